@@ -1,0 +1,28 @@
+#!/bin/sh
+# Installs what building and testing fastsdt needs, on Debian 12. Needs root. Safe to run again: it installs only what is missing.
+set -eu
+packages="
+cmake ninja-build make pkg-config gcc g++ scdoc git ca-certificates
+libelf-dev libdw-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev libgtest-dev libgmock-dev libbenchmark-dev
+gcc-12-plugin-dev gcc-11 g++-11 gcc-11-plugin-dev gcc-12-multilib g++-12-multilib
+clang-14 clang-16 clang-19 llvm-14-dev llvm-16-dev llvm-19-dev libclang-14-dev libclang-16-dev libclang-19-dev
+libclang-rt-14-dev libclang-rt-19-dev libzstd-dev zlib1g-dev
+binutils lld-14 lld-16 lld-19 mold
+gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-12-plugin-dev-aarch64-linux-gnu
+gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
+qemu-user qemu-system-x86 qemu-system-arm cpio zstd xz-utils busybox-static
+bpftrace linux-perf libbpf-dev gdb gdb-multiarch elfutils valgrind systemtap-sdt-dev dpkg-dev
+"
+missing=""
+for p in $packages; do
+    dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+if [ "$(id -u)" != 0 ]; then
+    echo "install-deps.sh: these packages are missing and installing them needs root:$missing" >&2
+    exit 1
+fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+# shellcheck disable=SC2086 # a list of words
+apt-get install -y -qq --no-install-recommends $missing >/dev/null

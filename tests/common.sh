@@ -1,0 +1,20 @@
+# Sourced by every shell test: `. "$FASTSDT_SOURCE/tests/common.sh"`.
+# FASTSDT_SOURCE and FASTSDT_BUILD are set by ctest; the current directory is a scratch directory.
+set -euo pipefail
+INCLUDE=$FASTSDT_SOURCE/include
+
+fail() { printf 'FAIL: %s\n' "$*" >&2; exit 1; }
+# Skips the whole test; the reason is printed at the end of the test run.
+skip() { printf 'SKIP: %s\n' "$*"; exit 77; }
+have() { command -v "$1" >/dev/null 2>&1; }
+need() { local c; for c in "$@"; do have "$c" || skip "$c is not installed"; done; }
+need_uprobes() {
+    [ "$(id -u)" = 0 ] || skip "attaching uprobes needs root"
+    [ -e /sys/bus/event_source/devices/uprobe/type ] || skip "this kernel has no uprobes"
+}
+# expect NAME ACTUAL EXPECTED: both are text.
+expect() {
+    [ "$2" = "$3" ] && return 0
+    printf 'FAIL: %s\n--- expected\n%s\n--- got\n%s\n' "$1" "$3" "$2" >&2
+    exit 1
+}
