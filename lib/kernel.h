@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The kernel model: what a Linux kernel does with a uprobe at an instruction.
+#pragma once
+#include "arch.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fastsdt {
+
+/// From worst to best; `unknown` is for architectures the model does not cover.
+enum class Verdict { unknown, reject, xol, emulate, optimize_unsafe, optimize };
+
+/// "unknown", "reject", "xol", "emulate", "optimize-unsafe", "optimize".
+std::string_view name(Verdict verdict);
+
+struct Kernel {
+    unsigned major = 0;
+    unsigned minor = 0;
+    /// The kernel carries the out-of-tree patch that emulates stp x29,x30,[sp,#imm]! on arm64.
+    bool arm64_stp = false;
+
+    std::string name() const; ///< "6.12", or "6.12+stp"
+    auto operator<=>(const Kernel&) const = default;
+};
+
+/// "6.12", "7.2+stp", or "this": the running kernel, told by what syscall 336 answers (distributions backport)
+/// and else by its version. Empty when the text is none of these.
+std::optional<Kernel> parse_kernel(std::string_view text);
+
+/// The kernels that a report covers when none are named.
+std::vector<Kernel> default_kernels();
+
+struct Judgement {
+    Verdict verdict = Verdict::unknown;
+    std::string why; ///< one clause, naming the kernel's function or rule
+};
+
+/// What `kernel` does with a uprobe on the first of `bytes`.
+/// @param bytes  the file's bytes from the probed address on; as many as the segment has, 16 are enough.
+///               Fewer than the instruction needs is judged as the kernel would (it reads zeros past the file).
+/// @param vaddr  ELF virtual address of the first byte; only its offset in the 4096-byte page matters.
+Judgement judge(const Kernel& kernel, Arch arch, std::span<const std::byte> bytes, uint64_t vaddr);
+
+} // namespace fastsdt
