@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "index.h"
+
+#include <fastsdt/note.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+namespace fastsdt {
+namespace {
+
+// Byte by byte: alignment, host byte order and the file's class do not matter then, and compilers turn the fixed
+// sizes into single loads.
+uint64_t load(const std::byte* from, size_t size, bool big_endian)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; ++i)
+        value |= std::to_integer<uint64_t>(from[i]) << 8 * (big_endian ? size - 1 - i : i);
+    return value;
+}
+
+void append(std::vector<std::byte>& to, uint64_t value, size_t size, bool big_endian)
+{
+    for (size_t i = 0; i < size; ++i)
+        to.push_back(std::byte(value >> 8 * (big_endian ? size - 1 - i : i)));
+}
+
+// An index's kind row is a record's descriptor without the address, with the type in the version's place.
+constexpr size_t fixed_size = 8;
+// version, offset size, number size, kind size, header size, record count, kind count; then the base address
+constexpr size_t header_words = 16;
+
+Record decode_fixed(const std::byte* from, Encoding encoding)
+{
+    Record record;
+    record.layout = std::to_integer<uint8_t>(from[1]);
+    record.patch_offset = std::to_integer<uint8_t>(from[2]);
+    record.patch_length = std::to_integer<uint8_t>(from[3]);
+    record.bound = std::to_integer<uint8_t>(from[4]);
+    record.lead = std::to_integer<uint8_t>(from[5]);
+    record.flags = uint16_t(load(from + 6, 2, encoding.big_endian));
+    return record;
+}
+
+void append_fixed(std::vector<std::byte>& to, uint8_t first, const Record& record, Encoding encoding)
+{
+    for (uint8_t byte : {first, record.layout, record.patch_offset, record.patch_length, record.bound, record.lead})
+        to.push_back(std::byte(byte));
+    append(to, record.flags, 2, encoding.big_endian);
+}
+
+uint64_t load_operand(const std::byte* from, uint8_t type, Encoding encoding)
+{
+    const uint64_t value = load(from, encoding.address_size(), encoding.big_endian);
+    // All ones in a file of class 32 means the same as in one of class 64.
+    if (type == FASTSDT_NOTE_ENTRY && !encoding.elf64 && value == std::numeric_limits<uint32_t>::max())
+        return unknown_bytes;
+    return value;
+}
+
+bool known_type(uint32_t type)
+{
+    return type == FASTSDT_NOTE_SITE || type == FASTSDT_NOTE_ENTRY;
+}
+
+} // namespace
+
+std::optional<Record> decode_record(uint32_t type, std::span<const std::byte> descriptor, Encoding encoding)
+{
+    const size_t address_size = encoding.address_size();
+    if (!known_type(type) || descriptor.size() < fixed_size + 2 * address_size
+        || descriptor[0] != std::byte(FASTSDT_NOTE_VERSION))
+        return {};
+    Record record = decode_fixed(descriptor.data(), encoding);
+    record.type = uint8_t(type);
+    record.address = load(&descriptor[fixed_size], address_size, encoding.big_endian);
+    record.operand = load_operand(&descriptor[fixed_size + address_size], record.type, encoding);
+    return record;
+}
+
+std::vector<std::byte> encode_record(const Record& record, Encoding encoding)
+{
+    std::vector<std::byte> descriptor;
+    append_fixed(descriptor, FASTSDT_NOTE_VERSION, record, encoding);
+    append(descriptor, record.address, encoding.address_size(), encoding.big_endian);
+    append(descriptor, record.operand, encoding.address_size(), encoding.big_endian);
+    return descriptor;
+}
+
+std::optional<Index> Index::open(std::span<const std::byte> descriptor, Encoding encoding, std::string& error)
+{
+    const auto fail = [&](const char* why) {
+        error = std::string("INDEX note: ") + why;
+        return std::optional<Index>();
+    };
+    const size_t address_size = encoding.address_size();
+    const size_t least_header = header_words + address_size;
+    if (descriptor.size() < least_header)
+        return fail("shorter than its header");
+    if (descriptor[0] != std::byte(FASTSDT_NOTE_VERSION))
+        return fail("a version this reader does not know");
+
+    Index index;
+    index.encoding_ = encoding;
+    index.offset_size_ = std::to_integer<size_t>(descriptor[1]);
+    index.number_size_ = std::to_integer<size_t>(descriptor[2]);
+    index.kind_size_ = std::to_integer<size_t>(descriptor[3]);
+    const uint64_t header_size = load(&descriptor[4], 4, encoding.big_endian);
+    const uint64_t count = load(&descriptor[8], 4, encoding.big_endian);
+    const uint64_t kind_count = load(&descriptor[12], 4, encoding.big_endian);
+    index.base_ = load(&descriptor[16], address_size, encoding.big_endian);
+
+    if (index.offset_size_ != 4 && index.offset_size_ != 8)
+        return fail("offsets are neither 4 nor 8 bytes");
+    if (index.number_size_ != 1 && index.number_size_ != 2 && index.number_size_ != 4)
+        return fail("kind numbers are not 1, 2 or 4 bytes");
+    if (index.kind_size_ < fixed_size + address_size)
+        return fail("kinds are shorter than this version's");
+    if (header_size < least_header || header_size > descriptor.size())
+        return fail("the header's size is wrong");
+    // 32-bit counts times widths below 256: no overflow in 64 bits.
+    const uint64_t kinds_end = header_size + kind_count * index.kind_size_;
+    const uint64_t offsets_end = kinds_end + count * index.offset_size_;
+    if (offsets_end + count * index.number_size_ > descriptor.size())
+        return fail("the tables run over its end");
+
+    index.count_ = count;
+    index.kind_count_ = kind_count;
+    index.kinds_ = descriptor.subspan(header_size, kinds_end - header_size);
+    index.offsets_ = descriptor.subspan(kinds_end, offsets_end - kinds_end);
+    index.numbers_ = descriptor.subspan(offsets_end, count * index.number_size_);
+    return index;
+}
+
+uint64_t Index::address_at(size_t i) const
+{
+    const std::byte* from = offsets_.data() + i * offset_size_;
+    // Two calls, so that each is a single load in the binary search.
+    const uint64_t offset = offset_size_ == 4 ? load(from, 4, encoding_.big_endian) : load(from, 8, encoding_.big_endian);
+    return encoding_.elf64 ? base_ + offset : uint32_t(base_ + offset);
+}
+
+std::optional<Record> Index::at(size_t i) const
+{
+    if (i >= count_)
+        return {};
+    const uint64_t number = load(numbers_.data() + i * number_size_, number_size_, encoding_.big_endian);
+    if (number >= kind_count_)
+        return {};
+    const std::byte* kind = kinds_.data() + number * kind_size_;
+    const auto type = std::to_integer<uint8_t>(kind[0]);
+    if (!known_type(type))
+        return {};
+    Record record = decode_fixed(kind, encoding_);
+    record.type = type;
+    record.address = address_at(i);
+    record.operand = load_operand(kind + fixed_size, type, encoding_);
+    return record;
+}
+
+size_t Index::lower_bound(uint64_t address) const
+{
+    size_t first = 0, count = count_;
+    while (count > 0) {
+        const size_t half = count / 2;
+        if (address_at(first + half) < address) {
+            first += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return first;
+}
+
+std::vector<Record> Index::find(uint64_t address) const
+{
+    std::vector<Record> found;
+    for (size_t i = lower_bound(address); i < count_ && address_at(i) == address; ++i)
+        if (const auto record = at(i))
+            found.push_back(*record);
+    return found;
+}
+
+std::optional<std::string> Index::check() const
+{
+    for (size_t i = 0; i < count_; ++i) {
+        if (!at(i))
+            return "record " + std::to_string(i) + " has no valid kind";
+        if (i > 0 && address_at(i) < address_at(i - 1))
+            return "record " + std::to_string(i) + " is not in order of address";
+    }
+    return {};
+}
+
+std::vector<std::byte> encode_index(std::vector<Record> records, Encoding encoding)
+{
+    std::sort(records.begin(), records.end());
+    records.erase(std::unique(records.begin(), records.end()), records.end());
+
+    // Kinds are numbered in their own order, so that the same records give the same bytes.
+    std::map<Record, size_t> kinds;
+    const auto kind_of = [](Record record) {
+        record.address = 0;
+        return record;
+    };
+    for (const Record& record : records)
+        kinds.emplace(kind_of(record), 0);
+    size_t number = 0;
+    for (auto& kind : kinds)
+        kind.second = number++;
+
+    const size_t address_size = encoding.address_size();
+    const size_t kind_size = fixed_size + address_size;
+    const size_t header_size = header_words + address_size;
+    const uint64_t base = records.empty() ? 0 : records.front().address;
+    const bool wide = !records.empty() && records.back().address - base > std::numeric_limits<uint32_t>::max();
+    const size_t offset_size = wide ? 8 : 4;
+    const size_t number_size = kinds.size() <= 0x100 ? 1 : kinds.size() <= 0x10000 ? 2 : 4;
+    const uint64_t total = header_size + uint64_t(kinds.size()) * kind_size
+        + uint64_t(records.size()) * (offset_size + number_size);
+    if (total > std::numeric_limits<uint32_t>::max())
+        throw std::length_error("more records than one INDEX note can hold");
+
+    const bool big = encoding.big_endian;
+    std::vector<std::byte> descriptor;
+    descriptor.reserve(total);
+    for (size_t byte : {size_t(FASTSDT_NOTE_VERSION), offset_size, number_size, kind_size})
+        descriptor.push_back(std::byte(byte));
+    append(descriptor, header_size, 4, big);
+    append(descriptor, records.size(), 4, big);
+    append(descriptor, kinds.size(), 4, big);
+    append(descriptor, base, address_size, big);
+    for (const auto& [kind, unused] : kinds) {
+        append_fixed(descriptor, kind.type, kind, encoding);
+        append(descriptor, kind.operand, address_size, big);
+    }
+    for (const Record& record : records)
+        append(descriptor, record.address - base, offset_size, big);
+    for (const Record& record : records)
+        append(descriptor, kinds.at(kind_of(record)), number_size, big);
+    return descriptor;
+}
+
+} // namespace fastsdt
