@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What arch_uprobe_analyze_insn() (arch/arm64/kernel/probes/uprobes.c) and arm_probe_decode_insn() (decode-insn.c)
+// decide, with the masks of arch/arm64/include/asm/insn.h.
+#include "arm64.h"
+
+#include <algorithm>
+#include <array>
+
+namespace fastsdt {
+namespace {
+
+struct Pattern {
+    uint32_t mask;
+    uint32_t value;
+    constexpr bool matches(uint32_t insn) const { return (insn & mask) == value; }
+};
+
+template <size_t n> bool any(const std::array<Pattern, n>& patterns, uint32_t insn)
+{
+    return std::any_of(patterns.begin(), patterns.end(), [&](Pattern p) { return p.matches(insn); });
+}
+
+// asm/insn.h, __AARCH64_INSN_FUNCS()
+constexpr Pattern class_branch_sys{0x1c000000, 0x14000000};
+constexpr Pattern nop{0xffffffff, 0xd503201f};
+constexpr Pattern hint{0xfffff01f, 0xd503201f};
+constexpr Pattern mrs{0xfff00000, 0xd5300000};
+constexpr Pattern mops{0x3b200c00, 0x19000400};
+constexpr Pattern adr_adrp{0x1f000000, 0x10000000};
+constexpr Pattern brk_uprobes{0xffffffff, 0xd42000a0}; // BRK64_OPCODE_UPROBES
+constexpr Pattern stp_fp_lr_sp_64b{0xffc07fff, 0xa9807bfd}; // posted 2024, not merged
+
+constexpr std::array simulated_branches{
+    Pattern{0xff000010, 0x54000000}, // b.cond
+    Pattern{0x7e000000, 0x34000000}, // cbz, cbnz
+    Pattern{0x7e000000, 0x36000000}, // tbz, tbnz
+    Pattern{0x7c000000, 0x14000000}, // b, bl
+    Pattern{0xfffffc1f, 0xd61f0000}, // br
+    Pattern{0xfffffc1f, 0xd63f0000}, // blr
+    Pattern{0xfffffc1f, 0xd65f0000}, // ret
+};
+constexpr std::array authenticated_branches{
+    Pattern{0xfefff800, 0xd61f0800}, // braa and the like
+    Pattern{0xfefff800, 0xd63f0800}, // blraa and the like
+    Pattern{0xfffffbff, 0xd65f0bff}, // retaa, retab
+};
+constexpr std::array no_stepping{
+    Pattern{0xfff8f01f, 0xd500401f}, // msr immediate
+    Pattern{0xfff00000, 0xd5100000}, // msr register
+    Pattern{0xff000000, 0xd4000000}, // svc, hvc, smc, brk, hlt, dcps
+    Pattern{0xffffffff, 0xd69f03e0}, // eret
+    Pattern{0xfffffbff, 0xd69f0bff}, // eretaa, eretab
+};
+constexpr std::array literal_loads{
+    Pattern{0xbf000000, 0x18000000}, // ldr
+    Pattern{0xff000000, 0x98000000}, // ldrsw
+    Pattern{0xff000000, 0xd8000000}, // prfm
+};
+constexpr Pattern exclusive{0x3f800000, 0x08000000};
+
+// aarch64_insn_is_steppable_hint(): a list, the other hints are refused.
+bool is_steppable_hint(uint32_t insn)
+{
+    switch (insn >> 5 & 0x7f) {
+    case 0:                                 // nop
+    case 7:                                 // xpaclri
+    case 8: case 10:                        // pacia1716, pacib1716
+    case 24: case 25: case 26: case 27:     // paciaz, paciasp, pacibz, pacibsp
+    case 32: case 34: case 36: case 38:     // bti, bti c, bti j, bti jc
+        return true;
+    default:
+        return false;
+    }
+}
+
+// aarch64_insn_is_steppable(): nullptr, or why not.
+const char* why_not_steppable(const Kernel& kernel, uint32_t insn)
+{
+    if (class_branch_sys.matches(insn)) {
+        if (any(simulated_branches, insn) || any(authenticated_branches, insn))
+            return "aarch64_insn_is_steppable(): a branch that is not simulated";
+        if (any(no_stepping, insn))
+            return "aarch64_insn_is_steppable(): exception or msr";
+        if (mrs.matches(insn))
+            return (insn >> 5 & 0xffff) == 0xda11 ? "aarch64_insn_is_steppable(): mrs of DAIF" : nullptr;
+        if (hint.matches(insn) && !is_steppable_hint(insn))
+            return "aarch64_insn_is_steppable_hint(): a hint that is not on its list";
+        return nullptr;
+    }
+    if (any(literal_loads, insn) || adr_adrp.matches(insn))
+        return "aarch64_insn_is_steppable(): reads a PC-relative literal";
+    if (exclusive.matches(insn))
+        return "aarch64_insn_is_steppable(): exclusive load or store";
+    // Refused since FEAT_MOPS is enabled for user space; kernels before 6.6 know neither.
+    if (mops.matches(insn) && (kernel.major > 6 || (kernel.major == 6 && kernel.minor >= 6)))
+        return "aarch64_insn_is_steppable(): memory copy and set";
+    return nullptr;
+}
+
+} // namespace
+
+Judgement judge_arm64(const Kernel& kernel, std::span<const std::byte> bytes, uint64_t vaddr)
+{
+    if (vaddr % 4)
+        return {Verdict::reject, "arch_uprobe_analyze_insn(): address not aligned"};
+    if (bytes.empty())
+        return {Verdict::reject, "copy_insn(): no byte of the file at this offset"};
+    uint32_t insn = 0; // instructions are little-endian, also in big-endian processes
+    for (size_t i = 0; i < std::min<size_t>(bytes.size(), 4); ++i)
+        insn |= std::to_integer<uint32_t>(bytes[i]) << 8 * i;
+    if (brk_uprobes.matches(insn))
+        return {Verdict::reject, "prepare_uprobe(): the file has a breakpoint here"};
+
+    // arm_probe_decode_insn()
+    if (nop.matches(insn) && (kernel.major > 6 || (kernel.major == 6 && kernel.minor >= 13)))
+        return {Verdict::emulate, "arm_probe_decode_insn(): simulate_nop"};
+    if (kernel.arm64_stp && stp_fp_lr_sp_64b.matches(insn))
+        return {Verdict::emulate, "arm_probe_decode_insn(): simulate_stp_fp_lr_sp_64b"};
+    const char* why_not = why_not_steppable(kernel, insn);
+    if (!why_not)
+        return {Verdict::xol, "arm_probe_decode_insn(): steppable"};
+    if (any(simulated_branches, insn))
+        return {Verdict::emulate, "arm_probe_decode_insn(): a simulated branch"};
+    if (adr_adrp.matches(insn))
+        return {Verdict::emulate, "arm_probe_decode_insn(): simulate_adr_adrp"};
+    return {Verdict::reject, why_not};
+}
+
+} // namespace fastsdt

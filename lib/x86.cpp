@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What arch_uprobe_analyze_insn() of arch/x86/kernel/uprobes.c decides, function by function and under the kernel's
+// names, so that the two can be read side by side. Order, as there:
+//
+//   prepare_uprobe()          a breakpoint that stands there already: reject
+//   insn_decode()             not an instruction: reject
+//   can_optimize()            6.18-7.1: a NOP of 5 bytes; 7.2+: the one NOP of 10 bytes, which skips the next check
+//   uprobe_init_insn()        bad prefix or opcode: reject
+//   branch_setup_xol_ops()    NOPs, relative jumps and calls: emulate (or reject, after a 66 prefix)
+//   push_setup_xol_ops()      push of a register: emulate
+//   everything else           xol
+//
+// The prefixes and the opcode are read as arch/x86/lib/insn.c reads them; lengths, displacements and immediates come
+// from Zydis. The two decoders disagree about encodings that no CPU executes, which is why Zydis is not asked for more.
+#include "x86.h"
+
+#include <Zydis/Zydis.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace fastsdt {
+namespace {
+
+constexpr size_t max_uinsn_bytes = 16; // MAX_UINSN_BYTES, arch/x86/include/asm/uprobes.h
+constexpr size_t max_insn_size = 15;   // MAX_INSN_SIZE, arch/x86/include/asm/insn.h
+constexpr uint64_t page_size = 4096;
+
+struct Features {
+    bool nop_table;      // 6.16: "Add support to emulate nop instructions": x86_nops[length]
+    bool optimize_nop5;  // 6.18 to 7.1
+    bool insn_is_nop;    // 6.19: one insn_is_nop() in arch/x86/lib/insn-eval.c replaces table and opcode 90
+    bool optimize_nop10; // 7.2
+};
+
+Features features_of(const Kernel& kernel)
+{
+    auto since = [&](unsigned major, unsigned minor) {
+        return kernel.major > major || (kernel.major == major && kernel.minor >= minor);
+    };
+    return {.nop_table = since(6, 16) && !since(6, 19),
+            .optimize_nop5 = since(6, 18) && !since(7, 2),
+            .insn_is_nop = since(6, 19),
+            .optimize_nop10 = since(7, 2)};
+}
+
+using Code = std::array<uint8_t, max_uinsn_bytes>;
+
+// struct insn, as far as the rules below look at it.
+struct Insn {
+    bool x86_64 = false;
+    std::array<uint8_t, 4> prefixes{}; // distinct legacy prefixes
+    size_t prefix_count = 0;
+    uint8_t rex = 0; // 0: none
+    bool vex = false; // VEX, EVEX or XOP
+    std::array<uint8_t, 2> opcode{};
+    size_t opcode_bytes = 0; // 2: the second byte of an 0f opcode is in opcode[1]
+    bool has_modrm = false;
+    uint8_t modrm = 0;
+    bool has_sib = false;
+    uint8_t sib = 0;
+    int64_t displacement = 0;
+    int64_t immediate = 0;
+    size_t length = 0; // 0: an encoding Zydis does not know
+    unsigned operand_bytes = 4;
+
+    bool has_prefix(uint8_t prefix) const
+    {
+        return std::find(prefixes.begin(), prefixes.begin() + prefix_count, prefix) != prefixes.begin() + prefix_count;
+    }
+    unsigned modrm_mod() const { return modrm >> 6; }
+    unsigned modrm_reg() const { return modrm >> 3 & 7; } // without REX.R
+    unsigned modrm_rm() const { return modrm & 7; }       // without REX.B
+    unsigned rex_r() const { return rex >> 2 & 1; }
+    unsigned rex_x() const { return rex >> 1 & 1; }
+    unsigned rex_b() const { return rex & 1; }
+};
+
+bool is_legacy_prefix(uint8_t byte)
+{
+    switch (byte) {
+    case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x64: case 0x65: // segments
+    case 0x66: case 0x67: case 0xf0: case 0xf2: case 0xf3:
+        return true;
+    default:
+        return false;
+    }
+}
+
+enum class Decoded { yes, no, rex2 };
+
+// insn_decode(), arch/x86/lib/insn.c.
+Decoded insn_decode(Insn& insn, const Code& code, bool x86_64)
+{
+    insn.x86_64 = x86_64;
+
+    // insn_get_prefixes(): the same prefix may repeat; a fifth different one is taken for the opcode.
+    size_t at = 0;
+    for (; at < max_insn_size && is_legacy_prefix(code[at]); ++at) {
+        if (insn.has_prefix(code[at]))
+            continue;
+        if (insn.prefix_count == insn.prefixes.size())
+            break;
+        insn.prefixes[insn.prefix_count++] = code[at];
+        if (code[at] == 0x66)
+            insn.operand_bytes = 2;
+    }
+    if (at == max_insn_size)
+        return Decoded::no;
+    if (x86_64 && (code[at] & 0xf0) == 0x40) {
+        insn.rex = code[at++];
+        if (insn.rex & 8)
+            insn.operand_bytes = 8;
+    } else if (x86_64 && code[at] == 0xd5) {
+        return Decoded::rex2;
+    }
+    if (at >= max_insn_size)
+        return Decoded::no;
+    const uint8_t next = code[at];
+    const bool vex_byte = next == 0xc4 || next == 0xc5 || next == 0x62;
+    // In 32-bit mode these are les, lds and bound unless the next byte has the bits of a register operand.
+    insn.vex = vex_byte && (x86_64 || (at + 1 < max_insn_size && code[at + 1] >> 6 == 3));
+
+    ZydisDecoder decoder;
+    if (!ZYAN_SUCCESS(x86_64 ? ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)
+                             : ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_COMPAT_32, ZYDIS_STACK_WIDTH_32)))
+        return Decoded::no;
+    // Minimal: no checks of what the kernel's decoder does not check, such as which instructions may be locked.
+    ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+    ZydisDecodedInstruction decoded;
+    const ZyanStatus status =
+        ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), max_insn_size, &decoded);
+    if (ZYAN_SUCCESS(status)) {
+        insn.length = decoded.length;
+        insn.has_modrm = decoded.attributes & ZYDIS_ATTRIB_HAS_MODRM;
+        if (insn.has_modrm)
+            insn.modrm = code[decoded.raw.modrm.offset];
+        insn.has_sib = decoded.attributes & ZYDIS_ATTRIB_HAS_SIB;
+        if (insn.has_sib)
+            insn.sib = code[decoded.raw.sib.offset];
+        insn.displacement = decoded.raw.disp.value;
+        insn.immediate = decoded.raw.imm[0].value.s;
+    }
+    if (insn.vex) {
+        if (!insn.length)
+            return Decoded::no; // not in the AVX maps of x86-opcode-map.txt
+        insn.opcode = {decoded.opcode, 0};
+        insn.opcode_bytes = 1;
+        return Decoded::yes;
+    }
+    insn.opcode[0] = next;
+    insn.opcode_bytes = 1;
+    if (next == 0x0f) {
+        if (at + 1 >= max_insn_size)
+            return Decoded::no;
+        insn.opcode[1] = code[at + 1];
+        insn.opcode_bytes = insn.opcode[1] == 0x38 || insn.opcode[1] == 0x3a ? 3 : 2;
+    }
+    if (!insn.length) {
+        // Not enough bytes left for its operands, or an entry of the 0f 38 and 0f 3a maps that only VEX forms have.
+        if (status == ZYDIS_STATUS_NO_MORE_DATA || status == ZYDIS_STATUS_INSTRUCTION_TOO_LONG ||
+            insn.opcode_bytes == 3)
+            return Decoded::no;
+        // Everything else decodes for the kernel: the maps have no notion of an undefined opcode.
+    }
+    return Decoded::yes;
+}
+
+// One row of 16 opcodes, lowest opcode first, as in the kernel's W() tables.
+using Row = std::array<bool, 16>;
+
+// good_insns_32: what may be probed in a 32-bit process.
+constexpr std::array<Row, 16> good_insns_32 = {{
+    /*       0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f */
+    /* 00 */ {1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* 10 */ {1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0},
+    /* 20 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* 30 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* 40 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* 50 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* 60 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    /* 70 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* 80 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* 90 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* a0 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* b0 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* c0 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    /* d0 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* e0 */ {1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0},
+    /* f0 */ {1, 0, 1, 1, 0, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1},
+}};
+
+// good_insns_64: what may be probed in a 64-bit process. 0f is good in both tables, so that the kernel never looks
+// into its good_2byte_insns (6.1 to 7.2); that table has no counterpart here for this reason.
+constexpr std::array<Row, 16> good_insns_64 = {{
+    /*       0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f */
+    /* 00 */ {1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 0, 1},
+    /* 10 */ {1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0},
+    /* 20 */ {1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0},
+    /* 30 */ {1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0},
+    /* 40 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* 50 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* 60 */ {0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    /* 70 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* 80 */ {1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* 90 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1},
+    /* a0 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* b0 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* c0 */ {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    /* d0 */ {1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+    /* e0 */ {1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0},
+    /* f0 */ {1, 0, 1, 1, 0, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1},
+}};
+
+bool is_prefix_bad(const Insn& insn)
+{
+    for (uint8_t bad : {0x26, 0x2e, 0x36, 0x3e, 0xf0})
+        if (insn.has_prefix(bad))
+            return true;
+    return false;
+}
+
+// insn_masking_exception(): pop %ss and mov to %ss hold back the single-step trap.
+bool insn_masking_exception(const Insn& insn)
+{
+    return insn.opcode[0] == 0x17 || (insn.opcode[0] == 0x8e && insn.modrm_reg() == 2);
+}
+
+// Empty: accepted. Else why it is refused.
+std::string_view uprobe_init_insn(const Insn& insn)
+{
+    if (is_prefix_bad(insn))
+        return "is_prefix_bad(): es, cs, ss, ds or lock prefix";
+    if (insn_masking_exception(insn))
+        return "insn_masking_exception(): write to %ss";
+    const auto& good = insn.x86_64 ? good_insns_64 : good_insns_32;
+    if (!good[insn.opcode[0] >> 4][insn.opcode[0] & 15])
+        return insn.x86_64 ? "uprobe_init_insn(): opcode not in good_insns_64"
+                           : "uprobe_init_insn(): opcode not in good_insns_32";
+    return {};
+}
+
+// x86_nops[], arch/x86/include/asm/nops.h. The NOPs of 10 and 11 bytes are left out: is_prefix_bad() gets them first.
+bool in_x86_nops(const Insn& insn, const Code& code)
+{
+    static constexpr uint8_t nops[10][9] = {{},
+                                            {0x90},
+                                            {0x66, 0x90},
+                                            {0x0f, 0x1f, 0x00},
+                                            {0x0f, 0x1f, 0x40},
+                                            {0x0f, 0x1f, 0x44},
+                                            {0x66, 0x0f, 0x1f, 0x44},
+                                            {0x0f, 0x1f, 0x80},
+                                            {0x0f, 0x1f, 0x84},
+                                            {0x66, 0x0f, 0x1f, 0x84}};
+    return insn.length && insn.length < std::size(nops) && !std::memcmp(code.data(), nops[insn.length], insn.length);
+}
+
+// insn_is_nop() and insn_is_nopl() of 6.18's uprobes.c, which only can_optimize() asks.
+bool insn_is_nop_6_18(const Insn& insn)
+{
+    if (insn.opcode_bytes == 1 && insn.opcode[0] == 0x90)
+        return true;
+    return insn.opcode_bytes == 2 && insn.opcode[0] == 0x0f && insn.opcode[1] == 0x1f && insn.has_modrm &&
+           insn.modrm_reg() == 0;
+}
+
+// insn_is_nop(), arch/x86/lib/insn-eval.c, 6.19+.
+bool insn_is_nop(const Insn& insn)
+{
+    if (insn.vex)
+        return false;
+    const unsigned reg = insn.modrm_reg() + 8 * insn.rex_r();
+    unsigned rm = insn.modrm_rm() + 8 * insn.rex_b();
+    const unsigned scale = insn.sib >> 6, index = (insn.sib >> 3 & 7) + 8 * insn.rex_x();
+    if (insn.has_sib)
+        rm = (insn.sib & 7) + 8 * insn.rex_b();
+    const bool native_size = insn.operand_bytes == (insn.x86_64 ? 8 : 4);
+
+    switch (insn.opcode[0]) {
+    case 0x89: // mov %reg, %reg
+        return insn.has_modrm && insn.modrm_mod() == 3 && native_size && reg == rm;
+    case 0x8d: // lea 0(%reg), %reg
+        if (!insn.has_modrm || insn.modrm_mod() == 0 || insn.modrm_mod() == 3 || !native_size || insn.displacement)
+            return false;
+        if (insn.has_sib && (scale != 0 || index != 4))
+            return false;
+        for (size_t i = 0; i < insn.prefix_count; ++i)
+            if (insn.prefixes[i] != 0x3e)
+                return false;
+        return reg == rm;
+    case 0x90: // nop, but neither xchg %r8, %rax nor pause
+        return !insn.rex_b() && !insn.has_prefix(0xf3);
+    case 0xe9: // jmp +0
+    case 0xeb:
+        return insn.immediate == 0;
+    case 0x0f:
+        return insn.opcode[1] == 0x1f && insn.has_modrm && reg == 0;
+    default:
+        return false;
+    }
+}
+
+bool in_one_page(uint64_t vaddr, uint64_t length) { return page_size - vaddr % page_size >= length; }
+
+// The opcodes that branch_setup_xol_ops() knows: jmp, call, and jcc, whose long form is 0f and the short form's + 0x10.
+bool is_relative_branch(const Insn& insn)
+{
+    auto is_cond_jmp_opcode = [](uint8_t opcode) { return opcode >= 0x70 && opcode <= 0x7f; };
+    switch (insn.opcode[0]) {
+    case 0xeb: case 0xe9: case 0xe8:
+        return true;
+    case 0x0f:
+        return insn.opcode_bytes == 2 && is_cond_jmp_opcode(insn.opcode[1] - 0x10);
+    default:
+        return is_cond_jmp_opcode(insn.opcode[0]);
+    }
+}
+
+} // namespace
+
+Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte> bytes, uint64_t vaddr)
+{
+    const Features features = features_of(kernel);
+    if (bytes.empty())
+        return {Verdict::reject, "copy_insn(): no byte of the file at this offset"};
+    Code code{}; // copy_insn(): what the file does not have stays zero
+    std::memcpy(code.data(), bytes.data(), std::min(bytes.size(), code.size()));
+    if (code[0] == 0xcc)
+        return {Verdict::reject, "prepare_uprobe(): the file has a breakpoint here"};
+
+    Insn insn;
+    switch (insn_decode(insn, code, mode64)) {
+    case Decoded::no:
+        return {Verdict::reject, "insn_decode(): not an instruction"};
+    case Decoded::rex2:
+        return {Verdict::unknown, "APX instructions (REX2 prefix) are not modelled"};
+    case Decoded::yes:
+        break;
+    }
+
+    // can_optimize()
+    const bool nop10 = features.optimize_nop10 && mode64 && insn.length == 10 && insn_is_nop(insn) &&
+                       code[0] == 0x66 && code[1] == 0x2e && code[2] == 0x0f && code[3] == 0x1f && code[4] == 0x84;
+    if (nop10 && in_one_page(vaddr, 10))
+        return {Verdict::optimize, "can_optimize(): the 10-byte NOP, inside one page"};
+    if (auto why = uprobe_init_insn(insn); !why.empty()) {
+        if (nop10)
+            return {Verdict::reject, "can_optimize(): the 10-byte NOP crosses a page, and is_prefix_bad() refuses it"};
+        return {Verdict::reject, std::string(why)};
+    }
+    if (features.optimize_nop5 && mode64 && insn.length == 5 && in_one_page(vaddr, 5) &&
+        (features.insn_is_nop ? insn_is_nop(insn) : insn_is_nop_6_18(insn)))
+        return {Verdict::optimize_unsafe,
+                "can_optimize(): a 5-byte NOP becomes a call, which overwrites the red zone and breaks fork()"};
+
+    // branch_setup_xol_ops()
+    if (features.insn_is_nop && insn_is_nop(insn))
+        return {Verdict::emulate, "insn_is_nop(): a NOP"};
+    if (features.nop_table && in_x86_nops(insn, code))
+        return {Verdict::emulate, "branch_setup_xol_ops(): in x86_nops[]"};
+    if (!features.insn_is_nop && insn.opcode[0] == 0x90)
+        return {Verdict::emulate, "branch_setup_xol_ops(): opcode 90 is a NOP"};
+    if (is_relative_branch(insn)) {
+        if (insn.has_prefix(0x66))
+            return {Verdict::reject, "branch_setup_xol_ops(): a branch with a 66 prefix"};
+        if (insn.vex)
+            return {Verdict::emulate,
+                    "branch_setup_xol_ops(): takes the opcode behind the VEX prefix for a branch; its effect is lost"};
+        return {Verdict::emulate, "branch_setup_xol_ops(): a relative branch"};
+    }
+
+    // push_setup_xol_ops()
+    if (insn.opcode[0] >= 0x50 && insn.opcode[0] <= 0x57 && (insn.length == 1 || (insn.length == 2 && insn.rex == 0x41)))
+        return {Verdict::emulate, "push_setup_xol_ops(): push of a register"};
+
+    return {Verdict::xol, "arch_uprobe_analyze_insn(): default_xol_ops"};
+}
+
+} // namespace fastsdt

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The kernel model against what the kernels were seen to do (Debian 6.1, 6.12, 7.2, and 6.18) and what their sources
+// say. Live comparisons with the running kernel stand in kernel_live_test.cpp.
+#include "kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cctype>
+#include <string>
+
+namespace fastsdt {
+namespace {
+
+std::vector<std::byte> bytes_of(std::string_view hex)
+{
+    std::vector<std::byte> bytes;
+    std::string digits;
+    for (char c : hex)
+        if (std::isxdigit(static_cast<unsigned char>(c)))
+            digits += c;
+    for (size_t i = 0; i + 1 < digits.size(); i += 2)
+        bytes.push_back(static_cast<std::byte>(std::stoi(digits.substr(i, 2), nullptr, 16)));
+    return bytes;
+}
+
+Verdict verdict(const char* kernel, Arch arch, std::string_view hex, uint64_t vaddr = 0x1000)
+{
+    auto bytes = bytes_of(hex);
+    // What follows an instruction in a program is never zero padding.
+    if (arch == Arch::x86_64 || arch == Arch::i386)
+        bytes.insert(bytes.end(), 16, std::byte{0xc3});
+    return judge(parse_kernel(kernel).value(), arch, bytes, vaddr).verdict;
+}
+
+constexpr auto reject = Verdict::reject, xol = Verdict::xol, emulate = Verdict::emulate,
+               optimize_unsafe = Verdict::optimize_unsafe, optimize = Verdict::optimize;
+
+// One verdict for each range of versions, checked at both of its ends.
+struct Row {
+    const char* bytes;
+    std::array<Verdict, 5> verdicts; // up to 6.15, 6.16-6.17, 6.18, 6.19-7.1, 7.2+
+    uint64_t vaddr = 0x1000;
+};
+constexpr const char* ranges[5][2] = {{"5.10", "6.15"}, {"6.16", "6.17"}, {"6.18", "6.18"}, {"6.19", "7.1"}, {"7.2", "7.9"}};
+
+void check(Arch arch, std::initializer_list<Row> rows)
+{
+    for (const Row& row : rows)
+        for (size_t range = 0; range < 5; ++range)
+            for (const char* kernel : ranges[range])
+                EXPECT_EQ(name(verdict(kernel, arch, row.bytes, row.vaddr)), name(row.verdicts[range]))
+                    << row.bytes << " at " << std::hex << row.vaddr << " on " << kernel << ", " << name(arch);
+}
+
+// The same on all versions.
+Row always(const char* bytes, Verdict v) { return {bytes, {v, v, v, v, v}}; }
+
+TEST(X86_64, LayoutsAsMeasured)
+{
+    check(Arch::x86_64,
+          {
+              always("90", emulate),
+              always("66 90", emulate),
+              {"0f 1f 00", {xol, emulate, emulate, emulate, emulate}},
+              {"0f 1f 40 00", {xol, emulate, emulate, emulate, emulate}},
+              {"0f 1f 44 00 00", {xol, emulate, optimize_unsafe, optimize_unsafe, emulate}},
+              {"0f 1f 44 00 00", {xol, emulate, optimize_unsafe, optimize_unsafe, emulate}, 0x1ffb},
+              {"0f 1f 44 00 00", {xol, emulate, emulate, emulate, emulate}, 0x1ffc},
+              {"0f 1f 44 00 00", {xol, emulate, emulate, emulate, emulate}, 0x1fff},
+              {"66 2e 0f 1f 84 00 00 00 00 00", {reject, reject, reject, reject, optimize}},
+              {"66 2e 0f 1f 84 e8 12 34 56 78", {reject, reject, reject, reject, optimize}}, // a stale call
+              {"66 2e 0f 1f 84 00 00 00 00 00", {reject, reject, reject, reject, optimize}, 0x1ff6},
+              {"66 2e 0f 1f 84 00 00 00 00 00", {reject, reject, reject, reject, reject}, 0x1ff7},
+              {"66 2e 0f 1f 84 00 00 00 00 00", {reject, reject, reject, reject, reject}, 0x1fff},
+          });
+}
+
+TEST(X86_64, InstructionsAtEntries)
+{
+    check(Arch::x86_64,
+          {
+              always("50", emulate), always("55", emulate), always("57", emulate),
+              always("41 50", emulate), always("41 57", emulate),
+              always("40 55", xol), always("48 55", xol), always("66 55", xol), // push_setup_xol_ops(): REX 41 only
+              always("ff f0", xol), always("6a 01", xol), always("8f c0", xol), // push and pop, other forms
+              always("f3 0f 1e fa", xol), always("f3 0f 1e fb", xol),           // endbr64, endbr32
+              always("48 83 ec 08", xol), always("48 8d 05 01 00 00 00", xol), always("31 c0", xol),
+              always("48 85 ff", xol), always("c3", xol), always("5d", xol), always("c9", xol),
+              always("89 f8", xol), always("48 89 e5", xol), always("0f b6 07", xol),
+              always("e8 01 00 00 00", emulate), always("e9 01 00 00 00", emulate), always("eb 01", emulate),
+              always("74 05", emulate), always("0f 84 01 00 00 00", emulate),
+              always("e3 05", xol), always("e2 05", xol),   // jrcxz, loop: single-stepped
+              always("ff d0", xol), always("ff e0", xol), always("ff 25 01 00 00 00", xol),
+              always("0f 05", xol),       // syscall: 0f is in good_insns_64, so good_2byte_insns is not asked
+              always("cc", reject), always("f1", reject), always("f4", reject), always("fa", reject),
+              always("cd 80", reject), always("cf", reject), always("ce", reject), always("06", reject),
+              always("60", reject), always("6c", reject), always("e4 01", reject), always("ec", reject),
+              always("9a", reject), always("d4 0a", reject), always("ea", reject),
+              always("8e d0", reject), always("8e d8", xol), // mov to %ss masks the trap
+          });
+}
+
+TEST(X86_64, Prefixes)
+{
+    check(Arch::x86_64,
+          {
+              always("2e 90", reject), always("3e 90", reject), always("26 90", reject), always("36 90", reject),
+              always("f0 90", reject), always("64 90", emulate), always("65 90", emulate), always("67 90", emulate),
+              always("f0 48 ff 00", reject), always("64 48 8b 04 25 28 00 00 00", xol),
+              always("3e ff e0", reject),                      // notrack jmp
+              always("2e 66 0f 1f 84 00 00 00 00 00", reject), // clang's 10-byte patchable entry: wrong order
+              always("66 66 2e 0f 1f 84 00 00 00 00 00", reject),
+              always("66 e8 01 00 00 00", reject), always("66 e9 01 00 00 00", reject), always("66 74 01", reject),
+              always("66 0f 84 01 00 00 00", reject),
+              always("f2 e9 01 00 00 00", emulate), // bnd jmp
+          });
+}
+
+TEST(X86_64, OtherNops)
+{
+    check(Arch::x86_64,
+          {
+              // x86_nops[], then insn_is_nop()
+              {"66 0f 1f 44 00 00", {xol, emulate, emulate, emulate, emulate}},
+              {"0f 1f 80 00 00 00 00", {xol, emulate, emulate, emulate, emulate}},
+              {"0f 1f 84 00 00 00 00 00", {xol, emulate, emulate, emulate, emulate}},
+              {"66 0f 1f 84 00 00 00 00 00", {xol, emulate, emulate, emulate, emulate}},
+              // not in the table
+              {"0f 1f 40 01", {xol, xol, xol, emulate, emulate}},
+              {"0f 1f c0", {xol, xol, xol, emulate, emulate}},
+              {"48 0f 1f 00", {xol, xol, xol, emulate, emulate}},
+              {"0f 1f 44 00 08", {xol, xol, optimize_unsafe, optimize_unsafe, emulate}}, // clang's patchable entry
+              {"66 0f 1f 40 00", {xol, xol, optimize_unsafe, optimize_unsafe, emulate}},
+              {"66 66 66 66 90", {emulate, emulate, optimize_unsafe, optimize_unsafe, emulate}},
+              {"66 66 66 66 90", {emulate, emulate, emulate, emulate, emulate}, 0x1ffd},
+              // 0f 1f with a register field is no NOP for insn_is_nop()
+              always("0f 1f 48 00", xol), {"44 0f 1f 40 00", {xol, xol, optimize_unsafe, xol, xol}},
+              always("0f 19 c0", xol), always("0f 0d 00", xol),
+              // pause, xchg %r8,%rax: opcode 90 until 6.18
+              {"f3 90", {emulate, emulate, emulate, xol, xol}},
+              {"41 90", {emulate, emulate, emulate, xol, xol}},
+              {"49 90", {emulate, emulate, emulate, xol, xol}},
+              always("48 90", emulate),
+              always("87 c0", xol), always("91", xol),
+              // moves to itself
+              {"48 89 c0", {xol, xol, xol, emulate, emulate}},
+              {"4d 89 c0", {xol, xol, xol, emulate, emulate}},
+              always("4c 89 c0", xol), always("89 c0", xol), always("66 89 c0", xol), always("48 8b c0", xol),
+              always("48 89 c8", xol),
+              {"48 8d 40 00", {xol, xol, xol, emulate, emulate}},
+              {"48 8d 64 24 00", {xol, xol, xol, optimize_unsafe, emulate}}, // lea 0(%rsp),%rsp: 5 bytes
+              always("48 8d 64 24 80", xol), always("48 8d 00", xol), always("8d 40 00", xol), always("48 8d 41 00", xol),
+              {"48 8d 80 00 00 00 00", {xol, xol, xol, emulate, emulate}},
+              always("67 48 8d 40 00", xol), always("4a 8d 44 20 00", xol),
+              // jumps to the next instruction
+              always("eb 00", emulate),
+              {"e9 00 00 00 00", {emulate, emulate, emulate, optimize_unsafe, emulate}},
+              {"66 eb 00", {reject, reject, reject, emulate, emulate}},
+          });
+}
+
+TEST(X86_64, FirstTenBytesAreWhatMattersForNop10)
+{
+    // Another encoding of the same length is refused for its prefix.
+    check(Arch::x86_64, {always("2e 2e 0f 1f 84 00 00 00 00 00", reject),
+                         always("66 2e 0f 1f 80 00 00 00 00", reject),
+                         always("66 3e 0f 1f 84 00 00 00 00 00", reject)});
+    // Cut off by the end of the file the kernel reads zeros.
+    EXPECT_EQ(judge({7, 2}, Arch::x86_64, bytes_of("66 2e 0f 1f 84"), 0x1000).verdict, optimize);
+    EXPECT_EQ(judge({7, 2}, Arch::x86_64, bytes_of("0f"), 0x1000).verdict, xol); // 0f 00 00
+    EXPECT_EQ(judge({7, 2}, Arch::x86_64, {}, 0x1000).verdict, reject);
+}
+
+TEST(X86_64, NotAnInstruction)
+{
+    check(Arch::x86_64, {always("66 66 66 66 66 66 66 66 66 66 66 66 66 66 66 66", reject),
+                         always("66 66 66 66 66 66 66 66 66 66 66 66 66 66 90", {emulate})});
+    EXPECT_EQ(verdict("7.2", Arch::x86_64, "66 66 66 66 66 66 66 66 66 66 66 66 66 66 66 90"), reject);
+}
+
+TEST(X86_64, VexOpcodesMeetTheLegacyTables)
+{
+    // The opcode byte behind a VEX prefix is looked up in the tables of the legacy map: vpor is taken for jmp rel8.
+    check(Arch::x86_64, {always("c5 f1 eb c2", emulate), always("c5 f8 77", emulate), always("c5 f1 74 c2", emulate),
+                         always("c5 f8 28 c1", xol), always("c5 f8 50 c0", xol),
+                         {"c5 f9 90 c0", {emulate, emulate, emulate, xol, xol}}});
+}
+
+TEST(I386, NeverOptimized)
+{
+    check(Arch::i386,
+          {
+              always("90", emulate), always("66 90", emulate), always("55", emulate), always("41", xol),
+              {"0f 1f 40 00", {xol, emulate, emulate, emulate, emulate}},
+              {"0f 1f 44 00 00", {xol, emulate, emulate, emulate, emulate}},
+              always("66 2e 0f 1f 84 00 00 00 00 00", reject),
+              always("66 55", xol), // not one byte, and there is no REX
+              always("60", xol), always("06", xol), always("07", reject), always("0f 05", xol), always("cd 80", reject),
+              {"89 c0", {xol, xol, xol, emulate, emulate}},
+              {"89 ff", {xol, xol, xol, emulate, emulate}}, // mov %edi,%edi
+              {"8d 76 00", {xol, xol, xol, emulate, emulate}}, // lea 0(%esi),%esi
+              {"8d b4 26 00 00 00 00", {xol, xol, xol, emulate, emulate}},
+              {"8d 74 26 00", {xol, xol, xol, emulate, emulate}},
+              always("f3 0f 1e fb", xol),
+          });
+}
+
+TEST(Arm64, AsMeasured)
+{
+    struct { const char* bytes; Verdict old, now, stp; } rows[] = {
+        {"1f 20 03 d5", xol, emulate, emulate},          // nop
+        {"5f 24 03 d5", xol, xol, xol},                  // bti c
+        {"3f 23 03 d5", xol, xol, xol},                  // paciasp
+        {"7f 23 03 d5", xol, xol, xol},                  // pacibsp
+        {"bf 23 03 d5", reject, reject, reject},         // autiasp
+        {"3f 20 03 d5", reject, reject, reject},         // yield
+        {"fd 7b bf a9", xol, xol, emulate},              // stp x29, x30, [sp, #-16]!
+        {"fd 7b ba a9", xol, xol, emulate},              // stp x29, x30, [sp, #-96]!
+        {"fd 7b 01 a9", xol, xol, xol},                  // stp x29, x30, [sp, #16]
+        {"f3 53 be a9", xol, xol, xol},                  // stp x19, x20, [sp, #-32]!
+        {"ff 43 00 d1", xol, xol, xol},                  // sub sp, sp, #16
+        {"e0 03 01 aa", xol, xol, xol},                  // mov x0, x1
+        {"00 00 40 f9", xol, xol, xol},                  // ldr x0, [x0]
+        {"01 00 00 14", emulate, emulate, emulate},      // b
+        {"01 00 00 94", emulate, emulate, emulate},      // bl
+        {"20 00 00 54", emulate, emulate, emulate},      // b.eq
+        {"20 00 00 b4", emulate, emulate, emulate},      // cbz
+        {"20 00 00 36", emulate, emulate, emulate},      // tbz
+        {"00 00 00 10", emulate, emulate, emulate},      // adr
+        {"00 00 00 90", emulate, emulate, emulate},      // adrp
+        {"00 00 3f d6", emulate, emulate, emulate},      // blr x0
+        {"00 00 1f d6", emulate, emulate, emulate},      // br x0
+        {"c0 03 5f d6", emulate, emulate, emulate},      // ret
+        {"ff 0b 5f d6", reject, reject, reject},         // retaa
+        {"00 00 00 58", reject, reject, reject},         // ldr x0, literal
+        {"00 7c 5f c8", reject, reject, reject},         // ldxr x0, [x0]
+        {"01 00 00 d4", reject, reject, reject},         // svc #0
+        {"00 00 20 d4", reject, reject, reject},         // brk #0
+        {"00 42 1b d5", reject, reject, reject},         // msr nzcv, x0
+        {"40 d0 3b d5", xol, xol, xol},                  // mrs x0, tpidr_el0
+        {"01 04 00 19", reject, reject, reject},         // cpyfp [x1]!, [x0]!, x0!
+    };
+    for (const auto& row : rows) {
+        EXPECT_EQ(verdict("6.12", Arch::arm64, row.bytes), row.old) << row.bytes;
+        EXPECT_EQ(verdict("6.13", Arch::arm64, row.bytes), row.now) << row.bytes;
+        EXPECT_EQ(verdict("7.2", Arch::arm64, row.bytes), row.now) << row.bytes;
+        EXPECT_EQ(verdict("7.2+stp", Arch::arm64, row.bytes), row.stp) << row.bytes;
+    }
+    EXPECT_EQ(verdict("6.12", Arch::arm64, "1f 20 03 d5", 0x1002), reject); // not aligned
+}
+
+TEST(OtherArchitectures, AsStated)
+{
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "13 00 00 00"), xol);     // nop
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "01 00"), xol);           // c.nop
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "82 80"), emulate);       // ret: c.jr ra
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "97 00 00 00"), emulate); // auipc
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "73 00 00 00"), reject);  // ecall
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "00 00 00 60"), emulate);
+    EXPECT_EQ(verdict("6.12", Arch::s390, "07 00"), xol);
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "00 00 40 03"), xol);
+    EXPECT_EQ(verdict("6.12", Arch::mips, "00 00 00 00"), Verdict::unknown);
+    EXPECT_EQ(verdict("6.12", Arch::unknown, "90"), Verdict::unknown);
+}
+
+TEST(Kernel, Names)
+{
+    EXPECT_EQ(parse_kernel("6.12")->name(), "6.12");
+    EXPECT_EQ(parse_kernel("7.2+stp")->name(), "7.2+stp");
+    EXPECT_EQ(parse_kernel("6.1.0-44-amd64")->name(), "6.1");
+    EXPECT_EQ(parse_kernel("7.2.13+deb14-amd64")->name(), "7.2");
+    for (const char* bad : {"", "6", "6.", ".1", "6.x", "six", "6.12x", "-6.1", "6.-1", "6.12 ", "99999999999.1"})
+        EXPECT_FALSE(parse_kernel(bad)) << bad;
+    ASSERT_TRUE(parse_kernel("this"));
+    EXPECT_GT(parse_kernel("this")->major, 2u);
+}
+
+} // namespace
+} // namespace fastsdt
