@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which first instructions are cheap to probe, and on which kernels. A compiler plugin cannot ask the kernel model in
+// lib/ (it would drag a disassembler into the compiler), so this is the part of it that entries need.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fastprobe {
+
+enum class Arch { x86_64, arm64 };
+std::string_view name(Arch arch); ///< "x86-64", "arm64"
+
+/// What a function begins with behind its landing pad, as far as a kernel tells entries apart.
+enum class First {
+    other,      ///< everything that a kernel single-steps or refuses
+    nop,        ///< the native nop; x86: nop1
+    long_nop,   ///< x86: a multi-byte nop
+    frame_push, ///< x86: push %rbp; arm64: stp x29, x30, [sp, #-N]!
+    other_push, ///< x86: push of another 64-bit general register
+    branch,     ///< a direct jump; arm64: any b, cbz, tbz, br, ret
+    call,       ///< x86: call rel32; arm64: bl, blr
+    address,    ///< arm64: adr, adrp
+};
+
+struct Version {
+    unsigned major = 0;
+    unsigned minor = 0;
+};
+constexpr bool operator<(Version a, Version b) { return a.major != b.major ? a.major < b.major : a.minor < b.minor; }
+
+/// Kernels that the entries are meant for.
+class Kernels {
+public:
+    static constexpr Version oldest{5, 10}; ///< older ones are not in the table
+    static constexpr std::string_view default_text = "5.10..";
+
+    /// RANGE: a comma-separated list of V, V..V or V..; V is MAJOR.MINOR. An item that ends in "+stp" means kernels
+    /// that carry the out-of-tree patch which emulates the frame push on arm64.
+    /// @return false with one sentence in `error`, and *this unchanged.
+    bool parse(std::string_view text, std::string& error);
+
+    /// Some kernel of the range emulates a nop at the entry and does not emulate `found`: adding a nop pays.
+    bool nop_pays(Arch arch, First found) const;
+    /// Every kernel of the range emulates it.
+    bool cheap(Arch arch, First first) const;
+    /// The frame push is emulated on every kernel of the range that emulates a nop.
+    bool frame_as_cheap_as_nop(Arch arch) const { return !nop_pays(arch, First::frame_push); }
+    /// As the user wrote it.
+    const std::string& text() const { return text_; }
+
+private:
+    struct Item {
+        Version from, to;
+        bool stp;
+    };
+    std::string text_{default_text};
+    std::vector<Item> items_{{oldest, {~0u, ~0u}, false}};
+};
+
+} // namespace fastprobe

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "options.h"
+
+#include <cerrno>
+#include <cstdlib>
+
+namespace fastprobe {
+
+const char entry_choices[] = "auto, auto-frame, frame, nop, nop10, none";
+
+const char options_help[] =
+    "  entry=MODE      how a function shall begin behind its landing pad (default: auto)\n"
+    "                    auto        leave an entry that is cheap to probe, else put one nop first\n"
+    "                    auto-frame  the frame push in functions that call others, auto in the rest\n"
+    "                    frame       the frame push: push %rbp; stp x29, x30, [sp, #-N]!\n"
+    "                    nop         one nop. A probe on a nop does not see the caller's frame in\n"
+    "                                frame-pointer stacks; on the frame push it does\n"
+    "                    nop10       x86-64: nop1+nop10 inside 16 aligned bytes, optimized from Linux 7.2 on\n"
+    "                    none        change nothing, only record\n"
+    "  kernels=RANGE   kernels that auto aims at: V, V..V, V.., or a list of them; V+stp: arm64 with the\n"
+    "                  stp patch (default: 5.10..)\n"
+    "  include=REGEX   only functions whose symbol or source name matches; may be repeated\n"
+    "  list=FILE       only functions named in FILE, one a line; adds to include\n"
+    "  exclude=REGEX   not these; wins over include and list\n"
+    "  min-insns=N     only functions of N instructions or more\n"
+    "  report=FILE     append one JSON line per function\n"
+    "  verbose         say what was done to each function\n"
+    "  disable         do nothing\n";
+
+namespace {
+
+constexpr struct {
+    Entry entry;
+    std::string_view name;
+} entries[] = {
+    {Entry::automatic, "auto"}, {Entry::auto_frame, "auto-frame"}, {Entry::frame, "frame"},
+    {Entry::nop, "nop"},        {Entry::nop10, "nop10"},           {Entry::none, "none"},
+};
+
+} // namespace
+
+std::string_view name(Entry entry) {
+    for (const auto& row : entries)
+        if (row.entry == entry) return row.name;
+    return "";
+}
+
+std::optional<Entry> parse_entry(std::string_view text) {
+    for (const auto& row : entries)
+        if (row.name == text) return row.entry;
+    return std::nullopt;
+}
+
+bool Options::set(std::string_view key, const char* value, std::string& error) {
+    auto fail = [&](const std::string& why) {
+        error = "argument '" + std::string(key) + "': " + why;
+        return false;
+    };
+    if (key == "verbose" || key == "disable") {
+        if (value) return fail("takes no value");
+        (key == "verbose" ? verbose : disable) = true;
+        return true;
+    }
+    for (std::string_view known : {"entry", "kernels", "include", "exclude", "list", "min-insns", "report"})
+        if (key == known && (!value || !*value)) return fail("needs a value");
+
+    std::string why;
+    if (key == "entry") {
+        std::optional<Entry> parsed = parse_entry(value);
+        if (!parsed) return fail("'" + std::string(value) + "' is not one of " + entry_choices);
+        entry = *parsed;
+    } else if (key == "kernels") {
+        if (!kernels.parse(value, why)) return fail(why);
+    } else if (key == "include") {
+        if (!selection.add_include(value, why)) return fail(why);
+    } else if (key == "exclude") {
+        if (!selection.add_exclude(value, why)) return fail(why);
+    } else if (key == "list") {
+        if (!selection.add_list(value, why)) return fail(why);
+    } else if (key == "min-insns") {
+        char* end = nullptr;
+        errno = 0;
+        unsigned long number = strtoul(value, &end, 10);
+        if (*value < '0' || *value > '9' || *end || errno || number > 0x7fffffff)
+            return fail("'" + std::string(value) + "' is not a number of instructions");
+        min_insns = static_cast<unsigned>(number);
+    } else if (key == "report") {
+        report = value;
+    } else {
+        error = "unknown argument '" + std::string(key) +
+                "' (known: entry, kernels, include, exclude, list, min-insns, report, verbose, disable)";
+        return false;
+    }
+    return true;
+}
+
+bool wants_frame(Entry entry, Arch arch, const Kernels& kernels, bool leaf) {
+    return entry == Entry::frame || (entry == Entry::auto_frame && !leaf && kernels.frame_as_cheap_as_nop(arch));
+}
+
+Decision decide(Entry entry, Arch arch, const Kernels& kernels, First found, bool branch_target) {
+    using Add = Decision::Add;
+    switch (entry) {
+    case Entry::none: return {};
+    case Entry::nop:
+        if (found == First::nop && !branch_target) return {};
+        return {Add::nop, false, ""};
+    case Entry::nop10:
+        if (arch == Arch::x86_64) return {Add::nop1_nop10, false, ""};
+        if (found == First::nop && !branch_target) return {Add::nothing, false, "no nop10 on arm64: nop instead"};
+        return {Add::nop, false, "no nop10 on arm64: nop instead"};
+    case Entry::frame:
+        if (found == First::frame_push && !branch_target) return {};
+        return {Add::nop, true, "the frame push is not the first instruction: nop instead"};
+    case Entry::auto_frame:
+        if (found == First::frame_push && !branch_target && kernels.frame_as_cheap_as_nop(arch)) return {};
+        break;
+    case Entry::automatic: break;
+    }
+    if (branch_target) return {Add::nop, false, "the function branches back to its first instruction"};
+    if (kernels.nop_pays(arch, found)) return {Add::nop, false, ""};
+    if (!kernels.cheap(arch, found)) return {Add::nothing, false, "no form is cheap on the kernels asked for"};
+    return {};
+}
+
+} // namespace fastprobe

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// report=FILE: one JSON line per function.
+#pragma once
+#include "record.h"
+
+#include <string>
+
+namespace fastprobe {
+
+struct Report_line {
+    std::string symbol;         ///< as in the symbol table: _Z3fooi.constprop.0
+    std::string unit;           ///< the file that was compiled
+    std::string before;         ///< first instruction as the compiler left it, in the compiler's words
+    std::string after;          ///< what stands there now: "nop", "nop1+nop10", or `before`
+    Entry entry = Entry::none;  ///< what was asked for
+    Entry_record record;        ///< not looked at when `skipped`
+    bool skipped = false;       ///< nothing was done to the function, and it has no record
+    std::string reason;         ///< of skipped and missed ones, and remarks
+    unsigned bytes_added = 0;
+};
+
+/// "added", "kept", "missed" or "skipped".
+const char* action(const Report_line& line);
+
+/// Collects lines and appends them all at once: compilations that run side by side and partitions of one LTO link
+/// write whole blocks one after the other. Whoever wants a fresh file removes the old one first.
+class Report {
+public:
+    /// Opens the file, so that a path that cannot be written is an error before anything is compiled.
+    bool open(const std::string& path, std::string& error);
+    bool is_open() const { return fd_ >= 0; }
+    void add(Arch arch, const Report_line& line);
+    /// Appends what was collected and closes. @return false with one sentence in `error`.
+    bool finish(std::string& error);
+    /// Forgets what was collected: the compilation failed.
+    void discard() { text_.clear(); }
+
+private:
+    int fd_ = -1;
+    std::string path_, text_;
+};
+
+} // namespace fastprobe

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which functions the user asked for.
+#pragma once
+#include <regex.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fastprobe {
+
+/// "_Z3fooi.constprop.0" -> "foo(int)"; C names stay as they are, without the suffix that a compiler gives a clone.
+std::string source_name(const std::string& symbol);
+/// "foo.constprop.0" -> "foo"; empty suffixes and names that begin with a dot stay.
+std::string without_clone_suffix(const std::string& symbol);
+
+/// include, exclude and list. A function matches a regular expression if its symbol or its source name does, anywhere
+/// in the name; a line of a list is a whole symbol, a whole source name, or a source name without its parameters.
+class Selection {
+public:
+    /// POSIX extended regular expressions. @return false with one sentence in `error`.
+    bool add_include(const char* regex, std::string& error) { return add(include_, regex, error); }
+    bool add_exclude(const char* regex, std::string& error) { return add(exclude_, regex, error); }
+    /// One name per line; blank lines and what follows a '#' are ignored.
+    bool add_list(const char* path, std::string& error);
+
+    /// Without include and list: everything that exclude does not match. With them: what one of them names.
+    bool selects(const std::string& symbol) const;
+
+private:
+    struct Free {
+        void operator()(regex_t* r) const {
+            regfree(r);
+            delete r;
+        }
+    };
+    using Regexes = std::vector<std::unique_ptr<regex_t, Free>>;
+    static bool add(Regexes& to, const char* regex, std::string& error);
+    Regexes include_, exclude_;
+    std::set<std::string> list_;
+    bool has_list_ = false;
+};
+
+} // namespace fastprobe
