@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What fastsdt-index does to a file's bytes, without the file system: see docs/man/fastsdt-index.1.scd.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace fastsdt {
+
+/// The file cannot be indexed; what() is one clause that says why and what to do.
+class Index_error : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// A note that was taken out.
+struct Removed_note {
+    std::string what; ///< "probe provider:name", "site" or "entry"
+    uint64_t address; ///< ELF vaddr the note names
+    std::string why;  ///< one clause
+};
+
+struct Index_result {
+    std::vector<std::byte> file; ///< the new file, equal to the old one if there was nothing to do
+    bool changed = false;
+    size_t sites = 0;   ///< SITE records in the index
+    size_t entries = 0; ///< ENTRY records in the index
+    size_t probes = 0;  ///< stapsdt notes kept
+    size_t rebased = 0; ///< stapsdt notes whose base did not lead to their site and now does
+    std::vector<Removed_note> removed;
+    size_t layout_bytes_before = 0, layout_bytes_after = 0;   ///< size of .note.fastsdt
+    size_t stapsdt_bytes_before = 0, stapsdt_bytes_after = 0; ///< size of .note.stapsdt
+};
+
+/// Merges the SITE and ENTRY notes of a linked ELF file into one INDEX note, drops the notes whose code the linker
+/// dropped, and verifies the result against the original. Throws Index_error; `file` is never modified.
+Index_result index_notes(std::span<const std::byte> file);
+
+} // namespace fastsdt

@@ -1,0 +1,126 @@
+#!/bin/bash
+# fastsdt-index on real links: what it removes, what it keeps, and how it writes. Readers that are not ours judge.
+. "$FASTSDT_SOURCE/tests/common.sh"
+need gcc ld.bfd readelf objcopy cmp
+
+# A probe as in systemtap's header, without link order: with --gc-sections mold leaves its note behind.
+cat > probe.h <<'E'
+#define PROBE(name) __asm__ volatile( \
+    "990: .byte 0x90,0x66,0x2e,0x0f,0x1f,0x84,0,0,0,0,0\n.reloc 990b, BFD_RELOC_NONE, _.stapsdt.base\n" \
+    ".pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n.4byte 8,994f-993f,3\n.asciz \"stapsdt\"\n" \
+    "993: .8byte 990b\n.8byte _.stapsdt.base\n.8byte 0\n.asciz \"test\"\n.asciz \"" name "\"\n.asciz \"\"\n994: .balign 4\n.popsection\n" \
+    ".pushsection .note.fastsdt,\"\",\"note\"\n.balign 4\n.4byte 8,24,0x53\n.asciz \"fastsdt\"\n" \
+    ".byte 1,6,1,10,0,0\n.2byte 1\n.8byte 990b\n.8byte 0\n.popsection\n" \
+    ".ifndef _.stapsdt.base\n.pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n" \
+    ".weak _.stapsdt.base\n.hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n.size _.stapsdt.base,1\n.popsection\n.endif\n" : :)
+E
+cat > app.c <<'E'
+#include <stdio.h>
+#include "probe.h"
+int nobody_calls(void) { PROBE("dead"); PROBE("half"); return 1; }
+__attribute__((noinline)) int called(void) { PROBE("live"); PROBE("half"); return 2; }
+int main(void) { printf("%d\n", called()); return 0; }
+E
+names() { readelf -nW "$1" | sed -n 's/^ *Name: //p' | sort | tr '\n' ' '; }
+sections_but_notes() { # name and hash of every other section, address and flags of each, program headers
+    objcopy -R .note.stapsdt -R .note.fastsdt "$1" stripped.tmp
+    readelf -lW "$1" | sed '/Section to Segment/,$d'
+    local s
+    readelf -SW "$1" | sed -n 's/^ *\[ *[0-9]*\] \(\.[^ ]*\) .*/\1/p' | grep -v '^.note.\(stapsdt\|fastsdt\)$' | while read -r s; do
+        objcopy -O binary --only-section="$s" --set-section-flags "$s=alloc" "$1" section.tmp 2>/dev/null || : > section.tmp
+        echo "$s $(sha256sum < section.tmp)"
+    done
+}
+
+linkers=bfd
+have mold && linkers="$linkers mold"
+for linker in $linkers; do
+    gc=; [ $linker = bfd ] || gc=-Wl,--gc-sections
+    gcc -g -O2 -ffunction-sections -fuse-ld=$linker $gc -Wl,--build-id app.c -o app.$linker
+    sections_but_notes app.$linker > before
+    cp app.$linker copy
+    fastsdt-index -q copy -o out
+    cmp copy app.$linker || fail "-o changed the input"
+    fastsdt-index -v app.$linker > report
+    cmp out app.$linker || fail "-o and in place differ"
+    sections_but_notes app.$linker > after
+    cmp before after || fail "$linker: something else than the notes changed"
+    expect "the program still runs" "$(./app.$linker)" 2
+    if [ $linker = mold ]; then
+        expect "dangling probes are gone" "$(names app.mold)" "half live "
+        grep -q 'removed: probe test:dead' report || fail "the report does not name test:dead"
+    else
+        expect "no probe is lost" "$(names app.bfd)" "dead half half live "
+    fi
+    # Every stapsdt note's pc has an INDEX record: the offsets in the note, read by hand, against readelf's locations.
+    readelf -nW app.$linker | sed -n 's/.*Location: 0x0*\([0-9a-f]*\),.*/\1/p' | sort > locations
+    objcopy -O binary --only-section=.note.fastsdt --set-section-flags .note.fastsdt=alloc app.$linker note.bin
+    n=$(od -An -tu4 -j28 -N4 note.bin); kinds=$(od -An -tu4 -j32 -N4 note.bin); base=$(od -An -tu8 -j36 -N8 note.bin)
+    expect "one kind" "$((kinds))" 1
+    for offset in $(od -An -v -tu4 -j$((20 + 24 + 16)) -N$((4 * n)) note.bin); do printf '%x\n' $((base + offset)); done > indexed
+    expect "indexed addresses" "$(cat indexed)" "$(cat locations)"
+    # Again: nothing to do, the file is not even written.
+    inode=$(stat -c '%i %Y' app.$linker)
+    fastsdt-index app.$linker | grep -q 'nothing to do' || fail "the second run did something"
+    expect "second run leaves the file" "$(stat -c '%i %Y' app.$linker)" "$inode"
+    ! have gdb || expect "gdb lists the probes" "$(gdb -nx -batch -ex 'info probes stap' app.$linker 2>&1 | awk '$1 == "stap" {print $3}' | sort | tr '\n' ' ')" "$(names app.$linker)"
+    ! have strip || { strip -o stripped app.$linker; expect "strip keeps the result" "$(names stripped)" "$(names app.$linker)"; }
+done
+
+# Files: modes are kept, symbolic links stay links, a failing run leaves no trace.
+gcc -O2 -ffunction-sections app.c -o app && chmod 751 app && ln -sf app link
+fastsdt-index -q link
+[ -L link ] || fail "a symbolic link was replaced"
+expect mode "$(stat -c %a app)" 751
+gcc -c app.c -o app.o && cp app.o keep.o
+status=0; fastsdt-index app.o 2> err || status=$?
+expect "status for an object" $status 1
+grep -q 'app.o: a relocatable object' err || fail "unclear: $(cat err)"
+cmp app.o keep.o || fail "a refused file changed"
+objcopy --only-keep-debug app app.debug
+! fastsdt-index app.debug 2> err || fail "a debug file was accepted"
+grep -q 'separate debug' err || fail "unclear: $(cat err)"
+gcc -O2 -Wl,--emit-relocs app.c -o relocs
+! fastsdt-index relocs 2> err || fail "relocations for the notes were accepted"
+grep -q 'remove-relocations' err || fail "unclear: $(cat err)"
+objcopy --remove-relocations=.note.stapsdt --remove-relocations=.note.fastsdt relocs
+fastsdt-index -q relocs || fail "the advice in the message did not help"
+cp app appended && fastsdt-index -q appended && gcc -O2 app.c -o appended && echo payload >> appended
+! fastsdt-index appended 2> err || fail "appended data was accepted"
+! fastsdt-index absent 2> err || fail "a missing file was accepted"
+grep -q 'absent: cannot open: No such file' err || fail "unclear: $(cat err)"
+mkdir -p readonly && gcc app.c -o readonly/app
+status=0; fastsdt-index -q -o /proc/nowhere readonly/app 2> err || status=$?
+expect "status when the output cannot be written" $status 1
+status=0; fastsdt-index > out 2>&1 || status=$?
+expect "status for wrong usage" $status 2
+status=0; fastsdt-index -o x app app > out 2>&1 || status=$?
+expect "status for -o with two files" $status 2
+ls ./*.?????? 2>/dev/null | grep -E '\.[A-Za-z0-9]{6}$' | grep -v -E '\.(fastsdt|stripped)$' && fail "a temporary file was left"
+gcc app.c -o fresh && cp fresh keep
+fastsdt-index -n fresh | grep -q 'sites' ; cmp fresh keep || fail "--dry-run wrote"
+fastsdt-index --json fresh | python3 -c 'import json,sys; r=json.load(sys.stdin)[0]; assert r["changed"] and r["sites"] == 4 and r["probes"] == 4, r'
+
+# Base: a note whose base was lost is repaired if the section is there, and gdb shows the right place again.
+gcc -O2 app.c -o based
+objcopy -O binary --only-section=.note.stapsdt --set-section-flags .note.stapsdt=alloc based notes.bin
+pc=$(readelf -nW based | sed -n 's/.*Location: \(0x[0-9a-f]*\),.*/\1/p' | head -1)
+printf '\0\0\0\0\0\0\0\0' | dd of=notes.bin bs=1 seek=28 conv=notrunc status=none
+objcopy --update-section .note.stapsdt=notes.bin based
+fastsdt-index based | grep -q 'the base of 1 probes corrected' || fail "the base was not corrected"
+expect "all bases agree" "$(readelf -nW based | sed -n 's/.*Base: \([^,]*\),.*/\1/p' | sort -u | wc -l)" 1
+expect "pc unchanged" "$(readelf -nW based | sed -n 's/.*Location: \(0x[0-9a-f]*\),.*/\1/p' | head -1)" "$pc"
+
+# Other class and byte order.
+if have aarch64-linux-gnu-gcc; then
+    sed 's/.byte 0x90[^\\]*\\n[^\\]*/nop/; s/1,6,1,10,0,0/1,1,0,4,0,0/' probe.h > a64.tmp && mkdir -p a64 && cp a64.tmp a64/probe.h && cp app.c a64/
+    aarch64-linux-gnu-gcc -O2 -static a64/app.c -o app.a64
+    fastsdt-index -v app.a64 | grep -q '4 sites and 0 entries indexed' || fail "arm64"
+    expect "arm64 probes" "$(names app.a64)" "dead half half live "
+fi
+if have mips64el-linux-gnuabi64-gcc s390x-linux-gnu-gcc && have s390x-linux-gnu-gcc; then
+    sed 's/.byte 0x90[^\\]*\\n[^\\]*/nopr %%r0/; s/1,6,1,10,0,0/1,1,0,2,0,0/' probe.h > s390.tmp && mkdir -p s390 && cp s390.tmp s390/probe.h && cp app.c s390/
+    s390x-linux-gnu-gcc -O2 -nostdlib -r s390/app.c -o app.s390.o
+    s390x-linux-gnu-ld -e main --unresolved-symbols=ignore-all app.s390.o -o app.s390
+    fastsdt-index -v app.s390 | grep -q '4 sites and 0 entries indexed' || fail "s390x, big endian"
+fi
