@@ -1,6 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * fastsdt.h: USDT probe sites that the kernel can trace cheaply. See the second half for the macros.
+ * fastsdt.h: USDT probe sites that the kernel can trace cheaply. One file, no dependency, copy it where you like.
+ *
+ *     FASTSDT(provider, name, args...)
+ *         A probe with up to 12 arguments: integers, pointers, enums, bools, arrays, bit-fields, floats, doubles.
+ *
+ *     FASTSDT_WITH(layout, semaphore, provider, name, args...)
+ *         The same, spelled out.
+ *         layout:     `default`, or one of nop, nop1, nop1_nop4, nop5, nop1_nop5, nop10, nop1_nop10
+ *         semaphore:  `none`, `implicit` (defined on the spot, shared by all sites of that probe),
+ *                     or `explicit(sema)` (defined by you, see below)
+ *
+ *     FASTSDT_IS_ACTIVE(provider, name)        is somebody tracing this probe? Needs an `implicit` semaphore.
+ *     FASTSDT_DEFINE_SEMA(sema)                defines a semaphore, once, at namespace or file scope
+ *     FASTSDT_DECLARE_SEMA(sema)               declares it in other files
+ *     FASTSDT_SEMA_IS_ACTIVE(sema)             is somebody tracing a probe that has it?
+ *
+ *     FASTPROBE, FASTPROBE_MODE("nop10"), NO_FASTPROBE
+ *         Before a function: ask the fastprobe compiler plugin for a cheap entry, or forbid one. Nothing without it.
+ *
+ * In assembly (.S) FASTSDT and FASTSDT_WITH take operands as the assembler writes them; they are recorded as they are.
+ *
+ * Settings, before the include or with -D:
+ *
+ *     FASTSDT_LAYOUT           layout of this file's sites: the names above. x86-64: nop1_nop10. Elsewhere: nop
+ *     FASTSDT_BOUND            log2 of the boundary that a site's patchable bytes never cross: 6 (a cache line, and
+ *                              with it every page). 4 to 12, or 0 for no promise and no padding
+ *     FASTSDT_ARG_CONSTRAINT   constraint of arguments: nr on 64-bit targets, for operands that every tracer can parse
+ *
+ * nop5 and nop1_nop5 need FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1 to be defined: the kernels named rewrite a
+ * traced nop5 into a call whose target a forked child has not mapped. A bare nop10 needs
+ * FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2.
  */
 
 /* ---- Part 1: the format. Bytes of each layout and constants of .note.fastsdt; docs/format.md explains them. ----
@@ -78,4 +108,610 @@
 
 #if !defined(FASTSDT_FORMAT_ONLY) && !defined(FASTSDT_H)
 #define FASTSDT_H
+
+#if defined(__GNUC__) && !defined(__ASSEMBLER__)
+#pragma GCC system_header /* variadic macros and GNU asm are meant, whatever -std and -Wpedantic say */
 #endif
+
+/* ---- Part 2: what users call ---- */
+
+#define FASTSDT(...) _FASTSDT_OWN(default, none, __VA_ARGS__)
+#define FASTSDT_WITH(layout, semaphore, ...) _FASTSDT_OWN(layout, semaphore, __VA_ARGS__)
+
+#ifndef __ASSEMBLER__
+
+#define FASTSDT_IS_ACTIVE(provider, name) _FASTSDT_IS_ACTIVE(provider, name)
+#define FASTSDT_DEFINE_SEMA(sema) _FASTSDT_DEFINE_SEMA(_FASTSDT_SEMA_NAME(sema))
+#define FASTSDT_DECLARE_SEMA(sema) _FASTSDT_DECLARE_SEMA(_FASTSDT_SEMA_NAME(sema))
+#define FASTSDT_SEMA_IS_ACTIVE(sema) (_FASTSDT_SEMA_NAME(sema).active > 0)
+
+#if defined(__FASTPROBE__) /* the plugin says that it is loaded */
+#define FASTPROBE __attribute__((fastprobe))
+#define FASTPROBE_MODE(mode) __attribute__((fastprobe(mode)))
+#define NO_FASTPROBE __attribute__((no_fastprobe))
+#elif defined(__clang__) /* the pass finds annotations also in IR that was made without the plugin */
+#define FASTPROBE __attribute__((annotate("fastprobe")))
+#define FASTPROBE_MODE(mode) __attribute__((annotate("fastprobe=" mode)))
+#define NO_FASTPROBE __attribute__((annotate("no_fastprobe")))
+#else
+#define FASTPROBE
+#define FASTPROBE_MODE(mode)
+#define NO_FASTPROBE
+#endif
+
+#endif /* !__ASSEMBLER__ */
+
+/* ---- Part 3: settings, checked ---- */
+
+#define _FASTSDT_CAT(a, b) _FASTSDT_CAT_(a, b)
+#define _FASTSDT_CAT_(a, b) a##b
+
+#ifndef FASTSDT_LAYOUT
+#ifdef __x86_64__
+#define FASTSDT_LAYOUT nop1_nop10
+#else
+#define FASTSDT_LAYOUT nop
+#endif
+#endif
+
+/* Whether a layout can be had here, by its name: 1 yes, 2 not on this architecture, 3 needs the nop5 opt-in,
+ * 4 needs the nop10 opt-in. A name that is not in the list gives 0. */
+#define _FASTSDT_CAN_nop 1
+#if defined(__x86_64__)
+#define _FASTSDT_CAN_nop1 1
+#define _FASTSDT_CAN_nop1_nop4 1
+#define _FASTSDT_CAN_nop1_nop10 1
+#ifdef FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1
+#define _FASTSDT_CAN_nop5 1
+#define _FASTSDT_CAN_nop1_nop5 1
+#else
+#define _FASTSDT_CAN_nop5 3
+#define _FASTSDT_CAN_nop1_nop5 3
+#endif
+#ifdef FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2
+#define _FASTSDT_CAN_nop10 1
+#else
+#define _FASTSDT_CAN_nop10 4
+#endif
+#else
+#ifdef __i386__
+#define _FASTSDT_CAN_nop1 1
+#else
+#define _FASTSDT_CAN_nop1 2
+#endif
+#define _FASTSDT_CAN_nop1_nop4 2
+#define _FASTSDT_CAN_nop5 2
+#define _FASTSDT_CAN_nop1_nop5 2
+#define _FASTSDT_CAN_nop10 2
+#define _FASTSDT_CAN_nop1_nop10 2
+#endif
+
+#define _FASTSDT_NO_ARCH "fastsdt: this layout exists on x86-64 only; use `nop` (or leave the layout out) here"
+#define _FASTSDT_NO_NOP5 "fastsdt: on Linux 6.18 to 7.1 a traced nop5 crashes forked children; if you accept that, " \
+                         "define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1"
+#define _FASTSDT_NO_NOP10 "fastsdt: a bare nop10 cannot be traced before Linux 7.2; use nop1_nop10, or define " \
+                          "FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2"
+
+#if _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT) == 0
+#error "fastsdt: FASTSDT_LAYOUT is none of nop, nop1, nop1_nop4, nop5, nop1_nop5, nop10, nop1_nop10"
+#elif _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT) == 2
+#error "fastsdt: FASTSDT_LAYOUT names a layout that exists on x86-64 only; leave it undefined, or use nop, here"
+#elif _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT) == 3
+#error "fastsdt: on Linux 6.18 to 7.1 a traced nop5 crashes forked children: if you accept that, define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1"
+#elif _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT) == 4
+#error "fastsdt: a bare nop10 cannot be traced before Linux 7.2: use nop1_nop10, or define FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2"
+#endif
+
+#ifndef FASTSDT_BOUND
+#define FASTSDT_BOUND 6
+#endif
+#if FASTSDT_BOUND != 0 && (FASTSDT_BOUND < 4 || FASTSDT_BOUND > 12)
+#error "fastsdt: FASTSDT_BOUND is the log2 of a boundary, 4 to 12, or 0 for none"
+#endif
+
+/* nr keeps symbols, thread-local and vector operands out of the argument string, so that libbpf, bcc and gdb can all
+ * parse it. 32-bit targets have too few registers for 12 arguments and may use memory. */
+#ifndef FASTSDT_ARG_CONSTRAINT
+#if defined(__LP64__) || defined(__x86_64__)
+#define FASTSDT_ARG_CONSTRAINT nr
+#elif defined(__arm__)
+#define FASTSDT_ARG_CONSTRAINT g
+#else
+#define FASTSDT_ARG_CONSTRAINT nor
+#endif
+#endif
+
+/* ---- Part 4: a site and its two notes, in assembly ----
+ *
+ *             .p2align 6,,10                              pads only a site that would cross the boundary
+ *     site:   .byte 0x90, 0x66, 0x2e, 0x0f, ...
+ *             .reloc site, NONE, note                     no byte in the output, but the code now refers to its notes and
+ *             .reloc site, NONE, _.stapsdt.base           to the base: live code keeps them (--gc-sections, --icf, -r)
+ *             .pushsection .note.fastsdt, "?o", "note", site      and dead code takes them along: link order and
+ *             .pushsection .note.stapsdt, "?o", "note", site      COMDAT group
+ *     note:   stapsdt note, .popsection, fastsdt note, .popsection
+ *
+ * Text in strings, not in tokens: a program may have macros called byte, weak or size.
+ * gas before 2.35 has no link order: it gets plain sections, and the note says so (FASTSDT_SITE_UNGROUPED). Only gas
+ * defines .gasversion.; clang's assembler has had link order in all versions that this header supports. */
+
+#define _FASTSDT_STR(...) _FASTSDT_STR_(__VA_ARGS__)
+#define _FASTSDT_STR_(...) #__VA_ARGS__
+
+/* Text in the two forms: strings to join in C and C++, statements and one-word macro arguments in .S files. */
+#ifdef __ASSEMBLER__
+#define _FASTSDT_TEXT(x) x
+#define _FASTSDT_BYTES(...) _FASTSDT_STR(__VA_ARGS__)
+#else
+#define _FASTSDT_TEXT(x) #x " "
+#define _FASTSDT_BYTES(...) ".byte " _FASTSDT_STR(__VA_ARGS__)
+#endif
+
+#ifdef __LP64__
+#define _FASTSDT_ADDR _FASTSDT_TEXT(.8byte)
+#define _FASTSDT_DESC_SIZE 24
+#else
+#define _FASTSDT_ADDR _FASTSDT_TEXT(.4byte)
+#define _FASTSDT_DESC_SIZE 16
+#endif
+
+#ifdef __mips__ /* clang before 16 does not know the generic name there */
+#define _FASTSDT_RELOC_NONE _FASTSDT_TEXT(R_MIPS_NONE)
+#else
+#define _FASTSDT_RELOC_NONE _FASTSDT_TEXT(BFD_RELOC_NONE)
+#endif
+
+/* The instructions of each layout. `custom` is what usdt.h's users put into USDT_NOP. */
+#define _FASTSDT_INSNS_nop1_nop4 _FASTSDT_BYTES(FASTSDT_BYTES_nop1_nop4)
+#define _FASTSDT_INSNS_nop5 _FASTSDT_BYTES(FASTSDT_BYTES_nop5)
+#define _FASTSDT_INSNS_nop1_nop5 _FASTSDT_BYTES(FASTSDT_BYTES_nop1_nop5)
+#define _FASTSDT_INSNS_nop10 _FASTSDT_BYTES(FASTSDT_BYTES_nop10)
+#define _FASTSDT_INSNS_nop1_nop10 _FASTSDT_BYTES(FASTSDT_BYTES_nop1_nop10)
+#define _FASTSDT_INSNS_custom _FASTSDT_STR(USDT_NOP)
+#define _FASTSDT_SHAPE_nop1_nop4 FASTSDT_SHAPE_nop1_nop4
+#define _FASTSDT_SHAPE_nop5 FASTSDT_SHAPE_nop5
+#define _FASTSDT_SHAPE_nop1_nop5 FASTSDT_SHAPE_nop1_nop5
+#define _FASTSDT_SHAPE_nop10 FASTSDT_SHAPE_nop10
+#define _FASTSDT_SHAPE_nop1_nop10 FASTSDT_SHAPE_nop1_nop10
+#define _FASTSDT_SHAPE_custom FASTSDT_LAYOUT_OTHER, 0, 0
+
+#if defined(__x86_64__) || defined(__i386__)
+#define _FASTSDT_INSNS_nop _FASTSDT_BYTES(FASTSDT_BYTES_nop1)
+#define _FASTSDT_SHAPE_nop FASTSDT_SHAPE_nop1
+#elif defined(__s390__)
+#define _FASTSDT_INSNS_nop "nop 0"
+#define _FASTSDT_SHAPE_nop FASTSDT_LAYOUT_NOP, 0, 4
+#elif defined(__thumb__) || defined(__riscv_compressed)
+#define _FASTSDT_INSNS_nop "nop"
+#define _FASTSDT_SHAPE_nop FASTSDT_LAYOUT_NOP, 0, 2
+#else
+#define _FASTSDT_INSNS_nop "nop"
+#define _FASTSDT_SHAPE_nop FASTSDT_LAYOUT_NOP, 0, 4
+#endif
+#define _FASTSDT_INSNS_nop1 _FASTSDT_INSNS_nop
+#define _FASTSDT_SHAPE_nop1 _FASTSDT_SHAPE_nop
+
+/* Padding. At most a layout's length less one can be missing to the boundary when the layout would cross it. A single
+ * byte crosses nothing, and other architectures align their instructions. */
+#ifdef __ASSEMBLER__
+#define _FASTSDT_PAD(max) max
+#define _FASTSDT_NO_PAD 0
+#else
+#define _FASTSDT_PAD(max) ".p2align " _FASTSDT_STR(FASTSDT_BOUND) ",," #max "\n"
+#define _FASTSDT_NO_PAD ""
+#endif
+#if FASTSDT_BOUND == 0
+#undef _FASTSDT_PAD
+#define _FASTSDT_PAD(max) _FASTSDT_NO_PAD
+#endif
+#define _FASTSDT_PAD_nop _FASTSDT_NO_PAD
+#define _FASTSDT_PAD_nop1 _FASTSDT_NO_PAD
+#define _FASTSDT_PAD_nop1_nop4 _FASTSDT_PAD(4)
+#define _FASTSDT_PAD_nop5 _FASTSDT_PAD(4)
+#define _FASTSDT_PAD_nop1_nop5 _FASTSDT_PAD(5)
+#define _FASTSDT_PAD_nop10 _FASTSDT_PAD(9)
+#define _FASTSDT_PAD_nop1_nop10 _FASTSDT_PAD(10)
+#define _FASTSDT_PAD_custom _FASTSDT_NO_PAD
+#define _FASTSDT_BOUND_nop 0
+#define _FASTSDT_BOUND_nop1 0
+#define _FASTSDT_BOUND_nop1_nop4 FASTSDT_BOUND
+#define _FASTSDT_BOUND_nop5 FASTSDT_BOUND
+#define _FASTSDT_BOUND_nop1_nop5 FASTSDT_BOUND
+#define _FASTSDT_BOUND_nop10 FASTSDT_BOUND
+#define _FASTSDT_BOUND_nop1_nop10 FASTSDT_BOUND
+#define _FASTSDT_BOUND_custom 0
+
+#define _FASTSDT_RELOCS(site, note)                                                                                    \
+    ".reloc " site ", " _FASTSDT_RELOC_NONE ", " note "\n"                                                             \
+    ".reloc " site ", " _FASTSDT_RELOC_NONE ", _.stapsdt.base\n"
+#define _FASTSDT_SECTIONS_PLAIN                                                                                        \
+    ".pushsection .note.fastsdt, \"?\", \"note\"\n"                                                                    \
+    ".pushsection .note.stapsdt, \"?\", \"note\"\n"
+#define _FASTSDT_SECTIONS_LINKED(site)                                                                                 \
+    ".pushsection .note.fastsdt, \"?o\", \"note\", " site "\n"                                                         \
+    ".pushsection .note.stapsdt, \"?o\", \"note\", " site "\n"
+#ifdef __clang__
+#define _FASTSDT_SECTIONS(site, note) _FASTSDT_RELOCS(site, note) _FASTSDT_SECTIONS_LINKED(site)
+#define _FASTSDT_OLD_GAS 0
+#else
+#define _FASTSDT_SECTIONS(site, note)                                                                                  \
+    _FASTSDT_RELOCS(site, note)                                                                                        \
+    ".if .gasversion. < 23500\n" _FASTSDT_SECTIONS_PLAIN ".else\n" _FASTSDT_SECTIONS_LINKED(site) ".endif\n"
+#define _FASTSDT_OLD_GAS (.gasversion. < 23500) & FASTSDT_SITE_UNGROUPED /* gas: true is -1 */
+#endif
+
+/* From the site's first byte on: relocations, sections, stapsdt note, layout note, base.
+ * stapsdt: https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation */
+#define _FASTSDT_NOTES(sections, site, note, shape, bound, flags, sema, provider, name, args)                          \
+    sections                                                                                                           \
+    ".balign 4\n"                                                                                                      \
+    note ": .4byte 8, 994f - 993f, 3\n"                                                                                \
+    ".asciz \"stapsdt\"\n"                                                                                             \
+    "993: " _FASTSDT_ADDR site ", _.stapsdt.base, " _FASTSDT_STR(sema) "\n"                                            \
+    ".asciz " provider "\n"                                                                                            \
+    ".asciz " name "\n"                                                                                                \
+    ".asciz " args "\n"                                                                                                \
+    "994: .balign 4\n"                                                                                                 \
+    ".popsection\n"                                                                                                    \
+    ".balign 4\n"                                                                                                      \
+    ".4byte 8, " _FASTSDT_STR(_FASTSDT_DESC_SIZE) ", " _FASTSDT_STR(FASTSDT_NOTE_SITE) "\n"                            \
+    ".asciz \"" FASTSDT_NOTE_OWNER "\"\n"                                                                              \
+    ".byte " _FASTSDT_STR(FASTSDT_NOTE_VERSION, shape, bound, 0) "\n"                                                  \
+    ".2byte " _FASTSDT_STR(flags) "\n"                                                                                 \
+    _FASTSDT_ADDR site ", " _FASTSDT_STR(sema) "\n"                                                                    \
+    ".popsection\n"                                                                                                    \
+    ".ifndef _.stapsdt.base\n"                                                                                         \
+    ".pushsection .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat\n"                                        \
+    ".weak _.stapsdt.base\n"                                                                                           \
+    ".hidden _.stapsdt.base\n"                                                                                         \
+    "_.stapsdt.base: .space 1\n"                                                                                       \
+    ".size _.stapsdt.base, 1\n"                                                                                        \
+    ".popsection\n"                                                                                                    \
+    ".endif\n"
+
+#define _FASTSDT_PICK_default FASTSDT_LAYOUT
+#define _FASTSDT_PICK_nop nop
+#define _FASTSDT_PICK_nop1 nop1
+#define _FASTSDT_PICK_nop1_nop4 nop1_nop4
+#define _FASTSDT_PICK_nop5 nop5
+#define _FASTSDT_PICK_nop1_nop5 nop1_nop5
+#define _FASTSDT_PICK_nop10 nop10
+#define _FASTSDT_PICK_nop1_nop10 nop1_nop10
+#define _FASTSDT_PICK_custom custom
+
+#define _FASTSDT_1ST(a, ...) a
+#define _FASTSDT_2ND(a, b, ...) b
+#define _FASTSDT_EAT(...)
+/* Of provider, name, args...: the number of args. */
+#define _FASTSDT_ARGC(...) _FASTSDT_ARGC_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0)
+#define _FASTSDT_ARGC_(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, N, ...) N
+
+#define _FASTSDT_SEMA_NAME(sema) _FASTSDT_CAT(__usdt_sema_, sema)
+#define _FASTSDT_IMPLICIT_NAME(provider, name) _FASTSDT_CAT(_FASTSDT_CAT(__usdt_sema_, provider), _FASTSDT_CAT(__, name))
+
+/* The semaphore of a site by the word its user wrote: what the note refers to. Followed by (provider, name). */
+#define _FASTSDT_SEMA_none 0 _FASTSDT_EAT
+#define _FASTSDT_SEMA_implicit _FASTSDT_IMPLICIT_NAME
+#define _FASTSDT_SEMA_explicit(sema) _FASTSDT_SEMA_NAME(sema) _FASTSDT_EAT
+#define _FASTSDT_SEMA_named(symbol) symbol _FASTSDT_EAT
+
+#ifdef __ASSEMBLER__
+
+/* ---- Part 5a: in assembly ---- */
+
+#define _FASTSDT_OWN(layout, semaphore, ...)                                                                           \
+    _FASTSDT_S(_FASTSDT_PICK_##layout,                                                                                 \
+               _FASTSDT_SEMA_##semaphore(_FASTSDT_1ST(__VA_ARGS__, ~), _FASTSDT_2ND(__VA_ARGS__, ~)),                  \
+               _FASTSDT_1ST(__VA_ARGS__, ~), _FASTSDT_2ND(__VA_ARGS__, ~),                                             \
+               _FASTSDT_CAT(_FASTSDT_WORDS_, _FASTSDT_ARGC(__VA_ARGS__))(__VA_ARGS__))
+#define _FASTSDT_S(layout, sema, provider, name, args) _FASTSDT_S_(layout, sema, provider, name, args)
+#define _FASTSDT_S_(layout, sema, provider, name, args)                                                                \
+    _fastsdt_can _FASTSDT_CAN_##layout;                                                                                \
+    _fastsdt_site _FASTSDT_PAD_##layout, _FASTSDT_INSNS_##layout, _FASTSDT_STR(_FASTSDT_SHAPE_##layout),               \
+        _FASTSDT_BOUND_##layout, _FASTSDT_STR(sema), #provider, #name, _FASTSDT_STR(args)
+
+/* Operands as written, separated by blanks. */
+#define _FASTSDT_WORDS_0(p, n)
+#define _FASTSDT_WORDS_1(p, n, a) a
+#define _FASTSDT_WORDS_2(p, n, a, b) a b
+#define _FASTSDT_WORDS_3(p, n, a, b, c) a b c
+#define _FASTSDT_WORDS_4(p, n, a, b, c, d) a b c d
+#define _FASTSDT_WORDS_5(p, n, a, b, c, d, e) a b c d e
+#define _FASTSDT_WORDS_6(p, n, a, b, c, d, e, f) a b c d e f
+#define _FASTSDT_WORDS_7(p, n, a, b, c, d, e, f, g) a b c d e f g
+#define _FASTSDT_WORDS_8(p, n, a, b, c, d, e, f, g, h) a b c d e f g h
+#define _FASTSDT_WORDS_9(p, n, a, b, c, d, e, f, g, h, i) a b c d e f g h i
+#define _FASTSDT_WORDS_10(p, n, a, b, c, d, e, f, g, h, i, j) a b c d e f g h i j
+#define _FASTSDT_WORDS_11(p, n, a, b, c, d, e, f, g, h, i, j, k) a b c d e f g h i j k
+#define _FASTSDT_WORDS_12(p, n, a, b, c, d, e, f, g, h, i, j, k, l) a b c d e f g h i j k l
+
+	.macro _fastsdt_can can
+	.if \can == 2
+	.error "fastsdt: this layout exists on x86-64 only; use nop, or default, here"
+	.elseif \can == 3
+	.error "fastsdt: on Linux 6.18 to 7.1 a traced nop5 crashes forked children: if you accept that, define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1"
+	.elseif \can == 4
+	.error "fastsdt: a bare nop10 cannot be traced before Linux 7.2: use nop1_nop10, or define FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2"
+	.endif
+	.endm
+
+	/* The lines of _FASTSDT_NOTES once more, as statements: a preprocessor cannot make these of strings. */
+	.macro _fastsdt_site pad, insns, shape, bound, sema, provider, name, args
+	.if \pad
+	.p2align FASTSDT_BOUND,,\pad
+	.endif
+.Lfastsdt\@:
+#if defined(__x86_64__) || defined(__i386__)
+	.byte \insns
+#else
+	\insns
+#endif
+	.reloc .Lfastsdt\@, _FASTSDT_RELOC_NONE, .Lfastsdt_note\@
+	.reloc .Lfastsdt\@, _FASTSDT_RELOC_NONE, _.stapsdt.base
+#ifndef __clang__
+	.if .gasversion. < 23500
+	.pushsection .note.fastsdt, "?", "note"
+	.pushsection .note.stapsdt, "?", "note"
+	.else
+#endif
+	.pushsection .note.fastsdt, "?o", "note", .Lfastsdt\@
+	.pushsection .note.stapsdt, "?o", "note", .Lfastsdt\@
+#ifndef __clang__
+	.endif
+#endif
+	.balign 4
+.Lfastsdt_note\@:
+	.4byte 8, 994f - 993f, 3
+	.asciz "stapsdt"
+993:
+	_FASTSDT_ADDR .Lfastsdt\@, _.stapsdt.base, \sema
+	.asciz "\provider"
+	.asciz "\name"
+	.asciz "\args"
+994:
+	.balign 4
+	.popsection
+	.balign 4
+	.4byte 8, _FASTSDT_DESC_SIZE, FASTSDT_NOTE_SITE
+	.asciz FASTSDT_NOTE_OWNER
+	.byte FASTSDT_NOTE_VERSION, \shape, \bound, 0
+	.2byte _FASTSDT_OLD_GAS
+	_FASTSDT_ADDR .Lfastsdt\@, \sema
+	.popsection
+	.ifndef _.stapsdt.base
+	.pushsection .stapsdt.base, "aG", "progbits", .stapsdt.base, comdat
+	.weak _.stapsdt.base
+	.hidden _.stapsdt.base
+_.stapsdt.base:
+	.space 1
+	.size _.stapsdt.base, 1
+	.popsection
+	.endif
+	.endm
+
+#else /* C and C++ */
+
+/* ---- Part 5b: in C and C++ ---- */
+
+/* Status flags: every asm statement on x86 clobbers them, so the compiler keeps nothing there. */
+#if defined(__x86_64__) || defined(__i386__)
+#define _FASTSDT_FLAGS FASTSDT_SITE_FLAGS_DEAD | _FASTSDT_OLD_GAS
+#else
+#define _FASTSDT_FLAGS _FASTSDT_OLD_GAS
+#endif
+#define _FASTSDT_FLAGS_PLAIN _FASTSDT_FLAGS
+#define _FASTSDT_FLAGS_CALL FASTSDT_SITE_NO_REDZONE | _FASTSDT_FLAGS
+
+/* The kernels that optimize nop5 put a call there, which writes below the stack pointer. */
+#define _FASTSDT_KIND_nop PLAIN
+#define _FASTSDT_KIND_nop1 PLAIN
+#define _FASTSDT_KIND_nop1_nop4 PLAIN
+#define _FASTSDT_KIND_nop5 CALL
+#define _FASTSDT_KIND_nop1_nop5 CALL
+#define _FASTSDT_KIND_nop10 PLAIN
+#define _FASTSDT_KIND_nop1_nop10 PLAIN
+#define _FASTSDT_KIND_custom PLAIN
+
+/* `inline`: gcc else takes the lines of the asm for instructions and stops inlining small functions with a probe. */
+#define _FASTSDT_ASM_PLAIN(text, ...) __asm__ __volatile__ __inline__(text : : __VA_ARGS__)
+
+/* Keep the enclosing function out of the red zone. Reading the flags register pushes, and compilers know it: a function
+ * that does so anywhere keeps nothing below the stack pointer. A cold block that is never reached is enough. */
+#if defined(__FASTPROBE_NOREDZONE__) /* the compiler plugin sees to it */
+#define _FASTSDT_ASM_CALL(text, ...) _FASTSDT_ASM_PLAIN(text, __VA_ARGS__)
+#elif !defined(__clang__) && __GNUC__ >= 15
+#define _FASTSDT_ASM_CALL(text, ...) __asm__ __volatile__ __inline__(text : : __VA_ARGS__ : "redzone")
+#elif defined(__cplusplus) && defined(__clang__) && __clang_major__ < 16 /* refuses asm goto next to destructors */
+#define _FASTSDT_ASM_CALL(text, ...)                                                                                   \
+    _FASTSDT_ASM_PLAIN(text, __VA_ARGS__);                                                                             \
+    __asm__ __volatile__("" : : "r"(__builtin_ia32_readeflags_u64()))
+#else
+#define _FASTSDT_ASM_CALL(text, ...)                                                                                   \
+    {                                                                                                                  \
+        __label__ _fastsdt_cold;                                                                                       \
+        __asm__ __inline__ goto(text : : __VA_ARGS__ : : _fastsdt_cold);                                               \
+        if (0) {                                                                                                       \
+        _fastsdt_cold:                                                                                                 \
+            __asm__ __volatile__("" : : "r"(__builtin_ia32_readeflags_u64()));                                         \
+            __builtin_trap();                                                                                          \
+        }                                                                                                              \
+    }
+#endif
+
+#define _FASTSDT_CHECK_1
+#define _FASTSDT_CHECK_2 _Pragma("GCC error \"fastsdt: this layout exists on x86-64 only; use nop, or default, here\"")
+#define _FASTSDT_CHECK_3                                                                                               \
+    _Pragma("GCC error \"fastsdt: on Linux 6.18 to 7.1 a traced nop5 crashes forked children: if you accept that, "    \
+            "define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1\"")
+#define _FASTSDT_CHECK_4                                                                                               \
+    _Pragma("GCC error \"fastsdt: a bare nop10 cannot be traced before Linux 7.2: use nop1_nop10, or define "          \
+            "FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2\"")
+#define _FASTSDT_CAN_custom 1
+
+/* Semaphores: statements that define or use one at its site. */
+#define _FASTSDT_SEMA_STMT_none _FASTSDT_EAT
+#define _FASTSDT_SEMA_STMT_implicit _FASTSDT_IMPLICIT_STMT
+#define _FASTSDT_SEMA_STMT_explicit(sema) _FASTSDT_SEMA_USE(_FASTSDT_SEMA_NAME(sema)) _FASTSDT_EAT
+#define _FASTSDT_SEMA_STMT_named(symbol) _FASTSDT_SEMA_USE(symbol) _FASTSDT_EAT
+/* The compiler has to see the use, or a static or LTO build drops the definition. */
+#define _FASTSDT_SEMA_USE(symbol) __asm__ __volatile__("" : : "m"(symbol));
+#define _FASTSDT_IMPLICIT_STMT(provider, name) _FASTSDT_IMPLICIT_DEF(_FASTSDT_IMPLICIT_NAME(provider, name))
+#define _FASTSDT_IMPLICIT_DEF(symbol) _FASTSDT_IMPLICIT_DEF_(_FASTSDT_STR(symbol))
+#define _FASTSDT_IMPLICIT_DEF_(symbol)                                                                                 \
+    __asm__ __volatile__ __inline__(".ifndef " symbol "\n"                                                             \
+                                    ".pushsection .probes, \"aw\", \"progbits\"\n"                                     \
+                                    ".weak " symbol "\n"                                                               \
+                                    ".hidden " symbol "\n"                                                             \
+                                    ".balign 2\n"                                                                      \
+                                    symbol ": .2byte 0\n"                                                              \
+                                    ".type " symbol ", STT_OBJECT\n"                                                   \
+                                    ".size " symbol ", 2\n"                                                            \
+                                    ".popsection\n"                                                                    \
+                                    ".endif\n");
+
+struct usdt_sema {
+    volatile unsigned short active;
+};
+#define _FASTSDT_DEFINE_SEMA(symbol)                                                                                   \
+    struct usdt_sema __attribute__((section(".probes"))) symbol __asm__(_FASTSDT_STR(symbol))                          \
+        __attribute__((visibility("hidden"))) = {0}
+#define _FASTSDT_DECLARE_SEMA(symbol) extern struct usdt_sema symbol __asm__(_FASTSDT_STR(symbol))
+#define _FASTSDT_IS_ACTIVE(provider, name)                                                                             \
+    (__extension__({                                                                                                   \
+        _FASTSDT_DECLARE_SEMA(_FASTSDT_IMPLICIT_NAME(provider, name));                                                 \
+        _FASTSDT_IMPLICIT_STMT(provider, name)                                                                         \
+        _FASTSDT_IMPLICIT_NAME(provider, name).active > 0;                                                             \
+    }))
+
+/* clang takes text from the user's file, and strings made by #, for the user's own code and warns in spite of the system
+ * header: about an array that decays (meant), and about strings of over 509 bytes in C89. */
+#if defined(__clang__) && !defined(__cplusplus)
+#define _FASTSDT_QUIET_BEGIN                                                                                           \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wsizeof-array-decay\"")                      \
+    _Pragma("clang diagnostic ignored \"-Woverlength-strings\"")
+#define _FASTSDT_QUIET_END _Pragma("clang diagnostic pop")
+#else
+#define _FASTSDT_QUIET_BEGIN
+#define _FASTSDT_QUIET_END
+#endif
+
+/* One site. `args` is the argument string as an asm template; the operands it refers to follow. */
+#define _FASTSDT_SITE(layout, semaphore, provider, name, args, ...)                                                    \
+    _FASTSDT_SITE_(layout, _FASTSDT_CAN_##layout, _FASTSDT_KIND_##layout, semaphore, provider, name, args, __VA_ARGS__)
+#define _FASTSDT_SITE_(...) _FASTSDT_SITE__(__VA_ARGS__)
+#define _FASTSDT_SITE__(layout, can, kind, semaphore, provider, name, args, ...)                                       \
+    do {                                                                                                               \
+        _FASTSDT_CHECK_##can                                                                                           \
+        _FASTSDT_SEMA_STMT_##semaphore(provider, name)                                                                 \
+        _FASTSDT_QUIET_BEGIN                                                                                           \
+        _FASTSDT_ASM_##kind(                                                                                           \
+            _FASTSDT_PAD_##layout ".Lfastsdt%=: " _FASTSDT_INSNS_##layout "\n"                                         \
+            _FASTSDT_NOTES(_FASTSDT_SECTIONS(".Lfastsdt%=", ".Lfastsdt_note%="), ".Lfastsdt%=", ".Lfastsdt_note%=",    \
+                           _FASTSDT_SHAPE_##layout, _FASTSDT_BOUND_##layout, _FASTSDT_FLAGS_##kind,                    \
+                           _FASTSDT_SEMA_##semaphore(provider, name), _FASTSDT_STR(#provider), _FASTSDT_STR(#name),    \
+                           "\"" args "\""),                                                                            \
+            __VA_ARGS__);                                                                                              \
+        _FASTSDT_QUIET_END                                                                                             \
+    } while (0)
+
+#define _FASTSDT_OWN(layout, semaphore, ...)                                                                           \
+    _FASTSDT_ANY(_FASTSDT_PICK_##layout, semaphore, FASTSDT_ARG_CONSTRAINT, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__)
+/* Layout, semaphore, constraint, number of arguments, and then provider, name, arguments. */
+#define _FASTSDT_ANY(...) _FASTSDT_ANY_(__VA_ARGS__)
+#define _FASTSDT_ANY_(layout, semaphore, constraint, n, ...)                                                           \
+    _FASTSDT_SITE(layout, semaphore, _FASTSDT_1ST(__VA_ARGS__, ~), _FASTSDT_2ND(__VA_ARGS__, ~),                       \
+                  _FASTSDT_FORMAT_##n, _FASTSDT_OPERANDS_##n(constraint, __VA_ARGS__))
+
+/* ---- Part 6: arguments ---- */
+
+/* %I: powerpc's suffix of immediates. %k: i386, the whole register whatever the operand's size (gcc PR80115). */
+#if defined(__powerpc__)
+#define _FASTSDT_OPERAND(id) "%I[" #id "]%[" #id "]"
+#elif defined(__i386__)
+#define _FASTSDT_OPERAND(id) "%k[" #id "]"
+#else
+#define _FASTSDT_OPERAND(id) "%[" #id "]"
+#endif
+#define _FASTSDT_FORMAT(n) "%c[_SDT_S" #n "]@" _FASTSDT_OPERAND(_SDT_A##n)
+#define _FASTSDT_FORMAT_0 ""
+#define _FASTSDT_FORMAT_1 _FASTSDT_FORMAT(1)
+#define _FASTSDT_FORMAT_2 _FASTSDT_FORMAT_1 " " _FASTSDT_FORMAT(2)
+#define _FASTSDT_FORMAT_3 _FASTSDT_FORMAT_2 " " _FASTSDT_FORMAT(3)
+#define _FASTSDT_FORMAT_4 _FASTSDT_FORMAT_3 " " _FASTSDT_FORMAT(4)
+#define _FASTSDT_FORMAT_5 _FASTSDT_FORMAT_4 " " _FASTSDT_FORMAT(5)
+#define _FASTSDT_FORMAT_6 _FASTSDT_FORMAT_5 " " _FASTSDT_FORMAT(6)
+#define _FASTSDT_FORMAT_7 _FASTSDT_FORMAT_6 " " _FASTSDT_FORMAT(7)
+#define _FASTSDT_FORMAT_8 _FASTSDT_FORMAT_7 " " _FASTSDT_FORMAT(8)
+#define _FASTSDT_FORMAT_9 _FASTSDT_FORMAT_8 " " _FASTSDT_FORMAT(9)
+#define _FASTSDT_FORMAT_10 _FASTSDT_FORMAT_9 " " _FASTSDT_FORMAT(10)
+#define _FASTSDT_FORMAT_11 _FASTSDT_FORMAT_10 " " _FASTSDT_FORMAT(11)
+#define _FASTSDT_FORMAT_12 _FASTSDT_FORMAT_11 " " _FASTSDT_FORMAT(12)
+
+/* Operands of an argument: its size in bytes, negative when signed, and its value. */
+#define _FASTSDT_ARG(n, c, x) [_SDT_S##n] "n"(_FASTSDT_SIZE(x)), [_SDT_A##n] _FASTSDT_STR(c)(x)
+#define _FASTSDT_OPERANDS_0(c, p, n) [_fastsdt_none] "n"(0) /* an empty macro argument is no C89 */
+#define _FASTSDT_OPERANDS_1(c, p, n, a1) _FASTSDT_ARG(1, c, a1)
+#define _FASTSDT_OPERANDS_2(c, p, n, a1, a2) \
+    _FASTSDT_OPERANDS_1(c, p, n, a1), _FASTSDT_ARG(2, c, a2)
+#define _FASTSDT_OPERANDS_3(c, p, n, a1, a2, a3) \
+    _FASTSDT_OPERANDS_2(c, p, n, a1, a2), _FASTSDT_ARG(3, c, a3)
+#define _FASTSDT_OPERANDS_4(c, p, n, a1, a2, a3, a4) \
+    _FASTSDT_OPERANDS_3(c, p, n, a1, a2, a3), _FASTSDT_ARG(4, c, a4)
+#define _FASTSDT_OPERANDS_5(c, p, n, a1, a2, a3, a4, a5) \
+    _FASTSDT_OPERANDS_4(c, p, n, a1, a2, a3, a4), _FASTSDT_ARG(5, c, a5)
+#define _FASTSDT_OPERANDS_6(c, p, n, a1, a2, a3, a4, a5, a6) \
+    _FASTSDT_OPERANDS_5(c, p, n, a1, a2, a3, a4, a5), _FASTSDT_ARG(6, c, a6)
+#define _FASTSDT_OPERANDS_7(c, p, n, a1, a2, a3, a4, a5, a6, a7) \
+    _FASTSDT_OPERANDS_6(c, p, n, a1, a2, a3, a4, a5, a6), _FASTSDT_ARG(7, c, a7)
+#define _FASTSDT_OPERANDS_8(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8) \
+    _FASTSDT_OPERANDS_7(c, p, n, a1, a2, a3, a4, a5, a6, a7), _FASTSDT_ARG(8, c, a8)
+#define _FASTSDT_OPERANDS_9(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
+    _FASTSDT_OPERANDS_8(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8), _FASTSDT_ARG(9, c, a9)
+#define _FASTSDT_OPERANDS_10(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
+    _FASTSDT_OPERANDS_9(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9), _FASTSDT_ARG(10, c, a10)
+#define _FASTSDT_OPERANDS_11(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
+    _FASTSDT_OPERANDS_10(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10), _FASTSDT_ARG(11, c, a11)
+#define _FASTSDT_OPERANDS_12(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
+    _FASTSDT_OPERANDS_11(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11), _FASTSDT_ARG(12, c, a12)
+
+#ifdef __cplusplus
+extern "C++" {
+/* By value: arrays and functions decay, bit-fields and cv-qualified types become plain ones. Never called. */
+template <typename T> struct _fastsdt_signed { enum { value = 0 }; };
+#define _FASTSDT_SIGNED(T) template <> struct _fastsdt_signed<T> { enum { value = (T)(-1) < (T)(1) }; };
+_FASTSDT_SIGNED(char)
+_FASTSDT_SIGNED(signed char)
+_FASTSDT_SIGNED(short)
+_FASTSDT_SIGNED(int)
+_FASTSDT_SIGNED(long)
+__extension__ _FASTSDT_SIGNED(long long)
+_FASTSDT_SIGNED(wchar_t)
+#undef _FASTSDT_SIGNED
+template <typename T> struct _fastsdt_type {
+#if __cplusplus >= 201103L
+    static_assert(sizeof(T) <= 8, "fastsdt: an argument of more than 8 bytes: pass its address, or its halves");
+#else
+    typedef char fastsdt_an_argument_of_more_than_8_bytes__pass_its_address_or_its_halves[sizeof(T) <= 8 ? 1 : -1];
+#endif
+    enum { code = 64 + (_fastsdt_signed<T>::value ? -(int)sizeof(T) : (int)sizeof(T)) };
+};
+template <typename T> char (&_fastsdt_code(T))[_fastsdt_type<T>::code];
+}
+#define _FASTSDT_SIZE(x) (int)sizeof(_fastsdt_code(x)) - 64
+#else
+/* The comma makes arrays and functions decay and bit-fields acceptable. Class 1 to 4: integers, chars, enums, bools. */
+#define _FASTSDT_DECAY(x) ((void)0, (x))
+#define _FASTSDT_IS_INT(x) (__builtin_classify_type(_FASTSDT_DECAY(x)) >= 1 && __builtin_classify_type(_FASTSDT_DECAY(x)) <= 4)
+#define _FASTSDT_INT_TYPE(x) __typeof__(__builtin_choose_expr(_FASTSDT_IS_INT(x), _FASTSDT_DECAY(x), 0U))
+#define _FASTSDT_FITS(x)                                                                                               \
+    sizeof(struct {                                                                                                    \
+        int fastsdt_an_argument_of_more_than_8_bytes__pass_its_address_or_its_halves                                   \
+            : sizeof(_FASTSDT_DECAY(x)) <= 8 ? 1 : -1;                                                                 \
+    })
+#define _FASTSDT_SIZE(x)                                                                                               \
+    ((_FASTSDT_INT_TYPE(x))-1 < 1 ? -1 : 1) * (int)sizeof(_FASTSDT_DECAY(x)) + 0 * (int)_FASTSDT_FITS(x)
+#endif
+
+#endif /* C and C++ */
+
+#endif /* FASTSDT_H */

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * sys/sdt.h: systemtap's probe macros (systemtap-sdt-dev 5.6) over fastsdt.h. Sources need no change.
+ *
+ *     STAP_PROBE(provider, name), STAP_PROBE1 ... STAP_PROBE12      and the same as DTRACE_PROBE...
+ *     STAP_PROBEV(provider, name, args...)                          with SDT_USE_VARIADIC defined
+ *     STAP_PROBE_ASM(provider, name, operands)                      a string for an asm statement of one's own
+ *     STAP_PROBE_ASM_TEMPLATE(n), STAP_PROBE_ASM_OPERANDS(n, ...)   its operands from C values
+ *
+ * Defined by the user before the include, as there: STAP_SDT_ARG_CONSTRAINT, _SDT_HAS_SEMAPHORES (each probe then refers
+ * to a semaphore <provider>_<name>_semaphore that the user defines). In .S files operands are recorded as written.
+ */
+#ifndef _SYS_SDT_H
+#define _SYS_SDT_H 1
+
+#include "../fastsdt.h"
+#include "sdt-config.h"
+
+#if defined(__GNUC__) && !defined(__ASSEMBLER__)
+#pragma GCC system_header
+#endif
+
+#define STAP_PROBE(provider, name) _SDT_PROBE(provider, name, 0, ())
+#define STAP_PROBE1(provider, name, a1) \
+    _SDT_PROBE(provider, name, 1, (a1))
+#define STAP_PROBE2(provider, name, a1, a2) \
+    _SDT_PROBE(provider, name, 2, (a1, a2))
+#define STAP_PROBE3(provider, name, a1, a2, a3) \
+    _SDT_PROBE(provider, name, 3, (a1, a2, a3))
+#define STAP_PROBE4(provider, name, a1, a2, a3, a4) \
+    _SDT_PROBE(provider, name, 4, (a1, a2, a3, a4))
+#define STAP_PROBE5(provider, name, a1, a2, a3, a4, a5) \
+    _SDT_PROBE(provider, name, 5, (a1, a2, a3, a4, a5))
+#define STAP_PROBE6(provider, name, a1, a2, a3, a4, a5, a6) \
+    _SDT_PROBE(provider, name, 6, (a1, a2, a3, a4, a5, a6))
+#define STAP_PROBE7(provider, name, a1, a2, a3, a4, a5, a6, a7) \
+    _SDT_PROBE(provider, name, 7, (a1, a2, a3, a4, a5, a6, a7))
+#define STAP_PROBE8(provider, name, a1, a2, a3, a4, a5, a6, a7, a8) \
+    _SDT_PROBE(provider, name, 8, (a1, a2, a3, a4, a5, a6, a7, a8))
+#define STAP_PROBE9(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
+    _SDT_PROBE(provider, name, 9, (a1, a2, a3, a4, a5, a6, a7, a8, a9))
+#define STAP_PROBE10(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
+    _SDT_PROBE(provider, name, 10, (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10))
+#define STAP_PROBE11(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
+    _SDT_PROBE(provider, name, 11, (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11))
+#define STAP_PROBE12(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
+    _SDT_PROBE(provider, name, 12, (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
+
+#define DTRACE_PROBE(provider, name) STAP_PROBE(provider, name)
+#define DTRACE_PROBE1(provider, name, a1) \
+    STAP_PROBE1(provider, name, a1)
+#define DTRACE_PROBE2(provider, name, a1, a2) \
+    STAP_PROBE2(provider, name, a1, a2)
+#define DTRACE_PROBE3(provider, name, a1, a2, a3) \
+    STAP_PROBE3(provider, name, a1, a2, a3)
+#define DTRACE_PROBE4(provider, name, a1, a2, a3, a4) \
+    STAP_PROBE4(provider, name, a1, a2, a3, a4)
+#define DTRACE_PROBE5(provider, name, a1, a2, a3, a4, a5) \
+    STAP_PROBE5(provider, name, a1, a2, a3, a4, a5)
+#define DTRACE_PROBE6(provider, name, a1, a2, a3, a4, a5, a6) \
+    STAP_PROBE6(provider, name, a1, a2, a3, a4, a5, a6)
+#define DTRACE_PROBE7(provider, name, a1, a2, a3, a4, a5, a6, a7) \
+    STAP_PROBE7(provider, name, a1, a2, a3, a4, a5, a6, a7)
+#define DTRACE_PROBE8(provider, name, a1, a2, a3, a4, a5, a6, a7, a8) \
+    STAP_PROBE8(provider, name, a1, a2, a3, a4, a5, a6, a7, a8)
+#define DTRACE_PROBE9(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
+    STAP_PROBE9(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9)
+#define DTRACE_PROBE10(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
+    STAP_PROBE10(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
+#define DTRACE_PROBE11(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
+    STAP_PROBE11(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
+#define DTRACE_PROBE12(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
+    STAP_PROBE12(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
+
+#ifdef SDT_USE_VARIADIC
+#define STAP_PROBEV(...) _SDT_PROBEV(FASTSDT_LAYOUT, _SDT_SEMAPHORE, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__)
+#endif
+
+/* ---- From here on: private, though some names have users (LTTng-UST, gdb's build) ---- */
+
+#define _SDT_NOTE_NAME "stapsdt"
+#define _SDT_NOTE_TYPE 3
+
+#ifdef _SDT_HAS_SEMAPHORES
+#define _SDT_SEMAPHORE systemtap
+#else
+#define _SDT_SEMAPHORE none
+#endif
+#define _SDT_SEMAPHORE_NAME(provider, name) _FASTSDT_CAT(_FASTSDT_CAT(provider, _), _FASTSDT_CAT(name, _semaphore))
+#define _FASTSDT_SEMA_systemtap _SDT_SEMAPHORE_NAME
+
+#ifdef __ASSEMBLER__
+
+#define _SDT_PROBE(provider, name, n, args)                                                                            \
+    _SDT_PROBE_(FASTSDT_LAYOUT, _SDT_SEMAPHORE, provider, name, _FASTSDT_CAT(_SDT_WORDS_, n) args)
+#define _SDT_PROBE_(...) _SDT_PROBE__(__VA_ARGS__)
+#define _SDT_PROBE__(layout, semaphore, provider, name, args)                                                          \
+    _FASTSDT_S(layout, _FASTSDT_SEMA_##semaphore(provider, name), provider, name, args)
+#define _SDT_PROBEV(...) _SDT_PROBEV_(__VA_ARGS__)
+#define _SDT_PROBEV_(layout, semaphore, n, ...)                                                                        \
+    _SDT_PROBE__(layout, semaphore, _FASTSDT_1ST(__VA_ARGS__, ~), _FASTSDT_2ND(__VA_ARGS__, ~),                        \
+                 _FASTSDT_WORDS_##n(__VA_ARGS__))
+#define _SDT_WORDS_0()
+#define _SDT_WORDS_1(a1) _FASTSDT_WORDS_1(~, ~, a1)
+#define _SDT_WORDS_2(a1, a2) _FASTSDT_WORDS_2(~, ~, a1, a2)
+#define _SDT_WORDS_3(a1, a2, a3) _FASTSDT_WORDS_3(~, ~, a1, a2, a3)
+#define _SDT_WORDS_4(a1, a2, a3, a4) _FASTSDT_WORDS_4(~, ~, a1, a2, a3, a4)
+#define _SDT_WORDS_5(a1, a2, a3, a4, a5) _FASTSDT_WORDS_5(~, ~, a1, a2, a3, a4, a5)
+#define _SDT_WORDS_6(a1, a2, a3, a4, a5, a6) _FASTSDT_WORDS_6(~, ~, a1, a2, a3, a4, a5, a6)
+#define _SDT_WORDS_7(a1, a2, a3, a4, a5, a6, a7) _FASTSDT_WORDS_7(~, ~, a1, a2, a3, a4, a5, a6, a7)
+#define _SDT_WORDS_8(a1, a2, a3, a4, a5, a6, a7, a8) _FASTSDT_WORDS_8(~, ~, a1, a2, a3, a4, a5, a6, a7, a8)
+#define _SDT_WORDS_9(a1, a2, a3, a4, a5, a6, a7, a8, a9) _FASTSDT_WORDS_9(~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9)
+#define _SDT_WORDS_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) _FASTSDT_WORDS_10(~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
+#define _SDT_WORDS_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) _FASTSDT_WORDS_11(~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
+#define _SDT_WORDS_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) _FASTSDT_WORDS_12(~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
+
+#else
+
+#ifndef STAP_SDT_ARG_CONSTRAINT
+#define STAP_SDT_ARG_CONSTRAINT FASTSDT_ARG_CONSTRAINT
+#endif
+
+#define _FASTSDT_SEMA_STMT_systemtap(provider, name) _FASTSDT_SEMA_USE(_SDT_SEMAPHORE_NAME(provider, name))
+
+#define _SDT_PROBE(provider, name, n, args)                                                                            \
+    _SDT_PROBE_(FASTSDT_LAYOUT, _SDT_SEMAPHORE, provider, name, n, _FASTSDT_CAT(_SDT_ASM_OPERANDS_, n) args)
+#define _SDT_PROBE_(...) _SDT_PROBE__(__VA_ARGS__)
+#define _SDT_PROBE__(layout, semaphore, provider, name, n, ...)                                                        \
+    _FASTSDT_SITE(layout, semaphore, provider, name, _FASTSDT_FORMAT_##n, __VA_ARGS__)
+#define _SDT_PROBEV(...) _SDT_PROBEV_(__VA_ARGS__)
+#define _SDT_PROBEV_(layout, semaphore, n, ...)                                                                        \
+    _FASTSDT_ANY(layout, semaphore, STAP_SDT_ARG_CONSTRAINT, n, __VA_ARGS__)
+
+#define _SDT_ASM_OPERANDS_0() _FASTSDT_OPERANDS_0(STAP_SDT_ARG_CONSTRAINT, ~, ~)
+#define _SDT_ASM_OPERANDS_1(a1) \
+    _FASTSDT_OPERANDS_1(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1)
+#define _SDT_ASM_OPERANDS_2(a1, a2) \
+    _FASTSDT_OPERANDS_2(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2)
+#define _SDT_ASM_OPERANDS_3(a1, a2, a3) \
+    _FASTSDT_OPERANDS_3(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3)
+#define _SDT_ASM_OPERANDS_4(a1, a2, a3, a4) \
+    _FASTSDT_OPERANDS_4(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4)
+#define _SDT_ASM_OPERANDS_5(a1, a2, a3, a4, a5) \
+    _FASTSDT_OPERANDS_5(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5)
+#define _SDT_ASM_OPERANDS_6(a1, a2, a3, a4, a5, a6) \
+    _FASTSDT_OPERANDS_6(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5, a6)
+#define _SDT_ASM_OPERANDS_7(a1, a2, a3, a4, a5, a6, a7) \
+    _FASTSDT_OPERANDS_7(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5, a6, a7)
+#define _SDT_ASM_OPERANDS_8(a1, a2, a3, a4, a5, a6, a7, a8) \
+    _FASTSDT_OPERANDS_8(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5, a6, a7, a8)
+#define _SDT_ASM_OPERANDS_9(a1, a2, a3, a4, a5, a6, a7, a8, a9) \
+    _FASTSDT_OPERANDS_9(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9)
+#define _SDT_ASM_OPERANDS_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
+    _FASTSDT_OPERANDS_10(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
+#define _SDT_ASM_OPERANDS_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
+    _FASTSDT_OPERANDS_11(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
+#define _SDT_ASM_OPERANDS_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
+    _FASTSDT_OPERANDS_12(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
+
+/* In an asm statement of the user's, basic or extended. A basic one has no %=, hence no name for the site that is unique,
+ * hence no link order: the note stays where it is and says so. A template is text like the user's own operands. */
+#define STAP_PROBE_ASM(...) _SDT_PROBE_ASM(FASTSDT_LAYOUT, _SDT_SEMAPHORE, __VA_ARGS__)
+#define STAP_PROBE_ASM_TEMPLATE(n) _FASTSDT_CAT(_SDT_ASM_TEMPLATE_, n)
+#define STAP_PROBE_ASM_OPERANDS(n, ...) _FASTSDT_CAT(_SDT_ASM_OPERANDS_, n)(__VA_ARGS__)
+
+#define _SDT_PROBE_ASM(...) _SDT_PROBE_ASM_(__VA_ARGS__)
+#define _SDT_PROBE_ASM_(layout, semaphore, provider, name, ...)                                                        \
+    _FASTSDT_PAD_##layout "990: " _FASTSDT_INSNS_##layout "\n"                                                         \
+    _FASTSDT_NOTES(_FASTSDT_RELOCS("990b", "992f") _FASTSDT_SECTIONS_PLAIN, "990b", "992", _FASTSDT_SHAPE_##layout,    \
+                   _FASTSDT_BOUND_##layout, FASTSDT_SITE_UNGROUPED, _FASTSDT_SEMA_##semaphore(provider, name),         \
+                   _FASTSDT_STR(#provider), _FASTSDT_STR(#name), _FASTSDT_STR(_SDT_TEXT(__VA_ARGS__)))
+#define _SDT_TEXT(...) #__VA_ARGS__
+
+#ifdef __i386__
+#define _SDT_ARGFMT(no) %c[_SDT_S##no]@%k[_SDT_A##no]
+#elif defined(__powerpc__)
+#define _SDT_ARGFMT(no) %c[_SDT_S##no]@%I[_SDT_A##no]%[_SDT_A##no]
+#else
+#define _SDT_ARGFMT(no) %c[_SDT_S##no]@%[_SDT_A##no]
+#endif
+#define _SDT_ASM_TEMPLATE_0
+#define _SDT_ASM_TEMPLATE_1 _SDT_ARGFMT(1)
+#define _SDT_ASM_TEMPLATE_2 _SDT_ASM_TEMPLATE_1 _SDT_ARGFMT(2)
+#define _SDT_ASM_TEMPLATE_3 _SDT_ASM_TEMPLATE_2 _SDT_ARGFMT(3)
+#define _SDT_ASM_TEMPLATE_4 _SDT_ASM_TEMPLATE_3 _SDT_ARGFMT(4)
+#define _SDT_ASM_TEMPLATE_5 _SDT_ASM_TEMPLATE_4 _SDT_ARGFMT(5)
+#define _SDT_ASM_TEMPLATE_6 _SDT_ASM_TEMPLATE_5 _SDT_ARGFMT(6)
+#define _SDT_ASM_TEMPLATE_7 _SDT_ASM_TEMPLATE_6 _SDT_ARGFMT(7)
+#define _SDT_ASM_TEMPLATE_8 _SDT_ASM_TEMPLATE_7 _SDT_ARGFMT(8)
+#define _SDT_ASM_TEMPLATE_9 _SDT_ASM_TEMPLATE_8 _SDT_ARGFMT(9)
+#define _SDT_ASM_TEMPLATE_10 _SDT_ASM_TEMPLATE_9 _SDT_ARGFMT(10)
+#define _SDT_ASM_TEMPLATE_11 _SDT_ASM_TEMPLATE_10 _SDT_ARGFMT(11)
+#define _SDT_ASM_TEMPLATE_12 _SDT_ASM_TEMPLATE_11 _SDT_ARGFMT(12)
+
+#endif /* C and C++ */
+
+#endif /* _SYS_SDT_H */

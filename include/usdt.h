@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * usdt.h: libbpf's probe macros (usdt.h 0.1.0) over fastsdt.h. Sources need no change.
+ *
+ *     USDT(group, name, args...)                               no semaphore
+ *     USDT_WITH_SEMA(group, name, args...)                     a semaphore defined on the spot ...
+ *     USDT_IS_ACTIVE(group, name)                              ... and the question whether somebody traces the probe
+ *     USDT_WITH_EXPLICIT_SEMA(sema, group, name, args...)      a semaphore of one's own
+ *     USDT_DEFINE_SEMA(sema), USDT_DECLARE_SEMA(sema), USDT_SEMA(sema), USDT_SEMA_IS_ACTIVE(sema)
+ *
+ * Defined by the user before the include, as there: USDT_ARG_CONSTRAINT; USDT_NOP, instructions that take the place of
+ * the layout (the note then names no layout).
+ */
+#ifndef __USDT_H
+#define __USDT_H
+
+#include "fastsdt.h"
+
+#if defined(__GNUC__) && !defined(__ASSEMBLER__)
+#pragma GCC system_header
+#endif
+
+#define USDT_MAJOR_VERSION 0
+#define USDT_MINOR_VERSION 1
+#define USDT_PATCH_VERSION 0
+
+#define USDT(...) _USDT(none, __VA_ARGS__)
+#define USDT_WITH_SEMA(...) _USDT(implicit, __VA_ARGS__)
+#define USDT_WITH_EXPLICIT_SEMA(sema, ...) _USDT(explicit(sema), __VA_ARGS__)
+#define USDT_IS_ACTIVE(group, name) _FASTSDT_IS_ACTIVE(group, name)
+#define USDT_SEMA(sema) _FASTSDT_SEMA_NAME(sema)
+#define USDT_DEFINE_SEMA(sema) _FASTSDT_DEFINE_SEMA(USDT_SEMA(sema))
+#define USDT_DECLARE_SEMA(sema) _FASTSDT_DECLARE_SEMA(USDT_SEMA(sema))
+#define USDT_SEMA_IS_ACTIVE(sema) (USDT_SEMA(sema).active > 0)
+
+#ifndef USDT_ARG_CONSTRAINT
+#define USDT_ARG_CONSTRAINT FASTSDT_ARG_CONSTRAINT
+#endif
+
+#ifdef USDT_NOP
+#define _USDT_LAYOUT custom
+#else
+#define _USDT_LAYOUT FASTSDT_LAYOUT
+#endif
+#ifdef __ASSEMBLER__
+#define _USDT(semaphore, ...) _FASTSDT_OWN(default, semaphore, __VA_ARGS__)
+#else
+#define _USDT(semaphore, ...)                                                                                          \
+    _FASTSDT_ANY(_USDT_LAYOUT, semaphore, USDT_ARG_CONSTRAINT, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__)
+#endif
+
+#endif /* __USDT_H */
