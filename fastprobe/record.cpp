@@ -47,7 +47,7 @@ std::string layout_text(Decision::Add add) {
     return text;
 }
 
-std::string record_text(Arch arch, const Entry_record& record, const std::string& label) {
+std::string record_text(Arch arch, const Entry_record& record, const std::string& label, const std::string& section) {
     const Shape s = shape(arch, record);
     unsigned bound = 0;
     unsigned first = record.lead + s.patch_offset;
@@ -55,7 +55,7 @@ std::string record_text(Arch arch, const Entry_record& record, const std::string
     const unsigned flags = (record.returns_twice ? FASTSDT_ENTRY_RETURNS_TWICE : 0) |
                            (record.added != Decision::Add::nothing ? FASTSDT_ENTRY_ADDED : 0) |
                            (record.missed ? FASTSDT_ENTRY_MISSED : 0);
-    std::string text = ".pushsection " FASTSDT_NOTE_SECTION ",\"?o\",\"note\"," + label + "\n\t";
+    std::string text = ".pushsection " FASTSDT_NOTE_SECTION ",\"?o\",\"note\"," + section + "\n\t";
     auto directive = [&](const char* directive, std::initializer_list<uint64_t> values) {
         text += directive;
         const char* separator = " ";

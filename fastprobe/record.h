@@ -26,9 +26,11 @@ struct Entry_record {
 };
 
 /// The record of an entry, as assembler text like layout_text(). Only 64-bit ELF.
-/// @param label  a named local label at the layout's first byte. The note is link-ordered to it, so it lives and dies
-///               with the function. No .reloc ties the function to its note: that would make every function differ from
-///               every other and stop identical-code folding for the whole program.
-std::string record_text(Arch arch, const Entry_record& record, const std::string& label);
+/// @param label    a named local label at the layout's first byte
+/// @param section  a named local label anywhere in the same text section. The note is link-ordered to it, so it lives
+///                 and dies with the section; the assembler puts the records of one such label into one note section.
+///                 No .reloc ties the function to its note: that would make every function differ
+///                 from every other and stop identical-code folding for the whole program.
+std::string record_text(Arch arch, const Entry_record& record, const std::string& label, const std::string& section);
 
 } // namespace fastprobe

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a target has to say about function entries. Each target implements this in one file.
+#pragma once
+#include "compat.h"
+
+namespace fastprobe::target {
+
+extern const Arch arch;
+
+/// Why nothing can be done with the code generation options of this compilation ("-m32"), or null. Valid once options
+/// are processed.
+const char* unsupported();
+
+/// Why the entry of this function is nobody's to change, or null: target-specific attributes and options.
+const char* skip_reason(tree function);
+
+/// A landing pad for indirect branches: it has to stay first. All are 4 bytes long.
+bool is_landing_pad(rtx_insn* insn);
+constexpr unsigned landing_pad_size = 4;
+
+/// Assembler text that has to precede a nop which is put at the function's address in front of `first`, or null. It
+/// is a landing pad.
+const char* landing_pad_before(rtx_insn* first);
+
+/// What kernels make of `insn` as a function's first instruction. In doubt, First::other: it costs a nop.
+First classify(rtx_insn* insn);
+
+/// For people: "push %rbp". Null: use GCC's name of the pattern.
+const char* describe(First first);
+
+} // namespace fastprobe::target
