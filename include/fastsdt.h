@@ -210,12 +210,13 @@
 #endif
 
 /* nr keeps symbols, thread-local and vector operands out of the argument string, so that libbpf, bcc and gdb can all
- * parse it. 32-bit targets have too few registers for 12 arguments and may use memory. */
+ * parse it. 32-bit targets, and clang's mips, have too few registers for 12 arguments and may use memory; gcc's arm puts
+ * constants into memory then, so it keeps systemtap's constraint. */
 #ifndef FASTSDT_ARG_CONSTRAINT
-#if defined(__LP64__) || defined(__x86_64__)
-#define FASTSDT_ARG_CONSTRAINT nr
-#elif defined(__arm__)
+#if defined(__arm__) && !defined(__clang__)
 #define FASTSDT_ARG_CONSTRAINT g
+#elif (defined(__LP64__) || defined(__x86_64__)) && !(defined(__mips__) && defined(__clang__))
+#define FASTSDT_ARG_CONSTRAINT nr
 #else
 #define FASTSDT_ARG_CONSTRAINT nor
 #endif
@@ -540,12 +541,9 @@ _.stapsdt.base:
 
 #define _FASTSDT_CHECK_1
 #define _FASTSDT_CHECK_2 _Pragma("GCC error \"fastsdt: this layout exists on x86-64 only; use nop, or default, here\"")
-#define _FASTSDT_CHECK_3                                                                                               \
-    _Pragma("GCC error \"fastsdt: on Linux 6.18 to 7.1 a traced nop5 crashes forked children: if you accept that, "    \
-            "define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1\"")
-#define _FASTSDT_CHECK_4                                                                                               \
-    _Pragma("GCC error \"fastsdt: a bare nop10 cannot be traced before Linux 7.2: use nop1_nop10, or define "          \
-            "FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2\"")
+/* One string each: _Pragma takes no concatenation. */
+#define _FASTSDT_CHECK_3 _Pragma("GCC error \"fastsdt: on Linux 6.18 to 7.1 a traced nop5 crashes forked children: if you accept that, define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1\"")
+#define _FASTSDT_CHECK_4 _Pragma("GCC error \"fastsdt: a bare nop10 cannot be traced before Linux 7.2: use nop1_nop10, or define FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2\"")
 #define _FASTSDT_CAN_custom 1
 
 /* Semaphores: statements that define or use one at its site. */
