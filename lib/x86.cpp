@@ -32,6 +32,7 @@ struct Features {
     bool nop_table;      // 6.16: "Add support to emulate nop instructions": x86_nops[length]
     bool optimize_nop5;  // 6.18 to 7.1
     bool insn_is_nop;    // 6.19: one insn_is_nop() in arch/x86/lib/insn-eval.c replaces table and opcode 90
+    bool decode_xop;     // 6.19: the decoder knows XOP
     bool optimize_nop10; // 7.2
 };
 
@@ -43,6 +44,7 @@ Features features_of(const Kernel& kernel)
     return {.nop_table = since(6, 16) && !since(6, 19),
             .optimize_nop5 = since(6, 18) && !since(7, 2),
             .insn_is_nop = since(6, 19),
+            .decode_xop = since(6, 19),
             .optimize_nop10 = since(7, 2)};
 }
 
@@ -89,10 +91,10 @@ bool is_legacy_prefix(uint8_t byte)
     }
 }
 
-enum class Decoded { yes, no, rex2 };
+enum class Decoded { yes, no, unknown };
 
 // insn_decode(), arch/x86/lib/insn.c.
-Decoded insn_decode(Insn& insn, const Code& code, bool x86_64)
+Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, bool decodes_xop)
 {
     insn.x86_64 = x86_64;
 
@@ -114,14 +116,24 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64)
         if (insn.rex & 8)
             insn.operand_bytes = 8;
     } else if (x86_64 && code[at] == 0xd5) {
-        return Decoded::rex2;
+        return Decoded::unknown; // REX2, which Zydis 4.0 does not know
     }
     if (at >= max_insn_size)
         return Decoded::no;
     const uint8_t next = code[at];
-    const bool vex_byte = next == 0xc4 || next == 0xc5 || next == 0x62;
-    // In 32-bit mode these are les, lds and bound unless the next byte has the bits of a register operand.
-    insn.vex = vex_byte && (x86_64 || (at + 1 < max_insn_size && code[at + 1] >> 6 == 3));
+    // VEX, EVEX, and XOP where 8f is not pop. In 32-bit mode these are lds, les and bound (and, to the kernel, pop)
+    // unless the next byte has the bits of a register operand.
+    const uint8_t second = at + 1 < max_insn_size ? code[at + 1] : 0;
+    const bool xop = decodes_xop && next == 0x8f && (second >> 3 & 7) != 0;
+    insn.vex = !insn.rex && (next == 0xc4 || next == 0xc5 || next == 0x62 || xop) && (x86_64 || second >> 6 == 3);
+    // What follows the prefixes is the opcode, even if it is one more prefix, which no operands follow then.
+    if (is_legacy_prefix(next) || (x86_64 && (next & 0xf0) == 0x40) ||
+        (insn.rex && (next == 0xc4 || next == 0xc5 || next == 0x62))) {
+        insn.opcode[0] = next;
+        insn.opcode_bytes = 1;
+        insn.length = at + 1;
+        return Decoded::yes;
+    }
 
     ZydisDecoder decoder;
     if (!ZYAN_SUCCESS(x86_64 ? ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)
@@ -145,7 +157,7 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64)
     }
     if (insn.vex) {
         if (!insn.length)
-            return Decoded::no; // not in the AVX maps of x86-opcode-map.txt
+            return Decoded::unknown; // the kernel's maps may be newer than Zydis
         insn.opcode = {decoded.opcode, 0};
         insn.opcode_bytes = 1;
         return Decoded::yes;
@@ -159,11 +171,12 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64)
         insn.opcode_bytes = insn.opcode[1] == 0x38 || insn.opcode[1] == 0x3a ? 3 : 2;
     }
     if (!insn.length) {
-        // Not enough bytes left for its operands, or an entry of the 0f 38 and 0f 3a maps that only VEX forms have.
-        if (status == ZYDIS_STATUS_NO_MORE_DATA || status == ZYDIS_STATUS_INSTRUCTION_TOO_LONG ||
-            insn.opcode_bytes == 3)
+        if (status == ZYDIS_STATUS_NO_MORE_DATA || status == ZYDIS_STATUS_INSTRUCTION_TOO_LONG)
             return Decoded::no;
-        // Everything else decodes for the kernel: the maps have no notion of an undefined opcode.
+        // Undefined opcodes decode all the same, except for those which exist in VEX form only: inat_must_vex().
+        const bool variant = insn.has_prefix(0x66) || insn.has_prefix(0xf2) || insn.has_prefix(0xf3);
+        if (insn.opcode_bytes == 3 || (insn.opcode_bytes == 2 && variant))
+            return Decoded::unknown;
     }
     return Decoded::yes;
 }
@@ -242,10 +255,10 @@ std::string_view uprobe_init_insn(const Insn& insn)
     return {};
 }
 
-// x86_nops[], arch/x86/include/asm/nops.h. The NOPs of 10 and 11 bytes are left out: is_prefix_bad() gets them first.
+// x86_nops[] up to ASM_NOP_MAX, which is 8 (arch/x86/include/asm/nops.h, 6.16 to 6.18).
 bool in_x86_nops(const Insn& insn, const Code& code)
 {
-    static constexpr uint8_t nops[10][9] = {{},
+    static constexpr uint8_t nops[9][8] = {{},
                                             {0x90},
                                             {0x66, 0x90},
                                             {0x0f, 0x1f, 0x00},
@@ -253,8 +266,7 @@ bool in_x86_nops(const Insn& insn, const Code& code)
                                             {0x0f, 0x1f, 0x44},
                                             {0x66, 0x0f, 0x1f, 0x44},
                                             {0x0f, 0x1f, 0x80},
-                                            {0x0f, 0x1f, 0x84},
-                                            {0x66, 0x0f, 0x1f, 0x84}};
+                                            {0x0f, 0x1f, 0x84}};
     return insn.length && insn.length < std::size(nops) && !std::memcmp(code.data(), nops[insn.length], insn.length);
 }
 
@@ -332,11 +344,11 @@ Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte
         return {Verdict::reject, "prepare_uprobe(): the file has a breakpoint here"};
 
     Insn insn;
-    switch (insn_decode(insn, code, mode64)) {
+    switch (insn_decode(insn, code, mode64, features.decode_xop)) {
     case Decoded::no:
         return {Verdict::reject, "insn_decode(): not an instruction"};
-    case Decoded::rex2:
-        return {Verdict::unknown, "APX instructions (REX2 prefix) are not modelled"};
+    case Decoded::unknown:
+        return {Verdict::unknown, "not an instruction that the decoder behind the model knows"};
     case Decoded::yes:
         break;
     }

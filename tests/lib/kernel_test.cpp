@@ -126,8 +126,8 @@ TEST(X86_64, OtherNops)
               {"66 0f 1f 44 00 00", {xol, emulate, emulate, emulate, emulate}},
               {"0f 1f 80 00 00 00 00", {xol, emulate, emulate, emulate, emulate}},
               {"0f 1f 84 00 00 00 00 00", {xol, emulate, emulate, emulate, emulate}},
-              {"66 0f 1f 84 00 00 00 00 00", {xol, emulate, emulate, emulate, emulate}},
-              // not in the table
+              // not in the table, which ends at 8 bytes
+              {"66 0f 1f 84 00 00 00 00 00", {xol, xol, xol, emulate, emulate}},
               {"0f 1f 40 01", {xol, xol, xol, emulate, emulate}},
               {"0f 1f c0", {xol, xol, xol, emulate, emulate}},
               {"48 0f 1f 00", {xol, xol, xol, emulate, emulate}},
