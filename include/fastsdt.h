@@ -338,7 +338,7 @@
 #define _FASTSDT_SECTIONS(site, note)                                                                                  \
     _FASTSDT_RELOCS(site, note)                                                                                        \
     ".if .gasversion. < 23500\n" _FASTSDT_SECTIONS_PLAIN ".else\n" _FASTSDT_SECTIONS_LINKED(site) ".endif\n"
-#define _FASTSDT_OLD_GAS (.gasversion. < 23500) & FASTSDT_SITE_UNGROUPED /* gas: true is -1 */
+#define _FASTSDT_OLD_GAS ((.gasversion. < 23500) & FASTSDT_SITE_UNGROUPED) /* gas: true is -1; | and & bind alike */
 #endif
 
 /* From the site's first byte on: relocations, sections, stapsdt note, layout note, base.
