@@ -55,6 +55,7 @@ struct Insn {
     bool x86_64 = false;
     std::array<uint8_t, 4> prefixes{}; // distinct legacy prefixes
     size_t prefix_count = 0;
+    uint8_t last_prefix = 0;
     uint8_t rex = 0; // 0: none
     bool vex = false; // VEX, EVEX or XOP
     std::array<uint8_t, 2> opcode{};
@@ -91,6 +92,15 @@ bool is_legacy_prefix(uint8_t byte)
     }
 }
 
+// inat_must_vex() of the two-byte opcodes: behind these prefixes the map has a VEX or EVEX form only.
+bool must_vex(const Insn& insn)
+{
+    const uint8_t p = insn.last_prefix;
+    if (insn.opcode[1] >= 0x78 && insn.opcode[1] <= 0x7b)
+        return p == 0x66 || p == 0xf2 || p == 0xf3;
+    return p == 0xf2 && (insn.opcode[1] == 0x6f || insn.opcode[1] == 0x7f);
+}
+
 enum class Decoded { yes, no, unknown };
 
 // insn_decode(), arch/x86/lib/insn.c.
@@ -101,10 +111,13 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, bool decodes_xop)
     // insn_get_prefixes(): the same prefix may repeat; a fifth different one is taken for the opcode.
     size_t at = 0;
     for (; at < max_insn_size && is_legacy_prefix(code[at]); ++at) {
-        if (insn.has_prefix(code[at]))
+        if (insn.has_prefix(code[at])) {
+            insn.last_prefix = code[at];
             continue;
+        }
         if (insn.prefix_count == insn.prefixes.size())
             break;
+        insn.last_prefix = code[at];
         insn.prefixes[insn.prefix_count++] = code[at];
         if (code[at] == 0x66)
             insn.operand_bytes = 2;
@@ -173,11 +186,12 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, bool decodes_xop)
     if (!insn.length) {
         if (status == ZYDIS_STATUS_NO_MORE_DATA || status == ZYDIS_STATUS_INSTRUCTION_TOO_LONG)
             return Decoded::no;
-        // Undefined opcodes decode all the same, except for those which exist in VEX form only: inat_must_vex().
-        const bool variant = insn.has_prefix(0x66) || insn.has_prefix(0xf2) || insn.has_prefix(0xf3);
-        if (insn.opcode_bytes == 3 || (insn.opcode_bytes == 2 && variant))
+        // Undefined opcodes decode all the same. The maps of three-byte opcodes have too many exceptions to list here.
+        if (insn.opcode_bytes == 3)
             return Decoded::unknown;
     }
+    if (insn.opcode_bytes == 2 && must_vex(insn))
+        return Decoded::no;
     return Decoded::yes;
 }
 
