@@ -64,6 +64,12 @@ struct fastsdt_recognized {
 
 /* ---- The rest is inside. ---- */
 
+#ifdef __bpf__ /* no more than five arguments to a function there, unless it is inlined */
+#define FASTSDT__INLINE static __inline__ __attribute__((__always_inline__))
+#else
+#define FASTSDT__INLINE static __inline__
+#endif
+
 #define FASTSDT__INT3 0xcc
 #define FASTSDT__CALL 0xe8
 /* arch/x86/kernel/uprobes.c, lea_rsp: lea -0x80(%rsp), %rsp */
@@ -71,7 +77,7 @@ struct fastsdt_recognized {
 /* cs data16 rex.w jmp rel32: begins like nop10, so that a thread sees one or the other */
 #define FASTSDT__JUMP 0x66, 0x2e, 0x48, 0xe9
 
-static __inline__ int fastsdt__same(const unsigned char *a, const unsigned char *b, unsigned count)
+FASTSDT__INLINE int fastsdt__same(const unsigned char *a, const unsigned char *b, unsigned count)
 {
     unsigned i;
     for (i = 0; i < count; i++) /* count is a constant of the caller, at most 9 */
@@ -80,19 +86,19 @@ static __inline__ int fastsdt__same(const unsigned char *a, const unsigned char 
     return 1;
 }
 
-static __inline__ unsigned long fastsdt__le32(const unsigned char *p)
+FASTSDT__INLINE unsigned long fastsdt__le32(const unsigned char *p)
 {
     return p[0] | (unsigned long)p[1] << 8 | (unsigned long)p[2] << 16 | (unsigned long)p[3] << 24;
 }
 
-static __inline__ int fastsdt__signed(unsigned long value, unsigned bits)
+FASTSDT__INLINE int fastsdt__signed(unsigned long value, unsigned bits)
 {
     unsigned long top = 1UL << (bits - 1);
     return value & top ? -(int)(2 * (top - 1) + 1 - value) - 1 : (int)value;
 }
 
 /* The ten bytes at q: a state, or 0. `hidden`: q[0] is a breakpoint. */
-static __inline__ int fastsdt__nop10_state(const unsigned char *q, const unsigned char *nop10, int hidden)
+FASTSDT__INLINE int fastsdt__nop10_state(const unsigned char *q, const unsigned char *nop10, int hidden)
 {
     static const unsigned char lea[] = {FASTSDT__LEA}, jump[] = {FASTSDT__JUMP};
 
@@ -113,7 +119,7 @@ static __inline__ int fastsdt__nop10_state(const unsigned char *q, const unsigne
 }
 
 /* Whether one layout stands at p; then r tells how, unless a longer one did already. */
-static __inline__ void fastsdt__try(struct fastsdt_recognized *r, int expected, const unsigned char *p,
+FASTSDT__INLINE void fastsdt__try(struct fastsdt_recognized *r, int expected, const unsigned char *p,
                                     unsigned long size, const unsigned char *bytes, unsigned length, int layout,
                                     unsigned offset, unsigned patch)
 {
@@ -162,7 +168,7 @@ static __inline__ void fastsdt__try(struct fastsdt_recognized *r, int expected, 
     r->rel = rel_at ? fastsdt__signed(fastsdt__le32(p + rel_at), 32) : 0;
 }
 
-static __inline__ void fastsdt__plain(struct fastsdt_recognized *r, int layout, unsigned length, unsigned patch)
+FASTSDT__INLINE void fastsdt__plain(struct fastsdt_recognized *r, int layout, unsigned length, unsigned patch)
 {
     r->layout = (unsigned char)layout;
     r->state = FASTSDT_STATE_PRISTINE;
@@ -170,7 +176,7 @@ static __inline__ void fastsdt__plain(struct fastsdt_recognized *r, int layout, 
     r->patch_length = (unsigned char)patch;
 }
 
-static __inline__ void fastsdt__x86(struct fastsdt_recognized *r, int expected, const unsigned char *p,
+FASTSDT__INLINE void fastsdt__x86(struct fastsdt_recognized *r, int expected, const unsigned char *p,
                                     unsigned long size, int x86_64)
 {
     /* endbr64 is f3 0f 1e fa, endbr32 ends in fb. */
@@ -213,7 +219,7 @@ static __inline__ void fastsdt__x86(struct fastsdt_recognized *r, int expected, 
     }
 }
 
-static __inline__ void fastsdt__arm64(struct fastsdt_recognized *r, int expected, const unsigned char *p,
+FASTSDT__INLINE void fastsdt__arm64(struct fastsdt_recognized *r, int expected, const unsigned char *p,
                                       unsigned long size)
 {
     unsigned long insn;
@@ -242,7 +248,7 @@ static __inline__ void fastsdt__arm64(struct fastsdt_recognized *r, int expected
 }
 
 /* The architectures of which only the native nop is known. */
-static __inline__ void fastsdt__nop(struct fastsdt_recognized *r, int machine, const unsigned char *p,
+FASTSDT__INLINE void fastsdt__nop(struct fastsdt_recognized *r, int machine, const unsigned char *p,
                                     unsigned long size)
 {
     unsigned long word = size >= 4 ? fastsdt__le32(p) : 0;
@@ -293,7 +299,7 @@ static __inline__ void fastsdt__nop(struct fastsdt_recognized *r, int machine, c
  *   size      bytes that may be read. Give at most those left in the page if the answer has to hold for a patch
  *             that must not cross one: a layout that does not fit is not recognized.
  * Returns r->layout. */
-static __inline__ int fastsdt_recognize(struct fastsdt_recognized *r, int machine, int expected,
+FASTSDT__INLINE int fastsdt_recognize(struct fastsdt_recognized *r, int machine, int expected,
                                         const unsigned char *bytes, unsigned long size)
 {
     r->layout = FASTSDT_LAYOUT_OTHER;
