@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The argument string of a stapsdt note, [-]N[f]@OPERAND separated by blanks, and what each tracer makes of it.
+#pragma once
+#include "arch.h"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace fastsdt {
+
+enum class Tracer { libbpf, bcc, gdb, systemtap };
+inline constexpr std::array<Tracer, 4> tracers = {Tracer::libbpf, Tracer::bcc, Tracer::gdb, Tracer::systemtap};
+std::string_view name(Tracer tracer);
+
+/// What a tracer makes of one argument, best first.
+enum class ReadingVerdict {
+    reads,       ///< the value
+    conditional, ///< the value, if what `why` says holds
+    unsupported, ///< nothing: it reads no arguments on this architecture
+    misreads,    ///< accepts it and reads something else
+    rejects,     ///< an error; see consequence()
+};
+std::string_view name(ReadingVerdict verdict);
+/// What the tracer does with a probe that has an argument it rejects: "refuses the whole probe".
+std::string_view consequence(Tracer tracer);
+
+struct Reading {
+    ReadingVerdict verdict = ReadingVerdict::reads;
+    std::string_view why; ///< what it stumbles over or needs; static text, empty when it reads
+};
+
+struct Argument {
+    std::string_view text;
+    int size = 0; ///< bytes, 0: not given
+    bool is_signed = false;
+    bool is_float = false;
+    std::string_view operand;
+    std::array<Reading, tracers.size()> readings; ///< by Tracer
+
+    const Reading& reading(Tracer tracer) const { return readings[size_t(tracer)]; }
+};
+
+/// Splits and judges. Views point into `text`.
+/// Sources: libbpf, tools/lib/bpf/usdt.c of Linux 7.2, parse_usdt_arg(); bcc, src/cc/usdt/usdt_args.cc; gdb,
+/// gdb/stap-probe.c and the *_stap_parse_special_token() of its targets; systemtap, tapsets.cxx,
+/// sdt_uprobe_var_expanding_visitor.
+std::vector<Argument> parse_arguments(std::string_view text, Arch arch);
+
+/// More than this and libbpf refuses the probe (USDT_MAX_ARG_CNT); systemtap asserts the same.
+inline constexpr size_t most_arguments = 12;
+
+} // namespace fastsdt

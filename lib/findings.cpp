@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "findings.h"
+
+#include <fastsdt/note.h>
+#include <fastsdt/recognize.h>
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+
+namespace fastsdt {
+namespace {
+
+constexpr uint64_t page_size = 4096; // of every kernel's uprobes on x86; the promise is made for it everywhere
+constexpr size_t most_bytes = 32;    // longer than any layout and any instruction
+constexpr size_t most_of_a_kind = 10000; // kept in full; all are counted
+
+struct Shape {
+    uint8_t layout, patch_offset, patch_length;
+};
+constexpr Shape shapes[] = {
+#define FASTSDT_X(name) {FASTSDT_SHAPE_##name},
+    FASTSDT_LAYOUTS(FASTSDT_X)
+#undef FASTSDT_X
+};
+
+const Shape* shape_of(uint8_t layout)
+{
+    const auto found = std::find_if(std::begin(shapes), std::end(shapes), [&](const Shape& s) { return s.layout == layout; });
+    return found == std::end(shapes) ? nullptr : found;
+}
+
+bool x86(Arch arch) { return arch == Arch::x86_64 || arch == Arch::i386; }
+
+// The layouts whose patchable bytes a kernel writes a call over.
+bool nop10_kind(uint8_t layout) { return layout == FASTSDT_LAYOUT_NOP10 || layout == FASTSDT_LAYOUT_NOP1_NOP10; }
+bool nop5_kind(uint8_t layout) { return layout == FASTSDT_LAYOUT_NOP5 || layout == FASTSDT_LAYOUT_NOP1_NOP5; }
+
+bool crosses(uint64_t address, uint64_t length, uint64_t boundary)
+{
+    return length > 0 && address % boundary + length > boundary;
+}
+
+std::string hex(std::span<const std::byte> bytes)
+{
+    std::string text;
+    for (std::byte byte : bytes)
+        fmt::format_to(std::back_inserter(text), "{}{:02x}", text.empty() ? "" : " ", std::to_integer<unsigned>(byte));
+    return text;
+}
+
+FindingId finding_of(NoteTrouble::Kind kind)
+{
+    switch (kind) {
+    case NoteTrouble::Kind::malformed:
+    case NoteTrouble::Kind::too_many: return FindingId::malformed_note;
+    case NoteTrouble::Kind::foreign: return FindingId::foreign_note;
+    case NoteTrouble::Kind::version: return FindingId::unknown_record;
+    case NoteTrouble::Kind::not_a_note: return FindingId::note_section_type;
+    case NoteTrouble::Kind::index: return FindingId::index_damaged;
+    }
+    return FindingId::malformed_note;
+}
+
+// The last minor release of each major one; what comes after 7.2 is not known yet, past majors ended at 19 or 20.
+unsigned last_minor(unsigned major)
+{
+    return major == 4 ? 20 : 19;
+}
+
+Kernel next(Kernel kernel)
+{
+    if (kernel.minor >= last_minor(kernel.major))
+        return {kernel.major + 1, 0, kernel.arm64_stp};
+    return {kernel.major, kernel.minor + 1, kernel.arm64_stp};
+}
+
+} // namespace
+
+std::string_view name(Severity severity)
+{
+    switch (severity) {
+    case Severity::info: return "info";
+    case Severity::warning: return "warning";
+    case Severity::error: return "error";
+    }
+    return "";
+}
+
+std::optional<Severity> parse_severity(std::string_view text)
+{
+    for (Severity severity : {Severity::info, Severity::warning, Severity::error})
+        if (text == name(severity))
+            return severity;
+    return {};
+}
+
+namespace {
+struct FindingRow {
+    std::string_view name;
+    Severity severity;
+    std::string_view meaning;
+};
+constexpr FindingRow finding_rows[] = {
+#define FASTSDT_X(enumerator, text, severity, meaning) {text, Severity::severity, meaning},
+    FASTSDT_FINDINGS(FASTSDT_X)
+#undef FASTSDT_X
+};
+} // namespace
+
+std::string_view name(FindingId id) { return finding_rows[size_t(id)].name; }
+std::string_view meaning(FindingId id) { return finding_rows[size_t(id)].meaning; }
+Severity usual_severity(FindingId id) { return finding_rows[size_t(id)].severity; }
+
+std::string_view layout_name(uint8_t layout, Arch arch)
+{
+    switch (layout) {
+    case FASTSDT_LAYOUT_NOP: return x86(arch) ? "nop1" : "nop";
+    case FASTSDT_LAYOUT_NOP1_NOP4: return "nop1+nop4";
+    case FASTSDT_LAYOUT_NOP5: return "nop5";
+    case FASTSDT_LAYOUT_NOP1_NOP5: return "nop1+nop5";
+    case FASTSDT_LAYOUT_NOP10: return "nop10";
+    case FASTSDT_LAYOUT_NOP1_NOP10: return "nop1+nop10";
+    case FASTSDT_LAYOUT_PUSH: return "push";
+    case FASTSDT_LAYOUT_STP: return "stp";
+    default: return "other";
+    }
+}
+
+std::string_view state_name(uint8_t state)
+{
+    switch (state) {
+    case FASTSDT_STATE_PRISTINE: return "pristine";
+    case FASTSDT_STATE_CALL: return "call";
+    case FASTSDT_STATE_LEA_CALL: return "lea+call";
+    case FASTSDT_STATE_STALE_CALL: return "stale-call";
+    case FASTSDT_STATE_OTHER_TAIL: return "other-tail";
+    case FASTSDT_STATE_JUMP: return "jump";
+    case FASTSDT_STATE_DAMAGED: return "damaged";
+    default: return "unknown";
+    }
+}
+
+std::vector<Kernel> parse_kernels(std::string_view list, std::string& error)
+{
+    std::vector<Kernel> kernels;
+    const auto fail = [&](std::string why) {
+        error = std::move(why);
+        return std::vector<Kernel>();
+    };
+    while (true) {
+        const size_t comma = list.find(',');
+        const std::string_view item = list.substr(0, comma);
+        const size_t dash = item.find('-');
+        const auto first = parse_kernel(item.substr(0, dash));
+        const auto last = dash == item.npos ? first : parse_kernel(item.substr(dash + 1));
+        if (!first || !last)
+            return fail(fmt::format("\"{}\" is no kernel; say 6.12, 7.2, 6.1-7.2 or this", item));
+        if (first->arm64_stp != last->arm64_stp)
+            return fail(fmt::format("\"{}\": write +stp at both ends or at none", item));
+        if (*last < *first)
+            return fail(fmt::format("\"{}\": the range runs backwards", item));
+        Kernel kernel = *first;
+        for (; kernel < *last; kernel = next(kernel)) {
+            if (kernels.size() > 200)
+                return fail(fmt::format("\"{}\" is too many kernels", item));
+            kernels.push_back(kernel);
+        }
+        kernels.push_back(*last);
+        if (comma == list.npos)
+            break;
+        list.remove_prefix(comma + 1);
+    }
+    std::sort(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) {
+        return std::tie(a.arm64_stp, a.major, a.minor) < std::tie(b.arm64_stp, b.major, b.minor);
+    });
+    kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
+    return kernels;
+}
+
+std::string list_kernels(std::span<const Kernel> kernels)
+{
+    std::string text;
+    for (size_t i = 0; i < kernels.size();) {
+        size_t end = i + 1;
+        while (end < kernels.size() && kernels[end] == next(kernels[end - 1]))
+            ++end;
+        if (end - i < 3)
+            end = i + 1;
+        if (!text.empty())
+            text += ", ";
+        text += kernels[i].name();
+        if (end - i > 1)
+            text += "-" + kernels[end - 1].name();
+        i = end;
+    }
+    return text;
+}
+
+// ---- The report -----------------------------------------------------------------------------------------------------
+
+Report::Report(const Image& image_, const Notes& notes_, Options options_)
+    : image(image_), notes(notes_), options(std::move(options_)), lines_(image_)
+{
+    read_sites();
+    if (options.functions)
+        read_entries();
+    check_file();
+    check_bases();
+    check_duplicates();
+}
+
+void Report::add(std::vector<Finding>& to, FindingId id, std::string message, std::optional<uint64_t> address,
+                 std::optional<Severity> severity)
+{
+    const Severity at = severity.value_or(usual_severity(id));
+    ++severities[size_t(at)];
+    if (++counts[size_t(id)] <= most_of_a_kind)
+        to.push_back({id, at, std::move(message), address});
+}
+
+const Judged* Report::judge_at(uint64_t address, std::span<const std::byte> bytes, uint8_t expected, uint8_t lead, bool entry)
+{
+    bytes = bytes.first(std::min(bytes.size(), most_bytes));
+    if (bytes.size() <= lead)
+        return nullptr;
+    const auto at = bytes.subspan(lead);
+    fastsdt_recognized seen;
+    fastsdt_recognize(&seen, image.machine(), expected, reinterpret_cast<const unsigned char*>(at.data()), at.size());
+    // A landing pad belongs to an entry. A probe on one is a probe on that instruction.
+    if (seen.lead != 0 && !entry)
+        seen = {};
+
+    // Equal bytes get equal verdicts, except where the end of a page is near. Where an object's sections will lie in
+    // their pages is not known before the link.
+    const uint64_t in_page = image.relocatable() ? 0 : (address + lead) % page_size;
+    const bool near_end = in_page + most_bytes > page_size;
+    const size_t significant = seen.length != 0 ? seen.lead + seen.length : at.size();
+    std::string key(reinterpret_cast<const char*>(at.data()), significant);
+    key += char(expected);
+    key += char(entry);
+    if (near_end)
+        key += fmt::format("{}", in_page);
+    const auto known = judged_by_bytes_.find(key);
+    if (known != judged_by_bytes_.end())
+        return known->second;
+
+    Judged& judged = judged_.emplace_back();
+    judged.layout = seen.layout;
+    judged.state = seen.state;
+    judged.lead = seen.lead;
+    judged.length = seen.length;
+    judged.patch_offset = seen.patch_offset;
+    judged.patch_length = seen.patch_length;
+    const bool pristine = seen.length != 0 && seen.lead == 0 && seen.state == FASTSDT_STATE_PRISTINE;
+    for (const Kernel& kernel : options.kernels) {
+        Behaviour behaviour;
+        behaviour.at_note = judge(kernel, image.arch(), at, in_page);
+        if (pristine && seen.patch_offset != 0)
+            behaviour.at_patch = judge(kernel, image.arch(), at.subspan(seen.patch_offset), in_page + seen.patch_offset);
+        // libbpf 1.7 does it for nop5 where syscall 336 gives ENXIO, the one of Linux 7.2 for nop10 where it gives
+        // EPROTO: usdt.c, has_nop_combo().
+        behaviour.libbpf_moves = pristine
+            && ((seen.layout == FASTSDT_LAYOUT_NOP1_NOP10 && Kernel{kernel.major, kernel.minor} >= Kernel{7, 2})
+                || (seen.layout == FASTSDT_LAYOUT_NOP1_NOP5 && Kernel{kernel.major, kernel.minor} >= Kernel{6, 18}
+                    && Kernel{kernel.major, kernel.minor} < Kernel{7, 2}));
+        judged.behaviours.push_back(std::move(behaviour));
+    }
+    judged_by_bytes_.emplace(std::move(key), &judged);
+    return &judged;
+}
+
+void Report::read_sites()
+{
+    sites.reserve(notes.probes.size());
+    for (const Probe& probe : notes.probes) {
+        if (options.select && !options.select(probe))
+            continue;
+        Site site;
+        site.probe = &probe;
+        const auto record = std::lower_bound(notes.sites.begin(), notes.sites.end(), probe.note_address,
+                                             [](const Record& r, uint64_t address) { return r.address < address; });
+        if (record != notes.sites.end() && record->address == probe.note_address)
+            site.record = &*record;
+        sites.push_back(std::move(site));
+    }
+    std::stable_sort(sites.begin(), sites.end(),
+                     [](const Site& a, const Site& b) { return a.probe->address < b.probe->address; });
+    for (Site& site : sites)
+        check_site(site);
+    // A record at the address of a note, or several of them, is accounted for.
+    size_t at = 0;
+    std::vector<uint64_t> addresses;
+    addresses.reserve(notes.probes.size());
+    for (const Probe& probe : notes.probes)
+        addresses.push_back(probe.note_address);
+    std::sort(addresses.begin(), addresses.end());
+    for (const Record& record : notes.sites) {
+        while (at < addresses.size() && addresses[at] < record.address)
+            ++at;
+        if (at == addresses.size() || addresses[at] != record.address)
+            add(findings, FindingId::layout_without_probe,
+                fmt::format("a {} record at {} has no probe", layout_name(record.layout, image.arch()), image.place(record.address)),
+                record.address);
+    }
+}
+
+void Report::check_record(const Record& record, uint64_t address, const Judged* judged, std::vector<Finding>& to)
+{
+    const std::string_view layout = layout_name(record.layout, image.arch());
+    const bool known = layout != "other" || record.layout == FASTSDT_LAYOUT_OTHER;
+    if (!known)
+        add(to, FindingId::unknown_record, fmt::format("layout {} is not known", record.layout), address);
+
+    const Shape* shape = shape_of(record.layout);
+    if (x86(image.arch()) && shape && (record.patch_offset != shape->patch_offset || record.patch_length != shape->patch_length))
+        add(to, FindingId::record_mismatch,
+            fmt::format("the record says {} bytes may be patched from offset {}, but {} has {} at {}", record.patch_length,
+                        record.patch_offset, layout, shape->patch_length, shape->patch_offset),
+            address);
+
+    if (judged && record.layout != FASTSDT_LAYOUT_OTHER && known
+        && (judged->layout != record.layout || judged->lead != 0 || judged->state != FASTSDT_STATE_PRISTINE)) {
+        const auto bytes = image.bytes_at(address);
+        const size_t shown = std::min<size_t>(bytes.size(), shape ? shape->patch_offset + shape->patch_length : 4);
+        add(to, FindingId::bytes_mismatch,
+            judged->layout == record.layout && judged->lead == 0
+                ? fmt::format("the note says {} and it is in the state \"{}\": {}", layout, state_name(judged->state), hex(bytes.first(shown)))
+                : fmt::format("the note says {}, the bytes are {}", layout, hex(bytes.first(shown))),
+            address);
+    }
+
+    const uint64_t patch = address + record.patch_offset;
+    if (record.bound != 0 && record.bound < 64) {
+        // In an object the promise can only hold if the section's own alignment is as large.
+        const uint64_t boundary = uint64_t(1) << record.bound;
+        const Section* section = image.relocatable() ? image.section_at(address) : nullptr;
+        if (crosses(patch, record.patch_length, boundary))
+            add(to, FindingId::bound_broken,
+                fmt::format("{} patchable bytes at {} cross a multiple of {}", record.patch_length, image.place(patch), boundary), address);
+        else if (section && section->align < boundary && boundary <= page_size)
+            add(to, FindingId::bound_broken,
+                fmt::format("section {} is aligned to {}, the promise needs {}", section->name, section->align, boundary), address);
+    }
+}
+
+void Report::check_site(Site& site)
+{
+    const Probe& probe = *site.probe;
+    const uint8_t expected = site.record ? site.record->layout : FASTSDT_LAYOUT_OTHER;
+    const auto add_here = [&](FindingId id, std::string message, std::optional<Severity> severity = {}) {
+        add(site.findings, id, std::move(message), probe.address, severity);
+    };
+
+    const auto bytes = image.bytes_at(probe.address);
+    const bool live = probe.address != image.undefined() && image.executable_at(probe.address);
+    if (!live)
+        add_here(FindingId::dangling_note, fmt::format("{} is not executable memory", image.place(probe.address)));
+    else
+        site.judged = judge_at(probe.address, bytes, expected, 0, false);
+    if (site.judged)
+        site.bytes = bytes.first(std::min<size_t>(bytes.size(), site.judged->length ? site.judged->length : 8));
+
+    if (site.record) {
+        const Record& record = *site.record;
+        if (record.lead != 0)
+            add_here(FindingId::record_mismatch, fmt::format("the record of a site has lead {}", record.lead));
+        if (live)
+            check_record(record, probe.address, site.judged, site.findings);
+        const uint64_t moved = probe.address - probe.note_address;
+        if (record.operand != 0 && probe.semaphore != 0 && record.operand + moved != probe.semaphore && !image.relocatable())
+            add_here(FindingId::record_mismatch, fmt::format("semaphore {:#x} in the layout record, {:#x} in the stapsdt note",
+                                                             record.operand + moved, probe.semaphore));
+        else if ((record.operand == 0) != (probe.semaphore == 0))
+            add_here(FindingId::record_mismatch, "the layout record and the stapsdt note disagree on having a semaphore");
+        if (record.flags & FASTSDT_SITE_UNGROUPED)
+            add_here(FindingId::ungrouped_note, "made by an assembler without link-order sections");
+    }
+    if (probe.trailing != 0)
+        add_here(FindingId::trailing_bytes, fmt::format("{} bytes follow the argument string", probe.trailing));
+
+    if (const Judged* judged = site.judged) {
+        if (judged->length == 0 && (x86(image.arch()) || image.arch() == Arch::arm64))
+            add_here(FindingId::unknown_layout, fmt::format("{} is no known site", hex(site.bytes.first(std::min<size_t>(site.bytes.size(), 5)))));
+        const bool crossing = !image.relocatable() && image.arch() == Arch::x86_64
+            && crosses(probe.address + judged->patch_offset, judged->patch_length, page_size);
+        if (crossing && nop10_kind(judged->layout))
+            add_here(FindingId::page_crossing,
+                     judged->layout == FASTSDT_LAYOUT_NOP10
+                         ? "the nop10 crosses a page: every kernel rejects a probe on it"
+                         : "the nop10 crosses a page: every kernel rejects a probe on it, and the libbpf of 7.2 attaches there");
+        else if (crossing && nop5_kind(judged->layout))
+            add_here(FindingId::page_crossing, "the nop5 crosses a page: Linux 6.18 to 7.1 do not optimize it", Severity::info);
+
+        const auto kernels_where = [&](auto predicate) {
+            std::vector<Kernel> hit;
+            for (size_t i = 0; i < options.kernels.size(); ++i)
+                if (predicate(judged->behaviours[i]))
+                    hit.push_back(options.kernels[i]);
+            return list_kernels(hit);
+        };
+        const auto is = [&](Verdict verdict) {
+            return kernels_where([&](const Behaviour& b) { return b.at_note.verdict == verdict; });
+        };
+        if (const auto where = kernels_where([](const Behaviour& b) {
+                return b.at_note.verdict == Verdict::optimize_unsafe || (b.libbpf_moves && b.at_patch.verdict == Verdict::optimize_unsafe);
+            });
+            !where.empty()) {
+            const bool safe_stack = site.record && site.record->flags & FASTSDT_SITE_NO_REDZONE;
+            const bool moved = judged->patch_offset != 0;
+            add_here(FindingId::unsafe_optimization,
+                     fmt::format("on {} {}; {} a child after fork() dies at the site", where,
+                                 moved ? "libbpf 1.7 moves its probe to the nop5 and the kernel makes it a call" : "the kernel makes the nop5 a call",
+                                 safe_stack ? "the red zone is not used, but" : "the red zone may be overwritten and"));
+        }
+        if (const auto where = is(Verdict::reject); !where.empty())
+            add_here(FindingId::kernel_rejects, fmt::format("rejected on {}", where));
+        if (const auto where = is(Verdict::xol); !where.empty())
+            add_here(FindingId::single_stepped, fmt::format("single-stepped on {}", where));
+    }
+    check_semaphore(site);
+    check_arguments(site);
+    if (options.lines && live)
+        site.line = lines_.at(probe.address);
+}
+
+void Report::check_semaphore(Site& site)
+{
+    const uint64_t semaphore = site.probe->semaphore;
+    if (semaphore == 0 || semaphore == image.undefined())
+        return;
+    const auto add_here = [&](FindingId id, std::string_view what) {
+        add(site.findings, id, fmt::format("semaphore at {} {}", image.place(semaphore), what), site.probe->address);
+    };
+    if (!image.mapped_at(semaphore))
+        add_here(FindingId::semaphore_outside, "is in no segment");
+    else if (image.executable_at(semaphore))
+        add_here(FindingId::semaphore_executable, "is in an executable segment");
+    else if (!image.writable_at(semaphore))
+        add_here(FindingId::semaphore_not_writable, "is in read-only memory");
+}
+
+void Report::check_arguments(Site& site)
+{
+    const std::string_view text = site.probe->arguments;
+    auto known = arguments_.find(text);
+    if (known == arguments_.end())
+        known = arguments_.emplace(text, parse_arguments(text, image.arch())).first;
+    site.arguments = &known->second;
+    const auto& arguments = known->second;
+    if (arguments.size() > most_arguments)
+        add(site.findings, FindingId::too_many_arguments, fmt::format("more than {} arguments: libbpf refuses the probe", most_arguments),
+            site.probe->address);
+    // One finding per argument and kind, however many tracers it concerns.
+    static constexpr std::pair<ReadingVerdict, FindingId> kinds[] = {{ReadingVerdict::rejects, FindingId::argument_unreadable},
+                                                                     {ReadingVerdict::misreads, FindingId::argument_misread},
+                                                                     {ReadingVerdict::conditional, FindingId::argument_conditional}};
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        const Argument& argument = arguments[i];
+        if (std::all_of(argument.readings.begin(), argument.readings.end(), [](const Reading& r) { return r.verdict == ReadingVerdict::reads; }))
+            continue;
+        for (const auto& [verdict, id] : kinds) {
+            std::string message;
+            for (Tracer tracer : tracers) {
+                const Reading& reading = argument.reading(tracer);
+                if (reading.verdict != verdict)
+                    continue;
+                message += fmt::format("{}{} {}", message.empty() ? "" : "; ", name(tracer),
+                                       verdict == ReadingVerdict::rejects ? fmt::format("{} ({})", consequence(tracer), reading.why)
+                                                                          : fmt::format("({})", reading.why));
+            }
+            if (!message.empty())
+                add(site.findings, id, fmt::format("argument {} {}: {}", i + 1, argument.text.substr(0, 80), message), site.probe->address);
+        }
+    }
+}
+
+void Report::read_entries()
+{
+    auto functions = image.functions();
+    entries.reserve(functions.size());
+    const Record* records = notes.entries.data();
+    const Record* const records_end = records + notes.entries.size();
+    for (const Function& function : functions) {
+        // Records of functions without a symbol (stripped ones) come in between.
+        for (; records != records_end && records->address < function.address; ++records)
+            entries.push_back({{records->address, 0, {}}, records, records->lead, nullptr, {}});
+        Entry entry;
+        entry.function = function;
+        if (records != records_end && records->address == function.address) {
+            entry.record = records;
+            entry.lead = records->lead;
+            while (records != records_end && records->address == function.address)
+                ++records;
+        }
+        entries.push_back(std::move(entry));
+    }
+    for (; records != records_end; ++records)
+        entries.push_back({{records->address, 0, {}}, records, records->lead, nullptr, {}});
+
+    for (Entry& entry : entries) {
+        const uint64_t address = entry.function.address;
+        if (!image.executable_at(address)) {
+            if (entry.record)
+                add(entry.findings, FindingId::dangling_note, fmt::format("{} is not executable memory", image.place(address)), address);
+            continue;
+        }
+        const uint8_t expected = entry.record ? entry.record->layout : FASTSDT_LAYOUT_OTHER;
+        entry.judged = judge_at(address, image.bytes_at(address), expected, entry.lead, !entry.record);
+        if (!entry.record)
+            continue;
+        check_record(*entry.record, address + entry.lead, entry.judged, entry.findings);
+        const bool missed = entry.record->flags & FASTSDT_ENTRY_MISSED;
+        if (missed)
+            add(entry.findings, FindingId::entry_missed, "the entry that was asked for could not be had", address);
+        if (!entry.judged)
+            continue;
+        if (image.arch() == Arch::x86_64 && !image.relocatable() && nop10_kind(entry.judged->layout)
+            && crosses(address + entry.lead + entry.judged->patch_offset, entry.judged->patch_length, page_size))
+            add(entry.findings, FindingId::page_crossing, "the nop10 crosses a page: every kernel rejects a probe on it", address);
+        std::vector<Kernel> slow;
+        for (size_t i = 0; i < options.kernels.size(); ++i) {
+            const Verdict verdict = entry.judged->behaviours[i].at_note.verdict;
+            if (verdict == Verdict::xol || verdict == Verdict::reject)
+                slow.push_back(options.kernels[i]);
+        }
+        if (!slow.empty() && !missed)
+            add(entry.findings, FindingId::entry_single_stepped, fmt::format("not cheap on {}", list_kernels(slow)), address);
+    }
+}
+
+void Report::check_bases()
+{
+    if (notes.probes.empty())
+        return;
+    if (!notes.base) {
+        add(findings, FindingId::base_missing, "no section .stapsdt.base");
+        return;
+    }
+    size_t zero = 0, different = 0, bad = 0;
+    uint64_t shift = 0;
+    bool uniform = true;
+    for (const Site& site : sites) {
+        const Probe& probe = *site.probe;
+        if (probe.note_base == *notes.base)
+            continue;
+        if (probe.note_base == 0) {
+            ++zero;
+            continue;
+        }
+        const uint64_t by = *notes.base - probe.note_base;
+        uniform &= different == 0 || by == shift;
+        shift = by;
+        ++different;
+        // Moved rightly if a site stands at the corrected address.
+        bad += !site.judged || site.judged->length == 0;
+    }
+    if (zero > 0)
+        add(findings, FindingId::base_mismatch,
+            fmt::format("{} of {} notes have base 0, .stapsdt.base is at {:#x}: tracers other than libbpf move the probe by that much",
+                        zero, sites.size(), *notes.base));
+    if (different == 0)
+        return;
+    if (uniform && different == sites.size() && bad == 0)
+        add(findings, FindingId::base_moved, fmt::format("the file was moved by {:#x} after the link", shift));
+    else
+        add(findings, FindingId::base_mismatch,
+            fmt::format("{} of {} notes have another base than the section .stapsdt.base at {:#x}", different, sites.size(), *notes.base));
+}
+
+void Report::check_duplicates()
+{
+    std::vector<Site*> order;
+    order.reserve(sites.size());
+    for (Site& site : sites)
+        order.push_back(&site);
+    const auto key = [](const Site* s) { return std::tie(s->probe->provider, s->probe->name, s->probe->address); };
+    std::sort(order.begin(), order.end(), [&](const Site* a, const Site* b) { return key(a) < key(b); });
+    for (size_t i = 1; i < order.size(); ++i) {
+        const Probe& before = *order[i - 1]->probe;
+        const Probe& probe = *order[i]->probe;
+        if (before.name != probe.name || before.provider != probe.provider)
+            continue;
+        if (before.address == probe.address)
+            add(order[i]->findings, FindingId::duplicate_probe, fmt::format("{} has two notes of this name", image.place(probe.address)),
+                probe.address);
+        if (before.semaphore != probe.semaphore)
+            add(order[i]->findings, FindingId::semaphore_varies,
+                fmt::format("semaphore {}, but {} for the site at {}", probe.semaphore ? image.place(probe.semaphore) : "none",
+                            before.semaphore ? image.place(before.semaphore) : "none", image.place(before.address)),
+                probe.address);
+    }
+}
+
+void Report::check_file()
+{
+    for (const NoteTrouble& trouble : notes.troubles)
+        add(findings, finding_of(trouble.kind), fmt::format("{}+{:#x}: {}", trouble.section, trouble.offset, trouble.what), {},
+            trouble.kind == NoteTrouble::Kind::foreign && trouble.section == FASTSDT_NOTE_SECTION ? std::optional(Severity::warning)
+                                                                                                  : std::nullopt);
+    size_t without = 0;
+    for (const Site& site : sites)
+        without += !site.record;
+    if (without > 0)
+        add(findings, FindingId::no_layout_note,
+            without == sites.size() ? std::string("no probe has a layout note") : fmt::format("{} of {} probes have no layout note", without, sites.size()));
+    if (image.sections().empty())
+        add(findings, FindingId::no_section_headers, "no section headers");
+    if (notes.probes.empty() && notes.troubles.empty())
+        for (std::string_view left : {".stapsdt.base", ".probes"})
+            if (image.section(left)) {
+                add(findings, FindingId::notes_stripped, fmt::format("there is a section {} and no stapsdt note", left));
+                break;
+            }
+    if (image.separate_debug() && !sites.empty())
+        add(findings, FindingId::no_text, "the code is not in this file");
+    if (image.arch() == Arch::unknown && !sites.empty())
+        add(findings, FindingId::unknown_machine, fmt::format("e_machine {}", image.machine()));
+}
+
+} // namespace fastsdt

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// An ELF file as the rest of the library sees it: segments, sections, bytes by address. Nothing in a header is trusted.
+#pragma once
+#include "arch.h"
+#include "index.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+typedef struct Elf Elf;
+
+namespace fastsdt {
+
+/// Input that cannot be read at all; what() is one line that says which file, why, and what to do.
+struct Unusable : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// A PT_LOAD segment; addresses are ELF vaddrs, `offset` and `file_size` lie inside the file (clamped if they did not).
+struct Segment {
+    uint64_t address = 0;
+    uint64_t size = 0;
+    uint64_t offset = 0;
+    uint64_t file_size = 0;
+    bool writable = false;
+    bool executable = false;
+};
+
+/// A section. In relocatable objects, where sections have no address yet, allocated ones are given distinct multiples
+/// of 4096 (see Image::place).
+struct Section {
+    std::string_view name;
+    size_t index = 0;
+    uint32_t type = 0;
+    uint64_t flags = 0;
+    uint64_t address = 0;
+    uint64_t offset = 0; ///< in the file
+    uint64_t size = 0;   ///< in memory; the contents may be shorter, see Image::contents
+    uint64_t align = 0;
+    uint64_t entry_size = 0;
+    uint32_t link = 0;
+    uint32_t info = 0;
+};
+
+/// A defined function symbol.
+struct Function {
+    uint64_t address = 0; ///< ELF vaddr, without the Thumb bit
+    uint64_t size = 0;
+    std::string_view name;
+};
+
+class Image {
+public:
+    enum class Kind { executable, pie, shared, relocatable };
+
+    /// Calls `visit` for the ELF file at `path`, or for each ELF member if it is an archive (thin ones too).
+    /// The image and every view into it live until `visit` returns. Members that are no ELF files are passed
+    /// over, except that those a thin archive names and that cannot be read are told to `trouble`.
+    /// Throws Unusable.
+    static void each(const std::string& path, const std::function<void(const Image&)>& visit,
+                     const std::function<void(const std::string&)>& trouble);
+
+    ~Image();
+    Image(const Image&) = delete;
+    Image& operator=(const Image&) = delete;
+
+    const std::string& path() const { return path_; }
+    const std::string& member() const { return member_; } ///< name in the archive, or empty
+    std::string name() const;                             ///< "path" or "path(member)"
+    Kind kind() const { return kind_; }
+    bool relocatable() const { return kind_ == Kind::relocatable; }
+    Arch arch() const { return arch_; }
+    uint16_t machine() const { return machine_; } ///< e_machine
+    Encoding encoding() const { return encoding_; }
+    /// The text is not in this file: made by objcopy --only-keep-debug or eu-strip -f.
+    bool separate_debug() const { return separate_debug_; }
+    std::span<const std::byte> file() const { return file_; }
+    /// Lower-case hexadecimal, or empty.
+    std::string build_id() const;
+
+    const std::vector<Segment>& segments() const { return segments_; }
+    const std::vector<Section>& sections() const { return sections_; }
+    const Section* section(std::string_view name) const;
+
+    /// What the file holds for the section; shorter than its size if the file ends early, empty for SHT_NOBITS.
+    std::span<const std::byte> raw_contents(const Section& section) const;
+    /// The same with absolute relocations applied if this is a relocatable object. A field that refers to
+    /// something defined elsewhere reads as undefined().
+    std::span<const std::byte> contents(const Section& section) const;
+    /// All ones in the file's address size.
+    uint64_t undefined() const { return encoding_.elf64 ? ~uint64_t(0) : 0xffffffffu; }
+
+    const Segment* segment_at(uint64_t address) const;
+    /// The allocated section that covers the address.
+    const Section* section_at(uint64_t address) const;
+    /// Bytes from the address to the end of what the file has of its segment (relocatable: section). Empty when the
+    /// file has none there.
+    std::span<const std::byte> bytes_at(uint64_t address) const;
+    /// The address is in an executable segment (relocatable: section).
+    bool executable_at(uint64_t address) const;
+    bool writable_at(uint64_t address) const;
+    bool mapped_at(uint64_t address) const { return relocatable() ? section_at(address) != nullptr : segment_at(address) != nullptr; }
+    /// Offset in the file of the byte at `address`: what the kernel wants for a uprobe.
+    std::optional<uint64_t> file_offset(uint64_t address) const;
+    /// "0x401136", or ".text+0x36" in a relocatable object.
+    std::string place(uint64_t address) const;
+
+    /// Functions by ascending address, one per address, from .symtab or else .dynsym. Parts that the compiler split off
+    /// (.cold) are not functions.
+    std::vector<Function> functions() const;
+
+private:
+    Image(std::string path, std::string member, std::span<const std::byte> file);
+    void read_sections();
+    void read_segments();
+    void lay_out();
+    void relocate(const Section& relocations, std::vector<std::byte>& bytes) const;
+    std::string_view string_at(size_t table, uint64_t offset) const;
+    [[noreturn]] void unusable(const std::string& why) const;
+
+    std::string path_, member_;
+    std::span<const std::byte> file_;
+    Elf* elf_ = nullptr;
+    Kind kind_ = Kind::executable;
+    Arch arch_ = Arch::unknown;
+    uint16_t machine_ = 0;
+    Encoding encoding_;
+    bool separate_debug_ = false;
+    std::vector<Segment> segments_;          // by address
+    std::vector<Section> sections_;          // by index; [0] is the null section
+    std::vector<const Section*> allocated_;  // by address
+    std::map<size_t, size_t> relocations_of_, wide_indexes_of_;
+    mutable std::map<size_t, std::vector<std::byte>> relocated_; // by section index
+};
+
+std::string_view name(Image::Kind kind);
+
+} // namespace fastsdt

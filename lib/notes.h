@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The notes of an image: stapsdt notes (probes) and fastsdt records (what stands at a probe or at a function's entry).
+#pragma once
+#include "image.h"
+#include "index.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fastsdt {
+
+/// One stapsdt note. Views point into the image.
+struct Probe {
+    uint64_t address = 0;      ///< ELF vaddr of the site: the note's pc, moved as tracers move it (see Notes::base)
+    uint64_t note_address = 0; ///< the pc as the note has it
+    uint64_t note_base = 0;    ///< the address .stapsdt.base had when the note was written
+    uint64_t semaphore = 0;    ///< ELF vaddr, moved likewise; 0: none
+    std::string_view provider, name, arguments;
+    uint64_t trailing = 0; ///< bytes of the descriptor behind the arguments' NUL; there should be none
+};
+
+/// Something in the note sections that readers stumble over.
+struct NoteTrouble {
+    enum class Kind {
+        malformed,   ///< sizes or strings that do not fit
+        foreign,     ///< owner or type that does not belong into the section
+        version,     ///< record of a version or type this reader does not know
+        not_a_note,  ///< section of that name whose type is not SHT_NOTE
+        index,       ///< INDEX note with wrong tables
+        too_many,    ///< the rest was left out
+    };
+    Kind kind;
+    std::string section;
+    uint64_t offset = 0; ///< in the section
+    std::string what;
+};
+
+struct Notes {
+    std::vector<Probe> probes;   ///< in the order of the file
+    std::vector<Record> sites;   ///< by address
+    std::vector<Record> entries; ///< by address
+    /// Address of .stapsdt.base. Tracers add (this - note_base) to what a note says; libbpf only if neither is 0.
+    std::optional<uint64_t> base;
+    bool indexed = false; ///< there is an INDEX note
+    std::vector<NoteTrouble> troubles;
+};
+
+Notes read_notes(const Image& image);
+
+} // namespace fastsdt

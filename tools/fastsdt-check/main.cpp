@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "output.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+using namespace fastsdt;
+
+namespace {
+
+constexpr int clean = 0, findings_found = 1, unusable = 2;
+
+// One line on a terminal that says what is being read, once that takes long enough to wonder.
+class Progress {
+public:
+    ~Progress() { clear(); }
+    void at(const std::string& name)
+    {
+        const auto now = std::chrono::steady_clock::now();
+        if (!terminal_ || now - shown_ < std::chrono::milliseconds(200))
+            return;
+        shown_ = now;
+        visible_ = true;
+        fmt::print(stderr, "\r\033[Kchecking {:.70}", printable(name));
+        std::fflush(stderr);
+    }
+    void clear()
+    {
+        if (visible_)
+            fmt::print(stderr, "\r\033[K");
+        visible_ = false;
+    }
+
+private:
+    const bool terminal_ = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+    bool visible_ = false;
+    std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
+};
+
+bool matches(const std::vector<std::string>& globs, const Probe& probe)
+{
+    const std::string name(probe.name);
+    const std::string full = fmt::format("{}:{}", probe.provider, probe.name);
+    for (const std::string& glob : globs)
+        if (fnmatch(glob.c_str(), glob.find(':') == glob.npos ? name.c_str() : full.c_str(), 0) == 0)
+            return true;
+    return false;
+}
+
+void list_findings()
+{
+    for (size_t i = 0; i < finding_count; ++i)
+        put(fmt::format("{:<24} {:<8} {}\n", name(FindingId(i)), name(usual_severity(FindingId(i))), meaning(FindingId(i))));
+}
+
+} // namespace
+
+void put(std::string_view text)
+{
+    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size())
+        return;
+    fmt::print(stderr, "fastsdt-check: cannot write the output: {}\n", std::strerror(errno));
+    std::_Exit(unusable);
+}
+
+int main(int argc, char** argv)
+{
+    CLI::App app{"Says what each Linux kernel and tracer does at the USDT probes of programs, libraries, objects and archives."};
+    app.name("fastsdt-check");
+    app.set_version_flag("-V,--version", "fastsdt-check " FASTSDT_VERSION);
+    app.footer("Exit status: 0 clean, 1 findings at or above --fail-on, 2 unusable input or usage. See fastsdt-check(1).");
+
+    std::vector<std::string> files, globs;
+    std::string kernel_list, fail_on = "error", colour = "auto", only;
+    bool json = false, summary = false, functions = false, verbose = false, no_lines = false, list = false;
+    app.add_option("FILE", files, "ELF files and ar archives");
+    app.add_option("-k,--kernel", kernel_list, "Kernels to judge for: 6.1,6.12 or 6.1-7.2 or this; +stp for arm64 kernels with stp emulation")
+        ->type_name("LIST");
+    app.add_option("-p,--probe", globs, "Only probes whose name, or provider:name, matches; can be repeated")->type_name("GLOB");
+    app.add_option("--only", only, "Show only probes with a finding at least this bad")->type_name("LEVEL")
+        ->check(CLI::IsMember({"info", "warning", "error"}));
+    app.add_flag("-f,--functions", functions, "Judge the entries of all functions in the symbol table too");
+    app.add_flag("-s,--summary", summary, "Counts instead of single probes");
+    app.add_flag("-v,--verbose", verbose, "Show infos too, and single functions with --functions");
+    app.add_flag("-j,--json", json, "JSON, as docs/json.md describes it");
+    app.add_flag("--no-lines", no_lines, "Do not look for source lines");
+    app.add_option("--fail-on", fail_on, "Findings from which on the exit status is 1: info, warning, error (default), never")
+        ->type_name("LEVEL")->check(CLI::IsMember({"info", "warning", "error", "never"}));
+    app.add_option("--color", colour, "auto (default), always, never")->type_name("WHEN")->check(CLI::IsMember({"auto", "always", "never"}));
+    app.add_flag("--list-findings", list, "List the identifiers of findings and what they mean");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? clean : unusable;
+    }
+    const auto usage = [](const std::string& what) {
+        fmt::print(stderr, "fastsdt-check: {}\n", what);
+        return unusable;
+    };
+    if (list) {
+        list_findings();
+        return clean;
+    }
+    if (files.empty())
+        return usage("no files; see fastsdt-check --help");
+
+    Options options;
+    if (!kernel_list.empty()) {
+        std::string error;
+        options.kernels = parse_kernels(kernel_list, error);
+        if (options.kernels.empty())
+            return usage("--kernel: " + error);
+    }
+    options.functions = functions;
+    options.lines = !no_lines && !summary;
+    if (!globs.empty())
+        options.select = [&](const Probe& probe) { return matches(globs, probe); };
+
+    Style style;
+    style.colour = colour == "always"
+        || (colour == "auto" && isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR") && std::getenv("TERM") && std::string_view(std::getenv("TERM")) != "dumb");
+    style.summary = summary;
+    style.verbose = verbose;
+    style.only = parse_severity(only);
+    const auto threshold = parse_severity(fail_on);
+
+    const auto output = json ? json_output(options.kernels) : text_output(style);
+    Progress progress;
+    int status = clean;
+    for (const std::string& file : files) {
+        const auto cannot = [&](const std::string& message) {
+            progress.clear();
+            fmt::print(stderr, "fastsdt-check: {}\n", printable(message));
+            output->unusable(file, message);
+            status = unusable;
+        };
+        try {
+            progress.at(file);
+            Image::each(
+                file,
+                [&](const Image& image) {
+                    progress.at(image.name());
+                    const Notes notes = read_notes(image);
+                    const Report report(image, notes, options);
+                    progress.clear();
+                    output->report(report);
+                    for (size_t i = 0; threshold && i < report.severities.size(); ++i)
+                        if (report.severities[i] > 0 && Severity(i) >= *threshold && status == clean)
+                            status = findings_found;
+                },
+                cannot);
+        } catch (const Unusable& error) {
+            cannot(error.what());
+        } catch (const std::bad_alloc&) {
+            cannot(file + ": not enough memory to read it");
+        }
+    }
+    output->finish();
+    if (std::fflush(stdout) != 0)
+        put({"\0", 1}); // says why
+    return status;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The two ways to print a report.
+#pragma once
+#include "findings.h"
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+struct Style {
+    bool colour = false;
+    bool summary = false;  // counts, no single probes
+    bool verbose = false;  // infos too, and single functions
+    std::optional<fastsdt::Severity> only; // just the probes with a finding at least this bad
+};
+
+/// What is printed while the files are read one after the other.
+class Output {
+public:
+    virtual ~Output() = default;
+    virtual void report(const fastsdt::Report& report) = 0;
+    /// A file, or a member of one, that could not be read. The message is on stderr already.
+    virtual void unusable(const std::string& path, const std::string& message) = 0;
+    virtual void finish() = 0;
+};
+
+std::unique_ptr<Output> text_output(Style style);
+std::unique_ptr<Output> json_output(const std::vector<fastsdt::Kernel>& kernels);
+
+/// Writes to stdout; on failure the program ends with status 2.
+void put(std::string_view text);
+
+/// The text with everything that a terminal could take for a command made visible: \x1b.
+std::string printable(std::string_view text);
