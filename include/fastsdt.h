@@ -401,30 +401,28 @@
 /* ---- Part 5a: in assembly ---- */
 
 #define _FASTSDT_OWN(layout, semaphore, ...)                                                                           \
-    _FASTSDT_S(_FASTSDT_PICK_##layout,                                                                                 \
-               _FASTSDT_SEMA_##semaphore(_FASTSDT_1ST(__VA_ARGS__, ~), _FASTSDT_2ND(__VA_ARGS__, ~)),                  \
-               _FASTSDT_1ST(__VA_ARGS__, ~), _FASTSDT_2ND(__VA_ARGS__, ~),                                             \
-               _FASTSDT_CAT(_FASTSDT_WORDS_, _FASTSDT_ARGC(__VA_ARGS__))(__VA_ARGS__))
-#define _FASTSDT_S(layout, sema, provider, name, args) _FASTSDT_S_(layout, sema, provider, name, args)
-#define _FASTSDT_S_(layout, sema, provider, name, args)                                                                \
+    _FASTSDT_SITE(_FASTSDT_PICK_##layout, semaphore, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
+#define _FASTSDT_SITE(...) _FASTSDT_SITE_(__VA_ARGS__)
+#define _FASTSDT_SITE_(layout, semaphore, n, provider, name, ...)                                                      \
     _fastsdt_can _FASTSDT_CAN_##layout;                                                                                \
     _fastsdt_site _FASTSDT_PAD_##layout, _FASTSDT_INSNS_##layout, _FASTSDT_STR(_FASTSDT_SHAPE_##layout),               \
-        _FASTSDT_BOUND_##layout, _FASTSDT_STR(sema), #provider, #name, _FASTSDT_STR(args)
+        _FASTSDT_BOUND_##layout, _FASTSDT_STR(_FASTSDT_SEMA_##semaphore(provider, name)), #provider, #name,            \
+        _FASTSDT_STR(_FASTSDT_WORDS_##n(__VA_ARGS__))
 
 /* Operands as written, separated by blanks. */
-#define _FASTSDT_WORDS_0(p, n)
-#define _FASTSDT_WORDS_1(p, n, a) a
-#define _FASTSDT_WORDS_2(p, n, a, b) a b
-#define _FASTSDT_WORDS_3(p, n, a, b, c) a b c
-#define _FASTSDT_WORDS_4(p, n, a, b, c, d) a b c d
-#define _FASTSDT_WORDS_5(p, n, a, b, c, d, e) a b c d e
-#define _FASTSDT_WORDS_6(p, n, a, b, c, d, e, f) a b c d e f
-#define _FASTSDT_WORDS_7(p, n, a, b, c, d, e, f, g) a b c d e f g
-#define _FASTSDT_WORDS_8(p, n, a, b, c, d, e, f, g, h) a b c d e f g h
-#define _FASTSDT_WORDS_9(p, n, a, b, c, d, e, f, g, h, i) a b c d e f g h i
-#define _FASTSDT_WORDS_10(p, n, a, b, c, d, e, f, g, h, i, j) a b c d e f g h i j
-#define _FASTSDT_WORDS_11(p, n, a, b, c, d, e, f, g, h, i, j, k) a b c d e f g h i j k
-#define _FASTSDT_WORDS_12(p, n, a, b, c, d, e, f, g, h, i, j, k, l) a b c d e f g h i j k l
+#define _FASTSDT_WORDS_0(end)
+#define _FASTSDT_WORDS_1(a, end) a
+#define _FASTSDT_WORDS_2(a, b, end) a b
+#define _FASTSDT_WORDS_3(a, b, c, end) a b c
+#define _FASTSDT_WORDS_4(a, b, c, d, end) a b c d
+#define _FASTSDT_WORDS_5(a, b, c, d, e, end) a b c d e
+#define _FASTSDT_WORDS_6(a, b, c, d, e, f, end) a b c d e f
+#define _FASTSDT_WORDS_7(a, b, c, d, e, f, g, end) a b c d e f g
+#define _FASTSDT_WORDS_8(a, b, c, d, e, f, g, h, end) a b c d e f g h
+#define _FASTSDT_WORDS_9(a, b, c, d, e, f, g, h, i, end) a b c d e f g h i
+#define _FASTSDT_WORDS_10(a, b, c, d, e, f, g, h, i, j, end) a b c d e f g h i j
+#define _FASTSDT_WORDS_11(a, b, c, d, e, f, g, h, i, j, k, end) a b c d e f g h i j k
+#define _FASTSDT_WORDS_12(a, b, c, d, e, f, g, h, i, j, k, l, end) a b c d e f g h i j k l
 
 	.macro _fastsdt_can can
 	.if \can == 2
@@ -500,37 +498,31 @@ _.stapsdt.base:
 #else
 #define _FASTSDT_FLAGS _FASTSDT_OLD_GAS
 #endif
-#define _FASTSDT_FLAGS_PLAIN _FASTSDT_FLAGS
-#define _FASTSDT_FLAGS_CALL FASTSDT_SITE_NO_REDZONE | _FASTSDT_FLAGS
 
-/* The kernels that optimize nop5 put a call there, which writes below the stack pointer. */
-#define _FASTSDT_KIND_nop PLAIN
-#define _FASTSDT_KIND_nop1 PLAIN
-#define _FASTSDT_KIND_nop1_nop4 PLAIN
-#define _FASTSDT_KIND_nop5 CALL
-#define _FASTSDT_KIND_nop1_nop5 CALL
-#define _FASTSDT_KIND_nop10 PLAIN
-#define _FASTSDT_KIND_nop1_nop10 PLAIN
-#define _FASTSDT_KIND_custom PLAIN
+/* Before and after the asm text and its operands. `inline`: gcc else takes the lines of the asm for instructions and stops
+ * inlining small functions with a probe. */
+#define _FASTSDT_BEGIN __asm__ __volatile__ __inline__(
+#define _FASTSDT_END )
 
-/* `inline`: gcc else takes the lines of the asm for instructions and stops inlining small functions with a probe. */
-#define _FASTSDT_ASM_PLAIN(text, ...) __asm__ __volatile__ __inline__(text : : __VA_ARGS__)
-
-/* Keep the enclosing function out of the red zone. Reading the flags register pushes, and compilers know it: a function
- * that does so anywhere keeps nothing below the stack pointer. A cold block that is never reached is enough. */
+/* The kernels that optimize nop5 put a call there, which writes below the stack pointer: keep the enclosing function out
+ * of the red zone. Reading the flags register pushes, and compilers know it: a function that does so anywhere keeps
+ * nothing below the stack pointer. A cold block that is never reached is enough. */
 #if defined(__FASTPROBE_NOREDZONE__) /* the compiler plugin sees to it */
-#define _FASTSDT_ASM_CALL(text, ...) _FASTSDT_ASM_PLAIN(text, __VA_ARGS__)
+#define _FASTSDT_CALL_BEGIN _FASTSDT_BEGIN
+#define _FASTSDT_CALL_END _FASTSDT_END
 #elif !defined(__clang__) && __GNUC__ >= 15
-#define _FASTSDT_ASM_CALL(text, ...) __asm__ __volatile__ __inline__(text : : __VA_ARGS__ : "redzone")
+#define _FASTSDT_CALL_BEGIN _FASTSDT_BEGIN
+#define _FASTSDT_CALL_END : "redzone")
 #elif defined(__cplusplus) && defined(__clang__) && __clang_major__ < 16 /* refuses asm goto next to destructors */
-#define _FASTSDT_ASM_CALL(text, ...)                                                                                   \
-    _FASTSDT_ASM_PLAIN(text, __VA_ARGS__);                                                                             \
-    __asm__ __volatile__("" : : "r"(__builtin_ia32_readeflags_u64()))
+#define _FASTSDT_CALL_BEGIN _FASTSDT_BEGIN
+#define _FASTSDT_CALL_END ); __asm__ __volatile__("" : : "r"(__builtin_ia32_readeflags_u64()))
 #else
-#define _FASTSDT_ASM_CALL(text, ...)                                                                                   \
+#define _FASTSDT_CALL_BEGIN                                                                                            \
     {                                                                                                                  \
         __label__ _fastsdt_cold;                                                                                       \
-        __asm__ __inline__ goto(text : : __VA_ARGS__ : : _fastsdt_cold);                                               \
+        __asm__ __inline__ goto(
+#define _FASTSDT_CALL_END                                                                                              \
+            : : _fastsdt_cold);                                                                                        \
         if (0) {                                                                                                       \
         _fastsdt_cold:                                                                                                 \
             __asm__ __volatile__("" : : "r"(__builtin_ia32_readeflags_u64()));                                         \
@@ -539,9 +531,34 @@ _.stapsdt.base:
     }
 #endif
 
+#define _FASTSDT_BEGIN_nop _FASTSDT_BEGIN
+#define _FASTSDT_END_nop _FASTSDT_END
+#define _FASTSDT_BEGIN_nop1 _FASTSDT_BEGIN
+#define _FASTSDT_END_nop1 _FASTSDT_END
+#define _FASTSDT_BEGIN_nop1_nop4 _FASTSDT_BEGIN
+#define _FASTSDT_END_nop1_nop4 _FASTSDT_END
+#define _FASTSDT_BEGIN_nop5 _FASTSDT_CALL_BEGIN
+#define _FASTSDT_END_nop5 _FASTSDT_CALL_END
+#define _FASTSDT_BEGIN_nop1_nop5 _FASTSDT_CALL_BEGIN
+#define _FASTSDT_END_nop1_nop5 _FASTSDT_CALL_END
+#define _FASTSDT_BEGIN_nop10 _FASTSDT_BEGIN
+#define _FASTSDT_END_nop10 _FASTSDT_END
+#define _FASTSDT_BEGIN_nop1_nop10 _FASTSDT_BEGIN
+#define _FASTSDT_END_nop1_nop10 _FASTSDT_END
+#define _FASTSDT_BEGIN_custom _FASTSDT_BEGIN
+#define _FASTSDT_END_custom _FASTSDT_END
+#define _FASTSDT_FLAGS_nop _FASTSDT_FLAGS
+#define _FASTSDT_FLAGS_nop1 _FASTSDT_FLAGS
+#define _FASTSDT_FLAGS_nop1_nop4 _FASTSDT_FLAGS
+#define _FASTSDT_FLAGS_nop5 FASTSDT_SITE_NO_REDZONE | _FASTSDT_FLAGS
+#define _FASTSDT_FLAGS_nop1_nop5 FASTSDT_SITE_NO_REDZONE | _FASTSDT_FLAGS
+#define _FASTSDT_FLAGS_nop10 _FASTSDT_FLAGS
+#define _FASTSDT_FLAGS_nop1_nop10 _FASTSDT_FLAGS
+#define _FASTSDT_FLAGS_custom _FASTSDT_FLAGS
+
+/* A layout that cannot be had. One string each: _Pragma takes no concatenation. */
 #define _FASTSDT_CHECK_1
 #define _FASTSDT_CHECK_2 _Pragma("GCC error \"fastsdt: this layout exists on x86-64 only; use nop, or default, here\"")
-/* One string each: _Pragma takes no concatenation. */
 #define _FASTSDT_CHECK_3 _Pragma("GCC error \"fastsdt: on Linux 6.18 to 7.1 a traced nop5 crashes forked children: if you accept that, define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1\"")
 #define _FASTSDT_CHECK_4 _Pragma("GCC error \"fastsdt: a bare nop10 cannot be traced before Linux 7.2: use nop1_nop10, or define FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2\"")
 #define _FASTSDT_CAN_custom 1
@@ -593,32 +610,27 @@ struct usdt_sema {
 #define _FASTSDT_QUIET_END
 #endif
 
-/* One site. `args` is the argument string as an asm template; the operands it refers to follow. */
-#define _FASTSDT_SITE(layout, semaphore, provider, name, args, ...)                                                    \
-    _FASTSDT_SITE_(layout, _FASTSDT_CAN_##layout, _FASTSDT_KIND_##layout, semaphore, provider, name, args, __VA_ARGS__)
-#define _FASTSDT_SITE_(...) _FASTSDT_SITE__(__VA_ARGS__)
-#define _FASTSDT_SITE__(layout, can, kind, semaphore, provider, name, args, ...)                                       \
+#define _FASTSDT_OWN(layout, semaphore, ...)                                                                           \
+    _FASTSDT_SITE(_FASTSDT_PICK_##layout, semaphore, FASTSDT_ARG_CONSTRAINT, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
+
+/* One site. After the arguments comes a ~, because an empty list is not C89. Arguments go through as few macros as can
+ * be, as they came: this is what most of the time to compile a probe goes into. */
+#define _FASTSDT_SITE(...) _FASTSDT_SITE_(__VA_ARGS__)
+#define _FASTSDT_SITE_(layout, semaphore, constraint, n, provider, name, ...)                                          \
     do {                                                                                                               \
-        _FASTSDT_CHECK_##can                                                                                           \
+        _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAN_##layout)                                                           \
         _FASTSDT_SEMA_STMT_##semaphore(provider, name)                                                                 \
         _FASTSDT_QUIET_BEGIN                                                                                           \
-        _FASTSDT_ASM_##kind(                                                                                           \
+        _FASTSDT_BEGIN_##layout                                                                                        \
             _FASTSDT_PAD_##layout ".Lfastsdt%=: " _FASTSDT_INSNS_##layout "\n"                                         \
             _FASTSDT_NOTES(_FASTSDT_SECTIONS(".Lfastsdt%=", ".Lfastsdt_note%="), ".Lfastsdt%=", ".Lfastsdt_note%=",    \
-                           _FASTSDT_SHAPE_##layout, _FASTSDT_BOUND_##layout, _FASTSDT_FLAGS_##kind,                    \
+                           _FASTSDT_SHAPE_##layout, _FASTSDT_BOUND_##layout, _FASTSDT_FLAGS_##layout,                  \
                            _FASTSDT_SEMA_##semaphore(provider, name), _FASTSDT_STR(#provider), _FASTSDT_STR(#name),    \
-                           "\"" args "\""),                                                                            \
-            __VA_ARGS__);                                                                                              \
+                           "\"" _FASTSDT_FORMAT_##n "\"")                                                              \
+            : : _FASTSDT_OPERANDS_##n(constraint, __VA_ARGS__)                                                         \
+        _FASTSDT_END_##layout;                                                                                         \
         _FASTSDT_QUIET_END                                                                                             \
     } while (0)
-
-#define _FASTSDT_OWN(layout, semaphore, ...)                                                                           \
-    _FASTSDT_ANY(_FASTSDT_PICK_##layout, semaphore, FASTSDT_ARG_CONSTRAINT, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__)
-/* Layout, semaphore, constraint, number of arguments, and then provider, name, arguments. */
-#define _FASTSDT_ANY(...) _FASTSDT_ANY_(__VA_ARGS__)
-#define _FASTSDT_ANY_(layout, semaphore, constraint, n, ...)                                                           \
-    _FASTSDT_SITE(layout, semaphore, _FASTSDT_1ST(__VA_ARGS__, ~), _FASTSDT_2ND(__VA_ARGS__, ~),                       \
-                  _FASTSDT_FORMAT_##n, _FASTSDT_OPERANDS_##n(constraint, __VA_ARGS__))
 
 /* ---- Part 6: arguments ---- */
 
@@ -633,44 +645,45 @@ struct usdt_sema {
 #define _FASTSDT_FORMAT(n) "%c[_SDT_S" #n "]@" _FASTSDT_OPERAND(_SDT_A##n)
 #define _FASTSDT_FORMAT_0 ""
 #define _FASTSDT_FORMAT_1 _FASTSDT_FORMAT(1)
-#define _FASTSDT_FORMAT_2 _FASTSDT_FORMAT_1 " " _FASTSDT_FORMAT(2)
-#define _FASTSDT_FORMAT_3 _FASTSDT_FORMAT_2 " " _FASTSDT_FORMAT(3)
-#define _FASTSDT_FORMAT_4 _FASTSDT_FORMAT_3 " " _FASTSDT_FORMAT(4)
-#define _FASTSDT_FORMAT_5 _FASTSDT_FORMAT_4 " " _FASTSDT_FORMAT(5)
-#define _FASTSDT_FORMAT_6 _FASTSDT_FORMAT_5 " " _FASTSDT_FORMAT(6)
-#define _FASTSDT_FORMAT_7 _FASTSDT_FORMAT_6 " " _FASTSDT_FORMAT(7)
-#define _FASTSDT_FORMAT_8 _FASTSDT_FORMAT_7 " " _FASTSDT_FORMAT(8)
-#define _FASTSDT_FORMAT_9 _FASTSDT_FORMAT_8 " " _FASTSDT_FORMAT(9)
-#define _FASTSDT_FORMAT_10 _FASTSDT_FORMAT_9 " " _FASTSDT_FORMAT(10)
-#define _FASTSDT_FORMAT_11 _FASTSDT_FORMAT_10 " " _FASTSDT_FORMAT(11)
-#define _FASTSDT_FORMAT_12 _FASTSDT_FORMAT_11 " " _FASTSDT_FORMAT(12)
+#define _FASTSDT_FORMAT_2 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2)
+#define _FASTSDT_FORMAT_3 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3)
+#define _FASTSDT_FORMAT_4 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4)
+#define _FASTSDT_FORMAT_5 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5)
+#define _FASTSDT_FORMAT_6 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5) " " _FASTSDT_FORMAT(6)
+#define _FASTSDT_FORMAT_7 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5) " " _FASTSDT_FORMAT(6) " " _FASTSDT_FORMAT(7)
+#define _FASTSDT_FORMAT_8 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5) " " _FASTSDT_FORMAT(6) " " _FASTSDT_FORMAT(7) " " _FASTSDT_FORMAT(8)
+#define _FASTSDT_FORMAT_9 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5) " " _FASTSDT_FORMAT(6) " " _FASTSDT_FORMAT(7) " " _FASTSDT_FORMAT(8) " " _FASTSDT_FORMAT(9)
+#define _FASTSDT_FORMAT_10 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5) " " _FASTSDT_FORMAT(6) " " _FASTSDT_FORMAT(7) " " _FASTSDT_FORMAT(8) " " _FASTSDT_FORMAT(9) " " _FASTSDT_FORMAT(10)
+#define _FASTSDT_FORMAT_11 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5) " " _FASTSDT_FORMAT(6) " " _FASTSDT_FORMAT(7) " " _FASTSDT_FORMAT(8) " " _FASTSDT_FORMAT(9) " " _FASTSDT_FORMAT(10) " " _FASTSDT_FORMAT(11)
+#define _FASTSDT_FORMAT_12 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5) " " _FASTSDT_FORMAT(6) " " _FASTSDT_FORMAT(7) " " _FASTSDT_FORMAT(8) " " _FASTSDT_FORMAT(9) " " _FASTSDT_FORMAT(10) " " _FASTSDT_FORMAT(11) " " _FASTSDT_FORMAT(12)
 
 /* Operands of an argument: its size in bytes, negative when signed, and its value. */
 #define _FASTSDT_ARG(n, c, x) [_SDT_S##n] "n"(_FASTSDT_SIZE(x)), [_SDT_A##n] _FASTSDT_STR(c)(x)
-#define _FASTSDT_OPERANDS_0(c, p, n) [_fastsdt_none] "n"(0) /* an empty macro argument is no C89 */
-#define _FASTSDT_OPERANDS_1(c, p, n, a1) _FASTSDT_ARG(1, c, a1)
-#define _FASTSDT_OPERANDS_2(c, p, n, a1, a2) \
-    _FASTSDT_OPERANDS_1(c, p, n, a1), _FASTSDT_ARG(2, c, a2)
-#define _FASTSDT_OPERANDS_3(c, p, n, a1, a2, a3) \
-    _FASTSDT_OPERANDS_2(c, p, n, a1, a2), _FASTSDT_ARG(3, c, a3)
-#define _FASTSDT_OPERANDS_4(c, p, n, a1, a2, a3, a4) \
-    _FASTSDT_OPERANDS_3(c, p, n, a1, a2, a3), _FASTSDT_ARG(4, c, a4)
-#define _FASTSDT_OPERANDS_5(c, p, n, a1, a2, a3, a4, a5) \
-    _FASTSDT_OPERANDS_4(c, p, n, a1, a2, a3, a4), _FASTSDT_ARG(5, c, a5)
-#define _FASTSDT_OPERANDS_6(c, p, n, a1, a2, a3, a4, a5, a6) \
-    _FASTSDT_OPERANDS_5(c, p, n, a1, a2, a3, a4, a5), _FASTSDT_ARG(6, c, a6)
-#define _FASTSDT_OPERANDS_7(c, p, n, a1, a2, a3, a4, a5, a6, a7) \
-    _FASTSDT_OPERANDS_6(c, p, n, a1, a2, a3, a4, a5, a6), _FASTSDT_ARG(7, c, a7)
-#define _FASTSDT_OPERANDS_8(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8) \
-    _FASTSDT_OPERANDS_7(c, p, n, a1, a2, a3, a4, a5, a6, a7), _FASTSDT_ARG(8, c, a8)
-#define _FASTSDT_OPERANDS_9(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-    _FASTSDT_OPERANDS_8(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8), _FASTSDT_ARG(9, c, a9)
-#define _FASTSDT_OPERANDS_10(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-    _FASTSDT_OPERANDS_9(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9), _FASTSDT_ARG(10, c, a10)
-#define _FASTSDT_OPERANDS_11(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-    _FASTSDT_OPERANDS_10(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10), _FASTSDT_ARG(11, c, a11)
-#define _FASTSDT_OPERANDS_12(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-    _FASTSDT_OPERANDS_11(c, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11), _FASTSDT_ARG(12, c, a12)
+#define _FASTSDT_OPERANDS_0(c, end) [_fastsdt_none] "n"(0)
+#define _FASTSDT_OPERANDS_1(c, a1, end) \
+    _FASTSDT_ARG(1, c, a1)
+#define _FASTSDT_OPERANDS_2(c, a1, a2, end) \
+    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2)
+#define _FASTSDT_OPERANDS_3(c, a1, a2, a3, end) \
+    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3)
+#define _FASTSDT_OPERANDS_4(c, a1, a2, a3, a4, end) \
+    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4)
+#define _FASTSDT_OPERANDS_5(c, a1, a2, a3, a4, a5, end) \
+    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5)
+#define _FASTSDT_OPERANDS_6(c, a1, a2, a3, a4, a5, a6, end) \
+    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5), _FASTSDT_ARG(6, c, a6)
+#define _FASTSDT_OPERANDS_7(c, a1, a2, a3, a4, a5, a6, a7, end) \
+    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5), _FASTSDT_ARG(6, c, a6), _FASTSDT_ARG(7, c, a7)
+#define _FASTSDT_OPERANDS_8(c, a1, a2, a3, a4, a5, a6, a7, a8, end) \
+    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5), _FASTSDT_ARG(6, c, a6), _FASTSDT_ARG(7, c, a7), _FASTSDT_ARG(8, c, a8)
+#define _FASTSDT_OPERANDS_9(c, a1, a2, a3, a4, a5, a6, a7, a8, a9, end) \
+    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5), _FASTSDT_ARG(6, c, a6), _FASTSDT_ARG(7, c, a7), _FASTSDT_ARG(8, c, a8), _FASTSDT_ARG(9, c, a9)
+#define _FASTSDT_OPERANDS_10(c, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, end) \
+    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5), _FASTSDT_ARG(6, c, a6), _FASTSDT_ARG(7, c, a7), _FASTSDT_ARG(8, c, a8), _FASTSDT_ARG(9, c, a9), _FASTSDT_ARG(10, c, a10)
+#define _FASTSDT_OPERANDS_11(c, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, end) \
+    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5), _FASTSDT_ARG(6, c, a6), _FASTSDT_ARG(7, c, a7), _FASTSDT_ARG(8, c, a8), _FASTSDT_ARG(9, c, a9), _FASTSDT_ARG(10, c, a10), _FASTSDT_ARG(11, c, a11)
+#define _FASTSDT_OPERANDS_12(c, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, end) \
+    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5), _FASTSDT_ARG(6, c, a6), _FASTSDT_ARG(7, c, a7), _FASTSDT_ARG(8, c, a8), _FASTSDT_ARG(9, c, a9), _FASTSDT_ARG(10, c, a10), _FASTSDT_ARG(11, c, a11), _FASTSDT_ARG(12, c, a12)
 
 #ifdef __cplusplus
 extern "C++" {
@@ -697,17 +710,13 @@ template <typename T> char (&_fastsdt_code(T))[_fastsdt_type<T>::code];
 }
 #define _FASTSDT_SIZE(x) (int)sizeof(_fastsdt_code(x)) - 64
 #else
-/* The comma makes arrays and functions decay and bit-fields acceptable. Class 1 to 4: integers, chars, enums, bools. */
-#define _FASTSDT_DECAY(x) ((void)0, (x))
-#define _FASTSDT_IS_INT(x) (__builtin_classify_type(_FASTSDT_DECAY(x)) >= 1 && __builtin_classify_type(_FASTSDT_DECAY(x)) <= 4)
-#define _FASTSDT_INT_TYPE(x) __typeof__(__builtin_choose_expr(_FASTSDT_IS_INT(x), _FASTSDT_DECAY(x), 0U))
-#define _FASTSDT_FITS(x)                                                                                               \
-    sizeof(struct {                                                                                                    \
-        int fastsdt_an_argument_of_more_than_8_bytes__pass_its_address_or_its_halves                                   \
-            : sizeof(_FASTSDT_DECAY(x)) <= 8 ? 1 : -1;                                                                 \
-    })
+/* The comma makes arrays and functions decay and bit-fields acceptable. Classes 1 to 4 are integers, chars, enums and
+ * bools. What is too wide becomes an error that names the struct: nothing can be multiplied with one. */
+extern struct fastsdt_an_argument_of_more_than_8_bytes__pass_its_address_or_its_halves _fastsdt_too_wide;
 #define _FASTSDT_SIZE(x)                                                                                               \
-    ((_FASTSDT_INT_TYPE(x))-1 < 1 ? -1 : 1) * (int)sizeof(_FASTSDT_DECAY(x)) + 0 * (int)_FASTSDT_FITS(x)
+    ((__typeof__(__builtin_choose_expr(((__builtin_classify_type(((void)0, (x))) + 3) & -4) == 4, ((void)0, (x)), 0U))) \
+             -1 < 1 ? -1 : 1) *                                                                                        \
+        __builtin_choose_expr(sizeof(((void)0, (x))) <= 8, (int)sizeof(((void)0, (x))), _fastsdt_too_wide)
 #endif
 
 #endif /* C and C++ */

@@ -46,7 +46,7 @@
 #define _USDT(semaphore, ...) _FASTSDT_OWN(default, semaphore, __VA_ARGS__)
 #else
 #define _USDT(semaphore, ...)                                                                                          \
-    _FASTSDT_ANY(_USDT_LAYOUT, semaphore, USDT_ARG_CONSTRAINT, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__)
+    _FASTSDT_SITE(_USDT_LAYOUT, semaphore, USDT_ARG_CONSTRAINT, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
 #endif
 
 #endif /* __USDT_H */

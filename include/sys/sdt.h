@@ -20,31 +20,31 @@
 #pragma GCC system_header
 #endif
 
-#define STAP_PROBE(provider, name) _SDT_PROBE(provider, name, 0, ())
+#define STAP_PROBE(provider, name) _SDT_SITE(0, provider, name, ~)
 #define STAP_PROBE1(provider, name, a1) \
-    _SDT_PROBE(provider, name, 1, (a1))
+    _SDT_SITE(1, provider, name, a1, ~)
 #define STAP_PROBE2(provider, name, a1, a2) \
-    _SDT_PROBE(provider, name, 2, (a1, a2))
+    _SDT_SITE(2, provider, name, a1, a2, ~)
 #define STAP_PROBE3(provider, name, a1, a2, a3) \
-    _SDT_PROBE(provider, name, 3, (a1, a2, a3))
+    _SDT_SITE(3, provider, name, a1, a2, a3, ~)
 #define STAP_PROBE4(provider, name, a1, a2, a3, a4) \
-    _SDT_PROBE(provider, name, 4, (a1, a2, a3, a4))
+    _SDT_SITE(4, provider, name, a1, a2, a3, a4, ~)
 #define STAP_PROBE5(provider, name, a1, a2, a3, a4, a5) \
-    _SDT_PROBE(provider, name, 5, (a1, a2, a3, a4, a5))
+    _SDT_SITE(5, provider, name, a1, a2, a3, a4, a5, ~)
 #define STAP_PROBE6(provider, name, a1, a2, a3, a4, a5, a6) \
-    _SDT_PROBE(provider, name, 6, (a1, a2, a3, a4, a5, a6))
+    _SDT_SITE(6, provider, name, a1, a2, a3, a4, a5, a6, ~)
 #define STAP_PROBE7(provider, name, a1, a2, a3, a4, a5, a6, a7) \
-    _SDT_PROBE(provider, name, 7, (a1, a2, a3, a4, a5, a6, a7))
+    _SDT_SITE(7, provider, name, a1, a2, a3, a4, a5, a6, a7, ~)
 #define STAP_PROBE8(provider, name, a1, a2, a3, a4, a5, a6, a7, a8) \
-    _SDT_PROBE(provider, name, 8, (a1, a2, a3, a4, a5, a6, a7, a8))
+    _SDT_SITE(8, provider, name, a1, a2, a3, a4, a5, a6, a7, a8, ~)
 #define STAP_PROBE9(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-    _SDT_PROBE(provider, name, 9, (a1, a2, a3, a4, a5, a6, a7, a8, a9))
+    _SDT_SITE(9, provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, ~)
 #define STAP_PROBE10(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-    _SDT_PROBE(provider, name, 10, (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10))
+    _SDT_SITE(10, provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, ~)
 #define STAP_PROBE11(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-    _SDT_PROBE(provider, name, 11, (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11))
+    _SDT_SITE(11, provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, ~)
 #define STAP_PROBE12(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-    _SDT_PROBE(provider, name, 12, (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
+    _SDT_SITE(12, provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, ~)
 
 #define DTRACE_PROBE(provider, name) STAP_PROBE(provider, name)
 #define DTRACE_PROBE1(provider, name, a1) \
@@ -73,7 +73,7 @@
     STAP_PROBE12(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
 
 #ifdef SDT_USE_VARIADIC
-#define STAP_PROBEV(...) _SDT_PROBEV(FASTSDT_LAYOUT, _SDT_SEMAPHORE, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__)
+#define STAP_PROBEV(...) _SDT_SITE(_FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
 #endif
 
 /* ---- From here on: private, though some names have users (LTTng-UST, gdb's build) ---- */
@@ -89,30 +89,25 @@
 #define _SDT_SEMAPHORE_NAME(provider, name) _FASTSDT_CAT(_FASTSDT_CAT(provider, _), _FASTSDT_CAT(name, _semaphore))
 #define _FASTSDT_SEMA_systemtap _SDT_SEMAPHORE_NAME
 
+/* LTTng-UST's way in. */
+#define _SDT_PROBE(provider, name, n, args) _SDT_SITE(n, provider, name, _FASTSDT_CAT(_SDT_TAIL_, n) args ~)
+#define _SDT_TAIL_0()
+#define _SDT_TAIL_1(a1) a1,
+#define _SDT_TAIL_2(a1, a2) a1, a2,
+#define _SDT_TAIL_3(a1, a2, a3) a1, a2, a3,
+#define _SDT_TAIL_4(a1, a2, a3, a4) a1, a2, a3, a4,
+#define _SDT_TAIL_5(a1, a2, a3, a4, a5) a1, a2, a3, a4, a5,
+#define _SDT_TAIL_6(a1, a2, a3, a4, a5, a6) a1, a2, a3, a4, a5, a6,
+#define _SDT_TAIL_7(a1, a2, a3, a4, a5, a6, a7) a1, a2, a3, a4, a5, a6, a7,
+#define _SDT_TAIL_8(a1, a2, a3, a4, a5, a6, a7, a8) a1, a2, a3, a4, a5, a6, a7, a8,
+#define _SDT_TAIL_9(a1, a2, a3, a4, a5, a6, a7, a8, a9) a1, a2, a3, a4, a5, a6, a7, a8, a9,
+#define _SDT_TAIL_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) a1, a2, a3, a4, a5, a6, a7, a8, a9, a10,
+#define _SDT_TAIL_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11,
+#define _SDT_TAIL_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12,
+
 #ifdef __ASSEMBLER__
 
-#define _SDT_PROBE(provider, name, n, args)                                                                            \
-    _SDT_PROBE_(FASTSDT_LAYOUT, _SDT_SEMAPHORE, provider, name, _FASTSDT_CAT(_SDT_WORDS_, n) args)
-#define _SDT_PROBE_(...) _SDT_PROBE__(__VA_ARGS__)
-#define _SDT_PROBE__(layout, semaphore, provider, name, args)                                                          \
-    _FASTSDT_S(layout, _FASTSDT_SEMA_##semaphore(provider, name), provider, name, args)
-#define _SDT_PROBEV(...) _SDT_PROBEV_(__VA_ARGS__)
-#define _SDT_PROBEV_(layout, semaphore, n, ...)                                                                        \
-    _SDT_PROBE__(layout, semaphore, _FASTSDT_1ST(__VA_ARGS__, ~), _FASTSDT_2ND(__VA_ARGS__, ~),                        \
-                 _FASTSDT_WORDS_##n(__VA_ARGS__))
-#define _SDT_WORDS_0()
-#define _SDT_WORDS_1(a1) _FASTSDT_WORDS_1(~, ~, a1)
-#define _SDT_WORDS_2(a1, a2) _FASTSDT_WORDS_2(~, ~, a1, a2)
-#define _SDT_WORDS_3(a1, a2, a3) _FASTSDT_WORDS_3(~, ~, a1, a2, a3)
-#define _SDT_WORDS_4(a1, a2, a3, a4) _FASTSDT_WORDS_4(~, ~, a1, a2, a3, a4)
-#define _SDT_WORDS_5(a1, a2, a3, a4, a5) _FASTSDT_WORDS_5(~, ~, a1, a2, a3, a4, a5)
-#define _SDT_WORDS_6(a1, a2, a3, a4, a5, a6) _FASTSDT_WORDS_6(~, ~, a1, a2, a3, a4, a5, a6)
-#define _SDT_WORDS_7(a1, a2, a3, a4, a5, a6, a7) _FASTSDT_WORDS_7(~, ~, a1, a2, a3, a4, a5, a6, a7)
-#define _SDT_WORDS_8(a1, a2, a3, a4, a5, a6, a7, a8) _FASTSDT_WORDS_8(~, ~, a1, a2, a3, a4, a5, a6, a7, a8)
-#define _SDT_WORDS_9(a1, a2, a3, a4, a5, a6, a7, a8, a9) _FASTSDT_WORDS_9(~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-#define _SDT_WORDS_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) _FASTSDT_WORDS_10(~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-#define _SDT_WORDS_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) _FASTSDT_WORDS_11(~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-#define _SDT_WORDS_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) _FASTSDT_WORDS_12(~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
+#define _SDT_SITE(...) _FASTSDT_SITE(FASTSDT_LAYOUT, _SDT_SEMAPHORE, __VA_ARGS__)
 
 #else
 
@@ -122,40 +117,33 @@
 
 #define _FASTSDT_SEMA_STMT_systemtap(provider, name) _FASTSDT_SEMA_USE(_SDT_SEMAPHORE_NAME(provider, name))
 
-#define _SDT_PROBE(provider, name, n, args)                                                                            \
-    _SDT_PROBE_(FASTSDT_LAYOUT, _SDT_SEMAPHORE, provider, name, n, _FASTSDT_CAT(_SDT_ASM_OPERANDS_, n) args)
-#define _SDT_PROBE_(...) _SDT_PROBE__(__VA_ARGS__)
-#define _SDT_PROBE__(layout, semaphore, provider, name, n, ...)                                                        \
-    _FASTSDT_SITE(layout, semaphore, provider, name, _FASTSDT_FORMAT_##n, __VA_ARGS__)
-#define _SDT_PROBEV(...) _SDT_PROBEV_(__VA_ARGS__)
-#define _SDT_PROBEV_(layout, semaphore, n, ...)                                                                        \
-    _FASTSDT_ANY(layout, semaphore, STAP_SDT_ARG_CONSTRAINT, n, __VA_ARGS__)
+#define _SDT_SITE(n, ...) _FASTSDT_SITE(FASTSDT_LAYOUT, _SDT_SEMAPHORE, STAP_SDT_ARG_CONSTRAINT, n, __VA_ARGS__)
 
-#define _SDT_ASM_OPERANDS_0() _FASTSDT_OPERANDS_0(STAP_SDT_ARG_CONSTRAINT, ~, ~)
+#define _SDT_ASM_OPERANDS_0() _FASTSDT_OPERANDS_0(STAP_SDT_ARG_CONSTRAINT, ~)
 #define _SDT_ASM_OPERANDS_1(a1) \
-    _FASTSDT_OPERANDS_1(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1)
+    _FASTSDT_OPERANDS_1(STAP_SDT_ARG_CONSTRAINT, a1, ~)
 #define _SDT_ASM_OPERANDS_2(a1, a2) \
-    _FASTSDT_OPERANDS_2(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2)
+    _FASTSDT_OPERANDS_2(STAP_SDT_ARG_CONSTRAINT, a1, a2, ~)
 #define _SDT_ASM_OPERANDS_3(a1, a2, a3) \
-    _FASTSDT_OPERANDS_3(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3)
+    _FASTSDT_OPERANDS_3(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, ~)
 #define _SDT_ASM_OPERANDS_4(a1, a2, a3, a4) \
-    _FASTSDT_OPERANDS_4(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4)
+    _FASTSDT_OPERANDS_4(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, ~)
 #define _SDT_ASM_OPERANDS_5(a1, a2, a3, a4, a5) \
-    _FASTSDT_OPERANDS_5(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5)
+    _FASTSDT_OPERANDS_5(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, ~)
 #define _SDT_ASM_OPERANDS_6(a1, a2, a3, a4, a5, a6) \
-    _FASTSDT_OPERANDS_6(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5, a6)
+    _FASTSDT_OPERANDS_6(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, a6, ~)
 #define _SDT_ASM_OPERANDS_7(a1, a2, a3, a4, a5, a6, a7) \
-    _FASTSDT_OPERANDS_7(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5, a6, a7)
+    _FASTSDT_OPERANDS_7(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, a6, a7, ~)
 #define _SDT_ASM_OPERANDS_8(a1, a2, a3, a4, a5, a6, a7, a8) \
-    _FASTSDT_OPERANDS_8(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5, a6, a7, a8)
+    _FASTSDT_OPERANDS_8(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, a6, a7, a8, ~)
 #define _SDT_ASM_OPERANDS_9(a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-    _FASTSDT_OPERANDS_9(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9)
+    _FASTSDT_OPERANDS_9(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, a6, a7, a8, a9, ~)
 #define _SDT_ASM_OPERANDS_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-    _FASTSDT_OPERANDS_10(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
+    _FASTSDT_OPERANDS_10(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, ~)
 #define _SDT_ASM_OPERANDS_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-    _FASTSDT_OPERANDS_11(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
+    _FASTSDT_OPERANDS_11(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, ~)
 #define _SDT_ASM_OPERANDS_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-    _FASTSDT_OPERANDS_12(STAP_SDT_ARG_CONSTRAINT, ~, ~, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
+    _FASTSDT_OPERANDS_12(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, ~)
 
 /* In an asm statement of the user's, basic or extended. A basic one has no %=, hence no name for the site that is unique,
  * hence no link order: the note stays where it is and says so. A template is text like the user's own operands. */
