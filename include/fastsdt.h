@@ -115,8 +115,8 @@
 
 /* ---- Part 2: what users call ---- */
 
-#define FASTSDT(...) _FASTSDT_OWN(default, none, __VA_ARGS__)
-#define FASTSDT_WITH(layout, semaphore, ...) _FASTSDT_OWN(layout, semaphore, __VA_ARGS__)
+#define FASTSDT(...) _FASTSDT_OWN(_default, _none, __VA_ARGS__)
+#define FASTSDT_WITH(layout, semaphore, ...) _FASTSDT_OWN(_##layout, _##semaphore, __VA_ARGS__)
 
 #ifndef __ASSEMBLER__
 
@@ -130,9 +130,9 @@
 #define FASTPROBE_MODE(mode) __attribute__((fastprobe(mode)))
 #define NO_FASTPROBE __attribute__((no_fastprobe))
 #elif defined(__clang__) /* the pass finds annotations also in IR that was made without the plugin */
-#define FASTPROBE __attribute__((annotate("fastprobe")))
-#define FASTPROBE_MODE(mode) __attribute__((annotate("fastprobe=" mode)))
-#define NO_FASTPROBE __attribute__((annotate("no_fastprobe")))
+#define FASTPROBE __attribute__((__annotate__("fastprobe")))
+#define FASTPROBE_MODE(mode) __attribute__((__annotate__("fastprobe=" mode)))
+#define NO_FASTPROBE __attribute__((__annotate__("no_fastprobe")))
 #else
 #define FASTPROBE
 #define FASTPROBE_MODE(mode)
@@ -370,15 +370,16 @@
     ".popsection\n"                                                                                                    \
     ".endif\n"
 
-#define _FASTSDT_PICK_default FASTSDT_LAYOUT
-#define _FASTSDT_PICK_nop nop
-#define _FASTSDT_PICK_nop1 nop1
-#define _FASTSDT_PICK_nop1_nop4 nop1_nop4
-#define _FASTSDT_PICK_nop5 nop5
-#define _FASTSDT_PICK_nop1_nop5 nop1_nop5
-#define _FASTSDT_PICK_nop10 nop10
-#define _FASTSDT_PICK_nop1_nop10 nop1_nop10
-#define _FASTSDT_PICK_custom custom
+/* Words that the header passes on begin with an underscore: a program may have macros called none or nop. */
+#define _FASTSDT_PICK_default _FASTSDT_CAT(_, FASTSDT_LAYOUT)
+#define _FASTSDT_PICK_nop _nop
+#define _FASTSDT_PICK_nop1 _nop1
+#define _FASTSDT_PICK_nop1_nop4 _nop1_nop4
+#define _FASTSDT_PICK_nop5 _nop5
+#define _FASTSDT_PICK_nop1_nop5 _nop1_nop5
+#define _FASTSDT_PICK_nop10 _nop10
+#define _FASTSDT_PICK_nop1_nop10 _nop1_nop10
+#define _FASTSDT_PICK_custom _custom
 
 #define _FASTSDT_1ST(a, ...) a
 #define _FASTSDT_2ND(a, b, ...) b
@@ -401,13 +402,18 @@
 /* ---- Part 5a: in assembly ---- */
 
 #define _FASTSDT_OWN(layout, semaphore, ...)                                                                           \
-    _FASTSDT_SITE(_FASTSDT_PICK_##layout, semaphore, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
+    _FASTSDT_SITE(_FASTSDT_PICK##layout, semaphore, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
 #define _FASTSDT_SITE(...) _FASTSDT_SITE_(__VA_ARGS__)
 #define _FASTSDT_SITE_(layout, semaphore, n, provider, name, ...)                                                      \
-    _fastsdt_can _FASTSDT_CAN_##layout;                                                                                \
-    _fastsdt_site _FASTSDT_PAD_##layout, _FASTSDT_INSNS_##layout, _FASTSDT_STR(_FASTSDT_SHAPE_##layout),               \
-        _FASTSDT_BOUND_##layout, _FASTSDT_STR(_FASTSDT_SEMA_##semaphore(provider, name)), #provider, #name,            \
+    _FASTSDT_SEMA_STMT##semaphore(provider, name)                                                                      \
+    _fastsdt_can _FASTSDT_CAN##layout;                                                                                 \
+    _fastsdt_site _FASTSDT_PAD##layout, _FASTSDT_INSNS##layout, _FASTSDT_STR(_FASTSDT_SHAPE##layout),                  \
+        _FASTSDT_BOUND##layout, _FASTSDT_STR(_FASTSDT_SEMA##semaphore(provider, name)), #provider, #name,              \
         _FASTSDT_STR(_FASTSDT_WORDS_##n(__VA_ARGS__))
+
+#define _FASTSDT_SEMA_STMT_none _FASTSDT_EAT
+#define _FASTSDT_SEMA_STMT_explicit(sema) _FASTSDT_EAT
+#define _FASTSDT_SEMA_STMT_implicit(provider, name) _fastsdt_implicit _FASTSDT_IMPLICIT_NAME(provider, name);
 
 /* Operands as written, separated by blanks. */
 #define _FASTSDT_WORDS_0(end)
@@ -431,6 +437,20 @@
 	.error "fastsdt: on Linux 6.18 to 7.1 a traced nop5 crashes forked children: if you accept that, define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1"
 	.elseif \can == 4
 	.error "fastsdt: a bare nop10 cannot be traced before Linux 7.2: use nop1_nop10, or define FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2"
+	.endif
+	.endm
+
+	.macro _fastsdt_implicit symbol
+	.ifndef \symbol
+	.pushsection .probes, "aw", "progbits"
+	.weak \symbol
+	.hidden \symbol
+	.balign 2
+\symbol:
+	.2byte 0
+	.type \symbol, STT_OBJECT
+	.size \symbol, 2
+	.popsection
 	.endif
 	.endm
 
@@ -588,8 +608,8 @@ struct usdt_sema {
     volatile unsigned short active;
 };
 #define _FASTSDT_DEFINE_SEMA(symbol)                                                                                   \
-    struct usdt_sema __attribute__((section(".probes"))) symbol __asm__(_FASTSDT_STR(symbol))                          \
-        __attribute__((visibility("hidden"))) = {0}
+    struct usdt_sema __attribute__((__section__(".probes"))) symbol __asm__(_FASTSDT_STR(symbol))                          \
+        __attribute__((__visibility__("hidden"))) = {0}
 #define _FASTSDT_DECLARE_SEMA(symbol) extern struct usdt_sema symbol __asm__(_FASTSDT_STR(symbol))
 #define _FASTSDT_IS_ACTIVE(provider, name)                                                                             \
     (__extension__({                                                                                                   \
@@ -611,24 +631,24 @@ struct usdt_sema {
 #endif
 
 #define _FASTSDT_OWN(layout, semaphore, ...)                                                                           \
-    _FASTSDT_SITE(_FASTSDT_PICK_##layout, semaphore, FASTSDT_ARG_CONSTRAINT, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
+    _FASTSDT_SITE(_FASTSDT_PICK##layout, semaphore, FASTSDT_ARG_CONSTRAINT, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
 
 /* One site. After the arguments comes a ~, because an empty list is not C89. Arguments go through as few macros as can
  * be, as they came: this is what most of the time to compile a probe goes into. */
 #define _FASTSDT_SITE(...) _FASTSDT_SITE_(__VA_ARGS__)
 #define _FASTSDT_SITE_(layout, semaphore, constraint, n, provider, name, ...)                                          \
     do {                                                                                                               \
-        _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAN_##layout)                                                           \
-        _FASTSDT_SEMA_STMT_##semaphore(provider, name)                                                                 \
+        _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAN##layout)                                                            \
+        _FASTSDT_SEMA_STMT##semaphore(provider, name)                                                                  \
         _FASTSDT_QUIET_BEGIN                                                                                           \
-        _FASTSDT_BEGIN_##layout                                                                                        \
-            _FASTSDT_PAD_##layout ".Lfastsdt%=: " _FASTSDT_INSNS_##layout "\n"                                         \
+        _FASTSDT_BEGIN##layout                                                                                         \
+            _FASTSDT_PAD##layout ".Lfastsdt%=: " _FASTSDT_INSNS##layout "\n"                                           \
             _FASTSDT_NOTES(_FASTSDT_SECTIONS(".Lfastsdt%=", ".Lfastsdt_note%="), ".Lfastsdt%=", ".Lfastsdt_note%=",    \
-                           _FASTSDT_SHAPE_##layout, _FASTSDT_BOUND_##layout, _FASTSDT_FLAGS_##layout,                  \
-                           _FASTSDT_SEMA_##semaphore(provider, name), _FASTSDT_STR(#provider), _FASTSDT_STR(#name),    \
+                           _FASTSDT_SHAPE##layout, _FASTSDT_BOUND##layout, _FASTSDT_FLAGS##layout,                     \
+                           _FASTSDT_SEMA##semaphore(provider, name), _FASTSDT_STR(#provider), _FASTSDT_STR(#name),     \
                            "\"" _FASTSDT_FORMAT_##n "\"")                                                              \
             : : _FASTSDT_OPERANDS_##n(constraint, __VA_ARGS__)                                                         \
-        _FASTSDT_END_##layout;                                                                                         \
+        _FASTSDT_END##layout;                                                                                          \
         _FASTSDT_QUIET_END                                                                                             \
     } while (0)
 
@@ -688,8 +708,8 @@ struct usdt_sema {
 #ifdef __cplusplus
 extern "C++" {
 /* By value: arrays and functions decay, bit-fields and cv-qualified types become plain ones. Never called. */
-template <typename T> struct _fastsdt_signed { enum { value = 0 }; };
-#define _FASTSDT_SIGNED(T) template <> struct _fastsdt_signed<T> { enum { value = (T)(-1) < (T)(1) }; };
+template <typename _fastsdt_T> struct _fastsdt_signed { enum { _fastsdt_value = 0 }; };
+#define _FASTSDT_SIGNED(type) template <> struct _fastsdt_signed<type> { enum { _fastsdt_value = (type)(-1) < (type)(1) }; };
 _FASTSDT_SIGNED(char)
 _FASTSDT_SIGNED(signed char)
 _FASTSDT_SIGNED(short)
@@ -698,15 +718,15 @@ _FASTSDT_SIGNED(long)
 __extension__ _FASTSDT_SIGNED(long long)
 _FASTSDT_SIGNED(wchar_t)
 #undef _FASTSDT_SIGNED
-template <typename T> struct _fastsdt_type {
+template <typename _fastsdt_T> struct _fastsdt_type {
 #if __cplusplus >= 201103L
-    static_assert(sizeof(T) <= 8, "fastsdt: an argument of more than 8 bytes: pass its address, or its halves");
+    static_assert(sizeof(_fastsdt_T) <= 8, "fastsdt: an argument of more than 8 bytes: pass its address, or its halves");
 #else
-    typedef char fastsdt_an_argument_of_more_than_8_bytes__pass_its_address_or_its_halves[sizeof(T) <= 8 ? 1 : -1];
+    typedef char fastsdt_an_argument_of_more_than_8_bytes__pass_its_address_or_its_halves[sizeof(_fastsdt_T) <= 8 ? 1 : -1];
 #endif
-    enum { code = 64 + (_fastsdt_signed<T>::value ? -(int)sizeof(T) : (int)sizeof(T)) };
+    enum { _fastsdt_bytes = 64 + (_fastsdt_signed<_fastsdt_T>::_fastsdt_value ? -(int)sizeof(_fastsdt_T) : (int)sizeof(_fastsdt_T)) };
 };
-template <typename T> char (&_fastsdt_code(T))[_fastsdt_type<T>::code];
+template <typename _fastsdt_T> char (&_fastsdt_code(_fastsdt_T))[_fastsdt_type<_fastsdt_T>::_fastsdt_bytes];
 }
 #define _FASTSDT_SIZE(x) (int)sizeof(_fastsdt_code(x)) - 64
 #else

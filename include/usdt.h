@@ -24,9 +24,9 @@
 #define USDT_MINOR_VERSION 1
 #define USDT_PATCH_VERSION 0
 
-#define USDT(...) _USDT(none, __VA_ARGS__)
-#define USDT_WITH_SEMA(...) _USDT(implicit, __VA_ARGS__)
-#define USDT_WITH_EXPLICIT_SEMA(sema, ...) _USDT(explicit(sema), __VA_ARGS__)
+#define USDT(...) _USDT(_none, __VA_ARGS__)
+#define USDT_WITH_SEMA(...) _USDT(_implicit, __VA_ARGS__)
+#define USDT_WITH_EXPLICIT_SEMA(sema, ...) _USDT(_explicit(sema), __VA_ARGS__)
 #define USDT_IS_ACTIVE(group, name) _FASTSDT_IS_ACTIVE(group, name)
 #define USDT_SEMA(sema) _FASTSDT_SEMA_NAME(sema)
 #define USDT_DEFINE_SEMA(sema) _FASTSDT_DEFINE_SEMA(USDT_SEMA(sema))
@@ -38,12 +38,12 @@
 #endif
 
 #ifdef USDT_NOP
-#define _USDT_LAYOUT custom
+#define _USDT_LAYOUT _custom
 #else
-#define _USDT_LAYOUT FASTSDT_LAYOUT
+#define _USDT_LAYOUT _FASTSDT_PICK_default
 #endif
 #ifdef __ASSEMBLER__
-#define _USDT(semaphore, ...) _FASTSDT_OWN(default, semaphore, __VA_ARGS__)
+#define _USDT(semaphore, ...) _FASTSDT_OWN(_default, semaphore, __VA_ARGS__)
 #else
 #define _USDT(semaphore, ...)                                                                                          \
     _FASTSDT_SITE(_USDT_LAYOUT, semaphore, USDT_ARG_CONSTRAINT, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)

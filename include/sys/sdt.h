@@ -82,9 +82,9 @@
 #define _SDT_NOTE_TYPE 3
 
 #ifdef _SDT_HAS_SEMAPHORES
-#define _SDT_SEMAPHORE systemtap
+#define _SDT_SEMAPHORE _systemtap
 #else
-#define _SDT_SEMAPHORE none
+#define _SDT_SEMAPHORE _none
 #endif
 #define _SDT_SEMAPHORE_NAME(provider, name) _FASTSDT_CAT(_FASTSDT_CAT(provider, _), _FASTSDT_CAT(name, _semaphore))
 #define _FASTSDT_SEMA_systemtap _SDT_SEMAPHORE_NAME
@@ -107,7 +107,8 @@
 
 #ifdef __ASSEMBLER__
 
-#define _SDT_SITE(...) _FASTSDT_SITE(FASTSDT_LAYOUT, _SDT_SEMAPHORE, __VA_ARGS__)
+#define _FASTSDT_SEMA_STMT_systemtap _FASTSDT_EAT
+#define _SDT_SITE(...) _FASTSDT_SITE(_FASTSDT_PICK_default, _SDT_SEMAPHORE, __VA_ARGS__)
 
 #else
 
@@ -117,7 +118,7 @@
 
 #define _FASTSDT_SEMA_STMT_systemtap(provider, name) _FASTSDT_SEMA_USE(_SDT_SEMAPHORE_NAME(provider, name))
 
-#define _SDT_SITE(n, ...) _FASTSDT_SITE(FASTSDT_LAYOUT, _SDT_SEMAPHORE, STAP_SDT_ARG_CONSTRAINT, n, __VA_ARGS__)
+#define _SDT_SITE(n, ...) _FASTSDT_SITE(_FASTSDT_PICK_default, _SDT_SEMAPHORE, STAP_SDT_ARG_CONSTRAINT, n, __VA_ARGS__)
 
 #define _SDT_ASM_OPERANDS_0() _FASTSDT_OPERANDS_0(STAP_SDT_ARG_CONSTRAINT, ~)
 #define _SDT_ASM_OPERANDS_1(a1) \
@@ -147,15 +148,15 @@
 
 /* In an asm statement of the user's, basic or extended. A basic one has no %=, hence no name for the site that is unique,
  * hence no link order: the note stays where it is and says so. A template is text like the user's own operands. */
-#define STAP_PROBE_ASM(...) _SDT_PROBE_ASM(FASTSDT_LAYOUT, _SDT_SEMAPHORE, __VA_ARGS__)
+#define STAP_PROBE_ASM(...) _SDT_PROBE_ASM(_FASTSDT_PICK_default, _SDT_SEMAPHORE, __VA_ARGS__)
 #define STAP_PROBE_ASM_TEMPLATE(n) _FASTSDT_CAT(_SDT_ASM_TEMPLATE_, n)
 #define STAP_PROBE_ASM_OPERANDS(n, ...) _FASTSDT_CAT(_SDT_ASM_OPERANDS_, n)(__VA_ARGS__)
 
 #define _SDT_PROBE_ASM(...) _SDT_PROBE_ASM_(__VA_ARGS__)
 #define _SDT_PROBE_ASM_(layout, semaphore, provider, name, ...)                                                        \
-    _FASTSDT_PAD_##layout "990: " _FASTSDT_INSNS_##layout "\n"                                                         \
-    _FASTSDT_NOTES(_FASTSDT_RELOCS("990b", "992f") _FASTSDT_SECTIONS_PLAIN, "990b", "992", _FASTSDT_SHAPE_##layout,    \
-                   _FASTSDT_BOUND_##layout, FASTSDT_SITE_UNGROUPED, _FASTSDT_SEMA_##semaphore(provider, name),         \
+    _FASTSDT_PAD##layout "990: " _FASTSDT_INSNS##layout "\n"                                                           \
+    _FASTSDT_NOTES(_FASTSDT_RELOCS("990b", "992f") _FASTSDT_SECTIONS_PLAIN, "990b", "992", _FASTSDT_SHAPE##layout,     \
+                   _FASTSDT_BOUND##layout, FASTSDT_SITE_UNGROUPED, _FASTSDT_SEMA##semaphore(provider, name),           \
                    _FASTSDT_STR(#provider), _FASTSDT_STR(#name), _FASTSDT_STR(_SDT_TEXT(__VA_ARGS__)))
 #define _SDT_TEXT(...) #__VA_ARGS__
 

@@ -1,0 +1,123 @@
+#!/bin/bash
+# The headers compile without a warning wherever their users have them: compilers, standards, options, warnings.
+. "$FASTSDT_SOURCE/tests/common.sh"
+need gcc g++
+
+compilers=
+for c in gcc-11 gcc-12 clang-14 clang-16 clang-19; do ! have $c || compilers="$compilers $c"; done
+[ -n "$compilers" ] || compilers=gcc
+cxx_of() { case $1 in gcc*) echo g++${1#gcc} ;; *) echo clang++${1#clang} ;; esac; }
+cp "$FASTSDT_SOURCE/tests/header/all.c" .
+cp all.c all.cc
+
+# Warnings that projects have on. Those of -Weverything that name a choice of language or style, not a fault, are off.
+common="-Werror -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef -Wredundant-decls \
+-Wmissing-declarations -Wfloat-equal -Wdouble-promotion -Wformat=2 -Wunused-macros -Wwrite-strings"
+gcc_c="-Wstrict-prototypes -Wmissing-prototypes -Wlogical-op -Wduplicated-cond -Wjump-misses-init"
+gcc_cc="-Wold-style-cast -Wuseless-cast -Wextra-semi -Wlogical-op -Wduplicated-cond"
+clang_c="-Weverything -Wno-unknown-warning-option -Wno-unsafe-buffer-usage -Wno-declaration-after-statement -Wno-padded -Wno-reserved-macro-identifier"
+clang_cc="-Weverything -Wno-unknown-warning-option -Wno-c++98-compat -Wno-unsafe-buffer-usage -Wno-padded -Wno-reserved-macro-identifier"
+
+runs=0 failures=0
+bad() { failures=$((failures + 1)); printf 'FAIL: %s\n' "$*" >&2; }
+clean() { # clean COMMAND...: it succeeds and says nothing
+    local out status=0
+    runs=$((runs + 1))
+    out=$("$@" 2>&1) || status=$?
+    [ $status != 0 ] || [ -n "$out" ] || return 0
+    bad "status $status: $*"$'\n'"$(printf '%s\n' "$out" | grep -E 'error|warning' | head -4)"
+}
+
+# Standards. With many warnings only the compilers' parsers have something to say, hence -fsyntax-only there.
+for c in $compilers; do
+    case $c in gcc*) extra_c=$gcc_c extra_cc=$gcc_cc ;; *) extra_c=$clang_c extra_cc=$clang_cc ;; esac
+    for std in c89 c99 c11 c17 c2x gnu89 gnu99 gnu11 gnu17 gnu2x; do
+        clean $c -std=$std -Wall -Wextra -Wpedantic -Werror -I"$INCLUDE" -c all.c -o all.o
+        clean $c -std=$std $common $extra_c -fsyntax-only -I"$INCLUDE" all.c
+    done
+    cxx=$(cxx_of $c)
+    have $cxx || continue
+    for std in c++98 c++11 c++14 c++17 c++20 c++2b gnu++98 gnu++11 gnu++14 gnu++17 gnu++20 gnu++2b; do
+        clean $cxx -std=$std -Wall -Wextra -Wpedantic -Werror -I"$INCLUDE" -c all.cc -o all.o
+        clean $cxx -std=$std $common $extra_cc -fsyntax-only -I"$INCLUDE" all.cc
+    done
+done
+
+# Options that change registers, sections and addressing. Linked and run where that means something.
+for c in $compilers; do
+    options="-O1 -O2 -O3 -Os -Og -Oz -fPIC -fPIE#-pie -ffixed-r15 -pg -fno-plt -mcmodel=large -masm=intel -fcf-protection=full
+        -fno-omit-frame-pointer -fstack-protector-all -g3 -O2#-flto -fsanitize=undefined -march=x86-64-v3 -mno-red-zone
+        -fsanitize=address -fsanitize=address#-O2 -fPIC#-O0#-ffixed-r15 -ftrapv -fshort-enums -funsigned-char -static -fno-asynchronous-unwind-tables"
+    case $c in
+    gcc*) options="$options -fwhole-program#-O2 -fno-toplevel-reorder -O2#-flto=auto#-flto-partition=max -mcmodel=large#-O2#-fno-pic#-no-pie" ;;
+    *) options="$options -O2#-flto=thin -fintegrated-as#-gsplit-dwarf -O2#-fbasic-block-sections=all" ;;
+    esac
+    for option in $options; do
+        args=${option//#/ }
+        case $c:$args in
+        gcc-11:*-Oz*) continue ;; # since 12
+        clang*:*-ffixed-r15* | clang*:*-masm=intel*) continue ;; # clang has neither -ffixed-r15 nor Intel syntax in our sense
+        clang-14:*sanitize* | clang-16:*sanitize*) continue ;;    # their run-time library is a package of its own
+        esac
+        case $c:$args in clang*-flto* | clang-14:*) args="$args -fuse-ld=lld" ;; esac
+        for lang in c cc; do
+            compiler=$c
+            [ $lang = c ] || compiler=$(cxx_of $c)
+            have $compiler || continue
+            clean $compiler -Wall -Wextra -Werror $args -I"$INCLUDE" all.$lang -o all
+            names=$(readelf -n all | sed -n 's/^ *Name: //p' | sort -u | wc -l) # some are several sites
+            [ "$names" = 20 ] && ./all || bad "$names probes of 20, or the program fails: $compiler $args all.$lang"
+        done
+    done
+done
+rm -f gmon.out
+
+# Alone, in every order, twice, and as one copied file.
+for order in "fastsdt.h" "sys/sdt.h" "usdt.h" "sys/sdt-config.h" "fastsdt/note.h" "fastsdt.h sys/sdt.h usdt.h" "fastsdt.h usdt.h sys/sdt.h" \
+    "sys/sdt.h fastsdt.h usdt.h" "sys/sdt.h usdt.h fastsdt.h" "usdt.h fastsdt.h sys/sdt.h" "usdt.h sys/sdt.h fastsdt.h" \
+    "fastsdt/note.h fastsdt.h sys/sdt.h usdt.h" "usdt.h usdt.h sys/sdt.h sys/sdt.h fastsdt.h fastsdt.h" "fastsdt.h fastsdt/note.h fastsdt/recognize.h"; do
+    for lang in c cc S; do
+        : > order.$lang
+        for header in $order; do echo "#include <$header>" >> order.$lang; done
+        if [ $lang = S ]; then
+            case $order in *recognize.h*) continue ;; esac
+            tail=
+            [[ $order != *fastsdt.h* ]] || tail="FASTSDT(test, own, -4@%eax)"$'\n'
+            [[ $order != *sys/sdt.h* ]] || tail="${tail}STAP_PROBE1(test, stap, -4@%eax)"$'\n'
+        else
+            echo 'int main(void) { int i = 3;' >> order.$lang
+            tail='(void)i; return 0; }'
+            [[ $order != *fastsdt.h* ]] || tail="FASTSDT(test, own, i); $tail"
+            [[ $order != *sys/sdt.h* ]] || tail="STAP_PROBE1(test, stap, i); $tail"
+            [[ $order != *\ usdt.h* && $order != usdt.h* ]] || tail="USDT(test, usdt, i); $tail"
+        fi
+        printf '%s\n' "$tail" >> order.$lang
+        for c in $compilers; do
+            compiler=$c
+            [ $lang != cc ] || compiler=$(cxx_of $c)
+            have $compiler || continue
+            clean $compiler -Wall -Wextra -Werror -I"$INCLUDE" -c order.$lang -o order.o
+        done
+    done
+done
+rm -rf single && mkdir single && cp "$INCLUDE/fastsdt.h" single/
+printf '#include "fastsdt.h"\nint main(void) { FASTSDT(test, single); return 0; }\n' > single/single.c
+(cd single && clean gcc -nostdinc -std=c89 -Wall -Wextra -Wpedantic -Werror single.c -o single)
+readelf -n single/single | grep -q 'Name: single' || fail "the copied header gives no probe"
+
+# Programs have macros of their own.
+words="byte weak size hidden nop nop1 nop5 nop10 nop1_nop4 none note asm reloc site layout semaphore name provider args value code
+    section visibility annotate fastprobe implicit explicit named systemtap custom sema can kind shape bound flags signed_
+    T N x n c p space type ifndef endif balign pushsection popsection x86 PLAIN CALL"
+for word in $words; do printf '#define %s 17 + struct oops\n' $word; done > hostile.h
+sed 's/FASTSDT_WITH(nop1, none,/FASTSDT_WITH(nop1, none,/' all.c > hostile.c
+sed -i -e 's/^#include "fastsdt.h"/#include "hostile.h"\n&/' hostile.c
+# The macros' own words are in this source as well: names of probes expand like any argument, so they go.
+sed -i -e 's/FASTSDT(test, none)/FASTSDT(test, nothing)/; s/test, nop1,/test, one,/; s/test, implicit/test, impl/; s/test, explicit/test, expl/; s/test, active/test, act/' hostile.c
+cp hostile.c hostile.cc
+for c in $compilers; do
+    clean $c -I"$INCLUDE" -I. -c hostile.c -o hostile.o
+    ! have $(cxx_of $c) || clean $(cxx_of $c) -I"$INCLUDE" -I. -c hostile.cc -o hostile.o
+done
+[ $failures = 0 ] || fail "$failures of $runs compilations"
+echo "$runs compilations without a word"
