@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// /proc/PID/maps says which files are mapped where, /proc/PID/map_files/ opens them even if they are deleted or in
+// another mount namespace, and /proc/PID/mem has what stands there now.
+#include "live.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <signal.h>
+#include <sstream>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace fastsdt {
+namespace {
+
+constexpr std::string_view deleted_suffix = " (deleted)";
+
+class Descriptor {
+public:
+    explicit Descriptor(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor()
+    {
+        if (fd_ >= 0)
+            close(fd_);
+    }
+    int get() const { return fd_; }
+
+private:
+    int fd_;
+};
+
+[[noreturn]] void cannot_read(pid_t pid, int error)
+{
+    if (error == ENOENT || error == ESRCH)
+        throw Unusable(fmt::format("process {}: there is no such process", pid));
+    if (error == EACCES || error == EPERM)
+        throw Unusable(fmt::format("process {}: not allowed to read its memory; run as root, or as its user where "
+                                   "kernel.yama.ptrace_scope is 0", pid));
+    throw Unusable(fmt::format("process {}: {}", pid, std::strerror(error)));
+}
+
+std::vector<Mapping> read_maps(pid_t pid)
+{
+    const Descriptor file(fmt::format("/proc/{}/maps", pid));
+    if (file.get() < 0)
+        cannot_read(pid, errno);
+    std::string text;
+    std::array<char, 65536> buffer;
+    for (;;) {
+        const ssize_t got = read(file.get(), buffer.data(), buffer.size());
+        if (got < 0)
+            cannot_read(pid, errno);
+        if (got == 0)
+            break;
+        text.append(buffer.data(), static_cast<size_t>(got));
+    }
+
+    std::vector<Mapping> mappings;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        // start-end rwxp offset major:minor inode   name
+        Mapping m;
+        char access[5] = "", device[32] = "";
+        int at = 0;
+        if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %31s %lu %n", &m.start, &m.end, access, &m.offset, device, &m.inode, &at) < 6)
+            continue;
+        m.writable = access[1] == 'w';
+        m.executable = access[2] == 'x';
+        m.device = device;
+        m.name = line.substr(std::min<size_t>(at, line.size()));
+        mappings.push_back(std::move(m));
+    }
+    return mappings;
+}
+
+// The file behind a mapping, as a path that can be opened; empty if there is none any more.
+std::string open_path(pid_t pid, const Mapping& mapping, const std::string& path)
+{
+    const auto same_file = [&](const std::string& candidate) {
+        struct stat status;
+        return stat(candidate.c_str(), &status) == 0 && status.st_ino == mapping.inode;
+    };
+    // Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the others do not.
+    for (const std::string& candidate : {fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end),
+                                         fmt::format("/proc/{}/root{}", pid, path), path})
+        if (same_file(candidate) && access(candidate.c_str(), R_OK) == 0)
+            return candidate;
+    return {};
+}
+
+std::string_view function_at(const std::vector<Function>& functions, uint64_t address)
+{
+    const auto found = std::lower_bound(functions.begin(), functions.end(), address,
+                                        [](const Function& f, uint64_t a) { return f.address < a; });
+    return found != functions.end() && found->address == address ? found->name : std::string_view();
+}
+
+class Reader {
+public:
+    explicit Reader(pid_t pid) : memory_(fmt::format("/proc/{}/mem", pid))
+    {
+        process_.pid = pid;
+        if (kill(pid, 0) != 0 && errno == ESRCH)
+            cannot_read(pid, ESRCH);
+        if (memory_.get() < 0)
+            cannot_read(pid, errno);
+        std::ifstream comm(fmt::format("/proc/{}/comm", pid));
+        std::getline(comm, process_.name);
+        mappings_ = read_maps(pid);
+        if (mappings_.empty())
+            throw Unusable(fmt::format("process {}: it has no memory: a kernel thread, or it has exited", pid));
+    }
+
+    Process run(bool entries)
+    {
+        std::map<std::pair<std::string, uint64_t>, std::vector<const Mapping*>> files; // by device and inode
+        std::vector<std::pair<std::string, uint64_t>> order;
+        for (const Mapping& m : mappings_) {
+            if (m.name == "[uprobes-trampoline]")
+                process_.trampolines.push_back(m);
+            else if (m.name == "[uprobes]")
+                process_.out_of_line = m;
+            else if (m.inode) {
+                auto& of_file = files[{m.device, m.inode}];
+                if (of_file.empty())
+                    order.emplace_back(m.device, m.inode);
+                of_file.push_back(&m);
+            }
+        }
+        for (const auto& key : order) {
+            const auto& of_file = files[key];
+            if (std::any_of(of_file.begin(), of_file.end(), [](const Mapping* m) { return m->executable; }))
+                read_file(of_file, entries);
+        }
+        if (kill(process_.pid, 0) != 0 && errno == ESRCH)
+            throw Unusable(fmt::format("process {}: it exited while it was read", process_.pid));
+        return std::move(process_);
+    }
+
+private:
+    // Up to `size` bytes; fewer at the end of what is readable.
+    std::vector<std::byte> read_memory(uint64_t address, size_t size) const
+    {
+        std::vector<std::byte> bytes(size);
+        const ssize_t got = pread(memory_.get(), bytes.data(), size, static_cast<off_t>(address));
+        bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
+        return bytes;
+    }
+
+    bool in_trampoline(uint64_t address) const
+    {
+        return std::any_of(process_.trampolines.begin(), process_.trampolines.end(),
+                           [&](const Mapping& m) { return address >= m.start && address < m.end; });
+    }
+
+    void read_file(const std::vector<const Mapping*>& mappings, bool entries)
+    {
+        ++process_.files_seen;
+        LiveFile file;
+        file.path = mappings.front()->name;
+        file.start = mappings.front()->start;
+        file.deleted = file.path.ends_with(deleted_suffix);
+        if (file.deleted)
+            file.path.resize(file.path.size() - deleted_suffix.size());
+        const std::string path = open_path(process_.pid, *mappings.front(), file.path);
+        if (path.empty()) {
+            process_.troubles.push_back(fmt::format("{}: the mapped file cannot be opened{}", file.path,
+                                                    file.deleted ? ": it was replaced or removed since; run as root" : ""));
+            return;
+        }
+        try {
+            Image::each(path, [&](const Image& image) { read_sites(image, mappings, entries, file); }, [](const std::string&) {});
+        } catch (const Unusable&) {
+            // Mapped executable and no ELF file: code generated into a file. It has no notes.
+        }
+        if (file.sites.empty())
+            return;
+        std::stable_sort(file.sites.begin(), file.sites.end(),
+                         [](const LiveSite& a, const LiveSite& b) { return a.address < b.address; });
+        process_.files.push_back(std::move(file));
+    }
+
+    void read_sites(const Image& image, const std::vector<const Mapping*>& mappings, bool entries, LiveFile& file)
+    {
+        const Notes notes = read_notes(image);
+        const auto record_at = [&](uint64_t address) -> const Record* {
+            const auto found = std::lower_bound(notes.sites.begin(), notes.sites.end(), address,
+                                                [](const Record& r, uint64_t a) { return r.address < a; });
+            return found != notes.sites.end() && found->address == address ? &*found : nullptr;
+        };
+        for (const Probe& probe : notes.probes) {
+            LiveSite site;
+            site.provider = probe.provider;
+            site.name = probe.name;
+            site.arguments = probe.arguments;
+            site.address = probe.address;
+            site.semaphore = probe.semaphore;
+            const Record* record = record_at(probe.note_address);
+            look(image, mappings, record ? record->layout : FASTSDT_LAYOUT_OTHER, 0, std::move(site), file);
+        }
+        if (!entries || notes.entries.empty())
+            return;
+        const auto functions = image.functions();
+        for (const Record& record : notes.entries) {
+            LiveSite site;
+            site.entry = true;
+            site.address = record.address;
+            site.name = function_at(functions, record.address);
+            if (site.name.empty())
+                site.name = image.place(record.address);
+            look(image, mappings, record.layout, record.lead, std::move(site), file);
+        }
+    }
+
+    void look(const Image& image, const std::vector<const Mapping*>& mappings, int layout, size_t lead, LiveSite site,
+              LiveFile& file)
+    {
+        const auto offset = image.file_offset(site.address);
+        if (!offset)
+            return; // a dangling note
+        const auto mapping = std::find_if(mappings.begin(), mappings.end(), [&](const Mapping* m) {
+            return m->executable && *offset >= m->offset && *offset - m->offset < m->end - m->start;
+        });
+        if (mapping == mappings.end())
+            return;
+        site.file_offset = *offset;
+        site.runtime = (*mapping)->start + (*offset - (*mapping)->offset);
+
+        constexpr size_t longest = 4 + 11; // endbr64 and nop1+nop10
+        const auto in_file = image.bytes_at(site.address);
+        site.file_bytes.assign(in_file.begin(), in_file.begin() + std::min(in_file.size(), longest));
+        recognize(site.expected, image, layout, site.file_bytes);
+        site.live_bytes = read_memory(site.runtime, site.file_bytes.size());
+        if (site.live_bytes.empty()) {
+            recognize(site.found, image, layout, site.live_bytes);
+            site.change = Change::unreadable;
+        } else {
+            recognize(site.found, image, site.expected.length ? site.expected.layout : layout, site.live_bytes);
+            // Compare no more than the site's own bytes: other sites may follow at once.
+            const size_t length = site.expected.length ? site.expected.lead + site.expected.length : lead + 1;
+            for (auto* bytes : {&site.file_bytes, &site.live_bytes})
+                bytes->resize(std::min(bytes->size(), length));
+            if (site.found.rel_end)
+                site.target = site.runtime + site.found.rel_end + site.found.rel;
+            site.change = classify(site);
+        }
+        if (site.semaphore) {
+            const auto value = read_memory(site.semaphore + (site.runtime - site.address), 2);
+            if (value.size() == 2)
+                site.semaphore_value = static_cast<uint16_t>(
+                    std::to_integer<unsigned>(value[image.encoding().big_endian ? 1 : 0]) |
+                    std::to_integer<unsigned>(value[image.encoding().big_endian ? 0 : 1]) << 8);
+        }
+        file.sites.push_back(std::move(site));
+    }
+
+    static void recognize(fastsdt_recognized& result, const Image& image, int layout, std::span<const std::byte> bytes)
+    {
+        fastsdt_recognize(&result, image.machine(), layout, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    }
+
+    Change classify(const LiveSite& site) const
+    {
+        if (site.live_bytes == site.file_bytes)
+            return Change::untouched;
+        switch (site.found.state) {
+        case FASTSDT_STATE_CALL:
+        case FASTSDT_STATE_LEA_CALL:
+            if (site.found.breakpoints & FASTSDT_BREAKPOINT_PATCH)
+                return Change::updating;
+            return site.target && in_trampoline(*site.target) ? Change::optimized : Change::foreign_call;
+        case FASTSDT_STATE_JUMP:
+            return Change::jump;
+        case FASTSDT_STATE_DAMAGED:
+            return Change::damaged;
+        default:
+            break;
+        }
+        if (site.found.breakpoints)
+            return Change::breakpoint;
+        if (site.found.state == FASTSDT_STATE_STALE_CALL)
+            return Change::stale_call;
+        return Change::changed;
+    }
+
+    Descriptor memory_;
+    std::vector<Mapping> mappings_;
+    Process process_;
+};
+
+} // namespace
+
+std::string_view name(Change change)
+{
+    switch (change) {
+    case Change::untouched: return "untouched";
+    case Change::breakpoint: return "breakpoint";
+    case Change::stale_call: return "stale-call";
+    case Change::optimized: return "optimized";
+    case Change::updating: return "updating";
+    case Change::jump: return "jump";
+    case Change::foreign_call: return "foreign-call";
+    case Change::damaged: return "damaged";
+    case Change::changed: return "changed";
+    case Change::unreadable: break;
+    }
+    return "unreadable";
+}
+
+Process read_process(pid_t pid, bool entries) { return Reader(pid).run(entries); }
+
+} // namespace fastsdt
