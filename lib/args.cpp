@@ -21,6 +21,7 @@ bool alnum(char c) { return alpha(c) || digit(c); }
 struct Scan {
     std::string_view text;
     size_t at = 0;
+    bool clamped = false; // the last number did not fit into 64 bits with a sign
 
     char peek() const { return at < text.size() ? text[at] : '\0'; }
     bool done() const { return at >= text.size(); }
@@ -51,6 +52,7 @@ struct Scan {
         uint64_t magnitude = 0;
         for (; from < text.size() && digit(text[from]); ++from)
             magnitude = magnitude > (UINT64_MAX - 9) / 10 ? UINT64_MAX : magnitude * 10 + uint64_t(text[from] - '0');
+        clamped = magnitude > uint64_t(INT64_MAX) + negative;
         value = int64_t(negative ? 0 - magnitude : magnitude);
         at = from;
         return true;
@@ -76,6 +78,7 @@ constexpr std::string_view no_segments = "segment registers";
 constexpr std::string_view no_size = "the size";
 constexpr std::string_view no_float = "the suffix f";
 constexpr std::string_view no_vectors = "vector registers";
+constexpr std::string_view clamps = "it takes the largest number with a sign instead";
 constexpr std::string_view no_architecture = "arguments on this architecture";
 
 bool x86_register(std::string_view reg, bool wide)
@@ -101,6 +104,7 @@ bool x86_register(std::string_view reg, bool wide)
 Reading libbpf_x86(Scan& scan, bool wide)
 {
     int64_t size = 0, offset = 0, scale = 1;
+    bool clamped = false;
     if (!scan.number(size) || !scan.literal('@')) {
         scan.space();
         return {rejects, scan.peek() == 'f' ? no_float : not_parsed};
@@ -157,31 +161,36 @@ Reading libbpf_x86(Scan& scan, bool wide)
             ++end;
         const bool symbol = end < scan.text.size() && !blank(scan.text[end]);
         return {rejects, symbol ? no_symbols : not_parsed};
+    } else if (scan.clamped) {
+        clamped = true;
     }
     scan.space();
 sized:
     if (size != 1 && size != 2 && size != 4 && size != 8 && size != -1 && size != -2 && size != -4 && size != -8)
         return {rejects, no_size};
-    return {};
+    return clamped ? Reading{misreads, clamps} : Reading{};
 }
 
 bool lower_alnum(char c) { return (c >= 'a' && c <= 'z') || digit(c); }
 
-bool libno_register(Arch arch, std::string_view reg)
+// PREFIX0 to PREFIXlast
+bool numbered(std::string_view reg, std::string_view prefix, int last)
 {
-    const auto numbered = [&](std::string_view prefix, int last) {
-        int number = 0;
-        if (!reg.starts_with(prefix))
-            return false;
-        const std::string_view rest = reg.substr(prefix.size());
-        const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-        return error == std::errc() && end == rest.data() + rest.size() && number <= last;
-    };
+    int number = 0;
+    if (!reg.starts_with(prefix))
+        return false;
+    const std::string_view rest = reg.substr(prefix.size());
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+    return error == std::errc() && end == rest.data() + rest.size() && number >= 0 && number <= last;
+}
+
+bool libbpf_register(Arch arch, std::string_view reg)
+{
     switch (arch) {
-    case Arch::arm64: return numbered("x", 30) || reg == "sp";
-    case Arch::arm: return numbered("r", 10) || reg == "fp" || reg == "ip" || reg == "sp" || reg == "lr" || reg == "pc";
+    case Arch::arm64: return numbered(reg, "x", 30) || reg == "sp";
+    case Arch::arm: return numbered(reg, "r", 10) || reg == "fp" || reg == "ip" || reg == "sp" || reg == "lr" || reg == "pc";
     case Arch::riscv:
-        return numbered("a", 7) || numbered("s", 11) || numbered("t", 6) || reg == "ra" || reg == "sp" || reg == "gp" || reg == "tp";
+        return numbered(reg, "a", 7) || numbered(reg, "s", 11) || numbered(reg, "t", 6) || reg == "ra" || reg == "sp" || reg == "gp" || reg == "tp";
     default: return false;
     }
 }
@@ -220,7 +229,7 @@ Reading libbpf_other(Scan& scan, Arch arch)
         if (scan.number(value)) {
             if (const size_t after = scan.at; scan.literal('(')) {
                 scan.space();
-                if (!scan.set(reg, lower_alnum) || !libno_register(arch, reg))
+                if (!scan.set(reg, lower_alnum) || !libbpf_register(arch, reg))
                     return {rejects, no_register};
                 if (!scan.literal(')'))
                     return fail();
@@ -229,7 +238,7 @@ Reading libbpf_other(Scan& scan, Arch arch)
             }
         } else if (scan.at = start, scan.space(); !scan.set(reg, lower_alnum)) {
             return fail();
-        } else if (!libno_register(arch, reg)) {
+        } else if (!libbpf_register(arch, reg)) {
             return {rejects, no_register};
         }
     } else { // arm64: [reg, 8] 5; arm: [reg, #8] #5
@@ -242,12 +251,12 @@ Reading libbpf_other(Scan& scan, Arch arch)
                 return fail();
             if (!scan.literal(']'))
                 return fail();
-            if (!libno_register(arch, reg))
+            if (!libbpf_register(arch, reg))
                 return {rejects, no_register};
         } else if (scan.at = start; (!hash || scan.literal('#')) && scan.number(value)) {
         } else if (scan.at = start, scan.space(); !scan.set(reg, lower_alnum)) {
             return fail();
-        } else if (!libno_register(arch, reg)) {
+        } else if (!libbpf_register(arch, reg)) {
             return {rejects, no_register};
         }
     }
@@ -266,6 +275,8 @@ struct Operand {
     int terms = 0;                   // numbers the displacement is a sum of
     bool symbol_first = false;       // sym+4 rather than 4+sym
     bool segment = false;            // %fs:...
+    bool clamped = false;            // a constant beyond 64 bits with a sign
+    bool odd_scale = false;          // not 1, 2, 4 or 8
 };
 
 // AT&T syntax: $5, %eax, -8+4(%rbp), x+4(%rip), 16(%rax,%rbx,8), %fs:x@tpoff
@@ -296,6 +307,7 @@ Operand x86_operand(std::string_view text)
             ++operand.terms;
         else
             operand.symbol = text.substr(1);
+        operand.clamped = scan.clamped;
         if (operand.terms == 0 || scan.done())
             operand.form = Operand::Form::constant;
         return operand;
@@ -335,8 +347,9 @@ Operand x86_operand(std::string_view text)
             return operand;
         if (scan.peek() == ',') {
             ++scan.at;
-            if (!scan.number(ignored) || (ignored != 1 && ignored != 2 && ignored != 4 && ignored != 8))
+            if (!scan.number(ignored))
                 return operand;
+            operand.odd_scale = ignored != 1 && ignored != 2 && ignored != 4 && ignored != 8;
         }
     }
     if (scan.peek() == ')' && scan.at + 1 == text.size())
@@ -344,30 +357,33 @@ Operand x86_operand(std::string_view text)
     return operand;
 }
 
+// Written the way all tracers take sizes: [-]N with N 1, 2, 4 or 8.
+bool plain_size(const Argument& argument)
+{
+    return (argument.size == 1 || argument.size == 2 || argument.size == 4 || argument.size == 8) && argument.text[0] != '+'
+        && argument.text[argument.is_signed + 1] == '@';
+}
+
 bool vector_register(std::string_view reg)
 {
     return reg.starts_with("%xmm") || reg.starts_with("%ymm") || reg.starts_with("%zmm") || reg.starts_with("%st") || reg.starts_with("%mm");
 }
 
-Reading bcc_x86(const Argument& argument, const Operand& operand, bool wide)
+Reading bcc_x86(const Argument& argument, const Operand& operand)
 {
     if (argument.is_float)
         return {rejects, no_float};
+    // It makes a C type of the size, uint24_t if need be, which then does not compile.
+    if (argument.size != 0 && !plain_size(argument))
+        return {rejects, no_size};
     const auto known = [&](std::string_view reg) { return reg == "%rip" || (reg != "%eip" && x86_register(reg.substr(1), true)); };
-    (void)wide;
     switch (operand.form) {
     case Operand::Form::constant:
         return operand.symbol.empty() ? Reading{} : Reading{rejects, no_symbols};
-    case Operand::Form::reg: {
-        if (operand.base.starts_with("%xmm")) {
-            int number = 0;
-            const auto rest = operand.base.substr(4);
-            const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-            if (error == std::errc() && end == rest.data() + rest.size() && number < 16)
-                return {misreads, "it reads 0 from vector registers"};
-        }
+    case Operand::Form::reg:
+        if (numbered(operand.base, "%xmm", 15))
+            return {misreads, "it reads 0 from vector registers"};
         return known(operand.base) ? Reading{} : Reading{rejects, no_register};
-    }
     case Operand::Form::memory:
         if (operand.base.empty() || !known(operand.base) || (!operand.index.empty() && !known(operand.index)))
             return {rejects, no_register};
@@ -387,14 +403,20 @@ Reading gdb_x86(const Argument& argument, const Operand& operand, bool wide)
 {
     if (argument.is_float)
         return {rejects, no_float};
-    if (argument.size != 0 && argument.size != 1 && argument.size != 2 && argument.size != 4 && argument.size != 8)
-        return {rejects, not_parsed};
+    if (argument.size != 0 && !plain_size(argument))
+        return {rejects, no_size};
     const auto known = [&](std::string_view reg) {
         reg.remove_prefix(1);
         if (reg == "ah" || reg == "bh" || reg == "ch" || reg == "dh")
             return true;
         // gdb calls the low bytes r8l to r15l, the assembler r8b to r15b.
-        if (reg.size() >= 3 && reg[0] == 'r' && digit(reg[1]) && reg.back() == 'b')
+        if (reg.size() >= 3 && reg[0] == 'r' && digit(reg[1])) {
+            if (reg.back() == 'b')
+                return false;
+            if (reg.back() == 'l')
+                return wide && x86_register(reg.substr(0, reg.size() - 1), wide);
+        }
+        if (wide && reg == "eip")
             return false;
         if (!wide && (reg == "sil" || reg == "dil" || reg == "bpl" || reg == "spl" || reg.starts_with('r')))
             return false;
@@ -402,17 +424,23 @@ Reading gdb_x86(const Argument& argument, const Operand& operand, bool wide)
     };
     switch (operand.form) {
     case Operand::Form::constant:
-        return operand.symbol.empty() ? Reading{} : Reading{rejects, no_symbols};
+        if (!operand.symbol.empty())
+            return {rejects, no_symbols};
+        return operand.clamped ? Reading{misreads, clamps} : Reading{};
     case Operand::Form::reg:
-        if (vector_register(operand.base))
-            return {rejects, no_vectors};
+        if (numbered(operand.base, "%xmm", 31) || numbered(operand.base, "%ymm", 31)
+            || numbered(operand.base, "%k", 7)) // their low bytes
+            return {};
         return known(operand.base) ? Reading{} : Reading{rejects, no_register};
     case Operand::Form::memory:
+        if (operand.odd_scale)
+            return {conditional, "it takes the number, no instruction could have it"};
         if (!operand.symbol.empty())
             return {rejects, no_symbols};
         if (operand.base.empty() || !known(operand.base) || (!operand.index.empty() && !known(operand.index)))
             return {rejects, no_register};
-        return {};
+        // i386_stap_parse_special_token_triplet() wants three terms, everything else one at most.
+        return operand.terms <= 1 || operand.terms == 3 ? Reading{} : Reading{rejects, not_parsed};
     case Operand::Form::other: break;
     }
     return {rejects, operand.segment ? no_segments : not_parsed};
@@ -437,7 +465,7 @@ Reading systemtap_x86(const Operand& operand, bool wide)
         return known(operand.base) ? Reading{} : Reading{rejects, no_register};
     case Operand::Form::memory:
         if (operand.symbol.empty()) {
-            if (operand.base.empty() || operand.terms > 3 || !known(operand.base) || (!operand.index.empty() && !known(operand.index)))
+            if (operand.odd_scale || operand.base.empty() || operand.terms > 3 || !known(operand.base) || (!operand.index.empty() && !known(operand.index)))
                 return {rejects, not_parsed};
             return {};
         }
@@ -518,11 +546,11 @@ Reading other_reading(Tracer tracer, Arch arch, const Argument& argument, const 
     case Tracer::bcc:
         if (arch != Arch::arm64 && arch != Arch::powerpc && arch != Arch::s390)
             return {unsupported, no_architecture};
-        if (argument.is_float || argument.size == 0 || !sized || !general)
+        if (argument.is_float || !plain_size(argument) || !general)
             return {rejects, not_parsed};
         if (arch == Arch::arm64) {
             const bool needs_register = operand.form != Operand::Form::constant;
-            if (needs_register && !libno_register(arch, operand.base) && operand.base != "x31")
+            if (needs_register && !libbpf_register(arch, operand.base) && operand.base != "x31")
                 return {rejects, not_parsed};
             if (argument.operand.find('#') != argument.operand.npos)
                 return {rejects, not_parsed};
@@ -606,7 +634,7 @@ std::string_view consequence(Tracer tracer)
 {
     switch (tracer) {
     case Tracer::libbpf: return "refuses the whole probe";
-    case Tracer::bcc: return "drops the argument and renumbers those after it";
+    case Tracer::bcc: return "drops the argument and those after it";
     case Tracer::gdb: return "evaluates no argument of the probe";
     case Tracer::systemtap: return "cannot compile a script that reads it";
     }
@@ -643,14 +671,19 @@ std::vector<Argument> parse_arguments(std::string_view text, Arch arch)
         if (!bpf) {
             libbpf = {unsupported, no_architecture};
         } else {
+            const size_t start = size_t(argument.text.data() - text.data());
             if (stopped) // judged by itself from here on
-                scan.at = size_t(argument.text.data() - text.data());
-            libbpf = x86 ? libbpf_x86(scan, wide) : libbpf_other(scan, arch);
-            stopped = libbpf.verdict != reads;
+                scan.at = start;
+            if (scan.at <= start) // else it was part of the one before: "8@ %rax"
+                libbpf = x86 ? libbpf_x86(scan, wide) : libbpf_other(scan, arch);
+            // What is left over is an argument to it, and none that it knows.
+            if (libbpf.verdict != rejects && scan.at < start + argument.text.size())
+                libbpf = {rejects, not_parsed};
+            stopped = libbpf.verdict == rejects;
         }
         if (x86) {
             const Operand operand = x86_operand(argument.operand);
-            argument.readings[size_t(Tracer::bcc)] = wide ? bcc_x86(argument, operand, wide)
+            argument.readings[size_t(Tracer::bcc)] = wide ? bcc_x86(argument, operand)
                                                           : Reading{unsupported, no_architecture};
             argument.readings[size_t(Tracer::gdb)] = gdb_x86(argument, operand, wide);
             argument.readings[size_t(Tracer::systemtap)] = systemtap_x86(operand, wide);
