@@ -1,0 +1,64 @@
+#!/bin/bash
+# Drop-in: the same source built with systemtap's sys/sdt.h, with libbpf's usdt.h and with ours has the same probes with
+# the same numbers, sizes and signs of arguments, as readelf prints them.
+. "$FASTSDT_SOURCE/tests/common.sh"
+here=$FASTSDT_SOURCE/tests/header
+need gcc readelf
+[ "$(uname -m)" = x86_64 ] || skip "the sources name x86-64 registers"
+
+mkdir -p installed/sys
+for file in /usr/include/sys/sdt.h /usr/include/"$(gcc -print-multiarch)"/sys/sdt.h; do
+    [ ! -e "$file" ] || cp "$file" "${file%.h}-config.h" installed/sys/
+done
+systemtaps= usdt=
+[ ! -e installed/sys/sdt.h ] || systemtaps=$PWD/installed
+if peers=$(timeout 300 bash "$here/fetch-peers.sh" "${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}" 2> peers.err); then
+    systemtaps="$systemtaps $peers/systemtap" usdt=$peers/libbpf
+else
+    echo "without the newest headers to compare with: $(tail -1 peers.err)"
+fi
+[ -n "$systemtaps" ] || skip "neither systemtap-sdt-dev nor a Debian mirror is here"
+
+# Name and arguments of each probe. Ours has no `f` before the @ of doubles.
+whole() {
+    readelf -nW "$1" | sed -n 's/.*Provider: /P /p; s/^ *Name: /N /p; s/^ *Arguments: */A /p' |
+        awk '{ t = $1; sub(/^. ?/, "") } t == "P" { p = $0 } t == "N" { n = $0 } t == "A" { print p ":" n " " $0 }' | sed 's/f@/@/g' | sort -u
+}
+sizes() { whole "$1" | sed 's/@[^ ]*//g' | sort -u; }
+count=0
+compare() { # compare FILTER WHAT PEER-INCLUDE COMPILER...
+    local filter=$1 what=$2 peer=$3
+    shift 3
+    rm -f theirs ours
+    "$@" -I"$peer" -o theirs || fail "$what: with the header that ours stands in for"
+    "$@" -I"$INCLUDE" -o ours || fail "$what: with our header"
+    $filter theirs > theirs.txt
+    $filter ours > ours.txt
+    [ -s theirs.txt ] || fail "$what: no probes to compare"
+    diff theirs.txt ours.txt > difference || fail "$what: theirs and ours differ"$'\n'"$(cat difference)"
+    count=$((count + $(wc -l < ours.txt)))
+}
+
+stap=(-include sys/sdt.h '-DP0(n)=STAP_PROBE(t,n)' '-DP1(n,a)=STAP_PROBE1(t,n,a)' '-DP3(n,a,b,c)=STAP_PROBE3(t,n,a,b,c)'
+    '-DP12(n,...)=STAP_PROBE12(t,n,__VA_ARGS__)')
+libbpf=(-include usdt.h '-DP0(n)=USDT(t,n)' '-DP1(n,a)=USDT(t,n,a)' '-DP3(n,a,b,c)=USDT(t,n,a,b,c)' '-DP12(n,...)=USDT(t,n,__VA_ARGS__)')
+for c in gcc-12 gcc-11 clang-14 clang-19; do
+    have $c || continue
+    for lang in c c++; do
+        [ $lang = c ] || have ${c/gcc/g++} || continue
+        for level in -O0 -O2; do
+            for peer in $systemtaps; do
+                # The drop-in asks for nothing but registers; theirs with the same, since clang's stack operands take no array.
+                compare sizes "$c $lang $level" "$peer" ${c/gcc/$([ $lang = c ] && echo gcc || echo g++)} -x $lang $level "${stap[@]}" "$here/surface.c" -lstdc++
+            done
+            [ -z "$usdt" ] || compare sizes "$c $lang $level usdt.h" "$usdt" ${c/gcc/$([ $lang = c ] && echo gcc || echo g++)} -x $lang $level "${libbpf[@]}" "$here/surface.c" -lstdc++
+        done
+    done
+    for peer in $systemtaps; do
+        [[ $c = clang* ]] || compare whole "$c assembly" "$peer" $c "$here/surface.S"
+        compare whole "$c private names" "$peer" $c -O2 "$here/surface-private.c"
+    done
+    [ -z "$usdt" ] || compare whole "$c usdt.h" "$usdt" $c -O2 "$here/surface-usdt.c"
+    [ -z "$usdt" ] || compare whole "$c usdt.h, a nop of one's own" "$usdt" $c -O2 -DWITH_NOP "$here/surface-usdt.c"
+done
+echo "$count probes compared with: $systemtaps $usdt"
