@@ -654,11 +654,14 @@ struct usdt_sema {
 
 /* ---- Part 6: arguments ---- */
 
-/* %I: powerpc's suffix of immediates. %k: i386, the whole register whatever the operand's size (gcc PR80115). */
-#if defined(__powerpc__)
-#define _FASTSDT_OPERAND(id) "%I[" #id "]%[" #id "]"
+/* The whole register, whatever the operand's size: gdb knows no %r8b, and on i386 gcc printed 16-bit names (PR80115).
+ * Readers take as many bytes as stand before the @. %I: powerpc's suffix of immediates. */
+#if defined(__x86_64__)
+#define _FASTSDT_OPERAND(id) "%q[" #id "]"
 #elif defined(__i386__)
 #define _FASTSDT_OPERAND(id) "%k[" #id "]"
+#elif defined(__powerpc__)
+#define _FASTSDT_OPERAND(id) "%I[" #id "]%[" #id "]"
 #else
 #define _FASTSDT_OPERAND(id) "%[" #id "]"
 #endif

@@ -160,7 +160,9 @@
                    _FASTSDT_STR(#provider), _FASTSDT_STR(#name), _FASTSDT_STR(_SDT_TEXT(__VA_ARGS__)))
 #define _SDT_TEXT(...) #__VA_ARGS__
 
-#ifdef __i386__
+#if defined(__x86_64__)
+#define _SDT_ARGFMT(no) %c[_SDT_S##no]@%q[_SDT_A##no]
+#elif defined(__i386__)
 #define _SDT_ARGFMT(no) %c[_SDT_S##no]@%k[_SDT_A##no]
 #elif defined(__powerpc__)
 #define _SDT_ARGFMT(no) %c[_SDT_S##no]@%I[_SDT_A##no]%[_SDT_A##no]
