@@ -116,7 +116,7 @@
 /* ---- Part 2: what users call ---- */
 
 #define FASTSDT(...) _FASTSDT_OWN(_default, _none, __VA_ARGS__)
-#define FASTSDT_WITH(layout, semaphore, ...) _FASTSDT_OWN(_##layout, _##semaphore, __VA_ARGS__)
+#define FASTSDT_WITH(layout, semaphore, ...) _FASTSDT_WITH(layout, semaphore, __VA_ARGS__)
 
 #ifndef __ASSEMBLER__
 
@@ -371,6 +371,7 @@
     ".endif\n"
 
 /* Words that the header passes on begin with an underscore: a program may have macros called none or nop. */
+#define _FASTSDT_WITH(layout, semaphore, ...) _FASTSDT_OWN(_##layout, _##semaphore, __VA_ARGS__)
 #define _FASTSDT_PICK_default _FASTSDT_CAT(_, FASTSDT_LAYOUT)
 #define _FASTSDT_PICK_nop _nop
 #define _FASTSDT_PICK_nop1 _nop1

@@ -110,10 +110,9 @@ words="byte weak size hidden nop nop1 nop5 nop10 nop1_nop4 none note asm reloc s
     section visibility annotate fastprobe implicit explicit named systemtap custom sema can kind shape bound flags signed_
     T N x n c p space type ifndef endif balign pushsection popsection x86 PLAIN CALL"
 for word in $words; do printf '#define %s 17 + struct oops\n' $word; done > hostile.h
-sed 's/FASTSDT_WITH(nop1, none,/FASTSDT_WITH(nop1, none,/' all.c > hostile.c
-sed -i -e 's/^#include "fastsdt.h"/#include "hostile.h"\n&/' hostile.c
-# The macros' own words are in this source as well: names of probes expand like any argument, so they go.
-sed -i -e 's/FASTSDT(test, none)/FASTSDT(test, nothing)/; s/test, nop1,/test, one,/; s/test, implicit/test, impl/; s/test, explicit/test, expl/; s/test, active/test, act/' hostile.c
+# What the program itself writes between the parentheses expands like any argument, so that part of the source goes.
+sed -e 's/^#include "fastsdt.h"/#include "hostile.h"\n&/; /FASTSDT_WITH/d; s/FASTSDT_IS_ACTIVE(test, implicit)/i > 1/' \
+    -e 's/test, none/test, nothing/; s/test, active/test, act/; s/text/words/g' all.c > hostile.c
 cp hostile.c hostile.cc
 for c in $compilers; do
     clean $c -I"$INCLUDE" -I. -c hostile.c -o hostile.o

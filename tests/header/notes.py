@@ -127,4 +127,5 @@ def main():
         print(layout.format(**site))
 
 
-main()
+if __name__ == "__main__":
+    main()
