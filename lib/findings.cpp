@@ -427,6 +427,23 @@ void Report::check_site(Site& site)
         site.line = lines_.at(probe.address);
 }
 
+// Another segment that the kernel may take the semaphore to be in: find_ref_ctr_vma() and delayed_ref_ctr_inc() of
+// kernel/events/uprobes.c use the first private writable mapping that covers its file offset, and mappings cover whole
+// pages. RELRO counts, since it is mapped writable. nullptr: none.
+static const Segment* writable_alias(const Image& image, uint64_t semaphore)
+{
+    constexpr uint64_t page = 4096;
+    const Segment* const own = image.segment_at(semaphore);
+    const auto offset = image.file_offset(semaphore);
+    if (image.relocatable() || !own || !offset)
+        return nullptr;
+    for (const Segment& segment : image.segments())
+        if (&segment != own && segment.writable && segment.file_size && *offset >= segment.offset / page * page &&
+            *offset < (segment.offset + segment.file_size + page - 1) / page * page)
+            return &segment;
+    return nullptr;
+}
+
 void Report::check_semaphore(Site& site)
 {
     const uint64_t semaphore = site.probe->semaphore;
@@ -441,6 +458,9 @@ void Report::check_semaphore(Site& site)
         add_here(FindingId::semaphore_executable, "is in an executable segment");
     else if (!image.writable_at(semaphore))
         add_here(FindingId::semaphore_not_writable, "is in read-only memory");
+    else if (const Segment* other = writable_alias(image, semaphore))
+        add_here(FindingId::semaphore_shared_page,
+                 fmt::format("shares its page of the file with the writable segment at {}", image.place(other->address)));
 }
 
 void Report::check_arguments(Site& site)

@@ -47,6 +47,8 @@ std::optional<Severity> parse_severity(std::string_view text);
     X(semaphore_outside, "semaphore-outside", error, "The semaphore is in no segment. Attaching fails.")               \
     X(semaphore_executable, "semaphore-executable", error, "The semaphore is in an executable segment. libbpf refuses the probe.") \
     X(semaphore_not_writable, "semaphore-not-writable", error, "The semaphore is in read-only memory. The kernel cannot count there.") \
+    X(semaphore_shared_page, "semaphore-shared-page", warning,                                                         \
+      "Two writable segments map the semaphore's page of the file, and the kernel may count in the wrong one: a guarded probe stays off. lld: -z separate-loadable-segments.") \
     X(semaphore_varies, "semaphore-varies", warning,                                                                   \
       "Sites of one probe have different semaphores. Tools that set only one of them miss hits.")                     \
     X(duplicate_probe, "duplicate-probe", warning, "Two notes have the same address and name. Tracers count each hit twice.") \
