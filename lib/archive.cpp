@@ -45,7 +45,7 @@ std::optional<uint64_t> decimal(std::string_view field)
 
 } // namespace
 
-Mapping::Mapping(const std::string& path)
+MappedFile::MappedFile(const std::string& path)
 {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -74,7 +74,7 @@ Mapping::Mapping(const std::string& path)
         throw Unusable(fmt::format("{}: {}", path, why));
 }
 
-Mapping::~Mapping()
+MappedFile::~MappedFile()
 {
     ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
@@ -156,7 +156,7 @@ void each_member(const std::string& path, std::span<const std::byte> file,
             continue;
         }
         try {
-            const Mapping member((std::filesystem::path(path).parent_path() / name).string());
+            const MappedFile member((std::filesystem::path(path).parent_path() / name).string());
             visit(name, member.bytes());
         } catch (const Unusable& error) {
             trouble(fmt::format("{}: {}", path, error.what()));

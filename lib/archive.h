@@ -11,12 +11,12 @@
 namespace fastsdt {
 
 /// A whole file, mapped privately. Throws Unusable if it is not a regular file that can be read.
-class Mapping {
+class MappedFile {
 public:
-    explicit Mapping(const std::string& path);
-    ~Mapping();
-    Mapping(const Mapping&) = delete;
-    Mapping& operator=(const Mapping&) = delete;
+    explicit MappedFile(const std::string& path);
+    ~MappedFile();
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
     std::span<const std::byte> bytes() const { return bytes_; }
 
 private:

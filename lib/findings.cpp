@@ -98,6 +98,16 @@ std::optional<Severity> parse_severity(std::string_view text)
     return {};
 }
 
+std::optional<Severity> severity(Change change)
+{
+    switch (change) {
+    case Change::damaged: return Severity::error; // whoever executes it loses the stack
+    case Change::foreign_call:
+    case Change::changed: return Severity::warning;
+    default: return {};
+    }
+}
+
 namespace {
 struct FindingRow {
     std::string_view name;
@@ -322,7 +332,7 @@ void Report::check_record(const Record& record, uint64_t address, const Judged* 
                         record.patch_offset, layout, shape->patch_length, shape->patch_offset),
             address);
 
-    if (judged && record.layout != FASTSDT_LAYOUT_OTHER && known
+    if (judged && image.arch() != Arch::unknown && record.layout != FASTSDT_LAYOUT_OTHER && known
         && (judged->layout != record.layout || judged->lead != 0 || judged->state != FASTSDT_STATE_PRISTINE)) {
         const auto bytes = image.bytes_at(address);
         const size_t shown = std::min<size_t>(bytes.size(), shape ? shape->patch_offset + shape->patch_length : 4);

@@ -6,6 +6,7 @@
 #include "image.h"
 #include "kernel.h"
 #include "lines.h"
+#include "live.h"
 #include "notes.h"
 
 #include <array>
@@ -176,6 +177,9 @@ private:
     Lines lines_;
     bool modelled_ = false;
 };
+
+/// How bad the state of a site in a running process is; empty for what kernels and tracers do every day.
+std::optional<Severity> severity(Change change);
 
 /// "nop1+nop10", "push", ...; "other" for FASTSDT_LAYOUT_OTHER and ids it does not know.
 std::string_view layout_name(uint8_t layout, Arch arch);

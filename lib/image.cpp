@@ -83,7 +83,7 @@ std::string_view name(Image::Kind kind)
 void Image::each(const std::string& path, const std::function<void(const Image&)>& visit,
                  const std::function<void(const std::string&)>& trouble)
 {
-    const Mapping mapping(path);
+    const MappedFile mapping(path);
     if (!is_archive(mapping.bytes())) {
         visit(Image(path, {}, mapping.bytes()));
         return;

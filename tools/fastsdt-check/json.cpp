@@ -12,8 +12,6 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int schema = 1;
-
 std::string dump(const Json& json)
 {
     // Names come from files and need not be UTF-8.
@@ -155,7 +153,7 @@ public:
         Json names = Json::array();
         for (const Kernel& kernel : kernels)
             names.push_back(kernel.name());
-        put(fmt::format("{{\n\"schema\": {},\n\"tool\": \"fastsdt-check {}\",\n\"kernels\": {},\n\"files\": [", schema, FASTSDT_VERSION, names.dump()));
+        put(fmt::format("{{\n\"schema\": {},\n\"tool\": \"fastsdt-check {}\",\n\"kernels\": {},\n\"files\": [", json_schema, FASTSDT_VERSION, names.dump()));
     }
 
     void report(const Report& report) override

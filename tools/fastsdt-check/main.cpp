@@ -43,14 +43,23 @@ private:
     std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
 };
 
-bool matches(const std::vector<std::string>& globs, const Probe& probe)
+bool matches(const std::vector<std::string>& globs, std::string_view provider, std::string_view probe)
 {
-    const std::string name(probe.name);
-    const std::string full = fmt::format("{}:{}", probe.provider, probe.name);
+    const std::string name(probe);
+    const std::string full = fmt::format("{}:{}", provider, probe);
     for (const std::string& glob : globs)
         if (fnmatch(glob.c_str(), glob.find(':') == glob.npos ? name.c_str() : full.c_str(), 0) == 0)
             return true;
     return false;
+}
+
+int process_status(const Process& process, std::optional<Severity> threshold)
+{
+    for (const LiveFile& file : process.files)
+        for (const LiveSite& site : file.sites)
+            if (const auto severity = fastsdt::severity(site.change); threshold && severity && *severity >= *threshold)
+                return findings_found;
+    return clean;
 }
 
 void list_findings()
@@ -78,6 +87,7 @@ int main(int argc, char** argv)
 
     std::vector<std::string> files, globs;
     std::string kernel_list, fail_on = "error", colour = "auto", only;
+    pid_t pid = 0;
     bool json = false, summary = false, functions = false, verbose = false, no_lines = false, list = false;
     app.add_option("FILE", files, "ELF files and ar archives");
     app.add_option("-k,--kernel", kernel_list, "Kernels to judge for: 6.1,6.12 or 6.1-7.2 or this; +stp for arm64 kernels with stp emulation")
@@ -88,6 +98,7 @@ int main(int argc, char** argv)
     app.add_flag("-f,--functions", functions, "Judge the entries of all functions in the symbol table too");
     app.add_flag("-s,--summary", summary, "Counts instead of single probes");
     app.add_flag("-v,--verbose", verbose, "Show infos too, and single functions with --functions");
+    app.add_option("--pid", pid, "A running process instead of files: what stands at its sites now")->type_name("PID")->check(CLI::PositiveNumber);
     app.add_flag("-j,--json", json, "JSON, as docs/json.md describes it");
     app.add_flag("--no-lines", no_lines, "Do not look for source lines");
     app.add_option("--fail-on", fail_on, "Findings from which on the exit status is 1: info, warning, error (default), never")
@@ -107,7 +118,9 @@ int main(int argc, char** argv)
         list_findings();
         return clean;
     }
-    if (files.empty())
+    if (pid != 0 && !files.empty())
+        return usage("--pid reads the files that the process has mapped; name no others");
+    if (pid == 0 && files.empty())
         return usage("no files; see fastsdt-check --help");
 
     Options options;
@@ -120,7 +133,7 @@ int main(int argc, char** argv)
     options.functions = functions;
     options.lines = !no_lines && !summary;
     if (!globs.empty())
-        options.select = [&](const Probe& probe) { return matches(globs, probe); };
+        options.select = [&](const Probe& probe) { return matches(globs, probe.provider, probe.name); };
 
     Style style;
     style.colour = colour == "always"
@@ -129,6 +142,23 @@ int main(int argc, char** argv)
     style.verbose = verbose;
     style.only = parse_severity(only);
     const auto threshold = parse_severity(fail_on);
+
+    if (pid != 0) {
+        try {
+            const Process process = read_process(pid, functions);
+            for (const std::string& trouble : process.troubles)
+                fmt::print(stderr, "fastsdt-check: {}\n", printable(trouble));
+            const auto select = [&](const LiveSite& site) { return globs.empty() || matches(globs, site.provider, site.name); };
+            if (json)
+                print_process_json(process, select);
+            else
+                print_process_text(process, select, style);
+            return std::fflush(stdout) == 0 ? process_status(process, threshold) : unusable;
+        } catch (const Unusable& error) {
+            fmt::print(stderr, "fastsdt-check: {}\n", printable(error.what()));
+            return unusable;
+        }
+    }
 
     const auto output = json ? json_output(options.kernels) : text_output(style);
     Progress progress;

@@ -2,6 +2,7 @@
 // The two ways to print a report.
 #pragma once
 #include "findings.h"
+#include "live.h"
 
 #include <cstdio>
 #include <string>
@@ -24,8 +25,14 @@ public:
     virtual void finish() = 0;
 };
 
+/// The version of the JSON that docs/json.md describes.
+inline constexpr int json_schema = 1;
+
 std::unique_ptr<Output> text_output(Style style);
 std::unique_ptr<Output> json_output(const std::vector<fastsdt::Kernel>& kernels);
+
+void print_process_text(const fastsdt::Process& process, const std::function<bool(const fastsdt::LiveSite&)>& select, Style style);
+void print_process_json(const fastsdt::Process& process, const std::function<bool(const fastsdt::LiveSite&)>& select);
 
 /// Writes to stdout; on failure the program ends with status 2.
 void put(std::string_view text);

@@ -1,0 +1,343 @@
+#!/bin/bash
+# Every finding has a hand-made file that shows it, and nothing else is found there. Where another program reads the same
+# file, it is asked too.
+. "$FASTSDT_SOURCE/tests/common.sh"
+need as ld objcopy strip gdb
+
+cat > site.inc <<'END'
+# probe LABEL, NAME: a stapsdt note. The rest has sound defaults.
+.macro probe label, name, args="", base=_.stapsdt.base, sem=0, owner="stapsdt", type=3, section=".note.stapsdt"
+.pushsection \section,"","note"; .balign 4
+.4byte 992f-991f, 994f-993f, \type
+991: .asciz "\owner"
+992: .balign 4
+993: .8byte \label, \base, \sem
+.asciz "t"; .asciz "\name"; .asciz "\args"
+994: .balign 4
+.popsection
+.endm
+# record LABEL, LAYOUT, OFFSET, LENGTH: a layout note
+.macro record label, layout, offset, length, bound=0, lead=0, flags=0, operand=0, version=1, type=0x53
+.pushsection .note.fastsdt,"","note"; .balign 4
+.4byte 992f-991f, 994f-993f, \type
+991: .asciz "fastsdt"
+992: .balign 4
+993: .byte \version, \layout, \offset, \length, \bound, \lead; .2byte \flags; .8byte \label, \operand
+994: .balign 4
+.popsection
+.endm
+.macro base
+.pushsection .stapsdt.base,"aG","progbits",.stapsdt.base,comdat
+.weak _.stapsdt.base; .hidden _.stapsdt.base; _.stapsdt.base: .space 1
+.popsection
+.endm
+.macro nop1_nop10
+.byte 0x90,0x66,0x2e,0x0f,0x1f,0x84,0,0,0,0,0
+.endm
+.text; .globl _start; _start:
+END
+
+# made: assembles and links what stands on stdin behind the macros.
+made() {
+    cat site.inc - > "$1.s"
+    as "$1.s" -o "$1.o"
+    ld -z noexecstack -z noseparate-code ${2:-} "$1.o" -o "$1"
+}
+ids() { fastsdt-check -v "$@" 2>&1 | sed -n 's/.*\[\([a-z-]*\)\]$/\1/p' | sort | uniq -c | awk '{ print ($1 > 1 ? $1 " " : "") $2 }' | paste -sd' '; }
+covered=
+# finds FILE "ID..." [OPTIONS]: exactly these, with their counts if above one
+finds() {
+    local file=$1 want=$2
+    shift 2
+    expect "$file" "$(ids "$@" "$file")" "$want"
+    covered="$covered $want"
+}
+gdb_probes() { gdb -q -batch -nx -iex 'set debuginfod enabled off' -ex 'info probes stap' "$1" 2>&1 | grep -c '^stap *t ' || true; }
+# patch FILE OFFSET BYTES...: octal escapes
+patch() { printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
+
+made clean <<'END'
+1: nop1_nop10
+ret
+probe 1b, a, "-4@%eax 8@%rbx", sem=sem
+record 1b, 6, 1, 10, flags=1, operand=sem
+base
+.section .probes,"aw"; sem: .2byte 0
+END
+finds clean ""
+[ "$(gdb_probes clean)" = 1 ] || fail "gdb does not list the clean file's probe"
+expect "status of a clean file" "$(fastsdt-check clean > /dev/null && echo $?)" 0
+
+# Notes that do not fit
+made malformed_size <<'END'
+1: nop
+probe 1b, a
+.pushsection .note.stapsdt; .4byte 8, 4000, 3; .asciz "stapsdt"; .popsection
+base
+END
+finds malformed_size "malformed-note no-layout-note"
+made malformed_header <<'END'
+1: nop
+probe 1b, a
+.pushsection .note.stapsdt; .4byte 8, 4; .popsection
+base
+END
+finds malformed_header "malformed-note no-layout-note"
+made malformed_string <<'END'
+.pushsection .note.stapsdt,"","note"; .4byte 8, 28, 3; .asciz "stapsdt"; .8byte _start, 0, 0; .ascii "abcd"; .popsection
+nop
+END
+finds malformed_string malformed-note
+made foreign <<'END'
+1: nop
+probe 1b, a
+probe 1b, b, owner="other"
+base
+END
+finds foreign "foreign-note no-layout-note"
+made foreign_type <<'END'
+1: nop
+probe 1b, a
+probe 1b, b, type=4
+base
+END
+finds foreign_type "foreign-note no-layout-note"
+cat site.inc - > progbits.s <<'END'
+1: nop
+.section .note.stapsdt,"",@progbits; .4byte 8, 28, 3; .asciz "stapsdt"; .8byte 1b, 0, 0; .asciz "t"; .asciz "a"
+END
+as progbits.s -o progbits.o && ld -z noexecstack progbits.o -o progbits
+finds progbits note-section-type
+made trailing <<'END'
+1: nop
+.pushsection .note.stapsdt,"","note"
+.4byte 8, 33, 3; .asciz "stapsdt"; .8byte 1b, _.stapsdt.base, 0; .asciz "t"; .asciz "a"; .asciz ""; .4byte 0; .balign 4
+.popsection
+base
+END
+finds trailing "no-layout-note trailing-bytes"
+[ "$(gdb_probes trailing)" = 0 ] || fail "gdb lists a probe with bytes behind its arguments: the finding is out of date"
+made index <<'END'
+1: nop
+probe 1b, a
+base
+.section .note.fastsdt,"","note"; .4byte 8, 24, 0x49; .asciz "fastsdt"; .byte 1,4,1,16; .4byte 24, 1000, 1000; .8byte 0
+END
+finds index "index-damaged no-layout-note"
+made unknown <<'END'
+1: nop
+probe 1b, a
+record 1b, 1, 0, 1, version=9
+record 1b, 1, 0, 1, type=0x99
+base
+END
+finds unknown "no-layout-note 2 unknown-record"
+made unknown_layout_id <<'END'
+1: nop
+probe 1b, a
+record 1b, 200, 0, 1
+base
+END
+finds unknown_layout_id unknown-record
+
+# Notes against code
+made dangling <<'END'
+1: nop
+probe 0, gone
+probe 1b, here
+base
+END
+finds dangling "dangling-note no-layout-note"
+expect "status with an error" "$(fastsdt-check dangling > /dev/null || echo $?)" 1
+expect "status with --fail-on never" "$(fastsdt-check --fail-on never dangling > /dev/null && echo $?)" 0
+made bytes <<'END'
+1: nop; ret
+probe 1b, a
+record 1b, 6, 1, 10
+base
+END
+finds bytes bytes-mismatch
+made record_shape <<'END'
+1: nop1_nop10
+probe 1b, a
+record 1b, 6, 0, 10
+base
+END
+finds record_shape record-mismatch
+made record_semaphore <<'END'
+1: nop1_nop10
+probe 1b, a, sem=sem
+record 1b, 6, 1, 10
+base
+.section .probes,"aw"; sem: .2byte 0
+END
+finds record_semaphore record-mismatch
+made crossing <<'END'
+.p2align 12
+.skip 4090, 0xc3
+1: nop1_nop10
+probe 1b, a
+record 1b, 6, 1, 10, bound=4
+base
+END
+finds crossing "bound-broken page-crossing"
+made crossing_plain <<'END'
+.p2align 12
+.skip 4090, 0xc3
+1: nop1_nop10
+probe 1b, a
+base
+END
+finds crossing_plain "no-layout-note page-crossing"
+made bound <<'END'
+.p2align 6
+.skip 10
+1: nop1_nop10
+probe 1b, a
+record 1b, 6, 1, 10, bound=4
+base
+END
+finds bound bound-broken
+as bound.s -o bound.o
+finds bound.o bound-broken
+made orphan <<'END'
+1: nop1_nop10
+record 1b, 6, 1, 10
+END
+finds orphan layout-without-probe
+made ungrouped <<'END'
+1: nop
+probe 1b, a
+record 1b, 1, 0, 1, flags=4
+base
+END
+finds ungrouped ungrouped-note
+made plain <<'END'
+1: mov %rax, %rbx
+probe 1b, a
+base
+END
+finds plain "no-layout-note single-stepped unknown-layout"
+
+# .stapsdt.base
+made no_base <<'END'
+1: nop
+probe 1b, a, base=0
+END
+finds no_base "base-missing no-layout-note"
+[ "$(gdb_probes no_base)" = 0 ] || fail "gdb lists a probe without .stapsdt.base: the finding is out of date"
+made base_zero <<'END'
+1: nop
+probe 1b, a, base=0
+probe 1b, b
+base
+END
+finds base_zero "base-mismatch no-layout-note"
+made base_wrong <<'END'
+1: nop; ret; ret
+probe 1b, a, base=_.stapsdt.base-1
+base
+END
+finds base_wrong "base-mismatch no-layout-note single-stepped unknown-layout"
+made moved <<'END'
+1: nop
+probe 1b-0x10000, a, base=_.stapsdt.base-0x10000
+base
+END
+finds moved "base-moved no-layout-note"
+
+# Semaphores
+for kind in outside:0x10 executable:_start not-writable:ro; do
+    made "sem_${kind%:*}" <<END
+1: nop
+probe 1b, a, sem=${kind#*:}
+base
+.section .rodata; ro: .2byte 0
+END
+done
+finds sem_outside "no-layout-note semaphore-outside"
+finds sem_executable "no-layout-note semaphore-executable"
+ld -z noexecstack -z separate-code sem_not-writable.o -o sem_not-writable # .rodata in a segment of its own
+finds sem_not-writable "no-layout-note semaphore-not-writable"
+made varies <<'END'
+1: nop
+probe 1b, a, sem=s1
+2: nop
+probe 2b, a, sem=s2
+3: nop
+probe 3b, b
+probe 3b, b
+base
+.section .probes,"aw"; s1: .2byte 0; s2: .2byte 0
+END
+finds varies "duplicate-probe no-layout-note semaphore-varies"
+
+# Kernels
+made nop5 <<'END'
+1: .byte 0x0f,0x1f,0x44,0,0
+probe 1b, a
+record 1b, 3, 0, 5
+base
+END
+finds nop5 "single-stepped unsafe-optimization"
+finds nop5 "" -k 7.2
+finds nop5 unsafe-optimization -k 6.18
+made nop10 <<'END'
+1: .byte 0x66,0x2e,0x0f,0x1f,0x84,0,0,0,0,0
+probe 1b, a
+record 1b, 5, 0, 10
+base
+END
+finds nop10 kernel-rejects
+finds nop10 "" -k 7.2-7.4
+
+# Arguments
+made arguments <<'END'
+1: nop
+probe 1b, a, "-4@x(%rip)"
+2: nop
+probe 2b, b, "8@%xmm0"
+3: nop
+probe 3b, c, "1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1 1@$1"
+base
+END
+finds arguments "argument-conditional argument-misread 2 argument-unreadable no-layout-note too-many-arguments"
+
+# Whole files
+cp clean stripped
+objcopy --remove-section .note.stapsdt --remove-section .note.fastsdt clean stripped
+finds stripped notes-stripped
+strip clean -o strip_gnu
+finds strip_gnu ""
+if have llvm-strip-19; then
+    llvm-strip-19 clean -o strip_llvm
+    finds strip_llvm notes-stripped
+    llvm-strip-19 -g clean -o strip_llvm_g
+    finds strip_llvm_g ""
+fi
+cp clean headless
+patch headless 40 '\0\0\0\0\0\0\0\0' # e_shoff
+patch headless 60 '\0\0\0\0'         # e_shnum, e_shstrndx
+finds headless no-section-headers
+objcopy --only-keep-debug clean only_debug
+finds only_debug no-text
+cp clean alien
+patch alien 18 '\0\xf0' # e_machine
+finds alien "unknown-machine"
+
+# Function entries
+made entries <<'END'
+.type _start,@function
+mov %rax, %rbx
+.globl good; .type good,@function; good: endbr64; 1: nop; ret
+.globl bad; .type bad,@function; bad: sub $8, %rsp; ret
+.globl missed; .type missed,@function; missed: sub $8, %rsp; ret
+record good, 1, 0, 1, lead=4, type=0x45
+record bad, 0, 0, 0, type=0x45
+record missed, 0, 0, 0, type=0x45, flags=4
+END
+finds entries "entry-missed entry-single-stepped" --functions
+expect "the three selected functions" "$(fastsdt-check --functions entries | sed -n 's/^ *\(4 functions.*\)/\1/p')" "4 functions, 3 selected by fastprobe"
+
+all=$(fastsdt-check --list-findings | cut -d' ' -f1 | sort)
+expect "findings that no file here shows" "$(comm -23 <(echo "$all") <(tr ' ' '\n' <<< "$covered" | sort -u))" ""
