@@ -2,6 +2,7 @@
 #include "kernel.h"
 
 #include "arm64.h"
+#include "tables.h"
 #include "x86.h"
 
 #include <fmt/core.h>
@@ -49,52 +50,6 @@ Kernel correct_by_syscall(Kernel kernel)
 #else
 Kernel correct_by_syscall(Kernel kernel) { return kernel; }
 #endif
-
-uint32_t little_endian(std::span<const std::byte> bytes, size_t size)
-{
-    uint32_t value = 0;
-    for (size_t i = 0; i < std::min(bytes.size(), size); ++i)
-        value |= std::to_integer<uint32_t>(bytes[i]) << 8 * i;
-    return value;
-}
-
-bool starts_with(std::span<const std::byte> bytes, std::initializer_list<uint8_t> pattern)
-{
-    return bytes.size() >= pattern.size() &&
-           std::equal(pattern.begin(), pattern.end(), bytes.begin(),
-                      [](uint8_t a, std::byte b) { return std::byte{a} == b; });
-}
-
-// riscv_probe_decode_insn(), arch/riscv/kernel/probes/decode-insn.c, for RV64.
-Judgement judge_riscv(std::span<const std::byte> bytes)
-{
-    if (bytes.size() < 2)
-        return {Verdict::reject, "copy_insn(): no instruction of the file at this offset"};
-    struct Rule {
-        uint32_t mask, value;
-        Verdict verdict;
-        const char* why;
-    };
-    static constexpr Rule rules[] = {
-        {0x7f, 0x73, Verdict::reject, "RISCV_INSN_REJECTED(system)"},
-        {0x7f, 0x0f, Verdict::reject, "RISCV_INSN_REJECTED(fence)"},
-        {0xffff, 0x9002, Verdict::reject, "RISCV_INSN_REJECTED(c_ebreak)"},
-        {0xe003, 0xa001, Verdict::emulate, "simulate_c_j"},
-        {0xf07f, 0x8002, Verdict::emulate, "simulate_c_jr"},
-        {0xf07f, 0x9002, Verdict::emulate, "simulate_c_jalr"},
-        {0xe003, 0xc001, Verdict::emulate, "simulate_c_beqz"},
-        {0xe003, 0xe001, Verdict::emulate, "simulate_c_bnez"},
-        {0x7f, 0x6f, Verdict::emulate, "simulate_jal"},
-        {0x707f, 0x67, Verdict::emulate, "simulate_jalr"},
-        {0x7f, 0x17, Verdict::emulate, "simulate_auipc"},
-        {0x7f, 0x63, Verdict::emulate, "simulate_branch"},
-    };
-    const uint32_t insn = little_endian(bytes, 4);
-    for (const Rule& rule : rules)
-        if ((insn & rule.mask) == rule.value)
-            return {rule.verdict, std::string("riscv_probe_decode_insn(): ") + rule.why};
-    return {Verdict::xol, "riscv_probe_decode_insn(): out of line"};
-}
 
 } // namespace
 
@@ -144,26 +99,16 @@ Judgement judge(const Kernel& kernel, Arch arch, std::span<const std::byte> byte
     case Arch::arm64:
         return judge_arm64(kernel, bytes, vaddr);
     case Arch::riscv:
-        return judge_riscv(bytes);
-    // For these three only the native nop is covered.
     case Arch::s390:
-        if (starts_with(bytes, {0x07, 0x00}) || starts_with(bytes, {0x07, 0x07}))
-            return {Verdict::xol, "arch_uprobe_analyze_insn(): not PC-relative"};
-        break;
     case Arch::loongarch:
-        if (starts_with(bytes, {0x00, 0x00, 0x40, 0x03}))
-            return {Verdict::xol, "arch_uprobe_analyze_insn(): not PC-relative"};
-        break;
     case Arch::powerpc:
-        if (starts_with(bytes, {0x60, 0x00, 0x00, 0x00}) || starts_with(bytes, {0x00, 0x00, 0x00, 0x60}))
-            return {Verdict::emulate, "emulate_step(): ori r0, r0, 0"};
-        break;
+        return judge_by_table(arch, bytes, vaddr);
     case Arch::arm:
     case Arch::mips:
     case Arch::unknown:
         break;
     }
-    return {Verdict::unknown, fmt::format("no rules for this instruction of {}", name(arch))};
+    return {Verdict::unknown, fmt::format("no rules for {}", name(arch))};
 }
 
 } // namespace fastsdt

@@ -258,9 +258,24 @@ TEST(OtherArchitectures, AsStated)
     EXPECT_EQ(verdict("6.12", Arch::riscv, "82 80"), emulate);       // ret: c.jr ra
     EXPECT_EQ(verdict("6.12", Arch::riscv, "97 00 00 00"), emulate); // auipc
     EXPECT_EQ(verdict("6.12", Arch::riscv, "73 00 00 00"), reject);  // ecall
-    EXPECT_EQ(verdict("6.12", Arch::powerpc, "00 00 00 60"), emulate);
-    EXPECT_EQ(verdict("6.12", Arch::s390, "07 00"), xol);
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "00 00 40 03"), xol);
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "00 00 00 60"), emulate); // nop, little-endian
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "60 00 00 00"), emulate); // nop, big-endian
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "a6 02 08 7c"), emulate); // mflr r0
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "d1 ff 21 f8"), emulate); // stdu r1, -48(r1)
+    EXPECT_EQ(verdict("6.12", Arch::s390, "07 00"), xol);              // nopr
+    EXPECT_EQ(verdict("6.12", Arch::s390, "47 00 00 00"), xol);        // nop
+    EXPECT_EQ(verdict("6.12", Arch::s390, "c0 10 00 00 00 01"), emulate); // larl %r1
+    EXPECT_EQ(verdict("6.12", Arch::s390, "c4 18 00 00 00 01"), emulate); // lgrl %r1
+    EXPECT_EQ(verdict("6.12", Arch::s390, "c0 e5 00 00 00 01"), xol);  // brasl %r14
+    EXPECT_EQ(verdict("6.12", Arch::s390, "eb bf f0 58 00 24"), xol);  // stmg %r11, %r15, 88(%r15)
+    EXPECT_EQ(verdict("6.12", Arch::s390, "e5 60 00 00 ff 00"), reject); // tbegin
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "00 00 40 03"), xol);   // nop
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "63 c0 ff 02"), xol);   // addi.d $sp, $sp, -16
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "04 00 00 1c"), emulate); // pcaddu12i $a0, 0
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "20 00 00 4c"), emulate); // ret: jirl $zero, $ra, 0
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "00 04 00 54"), emulate); // bl
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "84 00 00 20"), reject); // ll.w
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "84 10 61 38"), reject); // amadd.w $a0, $a0, $a0
     EXPECT_EQ(verdict("6.12", Arch::mips, "00 00 00 00"), Verdict::unknown);
     EXPECT_EQ(verdict("6.12", Arch::unknown, "90"), Verdict::unknown);
 }
