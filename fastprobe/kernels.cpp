@@ -71,12 +71,12 @@ bool Kernels::parse(std::string_view text, std::string& error) {
             item.stp = true;
             word.remove_suffix(suffix.size());
         }
-        size_t dots = word.find("..");
-        std::optional<Version> from = parse_version(word.substr(0, dots)), to = from;
-        if (dots != std::string_view::npos)
-            to = dots + 2 == word.size() ? never : parse_version(word.substr(dots + 2));
+        size_t dash = word.find('-');
+        std::optional<Version> from = parse_version(word.substr(0, dash)), to = from;
+        if (dash != std::string_view::npos)
+            to = dash + 1 == word.size() ? never : parse_version(word.substr(dash + 1));
         if (!from || !to) {
-            error = quoted + " is no kernel range (examples: 6.1..7.2, 6.12.., 6.1,6.12,7.2, 6.6+stp)";
+            error = quoted + " is no kernel range (examples: 6.1-7.2, 6.12-, 6.1,6.12,7.2, 6.6+stp)";
             return false;
         }
         if (*from < oldest) {

@@ -34,10 +34,11 @@ constexpr bool operator<(Version a, Version b) { return a.major != b.major ? a.m
 class Kernels {
 public:
     static constexpr Version oldest{5, 10}; ///< older ones are not in the table
-    static constexpr std::string_view default_text = "5.10..";
+    static constexpr std::string_view default_text = "5.10-";
 
-    /// RANGE: a comma-separated list of V, V..V or V..; V is MAJOR.MINOR. An item that ends in "+stp" means kernels
-    /// that carry the out-of-tree patch which emulates the frame push on arm64.
+    /// RANGE, as fastsdt-check's --kernel: a comma-separated list of V and V-V; here V-, without an end, as well. V is
+    /// MAJOR.MINOR. An item that ends in "+stp" means kernels that carry the out-of-tree patch which emulates the frame
+    /// push on arm64.
     /// @return false with one sentence in `error`, and *this unchanged.
     bool parse(std::string_view text, std::string& error);
 

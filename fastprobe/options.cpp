@@ -17,8 +17,8 @@ const char options_help[] =
     "                                frame-pointer stacks; on the frame push it does\n"
     "                    nop10       x86-64: nop1+nop10 inside 16 aligned bytes, optimized from Linux 7.2 on\n"
     "                    none        change nothing, only record\n"
-    "  kernels=RANGE   kernels that auto aims at: V, V..V, V.., or a list of them; V+stp: arm64 with the\n"
-    "                  stp patch (default: 5.10..)\n"
+    "  kernels=RANGE   kernels that auto aims at: V, V-V, V- or a list of them; V+stp: arm64 with the\n"
+    "                  stp patch (default: 5.10-)\n"
     "  include=REGEX   only functions whose symbol or source name matches; may be repeated\n"
     "  list=FILE       only functions named in FILE, one a line; adds to include\n"
     "  exclude=REGEX   not these; wins over include and list\n"
@@ -95,7 +95,10 @@ bool Options::set(std::string_view key, const char* value, std::string& error) {
 }
 
 bool wants_frame(Entry entry, Arch arch, const Kernels& kernels, bool leaf) {
-    return entry == Entry::frame || (entry == Entry::auto_frame && !leaf && kernels.frame_as_cheap_as_nop(arch));
+    if (entry == Entry::frame) return true;
+    if (entry != Entry::auto_frame || !kernels.frame_as_cheap_as_nop(arch)) return false;
+    // A leaf function can do with a nop, unless the frame push is all that the kernels emulate.
+    return !leaf || !kernels.cheap(arch, First::nop);
 }
 
 Decision decide(Entry entry, Arch arch, const Kernels& kernels, First found, bool branch_target) {

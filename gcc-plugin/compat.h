@@ -22,6 +22,7 @@
 #include "attribs.h"
 #include "calls.h"
 #include "context.h"
+#include "cpplib.h"
 #include "diagnostic-core.h"
 #include "emit-rtl.h"
 #include "insn-attr.h"
@@ -37,10 +38,10 @@
 #error "fastprobe needs GCC 11 or later: older ones keep the entry's patchable area elsewhere"
 #endif
 
-// The driver of the C family; absent in lto1 and the compilers of other languages, hence weak.
-struct cpp_reader;
+// Only in the compilers of the C family, not in lto1 and those of other languages, hence weak.
 extern cpp_reader* parse_in __attribute__((weak));
 extern void cpp_define(cpp_reader*, const char*) __attribute__((weak));
+extern cpp_options* cpp_get_options(cpp_reader*) __attribute__((weak));
 
 #ifdef GCC_AARCH64_H
 // Weak, so that a compiler for another target can load the plugin and hear from it that it is the wrong one.

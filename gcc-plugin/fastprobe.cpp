@@ -63,7 +63,8 @@ void register_attributes(void*, void*) {
 }
 
 void define_macro(void*, void*) {
-    if (&parse_in && parse_in && cpp_define) cpp_define(parse_in, "__FASTPROBE__=1");
+    // What is preprocessed already (-save-temps, ccache) was so with the macro.
+    if (&parse_in && parse_in && !cpp_get_options(parse_in)->preprocessed) cpp_define(parse_in, "__FASTPROBE__=1");
 }
 
 // ---- Selection ----

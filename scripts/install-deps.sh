@@ -7,10 +7,10 @@ libelf-dev libdw-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev lib
 gcc-12-plugin-dev gcc-11 g++-11 gcc-11-plugin-dev gcc-12-multilib g++-12-multilib
 clang-14 clang-16 clang-19 llvm-14-dev llvm-16-dev llvm-19-dev libclang-14-dev libclang-16-dev libclang-19-dev
 libclang-rt-14-dev libclang-rt-19-dev libzstd-dev zlib1g-dev
-binutils lld-14 lld-16 lld-19 mold
+llvm-19-tools binutils lld-14 lld-16 lld-19 mold
 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-12-plugin-dev-aarch64-linux-gnu
 gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
-qemu-user qemu-system-x86 qemu-system-arm cpio zstd xz-utils busybox-static
+python3 qemu-user qemu-system-x86 qemu-system-arm cpio zstd xz-utils busybox-static
 bpftrace linux-perf libbpf-dev gdb gdb-multiarch elfutils valgrind systemtap-sdt-dev dpkg-dev
 "
 missing=""

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Bad arguments stop the compilation with one message that names the argument; nothing is left behind.
+# Arguments as for suite.sh.
+. "$FASTSDT_SOURCE/tests/common.sh"
+plugin=$3 cc=$4
+need "${cc%% *}" python3
+[ -e "$plugin" ] || skip "$plugin was not built"
+echo 'int f(int a) { return a * 3; }' >f.c
+
+refused() { # ARGUMENT TEXT...: fails, says fastprobe and each TEXT once, writes no object
+    local argument=$1 text
+    shift
+    rm -f f.o
+    # shellcheck disable=SC2086 # a command with options
+    if $cc -c f.c -fplugin="$plugin" "-fplugin-arg-fastprobe-$argument" 2>err; then fail "$argument: accepted"; fi
+    [ ! -e f.o ] || fail "$argument: wrote an object"
+    expect "$argument: number of errors" "$(grep -c 'error:' err)" 1
+    for text in "$@"; do grep -qF -- "$text" err || fail "$argument: no '$text' in: $(cat err)"; done
+}
+refused entry "'entry'" "needs a value"
+refused entry=fast "'entry'" "'fast' is not one of" nop10
+refused kernels=six "'kernels'" "'six'"
+refused kernels=7.2-6.1 "'kernels'" "ends before it begins"
+refused kernels=4.4- "'kernels'" "5.10"
+refused kernels=6.1, "'kernels'"
+refused 'include=(' "'include'" "regular expression"
+refused 'exclude=[z-a]' "'exclude'" "regular expression"
+refused list=/nonexistent "'list'" "/nonexistent" "No such file"
+refused list=/ "'list'" "directory"
+refused min-insns=-3 "'min-insns'" "'-3'"
+refused min-insns=12x "'min-insns'" "'12x'"
+refused report=/nonexistent/r "'report'" "/nonexistent/r" "No such file"
+refused verbose=1 "'verbose'" "takes no value"
+refused speed=3 "'speed'" "known: entry"
+
+# A wrong mode in an attribute, and an attribute on no function.
+echo '__attribute__((fastprobe("warp"))) int f(void) { return 0; }' >a.c
+# shellcheck disable=SC2086
+if $cc -c a.c -fplugin="$plugin" 2>err; then fail "attribute mode: accepted"; fi
+grep -q "nop10" err || fail "attribute mode: $(cat err)"
+echo '__attribute__((no_fastprobe)) int f;' >a.c
+# shellcheck disable=SC2086
+if $cc -Werror -c a.c -fplugin="$plugin" 2>err; then fail "attribute on a variable: accepted in silence"; fi
+
+# The report: valid JSON lines, appended whole by compilations that run side by side, nothing from a failed one.
+cat >many.py <<'P'
+for n in range(400):
+    print(f"int f{n}(int a) {{ return a * {n + 3}; }}")
+P
+python3 many.py >many.c
+for n in 1 2 3 4 5 6; do
+    # shellcheck disable=SC2086
+    $cc -O1 -c many.c -o many$n.o -fplugin="$plugin" -fplugin-arg-fastprobe-report=report.json &
+done
+wait
+echo 'int f(int a) { return a * 3; } int g(void) { return nothing; }' >bad.c
+# shellcheck disable=SC2086
+if $cc -O1 -c bad.c -fplugin="$plugin" -fplugin-arg-fastprobe-report=report.json 2>err; then fail "bad.c compiles"; fi
+python3 - <<'P'
+import json
+lines = [json.loads(line) for line in open("report.json")]
+assert len(lines) == 2400, len(lines)
+blocks = [lines[i:i + 400] for i in range(0, 2400, 400)]
+assert all(sorted(x["function"] for x in b) == sorted(f"f{n}" for n in range(400)) for b in blocks)
+for line in lines:
+    assert line["unit"] == "many.c" and line["source"] == line["function"], line
+    assert line["action"] in ("added", "kept") and (line["bytes_added"] > 0) == (line["action"] == "added"), line
+    assert line["before"] and line["after"] and line["entry"] == "auto", line
+P
+
+# verbose says the same to people, and disable is silent and without effect.
+# shellcheck disable=SC2086
+$cc -O1 -c f.c -fplugin="$plugin" -fplugin-arg-fastprobe-verbose 2>err
+grep -q "fastprobe: f: added" err || fail "verbose: $(cat err)"
+# shellcheck disable=SC2086
+$cc -O1 -c f.c -o without.o
+# shellcheck disable=SC2086
+$cc -O1 -c f.c -o disabled.o -fplugin="$plugin" -fplugin-arg-fastprobe-disable -fplugin-arg-fastprobe-verbose 2>err
+[ ! -s err ] || fail "disable: $(cat err)"
+cmp without.o disabled.o || fail "disable changes the object"
+
+# Preprocessed separately, as ccache and -save-temps do; the macro is there for sources.
+echo '#ifdef __FASTPROBE__
+int with(void) { return 1; }
+#endif' >macro.c
+# shellcheck disable=SC2086
+$cc -save-temps -c macro.c -fplugin="$plugin"
+nm macro.o | grep -q ' T with' || fail "__FASTPROBE__ is not defined"
+# Two compilations of one file give the same object.
+# shellcheck disable=SC2086
+for n in 1 2; do $cc -O2 -c many.c -o same$n.o -fplugin="$plugin" -fplugin-arg-fastprobe-entry=nop10; done
+cmp same1.o same2.o || fail "not reproducible"

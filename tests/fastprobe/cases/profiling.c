@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Options that put something of their own at entries.
+// RUN: PG gcc : -O2 -pg
+// RUN: FENTRY gcc x86-64 norun : -O2 -pg -mfentry -fno-pie -no-pie
+// RUN: PATCHABLE : -O2 -fpatchable-function-entry=5
+// RUN: PATCHABLE : -O2 -fpatchable-function-entry=5,2 entry=nop10
+// RUN: INSTRUMENT : -O2 -finstrument-functions
+// RUN: SPLIT gcc x86-64 : -O2 -fsplit-stack
+// RUN: HOOK gcc x86-64 : -O2 -DHOOK
+// RUN: COVERAGE norun : -O2 --coverage
+#define NOINLINE __attribute__((noinline, noipa))
+#ifdef HOOK
+#define NOINLINE __attribute__((noinline, noipa, ms_hook_prologue))
+#endif
+__attribute__((no_instrument_function)) void __cyg_profile_func_enter(void *f, void *c) {}
+__attribute__((no_instrument_function)) void __cyg_profile_func_exit(void *f, void *c) {}
+NOINLINE int leaf(int a) { return a * 3; }
+// mcount is called behind the prologue.
+// PG-X86-DAG: {{^}}leaf: push {{.*}} | push %rbp; mov %rsp,%rbp; call
+// PG-ARM64-DAG: {{^}}leaf: nop {{.*}} | nop; {{stp|mov}}
+// FENTRY-DAG: {{^}}leaf: no record | call {{.*}}__fentry__
+// REPORT-FENTRY: "function": "leaf", {{.*}}"action": "skipped", {{.*}}"reason": "-mfentry
+// PATCHABLE-DAG: {{^}}leaf: no record | nop
+// REPORT-PATCHABLE: "function": "leaf", {{.*}}"action": "skipped", {{.*}}"reason": "-fpatchable-function-entry
+// INSTRUMENT-DAG: {{^}}leaf: {{nop|push|stp}}
+// INSTRUMENT-DAG: {{^}}__cyg_profile_func_enter: no record
+// SPLIT-DAG: {{^}}leaf: no record | {{lea|cmp}}
+// REPORT-SPLIT: "function": "leaf", {{.*}}"action": "skipped", {{.*}}"reason": "-fsplit-stack
+// HOOK-DAG: {{^}}leaf: no record | lea 0x0(%rsp)
+// REPORT-HOOK: "function": "leaf", {{.*}}"action": "skipped", {{.*}}"reason": "ms_hook_prologue
+// COVERAGE-DAG: {{^}}leaf: {{nop|push|stp|other}}
+int main(void) { return leaf(3) != 9; }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// include, exclude and list match the symbol or the demangled name; min-insns leaves small functions out.
+// RUN: INC : -O2 include=^net::
+// RUN: MANGLED : -O2 include=^_ZN3net4send
+// RUN: EXC : -O2 include=^net:: exclude=recv
+// RUN: TWO : -O2 include=^net::send include=^disk::
+// RUN: LIST : -O2 list=%S/selection.list
+// RUN: MIN : -O2 min-insns=12
+#define NOINLINE __attribute__((noinline, noipa))
+volatile int sink;
+
+namespace net {
+NOINLINE int send(int a) { return a * 3; }
+NOINLINE int recv(int a) { return a * 5; }
+} // namespace net
+namespace disk {
+NOINLINE int read(int a, int b) { sink = a; sink = b; sink = a + b; sink = a * b; sink = a ^ b; sink = a - b; sink = a & b; sink = a | b; return a; }
+} // namespace disk
+extern "C" NOINLINE int plain(int a) { return a * 9; }
+
+// INC-DAG: {{^}}_ZN3net4sendEi: nop
+// INC-DAG: {{^}}_ZN3net4recvEi: nop
+// INC-DAG: {{^}}_ZN4disk4readEii: no record
+// INC-DAG: {{^}}plain: no record
+// MANGLED-DAG: {{^}}_ZN3net4sendEi: nop
+// MANGLED-DAG: {{^}}_ZN3net4recvEi: no record
+// EXC-DAG: {{^}}_ZN3net4sendEi: nop
+// EXC-DAG: {{^}}_ZN3net4recvEi: no record
+// TWO-DAG: {{^}}_ZN3net4sendEi: nop
+// TWO-DAG: {{^}}_ZN3net4recvEi: no record
+// TWO-DAG: {{^}}_ZN4disk4readEii: {{nop|push|other}}
+// LIST-DAG: {{^}}_ZN3net4sendEi: no record
+// LIST-DAG: {{^}}_ZN3net4recvEi: nop
+// LIST-DAG: {{^}}_ZN4disk4readEii: {{nop|push|other}}
+// LIST-DAG: {{^}}plain: nop
+// MIN-DAG: {{^}}_ZN3net4sendEi: no record
+// MIN-DAG: {{^}}_ZN4disk4readEii: {{nop|push|other}}
+
+int main(int argc, char **) { return net::send(argc) + net::recv(argc) + disk::read(argc, 2) + plain(argc) != 18; }

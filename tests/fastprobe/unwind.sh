@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Unwind information is right at every instruction of every entry: gdb single-steps through them and unwinds.
+# Arguments as for suite.sh.
+. "$FASTSDT_SOURCE/tests/common.sh"
+target=$2 plugin=$3 cc=$4 cxx=$5
+need "${cc%% *}" "${cxx%% *}" python3 gdb
+[ -e "$plugin" ] || skip "$plugin was not built"
+cases=$FASTSDT_SOURCE/tests/fastprobe/cases
+gdb=gdb objdump=objdump
+if [ "$target" = arm64 ]; then
+    need gdb-multiarch qemu-aarch64
+    gdb=gdb-multiarch objdump=aarch64-linux-gnu-objdump
+fi
+
+check() { # FILE FLAGS...
+    local file=$cases/$1 compiler=$cc log
+    shift
+    case $file in *.cpp) compiler="$cxx -std=c++20" ;; esac
+    # shellcheck disable=SC2086 # a command with options
+    $compiler -w -static -no-pie -I"$INCLUDE" -fplugin="$plugin" "$@" "$file" -o e -lm || fail "$file $*: does not compile"
+    # Readers of the records see addresses of functions: the landing pad is stepped through as well.
+    readelf -nW e | sed -n 's/.*description data: 01 .. .. .. .. .. .. .. \(.. .. .. .. .. .. .. ..\).*/\1/p' |
+        while read -r a b c d f g h i; do echo "$i$h$g$f$d$c$b$a"; done >entries
+    [ -s entries ] || fail "$file $*: no records"
+    export ENTRIES=$PWD/entries STEPS=14 TARGET=$target REMOTE=
+    if [ "$target" = arm64 ]; then
+        
+        REMOTE=$((20000 + $$ % 20000))
+        qemu-aarch64 -cpu max -g "$REMOTE" ./e >/dev/null 2>&1 &
+        while ! grep -qi "$(printf ':%04X ' "$REMOTE")" /proc/net/tcp /proc/net/tcp6; do kill -0 $! || fail "qemu is gone"; done
+    fi
+    log=$(timeout 120 $gdb -nx -batch -ex 'set debuginfod enabled off' -x "$FASTSDT_SOURCE/tests/fastprobe/unwind.py" ./e 2>&1) || true
+    [ "$target" != arm64 ] || wait || true
+    echo "${file##*/} $*: $(grep '^RESULT' <<<"$log" || tail -5 <<<"$log")"
+    grep -q '^RESULT [1-9][0-9]* functions, [1-9][0-9]* instructions, 0 wrong' <<<"$log" || fail "$(grep -A20 '^RESULT' <<<"$log")"
+}
+
+for entry in auto nop frame; do
+    check modes.c -O2 -fplugin-arg-fastprobe-entry=$entry
+    check cxx.cpp -O2 -fplugin-arg-fastprobe-entry=$entry
+done
+check awkward.c -O2 -fplugin-arg-fastprobe-entry=nop
+check awkward.c -O2 -fstack-clash-protection -fplugin-arg-fastprobe-entry=frame
+check stack.c -O0 -fplugin-arg-fastprobe-entry=nop
+if [ "$target" = x86-64 ]; then
+    check modes.c -Os -fplugin-arg-fastprobe-entry=nop10
+    check cxx.cpp -O2 -fcf-protection=full -fplugin-arg-fastprobe-entry=nop10
+    check modes.c -O2 -fcf-protection=full -fplugin-arg-fastprobe-entry=frame
+else
+    check cxx.cpp -O2 -mbranch-protection=standard -fplugin-arg-fastprobe-entry=nop
+    check modes.c -O2 -mbranch-protection=pac-ret+leaf -fplugin-arg-fastprobe-entry=nop
+fi
