@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The pass plugin: decides which functions of a module get an entry and writes the decision into the IR. The code
+// generator carries it out (codegen.cpp).
+#include "plugin.h"
+
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallString.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/GlobalAlias.h>
+#include <llvm/IR/GlobalIFunc.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Passes/PassBuilder.h>
+#if LLVM_VERSION_MAJOR >= 22
+#include <llvm/Plugins/PassPlugin.h>
+#else
+#include <llvm/Passes/PassPlugin.h>
+#endif
+#include <llvm/Support/FileSystem.h>
+
+#include <dlfcn.h>
+
+using namespace llvm;
+
+namespace fastprobe {
+
+namespace {
+constexpr const char attribute_name[] = "fastprobe";
+constexpr const char metadata_name[] = "fastprobe";
+} // namespace
+
+std::optional<Request> Request::of(const Function& function) {
+    if (!function.hasFnAttribute(attribute_name)) return std::nullopt;
+    StringRef value = function.getFnAttribute(attribute_name).getValueAsString();
+    auto [mode, rest] = value.split(';');
+    auto [range, count] = rest.split(';');
+    Request request;
+    std::string why;
+    auto entry = parse_entry({mode.data(), mode.size()});
+    if (!entry || !request.kernels.parse({range.data(), range.size()}, why) || count.getAsInteger(10, request.min_insns))
+        return std::nullopt;
+    request.entry = *entry;
+    return request;
+}
+
+void Request::put_on(Function& function) const {
+    std::string value(name(entry));
+    value += ';' + kernels.text() + ';' + std::to_string(min_insns);
+    function.addFnAttr(attribute_name, value);
+}
+
+std::optional<Module_note> Module_note::of(const Module& module) {
+    const NamedMDNode* node = module.getNamedMetadata(metadata_name);
+    if (!node) return std::nullopt;
+    Module_note note;
+    // After full LTO one per module that was merged.
+    for (const MDNode* words : node->operands()) {
+        if (words->getNumOperands() != 2) continue;
+        auto* report = dyn_cast<MDString>(words->getOperand(0));
+        auto* verbose = dyn_cast<MDString>(words->getOperand(1));
+        if (report && !report->getString().empty()) note.report = report->getString().str();
+        if (verbose && verbose->getString() == "verbose") note.verbose = true;
+    }
+    return note;
+}
+
+void Module_note::put_on(Module& module) const {
+    LLVMContext& context = module.getContext();
+    module.getOrInsertNamedMetadata(metadata_name)
+        ->addOperand(MDNode::get(context, {MDString::get(context, report), MDString::get(context, verbose ? "verbose" : "")}));
+}
+
+std::optional<Arch> target_of(const Module& module) {
+    const Triple triple(module.getTargetTriple());
+    if (!triple.isOSBinFormatELF()) return std::nullopt;
+    if (triple.getArch() == Triple::x86_64 && triple.getEnvironment() != Triple::GNUX32 &&
+        triple.getEnvironment() != Triple::MuslX32)
+        return Arch::x86_64;
+    if (triple.getArch() == Triple::aarch64 && triple.getEnvironment() != Triple::GNUILP32) return Arch::arm64;
+    return std::nullopt;
+}
+
+void error(LLVMContext& context, const std::string& text) { context.emitError("fastprobe: " + text); }
+
+void note(const std::string& text) {
+    // One write: in a link with threads, lines stay whole.
+    const std::string line = "note: fastprobe: " + text + "\n";
+    fputs(line.c_str(), stderr);
+}
+
+Configuration& configuration() {
+    static Configuration configuration;
+    return configuration;
+}
+
+namespace {
+
+/// annotate("no_fastprobe"), annotate("fastprobe") and annotate("fastprobe=MODE"); the clang plugin turns attributes
+/// into these. Taken out of llvm.global.annotations, because being listed there keeps a function alive that the
+/// optimizer would drop.
+StringRef annotation_text(Value* value) {
+    auto* global = dyn_cast<GlobalVariable>(value->stripPointerCasts());
+    auto* data = global && global->hasInitializer() ? dyn_cast<ConstantDataArray>(global->getInitializer()) : nullptr;
+    return data && data->isCString() ? data->getAsCString() : "";
+}
+
+/// @return false: not one of ours.
+bool take_annotation(Function& function, StringRef text) {
+    constexpr const char wish[] = "fastprobe-wish";
+    const bool refused = function.getFnAttribute(wish).getValueAsString() == "no";
+    if (text == "no_fastprobe") {
+        function.addFnAttr(wish, "no");
+    } else if (text == "fastprobe") {
+        if (!function.hasFnAttribute(wish)) function.addFnAttr(wish, "yes");
+    } else if (text.consume_front("fastprobe=")) {
+        if (!parse_entry({text.data(), text.size()}))
+            error(function.getContext(), "annotation of '" + function.getName().str() + "': '" + text.str() +
+                                             "' is not one of " + entry_choices);
+        else if (!refused)
+            function.addFnAttr(wish, text);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void take_annotations(Module& module) {
+    GlobalVariable* list = module.getGlobalVariable("llvm.global.annotations");
+    auto* array = list && list->hasInitializer() ? dyn_cast<ConstantArray>(list->getInitializer()) : nullptr;
+    if (!array) return;
+    SmallVector<Constant*, 16> others;
+    for (Value* operand : array->operands()) {
+        auto* row = dyn_cast<ConstantStruct>(operand);
+        auto* function = row ? dyn_cast<Function>(row->getOperand(0)->stripPointerCasts()) : nullptr;
+        if (!function || !take_annotation(*function, annotation_text(row->getOperand(1))))
+            others.push_back(cast<Constant>(operand));
+    }
+    if (others.size() == array->getNumOperands()) return;
+    if (!others.empty()) {
+        auto* type = ArrayType::get(others[0]->getType(), others.size());
+        auto* fresh = new GlobalVariable(module, type, list->isConstant(), list->getLinkage(),
+                                         ConstantArray::get(type, others), "", list);
+        fresh->takeName(list);
+        fresh->setSection(list->getSection());
+    }
+    list->eraseFromParent();
+}
+
+bool calls_others(const Function& function) {
+    for (const Instruction& instruction : instructions(function)) {
+        auto* call = dyn_cast<CallBase>(&instruction);
+        if (call && !isa<IntrinsicInst>(call) && !call->isInlineAsm()) return true;
+    }
+    return false;
+}
+
+/// First on the module as the front end made it: annotations become attributes.
+struct Wishes_pass : PassInfoMixin<Wishes_pass> {
+    PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
+        if (configuration().options.disable) return PreservedAnalyses::all();
+        take_annotations(module);
+        return PreservedAnalyses::none();
+    }
+    static bool isRequired() { return true; }
+};
+
+/// Last on the module: by now inlining has happened and clones exist. In the link of LTO it finds the modules that were
+/// compiled with the plugin selected already.
+struct Selection_pass : PassInfoMixin<Selection_pass> {
+    explicit Selection_pass(const Options* options) : options_(options) {}
+
+    PreservedAnalyses run(Module& module, ModuleAnalysisManager& manager) {
+        const Options& options = options_ ? *options_ : configuration().options;
+        if (options.disable || Module_note::of(module)) return PreservedAnalyses::all();
+        Wishes_pass().run(module, manager);
+
+        std::optional<Arch> arch = target_of(module);
+        if (!arch) {
+            note("target '" + Triple(module.getTargetTriple()).str() +
+                 "' is not supported (ELF for x86-64 and little-endian arm64 is): functions stay as they are");
+            return PreservedAnalyses::all();
+        }
+        Module_note note;
+        note.verbose = options.verbose;
+        if (!options.report.empty()) {
+            SmallString<128> path(options.report);
+            sys::fs::make_absolute(path);
+            note.report = std::string(path.str());
+        }
+        note.put_on(module);
+        for (Function& function : module)
+            if (!function.isDeclarationForLinker()) select(function, options, *arch);
+        return PreservedAnalyses::none();
+    }
+    static bool isRequired() { return true; }
+
+private:
+    static void select(Function& function, const Options& options, Arch arch) {
+        StringRef wish = function.getFnAttribute("fastprobe-wish").getValueAsString();
+        const bool no = wish == "no", asked = !wish.empty() && !no;
+        // \1 tells LLVM not to mangle the name.
+        StringRef symbol = function.getName();
+        symbol.consume_front("\1");
+        if (no || !(asked || options.selection.selects(symbol.str()))) return;
+        Request request;
+        request.entry = options.entry;
+        if (auto entry = parse_entry({wish.data(), wish.size()})) request.entry = *entry;
+        request.kernels = options.kernels;
+        request.min_insns = asked ? 0 : options.min_insns;
+        request.put_on(function);
+        if (wants_frame(request.entry, arch, request.kernels, !calls_others(function)) &&
+            !function.hasFnAttribute(Attribute::Naked))
+            function.addFnAttr("frame-pointer", "all");
+    }
+
+    const Options* options_;
+};
+
+/// "fastprobe" or "fastprobe<entry=nop10;include=^foo>" in opt's -passes=.
+bool parse_pass(StringRef name, ModulePassManager& manager) {
+    if (!name.consume_front("fastprobe")) return false;
+    if (name.empty()) {
+        manager.addPass(Selection_pass(nullptr));
+        return true;
+    }
+    if (!name.consume_front("<") || !name.consume_back(">")) return false;
+    auto* options = new Options; // lives as long as the process, like the pipeline
+    while (!name.empty()) {
+        StringRef word;
+        std::tie(word, name) = name.split(';');
+        auto [key, value] = word.split('=');
+        std::string error, text = value.str();
+        if (!options->set({key.data(), key.size()}, word.contains('=') ? text.c_str() : nullptr, error))
+            report_fatal_error(Twine("fastprobe: ") + error, false);
+    }
+    manager.addPass(Selection_pass(options));
+    return true;
+}
+
+void register_passes(PassBuilder& builder) {
+    builder.registerPipelineParsingCallback(
+        [](StringRef name, ModulePassManager& manager, ArrayRef<PassBuilder::PipelineElement>) {
+            return parse_pass(name, manager);
+        });
+    builder.registerPipelineStartEPCallback([](ModulePassManager& manager, auto) { manager.addPass(Wishes_pass()); });
+    builder.registerOptimizerLastEPCallback(
+        [](ModulePassManager& manager, auto...) { manager.addPass(Selection_pass(nullptr)); });
+#if LLVM_VERSION_MAJOR >= 15
+    builder.registerFullLinkTimeOptimizationLastEPCallback(
+        [](ModulePassManager& manager, auto) { manager.addPass(Selection_pass(nullptr)); });
+#endif
+}
+
+} // namespace
+} // namespace fastprobe
+
+extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetPassPluginInfo() {
+    PassPluginLibraryInfo info{};
+    info.APIVersion = LLVM_PLUGIN_API_VERSION;
+    info.PluginName = "fastprobe";
+    info.PluginVersion = FASTSDT_VERSION;
+    info.RegisterPassBuilderCallbacks = fastprobe::register_passes;
+    return info;
+}
+
+const char* fastprobe_argument(const char* argument) {
+    static std::string error;
+    StringRef text(argument);
+    auto [key, rest] = text.split('=');
+    std::string value = rest.str();
+    bool ok = fastprobe::configuration().options.set({key.data(), key.size()},
+                                                     text.contains('=') ? value.c_str() : nullptr, error);
+    return ok ? nullptr : error.c_str();
+}
+
+const char* fastprobe_report_path() { return fastprobe::configuration().options.report.c_str(); }
+
+const char* fastprobe_pass_path() {
+    static Dl_info self;
+    return dladdr(reinterpret_cast<void*>(&fastprobe_pass_path), &self) ? self.dli_fname : "";
+}
+
+/// -Wl,-plugin,fastprobe-pass.so for LTO in linkers that use LLVMgold.so, which has no way of its own to load more code.
+/// The linker calls this function (binutils' plugin-api.h); for ld and gold, being loaded is all that is needed. mold
+/// takes one plugin, the last one named: it gets LLVMgold.so from here.
+extern "C" __attribute__((visibility("default"))) int onload(void* transfer_vector) {
+    constexpr int ok = 0, failed = 3; // LDPS_OK, LDPS_ERR
+    if (dlopen(FASTSDT_LLVMGOLD, RTLD_LAZY | RTLD_NOLOAD)) return ok;
+    void* handle = dlopen(FASTSDT_LLVMGOLD, RTLD_NOW);
+    auto gold_onload = handle ? reinterpret_cast<int (*)(void*)>(dlsym(handle, "onload")) : nullptr;
+    if (!gold_onload) fprintf(stderr, "error: fastprobe: %s\n", dlerror());
+    return gold_onload ? gold_onload(transfer_vector) : failed;
+}

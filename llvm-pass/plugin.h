@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the parts of the LLVM plugin know of each other.
+#pragma once
+#include "options.h"
+
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Module.h>
+
+#include <optional>
+#include <string>
+
+namespace fastprobe {
+
+// The selection happens on IR and its result travels in the IR, so that it reaches the code generator wherever that
+// runs: in the same compiler, in llc, or in a linker after LTO.
+
+/// What a function's attribute "fastprobe"="MODE;KERNELS;MIN-INSNS" asks for.
+struct Request {
+    Entry entry = Entry::none;
+    Kernels kernels;
+    unsigned min_insns = 0;
+
+    static std::optional<Request> of(const llvm::Function& function);
+    void put_on(llvm::Function& function) const;
+};
+
+/// Named metadata of a module whose functions have been selected: what the report needs at code generation.
+struct Module_note {
+    std::string report; ///< absolute path or empty
+    bool verbose = false;
+
+    static std::optional<Module_note> of(const llvm::Module& module);
+    void put_on(llvm::Module& module) const;
+};
+
+/// The target of a module, if records and layouts exist for it.
+std::optional<Arch> target_of(const llvm::Module& module);
+
+/// Fails the compilation, through whatever program it is that compiles.
+void error(llvm::LLVMContext& context, const std::string& text);
+/// A line for the user that no warning option turns off.
+void note(const std::string& text);
+
+/// The arguments of the plugin in this process; the clang plugin fills them in before the pass runs.
+struct Configuration {
+    Options options;
+};
+Configuration& configuration();
+
+} // namespace fastprobe
+
+/// For the clang plugin. One argument KEY or KEY=VALUE. @return null, or one sentence that lives until the next call.
+extern "C" __attribute__((visibility("default"))) const char* fastprobe_argument(const char* argument);
+/// The argument report=, or an empty string.
+extern "C" __attribute__((visibility("default"))) const char* fastprobe_report_path();
+/// Path of this shared object, to be loaded as a pass plugin.
+extern "C" __attribute__((visibility("default"))) const char* fastprobe_pass_path();
