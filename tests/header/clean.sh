@@ -1,12 +1,9 @@
 #!/bin/bash
 # The headers compile without a warning wherever their users have them: compilers, standards, options, warnings.
 . "$FASTSDT_SOURCE/tests/common.sh"
-need gcc g++
+. "$FASTSDT_SOURCE/tests/header/common.sh"
 
-compilers=
-for c in gcc-11 gcc-12 clang-14 clang-16 clang-19; do ! have $c || compilers="$compilers $c"; done
-[ -n "$compilers" ] || compilers=gcc
-cxx_of() { case $1 in gcc*) echo g++${1#gcc} ;; *) echo clang++${1#clang} ;; esac; }
+compilers=$(have_of gcc-11 gcc-12 clang-14 clang-16 clang-19)
 cp "$FASTSDT_SOURCE/tests/header/all.c" .
 cp all.c all.cc
 

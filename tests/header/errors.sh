@@ -1,11 +1,9 @@
 #!/bin/bash
 # What cannot work is a compile-time error that says what to do, and what looks odd but can work compiles.
 . "$FASTSDT_SOURCE/tests/common.sh"
-need gcc g++
+. "$FASTSDT_SOURCE/tests/header/common.sh"
 
-compilers=
-for c in gcc-11 gcc-12 clang-14 clang-19; do ! have $c || compilers="$compilers $c"; done
-[ -n "$compilers" ] || compilers=gcc
+compilers=$(have_of gcc-11 gcc-12 clang-14 clang-19)
 # refused WHAT TEXT COMPILER-ARGS... : source on standard input, does not compile, and the message contains TEXT
 refused() {
     local what=$1 text=$2 out

@@ -1,13 +1,9 @@
 #!/bin/bash
 # Each layout's bytes and what its notes say, and the promise that patchable bytes never cross a boundary.
 . "$FASTSDT_SOURCE/tests/common.sh"
-here=$FASTSDT_SOURCE/tests/header
-need gcc python3 objdump
+. "$FASTSDT_SOURCE/tests/header/common.sh"
 [ "$(uname -m)" = x86_64 ] || skip "the layouts are those of x86-64"
-optin="-DFASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1 -DFASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2"
-compilers=
-for c in gcc-11 gcc-12 clang-14 clang-19; do ! have $c || compilers="$compilers $c"; done
-[ -n "$compilers" ] || compilers=gcc
+compilers=$(have_of gcc-11 gcc-12 clang-14 clang-19)
 
 # Name, id, patchable bytes, bytes, bound and flags in C, instructions as binutils' disassembler names them.
 cat > layouts <<'E'
@@ -45,7 +41,7 @@ while read -r name id patch bytes bound flags instructions; do
             [[ $source != *.S ]] || want=0 # nobody but the author knows about the CPU flags and the red zone there
             rm -f one
             $c $optin -DWHICH=$name -I"$INCLUDE" -x $source -o one
-            got=$(python3 "$here/notes.py" one '{pc:#x} {probe} {layout} {patch} {bound} {flags} {args} {function}')
+            got=$(notes one '{pc:#x} {probe} {layout} {patch} {bound} {flags} {args} {function}')
             pc=${got%% *}
             expect "$c $source, $name: the notes" "${got#* }" "test:probe $id $patch $bound $want -4@\$42 main"
             length=$((${#bytes} / 2))
@@ -58,7 +54,7 @@ while read -r name id patch bytes bound flags instructions; do
     if [ $name != default ]; then
         printf '#include <sys/sdt.h>\n#include "usdt.h"\nint main(void) { FASTSDT(t, p); STAP_PROBE(t, p); DTRACE_PROBE1(t, p, 1); USDT(t, p); return 0; }\n' > file.c
         gcc $optin -DFASTSDT_LAYOUT=$name -I"$INCLUDE" file.c -o file
-        expect "$name as the layout of a file" "$(python3 "$here/notes.py" file '{layout} {patch} {bound}' | sort | uniq -c | xargs)" "4 $id $patch $bound"
+        expect "$name as the layout of a file" "$(notes file '{layout} {patch} {bound}' | sort | uniq -c | xargs)" "4 $id $patch $bound"
     fi
 done < layouts
 
@@ -107,9 +103,9 @@ else:
     assert padded == 0 and crossed == 64 * (s["length"] - 1), (padded, crossed) # without the promise they do
 E
 try() { # try COMPILER LANGUAGE LAYOUT SIZE BOUND
-    python3 offsets.py $3 $2 > offsets.$2
+    $python offsets.py $3 $2 > offsets.$2
     $1 $optin -DFASTSDT_BOUND=$5 -I"$INCLUDE" -O0 -nostdlib -static offsets.$2 -o offsets 2> log || fail "$(cat log)"
-    python3 crossing.py offsets $4 $5 || fail "$*"
+    $python crossing.py offsets $4 $5 || fail "$*"
 }
 for c in $compilers; do try $c c nop1_nop10 11 6; done
 for c in gcc-12 clang-19; do

@@ -2,8 +2,7 @@
 # Drop-in: the same source built with systemtap's sys/sdt.h, with libbpf's usdt.h and with ours has the same probes with
 # the same numbers, sizes and signs of arguments, as readelf prints them.
 . "$FASTSDT_SOURCE/tests/common.sh"
-here=$FASTSDT_SOURCE/tests/header
-need gcc readelf
+. "$FASTSDT_SOURCE/tests/header/common.sh"
 [ "$(uname -m)" = x86_64 ] || skip "the sources name x86-64 registers"
 
 mkdir -p installed/sys

@@ -1,0 +1,36 @@
+# Sourced by the header's tests after tests/common.sh.
+here=$FASTSDT_SOURCE/tests/header
+need gcc g++ readelf objdump
+[ -x /usr/bin/python3 ] && python=/usr/bin/python3 || python=python3 # a version manager's wrapper costs more than the script
+need $python
+export PYTHONDONTWRITEBYTECODE=1
+# Compilers to try, among those installed: have_of gcc-12 clang-19.
+have_of() {
+    local c found=
+    for c in "$@"; do ! have $c || found="$found $c"; done
+    echo ${found:-gcc}
+}
+cxx_of() { case $1 in gcc*) echo g++${1#gcc} ;; *) echo clang++${1#clang} ;; esac; }
+optin="-DFASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1 -DFASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2"
+# notes FILE [FORMAT], notes --count FILE HEX: the probes of a linked file; see notes.py.
+notes() { $python "$here/notes.py" "$@"; }
+# The uprobe system call tells which patching a kernel does: none, nop5 (6.18 to 7.1) or nop10 (7.2 and later).
+kernel_patches() {
+    $python -c '
+import ctypes, errno
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall(336)
+print({errno.ENXIO: "nop5", errno.EPROTO: "nop10"}.get(ctypes.get_errno(), "none"))'
+}
+# Builds `attach` and `attach.bpf.o` here, which attach probes through libbpf; skips where that cannot be.
+build_attach() {
+    need_uprobes
+    local clang
+    clang=$(have_of clang-19 clang-16 clang-14)
+    [ "$clang" != gcc ] || skip "no clang, to compile the BPF program"
+    [ -e /usr/include/bpf/usdt.bpf.h ] || skip "libbpf-dev is not installed"
+    [ -e /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF"
+    ${clang##* } -g -O2 -target bpf -D__x86_64__ -I/usr/include/"$(gcc -print-multiarch)" -c "$here/attach.bpf.c" -o attach.bpf.o
+    gcc -O -Wall -Wextra "$here/attach.c" -o attach -lbpf
+}
+attach() { local file=$1; shift; ./attach attach.bpf.o "$PWD/$file" "$@"; }

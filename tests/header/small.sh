@@ -1,0 +1,90 @@
+#!/bin/bash
+# Inlining, stripping, and assemblers without link order.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/header/common.sh"
+
+# A small function with a probe is still inlined: gcc counts the lines of an asm for instructions unless it is told not to.
+cat > inline.c <<'E'
+#include <sys/sdt.h>
+#include "usdt.h"
+static int small(int x) { STAP_PROBE2(test, stap, x, 1); USDT(test, usdt, x); FASTSDT(test, own, x); return x + 1; }
+int a(int x) { return small(x) * 3; }
+int b(int x) { return small(x) * 5; }
+int main(int argc, char **argv) { (void)argv; return a(argc) + b(argc) + small(argc) - 20; }
+E
+for c in gcc-11 gcc-12 clang-14 clang-19; do
+    have $c || continue
+    $c -O2 -I"$INCLUDE" inline.c -o inlined
+    ! nm inlined | grep -w small || fail "$c -O2 does not inline a small function with probes"
+    notes inlined '{probe}' | sort | uniq -c > sites
+    awk '$1 < 3 { exit 1 }' sites || fail "$c: inlined three times, but: $(xargs < sites)"
+done
+
+# What strips and what keeps.
+cat > strip.c <<'E'
+#include "fastsdt.h"
+int main(int argc, char **argv) { (void)argv; FASTSDT(test, one, argc); FASTSDT(test, two); return 0; }
+E
+gcc -g -O2 -I"$INCLUDE" strip.c -o full
+print_notes() { notes "$1" '{probe} {pc:#x} {layout} {patch} {bound} {args}'; }
+want=$(print_notes full)
+expect "two probes" "$(wc -l <<< "$want")" 2
+strip full -o stripped
+strip -g full -o stripped-g
+objcopy --only-keep-debug full full.debug
+objcopy --strip-debug --add-gnu-debuglink=full.debug full linked
+cp full small
+strip --strip-unneeded small
+for file in stripped stripped-g linked small; do expect "$file keeps the notes" "$(print_notes $file)" "$want"; done
+expect "the debug file has the notes as well" "$(readelf -n full.debug 2> /dev/null | grep -c 'Name: one\|Name: two')" 2
+if have eu-strip; then
+    eu-strip full -o eu-stripped
+    expect "eu-strip keeps the notes" "$(print_notes eu-stripped)" "$want"
+fi
+for tool in llvm-strip-14 llvm-strip-19; do
+    have $tool || continue
+    $tool full -o gone
+    expect "$tool drops what is not loaded" "$(readelf -SW gone | grep -c 'note.\(stapsdt\|fastsdt\)')" 0
+    $tool -g full -o kept
+    expect "$tool -g" "$(print_notes kept)" "$want"
+    $tool --keep-section=.note.stapsdt --keep-section=.note.fastsdt full -o kept
+    expect "$tool --keep-section" "$(print_notes kept)" "$want"
+done
+
+# gas before 2.35 has no link order. Here it is made to believe that it is 2.34: the notes lie in plain sections and say so.
+cat > old.c <<'E'
+#include <sys/sdt.h>
+#include "usdt.h"
+__attribute__((noinline, noclone)) int f(int x) { STAP_PROBE1(test, stap, x); USDT_WITH_SEMA(test, usdt, x); FASTSDT(test, own); return x; }
+int main(int argc, char **argv) { (void)argv; return f(argc) - argc; }
+E
+cat > old.S <<'E'
+#include "fastsdt.h"
+	.text
+	FASTSDT(test, assembly, %eax)
+	.section .note.GNU-stack, "", %progbits
+E
+for version in "" 23400; do
+    gcc -O2 -S -I"$INCLUDE" old.c -o old.s
+    gcc -E -I"$INCLUDE" old.S -o old-asm.s
+    grep -q '[.]gasversion[.]' old.s && grep -q '[.]gasversion[.]' old-asm.s || fail "the headers ask no version any more"
+    [ -z "$version" ] || sed -i "s/[.]gasversion[.]/$version/g" old.s old-asm.s
+    gcc -c old.s -o old.o
+    gcc -c old-asm.s -o old-asm.o
+    gcc old.o old-asm.o -o old
+    ./old || fail "the program"
+    for object in old.o old-asm.o; do
+        readelf -SW $object | grep -E ' \.note\.(stapsdt|fastsdt)' > sections
+        if [ -n "$version" ]; then
+            ! grep -E ' L +[0-9]+ +[0-9]+ +4$' sections || fail "$object: link order from an assembler that has none"
+        else
+            expect "$object: sections with link order" "$(grep -cE ' [GL]+ +[0-9]+ +[0-9]+ +4$' sections)" "$(grep -c . sections)"
+        fi
+    done
+    ungrouped=$([ -n "$version" ] && echo 4 || echo 0)
+    expect "flags with gas ${version:-as it is}" "$(notes old '{probe} {flags}')" \
+        "$(printf 'test:stap %s\ntest:usdt %s\ntest:own %s\ntest:assembly %s' $((ungrouped | 1)) $((ungrouped | 1)) $((ungrouped | 1)) $ungrouped)"
+    if have gdb; then
+        expect "gdb with gas ${version:-as it is}" "$(gdb -nx -batch -ex 'info probes stap' old 2>&1 | awk '$1 == "stap" {print $3}' | sort -u | xargs)" "assembly own stap usdt"
+    fi
+done
