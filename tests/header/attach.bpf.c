@@ -8,13 +8,13 @@
 struct seen {
     long hits, argc, args[12];
 };
-struct seen seen[64];
+struct seen seen[128];
 
 SEC("usdt")
 int on_probe(struct pt_regs *ctx)
 {
     unsigned long which = bpf_usdt_cookie(ctx);
-    if (which >= 64)
+    if (which >= 128)
         return 0;
     struct seen *s = &seen[which];
     __sync_fetch_and_add(&s->hits, 1);

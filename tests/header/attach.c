@@ -19,12 +19,12 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list argu
 }
 int main(int argc, char **argv)
 {
-    static struct seen seen[64];
-    struct bpf_link *links[64] = {0};
+    static struct seen seen[128];
+    struct bpf_link *links[128] = {0};
     int command = 3, status = 0, failed = 0, zero = 0;
     while (command < argc && strcmp(argv[command], "--"))
         command++;
-    if (argc < 5 || command - 3 > 64 || command + 1 >= argc) {
+    if (argc < 5 || command - 3 > 128 || command + 1 >= argc) {
         fprintf(stderr, "usage: attach BPF-OBJECT BINARY PROVIDER:NAME... -- COMMAND...\n");
         return 2;
     }
