@@ -186,12 +186,6 @@
 #define _FASTSDT_CAN_nop1_nop10 2
 #endif
 
-#define _FASTSDT_NO_ARCH "fastsdt: this layout exists on x86-64 only; use `nop` (or leave the layout out) here"
-#define _FASTSDT_NO_NOP5 "fastsdt: on Linux 6.18 to 7.1 a traced nop5 crashes forked children; if you accept that, " \
-                         "define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1"
-#define _FASTSDT_NO_NOP10 "fastsdt: a bare nop10 cannot be traced before Linux 7.2; use nop1_nop10, or define " \
-                          "FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2"
-
 #if _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT) == 0
 #error "fastsdt: FASTSDT_LAYOUT is none of nop, nop1, nop1_nop4, nop5, nop1_nop5, nop10, nop1_nop10"
 #elif _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT) == 2
@@ -382,8 +376,6 @@
 #define _FASTSDT_PICK_nop1_nop10 _nop1_nop10
 #define _FASTSDT_PICK_custom _custom
 
-#define _FASTSDT_1ST(a, ...) a
-#define _FASTSDT_2ND(a, b, ...) b
 #define _FASTSDT_EAT(...)
 /* Of provider, name, args...: the number of args. */
 #define _FASTSDT_ARGC(...) _FASTSDT_ARGC_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0)
@@ -396,7 +388,6 @@
 #define _FASTSDT_SEMA_none 0 _FASTSDT_EAT
 #define _FASTSDT_SEMA_implicit _FASTSDT_IMPLICIT_NAME
 #define _FASTSDT_SEMA_explicit(sema) _FASTSDT_SEMA_NAME(sema) _FASTSDT_EAT
-#define _FASTSDT_SEMA_named(symbol) symbol _FASTSDT_EAT
 
 #ifdef __ASSEMBLER__
 
@@ -588,7 +579,6 @@ _.stapsdt.base:
 #define _FASTSDT_SEMA_STMT_none _FASTSDT_EAT
 #define _FASTSDT_SEMA_STMT_implicit _FASTSDT_IMPLICIT_STMT
 #define _FASTSDT_SEMA_STMT_explicit(sema) _FASTSDT_SEMA_USE(_FASTSDT_SEMA_NAME(sema)) _FASTSDT_EAT
-#define _FASTSDT_SEMA_STMT_named(symbol) _FASTSDT_SEMA_USE(symbol) _FASTSDT_EAT
 /* The compiler has to see the use, or a static or LTO build drops the definition. */
 #define _FASTSDT_SEMA_USE(symbol) __asm__ __volatile__("" : : "m"(symbol));
 #define _FASTSDT_IMPLICIT_STMT(provider, name) _FASTSDT_IMPLICIT_DEF(_FASTSDT_IMPLICIT_NAME(provider, name))
