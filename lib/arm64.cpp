@@ -32,7 +32,7 @@ constexpr Pattern brk_uprobes{0xffffffff, 0xd42000a0}; // BRK64_OPCODE_UPROBES
 constexpr Pattern stp_fp_lr_sp_64b{0xffc07fff, 0xa9807bfd}; // posted 2024, not merged
 
 constexpr std::array simulated_branches{
-    Pattern{0xff000010, 0x54000000}, // b.cond
+    Pattern{0xff000000, 0x54000000}, // b.cond, bc.cond
     Pattern{0x7e000000, 0x34000000}, // cbz, cbnz
     Pattern{0x7e000000, 0x36000000}, // tbz, tbnz
     Pattern{0x7c000000, 0x14000000}, // b, bl
@@ -59,6 +59,8 @@ constexpr std::array literal_loads{
 };
 constexpr Pattern exclusive{0x3f800000, 0x08000000};
 
+bool since_6_6(const Kernel& kernel) { return kernel.major > 6 || (kernel.major == 6 && kernel.minor >= 6); }
+
 // aarch64_insn_is_steppable_hint(): a list, the other hints are refused.
 bool is_steppable_hint(uint32_t insn)
 {
@@ -74,11 +76,18 @@ bool is_steppable_hint(uint32_t insn)
     }
 }
 
+// Before FEAT_HBC had a name in the kernel (6.6), bc.cond was an instruction like any other.
+bool is_simulated_branch(const Kernel& kernel, uint32_t insn)
+{
+    constexpr Pattern bc_cond{0xff000010, 0x54000010};
+    return any(simulated_branches, insn) && (since_6_6(kernel) || !bc_cond.matches(insn));
+}
+
 // aarch64_insn_is_steppable(): nullptr, or why not.
 const char* why_not_steppable(const Kernel& kernel, uint32_t insn)
 {
     if (class_branch_sys.matches(insn)) {
-        if (any(simulated_branches, insn) || any(authenticated_branches, insn))
+        if (is_simulated_branch(kernel, insn) || any(authenticated_branches, insn))
             return "aarch64_insn_is_steppable(): a branch that is not simulated";
         if (any(no_stepping, insn))
             return "aarch64_insn_is_steppable(): exception or msr";
@@ -93,7 +102,7 @@ const char* why_not_steppable(const Kernel& kernel, uint32_t insn)
     if (exclusive.matches(insn))
         return "aarch64_insn_is_steppable(): exclusive load or store";
     // Refused since FEAT_MOPS is enabled for user space; kernels before 6.6 know neither.
-    if (mops.matches(insn) && (kernel.major > 6 || (kernel.major == 6 && kernel.minor >= 6)))
+    if (mops.matches(insn) && since_6_6(kernel))
         return "aarch64_insn_is_steppable(): memory copy and set";
     return nullptr;
 }
@@ -120,7 +129,7 @@ Judgement judge_arm64(const Kernel& kernel, std::span<const std::byte> bytes, ui
     const char* why_not = why_not_steppable(kernel, insn);
     if (!why_not)
         return {Verdict::xol, "arm_probe_decode_insn(): steppable"};
-    if (any(simulated_branches, insn))
+    if (is_simulated_branch(kernel, insn))
         return {Verdict::emulate, "arm_probe_decode_insn(): a simulated branch"};
     if (adr_adrp.matches(insn))
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_adr_adrp"};

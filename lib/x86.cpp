@@ -101,6 +101,17 @@ bool must_vex(const Insn& insn)
     return p == 0xf2 && (insn.opcode[1] == 0x6f || insn.opcode[1] == 0x7f);
 }
 
+// Zydis knows VEX forms that x86-opcode-map.txt (6.1 to 7.2) does not have: AMD's FMA4, and Knights Corner's masks.
+bool in_avx_maps(const ZydisDecodedInstruction& decoded)
+{
+    const uint8_t op = decoded.opcode;
+    if (decoded.encoding != ZYDIS_INSTRUCTION_ENCODING_VEX)
+        return true;
+    if (decoded.opcode_map == ZYDIS_OPCODE_MAP_0F3A)
+        return op != 0x48 && op != 0x49 && !(op >= 0x5c && op <= 0x5f) && !(op >= 0x68 && op <= 0x6f) && !(op >= 0x78 && op <= 0x7f);
+    return !(decoded.opcode_map == ZYDIS_OPCODE_MAP_0F && (op == 0x84 || op == 0x85 || (op >= 0x94 && op <= 0x97)));
+}
+
 enum class Decoded { yes, no, unknown };
 
 // insn_decode(), arch/x86/lib/insn.c.
@@ -138,10 +149,12 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, bool decodes_xop)
     // unless the next byte has the bits of a register operand.
     const uint8_t second = at + 1 < max_insn_size ? code[at + 1] : 0;
     const bool xop = decodes_xop && next == 0x8f && (second >> 3 & 7) != 0;
-    insn.vex = !insn.rex && (next == 0xc4 || next == 0xc5 || next == 0x62 || xop) && (x86_64 || second >> 6 == 3);
+    // Since it knows XOP, a REX prefix before them makes them plain opcodes.
+    insn.vex = (next == 0xc4 || next == 0xc5 || next == 0x62 || xop) && (x86_64 || second >> 6 == 3) &&
+               !(insn.rex && decodes_xop);
     // What follows the prefixes is the opcode, even if it is one more prefix, which no operands follow then.
     if (is_legacy_prefix(next) || (x86_64 && (next & 0xf0) == 0x40) ||
-        (insn.rex && (next == 0xc4 || next == 0xc5 || next == 0x62))) {
+        (!insn.vex && x86_64 && (next == 0xc4 || next == 0xc5 || next == 0x62))) {
         insn.opcode[0] = next;
         insn.opcode_bytes = 1;
         insn.length = at + 1;
@@ -173,7 +186,7 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, bool decodes_xop)
             return Decoded::unknown; // the kernel's maps may be newer than Zydis
         insn.opcode = {decoded.opcode, 0};
         insn.opcode_bytes = 1;
-        return Decoded::yes;
+        return in_avx_maps(decoded) ? Decoded::yes : Decoded::no;
     }
     insn.opcode[0] = next;
     insn.opcode_bytes = 1;
@@ -182,6 +195,9 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, bool decodes_xop)
             return Decoded::no;
         insn.opcode[1] = code[at + 1];
         insn.opcode_bytes = insn.opcode[1] == 0x38 || insn.opcode[1] == 0x3a ? 3 : 2;
+        // The kernel goes by the last prefix, Zydis by any: without 66, 0f 38 f5 is the VEX instruction bzhi.
+        if (insn.opcode[1] == 0x38 && at + 2 < max_insn_size && code[at + 2] == 0xf5 && insn.last_prefix != 0x66)
+            return Decoded::no;
     }
     if (!insn.length) {
         if (status == ZYDIS_STATUS_NO_MORE_DATA || status == ZYDIS_STATUS_INSTRUCTION_TOO_LONG)
@@ -249,10 +265,11 @@ bool is_prefix_bad(const Insn& insn)
     return false;
 }
 
-// insn_masking_exception(): pop %ss and mov to %ss hold back the single-step trap.
+// insn_masking_exception(), arch/x86/include/asm/insn.h: mov to %ss holds back the single-step trap. Its POP_SS_OPCODE is
+// 1f, which is pop %ds; no opcode table has either.
 bool insn_masking_exception(const Insn& insn)
 {
-    return insn.opcode[0] == 0x17 || (insn.opcode[0] == 0x8e && insn.modrm_reg() == 2);
+    return insn.opcode[0] == 0x1f || (insn.opcode[0] == 0x8e && insn.modrm_reg() == 2);
 }
 
 // Empty: accepted. Else why it is refused.
