@@ -45,7 +45,7 @@ bool only_of(std::string_view text, std::string_view more)
     });
 }
 
-// What tracefs takes for a group's or event's name: is_good_system_name(), is_good_name() of kernel/trace/trace_probe.h.
+// What tracefs takes for a group's or event's name: is_good_name() of kernel/trace/trace_probe.h.
 std::string event_name(std::string_view text)
 {
     constexpr size_t longest = 60; // MAX_EVENT_NAME_LEN is 64, and a number may follow
@@ -58,9 +58,15 @@ std::string event_name(std::string_view text)
     return name;
 }
 
+template <typename... Args> void remark(AttachPoint& point, fmt::format_string<Args...> text, Args&&... args)
+{
+    point.remarks.push_back(fmt::format(text, std::forward<Args>(args)...));
+}
+
 class Planner {
 public:
-    Planner(const Image& image, const Notes& notes, const Kernel& kernel) : image_(image), notes_(notes), kernel_(kernel)
+    Planner(const Image& image, const Notes& notes, const Kernel& kernel)
+        : image_(image), notes_(notes), kernel_(kernel)
     {
         std::error_code error;
         path_ = std::filesystem::absolute(image.path(), error).lexically_normal().string();
@@ -109,11 +115,12 @@ private:
         const auto bytes = image_.bytes_at(point.note_address);
         if (bytes.empty() || !image_.executable_at(point.note_address)) {
             point.at_note = point.judgement = {Verdict::unknown, "the file has no code at this address"};
-            point.remarks.push_back("The file has no code at this address: a dangling note, or a separate debug file.");
+            remark(point, "The file has no code at this address: a dangling note, or a separate debug file.");
             return;
         }
         fastsdt_recognized seen;
-        fastsdt_recognize(&seen, image_.machine(), layout, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+        fastsdt_recognize(&seen, image_.machine(), layout, reinterpret_cast<const unsigned char*>(bytes.data()),
+                          bytes.size());
         if (seen.length)
             lead = seen.lead;
 
@@ -128,16 +135,16 @@ private:
         switch (point.judgement.verdict) {
         case Verdict::reject:
             point.offset.reset();
-            point.remarks.push_back(fmt::format("Linux {} refuses a probe here: {}.", kernel_.name(), point.judgement.why));
+            remark(point, "Linux {} refuses a probe here: {}.", kernel_.name(), point.judgement.why);
             return;
         case Verdict::optimize_unsafe:
-            point.remarks.push_back(fmt::format("UNSAFE on Linux {}, and there is no other place: {}.", kernel_.name(), point.judgement.why));
+            remark(point, "UNSAFE on Linux {}, and there is no other place: {}.", kernel_.name(), point.judgement.why);
             break;
         case Verdict::unknown:
-            point.remarks.push_back(fmt::format("What Linux {} does here is not known: {}.", kernel_.name(), point.judgement.why));
+            remark(point, "What Linux {} does here is not known: {}.", kernel_.name(), point.judgement.why);
             break;
         case Verdict::xol:
-            point.remarks.push_back("Single-stepped: two traps per hit.");
+            remark(point, "Single-stepped: two traps per hit.");
             break;
         default:
             break;
@@ -146,7 +153,7 @@ private:
         const auto file_offset = image_.file_offset(point.address);
         if (!file_offset) {
             point.offset.reset();
-            point.remarks.push_back("The address is in no segment of the file.");
+            remark(point, "The address is in no segment of the file.");
             return;
         }
         point.file_offset = *file_offset;
@@ -169,29 +176,31 @@ private:
     void write_bpftrace(AttachPoint& point)
     {
         if (path_.find('"') != path_.npos) {
-            point.remarks.push_back("bpftrace cannot name a file with a quotation mark in its path.");
+            remark(point, "bpftrace cannot name a file with a quotation mark in its path.");
             return;
         }
         const std::string usdt = fmt::format("usdt:{}:{}:{}", bpftrace_path_, point.provider, point.name);
-        const bool at_note_works = point.at_note.verdict != Verdict::reject && point.at_note.verdict != Verdict::unknown;
+        const Verdict at_note = point.at_note.verdict;
+        const bool at_note_works = at_note != Verdict::reject && at_note != Verdict::unknown;
         std::string probe, options;
         if (!point.entry && *point.offset == 0) {
             probe = usdt;
         } else if (!point.entry && point.semaphore_offset && at_note_works) {
             probe = usdt;
-            point.remarks.push_back(fmt::format("The bpftrace command attaches at the note's pc ({}): at an address bpftrace would "
-                                                "not raise the semaphore, and the program may skip the probe.",
-                                                fastsdt::name(point.at_note.verdict)));
+            remark(point,
+                   "The bpftrace command attaches at the note's pc ({}): at an address bpftrace would not raise the "
+                   "semaphore, and the program may skip the probe.",
+                   name(at_note));
         } else if (point.entry && *point.offset == 0 && !symbol_.empty()) {
             probe = fmt::format("uprobe:{}:{}", bpftrace_path_, symbol_);
         } else {
             probe = fmt::format("uprobe:{}:0x{:x}", bpftrace_path_, point.address);
             options = " --unsafe";
-            point.remarks.push_back("bpftrace attaches to an address inside a function only if it was built with support for "
-                                    "offsets (Debian 12's 0.17 was not), or if the file has no symbols.");
+            remark(point, "bpftrace attaches to an address inside a function only if it was built with support for "
+                          "offsets (Debian 12's 0.17 was not), or if the file has no symbols.");
             if (!point.entry && at_note_works)
-                point.remarks.push_back(fmt::format("At an address bpftrace decodes no probe arguments; {} does, at the note's pc ({}).",
-                                                    usdt, fastsdt::name(point.at_note.verdict)));
+                remark(point, "At an address bpftrace decodes no probe arguments; {} does, at the note's pc ({}).", usdt,
+                       name(at_note));
         }
         point.bpftrace = fmt::format("bpftrace{} -e {}", options, shell_quoted(probe + " { @[probe] = count(); }"));
     }
@@ -200,7 +209,7 @@ private:
     void write_perf(AttachPoint& point)
     {
         if (path_.find_first_of(" \t\n") != path_.npos) {
-            point.remarks.push_back("uprobe_events cannot name a file with a blank in its path.");
+            remark(point, "uprobe_events cannot name a file with a blank in its path.");
             return;
         }
         const std::string group = event_name(point.entry ? "fastprobe" : point.provider);
@@ -209,9 +218,9 @@ private:
         for (unsigned number = 1; !events_.insert(group + '/' + event).second; ++number)
             event = fmt::format("{}_{}", wanted, number);
         const std::string counter = point.semaphore_offset ? fmt::format("(0x{:x})", point.semaphore_offset) : "";
+        const auto definition = fmt::format("p:{}/{} {}:0x{:x}{}", group, event, path_, point.file_offset, counter);
         point.perf = fmt::format("echo {} >>/sys/kernel/tracing/uprobe_events && perf record -a -e {}:{}",
-                                 shell_quoted(fmt::format("p:{}/{} {}:0x{:x}{}", group, event, path_, point.file_offset, counter)),
-                                 group, event);
+                                 shell_quoted(definition), group, event);
     }
 
     const Image& image_;

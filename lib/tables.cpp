@@ -82,7 +82,8 @@ constexpr Row powerpc[] = {
 
 template <size_t n> Judgement look_up(const Row (&rows)[n], uint32_t insn)
 {
-    const Row* row = std::find_if(std::begin(rows), std::end(rows), [&](const Row& r) { return (insn & r.mask) == r.value; });
+    const auto matches = [&](const Row& row) { return (insn & row.mask) == row.value; };
+    const Row* const row = std::find_if(std::begin(rows), std::end(rows), matches);
     return {row->verdict, row->why};
 }
 

@@ -108,7 +108,8 @@ bool in_avx_maps(const ZydisDecodedInstruction& decoded)
     if (decoded.encoding != ZYDIS_INSTRUCTION_ENCODING_VEX)
         return true;
     if (decoded.opcode_map == ZYDIS_OPCODE_MAP_0F3A)
-        return op != 0x48 && op != 0x49 && !(op >= 0x5c && op <= 0x5f) && !(op >= 0x68 && op <= 0x6f) && !(op >= 0x78 && op <= 0x7f);
+        return op != 0x48 && op != 0x49 && !(op >= 0x5c && op <= 0x5f) && !(op >= 0x68 && op <= 0x6f) &&
+               !(op >= 0x78 && op <= 0x7f);
     return !(decoded.opcode_map == ZYDIS_OPCODE_MAP_0F && (op == 0x84 || op == 0x85 || (op >= 0x94 && op <= 0x97)));
 }
 
@@ -265,8 +266,8 @@ bool is_prefix_bad(const Insn& insn)
     return false;
 }
 
-// insn_masking_exception(), arch/x86/include/asm/insn.h: mov to %ss holds back the single-step trap. Its POP_SS_OPCODE is
-// 1f, which is pop %ds; no opcode table has either.
+// insn_masking_exception(), arch/x86/include/asm/insn.h: mov to %ss holds back the single-step trap. Its POP_SS_OPCODE
+// is 1f, which is pop %ds; no opcode table has either.
 bool insn_masking_exception(const Insn& insn)
 {
     return insn.opcode[0] == 0x1f || (insn.opcode[0] == 0x8e && insn.modrm_reg() == 2);
@@ -416,7 +417,8 @@ Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte
     }
 
     // push_setup_xol_ops()
-    if (insn.opcode[0] >= 0x50 && insn.opcode[0] <= 0x57 && (insn.length == 1 || (insn.length == 2 && insn.rex == 0x41)))
+    if (insn.opcode[0] >= 0x50 && insn.opcode[0] <= 0x57 &&
+        (insn.length == 1 || (insn.length == 2 && insn.rex == 0x41)))
         return {Verdict::emulate, "push_setup_xol_ops(): push of a register"};
 
     return {Verdict::xol, "arch_uprobe_analyze_insn(): default_xol_ops"};

@@ -105,8 +105,8 @@ void arm64(uint32_t insn)
     if (int(judged.verdict) == theirs)
         return;
     char text[200];
-    std::snprintf(text, sizeof text, "%08x is %s, judged %s: %s", insn, name(Verdict(theirs)).data(), name(judged.verdict).data(),
-                  judged.why.c_str());
+    std::snprintf(text, sizeof text, "%08x is %s, judged %s: %s", insn, name(Verdict(theirs)).data(),
+                  name(judged.verdict).data(), judged.why.c_str());
     differs(std::string(text + 9), text);
 }
 
@@ -119,7 +119,8 @@ int main(int argc, char** argv)
     kernel = *parse_kernel(argv[1]);
     const unsigned long count = std::strtoul(argv[2], nullptr, 0);
     all_x86(count);
-    std::printf("%s: x86: %lu instructions compared, %lu unknown to the model, %lu differ\n", argv[1], compared - unknown, unknown, differ);
+    std::printf("%s: x86: %lu instructions compared, %lu more unknown to the model, %lu differ\n", argv[1],
+                compared - unknown, unknown, differ);
     const unsigned long x86_compared = compared;
     // Every system instruction and hint, then anything.
     for (uint32_t low = 0; low < 1u << 22; ++low)

@@ -11,8 +11,9 @@
 need gcc g++ awk xz
 count=${FASTSDT_COMPARE_COUNT:-2000000}
 
-wanted="arch/x86/kernel/uprobes.c arch/x86/lib/insn.c arch/x86/lib/inat.c arch/x86/lib/insn-eval.c arch/x86/lib/x86-opcode-map.txt
-    arch/x86/tools/gen-insn-attr-x86.awk arch/x86/include/asm/insn.h arch/x86/include/asm/inat.h arch/x86/include/asm/inat_types.h
+wanted="arch/x86/kernel/uprobes.c arch/x86/lib/insn.c arch/x86/lib/inat.c arch/x86/lib/insn-eval.c
+    arch/x86/lib/x86-opcode-map.txt arch/x86/tools/gen-insn-attr-x86.awk
+    arch/x86/include/asm/insn.h arch/x86/include/asm/inat.h arch/x86/include/asm/inat_types.h
     arch/x86/include/asm/emulate_prefix.h arch/x86/include/asm/nops.h
     arch/arm64/include/asm/insn.h arch/arm64/lib/insn.c arch/arm64/kernel/probes/decode-insn.c"
 
@@ -41,18 +42,19 @@ compare() { # TREE NAME
         echo 'static const struct uprobe_xol_ops default_xol_ops, branch_xol_ops, push_xol_ops;'
         awk '/^#define CASE_COND/ { on = 1 } /^$/ { if (on) exit } on' "$u"
         awk '/^#define COND\(/ { on = 1 } /^$/ { if (on) exit } on' "$u"
-        for f in is_prefix_bad uprobe_init_insn insn_is_nop insn_is_nopl is_optimizable_nop10 can_optimize branch_clear_offset \
-            is_cond_jmp_opcode branch_setup_xol_ops push_setup_xol_ops arch_uprobe_analyze_insn; do
+        for f in is_prefix_bad uprobe_init_insn insn_is_nop insn_is_nopl is_optimizable_nop10 can_optimize \
+            branch_clear_offset is_cond_jmp_opcode branch_setup_xol_ops push_setup_xol_ops arch_uprobe_analyze_insn; do
             function_of $f "$u"
         done
     } >gen/uprobes.inc
     {
         awk '/^enum aarch64_insn_(hint_cr_op|system_register|special_register) \{/ { on = 1 } on; /^};/ { on = 0 }' "$a/include/asm/insn.h"
         awk '/^#define[ \t]+__AARCH64_INSN_FUNCS/ { on = 1 } on; /^#undef[ \t]+__AARCH64_INSN_FUNCS/ { exit }' "$a/include/asm/insn.h"
-        for f in aarch64_get_insn_class aarch64_insn_get_hint_value aarch64_insn_gen_hint aarch64_insn_gen_nop aarch64_insn_is_nop aarch64_insn_is_adr_adrp aarch64_insn_is_steppable_hint aarch64_insn_is_branch \
+        for f in aarch64_get_insn_class aarch64_insn_get_hint_value aarch64_insn_gen_hint aarch64_insn_gen_nop \
+            aarch64_insn_is_nop aarch64_insn_is_adr_adrp aarch64_insn_is_steppable_hint aarch64_insn_is_branch \
             aarch64_insn_uses_literal aarch64_insn_extract_system_reg; do
-            { function_of $f "$a/include/asm/insn.h"; function_of $f "$a/lib/insn.c"; } | awk 'NF' >gen/one
-            cat gen/one
+            function_of $f "$a/include/asm/insn.h"
+            function_of $f "$a/lib/insn.c"
         done
         function_of aarch64_insn_is_steppable "$a/kernel/probes/decode-insn.c"
         function_of arm_probe_decode_insn "$a/kernel/probes/decode-insn.c"
