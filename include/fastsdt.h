@@ -220,11 +220,12 @@
  *
  *             .p2align 6,,10                              pads only a site that would cross the boundary
  *     site:   .byte 0x90, 0x66, 0x2e, 0x0f, ...
- *             .reloc site, NONE, note                     no byte in the output, but the code now refers to its notes and
- *             .reloc site, NONE, _.stapsdt.base           to the base: live code keeps them (--gc-sections, --icf, -r)
+ *             .reloc site, NONE, note                     no byte in the output, but the code now refers to both notes and
+ *             .reloc site, NONE, layout note              to the base: live code keeps them (--gc-sections, --icf, -r)
+ *             .reloc site, NONE, _.stapsdt.base
  *             .pushsection .note.fastsdt, "?o", "note", site      and dead code takes them along: link order and
  *             .pushsection .note.stapsdt, "?o", "note", site      COMDAT group
- *     note:   stapsdt note, .popsection, fastsdt note, .popsection
+ *     note:   stapsdt note, .popsection, layout note, .popsection
  *
  * Text in strings, not in tokens: a program may have macros called byte, weak or size.
  * gas before 2.35 has no link order: it gets plain sections, and the note says so (FASTSDT_SITE_UNGROUPED). Only gas
@@ -318,6 +319,7 @@
 
 #define _FASTSDT_RELOCS(site, note)                                                                                    \
     ".reloc " site ", " _FASTSDT_RELOC_NONE ", " note "\n"                                                             \
+    ".reloc " site ", " _FASTSDT_RELOC_NONE ", 991f\n"                                                                 \
     ".reloc " site ", " _FASTSDT_RELOC_NONE ", _.stapsdt.base\n"
 #define _FASTSDT_SECTIONS_PLAIN                                                                                        \
     ".pushsection .note.fastsdt, \"?\", \"note\"\n"                                                                    \
@@ -349,7 +351,7 @@
     "994: .balign 4\n"                                                                                                 \
     ".popsection\n"                                                                                                    \
     ".balign 4\n"                                                                                                      \
-    ".4byte 8, " _FASTSDT_STR(_FASTSDT_DESC_SIZE) ", " _FASTSDT_STR(FASTSDT_NOTE_SITE) "\n"                            \
+    "991: .4byte 8, " _FASTSDT_STR(_FASTSDT_DESC_SIZE) ", " _FASTSDT_STR(FASTSDT_NOTE_SITE) "\n"                       \
     ".asciz \"" FASTSDT_NOTE_OWNER "\"\n"                                                                              \
     ".byte " _FASTSDT_STR(FASTSDT_NOTE_VERSION, shape, bound, 0) "\n"                                                  \
     ".2byte " _FASTSDT_STR(flags) "\n"                                                                                 \
@@ -458,6 +460,7 @@
 	\insns
 #endif
 	.reloc .Lfastsdt\@, _FASTSDT_RELOC_NONE, .Lfastsdt_note\@
+	.reloc .Lfastsdt\@, _FASTSDT_RELOC_NONE, 991f
 	.reloc .Lfastsdt\@, _FASTSDT_RELOC_NONE, _.stapsdt.base
 #ifndef __clang__
 	.if .gasversion. < 23500
@@ -483,6 +486,7 @@
 	.balign 4
 	.popsection
 	.balign 4
+991:
 	.4byte 8, _FASTSDT_DESC_SIZE, FASTSDT_NOTE_SITE
 	.asciz FASTSDT_NOTE_OWNER
 	.byte FASTSDT_NOTE_VERSION, \shape, \bound, 0

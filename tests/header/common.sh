@@ -12,7 +12,7 @@ have_of() {
 }
 cxx_of() { case $1 in gcc*) echo g++${1#gcc} ;; *) echo clang++${1#clang} ;; esac; }
 optin="-DFASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1 -DFASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2"
-# notes FILE [FORMAT], notes --count FILE HEX: the probes of a linked file; see notes.py.
+# notes FILE [FORMAT], notes --count FILE REGEX: the probes of a linked file; see notes.py.
 notes() { $python "$here/notes.py" "$@"; }
 # The uprobe system call tells which patching a kernel does: none, nop5 (6.18 to 7.1) or nop10 (7.2 and later).
 kernel_patches() {

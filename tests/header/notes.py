@@ -3,12 +3,13 @@
 """The probes of a linked ELF file, read by hand from docs/format.md: what the header's tests compare with.
 
     notes.py FILE [FORMAT]      one line per stapsdt note, by pc; FORMAT is a Python format string of the fields below
-    notes.py --count FILE HEX   how often these bytes stand in the executable sections
+    notes.py --count FILE REGEX how often these bytes stand in the executable sections
 
 Fields: provider name probe args pc sema function bytes, and of the layout note: layout patch (offset,length) bound flags.
 It fails when the two sections do not tell the same sites, when a pc is not in code, when a base is not the address of
 .stapsdt.base, or when a note's strings do not end the descriptor.
 """
+import re
 import struct
 import sys
 
@@ -120,7 +121,8 @@ def sites(elf):
 def main():
     if sys.argv[1] == "--count":
         elf = Elf(sys.argv[2])
-        print(sum(elf.body(s).count(bytes.fromhex(sys.argv[3])) for s in elf.code()))
+        pattern = re.compile(sys.argv[3].encode(), re.DOTALL)
+        print(sum(len(pattern.findall(elf.body(s))) for s in elf.code()))
         return
     layout = sys.argv[2] if len(sys.argv) > 2 else "{probe} {pc:#x} {layout} {patch} {bound} {flags:#x} {sema:#x} {args}"
     for site in sites(Elf(sys.argv[1])):
