@@ -51,6 +51,8 @@ private:
     throw Unusable(fmt::format("process {}: {}", pid, std::strerror(error)));
 }
 
+} // namespace
+
 std::vector<Mapping> read_maps(pid_t pid)
 {
     const Descriptor file(fmt::format("/proc/{}/maps", pid));
@@ -74,8 +76,7 @@ std::vector<Mapping> read_maps(pid_t pid)
         Mapping m;
         char access[5] = "", device[32] = "";
         int at = 0;
-        if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %31s %lu %n", &m.start, &m.end, access, &m.offset, device,
-                        &m.inode, &at) < 6)
+        if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %31s %lu %n", &m.start, &m.end, access, &m.offset, device, &m.inode, &at) < 6)
             continue;
         m.writable = access[1] == 'w';
         m.executable = access[2] == 'x';
@@ -85,6 +86,8 @@ std::vector<Mapping> read_maps(pid_t pid)
     }
     return mappings;
 }
+
+namespace {
 
 // The file behind a mapping, as a path that can be opened; empty if there is none any more.
 std::string open_path(pid_t pid, const Mapping& mapping, const std::string& path)
@@ -177,13 +180,12 @@ private:
             file.path.resize(file.path.size() - deleted_suffix.size());
         const std::string path = open_path(process_.pid, *mappings.front(), file.path);
         if (path.empty()) {
-            const char* const hint = file.deleted ? ": it was replaced or removed since; run as root" : "";
-            process_.troubles.push_back(fmt::format("{}: the mapped file cannot be opened{}", file.path, hint));
+            process_.troubles.push_back(fmt::format("{}: the mapped file cannot be opened{}", file.path,
+                                                    file.deleted ? ": it was replaced or removed since; run as root" : ""));
             return;
         }
         try {
-            const auto visit = [&](const Image& image) { read_sites(image, mappings, entries, file); };
-            Image::each(path, visit, [](const std::string&) {});
+            Image::each(path, [&](const Image& image) { read_sites(image, mappings, entries, file); }, [](const std::string&) {});
         } catch (const Unusable&) {
             // Mapped executable and no ELF file: code generated into a file. It has no notes.
         }
@@ -270,8 +272,7 @@ private:
 
     static void recognize(fastsdt_recognized& result, const Image& image, int layout, std::span<const std::byte> bytes)
     {
-        fastsdt_recognize(&result, image.machine(), layout, reinterpret_cast<const unsigned char*>(bytes.data()),
-                          bytes.size());
+        fastsdt_recognize(&result, image.machine(), layout, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
     }
 
     Change classify(const LiveSite& site) const

@@ -41,6 +41,9 @@ struct Mapping {
     std::string name; ///< path, or "[...]", or empty
 };
 
+/// What process `pid` has mapped, by address. Throws Unusable.
+std::vector<Mapping> read_maps(pid_t pid);
+
 /// A probe site, or the entry of a function that fastprobe selected.
 struct LiveSite {
     bool entry = false;
