@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The init of a test guest: mounts what uprobes need, runs the lines of /commands one after the other and powers off.
+//
+// A line is `NAME INPUT PROGRAM [ARGUMENTS...]`: standard input comes from the file INPUT, every line of standard output is
+// printed to the console as `@NAME line`, and the end as `@NAME exit STATUS`. Lines without the @ are the kernel's.
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void run(char* line)
+{
+    char* words[32];
+    int n = 0, ends[2], status = -1;
+    for (char* word = strtok(line, " \n"); word && n < 31; word = strtok(NULL, " \n"))
+        words[n++] = word;
+    words[n] = NULL;
+    if (n < 3 || pipe(ends) < 0)
+        return;
+    pid_t child = fork();
+    if (child == 0) {
+        int input = open(words[1], O_RDONLY);
+        dup2(input, 0);
+        dup2(ends[1], 1);
+        close(input);
+        close(ends[0]);
+        close(ends[1]);
+        execv(words[2], words + 2);
+        perror(words[2]);
+        _exit(127);
+    }
+    close(ends[1]);
+    FILE* out = fdopen(ends[0], "r");
+    char text[4096];
+    while (fgets(text, sizeof text, out))
+        printf("@%s %s%s", words[0], text, strchr(text, '\n') ? "" : "\n");
+    fclose(out);
+    waitpid(child, &status, 0);
+    printf("@%s exit %d\n", words[0], WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+int main(void)
+{
+    mkdir("/proc", 0755), mkdir("/sys", 0755), mkdir("/dev", 0755), mkdir("/tmp", 0777);
+    mount("proc", "/proc", "proc", 0, "");
+    mount("sysfs", "/sys", "sysfs", 0, "");
+    mount("devtmpfs", "/dev", "devtmpfs", 0, "");
+    mount("tmpfs", "/tmp", "tmpfs", 0, "");
+    mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, "");
+    mount("bpf", "/sys/fs/bpf", "bpf", 0, "");
+    int console = open("/dev/console", O_RDWR);
+    for (int fd = 0; fd < 3; fd++)
+        dup2(console, fd);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    setenv("PATH", "/bin", 1);
+    struct utsname name;
+    uname(&name);
+    printf("@guest release %s\n", name.release);
+    FILE* commands = fopen("/commands", "r");
+    char line[4096];
+    while (commands && fgets(line, sizeof line, commands))
+        run(line);
+    printf("@guest done\n");
+    sync();
+    reboot(RB_POWER_OFF);
+    return 1;
+}

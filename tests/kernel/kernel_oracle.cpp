@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The oracle's desk: prints the patterns, records what a kernel answered, and compares answers with the model in lib/.
+#include "kernel.h"
+#include "patterns.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <sstream>
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using fastsdt::Arch;
+using fastsdt::Verdict;
+
+constexpr uint64_t Default_offset = 256; // of a pattern in its page; oracle.c uses the same
+
+struct Pattern {
+    std::string name; ///< HEX or HEX@PAGE_OFFSET
+    std::string group;
+};
+using Patterns = std::map<std::string, std::vector<Pattern>>; // by architecture
+
+Patterns read_patterns(std::istream& in)
+{
+    Patterns all;
+    std::string group;
+    for (std::string line, arch, hex, offset; std::getline(in, line);) {
+        if (line.starts_with("# ")) {
+            group = line.substr(line.find(": ") + 2);
+            continue;
+        }
+        std::istringstream words(line);
+        words >> arch >> hex;
+        all[arch].push_back({words >> offset ? hex + '@' + offset : hex, group});
+    }
+    return all;
+}
+
+/// The bytes the kernel saw at a pattern: its own, then the breakpoints oracle.c puts behind it.
+std::vector<std::byte> bytes_of(Arch arch, const std::string& hex)
+{
+    std::vector<std::byte> bytes;
+    for (size_t i = 0; i + 1 < hex.size(); i += 2)
+        bytes.push_back(static_cast<std::byte>(std::stoul(hex.substr(i, 2), nullptr, 16)));
+    if (arch == Arch::arm64) {
+        std::reverse(bytes.begin(), bytes.end()); // the pattern is an instruction word
+        for (unsigned byte : {0x00u, 0x00u, 0x20u, 0xd4u})
+            bytes.push_back(static_cast<std::byte>(byte));
+    } else {
+        bytes.resize(32, std::byte{0xcc});
+    }
+    return bytes;
+}
+
+Arch arch_named(const std::string& text)
+{
+    for (Arch arch : {Arch::x86_64, Arch::i386, Arch::arm64})
+        if (text == name(arch))
+            return arch;
+    throw std::runtime_error("unknown architecture " + text);
+}
+
+// ---- record: console text -> JSON ----
+
+/// Reads the `@NAME line` lines that guest-init.c prints. Throws if a run is missing or incomplete.
+Json record(std::istream& console, const Patterns& patterns, const std::string& package)
+{
+    std::map<std::string, std::map<std::string, std::string>> answers;
+    std::map<std::string, std::string> exits;
+    Json result = {{"package", package}, {"release", ""}};
+    for (std::string line; std::getline(console, line);) {
+        line.erase(std::remove(line.begin(), line.end(), '\r'), line.end());
+        const size_t at = line.find('@'); // the terminal's control sequences may precede it
+        if (at == std::string::npos)
+            continue;
+        std::istringstream words(line.substr(at + 1));
+        std::string run, text, value;
+        words >> run >> text >> value;
+        if (run == "guest" && text == "release")
+            result["release"] = value;
+        else if (text == "exit")
+            exits[run] = value;
+        else if (size_t equals = text.find('='); equals != std::string::npos)
+            answers[run][text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    for (const auto& [arch, wanted] : patterns) {
+        if (!answers.contains(arch))
+            continue;
+        const auto& got = answers.at(arch);
+        if (exits[arch] != "0" || !got.contains("#done"))
+            throw std::runtime_error(fmt::format("the {} run on {} did not end well", arch, package));
+        if (got.contains("#syscall336"))
+            result["syscall336"] = got.at("#syscall336");
+        Json& groups = result[arch] = Json::object();
+        for (const Pattern& pattern : wanted) {
+            if (!got.contains(pattern.name))
+                throw std::runtime_error(fmt::format("{}: no answer for {} {}", package, arch, pattern.name));
+            Json& names = groups[pattern.group][got.at(pattern.name)];
+            names = names.is_null() ? pattern.name : names.get<std::string>() + ' ' + pattern.name;
+        }
+    }
+    if (!result.contains("x86_64") && !result.contains("arm64"))
+        throw std::runtime_error(package + ": the guest reported nothing");
+    return result;
+}
+
+// ---- compare: JSON against the model ----
+
+struct Result {
+    std::string file, package, release;
+    fastsdt::Kernel kernel;
+    /// Architecture -> (pattern -> what the kernel did).
+    std::map<std::string, std::vector<std::pair<std::string, std::string>>> answers;
+};
+
+Result read_result(const std::string& path)
+{
+    std::ifstream in(path);
+    if (!in)
+        throw std::runtime_error("cannot read " + path);
+    const Json json = Json::parse(in);
+    Result result{path, json.at("package"), json.at("release"), {}, {}};
+    auto kernel = fastsdt::parse_kernel(result.release);
+    if (!kernel)
+        throw std::runtime_error(path + ": cannot tell the kernel from its release \"" + result.release + '"');
+    // A distribution may have backported: what the kernel said about itself corrects its version, as in the live model.
+    result.kernel = *kernel;
+    for (const char* arch : {"x86_64", "i386", "arm64"}) {
+        if (!json.contains(arch))
+            continue;
+        for (const auto& group : json.at(arch))
+            for (const auto& [verdict, names] : group.items()) {
+                std::istringstream words(names.get<std::string>());
+                for (std::string name; words >> name;)
+                    result.answers[arch].emplace_back(name, verdict);
+            }
+    }
+    return result;
+}
+
+fastsdt::Judgement model(const fastsdt::Kernel& kernel, Arch arch, const std::string& pattern)
+{
+    const size_t at = pattern.find('@');
+    const uint64_t offset = at == std::string::npos ? Default_offset : std::stoull(pattern.substr(at + 1));
+    return judge(kernel, arch, bytes_of(arch, pattern.substr(0, at)), 0x400000 + offset);
+}
+
+/// Where the model says that it does not know, it is not wrong; how often it says so is counted.
+bool agrees(Verdict model, const std::string& kernel)
+{
+    if (model == Verdict::unknown)
+        return true;
+    if (kernel == "accepted")
+        return model != Verdict::reject;
+    const std::string verdict = kernel.substr(0, kernel.find(':')); // reject:ERRNO
+    return verdict == (model == Verdict::optimize_unsafe ? "optimize" : name(model));
+}
+
+int compare(const std::vector<std::string>& files, unsigned limit)
+{
+    size_t total = 0;
+    fmt::print("{:<8}{:<8}{:>9}{:>8}{:>7}{:>9}{:>10}{:>9}{:>10}  {}\n", "kernel", "arch", "patterns", "reject", "xol", "emulate",
+               "optimize", "unknown", "disagree", "package");
+    std::string details;
+    for (const std::string& file : files) {
+        const Result result = read_result(file);
+        for (const auto& [arch_name, answers] : result.answers) {
+            const Arch arch = arch_named(arch_name);
+            std::map<std::string, size_t> counts;
+            size_t wrong = 0, unknown = 0;
+            for (const auto& [pattern, kernel] : answers) {
+                ++counts[kernel.substr(0, kernel.find(':'))];
+                const auto judgement = model(result.kernel, arch, pattern);
+                unknown += judgement.verdict == Verdict::unknown;
+                if (agrees(judgement.verdict, kernel))
+                    continue;
+                if (++wrong <= limit)
+                    details += fmt::format("{} {} {}: kernel {}, model {} ({})\n", result.kernel.name(), arch_name, pattern,
+                                           kernel, name(judgement.verdict), judgement.why);
+            }
+            total += wrong;
+            fmt::print("{:<8}{:<8}{:>9}{:>8}{:>7}{:>9}{:>10}{:>9}{:>10}  {}\n", result.kernel.name(), arch_name, answers.size(),
+                       counts["reject"], counts["xol"], counts["emulate"], counts["optimize"], unknown, wrong, result.package);
+        }
+    }
+    std::cout.flush();
+    fmt::print("{}", details);
+    return total == 0 ? 0 : 1;
+}
+
+// ---- table: JSON -> docs/kernels.md ----
+
+struct Row {
+    const char* text;
+    const char* pattern;
+};
+const std::map<std::string, std::vector<Row>> Rows = {
+    {"x86_64",
+     {{"nop1 `90`", "90"},
+      {"nop2 `66 90`", "6690"},
+      {"nop3 `0f 1f 00`", "0f1f00"},
+      {"nop4 `0f 1f 40 00`", "0f1f4000"},
+      {"nop5 `0f 1f 44 00 00`", "0f1f440000"},
+      {"nop5 with 4 bytes left in its page", "0f1f440000@4092"},
+      {"nop8 `0f 1f 84 00 ...`", "0f1f840000000000"},
+      {"nop9 `66 0f 1f 84 00 ...`", "660f1f840000000000"},
+      {"nop10 `66 2e 0f 1f 84 ...`", "662e0f1f840000000000"},
+      {"nop10 with 10 bytes left in its page", "662e0f1f840000000000@4086"},
+      {"nop10 with 9 bytes left in its page", "662e0f1f840000000000@4087"},
+      {"`2e 66 0f 1f 84 ...` (clang's patchable entry)", "2e660f1f840000000000"},
+      {"`push %rbp` 55", "55"},
+      {"`push %r13` 41 55", "4155"},
+      {"`endbr64`", "f30f1efa"},
+      {"`mov %rax,%rax` 48 89 c0", "4889c0"},
+      {"`lea 0(%rax),%rax` 48 8d 40 00", "488d4000"},
+      {"`call`, `jmp` relative", "e810000000"},
+      {"`je` rel8", "7410"},
+      {"`ret`", "c3"},
+      {"`pause` f3 90", "f390"},
+      {"`int3`", "cc"}}},
+    {"i386",
+     {{"nop1 `90`", "90"},
+      {"nop5 `0f 1f 44 00 00`", "0f1f440000"},
+      {"nop10 `66 2e 0f 1f 84 ...`", "662e0f1f840000000000"},
+      {"`push %ebp` 55", "55"},
+      {"`endbr32`", "f30f1efb"},
+      {"`ret`", "c3"}}},
+    {"arm64",
+     {{"`nop`", "d503201f"},
+      {"`bti c`", "d503245f"},
+      {"`paciasp`", "d503233f"},
+      {"`yield`", "d503203f"},
+      {"`stp x29, x30, [sp, #-16]!`", "a9bf7bfd"},
+      {"`sub sp, sp, #16`", "d10043ff"},
+      {"`b`, `bl`", "94000004"},
+      {"`ret`", "d65f03c0"},
+      {"`adrp`", "90000000"},
+      {"`ldr` literal", "58000080"},
+      {"`ldxr`", "c85f7c00"},
+      {"`svc #0`", "d4000001"}}},
+};
+
+void table(const std::vector<std::string>& files)
+{
+    std::vector<Result> results;
+    for (const std::string& file : files)
+        results.push_back(read_result(file));
+    std::stable_sort(results.begin(), results.end(), [](const auto& a, const auto& b) { return a.kernel < b.kernel; });
+    for (const char* arch : {"x86_64", "i386", "arm64"}) {
+        fmt::print("\n### {}\n\n| instruction |", arch);
+        std::string rule = "\n|---|", packages;
+        std::vector<const Result*> columns;
+        for (const Result& result : results)
+            if (result.answers.contains(arch)) {
+                columns.push_back(&result);
+                fmt::print(" {} |", result.kernel.name());
+                rule += "---|";
+                packages += fmt::format("- {}: {}, {} patterns\n", result.kernel.name(), result.package,
+                                        result.answers.at(arch).size());
+            }
+        fmt::print("{}\n", rule);
+        for (const Row& row : Rows.at(arch)) {
+            fmt::print("| {} |", row.text);
+            for (const Result* result : columns) {
+                const auto& answers = result->answers.at(arch);
+                auto it = std::find_if(answers.begin(), answers.end(), [&](const auto& a) { return a.first == row.pattern; });
+                if (it == answers.end())
+                    throw std::runtime_error(fmt::format("{}: no answer for {} {}", result->file, arch, row.pattern));
+                const std::string verdict = it->second.substr(0, it->second.find(':'));
+                const bool unsafe =
+                    model(result->kernel, arch_named(arch), row.pattern).verdict == Verdict::optimize_unsafe;
+                fmt::print(" {} |", unsafe ? "**optimize, unsafe**" : verdict == "optimize" ? "**optimize**" : verdict);
+            }
+            fmt::print("\n");
+        }
+        fmt::print("\nKernels asked:\n\n{}", packages);
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+try {
+    CLI::App app{"Patterns for, and answers from, real kernels about uprobes."};
+    app.require_subcommand(1);
+    std::string directory, pattern_file, package, console;
+    std::vector<std::string> files;
+    unsigned limit = 20;
+
+    auto* print = app.add_subcommand("patterns", "print the patterns");
+    print->add_option("DIRECTORY", directory, "where entries-ARCH.txt are")->required();
+    auto* rec = app.add_subcommand("record", "turn a guest's console output into a result (JSON)");
+    rec->add_option("--package", package, "name and version of the kernel's package")->required();
+    rec->add_option("PATTERNS", pattern_file)->required();
+    rec->add_option("CONSOLE", console)->required();
+    auto* cmp = app.add_subcommand("compare", "compare results with the model; exit 1 if they disagree");
+    cmp->add_option("--limit", limit, "disagreements printed for each kernel")->capture_default_str();
+    cmp->add_option("RESULT", files)->required();
+    auto* tab = app.add_subcommand("table", "print the verdict tables of docs/kernels.md");
+    tab->add_option("RESULT", files)->required();
+    CLI11_PARSE(app, argc, argv);
+
+    if (*print) {
+        std::cout << patterns(directory);
+    } else if (*rec) {
+        std::ifstream in(pattern_file), text(console);
+        if (!in || !text)
+            throw std::runtime_error("cannot read " + (in ? console : pattern_file));
+        std::cout << record(text, read_patterns(in), package).dump(1) << '\n';
+    } else if (*cmp) {
+        return compare(files, limit);
+    } else {
+        table(files);
+    }
+    return std::cout.flush() ? 0 : 1;
+} catch (const std::exception& error) {
+    std::cerr << "kernel-oracle: " << error.what() << '\n';
+    return 2;
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Asks the running kernel what it does with a uprobe at each of many instruction patterns, and writes what it saw.
+//
+//   oracle ARCH [FILE] <patterns >lines    ARCH picks the pattern lines that this build can execute; FILE will hold them
+//
+// One pattern per line: `ARCH HEX [PAGE_OFFSET]`, HEX being bytes in memory, for arm64 the instruction word. The answer repeats the name and adds the verdict:
+//   `0f1f00=emulate`, `662e0f1f840000000000@4087=reject`. An errno other than ENOTSUPP is named: `reject:8`.
+//   `accepted` is said of the few that are attached but not run.
+//
+// Every pattern gets two pages of a file of its own, filled with breakpoint instructions. The file is mapped
+// executable before the probes are attached, because a uprobe on a file that nobody has mapped is accepted whatever
+// the instruction is. A child per pattern, stopped by ptrace, starts at the pattern with every register pointing into
+// writable memory and runs until the first signal: the breakpoint behind the pattern, or whatever the pattern itself
+// causes. So no pattern has to be well-behaved. Then its memory map tells what the kernel did:
+//   [uprobes-trampoline] is there: optimized; [uprobes] is there: single-stepped out of line; neither: emulated.
+// A last line `#done=N` says that all N patterns were asked about.
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ENOTSUPP 524 // the kernel's own, include/linux/errno.h
+enum { Page = 4096, Slot = 2 * Page, Default_offset = 256, Scratch = 1 << 20, Max_patterns = 8192 };
+
+struct Pattern {
+    char name[64];
+    uint8_t bytes[16];
+    unsigned length, offset;
+    int fd;  // perf event, or -1
+    int err; // errno of the attach
+};
+static struct Pattern patterns[Max_patterns];
+static unsigned count;
+
+static void die(const char* what)
+{
+    perror(what);
+    exit(1);
+}
+
+static void read_patterns(const char* arch)
+{
+    char line[256], name[32], hex[64];
+    while (fgets(line, sizeof line, stdin)) {
+        unsigned offset = Default_offset;
+        int fields = sscanf(line, "%31s %63s %u", name, hex, &offset);
+        if (fields < 2 || line[0] == '#' || strcmp(name, arch) != 0)
+            continue;
+        if (count == Max_patterns || strlen(hex) > 32 || offset >= Page) {
+            fprintf(stderr, "oracle: bad pattern: %s", line);
+            exit(2);
+        }
+        struct Pattern* p = &patterns[count++];
+        p->offset = offset;
+        p->length = strlen(hex) / 2;
+        for (unsigned i = 0; i < p->length; i++) {
+            unsigned byte;
+            sscanf(hex + 2 * i, "%2x", &byte);
+#if defined(__aarch64__)
+            p->bytes[p->length - 1 - i] = byte; // an instruction word
+#else
+            p->bytes[i] = byte;
+#endif
+        }
+        if (fields == 3)
+            snprintf(p->name, sizeof p->name, "%s@%u", hex, offset);
+        else
+            snprintf(p->name, sizeof p->name, "%s", hex);
+    }
+}
+
+static void fill_with_breakpoints(uint8_t* page)
+{
+#if defined(__aarch64__)
+    for (unsigned i = 0; i < Page; i += 4)
+        memcpy(page + i, &(uint32_t){0xd4200000}, 4); // brk #0
+#else
+    memset(page, 0xcc, Page);
+#endif
+}
+
+static int make_file(const char* path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0700);
+    uint8_t slot[Slot];
+    if (fd < 0)
+        die(path);
+    for (unsigned i = 0; i < count; i++) {
+        fill_with_breakpoints(slot);
+        fill_with_breakpoints(slot + Page);
+        memcpy(slot + patterns[i].offset, patterns[i].bytes, patterns[i].length);
+        if (write(fd, slot, Slot) != Slot)
+            die(path);
+    }
+    return fd;
+}
+
+static int open_uprobe(int type, const char* path, uint64_t offset)
+{
+    struct perf_event_attr attr = {.size = sizeof attr, .type = type, .config1 = (uintptr_t)path, .config2 = offset};
+    // Every process on CPU 0; this process and its children stay there.
+    return syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static void start_at(pid_t child, uintptr_t pc, uintptr_t pointer)
+{
+    struct user_regs_struct regs;
+    struct iovec io = {&regs, sizeof regs};
+    if (ptrace(PTRACE_GETREGSET, child, (void*)NT_PRSTATUS, &io) < 0)
+        die("PTRACE_GETREGSET");
+#if defined(__x86_64__)
+    regs.rax = regs.rbx = regs.rdx = regs.rsi = regs.rdi = regs.rbp = regs.rsp = pointer;
+    regs.r8 = regs.r9 = regs.r10 = regs.r11 = regs.r12 = regs.r13 = regs.r14 = regs.r15 = pointer;
+    regs.rcx = 1; // so that a repeated string instruction ends
+    regs.orig_rax = -1;
+    regs.rip = pc;
+#elif defined(__i386__)
+    regs.eax = regs.ebx = regs.edx = regs.esi = regs.edi = regs.ebp = regs.esp = pointer;
+    regs.ecx = 1;
+    regs.orig_eax = -1;
+    regs.eip = pc;
+#elif defined(__aarch64__)
+    for (int i = 0; i < 31; i++)
+        regs.regs[i] = pointer;
+    regs.sp = pointer;
+    regs.pc = pc;
+#endif
+    if (ptrace(PTRACE_SETREGSET, child, (void*)NT_PRSTATUS, &io) < 0)
+        die("PTRACE_SETREGSET");
+}
+
+static const char* mode_of(pid_t child)
+{
+    char path[64], line[512];
+    const char* mode = "emulate";
+    snprintf(path, sizeof path, "/proc/%d/maps", child);
+    FILE* maps = fopen(path, "r");
+    if (!maps)
+        die(path);
+    while (fgets(line, sizeof line, maps)) {
+        if (strstr(line, "[uprobes-trampoline]"))
+            mode = "optimize";
+        else if (strstr(line, "[uprobes]") && strcmp(mode, "emulate") == 0)
+            mode = "xol";
+    }
+    fclose(maps);
+    return mode;
+}
+
+static const char* run(const struct Pattern* p, uint8_t* code, uint8_t* scratch)
+{
+    int status;
+#if defined(__x86_64__) || defined(__i386__)
+    // QEMU 7.2 reads the stack of a far return as the kernel would, and the guest's kernel dies of that.
+    if (p->bytes[0] == 0xca || p->bytes[0] == 0xcb)
+        return "accepted";
+#endif
+    pid_t child = fork();
+    if (child < 0)
+        die("fork");
+    if (child == 0) {
+        alarm(20); // a pattern that loops is reported, not waited for
+        ptrace(PTRACE_TRACEME, 0, 0, 0);
+        raise(SIGSTOP);
+        _exit(3);
+    }
+    if (waitpid(child, &status, 0) < 0 || !WIFSTOPPED(status))
+        die("child did not stop");
+    start_at(child, (uintptr_t)code + (p - patterns) * (uintptr_t)Slot + p->offset, (uintptr_t)scratch + Scratch / 2);
+    if (ptrace(PTRACE_CONT, child, 0, 0) < 0 || waitpid(child, &status, 0) < 0)
+        die("PTRACE_CONT");
+    const char* mode = "ended"; // without a signal that ptrace could see: never expected
+    if (WIFSTOPPED(status)) {
+        uint64_t hits = 0;
+        mode = mode_of(child);
+        if (read(p->fd, &hits, sizeof hits) != sizeof hits || hits == 0)
+            mode = "not-hit";
+        else if (WSTOPSIG(status) == SIGALRM)
+            mode = "loops";
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+    }
+    return mode;
+}
+
+int main(int argc, char** argv)
+{
+    if (argc != 2 && argc != 3) {
+        fprintf(stderr, "usage: oracle ARCH [FILE] <PATTERNS\n");
+        return 2;
+    }
+    int type = -1;
+    FILE* f = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
+    if (!f || fscanf(f, "%d", &type) != 1)
+        die("/sys/bus/event_source/devices/uprobe/type");
+    fclose(f);
+    read_patterns(argv[1]);
+    struct rlimit limit = {Max_patterns + 64, Max_patterns + 64};
+    cpu_set_t cpu;
+    CPU_ZERO(&cpu);
+    CPU_SET(0, &cpu);
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0 || sched_setaffinity(0, sizeof cpu, &cpu) < 0)
+        die("setting up");
+
+    const char* path = argc == 3 ? argv[2] : "/tmp/oracle.code";
+    int fd = make_file(path);
+    uint8_t* code = mmap(NULL, (size_t)count * Slot, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+    uint8_t* scratch = mmap(NULL, Scratch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (code == MAP_FAILED || scratch == MAP_FAILED)
+        die("mmap");
+#if defined(__x86_64__)
+    errno = 0;
+    syscall(336); // uprobe: tells apart what the version does not, see the kernel model
+    printf("#syscall336=%s\n", errno == ENOSYS ? "ENOSYS" : errno == ENXIO ? "ENXIO" : errno == EPROTO ? "EPROTO" : "other");
+#endif
+    for (unsigned i = 0; i < count; i++) {
+        struct Pattern* p = &patterns[i];
+        p->fd = open_uprobe(type, path, (uint64_t)i * Slot + p->offset);
+        p->err = p->fd < 0 ? errno : 0;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        struct Pattern* p = &patterns[i];
+        if (p->err == ENOTSUPP)
+            printf("%s=reject\n", p->name);
+        else if (p->err)
+            printf("%s=reject:%d\n", p->name, p->err);
+        else
+            printf("%s=%s\n", p->name, run(p, code, scratch));
+    }
+    printf("#done=%u\n", count);
+    fflush(stdout);
+    unlink(path);
+    return 0;
+}

@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Asks real kernels what they do with uprobes and compares the answers with the model in lib/.
+set -euo pipefail
+usage() {
+    cat <<'END'
+Usage: run-matrix.sh [--ci] [--record] [KERNEL...]
+
+Boots Debian kernels in QEMU, runs the oracle in each and compares its answers with fastsdt's kernel model.
+KERNEL is a series, "6.12" for x86-64 or "arm64/6.12". Without one: all that docs/kernels.md lists.
+
+  --ci       the oldest and the newest x86-64 kernel and the newest arm64 kernel
+  --record   store the answers in tests/kernel/results (then run update-docs.sh); a new kernel is
+             `run-matrix.sh --record 7.4`
+  --help     this text
+
+Kernels come from the Debian mirror in /etc/apt and are kept in ${XDG_CACHE_HOME:-~/.cache}/fastsdt. Nothing is installed.
+The build directory is $FASTSDT_BUILD, or build/default.
+Exit status: 0 all agree, 1 a kernel disagrees with the model, 2 something did not run, 77 nothing could be asked.
+END
+}
+here=$(cd "$(dirname "$0")" && pwd)
+source=$(cd "$here/../.." && pwd)
+build=${FASTSDT_BUILD:-$source/build/default}
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt
+. "$here/guest.sh"
+
+all="6.1 6.12 6.16 6.17 6.18 6.19 7.0 7.1 7.2 7.3 arm64/6.1 arm64/6.12 arm64/6.16 arm64/6.18 arm64/7.1 arm64/7.2 arm64/7.3"
+ci="6.1 7.3 arm64/7.3"
+record=no
+kernels=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --ci) read -ra kernels <<<"$ci" ;;
+    --record) record=yes ;;
+    --help | -h) usage; exit 0 ;;
+    -*) usage >&2; exit 2 ;;
+    *) kernels+=("$1") ;;
+    esac
+    shift
+done
+[ ${#kernels[@]} -gt 0 ] || read -ra kernels <<<"$all"
+
+oracle=$build/bin/kernel-oracle
+[ -x "$oracle" ] || { echo "run-matrix.sh: $oracle is not built (cmake --build $build --target kernel-oracle)" >&2; exit 2; }
+for tool in cpio gzip apt-get dpkg-deb; do
+    command -v "$tool" >/dev/null || { echo "SKIP: $tool is not installed"; exit 77; }
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$oracle" patterns "$here" >"$work/patterns"
+
+# initramfs ARCH: made once per architecture; prints the file's name.
+initramfs() {
+    local root=$work/root.$1 file=$work/initramfs.$1
+    if [ ! -e "$file" ]; then
+        mkdir -p "$root/bin"
+        $(guest_compiler "$1") "$here/guest-init.c" -o "$root/init"
+        cp "$work/patterns" "$root/patterns"
+        if [ "$1" = amd64 ]; then
+            $(guest_compiler amd64) "$here/oracle.c" -o "$root/bin/oracle"
+            $(guest_compiler i386) "$here/oracle.c" -o "$root/bin/oracle32"
+            printf '%s\n' "x86_64 /patterns /bin/oracle x86_64" "i386 /patterns /bin/oracle32 i386" >"$root/commands"
+        else
+            $(guest_compiler arm64) "$here/oracle.c" -o "$root/bin/oracle"
+            echo "arm64 /patterns /bin/oracle arm64" >"$root/commands"
+        fi
+        guest_pack "$root" "$file"
+    fi
+    echo "$file"
+}
+
+results=() missing=() reason=
+for kernel in "${kernels[@]}"; do
+    arch=amd64 series=$kernel
+    case $kernel in */*) arch=${kernel%%/*} series=${kernel#*/} ;; esac
+    case $arch in
+    amd64) qemu=qemu-system-x86_64 compiler=gcc ;;
+    arm64) qemu=qemu-system-aarch64 compiler=aarch64-linux-gnu-gcc ;;
+    *) echo "run-matrix.sh: unknown architecture in $kernel" >&2; exit 2 ;;
+    esac
+    for tool in "$qemu" "$compiler"; do
+        command -v "$tool" >/dev/null || { reason="$tool is not installed"; missing+=("$kernel ($reason)"); continue 2; }
+    done
+    if ! dir=$("$here/fetch-kernel.sh" "$arch" "$series" "$cache" 2>"$work/fetch.err"); then
+        reason=$(tail -n 1 "$work/fetch.err")
+        missing+=("$kernel ($reason)")
+        continue
+    fi
+    image=$(initramfs "$arch")
+    started=$SECONDS
+    guest_boot "$arch" "$dir/vmlinuz" "$image" 600 >"$work/console" || true
+    name=$arch-$series
+    if ! "$oracle" record --package "$(cat "$dir/package")" "$work/patterns" "$work/console" >"$work/$name.json"; then
+        tail -n 30 "$work/console" >&2
+        echo "run-matrix.sh: $kernel gave no complete answer; the end of its console is above" >&2
+        exit 2
+    fi
+    echo "$kernel: asked in $((SECONDS - started)) s ($(cat "$dir/package"))"
+    results+=("$work/$name.json")
+done
+for kernel in "${missing[@]}"; do
+    echo "not asked: $kernel"
+done
+if [ ${#results[@]} = 0 ]; then
+    echo "SKIP: no kernel could be fetched or booted: $reason"
+    exit 77
+fi
+[ "$record" = no ] || cp "${results[@]}" "$here/results/"
+status=0
+"$oracle" compare "${results[@]}" || status=$?
+exit "$status"
