@@ -76,7 +76,8 @@ std::vector<Mapping> read_maps(pid_t pid)
         Mapping m;
         char access[5] = "", device[32] = "";
         int at = 0;
-        if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %31s %lu %n", &m.start, &m.end, access, &m.offset, device, &m.inode, &at) < 6)
+        if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %31s %lu %n", &m.start, &m.end, access, &m.offset, device,
+                        &m.inode, &at) < 6)
             continue;
         m.writable = access[1] == 'w';
         m.executable = access[2] == 'x';
@@ -180,12 +181,13 @@ private:
             file.path.resize(file.path.size() - deleted_suffix.size());
         const std::string path = open_path(process_.pid, *mappings.front(), file.path);
         if (path.empty()) {
-            process_.troubles.push_back(fmt::format("{}: the mapped file cannot be opened{}", file.path,
-                                                    file.deleted ? ": it was replaced or removed since; run as root" : ""));
+            const char* const hint = file.deleted ? ": it was replaced or removed since; run as root" : "";
+            process_.troubles.push_back(fmt::format("{}: the mapped file cannot be opened{}", file.path, hint));
             return;
         }
         try {
-            Image::each(path, [&](const Image& image) { read_sites(image, mappings, entries, file); }, [](const std::string&) {});
+            const auto visit = [&](const Image& image) { read_sites(image, mappings, entries, file); };
+            Image::each(path, visit, [](const std::string&) {});
         } catch (const Unusable&) {
             // Mapped executable and no ELF file: code generated into a file. It has no notes.
         }
@@ -272,7 +274,8 @@ private:
 
     static void recognize(fastsdt_recognized& result, const Image& image, int layout, std::span<const std::byte> bytes)
     {
-        fastsdt_recognize(&result, image.machine(), layout, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+        fastsdt_recognize(&result, image.machine(), layout, reinterpret_cast<const unsigned char*>(bytes.data()),
+                          bytes.size());
     }
 
     Change classify(const LiveSite& site) const
