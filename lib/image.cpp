@@ -83,13 +83,19 @@ std::string_view name(Image::Kind kind)
 void Image::each(const std::string& path, const std::function<void(const Image&)>& visit,
                  const std::function<void(const std::string&)>& trouble)
 {
-    const MappedFile mapping(path);
-    if (!is_archive(mapping.bytes())) {
-        visit(Image(path, {}, mapping.bytes()));
+    const MappedFile file(path);
+    each(path, file.bytes(), visit, trouble);
+}
+
+void Image::each(const std::string& path, std::span<const std::byte> file, const std::function<void(const Image&)>& visit,
+                 const std::function<void(const std::string&)>& trouble)
+{
+    if (!is_archive(file)) {
+        visit(Image(path, {}, file));
         return;
     }
     each_member(
-        path, mapping.bytes(),
+        path, file,
         [&](const std::string& name, std::span<const std::byte> contents) {
             if (contents.size() < SELFMAG || std::string_view(reinterpret_cast<const char*>(contents.data()), SELFMAG) != ELFMAG)
                 return;

@@ -69,6 +69,10 @@ public:
     static void each(const std::string& path, const std::function<void(const Image&)>& visit,
                      const std::function<void(const std::string&)>& trouble);
 
+    /// The same for a file that is in memory already; `path` is its name, and where debug information is looked for.
+    static void each(const std::string& path, std::span<const std::byte> file, const std::function<void(const Image&)>& visit,
+                     const std::function<void(const std::string&)>& trouble);
+
     ~Image();
     Image(const Image&) = delete;
     Image& operator=(const Image&) = delete;

@@ -88,7 +88,7 @@ int main(int argc, char** argv)
     std::vector<std::string> files, globs;
     std::string kernel_list, fail_on = "error", colour = "auto", only;
     pid_t pid = 0;
-    bool json = false, summary = false, functions = false, verbose = false, no_lines = false, list = false;
+    bool json = false, plan = false, summary = false, functions = false, verbose = false, no_lines = false, list = false;
     app.add_option("FILE", files, "ELF files and ar archives");
     app.add_option("-k,--kernel", kernel_list, "Kernels to judge for: 6.1,6.12 or 6.1-7.2 or this; +stp for arm64 kernels with stp emulation")
         ->type_name("LIST");
@@ -99,6 +99,7 @@ int main(int argc, char** argv)
     app.add_flag("-s,--summary", summary, "Counts instead of single probes");
     app.add_flag("-v,--verbose", verbose, "Show infos too, and single functions with --functions");
     app.add_option("--pid", pid, "A running process instead of files: what stands at its sites now")->type_name("PID")->check(CLI::PositiveNumber);
+    app.add_flag("--plan", plan, "Where to attach for the best result on one --kernel (default: this), with bpftrace and perf commands");
     app.add_flag("-j,--json", json, "JSON, as docs/json.md describes it");
     app.add_flag("--no-lines", no_lines, "Do not look for source lines");
     app.add_option("--fail-on", fail_on, "Findings from which on the exit status is 1: info, warning, error (default), never")
@@ -124,12 +125,16 @@ int main(int argc, char** argv)
         return usage("no files; see fastsdt-check --help");
 
     Options options;
+    if (plan && kernel_list.empty())
+        kernel_list = "this";
     if (!kernel_list.empty()) {
         std::string error;
         options.kernels = parse_kernels(kernel_list, error);
         if (options.kernels.empty())
             return usage("--kernel: " + error);
     }
+    if (plan && (options.kernels.size() != 1 || pid != 0))
+        return usage(pid != 0 ? "--plan is for files; name the program" : "--plan is for one kernel: --kernel 7.2");
     options.functions = functions;
     options.lines = !no_lines && !summary;
     if (!globs.empty())
@@ -160,38 +165,64 @@ int main(int argc, char** argv)
         }
     }
 
-    const auto output = json ? json_output(options.kernels) : text_output(style);
     Progress progress;
     int status = clean;
-    for (const std::string& file : files) {
-        const auto cannot = [&](const std::string& message) {
-            progress.clear();
-            fmt::print(stderr, "fastsdt-check: {}\n", printable(message));
-            output->unusable(file, message);
-            status = unusable;
-        };
-        try {
-            progress.at(file);
-            Image::each(
-                file,
-                [&](const Image& image) {
-                    progress.at(image.name());
-                    const Notes notes = read_notes(image);
-                    const Report report(image, notes, options);
-                    progress.clear();
-                    output->report(report);
-                    for (size_t i = 0; threshold && i < report.severities.size(); ++i)
-                        if (report.severities[i] > 0 && Severity(i) >= *threshold && status == clean)
-                            status = findings_found;
-                },
-                cannot);
-        } catch (const Unusable& error) {
-            cannot(error.what());
-        } catch (const std::bad_alloc&) {
-            cannot(file + ": not enough memory to read it");
+    // Calls `visit` for each image of each file; `unread` for what cannot be read.
+    const auto each_file = [&](const std::function<void(const Image&)>& visit, const std::function<void(const std::string&, const std::string&)>& unread) {
+        for (const std::string& file : files) {
+            const auto cannot = [&](const std::string& message) {
+                progress.clear();
+                fmt::print(stderr, "fastsdt-check: {}\n", printable(message));
+                unread(file, message);
+                status = unusable;
+            };
+            try {
+                progress.at(file);
+                Image::each(
+                    file,
+                    [&](const Image& image) {
+                        progress.at(image.name());
+                        visit(image);
+                    },
+                    cannot);
+            } catch (const Unusable& error) {
+                cannot(error.what());
+            } catch (const std::bad_alloc&) {
+                cannot(file + ": not enough memory to read it");
+            }
         }
+    };
+
+    if (plan) {
+        PlanOutput output(style, json, options.kernels.front());
+        each_file(
+            [&](const Image& image) {
+                Notes notes = read_notes(image);
+                if (!globs.empty()) {
+                    std::erase_if(notes.probes, [&](const Probe& probe) { return !options.select(probe); });
+                    notes.entries.clear();
+                }
+                const auto points = fastsdt::plan(image, notes, options.kernels.front());
+                progress.clear();
+                output.plan(image, points);
+            },
+            [&](const std::string& file, const std::string& message) { output.unusable(file, message); });
+        output.finish();
+    } else {
+        const auto output = json ? json_output(options.kernels) : text_output(style);
+        each_file(
+            [&](const Image& image) {
+                const Notes notes = read_notes(image);
+                const Report report(image, notes, options);
+                progress.clear();
+                output->report(report);
+                for (size_t i = 0; threshold && i < report.severities.size(); ++i)
+                    if (report.severities[i] > 0 && Severity(i) >= *threshold && status == clean)
+                        status = findings_found;
+            },
+            [&](const std::string& file, const std::string& message) { output->unusable(file, message); });
+        output->finish();
     }
-    output->finish();
     if (std::fflush(stdout) != 0)
         put({"\0", 1}); // says why
     return status;

@@ -3,6 +3,7 @@
 #pragma once
 #include "findings.h"
 #include "live.h"
+#include "plan.h"
 
 #include <cstdio>
 #include <string>
@@ -33,6 +34,22 @@ std::unique_ptr<Output> json_output(const std::vector<fastsdt::Kernel>& kernels)
 
 void print_process_text(const fastsdt::Process& process, const std::function<bool(const fastsdt::LiveSite&)>& select, Style style);
 void print_process_json(const fastsdt::Process& process, const std::function<bool(const fastsdt::LiveSite&)>& select);
+
+/// Where to attach for one kernel.
+class PlanOutput {
+public:
+    PlanOutput(Style style, bool json, const fastsdt::Kernel& kernel);
+    void plan(const fastsdt::Image& image, const std::vector<fastsdt::AttachPoint>& points);
+    void unusable(const std::string& path, const std::string& message);
+    void finish();
+
+private:
+    void begin_file();
+    const Style style_;
+    const bool json_;
+    const fastsdt::Kernel kernel_;
+    size_t files_ = 0;
+};
 
 /// Writes to stdout; on failure the program ends with status 2.
 void put(std::string_view text);
