@@ -272,6 +272,25 @@ base
 END
 finds varies "duplicate-probe no-layout-note semaphore-varies"
 
+cat > shared.ld <<'END'
+PHDRS { text PT_LOAD FLAGS(5); first PT_LOAD FLAGS(6); second PT_LOAD FLAGS(6); }
+SECTIONS {
+    . = 0x400000 + SIZEOF_HEADERS;
+    .text : { *(.text) } :text
+    .stapsdt.base : { *(.stapsdt.base) } :text
+    . = 0x500000; .data : { *(.data) } :first
+    . = . + 0x1000; .probes : { *(.probes) } :second
+}
+END
+made sem_shared_page "-T shared.ld" <<'END'
+1: nop
+probe 1b, a, sem=sem
+base
+.data; .8byte 1
+.section .probes,"aw"; sem: .2byte 0
+END
+finds sem_shared_page "no-layout-note semaphore-shared-page"
+
 # Kernels
 made nop5 <<'END'
 1: .byte 0x0f,0x1f,0x44,0,0
