@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds fastsdt, compiles a program against its headers, says what each kernel will do at the probes, and (as root, on a
+# kernel with uprobes) traces it for real. `demo.sh` does so with examples/hello.c, by gcc and clang; `demo.sh tcl` with
+# Tcl 8.6 from Debian's source package, its sources unchanged. Installs the Debian packages it needs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+case ${1:-} in "" | tcl) ;; *) sed -n '3,5s/^# //p' "$0" >&2; exit 2 ;; esac
+here=$PWD
+build=$PWD/build/demo
+bold=$(tput bold 2>/dev/null || true) plain=$(tput sgr0 2>/dev/null || true)
+[ -t 1 ] || bold="" plain=""
+say() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
+run() { printf '%s$ %s%s\n' "$bold" "$*" "$plain"; "$@"; }
+
+say "Building fastsdt (build/demo)"
+sh scripts/install-deps.sh demo
+cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFASTSDT_PLUGINS=OFF -DBUILD_TESTING=OFF >"$build.log" 2>&1 ||
+    { cat "$build.log" >&2; exit 1; }
+cmake --build "$build" >"$build.log" 2>&1 || { cat "$build.log" >&2; exit 1; }
+PATH=$build/bin:$PATH
+
+# Whether probes can be attached here, or why not.
+obstacle=""
+[ "$(id -u)" = 0 ] || obstacle="attaching probes needs root"
+[ -e /sys/bus/event_source/devices/uprobe/type ] || obstacle="this kernel has no uprobes"
+
+# traced FILE PROBE COMMAND...: one run with the probe attached.
+traced() {
+    local file=$1 probe=$2
+    shift 2
+    if [ -n "$obstacle" ]; then
+        echo "(not traced: $obstacle)"
+        return 0
+    fi
+    run fastsdt-probe "$file" --probe "$probe" --time 3 -- "$@"
+}
+
+if [ "${1:-}" != tcl ]; then
+    work=$build/hello
+    mkdir -p "$work"
+    cd "$work"
+    for compiler in gcc clang-19; do
+        say "examples/hello.c, compiled by $compiler"
+        run "$compiler" -O2 -g -I"$here/include" "$here/examples/hello.c" -o "hello-$compiler"
+        run fastsdt-check "hello-$compiler"
+    done
+    say "Any tracer finds them"
+    run gdb -batch -ex 'info probes stap shop' hello-gcc
+    run bpftrace -l 'usdt:./hello-gcc:*'
+    say "On this kernel, $(uname -r)"
+    traced hello-gcc shop:order ./hello-gcc 100000
+    if [ -z "$obstacle" ]; then
+        run bpftrace -e 'usdt:./hello-gcc:shop:order { printf("order %d: %s, %d cents\n", arg0, str(arg1), arg2); }' -c './hello-gcc 3'
+    fi
+    exit 0
+fi
+
+work=$build/tcl
+mkdir -p "$work"
+cd "$work"
+if [ ! -d source ]; then
+    say "Fetching Tcl's source package"
+    "$here/scripts/debian.sh" bookworm apt-get source --download-only tcl8.6
+    dpkg-source -x tcl8.6_*.dsc source >/dev/null
+fi
+if [ ! -x tclsh ]; then
+    say "Building Tcl with --enable-dtrace; <sys/sdt.h> is ours"
+    run env CPPFLAGS="-I$here/include" CFLAGS=-g source/unix/configure --enable-dtrace >configure.log 2>&1 || { tail configure.log >&2; exit 1; }
+    make -j"$(nproc)" >make.log 2>&1 || { tail make.log >&2; exit 1; }
+fi
+export TCL_LIBRARY=$work/source/library LD_LIBRARY_PATH=$work
+say "What the kernels will do"
+run fastsdt-check --summary libtcl8.6.so
+run fastsdt-check --probe 'tcl:proc__*' libtcl8.6.so
+say "Any tracer finds them"
+run bpftrace -l "usdt:$work/libtcl8.6.so:tcl:proc__*"
+gdb -batch -ex 'info probes stap tcl proc' libtcl8.6.so | head -n 8
+say "On this kernel, $(uname -r)"
+printf 'proc twice {x} {expr {2*$x}}\nfor {set i 0} {$i < 10000} {incr i} {twice $i}\nputs [twice 21]\n' >twice.tcl
+traced libtcl8.6.so 'tcl:proc__entry' ./tclsh twice.tcl
+if [ -z "$obstacle" ]; then
+    run bpftrace -e "usdt:$work/libtcl8.6.so:tcl:proc__entry { @[str(arg0)] = count(); }" -c './tclsh twice.tcl'
+fi
