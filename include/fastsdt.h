@@ -529,7 +529,7 @@ _.stapsdt.base:
 #elif !defined(__clang__) && __GNUC__ >= 15
 #define _FASTSDT_CALL_BEGIN _FASTSDT_BEGIN
 #define _FASTSDT_CALL_END : "redzone")
-#elif defined(__cplusplus) && defined(__clang__) && __clang_major__ < 16 /* refuses asm goto next to destructors */
+#elif defined(__clang__) && __clang_major__ < 19 /* these refuse asm goto next to destructors and cleanups */
 #define _FASTSDT_CALL_BEGIN _FASTSDT_BEGIN
 #define _FASTSDT_CALL_END ); __asm__ __volatile__("" : : "r"(__builtin_ia32_readeflags_u64()))
 #else
