@@ -82,6 +82,9 @@ if [ "$kind" = gcc ]; then
         done
         no_strays "$flags"
     done
+    # Debug information changes no code: GCC compiles twice and compares.
+    # shellcheck disable=SC2086
+    $cxx -O2 -g -fcompare-debug -fplugin="$plugin" -c a.cpp -o a.o || fail "-fcompare-debug"
     # An argument on the link line counts: the code is made there.
     rm -f lto.json
     # shellcheck disable=SC2086

@@ -25,10 +25,10 @@ shift 5
 need FileCheck-19 python3 "${cc%% *}" "${cxx%% *}"
 [ -e "$plugin" ] || skip "$plugin was not built"
 cases=$FASTSDT_SOURCE/tests/fastprobe/cases
-objdump=objdump run=
-short=X86
+# FASTPROBE_SYSROOT: programs run with the libraries of that chroot (scripts/test-gcc-versions.sh).
+objdump=objdump run=${FASTPROBE_SYSROOT:+chroot $FASTPROBE_SYSROOT} short=X86
 if [ "$target" = arm64 ]; then
-    objdump=aarch64-linux-gnu-objdump run="qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu" short=ARM64
+    objdump=aarch64-linux-gnu-objdump run="qemu-aarch64 -cpu max -L ${FASTPROBE_SYSROOT:-}/usr/aarch64-linux-gnu" short=ARM64
     need qemu-aarch64 $objdump
 fi
 KIND=${kind^^}

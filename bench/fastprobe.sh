@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What fastprobe does to real programs: share of entries by verdict, size of .text, run time, compile time. Usage:
+#
+#   bench/fastprobe.sh [-p sqlite|re2] [-m MODE]... [-n ROUNDS] [-o "FLAGS"] gcc|clang x86-64|arm64 PLUGIN CC CXX
+#
+# One line per entry mode, the first without the plugin. Sources are Debian's, as in scripts/fastprobe-real.sh. Sizes are
+# of the whole .text; times are user time, the smallest of ROUNDS (default 7; compiling: 3), ratios to the build without
+# plugin, all builds in turn in each round. sqlite runs speedtest1, re2 its regexp_benchmark. ROUNDS 0 leaves the times
+# out, as for arm64, whose programs would run in qemu.
+set -euo pipefail
+top=$(realpath "$(dirname "$0")/..")
+build=$(realpath "${FASTSDT_BUILD:-$top/build/default}")
+work=${FASTPROBE_BENCH_WORK:-$build/fastprobe-bench}
+program=sqlite modes=() rounds=7 flags=-O2
+while getopts p:m:n:o: option; do
+    case $option in
+        p) program=$OPTARG ;;
+        m) modes+=("$OPTARG") ;;
+        n) rounds=$OPTARG ;;
+        o) flags=$OPTARG ;;
+        *) sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# = 5 ] || { sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+kind=$1 target=$2 plugin=$(realpath "$3") cc=$4 cxx=$5
+: "$kind"
+[ ${#modes[@]} -gt 0 ] || modes=(auto auto-frame frame nop nop10 none)
+kernels=6.1,6.12,6.18,7.2
+[ "$target" = x86-64 ] || { kernels=6.1,6.12,6.13,7.2; rounds=0; }
+sources=$work/sources
+mkdir -p "$sources"
+package=${program/sqlite/sqlite3}
+if [ ! -e "$sources/$package" ]; then
+    (
+        mkdir -p "$sources/$package.part" && cd "$sources/$package.part"
+        "$top/scripts/debian.sh" bookworm apt-get source --download-only "$package" >fetch.log 2>&1 || { cat fetch.log >&2; exit 1; }
+        for t in *.orig.tar.*; do tar xf "$t" --strip-components=1; done
+        [ "$package" != sqlite3 ] || { mkdir bld && cd bld && ../configure --disable-readline >log 2>&1 && make sqlite3.c >>log 2>&1; }
+    )
+    mv "$sources/$package.part" "$sources/$package"
+fi
+s=$sources/$package
+
+# compile DIR FLAGS...: leaves DIR/program and the user time that the compiler took in DIR/compile.
+TIMEFORMAT=%U
+compile() {
+    local dir=$1
+    shift
+    mkdir -p "$dir"
+    (
+        cd "$dir"
+        rm -f report.json
+        case $program in
+            sqlite)
+                # shellcheck disable=SC2086 # commands with options
+                { time $cc $flags -w -c "$@" -I"$s/bld" "$s/bld/sqlite3.c" -DSQLITE_THREADSAFE=0; } 2>compile.now
+                # shellcheck disable=SC2086
+                $cc $flags -w -I"$s/bld" "$s/test/speedtest1.c" sqlite3.o -o program -lm -ldl
+                ;;
+            re2)
+                # shellcheck disable=SC2086
+                { time $cxx $flags -std=c++17 -w -c "$@" -I"$s" "$s"/re2/*.cc "$s"/util/{rune,strutil}.cc; } 2>compile.now
+                # shellcheck disable=SC2086
+                [ -e ../benchmark.o ] || { $cxx $flags -std=c++17 -w -c -I"$s" "$s/re2/testing/regexp_benchmark.cc" -o ../benchmark.o && $cxx $flags -std=c++17 -w -c -I"$s" "$s/util/benchmark.cc" -o ../harness.o; }
+                # shellcheck disable=SC2086
+                $cxx ./*.o ../benchmark.o ../harness.o -o program -pthread
+                ;;
+        esac
+        tail -1 compile.now >>compile
+    )
+}
+run() {
+    (
+        cd "$1"
+        case $program in
+            sqlite) { time ./program --size 12 :memory: >/dev/null; } 2>>run ;;
+            re2) ./program 'Search_(Easy0|Medium|Hard|Parens)_CachedRE2$' | awk '$3 == "ns/op" {t += $2} END {print t}' >>run ;;
+        esac
+    )
+}
+
+dir=$work/$program-$target-$$
+mkdir -p "$dir"
+trap 'rm -rf "$dir"' EXIT
+compile_rounds=3
+[ "$rounds" != 0 ] || compile_rounds=1
+for mode in without "${modes[@]}"; do
+    with=()
+    [ "$mode" = without ] || with=("-fplugin=$plugin" "-fplugin-arg-fastprobe-entry=$mode" "-fplugin-arg-fastprobe-report=report.json")
+    compile "$dir/$mode" "${with[@]}"
+done
+for ((i = 1; i < compile_rounds; i++)); do
+    compile "$dir/without"
+    for mode in "${modes[@]}"; do
+        [ "$mode" != auto ] || compile "$dir/$mode" "-fplugin=$plugin" "-fplugin-arg-fastprobe-report=report.json"
+    done
+done
+for ((i = 0; i < rounds; i++)); do
+    for mode in without "${modes[@]}"; do run "$dir/$mode"; done
+done
+for mode in without "${modes[@]}"; do
+    "$build/bin/fastsdt-check" --functions --json --no-lines --kernel $kernels "$dir/$mode/program" >"$dir/$mode/check.json"
+done
+python3 - "$dir" "$kernels" without "${modes[@]}" <<'P'
+import json, os, re, subprocess, sys
+root, kernels, modes = sys.argv[1], sys.argv[2].split(","), sys.argv[3:]
+
+def least(mode, name):
+    path = f"{root}/{mode}/{name}"
+    return min(map(float, open(path).read().split())) if os.path.exists(path) else None
+
+def text(mode):
+    out = subprocess.run(["readelf", "-SW", f"{root}/{mode}/program"], capture_output=True, text=True, check=True).stdout
+    return int(re.search(r" \.text\s+PROGBITS\s+\S+ \S+ (\S+)", out)[1], 16)
+
+def functions(mode):
+    all_functions = json.load(open(f"{root}/{mode}/check.json"))["files"][0]["functions"]
+    return [f for f in all_functions if ".cold" not in f["name"]]
+
+# The functions that the plugin saw are the same in each build: those that `auto` (or any mode) selected.
+seen = {f["name"] for mode in modes[1:] for f in functions(mode) if f["selected"]}
+
+def ratio(mode, name):
+    mine, base = least(mode, name), least("without", name)
+    count = len(open(f"{root}/{mode}/{name}").read().split()) if mine else 0
+    return "-" if not mine or not base or (name == "compile" and count < 2) else f"{mine / base:.3f}"
+
+print("mode       entries  missed  " + "  ".join(f"cheap on {k:>5}" for k in kernels) + "  optimized 7.2     .text            run    compile")
+for mode in modes:
+    mine = [f for f in functions(mode) if f["name"] in seen]
+    cheap = [sum(f["kernels"][k]["verdict"] not in ("xol", "reject") for f in mine) for k in kernels]
+    best = sum("optimize" == f["kernels"][kernels[-1]].get("best", f["kernels"][kernels[-1]].get("patch_verdict", "")) or
+               (f.get("layout") == "nop1+nop10" and f["selected"]) for f in mine)
+    missed = 0
+    report = f"{root}/{mode}/report.json"
+    if os.path.exists(report):
+        missed = sum(json.loads(line)["action"] == "missed" for line in open(report))
+    growth = text(mode) / text("without") - 1
+    print(f"{mode:<10} {len(mine):>7}  {missed:>6}  " + "  ".join(f"{100 * c / len(mine):>12.2f} %" for c in cheap) +
+          f"  {100 * best / len(mine):>11.1f} %  {text(mode):>8} {100 * growth:>+6.2f} %  {ratio(mode, 'run'):>6}  {ratio(mode, 'compile'):>7}")
+P

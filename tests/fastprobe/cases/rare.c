@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What few programs contain: function multiversioning, a function without one instruction, __builtin_eh_return,
+// functions in sections of their own choice.
+// RUN: AUTO : -O2
+// RUN: AUTO : -O2 -g -ffunction-sections
+// RUN: NOP10 : -Os entry=nop10
+// RUN: CET x86-64 : -O2 -fcf-protection=full entry=nop10
+#define NOINLINE __attribute__((noinline, noipa))
+#ifdef __x86_64__
+__attribute__((target_clones("avx2", "default"))) int cloned(int *a, int n) { int s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }
+#else
+NOINLINE int cloned(int *a, int n) { int s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }
+#endif
+// AUTO-X86-GCC-DAG: {{^}}cloned.avx2: nop {{.*}} added
+// AUTO-X86-GCC-DAG: {{^}}cloned.default: nop {{.*}} added
+// The resolver runs before relocation.
+// ALL-X86-GCC-DAG: {{^}}cloned=cloned.resolver: no record
+
+// ALL-DAG: {{^}}unwinder: {{nop|push|stp|other}}
+NOINLINE void unwinder(long offset, void *handler) { __builtin_eh_return(offset, handler); }
+
+// ALL-DAG: {{^}}placed: nop
+__attribute__((section(".text.mine"))) NOINLINE int placed(int a) { return a * 3; }
+// ALL-DAG: {{^}}placed_too: nop
+__attribute__((section(".text.mine"))) NOINLINE int placed_too(int a) { return a * 5; }
+// ALL-DAG: {{^}}big_alignment: nop
+__attribute__((aligned(256))) NOINLINE int big_alignment(int a) { return a * 7; }
+// An alignment below 16 does not hold against the page rule of nop10.
+// NOP10-X86-GCC-DAG: {{^}}no_alignment: nop1+nop10 {{.*}} bound=4
+__attribute__((optimize("align-functions=1"))) NOINLINE int no_alignment(int a) { return a * 9; }
+
+int main(void) {
+    int a[4] = {1, 2, 3, 4};
+    return !(cloned(a, 4) == 10 && placed(1) + placed_too(1) + big_alignment(1) + no_alignment(1) == 24 && (unsigned long)big_alignment % 256 == 0);
+}
+
+// Falls through into whatever follows: there is nothing to probe.
+void never(void) { __builtin_unreachable(); }
+// REPORT-AUTO-GCC: "function": "never", {{.*}}"action": "skipped", {{.*}}"reason": "no instructions
