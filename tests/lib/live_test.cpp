@@ -118,7 +118,8 @@ TEST_F(Live, WrittenBySomebodyElse)
     auto* const site = reinterpret_cast<uint8_t*>(find("wide").runtime);
     auto* const page = reinterpret_cast<uint8_t*>(reinterpret_cast<uintptr_t>(site) & ~uintptr_t{4095});
     ASSERT_EQ(mprotect(page, 2 * 4096, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
-    const std::vector<uint8_t> before(site, site + 11);
+    const std::vector<uint8_t> before(site, site + 11); // on 7.2 with a stale call, if Optimized ran
+    const Change change_before = find("wide").change;
     const auto becomes = [&](std::initializer_list<uint8_t> bytes) {
         std::copy(bytes.begin(), bytes.end(), site + 1);
         const LiveSite found = find("wide");
@@ -135,7 +136,7 @@ TEST_F(Live, WrittenBySomebodyElse)
     EXPECT_EQ(becomes({0xcc, 0x8d, 0x64, 0x24, 0x80, 0xe8, 0, 0, 0, 0}).change, Change::updating);
     EXPECT_EQ(becomes({0x66, 0x2e, 0x0f, 0x1f, 0x84, 0xe8, 1, 2, 3, 4}).change, Change::stale_call);
     EXPECT_EQ(becomes({0x12, 0x34}).change, Change::changed);
-    EXPECT_EQ(find("wide").change, Change::untouched);
+    EXPECT_EQ(find("wide").change, change_before);
     mprotect(page, 2 * 4096, PROT_READ | PROT_EXEC);
 }
 
