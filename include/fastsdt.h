@@ -277,7 +277,10 @@
 #elif defined(__s390__)
 #define _FASTSDT_INSNS_nop "nop 0"
 #define _FASTSDT_SHAPE_nop FASTSDT_LAYOUT_NOP, 0, 4
-#elif defined(__thumb__) || defined(__riscv_compressed)
+#elif defined(__arm__) /* Thumb or not is a function's choice, and an assembly file's: measure */
+#define _FASTSDT_INSNS_nop "988: nop; 989:"
+#define _FASTSDT_SHAPE_nop FASTSDT_LAYOUT_NOP, 0, 989b - 988b
+#elif defined(__riscv_compressed)
 #define _FASTSDT_INSNS_nop "nop"
 #define _FASTSDT_SHAPE_nop FASTSDT_LAYOUT_NOP, 0, 2
 #else
