@@ -8,9 +8,9 @@
 
 #include "arch.h"
 #include "index.h"
-#include "sites.h"
 
 #include <fastsdt/note.h>
+#include <fastsdt/recognize.h>
 
 #include <fmt/format.h>
 #include <gelf.h>
@@ -166,14 +166,37 @@ Bytes code_at(const Elf_file& file, uint64_t vaddr)
     return {};
 }
 
+// What stands at the beginning of `code`; `expected` helps the recognizer.
+fastsdt_recognized recognize(const Elf_file& file, int expected, Bytes code)
+{
+    fastsdt_recognized found;
+    fastsdt_recognize(&found, file.header.e_machine, expected, reinterpret_cast<const unsigned char*>(code.data()), code.size());
+    return found;
+}
+
+// Whether `code` begins with a nop, as every site has it. Where nothing is known about the architecture: yes.
+bool any_nop(const Elf_file& file, Bytes code)
+{
+    if (file.arch == Arch::unknown || recognize(file, FASTSDT_LAYOUT_NOP, code).patch_length)
+        return true;
+    if (file.arch != Arch::x86_64 && file.arch != Arch::i386)
+        return false;
+    // Multi-byte nops that are no layout of ours: prefixes, then nop or nopl.
+    while (!code.empty() && (code[0] == std::byte(0x66) || code[0] == std::byte(0x2e)))
+        code = code.subspan(1);
+    return !code.empty() && (code[0] == std::byte(0x90) || (code.size() > 1 && code[0] == std::byte(0x0f) && code[1] == std::byte(0x1f)));
+}
+
 // Why no code of ours stands where the record says, or nothing.
 const char* missing(const Elf_file& file, const Record& record, uint64_t moved)
 {
-    const uint64_t lead = record.type == FASTSDT_NOTE_ENTRY ? record.lead : 0;
-    const Bytes code = code_at(file, record.address + moved + lead);
+    const Bytes code = code_at(file, record.address + moved);
     if (code.empty())
         return "not in an executable section";
-    return layout_stands_at(file.arch, record.layout, code) ? nullptr : "the code there does not have its layout";
+    if (record.layout == FASTSDT_LAYOUT_OTHER || file.arch == Arch::unknown)
+        return nullptr; // any code may be meant
+    const fastsdt_recognized found = recognize(file, record.layout, code);
+    return found.layout == record.layout && found.lead == record.lead ? nullptr : "the code there does not have its layout";
 }
 
 struct Stapsdt {
@@ -433,7 +456,7 @@ Index_result index_notes(std::span<const std::byte> bytes)
             return why;
         }
         const Bytes code = code_at(file, pc + moved);
-        return code.empty() ? "not in an executable section" : any_nop_at(file.arch, code) ? nullptr : "no nop there";
+        return code.empty() ? "not in an executable section" : any_nop(file, code) ? nullptr : "no nop there";
     };
 
     Contents contents;
