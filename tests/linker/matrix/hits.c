@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // hits BPF_OBJECT: reads lines "FILE PROVIDER COMMAND NAME..." from standard input. For each, attaches libbpf to the names
-// in FILE, runs COMMAND and prints "name=hits" for each name, or "name=error" where the attach failed. One line out per
+// in FILE, runs COMMAND (one word, @ for a blank) and prints "name=hits" for each name, or "name=error" where the attach failed. One line out per
 // line in, so that a whole matrix pays for loading once.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -52,6 +52,9 @@ int main(int argc, char **argv)
                 printf("(%s: %s) ", name, strerror(errno));
             ++n;
         }
+        for (i = 0; command[i]; ++i)
+            if (command[i] == '@')
+                command[i] = ' ';
         if (system(command) != 0)
             printf("(%s failed) ", command);
         for (i = 0; i < n; ++i) {

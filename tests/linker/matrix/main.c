@@ -6,6 +6,11 @@
 
 USDT_DEFINE_SEMA(matrix_shared);
 
+#ifdef UNUSED
+/* First in the file: `ld -r` of GNU ld and gold links the merged notes to the first section. */
+NOINLINE int dead_1(int x) { USDT(matrix, dead, x); USDT(matrix, half, x); return x; }
+#endif
+
 /* Alike but for their names: --icf=all folds plain_twin_1 and _2. The probed twins have to stay both. */
 NOINLINE int plain_twin_1(int x) { return x * 7 + 3; }
 NOINLINE int plain_twin_2(int x) { return x * 7 + 3; }
@@ -22,11 +27,7 @@ NOINLINE int semaphores(int x)
     return USDT_SEMA_IS_ACTIVE(matrix_shared) + x;
 }
 
-#ifdef UNUSED
-NOINLINE int dead_1(int x) { USDT(matrix, dead, x); USDT(matrix, half, x); return x; }
-#endif
-
-EXPORT int matrix_run(int x)
+EXPORT NOINLINE int matrix_run(int x)
 {
     USDT(matrix, half, x);
     x = inlined(x) + inlined(x + 2);

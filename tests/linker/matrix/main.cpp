@@ -4,16 +4,16 @@
 
 USDT_DEFINE_SEMA(matrix_shared);
 
+#ifdef UNUSED
+int dead_1(int x) { USDT(matrix, dead, x); return dead_inline(x); }
+#endif
+
 NOINLINE int plain_twin_1(int x) { return x * 7 + 3; }
 NOINLINE int plain_twin_2(int x) { return x * 7 + 3; }
 NOINLINE int twin_1(int x) { USDT(matrix, twin, x); return x * 5 + 1; }
 NOINLINE int twin_2(int x) { USDT(matrix, twin, x); return x * 5 + 1; }
 
-#ifdef UNUSED
-int dead_1(int x) { return dead_inline(x); }
-#endif
-
-EXPORT int matrix_run(int x)
+EXPORT NOINLINE int matrix_run(int x)
 {
     USDT(matrix, half, x);
     USDT_WITH_EXPLICIT_SEMA(matrix_shared, matrix, explicit, x);

@@ -7,7 +7,6 @@
 USDT_DECLARE_SEMA(matrix_shared);
 
 #ifdef UNUSED
-/* First in the file: the merged notes of `ld -r` are linked to the first section. */
 NOINLINE int dead_2(int x) { USDT(matrix, dead, x); return x + 2; }
 #endif
 
