@@ -57,7 +57,7 @@ def expected(cell):
     """'ok', or what is known and why (docs/linking.md)."""
     collects = cell.variant != 'plain'
     # Thin LTO drops functions that nobody refers to, but leaves a dead copy of one that it inlines into another file.
-    dead = collects and {'none': cell.variant == 'gc-unused', 'full': False, 'thin': cell.language == 'c'}[cell.lto]
+    dead = collects and {'none': cell.variant == 'gc-unused', 'full': False, 'thin': cell.language == 'c' and cell.output != 'r'}[cell.lto]
     if cell.output == 'r' and cell.variant == 'gc-unused' and (cell.linker == 'bfd' or cell.linker == 'gold' and cell.lto != 'none'):
         return 'dead-kept' # the joined object has all notes in one section, which all its functions keep
     if dead and cell.linker == 'gold':
