@@ -40,7 +40,7 @@ ifneq ($(FASTSDT_ENTRY),)
     FASTSDT_LDFLAGS += $(fastsdt_plugin)
   else ifneq ($(filter -flto%,$(CFLAGS) $(LDFLAGS)),)
     ifneq ($(findstring LLD,$(shell $(CC) $(LDFLAGS) -Wl,--version 2>&1)),)
-      FASTSDT_LDFLAGS += -Wl,--load-pass-plugin=$(fastsdt_dir)/fastprobe-pass.so
+      FASTSDT_LDFLAGS += -Wl,-mllvm,-load=$(fastsdt_dir)/fastprobe-pass.so
     else
       FASTSDT_LDFLAGS += -Wl,-plugin,$(fastsdt_dir)/fastprobe-pass.so
     endif

@@ -18,8 +18,6 @@
 #
 # FASTSDT_PLUGIN_DIR, FASTSDT_INDEX and FASTSDT_CHECK name others than those of this installation.
 
-set(_FASTSDT_CMAKE_DIR "${CMAKE_CURRENT_LIST_DIR}")
-
 function(fastsdt_target target)
   # CHECK's level may be left out.
   set(words "")
@@ -87,7 +85,7 @@ function(fastsdt_target target)
     _fastsdt_program(${target} fastsdt-check FASTSDT_CHECK program)
     list(APPEND steps COMMAND "${CMAKE_COMMAND}" "-DCHECK=${program}" -DLEVEL=${check} "-DKERNELS=${arg_CHECK_KERNELS}"
          "-DFILE=$<TARGET_FILE:${target}>" "-DOBJECTS=$<TARGET_OBJECTS:${target}>"
-         -P "${_FASTSDT_CMAKE_DIR}/fastsdt_check_step.cmake")
+         -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/fastsdt_check_step.cmake")
   endif()
   if(steps)
     add_custom_command(TARGET ${target} POST_BUILD ${steps} VERBATIM)
@@ -171,7 +169,7 @@ function(_fastsdt_clang_lto target language pass)
   endif()
   _fastsdt_linker(${target} ${language} linker)
   if(linker STREQUAL "lld")
-    set(flag "LINKER:--load-pass-plugin=${pass}")
+    set(flag "LINKER:-mllvm,-load=${pass}") # --load-pass-plugin is younger than lld 14
   elseif(linker)
     set(flag "LINKER:-plugin,${pass}") # a second plugin beside LLVMgold.so, or, for mold, instead of it
   else()
