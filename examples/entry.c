@@ -6,7 +6,7 @@
  *   gcc -O2 -fplugin=$PWD/build/default/gcc-12/fastprobe.so examples/entry.c -o e && fastsdt-check --functions e
  *
  * docs/fastprobe.md has the plugin's arguments. The macros below are harmless without the plugin. */
-#include <fastsdt.h>
+#include "../include/fastsdt.h" /* <fastsdt.h> where it is installed */
 #include <stdio.h>
 
 #define KEEP __attribute__((noinline))

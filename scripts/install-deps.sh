@@ -17,7 +17,7 @@ llvm-19-tools binutils lld-14 lld-16 lld-19 mold
 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-12-plugin-dev-aarch64-linux-gnu
 gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
 qemu-user qemu-system-x86 qemu-system-arm cpio zstd xz-utils busybox-static
-linux-perf libbpf-dev gdb-multiarch elfutils valgrind
+linux-perf libbpf-dev gdb-multiarch elfutils valgrind gfortran-12 gdc-12 gnat-12 gccgo-12 debootstrap
 "
 case ${1:-} in
 "") packages=$everything ;;

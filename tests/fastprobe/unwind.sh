@@ -18,7 +18,10 @@ check() { # FILE FLAGS...
     shift
     case $file in *.cpp) compiler="$cxx -std=c++20" ;; esac
     # shellcheck disable=SC2086 # a command with options
-    $compiler -w -static -no-pie -I"$INCLUDE" -fplugin="$plugin" "$@" "$file" -o e -lm || fail "$file $*: does not compile"
+    $compiler -w -I"$INCLUDE" -fplugin="$plugin" "$@" -S "$file" -o e.s || fail "$file $*: does not compile"
+    [ -z "$damage" ] || sed -i "$damage" e.s
+    # shellcheck disable=SC2086
+    $compiler -w -static -no-pie e.s -o e -lm || fail "$file $*: does not link"
     # Readers of the records see addresses of functions: the landing pad is stepped through as well.
     readelf -nW e | sed -n 's/.*description data: 01 .. .. .. .. .. .. .. \(.. .. .. .. .. .. .. ..\).*/\1/p' |
         while read -r a b c d f g h i; do echo "$i$h$g$f$d$c$b$a"; done >entries
@@ -33,9 +36,17 @@ check() { # FILE FLAGS...
     log=$(timeout 120 $gdb -nx -batch -ex 'set debuginfod enabled off' -x "$FASTSDT_SOURCE/tests/fastprobe/unwind.py" ./e 2>&1) || true
     [ "$target" != arm64 ] || wait || true
     echo "${file##*/} $*: $(grep '^RESULT' <<<"$log" || tail -5 <<<"$log")"
+    if [ -n "$damage" ]; then
+        grep -q '^RESULT [1-9][0-9]* functions, .*, [1-9][0-9]* wrong' <<<"$log" || fail "wrong CFI goes unnoticed"
+        return
+    fi
     grep -q '^RESULT [1-9][0-9]* functions, [1-9][0-9]* instructions, 0 wrong' <<<"$log" || fail "$(grep -A20 '^RESULT' <<<"$log")"
 }
 
+# This test can fail: without the directives that follow the stack pointer it does.
+damage='/cfi_def_cfa_offset/d'
+check modes.c -O2 -fplugin-arg-fastprobe-entry=frame
+damage=
 for entry in auto nop frame; do
     check modes.c -O2 -fplugin-arg-fastprobe-entry=$entry
     check cxx.cpp -O2 -fplugin-arg-fastprobe-entry=$entry
