@@ -3,12 +3,13 @@
 # taken out of usdt.c of Debian's linux-source package (never kept here) and fed a hundred thousand strings each.
 . "$FASTSDT_SOURCE/tests/common.sh"
 need gcc
-source=
-for candidate in ${FASTSDT_LIBBPF:+"$FASTSDT_LIBBPF/usdt.c"} /var/tmp/fastsdt-peer/linux-source-*/tools/lib/bpf/usdt.c \
-    /usr/src/linux-source-*/tools/lib/bpf/usdt.c; do
-    [ ! -f "$candidate" ] || source=$candidate
-done
-[ -n "$source" ] || skip "libbpf's usdt.c is not here; set FASTSDT_LIBBPF to tools/lib/bpf of an unpacked linux-source package"
+if [ -n "${FASTSDT_LIBBPF:-}" ]; then # tools/lib/bpf of a Linux source tree
+    source=$FASTSDT_LIBBPF/usdt.c
+elif peers=$(timeout 300 bash "$FASTSDT_SOURCE/tests/header/fetch-peers.sh" "${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}" 2> peers.err); then
+    source=$peers/libbpf/usdt.c
+else
+    skip "libbpf's source could not be fetched: $(tail -n 1 peers.err); FASTSDT_LIBBPF can name tools/lib/bpf of a source tree"
+fi
 
 cat > head.h <<'END'
 #include <errno.h>

@@ -2,17 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Fetches the headers that ours stand in for, to compare with, into the cache and prints the directory:
 # `fetch-peers.sh CACHE`. It then holds systemtap/sys/sdt.h (and sdt-config.h) of Debian's newest systemtap-sdt-dev, and
-# libbpf/usdt.h of its newest kernel source. Nothing is installed and the machine's package lists stay as they are: the
+# libbpf/usdt.h and libbpf's usdt.c of its newest kernel source. Nothing is installed and the machine's package lists stay as they are: the
 # machine's mirror and keys are read through a configuration of our own. Exit 4: no mirror. They are never part of the tree.
 set -euo pipefail
 dir=$1/peers
-if [ -s "$dir/libbpf/usdt.h" ] && [ -s "$dir/systemtap/sys/sdt.h" ]; then
-    echo "$dir"
-    exit 0
-fi
+there() { [ -s "$dir/libbpf/usdt.h" ] && [ -s "$dir/libbpf/usdt.c" ] && [ -s "$dir/systemtap/sys/sdt.h" ]; }
+there && { echo "$dir"; exit 0; }
 mkdir -p "$1"
 exec 9>"$1/peers.lock"
 flock 9
+there && { echo "$dir"; exit 0; } # somebody else fetched it meanwhile
 work=$(mktemp -d "$1/peers.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mirror=$(cat /etc/apt/sources.list.d/*.sources 2>/dev/null | sed -n 's|^URIs: *\([^ ]*/debian\)/\{0,1\} *$|\1|p' | head -n 1)
@@ -33,8 +32,9 @@ mkdir -p new/systemtap/sys new/libbpf
 dpkg-deb --fsys-tarfile systemtap-sdt-dev_*.deb | tar -xO --wildcards './usr/include/*/sys/sdt.h' > new/systemtap/sys/sdt.h
 dpkg-deb --fsys-tarfile systemtap-sdt-dev_*.deb | tar -xO --wildcards './usr/include/*/sys/sdt-config.h' > new/systemtap/sys/sdt-config.h
 dpkg-deb --fsys-tarfile "$source"_*.deb | tar -xO --wildcards './usr/src/linux-source-*.tar.xz' |
-    tar -xJO --wildcards '*/tools/testing/selftests/bpf/usdt.h' > new/libbpf/usdt.h
-[ -s new/libbpf/usdt.h ] && [ -s new/systemtap/sys/sdt.h ] || { echo "fetch-peers.sh: the packages do not hold the headers" >&2; exit 4; }
+    tar -xJ --wildcards '*/tools/testing/selftests/bpf/usdt.h' '*/tools/lib/bpf/usdt.c'
+mv linux-source-*/tools/testing/selftests/bpf/usdt.h linux-source-*/tools/lib/bpf/usdt.c new/libbpf/
+[ -s new/libbpf/usdt.h ] && [ -s new/libbpf/usdt.c ] && [ -s new/systemtap/sys/sdt.h ] || { echo "fetch-peers.sh: the packages do not hold the headers" >&2; exit 4; }
 rm -rf "$dir"
 mv new "$dir"
 echo "$dir"

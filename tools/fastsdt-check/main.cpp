@@ -92,13 +92,13 @@ int main(int argc, char** argv)
     app.add_option("FILE", files, "ELF files and ar archives");
     app.add_option("-k,--kernel", kernel_list, "Kernels to judge for: 6.1,6.12 or 6.1-7.2 or this; +stp for arm64 kernels with stp emulation")
         ->type_name("LIST");
-    app.add_option("-p,--probe", globs, "Only probes whose name, or provider:name, matches; can be repeated")->type_name("GLOB");
+    app.add_option("-P,--probe", globs, "Only probes whose name, or provider:name, matches; can be repeated")->type_name("GLOB")->allow_extra_args(false);
     app.add_option("--only", only, "Show only probes with a finding at least this bad")->type_name("LEVEL")
         ->check(CLI::IsMember({"info", "warning", "error"}));
     app.add_flag("-f,--functions", functions, "Judge the entries of all functions in the symbol table too");
     app.add_flag("-s,--summary", summary, "Counts instead of single probes");
     app.add_flag("-v,--verbose", verbose, "Show infos too, and single functions with --functions");
-    app.add_option("--pid", pid, "A running process instead of files: what stands at its sites now")->type_name("PID")->check(CLI::PositiveNumber);
+    app.add_option("-p,--pid", pid, "A running process instead of files: what stands at its sites now")->type_name("PID")->check(CLI::PositiveNumber);
     app.add_flag("--plan", plan, "Where to attach for the best result on one --kernel (default: this), with bpftrace and perf commands");
     app.add_flag("-j,--json", json, "JSON, as docs/json.md describes it");
     app.add_flag("--no-lines", no_lines, "Do not look for source lines");
