@@ -46,8 +46,9 @@ for c in $compilers; do
         -fno-omit-frame-pointer -fstack-protector-all -g3 -O2#-flto -fsanitize=undefined -march=x86-64-v3 -mno-red-zone
         -fsanitize=address -fsanitize=address#-O2 -fPIC#-O0#-ffixed-r15 -ftrapv -fshort-enums -funsigned-char -static -fno-asynchronous-unwind-tables"
     case $c in
-    gcc*) options="$options -fwhole-program#-O2 -fno-toplevel-reorder -O2#-flto=auto#-flto-partition=max -mcmodel=large#-O2#-fno-pic#-no-pie" ;;
-    *) options="$options -O2#-flto=thin -fintegrated-as#-gsplit-dwarf -O2#-fbasic-block-sections=all" ;;
+    gcc*) options="$options -fwhole-program#-O2 -save-temps#-O2 -fno-toplevel-reorder -O2#-flto=auto#-flto-partition=max -mcmodel=large#-O2#-fno-pic#-no-pie" ;;
+    *) options="$options -O2#-flto=thin -fintegrated-as#-gsplit-dwarf -O2#-fbasic-block-sections=all
+        -fno-integrated-as -O2#-fno-integrated-as -save-temps" ;;
     esac
     for option in $options; do
         args=${option//#/ }
@@ -67,7 +68,7 @@ for c in $compilers; do
         done
     done
 done
-rm -f gmon.out
+rm -f gmon.out ./*.i ./*.ii ./*.s ./*.bc
 
 # Alone, in every order, twice, and as one copied file.
 for order in "fastsdt.h" "sys/sdt.h" "usdt.h" "sys/sdt-config.h" "fastsdt/note.h" "fastsdt.h sys/sdt.h usdt.h" "fastsdt.h usdt.h sys/sdt.h" \

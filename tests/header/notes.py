@@ -7,7 +7,7 @@
 
 Fields: provider name probe args pc sema function bytes, and of the layout note: layout patch (offset,length) bound flags.
 It fails when the two sections do not tell the same sites, when a pc is not in code, when a base is not the address of
-.stapsdt.base, or when a note's strings do not end the descriptor.
+.stapsdt.base, when patchable bytes cross the promised boundary, or when a note's strings do not end the descriptor.
 """
 import re
 import struct
@@ -115,6 +115,10 @@ def sites(elf):
     layouts.sort(key=lambda s: s["pc"])
     if [(s["pc"], s["sema"]) for s in out] != [(s["pc"], s["sema"]) for s in layouts]:
         die("stapsdt and layout notes tell different sites")
+    for s in layouts:
+        first, last = s["pc"] + s["offset"], s["pc"] + s["offset"] + s["length"] - 1
+        if s["bound"] and first >> s["bound"] != last >> s["bound"]:
+            die(f"the bytes at {first:#x} cross the boundary that the note at {s['pc']:#x} promises")
     return [{**s, **layout} for s, layout in zip(out, layouts)]
 
 

@@ -102,6 +102,39 @@ for c in $(have_of gcc-12 clang-14 clang-19); do
     done
 done
 
+# A provider file translated by systemtap's dtrace: its header and its object with the semaphores, over our sys/sdt.h.
+if have dtrace; then
+    cat > prov.d <<'E'
+provider prov {
+    probe start(int, char *);
+    probe plain();
+    probe done__now(long);
+};
+E
+    cat > user.c <<'E'
+#include "prov.h"
+int main(int argc, char **argv)
+{
+    if (PROV_START_ENABLED())
+        PROV_START(argc, argv[0]);
+    PROV_PLAIN();
+    PROV_DONE_NOW(5L);
+    return PROV_PLAIN_ENABLED() + PROV_DONE_NOW_ENABLED();
+}
+E
+    CFLAGS="-I$INCLUDE" dtrace -h -s prov.d -o prov.h
+    for c in $(have_of gcc-12 clang-19); do
+        CC=$c CFLAGS="-O2 -I$INCLUDE" dtrace -G -s prov.d -o prov.o
+        $c -O2 -Wall -Werror -I"$INCLUDE" user.c prov.o -o translated
+        ./translated || fail "$c: semaphores of dtrace are active without a tracer"
+        expect "$c: probes of a provider file" "$(notes translated '{probe} {args}' | sed 's/@[^ ]*//g' | sort)" \
+            "$(printf 'prov:done__now -8\nprov:plain \nprov:start -4 8')"
+        notes translated '{sema:#x} {name}' | sort -u | while read -r address name; do
+            nm translated | grep -q "$(printf '%016x' $((address))) . prov_${name}_semaphore" || fail "$c: semaphore of $name"
+        done
+    done
+fi
+
 # Traced: libbpf and bpftrace count the semaphore up where the note says, for the time they are attached.
 build_attach
 for c in $compiled; do

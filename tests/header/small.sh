@@ -20,6 +20,45 @@ for c in gcc-11 gcc-12 clang-14 clang-19; do
     awk '$1 < 3 { exit 1 }' sites || fail "$c: inlined three times, but: $(xargs < sites)"
 done
 
+# Arguments are evaluated once, like those of a function, whatever kind of expression they are.
+cat > once.c <<'E'
+#include <sys/sdt.h>
+#include "usdt.h"
+static int calls;
+static int call(void) { return ++calls; }
+static struct { unsigned field : 3; } bits;
+int main(int argc, char **argv)
+{
+    int i = 0;
+    char *p = argv[0];
+    STAP_PROBE1(once, increment, i++);
+    STAP_PROBE2(once, call, call(), argc);
+    STAP_PROBE1(once, assignment, i += 5);
+    STAP_PROBE1(once, dereference, *p++);
+    STAP_PROBE1(once, statement, ({ int q = ++i; q; }));
+    STAP_PROBE1(once, conditional, argc ? p : 0);
+    USDT(once, usdt, i++, call(), *p++);
+    USDT_WITH_SEMA(once, sema, ++i);
+    FASTSDT(once, own, ++i, call(), p++, bits.field++, i + argc);
+    if (argc > 5)
+        STAP_PROBE(once, then);
+    else
+        FASTSDT(once, otherwise);
+    return !(i == 10 && calls == 3 && p == argv[0] + 3 && bits.field == 1);
+}
+E
+for c in $(have_of gcc-12 clang-14 clang-19); do
+    for lang in c c++; do
+        compiler=$c
+        [ $lang = c ] || compiler=$(cxx_of $c)
+        have $compiler || continue
+        for level in -O0 -O2; do
+            $compiler -x $lang $level -Wall -Wextra -Werror -I"$INCLUDE" once.c -o once
+            ./once || fail "$compiler $level: an argument was evaluated more than once, or not at all"
+        done
+    done
+done
+
 # What strips and what keeps.
 cat > strip.c <<'E'
 #include "fastsdt.h"
