@@ -32,7 +32,7 @@ struct Features {
     bool nop_table;      // 6.16: "Add support to emulate nop instructions": x86_nops[length]
     bool optimize_nop5;  // 6.18 to 7.1
     bool insn_is_nop;    // 6.19: one insn_is_nop() in arch/x86/lib/insn-eval.c replaces table and opcode 90
-    bool decode_xop;     // 6.19: the decoder knows XOP
+    bool decode_xop;     // 6.18: the decoder knows XOP
     bool optimize_nop10; // 7.2
 };
 
@@ -44,7 +44,7 @@ Features features_of(const Kernel& kernel)
     return {.nop_table = since(6, 16) && !since(6, 19),
             .optimize_nop5 = since(6, 18) && !since(7, 2),
             .insn_is_nop = since(6, 19),
-            .decode_xop = since(6, 19),
+            .decode_xop = since(6, 18),
             .optimize_nop10 = since(7, 2)};
 }
 

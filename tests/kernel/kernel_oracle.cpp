@@ -78,6 +78,7 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
     std::map<std::string, std::map<std::string, std::string>> answers;
     std::map<std::string, std::string> exits;
     Json result = {{"package", package}, {"release", ""}};
+    Json layouts = {{"passed", 0}, {"failed", Json::array()}}; // the lines of layouts.sh
     for (std::string line; std::getline(console, line);) {
         line.erase(std::remove(line.begin(), line.end(), '\r'), line.end());
         const size_t at = line.find('@'); // the terminal's control sequences may precede it
@@ -86,7 +87,11 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
         std::istringstream words(line.substr(at + 1));
         std::string run, text, value;
         words >> run >> text >> value;
-        if (run == "guest" && text == "release")
+        if (run == "layouts" && text == "ok")
+            layouts["passed"] = layouts["passed"].get<int>() + 1;
+        else if (run == "layouts" && text == "FAIL")
+            layouts["failed"].push_back(line.substr(line.find("FAIL") + 5));
+        else if (run == "guest" && text == "release")
             result["release"] = value;
         else if (text == "exit")
             exits[run] = value;
@@ -109,6 +114,11 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
             names = names.is_null() ? pattern.name : names.get<std::string>() + ' ' + pattern.name;
         }
     }
+    if (exits.contains("layouts")) {
+        if (layouts["failed"].empty() && (exits["layouts"] != "0" || layouts["passed"] == 0))
+            throw std::runtime_error(fmt::format("layouts.sh on {} did not end well", package));
+        result["layouts"] = layouts;
+    }
     if (!result.contains("x86_64") && !result.contains("arm64"))
         throw std::runtime_error(package + ": the guest reported nothing");
     return result;
@@ -118,6 +128,8 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
 
 struct Result {
     std::string file, package, release;
+    int layouts_passed = 0;
+    std::vector<std::string> layouts_failed;
     fastsdt::Kernel kernel;
     /// Architecture -> (pattern -> what the kernel did).
     std::map<std::string, std::vector<std::pair<std::string, std::string>>> answers;
@@ -129,11 +141,17 @@ Result read_result(const std::string& path)
     if (!in)
         throw std::runtime_error("cannot read " + path);
     const Json json = Json::parse(in);
-    Result result{path, json.at("package"), json.at("release"), {}, {}};
+    Result result;
+    result.file = path;
+    result.package = json.at("package");
+    result.release = json.at("release");
+    if (json.contains("layouts")) {
+        result.layouts_passed = json.at("layouts").at("passed");
+        result.layouts_failed = json.at("layouts").at("failed");
+    }
     auto kernel = fastsdt::parse_kernel(result.release);
     if (!kernel)
         throw std::runtime_error(path + ": cannot tell the kernel from its release \"" + result.release + '"');
-    // A distribution may have backported: what the kernel said about itself corrects its version, as in the live model.
     result.kernel = *kernel;
     for (const char* arch : {"x86_64", "i386", "arm64"}) {
         if (!json.contains(arch))
@@ -174,6 +192,11 @@ int compare(const std::vector<std::string>& files, unsigned limit)
     std::string details;
     for (const std::string& file : files) {
         const Result result = read_result(file);
+        total += result.layouts_failed.size();
+        for (const std::string& failed : result.layouts_failed)
+            details += fmt::format("{} layouts: {}\n", result.kernel.name(), failed);
+        if (result.layouts_passed)
+            details += fmt::format("{} layouts.sh: {} checks passed\n", result.kernel.name(), result.layouts_passed);
         for (const auto& [arch_name, answers] : result.answers) {
             const Arch arch = arch_named(arch_name);
             std::map<std::string, size_t> counts;

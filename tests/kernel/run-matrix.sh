@@ -42,13 +42,30 @@ done
 [ ${#kernels[@]} -gt 0 ] || read -ra kernels <<<"$all"
 
 oracle=$build/bin/kernel-oracle
-[ -x "$oracle" ] || { echo "run-matrix.sh: $oracle is not built (cmake --build $build --target kernel-oracle)" >&2; exit 2; }
-for tool in cpio gzip apt-get dpkg-deb; do
+for program in kernel-oracle fastsdt-probe; do
+    [ -x "$build/bin/$program" ] && continue
+    echo "run-matrix.sh: $build/bin/$program is not built (cmake --build $build --target $program)" >&2
+    exit 2
+done
+for tool in cpio gzip apt-get dpkg-deb busybox; do
     command -v "$tool" >/dev/null || { echo "SKIP: $tool is not installed"; exit 77; }
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$oracle" patterns "$here" >"$work/patterns"
+
+# The programs of layouts.sh, the tool they are probed with, and a shell.
+add_layouts() {
+    local applet
+    "$here/build-layouts.sh" "$source/include" "$1/layouts"
+    cp "$here/layouts.sh" "$1/layouts/"
+    for applet in sh awk sed grep head tail tr cat; do
+        ln -s busybox "$1/bin/$applet"
+    done
+    guest_add_program "$1" "$(command -v busybox)"
+    guest_add_program "$1" "$build/bin/fastsdt-probe"
+    guest_add_program "$1" "$1/layouts/layouts"
+}
 
 # initramfs ARCH: made once per architecture; prints the file's name.
 initramfs() {
@@ -60,7 +77,9 @@ initramfs() {
         if [ "$1" = amd64 ]; then
             $(guest_compiler amd64) "$here/oracle.c" -o "$root/bin/oracle"
             $(guest_compiler i386) "$here/oracle.c" -o "$root/bin/oracle32"
-            printf '%s\n' "x86_64 /patterns /bin/oracle x86_64" "i386 /patterns /bin/oracle32 i386" >"$root/commands"
+            add_layouts "$root"
+            printf '%s\n' "x86_64 /patterns /bin/oracle x86_64" "i386 /patterns /bin/oracle32 i386" \
+                "layouts /dev/null /bin/sh /layouts/layouts.sh /layouts" >"$root/commands"
         else
             $(guest_compiler arm64) "$here/oracle.c" -o "$root/bin/oracle"
             echo "arm64 /patterns /bin/oracle arm64" >"$root/commands"
