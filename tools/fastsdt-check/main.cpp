@@ -68,14 +68,26 @@ void list_findings()
         put(fmt::format("{:<24} {:<8} {}\n", name(FindingId(i)), name(usual_severity(FindingId(i))), meaning(FindingId(i))));
 }
 
+[[noreturn]] void cannot_write()
+{
+    fmt::print(stderr, "fastsdt-check: cannot write the output: {}\n", std::strerror(errno));
+    std::_Exit(unusable);
+}
+
+// The status, once all output has left the program.
+int written(int status)
+{
+    if (std::fflush(stdout) != 0)
+        cannot_write();
+    return status;
+}
+
 } // namespace
 
 void put(std::string_view text)
 {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size())
-        return;
-    fmt::print(stderr, "fastsdt-check: cannot write the output: {}\n", std::strerror(errno));
-    std::_Exit(unusable);
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+        cannot_write();
 }
 
 int main(int argc, char** argv)
@@ -158,7 +170,7 @@ int main(int argc, char** argv)
                 print_process_json(process, select);
             else
                 print_process_text(process, select, style);
-            return std::fflush(stdout) == 0 ? process_status(process, threshold) : unusable;
+            return written(process_status(process, threshold));
         } catch (const Unusable& error) {
             fmt::print(stderr, "fastsdt-check: {}\n", printable(error.what()));
             return unusable;
@@ -223,7 +235,5 @@ int main(int argc, char** argv)
             [&](const std::string& file, const std::string& message) { output->unusable(file, message); });
         output->finish();
     }
-    if (std::fflush(stdout) != 0)
-        put({"\0", 1}); // says why
-    return status;
+    return written(status);
 }

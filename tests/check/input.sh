@@ -1,0 +1,117 @@
+#!/bin/bash
+# What a user may name as FILE: each kind gives probes, or one clear line and status 2.
+. "$FASTSDT_SOURCE/tests/common.sh"
+need gcc ar objcopy strip
+
+cat > a.c <<'END'
+#include <usdt.h>
+__attribute__((noinline)) int used(int a) { USDT(t, first, a); return a; }
+int main(void) { USDT(t, second); return used(0); }
+END
+gcc -O1 -g -I"$INCLUDE" a.c -o program
+gcc -O1 -g -I"$INCLUDE" -c a.c -o a.o
+gcc -O1 -g -I"$INCLUDE" -shared -fPIC a.c -o library.so
+
+status() { local s=0; fastsdt-check "$@" > out 2> err || s=$?; echo $s; }
+# refused FILE "MESSAGE": status 2, one line on stderr, nothing found.
+refused() {
+    expect "status for $1" "$(status "$1")" 2
+    expect "message for $1" "$(cat err)" "fastsdt-check: $1: $2"
+    expect "output for $1" "$(cat out)" ""
+}
+echo hello > text
+: > empty
+mkdir -p directory
+mkfifo -m 600 fifo 2> /dev/null || true
+head -c 40 program > header
+head -c 3 program > three
+refused text "not an ELF file or an ar archive"
+refused three "not an ELF file or an ar archive"
+refused empty "empty file"
+refused directory "is a directory; name the files in it"
+refused fifo "not a regular file"
+refused /dev/null "not a regular file"
+refused missing "No such file or directory"
+refused header "truncated: the file ends inside its ELF header"
+head -c 9000 program > truncated
+refused truncated "truncated: the section headers lie past the end of the file"
+size=$(stat -c %s program)
+for ((i = 1; i < 60; i++)); do
+    head -c $((size * i / 60)) program > cut
+    s=$(status cut)
+    [ "$s" = 2 ] || fail "a program cut to $((size * i / 60)) of $size bytes gives status $s"
+    [ "$(wc -l < err)" = 1 ] || fail "more than one line about a cut file: $(cat err)"
+done
+expect "status for /bin/ls" "$(status /bin/ls)" 0
+grep -q 'no USDT probes$' out || fail "/bin/ls: $(cat out)"
+expect "one bad file among good ones" "$(status program text /bin/ls)" 2
+expect "the good ones are there" "$(grep -c '^program: \|^/bin/ls: ' out)" 2
+
+# Usage
+expect "no file" "$(status)" 2
+expect "an option that does not exist" "$(status --nonsense program)" 2
+expect "no kernel" "$(status --kernel 6 program)" 2
+expect "a backward range" "$(status --kernel 7.2-6.1 program)" 2
+expect "help" "$(status --help)" 0
+expect "version" "$(fastsdt-check --version | cut -d' ' -f1)" fastsdt-check
+expect "colour to a file" "$(fastsdt-check program | grep -c $'\033')" 0
+[ "$(fastsdt-check --color always program | grep -c $'\033')" != 0 ] || fail "no colour with --color always"
+s=0; fastsdt-check program > /dev/full 2> err || s=$?
+expect "status when the output cannot be written" "$s" 2
+
+# names FILES...: provider:name of what is listed
+names() { fastsdt-check "$@" | sed -n 's/^  \([a-z]*:[a-z_]*\) .*/\1/p' | sort | paste -sd' '; }
+for file in program a.o library.so; do
+    expect "probes of $file" "$(names $file)" "t:first t:second"
+done
+expect "a filter by name" "$(names -P 'f*' program)" t:first
+expect "filters by provider" "$(names -P 't:s*' -P 'x:*' program)" t:second
+expect "no source file is taken for a pattern" "$(names -P first program library.so)" "t:first t:first"
+
+# Archives: ordinary, long names, thin, thin from elsewhere, with members that are no ELF file
+cp a.o a_name_that_is_longer_than_fifteen_characters.o
+ar rc ordinary.a a.o a_name_that_is_longer_than_fifteen_characters.o text
+expect "an archive" "$(names ordinary.a)" "t:first t:first t:second t:second"
+fastsdt-check ordinary.a | grep -q '^ordinary.a(a_name_that_is_longer_than_fifteen_characters.o): ' || fail "long member name"
+mkdir -p sub
+(cd sub && ar rcT thin.a ../a.o ../a_name_that_is_longer_than_fifteen_characters.o)
+expect "a thin archive" "$(names sub/thin.a)" "t:first t:first t:second t:second"
+cp a.o gone.o
+ar rcT broken.a gone.o a.o
+rm gone.o
+expect "a thin archive without a member" "$(status broken.a)" 2
+expect "what it says" "$(cat err)" "fastsdt-check: broken.a: gone.o: No such file or directory"
+expect "the other member" "$(grep -c '^  t:' out)" 2
+head -c 2000 ordinary.a > cut.a
+expect "a cut archive" "$(status cut.a)" 2
+grep -q 'cut.a: truncated' err || fail "cut archive: $(cat err)"
+
+# Source lines: in the file, in objects and members, in a separate debug file
+lines() { fastsdt-check "$@" | sed -n 's/^  t:[a-z]*  .*a\.c:\([0-9]*\)  .*/\1/p' | sort | paste -sd' '; }
+for file in program a.o library.so; do
+    expect "lines of $file" "$(lines $file)" "2 3"
+done
+expect "lines in an archive" "$(lines ordinary.a)" "2 2 3 3"
+expect "no lines asked for" "$(lines --no-lines program)" ""
+mkdir -p .debug
+objcopy --only-keep-debug program .debug/program.debug
+strip program -o stripped
+expect "lines of a stripped file" "$(lines stripped)" ""
+objcopy --add-gnu-debuglink=.debug/program.debug stripped
+expect "lines by .gnu_debuglink" "$(lines stripped)" "2 3"
+expect "the separate file's own lines" "$(lines .debug/program.debug)" "2 3"
+# -ffunction-sections: each function at offset 0 of a section of its own
+gcc -O1 -g -ffunction-sections -I"$INCLUDE" -c a.c -o sections.o
+expect "lines with sections per function" "$(lines sections.o)" "2 3"
+
+# Names from files may not drive the terminal
+cat > evil.s <<'END'
+.globl _start; _start: nop
+.pushsection .note.stapsdt,"","note"; .4byte 8,993f-992f,3; .asciz "stapsdt"
+992: .8byte _start,0,0; .asciz "\033[2Jx"; .asciz "y\377\302\233z"; .asciz "4@%eax\n\r"
+993: .popsection
+END
+gcc -nostdlib -static evil.s -o evil
+fastsdt-check evil > out || true
+expect "control characters" "$(LC_ALL=C grep -c '[^[:print:]]' out)" 0
+grep -qF 'evil' out && grep -qF '\x1b[2Jx:y\xff\xc2\x9bz' out || fail "escapes: $(cat out)"

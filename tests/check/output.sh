@@ -1,0 +1,60 @@
+#!/bin/bash
+# --json, --plan, --pid and --functions on a real program, in text and as JSON.
+. "$FASTSDT_SOURCE/tests/common.sh"
+need gcc python3
+cat > a.c <<'END'
+#include <fcntl.h>
+#include <unistd.h>
+#include <usdt.h>
+int main(void)
+{
+    char c;
+    USDT(t, ready, 1);
+    write(1, "x", 1);
+    return read(0, &c, 1) < 0;
+}
+END
+gcc -O1 -g -I"$INCLUDE" a.c -o program
+
+# json EXPRESSION ARGS...: of the tool's output
+json() { local e=$1; shift; { fastsdt-check --json "$@" 2> /dev/null || true; } | python3 -c "import json,sys; d=json.load(sys.stdin); print($e)"; }
+expect "schema" "$(json 'd["schema"]' program)" 1
+expect "kernels by default" "$(json '" ".join(d["kernels"])' program)" "6.1 6.12 6.18 7.2"
+expect "verdicts" "$(json '[k["verdict"] for k in d["files"][0]["probes"][0]["kernels"].values()]' program)" "['emulate', 'emulate', 'emulate', 'emulate']"
+expect "where 7.2 optimizes" "$(json 'd["files"][0]["probes"][0]["kernels"]["7.2"]["at_patch"]["verdict"]' program)" optimize
+expect "a range" "$(json 'len(d["kernels"])' -k 6.18-7.2 program)" 5
+expect "a line" "$(json 'd["files"][0]["probes"][0]["line"]' program)" 7
+expect "an argument" "$(json 'd["files"][0]["probes"][0]["arguments"][0]["tracers"]["libbpf"]["verdict"]' program)" reads
+expect "/bin/ls" "$(json '(d["files"][0]["probes"], d["summary"]["probes"])' /bin/ls)" "([], 0)"
+head -c 5000 program > cut
+echo text > text
+expect "unusable files" "$(json '["error" in f for f in d["files"]]' cut program text)" "[True, False, True]"
+expect "functions" "$(json 'sorted(f["name"] for f in d["files"][0]["functions"] if f["name"] == "main")' --functions program)" "['main']"
+
+# objdump knows how functions begin.
+need objdump
+expect "push first" "$(json 'sorted(f["name"] for f in d["files"][0]["functions"] if f["layout"] == "push" and not f["landing_pad"])' -f program)" \
+    "$(objdump -d program | awk '/^[0-9a-f]+ <.*>:$/ { name = substr($2, 2, length($2) - 3); next } name != "" { if ($0 ~ /\tpush +%r/ && name !~ /[@+]/) print name; name = "" }' |
+        sort | python3 -c 'import sys; print(sys.stdin.read().split())')"
+
+# The plan's place is where the kernel optimizes, or the note.
+expect "plan for 6.12" "$(json '[(p["offset"], p["verdict"]) for p in d["files"][0]["plan"]]' --plan -k 6.12 program)" "[(0, 'emulate')]"
+expect "plan for 7.2" "$(json '[(p["offset"], p["verdict"]) for p in d["files"][0]["plan"]]' --plan -k 7.2 program)" "[(1, 'optimize')]"
+fastsdt-check --plan -k 7.2 program | grep -q "bpftrace .*program" || fail "no bpftrace line"
+s=0; fastsdt-check --plan -k 6.1,7.2 program > /dev/null 2>&1 || s=$?
+expect "a plan for two kernels" "$s" 2
+
+# A running process
+mkfifo in out
+./program < in > out &
+pid=$!
+trap 'kill $pid 2> /dev/null || true' EXIT
+exec 3> in 4< out
+read -rN1 -u 4 _
+expect "a site in a process" "$(json '[(s["name"], s["change"], s["live_bytes"]) for f in d["process"]["files"] for s in f["sites"] if s["provider"] == "t"]' --pid $pid)" \
+    "[('ready', 'untouched', '90662e0f1f840000000000')]"
+fastsdt-check --pid $pid | grep -q 't:ready .*untouched' || fail "text of a process"
+echo >&3
+wait $pid
+s=0; fastsdt-check --pid $pid > /dev/null 2> err || s=$?
+expect "a process that is gone" "$s $(wc -l < err)" "2 1"
