@@ -60,4 +60,9 @@ for c in gcc-12 gcc-11 clang-14 clang-19; do
     [ -z "$usdt" ] || compare whole "$c usdt.h" "$usdt" $c -O2 "$here/surface-usdt.c"
     [ -z "$usdt" ] || compare whole "$c usdt.h, a nop of one's own" "$usdt" $c -O2 -DWITH_NOP "$here/surface-usdt.c"
 done
+# The user's constraints are the user's: memory operands where ours would have none.
+printf '#include <sys/sdt.h>\n#include "usdt.h"\nint g; int main(void) { STAP_PROBE1(t, stap, g); USDT(t, usdt, g); FASTSDT(t, own, g); return 0; }\n' > constraint.c
+gcc -O2 -no-pie -fno-pie -DSTAP_SDT_ARG_CONSTRAINT=m -DUSDT_ARG_CONSTRAINT=m -DFASTSDT_ARG_CONSTRAINT=m -I"$INCLUDE" constraint.c -o constraint
+expect "constraints of the user's" "$(whole constraint)" "$(printf 't:own -4@g(%%rip)\nt:stap -4@g(%%rip)\nt:usdt -4@g(%%rip)')"
+
 echo "$count probes compared with: $systemtaps $usdt"
