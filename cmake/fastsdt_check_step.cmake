@@ -2,6 +2,7 @@
 # The CHECK step of fastsdt_target(): runs fastsdt-check on FILE and, if there are findings, says which of the OBJECTS the
 # probes come from: the linker merged the notes, so the file itself cannot tell.
 # In: CHECK (the program), LEVEL, KERNELS, FILE, OBJECTS.
+cmake_minimum_required(VERSION 3.20)
 set(options --fail-on ${LEVEL})
 if(KERNELS)
   list(APPEND options --kernel ${KERNELS})
