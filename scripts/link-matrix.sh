@@ -14,4 +14,4 @@ gcc -O2 -Wall "$matrix/hits.c" -o hits -lbpf
 gcc -O2 -Wall "$matrix/loader.c" -o loader
 [ $# -gt 0 ] || set -- --cells all --report "$build/link-matrix/report.tsv"
 exec python3 "$matrix/matrix.py" --include "$source/include" --index "$build/bin/fastsdt-index" \
-    --hits ./hits --hits-bpf hits.bpf.o --loader "$(realpath loader)" --scratch "$build/link-matrix/cells" "$@"
+    --plugins "$build" --hits ./hits --hits-bpf hits.bpf.o --loader "$(realpath loader)" --scratch "$build/link-matrix/cells" "$@"

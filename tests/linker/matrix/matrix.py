@@ -6,7 +6,7 @@ Each cell compiles the programs beside this file, links them and compares four i
 of the code (every nop1+nop10 is a site), the notes as this script decodes them, gdb's list, and the hits that libbpf
 counts while the program runs. A cell has an expected outcome (see expected()); any other is a failure, better ones too.
 """
-import argparse, collections, concurrent.futures, itertools, os, shutil, struct, subprocess, sys, threading
+import argparse, collections, concurrent.futures, itertools, os, re, shutil, struct, subprocess, sys, threading
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SITE_BYTES = bytes.fromhex('90662e0f1f840000000000')
@@ -26,6 +26,11 @@ HITS = {
     'c++': {'main': 1, 'half': 1, 'twin': 2, 'explicit': 2, 'inline': 2, 'template': 4, 'member': 2, 'implicit': 2},
 }
 LINKER_PROGRAM = {'bfd': 'ld.bfd', 'gold': 'ld.gold', 'lld-14': 'ld.lld-14', 'lld-19': 'ld.lld-19', 'mold': 'mold'}
+
+
+# Functions of the programs, with the suffixes of their clones.
+OURS = re.compile(r'(main|other|matrix_run|semaphores|helper|(plain_)?twin_[12]|_Z\d+(in_|with_|plain_|twin_)\w*|_ZN6Probed6member\w*)'
+                  r'(\.(constprop|isra|part|lto_priv|llvm)[.\d]*)*$')
 
 
 class Failed(Exception):
@@ -67,6 +72,11 @@ def expected(cell):
     return 'ok'
 
 
+def with_plugin(cell):
+    """Whether functions get entry records. gold refuses every one whose function it drops."""
+    return cell.linker != 'gold' or cell.variant == 'plain'
+
+
 # ---- Building ----
 
 class Workshop:
@@ -106,7 +116,21 @@ class Workshop:
         if cell.variant == 'gc-unused':
             flags += ['-DUNUSED']
         flags += {'none': [], 'full': ['-flto'], 'thin': ['-flto=thin']}[cell.lto]
+        if with_plugin(cell):
+            flags += ['-fplugin=' + self.plugin(cell)]
         return flags
+
+    def plugin(self, cell, name='fastprobe.so'):
+        return f'{self.options.plugins}/{cell.compiler.replace("clang", "llvm")}/{name}'
+
+    def plugin_in_link(self, cell):
+        """LTO compiles in the link (docs/linking.md)."""
+        if cell.lto == 'none' or not with_plugin(cell):
+            return []
+        if cell.compiler.startswith('gcc'):
+            return ['-fplugin=' + self.plugin(cell)]
+        option = '-mllvm,-load=' if cell.linker.startswith('lld') else '-plugin,'
+        return [f'-Wl,{option}{self.plugin(cell, "fastprobe-pass.so")}']
 
     def compile(self, cell):
         flags = self.compile_flags(cell)
@@ -141,7 +165,7 @@ class Workshop:
 
     def link(self, cell, output):
         objects = self.compile(cell)
-        flags = ['-O2', *self.linker_flags(cell), *{'none': [], 'full': ['-flto'], 'thin': ['-flto=thin']}[cell.lto]]
+        flags = ['-O2', *self.linker_flags(cell), *self.plugin_in_link(cell), *{'none': [], 'full': ['-flto'], 'thin': ['-flto=thin']}[cell.lto]]
         if cell.output == 'r':
             joined = output + '.joined.o'
             native = ['-flinker-output=nolto-rel'] if cell.lto != 'none' and cell.compiler.startswith('gcc') else []
@@ -264,6 +288,17 @@ def problems(cell, path):
     base = [s[3] for s in elf.sections if s[0] == '.stapsdt.base']
     if len(base) != 1 or any(probe.base != base[0] for probe in probes):
         found['base'].append(f'section at {base}, notes say {sorted({probe.base for probe in probes})}')
+    if with_plugin(cell):
+        functions = collections.defaultdict(list)
+        for name, value, _, kind in elf.symbols():
+            if kind == 2:
+                functions[value].append(name)
+        entries = [address for kind, address, _ in layout_records(elf) if kind == 0x45]
+        for address in set(entries) - functions.keys():
+            found['dangling'].append(f'entry record at {address:#x}')
+        for address, names in functions.items():
+            if address not in entries and any(OURS.match(name) for name in names):
+                found['lost-entry'].append(f'{names[0]} at {address:#x}')
     operands = {address: operand for kind, address, operand in layout_records(elf) if kind == 0x53}
     semaphores = collections.defaultdict(set)
     for probe in probes:
@@ -349,6 +384,8 @@ def measure(cell, workshop, tracers, options):
         indexed = output + '.indexed'
         workshop.run([options.index, '-q', output, '-o', indexed])
         after = judge(cell, indexed, tracers, options) if outcome != 'ok' else problems(cell, indexed)[0]
+        if any(kind == 0x45 for kind, _, _ in layout_records(Elf(indexed))) != with_plugin(cell):
+            after['no-entries'].append('no entry records')
         if words(after) != outcome:
             outcome += ' -> ' + words(after)
             details += ' -> ' + '; '.join(itertools.chain(*after.values()))
@@ -379,12 +416,33 @@ def diagonal(cells):
     return chosen
 
 
+def markdown(path):
+    """The table of docs/linking.md from a report: one line per compiler and linker, outcomes counted over outputs and languages."""
+    short = {'dangling -> ok': 'index', 'dead-kept': 'kept'}
+    counts = collections.defaultdict(collections.Counter)
+    with open(path) as report:
+        for line in report:
+            fields = line.rstrip('\n').split('\t')
+            cell = Cell(*fields[:6])
+            counts[cell.compiler, cell.linker, cell.lto, cell.variant][short.get(fields[6], fields[6])] += 1
+    print('| compiler | linker | LTO |', ' | '.join(VARIANTS), '|')
+    print('|---' * (3 + len(VARIANTS)) + '|')
+    for compiler, linker, lto in itertools.product(COMPILERS, LINKERS, LTOS):
+        row = [counts.get((compiler, linker, lto, variant)) for variant in VARIANTS]
+        if any(row):
+            words = [', '.join(f'{count} {word}' for word, count in outcomes.most_common()) if outcomes else '-' for outcomes in row]
+            print(f'| {compiler} | {linker} | {lto} |', ' | '.join(words), '|')
+
+
 def main():
+    if sys.argv[-2:-1] == ['--markdown']:
+        return markdown(sys.argv[-1])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--include', required=True, help='directory of fastsdt.h')
     parser.add_argument('--index', default='fastsdt-index')
     parser.add_argument('--hits', required=True, help='program that attaches libbpf')
     parser.add_argument('--hits-bpf', required=True, help='its BPF object')
+    parser.add_argument('--plugins', required=True, help='directory with gcc-12/fastprobe.so and so on')
     parser.add_argument('--loader', required=True, help='program that loads a shared library and runs it')
     parser.add_argument('--scratch', default='matrix.tmp')
     parser.add_argument('--cells', default='diagonal', help='diagonal, all, or words that a cell must have: gcc-12,mold')
@@ -396,7 +454,8 @@ def main():
     parser.add_argument('-v', '--verbose', action='store_true')
     options = parser.parse_args()
 
-    cells = [cell for cell in all_cells() if not impossible(cell) and shutil.which(cell.compiler) and shutil.which(LINKER_PROGRAM[cell.linker])]
+    cells = [cell for cell in all_cells() if not impossible(cell)
+             and shutil.which(cell.compiler) and shutil.which(LINKER_PROGRAM[cell.linker])]
     if options.cells == 'diagonal':
         cells = diagonal(cells)
     elif options.cells != 'all':
