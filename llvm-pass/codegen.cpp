@@ -308,8 +308,10 @@ private:
         record.missed = decision.missed;
         record.returns_twice = mf.getFunction().hasFnAttribute(Attribute::ReturnsTwice);
         record.stack_bytes = stack_bytes(mf);
-        if (decision.add == Decision::Add::nop1_nop10) align(mf, alignment_for_nop10(record.lead));
-        record.aligned16 = mf.getAlignment() >= Align(16);
+        if (decision.add == Decision::Add::nop1_nop10) {
+            align(mf, alignment_for_nop10(record.lead));
+            record.aligned16 = true;
+        }
 
         const std::string label = ".Lfastprobe" + std::to_string(counter_++);
         std::string text = label + ":";
