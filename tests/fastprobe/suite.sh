@@ -45,10 +45,19 @@ one() { # FILE NAME run|norun FLAGS...
             *) arguments+=("-fplugin-arg-fastprobe-$word") ;;
         esac
     done
+    # LTO with clang makes the code in the linker, which has to load the pass as well.
+    if [ "$kind" = clang ] && [[ " ${words[*]} " = *" -flto"* ]]; then
+        words+=(-fuse-ld=lld "-B$(dirname "${cc%% *}")" "-Wl,-mllvm,-load=${plugin%.so}-pass.so")
+    fi
     rm -f "$out" "$out".*
     # shellcheck disable=SC2086 # commands with options
     if ! $compiler "${words[@]}" -w -I"$INCLUDE" -fplugin="$plugin" "${arguments[@]}" \
         -fplugin-arg-fastprobe-report="$out.report" "$file" -o "$out" -lm 2>"$out.err"; then
+        # shellcheck disable=SC2086
+        if ! $compiler "${words[@]}" -w -I"$INCLUDE" "$file" -o "$out" -lm 2>"$out.without"; then
+            echo "${file##*/} $name ($*): left out, does not compile without the plugin either: $(head -n1 "$out.without")"
+            return
+        fi
         cat "$out.err" >&2
         fail "${file##*/} $name ($*): does not compile"
     fi

@@ -42,6 +42,7 @@ NOINLINE int huge(int n) { char a[300000]; memset(a, n, sizeof a); __asm__ volat
 // FRAME-X86-DAG: {{^}}huge: push {{.*}} | push %rbp
 // arm64 makes room first; the miss is on record, and a nop stands there instead.
 // FRAME-ARM64-GCC-DAG: {{^}}huge: nop {{.*}} added missed | nop
+// FRAME-ARM64-CLANG-DAG: {{^}}huge: stp {{.*}} | stp x29, x30, [sp, #-
 // REPORT-FRAME-ARM64-GCC: "function": "huge", {{.*}}"action": "missed", {{.*}}"reason": "
 NOINLINE int dynamic(int n) { char *a = __builtin_alloca(n); memset(a, 5, n); __asm__ volatile("" ::"r"(a) : "memory"); return a[n - 1]; }
 // The stack pointer is realigned, on x86 by way of r10.
