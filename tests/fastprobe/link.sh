@@ -12,7 +12,11 @@ entries() { python3 "$FASTSDT_SOURCE/tests/fastprobe/entries.py" "$1" --objdump 
 recorded() { entries "$1" | grep -v 'no record' | cut -d: -f1 | sort | tr '\n' ' '; } # names
 
 cat >a.cpp <<'E2'
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noipa))
+#endif
 template <typename T> NOINLINE T comdat(T a) { return a * 3; }
 int other(int);
 NOINLINE int dead(int a) { return a * 7 + comdat<short>(a); }
@@ -21,10 +25,14 @@ NOINLINE int same_two(int a) { return a * 11 + 1; }
 int main(int argc, char **) { return comdat(argc) + other(argc) + same_one(argc) + same_two(argc) - 3 - 14 - 24; }
 E2
 cat >b.cpp <<'E2'
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noipa))
+#endif
 template <typename T> NOINLINE T comdat(T a) { return a * 3; }
 NOINLINE int dead_too(int a) { return a * 9; }
-__attribute__((noinline, noipa)) int other(int a) { return comdat(a + 1) + 8; }
+NOINLINE int other(int a) { return comdat(a + 1) + 8; }
 E2
 # link FLAGS...: the plugin on every command line, as an LTO link needs it.
 link() {
