@@ -268,8 +268,9 @@ public:
     }
 
     void finish(MachineFunction& mf) {
+        if (!arch_ || !mf.getFunction().hasFnAttribute("fastprobe")) return;
         std::optional<Request> request = Request::of(mf.getFunction());
-        if (!arch_ || !request) return;
+        if (!request) return error(mf.getFunction().getContext(), "attribute of '" + mf.getName().str() + "' is not MODE;KERNELS;MIN-INSNS");
         Found found = look(mf, *arch_);
         if (found.instructions < request->min_insns) return;
 
@@ -320,6 +321,9 @@ private:
             line.after = decision.add == Decision::Add::nop ? "nop" : "nop1+nop10";
             line.bytes_added = layout_size(*arch_, decision.add);
             if (found.signs && found.lead != 0) line.bytes_added += 4; // paciasp was the landing pad
+        } else if (mf.getFunction().getSubprogram()) {
+            // The line of the function's opening belongs to the first thing that gets assembled: not to the note.
+            text += "\n\t.ascii \"\"";
         }
         text += "\n\t" + record_text(*arch_, record, label, section_label(mf, label));
         if (found.reserved) found.at = found.reserved->getParent()->erase(found.reserved->getIterator());

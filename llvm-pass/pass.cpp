@@ -218,6 +218,12 @@ private:
     const Options* options_;
 };
 
+/// Returning false would end in opt's "unknown pass name".
+[[noreturn]] void stop(const std::string& why) {
+    fprintf(stderr, "error: fastprobe: %s\n", why.c_str());
+    exit(1);
+}
+
 /// "fastprobe" or "fastprobe<entry=nop10;include=^foo>" in opt's -passes=.
 bool parse_pass(StringRef name, ModulePassManager& manager) {
     if (!name.consume_front("fastprobe")) return false;
@@ -233,7 +239,7 @@ bool parse_pass(StringRef name, ModulePassManager& manager) {
         auto [key, value] = word.split('=');
         std::string error, text = value.str();
         if (!options->set({key.data(), key.size()}, word.contains('=') ? text.c_str() : nullptr, error))
-            report_fatal_error(Twine("fastprobe: ") + error, false);
+            stop(error);
     }
     manager.addPass(Selection_pass(options));
     return true;
