@@ -21,8 +21,19 @@ int main(int argc, char **argv)
     int orders = argc > 1 ? atoi(argv[1]) : 3;
     int id = 1;
 
-    while (id <= orders)
-        id = place_order(id, id % 2 ? "tea" : "coffee", 250 + id);
+    puts("open");
+    if (argc > 1 && argv[1][0] == '-') { /* an order for each line of input, answered with its number */
+        char item[80];
+
+        while (fgets(item, sizeof(item), stdin)) {
+            id = place_order(id, item, 0);
+            printf("%d\n", id - 1);
+            fflush(stdout);
+        }
+    } else {
+        while (id <= orders)
+            id = place_order(id, id % 2 ? "tea" : "coffee", 250 + id);
+    }
     FASTSDT(shop, closed);
     printf("%d orders\n", id - 1);
     return 0;

@@ -52,6 +52,25 @@ if [ "${1:-}" != tcl ]; then
     traced hello-gcc shop:order ./hello-gcc 100000
     if [ -z "$obstacle" ]; then
         run bpftrace -e 'usdt:./hello-gcc:shop:order { printf("order %d: %s, %d cents\n", arg0, str(arg1), arg2); }' -c './hello-gcc 3'
+        say "The bytes of a running program before, during and after"
+        coproc ./hello-gcc -
+        pid=$COPROC_PID orders=${COPROC[1]}
+        run fastsdt-check --pid "$pid"
+        fastsdt-probe hello-gcc --probe shop:order --pid "$pid" --output hits.txt &
+        tracer=$!
+        # Attached when no site of that probe is untouched.
+        while fastsdt-check --pid "$pid" >during.txt && grep -q 'shop:order.*untouched' during.txt; do kill -0 $tracer; done
+        seq 1000 >&"$orders"
+        while read -r answer && [ "$answer" != 1000 ]; do :; done <&"${COPROC[0]}"
+        echo "1000 orders with a probe attached:"
+        cat during.txt
+        kill -INT $tracer
+        wait $tracer || true
+        cat hits.txt
+        echo "and detached:"
+        run fastsdt-check --pid "$pid"
+        exec {orders}>&-
+        wait "$pid" || true
     fi
     exit 0
 fi
