@@ -70,6 +70,9 @@ Arch arch_named(const std::string& text)
     throw std::runtime_error("unknown architecture " + text);
 }
 
+/// Runs in a guest that check something by themselves and report line by line.
+constexpr const char* Check_runs[] = {"layouts", "libbpf"};
+
 // ---- record: console text -> JSON ----
 
 /// Reads the `@NAME line` lines that guest-init.c prints. Throws if a run is missing or incomplete.
@@ -78,7 +81,9 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
     std::map<std::string, std::map<std::string, std::string>> answers;
     std::map<std::string, std::string> exits;
     Json result = {{"package", package}, {"release", ""}};
-    Json layouts = {{"passed", 0}, {"failed", Json::array()}}; // the lines of layouts.sh
+    std::map<std::string, Json> checks; // the lines of layouts.sh and usdt_loader: how many are good, which are not
+    for (const char* run : Check_runs)
+        checks[run] = {{"passed", 0}, {"failed", Json::array()}};
     for (std::string line; std::getline(console, line);) {
         line.erase(std::remove(line.begin(), line.end(), '\r'), line.end());
         const size_t at = line.find('@'); // the terminal's control sequences may precede it
@@ -87,10 +92,10 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
         std::istringstream words(line.substr(at + 1));
         std::string run, text, value;
         words >> run >> text >> value;
-        if (run == "layouts" && text == "ok")
-            layouts["passed"] = layouts["passed"].get<int>() + 1;
-        else if (run == "layouts" && text == "FAIL")
-            layouts["failed"].push_back(line.substr(line.find("FAIL") + 5));
+        if (checks.contains(run) && text == "ok")
+            checks[run]["passed"] = checks[run]["passed"].get<int>() + 1;
+        else if (checks.contains(run) && text == "FAIL")
+            checks[run]["failed"].push_back(line.substr(line.find("FAIL") + 5));
         else if (run == "guest" && text == "release")
             result["release"] = value;
         else if (text == "exit")
@@ -114,10 +119,12 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
             names = names.is_null() ? pattern.name : names.get<std::string>() + ' ' + pattern.name;
         }
     }
-    if (exits.contains("layouts")) {
-        if (layouts["failed"].empty() && (exits["layouts"] != "0" || layouts["passed"] == 0))
-            throw std::runtime_error(fmt::format("layouts.sh on {} did not end well", package));
-        result["layouts"] = layouts;
+    for (const auto& [run, lines] : checks) {
+        if (!exits.contains(run))
+            continue;
+        if (lines.at("failed").empty() && (exits[run] != "0" || lines.at("passed") == 0))
+            throw std::runtime_error(fmt::format("{} on {} did not end well", run, package));
+        result[run] = lines;
     }
     if (!result.contains("x86_64") && !result.contains("arm64"))
         throw std::runtime_error(package + ": the guest reported nothing");
@@ -128,8 +135,8 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
 
 struct Result {
     std::string file, package, release;
-    int layouts_passed = 0;
-    std::vector<std::string> layouts_failed;
+    std::string passed;              ///< how many checks, by run
+    std::vector<std::string> failed; ///< the others
     fastsdt::Kernel kernel;
     /// Architecture -> (pattern -> what the kernel did).
     std::map<std::string, std::vector<std::pair<std::string, std::string>>> answers;
@@ -145,9 +152,12 @@ Result read_result(const std::string& path)
     result.file = path;
     result.package = json.at("package");
     result.release = json.at("release");
-    if (json.contains("layouts")) {
-        result.layouts_passed = json.at("layouts").at("passed");
-        result.layouts_failed = json.at("layouts").at("failed");
+    for (const char* run : Check_runs) {
+        if (!json.contains(run))
+            continue;
+        result.passed += fmt::format(" {} {}", run, json.at(run).at("passed").get<int>());
+        for (const std::string failed : json.at(run).at("failed"))
+            result.failed.push_back(fmt::format("{}: {}", run, failed));
     }
     auto kernel = fastsdt::parse_kernel(result.release);
     if (!kernel)
@@ -192,11 +202,11 @@ int compare(const std::vector<std::string>& files, unsigned limit)
     std::string details;
     for (const std::string& file : files) {
         const Result result = read_result(file);
-        total += result.layouts_failed.size();
-        for (const std::string& failed : result.layouts_failed)
-            details += fmt::format("{} layouts: {}\n", result.kernel.name(), failed);
-        if (result.layouts_passed)
-            details += fmt::format("{} layouts.sh: {} checks passed\n", result.kernel.name(), result.layouts_passed);
+        total += result.failed.size();
+        for (const std::string& failed : result.failed)
+            details += fmt::format("{} {}\n", result.kernel.name(), failed);
+        if (!result.passed.empty())
+            details += fmt::format("{} checks passed:{}\n", result.kernel.name(), result.passed);
         for (const auto& [arch_name, answers] : result.answers) {
             const Arch arch = arch_named(arch_name);
             std::map<std::string, size_t> counts;
@@ -250,7 +260,7 @@ const std::map<std::string, std::vector<Row>> Rows = {
       {"`je` rel8", "7410"},
       {"`ret`", "c3"},
       {"`pause` f3 90", "f390"},
-      {"`int3`", "cc"}}},
+      {"`int3`", "cc1000000000"}}},
     {"i386",
      {{"nop1 `90`", "90"},
       {"nop5 `0f 1f 44 00 00`", "0f1f440000"},
@@ -288,8 +298,9 @@ void table(const std::vector<std::string>& files)
                 columns.push_back(&result);
                 fmt::print(" {} |", result.kernel.name());
                 rule += "---|";
-                packages += fmt::format("- {}: {}, {} patterns\n", result.kernel.name(), result.package,
-                                        result.answers.at(arch).size());
+                packages += fmt::format("- {}: {}, {} patterns{}{}\n", result.kernel.name(), result.package,
+                                        result.answers.at(arch).size(), result.passed.empty() ? "" : "; checks passed:",
+                                        result.passed);
             }
         fmt::print("{}\n", rule);
         for (const Row& row : Rows.at(arch)) {
