@@ -32,7 +32,8 @@ struct Features {
     bool nop_table;      // 6.16: "Add support to emulate nop instructions": x86_nops[length]
     bool optimize_nop5;  // 6.18 to 7.1
     bool insn_is_nop;    // 6.19: one insn_is_nop() in arch/x86/lib/insn-eval.c replaces table and opcode 90
-    bool decode_xop;     // 6.18: the decoder knows XOP
+    bool decode_rex2;    // 6.10: the decoder knows REX2
+    bool decode_xop;     // 6.18: and XOP
     bool optimize_nop10; // 7.2
 };
 
@@ -44,6 +45,7 @@ Features features_of(const Kernel& kernel)
     return {.nop_table = since(6, 16) && !since(6, 19),
             .optimize_nop5 = since(6, 18) && !since(7, 2),
             .insn_is_nop = since(6, 19),
+            .decode_rex2 = since(6, 10),
             .decode_xop = since(6, 18),
             .optimize_nop10 = since(7, 2)};
 }
@@ -56,7 +58,8 @@ struct Insn {
     std::array<uint8_t, 4> prefixes{}; // distinct legacy prefixes
     size_t prefix_count = 0;
     uint8_t last_prefix = 0;
-    uint8_t rex = 0; // 0: none
+    uint8_t rex = 0;  // 0: none; with REX2, its lower half
+    uint8_t rex2 = 0; // REX2's upper half: M0 R4 X4 B4
     bool vex = false; // VEX, EVEX or XOP
     std::array<uint8_t, 2> opcode{};
     size_t opcode_bytes = 0; // 2: the second byte of an 0f opcode is in opcode[1]
@@ -76,9 +79,11 @@ struct Insn {
     unsigned modrm_mod() const { return modrm >> 6; }
     unsigned modrm_reg() const { return modrm >> 3 & 7; } // without REX.R
     unsigned modrm_rm() const { return modrm & 7; }       // without REX.B
-    unsigned rex_r() const { return rex >> 2 & 1; }
-    unsigned rex_x() const { return rex >> 1 & 1; }
-    unsigned rex_b() const { return rex & 1; }
+    // Bits 3 and 4 of register numbers.
+    unsigned rex_r() const { return (rex >> 2 & 1) * 8 + (rex2 >> 2 & 1) * 16; }
+    unsigned rex_x() const { return (rex >> 1 & 1) * 8 + (rex2 >> 1 & 1) * 16; }
+    unsigned rex_b() const { return (rex & 1) * 8 + (rex2 & 1) * 16; }
+    bool rex2_map_0f() const { return rex2 >> 3 & 1; } // opcode[0] is of the 0f map
 };
 
 bool is_legacy_prefix(uint8_t byte)
@@ -115,8 +120,78 @@ bool in_avx_maps(const ZydisDecodedInstruction& decoded)
 
 enum class Decoded { yes, no, unknown };
 
+// Length and operands, from Zydis.
+ZyanStatus read_operands(Insn& insn, const Code& code, ZydisDecodedInstruction& decoded)
+{
+    ZydisDecoder decoder;
+    const ZyanStatus ready = insn.x86_64
+                                 ? ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)
+                                 : ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_COMPAT_32, ZYDIS_STACK_WIDTH_32);
+    if (!ZYAN_SUCCESS(ready))
+        return ready;
+    // Minimal: no checks of what the kernel's decoder does not check, such as which instructions may be locked.
+    ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+    const ZyanStatus status = ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), max_insn_size, &decoded);
+    if (!ZYAN_SUCCESS(status))
+        return status;
+    insn.length = decoded.length;
+    insn.has_modrm = decoded.attributes & ZYDIS_ATTRIB_HAS_MODRM;
+    if (insn.has_modrm)
+        insn.modrm = code[decoded.raw.modrm.offset];
+    insn.has_sib = decoded.attributes & ZYDIS_ATTRIB_HAS_SIB;
+    if (insn.has_sib)
+        insn.sib = code[decoded.raw.sib.offset];
+    insn.displacement = decoded.raw.disp.value;
+    insn.immediate = decoded.raw.imm[0].value.s;
+    return status;
+}
+
+bool cut_off(ZyanStatus status)
+{
+    return status == ZYDIS_STATUS_NO_MORE_DATA || status == ZYDIS_STATUS_INSTRUCTION_TOO_LONG;
+}
+
+// An opcode that the kernel takes for one although it is a prefix, so that no operands follow.
+bool is_prefix_as_opcode(uint8_t byte)
+{
+    return is_legacy_prefix(byte) || (byte & 0xf0) == 0x40 || byte == 0xc4 || byte == 0xc5 || byte == 0x62;
+}
+
+// REX2 (APX): d5, then M0 R4 X4 B4 W R3 X3 B3; M0 takes the opcode from the 0f map. Zydis 4.0 does not know it and is
+// given the same instruction with REX, and 0f, instead.
+Decoded decode_rex2(Insn& insn, const Code& code, size_t at)
+{
+    if (at + 2 >= max_insn_size)
+        return Decoded::no;
+    const uint8_t payload = code[at + 1], opcode = code[at + 2];
+    insn.rex = 0x40 | (payload & 15);
+    insn.rex2 = payload >> 4;
+    if (payload & 8)
+        insn.operand_bytes = 8;
+    insn.opcode[0] = opcode;
+    insn.opcode_bytes = 1;
+    insn.length = at + 3;
+    const bool escape = insn.rex2_map_0f() ? opcode == 0x38 || opcode == 0x3a : opcode == 0x0f || opcode == 0xd5;
+    if (escape || (!insn.rex2_map_0f() && is_prefix_as_opcode(opcode)))
+        return Decoded::yes;
+
+    Code plain{};
+    std::copy_n(code.begin(), at, plain.begin());
+    size_t to = at;
+    plain[to++] = insn.rex;
+    if (insn.rex2_map_0f())
+        plain[to++] = 0x0f;
+    std::copy_n(code.begin() + at + 2, max_insn_size - (at + 2), plain.begin() + to);
+    ZydisDecodedInstruction decoded;
+    const ZyanStatus status = read_operands(insn, plain, decoded);
+    if (!ZYAN_SUCCESS(status))
+        return cut_off(status) ? Decoded::no : Decoded::unknown;
+    insn.length = insn.length - to + (at + 2);
+    return insn.length <= max_insn_size ? Decoded::yes : Decoded::no;
+}
+
 // insn_decode(), arch/x86/lib/insn.c.
-Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, bool decodes_xop)
+Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, const Features& features)
 {
     insn.x86_64 = x86_64;
 
@@ -140,8 +215,8 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, bool decodes_xop)
         insn.rex = code[at++];
         if (insn.rex & 8)
             insn.operand_bytes = 8;
-    } else if (x86_64 && code[at] == 0xd5) {
-        return Decoded::unknown; // REX2, which Zydis 4.0 does not know
+    } else if (x86_64 && code[at] == 0xd5 && features.decode_rex2) {
+        return decode_rex2(insn, code, at);
     }
     if (at >= max_insn_size)
         return Decoded::no;
@@ -149,39 +224,20 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, bool decodes_xop)
     // VEX, EVEX, and XOP where 8f is not pop. In 32-bit mode these are lds, les and bound (and, to the kernel, pop)
     // unless the next byte has the bits of a register operand.
     const uint8_t second = at + 1 < max_insn_size ? code[at + 1] : 0;
-    const bool xop = decodes_xop && next == 0x8f && (second >> 3 & 7) != 0;
+    const bool xop = features.decode_xop && next == 0x8f && (second >> 3 & 7) != 0;
     // Since it knows XOP, a REX prefix before them makes them plain opcodes.
     insn.vex = (next == 0xc4 || next == 0xc5 || next == 0x62 || xop) && (x86_64 || second >> 6 == 3) &&
-               !(insn.rex && decodes_xop);
+               !(insn.rex && features.decode_xop);
     // What follows the prefixes is the opcode, even if it is one more prefix, which no operands follow then.
-    if (is_legacy_prefix(next) || (x86_64 && (next & 0xf0) == 0x40) ||
-        (!insn.vex && x86_64 && (next == 0xc4 || next == 0xc5 || next == 0x62))) {
+    if (x86_64 ? is_prefix_as_opcode(next) && !insn.vex : is_legacy_prefix(next)) {
         insn.opcode[0] = next;
         insn.opcode_bytes = 1;
         insn.length = at + 1;
         return Decoded::yes;
     }
 
-    ZydisDecoder decoder;
-    if (!ZYAN_SUCCESS(x86_64 ? ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)
-                             : ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_COMPAT_32, ZYDIS_STACK_WIDTH_32)))
-        return Decoded::no;
-    // Minimal: no checks of what the kernel's decoder does not check, such as which instructions may be locked.
-    ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
     ZydisDecodedInstruction decoded;
-    const ZyanStatus status =
-        ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), max_insn_size, &decoded);
-    if (ZYAN_SUCCESS(status)) {
-        insn.length = decoded.length;
-        insn.has_modrm = decoded.attributes & ZYDIS_ATTRIB_HAS_MODRM;
-        if (insn.has_modrm)
-            insn.modrm = code[decoded.raw.modrm.offset];
-        insn.has_sib = decoded.attributes & ZYDIS_ATTRIB_HAS_SIB;
-        if (insn.has_sib)
-            insn.sib = code[decoded.raw.sib.offset];
-        insn.displacement = decoded.raw.disp.value;
-        insn.immediate = decoded.raw.imm[0].value.s;
-    }
+    const ZyanStatus status = read_operands(insn, code, decoded);
     if (insn.vex) {
         if (!insn.length)
             return Decoded::unknown; // the kernel's maps may be newer than Zydis
@@ -201,7 +257,7 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, bool decodes_xop)
             return Decoded::no;
     }
     if (!insn.length) {
-        if (status == ZYDIS_STATUS_NO_MORE_DATA || status == ZYDIS_STATUS_INSTRUCTION_TOO_LONG)
+        if (cut_off(status))
             return Decoded::no;
         // Undefined opcodes decode all the same. The maps of three-byte opcodes have too many exceptions to list here.
         if (insn.opcode_bytes == 3)
@@ -312,15 +368,18 @@ bool insn_is_nop_6_18(const Insn& insn)
 }
 
 // insn_is_nop(), arch/x86/lib/insn-eval.c, 6.19+.
-bool insn_is_nop(const Insn& insn)
+bool insn_is_nop(Insn& insn)
 {
     if (insn.vex)
         return false;
-    const unsigned reg = insn.modrm_reg() + 8 * insn.rex_r();
-    unsigned rm = insn.modrm_rm() + 8 * insn.rex_b();
-    const unsigned scale = insn.sib >> 6, index = (insn.sib >> 3 & 7) + 8 * insn.rex_x();
+    // The kernel writes the escape byte into the instruction it was asked about, and whoever looks next finds opcode 0f.
+    if (insn.rex2_map_0f())
+        insn.opcode = {0x0f, insn.opcode[0]};
+    const unsigned reg = insn.modrm_reg() + insn.rex_r();
+    unsigned rm = insn.modrm_rm() + insn.rex_b();
+    const unsigned scale = insn.sib >> 6, index = (insn.sib >> 3 & 7) + insn.rex_x();
     if (insn.has_sib)
-        rm = (insn.sib & 7) + 8 * insn.rex_b();
+        rm = (insn.sib & 7) + insn.rex_b();
     const bool native_size = insn.operand_bytes == (insn.x86_64 ? 8 : 4);
 
     switch (insn.opcode[0]) {
@@ -341,7 +400,7 @@ bool insn_is_nop(const Insn& insn)
     case 0xeb:
         return insn.immediate == 0;
     case 0x0f:
-        return insn.opcode[1] == 0x1f && insn.has_modrm && reg == 0;
+        return insn.opcode[1] == 0x1f && insn.has_modrm && reg == 0; // nopl
     default:
         return false;
     }
@@ -376,7 +435,7 @@ Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte
         return {Verdict::reject, "prepare_uprobe(): the file has a breakpoint here"};
 
     Insn insn;
-    switch (insn_decode(insn, code, mode64, features.decode_xop)) {
+    switch (insn_decode(insn, code, mode64, features)) {
     case Decoded::no:
         return {Verdict::reject, "insn_decode(): not an instruction"};
     case Decoded::unknown:
@@ -395,19 +454,20 @@ Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte
             return {Verdict::reject, "can_optimize(): the 10-byte NOP crosses a page, and is_prefix_bad() refuses it"};
         return {Verdict::reject, std::string(why)};
     }
-    if (features.optimize_nop5 && mode64 && insn.length == 5 && in_one_page(vaddr, 5) &&
-        (features.insn_is_nop ? insn_is_nop(insn) : insn_is_nop_6_18(insn)))
+    if (features.optimize_nop5 && mode64 && insn.length == 5 &&
+        (features.insn_is_nop ? insn_is_nop(insn) : insn_is_nop_6_18(insn)) && in_one_page(vaddr, 5))
         return {Verdict::optimize_unsafe,
                 "can_optimize(): a 5-byte NOP becomes a call, which overwrites the red zone and breaks fork()"};
 
     // branch_setup_xol_ops()
+    const bool branch = is_relative_branch(insn);
     if (features.insn_is_nop && insn_is_nop(insn))
         return {Verdict::emulate, "insn_is_nop(): a NOP"};
     if (features.nop_table && in_x86_nops(insn, code))
         return {Verdict::emulate, "branch_setup_xol_ops(): in x86_nops[]"};
     if (!features.insn_is_nop && insn.opcode[0] == 0x90)
         return {Verdict::emulate, "branch_setup_xol_ops(): opcode 90 is a NOP"};
-    if (is_relative_branch(insn)) {
+    if (branch) {
         if (insn.has_prefix(0x66))
             return {Verdict::reject, "branch_setup_xol_ops(): a branch with a 66 prefix"};
         if (insn.vex)

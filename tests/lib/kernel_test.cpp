@@ -188,6 +188,22 @@ TEST(X86_64, VexOpcodesMeetTheLegacyTables)
                          {"c5 f9 90 c0", {emulate, emulate, emulate, xol, xol}}});
 }
 
+// APX: the decoder knows the REX2 prefix since 6.10. As 6.1, 6.12, 6.18 and 7.2 answered.
+TEST(X86_64, Rex2)
+{
+    for (const char* bytes : {"d5 00 90", "d5 00 eb 10", "d5 08 89 c0", "d5 00 c3"})
+        EXPECT_EQ(verdict("6.1", Arch::x86_64, bytes), reject) << bytes;
+    for (const char* kernel : {"6.12", "6.18", "7.2"}) {
+        EXPECT_EQ(verdict(kernel, Arch::x86_64, "d5 00 90"), emulate) << kernel;
+        EXPECT_EQ(verdict(kernel, Arch::x86_64, "d5 00 eb 10"), emulate) << kernel;
+        EXPECT_EQ(verdict(kernel, Arch::x86_64, "d5 00 50"), xol) << kernel; // push has to be one or two bytes
+    }
+    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 08 89 c0"), emulate);   // mov %rax,%rax
+    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 18 89 c0"), xol);       // mov %rax,%r16
+    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 80 1f 00"), reject);    // nopl (%rax), looked up as opcode 1f
+    EXPECT_EQ(verdict("6.12", Arch::x86_64, "d5 80 90 c0"), emulate);  // seto %al, taken for a nop
+}
+
 TEST(I386, NeverOptimized)
 {
     check(Arch::i386,

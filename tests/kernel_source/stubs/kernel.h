@@ -17,6 +17,8 @@ typedef int32_t s32;
 #define ENOSYS 38
 #define ENODATA 61
 #define ENOTSUPP 524
+#undef __LITTLE_ENDIAN
+#define __LITTLE_ENDIAN 1234 /* asm/insn.h asks whether it is defined */
 #define CONFIG_X86_64 1
 #define CONFIG_IA32_EMULATION 1
 #define CONFIG_64BIT 1
@@ -34,8 +36,6 @@ typedef int32_t s32;
 #define PAGE_SIZE 4096UL
 #define PAGE_MASK (~(PAGE_SIZE - 1))
 #define get_unaligned(p) ({ __typeof__(*(p)) v_; memcpy(&v_, (p), sizeof v_); v_; })
-#define __le32_to_cpu(x) (x)
-#define __cpu_to_le32(x) (x)
 #define le16_to_cpu(x) (x)
 #define le32_to_cpu(x) (x)
 #define cpu_to_le32(x) (x)
