@@ -98,6 +98,3 @@ gdb -batch -ex 'info probes stap tcl proc' libtcl8.6.so | head -n 8
 say "On this kernel, $(uname -r)"
 printf 'proc twice {x} {expr {2*$x}}\nfor {set i 0} {$i < 10000} {incr i} {twice $i}\nputs [twice 21]\n' >twice.tcl
 traced libtcl8.6.so 'tcl:proc__entry' ./tclsh twice.tcl
-if [ -z "$obstacle" ]; then
-    run bpftrace -e "usdt:$work/libtcl8.6.so:tcl:proc__entry { @[str(arg0)] = count(); }" -c './tclsh twice.tcl'
-fi
