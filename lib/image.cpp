@@ -94,18 +94,25 @@ void Image::each(const std::string& path, std::span<const std::byte> file, const
         visit(Image(path, {}, file));
         return;
     }
+    bool any = false;
     each_member(
         path, file,
         [&](const std::string& name, std::span<const std::byte> contents) {
             if (contents.size() < SELFMAG || std::string_view(reinterpret_cast<const char*>(contents.data()), SELFMAG) != ELFMAG)
                 return;
+            any = true;
             try {
                 visit(Image(path, name, contents));
             } catch (const Unusable& error) {
                 trouble(error.what());
             }
         },
-        trouble);
+        [&](const std::string& what) {
+            any = true;
+            trouble(what);
+        });
+    if (!any)
+        throw Unusable(path + ": an archive without ELF files");
 }
 
 void Image::unusable(const std::string& why) const

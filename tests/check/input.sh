@@ -82,6 +82,8 @@ rm gone.o
 expect "a thin archive without a member" "$(status broken.a)" 2
 expect "what it says" "$(cat err)" "fastsdt-check: broken.a: gone.o: No such file or directory"
 expect "the other member" "$(grep -c '^  t:' out)" 2
+ar rc texts.a text
+refused texts.a "an archive without ELF files"
 head -c 2000 ordinary.a > cut.a
 expect "a cut archive" "$(status cut.a)" 2
 grep -q 'cut.a: truncated' err || fail "cut archive: $(cat err)"
