@@ -12,8 +12,10 @@ common="-Werror -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
 -Wmissing-declarations -Wfloat-equal -Wdouble-promotion -Wformat=2 -Wunused-macros -Wwrite-strings"
 gcc_c="-Wstrict-prototypes -Wmissing-prototypes -Wlogical-op -Wduplicated-cond -Wjump-misses-init"
 gcc_cc="-Wold-style-cast -Wuseless-cast -Wextra-semi -Wlogical-op -Wduplicated-cond"
-clang_c="-Weverything -Wno-unknown-warning-option -Wno-unsafe-buffer-usage -Wno-declaration-after-statement -Wno-padded -Wno-reserved-macro-identifier"
-clang_cc="-Weverything -Wno-unknown-warning-option -Wno-c++98-compat -Wno-unsafe-buffer-usage -Wno-padded -Wno-reserved-macro-identifier"
+clang_c="-Weverything -Wno-unknown-warning-option -Wno-unsafe-buffer-usage -Wno-declaration-after-statement -Wno-padded \
+-Wno-reserved-macro-identifier"
+clang_cc="-Weverything -Wno-unknown-warning-option -Wno-c++98-compat -Wno-unsafe-buffer-usage -Wno-padded \
+-Wno-reserved-macro-identifier"
 
 runs=0 failures=0
 bad() { failures=$((failures + 1)); printf 'FAIL: %s\n' "$*" >&2; }
@@ -40,19 +42,24 @@ done
 
 # Options that change registers, sections and addressing. Linked and run where that means something.
 for c in $compilers; do
-    options="-O1 -O2 -O3 -Os -Og -Oz -fPIC -fPIE#-pie -ffixed-r15 -pg -fno-plt -mcmodel=large -masm=intel -fcf-protection=full
-        -fno-omit-frame-pointer -fstack-protector-all -g3 -O2#-flto -fsanitize=undefined -march=x86-64-v3 -mno-red-zone
-        -fsanitize=address -fsanitize=address#-O2 -fPIC#-O0#-ffixed-r15 -ftrapv -fshort-enums -funsigned-char -static -fno-asynchronous-unwind-tables"
+    options="-O1 -O2 -O3 -Os -Og -Oz -fPIC -fPIE#-pie -ffixed-r15 -pg -fno-plt -mcmodel=large -masm=intel
+        -fcf-protection=full -fno-omit-frame-pointer -fstack-protector-all -g3 -O2#-flto
+        -fsanitize=undefined -march=x86-64-v3 -mno-red-zone
+        -fsanitize=address -fsanitize=address#-O2 -fPIC#-O0#-ffixed-r15 -ftrapv -fshort-enums
+        -funsigned-char -static -fno-asynchronous-unwind-tables"
     case $c in
-    gcc*) options="$options -fwhole-program#-O2 -save-temps#-O2 -fno-toplevel-reorder -O2#-flto=auto#-flto-partition=max -mcmodel=large#-O2#-fno-pic#-no-pie" ;;
+    gcc*) options="$options -fwhole-program#-O2 -save-temps#-O2 -fno-toplevel-reorder -O2#-flto=auto#-flto-partition=max
+        -mcmodel=large#-O2#-fno-pic#-no-pie" ;;
     *) options="$options -O2#-flto=thin -fintegrated-as#-gsplit-dwarf -O2#-fbasic-block-sections=all
         -fno-integrated-as -O2#-fno-integrated-as -save-temps" ;;
     esac
-    case $c in gcc-11 | clang-16) options="-O2 -fPIC#-O0 -O2#-flto=auto -g3 -pg -fcf-protection=full" ;; esac # the rest: older and newer
+    case $c in # the rest: older and newer
+    gcc-11 | clang-16) options="-O2 -fPIC#-O0 -O2#-flto=auto -g3 -pg -fcf-protection=full" ;;
+    esac
     for option in $options; do
         args=${option//#/ }
         case $c:$args in
-        clang*:*-ffixed-r15* | clang*:*-masm=intel*) continue ;; # clang has neither -ffixed-r15 nor Intel syntax in our sense
+        clang*:*-ffixed-r15* | clang*:*-masm=intel*) continue ;; # not options of clang, or with another meaning
         clang-14:*sanitize*) continue ;;                        # its run-time library is a package of its own
         esac
         case $c:$args in clang*-flto*) args="${args/=auto/} -fuse-ld=lld" ;; esac
@@ -69,9 +76,11 @@ done
 rm -f gmon.out ./*.i ./*.ii ./*.s ./*.bc
 
 # Alone, in every order, twice, and as one copied file.
-for order in "fastsdt.h" "sys/sdt.h" "usdt.h" "sys/sdt-config.h" "fastsdt/note.h" "fastsdt.h sys/sdt.h usdt.h" "fastsdt.h usdt.h sys/sdt.h" \
+for order in "fastsdt.h" "sys/sdt.h" "usdt.h" "sys/sdt-config.h" "fastsdt/note.h" "fastsdt.h sys/sdt.h usdt.h" \
+    "fastsdt.h usdt.h sys/sdt.h" \
     "sys/sdt.h fastsdt.h usdt.h" "sys/sdt.h usdt.h fastsdt.h" "usdt.h fastsdt.h sys/sdt.h" "usdt.h sys/sdt.h fastsdt.h" \
-    "fastsdt/note.h fastsdt.h sys/sdt.h usdt.h" "usdt.h usdt.h sys/sdt.h sys/sdt.h fastsdt.h fastsdt.h" "fastsdt.h fastsdt/note.h fastsdt/recognize.h"; do
+    "fastsdt/note.h fastsdt.h sys/sdt.h usdt.h" "usdt.h usdt.h sys/sdt.h sys/sdt.h fastsdt.h fastsdt.h" \
+    "fastsdt.h fastsdt/note.h fastsdt/recognize.h"; do
     for lang in c cc S; do
         : > order.$lang
         for header in $order; do echo "#include <$header>" >> order.$lang; done
@@ -102,8 +111,9 @@ printf '#include "fastsdt.h"\nint main(void) { FASTSDT(test, single); return 0; 
 readelf -n single/single | grep -q 'Name: single' || fail "the copied header gives no probe"
 
 # Programs have macros of their own.
-words="byte weak size hidden nop nop1 nop5 nop10 nop1_nop4 none note asm reloc site layout semaphore name provider args value code
-    section visibility annotate fastprobe implicit explicit named systemtap custom sema can kind shape bound flags signed_
+words="byte weak size hidden nop nop1 nop5 nop10 nop1_nop4 none note asm reloc site layout semaphore name
+    provider args value code section visibility annotate fastprobe implicit explicit named systemtap custom sema can
+    kind shape bound flags signed_
     T N x n c p space type ifndef endif balign pushsection popsection x86 PLAIN CALL"
 for word in $words; do printf '#define %s 17 + struct oops\n' $word; done > hostile.h
 # What the program itself writes between the parentheses expands like any argument, so that part of the source goes.

@@ -1,7 +1,8 @@
 # Sourced by the header's tests after tests/common.sh.
 here=$FASTSDT_SOURCE/tests/header
 need gcc g++ readelf objdump
-[ -x /usr/bin/python3 ] && python=/usr/bin/python3 || python=python3 # a version manager's wrapper costs more than the script
+[ -x /usr/bin/python3 ] && python=/usr/bin/python3 ||
+    python=python3 # a version manager's wrapper costs more than the script
 need $python
 export PYTHONDONTWRITEBYTECODE=1
 # Compilers to try, among those installed: have_of gcc-12 clang-19.
@@ -30,7 +31,8 @@ build_attach() {
     [ "$clang" != gcc ] || skip "no clang, to compile the BPF program"
     [ -e /usr/include/bpf/usdt.bpf.h ] || skip "libbpf-dev is not installed"
     [ -e /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF"
-    ${clang##* } -g -O2 -target bpf -D__x86_64__ -I/usr/include/"$(gcc -print-multiarch)" -c "$here/attach.bpf.c" -o attach.bpf.o
+    ${clang##* } -g -O2 -target bpf -D__x86_64__ -I/usr/include/"$(gcc -print-multiarch)" \
+        -c "$here/attach.bpf.c" -o attach.bpf.o
     gcc -O -Wall -Wextra "$here/attach.c" -o attach -lbpf
 }
 attach() { local file=$1; shift; ./attach attach.bpf.o "$PWD/$file" "$@"; }

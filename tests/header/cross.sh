@@ -40,6 +40,19 @@ assembly:
 	.size assembly, . - assembly
 	.section .note.GNU-stack, "", %progbits
 E
+# Of readelf's names and arguments: the name and the part of each argument up to its @.
+cat > sizes.awk <<'E'
+$1 == "N" { n = $2 }
+$1 == "A" {
+    line = n
+    $0 = substr($0, 3)
+    while (match($0, /(^| )-?[0-9]+@/)) {
+        line = line " " substr($0, RSTART, RLENGTH)
+        $0 = substr($0, RSTART + RLENGTH)
+    }
+    print line
+}
+E
 theirs=$(ls /usr/include/sys/sdt.h /usr/include/*/sys/sdt.h 2> /dev/null | head -1 || true)
 mkdir -p theirs/sys
 [ -z "$theirs" ] || cp "$theirs" "${theirs%.h}-config.h" theirs/sys/
@@ -54,7 +67,9 @@ judge() {
         expect "$what: function of $probe" "$function" $want
         expect "$what: layout of $probe" "$layout" 1
         $dump -d --start-address=$pc --stop-address=$((pc + ${patch#*,})) $file | grep -E "^ *[0-9a-f]+:" > text
-        [ "$(wc -l < text)" = 1 ] && grep -qiE '\<(nop|nop\.n|nopr|ori +r?0, ?r?0, ?0|mov +r0, r0)\>' text || fail "$what: no nop of ${patch#*,} bytes at $probe: $(cat text)"
+        [ "$(wc -l < text)" = 1 ] &&
+            grep -qiE '\<(nop|nop\.n|nopr|ori +r?0, ?r?0, ?0|mov +r0, r0)\>' text ||
+                fail "$what: no nop of ${patch#*,} bytes at $probe: $(cat text)"
     done < sites
 }
 probes="cross:explicit cross:none cross:own cross:stap cross:text cross:twelve cross:usdt"
@@ -72,7 +87,8 @@ target() { # target NAME QEMU DISASSEMBLER COMPILER...
         expect "$name $level: assembly" "$(grep assembly args)" "$(printf 'cross:assembly 4@5\ncross:assembly_sema ')"
         # One operand each, with its size; how it is written is the target's own, `[sp, 8]` included.
         expect "$name $level: twelve arguments" "$(grep -o 'cross:twelve .*' args | grep -oE '(^| )-?[1248]@' | wc -l)" 12
-        expect "$name $level: sizes" "$(sed -n 's/cross:own //p' args | grep -oE '(^| )-?[1248]@' | xargs)" "-4@ $w@ -$w@ -4@ -4@ 8@"
+        expect "$name $level: sizes" "$(sed -n 's/cross:own //p' args | grep -oE '(^| )-?[1248]@' | xargs)" \
+            "-4@ $w@ -$w@ -4@ -4@ 8@"
         if [ "$w" = 8 ]; then
             ! grep -E ':lo12:|\(\$?\.|global' args || fail "$name $level: an operand names a symbol"
         fi
@@ -81,9 +97,10 @@ target() { # target NAME QEMU DISASSEMBLER COMPILER...
     if [ -n "$theirs" ]; then
         for include in theirs "$INCLUDE"; do
             "$@" -O2 -w -static -I$include -include sys/sdt.h '-DP0(n)=STAP_PROBE(t,n)' '-DP1(n,a)=STAP_PROBE1(t,n,a)' \
-                '-DP3(n,a,b,c)=STAP_PROBE3(t,n,a,b,c)' '-DP12(n,...)=STAP_PROBE12(t,n,__VA_ARGS__)' "$here/surface.c" -o types-$name || fail "$name: types with $include"
+                '-DP3(n,a,b,c)=STAP_PROBE3(t,n,a,b,c)' '-DP12(n,...)=STAP_PROBE12(t,n,__VA_ARGS__)' \
+                "$here/surface.c" -o types-$name || fail "$name: types with $include"
             readelf -nW types-$name | sed -n 's/^ *Name: /N /p; s/^ *Arguments: */A /p' | sed 's/f@/@/g' |
-                awk '$1 == "N" { n = $2 } $1 == "A" { line = n; $0 = substr($0, 3); while (match($0, /(^| )-?[0-9]+@/)) { line = line " " substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH) } print line }' | sort -u > types.$([ $include = theirs ] && echo theirs || echo ours)
+                awk -f sizes.awk | sort -u > types.$([ $include = theirs ] && echo theirs || echo ours)
         done
         [ -s types.theirs ] || fail "$name: no probes with systemtap's header"
         diff types.theirs types.ours > difference || fail "$name: theirs and ours differ"$'\n'"$(cat difference)"
@@ -115,7 +132,8 @@ if have clang-19 && have ld.lld-19 && have llvm-objdump-19; then
                 have $c || continue
                 case $c:$triple in clang-14:loongarch64*) continue ;; esac
                 # shellcheck disable=SC2086 # words
-                $c --target=$triple $level $options -Wall -Wextra -Werror -I"$INCLUDE" -c bare.c -o bare.o || fail "$c $triple"
+                $c --target=$triple $level $options -Wall -Wextra -Werror -I"$INCLUDE" -c bare.c -o bare.o ||
+                    fail "$c $triple"
                 $c --target=$triple -I"$INCLUDE" -c cross-asm.S -o bare-asm.o || fail "$c $triple, assembly"
                 ld.lld-19 bare.o bare-asm.o -o bare 2> log || { cat log; fail "$c $triple: link"; }
                 judge "$c $triple $level" bare "llvm-objdump-19 -z"

@@ -94,7 +94,8 @@ judge() {
     local sites got
     notes "$2" '{probe}' > got || fail "$1"
     sites=$(notes --count "$2" $site)
-    [ "$(wc -l < got)" = "$sites" ] || fail "$1: $sites sites in the text, $(wc -l < got) notes: $(sort got | uniq -c | xargs)"
+    [ "$(wc -l < got)" = "$sites" ] ||
+        fail "$1: $sites sites in the text, $(wc -l < got) notes: $(sort got | uniq -c | xargs)"
     expect "$1: live probes" "$(sed -n 's/^live://p' got | sort -u | xargs)" "$live"
     [ "$3" != gone ] || ! grep '^gone' got || fail "$1: a dead function was kept for its probe"
     [ ! -x "$2" ] || [[ $2 = *.so ]] || ./"$2" || fail "$1: the program"
@@ -141,8 +142,10 @@ for c in $(have_of gcc-12 clang-14 clang-19); do
             lld-* | mold)
                 link $objects -Wl,--icf=all -o out || fail "$what --icf=all: $(cat link.err)"
                 judge "$what --icf=all" out any
-                link $objects -Wl,--icf=all -Wl,--gc-sections -o out || fail "$what --icf=all --gc-sections: $(cat link.err)"
-                [ $linker = mold ] && judge_mold "$what --icf=all --gc-sections" out || judge "$what --icf=all --gc-sections" out gone
+                link $objects -Wl,--icf=all -Wl,--gc-sections -o out ||
+                    fail "$what --icf=all --gc-sections: $(cat link.err)"
+                [ $linker = mold ] && judge_mold "$what --icf=all --gc-sections" out ||
+                    judge "$what --icf=all --gc-sections" out gone
                 ;;
             gold)
                 if link $objects -Wl,--icf=all -o out; then judge "$what --icf=all" out any; fi
@@ -155,7 +158,8 @@ for c in $(have_of gcc-12 clang-14 clang-19); do
                 for final in bfd lld-19; do
                     [ -d with-$final ] || continue
                     rm -f out
-                    $cxx -Bwith-$final partial.o c.o d.o -Wl,--gc-sections -o out 2> link.err || fail "$what -r, then $final: $(cat link.err)"
+                    $cxx -Bwith-$final partial.o c.o d.o -Wl,--gc-sections -o out 2> link.err ||
+                        fail "$what -r, then $final: $(cat link.err)"
                     judge "$what -r, then $final --gc-sections" out any
                 done
             fi
@@ -167,7 +171,8 @@ for c in $(have_of gcc-12 clang-14 clang-19); do
     for option in $lto; do
         $c -O2 $option -I"$INCLUDE" -c a.c b.c
         $cxx -O2 $option -I"$INCLUDE" -c c.cc d.cc
-        $cxx -O2 $option -Bwith-$lto_linker a.o b.o c.o d.o -Wl,--gc-sections -o out 2> link.err || fail "$c $option: $(cat link.err)"
+        $cxx -O2 $option -Bwith-$lto_linker a.o b.o c.o d.o -Wl,--gc-sections -o out 2> link.err ||
+            fail "$c $option: $(cat link.err)"
         judge "$c $option" out gone
     done
 done

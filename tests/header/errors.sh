@@ -45,7 +45,8 @@ for c in $compilers; do
         probe default | refused "an unknown layout of a file" 'none of nop, nop1' $compile -DFASTSDT_LAYOUT=nop7
         probe default | refused "no layout" 'fastsdt' $compile -DFASTSDT_LAYOUT=
         # Boundaries.
-        for bound in 1 2 3 13 -1 64; do probe default | refused "bound $bound" 'FASTSDT_BOUND is the log2' $compile -DFASTSDT_BOUND=$bound; done
+        for bound in 1 2 3 13 -1 64; do probe default |
+            refused "bound $bound" 'FASTSDT_BOUND is the log2' $compile -DFASTSDT_BOUND=$bound; done
         for bound in 0 4 5 6 12; do probe default | accepted "bound $bound" $compile -DFASTSDT_BOUND=$bound; done
         # Arguments that do not fit into a register, by every way to pass them.
         for macro in "FASTSDT(test, wide, x)" "STAP_PROBE1(test, wide, x)" "USDT(test, wide, x)" "FASTSDT(test, wide, 1, 2, x, 4)" \
@@ -68,22 +69,29 @@ for c in $compilers; do
 #include "usdt.h"
 struct fields { unsigned a : 1; int b : 31; unsigned long c : 40; signed char d : 3; _Bool_ e : 1; };
 void f(struct fields *p);
-void f(struct fields *p) { FASTSDT(test, fields, p->a, p->b, p->c, p->d, p->e); STAP_PROBE1(test, one, p->b); USDT(test, two, p->c); }
+void f(struct fields *p) {
+    FASTSDT(test, fields, p->a, p->b, p->c, p->d, p->e);
+    STAP_PROBE1(test, one, p->b); USDT(test, two, p->c); }
 E
         accepted "bit-fields" $compile -D_Bool_=$([ $lang = c ] && echo _Bool || echo bool) -Wall -Wextra -Werror < fields.h
     done
     # Assembly.
     for layout in nop5 nop1_nop5; do
-        printf '#include "fastsdt.h"\nFASTSDT_WITH(%s, none, test, probe)\n' $layout | refused "assembly, site $layout" $nop5 $c -x assembler-with-cpp
-        printf '#include "fastsdt.h"\nFASTSDT_WITH(%s, none, test, probe)\n' $layout | accepted "assembly, site $layout" $c -D$nop5 -x assembler-with-cpp
+        printf '#include "fastsdt.h"\nFASTSDT_WITH(%s, none, test, probe)\n' $layout |
+            refused "assembly, site $layout" $nop5 $c -x assembler-with-cpp
+        printf '#include "fastsdt.h"\nFASTSDT_WITH(%s, none, test, probe)\n' $layout |
+            accepted "assembly, site $layout" $c -D$nop5 -x assembler-with-cpp
     done
-    printf '#include "fastsdt.h"\nFASTSDT_WITH(nop10, none, test, probe)\n' | refused "assembly, nop10" $nop10 $c -x assembler-with-cpp
-    printf '#include "fastsdt.h"\nFASTSDT(test, probe)\n' | refused "assembly, file nop5" $nop5 $c -DFASTSDT_LAYOUT=nop5 -x assembler-with-cpp
+    printf '#include "fastsdt.h"\nFASTSDT_WITH(nop10, none, test, probe)\n' |
+        refused "assembly, nop10" $nop10 $c -x assembler-with-cpp
+    printf '#include "fastsdt.h"\nFASTSDT(test, probe)\n' |
+        refused "assembly, file nop5" $nop5 $c -DFASTSDT_LAYOUT=nop5 -x assembler-with-cpp
 done
 
 # Where a layout does not exist.
 others=
-for c in aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc riscv64-linux-gnu-gcc s390x-linux-gnu-gcc; do ! have $c || others="$others $c"; done
+for c in aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc riscv64-linux-gnu-gcc s390x-linux-gnu-gcc; do ! have $c ||
+    others="$others $c"; done
 ! echo 'int i;' | gcc -m32 -xc -c -o /dev/null - 2> /dev/null || others="$others gcc#-m32"
 ! have clang-19 || others="$others clang-19#--target=aarch64-linux-gnu clang-19#--target=loongarch64-linux-gnu"
 for c in $others; do
@@ -94,7 +102,8 @@ for c in $others; do
         probe $layout | refused "site $layout" 'x86-64 only' $c -xc -D$nop5 -D$nop10
         probe default | refused "file $layout" 'x86-64 only' $c -xc -D$nop5 -D$nop10 -DFASTSDT_LAYOUT=$layout
     done
-    printf '#include "fastsdt.h"\nFASTSDT_WITH(nop1_nop10, none, test, probe)\n' | refused "assembly, nop1_nop10" 'x86-64 only' $c -xassembler-with-cpp
+    printf '#include "fastsdt.h"\nFASTSDT_WITH(nop1_nop10, none, test, probe)\n' |
+        refused "assembly, nop1_nop10" 'x86-64 only' $c -xassembler-with-cpp
     probe nop | accepted "site nop" $c -xc
     probe default | accepted "default" $c -xc
 done

@@ -45,16 +45,19 @@ while read -r name id patch bytes bound flags instructions; do
             pc=${got%% *}
             expect "$c $source, $name: the notes" "${got#* }" "test:probe $id $patch $bound $want -4@\$42 main"
             length=$((${#bytes} / 2))
-            objdump -d --insn-width=16 --start-address=$pc --stop-address=$((pc + length)) one | sed -n 's/^ *[0-9a-f]*:\t//p' > text
+            objdump -d --insn-width=16 --start-address=$pc --stop-address=$((pc + length)) one |
+                sed -n 's/^ *[0-9a-f]*:\t//p' > text
             expect "$c $source, $name: the bytes" "$(cut -f1 text | tr -d ' \n')" "$bytes"
             expect "$c $source, $name: the instructions" "$(cut -f2 text | awk '{print $1}' | paste -sd,)" "$instructions"
         done
     done
     # As the layout of a file, through the three headers.
     if [ $name != default ]; then
-        printf '#include <sys/sdt.h>\n#include "usdt.h"\nint main(void) { FASTSDT(t, p); STAP_PROBE(t, p); DTRACE_PROBE1(t, p, 1); USDT(t, p); return 0; }\n' > file.c
+        printf '#include <sys/sdt.h>\n#include "usdt.h"\n' > file.c
+        echo 'int main(void) { FASTSDT(t, p); STAP_PROBE(t, p); DTRACE_PROBE1(t, p, 1); USDT(t, p); return 0; }' >> file.c
         gcc $optin -DFASTSDT_LAYOUT=$name -I"$INCLUDE" file.c -o file
-        expect "$name as the layout of a file" "$(notes file '{layout} {patch} {bound}' | sort | uniq -c | xargs)" "4 $id $patch $bound"
+        expect "$name as the layout of a file" "$(notes file '{layout} {patch} {bound}' | sort | uniq -c | xargs)" \
+            "4 $id $patch $bound"
     fi
 done < layouts
 
@@ -114,7 +117,8 @@ for c in gcc-12 clang-19; do
     try $c S nop1_nop10 11 0
 done
 have gcc-12 && c=gcc-12 || c=gcc
-for job in "nop1_nop10 11 4" "nop1_nop10 11 5" "nop1_nop10 11 12" "nop1_nop4 5 6" "nop5 5 6" "nop5 5 0" "nop1_nop5 6 6" "nop10 10 6" "nop10 10 4"; do
+for job in "nop1_nop10 11 4" "nop1_nop10 11 5" "nop1_nop10 11 12" "nop1_nop4 5 6" "nop5 5 6" "nop5 5 0" \
+    "nop1_nop5 6 6" "nop10 10 6" "nop10 10 4"; do
     try $c S $job
 done
 echo "no crossing at any offset"

@@ -19,7 +19,8 @@ line("constants", 42, -43, 44, ord("x"), 0x123456789abcdef, n)
 line("integers", 65 + n, -1 - n, 255 - n, -1000 - n, 65535 - n, -100000 - n, 4000000000 - n, -5000000000 - n, ul)
 line("more", int(n == 0), 7 - n, depth, n - 77, 5 + n, n - 9, 0xabcdef0123 + n, -11, -12)
 line("reals", struct.unpack("=I", struct.pack("=f", n + 1.5))[0], struct.unpack("=q", struct.pack("=d", n - 2.25))[0])
-line("twelve", 65 + n, -1000 - n, -100000 - n, -5000000000 - n, 255 - n, 65535 - n, 4000000000 - n, ul, int(n == 0), -10, n, n + 12)
+line("twelve", 65 + n, -1000 - n, -100000 - n, -5000000000 - n, 255 - n, 65535 - n, 4000000000 - n, ul, int(n == 0),
+     -10, n, n + 12)
 E
 probes="live:constants live:integers live:more live:reals live:twelve"
 check() { # check WHAT BINARY LANGUAGE N HITS
@@ -29,7 +30,8 @@ check() { # check WHAT BINARY LANGUAGE N HITS
 }
 
 # Compilers and optimization levels.
-for job in "gcc-12 c -O0" "gcc-12 c -O2" "gcc-12 c++ -O2" "clang-14 c -O2" "clang-14 c++ -O0" "clang-19 c -O0" "clang-19 c++ -O2"; do
+for job in "gcc-12 c -O0" "gcc-12 c -O2" "gcc-12 c++ -O2" "clang-14 c -O2" "clang-14 c++ -O0" \
+    "clang-19 c -O0" "clang-19 c++ -O2"; do
     read -r c lang level <<< "$job"
     have $c || continue
     compiler=$c
@@ -70,12 +72,14 @@ if have bpftrace; then
 usdt:$PWD/values:live:integers { printf("%ld %ld %ld %ld %ld %ld\n", arg0, arg1, arg2, arg3, arg4, arg5); @i = count(); }
 usdt:$PWD/values:live:more { printf("%ld %ld %ld %ld %ld %ld\n", arg0, arg1, arg2, arg3, arg4, arg5); @m = count(); }
 usdt:$PWD/values:live:reals { printf("%lx %lx\n", arg0, arg1); @r = count(); }
-usdt:$PWD/values:live:pointers { printf("%s|%s|%s|%lx|%lx|%d\n", str(arg0), str(arg1), str(arg2), arg3, arg4, *(int32 *)arg5); @p = count(); }
+usdt:$PWD/values:live:pointers {
+    printf("%s|%s|%s|%lx|%lx|%d\n", str(arg0), str(arg1), str(arg2), arg3, arg4, *(int32 *)arg5); @p = count(); }
 usdt:$PWD/values:live:constants { printf("%ld %ld %ld %ld %lx %ld\n", arg0, arg1, arg2, arg3, arg4, arg5); @c = count(); }
 E
     callee=$(nm values | awk '$3 == "callee" {print $1}' | sed 's/^0*//')
     bpftrace values.bt -c "$PWD/values 0 3" > got 2> got.err || fail "bpftrace: $(tail -3 got.err)"
-    expect "what bpftrace reads" "$(grep -v '^Attaching\|^$' got | sort | uniq -c | awk '{$1=$1; print}' | LC_ALL=C sort)" "$(LC_ALL=C sort <<E
+    expect "what bpftrace reads" "$(grep -v '^Attaching\|^$' got | sort | uniq -c | awk '{$1=$1; print}' | LC_ALL=C sort)" \
+        "$(LC_ALL=C sort <<E
 1 @c: 3
 1 @i: 3
 1 @m: 3

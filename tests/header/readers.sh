@@ -30,7 +30,8 @@ int hard(struct record *r, double d, float f, int i)
     USDT(hard, reals, external_double, floats[i], d, f, d * f, floats[2], 1.5, 2.5f, r->d);
     FASTSDT(hard, memory, r->c, r->s, r->next, r->next->s, on_stack[i & 3], on_stack, *r->next);
     DTRACE_PROBE2(hard, computed, (char)(i >> 8), (unsigned short)(i * 3));
-    FASTSDT(hard, twelve, external, external_tls, external_double, floats[1], r->c, r->s, on_stack[i & 3], tls, d, f, i, hidden_global);
+    FASTSDT(hard, twelve, external, external_tls, external_double, floats[1], r->c, r->s, on_stack[i & 3], tls, d, f, i,
+            hidden_global);
     external += i;
     hidden_global += i;
     return (int)on_stack[i & 3];
@@ -44,9 +45,10 @@ int main(int argc, char **argv)
 }
 E
 sed -i 's/, \*r->next)/)/' hard.c
-register='%(r[abcd]x|r[sd]i|r[bs]p|r([89]|1[0-5])|e[abcd]x|e[sd]i|e[bs]p|r([89]|1[0-5])d|[abcd]x|[sd]i|[bs]p|r([89]|1[0-5])w|[abcd]l|[sd]il|[bs]pl|r([89]|1[0-5])b)'
+register='%([re]?([abcd]x|[sd]i|[bs]p)|r([89]|1[0-5])[dwb]?|[abcd]l|[sd]il|[bs]pl)'
 argument="-?[1248]@(\\\$-?[0-9]+|$register)"
-own=(-include fastsdt.h '-DP0(n)=FASTSDT(t,n)' '-DP1(n,a)=FASTSDT(t,n,a)' '-DP3(n,a,b,c)=FASTSDT(t,n,a,b,c)' '-DP12(n,...)=FASTSDT(t,n,__VA_ARGS__)')
+own=(-include fastsdt.h '-DP0(n)=FASTSDT(t,n)' '-DP1(n,a)=FASTSDT(t,n,a)'
+    '-DP3(n,a,b,c)=FASTSDT(t,n,a,b,c)' '-DP12(n,...)=FASTSDT(t,n,__VA_ARGS__)')
 for c in $(have_of gcc-11 gcc-12 clang-14 clang-19); do
     for options in -O0 -O1 -O2 -O3 -Os "-O2 -fPIC" "-O3 -fomit-frame-pointer -march=x86-64-v3" "-O2 -m64 -mcmodel=large"; do
         # shellcheck disable=SC2086 # words
@@ -61,7 +63,8 @@ for c in $(have_of gcc-11 gcc-12 clang-14 clang-19); do
                 notes types '{args}' >> arguments
             done ;;
         esac
-        ! grep -vE "^($argument( $argument)*)?$" arguments > odd || fail "$c $options: arguments that not every tracer takes: $(cat odd)"
+        ! grep -vE "^($argument( $argument)*)?$" arguments > odd ||
+            fail "$c $options: arguments that not every tracer takes: $(cat odd)"
     done
 done
 
@@ -72,7 +75,8 @@ for c in $(have_of gcc-12 clang-19); do
         notes $file '{probe}' | sort -u > probes
         [ "$(wc -l < probes)" -ge 6 ] || fail "too few probes"
         if have gdb; then
-            gdb -nx -batch -ex 'info probes stap' $file 2> /dev/null | awk '$1 == "stap" {print $2 ":" $3}' | sort -u > got
+            gdb -nx -batch -ex 'info probes stap' $file 2> /dev/null | awk '$1 == "stap" {print $2 ":" $3}' |
+                sort -u > got
             cmp -s got probes || fail "$c: gdb does not list: $(comm -13 got probes)"
         fi
         if have bpftrace; then
@@ -82,14 +86,16 @@ for c in $(have_of gcc-12 clang-19); do
         if have perf && perf list sdt > /dev/null 2>&1; then
             perf --buildid-dir "$PWD/buildid" buildid-cache --purge "$PWD/$file" > /dev/null 2>&1 || true
             perf --buildid-dir "$PWD/buildid" buildid-cache --add "$PWD/$file"
-            perf --buildid-dir "$PWD/buildid" list sdt 2> /dev/null | sed -n 's/^ *sdt_\([^ @]*\).*/\1/p' | sort -u > got
+            perf --buildid-dir "$PWD/buildid" list sdt 2> /dev/null |
+                sed -n 's/^ *sdt_\([^ @]*\).*/\1/p' | sort -u > got
             comm -13 got probes > missing
             [ ! -s missing ] || fail "$c: perf does not list: $(cat missing)"
         fi
     done
     # gdb stops there and evaluates the arguments.
     if have gdb; then
-        gdb -nx -batch -ex 'set confirm off' -ex 'break -probe-stap hard:memory' -ex run -ex 'printf "%d %d %d %d\n", $_probe_argc, $_probe_arg0, $_probe_arg1, $_probe_arg4' \
+        gdb -nx -batch -ex 'set confirm off' -ex 'break -probe-stap hard:memory' -ex run \
+            -ex 'printf "%d %d %d %d\n", $_probe_argc, $_probe_arg0, $_probe_arg1, $_probe_arg4' \
             ./hard > gdb.out 2>&1 || true
         if grep -q 'ptrace: Operation not permitted\|not being run' gdb.out; then
             echo "gdb cannot run programs here"
@@ -108,7 +114,8 @@ for job in "gcc-12 -O0" "gcc-12 -O2" "clang-14 -O2" "clang-19 -O2"; do
     $c -x c $level "${own[@]}" -I"$INCLUDE" "$here/surface.c" -o types
     for file in hard types; do
         # shellcheck disable=SC2046 # words
-        attach $file $(notes $file '{probe}' | sort -u) -- ./$file > got 2> err || fail "$job: libbpf: $(grep refused got; cat err)"
+        attach $file $(notes $file '{probe}' | sort -u) -- ./$file > got 2> err ||
+            fail "$job: libbpf: $(grep refused got; cat err)"
         [ "$(awk '$2 >= 1' got | wc -l)" = "$(wc -l < got)" ] || fail "$job: not hit: $(awk '$2 < 1' got)"
     done
 done

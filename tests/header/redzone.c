@@ -30,10 +30,12 @@ LEAF static long locals(long a, long b)
 }
 LEAF static long pressure(long a, long b)
 {
-    long c = a * 3, d = b * 5, e = a ^ b, f = a + 7, g = b - 9, h = a * b, i = a - b, j = c * d, k = e * f, l = g * h, m = i * j, n = k + l;
+    long c = a * 3, d = b * 5, e = a ^ b, f = a + 7, g = b - 9, h = a * b, i = a - b, j = c * d;
+    long k = e * f, l = g * h, m = i * j, n = k + l;
     long o = m ^ n, p = c + e, q = d - f, r = g ^ i;
     PROBE(pressure, a, b, c, d, e, f, g, h, i, j, k, l);
-    return a + b * 2 + c * 3 + d * 4 + e * 5 + f * 6 + g * 7 + h * 8 + i * 9 + j * 10 + k * 11 + l * 12 + m * 13 + n * 14 + o * 15 + p * 16 + q * 17 + r * 18;
+    return a + b * 2 + c * 3 + d * 4 + e * 5 + f * 6 + g * 7 + h * 8 + i * 9 +
+           j * 10 + k * 11 + l * 12 + m * 13 + n * 14 + o * 15 + p * 16 + q * 17 + r * 18;
 }
 LEAF static long reals(long a, long b)
 {
@@ -163,7 +165,8 @@ static const struct {
 } all[] = {{"locals", locals}, {"pressure", pressure}, {"reals", reals}, {"looped", looped}, {"sometimes", sometimes},
     {"outer", outer}, {"switched", switched}, {"two", two}, {"cleaned", cleaned},
 #ifdef __cplusplus
-    {"guarded", guarded}, {"thrown", thrown}, {"lambda", lambda}, {"template_char", template_char}, {"template_long", template_long},
+    {"guarded", guarded}, {"thrown", thrown}, {"lambda", lambda},
+    {"template_char", template_char}, {"template_long", template_long},
 #endif
 };
 enum { count = sizeof all / sizeof all[0] };

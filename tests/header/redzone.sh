@@ -9,7 +9,7 @@ run() { # run LAYOUT PATCH-OFFSET COMPILER OPTIONS...: builds, patches, and leav
     local layout=$1 offset=$2
     shift 2
     # shellcheck disable=SC2086 # words
-    "$@" $optin -DLAYOUT=$layout -DLAYOUT_IS_NOP10=$([ $offset = 1 ] && [ $layout = nop1_nop10 ] && echo 1 || echo 0) -no-pie -fno-pie \
+    "$@" $optin -DLAYOUT=$layout -DLAYOUT_IS_NOP10=$([ $layout = nop1_nop10 ] && echo 1 || echo 0) -no-pie -fno-pie \
         -I"$INCLUDE" -o leaf || fail "$*"
     notes leaf '{pc} {flags}' > sites
     # shellcheck disable=SC2046 # words
@@ -30,7 +30,8 @@ for c in $(have_of gcc-11 gcc-12 clang-14 clang-16 clang-19); do
                 # shellcheck disable=SC2086 # words
                 run $layout $([ $layout = nop5 ] && echo 0 || echo 1) $compiler -x $lang $level "$here/redzone.c"
                 [ ! -s wrong ] || fail "$compiler $level $layout: the red zone was in use in: $(xargs < wrong)"
-                awk '$2 != 3 { exit 1 }' sites || fail "$compiler $level $layout: flags $(cut -d' ' -f2 sites | sort -u | xargs), not 3"
+                awk '$2 != 3 { exit 1 }' sites ||
+                    fail "$compiler $level $layout: flags $(cut -d' ' -f2 sites | sort -u | xargs), not 3"
             done
         done
     done

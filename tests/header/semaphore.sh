@@ -23,8 +23,8 @@ int main(int argc, char **argv)
     USDT_WITH_SEMA(sema, usdt, i);
     USDT_WITH_EXPLICIT_SEMA(usdt_shared, sema, usdt_explicit, i);
     STAP_PROBE1(sema, stap, i);
-    printf("implicit %d explicit %d usdt %d usdt_explicit %d stap %d\n", FASTSDT_IS_ACTIVE(sema, implicit), FASTSDT_SEMA_IS_ACTIVE(shared),
-           USDT_IS_ACTIVE(sema, usdt), USDT_SEMA_IS_ACTIVE(usdt_shared), sema_stap_semaphore > 0);
+    printf("implicit %d explicit %d usdt %d usdt_explicit %d stap %d\n", FASTSDT_IS_ACTIVE(sema, implicit),
+           FASTSDT_SEMA_IS_ACTIVE(shared), USDT_IS_ACTIVE(sema, usdt), USDT_SEMA_IS_ACTIVE(usdt_shared), sema_stap_semaphore > 0);
     fflush(stdout);
     return other(argc);
 }
@@ -63,7 +63,8 @@ look() { # the notes refer to the semaphores the names promise, in writable data
 }
 compiled=
 for c in $(have_of gcc-12 gcc-11 clang-14 clang-19); do
-    for options in -O0 -O2 "-O2 -flto -fuse-ld=$(case $c in gcc*) echo bfd ;; *) echo lld ;; esac)" "-O2 -ffunction-sections -Wl,--gc-sections" "-O2 -fPIC -pie" "-O2 -static"; do
+    for options in -O0 -O2 "-O2 -flto -fuse-ld=$(case $c in gcc*) echo bfd ;; *) echo lld ;; esac)" \
+        "-O2 -ffunction-sections -Wl,--gc-sections" "-O2 -fPIC -pie" "-O2 -static"; do
         # shellcheck disable=SC2086 # words
         $c $options -I"$INCLUDE" main.c other.c -o sema 2> log || { grep -q 'lld' log && continue; fail "$(cat log)"; }
         [[ $options = *flto* ]] || look sema "$c $options"
@@ -130,7 +131,8 @@ E
         expect "$c: probes of a provider file" "$(notes translated '{probe} {args}' | sed 's/@[^ ]*//g' | sort)" \
             "$(printf 'prov:done__now -8\nprov:plain \nprov:start -4 8')"
         notes translated '{sema:#x} {name}' | sort -u | while read -r address name; do
-            nm translated | grep -q "$(printf '%016x' $((address))) . prov_${name}_semaphore" || fail "$c: semaphore of $name"
+            nm translated |
+                grep -q "$(printf '%016x' $((address))) . prov_${name}_semaphore" || fail "$c: semaphore of $name"
         done
     done
 fi
@@ -156,7 +158,8 @@ for c in $compiled; do
 done
 if have bpftrace; then
     set -- $compiled
-    bpftrace -e "usdt:$PWD/sema-$1:sema:implicit { @ = count(); } usdt:$PWD/sema-$1:sema:stap { @ = count(); }" -c "$PWD/sema-$1" > got 2> err || fail "$(cat err)"
+    bpftrace -e "usdt:$PWD/sema-$1:sema:implicit { @ = count(); } usdt:$PWD/sema-$1:sema:stap { @ = count(); }" \
+        -c "$PWD/sema-$1" > got 2> err || fail "$(cat err)"
     grep -q '^implicit 1 explicit 0 usdt 0 usdt_explicit 0 stap 1$' got || fail "bpftrace: $(cat got)"
     grep -q '^@: 4$' got || fail "bpftrace: $(cat got)"
 fi

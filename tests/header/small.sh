@@ -94,7 +94,12 @@ done
 cat > old.c <<'E'
 #include <sys/sdt.h>
 #include "usdt.h"
-__attribute__((noinline, noclone)) int f(int x) { STAP_PROBE1(test, stap, x); USDT_WITH_SEMA(test, usdt, x); FASTSDT(test, own); return x; }
+__attribute__((noinline, noclone)) int f(int x)
+{
+    STAP_PROBE1(test, stap, x);
+    USDT_WITH_SEMA(test, usdt, x); FASTSDT(test, own);
+    return x;
+}
 int main(int argc, char **argv) { (void)argv; return f(argc) - argc; }
 E
 cat > old.S <<'E'
@@ -106,7 +111,8 @@ E
 for version in "" 23400; do
     gcc -O2 -S -I"$INCLUDE" old.c -o old.s
     gcc -E -I"$INCLUDE" old.S -o old-asm.s
-    grep -q '[.]gasversion[.]' old.s && grep -q '[.]gasversion[.]' old-asm.s || fail "the headers ask no version any more"
+    grep -q '[.]gasversion[.]' old.s && grep -q '[.]gasversion[.]' old-asm.s ||
+        fail "the headers ask no version any more"
     [ -z "$version" ] || sed -i "s/[.]gasversion[.]/$version/g" old.s old-asm.s
     gcc -c old.s -o old.o
     gcc -c old-asm.s -o old-asm.o
@@ -122,8 +128,11 @@ for version in "" 23400; do
     done
     ungrouped=$([ -n "$version" ] && echo 4 || echo 0)
     expect "flags with gas ${version:-as it is}" "$(notes old '{probe} {flags}')" \
-        "$(printf 'test:stap %s\ntest:usdt %s\ntest:own %s\ntest:assembly %s' $((ungrouped | 1)) $((ungrouped | 1)) $((ungrouped | 1)) $ungrouped)"
+        "$(printf 'test:stap %s\ntest:usdt %s\ntest:own %s\ntest:assembly %s' \
+            $((ungrouped | 1)) $((ungrouped | 1)) $((ungrouped | 1)) $ungrouped)"
     if have gdb; then
-        expect "gdb with gas ${version:-as it is}" "$(gdb -nx -batch -ex 'info probes stap' old 2>&1 | awk '$1 == "stap" {print $3}' | sort -u | xargs)" "assembly own stap usdt"
+        expect "gdb with gas ${version:-as it is}" \
+            "$(gdb -nx -batch -ex 'info probes stap' old 2>&1 | awk '$1 == "stap" {print $3}' | sort -u | xargs)" \
+            "assembly own stap usdt"
     fi
 done

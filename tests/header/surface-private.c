@@ -23,7 +23,8 @@ int main(void)
     _SDT_PROBE(lttng, none, 0, ());
     _SDT_PROBE(lttng, three, 3, (1, 2, 3));
     __asm__ volatile(STAP_PROBE_ASM(test, basic, -4@%%eax 8@$5) : : "r"(in_rax));
-    __asm__ volatile(STAP_PROBE_ASM(test, templated, STAP_PROBE_ASM_TEMPLATE(2)) : : STAP_PROBE_ASM_OPERANDS(2, 7, 8UL));
+    __asm__ volatile(STAP_PROBE_ASM(test, templated, STAP_PROBE_ASM_TEMPLATE(2))
+                     : : STAP_PROBE_ASM_OPERANDS(2, 7, 8UL));
     __asm__ volatile(STAP_PROBE_ASM(test, templated4, STAP_PROBE_ASM_TEMPLATE(4))
                      : : STAP_PROBE_ASM_OPERANDS(4, 1, 'c', -3L, 4u));
     __asm__ volatile("nop\n" STAP_PROBE_ASM(test, none, ) "nop\n" : : );

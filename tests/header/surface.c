@@ -84,7 +84,8 @@ int everything(int i, char **argv)
     P1(callback_, cb); P1(positive_, ep); P1(negative_, en); P1(enumerator_, plus);
     P1(member_, point.x); P1(member_array_, point.name); P1(member_byte_, pp->byte); P1(typedef_, number);
     P1(global_, global); P1(thread_, thread_local_long); P1(address_, &global);
-    P1(zero_, 0); P1(negative_constant_, -7); P1(unsigned_constant_, 7u); P1(long_constant_, 7L); P1(big_constant_, 0x7fffffffffffffffL);
+    P1(zero_, 0); P1(negative_constant_, -7); P1(unsigned_constant_, 7u); P1(long_constant_, 7L);
+    P1(big_constant_, 0x7fffffffffffffffL);
     P1(char_constant_, 'x'); P1(null_, NULL); P1(null_pointer_, (void *)0); P1(sum_, s + us); P1(comparison_, i < 3);
     P1(conditional_, i ? l : 3); P1(cast_, (unsigned char)i); P1(dereferenced_, *argv); P1(double_sum_, d + f);
     P3(three, i, l, cs);
@@ -98,7 +99,8 @@ int everything(int i, char **argv)
     const double &dreference = d;
     decltype(nullptr) np = nullptr;
     int (&array_reference)[3][4] = table;
-    P1(scoped_, sco); P1(wide_, wid); P1(reference_, reference); P1(dreference_, dreference); P1(array_reference_, array_reference);
+    P1(scoped_, sco); P1(wide_, wid); P1(reference_, reference); P1(dreference_, dreference);
+    P1(array_reference_, array_reference);
     P1(nullptr_variable_, np); P1(nullptr_, nullptr); P1(true_, true);
     through(3); through(3u); through((short)3); through((const char *)argv); through(2.5); through(sco); through('c');
 #endif

@@ -21,7 +21,8 @@ fi
 # Name and arguments of each probe. Ours has no `f` before the @ of doubles.
 whole() {
     readelf -nW "$1" | sed -n 's/.*Provider: /P /p; s/^ *Name: /N /p; s/^ *Arguments: */A /p' |
-        awk '{ t = $1; sub(/^. ?/, "") } t == "P" { p = $0 } t == "N" { n = $0 } t == "A" { print p ":" n " " $0 }' | sed 's/f@/@/g' | sort -u
+        awk '{ t = $1; sub(/^. ?/, "") } t == "P" { p = $0 } t == "N" { n = $0 } t == "A" { print p ":" n " " $0 }' |
+        sed 's/f@/@/g' | sort -u
 }
 sizes() { whole "$1" | sed 's/@[^ ]*//g' | sort -u; }
 count=0
@@ -40,17 +41,21 @@ compare() { # compare FILTER WHAT PEER-INCLUDE COMPILER...
 
 stap=(-include sys/sdt.h '-DP0(n)=STAP_PROBE(t,n)' '-DP1(n,a)=STAP_PROBE1(t,n,a)' '-DP3(n,a,b,c)=STAP_PROBE3(t,n,a,b,c)'
     '-DP12(n,...)=STAP_PROBE12(t,n,__VA_ARGS__)')
-libbpf=(-include usdt.h '-DP0(n)=USDT(t,n)' '-DP1(n,a)=USDT(t,n,a)' '-DP3(n,a,b,c)=USDT(t,n,a,b,c)' '-DP12(n,...)=USDT(t,n,__VA_ARGS__)')
+libbpf=(-include usdt.h '-DP0(n)=USDT(t,n)' '-DP1(n,a)=USDT(t,n,a)' '-DP3(n,a,b,c)=USDT(t,n,a,b,c)'
+    '-DP12(n,...)=USDT(t,n,__VA_ARGS__)')
 for c in gcc-12 gcc-11 clang-14 clang-19; do
     have $c || continue
     for lang in c c++; do
-        [ $lang = c ] || have ${c/gcc/g++} || continue
+        [ $lang = c ] && compiler=$c || compiler=$(cxx_of $c)
+        have $compiler || continue
         for level in -O0 -O2; do
             for peer in $systemtaps; do
-                # The drop-in asks for nothing but registers; theirs with the same, since clang's stack operands take no array.
-                compare sizes "$c $lang $level" "$peer" ${c/gcc/$([ $lang = c ] && echo gcc || echo g++)} -x $lang $level "${stap[@]}" "$here/surface.c" -lstdc++
+                compare sizes "$c $lang $level" "$peer" \
+                    $compiler -x $lang $level "${stap[@]}" "$here/surface.c" -lstdc++
             done
-            [ -z "$usdt" ] || compare sizes "$c $lang $level usdt.h" "$usdt" ${c/gcc/$([ $lang = c ] && echo gcc || echo g++)} -x $lang $level "${libbpf[@]}" "$here/surface.c" -lstdc++
+            [ -z "$usdt" ] ||
+                compare sizes "$c $lang $level usdt.h" "$usdt" \
+                    $compiler -x $lang $level "${libbpf[@]}" "$here/surface.c" -lstdc++
         done
     done
     for peer in $systemtaps; do
@@ -61,8 +66,10 @@ for c in gcc-12 gcc-11 clang-14 clang-19; do
     [ -z "$usdt" ] || compare whole "$c usdt.h, a nop of one's own" "$usdt" $c -O2 -DWITH_NOP "$here/surface-usdt.c"
 done
 # The user's constraints are the user's: memory operands where ours would have none.
-printf '#include <sys/sdt.h>\n#include "usdt.h"\nint g; int main(void) { STAP_PROBE1(t, stap, g); USDT(t, usdt, g); FASTSDT(t, own, g); return 0; }\n' > constraint.c
-gcc -O2 -no-pie -fno-pie -DSTAP_SDT_ARG_CONSTRAINT=m -DUSDT_ARG_CONSTRAINT=m -DFASTSDT_ARG_CONSTRAINT=m -I"$INCLUDE" constraint.c -o constraint
+printf '#include <sys/sdt.h>\n#include "usdt.h"\nint g; ' > constraint.c
+echo 'int main(void) { STAP_PROBE1(t, stap, g); USDT(t, usdt, g); FASTSDT(t, own, g); return 0; }' >> constraint.c
+gcc -O2 -no-pie -fno-pie -DSTAP_SDT_ARG_CONSTRAINT=m -DUSDT_ARG_CONSTRAINT=m -DFASTSDT_ARG_CONSTRAINT=m \
+    -I"$INCLUDE" constraint.c -o constraint
 expect "constraints of the user's" "$(whole constraint)" "$(printf 't:own -4@g(%%rip)\nt:stap -4@g(%%rip)\nt:usdt -4@g(%%rip)')"
 
 echo "$count probes compared with: $systemtaps $usdt"
