@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# fastsdt for make. After CC (and LDFLAGS, for LTO with clang) are set:
+# fastsdt for make. After CC, CFLAGS and LDFLAGS are set:
 #
 #   FASTSDT_ENTRY = auto                # the plugin's arguments, the first is entry=; leave empty for no plugin
 #   include $(shell pkg-config --variable=datadir fastsdt)/fastsdt.mk
@@ -16,7 +16,12 @@ FASTSDT_CHECK_LEVEL ?= error
 fastsdt_variable = $(shell $(FASTSDT_PKG_CONFIG) --variable=$(1) fastsdt)
 
 FASTSDT_CFLAGS := $(shell $(FASTSDT_PKG_CONFIG) --cflags fastsdt) $(if $(FASTSDT_LAYOUT),-DFASTSDT_LAYOUT=$(FASTSDT_LAYOUT))
+# lld and mold: else the kernel counts semaphores where the program does not look (docs/linking.md).
+fastsdt_linker := $(shell $(CC) $(LDFLAGS) -Wl,--version 2>&1)
 FASTSDT_LDFLAGS :=
+ifneq ($(filter LLD mold,$(fastsdt_linker)),)
+  FASTSDT_LDFLAGS += -Wl,-z,separate-loadable-segments
+endif
 FASTSDT_POST_LINK = $(call fastsdt_variable,index) -q $@ && \
     $(call fastsdt_variable,check) --only $(FASTSDT_CHECK_LEVEL) --fail-on $(FASTSDT_CHECK_LEVEL) $@ >&2 || { rm -f $@; exit 1; }
 
@@ -39,8 +44,9 @@ ifneq ($(FASTSDT_ENTRY),)
   ifeq ($(fastsdt_clang),)
     FASTSDT_LDFLAGS += $(fastsdt_plugin)
   else ifneq ($(filter -flto%,$(CFLAGS) $(LDFLAGS)),)
-    ifneq ($(findstring LLD,$(shell $(CC) $(LDFLAGS) -Wl,--version 2>&1)),)
-      FASTSDT_LDFLAGS += -Wl,-mllvm,-load=$(fastsdt_dir)/fastprobe-pass.so
+    ifneq ($(filter LLD,$(fastsdt_linker)),) # generates the code itself: the pass has to fit lld
+      fastsdt_lld := $(shell echo '$(fastsdt_linker)' | sed 's/.*LLD \([0-9]*\).*/\1/')
+      FASTSDT_LDFLAGS += -Wl,-mllvm,-load=$(dir $(fastsdt_dir))llvm-$(fastsdt_lld)/fastprobe-pass.so
     else
       FASTSDT_LDFLAGS += -Wl,-plugin,$(fastsdt_dir)/fastprobe-pass.so
     endif

@@ -4,7 +4,7 @@
 #                  [ENTRY <mode> [KERNELS <range>] [PLUGIN_ARGS <key[=value]>...]]
 #                  [INDEX] [CHECK [info|warning|error] [CHECK_KERNELS <list>]])
 #
-# Turns on what fastsdt has for one target: the headers always, and
+# Turns on what fastsdt has for one target: always the headers and what its linker needs for semaphores to count, and
 #
 #   LAYOUT       the layout of all its probe sites (FASTSDT_LAYOUT in fastsdt.h): nop1_nop10, nop1, ...
 #   ENTRY        the compiler plugin fastprobe with entry=<mode>: auto, auto-frame, frame, nop, nop10, none; in the link
@@ -13,8 +13,7 @@
 #   CHECK        fastsdt-check after each link (and after INDEX); findings of that level or worse fail the build.
 #                The default is error. CHECK_KERNELS is its --kernel, e.g. 6.1-7.2
 #
-# Clang's flags for LTO depend on the linker; the function asks it, so call it after
-# target_link_options(<target> ... -fuse-ld=...). What cannot be had stops the configuration with the reason.
+# Some flags depend on the linker; the function asks it, so call it after target_link_options(<target> ... -fuse-ld=...). What cannot be had stops the configuration with the reason.
 #
 # FASTSDT_PLUGIN_DIR, FASTSDT_INDEX and FASTSDT_CHECK name others than those of this installation.
 
@@ -69,6 +68,9 @@ function(fastsdt_target target)
 
   get_target_property(type ${target} TYPE)
   set(linked "^(EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY)$")
+  if(type MATCHES "${linked}")
+    _fastsdt_semaphores(${target})
+  endif()
   set(steps "")
   if(arg_INDEX)
     if(NOT type MATCHES "${linked}")
@@ -153,7 +155,7 @@ function(_fastsdt_plugin target)
       endif()
     endforeach()
     if(id STREQUAL "Clang")
-      _fastsdt_clang_lto(${target} ${language} "${FASTSDT_PLUGIN_DIR}/${name}/fastprobe-pass.so")
+      _fastsdt_clang_lto(${target} ${language} ${name})
     endif()
   endforeach()
   if(NOT any)
@@ -162,21 +164,41 @@ function(_fastsdt_plugin target)
 endfunction()
 
 # Clang: what was selected travels in the bitcode, and the linker has to load the pass that carries it out.
-function(_fastsdt_clang_lto target language pass)
+function(_fastsdt_clang_lto target language name)
   _fastsdt_uses_lto(${target} ${language} lto)
   if(NOT lto)
     return()
   endif()
-  _fastsdt_linker(${target} ${language} linker)
-  if(linker STREQUAL "lld")
+  _fastsdt_linker(${target} ${language} linker version)
+  if(linker STREQUAL "lld") # generates the code itself, so the pass has to fit lld, not clang
+    set(pass "${FASTSDT_PLUGIN_DIR}/llvm-${version}/fastprobe-pass.so")
+    if(NOT EXISTS "${pass}" AND NOT TARGET fastprobe_llvm_${version}_pass)
+      message(FATAL_ERROR "fastsdt_target(${target}): ENTRY with LTO and lld ${version}: there is no ${pass}")
+    endif()
     set(flag "LINKER:-mllvm,-load=${pass}") # --load-pass-plugin is younger than lld 14
   elseif(linker)
-    set(flag "LINKER:-plugin,${pass}") # a second plugin beside LLVMgold.so, or, for mold, instead of it
+    # A second plugin beside LLVMgold.so, or, for mold, instead of it.
+    set(flag "LINKER:-plugin,${FASTSDT_PLUGIN_DIR}/${name}/fastprobe-pass.so")
   else()
     message(FATAL_ERROR "fastsdt_target(${target}): ENTRY with LTO: which linker ${CMAKE_${language}_COMPILER} uses could "
                         "not be found out; lld, mold, gold and GNU ld are known")
   endif()
   target_link_options(${target} PRIVATE "$<$<LINK_LANGUAGE:${language}>:${flag}>")
+endfunction()
+
+# By default lld and mold let RELRO share a page of the file with .probes. The kernel then finds two mappings of a semaphore
+# and counts in the one that the program does not read.
+function(_fastsdt_semaphores target)
+  get_property(enabled GLOBAL PROPERTY ENABLED_LANGUAGES)
+  foreach(language C CXX)
+    if(language IN_LIST enabled)
+      _fastsdt_linker(${target} ${language} linker version)
+      if(linker MATCHES "lld|mold")
+        target_link_options(${target} PRIVATE
+          "$<$<LINK_LANGUAGE:${language}>:LINKER:-z,separate-loadable-segments>")
+      endif()
+    endif()
+  endforeach()
 endfunction()
 
 function(_fastsdt_uses_lto target language result)
@@ -199,8 +221,8 @@ function(_fastsdt_uses_lto target language result)
   endforeach()
 endfunction()
 
-# lld, mold, gold, bfd or empty: what answers to the flags that choose the target's linker.
-function(_fastsdt_linker target language result)
+# lld, mold, gold, bfd or empty: what answers to the flags that choose the target's linker. And its major version.
+function(_fastsdt_linker target language result result_version)
   separate_arguments(flags NATIVE_COMMAND "${CMAKE_${language}_FLAGS} ${CMAKE_EXE_LINKER_FLAGS}")
   get_target_property(options ${target} LINK_OPTIONS)
   foreach(option IN LISTS options)
@@ -231,5 +253,7 @@ function(_fastsdt_linker target language result)
   else()
     set(linker "")
   endif()
+  string(REGEX MATCH "(LLD|mold|GNU [a-z]+) [^0-9]*([0-9]+)" unused "${text}")
   set(${result} "${linker}" PARENT_SCOPE)
+  set(${result_version} "${CMAKE_MATCH_2}" PARENT_SCOPE)
 endfunction()
