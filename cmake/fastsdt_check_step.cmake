@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The CHECK step of fastsdt_target(): runs fastsdt-check on FILE and, if there are findings, says which of the OBJECTS the
-# probes come from: the linker merged the notes, so the file itself cannot tell.
+# The CHECK step of fastsdt_target(): runs fastsdt-check on FILE and, if there are findings, says which of the OBJECTS
+# the probes come from: the linker merged the notes, so the file itself cannot tell.
 # In: CHECK (the program), LEVEL, KERNELS, FILE, OBJECTS.
 cmake_minimum_required(VERSION 3.20)
 set(options --fail-on ${LEVEL})
@@ -49,11 +49,11 @@ foreach(object IN LISTS OBJECTS)
     endif()
   endforeach()
   # What is wrong in the object already was not done by the linker.
-  execute_process(COMMAND "${CHECK}" ${options} --only ${LEVEL} --no-lines "${object}" RESULT_VARIABLE status OUTPUT_VARIABLE output
-                  ERROR_QUIET)
+  execute_process(COMMAND "${CHECK}" ${options} --only ${LEVEL} --no-lines "${object}"
+                  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_QUIET)
   if(status EQUAL 1)
     string(STRIP "${output}" output)
     message("${output}")
   endif()
 endforeach()
-message(FATAL_ERROR "fastsdt: ${FILE} has findings of level ${LEVEL} or worse (fastsdt-check --list-findings explains them)")
+message(FATAL_ERROR "fastsdt: ${FILE} has findings of level ${LEVEL} or worse; fastsdt-check --list-findings explains")

@@ -13,7 +13,8 @@
 #   CHECK        fastsdt-check after each link (and after INDEX); findings of that level or worse fail the build.
 #                The default is error. CHECK_KERNELS is its --kernel, e.g. 6.1-7.2
 #
-# Some flags depend on the linker; the function asks it, so call it after target_link_options(<target> ... -fuse-ld=...). What cannot be had stops the configuration with the reason.
+# Some flags depend on the linker; the function asks it, so call it after target_link_options(<target> ... -fuse-ld=...).
+# What cannot be had stops the configuration with the reason.
 #
 # FASTSDT_PLUGIN_DIR, FASTSDT_INDEX and FASTSDT_CHECK name others than those of this installation.
 
@@ -139,9 +140,9 @@ function(_fastsdt_plugin target)
       file(GLOB have RELATIVE "${FASTSDT_PLUGIN_DIR}" "${FASTSDT_PLUGIN_DIR}/*/fastprobe.so")
       list(TRANSFORM have REPLACE "/fastprobe.so" "")
       list(JOIN have ", " have)
-      message(FATAL_ERROR "fastsdt_target(${target}): no fastprobe for ${CMAKE_${language}_COMPILER} (${id} ${major}): there "
-                          "is no ${plugin}. Found: ${have}. Build fastsdt where this compiler and its plugin headers are "
-                          "installed, or name the plugins' directory in FASTSDT_PLUGIN_DIR; with add_subdirectory, set "
+      message(FATAL_ERROR "fastsdt_target(${target}): no fastprobe for ${CMAKE_${language}_COMPILER} (${id} ${major}): "
+                          "there is no ${plugin}. Found: ${have}. Build fastsdt where this compiler and its plugin headers "
+                          "are installed, or name the plugins' directory in FASTSDT_PLUGIN_DIR; with add_subdirectory, set "
                           "FASTSDT_PLUGINS to ON")
     endif()
     set(flags "-fplugin=${plugin}")
@@ -180,14 +181,14 @@ function(_fastsdt_clang_lto target language name)
     # A second plugin beside LLVMgold.so, or, for mold, instead of it.
     set(flag "LINKER:-plugin,${FASTSDT_PLUGIN_DIR}/${name}/fastprobe-pass.so")
   else()
-    message(FATAL_ERROR "fastsdt_target(${target}): ENTRY with LTO: which linker ${CMAKE_${language}_COMPILER} uses could "
-                        "not be found out; lld, mold, gold and GNU ld are known")
+    message(FATAL_ERROR "fastsdt_target(${target}): ENTRY with LTO: which linker ${CMAKE_${language}_COMPILER} uses "
+                        "could not be found out; lld, mold, gold and GNU ld are known")
   endif()
   target_link_options(${target} PRIVATE "$<$<LINK_LANGUAGE:${language}>:${flag}>")
 endfunction()
 
-# By default lld and mold let RELRO share a page of the file with .probes. The kernel then finds two mappings of a semaphore
-# and counts in the one that the program does not read.
+# By default lld and mold let RELRO share a page of the file with .probes. The kernel then finds two mappings of a
+# semaphore and counts in the one that the program does not read.
 function(_fastsdt_semaphores target)
   get_property(enabled GLOBAL PROPERTY ENABLED_LANGUAGES)
   foreach(language C CXX)
@@ -241,7 +242,8 @@ function(_fastsdt_linker target language result result_version)
     string(TOLOWER "${chosen}" chosen)
     list(APPEND flags "-fuse-ld=${chosen}")
   endif()
-  execute_process(COMMAND "${CMAKE_${language}_COMPILER}" ${flags} -Wl,--version OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  execute_process(COMMAND "${CMAKE_${language}_COMPILER}" ${flags} -Wl,--version
+                  OUTPUT_VARIABLE text ERROR_VARIABLE text)
   if(text MATCHES "LLD ")
     set(linker lld)
   elseif(text MATCHES "mold ") # says "compatible with GNU ld" too

@@ -80,8 +80,8 @@ void write_file(const std::string& path, const std::vector<std::byte>& bytes, co
 
 void print_text(const std::string& path, const Index_result& result, bool verbose)
 {
-    std::string line = fmt::format("{}: {} sites and {} entries indexed, .note.fastsdt {} -> {} bytes", path, result.sites,
-                                   result.entries, result.layout_bytes_before, result.layout_bytes_after);
+    std::string line = fmt::format("{}: {} sites and {} entries indexed, .note.fastsdt {} -> {} bytes", path,
+                                   result.sites, result.entries, result.layout_bytes_before, result.layout_bytes_after);
     if (!result.changed)
         line = fmt::format("{}: {} sites and {} entries, nothing to do", path, result.sites, result.entries);
     if (!result.removed.empty())
@@ -114,8 +114,8 @@ nlohmann::json to_json(const std::string& path, const Index_result& result)
 
 int main(int argc, char** argv)
 {
-    CLI::App app{"Merges the probe layout notes of executables and libraries into one sorted index, and removes notes whose"
-                 " code the linker dropped."};
+    CLI::App app{"Merges the probe layout notes of executables and libraries into one sorted index, and removes notes"
+                 " whose code the linker dropped."};
     std::vector<std::string> paths;
     std::string output;
     bool dry_run = false, quiet = false, verbose = false, json = false;

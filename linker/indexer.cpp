@@ -135,7 +135,8 @@ std::vector<Note> notes_in(const Elf_file& file, const Section& section)
     std::vector<Note> notes;
     for (uint64_t at = 0; at < content.size();) {
         const auto fail = [&] {
-            throw Index_error(fmt::format("{}: the note at offset {:#x} runs over the section's end", section.name, at));
+            throw Index_error(fmt::format("{}: the note at offset {:#x} runs over the section's end",
+                                          section.name, at));
         };
         if (content.size() - at < 12)
             fail();
@@ -148,7 +149,8 @@ std::vector<Note> notes_in(const Elf_file& file, const Section& section)
         const uint64_t end = std::min<uint64_t>(descriptor + padded(size), content.size());
         const char* owner = reinterpret_cast<const char*>(content.data()) + at + 12;
         notes.push_back({content.subspan(at, end - at), {owner, strnlen(owner, owner_size)},
-                         uint32_t(load(content, at + 8, 4, file.encoding.big_endian)), content.subspan(descriptor, size)});
+                         uint32_t(load(content, at + 8, 4, file.encoding.big_endian)),
+                         content.subspan(descriptor, size)});
         at = end;
     }
     return notes;
@@ -170,7 +172,8 @@ Bytes code_at(const Elf_file& file, uint64_t vaddr)
 fastsdt_recognized recognize(const Elf_file& file, int expected, Bytes code)
 {
     fastsdt_recognized found;
-    fastsdt_recognize(&found, file.header.e_machine, expected, reinterpret_cast<const unsigned char*>(code.data()), code.size());
+    fastsdt_recognize(&found, file.header.e_machine, expected, reinterpret_cast<const unsigned char*>(code.data()),
+                      code.size());
     return found;
 }
 
@@ -184,7 +187,8 @@ bool any_nop(const Elf_file& file, Bytes code)
     // Multi-byte nops that are no layout of ours: prefixes, then nop or nopl.
     while (!code.empty() && (code[0] == std::byte(0x66) || code[0] == std::byte(0x2e)))
         code = code.subspan(1);
-    return !code.empty() && (code[0] == std::byte(0x90) || (code.size() > 1 && code[0] == std::byte(0x0f) && code[1] == std::byte(0x1f)));
+    return (code.size() > 0 && code[0] == std::byte(0x90))
+        || (code.size() > 1 && code[0] == std::byte(0x0f) && code[1] == std::byte(0x1f));
 }
 
 // Why no code of ours stands where the record says, or nothing.
@@ -196,7 +200,8 @@ const char* missing(const Elf_file& file, const Record& record, uint64_t moved)
     if (record.layout == FASTSDT_LAYOUT_OTHER || file.arch == Arch::unknown)
         return nullptr; // any code may be meant
     const fastsdt_recognized found = recognize(file, record.layout, code);
-    return found.layout == record.layout && found.lead == record.lead ? nullptr : "the code there does not have its layout";
+    return found.layout == record.layout && found.lead == record.lead ? nullptr
+                                                                      : "the code there does not have its layout";
 }
 
 struct Stapsdt {
@@ -316,7 +321,8 @@ std::vector<std::byte> rewrite(const Elf_file& file, const Contents& contents)
 {
     const Encoding encoding = file.encoding;
     const GElf_Ehdr& header = file.header;
-    uint64_t fixed = std::max<uint64_t>(header.e_ehsize, header.e_phoff + uint64_t(header.e_phentsize) * file.segments.size());
+    const uint64_t segments_size = uint64_t(header.e_phentsize) * file.segments.size();
+    uint64_t fixed = std::max<uint64_t>(header.e_ehsize, header.e_phoff + segments_size);
     for (const GElf_Phdr& segment : file.segments)
         fixed = std::max<uint64_t>(fixed, segment.p_offset + segment.p_filesz);
     for (const Section& section : file.sections)
@@ -372,13 +378,14 @@ std::vector<std::byte> rewrite(const Elf_file& file, const Contents& contents)
     const bool big = encoding.big_endian;
     const size_t word = encoding.address_size();
     const bool elf64 = encoding.elf64;
+    const size_t offset_at = elf64 ? offsetof(Elf64_Shdr, sh_offset) : offsetof(Elf32_Shdr, sh_offset);
+    const size_t size_at = elf64 ? offsetof(Elf64_Shdr, sh_size) : offsetof(Elf32_Shdr, sh_size);
     store(out, elf64 ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff), word, table_offset, big);
     for (const auto& [number, offset] : offsets) {
         const uint64_t row = table_offset + number * header.e_shentsize;
-        store(out, row + (elf64 ? offsetof(Elf64_Shdr, sh_offset) : offsetof(Elf32_Shdr, sh_offset)), word, offset, big);
+        store(out, row + offset_at, word, offset, big);
         if (const auto changed = contents.find(number); changed != contents.end())
-            store(out, row + (elf64 ? offsetof(Elf64_Shdr, sh_size) : offsetof(Elf32_Shdr, sh_size)), word,
-                  changed->second.size(), big);
+            store(out, row + size_at, word, changed->second.size(), big);
     }
     return out;
 }
@@ -393,7 +400,8 @@ void verify(const Elf_file& old, Bytes bytes, const Contents& contents, const st
 {
     const auto check = [](bool condition, const char* what) {
         if (!condition)
-            throw Index_error(fmt::format("the result failed verification ({}); this is a bug, nothing was written", what));
+            throw Index_error(
+                fmt::format("the result failed verification ({}); this is a bug, nothing was written", what));
     };
     const Elf_file now = read_elf(bytes);
     check(now.segments.size() == old.segments.size() && now.sections.size() == old.sections.size(), "headers");
@@ -405,7 +413,8 @@ void verify(const Elf_file& old, Bytes bytes, const Contents& contents, const st
     for (const GElf_Phdr& segment : old.segments) {
         const uint64_t from = std::max<uint64_t>(segment.p_offset, shoff + old.encoding.address_size());
         const uint64_t end = segment.p_offset + segment.p_filesz;
-        check(end <= from || equal(old.bytes.subspan(from, end - from), bytes.subspan(from, end - from)), "loaded bytes");
+        check(end <= from || equal(old.bytes.subspan(from, end - from), bytes.subspan(from, end - from)),
+              "loaded bytes");
     }
     for (size_t i = 0; i < old.sections.size(); ++i) {
         GElf_Shdr a = old.sections[i].header, b = now.sections[i].header;
@@ -438,7 +447,8 @@ Index_result index_notes(std::span<const std::byte> bytes)
         if (section.name == base_section && !base)
             base = &section;
         if ((section.header.sh_flags & SHF_EXECINSTR) && section.loaded())
-            require(section.in_file(), "the code is not in this file (separate debug information?): index the file that has it");
+            require(section.in_file(),
+                    "the code is not in this file (separate debug information?): index the file that has it");
     }
 
     Layout_notes layout = read_layout(file);
@@ -533,12 +543,12 @@ Index_result index_notes(std::span<const std::byte> bytes)
     for (const auto& [number, content] : contents) {
         const Section& section = file.sections[number - 1];
         if (section.loaded())
-            throw Index_error(fmt::format("{} is loaded with the program and cannot change: link it as a section that is not"
-                                          " allocated", section.name));
+            throw Index_error(fmt::format("{} is loaded with the program and cannot change: link it as a section"
+                                          " that is not allocated", section.name));
         for (const Section& other : file.sections)
             if ((other.header.sh_type == SHT_REL || other.header.sh_type == SHT_RELA) && other.header.sh_info == number)
-                throw Index_error(fmt::format("{} has relocations (--emit-relocs): index the file after the tool that needs"
-                                              " them, or drop them with objcopy --remove-relocations={}",
+                throw Index_error(fmt::format("{} has relocations (--emit-relocs): index the file after the tool that"
+                                              " needs them, or drop them with objcopy --remove-relocations={}",
                                               section.name, section.name));
     }
     result.changed = !contents.empty();
