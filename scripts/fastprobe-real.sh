@@ -139,6 +139,9 @@ for program in "${programs[@]}"; do
             mkdir "$dir/$mode" && cd "$dir/$mode"
             with=("-fplugin=$plugin" "-fplugin-arg-fastprobe-entry=$mode" "-fplugin-arg-fastprobe-report=$PWD/report.json")
             [ "$target" = x86-64 ] || with+=("-fplugin-arg-fastprobe-kernels=6.13-")
+            if [ "$kind" = clang ] && [[ $f = *-flto* ]]; then # the linker makes the code, and loads the pass
+                with+=(-fuse-ld=lld "-B$(dirname "$(realpath "$(command -v "${cc%% *}")")")" "-Wl,-mllvm,-load=${plugin%.so}-pass.so")
+            fi
             # shellcheck disable=SC2086
             build_$program $cc $f "${with[@]}" || fail "$program $f entry=$mode does not build"
             test_$program "$cc $f ${with[*]}" >out || fail "$program $f entry=$mode: tests fail"
