@@ -126,7 +126,7 @@ for kernel in "${kernels[@]}"; do
     fi
     image=$(initramfs "$arch")
     started=$SECONDS
-    guest_boot "$arch" "$dir/vmlinuz" "$image" 600 >"$work/console" || true
+    guest_boot "$arch" "$dir/vmlinuz" "$image" 1500 >"$work/console" || true
     name=$arch-$series
     if ! "$oracle" record --package "$(cat "$dir/package")" "$work/patterns" "$work/console" >"$work/$name.json"; then
         tail -n 30 "$work/console" >&2
