@@ -538,38 +538,68 @@ Operand other_operand(std::string_view text, Arch arch)
     return operand;
 }
 
+// The registers that a tracer has a name for, apart from libbpf.
+bool other_register(Tracer tracer, Arch arch, std::string_view reg)
+{
+    const auto any_of = [&](std::initializer_list<std::string_view> names) { return std::find(names.begin(), names.end(), reg) != names.end(); };
+    switch (arch) {
+    case Arch::arm64:
+        if (tracer == Tracer::bcc) // x31 is its sp
+            return numbered(reg, "x", 31) || reg == "sp";
+        if (numbered(reg, "x", 30) || numbered(reg, "w", 30) || numbered(reg, "v", 31) || reg == "sp")
+            return true;
+        return tracer == Tracer::gdb
+            && (numbered(reg, "d", 31) || numbered(reg, "s", 31) || numbered(reg, "q", 31) || numbered(reg, "h", 31) || numbered(reg, "b", 31)
+                || reg == "pc");
+    case Arch::arm:
+        return numbered(reg, "r", tracer == Tracer::gdb ? 12 : 10) || any_of({"sl", "fp", "ip", "sp", "lr", "pc"});
+    case Arch::riscv:
+        return numbered(reg, "x", 31) || numbered(reg, "a", 7) || numbered(reg, "s", 11) || numbered(reg, "t", 6)
+            || any_of({"zero", "ra", "sp", "gp", "tp", "fp"});
+    case Arch::powerpc: return numbered(reg, "", 31) || numbered(reg, "%r", 31);
+    case Arch::s390: return numbered(reg, "%r", 15) || (tracer != Tracer::bcc && numbered(reg, "%f", 15));
+    case Arch::mips: return reg.starts_with('$');
+    default: return true;
+    }
+}
+
 Reading other_reading(Tracer tracer, Arch arch, const Argument& argument, const Operand& operand)
 {
-    const bool sized = argument.size == 0 || argument.size == 1 || argument.size == 2 || argument.size == 4 || argument.size == 8;
     const bool general = operand.form != Operand::Form::other;
+    const bool registers = operand.form == Operand::Form::constant
+        || (other_register(tracer, arch, operand.base) && (operand.index.empty() || other_register(tracer, arch, operand.index)));
     switch (tracer) {
     case Tracer::bcc:
         if (arch != Arch::arm64 && arch != Arch::powerpc && arch != Arch::s390)
             return {unsupported, no_architecture};
-        if (argument.is_float || !plain_size(argument) || !general)
+        if (argument.is_float)
+            return {rejects, no_float};
+        if (!plain_size(argument))
+            return {rejects, no_size};
+        if (!general || (arch == Arch::arm64 && argument.operand.find('#') != argument.operand.npos))
             return {rejects, not_parsed};
-        if (arch == Arch::arm64) {
-            const bool needs_register = operand.form != Operand::Form::constant;
-            if (needs_register && !libbpf_register(arch, operand.base) && operand.base != "x31")
-                return {rejects, not_parsed};
-            if (argument.operand.find('#') != argument.operand.npos)
-                return {rejects, not_parsed};
-        }
-        return {};
+        return registers ? Reading{} : Reading{rejects, no_register};
     case Tracer::gdb:
         if (arch != Arch::arm64 && arch != Arch::arm && arch != Arch::powerpc && arch != Arch::s390)
             return {unsupported, no_architecture};
-        return !argument.is_float && sized && general ? Reading{} : Reading{rejects, not_parsed};
+        if (argument.is_float)
+            return {rejects, no_float};
+        if (argument.size != 0 && !plain_size(argument))
+            return {rejects, no_size};
+        if (!general)
+            return {rejects, not_parsed};
+        return registers ? Reading{} : Reading{rejects, no_register};
     case Tracer::systemtap:
         if (arch == Arch::loongarch || arch == Arch::unknown)
             return {unsupported, no_architecture};
         if (!general)
             return {rejects, not_parsed};
-        // try_parse_arg_literal() wants i, $ or # before a constant, except on arm64 and mips.
-        if (operand.form == Operand::Form::constant && arch != Arch::arm64 && arch != Arch::mips && digit(argument.operand.back())
-            && (digit(argument.operand.front()) || argument.operand.front() == '-'))
-            return {rejects, not_parsed};
-        return {};
+        // try_parse_arg_literal() wants i, $ or # before a constant, except on arm64 and mips, where it wants none.
+        if (operand.form == Operand::Form::constant) {
+            const bool bare = digit(argument.operand.front()) || argument.operand.front() == '-';
+            return bare == (arch == Arch::arm64 || arch == Arch::mips) ? Reading{} : Reading{rejects, not_parsed};
+        }
+        return registers ? Reading{} : Reading{rejects, no_register};
     case Tracer::libbpf: break;
     }
     return {};

@@ -102,6 +102,15 @@ expect "lines of a stripped file" "$(lines stripped)" ""
 objcopy --add-gnu-debuglink=.debug/program.debug stripped
 expect "lines by .gnu_debuglink" "$(lines stripped)" "2 3"
 expect "the separate file's own lines" "$(lines .debug/program.debug)" "2 3"
+# A build-id directory; in a mount namespace, since it stands in /usr/lib.
+gcc -O1 -g -Wl,--build-id -I"$INCLUDE" a.c -o by_id
+id=$(fastsdt-check --json by_id | sed -n 's/^ "build_id": "\([0-9a-f]*\)".*/\1/p')
+expect "the build-id" "$id" "$(readelf -n by_id | sed -n 's/^ *Build ID: //p')"
+if [ -d /usr/lib/debug ] && unshare -m true 2> /dev/null; then
+    unshare -m bash -c "mount -t tmpfs none /usr/lib/debug && mkdir -p /usr/lib/debug/.build-id/${id:0:2} &&
+        objcopy --only-keep-debug by_id /usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug && strip by_id && fastsdt-check by_id > by_id.out"
+    grep -q 'a\.c:2 ' by_id.out || fail "no lines by build-id: $(cat by_id.out)"
+fi
 # -ffunction-sections: each function at offset 0 of a section of its own
 gcc -O1 -g -ffunction-sections -I"$INCLUDE" -c a.c -o sections.o
 expect "lines with sections per function" "$(lines sections.o)" "2 3"
