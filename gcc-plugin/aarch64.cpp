@@ -64,12 +64,23 @@ static bool is_page_address(rtx pattern) {
            (aarch64_cmodel == AARCH64_CMODEL_SMALL || aarch64_cmodel == AARCH64_CMODEL_SMALL_PIC);
 }
 
+// cbz and tbz are emulated, but a tbz whose target is 32 KiB away or more becomes tst and b.cond. Lengths before branch
+// shortening are the longest possible ones.
+static bool within_reach_of_tbz() {
+    int bytes = 0;
+    for (rtx_insn* insn = get_insns(); insn; insn = NEXT_INSN(insn))
+        if (NONDEBUG_INSN_P(insn) && (bytes += get_attr_length(insn)) >= 32000) return false;
+    return true;
+}
+
 First classify(rtx_insn* insn) {
     // b, or br: both emulated. Other calls may begin with something else (TLS descriptors), and hardly ever come first.
     if (CALL_P(insn)) return SIBLING_CALL_P(insn) ? First::branch : First::other;
-    // ret is emulated too. Not retaa, but that ends functions that begin with paciasp. Conditional jumps to far targets
-    // may become two instructions: left out.
-    if (JUMP_P(insn)) return simplejump_p(insn) || ANY_RETURN_P(PATTERN(insn)) ? First::branch : First::other;
+    // ret is emulated too. Not retaa, but that ends functions that begin with paciasp.
+    if (JUMP_P(insn)) {
+        if (simplejump_p(insn) || ANY_RETURN_P(PATTERN(insn))) return First::branch;
+        return any_condjump_p(insn) && onlyjump_p(insn) && within_reach_of_tbz() ? First::branch : First::other;
+    }
     if (!NONJUMP_INSN_P(insn)) return First::other;
     if (PATTERN(insn) == const0_rtx) return First::nop;
     if (is_frame_push(PATTERN(insn))) return First::frame_push;

@@ -53,6 +53,12 @@ NOINLINE int tail(int a) { return leaf(a); }
 // AUTO-ARM64-GCC-DAG: {{^}}tail: other lead=0 patch=0+0 bound=0 stack=0 | b {{.*}}<leaf>
 // NOP-DAG: {{^}}tail: nop {{.*}} added | nop; {{jmp|b}} {{.*}}<leaf>
 
+// arm64 begins with a conditional branch, which every kernel emulates; a nop would be worse on those before 6.13.
+NOINLINE void branches(int *p) { if (p) sink = *p; }
+// AUTO-ARM64-GCC-DAG: {{^}}branches: other lead=0 patch=0+0 bound=0 stack=0 | cb{{n?}}z x0
+NOINLINE void tests_bit(int a) { if (a & 4) sink = a; }
+// AUTO-ARM64-GCC-DAG: {{^}}tests_bit: other lead=0 patch=0+0 bound=0 stack=0 | tb{{n?}}z w0
+
 NOINLINE void empty(void) {}
 // AUTO-X86-DAG: {{^}}empty: nop {{.*}} added | nop; ret
 // AUTO-ARM64-GCC-DAG: {{^}}empty: other {{.*}} | ret
