@@ -92,6 +92,46 @@ constexpr Arch own_arch()
 #endif
 }
 
+// The pages of a file around one offset, mapped executable in this process and its children.
+class MappedText {
+public:
+    MappedText(const std::string& path, uint64_t file_offset);
+    MappedText(const MappedText&) = delete;
+    MappedText& operator=(const MappedText&) = delete;
+    ~MappedText() { munmap(start_, size_); }
+    uint64_t address() const { return address_; } // runtime address of the byte at file_offset
+
+private:
+    void* start_ = nullptr;
+    size_t size_ = 0;
+    uint64_t address_ = 0;
+};
+
+MappedText::MappedText(const std::string& path, uint64_t file_offset)
+{
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat status{};
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        const int error = errno;
+        if (fd >= 0)
+            close(fd);
+        throw Unusable(fmt::format("{}: {}", path, std::strerror(error)));
+    }
+    const uint64_t first = file_offset / page_size * page_size;
+    // The next page too, if the file has one: an instruction may cross.
+    size_ = static_cast<uint64_t>(status.st_size) > first + page_size ? 2 * page_size : page_size;
+    if (file_offset < static_cast<uint64_t>(status.st_size))
+        start_ = mmap(nullptr, size_, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, static_cast<off_t>(first));
+    else
+        start_ = MAP_FAILED, errno = EINVAL;
+    const int error = errno;
+    close(fd);
+    if (start_ == MAP_FAILED)
+        throw Unusable(error == EINVAL ? fmt::format("{}: the file ends before offset {:#x}", path, file_offset)
+                                       : fmt::format("{}: cannot be mapped executable ({})", path, std::strerror(error)));
+    address_ = reinterpret_cast<uintptr_t>(start_) + (file_offset - first);
+}
+
 // A stopped child that dies with this process.
 class Child {
 public:
@@ -192,33 +232,6 @@ uint64_t Attachment::hits() const
     uint64_t count = 0;
     return event_ >= 0 && read(event_, &count, sizeof count) == sizeof count ? count : 0;
 }
-
-MappedText::MappedText(const std::string& path, uint64_t file_offset)
-{
-    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat status{};
-    if (fd < 0 || fstat(fd, &status) < 0) {
-        const int error = errno;
-        if (fd >= 0)
-            close(fd);
-        throw Unusable(fmt::format("{}: {}", path, std::strerror(error)));
-    }
-    const uint64_t first = file_offset / page_size * page_size;
-    // The next page too, if the file has one: an instruction may cross.
-    size_ = static_cast<uint64_t>(status.st_size) > first + page_size ? 2 * page_size : page_size;
-    if (file_offset < static_cast<uint64_t>(status.st_size))
-        start_ = mmap(nullptr, size_, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, static_cast<off_t>(first));
-    else
-        start_ = MAP_FAILED, errno = EINVAL;
-    const int error = errno;
-    close(fd);
-    if (start_ == MAP_FAILED)
-        throw Unusable(error == EINVAL ? fmt::format("{}: the file ends before offset {:#x}", path, file_offset)
-                                       : fmt::format("{}: cannot be mapped executable ({})", path, std::strerror(error)));
-    address_ = reinterpret_cast<uintptr_t>(start_) + (file_offset - first);
-}
-
-MappedText::~MappedText() { munmap(start_, size_); }
 
 Observation observe(const Target& target, Arch arch)
 {

@@ -47,23 +47,6 @@ private:
     int error_ = 0;
 };
 
-/// Keeps the executable part of a file mapped in this process. While no process has the file mapped, the kernel accepts
-/// a uprobe anywhere and drops it silently when somebody maps the file later; with this it tells at once.
-class MappedText {
-public:
-    /// Maps the pages of `path` around `file_offset`. Throws Unusable if the file cannot be mapped.
-    MappedText(const std::string& path, uint64_t file_offset);
-    MappedText(const MappedText&) = delete;
-    MappedText& operator=(const MappedText&) = delete;
-    ~MappedText();
-    uint64_t address() const { return address_; } ///< runtime address of the byte at file_offset
-
-private:
-    void* start_ = nullptr;
-    size_t size_ = 0;
-    uint64_t address_ = 0;
-};
-
 struct Observation {
     int error = 0; ///< errno of the attach
     /// reject, xol, emulate or optimize. Empty where this program cannot see it: the file is for another architecture.
@@ -71,8 +54,10 @@ struct Observation {
 };
 
 /// What the running kernel does with a uprobe there, seen rather than computed: in a process of its own that has the file
-/// mapped, one single instruction is executed with a uprobe on it, then the process is killed. Registers point into
+/// mapped (while nobody has, the kernel accepts a uprobe anywhere, and drops it without a word later), one single instruction is executed with a uprobe on it, then the process is killed. Registers point into
 /// memory of its own, so that the instruction can do no harm.
+/// Not for files of another architecture: the kernel decodes an instruction once, in the mode of the first process, and keeps
+/// to that as long as anybody has a probe there. Throws Unusable if the file cannot be mapped.
 Observation observe(const Target& target, Arch arch);
 
 /// Runtime address in `pid` of the byte at `file_offset` of the file `path`, where it is mapped executable. Empty: nowhere.

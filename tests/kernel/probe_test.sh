@@ -75,6 +75,13 @@ expect "by offset, another command" "$(get offset.json 'd["targets"][0]["hits"]'
 fastsdt-probe --json --return --symbol work --output return.json ./program
 expect "return hits" "$(get return.json '[t["hits"] for t in d["targets"]]')" "[461, 461]"
 
+# ---- a 32-bit program: hits are exact, the mode is not to be seen from a 64-bit process ----
+if cc -m32 -O2 -I"$INCLUDE" -idirafter "/usr/include/$(cc -print-multiarch)" program.c -o program32 -lpthread 2>/dev/null; then
+    fastsdt-probe --json --output report32.json ./program32
+    expect "32-bit: hits" "$(get report32.json 'd["targets"][0]["hits"]')" 461
+    expect "32-bit: mode" "$(get report32.json 'd["targets"][0]["mode"]')" unknown
+fi
+
 # ---- a running process: hits, then it runs on without probes ----
 ./program wait >ready & pid=$!
 trap 'kill $pid 2>/dev/null || true' EXIT

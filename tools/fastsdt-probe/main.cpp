@@ -338,14 +338,10 @@ int main(int argc, char** argv)
             for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
                 sigaction(signal, &action, nullptr);
 
-            // Keeps every probed page mapped somewhere, so that a refusal is told when attaching.
-            std::vector<std::unique_ptr<MappedText>> mapped;
             std::vector<Target> targets;
-            for (const Row& row : rows) {
-                mapped.push_back(std::make_unique<MappedText>(row.target.path, row.target.file_offset));
+            for (const Row& row : rows)
                 if (row.seen.verdict != Verdict::reject)
                     targets.push_back(row.target);
-            }
             double with = 0, without = 0;
             std::vector<Counted> counted;
             for (unsigned run = 0; run < std::max(runs, 1u) && !stop_signal; ++run) {
