@@ -50,6 +50,7 @@ expect "the good ones are there" "$(grep -c '^program: \|^/bin/ls: ' out)" 2
 # Usage
 expect "no file" "$(status)" 2
 expect "an option that does not exist" "$(status --nonsense program)" 2
+expect "one line about it" "$(wc -l < err)" 1
 expect "no kernel" "$(status --kernel 6 program)" 2
 expect "a backward range" "$(status --kernel 7.2-6.1 program)" 2
 expect "help" "$(status --help)" 0

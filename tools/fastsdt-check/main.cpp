@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 
 using namespace fastsdt;
@@ -90,8 +91,17 @@ void put(std::string_view text)
         cannot_write();
 }
 
+// Files are mapped: one that is shortened meanwhile is no longer there to read.
+static void on_bus_error(int)
+{
+    static constexpr char text[] = "\nfastsdt-check: a file was shortened while it was read\n";
+    [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, text, sizeof text - 1);
+    ::_exit(unusable);
+}
+
 int main(int argc, char** argv)
 {
+    std::signal(SIGBUS, on_bus_error);
     CLI::App app{"Says what each Linux kernel and tracer does at the USDT probes of programs, libraries, objects and archives."};
     app.name("fastsdt-check");
     app.set_version_flag("-V,--version", "fastsdt-check " FASTSDT_VERSION);
@@ -110,7 +120,7 @@ int main(int argc, char** argv)
     app.add_flag("-f,--functions", functions, "Judge the entries of all functions in the symbol table too");
     app.add_flag("-s,--summary", summary, "Counts instead of single probes");
     app.add_flag("-v,--verbose", verbose, "Show infos too, and single functions with --functions");
-    app.add_option("-p,--pid", pid, "A running process instead of files: what stands at its sites now")->type_name("PID")->check(CLI::PositiveNumber);
+    app.add_option("-p,--pid", pid, "A running process instead of files: what stands at its sites now")->type_name("PID")->check(CLI::Range(1, 4194304));
     app.add_flag("--plan", plan, "Where to attach for the best result on one --kernel (default: this), with bpftrace and perf commands");
     app.add_flag("-j,--json", json, "JSON, as docs/json.md describes it");
     app.add_flag("--no-lines", no_lines, "Do not look for source lines");
@@ -118,15 +128,17 @@ int main(int argc, char** argv)
         ->type_name("LEVEL")->check(CLI::IsMember({"info", "warning", "error", "never"}));
     app.add_option("--color", colour, "auto (default), always, never")->type_name("WHEN")->check(CLI::IsMember({"auto", "always", "never"}));
     app.add_flag("--list-findings", list, "List the identifiers of findings and what they mean");
+    const auto usage = [](const std::string& what) {
+        fmt::print(stderr, "fastsdt-check: {}\n", printable(what));
+        return unusable;
+    };
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? clean : unusable;
+        if (error.get_exit_code() == 0)
+            return app.exit(error); // --help, --version
+        return usage(fmt::format("{}; see fastsdt-check --help", error.what()));
     }
-    const auto usage = [](const std::string& what) {
-        fmt::print(stderr, "fastsdt-check: {}\n", what);
-        return unusable;
-    };
     if (list) {
         list_findings();
         return clean;
