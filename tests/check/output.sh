@@ -45,7 +45,7 @@ s=0; fastsdt-check --plan -k 6.1,7.2 program > /dev/null 2>&1 || s=$?
 expect "a plan for two kernels" "$s" 2
 
 # A running process
-mkfifo in out
+rm -f in out && mkfifo in out
 ./program < in > out &
 pid=$!
 trap 'kill $pid 2> /dev/null || true' EXIT
