@@ -37,6 +37,8 @@ have mold && linkers="$linkers mold"
 for linker in $linkers; do
     gc=; [ $linker = bfd ] || gc=-Wl,--gc-sections
     gcc -g -O2 -ffunction-sections -fuse-ld=$linker $gc -Wl,--build-id app.c -o app.$linker
+    objcopy --only-keep-debug app.$linker app.debug
+    objcopy --add-gnu-debuglink=app.debug app.$linker
     sections_but_notes app.$linker > before
     cp app.$linker copy
     fastsdt-index -q copy -o out

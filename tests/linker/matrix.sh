@@ -3,6 +3,7 @@
 # scripts/link-matrix.sh runs the whole.
 . "$FASTSDT_SOURCE/tests/common.sh"
 need python3 gcc-12 readelf
+[ -e "$FASTSDT_BUILD/gcc-12/fastprobe.so" ] || skip "this build has no compiler plugins"
 options=(--jobs 4)
 if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] && have gdb bpftrace; then
     options+=(--bpftrace)
