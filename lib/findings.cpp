@@ -641,7 +641,8 @@ void Report::check_file()
         add(findings, FindingId::no_section_headers, "no section headers");
     if (notes.probes.empty() && notes.troubles.empty())
         for (std::string_view left : {".stapsdt.base", ".probes"})
-            if (image.section(left)) {
+            // `dtrace -G` makes objects that define semaphores and have no probes.
+            if (image.section(left) && !(image.relocatable() && left == ".probes")) {
                 add(findings, FindingId::notes_stripped, fmt::format("there is a section {} and no stapsdt note", left));
                 break;
             }

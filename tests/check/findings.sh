@@ -334,6 +334,11 @@ if have llvm-strip-19; then
     llvm-strip-19 -g clean -o strip_llvm_g
     finds strip_llvm_g ""
 fi
+cat > semaphores.s <<'END' # what dtrace -G makes
+.section .probes,"aw"; .globl t_a_semaphore; t_a_semaphore: .2byte 0
+END
+as semaphores.s -o semaphores.o
+finds semaphores.o ""
 cp clean headless
 patch headless 40 '\0\0\0\0\0\0\0\0' # e_shoff
 patch headless 60 '\0\0\0\0'         # e_shnum, e_shstrndx
