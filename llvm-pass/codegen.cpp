@@ -333,7 +333,7 @@ private:
 
     /// The label that stands for the function's text section: one note section for each of those, not for each function.
     const std::string& section_label(const MachineFunction& mf, const std::string& label) {
-        const LLVMTargetMachine& target = mf.getTarget();
+        const auto& target = mf.getTarget(); // LLVMTargetMachine up to LLVM 19
         // Where these put the entry is settled later: it gets a note section to itself.
         if (target.getBBSectionsType() != BasicBlockSection::None || target.Options.EnableMachineFunctionSplitter)
             return label;
