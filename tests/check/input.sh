@@ -66,6 +66,7 @@ for file in program a.o library.so; do
     expect "probes of $file" "$(names $file)" "t:first t:second"
 done
 expect "a filter by name" "$(names -P 'f*' program)" t:first
+expect "how many that is" "$(fastsdt-check -P 'f*' program | head -n 1)" "program: x86_64 pie, 1 of 2 probes"
 expect "filters by provider" "$(names -P 't:s*' -P 'x:*' program)" t:second
 expect "no source file is taken for a pattern" "$(names -P first program library.so)" "t:first t:first"
 

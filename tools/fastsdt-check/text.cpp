@@ -48,8 +48,11 @@ public:
         const Image& image = report.image;
         std::string& out = out_;
         fmt::format_to(std::back_inserter(out), "{}{}{}: {} {}, ", on(bold), printable(image.name()), off(), name(image.arch()), name(image.kind()));
-        if (report.sites.empty())
+        const size_t all = report.notes.probes.size();
+        if (all == 0)
             out += "no USDT probes\n";
+        else if (report.sites.size() != all)
+            fmt::format_to(std::back_inserter(out), "{} of {}\n", report.sites.size(), plural(all, "probe"));
         else
             out += plural(report.sites.size(), "probe") + "\n";
         if (style_.summary)
