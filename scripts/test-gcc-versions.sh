@@ -14,8 +14,12 @@ cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}/chroot
 [ "$(id -u)" = 0 ] || { echo "test-gcc-versions.sh: chroot needs root" >&2; exit 2; }
 command -v debootstrap >/dev/null || { echo "test-gcc-versions.sh: debootstrap is not installed" >&2; exit 2; }
 mkdir -p "$cache"
-mounted=
-cleanup() { [ -z "$mounted" ] || umount "$mounted" 2>/dev/null || true; }
+mounted=()
+cleanup() {
+    local m
+    for m in "${mounted[@]}"; do umount "$m" 2>/dev/null || true; done
+    mounted=()
+}
 trap cleanup EXIT
 
 status=0
@@ -42,7 +46,9 @@ for pair in "$@"; do
     out=$top/build/gcc-versions
     mkdir -p "$out" "$root$top"
     mount --bind "$top" "$root$top"
-    mounted=$root$top
+    mounted+=("$root$top")
+    mount -t proc proc "$root/proc" # sanitizers read their options there
+    mounted+=("$root/proc")
     for target in x86-64 arm64; do
         prefix='' source=x86
         [ "$target" = x86-64 ] || { prefix=aarch64-linux-gnu-; source=aarch64; }
@@ -70,7 +76,6 @@ for pair in "$@"; do
             status=1
         fi
     done
-    umount "$mounted"
-    mounted=
+    cleanup
 done
 exit $status

@@ -32,7 +32,7 @@ if [ "$target" = arm64 ]; then
     need qemu-aarch64 $objdump
 fi
 KIND=${kind^^}
-export ASAN_OPTIONS=detect_leaks=0 # needs /proc and no tracer, and leaks are not the subject
+export ASAN_OPTIONS=detect_leaks=0 # leaks are not the subject
 
 one() { # FILE NAME run|norun FLAGS...
     local file=$1 name=$2 mode=$3 compiler=$cc prefix prefixes= words=() word out=$PWD/out

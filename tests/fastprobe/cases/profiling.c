@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Options that put something of their own at entries.
-// RUN: PG gcc : -O2 -pg
+// RUN: PG gcc x86-64 : -O2 -pg -mno-fentry
+// RUN: PG gcc arm64 : -O2 -pg
 // RUN: FENTRY gcc x86-64 norun : -O2 -pg -mfentry -fno-pie -no-pie
 // RUN: PATCHABLE : -O2 -fpatchable-function-entry=5
 // RUN: PATCHABLE : -O2 -fpatchable-function-entry=5,2 entry=nop10
@@ -15,7 +16,7 @@
 __attribute__((no_instrument_function)) void __cyg_profile_func_enter(void *f, void *c) {}
 __attribute__((no_instrument_function)) void __cyg_profile_func_exit(void *f, void *c) {}
 NOINLINE int leaf(int a) { return a * 3; }
-// mcount is called behind the prologue.
+// mcount is called behind the prologue. (GCC 16 has -mfentry as its default.)
 // PG-X86-DAG: {{^}}leaf: push {{.*}} | push %rbp; mov %rsp,%rbp; call
 // PG-ARM64-DAG: {{^}}leaf: nop {{.*}} | nop; {{stp|mov}}
 // FENTRY-DAG: {{^}}leaf: no record | call {{.*}}__fentry__
