@@ -13,7 +13,7 @@ ok() { echo "ok $*"; }
 bad() { echo "FAIL $*"; failed=1; }
 
 # rows REPORT: name, attach, mode, model, hits
-rows() { awk 'NR > 1 { print $1, $3, $4, $5, $6 }' "$1"; }
+rows() { awk 'NR > 1 { sub(/ \(return\)/, "-return"); print $1, $3, $4, $5, $6 }' "$1"; }
 
 # usable PLACE: names of the layouts that can be probed there without danger, as -P options.
 usable() {
@@ -47,6 +47,16 @@ for place in --at-note ""; do
         check "$scenario ${where#--}" ./layouts $place $probes ./layouts -- ./layouts $scenario
     done
     check "dlopen ${where#--}" ./liblayouts.so $place $probes ./liblayouts.so -- ./layouts dlopen ./liblayouts.so
+done
+
+# Function entries by fastprobe, with return probes; all but the one that is called by another one too.
+for program in ./entries.*; do
+    [ -e "$program" ] || continue
+    for place in --at-note ""; do
+        where=${place:---at-plan}
+        functions="-e f_loop -e f_calls -e f_stack -e f_double -e f_varargs -e f_struct"
+        check "${program#./} ${where#--}" $program $place $functions --return $program
+    done
 done
 
 fastsdt-probe --dry-run --at-note ./layouts >dry.txt 2>dry.err

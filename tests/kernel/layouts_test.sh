@@ -5,5 +5,5 @@
 [ "$(uname -m)" = x86_64 ] || skip "the layouts are for x86-64"
 need gcc fastsdt-probe awk
 need_uprobes
-"$FASTSDT_SOURCE/tests/kernel/build-layouts.sh" "$INCLUDE" layouts
+"$FASTSDT_SOURCE/tests/kernel/build-layouts.sh" "$INCLUDE" layouts "$FASTSDT_BUILD/gcc-12/fastprobe.so"
 exec "$FASTSDT_SOURCE/tests/kernel/layouts.sh" layouts

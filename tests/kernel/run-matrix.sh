@@ -57,7 +57,7 @@ trap 'rm -rf "$work"' EXIT
 # The programs of layouts.sh, the tool they are probed with, and a shell.
 add_layouts() {
     local applet
-    "$here/build-layouts.sh" "$source/include" "$1/layouts"
+    "$here/build-layouts.sh" "$source/include" "$1/layouts" "$build/gcc-12/fastprobe.so"
     cp "$here/layouts.sh" "$1/layouts/"
     for applet in sh awk sed grep head tail tr cat; do
         ln -s busybox "$1/bin/$applet"

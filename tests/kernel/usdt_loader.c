@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -147,6 +148,10 @@ int main(int argc, char** argv)
         return perror("/proc/self/exe"), 2;
     errno = 0;
     optimizes = syscall(336) < 0 && errno == EPROTO; // the system call `uprobe`, from outside a trampoline
+    // Before 6.6 (uprobe_multi) libbpf needs one descriptor or two for each site.
+    struct rlimit files = {3 * Aligned, 3 * Aligned};
+    if (setrlimit(RLIMIT_NOFILE, &files))
+        return perror("setrlimit"), 2;
     struct bpf_object* object = bpf_object__open_file(argv[1], NULL);
     if (!object || bpf_object__load(object))
         return perror("loading the BPF program"), 2;
