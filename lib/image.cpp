@@ -188,8 +188,7 @@ void Image::read_segments()
         GElf_Phdr header;
         if (!gelf_getphdr(elf_, int(i), &header))
             unusable("truncated: the program headers lie past the end of the file");
-        if (header.p_type == PT_INTERP && kind_ == Kind::shared)
-            kind_ = Kind::pie;
+        interpreted_ |= header.p_type == PT_INTERP;
         if (header.p_type != PT_LOAD)
             continue;
         Segment segment{header.p_vaddr, header.p_memsz, header.p_offset, header.p_filesz,
@@ -232,6 +231,31 @@ void Image::read_sections()
     }
     for (Section& section : sections_)
         section.name = string_at(names, name_offsets[section.index]);
+    if (kind_ == Kind::shared && position_independent_program())
+        kind_ = Kind::pie;
+}
+
+// Linkers since 2015 mark these with DF_1_PIE. Before that, what asks for an interpreter and has no DT_SONAME is one;
+// some libraries ask for an interpreter too (libc.so.6).
+bool Image::position_independent_program() const
+{
+    bool named = false;
+    for (const Section& section : sections_) {
+        if (section.type != SHT_DYNAMIC)
+            continue;
+        Elf_Data* data = elf_getdata(elf_getscn(elf_, section.index), nullptr);
+        const size_t entry = gelf_fsize(elf_, ELF_T_DYN, 1, EV_CURRENT);
+        if (!data || !data->d_buf || entry == 0)
+            break;
+        GElf_Dyn dynamic;
+        for (size_t i = 0; i < data->d_size / entry && gelf_getdyn(data, int(i), &dynamic) && dynamic.d_tag != DT_NULL; ++i) {
+            if (dynamic.d_tag == DT_FLAGS_1 && dynamic.d_un.d_val & DF_1_PIE)
+                return true;
+            named |= dynamic.d_tag == DT_SONAME;
+        }
+        break;
+    }
+    return interpreted_ && !named;
 }
 
 void Image::lay_out()

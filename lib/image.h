@@ -127,6 +127,7 @@ private:
     void read_sections();
     void read_segments();
     void lay_out();
+    bool position_independent_program() const;
     void relocate(const Section& relocations, std::vector<std::byte>& bytes) const;
     std::string_view string_at(size_t table, uint64_t offset) const;
     [[noreturn]] void unusable(const std::string& why) const;
@@ -139,6 +140,7 @@ private:
     uint16_t machine_ = 0;
     Encoding encoding_;
     bool separate_debug_ = false;
+    bool interpreted_ = false; // has PT_INTERP
     std::vector<Segment> segments_;          // by address
     std::vector<Section> sections_;          // by index; [0] is the null section
     std::vector<const Section*> allocated_;  // by address

@@ -70,6 +70,13 @@ expect "how many that is" "$(fastsdt-check -P 'f*' program | head -n 1)" "progra
 expect "filters by provider" "$(names -P 't:s*' -P 'x:*' program)" t:second
 expect "no source file is taken for a pattern" "$(names -P first program library.so)" "t:first t:first"
 
+# Kinds of file
+gcc -O1 -I"$INCLUDE" -no-pie a.c -o fixed
+gcc -O1 -I"$INCLUDE" -static-pie a.c -o static_pie
+for pair in "program pie" "static_pie pie" "fixed executable" "library.so shared" "a.o relocatable" "/lib/x86_64-linux-gnu/libc.so.6 shared"; do
+    [ ! -e "${pair% *}" ] || expect "kind of ${pair% *}" "$(fastsdt-check -s "${pair% *}" | sed -n '1s/.*: x86_64 \([a-z]*\),.*/\1/p')" "${pair#* }"
+done
+
 # Archives: ordinary, long names, thin, thin from elsewhere, with members that are no ELF file
 cp a.o a_name_that_is_longer_than_fifteen_characters.o
 ar rc ordinary.a a.o a_name_that_is_longer_than_fifteen_characters.o text
