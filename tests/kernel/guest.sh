@@ -28,7 +28,7 @@ guest_pack() {
 }
 
 # guest_boot ARCH KERNEL INITRAMFS SECONDS: the guest's console on standard output. One CPU and no KVM: the same everywhere.
-# Without cmpxchg16b: QEMU 7.2 now and then leaves wrong flags behind it (TF among them), which kills 6.12 in its allocator.
+# Without cmpxchg16b: with it, guests of 6.12 crashed now and then under QEMU 7.2.
 # FASTSDT_QEMU_LOCK names a file that makes boots on one machine take turns.
 guest_boot() {
     local arch=$1 kernel=$2 initramfs=$3 seconds=$4
