@@ -11,8 +11,8 @@ __attribute__((target_clones("avx2", "default"))) int cloned(int *a, int n) { in
 #else
 NOINLINE int cloned(int *a, int n) { int s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }
 #endif
-// AUTO-X86-GCC-DAG: {{^}}cloned.avx2: nop {{.*}} added
-// AUTO-X86-GCC-DAG: {{^}}cloned.default: nop {{.*}} added
+// AUTO-X86-GCC-DAG: {{^}}cloned.avx2{{(\.[0-9]+)?}}: nop {{.*}} added
+// AUTO-X86-GCC-DAG: {{^}}cloned.default{{(\.[0-9]+)?}}: nop {{.*}} added
 // The resolver runs before relocation.
 // ALL-X86-GCC-DAG: {{^}}cloned=cloned.resolver: no record
 
