@@ -6,6 +6,9 @@
 target=$2 plugin=$3 cc=$4 cxx=$5
 need "${cc%% *}" "${cxx%% *}" python3 gdb
 [ -e "$plugin" ] || skip "$plugin was not built"
+case $cc in
+*llvm-14/*aarch64*) skip "LLVM 14 describes an arm64 prologue only at its end, with or without the plugin" ;;
+esac
 cases=$FASTSDT_SOURCE/tests/fastprobe/cases
 gdb=gdb objdump=objdump
 if [ "$target" = arm64 ]; then
