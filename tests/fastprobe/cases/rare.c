@@ -21,8 +21,8 @@ NOINLINE int cloned(int *a, int n) { int s = 0; for (int i = 0; i < n; i++) s +=
 // (clang has no __builtin_eh_return for arm64 and makes nothing of the function.)
 NOINLINE void unwinder(long offset, void *handler) { __builtin_eh_return(offset, handler); }
 
-// (With clang 14 and on arm64 the empty function at the end has the same address.)
-// ALL-DAG: {{^}}{{(never=)?}}placed: nop
+// (Where clang makes nothing of a function before it, that one has the same address.)
+// ALL-DAG: {{^([a-z]*=)*}}placed: nop
 __attribute__((section(".text.mine"))) NOINLINE int placed(int a) { return a * 3; }
 // ALL-DAG: {{^}}placed_too: nop
 __attribute__((section(".text.mine"))) NOINLINE int placed_too(int a) { return a * 5; }
