@@ -14,6 +14,9 @@
 #include <clang/Sema/ParsedAttr.h>
 #include <clang/Sema/Sema.h>
 #include <clang/Sema/SemaDiagnostic.h>
+#if LLVM_VERSION_MAJOR >= 22
+#include <llvm/Plugins/PassPlugin.h>
+#endif
 
 using namespace clang;
 
@@ -64,7 +67,11 @@ protected:
 
     std::unique_ptr<ASTConsumer> CreateASTConsumer(CompilerInstance& compiler, StringRef) override {
         CodeGenOptions& options = compiler.getCodeGenOpts();
+#if LLVM_VERSION_MAJOR >= 22 // has loaded what stands in PassPlugins before any action begins
+        options.PassBuilderCallbacks.push_back(llvmGetPassPluginInfo().RegisterPassBuilderCallbacks);
+#else
         options.PassPlugins.push_back(fastprobe_pass_path());
+#endif
 
         Preprocessor& preprocessor = compiler.getPreprocessor();
         std::string macros = "#define __FASTPROBE__ 1\n";
