@@ -13,9 +13,9 @@ cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}/chroot
 [ "$(id -u)" = 0 ] || { echo "test-llvm-versions.sh: chroot needs root" >&2; exit 2; }
 command -v debootstrap >/dev/null || { echo "test-llvm-versions.sh: debootstrap is not installed" >&2; exit 2; }
 mkdir -p "$cache"
-mounted=
-cleanup() { [ -z "$mounted" ] || umount "$mounted" 2>/dev/null || true; }
-trap cleanup EXIT
+mounted=()
+unmount() { for m in "${mounted[@]}"; do umount "$m"; done; mounted=(); }
+trap unmount EXIT
 
 status=0
 for pair in "$@"; do
@@ -41,7 +41,9 @@ for pair in "$@"; do
     out=$top/build/llvm-versions dir=$top/build/llvm-versions/llvm-$version
     mkdir -p "$dir" "$root$top"
     mount --bind "$top" "$root$top"
-    mounted=$root$top
+    mounted+=("$root$top")
+    mount -t proc proc "$root/proc" # sanitizers read their options there
+    mounted+=("$root/proc")
     # What llvm-pass/CMakeLists.txt does, without CMake in the chroot.
     in_chroot() { chroot "$root" env -C "$dir" TMPDIR="$dir" "$@"; }
     include=$(in_chroot "llvm-config-$version" --includedir) libdir=$(in_chroot "llvm-config-$version" --libdir)
@@ -60,8 +62,7 @@ for pair in "$@"; do
         grep -m 20 'error' "$dir/build.log" >&2 || tail -20 "$dir/build.log" >&2
         echo "FAIL: LLVM $full ($suite): does not build"
         status=1
-        umount "$mounted"
-        mounted=
+        unmount
         continue
     fi
     for target in x86-64 arm64; do
@@ -81,7 +82,6 @@ for pair in "$@"; do
             status=1
         fi
     done
-    umount "$mounted"
-    mounted=
+    unmount
 done
 exit $status
