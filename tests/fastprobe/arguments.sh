@@ -44,6 +44,7 @@ echo '__attribute__((no_fastprobe)) int f;' >a.c
 if $cc -Werror -c a.c -fplugin="$plugin" 2>err; then fail "attribute on a variable: accepted in silence"; fi
 
 # The report: valid JSON lines, appended whole by compilations that run side by side, nothing from a failed one.
+rm -f report.json # the plugin appends
 cat >many.py <<'P'
 for n in range(400):
     print(f"int f{n}(int a) {{ return a * {n + 3}; }}")
