@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "image.h"
 #include "archive.h"
+#include "integers.h"
 
 #include <fmt/format.h>
 #include <gelf.h>
@@ -15,20 +16,6 @@
 
 namespace fastsdt {
 namespace {
-
-uint64_t load(std::span<const std::byte> bytes, size_t offset, size_t size, bool big_endian)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < size; ++i)
-        value |= std::to_integer<uint64_t>(bytes[offset + i]) << 8 * (big_endian ? size - 1 - i : i);
-    return value;
-}
-
-void store(std::span<std::byte> bytes, size_t offset, size_t size, bool big_endian, uint64_t value)
-{
-    for (size_t i = 0; i < size; ++i)
-        bytes[offset + i] = std::byte(value >> 8 * (big_endian ? size - 1 - i : i));
-}
 
 // Width in bytes of the machine's plain absolute relocations, the only ones a note needs; 0: another kind.
 // Numbers are those of the processor supplements, by the names in <elf.h>.
@@ -353,8 +340,8 @@ void Image::relocate(const Section& relocations, std::vector<std::byte>& bytes) 
         else if (index != SHN_UNDEF && index < sections_.size() && symbol.st_shndx != SHN_COMMON)
             value = sections_[index].address + symbol.st_value;
         if (value != undefined())
-            value += addends ? uint64_t(rela.r_addend) : load(bytes, offset, width, encoding_.big_endian);
-        store(bytes, offset, width, encoding_.big_endian, value);
+            value += addends ? uint64_t(rela.r_addend) : load(&bytes[offset], width, encoding_.big_endian);
+        store(&bytes[offset], width, value, encoding_.big_endian);
     }
 }
 
@@ -432,9 +419,10 @@ std::string Image::build_id() const
     if (!section)
         return {};
     const auto bytes = raw_contents(*section);
-    if (bytes.size() < 16 || load(bytes, 0, 4, encoding_.big_endian) != 4 || load(bytes, 8, 4, encoding_.big_endian) != NT_GNU_BUILD_ID)
+    if (bytes.size() < 16 || load(&bytes[0], 4, encoding_.big_endian) != 4 ||
+        load(&bytes[8], 4, encoding_.big_endian) != NT_GNU_BUILD_ID)
         return {};
-    const uint64_t size = load(bytes, 4, 4, encoding_.big_endian);
+    const uint64_t size = load(&bytes[4], 4, encoding_.big_endian);
     if (size > bytes.size() - 16 || size > 64)
         return {};
     std::string text;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "index.h"
+#include "integers.h"
 
 #include <fastsdt/note.h>
 
@@ -13,20 +14,10 @@
 namespace fastsdt {
 namespace {
 
-// Byte by byte: alignment, host byte order and the file's class do not matter then, and compilers turn the fixed
-// sizes into single loads.
-uint64_t load(const std::byte* from, size_t size, bool big_endian)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < size; ++i)
-        value |= std::to_integer<uint64_t>(from[i]) << 8 * (big_endian ? size - 1 - i : i);
-    return value;
-}
-
 void append(std::vector<std::byte>& to, uint64_t value, size_t size, bool big_endian)
 {
-    for (size_t i = 0; i < size; ++i)
-        to.push_back(std::byte(value >> 8 * (big_endian ? size - 1 - i : i)));
+    to.resize(to.size() + size);
+    store(to.data() + to.size() - size, size, value, big_endian);
 }
 
 // An index's kind row is a record's descriptor without the address, with the type in the version's place.

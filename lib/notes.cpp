@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "notes.h"
+#include "integers.h"
 
 #include <fastsdt/note.h>
 
@@ -14,14 +15,6 @@ namespace {
 
 constexpr size_t most_troubles = 100; // of one image: a damaged section has as many as it has notes
 constexpr uint32_t stapsdt_type = 3;
-
-uint64_t load(const std::byte* from, size_t size, bool big_endian)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < size; ++i)
-        value |= std::to_integer<uint64_t>(from[i]) << 8 * (big_endian ? size - 1 - i : i);
-    return value;
-}
 
 std::string_view text(std::span<const std::byte> bytes)
 {

@@ -8,6 +8,7 @@
 
 #include "arch.h"
 #include "index.h"
+#include "integers.h"
 
 #include <fastsdt/note.h>
 #include <fastsdt/recognize.h>
@@ -107,20 +108,6 @@ Elf_file read_elf(Bytes bytes)
     return file;
 }
 
-uint64_t load(Bytes bytes, size_t offset, size_t size, bool big_endian)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < size; ++i)
-        value |= std::to_integer<uint64_t>(bytes[offset + i]) << 8 * (big_endian ? size - 1 - i : i);
-    return value;
-}
-
-void store(std::span<std::byte> bytes, size_t offset, size_t size, uint64_t value, bool big_endian)
-{
-    for (size_t i = 0; i < size; ++i)
-        bytes[offset + i] = std::byte(value >> 8 * (big_endian ? size - 1 - i : i));
-}
-
 struct Note {
     Bytes whole; // header, owner, descriptor and padding
     std::string_view owner;
@@ -140,8 +127,8 @@ std::vector<Note> notes_in(const Elf_file& file, const Section& section)
         };
         if (content.size() - at < 12)
             fail();
-        const uint64_t owner_size = load(content, at, 4, file.encoding.big_endian);
-        const uint64_t size = load(content, at + 4, 4, file.encoding.big_endian);
+        const uint64_t owner_size = load(&content[at], 4, file.encoding.big_endian);
+        const uint64_t size = load(&content[at + 4], 4, file.encoding.big_endian);
         const uint64_t descriptor = at + 12 + padded(owner_size);
         if (descriptor + size > content.size())
             fail();
@@ -149,7 +136,7 @@ std::vector<Note> notes_in(const Elf_file& file, const Section& section)
         const uint64_t end = std::min<uint64_t>(descriptor + padded(size), content.size());
         const char* owner = reinterpret_cast<const char*>(content.data()) + at + 12;
         notes.push_back({content.subspan(at, end - at), {owner, strnlen(owner, owner_size)},
-                         uint32_t(load(content, at + 8, 4, file.encoding.big_endian)),
+                         uint32_t(load(&content[at + 8], 4, file.encoding.big_endian)),
                          content.subspan(descriptor, size)});
         at = end;
     }
@@ -221,8 +208,8 @@ std::optional<Stapsdt> decode_stapsdt(const Note& note, Encoding encoding)
     const size_t name = provider == text.npos ? text.npos : text.find('\0', provider + 1);
     if (name == text.npos)
         return {};
-    return Stapsdt{note, load(note.descriptor, 0, size, encoding.big_endian),
-                   load(note.descriptor, size, size, encoding.big_endian),
+    return Stapsdt{note, load(&note.descriptor[0], size, encoding.big_endian),
+                   load(&note.descriptor[size], size, encoding.big_endian),
                    fmt::format("{}:{}", text.substr(0, provider), text.substr(provider + 1, name - provider - 1))};
 }
 
@@ -264,9 +251,9 @@ std::vector<std::byte> index_note(const std::vector<Record>& records, Encoding e
     constexpr std::string_view owner(FASTSDT_NOTE_OWNER, sizeof FASTSDT_NOTE_OWNER); // with its NUL
     static_assert(owner.size() % 4 == 0);
     std::vector<std::byte> note(12 + owner.size());
-    store(note, 0, 4, owner.size(), encoding.big_endian);
-    store(note, 4, 4, descriptor.size(), encoding.big_endian);
-    store(note, 8, 4, FASTSDT_NOTE_INDEX, encoding.big_endian);
+    store(&note[0], 4, owner.size(), encoding.big_endian);
+    store(&note[4], 4, descriptor.size(), encoding.big_endian);
+    store(&note[8], 4, FASTSDT_NOTE_INDEX, encoding.big_endian);
     memcpy(note.data() + 12, owner.data(), owner.size());
     append(note, descriptor);
     note.resize((note.size() + 3) / 4 * 4);
@@ -380,12 +367,12 @@ std::vector<std::byte> rewrite(const Elf_file& file, const Contents& contents)
     const bool elf64 = encoding.elf64;
     const size_t offset_at = elf64 ? offsetof(Elf64_Shdr, sh_offset) : offsetof(Elf32_Shdr, sh_offset);
     const size_t size_at = elf64 ? offsetof(Elf64_Shdr, sh_size) : offsetof(Elf32_Shdr, sh_size);
-    store(out, elf64 ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff), word, table_offset, big);
+    store(&out[elf64 ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff)], word, table_offset, big);
     for (const auto& [number, offset] : offsets) {
         const uint64_t row = table_offset + number * header.e_shentsize;
-        store(out, row + offset_at, word, offset, big);
+        store(&out[row + offset_at], word, offset, big);
         if (const auto changed = contents.find(number); changed != contents.end())
-            store(out, row + size_at, word, changed->second.size(), big);
+            store(&out[row + size_at], word, changed->second.size(), big);
     }
     return out;
 }
@@ -498,7 +485,7 @@ Index_result index_notes(std::span<const std::byte> bytes)
             append(kept, note.whole);
             ++result.probes;
             if (wrong_base) {
-                store(kept, at + file.encoding.address_size(), file.encoding.address_size(), base->header.sh_addr,
+                store(&kept[at + file.encoding.address_size()], file.encoding.address_size(), base->header.sh_addr,
                       file.encoding.big_endian);
                 ++result.rebased;
             } else {
