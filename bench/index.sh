@@ -19,7 +19,7 @@ awk -v n="$n" 'BEGIN {
 }' > many.s
 gcc -c many.s
 ld many.o -o plain
-echo "$n entries, $(ld --version | head -1)"
+echo "$n entries, $(ld --version | sed -n 1p)"
 echo "file before: $(stat -c %s plain) bytes"
 time -p "$bin/fastsdt-index" plain -o indexed
 echo "file after:  $(stat -c %s indexed) bytes"

@@ -17,9 +17,9 @@ cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}/apt/$(echo "$sui
 mkdir -p "$cache/lists/partial" "$cache/archives/partial"
 
 # A deb822 file first, then one-line lists. Only the main archive has the other suites (not -security).
-mirror=$(cat /etc/apt/sources.list.d/*.sources 2>/dev/null | sed -n 's|^URIs: *\([^ ]*/debian\)/\{0,1\} *$|\1|p' | head -n 1)
-[ -n "$mirror" ] || mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null |
-    sed -n 's|^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*/debian\)/\{0,1\} .*|\2|p' | head -n 1)
+mirror=$({ cat /etc/apt/sources.list.d/*.sources 2>/dev/null || true; } | sed -n 's|^URIs: *\([^ ]*/debian\)/\{0,1\} *$|\1|p' | sed -n 1p)
+[ -n "$mirror" ] || mirror=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null || true; } |
+    sed -n 's|^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*/debian\)/\{0,1\} .*|\2|p' | sed -n 1p)
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 if [ -z "$mirror" ] || [ ! -e "$keys" ]; then
     echo "debian.sh: found no Debian mirror in /etc/apt (or no $keys)" >&2

@@ -94,7 +94,7 @@ run fastsdt-check --summary libtcl8.6.so
 run fastsdt-check --probe 'tcl:proc__*' libtcl8.6.so
 say "Any tracer finds them"
 run bpftrace -l "usdt:$work/libtcl8.6.so:tcl:proc__*"
-gdb -batch -ex 'info probes stap tcl proc' libtcl8.6.so | head -n 8
+gdb -batch -ex 'info probes stap tcl proc' libtcl8.6.so | sed -n 1,8p
 say "On this kernel, $(uname -r)"
 printf 'proc twice {x} {expr {2*$x}}\nfor {set i 0} {$i < 10000} {incr i} {twice $i}\nputs [twice 21]\n' >twice.tcl
 traced libtcl8.6.so 'tcl:proc__entry' ./tclsh twice.tcl

@@ -8,7 +8,7 @@ build=$(realpath "${FASTSDT_BUILD:-$source/build/default}")
 matrix=$source/tests/linker/matrix
 mkdir -p "$build/link-matrix"
 cd "$build/link-matrix"
-clang=$(command -v clang-19 clang-16 clang-14 clang | head -1)
+clang=$(command -v clang-19 clang-16 clang-14 clang | sed -n 1p)
 "$clang" -O2 -g -target bpf -D__TARGET_ARCH_x86 -I"/usr/include/$(gcc -dumpmachine)" -c "$matrix/hits.bpf.c" -o hits.bpf.o
 gcc -O2 -Wall "$matrix/hits.c" -o hits -lbpf
 gcc -O2 -Wall "$matrix/loader.c" -o loader

@@ -26,7 +26,7 @@ status=0
 for pair in "$@"; do
     version=${pair%%:*} suite=${pair#*:} root=$cache/${pair#*:}
     if [ ! -e "$root/ready" ]; then
-        mirror=$("$top/scripts/debian.sh" "$suite" apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -n 1)
+        mirror=$("$top/scripts/debian.sh" "$suite" apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sed -n 1p)
         rm -rf "$root"
         # shellcheck disable=SC2015 # the log is shown in both cases
         debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$cache/$suite.log" 2>&1 && touch "$root/ready" ||
@@ -72,7 +72,7 @@ for pair in "$@"; do
             echo "ok: gcc $(chroot "$root" "$gcc" -dumpfullversion) ($suite) $target: $(tail -1 "$dir/suite.log")"
         else
             tail -60 "$dir/suite.log" | cut -c1-200 >&2
-            echo "FAIL: gcc $(chroot "$root" "$gcc" -dumpfullversion) ($suite) $target: $(grep '^FAIL' "$dir/suite.log" | head -1)"
+            echo "FAIL: gcc $(chroot "$root" "$gcc" -dumpfullversion) ($suite) $target: $(grep '^FAIL' "$dir/suite.log" | sed -n 1p)"
             status=1
         fi
     done

@@ -21,7 +21,7 @@ status=0
 for pair in "$@"; do
     version=${pair%%:*} suite=${pair#*:} root=$cache/${pair#*:}
     if [ ! -e "$root/ready" ]; then
-        mirror=$("$top/scripts/debian.sh" "$suite" apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -n 1)
+        mirror=$("$top/scripts/debian.sh" "$suite" apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sed -n 1p)
         rm -rf "$root"
         # shellcheck disable=SC2015 # the log is shown in both cases
         debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$cache/$suite.log" 2>&1 && touch "$root/ready" ||
@@ -52,7 +52,7 @@ for pair in "$@"; do
         -DFASTSDT_VERSION='"test"' -DFASTSDT_LLVMGOLD="\"$libdir/LLVMgold.so\"" -I "$top/include" -I "$top/fastprobe"
         -isystem "$include" -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS)
     libllvm="-L$libdir $(in_chroot "llvm-config-$version" --link-shared --libs)"
-    libclang=$(in_chroot sh -c "ls $libdir/libclang-cpp.so.$version* | head -1")
+    libclang=$(in_chroot sh -c "ls $libdir/libclang-cpp.so.$version* | sed -n 1p")
     common=("$top"/fastprobe/*.cpp)
     # shellcheck disable=SC2086 # a list of words
     if ! { in_chroot "${compile[@]}" "$top"/llvm-pass/{pass,codegen,host}.cpp "${common[@]}" -o fastprobe-pass.so \
@@ -78,7 +78,7 @@ for pair in "$@"; do
             echo "ok: clang $full ($suite) $target: $(tail -1 "$dir/$target/suite.log")"
         else
             tail -60 "$dir/$target/suite.log" | cut -c1-200 >&2
-            echo "FAIL: clang $full ($suite) $target: $(grep '^FAIL' "$dir/$target/suite.log" | head -1)"
+            echo "FAIL: clang $full ($suite) $target: $(grep '^FAIL' "$dir/$target/suite.log" | sed -n 1p)"
             status=1
         fi
     done

@@ -8,6 +8,9 @@ fail() { printf 'FAIL: %s\n' "$*" >&2; exit 1; }
 skip() { printf 'SKIP: %s\n' "$*"; exit 77; }
 have() { command -v "$1" >/dev/null 2>&1; }
 need() { local c; for c in "$@"; do have "$c" || skip "$c is not installed"; done; }
+# matches PATTERN: grep -q at the end of a pipeline, reading to the end. grep -q leaves at its first match, and under
+# pipefail a writer that still has something to say then dies of SIGPIPE and fails the test, once in a few hundred runs.
+matches() { grep "$@" | cat >/dev/null; }
 need_uprobes() {
     [ "$(id -u)" = 0 ] || skip "attaching uprobes needs root"
     [ -e /sys/bus/event_source/devices/uprobe/type ] || skip "this kernel has no uprobes"

@@ -66,7 +66,7 @@ for file in program a.o library.so; do
     expect "probes of $file" "$(names $file)" "t:first t:second"
 done
 expect "a filter by name" "$(names -P 'f*' program)" t:first
-expect "how many that is" "$(fastsdt-check -P 'f*' program | head -n 1)" "program: x86_64 pie, 1 of 2 probes"
+expect "how many that is" "$(fastsdt-check -P 'f*' program | sed -n 1p)" "program: x86_64 pie, 1 of 2 probes"
 expect "filters by provider" "$(names -P 't:s*' -P 'x:*' program)" t:second
 expect "no source file is taken for a pattern" "$(names -P first program library.so)" "t:first t:first"
 
@@ -81,7 +81,7 @@ done
 cp a.o a_name_that_is_longer_than_fifteen_characters.o
 ar rc ordinary.a a.o a_name_that_is_longer_than_fifteen_characters.o text
 expect "an archive" "$(names ordinary.a)" "t:first t:first t:second t:second"
-fastsdt-check ordinary.a | grep -q '^ordinary.a(a_name_that_is_longer_than_fifteen_characters.o): ' || fail "long member name"
+fastsdt-check ordinary.a | matches '^ordinary.a(a_name_that_is_longer_than_fifteen_characters.o): ' || fail "long member name"
 mkdir -p sub
 (cd sub && ar rcT thin.a ../a.o ../a_name_that_is_longer_than_fifteen_characters.o)
 expect "a thin archive" "$(names sub/thin.a)" "t:first t:first t:second t:second"

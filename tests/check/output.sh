@@ -40,7 +40,7 @@ expect "push first" "$(json 'sorted(f["name"] for f in d["files"][0]["functions"
 # The plan's place is where the kernel optimizes, or the note.
 expect "plan for 6.12" "$(json '[(p["offset"], p["verdict"]) for p in d["files"][0]["plan"]]' --plan -k 6.12 program)" "[(0, 'emulate')]"
 expect "plan for 7.2" "$(json '[(p["offset"], p["verdict"]) for p in d["files"][0]["plan"]]' --plan -k 7.2 program)" "[(1, 'optimize')]"
-fastsdt-check --plan -k 7.2 program | grep -q "bpftrace .*program" || fail "no bpftrace line"
+fastsdt-check --plan -k 7.2 program | matches "bpftrace .*program" || fail "no bpftrace line"
 s=0; fastsdt-check --plan -k 6.1,7.2 program > /dev/null 2>&1 || s=$?
 expect "a plan for two kernels" "$s" 2
 
@@ -53,7 +53,7 @@ exec 3> in 4< out
 read -rN1 -u 4 _
 expect "a site in a process" "$(json '[(s["name"], s["change"], s["live_bytes"]) for f in d["process"]["files"] for s in f["sites"] if s["provider"] == "t"]' --pid $pid)" \
     "[('ready', 'untouched', '90662e0f1f840000000000')]"
-fastsdt-check --pid $pid | grep -q 't:ready .*untouched' || fail "text of a process"
+fastsdt-check --pid $pid | matches 't:ready .*untouched' || fail "text of a process"
 echo >&3
 wait $pid
 s=0; fastsdt-check --pid $pid > /dev/null 2> err || s=$?

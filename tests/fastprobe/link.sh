@@ -69,7 +69,7 @@ for linker in $linkers; do
     # Nothing in the text refers to a record, so functions fold as they did, and the folded share one record.
     if [ "$linker" = lld ] && [ "$target" = x86-64 ]; then
         link -O2 -ffunction-sections -Wl,--icf=all "${use[@]}"
-        entries e | grep '=' | grep -q 'same_onei=_Z8same_twoi: \(nop\|other\)' || fail "icf: $(entries e)"
+        entries e | grep '=' | matches 'same_onei=_Z8same_twoi: \(nop\|other\)' || fail "icf: $(entries e)"
         expect "icf: records of the folded" "$(entries e | grep -c same_one)" 1
     fi
 done
@@ -77,7 +77,7 @@ done
 # A shared library, and a partial link.
 # shellcheck disable=SC2086
 $cxx -O2 -fPIC -shared -fplugin="$plugin" a.cpp b.cpp -o l.so
-recorded l.so | grep -q '_Z5otheri' || fail "shared library: $(recorded l.so)"
+recorded l.so | matches '_Z5otheri' || fail "shared library: $(recorded l.so)"
 
 if [ "$kind" = gcc ]; then
     expected="_Z5otheri _Z6comdatIiET_S0_ _Z8same_onei _Z8same_twoi main "

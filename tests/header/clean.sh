@@ -24,7 +24,7 @@ clean() { # clean COMMAND...: it succeeds and says nothing
     runs=$((runs + 1))
     out=$("$@" 2>&1) || status=$?
     [ $status != 0 ] || [ -n "$out" ] || return 0
-    bad "status $status: $*"$'\n'"$(printf '%s\n' "$out" | grep -E 'error|warning' | head -4)"
+    bad "status $status: $*"$'\n'"$(printf '%s\n' "$out" | grep -E 'error|warning' | sed -n 1,4p)"
 }
 
 # Standards.
@@ -108,7 +108,7 @@ done
 rm -rf single && mkdir single && cp "$INCLUDE/fastsdt.h" single/
 printf '#include "fastsdt.h"\nint main(void) { FASTSDT(test, single); return 0; }\n' > single/single.c
 (cd single && clean gcc -nostdinc -std=c89 -Wall -Wextra -Wpedantic -Werror single.c -o single)
-readelf -n single/single | grep -q 'Name: single' || fail "the copied header gives no probe"
+readelf -n single/single | matches 'Name: single' || fail "the copied header gives no probe"
 
 # Programs have macros of their own.
 words="byte weak size hidden nop nop1 nop5 nop10 nop1_nop4 none note asm reloc site layout semaphore name

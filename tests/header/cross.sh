@@ -53,7 +53,7 @@ $1 == "A" {
     print line
 }
 E
-theirs=$(ls /usr/include/sys/sdt.h /usr/include/*/sys/sdt.h 2> /dev/null | head -1 || true)
+theirs=$(ls /usr/include/sys/sdt.h /usr/include/*/sys/sdt.h 2> /dev/null | sed -n 1p || true)
 mkdir -p theirs/sys
 [ -z "$theirs" ] || cp "$theirs" "${theirs%.h}-config.h" theirs/sys/
 

@@ -58,7 +58,7 @@ look() { # the notes refer to the semaphores the names promise, in writable data
         echo "$name ${symbol:-$((address))}"
     done > got
     cmp -s got kinds || fail "$2: semaphores: $(diff kinds got)"
-    readelf -SW "$1" | grep ' \.probes ' | grep -q ' WA ' || fail "$2: .probes is not plain writable data"
+    readelf -SW "$1" | grep ' \.probes ' | matches ' WA ' || fail "$2: .probes is not plain writable data"
     expect "$2: untraced" "$(./"$1")" "implicit 0 explicit 0 usdt 0 usdt_explicit 0 stap 0"$'\n'"other: implicit 0 explicit 0"
 }
 compiled=

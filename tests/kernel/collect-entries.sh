@@ -31,4 +31,4 @@ done | awk -F'\t' '
             example[form] = text
         }
     }
-    END { for (form in count) printf "%d %s %s\n", count[form], bytes[form], example[form] }' | tr -s ' ' | sort -k1,1nr -k2,2 | sed 200q
+    END { for (form in count) printf "%d %s %s\n", count[form], bytes[form], example[form] }' | tr -s ' ' | sort -k1,1nr -k2,2 | sed -n 1,200p

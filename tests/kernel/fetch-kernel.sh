@@ -41,7 +41,7 @@ cd "$new"
 debian apt-get download "$package:$arch" >download.log 2>&1 || { cat download.log >&2; exit 4; }
 deb=$(echo ./*.deb)
 dpkg-deb --fsys-tarfile "$deb" | tar -x --wildcards './boot/vmlinuz*' './usr/lib/modules/*/vmlinuz*' 2>/dev/null || true
-image=$(find . -name 'vmlinuz*' -type f | head -n 1)
+image=$(find . -name 'vmlinuz*' -type f | sed -n 1p)
 if [ -z "$image" ]; then
     echo "fetch-kernel.sh: no vmlinuz in $package" >&2
     exit 3

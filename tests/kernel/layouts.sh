@@ -61,10 +61,10 @@ done
 
 fastsdt-probe --dry-run --at-note ./layouts >dry.txt 2>dry.err
 unsafe=no
-rows dry.txt | grep -q '^layouts:nop5 .*optimize-unsafe' && unsafe=yes
+rows dry.txt | matches '^layouts:nop5 .*optimize-unsafe' && unsafe=yes
 for layout in nop1 nop1_nop4 nop5 nop1_nop5 nop10 nop1_nop10; do
     case $unsafe-$layout in yes-nop5 | yes-nop1_nop5) continue ;; esac
-    if [ $layout = nop10 ] && rows dry.txt | grep -q '^layouts:nop10 ENOTSUPP'; then
+    if [ $layout = nop10 ] && rows dry.txt | matches '^layouts:nop10 ENOTSUPP'; then
         continue
     fi
     if ./layouts churn $layout >out.txt 2>err.txt; then
@@ -80,7 +80,7 @@ hazard() {
     shift 2
     fastsdt-probe --output report.txt "$@" >out.txt 2>err.txt
     if grep -q "$wanted" err.txt; then
-        ok "hazard shown: $name: $(grep "$wanted" err.txt | head -n 1)"
+        ok "hazard shown: $name: $(grep "$wanted" err.txt | sed -n 1p)"
     else
         bad "hazard: $name: expected \"$wanted\": $(cat err.txt)"
     fi

@@ -42,7 +42,7 @@ END
 cc -O2 -I"$INCLUDE" program.c -o program -lpthread
 
 # ---- what needs no permission ----
-fastsdt-probe --help | grep -q -- --dry-run || fail "--help does not name --dry-run"
+fastsdt-probe --help | matches -e --dry-run || fail "--help does not name --dry-run"
 status=0; fastsdt-probe 2>err || status=$?
 expect "no file: status" $status 2
 if [ "$(id -u)" = 0 ] && have setpriv; then

@@ -70,7 +70,7 @@ add_layouts() {
 # The libbpf of a kernel that optimizes nop10, with a program of 4096 sites. Fails if it cannot be had.
 add_libbpf() {
     local clang libbpf
-    clang=$(command -v clang-19 clang-16 clang-14 clang | head -n 1)
+    clang=$(command -v clang-19 clang-16 clang-14 clang | sed -n 1p)
     [ -n "$clang" ] || { echo "no clang"; return 1; }
     libbpf=$("$here/fetch-libbpf.sh" 7.2 "$cache") || return 1
     mkdir -p "$1/libbpf"

@@ -22,7 +22,7 @@ names() { readelf -nW "$1" | sed -n 's/^ *Name: //p' | sort | tr '\n' ' '; }
 counts() { fastsdt-index -n "$1" | sed 's/^[^:]*: //'; }
 indexed() { # FILE SITES: an index and nothing else, with that many sites and entries for the functions
     expect "$1: one note, the INDEX" "$(readelf -nW "$1" | grep -c '^  fastsdt.*')" 1
-    counts "$1" | grep -Eq "^$2 sites and [1-9][0-9]* entries, nothing to do" || fail "$1: $(counts "$1")"
+    counts "$1" | matches -E "^$2 sites and [1-9][0-9]* entries, nothing to do" || fail "$1: $(counts "$1")"
 }
 built() { # DIR TITLE
     expect "$2 runs" "$("$1"/app)" 45
@@ -87,7 +87,7 @@ set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++-12)
 E
     sed 's/ LAYOUT nop1_nop10//' "$example/CMakeLists.txt" > a64.txt && mkdir -p a64 && cp "$example"/* a64/ && cp a64.txt a64/CMakeLists.txt
     build cross "$PWD/a64" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/arm64.cmake" -DCMAKE_BUILD_TYPE=Release || fail "arm64: $(tail -20 cross.log)"
-    readelf -h cross/app | grep -q AArch64 || fail "not an arm64 program"
+    readelf -h cross/app | matches AArch64 || fail "not an arm64 program"
     indexed cross/app 1
     indexed cross/libqueue.so 3
 fi
@@ -104,7 +104,7 @@ fastsdt_target($1)
 E
     rm -rf wrong.build
     ! cmake -S wrong -B wrong.build -G Ninja > wrong.log 2>&1 || fail "fastsdt_target($1) was accepted"
-    tr '\n' ' ' < wrong.log | tr -s ' ' | grep -q -e "$2" || fail "fastsdt_target($1): $(grep -A5 'CMake Error' wrong.log)"
+    tr '\n' ' ' < wrong.log | tr -s ' ' | matches -e "$2" || fail "fastsdt_target($1): $(grep -A5 'CMake Error' wrong.log)"
 }
 refused "apps INDEX" "there is no such target"
 refused "app INDEX FASTER" "unknown arguments: FASTER"
@@ -114,4 +114,4 @@ refused "things INDEX" "INDEX is for the result of a link"
 refused "app INDEX CHECK_KERNELS 6.1" "CHECK_KERNELS without CHECK"
 sed -i 's/fastsdt_target(.*/fastsdt_target(app ENTRY auto)/' wrong/CMakeLists.txt
 ! cmake -S wrong -B wrong.none -G Ninja -DFASTSDT_PLUGIN_DIR=/nowhere > wrong.log 2>&1 || fail "a missing plugin was accepted"
-tr '\n' ' ' < wrong.log | tr -s ' ' | grep -q 'no fastprobe for .* there is no /nowhere/' || fail "unclear: $(cat wrong.log)"
+tr '\n' ' ' < wrong.log | tr -s ' ' | matches 'no fastprobe for .* there is no /nowhere/' || fail "unclear: $(cat wrong.log)"

@@ -63,7 +63,7 @@ for linker in $linkers; do
     expect "indexed addresses" "$(cat indexed)" "$(cat locations)"
     # Again: nothing to do, the file is not even written.
     inode=$(stat -c '%i %Y' app.$linker)
-    fastsdt-index app.$linker | grep -q 'nothing to do' || fail "the second run did something"
+    fastsdt-index app.$linker | matches 'nothing to do' || fail "the second run did something"
     expect "second run leaves the file" "$(stat -c '%i %Y' app.$linker)" "$inode"
     ! have gdb || expect "gdb lists the probes" "$(gdb -nx -batch -ex 'info probes stap' app.$linker 2>&1 | awk '$1 == "stap" {print $3}' | sort | tr '\n' ' ')" "$(names app.$linker)"
     ! have strip || { strip -o stripped app.$linker; expect "strip keeps the result" "$(names stripped)" "$(names app.$linker)"; }
@@ -100,29 +100,30 @@ status=0; fastsdt-index -o x app app > out 2>&1 || status=$?
 expect "status for -o with two files" $status 2
 ls ./*.?????? 2>/dev/null | grep -E '\.[A-Za-z0-9]{6}$' | grep -v -E '\.(fastsdt|stripped)$' && fail "a temporary file was left"
 gcc app.c -o fresh && cp fresh keep
-fastsdt-index -n fresh | grep -q 'sites' ; cmp fresh keep || fail "--dry-run wrote"
+fastsdt-index -n fresh | matches sites || fail "--dry-run says nothing"
+cmp fresh keep || fail "--dry-run wrote"
 fastsdt-index --json fresh | python3 -c 'import json,sys; r=json.load(sys.stdin)[0]; assert r["changed"] and r["sites"] == 4 and r["probes"] == 4, r'
 
 # Base: a note whose base was lost is repaired if the section is there, and gdb shows the right place again.
 gcc -O2 app.c -o based
 objcopy -O binary --only-section=.note.stapsdt --set-section-flags .note.stapsdt=alloc based notes.bin
-pc=$(readelf -nW based | sed -n 's/.*Location: \(0x[0-9a-f]*\),.*/\1/p' | head -1)
+pc=$(readelf -nW based | sed -n 's/.*Location: \(0x[0-9a-f]*\),.*/\1/p' | sed -n 1p)
 printf '\0\0\0\0\0\0\0\0' | dd of=notes.bin bs=1 seek=28 conv=notrunc status=none
 objcopy --update-section .note.stapsdt=notes.bin based
-fastsdt-index based | grep -q 'the base of 1 probes corrected' || fail "the base was not corrected"
+fastsdt-index based | matches 'the base of 1 probes corrected' || fail "the base was not corrected"
 expect "all bases agree" "$(readelf -nW based | sed -n 's/.*Base: \([^,]*\),.*/\1/p' | sort -u | wc -l)" 1
-expect "pc unchanged" "$(readelf -nW based | sed -n 's/.*Location: \(0x[0-9a-f]*\),.*/\1/p' | head -1)" "$pc"
+expect "pc unchanged" "$(readelf -nW based | sed -n 's/.*Location: \(0x[0-9a-f]*\),.*/\1/p' | sed -n 1p)" "$pc"
 
 # Other class and byte order.
 if have aarch64-linux-gnu-gcc; then
     sed 's/.byte 0x90[^\\]*\\n[^\\]*/nop/; s/1,6,1,10,0,0/1,1,0,4,0,0/' probe.h > a64.tmp && mkdir -p a64 && cp a64.tmp a64/probe.h && cp app.c a64/
     aarch64-linux-gnu-gcc -O2 -static a64/app.c -o app.a64
-    fastsdt-index -v app.a64 | grep -q '4 sites and 0 entries indexed' || fail "arm64"
+    fastsdt-index -v app.a64 | matches '4 sites and 0 entries indexed' || fail "arm64"
     expect "arm64 probes" "$(names app.a64)" "dead half half live "
 fi
 if have mips64el-linux-gnuabi64-gcc s390x-linux-gnu-gcc && have s390x-linux-gnu-gcc; then
     sed 's/.byte 0x90[^\\]*\\n[^\\]*/nopr %%r0/; s/1,6,1,10,0,0/1,1,0,2,0,0/' probe.h > s390.tmp && mkdir -p s390 && cp s390.tmp s390/probe.h && cp app.c s390/
     s390x-linux-gnu-gcc -O2 -nostdlib -r s390/app.c -o app.s390.o
     s390x-linux-gnu-ld -e main --unresolved-symbols=ignore-all app.s390.o -o app.s390
-    fastsdt-index -v app.s390 | grep -q '4 sites and 0 entries indexed' || fail "s390x, big endian"
+    fastsdt-index -v app.s390 | matches '4 sites and 0 entries indexed' || fail "s390x, big endian"
 fi

@@ -49,7 +49,7 @@ for compiler in gcc clang-14 clang-19; do
         for note in stapsdt fastsdt; do
             expect "__stop_note_$note is the section's size" "$((0x$(nm out/own | awk -v s=__stop_note_$note '$3 == s {print $1}')))" "$((0x$(column out/own .note.$note 6)))"
         done
-        expect "the semaphores are between the symbols" "$(nm out/own | awk '/ __st(art|op)_probes$/ {print $1}' | sort | head -1)" "$(column out/own .probes 4)"
+        expect "the semaphores are between the symbols" "$(nm out/own | awk '/ __st(art|op)_probes$/ {print $1}' | sort | sed -n 1p)" "$(column out/own .probes 4)"
         # Without a script of one's own the fragment augments the default one.
         $linker -T "$FASTSDT_SOURCE/linker/fastsdt.ld" --gc-sections fw.o -o out/default
         check out/default "$compiler, $linker, default script"

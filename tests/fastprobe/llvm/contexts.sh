@@ -34,7 +34,7 @@ if supports -fsanitize=kcfi; then
     has '^calls: nop lead=0 .* added \| nop; push'
     build "KCFI and CET" -fsanitize=kcfi -fcf-protection=full -fplugin-arg-fastprobe-entry=nop10
     has '^calls: nop1\+nop10 lead=4 .* added \| endbr64; nop; cs nopw'
-    printf '%s' "$(objdump -d --no-show-raw-insn a)" | grep -q ud2 || fail "KCFI: no checks in the program"
+    objdump -d --no-show-raw-insn a | matches ud2 || fail "KCFI: no checks in the program"
 fi
 
 # CFI of indirect calls: the pointers go to a jump table, the functions are NAME.cfi or local.
@@ -103,7 +103,7 @@ expect "$what: note sections" "$(readelf -SW a.o | grep -c ' \.note\.fastsdt ')"
 clang -w -O2 -fPIE -pie a.c -o without
 clang "${with[@]}" "${nop[@]}" -fPIE -pie a.c -o a
 expect "$what: relocations" "$(readelf -rW a | grep -c R_X86_64)" "$(readelf -rW without | grep -c R_X86_64)"
-readelf -SW a | grep ' \.note\.fastsdt ' | grep -qv ' A ' || fail "$what: the notes are loaded"
+readelf -SW a | grep ' \.note\.fastsdt ' | matches -v ' A ' || fail "$what: the notes are loaded"
 
 # Debuggers stop behind the prologue as before, and line tables begin at the function's address.
 if have gdb; then
@@ -133,5 +133,5 @@ if echo 'int main(void) { return 0; }' | clang --target=aarch64-linux-gnu -c -x 
     clang --target=aarch64-linux-gnu "${with[@]}" -ffixed-x18 -fsanitize=shadow-call-stack -mbranch-protection=standard \
         "${nop[@]}" -c a.c -o a.o || fail "arm64 shadow call stack"
     aarch64-linux-gnu-objdump -d --no-show-raw-insn a.o >dump
-    grep -A4 '<calls>:' dump | tr -s '\t\n ' ' ' | grep -q 'bti c .* nop .* str x30, \[x18\], #8\|bti c .* nop .* paciasp' || fail "arm64 shadow call stack: $(cat dump)"
+    grep -A4 '<calls>:' dump | tr -s '\t\n ' ' ' | matches 'bti c .* nop .* str x30, \[x18\], #8\|bti c .* nop .* paciasp' || fail "arm64 shadow call stack: $(cat dump)"
 fi
