@@ -2,34 +2,36 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What fastprobe does to real programs: share of entries by verdict, size of .text, run time, compile time. Usage:
 #
-#   bench/fastprobe.sh [-p sqlite|leveldb] [-m MODE]... [-n ROUNDS] [-c ROUNDS] [-o "FLAGS"] gcc|clang x86-64|arm64 PLUGIN CC CXX
+#   bench/fastprobe.sh [-p sqlite|leveldb] [-m MODE]... [-n ROUNDS] [-c ROUNDS] [-i] [-o "FLAGS"] gcc|clang x86-64|arm64 PLUGIN CC CXX
 #
 # One line per entry mode, the first without the plugin. Sources are Debian's, as in scripts/fastprobe-real.sh. Sizes are
 # of the whole .text; times are user time, the smallest of ROUNDS (default 7; -c: compiling, 3), ratios to the build without
 # plugin, all builds in turn in each round. sqlite runs speedtest1, leveldb its db_bench. ROUNDS 0 leaves the times
-# out, as for arm64, whose programs would run in qemu.
+# out, as for arm64, whose programs would run in qemu. -i counts the instructions of a small run with valgrind, in which times
+# are noise.
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/..")
 build=$(realpath "${FASTSDT_BUILD:-$top/build/default}")
 work=${FASTPROBE_BENCH_WORK:-$build/fastprobe-bench}
-program=sqlite modes=() rounds=7 compile_rounds=3 flags=-O2
-while getopts p:m:n:c:o: option; do
+program=sqlite modes=() rounds=7 compile_rounds=3 flags=-O2 count=
+while getopts p:m:n:c:io: option; do
     case $option in
         p) program=$OPTARG ;;
         m) modes+=("$OPTARG") ;;
         n) rounds=$OPTARG ;;
         c) compile_rounds=$OPTARG ;;
+        i) count=1 ;;
         o) flags=$OPTARG ;;
-        *) sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        *) sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
 shift $((OPTIND - 1))
-[ $# = 5 ] || { sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# = 5 ] || { sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 kind=$1 target=$2 plugin=$(realpath "$3") cc=$4 cxx=$5
 : "$kind"
 [ ${#modes[@]} -gt 0 ] || modes=(auto auto-frame frame nop nop10 none)
 kernels=6.1,6.12,6.18,7.2
-[ "$target" = x86-64 ] || { kernels=6.1,6.12,6.13,7.2; rounds=0 compile_rounds=1; }
+[ "$target" = x86-64 ] || { kernels=6.1,6.12,6.13,7.2; rounds=0 compile_rounds=1 count=; }
 sources=$work/sources
 mkdir -p "$sources"
 package=${program/sqlite/sqlite3}
@@ -79,9 +81,19 @@ run() {
     (
         cd "$1"
         case $program in
-            sqlite) { time ./program --size 12 :memory: >/dev/null; } 2>>run ;;
+            sqlite) { time ./program --size 100 :memory: >/dev/null; } 2>>run ;;
             leveldb) { time ./program --num=100000 --benchmarks=fillrandom,readrandom,readseq,seekrandom --db="$PWD/db" >/dev/null 2>&1; } 2>>run ;;
         esac
+    )
+}
+# count_instructions DIR: into DIR/instructions.
+count_instructions() {
+    (
+        cd "$1"
+        local command=(./program --size 1 :memory:)
+        [ "$program" = sqlite ] || command=(./program --num=2000 --benchmarks=fillrandom,readrandom,readseq,seekrandom --db="$PWD/db")
+        valgrind --tool=callgrind --callgrind-out-file=/dev/null "${command[@]}" 2>&1 >/dev/null |
+            sed -n 's/.*Collected : \([0-9]*\).*/\1/p' >instructions
     )
 }
 
@@ -103,6 +115,7 @@ for ((i = 0; i < rounds; i++)); do
     for mode in without "${modes[@]}"; do run "$dir/$mode"; done
 done
 for mode in without "${modes[@]}"; do
+    [ -z "$count" ] || count_instructions "$dir/$mode"
     "$build/bin/fastsdt-check" --functions --json --no-lines --kernel $kernels "$dir/$mode/program" >"$dir/$mode/check.json"
 done
 python3 - "$dir" "$kernels" without "${modes[@]}" <<'P'
@@ -130,9 +143,9 @@ seen = set(selected) - twice
 def ratio(mode, name):
     mine, base = least(mode, name), least("without", name)
     count = len(open(f"{root}/{mode}/{name}").read().split()) if mine else 0
-    return "-" if not mine or not base or (name == "compile" and count < 2) else f"{mine / base:.3f}"
+    return "-" if not mine or not base or (name == "compile" and count < 2) else f"{mine / base:.4f}"
 
-print("mode       entries  missed  " + "  ".join(f"cheap on {k:>5}" for k in kernels) + "  optimized 7.2     .text            run    compile")
+print("mode       entries  missed  " + "  ".join(f"cheap on {k:>5}" for k in kernels) + "  optimized 7.2      .text            run    compile  instructions")
 for mode in modes:
     mine = [f for f in functions(mode) if f["name"] in seen]
     cheap = [sum(f["kernels"][k]["verdict"] not in ("xol", "reject") for f in mine) for k in kernels]
@@ -144,5 +157,5 @@ for mode in modes:
         missed = sum(json.loads(line)["action"] == "missed" for line in open(report))
     growth = text(mode) / text("without") - 1
     print(f"{mode:<10} {len(mine):>7}  {missed:>6}  " + "  ".join(f"{100 * c / len(mine):>12.2f} %" for c in cheap) +
-          f"  {100 * best / len(mine):>11.1f} %  {text(mode):>8} {100 * growth:>+6.2f} %  {ratio(mode, 'run'):>6}  {ratio(mode, 'compile'):>7}")
+          f"  {100 * best / len(mine):>11.1f} %  {text(mode):>8} {100 * growth:>+6.2f} %  {ratio(mode, 'run'):>7}  {ratio(mode, 'compile'):>7}  {ratio(mode, 'instructions'):>12}")
 P

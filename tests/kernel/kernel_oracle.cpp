@@ -98,8 +98,10 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
             checks[run]["failed"].push_back(line.substr(line.find("FAIL") + 5));
         else if (run == "guest" && text == "release")
             result["release"] = value;
-        else if (text == "exit")
-            exits[run] = value;
+        else if (text == "exit") { // the first bad one of a run that is several commands
+            if (auto& status = exits[run]; status.empty() || status == "0")
+                status = value;
+        }
         else if (size_t equals = text.find('='); equals != std::string::npos)
             answers[run][text.substr(0, equals)] = text.substr(equals + 1);
     }

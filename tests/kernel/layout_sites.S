@@ -5,9 +5,10 @@
  *   seen+0 .. 112   rax rbx rcx rdx rsi rbp r8 .. r15 rsp-relative zero   (C knows what they were)
  *   seen+120        flags as lahf and seto give them
  *   seen+128        the sixteen words at -128(%rsp)
- * rdi stays `seen` throughout. */
+ * rdi stays `seen` throughout. On arm64, which has no red zone: x1 .. x17 x19 .. x28, how far sp moved, nzcv; x0 stays. */
 #include <fastsdt.h>
 
+#ifdef __x86_64__
         .macro function layout:req
         .text
         .globl  check_\layout
@@ -101,4 +102,44 @@ check_\layout:
         FASTSDT_WITH(nop1_nop10, none, layouts, nop1_nop10)
         finish  nop1_nop10
 
-        .section .note.GNU-stack,"",@progbits
+#elif defined __aarch64__
+        .text
+        .globl  check_nop
+        .type   check_nop, %function
+        .p2align 4
+check_nop:
+        stp     x29, x30, [sp, #-96]!
+        stp     x19, x20, [sp, #16]
+        stp     x21, x22, [sp, #32]
+        stp     x23, x24, [sp, #48]
+        stp     x25, x26, [sp, #64]
+        stp     x27, x28, [sp, #80]
+        mov     x29, sp
+        .irp    n, 2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,19,20,21,22,23,24,25,26,27,28
+        mov     x\n, #(0x100 + \n)
+        .endr
+        mov     x1, #0xf0000000
+        msr     nzcv, x1
+        mov     x1, #0x101
+        FASTSDT_WITH(nop, none, layouts, nop)
+        .set    slot, 0
+        .irp    n, 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,19,20,21,22,23,24,25,26,27,28
+        str     x\n, [x0, #slot]
+        .set    slot, slot + 8
+        .endr
+        mov     x2, sp
+        sub     x2, x2, x29
+        mrs     x1, nzcv
+        str     x2, [x0, #slot]
+        str     x1, [x0, #slot + 8]
+        ldp     x19, x20, [sp, #16]
+        ldp     x21, x22, [sp, #32]
+        ldp     x23, x24, [sp, #48]
+        ldp     x25, x26, [sp, #64]
+        ldp     x27, x28, [sp, #80]
+        ldp     x29, x30, [sp], #96
+        ret
+        .size   check_nop, .-check_nop
+#endif
+
+        .section .note.GNU-stack,"",%progbits

@@ -25,11 +25,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// What stands here about registers and flags is what layout_sites.S has set.
+#ifdef __x86_64__
+#define LAYOUTS(X) X(nop1) X(nop1_nop4) X(nop5) X(nop1_nop5) X(nop10) X(nop1_nop10)
+static const uint64_t registers[] = {0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x108,
+                                     0x109, 0x10a, 0x10b, 0x10c, 0x10d, 0x10e, 0x80000000};
+static const uint64_t status_flags = 0x97 << 8 | 1; // SF, AF, PF, CF and the bit that is always set, and OF
+static const uint8_t before_site[] = {0x41, 0x83, 0xc7, 0x01, 0xf9}; // add, stc
+enum { Red_zone_words = 16 };
+#elif defined __aarch64__
+#define LAYOUTS(X) X(nop)
+static const uint64_t registers[] = {0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109, 0x10a, 0x10b, 0x10c, 0x10d, 0x10e,
+                                     0x10f, 0x110, 0x111, 0x113, 0x114, 0x115, 0x116, 0x117, 0x118, 0x119, 0x11a, 0x11b, 0x11c};
+static const uint64_t status_flags = 0xf0000000;
+static const uint8_t before_site[] = {0x01, 0x42, 0x1b, 0xd5, 0x21, 0x20, 0x80, 0xd2}; // msr nzcv, x1; mov x1, #0x101
+enum { Red_zone_words = 0 };                                                           // arm64 has none: signals come there
+#endif
+enum { Registers = sizeof registers / sizeof *registers };
+
 struct Seen {
-    uint64_t regs[14], sp_moved, flags, red_zone[16];
+    uint64_t regs[Registers], sp_moved, flags, red_zone[16];
 };
 typedef void Check(struct Seen*);
-#define LAYOUTS(X) X(nop1) X(nop1_nop4) X(nop5) X(nop1_nop5) X(nop10) X(nop1_nop10)
 #define X(name) Check check_##name;
 LAYOUTS(X)
 #undef X
@@ -48,19 +65,16 @@ static int look = 1;
 
 static void verify(const char* layout, const struct Seen* seen)
 {
-    static const uint64_t regs[14] = {0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x108,
-                                      0x109, 0x10a, 0x10b, 0x10c, 0x10d, 0x10e, 0x80000000};
-    for (int i = 0; i < 14; i++)
-        if (seen->regs[i] != regs[i]) {
-            fprintf(stderr, "%s: register %d is %#lx, not %#lx\n", layout, i, seen->regs[i], regs[i]);
+    for (int i = 0; i < Registers; i++)
+        if (seen->regs[i] != registers[i]) {
+            fprintf(stderr, "%s: register %d is %#lx, not %#lx\n", layout, i, seen->regs[i], registers[i]);
             _exit(1);
         }
-    // SF, AF, PF, CF and the bit that is always set, and OF
-    if (seen->flags != (0x97 << 8 | 1) || seen->sp_moved) {
+    if (seen->flags != status_flags || seen->sp_moved) {
         fprintf(stderr, "%s: flags %#lx, stack pointer moved by %ld\n", layout, seen->flags, (long)seen->sp_moved);
         _exit(1);
     }
-    for (int i = 0; i < 16; i++)
+    for (int i = 0; i < Red_zone_words; i++)
         if (seen->red_zone[i] != 0x5a01u + i) {
             fprintf(stderr, "%s: red zone: the word at -%d(%%rsp) is %#lx\n", layout, 8 * (i + 1), seen->red_zone[i]);
             _exit(1);
@@ -114,9 +128,9 @@ static void await(pid_t child)
 // A uprobe on byte `second` of a site, for this thread, opened by the program itself; -1: refused.
 static int open_uprobe(int layout, int second)
 {
-    // The site stands behind the add and the stc that end the set-up.
+    // The site stands behind the instructions that end the set-up.
     const uint8_t* code = (const uint8_t*)checks[layout].check;
-    while (memcmp(code - 5, (uint8_t[]){0x41, 0x83, 0xc7, 0x01, 0xf9}, 5) != 0)
+    while (memcmp(code - sizeof before_site, before_site, sizeof before_site) != 0)
         code++;
     uintptr_t start = 0, end = 0, offset = 0, at = (uintptr_t)code + second;
     char line[512], access[8];

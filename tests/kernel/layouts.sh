@@ -61,10 +61,10 @@ done
 
 fastsdt-probe --dry-run --at-note ./layouts >dry.txt 2>dry.err
 unsafe=no
-rows dry.txt | matches '^layouts:nop5 .*optimize-unsafe' && unsafe=yes
+rows dry.txt | grep -q '^layouts:nop5 .*optimize-unsafe' && unsafe=yes
 for layout in nop1 nop1_nop4 nop5 nop1_nop5 nop10 nop1_nop10; do
     case $unsafe-$layout in yes-nop5 | yes-nop1_nop5) continue ;; esac
-    if [ $layout = nop10 ] && rows dry.txt | matches '^layouts:nop10 ENOTSUPP'; then
+    if [ $layout = nop10 ] && rows dry.txt | grep -q '^layouts:nop10 ENOTSUPP'; then
         continue
     fi
     if ./layouts churn $layout >out.txt 2>err.txt; then

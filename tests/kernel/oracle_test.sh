@@ -28,6 +28,8 @@ console $'@x86_64 90=emulate\n@x86_64 #done=2\n@x86_64 exit 0' >console
 expect "an answer is missing" "$(status_of kernel-oracle record --package p patterns console)" 2
 console $'@x86_64 90=emulate\n@x86_64 55=emulate\n@x86_64 exit 139' >console
 expect "the run crashed" "$(status_of kernel-oracle record --package p patterns console)" 2
+console $'@x86_64 90=emulate\n@x86_64 55=emulate\n@x86_64 #done=2\n@x86_64 exit 0\n@layouts exit 127\n@layouts ok one\n@layouts exit 0' >console
+expect "one of several commands did not run" "$(status_of kernel-oracle record --package p patterns console)" 2
 : >console
 expect "no console" "$(status_of kernel-oracle record --package p patterns console)" 2
 echo '{' >broken.json

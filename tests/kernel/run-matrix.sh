@@ -42,7 +42,7 @@ done
 [ ${#kernels[@]} -gt 0 ] || read -ra kernels <<<"$all"
 
 oracle=$build/bin/kernel-oracle
-for program in kernel-oracle fastsdt-probe; do
+for program in kernel-oracle fastsdt-probe fastsdt-check; do
     [ -x "$build/bin/$program" ] && continue
     echo "run-matrix.sh: $build/bin/$program is not built (cmake --build $build --target $program)" >&2
     exit 2
@@ -57,7 +57,7 @@ trap 'rm -rf "$work"' EXIT
 # The programs of layouts.sh, the tool they are probed with, and a shell.
 add_layouts() {
     local applet
-    "$here/build-layouts.sh" "$source/include" "$1/layouts" "$build/gcc-12/fastprobe.so"
+    "$here/build-layouts.sh" amd64 "$source/include" "$1/layouts" "$build/gcc-12/fastprobe.so"
     cp "$here/layouts.sh" "$1/layouts/"
     for applet in sh awk sed grep head tail tr cat; do
         ln -s busybox "$1/bin/$applet"
@@ -65,6 +65,38 @@ add_layouts() {
     guest_add_program "$1" "$(command -v busybox)"
     guest_add_program "$1" "$build/bin/fastsdt-probe"
     guest_add_program "$1" "$1/layouts/layouts"
+    echo "layouts /dev/null /bin/sh /layouts/layouts.sh /layouts"
+}
+
+# offsets FILE: where `fastsdt-check --plan` says to attach, with commas between; entries with a return probe each.
+offsets() {
+    "$build/bin/fastsdt-check" --plan --json --no-lines --kernel 7.2 "$1" | python3 -c '
+import json, sys
+plan = json.load(sys.stdin)["files"][0]["plan"]
+places = [(hex(p["file_offset"]), p["entry"]) for p in plan if p["name"] != "f_leaf"] # which others call too
+print(",".join(text for place, entry in places for text in ([place, "r" + place] if entry else [place])))'
+}
+
+# The same without our tools and a shell, which this machine does not have for arm64: one command for each check. What layouts.sh
+# looks at beyond that is about layouts that only x86-64 has.
+add_layouts_arm64() {
+    local at scenario program lib=/usr/aarch64-linux-gnu/lib
+    "$here/build-layouts.sh" arm64 "$source/include" "$1/layouts" "$build/gcc-12-aarch64/fastprobe.so"
+    mkdir -p "$1/lib"
+    cp -L $lib/ld-linux-aarch64.so.1 $lib/libc.so.6 "$1/lib/"
+    $(guest_compiler arm64) "$here/count.c" -o "$1/bin/count"
+    at=$(offsets "$1/layouts/layouts")
+    for scenario in plain threads fork vfork clone exec signals; do
+        echo "layouts /dev/null /bin/count $scenario /layouts/layouts $at /layouts/layouts $scenario"
+    done
+    echo "layouts /dev/null /bin/count dlopen /layouts/liblayouts.so $(offsets "$1/layouts/liblayouts.so")" \
+        "/layouts/layouts dlopen /layouts/liblayouts.so"
+    echo "layouts /dev/null /bin/count orphan /layouts/layouts - /layouts/layouts orphan nop"
+    echo "layouts /dev/null /bin/count churn /layouts/layouts - /layouts/layouts churn"
+    for program in "$1"/layouts/entries.*; do
+        [ -e "$program" ] || continue
+        echo "layouts /dev/null /bin/count ${program##*/} /layouts/${program##*/} $(offsets "$program") /layouts/${program##*/}"
+    done
 }
 
 # The libbpf of a kernel that optimizes nop10, with a program of 4096 sites. Fails if it cannot be had.
@@ -90,9 +122,8 @@ initramfs() {
         if [ "$1" = amd64 ]; then
             $(guest_compiler amd64) "$here/oracle.c" -o "$root/bin/oracle"
             $(guest_compiler i386) "$here/oracle.c" -o "$root/bin/oracle32"
-            add_layouts "$root"
-            printf '%s\n' "x86_64 /patterns /bin/oracle x86_64" "i386 /patterns /bin/oracle32 i386" \
-                "layouts /dev/null /bin/sh /layouts/layouts.sh /layouts" >"$root/commands"
+            printf '%s\n' "x86_64 /patterns /bin/oracle x86_64" "i386 /patterns /bin/oracle32 i386" >"$root/commands"
+            add_layouts "$root" >>"$root/commands"
             if add_libbpf "$root" >"$work/libbpf.log" 2>&1; then
                 echo "libbpf /dev/null /libbpf/usdt_loader /libbpf/usdt_count.bpf.o" >>"$root/commands"
             else
@@ -101,6 +132,7 @@ initramfs() {
         else
             $(guest_compiler arm64) "$here/oracle.c" -o "$root/bin/oracle"
             echo "arm64 /patterns /bin/oracle arm64" >"$root/commands"
+            add_layouts_arm64 "$root" >>"$root/commands"
         fi
         guest_pack "$root" "$file"
     fi
@@ -112,8 +144,8 @@ for kernel in "${kernels[@]}"; do
     arch=amd64 series=$kernel
     case $kernel in */*) arch=${kernel%%/*} series=${kernel#*/} ;; esac
     case $arch in
-    amd64) qemu=qemu-system-x86_64 compiler=gcc ;;
-    arm64) qemu=qemu-system-aarch64 compiler=aarch64-linux-gnu-gcc ;;
+    amd64) qemu=qemu-system-x86_64 compiler=gcc-12 ;;
+    arm64) qemu=qemu-system-aarch64 compiler=aarch64-linux-gnu-gcc-12 ;;
     *) echo "run-matrix.sh: unknown architecture in $kernel" >&2; exit 2 ;;
     esac
     for tool in "$qemu" "$compiler"; do
