@@ -60,6 +60,7 @@ FindingId finding_of(NoteTrouble::Kind kind)
     case NoteTrouble::Kind::foreign: return FindingId::foreign_note;
     case NoteTrouble::Kind::version: return FindingId::unknown_record;
     case NoteTrouble::Kind::not_a_note: return FindingId::note_section_type;
+    case NoteTrouble::Kind::split: return FindingId::split_notes;
     case NoteTrouble::Kind::index: return FindingId::index_damaged;
     }
     return FindingId::malformed_note;

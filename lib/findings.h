@@ -32,6 +32,8 @@ std::optional<Severity> parse_severity(std::string_view text);
     X(foreign_note, "foreign-note", error,                                                                             \
       "A note of another owner or type stands in .note.stapsdt. libbpf then attaches to no probe of the file.")        \
     X(note_section_type, "note-section-type", error, "A section named like a note section is none. Tracers pass it over.") \
+    X(split_notes, "split-notes", error,                                                                               \
+      "There are several .note.stapsdt: mold does not join the notes of another header with ours. libbpf and perf see the first. Run fastsdt-index.") \
     X(trailing_bytes, "trailing-bytes", error, "Bytes follow the argument string in a stapsdt note. gdb and bpftrace drop the probe.") \
     X(index_damaged, "index-damaged", error, "The INDEX note's tables are wrong. Run fastsdt-index on the file again.") \
     X(dangling_note, "dangling-note", error,                                                                           \

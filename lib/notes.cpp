@@ -33,6 +33,7 @@ public:
         // An object has one section per probed function. Sections of a sound file do not overlap, so together they are
         // not larger than it.
         uint64_t budget = image_.file().size();
+        size_t stapsdt_sections = 0;
         for (const Section& section : image_.sections()) {
             const bool stapsdt = section.name == ".note.stapsdt";
             if (!stapsdt && section.name != FASTSDT_NOTE_SECTION)
@@ -52,6 +53,8 @@ public:
                 break;
             }
             budget -= raw.size();
+            if (stapsdt && !raw.empty() && !image_.relocatable() && ++stapsdt_sections > 1)
+                trouble(NoteTrouble::Kind::split, 0, "a further section of that name: libbpf and perf read the first one only");
             walk(image_.contents(section), stapsdt);
         }
         std::sort(notes_.sites.begin(), notes_.sites.end());

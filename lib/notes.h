@@ -28,6 +28,7 @@ struct NoteTrouble {
         foreign,     ///< owner or type that does not belong into the section
         version,     ///< record of a version or type this reader does not know
         not_a_note,  ///< section of that name whose type is not SHT_NOTE
+        split,       ///< a further .note.stapsdt in a linked file
         index,       ///< INDEX note with wrong tables
         too_many,    ///< the rest was left out
     };

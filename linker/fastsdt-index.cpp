@@ -84,6 +84,8 @@ void print_text(const std::string& path, const Index_result& result, bool verbos
                                    result.sites, result.entries, result.layout_bytes_before, result.layout_bytes_after);
     if (!result.changed)
         line = fmt::format("{}: {} sites and {} entries, nothing to do", path, result.sites, result.entries);
+    if (result.joined)
+        line += fmt::format(", {} .note.stapsdt sections joined", result.joined + 1);
     if (!result.removed.empty())
         line += fmt::format(", {} dangling notes removed", result.removed.size());
     if (result.rebased)
@@ -105,6 +107,7 @@ nlohmann::json to_json(const std::string& path, const Index_result& result)
             {"entries", result.entries},
             {"probes", result.probes},
             {"rebased", result.rebased},
+            {"joined", result.joined},
             {"removed", removed},
             {"layout_bytes", {{"before", result.layout_bytes_before}, {"after", result.layout_bytes_after}}},
             {"stapsdt_bytes", {{"before", result.stapsdt_bytes_before}, {"after", result.stapsdt_bytes_after}}}};

@@ -459,8 +459,14 @@ Index_result index_notes(std::span<const std::byte> bytes)
     Contents contents;
     uint64_t moved = 0; // by prelink, as the notes' base tells
     std::set<std::string_view> seen;
+    // libbpf and perf read the first section of the name only, so all goes there. mold makes a second one for notes that
+    // another header made, without SHF_LINK_ORDER: those of a static libstdc++, for example.
+    const bool join = std::none_of(stapsdt_sections.begin(), stapsdt_sections.end(), [](const Section* s) { return s->loaded(); });
+    std::map<const Section*, std::vector<std::byte>> stapsdt;
     for (const Section* section : stapsdt_sections) {
-        std::vector<std::byte> kept;
+        std::vector<std::byte>& kept = stapsdt[join ? stapsdt_sections.front() : section];
+        kept.resize((kept.size() + 3) / 4 * 4);
+        const size_t before = kept.size();
         for (const Note& note : notes_in(file, *section)) {
             const auto probe = decode_stapsdt(note, file.encoding);
             if (!probe) {
@@ -492,7 +498,11 @@ Index_result index_notes(std::span<const std::byte> bytes)
                 moved = shift;
             }
         }
+        result.joined += kept.size() > before && before > 0;
         result.stapsdt_bytes_before += section->header.sh_size;
+    }
+    for (const Section* section : stapsdt_sections) {
+        std::vector<std::byte>& kept = stapsdt[section];
         result.stapsdt_bytes_after += kept.size();
         if (!equal(kept, file.content(*section)))
             contents[section->number] = std::move(kept);

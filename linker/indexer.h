@@ -29,6 +29,7 @@ struct Index_result {
     size_t entries = 0; ///< ENTRY records in the index
     size_t probes = 0;  ///< stapsdt notes kept
     size_t rebased = 0; ///< stapsdt notes whose base did not lead to their site and now does
+    size_t joined = 0;  ///< .note.stapsdt sections that are empty now, their notes in the first one
     std::vector<Removed_note> removed;
     size_t layout_bytes_before = 0, layout_bytes_after = 0;   ///< size of .note.fastsdt
     size_t stapsdt_bytes_before = 0, stapsdt_bytes_after = 0; ///< size of .note.stapsdt

@@ -6,12 +6,12 @@ set -euo pipefail
 source=$(realpath "$(dirname "$0")/..")
 build=$(realpath "${FASTSDT_BUILD:-$source/build/default}")
 matrix=$source/tests/linker/matrix
-mkdir -p "$build/link-matrix"
-cd "$build/link-matrix"
+work=$build/link-matrix
+mkdir -p "$work"
 clang=$(command -v clang-19 clang-16 clang-14 clang | sed -n 1p)
-"$clang" -O2 -g -target bpf -D__TARGET_ARCH_x86 -I"/usr/include/$(gcc -dumpmachine)" -c "$matrix/hits.bpf.c" -o hits.bpf.o
-gcc -O2 -Wall "$matrix/hits.c" -o hits -lbpf
-gcc -O2 -Wall "$matrix/loader.c" -o loader
-[ $# -gt 0 ] || set -- --cells all --report "$build/link-matrix/report.tsv"
+"$clang" -O2 -g -target bpf -D__TARGET_ARCH_x86 -I"/usr/include/$(gcc -dumpmachine)" -c "$matrix/hits.bpf.c" -o "$work/hits.bpf.o"
+gcc -O2 -Wall "$matrix/hits.c" -o "$work/hits" -lbpf
+gcc -O2 -Wall "$matrix/loader.c" -o "$work/loader"
+[ $# -gt 0 ] || set -- --cells all --report "$work/report.tsv"
 exec python3 "$matrix/matrix.py" --include "$source/include" --index "$build/bin/fastsdt-index" \
-    --plugins "$build" --hits ./hits --hits-bpf hits.bpf.o --loader "$(realpath loader)" --scratch "$build/link-matrix/cells" "$@"
+    --plugins "$build" --hits "$work/hits" --hits-bpf "$work/hits.bpf.o" --loader "$work/loader" --scratch "$work/cells" "$@"

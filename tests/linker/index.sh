@@ -114,6 +114,28 @@ fastsdt-index based | matches 'the base of 1 probes corrected' || fail "the base
 expect "all bases agree" "$(readelf -nW based | sed -n 's/.*Base: \([^,]*\),.*/\1/p' | sort -u | wc -l)" 1
 expect "pc unchanged" "$(readelf -nW based | sed -n 's/.*Location: \(0x[0-9a-f]*\),.*/\1/p' | sed -n 1p)" "$pc"
 
+# Notes of another header beside ours: mold leaves two sections, of which libbpf and perf read the first only.
+if have mold; then
+    printf '#include <fastsdt.h>\nvoid ours(void) { FASTSDT(test, ours); }\n' >ours.c
+    for order in "app.c ours.c" "ours.c app.c"; do
+        # shellcheck disable=SC2086 # two words
+        gcc -O2 -I"$INCLUDE" -fuse-ld=mold $order -o two
+        expect "mold's note sections" "$(readelf -SW two | grep -c ' \.note\.stapsdt ')" 2
+        status=0
+        fastsdt-check two >check.txt || status=$?
+        expect "two sections: status of fastsdt-check" $status 1
+        grep -q 'split-notes' check.txt || fail "two sections: $(cat check.txt)"
+        fastsdt-index two | matches ', 2 .note.stapsdt sections joined' || fail "the sections were not joined"
+        # What libbpf does: the first section of the name, every note in it.
+        first=$(readelf -SW two | sed -n 's/.* \.note\.stapsdt *NOTE *[0-9a-f]* \([0-9a-f]*\) \([0-9a-f]*\) .*/0x\1 0x\2/p' | sed -n 1p)
+        dd if=two of=first.bin bs=1 skip=$((${first% *})) count=$((${first#* })) status=none
+        expect "probes in the first section" "$(grep -ao 'dead\|half\|live\|ours' first.bin | sort | tr '\n' ' ')" "dead half half live ours "
+        expect "probes in all" "$(names two)" "dead half half live ours "
+        fastsdt-check two >check.txt || fail "joined, but: $(cat check.txt)"
+        fastsdt-index two | matches 'nothing to do' || fail "joined sections are not left alone"
+    done
+fi
+
 # Other class and byte order.
 if have aarch64-linux-gnu-gcc; then
     sed 's/.byte 0x90[^\\]*\\n[^\\]*/nop/; s/1,6,1,10,0,0/1,1,0,4,0,0/' probe.h > a64.tmp && mkdir -p a64 && cp a64.tmp a64/probe.h && cp app.c a64/
