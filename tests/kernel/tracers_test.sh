@@ -26,9 +26,10 @@ expect "before" "$(live)" $pristine
 # attached NAME: waits until the tracer has changed the site, then says where.
 attached() {
     local bytes
-    for _ in $(seq 600); do
+    until
         bytes=$(live)
-        [ "$bytes" = $pristine ] || break
+        [ "$bytes" != $pristine ]
+    do
         kill -0 $tracer || fail "$1 ended: $(cat tracer.err)"
     done
     expect "$1 attaches at the nop1" "$bytes" "cc${pristine#90}"
