@@ -76,11 +76,15 @@ bool is_steppable_hint(uint32_t insn)
     }
 }
 
-// Before FEAT_HBC had a name in the kernel (6.6), bc.cond was an instruction like any other.
+// bc.cond (FEAT_HBC, known to the kernel since 6.6) was an instruction like any other until "arm64: probes: Handle probes on
+// hinted conditional branch instructions" widened the mask of aarch64_insn_is_bcond(): in 7.1, and in stable releases of
+// 2026 (6.12.92 has it, 6.18.15 does not). A kernel is known by its first two numbers here, so between them it may be either.
+constexpr Pattern bc_cond{0xff000010, 0x54000010};
+bool since_7_1(const Kernel& kernel) { return kernel.major > 7 || (kernel.major == 7 && kernel.minor >= 1); }
+
 bool is_simulated_branch(const Kernel& kernel, uint32_t insn)
 {
-    constexpr Pattern bc_cond{0xff000010, 0x54000010};
-    return any(simulated_branches, insn) && (since_6_6(kernel) || !bc_cond.matches(insn));
+    return any(simulated_branches, insn) && (since_7_1(kernel) || !bc_cond.matches(insn));
 }
 
 // aarch64_insn_is_steppable(): nullptr, or why not.
@@ -126,6 +130,8 @@ Judgement judge_arm64(const Kernel& kernel, std::span<const std::byte> bytes, ui
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_nop"};
     if (kernel.arm64_stp && stp_fp_lr_sp_64b.matches(insn))
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_stp_fp_lr_sp_64b"};
+    if (bc_cond.matches(insn) && since_6_6(kernel) && !since_7_1(kernel))
+        return {Verdict::unknown, "aarch64_insn_is_bcond(): bc.cond is simulated or stepped, depending on the stable release"};
     const char* why_not = why_not_steppable(kernel, insn);
     if (!why_not)
         return {Verdict::xol, "arm_probe_decode_insn(): steppable"};

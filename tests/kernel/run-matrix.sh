@@ -25,7 +25,8 @@ build=${FASTSDT_BUILD:-$source/build/default}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt
 . "$here/guest.sh"
 
-all="6.1 6.12 6.16 6.17 6.18 6.19 7.0 7.1 7.2 7.3 arm64/6.1 arm64/6.12 arm64/6.16 arm64/6.18 arm64/7.1 arm64/7.2 arm64/7.3"
+all="6.1 6.12 6.16 6.17 6.18 6.19 7.0 7.1 7.2 7.3 \
+arm64/6.1 arm64/6.12 arm64/6.16 arm64/6.17 arm64/6.18 arm64/6.19 arm64/7.0 arm64/7.1 arm64/7.2 arm64/7.3"
 ci="6.1 7.3 arm64/7.3"
 record=no
 kernels=()

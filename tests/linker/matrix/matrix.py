@@ -67,11 +67,12 @@ def expected(cell):
         return 'dead-kept' # the joined object has all notes in one section, which all its functions keep
     if dead and cell.linker == 'gold':
         return 'error' # gold does not link a note whose code it dropped
+    left = []
     if dead and cell.linker == 'mold':
-        return 'dangling -> ok' # mold keeps the note of a dropped function; fastsdt-index removes it
+        left.append('dangling') # mold keeps the note of a dropped function; fastsdt-index removes it
     if cell.linker == 'mold' and cell.language == 'c++' and cell.output in ('static', 'static-pie'):
-        return 'libbpf -> ok' # mold does not join our notes with those of libstdc++.a; fastsdt-index does
-    return 'ok'
+        left.append('split') # mold does not join our notes with those of libstdc++.a; fastsdt-index does
+    return '+'.join(left) + ' -> ok' if left else 'ok'
 
 
 def with_plugin(cell):
@@ -291,6 +292,8 @@ def problems(cell, path):
         found['lost'].append(f'probe {name}')
     if 'dead' in live:
         found['dead-kept'].append('probe dead')
+    if sum(s[0] == '.note.stapsdt' and s[5] > 0 for s in elf.sections) > 1:
+        found['split'].append('several .note.stapsdt')
     base = [s[3] for s in elf.sections if s[0] == '.stapsdt.base']
     if len(base) != 1 or any(probe.base != base[0] for probe in probes):
         found['base'].append(f'section at {base}, notes say {sorted({probe.base for probe in probes})}')
@@ -356,7 +359,7 @@ def judge(cell, path, tracers, options):
         command = f'{options.loader}@{path}'
     elif subprocess.run([path]).returncode:
         found['does-not-run'].append(path)
-    if options.tracers and 'dangling' not in found: # libbpf refuses the probe then
+    if options.tracers and not found.keys() & {'dangling', 'split'}: # libbpf refuses the probe then, or does not find it
         names = tracers.gdb(path)
         if set(names) - {'dead'} != live - {'dead'}:
             found['gdb'].append(f'lists {sorted(names)}, the notes {sorted(live)}')
@@ -424,7 +427,7 @@ def diagonal(cells):
 
 def markdown(path):
     """The table of docs/linking.md from a report: one line per compiler and linker, outcomes counted over outputs and languages."""
-    short = {'dangling -> ok': 'index', 'dead-kept': 'kept'}
+    short = {'dangling -> ok': 'index', 'split -> ok': 'index', 'dangling+split -> ok': 'index', 'dead-kept': 'kept'}
     counts = collections.defaultdict(collections.Counter)
     with open(path) as report:
         for line in report:
