@@ -228,8 +228,10 @@
  *     note:   stapsdt note, .popsection, layout note, .popsection
  *
  * Text in strings, not in tokens: a program may have macros called byte, weak or size.
- * gas before 2.35 has no link order: it gets plain sections, and the note says so (FASTSDT_SITE_UNGROUPED). Only gas
- * defines .gasversion.; clang's assembler has had link order in all versions that this header supports. */
+ * gas before 2.35 has no link order, and 2.35 warns at each note that has it (PR 26256): they get plain sections, and the
+ * note says so (FASTSDT_SITE_UNGROUPED). GNU ld before 2.36 keeps all notes, and dead functions with them, in either
+ * form (PR 26681). Only gas defines .gasversion.; clang's assembler has had link order in all versions that this header
+ * supports. */
 
 #define _FASTSDT_STR(...) _FASTSDT_STR_(__VA_ARGS__)
 #define _FASTSDT_STR_(...) #__VA_ARGS__
@@ -251,7 +253,20 @@
 #define _FASTSDT_DESC_SIZE 16
 #endif
 
-#ifdef __mips__ /* clang before 16 does not know the generic name there */
+/* The generic name is unknown to clang's assembler before 13, before 16 on mips. */
+#if defined(__x86_64__)
+#define _FASTSDT_RELOC_NONE _FASTSDT_TEXT(R_X86_64_NONE)
+#elif defined(__i386__)
+#define _FASTSDT_RELOC_NONE _FASTSDT_TEXT(R_386_NONE)
+#elif defined(__aarch64__) && defined(__LP64__)
+#define _FASTSDT_RELOC_NONE _FASTSDT_TEXT(R_AARCH64_NONE)
+#elif defined(__arm__)
+#define _FASTSDT_RELOC_NONE _FASTSDT_TEXT(R_ARM_NONE)
+#elif defined(__riscv)
+#define _FASTSDT_RELOC_NONE _FASTSDT_TEXT(R_RISCV_NONE)
+#elif defined(__powerpc64__)
+#define _FASTSDT_RELOC_NONE _FASTSDT_TEXT(R_PPC64_NONE)
+#elif defined(__mips__)
 #define _FASTSDT_RELOC_NONE _FASTSDT_TEXT(R_MIPS_NONE)
 #else
 #define _FASTSDT_RELOC_NONE _FASTSDT_TEXT(BFD_RELOC_NONE)
@@ -330,14 +345,15 @@
 #define _FASTSDT_SECTIONS_LINKED(site)                                                                                 \
     ".pushsection .note.fastsdt, \"?o\", \"note\", " site "\n"                                                         \
     ".pushsection .note.stapsdt, \"?o\", \"note\", " site "\n"
+#define _FASTSDT_PLAIN_GAS .gasversion. < 23600
 #ifdef __clang__
 #define _FASTSDT_SECTIONS(site, note) _FASTSDT_RELOCS(site, note) _FASTSDT_SECTIONS_LINKED(site)
 #define _FASTSDT_OLD_GAS 0
 #else
 #define _FASTSDT_SECTIONS(site, note)                                                                                  \
     _FASTSDT_RELOCS(site, note)                                                                                        \
-    ".if .gasversion. < 23500\n" _FASTSDT_SECTIONS_PLAIN ".else\n" _FASTSDT_SECTIONS_LINKED(site) ".endif\n"
-#define _FASTSDT_OLD_GAS ((.gasversion. < 23500) & FASTSDT_SITE_UNGROUPED) /* gas: true is -1; | and & bind alike */
+    ".if " _FASTSDT_STR(_FASTSDT_PLAIN_GAS) "\n" _FASTSDT_SECTIONS_PLAIN ".else\n" _FASTSDT_SECTIONS_LINKED(site) ".endif\n"
+#define _FASTSDT_OLD_GAS ((_FASTSDT_PLAIN_GAS) & FASTSDT_SITE_UNGROUPED) /* gas: true is -1; | and & bind alike */
 #endif
 
 /* From the site's first byte on: relocations, sections, stapsdt note, layout note, base.
@@ -466,7 +482,7 @@
 	.reloc .Lfastsdt\@, _FASTSDT_RELOC_NONE, 991f
 	.reloc .Lfastsdt\@, _FASTSDT_RELOC_NONE, _.stapsdt.base
 #ifndef __clang__
-	.if .gasversion. < 23500
+	.if _FASTSDT_PLAIN_GAS
 	.pushsection .note.fastsdt, "?", "note"
 	.pushsection .note.stapsdt, "?", "note"
 	.else
