@@ -102,6 +102,8 @@ def sites(elf):
         if len(strings) != 4 or strings[3]:
             die(f"the strings do not end the descriptor: {desc[3 * a:]}")
         provider, name, args = (s.decode() for s in strings[:3])
+        if provider in ("libc", "libm", "rtld"):
+            continue  # glibc's own, in static programs: with systemtap's header
         if [b["addr"] for b in bases] != [base]:
             die(f"{provider}:{name}: base {base:#x}, .stapsdt.base at {[hex(b['addr']) for b in bases]}")
         code = [s for s in elf.code() if s["addr"] <= pc < s["addr"] + s["size"]]

@@ -138,6 +138,7 @@ E
 fi
 
 # Traced: libbpf and bpftrace count the semaphore up where the note says, for the time they are attached.
+[ -z "${FASTSDT_COMPILERS:-}" ] || { echo "where they lie and who shares one:$compiled"; exit 0; } # the rest is not the compiler's
 build_attach
 for c in $compiled; do
     for probe in implicit:implicit explicit:explicit usdt:usdt usdt_explicit:usdt_explicit stap:stap; do

@@ -43,8 +43,24 @@ stap=(-include sys/sdt.h '-DP0(n)=STAP_PROBE(t,n)' '-DP1(n,a)=STAP_PROBE1(t,n,a)
     '-DP12(n,...)=STAP_PROBE12(t,n,__VA_ARGS__)')
 libbpf=(-include usdt.h '-DP0(n)=USDT(t,n)' '-DP1(n,a)=USDT(t,n,a)' '-DP3(n,a,b,c)=USDT(t,n,a,b,c)'
     '-DP12(n,...)=USDT(t,n,__VA_ARGS__)')
-for c in gcc-12 gcc-11 clang-14 clang-19; do
-    have $c || continue
+used=
+# usable COMPILER PEER-INCLUDE HEADER SOURCE: older compilers cannot use the newest of the other headers.
+usable() {
+    echo "$4" | $1 -I"$2" -include $3 -x c -c -o peer.o - 2> log && { used="$used $2"; return; }
+    [ -n "${FASTSDT_COMPILERS:-}" ] || fail "$1 with $2/$3: $(cat log)"
+    echo "$1 cannot use $2/$3"
+    return 1
+}
+# GNU ld before 2.36 refuses to join clang's notes in link order with plain ones, such as STAP_PROBE_ASM's.
+mixed=
+! binutils_before 2.36 ld.bfd || mixed=-fuse-ld=lld
+peers=$systemtaps newest=$usdt
+for c in $(have_of gcc-12 gcc-11 clang-14 clang-19); do
+    systemtaps= usdt=
+    for peer in $peers; do ! usable $c "$peer" sys/sdt.h 'void f(void) { STAP_PROBE(t, p); }' || systemtaps="$systemtaps $peer"; done
+    [ -z "$newest" ] || ! usable $c "$newest" usdt.h 'USDT_DECLARE_SEMA(s); void f(void) { USDT_WITH_EXPLICIT_SEMA(s, t, p, 1); }' ||
+        usdt=$newest
+    [ -n "$systemtaps" ] || fail "$c has no systemtap header to compare with"
     for lang in c c++; do
         [ $lang = c ] && compiler=$c || compiler=$(cxx_of $c)
         have $compiler || continue
@@ -60,7 +76,7 @@ for c in gcc-12 gcc-11 clang-14 clang-19; do
     done
     for peer in $systemtaps; do
         [[ $c = clang* ]] || compare whole "$c assembly" "$peer" $c "$here/surface.S"
-        compare whole "$c private names" "$peer" $c -O2 "$here/surface-private.c"
+        compare whole "$c private names" "$peer" $c $([[ $c = gcc* ]] || echo $mixed) -O2 "$here/surface-private.c"
     done
     [ -z "$usdt" ] || compare whole "$c usdt.h" "$usdt" $c -O2 "$here/surface-usdt.c"
     [ -z "$usdt" ] || compare whole "$c usdt.h, a nop of one's own" "$usdt" $c -O2 -DWITH_NOP "$here/surface-usdt.c"
@@ -72,4 +88,5 @@ gcc -O2 -no-pie -fno-pie -DSTAP_SDT_ARG_CONSTRAINT=m -DUSDT_ARG_CONSTRAINT=m -DF
     -I"$INCLUDE" constraint.c -o constraint
 expect "constraints of the user's" "$(whole constraint)" "$(printf 't:own -4@g(%%rip)\nt:stap -4@g(%%rip)\nt:usdt -4@g(%%rip)')"
 
-echo "$count probes compared with: $systemtaps $usdt"
+# shellcheck disable=SC2086 # words
+echo "$count probes compared with: $(basename -a $used | sort -u | xargs)"
