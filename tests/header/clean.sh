@@ -13,7 +13,6 @@ common="-Werror -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow
 -Wmissing-declarations -Wfloat-equal -Wdouble-promotion -Wformat=2 -Wunused-macros -Wwrite-strings"
 gcc_c="-Wstrict-prototypes -Wmissing-prototypes -Wlogical-op -Wduplicated-cond -Wjump-misses-init"
 gcc_cc="-Wold-style-cast -Wuseless-cast -Wextra-semi -Wlogical-op -Wduplicated-cond"
-# explicit(sema) is a word of FASTSDT_WITH: no identifier, but -Wc++-keyword names it in C as if it were one.
 clang_c="-Weverything -Wno-unknown-warning-option -Wno-unsafe-buffer-usage -Wno-declaration-after-statement -Wno-padded -Wno-c++-keyword \
 -Wno-reserved-macro-identifier -Wno-reserved-id-macro"
 clang_cc="-Weverything -Wno-unknown-warning-option -Wno-c++98-compat -Wno-unsafe-buffer-usage -Wno-padded \
