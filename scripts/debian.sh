@@ -38,7 +38,8 @@ for arch in $archs; do options+=(-o "APT::Architectures::=$arch"); done
         done >"$cache/sources.list"
         # A suite that is gone is no error: its packages will be missing by name.
         apt-get "${options[@]}" update >"$cache/update.log" 2>&1 || tail -n 3 "$cache/update.log" >&2
-        touch "$cache/updated"
+        # With nothing at all, the next run tries again.
+        [ -z "$(find "$cache/lists" -maxdepth 1 -name '*_Packages*' -print -quit)" ] || touch "$cache/updated"
     fi
 ) 9>"$cache/lock"
 command=$1

@@ -21,5 +21,6 @@ expect "deb822" "$(with sources.list.d/debian.sources "Types: deb
 URIs: $here/
 Suites: bookworm
 Components: main")" "$here"
+[ ! -e cache/apt/sid+amd64/updated ] || fail "lists that could not be had count as up to date"
 expect "no mirror" "$(with '')" "exit 4"
 matches 'found no Debian mirror' <log || fail "no mirror: $(cat log)"
