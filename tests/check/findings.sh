@@ -218,6 +218,12 @@ probe 1b, a
 base
 END
 finds plain "no-layout-note single-stepped unknown-layout"
+# Two sections of one name, as mold leaves them (tests/linker/index.sh has real ones).
+objcopy --dump-section .note.stapsdt=notes.bin plain
+objcopy --add-section .note.second=notes.bin plain two
+objcopy --rename-section .note.second=.note.stapsdt two
+expect "sections named .note.stapsdt" "$(readelf -SW two | grep -c '\.note\.stapsdt *NOTE')" 2
+finds two "duplicate-probe no-layout-note 2 single-stepped split-notes 2 unknown-layout"
 
 # .stapsdt.base
 made no_base <<'END'
