@@ -77,7 +77,7 @@ bool is_steppable_hint(uint32_t insn)
 }
 
 // bc.cond (FEAT_HBC, known to the kernel since 6.6) was an instruction like any other until "arm64: probes: Handle probes on
-// hinted conditional branch instructions" widened the mask of aarch64_insn_is_bcond(): in 7.1, and in stable releases of
+// hinted conditional branch instructions" widened the mask of aarch64_insn_is_bcond(): by 7.1, and in stable releases of
 // 2026 (6.12.92 has it, 6.18.15 does not). A kernel is known by its first two numbers here, so between them it may be either.
 constexpr Pattern bc_cond{0xff000010, 0x54000010};
 bool since_7_1(const Kernel& kernel) { return kernel.major > 7 || (kernel.major == 7 && kernel.minor >= 1); }
