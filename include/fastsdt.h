@@ -82,6 +82,8 @@
  * for with any owner. */
 #define FASTSDT_NOTE_SECTION ".note.fastsdt"
 #define FASTSDT_NOTE_OWNER "fastsdt"
+/* In .comment: the LLVM plugin selected functions, and their code was made where its pass was not loaded (LTO). */
+#define FASTSDT_NO_PASS "fastprobe: compiled for LTO, linked without fastprobe-pass.so"
 #define FASTSDT_NOTE_SITE 0x53  /* 'S': one probe site */
 #define FASTSDT_NOTE_ENTRY 0x45 /* 'E': one function entry */
 #define FASTSDT_NOTE_INDEX 0x49 /* 'I': all of them, sorted, as fastsdt-index writes it */

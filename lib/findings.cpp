@@ -647,6 +647,11 @@ void Report::check_file()
                 add(findings, FindingId::notes_stripped, fmt::format("there is a section {} and no stapsdt note", left));
                 break;
             }
+    if (const Section* comment = image.section(".comment")) {
+        const auto text = image.contents(*comment);
+        if (std::string_view(reinterpret_cast<const char*>(text.data()), text.size()).find(FASTSDT_NO_PASS) != std::string_view::npos)
+            add(findings, FindingId::lto_without_pass, "the link needs -Wl,-mllvm,-load=.../fastprobe-pass.so too (lld; others -Wl,-plugin,...)");
+    }
     if (image.separate_debug() && !sites.empty())
         add(findings, FindingId::no_text, "the code is not in this file");
     if (image.arch() == Arch::unknown && !sites.empty())

@@ -74,6 +74,8 @@ std::optional<Severity> parse_severity(std::string_view text);
     X(no_text, "no-text", info, "A separate debug file: it has the notes and not the code. Check the stripped file.")  \
     X(unknown_machine, "unknown-machine", info, "Kernels are not modelled on this architecture.")                      \
     X(entry_single_stepped, "entry-single-stepped", warning, "A kernel asked for single-steps or rejects the entry of a selected function.") \
+    X(lto_without_pass, "lto-without-pass", warning,                                                                   \
+      "clang's LTO made code in a link that had not loaded fastprobe's pass: its functions have no entry records. docs/fastprobe.md has the flags.") \
     X(entry_missed, "entry-missed", info, "fastprobe could not give the function the entry that was asked for.")
 
 enum class FindingId {

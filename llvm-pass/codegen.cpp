@@ -256,6 +256,7 @@ public:
     void begin(Module& module, Arch arch) {
         if (target_of(module) != arch) return;
         arch_ = arch;
+        take_mark(module);
         note_ = Module_note::of(module).value_or(Module_note());
         std::string why;
         if (!note_.report.empty() && !report_.open(note_.report, why))

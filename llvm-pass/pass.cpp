@@ -20,6 +20,8 @@
 #endif
 #include <llvm/Support/FileSystem.h>
 
+#include <fastsdt/note.h>
+
 #include <dlfcn.h>
 
 using namespace llvm;
@@ -70,6 +72,23 @@ void Module_note::put_on(Module& module) const {
     LLVMContext& context = module.getContext();
     module.getOrInsertNamedMetadata(metadata_name)
         ->addOperand(MDNode::get(context, {MDString::get(context, report), MDString::get(context, verbose ? "verbose" : "")}));
+}
+
+void mark_unfinished(Module& module) {
+    LLVMContext& context = module.getContext();
+    module.getOrInsertNamedMetadata("llvm.ident")->addOperand(MDNode::get(context, MDString::get(context, FASTSDT_NO_PASS)));
+}
+
+void take_mark(Module& module) {
+    NamedMDNode* idents = module.getNamedMetadata("llvm.ident");
+    if (!idents) return;
+    SmallVector<MDNode*, 4> others;
+    for (MDNode* ident : idents->operands()) {
+        auto* text = ident->getNumOperands() == 1 ? dyn_cast<MDString>(ident->getOperand(0)) : nullptr;
+        if (!text || text->getString() != FASTSDT_NO_PASS) others.push_back(ident);
+    }
+    idents->clearOperands();
+    for (MDNode* ident : others) idents->addOperand(ident);
 }
 
 std::optional<Arch> target_of(const Module& module) {
@@ -190,20 +209,22 @@ struct Selection_pass : PassInfoMixin<Selection_pass> {
             note.report = std::string(path.str());
         }
         note.put_on(module);
+        bool any = false;
         for (Function& function : module)
-            if (!function.isDeclarationForLinker()) select(function, options, *arch);
+            if (!function.isDeclarationForLinker()) any |= select(function, options, *arch);
+        if (any) mark_unfinished(module);
         return PreservedAnalyses::none();
     }
     static bool isRequired() { return true; }
 
 private:
-    static void select(Function& function, const Options& options, Arch arch) {
+    static bool select(Function& function, const Options& options, Arch arch) {
         StringRef wish = function.getFnAttribute("fastprobe-wish").getValueAsString();
         const bool no = wish == "no", asked = !wish.empty() && !no;
         // \1 tells LLVM not to mangle the name.
         StringRef symbol = function.getName();
         symbol.consume_front("\1");
-        if (no || !(asked || options.selection.selects(symbol.str()))) return;
+        if (no || !(asked || options.selection.selects(symbol.str()))) return false;
         Request request;
         request.entry = options.entry;
         if (auto entry = parse_entry({wish.data(), wish.size()})) request.entry = *entry;
@@ -213,6 +234,7 @@ private:
         if (wants_frame(request.entry, arch, request.kernels, !calls_others(function)) &&
             !function.hasFnAttribute(Attribute::Naked))
             function.addFnAttr("frame-pointer", "all");
+        return true;
     }
 
     const Options* options_;

@@ -33,6 +33,10 @@ struct Module_note {
     void put_on(llvm::Module& module) const;
 };
 
+/// llvm.ident of a module whose functions have been selected: FASTSDT_NO_PASS, until the pass makes the code.
+void mark_unfinished(llvm::Module& module);
+void take_mark(llvm::Module& module);
+
 /// The target of a module, if records and layouts exist for it.
 std::optional<Arch> target_of(const llvm::Module& module);
 

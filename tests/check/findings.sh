@@ -369,5 +369,11 @@ END
 finds entries "entry-missed entry-single-stepped" --functions
 expect "the three selected functions" "$(fastsdt-check --functions entries | sed -n 's/^ *\(4 functions.*\)/\1/p')" "4 functions, 3 selected by fastprobe"
 
+# clang's LTO without the pass: tests/fastprobe/llvm/lto.sh makes real ones.
+made unfinished <<END
+.ident "$(sed -n 's/#define FASTSDT_NO_PASS "\(.*\)"/\1/p' "$INCLUDE/fastsdt.h")"
+END
+finds unfinished lto-without-pass
+
 all=$(fastsdt-check --list-findings | cut -d' ' -f1 | sort)
 expect "findings that no file here shows" "$(comm -23 <(echo "$all") <(tr ' ' '\n' <<< "$covered" | sort -u))" ""

@@ -55,6 +55,7 @@ for lto in full thin; do
         check expected CHECK <out || fail "$what"
         [ -z "$collect" ] || ! grep '^dead' out || fail "$what: dead functions stay"
         no_strays e "$what"
+        ! fastsdt-check --fail-on never e | grep lto-without-pass || fail "$what: the pass was there"
         case $way in *icf*) grep -q '^same_one=same_two: nop' out || fail "$what: no folding: $(cat out)" ;; esac
         # The report's path came with the bitcode, too.
         grep -q '"function": "main", .*"action": "added"' report || fail "$what: report: $(cat report)"
@@ -64,6 +65,7 @@ for lto in full thin; do
     clang -O2 "-flto=$lto" "-B$PWD/bin" -fuse-ld=lld a.o b.o -o e
     ./e || fail "-flto=$lto without the pass: the program fails"
     expect "-flto=$lto without the pass: records" "$(entries e | grep -vc 'no record' || true)" 0
+    fastsdt-check --fail-on never e | matches 'lto-without-pass' || fail "-flto=$lto without the pass: nobody is told"
     # Bitcode of compilations without the plugin: the link selects, with default arguments.
     if [ "$version" -ge 15 ]; then
         for unit in a b; do clang -O2 "-flto=$lto" -c $unit.c -o $unit.o; done
