@@ -59,8 +59,6 @@ constexpr std::array literal_loads{
 };
 constexpr Pattern exclusive{0x3f800000, 0x08000000};
 
-bool since_6_6(const Kernel& kernel) { return kernel.major > 6 || (kernel.major == 6 && kernel.minor >= 6); }
-
 // aarch64_insn_is_steppable_hint(): a list, the other hints are refused.
 bool is_steppable_hint(uint32_t insn)
 {
@@ -80,11 +78,10 @@ bool is_steppable_hint(uint32_t insn)
 // hinted conditional branch instructions" widened the mask of aarch64_insn_is_bcond(): by 7.1, and in stable releases of
 // 2026 (6.12.92 has it, 6.18.15 does not). A kernel is known by its first two numbers here, so between them it may be either.
 constexpr Pattern bc_cond{0xff000010, 0x54000010};
-bool since_7_1(const Kernel& kernel) { return kernel.major > 7 || (kernel.major == 7 && kernel.minor >= 1); }
 
 bool is_simulated_branch(const Kernel& kernel, uint32_t insn)
 {
-    return any(simulated_branches, insn) && (since_7_1(kernel) || !bc_cond.matches(insn));
+    return any(simulated_branches, insn) && (kernel >= Kernel{7, 1} || !bc_cond.matches(insn));
 }
 
 // aarch64_insn_is_steppable(): nullptr, or why not.
@@ -106,7 +103,7 @@ const char* why_not_steppable(const Kernel& kernel, uint32_t insn)
     if (exclusive.matches(insn))
         return "aarch64_insn_is_steppable(): exclusive load or store";
     // Refused since FEAT_MOPS is enabled for user space; kernels before 6.6 know neither.
-    if (mops.matches(insn) && since_6_6(kernel))
+    if (mops.matches(insn) && kernel >= Kernel{6, 6})
         return "aarch64_insn_is_steppable(): memory copy and set";
     return nullptr;
 }
@@ -126,11 +123,11 @@ Judgement judge_arm64(const Kernel& kernel, std::span<const std::byte> bytes, ui
         return {Verdict::reject, "prepare_uprobe(): the file has a breakpoint here"};
 
     // arm_probe_decode_insn()
-    if (nop.matches(insn) && (kernel.major > 6 || (kernel.major == 6 && kernel.minor >= 13)))
+    if (nop.matches(insn) && kernel >= Kernel{6, 13})
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_nop"};
     if (kernel.arm64_stp && stp_fp_lr_sp_64b.matches(insn))
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_stp_fp_lr_sp_64b"};
-    if (bc_cond.matches(insn) && since_6_6(kernel) && !since_7_1(kernel))
+    if (bc_cond.matches(insn) && kernel >= Kernel{6, 6} && kernel < Kernel{7, 1})
         return {Verdict::unknown, "aarch64_insn_is_bcond(): bc.cond is simulated or stepped, depending on the stable release"};
     const char* why_not = why_not_steppable(kernel, insn);
     if (!why_not)

@@ -240,6 +240,12 @@ void append(std::vector<std::byte>& to, Bytes bytes)
     to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
+// Up to where the next note may begin.
+void pad(std::vector<std::byte>& notes)
+{
+    notes.resize((notes.size() + 3) / 4 * 4);
+}
+
 std::vector<std::byte> index_note(const std::vector<Record>& records, Encoding encoding)
 {
     std::vector<std::byte> descriptor;
@@ -256,7 +262,7 @@ std::vector<std::byte> index_note(const std::vector<Record>& records, Encoding e
     store(&note[8], 4, FASTSDT_NOTE_INDEX, encoding.big_endian);
     memcpy(note.data() + 12, owner.data(), owner.size());
     append(note, descriptor);
-    note.resize((note.size() + 3) / 4 * 4);
+    pad(note);
     return note;
 }
 
@@ -465,7 +471,7 @@ Index_result index_notes(std::span<const std::byte> bytes)
     std::map<const Section*, std::vector<std::byte>> stapsdt;
     for (const Section* section : stapsdt_sections) {
         std::vector<std::byte>& kept = stapsdt[join ? stapsdt_sections.front() : section];
-        kept.resize((kept.size() + 3) / 4 * 4);
+        pad(kept);
         const size_t before = kept.size();
         for (const Note& note : notes_in(file, *section)) {
             const auto probe = decode_stapsdt(note, file.encoding);
@@ -528,7 +534,7 @@ Index_result index_notes(std::span<const std::byte> bytes)
                 content = index_note(live, file.encoding);
             for (const Note& note : layout.others) {
                 append(content, note.whole);
-                content.resize((content.size() + 3) / 4 * 4);
+                pad(content);
             }
         }
         result.layout_bytes_before += section->header.sh_size;

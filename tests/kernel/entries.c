@@ -2,7 +2,6 @@
 // Functions whose entries fastprobe made cheap, each called 100 times from each of two threads: `hits 200`. Results are checked,
 // so that a probe or return probe that changes an argument, a return value or the stack is noticed.
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
