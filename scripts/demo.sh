@@ -15,6 +15,7 @@ run() { printf '%s$ %s%s\n' "$bold" "$*" "$plain"; "$@"; }
 
 say "Building fastsdt (build/demo)"
 sh scripts/install-deps.sh demo
+mkdir -p build # for the log, before there is anything else
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFASTSDT_PLUGINS=OFF -DBUILD_TESTING=OFF >"$build.log" 2>&1 ||
     { cat "$build.log" >&2; exit 1; }
 cmake --build "$build" >"$build.log" 2>&1 || { cat "$build.log" >&2; exit 1; }
