@@ -38,8 +38,8 @@ int main(int argc, char** argv)
     }
     const auto plain = read(argv[1]), indexed = read(argv[2]);
     std::string error = "no INDEX note";
-    const auto index = indexed.size() < header ? std::nullopt
-        : Index::open(std::span(indexed).subspan(header), {}, error);
+    const auto index =
+        indexed.size() < header ? std::nullopt : Index::open(std::span(indexed).subspan(header), {}, error);
     if (!index) {
         fprintf(stderr, "bench_index: %s: %s\n", argv[2], error.c_str());
         return 1;

@@ -12,7 +12,7 @@ enum class Outcome : unsigned char { hit, miss };
 
 template <typename Key, typename Value> class Cache {
 public:
-    const Value &get(const Key &key)
+    const Value& get(const Key& key)
     {
         auto found = entries.find(key);
         Outcome outcome = found != entries.end() ? Outcome::hit : Outcome::miss;

@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int place_order(int id, const char *item, long cents)
+static int place_order(int id, const char* item, long cents)
 {
     FASTSDT(shop, order, id, item, cents);
     return id + 1;
 }
 
-int main(int argc, char **argv)
+int main(int argc, char** argv)
 {
     int orders = argc > 1 ? atoi(argv[1]) : 3;
     int id = 1;

@@ -9,7 +9,7 @@
 /* One semaphore for a family of probes. In other files: FASTSDT_DECLARE_SEMA(query_probes). */
 FASTSDT_DEFINE_SEMA(query_probes);
 
-static unsigned long fingerprint(const char *query)
+static unsigned long fingerprint(const char* query)
 {
     unsigned long hash = 5381;
 
@@ -18,7 +18,7 @@ static unsigned long fingerprint(const char *query)
     return hash;
 }
 
-static void run(const char *query)
+static void run(const char* query)
 {
     /* Implicit: the semaphore comes with the site. */
     if (FASTSDT_IS_ACTIVE(db, query))

@@ -19,27 +19,27 @@ struct Row {
     Version since;
 };
 constexpr Row table[] = {
-    {Arch::x86_64, First::nop, always},
-    {Arch::x86_64, First::long_nop, {6, 16}}, // insn_is_nop()
-    {Arch::x86_64, First::frame_push, always},
-    {Arch::x86_64, First::other_push, always},
-    {Arch::x86_64, First::branch, always},
-    {Arch::x86_64, First::call, always},
+    {Arch::x86_64, First::nop, always},        {Arch::x86_64, First::long_nop, {6, 16}}, // insn_is_nop()
+    {Arch::x86_64, First::frame_push, always}, {Arch::x86_64, First::other_push, always},
+    {Arch::x86_64, First::branch, always},     {Arch::x86_64, First::call, always},
     {Arch::arm64, First::nop, {6, 13}}, // simulate_nop()
-    {Arch::arm64, First::branch, always},
-    {Arch::arm64, First::call, always},
+    {Arch::arm64, First::branch, always},      {Arch::arm64, First::call, always},
     {Arch::arm64, First::address, always},
     // First::frame_push on arm64: never in a stock kernel; the "+stp" kernels emulate it.
 };
 
-Version since(Arch arch, First first, bool stp) {
-    if (stp && arch == Arch::arm64 && first == First::frame_push) return always;
+Version since(Arch arch, First first, bool stp)
+{
+    if (stp && arch == Arch::arm64 && first == First::frame_push)
+        return always;
     for (const Row& row : table)
-        if (row.arch == arch && row.first == first) return row.since;
+        if (row.arch == arch && row.first == first)
+            return row.since;
     return never;
 }
 
-std::optional<Version> parse_version(std::string_view text) {
+std::optional<Version> parse_version(std::string_view text)
+{
     Version version;
     size_t at = 0;
     auto number = [&](unsigned& out) {
@@ -55,9 +55,13 @@ std::optional<Version> parse_version(std::string_view text) {
 
 } // namespace
 
-std::string_view name(Arch arch) { return arch == Arch::x86_64 ? "x86-64" : "arm64"; }
+std::string_view name(Arch arch)
+{
+    return arch == Arch::x86_64 ? "x86-64" : "arm64";
+}
 
-bool Kernels::parse(std::string_view text, std::string& error) {
+bool Kernels::parse(std::string_view text, std::string& error)
+{
     std::vector<Item> items;
     for (size_t at = 0; at <= text.size();) {
         size_t comma = std::min(text.find(',', at), text.size());
@@ -80,8 +84,8 @@ bool Kernels::parse(std::string_view text, std::string& error) {
             return false;
         }
         if (*from < oldest) {
-            error = quoted + ": kernels older than " + std::to_string(oldest.major) + "." +
-                    std::to_string(oldest.minor) + " are not known here";
+            error = quoted + ": kernels older than " + std::to_string(oldest.major) + "." + std::to_string(oldest.minor)
+                + " are not known here";
             return false;
         }
         if (*to < *from) {
@@ -97,18 +101,22 @@ bool Kernels::parse(std::string_view text, std::string& error) {
     return true;
 }
 
-bool Kernels::nop_pays(Arch arch, First found) const {
+bool Kernels::nop_pays(Arch arch, First found) const
+{
     for (const Item& item : items_) {
         Version nop = since(arch, First::nop, item.stp);
         Version first_with_nop = nop < item.from ? item.from : nop;
-        if (!(item.to < first_with_nop) && first_with_nop < since(arch, found, item.stp)) return true;
+        if (!(item.to < first_with_nop) && first_with_nop < since(arch, found, item.stp))
+            return true;
     }
     return false;
 }
 
-bool Kernels::cheap(Arch arch, First first) const {
+bool Kernels::cheap(Arch arch, First first) const
+{
     for (const Item& item : items_)
-        if (item.from < since(arch, first, item.stp)) return false;
+        if (item.from < since(arch, first, item.stp))
+            return false;
     return true;
 }
 

@@ -28,7 +28,10 @@ struct Version {
     unsigned major = 0;
     unsigned minor = 0;
 };
-constexpr bool operator<(Version a, Version b) { return a.major != b.major ? a.major < b.major : a.minor < b.minor; }
+constexpr bool operator<(Version a, Version b)
+{
+    return a.major != b.major ? a.major < b.major : a.minor < b.minor;
+}
 
 /// Kernels that the entries are meant for.
 class Kernels {

@@ -39,44 +39,56 @@ constexpr struct {
 
 } // namespace
 
-std::string_view name(Entry entry) {
+std::string_view name(Entry entry)
+{
     for (const auto& row : entries)
-        if (row.entry == entry) return row.name;
+        if (row.entry == entry)
+            return row.name;
     return "";
 }
 
-std::optional<Entry> parse_entry(std::string_view text) {
+std::optional<Entry> parse_entry(std::string_view text)
+{
     for (const auto& row : entries)
-        if (row.name == text) return row.entry;
+        if (row.name == text)
+            return row.entry;
     return std::nullopt;
 }
 
-bool Options::set(std::string_view key, const char* value, std::string& error) {
+bool Options::set(std::string_view key, const char* value, std::string& error)
+{
     auto fail = [&](const std::string& why) {
         error = "argument '" + std::string(key) + "': " + why;
         return false;
     };
     if (key == "verbose" || key == "disable") {
-        if (value) return fail("takes no value");
+        if (value)
+            return fail("takes no value");
         (key == "verbose" ? verbose : disable) = true;
         return true;
     }
     for (std::string_view known : {"entry", "kernels", "include", "exclude", "list", "min-insns", "report"})
-        if (key == known && (!value || !*value)) return fail("needs a value");
+        if (key == known && (!value || !*value))
+            return fail("needs a value");
 
     std::string why;
     if (key == "entry") {
         std::optional<Entry> parsed = parse_entry(value);
-        if (!parsed) return fail("'" + std::string(value) + "' is not one of " + entry_choices);
+        if (!parsed)
+            return fail("'" + std::string(value) + "' is not one of " + entry_choices);
         entry = *parsed;
     } else if (key == "kernels") {
-        if (!kernels.parse(value, why)) return fail(why);
+        if (!kernels.parse(value, why))
+            return fail(why);
     } else if (key == "include") {
-        if (!selection.add_include(value, why)) return fail(why);
+        if (!selection.add_include(value, why))
+            return fail(why);
     } else if (key == "exclude") {
-        if (!selection.add_exclude(value, why)) return fail(why);
+        if (!selection.add_exclude(value, why))
+            return fail(why);
     } else if (key == "list") {
-        if (!selection.add_list(value, why)) return fail(why);
+        if (!selection.add_list(value, why))
+            return fail(why);
     } else if (key == "min-insns") {
         char* end = nullptr;
         errno = 0;
@@ -87,42 +99,54 @@ bool Options::set(std::string_view key, const char* value, std::string& error) {
     } else if (key == "report") {
         report = value;
     } else {
-        error = "unknown argument '" + std::string(key) +
-                "' (known: entry, kernels, include, exclude, list, min-insns, report, verbose, disable)";
+        error = "unknown argument '" + std::string(key)
+            + "' (known: entry, kernels, include, exclude, list, min-insns, report, verbose, disable)";
         return false;
     }
     return true;
 }
 
-bool wants_frame(Entry entry, Arch arch, const Kernels& kernels, bool leaf) {
-    if (entry == Entry::frame) return true;
-    if (entry != Entry::auto_frame || !kernels.frame_as_cheap_as_nop(arch)) return false;
+bool wants_frame(Entry entry, Arch arch, const Kernels& kernels, bool leaf)
+{
+    if (entry == Entry::frame)
+        return true;
+    if (entry != Entry::auto_frame || !kernels.frame_as_cheap_as_nop(arch))
+        return false;
     // A leaf function can do with a nop, unless the frame push is all that the kernels emulate.
     return !leaf || !kernels.cheap(arch, First::nop);
 }
 
-Decision decide(Entry entry, Arch arch, const Kernels& kernels, First found, bool branch_target) {
+Decision decide(Entry entry, Arch arch, const Kernels& kernels, First found, bool branch_target)
+{
     using Add = Decision::Add;
     switch (entry) {
     case Entry::none: return {};
     case Entry::nop:
-        if (found == First::nop && !branch_target) return {};
+        if (found == First::nop && !branch_target)
+            return {};
         return {Add::nop, false, ""};
     case Entry::nop10:
-        if (arch == Arch::x86_64) return {Add::nop1_nop10, false, ""};
-        if (found == First::nop && !branch_target) return {Add::nothing, false, "no nop10 on arm64: nop instead"};
+        if (arch == Arch::x86_64)
+            return {Add::nop1_nop10, false, ""};
+        if (found == First::nop && !branch_target)
+            return {Add::nothing, false, "no nop10 on arm64: nop instead"};
         return {Add::nop, false, "no nop10 on arm64: nop instead"};
     case Entry::frame:
-        if (found == First::frame_push && !branch_target) return {};
+        if (found == First::frame_push && !branch_target)
+            return {};
         return {Add::nop, true, "the frame push is not the first instruction: nop instead"};
     case Entry::auto_frame:
-        if (found == First::frame_push && !branch_target && kernels.frame_as_cheap_as_nop(arch)) return {};
+        if (found == First::frame_push && !branch_target && kernels.frame_as_cheap_as_nop(arch))
+            return {};
         break;
     case Entry::automatic: break;
     }
-    if (branch_target) return {Add::nop, false, "the function branches back to its first instruction"};
-    if (kernels.nop_pays(arch, found)) return {Add::nop, false, ""};
-    if (!kernels.cheap(arch, found)) return {Add::nothing, false, "no form is cheap on the kernels asked for"};
+    if (branch_target)
+        return {Add::nop, false, "the function branches back to its first instruction"};
+    if (kernels.nop_pays(arch, found))
+        return {Add::nop, false, ""};
+    if (!kernels.cheap(arch, found))
+        return {Add::nothing, false, "no form is cheap on the kernels asked for"};
     return {};
 }
 

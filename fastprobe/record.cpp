@@ -16,19 +16,23 @@ constexpr Shape nop1{FASTSDT_SHAPE_nop1};
 constexpr Shape nop1_nop10{FASTSDT_SHAPE_nop1_nop10};
 constexpr unsigned char nop10_bytes[] = {FASTSDT_BYTES_nop10};
 
-Shape shape(Arch arch, const Entry_record& record) {
-    if (record.added == Decision::Add::nop1_nop10) return nop1_nop10;
+Shape shape(Arch arch, const Entry_record& record)
+{
+    if (record.added == Decision::Add::nop1_nop10)
+        return nop1_nop10;
     if (record.added == Decision::Add::nop || record.found == First::nop)
         return {nop1.id, nop1.patch_offset, layout_size(arch, Decision::Add::nop)};
     if (record.found == First::frame_push)
         return {arch == Arch::x86_64 ? unsigned{FASTSDT_LAYOUT_PUSH} : unsigned{FASTSDT_LAYOUT_STP}, 0, 0};
-    if (record.found == First::other_push) return {FASTSDT_LAYOUT_PUSH, 0, 0};
+    if (record.found == First::other_push)
+        return {FASTSDT_LAYOUT_PUSH, 0, 0};
     return {FASTSDT_LAYOUT_OTHER, 0, 0};
 }
 
 } // namespace
 
-unsigned layout_size(Arch arch, Decision::Add add) {
+unsigned layout_size(Arch arch, Decision::Add add)
+{
     switch (add) {
     case Decision::Add::nothing: return 0;
     case Decision::Add::nop: return arch == Arch::x86_64 ? 1 : 4;
@@ -37,24 +41,29 @@ unsigned layout_size(Arch arch, Decision::Add add) {
     return 0;
 }
 
-std::string layout_text(Decision::Add add) {
-    if (add == Decision::Add::nothing) return "";
+std::string layout_text(Decision::Add add)
+{
+    if (add == Decision::Add::nothing)
+        return "";
     std::string text = "nop"; // the assembler knows the native one; on x86 it is 0x90
     if (add == Decision::Add::nop1_nop10) {
         text += "\n\t.byte ";
-        for (size_t i = 0; i < sizeof nop10_bytes; i++) text += (i ? "," : "") + std::to_string(nop10_bytes[i]);
+        for (size_t i = 0; i < sizeof nop10_bytes; i++)
+            text += (i ? "," : "") + std::to_string(nop10_bytes[i]);
     }
     return text;
 }
 
-std::string record_text(Arch arch, const Entry_record& record, const std::string& label, const std::string& section) {
+std::string record_text(Arch arch, const Entry_record& record, const std::string& label, const std::string& section)
+{
     const Shape s = shape(arch, record);
     unsigned bound = 0;
     unsigned first = record.lead + s.patch_offset;
-    if (record.aligned16 && s.patch_length > 0 && first / 16 == (first + s.patch_length - 1) / 16) bound = 4;
-    const unsigned flags = (record.returns_twice ? FASTSDT_ENTRY_RETURNS_TWICE : 0) |
-                           (record.added != Decision::Add::nothing ? FASTSDT_ENTRY_ADDED : 0) |
-                           (record.missed ? FASTSDT_ENTRY_MISSED : 0);
+    if (record.aligned16 && s.patch_length > 0 && first / 16 == (first + s.patch_length - 1) / 16)
+        bound = 4;
+    const unsigned flags = (record.returns_twice ? FASTSDT_ENTRY_RETURNS_TWICE : 0)
+        | (record.added != Decision::Add::nothing ? FASTSDT_ENTRY_ADDED : 0)
+        | (record.missed ? FASTSDT_ENTRY_MISSED : 0);
     std::string text = ".pushsection " FASTSDT_NOTE_SECTION ",\"?o\",\"note\"," + section + "\n\t";
     auto directive = [&](const char* directive, std::initializer_list<uint64_t> values) {
         text += directive;

@@ -21,8 +21,8 @@ struct Entry_record {
     unsigned lead = 0;          ///< bytes from the function's address to the layout's first byte
     bool missed = false;
     bool returns_twice = false;
-    bool aligned16 = false;               ///< the function's address is a multiple of 16, by the assembler
-    std::optional<uint64_t> stack_bytes;  ///< bytes of arguments on the stack; empty: unknown
+    bool aligned16 = false;              ///< the function's address is a multiple of 16, by the assembler
+    std::optional<uint64_t> stack_bytes; ///< bytes of arguments on the stack; empty: unknown
 };
 
 /// The record of an entry, as assembler text like layout_text(). Only 64-bit ELF.

@@ -13,10 +13,12 @@
 namespace fastprobe {
 namespace {
 
-void append_string(std::string& text, const char* key, const std::string& value) {
+void append_string(std::string& text, const char* key, const std::string& value)
+{
     text += std::string(text.back() == '{' ? "" : ", ") + '"' + key + "\": \"";
     for (unsigned char c : value) {
-        if (c == '"' || c == '\\') text += '\\';
+        if (c == '"' || c == '\\')
+            text += '\\';
         if (c < 0x20) {
             char escape[8];
             snprintf(escape, sizeof escape, "\\u%04x", c);
@@ -28,26 +30,33 @@ void append_string(std::string& text, const char* key, const std::string& value)
     text += '"';
 }
 
-void append_number(std::string& text, const char* key, uint64_t value) {
+void append_number(std::string& text, const char* key, uint64_t value)
+{
     text += std::string(", \"") + key + "\": " + std::to_string(value);
 }
 
 } // namespace
 
-const char* action(const Report_line& line) {
-    if (line.skipped) return "skipped";
-    if (line.record.missed) return "missed";
+const char* action(const Report_line& line)
+{
+    if (line.skipped)
+        return "skipped";
+    if (line.record.missed)
+        return "missed";
     return line.record.added == Decision::Add::nothing ? "kept" : "added";
 }
 
-bool Report::open(const std::string& path, std::string& error) {
+bool Report::open(const std::string& path, std::string& error)
+{
     path_ = path;
     fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (fd_ < 0) error = "argument 'report': cannot write '" + path + "': " + strerror(errno);
+    if (fd_ < 0)
+        error = "argument 'report': cannot write '" + path + "': " + strerror(errno);
     return fd_ >= 0;
 }
 
-void Report::add(Arch arch, const Report_line& line) {
+void Report::add(Arch arch, const Report_line& line)
+{
     std::string text = "{";
     append_string(text, "function", line.symbol);
     append_string(text, "source", source_name(line.symbol));
@@ -57,21 +66,27 @@ void Report::add(Arch arch, const Report_line& line) {
     append_string(text, "action", action(line));
     append_string(text, "before", line.before);
     append_string(text, "after", line.after);
-    if (!line.skipped) append_number(text, "lead", line.record.lead);
+    if (!line.skipped)
+        append_number(text, "lead", line.record.lead);
     append_number(text, "bytes_added", line.bytes_added);
-    if (!line.reason.empty()) append_string(text, "reason", line.reason);
+    if (!line.reason.empty())
+        append_string(text, "reason", line.reason);
     text_ += text + "}\n";
 }
 
-bool Report::finish(std::string& error) {
-    if (fd_ < 0) return true;
+bool Report::finish(std::string& error)
+{
+    if (fd_ < 0)
+        return true;
     // O_APPEND makes each write() go to the end; the lock keeps a block whole should a write come back short.
     bool ok = flock(fd_, LOCK_EX) == 0;
     for (size_t done = 0; ok && done < text_.size();) {
         ssize_t n = write(fd_, text_.data() + done, text_.size() - done);
-        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EINTR)
+            continue;
         ok = n > 0;
-        if (ok) done += static_cast<size_t>(n);
+        if (ok)
+            done += static_cast<size_t>(n);
     }
     int reason = errno;
     if (::close(fd_) != 0 && ok) {
@@ -79,7 +94,8 @@ bool Report::finish(std::string& error) {
         ok = false;
     }
     fd_ = -1;
-    if (!ok) error = "cannot write the report '" + path_ + "': " + strerror(reason);
+    if (!ok)
+        error = "cannot write the report '" + path_ + "': " + strerror(reason);
     return ok;
 }
 

@@ -8,14 +8,14 @@
 namespace fastprobe {
 
 struct Report_line {
-    std::string symbol;         ///< as in the symbol table: _Z3fooi.constprop.0
-    std::string unit;           ///< the file that was compiled
-    std::string before;         ///< first instruction as the compiler left it, in the compiler's words
-    std::string after;          ///< what stands there now: "nop", "nop1+nop10", or `before`
-    Entry entry = Entry::none;  ///< what was asked for
-    Entry_record record;        ///< not looked at when `skipped`
-    bool skipped = false;       ///< nothing was done to the function, and it has no record
-    std::string reason;         ///< of skipped and missed ones, and remarks
+    std::string symbol;        ///< as in the symbol table: _Z3fooi.constprop.0
+    std::string unit;          ///< the file that was compiled
+    std::string before;        ///< first instruction as the compiler left it, in the compiler's words
+    std::string after;         ///< what stands there now: "nop", "nop1+nop10", or `before`
+    Entry entry = Entry::none; ///< what was asked for
+    Entry_record record;       ///< not looked at when `skipped`
+    bool skipped = false;      ///< nothing was done to the function, and it has no record
+    std::string reason;        ///< of skipped and missed ones, and remarks
     unsigned bytes_added = 0;
 };
 

@@ -12,27 +12,34 @@ namespace fastprobe {
 namespace {
 
 /// "ns::f(int) const" -> "ns::f"; empty when there is no parameter list.
-std::string without_parameters(const std::string& name) {
+std::string without_parameters(const std::string& name)
+{
     size_t close = name.rfind(')');
-    if (close == std::string::npos) return "";
+    if (close == std::string::npos)
+        return "";
     int depth = 0;
     for (size_t at = close + 1; at-- > 0;) {
-        if (name[at] == ')') depth++;
-        if (name[at] == '(' && --depth == 0) return name.substr(0, at);
+        if (name[at] == ')')
+            depth++;
+        if (name[at] == '(' && --depth == 0)
+            return name.substr(0, at);
     }
     return "";
 }
 
 } // namespace
 
-std::string without_clone_suffix(const std::string& symbol) {
+std::string without_clone_suffix(const std::string& symbol)
+{
     size_t dot = symbol.find('.', 1);
     return dot == std::string::npos ? symbol : symbol.substr(0, dot);
 }
 
-std::string source_name(const std::string& symbol) {
+std::string source_name(const std::string& symbol)
+{
     std::string base = without_clone_suffix(symbol);
-    if (base.compare(0, 2, "_Z") != 0) return base;
+    if (base.compare(0, 2, "_Z") != 0)
+        return base;
     int status = 0;
     char* demangled = abi::__cxa_demangle(base.c_str(), nullptr, nullptr, &status);
     std::string result = status == 0 && demangled ? demangled : base;
@@ -40,7 +47,8 @@ std::string source_name(const std::string& symbol) {
     return result;
 }
 
-bool Selection::add(Regexes& to, const char* regex, std::string& error) {
+bool Selection::add(Regexes& to, const char* regex, std::string& error)
+{
     auto compiled = new regex_t;
     if (int code = regcomp(compiled, regex, REG_EXTENDED | REG_NOSUB)) {
         char text[256];
@@ -53,7 +61,8 @@ bool Selection::add(Regexes& to, const char* regex, std::string& error) {
     return true;
 }
 
-bool Selection::add_list(const char* path, std::string& error) {
+bool Selection::add_list(const char* path, std::string& error)
+{
     FILE* file = fopen(path, "re");
     if (!file) {
         error = "cannot read '" + std::string(path) + "': " + strerror(errno);
@@ -64,31 +73,37 @@ bool Selection::add_list(const char* path, std::string& error) {
     while (getline(&line, &capacity, file) >= 0) {
         std::string text(line, strcspn(line, "#\r\n"));
         size_t begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
-        if (begin != std::string::npos) list_.insert(text.substr(begin, end - begin + 1));
+        if (begin != std::string::npos)
+            list_.insert(text.substr(begin, end - begin + 1));
     }
     bool failed = ferror(file) != 0;
     int reason = errno;
     free(line);
     fclose(file);
-    if (failed) error = "cannot read '" + std::string(path) + "': " + strerror(reason);
+    if (failed)
+        error = "cannot read '" + std::string(path) + "': " + strerror(reason);
     has_list_ = true;
     return !failed;
 }
 
-bool Selection::selects(const std::string& symbol) const {
-    if (include_.empty() && exclude_.empty() && !has_list_) return true;
+bool Selection::selects(const std::string& symbol) const
+{
+    if (include_.empty() && exclude_.empty() && !has_list_)
+        return true;
     std::string source = source_name(symbol);
     auto any = [&](const Regexes& regexes) {
         for (const auto& regex : regexes)
-            if (regexec(regex.get(), symbol.c_str(), 0, nullptr, 0) == 0 ||
-                regexec(regex.get(), source.c_str(), 0, nullptr, 0) == 0)
+            if (regexec(regex.get(), symbol.c_str(), 0, nullptr, 0) == 0
+                || regexec(regex.get(), source.c_str(), 0, nullptr, 0) == 0)
                 return true;
         return false;
     };
-    if (any(exclude_)) return false;
-    if (include_.empty() && !has_list_) return true;
-    return any(include_) || list_.count(symbol) || list_.count(without_clone_suffix(symbol)) || list_.count(source) ||
-           list_.count(without_parameters(source));
+    if (any(exclude_))
+        return false;
+    if (include_.empty() && !has_list_)
+        return true;
+    return any(include_) || list_.count(symbol) || list_.count(without_clone_suffix(symbol)) || list_.count(source)
+        || list_.count(without_parameters(source));
 }
 
 } // namespace fastprobe

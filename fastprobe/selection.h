@@ -30,7 +30,8 @@ public:
 
 private:
     struct Free {
-        void operator()(regex_t* r) const {
+        void operator()(regex_t* r) const
+        {
             regfree(r);
             delete r;
         }

@@ -53,7 +53,8 @@ bool aarch_bti_enabled() __attribute__((weak));
 #else
 bool aarch64_bti_enabled() __attribute__((weak));
 #endif
-inline bool compat_bti_enabled() {
+inline bool compat_bti_enabled()
+{
 #if BUILDING_GCC_VERSION >= 13000
     return aarch_bti_enabled();
 #else

@@ -10,10 +10,22 @@ namespace {
 
 using enum ReadingVerdict;
 
-bool blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool digit(char c) { return c >= '0' && c <= '9'; }
-bool alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool alnum(char c) { return alpha(c) || digit(c); }
+bool blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+bool digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+bool alpha(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool alnum(char c)
+{
+    return alpha(c) || digit(c);
+}
 
 // ---- Reading text from the left -------------------------------------------------------------------------------------
 
@@ -84,9 +96,9 @@ constexpr std::string_view no_architecture = "arguments on this architecture";
 bool x86_register(std::string_view reg, bool wide)
 {
     // The names in calc_pt_regs_off(); no high bytes, no vector registers.
-    static constexpr std::string_view low[] = {"eip", "eax", "ax", "al",  "ebx", "bx", "bl",  "ecx", "cx", "cl",
-                                               "edx", "dx",  "dl", "esi", "si",  "sil", "edi", "di", "dil",
-                                               "ebp", "bp",  "bpl", "esp", "sp", "spl"};
+    static constexpr std::string_view low[] = {"eip", "eax", "ax", "al",  "ebx", "bx", "bl",  "ecx", "cx",
+                                               "cl",  "edx", "dx", "dl",  "esi", "si", "sil", "edi", "di",
+                                               "dil", "ebp", "bp", "bpl", "esp", "sp", "spl"};
     static constexpr std::string_view high[] = {"rip", "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp"};
     if (std::find(std::begin(low), std::end(low), reg) != std::end(low)
         || std::find(std::begin(high), std::end(high), reg) != std::end(high))
@@ -115,19 +127,20 @@ Reading libbpf_x86(Scan& scan, bool wide)
     const auto known = [&](std::string_view reg) { return x86_register(reg, wide); };
 
     // off(%base,%index,scale), then the three shorter forms, in libbpf's order.
-    for (const auto& [with_offset, with_scale] : {std::pair(true, true), {false, true}, {true, false}, {false, false}}) {
+    for (const auto& [with_offset, with_scale] :
+         {std::pair(true, true), {false, true}, {true, false}, {false, false}}) {
         scan.at = start;
         std::string_view base, index;
         scale = 1;
-        if ((with_offset && !scan.number(offset)) || !scan.literal('(') || !scan.literal('%') || !scan.set(base, not_comma)
-            || !scan.literal(',') || !scan.literal('%'))
+        if ((with_offset && !scan.number(offset)) || !scan.literal('(') || !scan.literal('%')
+            || !scan.set(base, not_comma) || !scan.literal(',') || !scan.literal('%'))
             continue;
-        if (with_scale ? !(scan.set(index, not_comma) && scan.literal(',') && scan.number(scale)) : !scan.set(index, not_paren))
+        if (with_scale ? !(scan.set(index, not_comma) && scan.literal(',') && scan.number(scale))
+                       : !scan.set(index, not_paren))
             continue;
         if (!known(base) || !known(index))
             // The set for the base register runs over blanks: "(%rax) 4@(%rbx,%rcx)" is one register to it.
-            return {rejects, base.find(')') != base.npos ? "it takes this and the next argument for one"
-                                                         : no_register};
+            return {rejects, base.find(')') != base.npos ? "it takes this and the next argument for one" : no_register};
         if (scale != 1 && scale != 2 && scale != 4 && scale != 8)
             return {rejects, not_parsed};
         if (!scan.literal(')'))
@@ -138,7 +151,8 @@ Reading libbpf_x86(Scan& scan, bool wide)
     for (const bool with_offset : {true, false}) {
         scan.at = start;
         std::string_view base;
-        if ((with_offset && !scan.number(offset)) || !scan.literal('(') || !scan.literal('%') || !scan.set(base, not_paren))
+        if ((with_offset && !scan.number(offset)) || !scan.literal('(') || !scan.literal('%')
+            || !scan.set(base, not_paren))
             continue;
         if (!known(base))
             return {rejects, no_register};
@@ -171,7 +185,10 @@ sized:
     return clamped ? Reading{misreads, clamps} : Reading{};
 }
 
-bool lower_alnum(char c) { return (c >= 'a' && c <= 'z') || digit(c); }
+bool lower_alnum(char c)
+{
+    return (c >= 'a' && c <= 'z') || digit(c);
+}
 
 // PREFIX0 to PREFIXlast
 bool numbered(std::string_view reg, std::string_view prefix, int last)
@@ -188,9 +205,11 @@ bool libbpf_register(Arch arch, std::string_view reg)
 {
     switch (arch) {
     case Arch::arm64: return numbered(reg, "x", 30) || reg == "sp";
-    case Arch::arm: return numbered(reg, "r", 10) || reg == "fp" || reg == "ip" || reg == "sp" || reg == "lr" || reg == "pc";
+    case Arch::arm:
+        return numbered(reg, "r", 10) || reg == "fp" || reg == "ip" || reg == "sp" || reg == "lr" || reg == "pc";
     case Arch::riscv:
-        return numbered(reg, "a", 7) || numbered(reg, "s", 11) || numbered(reg, "t", 6) || reg == "ra" || reg == "sp" || reg == "gp" || reg == "tp";
+        return numbered(reg, "a", 7) || numbered(reg, "s", 11) || numbered(reg, "t", 6) || reg == "ra" || reg == "sp"
+            || reg == "gp" || reg == "tp";
     default: return false;
     }
 }
@@ -206,7 +225,8 @@ Reading libbpf_other(Scan& scan, Arch arch)
     std::string_view reg;
     const auto fail = [&] {
         const std::string_view rest = scan.text.substr(start);
-        return Reading{rejects, rest.substr(0, rest.find('@')).find_first_of(":_") != rest.npos ? no_symbols : not_parsed};
+        return Reading{rejects,
+                       rest.substr(0, rest.find('@')).find_first_of(":_") != rest.npos ? no_symbols : not_parsed};
     };
     if (arch == Arch::s390) {
         const auto general = [&] {
@@ -270,13 +290,13 @@ Reading libbpf_other(Scan& scan, Arch arch)
 
 struct Operand {
     enum class Form { constant, reg, memory, other } form = Form::other;
-    std::string_view base, index;    // registers, with their prefix
-    std::string_view symbol;         // of a constant or of a memory operand
-    int terms = 0;                   // numbers the displacement is a sum of
-    bool symbol_first = false;       // sym+4 rather than 4+sym
-    bool segment = false;            // %fs:...
-    bool clamped = false;            // a constant beyond 64 bits with a sign
-    bool odd_scale = false;          // not 1, 2, 4 or 8
+    std::string_view base, index; // registers, with their prefix
+    std::string_view symbol;      // of a constant or of a memory operand
+    int terms = 0;                // numbers the displacement is a sum of
+    bool symbol_first = false;    // sym+4 rather than 4+sym
+    bool segment = false;         // %fs:...
+    bool clamped = false;         // a constant beyond 64 bits with a sign
+    bool odd_scale = false;       // not 1, 2, 4 or 8
 };
 
 // AT&T syntax: $5, %eax, -8+4(%rbp), x+4(%rip), 16(%rax,%rbx,8), %fs:x@tpoff
@@ -296,7 +316,8 @@ Operand x86_operand(std::string_view text)
     };
     const auto word = [&] {
         const size_t from = scan.at;
-        while (alnum(scan.peek()) || scan.peek() == '_' || scan.peek() == '.' || scan.peek() == '$' || scan.peek() == '@')
+        while (alnum(scan.peek()) || scan.peek() == '_' || scan.peek() == '.' || scan.peek() == '$'
+               || scan.peek() == '@')
             ++scan.at;
         return text.substr(from, scan.at - from);
     };
@@ -360,13 +381,14 @@ Operand x86_operand(std::string_view text)
 // Written the way all tracers take sizes: [-]N with N 1, 2, 4 or 8.
 bool plain_size(const Argument& argument)
 {
-    return (argument.size == 1 || argument.size == 2 || argument.size == 4 || argument.size == 8) && argument.text[0] != '+'
-        && argument.text[argument.is_signed + 1] == '@';
+    return (argument.size == 1 || argument.size == 2 || argument.size == 4 || argument.size == 8)
+        && argument.text[0] != '+' && argument.text[argument.is_signed + 1] == '@';
 }
 
 bool vector_register(std::string_view reg)
 {
-    return reg.starts_with("%xmm") || reg.starts_with("%ymm") || reg.starts_with("%zmm") || reg.starts_with("%st") || reg.starts_with("%mm");
+    return reg.starts_with("%xmm") || reg.starts_with("%ymm") || reg.starts_with("%zmm") || reg.starts_with("%st")
+        || reg.starts_with("%mm");
 }
 
 Reading bcc_x86(const Argument& argument, const Operand& operand)
@@ -376,10 +398,11 @@ Reading bcc_x86(const Argument& argument, const Operand& operand)
     // It makes a C type of the size, uint24_t if need be, which then does not compile.
     if (argument.size != 0 && !plain_size(argument))
         return {rejects, no_size};
-    const auto known = [&](std::string_view reg) { return reg == "%rip" || (reg != "%eip" && x86_register(reg.substr(1), true)); };
+    const auto known = [&](std::string_view reg) {
+        return reg == "%rip" || (reg != "%eip" && x86_register(reg.substr(1), true));
+    };
     switch (operand.form) {
-    case Operand::Form::constant:
-        return operand.symbol.empty() ? Reading{} : Reading{rejects, no_symbols};
+    case Operand::Form::constant: return operand.symbol.empty() ? Reading{} : Reading{rejects, no_symbols};
     case Operand::Form::reg:
         if (numbered(operand.base, "%xmm", 15))
             return {misreads, "it reads 0 from vector registers"};
@@ -393,7 +416,8 @@ Reading bcc_x86(const Argument& argument, const Operand& operand)
             return {rejects, not_parsed};
         if (operand.base != "%rip")
             return {rejects, no_symbols};
-        return {conditional, "it needs the symbol in the symbol table, and a process unless the program has fixed addresses"};
+        return {conditional,
+                "it needs the symbol in the symbol table, and a process unless the program has fixed addresses"};
     case Operand::Form::other: break;
     }
     return {rejects, operand.segment ? no_segments : not_parsed};
@@ -457,15 +481,15 @@ Reading systemtap_x86(const Operand& operand, bool wide)
         return bare == "ip" || x86_register(bare, wide);
     };
     switch (operand.form) {
-    case Operand::Form::constant:
-        return operand.symbol.empty() ? Reading{} : Reading{rejects, no_symbols};
+    case Operand::Form::constant: return operand.symbol.empty() ? Reading{} : Reading{rejects, no_symbols};
     case Operand::Form::reg:
         if (vector_register(operand.base))
             return {rejects, no_vectors};
         return known(operand.base) ? Reading{} : Reading{rejects, no_register};
     case Operand::Form::memory:
         if (operand.symbol.empty()) {
-            if (operand.odd_scale || operand.base.empty() || operand.terms > 3 || !known(operand.base) || (!operand.index.empty() && !known(operand.index)))
+            if (operand.odd_scale || operand.base.empty() || operand.terms > 3 || !known(operand.base)
+                || (!operand.index.empty() && !known(operand.index)))
                 return {rejects, not_parsed};
             return {};
         }
@@ -541,7 +565,9 @@ Operand other_operand(std::string_view text, Arch arch)
 // The registers that a tracer has a name for, apart from libbpf.
 bool other_register(Tracer tracer, Arch arch, std::string_view reg)
 {
-    const auto any_of = [&](std::initializer_list<std::string_view> names) { return std::find(names.begin(), names.end(), reg) != names.end(); };
+    const auto any_of = [&](std::initializer_list<std::string_view> names) {
+        return std::find(names.begin(), names.end(), reg) != names.end();
+    };
     switch (arch) {
     case Arch::arm64:
         if (tracer == Tracer::bcc) // x31 is its sp
@@ -549,8 +575,8 @@ bool other_register(Tracer tracer, Arch arch, std::string_view reg)
         if (numbered(reg, "x", 30) || numbered(reg, "w", 30) || numbered(reg, "v", 31) || reg == "sp")
             return true;
         return tracer == Tracer::gdb
-            && (numbered(reg, "d", 31) || numbered(reg, "s", 31) || numbered(reg, "q", 31) || numbered(reg, "h", 31) || numbered(reg, "b", 31)
-                || reg == "pc");
+            && (numbered(reg, "d", 31) || numbered(reg, "s", 31) || numbered(reg, "q", 31) || numbered(reg, "h", 31)
+                || numbered(reg, "b", 31) || reg == "pc");
     case Arch::arm:
         return numbered(reg, "r", tracer == Tracer::gdb ? 12 : 10) || any_of({"sl", "fp", "ip", "sp", "lr", "pc"});
     case Arch::riscv:
@@ -567,7 +593,8 @@ Reading other_reading(Tracer tracer, Arch arch, const Argument& argument, const 
 {
     const bool general = operand.form != Operand::Form::other;
     const bool registers = operand.form == Operand::Form::constant
-        || (other_register(tracer, arch, operand.base) && (operand.index.empty() || other_register(tracer, arch, operand.index)));
+        || (other_register(tracer, arch, operand.base)
+            && (operand.index.empty() || other_register(tracer, arch, operand.index)));
     switch (tracer) {
     case Tracer::bcc:
         if (arch != Arch::arm64 && arch != Arch::powerpc && arch != Arch::s390)
@@ -713,8 +740,8 @@ std::vector<Argument> parse_arguments(std::string_view text, Arch arch)
         }
         if (x86) {
             const Operand operand = x86_operand(argument.operand);
-            argument.readings[size_t(Tracer::bcc)] = wide ? bcc_x86(argument, operand)
-                                                          : Reading{unsupported, no_architecture};
+            argument.readings[size_t(Tracer::bcc)] =
+                wide ? bcc_x86(argument, operand) : Reading{unsupported, no_architecture};
             argument.readings[size_t(Tracer::gdb)] = gdb_x86(argument, operand, wide);
             argument.readings[size_t(Tracer::systemtap)] = systemtap_x86(operand, wide);
         } else {

@@ -28,7 +28,7 @@ constexpr Pattern hint{0xfffff01f, 0xd503201f};
 constexpr Pattern mrs{0xfff00000, 0xd5300000};
 constexpr Pattern mops{0x3b200c00, 0x19000400};
 constexpr Pattern adr_adrp{0x1f000000, 0x10000000};
-constexpr Pattern brk_uprobes{0xffffffff, 0xd42000a0}; // BRK64_OPCODE_UPROBES
+constexpr Pattern brk_uprobes{0xffffffff, 0xd42000a0};      // BRK64_OPCODE_UPROBES
 constexpr Pattern stp_fp_lr_sp_64b{0xffc07fff, 0xa9807bfd}; // posted 2024, not merged
 
 constexpr std::array simulated_branches{
@@ -63,14 +63,20 @@ constexpr Pattern exclusive{0x3f800000, 0x08000000};
 bool is_steppable_hint(uint32_t insn)
 {
     switch (insn >> 5 & 0x7f) {
-    case 0:                                 // nop
-    case 7:                                 // xpaclri
-    case 8: case 10:                        // pacia1716, pacib1716
-    case 24: case 25: case 26: case 27:     // paciaz, paciasp, pacibz, pacibsp
-    case 32: case 34: case 36: case 38:     // bti, bti c, bti j, bti jc
+    case 0: // nop
+    case 7: // xpaclri
+    case 8:
+    case 10: // pacia1716, pacib1716
+    case 24:
+    case 25:
+    case 26:
+    case 27: // paciaz, paciasp, pacibz, pacibsp
+    case 32:
+    case 34:
+    case 36:
+    case 38: // bti, bti c, bti j, bti jc
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -128,7 +134,8 @@ Judgement judge_arm64(const Kernel& kernel, std::span<const std::byte> bytes, ui
     if (kernel.arm64_stp && stp_fp_lr_sp_64b.matches(insn))
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_stp_fp_lr_sp_64b"};
     if (bc_cond.matches(insn) && kernel >= Kernel{6, 6} && kernel < Kernel{7, 1})
-        return {Verdict::unknown, "aarch64_insn_is_bcond(): bc.cond is simulated or stepped, depending on the stable release"};
+        return {Verdict::unknown,
+                "aarch64_insn_is_bcond(): bc.cond is simulated or stepped, depending on the stable release"};
     const char* why_not = why_not_steppable(kernel, insn);
     if (!why_not)
         return {Verdict::xol, "arm_probe_decode_insn(): steppable"};

@@ -127,8 +127,9 @@ MappedText::MappedText(const std::string& path, uint64_t file_offset)
     const int error = errno;
     close(fd);
     if (start_ == MAP_FAILED)
-        throw Unusable(error == EINVAL ? fmt::format("{}: the file ends before offset {:#x}", path, file_offset)
-                                       : fmt::format("{}: cannot be mapped executable ({})", path, std::strerror(error)));
+        throw Unusable(error == EINVAL
+                           ? fmt::format("{}: the file ends before offset {:#x}", path, file_offset)
+                           : fmt::format("{}: cannot be mapped executable ({})", path, std::strerror(error)));
     address_ = reinterpret_cast<uintptr_t>(start_) + (file_offset - first);
 }
 
@@ -191,7 +192,8 @@ std::string errno_name(int error)
 std::string cannot_attach()
 {
     if (uprobe_type() < 0)
-        return "this kernel has no uprobes (there is no /sys/bus/event_source/devices/uprobe/type: CONFIG_UPROBE_EVENTS is "
+        return "this kernel has no uprobes (there is no /sys/bus/event_source/devices/uprobe/type: "
+               "CONFIG_UPROBE_EVENTS is "
                "off, or /sys is not mounted)";
     // A probe on a file that does not exist: permission is checked first.
     const int fd = open_event({"/proc/self/fastsdt", 0, 0, false}, 0);
@@ -200,7 +202,8 @@ std::string cannot_attach()
         close(fd);
     else if (error == EACCES || error == EPERM)
         return fmt::format("not allowed to attach uprobes ({}): run as root, or give the program CAP_PERFMON "
-                           "(setcap cap_perfmon,cap_sys_ptrace+ep)", std::strerror(error));
+                           "(setcap cap_perfmon,cap_sys_ptrace+ep)",
+                           std::strerror(error));
     else if (error == ENOSYS)
         return "this kernel, or a seccomp filter around this process, has no perf_event_open";
     return {};
@@ -248,12 +251,13 @@ Observation observe(const Target& target, Arch arch)
         if (child.stopped()) {
             const Attachment probe({target.path, target.file_offset, 0, false}, child.pid());
             result.error = probe.error();
-            if (probe.error() == enotsupp || probe.error() == EINVAL || probe.error() == ENOEXEC || probe.error() == EOPNOTSUPP)
+            if (probe.error() == enotsupp || probe.error() == EINVAL || probe.error() == ENOEXEC
+                || probe.error() == EOPNOTSUPP)
                 result.verdict = Verdict::reject;
             // One step, or whatever signal the instruction causes: either way the kernel has handled the breakpoint.
-            else if (probe.error() == 0 &&
-                     start_at(child.pid(), text.address(), reinterpret_cast<uintptr_t>(scratch) + scratch_size / 2) &&
-                     ptrace(PTRACE_SINGLESTEP, child.pid(), 0, 0) == 0 && child.wait() && probe.hits() > 0) {
+            else if (probe.error() == 0
+                     && start_at(child.pid(), text.address(), reinterpret_cast<uintptr_t>(scratch) + scratch_size / 2)
+                     && ptrace(PTRACE_SINGLESTEP, child.pid(), 0, 0) == 0 && child.wait() && probe.hits() > 0) {
                 result.verdict = Verdict::emulate;
                 std::ifstream maps(fmt::format("/proc/{}/maps", child.pid()));
                 for (std::string line; std::getline(maps, line);) {
@@ -275,7 +279,8 @@ std::optional<uint64_t> runtime_address(pid_t pid, const std::string& path, uint
     if (stat(path.c_str(), &status) < 0)
         return std::nullopt;
     for (const Mapping& m : read_maps(pid))
-        if (m.executable && m.inode == status.st_ino && file_offset >= m.offset && file_offset - m.offset < m.end - m.start)
+        if (m.executable && m.inode == status.st_ino && file_offset >= m.offset
+            && file_offset - m.offset < m.end - m.start)
             return m.start + (file_offset - m.offset);
     return std::nullopt;
 }

@@ -14,8 +14,8 @@
 namespace fastsdt {
 namespace {
 
-constexpr uint64_t page_size = 4096; // of every kernel's uprobes on x86; the promise is made for it everywhere
-constexpr size_t most_bytes = 32;    // longer than any layout and any instruction
+constexpr uint64_t page_size = 4096;     // of every kernel's uprobes on x86; the promise is made for it everywhere
+constexpr size_t most_bytes = 32;        // longer than any layout and any instruction
 constexpr size_t most_of_a_kind = 10000; // kept in full; all are counted
 
 struct Shape {
@@ -29,15 +29,25 @@ constexpr Shape shapes[] = {
 
 const Shape* shape_of(uint8_t layout)
 {
-    const auto found = std::find_if(std::begin(shapes), std::end(shapes), [&](const Shape& s) { return s.layout == layout; });
+    const auto found =
+        std::find_if(std::begin(shapes), std::end(shapes), [&](const Shape& s) { return s.layout == layout; });
     return found == std::end(shapes) ? nullptr : found;
 }
 
-bool x86(Arch arch) { return arch == Arch::x86_64 || arch == Arch::i386; }
+bool x86(Arch arch)
+{
+    return arch == Arch::x86_64 || arch == Arch::i386;
+}
 
 // The layouts whose patchable bytes a kernel writes a call over.
-bool nop10_kind(uint8_t layout) { return layout == FASTSDT_LAYOUT_NOP10 || layout == FASTSDT_LAYOUT_NOP1_NOP10; }
-bool nop5_kind(uint8_t layout) { return layout == FASTSDT_LAYOUT_NOP5 || layout == FASTSDT_LAYOUT_NOP1_NOP5; }
+bool nop10_kind(uint8_t layout)
+{
+    return layout == FASTSDT_LAYOUT_NOP10 || layout == FASTSDT_LAYOUT_NOP1_NOP10;
+}
+bool nop5_kind(uint8_t layout)
+{
+    return layout == FASTSDT_LAYOUT_NOP5 || layout == FASTSDT_LAYOUT_NOP1_NOP5;
+}
 
 bool crosses(uint64_t address, uint64_t length, uint64_t boundary)
 {
@@ -122,9 +132,18 @@ constexpr FindingRow finding_rows[] = {
 };
 } // namespace
 
-std::string_view name(FindingId id) { return finding_rows[size_t(id)].name; }
-std::string_view meaning(FindingId id) { return finding_rows[size_t(id)].meaning; }
-Severity usual_severity(FindingId id) { return finding_rows[size_t(id)].severity; }
+std::string_view name(FindingId id)
+{
+    return finding_rows[size_t(id)].name;
+}
+std::string_view meaning(FindingId id)
+{
+    return finding_rows[size_t(id)].meaning;
+}
+Severity usual_severity(FindingId id)
+{
+    return finding_rows[size_t(id)].severity;
+}
 
 std::string_view layout_name(uint8_t layout, Arch arch)
 {
@@ -233,7 +252,8 @@ void Report::add(std::vector<Finding>& to, FindingId id, std::string message, st
         to.push_back({id, at, std::move(message), address});
 }
 
-const Judged* Report::judge_at(uint64_t address, std::span<const std::byte> bytes, uint8_t expected, uint8_t lead, bool entry)
+const Judged* Report::judge_at(uint64_t address, std::span<const std::byte> bytes, uint8_t expected, uint8_t lead,
+                               bool entry)
 {
     bytes = bytes.first(std::min(bytes.size(), most_bytes));
     if (bytes.size() <= lead)
@@ -271,7 +291,8 @@ const Judged* Report::judge_at(uint64_t address, std::span<const std::byte> byte
         Behaviour behaviour;
         behaviour.at_note = judge(kernel, image.arch(), at, in_page);
         if (pristine && seen.patch_offset != 0)
-            behaviour.at_patch = judge(kernel, image.arch(), at.subspan(seen.patch_offset), in_page + seen.patch_offset);
+            behaviour.at_patch =
+                judge(kernel, image.arch(), at.subspan(seen.patch_offset), in_page + seen.patch_offset);
         // libbpf 1.7 does it for nop5 where syscall 336 gives ENXIO, the one of Linux 7.2 for nop10 where it gives
         // EPROTO: usdt.c, has_nop_combo().
         behaviour.libbpf_moves = pristine
@@ -314,7 +335,8 @@ void Report::read_sites()
             ++at;
         if (at == addresses.size() || addresses[at] != record.address)
             add(findings, FindingId::layout_without_probe,
-                fmt::format("a {} record at {} has no probe", layout_name(record.layout, image.arch()), image.place(record.address)),
+                fmt::format("a {} record at {} has no probe", layout_name(record.layout, image.arch()),
+                            image.place(record.address)),
                 record.address);
     }
 }
@@ -327,10 +349,11 @@ void Report::check_record(const Record& record, uint64_t address, const Judged* 
         add(to, FindingId::unknown_record, fmt::format("layout {} is not known", record.layout), address);
 
     const Shape* shape = shape_of(record.layout);
-    if (x86(image.arch()) && shape && (record.patch_offset != shape->patch_offset || record.patch_length != shape->patch_length))
+    if (x86(image.arch()) && shape
+        && (record.patch_offset != shape->patch_offset || record.patch_length != shape->patch_length))
         add(to, FindingId::record_mismatch,
-            fmt::format("the record says {} bytes may be patched from offset {}, but {} has {} at {}", record.patch_length,
-                        record.patch_offset, layout, shape->patch_length, shape->patch_offset),
+            fmt::format("the record says {} bytes may be patched from offset {}, but {} has {} at {}",
+                        record.patch_length, record.patch_offset, layout, shape->patch_length, shape->patch_offset),
             address);
 
     if (judged && image.arch() != Arch::unknown && record.layout != FASTSDT_LAYOUT_OTHER && known
@@ -339,7 +362,8 @@ void Report::check_record(const Record& record, uint64_t address, const Judged* 
         const size_t shown = std::min<size_t>(bytes.size(), shape ? shape->patch_offset + shape->patch_length : 4);
         add(to, FindingId::bytes_mismatch,
             judged->layout == record.layout && judged->lead == 0
-                ? fmt::format("the note says {} and it is in the state \"{}\": {}", layout, state_name(judged->state), hex(bytes.first(shown)))
+                ? fmt::format("the note says {} and it is in the state \"{}\": {}", layout, state_name(judged->state),
+                              hex(bytes.first(shown)))
                 : fmt::format("the note says {}, the bytes are {}", layout, hex(bytes.first(shown))),
             address);
     }
@@ -351,10 +375,14 @@ void Report::check_record(const Record& record, uint64_t address, const Judged* 
         const Section* section = image.relocatable() ? image.section_at(address) : nullptr;
         if (crosses(patch, record.patch_length, boundary))
             add(to, FindingId::bound_broken,
-                fmt::format("{} patchable bytes at {} cross a multiple of {}", record.patch_length, image.place(patch), boundary), address);
+                fmt::format("{} patchable bytes at {} cross a multiple of {}", record.patch_length, image.place(patch),
+                            boundary),
+                address);
         else if (section && section->align < boundary && boundary <= page_size)
             add(to, FindingId::bound_broken,
-                fmt::format("section {} is aligned to {}, the promise needs {}", section->name, section->align, boundary), address);
+                fmt::format("section {} is aligned to {}, the promise needs {}", section->name, section->align,
+                            boundary),
+                address);
     }
 }
 
@@ -382,11 +410,14 @@ void Report::check_site(Site& site)
         if (live)
             check_record(record, probe.address, site.judged, site.findings);
         const uint64_t moved = probe.address - probe.note_address;
-        if (record.operand != 0 && probe.semaphore != 0 && record.operand + moved != probe.semaphore && !image.relocatable())
-            add_here(FindingId::record_mismatch, fmt::format("semaphore {:#x} in the layout record, {:#x} in the stapsdt note",
-                                                             record.operand + moved, probe.semaphore));
+        if (record.operand != 0 && probe.semaphore != 0 && record.operand + moved != probe.semaphore
+            && !image.relocatable())
+            add_here(FindingId::record_mismatch,
+                     fmt::format("semaphore {:#x} in the layout record, {:#x} in the stapsdt note",
+                                 record.operand + moved, probe.semaphore));
         else if ((record.operand == 0) != (probe.semaphore == 0))
-            add_here(FindingId::record_mismatch, "the layout record and the stapsdt note disagree on having a semaphore");
+            add_here(FindingId::record_mismatch,
+                     "the layout record and the stapsdt note disagree on having a semaphore");
         if (record.flags & FASTSDT_SITE_UNGROUPED)
             add_here(FindingId::ungrouped_note, "made by an assembler without link-order sections");
     }
@@ -395,16 +426,19 @@ void Report::check_site(Site& site)
 
     if (const Judged* judged = site.judged) {
         if (judged->length == 0 && (x86(image.arch()) || image.arch() == Arch::arm64))
-            add_here(FindingId::unknown_layout, fmt::format("{} is no known site", hex(site.bytes.first(std::min<size_t>(site.bytes.size(), 5)))));
+            add_here(FindingId::unknown_layout,
+                     fmt::format("{} is no known site", hex(site.bytes.first(std::min<size_t>(site.bytes.size(), 5)))));
         const bool crossing = !image.relocatable() && image.arch() == Arch::x86_64
             && crosses(probe.address + judged->patch_offset, judged->patch_length, page_size);
         if (crossing && nop10_kind(judged->layout))
             add_here(FindingId::page_crossing,
                      judged->layout == FASTSDT_LAYOUT_NOP10
                          ? "the nop10 crosses a page: every kernel rejects a probe on it"
-                         : "the nop10 crosses a page: every kernel rejects a probe on it, and the libbpf of 7.2 attaches there");
+                         : "the nop10 crosses a page: every kernel rejects a probe on it, and the libbpf of 7.2 "
+                           "attaches there");
         else if (crossing && nop5_kind(judged->layout))
-            add_here(FindingId::page_crossing, "the nop5 crosses a page: Linux 6.18 to 7.1 do not optimize it", Severity::info);
+            add_here(FindingId::page_crossing, "the nop5 crosses a page: Linux 6.18 to 7.1 do not optimize it",
+                     Severity::info);
 
         const auto kernels_where = [&](auto predicate) {
             std::vector<Kernel> hit;
@@ -417,14 +451,16 @@ void Report::check_site(Site& site)
             return kernels_where([&](const Behaviour& b) { return b.at_note.verdict == verdict; });
         };
         if (const auto where = kernels_where([](const Behaviour& b) {
-                return b.at_note.verdict == Verdict::optimize_unsafe || (b.libbpf_moves && b.at_patch.verdict == Verdict::optimize_unsafe);
+                return b.at_note.verdict == Verdict::optimize_unsafe
+                    || (b.libbpf_moves && b.at_patch.verdict == Verdict::optimize_unsafe);
             });
             !where.empty()) {
             const bool safe_stack = site.record && site.record->flags & FASTSDT_SITE_NO_REDZONE;
             const bool moved = judged->patch_offset != 0;
             add_here(FindingId::unsafe_optimization,
                      fmt::format("on {} {}; {} a child after fork() dies at the site", where,
-                                 moved ? "libbpf 1.7 moves its probe to the nop5 and the kernel makes it a call" : "the kernel makes the nop5 a call",
+                                 moved ? "libbpf 1.7 moves its probe to the nop5 and the kernel makes it a call"
+                                       : "the kernel makes the nop5 a call",
                                  safe_stack ? "the red zone is not used, but" : "the red zone may be overwritten and"));
         }
         if (const auto where = is(Verdict::reject); !where.empty())
@@ -449,8 +485,8 @@ static const Segment* writable_alias(const Image& image, uint64_t semaphore)
     if (image.relocatable() || !own || !offset)
         return nullptr;
     for (const Segment& segment : image.segments())
-        if (&segment != own && segment.writable && segment.file_size && *offset >= segment.offset / page * page &&
-            *offset < (segment.offset + segment.file_size + page - 1) / page * page)
+        if (&segment != own && segment.writable && segment.file_size && *offset >= segment.offset / page * page
+            && *offset < (segment.offset + segment.file_size + page - 1) / page * page)
             return &segment;
     return nullptr;
 }
@@ -470,8 +506,9 @@ void Report::check_semaphore(Site& site)
     else if (!image.writable_at(semaphore))
         add_here(FindingId::semaphore_not_writable, "is in read-only memory");
     else if (const Segment* other = writable_alias(image, semaphore))
-        add_here(FindingId::semaphore_shared_page,
-                 fmt::format("shares its page of the file with the writable segment at {}", image.place(other->address)));
+        add_here(
+            FindingId::semaphore_shared_page,
+            fmt::format("shares its page of the file with the writable segment at {}", image.place(other->address)));
 }
 
 void Report::check_arguments(Site& site)
@@ -483,15 +520,17 @@ void Report::check_arguments(Site& site)
     site.arguments = &known->second;
     const auto& arguments = known->second;
     if (arguments.size() > most_arguments)
-        add(site.findings, FindingId::too_many_arguments, fmt::format("more than {} arguments: libbpf refuses the probe", most_arguments),
-            site.probe->address);
+        add(site.findings, FindingId::too_many_arguments,
+            fmt::format("more than {} arguments: libbpf refuses the probe", most_arguments), site.probe->address);
     // One finding per argument and kind, however many tracers it concerns.
-    static constexpr std::pair<ReadingVerdict, FindingId> kinds[] = {{ReadingVerdict::rejects, FindingId::argument_unreadable},
-                                                                     {ReadingVerdict::misreads, FindingId::argument_misread},
-                                                                     {ReadingVerdict::conditional, FindingId::argument_conditional}};
+    static constexpr std::pair<ReadingVerdict, FindingId> kinds[] = {
+        {ReadingVerdict::rejects, FindingId::argument_unreadable},
+        {ReadingVerdict::misreads, FindingId::argument_misread},
+        {ReadingVerdict::conditional, FindingId::argument_conditional}};
     for (size_t i = 0; i < arguments.size(); ++i) {
         const Argument& argument = arguments[i];
-        if (std::all_of(argument.readings.begin(), argument.readings.end(), [](const Reading& r) { return r.verdict == ReadingVerdict::reads; }))
+        if (std::all_of(argument.readings.begin(), argument.readings.end(),
+                        [](const Reading& r) { return r.verdict == ReadingVerdict::reads; }))
             continue;
         for (const auto& [verdict, id] : kinds) {
             std::string message;
@@ -500,11 +539,13 @@ void Report::check_arguments(Site& site)
                 if (reading.verdict != verdict)
                     continue;
                 message += fmt::format("{}{} {}", message.empty() ? "" : "; ", name(tracer),
-                                       verdict == ReadingVerdict::rejects ? fmt::format("{} ({})", consequence(tracer), reading.why)
-                                                                          : fmt::format("({})", reading.why));
+                                       verdict == ReadingVerdict::rejects
+                                           ? fmt::format("{} ({})", consequence(tracer), reading.why)
+                                           : fmt::format("({})", reading.why));
             }
             if (!message.empty())
-                add(site.findings, id, fmt::format("argument {} {}: {}", i + 1, argument.text.substr(0, 80), message), site.probe->address);
+                add(site.findings, id, fmt::format("argument {} {}: {}", i + 1, argument.text.substr(0, 80), message),
+                    site.probe->address);
         }
     }
 }
@@ -536,7 +577,8 @@ void Report::read_entries()
         const uint64_t address = entry.function.address;
         if (!image.executable_at(address)) {
             if (entry.record)
-                add(entry.findings, FindingId::dangling_note, fmt::format("{} is not executable memory", image.place(address)), address);
+                add(entry.findings, FindingId::dangling_note,
+                    fmt::format("{} is not executable memory", image.place(address)), address);
             continue;
         }
         const uint8_t expected = entry.record ? entry.record->layout : FASTSDT_LAYOUT_OTHER;
@@ -551,7 +593,8 @@ void Report::read_entries()
             continue;
         if (image.arch() == Arch::x86_64 && !image.relocatable() && nop10_kind(entry.judged->layout)
             && crosses(address + entry.lead + entry.judged->patch_offset, entry.judged->patch_length, page_size))
-            add(entry.findings, FindingId::page_crossing, "the nop10 crosses a page: every kernel rejects a probe on it", address);
+            add(entry.findings, FindingId::page_crossing,
+                "the nop10 crosses a page: every kernel rejects a probe on it", address);
         std::vector<Kernel> slow;
         for (size_t i = 0; i < options.kernels.size(); ++i) {
             const Verdict verdict = entry.judged->behaviours[i].at_note.verdict;
@@ -559,7 +602,8 @@ void Report::read_entries()
                 slow.push_back(options.kernels[i]);
         }
         if (!slow.empty() && !missed)
-            add(entry.findings, FindingId::entry_single_stepped, fmt::format("not cheap on {}", list_kernels(slow)), address);
+            add(entry.findings, FindingId::entry_single_stepped, fmt::format("not cheap on {}", list_kernels(slow)),
+                address);
     }
 }
 
@@ -591,7 +635,8 @@ void Report::check_bases()
     }
     if (zero > 0)
         add(findings, FindingId::base_mismatch,
-            fmt::format("{} of {} notes have base 0, .stapsdt.base is at {:#x}: tracers other than libbpf move the probe by that much",
+            fmt::format("{} of {} notes have base 0, .stapsdt.base is at {:#x}: tracers other than libbpf move the "
+                        "probe by that much",
                         zero, sites.size(), *notes.base));
     if (different == 0)
         return;
@@ -599,7 +644,8 @@ void Report::check_bases()
         add(findings, FindingId::base_moved, fmt::format("the file was moved by {:#x} after the link", shift));
     else
         add(findings, FindingId::base_mismatch,
-            fmt::format("{} of {} notes have another base than the section .stapsdt.base at {:#x}", different, sites.size(), *notes.base));
+            fmt::format("{} of {} notes have another base than the section .stapsdt.base at {:#x}", different,
+                        sites.size(), *notes.base));
 }
 
 void Report::check_duplicates()
@@ -616,11 +662,12 @@ void Report::check_duplicates()
         if (before.name != probe.name || before.provider != probe.provider)
             continue;
         if (before.address == probe.address)
-            add(order[i]->findings, FindingId::duplicate_probe, fmt::format("{} has two notes of this name", image.place(probe.address)),
-                probe.address);
+            add(order[i]->findings, FindingId::duplicate_probe,
+                fmt::format("{} has two notes of this name", image.place(probe.address)), probe.address);
         if (before.semaphore != probe.semaphore)
             add(order[i]->findings, FindingId::semaphore_varies,
-                fmt::format("semaphore {}, but {} for the site at {}", probe.semaphore ? image.place(probe.semaphore) : "none",
+                fmt::format("semaphore {}, but {} for the site at {}",
+                            probe.semaphore ? image.place(probe.semaphore) : "none",
                             before.semaphore ? image.place(before.semaphore) : "none", image.place(before.address)),
                 probe.address);
     }
@@ -629,28 +676,34 @@ void Report::check_duplicates()
 void Report::check_file()
 {
     for (const NoteTrouble& trouble : notes.troubles)
-        add(findings, finding_of(trouble.kind), fmt::format("{}+{:#x}: {}", trouble.section, trouble.offset, trouble.what), {},
-            trouble.kind == NoteTrouble::Kind::foreign && trouble.section == FASTSDT_NOTE_SECTION ? std::optional(Severity::warning)
-                                                                                                  : std::nullopt);
+        add(findings, finding_of(trouble.kind),
+            fmt::format("{}+{:#x}: {}", trouble.section, trouble.offset, trouble.what), {},
+            trouble.kind == NoteTrouble::Kind::foreign && trouble.section == FASTSDT_NOTE_SECTION
+                ? std::optional(Severity::warning)
+                : std::nullopt);
     size_t without = 0;
     for (const Site& site : sites)
         without += !site.record;
     if (without > 0)
         add(findings, FindingId::no_layout_note,
-            without == sites.size() ? std::string("no probe has a layout note") : fmt::format("{} of {} probes have no layout note", without, sites.size()));
+            without == sites.size() ? std::string("no probe has a layout note")
+                                    : fmt::format("{} of {} probes have no layout note", without, sites.size()));
     if (image.sections().empty())
         add(findings, FindingId::no_section_headers, "no section headers");
     if (notes.probes.empty() && notes.troubles.empty())
         for (std::string_view left : {".stapsdt.base", ".probes"})
             // `dtrace -G` makes objects that define semaphores and have no probes.
             if (image.section(left) && !(image.relocatable() && left == ".probes")) {
-                add(findings, FindingId::notes_stripped, fmt::format("there is a section {} and no stapsdt note", left));
+                add(findings, FindingId::notes_stripped,
+                    fmt::format("there is a section {} and no stapsdt note", left));
                 break;
             }
     if (const Section* comment = image.section(".comment")) {
         const auto text = image.contents(*comment);
-        if (std::string_view(reinterpret_cast<const char*>(text.data()), text.size()).find(FASTSDT_NO_PASS) != std::string_view::npos)
-            add(findings, FindingId::lto_without_pass, "the link needs -Wl,-mllvm,-load=.../fastprobe-pass.so too (lld; others -Wl,-plugin,...)");
+        if (std::string_view(reinterpret_cast<const char*>(text.data()), text.size()).find(FASTSDT_NO_PASS)
+            != std::string_view::npos)
+            add(findings, FindingId::lto_without_pass,
+                "the link needs -Wl,-mllvm,-load=.../fastprobe-pass.so too (lld; others -Wl,-plugin,...)");
     }
     if (image.separate_debug() && !sites.empty())
         add(findings, FindingId::no_text, "the code is not in this file");

@@ -31,51 +31,69 @@ std::optional<Severity> parse_severity(std::string_view text);
     X(malformed_note, "malformed-note", error, "A note's sizes or strings do not fit. Readers stop there.")            \
     X(foreign_note, "foreign-note", error,                                                                             \
       "A note of another owner or type stands in .note.stapsdt. libbpf then attaches to no probe of the file.")        \
-    X(note_section_type, "note-section-type", error, "A section named like a note section is none. Tracers pass it over.") \
+    X(note_section_type, "note-section-type", error,                                                                   \
+      "A section named like a note section is none. Tracers pass it over.")                                            \
     X(split_notes, "split-notes", error,                                                                               \
-      "There are several .note.stapsdt: mold does not join the notes of another header with ours. libbpf and perf see the first. Run fastsdt-index.") \
-    X(trailing_bytes, "trailing-bytes", error, "Bytes follow the argument string in a stapsdt note. gdb and bpftrace drop the probe.") \
-    X(index_damaged, "index-damaged", error, "The INDEX note's tables are wrong. Run fastsdt-index on the file again.") \
+      "There are several .note.stapsdt: mold does not join the notes of another header with ours. libbpf and perf "    \
+      "see the first. Run fastsdt-index.")                                                                             \
+    X(trailing_bytes, "trailing-bytes", error,                                                                         \
+      "Bytes follow the argument string in a stapsdt note. gdb and bpftrace drop the probe.")                          \
+    X(index_damaged, "index-damaged", error,                                                                           \
+      "The INDEX note's tables are wrong. Run fastsdt-index on the file again.")                                       \
     X(dangling_note, "dangling-note", error,                                                                           \
-      "The note's address is not in executable memory: its code was discarded. libbpf then attaches to no site of that name.") \
+      "The note's address is not in executable memory: its code was discarded. libbpf then attaches to no site of "    \
+      "that name.")                                                                                                    \
     X(bytes_mismatch, "bytes-mismatch", error, "The bytes at the address are not the layout that the note promises.")  \
     X(record_mismatch, "record-mismatch", error, "A layout record contradicts itself or the stapsdt note beside it.")  \
     X(page_crossing, "page-crossing", error,                                                                           \
       "The patchable bytes cross a page. A nop10 there is rejected by every kernel, a nop5 is not optimized.")         \
-    X(bound_broken, "bound-broken", error, "The patchable bytes cross the boundary that the note promises they do not.") \
+    X(bound_broken, "bound-broken", error,                                                                             \
+      "The patchable bytes cross the boundary that the note promises they do not.")                                    \
     X(base_missing, "base-missing", error, "There is no .stapsdt.base section. gdb shows no probe.")                   \
     X(base_mismatch, "base-mismatch", error,                                                                           \
-      "Notes and the section .stapsdt.base disagree on its address. Tracers look for probes and semaphores in wrong places.") \
+      "Notes and the section .stapsdt.base disagree on its address. Tracers look for probes and semaphores in wrong "  \
+      "places.")                                                                                                       \
     X(base_moved, "base-moved", info, "The file was moved after the link (prelink); tracers correct for it.")          \
     X(semaphore_outside, "semaphore-outside", error, "The semaphore is in no segment. Attaching fails.")               \
-    X(semaphore_executable, "semaphore-executable", error, "The semaphore is in an executable segment. libbpf refuses the probe.") \
-    X(semaphore_not_writable, "semaphore-not-writable", error, "The semaphore is in read-only memory. The kernel cannot count there.") \
+    X(semaphore_executable, "semaphore-executable", error,                                                             \
+      "The semaphore is in an executable segment. libbpf refuses the probe.")                                          \
+    X(semaphore_not_writable, "semaphore-not-writable", error,                                                         \
+      "The semaphore is in read-only memory. The kernel cannot count there.")                                          \
     X(semaphore_shared_page, "semaphore-shared-page", warning,                                                         \
-      "Two writable segments map the semaphore's page of the file, and the kernel may count in the wrong one: a guarded probe stays off. lld: -z separate-loadable-segments.") \
+      "Two writable segments map the semaphore's page of the file, and the kernel may count in the wrong one: a "      \
+      "guarded probe stays off. lld: -z separate-loadable-segments.")                                                  \
     X(semaphore_varies, "semaphore-varies", warning,                                                                   \
-      "Sites of one probe have different semaphores. Tools that set only one of them miss hits.")                     \
-    X(duplicate_probe, "duplicate-probe", warning, "Two notes have the same address and name. Tracers count each hit twice.") \
+      "Sites of one probe have different semaphores. Tools that set only one of them miss hits.")                      \
+    X(duplicate_probe, "duplicate-probe", warning,                                                                     \
+      "Two notes have the same address and name. Tracers count each hit twice.")                                       \
     X(unsafe_optimization, "unsafe-optimization", warning,                                                             \
-      "Linux 6.18 to 7.1 turn a nop5 into a call: the red zone is overwritten, and after fork() the child dies there.") \
+      "Linux 6.18 to 7.1 turn a nop5 into a call: the red zone is overwritten, and after fork() the child dies "       \
+      "there.")                                                                                                        \
     X(kernel_rejects, "kernel-rejects", warning, "A kernel asked for refuses a probe at the note's address.")          \
     X(single_stepped, "single-stepped", info, "A kernel asked for single-steps the instruction: two traps per hit.")   \
     X(argument_unreadable, "argument-unreadable", warning, "A tracer cannot parse an argument.")                       \
     X(argument_misread, "argument-misread", warning, "A tracer accepts an argument and reads something else.")         \
-    X(argument_conditional, "argument-conditional", info, "A tracer can read an argument only if it finds its symbol.") \
+    X(argument_conditional, "argument-conditional", info,                                                              \
+      "A tracer can read an argument only if it finds its symbol.")                                                    \
     X(too_many_arguments, "too-many-arguments", warning, "More than 12 arguments. libbpf refuses the probe.")          \
     X(no_layout_note, "no-layout-note", info, "Probes without a layout note; they were judged from their bytes.")      \
     X(layout_without_probe, "layout-without-probe", warning, "A layout record stands where no stapsdt note is.")       \
-    X(unknown_layout, "unknown-layout", info, "The bytes at a probe are no known site; they were judged as an instruction.") \
+    X(unknown_layout, "unknown-layout", info,                                                                          \
+      "The bytes at a probe are no known site; they were judged as an instruction.")                                   \
     X(unknown_record, "unknown-record", info, "Records of a version, type or layout that this program does not know.") \
-    X(ungrouped_note, "ungrouped-note", info, "An assembler without link-order sections made the note: it may outlive its code.") \
+    X(ungrouped_note, "ungrouped-note", info,                                                                          \
+      "An assembler without link-order sections made the note: it may outlive its code.")                              \
     X(notes_stripped, "notes-stripped", warning,                                                                       \
-      "What probes leave in memory is there and their notes are not: llvm-strip removes them. Use strip, or llvm-strip -g.") \
+      "What probes leave in memory is there and their notes are not: llvm-strip removes them. Use strip, or "          \
+      "llvm-strip -g.")                                                                                                \
     X(no_section_headers, "no-section-headers", warning, "Without section headers notes cannot be found.")             \
     X(no_text, "no-text", info, "A separate debug file: it has the notes and not the code. Check the stripped file.")  \
     X(unknown_machine, "unknown-machine", info, "Kernels are not modelled on this architecture.")                      \
-    X(entry_single_stepped, "entry-single-stepped", warning, "A kernel asked for single-steps or rejects the entry of a selected function.") \
+    X(entry_single_stepped, "entry-single-stepped", warning,                                                           \
+      "A kernel asked for single-steps or rejects the entry of a selected function.")                                  \
     X(lto_without_pass, "lto-without-pass", warning,                                                                   \
-      "clang's LTO made code in a link that had not loaded fastprobe's pass: its functions have no entry records. docs/fastprobe.md has the flags.") \
+      "clang's LTO made code in a link that had not loaded fastprobe's pass: its functions have no entry records. "    \
+      "docs/fastprobe.md has the flags.")                                                                              \
     X(entry_missed, "entry-missed", info, "fastprobe could not give the function the entry that was asked for.")
 
 enum class FindingId {
@@ -95,13 +113,13 @@ Severity usual_severity(FindingId id);
 struct Finding {
     FindingId id;
     Severity severity;
-    std::string message;           ///< one clause about this very case
+    std::string message;             ///< one clause about this very case
     std::optional<uint64_t> address; ///< ELF vaddr (as Image numbers them)
 };
 
 /// What one kernel does at a site or entry.
 struct Behaviour {
-    Judgement at_note; ///< a probe on the first byte of the layout: what most tracers attach to
+    Judgement at_note;  ///< a probe on the first byte of the layout: what most tracers attach to
     Judgement at_patch; ///< a probe on the patchable instruction, where that is another one (nop1+...)
     /// libbpf, in the version that belongs to the kernel, moves its probe to the patchable instruction by itself.
     bool libbpf_moves = false;
@@ -120,8 +138,8 @@ struct Judged {
 
 struct Site {
     const Probe* probe = nullptr;
-    const Record* record = nullptr; ///< the layout note, if there is one
-    const Judged* judged = nullptr; ///< empty when the file does not have the bytes
+    const Record* record = nullptr;   ///< the layout note, if there is one
+    const Judged* judged = nullptr;   ///< empty when the file does not have the bytes
     std::span<const std::byte> bytes; ///< of the layout, or of the first instruction's first bytes
     const std::vector<Argument>* arguments = nullptr;
     std::optional<Line> line;
@@ -162,7 +180,8 @@ public:
     std::array<size_t, 3> severities{}; ///< by Severity
 
 private:
-    const Judged* judge_at(uint64_t address, std::span<const std::byte> bytes, uint8_t expected, uint8_t lead, bool entry);
+    const Judged* judge_at(uint64_t address, std::span<const std::byte> bytes, uint8_t expected, uint8_t lead,
+                           bool entry);
     void add(std::vector<Finding>& to, FindingId id, std::string message, std::optional<uint64_t> address = {},
              std::optional<Severity> severity = {});
     void read_sites();

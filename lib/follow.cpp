@@ -123,8 +123,10 @@ void Follower::seize(pid_t pid)
             if (ptrace(PTRACE_SEIZE, task, 0, follow_options) < 0) {
                 if (errno == ESRCH)
                     continue;
-                throw Unusable(fmt::format("process {}: cannot be traced ({}); another tracer, for example a debugger, may have "
-                                           "it, or run as root", pid, std::strerror(errno)));
+                throw Unusable(
+                    fmt::format("process {}: cannot be traced ({}); another tracer, for example a debugger, may have "
+                                "it, or run as root",
+                                pid, std::strerror(errno)));
             }
             add_task(task);
             again = true;
@@ -200,11 +202,8 @@ void Follower::on_stop(pid_t task, int status)
         }
         add_task(task);
         break;
-    case 0:
-        signal = WSTOPSIG(status);
-        break;
-    default:
-        break;
+    case 0: signal = WSTOPSIG(status); break;
+    default: break;
     }
     ptrace(PTRACE_CONT, task, 0, signal);
 }
@@ -259,7 +258,9 @@ void Follower::run(const std::atomic<int>& stop, std::chrono::milliseconds time)
         end_task(task);
         if (task == first_) {
             wait_status_ = status;
-            const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+            const auto seconds = [](const timeval& t) {
+                return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+            };
             cpu_seconds_ = seconds(usage.ru_utime) + seconds(usage.ru_stime);
         }
     }

@@ -40,7 +40,7 @@ public:
     void run(const std::atomic<int>& stop, std::chrono::milliseconds time = std::chrono::milliseconds::max());
 
     std::vector<Counted> counted() const { return counted_; }
-    int wait_status() const { return wait_status_; }  ///< of the launched program, as from waitpid
+    int wait_status() const { return wait_status_; }    ///< of the launched program, as from waitpid
     double cpu_seconds() const { return cpu_seconds_; } ///< of the launched program and all it waited for
 
 private:

@@ -74,8 +74,8 @@ void Image::each(const std::string& path, const std::function<void(const Image&)
     each(path, file.bytes(), visit, trouble);
 }
 
-void Image::each(const std::string& path, std::span<const std::byte> file, const std::function<void(const Image&)>& visit,
-                 const std::function<void(const std::string&)>& trouble)
+void Image::each(const std::string& path, std::span<const std::byte> file,
+                 const std::function<void(const Image&)>& visit, const std::function<void(const std::string&)>& trouble)
 {
     if (!is_archive(file)) {
         visit(Image(path, {}, file));
@@ -85,7 +85,8 @@ void Image::each(const std::string& path, std::span<const std::byte> file, const
     each_member(
         path, file,
         [&](const std::string& name, std::span<const std::byte> contents) {
-            if (contents.size() < SELFMAG || std::string_view(reinterpret_cast<const char*>(contents.data()), SELFMAG) != ELFMAG)
+            if (contents.size() < SELFMAG
+                || std::string_view(reinterpret_cast<const char*>(contents.data()), SELFMAG) != ELFMAG)
                 return;
             any = true;
             try {
@@ -143,7 +144,9 @@ Image::Image(std::string path, std::string member, std::span<const std::byte> fi
         if (header.e_type != ET_REL && header.e_type != ET_EXEC && header.e_type != ET_DYN)
             unusable(header.e_type == ET_CORE ? "a core file; name the executable it came from"
                                               : "an ELF file that is no program, library or object");
-        kind_ = header.e_type == ET_REL ? Kind::relocatable : header.e_type == ET_EXEC ? Kind::executable : Kind::shared;
+        kind_ = header.e_type == ET_REL ? Kind::relocatable
+            : header.e_type == ET_EXEC  ? Kind::executable
+                                        : Kind::shared;
         read_segments();
         read_sections();
         if (relocatable())
@@ -178,8 +181,12 @@ void Image::read_segments()
         interpreted_ |= header.p_type == PT_INTERP;
         if (header.p_type != PT_LOAD)
             continue;
-        Segment segment{header.p_vaddr, header.p_memsz, header.p_offset, header.p_filesz,
-                        (header.p_flags & PF_W) != 0, (header.p_flags & PF_X) != 0};
+        Segment segment{header.p_vaddr,
+                        header.p_memsz,
+                        header.p_offset,
+                        header.p_filesz,
+                        (header.p_flags & PF_W) != 0,
+                        (header.p_flags & PF_X) != 0};
         segment.size = std::min(segment.size, ~uint64_t(0) - segment.address);
         segment.offset = std::min<uint64_t>(segment.offset, file_.size());
         segment.file_size = std::min({segment.file_size, segment.size, file_.size() - segment.offset});
@@ -208,8 +215,17 @@ void Image::read_sections()
         GElf_Shdr section;
         if (!scn || !gelf_getshdr(scn, &section))
             unusable(fmt::format("damaged section header {}: {}", i, elf_errmsg(-1)));
-        sections_.push_back({{}, i, section.sh_type, section.sh_flags, section.sh_addr, section.sh_offset,
-                             section.sh_size, section.sh_addralign, section.sh_entsize, section.sh_link, section.sh_info});
+        sections_.push_back({{},
+                             i,
+                             section.sh_type,
+                             section.sh_flags,
+                             section.sh_addr,
+                             section.sh_offset,
+                             section.sh_size,
+                             section.sh_addralign,
+                             section.sh_entsize,
+                             section.sh_link,
+                             section.sh_info});
         name_offsets.push_back(section.sh_name);
         if (section.sh_type == SHT_REL || section.sh_type == SHT_RELA)
             relocations_of_.emplace(section.sh_info, i); // the first one counts
@@ -235,7 +251,8 @@ bool Image::position_independent_program() const
         if (!data || !data->d_buf || entry == 0)
             break;
         GElf_Dyn dynamic;
-        for (size_t i = 0; i < data->d_size / entry && gelf_getdyn(data, int(i), &dynamic) && dynamic.d_tag != DT_NULL; ++i) {
+        for (size_t i = 0; i < data->d_size / entry && gelf_getdyn(data, int(i), &dynamic) && dynamic.d_tag != DT_NULL;
+             ++i) {
             if (dynamic.d_tag == DT_FLAGS_1 && dynamic.d_un.d_val & DF_1_PIE)
                 return true;
             named |= dynamic.d_tag == DT_SONAME;
@@ -248,7 +265,7 @@ bool Image::position_independent_program() const
 void Image::lay_out()
 {
     const uint64_t limit = undefined() - (uint64_t(1) << 20); // room for the padding
-    uint64_t next = 4096; // 0 keeps its meaning of "no address"
+    uint64_t next = 4096;                                     // 0 keeps its meaning of "no address"
     for (Section& section : sections_) {
         if (!(section.flags & SHF_ALLOC))
             continue;
@@ -305,7 +322,8 @@ void Image::relocate(const Section& relocations, std::vector<std::byte>& bytes) 
 {
     const bool addends = relocations.type == SHT_RELA;
     Elf_Data* table = elf_getdata(elf_getscn(elf_, relocations.index), nullptr);
-    Elf_Data* symbols = relocations.link < sections_.size() ? elf_getdata(elf_getscn(elf_, relocations.link), nullptr) : nullptr;
+    Elf_Data* symbols =
+        relocations.link < sections_.size() ? elf_getdata(elf_getscn(elf_, relocations.link), nullptr) : nullptr;
     const size_t entry = gelf_fsize(elf_, addends ? ELF_T_RELA : ELF_T_REL, 1, EV_CURRENT);
     if (!table || !symbols || !table->d_buf || entry == 0)
         return;
@@ -419,8 +437,8 @@ std::string Image::build_id() const
     if (!section)
         return {};
     const auto bytes = raw_contents(*section);
-    if (bytes.size() < 16 || load(&bytes[0], 4, encoding_.big_endian) != 4 ||
-        load(&bytes[8], 4, encoding_.big_endian) != NT_GNU_BUILD_ID)
+    if (bytes.size() < 16 || load(&bytes[0], 4, encoding_.big_endian) != 4
+        || load(&bytes[8], 4, encoding_.big_endian) != NT_GNU_BUILD_ID)
         return {};
     const uint64_t size = load(&bytes[4], 4, encoding_.big_endian);
     if (size > bytes.size() - 16 || size > 64)

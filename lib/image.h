@@ -70,7 +70,8 @@ public:
                      const std::function<void(const std::string&)>& trouble);
 
     /// The same for a file that is in memory already; `path` is its name, and where debug information is looked for.
-    static void each(const std::string& path, std::span<const std::byte> file, const std::function<void(const Image&)>& visit,
+    static void each(const std::string& path, std::span<const std::byte> file,
+                     const std::function<void(const Image&)>& visit,
                      const std::function<void(const std::string&)>& trouble);
 
     ~Image();
@@ -112,7 +113,10 @@ public:
     /// The address is in an executable segment (relocatable: section).
     bool executable_at(uint64_t address) const;
     bool writable_at(uint64_t address) const;
-    bool mapped_at(uint64_t address) const { return relocatable() ? section_at(address) != nullptr : segment_at(address) != nullptr; }
+    bool mapped_at(uint64_t address) const
+    {
+        return relocatable() ? section_at(address) != nullptr : segment_at(address) != nullptr;
+    }
     /// Offset in the file of the byte at `address`: what the kernel wants for a uprobe.
     std::optional<uint64_t> file_offset(uint64_t address) const;
     /// "0x401136", or ".text+0x36" in a relocatable object.
@@ -140,10 +144,10 @@ private:
     uint16_t machine_ = 0;
     Encoding encoding_;
     bool separate_debug_ = false;
-    bool interpreted_ = false; // has PT_INTERP
-    std::vector<Segment> segments_;          // by address
-    std::vector<Section> sections_;          // by index; [0] is the null section
-    std::vector<const Section*> allocated_;  // by address
+    bool interpreted_ = false;              // has PT_INTERP
+    std::vector<Segment> segments_;         // by address
+    std::vector<Section> sections_;         // by index; [0] is the null section
+    std::vector<const Section*> allocated_; // by address
     std::map<size_t, size_t> relocations_of_, wide_indexes_of_;
     mutable std::map<size_t, std::vector<std::byte>> relocated_; // by section index
 };

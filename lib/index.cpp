@@ -215,8 +215,8 @@ std::vector<std::byte> encode_index(std::vector<Record> records, Encoding encodi
     const bool wide = !records.empty() && records.back().address - base > std::numeric_limits<uint32_t>::max();
     const size_t offset_size = wide ? 8 : 4;
     const size_t number_size = kinds.size() <= 0x100 ? 1 : kinds.size() <= 0x10000 ? 2 : 4;
-    const uint64_t total = header_size + uint64_t(kinds.size()) * kind_size
-        + uint64_t(records.size()) * (offset_size + number_size);
+    const uint64_t total =
+        header_size + uint64_t(kinds.size()) * kind_size + uint64_t(records.size()) * (offset_size + number_size);
     if (total > std::numeric_limits<uint32_t>::max())
         throw std::length_error("more records than one INDEX note can hold");
 

@@ -48,7 +48,10 @@ Kernel correct_by_syscall(Kernel kernel)
     return kernel;
 }
 #else
-Kernel correct_by_syscall(Kernel kernel) { return kernel; }
+Kernel correct_by_syscall(Kernel kernel)
+{
+    return kernel;
+}
 #endif
 
 } // namespace
@@ -66,7 +69,10 @@ std::string_view name(Verdict verdict)
     return "unknown";
 }
 
-std::string Kernel::name() const { return fmt::format("{}.{}{}", major, minor, arm64_stp ? stp_suffix : ""); }
+std::string Kernel::name() const
+{
+    return fmt::format("{}.{}{}", major, minor, arm64_stp ? stp_suffix : "");
+}
 
 std::optional<Kernel> parse_kernel(std::string_view text)
 {
@@ -88,25 +94,24 @@ std::optional<Kernel> parse_kernel(std::string_view text)
     return kernel;
 }
 
-std::vector<Kernel> default_kernels() { return {{6, 1}, {6, 12}, {6, 18}, {7, 2}}; }
+std::vector<Kernel> default_kernels()
+{
+    return {{6, 1}, {6, 12}, {6, 18}, {7, 2}};
+}
 
 Judgement judge(const Kernel& kernel, Arch arch, std::span<const std::byte> bytes, uint64_t vaddr)
 {
     switch (arch) {
     case Arch::x86_64:
-    case Arch::i386:
-        return judge_x86(kernel, arch == Arch::x86_64, bytes, vaddr);
-    case Arch::arm64:
-        return judge_arm64(kernel, bytes, vaddr);
+    case Arch::i386: return judge_x86(kernel, arch == Arch::x86_64, bytes, vaddr);
+    case Arch::arm64: return judge_arm64(kernel, bytes, vaddr);
     case Arch::riscv:
     case Arch::s390:
     case Arch::loongarch:
-    case Arch::powerpc:
-        return judge_by_table(arch, bytes, vaddr);
+    case Arch::powerpc: return judge_by_table(arch, bytes, vaddr);
     case Arch::arm:
     case Arch::mips:
-    case Arch::unknown:
-        break;
+    case Arch::unknown: break;
     }
     return {Verdict::unknown, fmt::format("no rules for {}", name(arch))};
 }

@@ -14,8 +14,8 @@ namespace fastsdt {
 struct Lines::State {
     Dwfl* dwfl = nullptr;
     Dwfl_Module* module = nullptr;
-    GElf_Addr bias = 0;          // what libdwfl adds to the file's addresses
-    Elf* elf = nullptr;          // libdwfl's own, in which relocatable sections have the addresses it gave them
+    GElf_Addr bias = 0; // what libdwfl adds to the file's addresses
+    Elf* elf = nullptr; // libdwfl's own, in which relocatable sections have the addresses it gave them
     ~State()
     {
         if (dwfl)

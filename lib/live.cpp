@@ -47,7 +47,8 @@ private:
         throw Unusable(fmt::format("process {}: there is no such process", pid));
     if (error == EACCES || error == EPERM)
         throw Unusable(fmt::format("process {}: not allowed to read its memory; run as root, or as its user where "
-                                   "kernel.yama.ptrace_scope is 0", pid));
+                                   "kernel.yama.ptrace_scope is 0",
+                                   pid));
     throw Unusable(fmt::format("process {}: {}", pid, std::strerror(error)));
 }
 
@@ -77,7 +78,8 @@ std::vector<Mapping> read_maps(pid_t pid)
         char access[5] = "", device[32] = "";
         int at = 0;
         if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %31s %lu %n", &m.start, &m.end, access, &m.offset, device,
-                        &m.inode, &at) < 6)
+                        &m.inode, &at)
+            < 6)
             continue;
         m.writable = access[1] == 'w';
         m.executable = access[2] == 'x';
@@ -265,9 +267,9 @@ private:
         if (site.semaphore) {
             const auto value = read_memory(site.semaphore + (site.runtime - site.address), 2);
             if (value.size() == 2)
-                site.semaphore_value = static_cast<uint16_t>(
-                    std::to_integer<unsigned>(value[image.encoding().big_endian ? 1 : 0]) |
-                    std::to_integer<unsigned>(value[image.encoding().big_endian ? 0 : 1]) << 8);
+                site.semaphore_value =
+                    static_cast<uint16_t>(std::to_integer<unsigned>(value[image.encoding().big_endian ? 1 : 0])
+                                          | std::to_integer<unsigned>(value[image.encoding().big_endian ? 0 : 1]) << 8);
         }
         file.sites.push_back(std::move(site));
     }
@@ -288,12 +290,9 @@ private:
             if (site.found.breakpoints & FASTSDT_BREAKPOINT_PATCH)
                 return Change::updating;
             return site.target && in_trampoline(*site.target) ? Change::optimized : Change::foreign_call;
-        case FASTSDT_STATE_JUMP:
-            return Change::jump;
-        case FASTSDT_STATE_DAMAGED:
-            return Change::damaged;
-        default:
-            break;
+        case FASTSDT_STATE_JUMP: return Change::jump;
+        case FASTSDT_STATE_DAMAGED: return Change::damaged;
+        default: break;
         }
         if (site.found.breakpoints)
             return Change::breakpoint;
@@ -326,6 +325,9 @@ std::string_view name(Change change)
     return "unreadable";
 }
 
-Process read_process(pid_t pid, bool entries) { return Reader(pid).run(entries); }
+Process read_process(pid_t pid, bool entries)
+{
+    return Reader(pid).run(entries);
+}
 
 } // namespace fastsdt

@@ -19,14 +19,14 @@ namespace fastsdt {
 /// LiveSite::found has both.
 enum class Change {
     untouched,
-    breakpoint, ///< a uprobe, or a debugger
-    stale_call, ///< a nop10 that was optimized and is a nop again: bytes 5 to 9 are left of the call
-    optimized,  ///< the kernel's call into its trampoline
-    updating,   ///< the kernel is in the middle of optimizing it or back
-    jump,       ///< the 8-byte jump of a user-space engine
+    breakpoint,   ///< a uprobe, or a debugger
+    stale_call,   ///< a nop10 that was optimized and is a nop again: bytes 5 to 9 are left of the call
+    optimized,    ///< the kernel's call into its trampoline
+    updating,     ///< the kernel is in the middle of optimizing it or back
+    jump,         ///< the 8-byte jump of a user-space engine
     foreign_call, ///< like optimized, but the call leads to no trampoline that the process has
-    damaged,    ///< FASTSDT_STATE_DAMAGED: executing it breaks the stack pointer
-    changed,    ///< something else
+    damaged,      ///< FASTSDT_STATE_DAMAGED: executing it breaks the stack pointer
+    changed,      ///< something else
     unreadable,
 };
 /// "untouched", "breakpoint", "stale-call", "optimized", ...
@@ -47,37 +47,38 @@ std::vector<Mapping> read_maps(pid_t pid);
 /// A probe site, or the entry of a function that fastprobe selected.
 struct LiveSite {
     bool entry = false;
-    std::string provider; ///< empty for entries
-    std::string name;     ///< of the probe, or of the function
+    std::string provider;  ///< empty for entries
+    std::string name;      ///< of the probe, or of the function
     std::string arguments; ///< as the stapsdt note has them
-    uint64_t address = 0; ///< ELF vaddr: the note's pc; entries: of the function
+    uint64_t address = 0;  ///< ELF vaddr: the note's pc; entries: of the function
     uint64_t file_offset = 0;
     uint64_t runtime = 0; ///< where `address` is in the process
 
     fastsdt_recognized expected; ///< what the file has there
     fastsdt_recognized found;    ///< what the process has there
-    std::vector<std::byte> file_bytes, live_bytes; ///< from `address` to the end of the layout; at least one instruction's
+    std::vector<std::byte> file_bytes,
+        live_bytes; ///< from `address` to the end of the layout; at least one instruction's
     Change change = Change::untouched;
-    std::optional<uint64_t> target;    ///< runtime address that a call or jump in place of the site leads to
-    uint64_t semaphore = 0;            ///< ELF vaddr, 0: none
+    std::optional<uint64_t> target;          ///< runtime address that a call or jump in place of the site leads to
+    uint64_t semaphore = 0;                  ///< ELF vaddr, 0: none
     std::optional<uint16_t> semaphore_value; ///< tracers that want the probe's arguments prepared
 };
 
 struct LiveFile {
-    std::string path; ///< as the process has it
-    uint64_t start = 0; ///< runtime address of its lowest mapping
-    bool deleted = false; ///< replaced or removed since
+    std::string path;            ///< as the process has it
+    uint64_t start = 0;          ///< runtime address of its lowest mapping
+    bool deleted = false;        ///< replaced or removed since
     std::vector<LiveSite> sites; ///< by address
 };
 
 struct Process {
     pid_t pid = 0;
-    std::string name; ///< comm
-    std::vector<LiveFile> files; ///< those with sites, in order of their addresses
-    std::vector<Mapping> trampolines; ///< [uprobes-trampoline]: where optimized sites call to
+    std::string name;                   ///< comm
+    std::vector<LiveFile> files;        ///< those with sites, in order of their addresses
+    std::vector<Mapping> trampolines;   ///< [uprobes-trampoline]: where optimized sites call to
     std::optional<Mapping> out_of_line; ///< [uprobes]: instructions that are single-stepped
-    std::vector<std::string> troubles; ///< files that could not be read, each one line
-    size_t files_seen = 0; ///< mapped executable files, with or without sites
+    std::vector<std::string> troubles;  ///< files that could not be read, each one line
+    size_t files_seen = 0;              ///< mapped executable files, with or without sites
 };
 
 /// Reads process `pid`. Throws Unusable when there is no such process, or its memory may not be read.

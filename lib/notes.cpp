@@ -42,19 +42,22 @@ public:
             if (section.type == SHT_NOBITS)
                 continue;
             if (section.type != SHT_NOTE) {
-                trouble(NoteTrouble::Kind::not_a_note, 0, fmt::format("its type is {:#x}, not SHT_NOTE: tracers do not read it", section.type));
+                trouble(NoteTrouble::Kind::not_a_note, 0,
+                        fmt::format("its type is {:#x}, not SHT_NOTE: tracers do not read it", section.type));
                 continue;
             }
             const auto raw = image_.raw_contents(section);
             if (raw.size() < section.size)
-                trouble(NoteTrouble::Kind::malformed, raw.size(), "truncated: the section ends past the end of the file");
+                trouble(NoteTrouble::Kind::malformed, raw.size(),
+                        "truncated: the section ends past the end of the file");
             if (raw.size() > budget) {
                 trouble(NoteTrouble::Kind::malformed, 0, "the note sections overlap");
                 break;
             }
             budget -= raw.size();
             if (stapsdt && !raw.empty() && !image_.relocatable() && ++stapsdt_sections > 1)
-                trouble(NoteTrouble::Kind::split, 0, "a further section of that name: libbpf and perf read the first one only");
+                trouble(NoteTrouble::Kind::split, 0,
+                        "a further section of that name: libbpf and perf read the first one only");
             walk(image_.contents(section), stapsdt);
         }
         std::sort(notes_.sites.begin(), notes_.sites.end());
@@ -68,7 +71,8 @@ private:
         if (notes_.troubles.size() < most_troubles)
             notes_.troubles.push_back({kind, std::string(section_->name), offset, std::move(what)});
         else if (notes_.troubles.size() == most_troubles)
-            notes_.troubles.push_back({NoteTrouble::Kind::too_many, std::string(section_->name), offset, "more of the same kind are not listed"});
+            notes_.troubles.push_back({NoteTrouble::Kind::too_many, std::string(section_->name), offset,
+                                       "more of the same kind are not listed"});
     }
 
     void walk(std::span<const std::byte> bytes, bool stapsdt)
@@ -107,8 +111,10 @@ private:
     void probe(std::string_view owner, uint32_t type, std::span<const std::byte> descriptor)
     {
         if (owner != "stapsdt" || type != stapsdt_type) {
-            trouble(NoteTrouble::Kind::foreign, offset_,
-                    fmt::format("owner \"{}\" type {:#x} in .note.stapsdt: libbpf then attaches to no probe of the file", owner, type));
+            trouble(
+                NoteTrouble::Kind::foreign, offset_,
+                fmt::format("owner \"{}\" type {:#x} in .note.stapsdt: libbpf then attaches to no probe of the file",
+                            owner, type));
             return;
         }
         const size_t size = encoding_.address_size();
@@ -149,7 +155,8 @@ private:
     void record(std::string_view owner, uint32_t type, std::span<const std::byte> descriptor)
     {
         if (owner != FASTSDT_NOTE_OWNER) {
-            trouble(NoteTrouble::Kind::foreign, offset_, fmt::format("owner \"{}\" in {}", owner, FASTSDT_NOTE_SECTION));
+            trouble(NoteTrouble::Kind::foreign, offset_,
+                    fmt::format("owner \"{}\" in {}", owner, FASTSDT_NOTE_SECTION));
             return;
         }
         if (type == FASTSDT_NOTE_INDEX) {
@@ -164,7 +171,8 @@ private:
         if (known && (descriptor.empty() || descriptor[0] == std::byte(FASTSDT_NOTE_VERSION)))
             trouble(NoteTrouble::Kind::malformed, offset_, "a layout record is shorter than its version says");
         else if (known)
-            trouble(NoteTrouble::Kind::version, offset_, fmt::format("a layout record of version {}", std::to_integer<int>(descriptor[0])));
+            trouble(NoteTrouble::Kind::version, offset_,
+                    fmt::format("a layout record of version {}", std::to_integer<int>(descriptor[0])));
         else
             trouble(NoteTrouble::Kind::version, offset_, fmt::format("a record of type {:#x}", type));
     }

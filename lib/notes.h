@@ -24,13 +24,13 @@ struct Probe {
 /// Something in the note sections that readers stumble over.
 struct NoteTrouble {
     enum class Kind {
-        malformed,   ///< sizes or strings that do not fit
-        foreign,     ///< owner or type that does not belong into the section
-        version,     ///< record of a version or type this reader does not know
-        not_a_note,  ///< section of that name whose type is not SHT_NOTE
-        split,       ///< a further .note.stapsdt in a linked file
-        index,       ///< INDEX note with wrong tables
-        too_many,    ///< the rest was left out
+        malformed,  ///< sizes or strings that do not fit
+        foreign,    ///< owner or type that does not belong into the section
+        version,    ///< record of a version or type this reader does not know
+        not_a_note, ///< section of that name whose type is not SHT_NOTE
+        split,      ///< a further .note.stapsdt in a linked file
+        index,      ///< INDEX note with wrong tables
+        too_many,   ///< the rest was left out
     };
     Kind kind;
     std::string section;

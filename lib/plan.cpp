@@ -143,11 +143,8 @@ private:
         case Verdict::unknown:
             remark(point, "What Linux {} does here is not known: {}.", kernel_.name(), point.judgement.why);
             break;
-        case Verdict::xol:
-            remark(point, "Single-stepped: two traps per hit.");
-            break;
-        default:
-            break;
+        case Verdict::xol: remark(point, "Single-stepped: two traps per hit."); break;
+        default: break;
         }
         point.address = point.note_address + *point.offset;
         const auto file_offset = image_.file_offset(point.address);
@@ -196,11 +193,12 @@ private:
         } else {
             probe = fmt::format("uprobe:{}:0x{:x}", bpftrace_path_, point.address);
             options = " --unsafe";
-            remark(point, "bpftrace attaches to an address inside a function only if it was built with support for "
-                          "offsets (Debian 12's 0.17 was not), or if the file has no symbols.");
+            remark(point,
+                   "bpftrace attaches to an address inside a function only if it was built with support for "
+                   "offsets (Debian 12's 0.17 was not), or if the file has no symbols.");
             if (!point.entry && at_note_works)
-                remark(point, "At an address bpftrace decodes no probe arguments; {} does, at the note's pc ({}).", usdt,
-                       name(at_note));
+                remark(point, "At an address bpftrace decodes no probe arguments; {} does, at the note's pc ({}).",
+                       usdt, name(at_note));
         }
         point.bpftrace = fmt::format("bpftrace{} -e {}", options, shell_quoted(probe + " { @[probe] = count(); }"));
     }

@@ -15,23 +15,23 @@ namespace fastsdt {
 
 struct AttachPoint {
     bool entry = false;
-    std::string provider; ///< empty for entries
-    std::string name;     ///< of the probe, or of the function ("0x1139" if no symbol names it)
+    std::string provider;      ///< empty for entries
+    std::string name;          ///< of the probe, or of the function ("0x1139" if no symbol names it)
     uint64_t note_address = 0; ///< ELF vaddr of the note's pc; entries: of the function
 
     /// Offset of the place from `note_address`: 0, past a landing pad, past the nop1. Empty: the kernel refuses every
     /// place, or the file has no code there.
     std::optional<uint64_t> offset;
-    std::string_view place;    ///< "probe", "patchable nop", "function", "behind the landing pad"
-    uint64_t address = 0;      ///< ELF vaddr of the place
-    uint64_t file_offset = 0;  ///< of the place: what the kernel's interfaces want
+    std::string_view place;   ///< "probe", "patchable nop", "function", "behind the landing pad"
+    uint64_t address = 0;     ///< ELF vaddr of the place
+    uint64_t file_offset = 0; ///< of the place: what the kernel's interfaces want
     /// File offset of the semaphore, for uprobe_events' and perf_event_open's reference counter; 0: none.
     uint64_t semaphore_offset = 0;
     Judgement judgement; ///< at the place; of the note's pc if there is none
     Judgement at_note;   ///< at note_address, where most tracers attach
 
-    std::string bpftrace; ///< shell command line; empty: see `remarks`
-    std::string perf;     ///< shell command line, with the tracefs event it defines; empty: see `remarks`
+    std::string bpftrace;             ///< shell command line; empty: see `remarks`
+    std::string perf;                 ///< shell command line, with the tracefs event it defines; empty: see `remarks`
     std::vector<std::string> remarks; ///< what to know before using them, one sentence each
 };
 

@@ -102,14 +102,12 @@ Judgement judge_by_table(Arch arch, std::span<const std::byte> bytes, uint64_t v
     if (bytes.empty())
         return {reject, "copy_insn(): no byte of the file at this offset"};
     switch (arch) {
-    case Arch::riscv:
-        return look_up(riscv, read(bytes, 4, false));
+    case Arch::riscv: return look_up(riscv, read(bytes, 4, false));
     case Arch::loongarch:
         if (vaddr % 4)
             return {reject, "arch_uprobe_analyze_insn(): address not aligned"};
         return look_up(loongarch, read(bytes, 4, false));
-    case Arch::s390:
-        return look_up(s390, read(bytes, 2, true));
+    case Arch::s390: return look_up(s390, read(bytes, 2, true));
     case Arch::powerpc: {
         if (vaddr % 4)
             return {reject, "arch_uprobe_analyze_insn(): address not aligned"};
@@ -117,8 +115,7 @@ Judgement judge_by_table(Arch arch, std::span<const std::byte> bytes, uint64_t v
         const auto big = look_up(powerpc, read(bytes, 4, true));
         return big.verdict != Verdict::unknown ? big : look_up(powerpc, read(bytes, 4, false));
     }
-    default:
-        return {};
+    default: return {};
     }
 }
 

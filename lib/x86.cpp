@@ -89,11 +89,18 @@ struct Insn {
 bool is_legacy_prefix(uint8_t byte)
 {
     switch (byte) {
-    case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x64: case 0x65: // segments
-    case 0x66: case 0x67: case 0xf0: case 0xf2: case 0xf3:
-        return true;
-    default:
-        return false;
+    case 0x26:
+    case 0x2e:
+    case 0x36:
+    case 0x3e:
+    case 0x64:
+    case 0x65: // segments
+    case 0x66:
+    case 0x67:
+    case 0xf0:
+    case 0xf2:
+    case 0xf3: return true;
+    default: return false;
     }
 }
 
@@ -113,8 +120,8 @@ bool in_avx_maps(const ZydisDecodedInstruction& decoded)
     if (decoded.encoding != ZYDIS_INSTRUCTION_ENCODING_VEX)
         return true;
     if (decoded.opcode_map == ZYDIS_OPCODE_MAP_0F3A)
-        return op != 0x48 && op != 0x49 && !(op >= 0x5c && op <= 0x5f) && !(op >= 0x68 && op <= 0x6f) &&
-               !(op >= 0x78 && op <= 0x7f);
+        return op != 0x48 && op != 0x49 && !(op >= 0x5c && op <= 0x5f) && !(op >= 0x68 && op <= 0x6f)
+            && !(op >= 0x78 && op <= 0x7f);
     return !(decoded.opcode_map == ZYDIS_OPCODE_MAP_0F && (op == 0x84 || op == 0x85 || (op >= 0x94 && op <= 0x97)));
 }
 
@@ -125,8 +132,8 @@ ZyanStatus read_operands(Insn& insn, const Code& code, ZydisDecodedInstruction& 
 {
     ZydisDecoder decoder;
     const ZyanStatus ready = insn.x86_64
-                                 ? ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)
-                                 : ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_COMPAT_32, ZYDIS_STACK_WIDTH_32);
+        ? ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)
+        : ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_COMPAT_32, ZYDIS_STACK_WIDTH_32);
     if (!ZYAN_SUCCESS(ready))
         return ready;
     // Minimal: no checks of what the kernel's decoder does not check, such as which instructions may be locked.
@@ -226,8 +233,8 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, const Features& f
     const uint8_t second = at + 1 < max_insn_size ? code[at + 1] : 0;
     const bool xop = features.decode_xop && next == 0x8f && (second >> 3 & 7) != 0;
     // Since it knows XOP, a REX prefix before them makes them plain opcodes.
-    insn.vex = (next == 0xc4 || next == 0xc5 || next == 0x62 || xop) && (x86_64 || second >> 6 == 3) &&
-               !(insn.rex && features.decode_xop);
+    insn.vex = (next == 0xc4 || next == 0xc5 || next == 0x62 || xop) && (x86_64 || second >> 6 == 3)
+        && !(insn.rex && features.decode_xop);
     // What follows the prefixes is the opcode, even if it is one more prefix, which no operands follow then.
     if (x86_64 ? is_prefix_as_opcode(next) && !insn.vex : is_legacy_prefix(next)) {
         insn.opcode[0] = next;
@@ -347,14 +354,14 @@ std::string_view uprobe_init_insn(const Insn& insn)
 bool in_x86_nops(const Insn& insn, const Code& code)
 {
     static constexpr uint8_t nops[9][8] = {{},
-                                            {0x90},
-                                            {0x66, 0x90},
-                                            {0x0f, 0x1f, 0x00},
-                                            {0x0f, 0x1f, 0x40},
-                                            {0x0f, 0x1f, 0x44},
-                                            {0x66, 0x0f, 0x1f, 0x44},
-                                            {0x0f, 0x1f, 0x80},
-                                            {0x0f, 0x1f, 0x84}};
+                                           {0x90},
+                                           {0x66, 0x90},
+                                           {0x0f, 0x1f, 0x00},
+                                           {0x0f, 0x1f, 0x40},
+                                           {0x0f, 0x1f, 0x44},
+                                           {0x66, 0x0f, 0x1f, 0x44},
+                                           {0x0f, 0x1f, 0x80},
+                                           {0x0f, 0x1f, 0x84}};
     return insn.length && insn.length < std::size(nops) && !std::memcmp(code.data(), nops[insn.length], insn.length);
 }
 
@@ -363,8 +370,8 @@ bool insn_is_nop_6_18(const Insn& insn)
 {
     if (insn.opcode_bytes == 1 && insn.opcode[0] == 0x90)
         return true;
-    return insn.opcode_bytes == 2 && insn.opcode[0] == 0x0f && insn.opcode[1] == 0x1f && insn.has_modrm &&
-           insn.modrm_reg() == 0;
+    return insn.opcode_bytes == 2 && insn.opcode[0] == 0x0f && insn.opcode[1] == 0x1f && insn.has_modrm
+        && insn.modrm_reg() == 0;
 }
 
 // insn_is_nop(), arch/x86/lib/insn-eval.c, 6.19+.
@@ -397,28 +404,27 @@ bool insn_is_nop(Insn& insn)
     case 0x90: // nop, but neither xchg %r8, %rax nor pause
         return !insn.rex_b() && !insn.has_prefix(0xf3);
     case 0xe9: // jmp +0
-    case 0xeb:
-        return insn.immediate == 0;
-    case 0x0f:
-        return insn.opcode[1] == 0x1f && insn.has_modrm && reg == 0; // nopl
-    default:
-        return false;
+    case 0xeb: return insn.immediate == 0;
+    case 0x0f: return insn.opcode[1] == 0x1f && insn.has_modrm && reg == 0; // nopl
+    default: return false;
     }
 }
 
-bool in_one_page(uint64_t vaddr, uint64_t length) { return page_size - vaddr % page_size >= length; }
+bool in_one_page(uint64_t vaddr, uint64_t length)
+{
+    return page_size - vaddr % page_size >= length;
+}
 
 // The opcodes that branch_setup_xol_ops() knows: jmp, call, and jcc, whose long form is 0f and the short form's + 0x10.
 bool is_relative_branch(const Insn& insn)
 {
     auto is_cond_jmp_opcode = [](uint8_t opcode) { return opcode >= 0x70 && opcode <= 0x7f; };
     switch (insn.opcode[0]) {
-    case 0xeb: case 0xe9: case 0xe8:
-        return true;
-    case 0x0f:
-        return insn.opcode_bytes == 2 && is_cond_jmp_opcode(insn.opcode[1] - 0x10);
-    default:
-        return is_cond_jmp_opcode(insn.opcode[0]);
+    case 0xeb:
+    case 0xe9:
+    case 0xe8: return true;
+    case 0x0f: return insn.opcode_bytes == 2 && is_cond_jmp_opcode(insn.opcode[1] - 0x10);
+    default: return is_cond_jmp_opcode(insn.opcode[0]);
     }
 }
 
@@ -436,17 +442,14 @@ Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte
 
     Insn insn;
     switch (insn_decode(insn, code, mode64, features)) {
-    case Decoded::no:
-        return {Verdict::reject, "insn_decode(): not an instruction"};
-    case Decoded::unknown:
-        return {Verdict::unknown, "not an instruction that the decoder behind the model knows"};
-    case Decoded::yes:
-        break;
+    case Decoded::no: return {Verdict::reject, "insn_decode(): not an instruction"};
+    case Decoded::unknown: return {Verdict::unknown, "not an instruction that the decoder behind the model knows"};
+    case Decoded::yes: break;
     }
 
     // can_optimize()
-    const bool nop10 = features.optimize_nop10 && mode64 && insn.length == 10 && insn_is_nop(insn) &&
-                       code[0] == 0x66 && code[1] == 0x2e && code[2] == 0x0f && code[3] == 0x1f && code[4] == 0x84;
+    const bool nop10 = features.optimize_nop10 && mode64 && insn.length == 10 && insn_is_nop(insn) && code[0] == 0x66
+        && code[1] == 0x2e && code[2] == 0x0f && code[3] == 0x1f && code[4] == 0x84;
     if (nop10 && in_one_page(vaddr, 10))
         return {Verdict::optimize, "can_optimize(): the 10-byte NOP, inside one page"};
     if (auto why = uprobe_init_insn(insn); !why.empty()) {
@@ -454,8 +457,8 @@ Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte
             return {Verdict::reject, "can_optimize(): the 10-byte NOP crosses a page, and is_prefix_bad() refuses it"};
         return {Verdict::reject, std::string(why)};
     }
-    if (features.optimize_nop5 && mode64 && insn.length == 5 &&
-        (features.insn_is_nop ? insn_is_nop(insn) : insn_is_nop_6_18(insn)) && in_one_page(vaddr, 5))
+    if (features.optimize_nop5 && mode64 && insn.length == 5
+        && (features.insn_is_nop ? insn_is_nop(insn) : insn_is_nop_6_18(insn)) && in_one_page(vaddr, 5))
         return {Verdict::optimize_unsafe,
                 "can_optimize(): a 5-byte NOP becomes a call, which overwrites the red zone and breaks fork()"};
 
@@ -477,8 +480,8 @@ Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte
     }
 
     // push_setup_xol_ops()
-    if (insn.opcode[0] >= 0x50 && insn.opcode[0] <= 0x57 &&
-        (insn.length == 1 || (insn.length == 2 && insn.rex == 0x41)))
+    if (insn.opcode[0] >= 0x50 && insn.opcode[0] <= 0x57
+        && (insn.length == 1 || (insn.length == 2 && insn.rex == 0x41)))
         return {Verdict::emulate, "push_setup_xol_ops(): push of a register"};
 
     return {Verdict::xol, "arch_uprobe_analyze_insn(): default_xol_ops"};

@@ -141,7 +141,7 @@ int main(int argc, char** argv)
     nlohmann::json report = nlohmann::json::array();
     for (const std::string& path : paths) {
         try {
-            struct stat like {};
+            struct stat like{};
             const Index_result result = index_notes(read_file(path, like));
             if (!dry_run && (result.changed || !output.empty())) {
                 std::string target = output;

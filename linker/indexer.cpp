@@ -122,8 +122,8 @@ std::vector<Note> notes_in(const Elf_file& file, const Section& section)
     std::vector<Note> notes;
     for (uint64_t at = 0; at < content.size();) {
         const auto fail = [&] {
-            throw Index_error(fmt::format("{}: the note at offset {:#x} runs over the section's end",
-                                          section.name, at));
+            throw Index_error(
+                fmt::format("{}: the note at offset {:#x} runs over the section's end", section.name, at));
         };
         if (content.size() - at < 12)
             fail();
@@ -135,7 +135,8 @@ std::vector<Note> notes_in(const Elf_file& file, const Section& section)
         // The last note's padding may be missing.
         const uint64_t end = std::min<uint64_t>(descriptor + padded(size), content.size());
         const char* owner = reinterpret_cast<const char*>(content.data()) + at + 12;
-        notes.push_back({content.subspan(at, end - at), {owner, strnlen(owner, owner_size)},
+        notes.push_back({content.subspan(at, end - at),
+                         {owner, strnlen(owner, owner_size)},
                          uint32_t(load(&content[at + 8], 4, file.encoding.big_endian)),
                          content.subspan(descriptor, size)});
         at = end;
@@ -290,7 +291,8 @@ Layout_notes read_layout(const Elf_file& file)
                 continue;
             }
             const auto record = note.owner == FASTSDT_NOTE_OWNER
-                ? decode_record(note.type, note.descriptor, file.encoding) : std::nullopt;
+                ? decode_record(note.type, note.descriptor, file.encoding)
+                : std::nullopt;
             if (record)
                 result.records.push_back(*record);
             else
@@ -467,7 +469,8 @@ Index_result index_notes(std::span<const std::byte> bytes)
     std::set<std::string_view> seen;
     // libbpf and perf read the first section of the name only, so all goes there. mold makes a second one for notes that
     // another header made, without SHF_LINK_ORDER: those of a static libstdc++, for example.
-    const bool join = std::none_of(stapsdt_sections.begin(), stapsdt_sections.end(), [](const Section* s) { return s->loaded(); });
+    const bool join =
+        std::none_of(stapsdt_sections.begin(), stapsdt_sections.end(), [](const Section* s) { return s->loaded(); });
     std::map<const Section*, std::vector<std::byte>> stapsdt;
     for (const Section* section : stapsdt_sections) {
         std::vector<std::byte>& kept = stapsdt[join ? stapsdt_sections.front() : section];
@@ -482,8 +485,8 @@ Index_result index_notes(std::span<const std::byte> bytes)
             const uint64_t shift = base && probe->base ? base->header.sh_addr - probe->base : 0;
             const char* why = why_no_site(probe->pc, shift);
             // Readers take the note's base as it is; where it leads away from the site, it was not relocated.
-            const bool wrong_base = base && probe->base != base->header.sh_addr
-                && (why || shift == 0) && !why_no_site(probe->pc, 0);
+            const bool wrong_base =
+                base && probe->base != base->header.sh_addr && (why || shift == 0) && !why_no_site(probe->pc, 0);
             if (why && !wrong_base) {
                 result.removed.push_back({"probe " + probe->name, probe->pc, why});
                 continue;
@@ -547,7 +550,8 @@ Index_result index_notes(std::span<const std::byte> bytes)
         const Section& section = file.sections[number - 1];
         if (section.loaded())
             throw Index_error(fmt::format("{} is loaded with the program and cannot change: link it as a section"
-                                          " that is not allocated", section.name));
+                                          " that is not allocated",
+                                          section.name));
         for (const Section& other : file.sections)
             if ((other.header.sh_type == SHT_REL || other.header.sh_type == SHT_RELA) && other.header.sh_info == number)
                 throw Index_error(fmt::format("{} has relocations (--emit-relocs): index the file after the tool that"

@@ -22,24 +22,30 @@ using namespace clang;
 
 namespace {
 
-void error(DiagnosticsEngine& diagnostics, SourceLocation where, const std::string& text) {
+void error(DiagnosticsEngine& diagnostics, SourceLocation where, const std::string& text)
+{
     diagnostics.Report(where, diagnostics.getCustomDiagID(DiagnosticsEngine::Error, "%0")) << text;
 }
 
 /// __attribute__((no_instrument_function)) leaves no trace in the IR unless clang itself instruments.
 class No_instrument : public ASTConsumer, public RecursiveASTVisitor<No_instrument> {
 public:
-    bool HandleTopLevelDecl(DeclGroupRef group) override {
-        for (Decl* decl : group) TraverseDecl(decl);
+    bool HandleTopLevelDecl(DeclGroupRef group) override
+    {
+        for (Decl* decl : group)
+            TraverseDecl(decl);
         return true;
     }
     void HandleInlineFunctionDefinition(FunctionDecl* function) override { VisitFunctionDecl(function); }
     void HandleCXXImplicitFunctionInstantiation(FunctionDecl* function) override { VisitFunctionDecl(function); }
 
-    bool VisitFunctionDecl(FunctionDecl* function) {
-        if (!function->hasAttr<NoInstrumentFunctionAttr>()) return true;
+    bool VisitFunctionDecl(FunctionDecl* function)
+    {
+        if (!function->hasAttr<NoInstrumentFunctionAttr>())
+            return true;
         for (const auto* annotation : function->specific_attrs<AnnotateAttr>())
-            if (annotation->getAnnotation() == "no_fastprobe") return true;
+            if (annotation->getAnnotation() == "no_fastprobe")
+                return true;
         function->addAttr(AnnotateAttr::CreateImplicit(function->getASTContext(), "no_fastprobe", nullptr, 0));
         return true;
     }
@@ -48,7 +54,8 @@ public:
 
 class Action : public PluginASTAction {
 protected:
-    bool ParseArgs(const CompilerInstance& compiler, const std::vector<std::string>& arguments) override {
+    bool ParseArgs(const CompilerInstance& compiler, const std::vector<std::string>& arguments) override
+    {
         for (const std::string& argument : arguments) {
             if (const char* why = fastprobe_argument(argument.c_str())) {
                 error(compiler.getDiagnostics(), {}, std::string("fastprobe: ") + why);
@@ -65,7 +72,8 @@ protected:
         return true;
     }
 
-    std::unique_ptr<ASTConsumer> CreateASTConsumer(CompilerInstance& compiler, StringRef) override {
+    std::unique_ptr<ASTConsumer> CreateASTConsumer(CompilerInstance& compiler, StringRef) override
+    {
         CodeGenOptions& options = compiler.getCodeGenOpts();
 #if LLVM_VERSION_MAJOR >= 22 // has loaded what stands in PassPlugins before any action begins
         options.PassBuilderCallbacks.push_back(llvmGetPassPluginInfo().RegisterPassBuilderCallbacks);
@@ -77,8 +85,8 @@ protected:
         std::string macros = "#define __FASTPROBE__ 1\n";
         // Code that ends up inlined elsewhere in a link without the plugin must look after the red zone itself.
         const auto action = compiler.getFrontendOpts().ProgramAction;
-        if ((action == frontend::EmitObj || action == frontend::EmitAssembly) && !options.PrepareForLTO &&
-            !options.PrepareForThinLTO)
+        if ((action == frontend::EmitObj || action == frontend::EmitAssembly) && !options.PrepareForLTO
+            && !options.PrepareForThinLTO)
             macros += "#define __FASTPROBE_NOREDZONE__ 1\n";
         preprocessor.setPredefines(preprocessor.getPredefines() + macros);
         return std::make_unique<No_instrument>();
@@ -92,7 +100,8 @@ FrontendPluginRegistry::Add<Action> action("fastprobe", "make function entries c
 /// fastprobe, fastprobe("MODE") and no_fastprobe become annotations, which the pass reads.
 template <bool No>
 struct Attribute_info : ParsedAttrInfo {
-    Attribute_info() {
+    Attribute_info()
+    {
         OptArgs = No ? 0 : 1;
         static constexpr Spelling spellings[] = {
             {ParsedAttr::AS_GNU, No ? "no_fastprobe" : "fastprobe"},
@@ -106,19 +115,21 @@ struct Attribute_info : ParsedAttrInfo {
         Spellings = spellings;
     }
 
-    bool diagAppertainsToDecl(Sema& sema, const ParsedAttr& attribute, const Decl* decl) const override {
-        if (decl->isFunctionOrFunctionTemplate()) return true;
+    bool diagAppertainsToDecl(Sema& sema, const ParsedAttr& attribute, const Decl* decl) const override
+    {
+        if (decl->isFunctionOrFunctionTemplate())
+            return true;
         error(sema.getDiagnostics(), attribute.getLoc(),
               "attribute '" + attribute.getAttrName()->getName().str() + "' only applies to functions");
         return false;
     }
 
-    AttrHandling handleDeclAttribute(Sema& sema, Decl* decl, const ParsedAttr& attribute) const override {
+    AttrHandling handleDeclAttribute(Sema& sema, Decl* decl, const ParsedAttr& attribute) const override
+    {
         std::string text = No ? "no_fastprobe" : "fastprobe";
         if (attribute.getNumArgs() == 1) {
-            auto* mode = attribute.isArgExpr(0)
-                             ? dyn_cast<StringLiteral>(attribute.getArgAsExpr(0)->IgnoreParenCasts())
-                             : nullptr;
+            auto* mode = attribute.isArgExpr(0) ? dyn_cast<StringLiteral>(attribute.getArgAsExpr(0)->IgnoreParenCasts())
+                                                : nullptr;
             std::string word = mode ? mode->getString().str() : "";
             if (!fastprobe::parse_entry(word)) {
                 error(sema.getDiagnostics(), attribute.getLoc(),

@@ -14,14 +14,17 @@
 namespace {
 
 /// Major version of the LLVM that runs us; 0: there is none yet (preloaded), or it does not tell.
-unsigned host_llvm_version() {
+unsigned host_llvm_version()
+{
     // LLVMContextCreate() is in every LLVM. The global scope begins with the program's own libraries, so this finds the
     // host's LLVM even when loading this plugin has just brought in another one.
     void* anchor = dlsym(RTLD_DEFAULT, "LLVMContextCreate");
     Dl_info host;
-    if (!anchor || !dladdr(anchor, &host) || !host.dli_fname) return 0;
+    if (!anchor || !dladdr(anchor, &host) || !host.dli_fname)
+        return 0;
     void* handle = dlopen(host.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    if (!handle) handle = dlopen(nullptr, RTLD_LAZY); // a program with LLVM inside
+    if (!handle)
+        handle = dlopen(nullptr, RTLD_LAZY); // a program with LLVM inside
     using Get_version = void (*)(unsigned*, unsigned*, unsigned*);
     auto get_version = handle ? reinterpret_cast<Get_version>(dlsym(handle, "LLVMGetVersion")) : nullptr;
     if (get_version) { // since LLVM 16
@@ -33,11 +36,14 @@ unsigned host_llvm_version() {
     return name ? static_cast<unsigned>(strtoul(name + strlen("libLLVM-"), nullptr, 10)) : 0;
 }
 
-__attribute__((constructor(101))) void check_host() {
+__attribute__((constructor(101))) void check_host()
+{
     unsigned host = host_llvm_version();
-    if (host == 0 || host == LLVM_VERSION_MAJOR) return;
+    if (host == 0 || host == LLVM_VERSION_MAJOR)
+        return;
     Dl_info self;
-    const char* file = dladdr(reinterpret_cast<void*>(&check_host), &self) && self.dli_fname ? self.dli_fname : "fastprobe";
+    const char* file =
+        dladdr(reinterpret_cast<void*>(&check_host), &self) && self.dli_fname ? self.dli_fname : "fastprobe";
     fprintf(stderr,
             "error: %s is built for LLVM %d and cannot be loaded into LLVM %u: use the one in llvm-%u, "
             "or build fastsdt with llvm-%u-dev and libclang-%u-dev installed\n",

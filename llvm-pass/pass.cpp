@@ -33,83 +33,108 @@ constexpr const char attribute_name[] = "fastprobe";
 constexpr const char metadata_name[] = "fastprobe";
 } // namespace
 
-std::optional<Request> Request::of(const Function& function) {
-    if (!function.hasFnAttribute(attribute_name)) return std::nullopt;
+std::optional<Request> Request::of(const Function& function)
+{
+    if (!function.hasFnAttribute(attribute_name))
+        return std::nullopt;
     StringRef value = function.getFnAttribute(attribute_name).getValueAsString();
     auto [mode, rest] = value.split(';');
     auto [range, count] = rest.split(';');
     Request request;
     std::string why;
     auto entry = parse_entry({mode.data(), mode.size()});
-    if (!entry || !request.kernels.parse({range.data(), range.size()}, why) || count.getAsInteger(10, request.min_insns))
+    if (!entry || !request.kernels.parse({range.data(), range.size()}, why)
+        || count.getAsInteger(10, request.min_insns))
         return std::nullopt;
     request.entry = *entry;
     return request;
 }
 
-void Request::put_on(Function& function) const {
+void Request::put_on(Function& function) const
+{
     std::string value(name(entry));
     value += ';' + kernels.text() + ';' + std::to_string(min_insns);
     function.addFnAttr(attribute_name, value);
 }
 
-std::optional<Module_note> Module_note::of(const Module& module) {
+std::optional<Module_note> Module_note::of(const Module& module)
+{
     const NamedMDNode* node = module.getNamedMetadata(metadata_name);
-    if (!node) return std::nullopt;
+    if (!node)
+        return std::nullopt;
     Module_note note;
     // After full LTO one per module that was merged.
     for (const MDNode* words : node->operands()) {
-        if (words->getNumOperands() != 2) continue;
+        if (words->getNumOperands() != 2)
+            continue;
         auto* report = dyn_cast<MDString>(words->getOperand(0));
         auto* verbose = dyn_cast<MDString>(words->getOperand(1));
-        if (report && !report->getString().empty()) note.report = report->getString().str();
-        if (verbose && verbose->getString() == "verbose") note.verbose = true;
+        if (report && !report->getString().empty())
+            note.report = report->getString().str();
+        if (verbose && verbose->getString() == "verbose")
+            note.verbose = true;
     }
     return note;
 }
 
-void Module_note::put_on(Module& module) const {
+void Module_note::put_on(Module& module) const
+{
     LLVMContext& context = module.getContext();
     module.getOrInsertNamedMetadata(metadata_name)
-        ->addOperand(MDNode::get(context, {MDString::get(context, report), MDString::get(context, verbose ? "verbose" : "")}));
+        ->addOperand(
+            MDNode::get(context, {MDString::get(context, report), MDString::get(context, verbose ? "verbose" : "")}));
 }
 
-void mark_unfinished(Module& module) {
+void mark_unfinished(Module& module)
+{
     LLVMContext& context = module.getContext();
-    module.getOrInsertNamedMetadata("llvm.ident")->addOperand(MDNode::get(context, MDString::get(context, FASTSDT_NO_PASS)));
+    module.getOrInsertNamedMetadata("llvm.ident")
+        ->addOperand(MDNode::get(context, MDString::get(context, FASTSDT_NO_PASS)));
 }
 
-void take_mark(Module& module) {
+void take_mark(Module& module)
+{
     NamedMDNode* idents = module.getNamedMetadata("llvm.ident");
-    if (!idents) return;
+    if (!idents)
+        return;
     SmallVector<MDNode*, 4> others;
     for (MDNode* ident : idents->operands()) {
         auto* text = ident->getNumOperands() == 1 ? dyn_cast<MDString>(ident->getOperand(0)) : nullptr;
-        if (!text || text->getString() != FASTSDT_NO_PASS) others.push_back(ident);
+        if (!text || text->getString() != FASTSDT_NO_PASS)
+            others.push_back(ident);
     }
     idents->clearOperands();
-    for (MDNode* ident : others) idents->addOperand(ident);
+    for (MDNode* ident : others)
+        idents->addOperand(ident);
 }
 
-std::optional<Arch> target_of(const Module& module) {
+std::optional<Arch> target_of(const Module& module)
+{
     const Triple triple(module.getTargetTriple());
-    if (!triple.isOSBinFormatELF()) return std::nullopt;
-    if (triple.getArch() == Triple::x86_64 && triple.getEnvironment() != Triple::GNUX32 &&
-        triple.getEnvironment() != Triple::MuslX32)
+    if (!triple.isOSBinFormatELF())
+        return std::nullopt;
+    if (triple.getArch() == Triple::x86_64 && triple.getEnvironment() != Triple::GNUX32
+        && triple.getEnvironment() != Triple::MuslX32)
         return Arch::x86_64;
-    if (triple.getArch() == Triple::aarch64 && triple.getEnvironment() != Triple::GNUILP32) return Arch::arm64;
+    if (triple.getArch() == Triple::aarch64 && triple.getEnvironment() != Triple::GNUILP32)
+        return Arch::arm64;
     return std::nullopt;
 }
 
-void error(LLVMContext& context, const std::string& text) { context.emitError("fastprobe: " + text); }
+void error(LLVMContext& context, const std::string& text)
+{
+    context.emitError("fastprobe: " + text);
+}
 
-void note(const std::string& text) {
+void note(const std::string& text)
+{
     // One write: in a link with threads, lines stay whole.
     const std::string line = "note: fastprobe: " + text + "\n";
     fputs(line.c_str(), stderr);
 }
 
-Configuration& configuration() {
+Configuration& configuration()
+{
     static Configuration configuration;
     return configuration;
 }
@@ -119,24 +144,28 @@ namespace {
 /// annotate("no_fastprobe"), annotate("fastprobe") and annotate("fastprobe=MODE"); the clang plugin turns attributes
 /// into these. Taken out of llvm.global.annotations, because being listed there keeps a function alive that the
 /// optimizer would drop.
-StringRef annotation_text(Value* value) {
+StringRef annotation_text(Value* value)
+{
     auto* global = dyn_cast<GlobalVariable>(value->stripPointerCasts());
     auto* data = global && global->hasInitializer() ? dyn_cast<ConstantDataArray>(global->getInitializer()) : nullptr;
     return data && data->isCString() ? data->getAsCString() : "";
 }
 
 /// @return false: not one of ours.
-bool take_annotation(Function& function, StringRef text) {
+bool take_annotation(Function& function, StringRef text)
+{
     constexpr const char wish[] = "fastprobe-wish";
     const bool refused = function.getFnAttribute(wish).getValueAsString() == "no";
     if (text == "no_fastprobe") {
         function.addFnAttr(wish, "no");
     } else if (text == "fastprobe") {
-        if (!function.hasFnAttribute(wish)) function.addFnAttr(wish, "yes");
+        if (!function.hasFnAttribute(wish))
+            function.addFnAttr(wish, "yes");
     } else if (text.consume_front("fastprobe=")) {
         if (!parse_entry({text.data(), text.size()}))
-            error(function.getContext(), "annotation of '" + function.getName().str() + "': '" + text.str() +
-                                             "' is not one of " + entry_choices);
+            error(function.getContext(),
+                  "annotation of '" + function.getName().str() + "': '" + text.str() + "' is not one of "
+                      + entry_choices);
         else if (!refused)
             function.addFnAttr(wish, text);
     } else {
@@ -145,10 +174,12 @@ bool take_annotation(Function& function, StringRef text) {
     return true;
 }
 
-void take_annotations(Module& module) {
+void take_annotations(Module& module)
+{
     GlobalVariable* list = module.getGlobalVariable("llvm.global.annotations");
     auto* array = list && list->hasInitializer() ? dyn_cast<ConstantArray>(list->getInitializer()) : nullptr;
-    if (!array) return;
+    if (!array)
+        return;
     SmallVector<Constant*, 16> others;
     for (Value* operand : array->operands()) {
         auto* row = dyn_cast<ConstantStruct>(operand);
@@ -156,7 +187,8 @@ void take_annotations(Module& module) {
         if (!function || !take_annotation(*function, annotation_text(row->getOperand(1))))
             others.push_back(cast<Constant>(operand));
     }
-    if (others.size() == array->getNumOperands()) return;
+    if (others.size() == array->getNumOperands())
+        return;
     if (!others.empty()) {
         auto* type = ArrayType::get(others[0]->getType(), others.size());
         auto* fresh = new GlobalVariable(module, type, list->isConstant(), list->getLinkage(),
@@ -167,18 +199,22 @@ void take_annotations(Module& module) {
     list->eraseFromParent();
 }
 
-bool calls_others(const Function& function) {
+bool calls_others(const Function& function)
+{
     for (const Instruction& instruction : instructions(function)) {
         auto* call = dyn_cast<CallBase>(&instruction);
-        if (call && !isa<IntrinsicInst>(call) && !call->isInlineAsm()) return true;
+        if (call && !isa<IntrinsicInst>(call) && !call->isInlineAsm())
+            return true;
     }
     return false;
 }
 
 /// First on the module as the front end made it: annotations become attributes.
 struct Wishes_pass : PassInfoMixin<Wishes_pass> {
-    PreservedAnalyses run(Module& module, ModuleAnalysisManager&) {
-        if (configuration().options.disable) return PreservedAnalyses::all();
+    PreservedAnalyses run(Module& module, ModuleAnalysisManager&)
+    {
+        if (configuration().options.disable)
+            return PreservedAnalyses::all();
         take_annotations(module);
         return PreservedAnalyses::none();
     }
@@ -190,15 +226,17 @@ struct Wishes_pass : PassInfoMixin<Wishes_pass> {
 struct Selection_pass : PassInfoMixin<Selection_pass> {
     explicit Selection_pass(const Options* options) : options_(options) {}
 
-    PreservedAnalyses run(Module& module, ModuleAnalysisManager& manager) {
+    PreservedAnalyses run(Module& module, ModuleAnalysisManager& manager)
+    {
         const Options& options = options_ ? *options_ : configuration().options;
-        if (options.disable || Module_note::of(module)) return PreservedAnalyses::all();
+        if (options.disable || Module_note::of(module))
+            return PreservedAnalyses::all();
         Wishes_pass().run(module, manager);
 
         std::optional<Arch> arch = target_of(module);
         if (!arch) {
-            note("target '" + Triple(module.getTargetTriple()).str() +
-                 "' is not supported (ELF for x86-64 and little-endian arm64 is): functions stay as they are");
+            note("target '" + Triple(module.getTargetTriple()).str()
+                 + "' is not supported (ELF for x86-64 and little-endian arm64 is): functions stay as they are");
             return PreservedAnalyses::all();
         }
         Module_note note;
@@ -211,28 +249,33 @@ struct Selection_pass : PassInfoMixin<Selection_pass> {
         note.put_on(module);
         bool any = false;
         for (Function& function : module)
-            if (!function.isDeclarationForLinker()) any |= select(function, options, *arch);
-        if (any) mark_unfinished(module);
+            if (!function.isDeclarationForLinker())
+                any |= select(function, options, *arch);
+        if (any)
+            mark_unfinished(module);
         return PreservedAnalyses::none();
     }
     static bool isRequired() { return true; }
 
 private:
-    static bool select(Function& function, const Options& options, Arch arch) {
+    static bool select(Function& function, const Options& options, Arch arch)
+    {
         StringRef wish = function.getFnAttribute("fastprobe-wish").getValueAsString();
         const bool no = wish == "no", asked = !wish.empty() && !no;
         // \1 tells LLVM not to mangle the name.
         StringRef symbol = function.getName();
         symbol.consume_front("\1");
-        if (no || !(asked || options.selection.selects(symbol.str()))) return false;
+        if (no || !(asked || options.selection.selects(symbol.str())))
+            return false;
         Request request;
         request.entry = options.entry;
-        if (auto entry = parse_entry({wish.data(), wish.size()})) request.entry = *entry;
+        if (auto entry = parse_entry({wish.data(), wish.size()}))
+            request.entry = *entry;
         request.kernels = options.kernels;
         request.min_insns = asked ? 0 : options.min_insns;
         request.put_on(function);
-        if (wants_frame(request.entry, arch, request.kernels, !calls_others(function)) &&
-            !function.hasFnAttribute(Attribute::Naked))
+        if (wants_frame(request.entry, arch, request.kernels, !calls_others(function))
+            && !function.hasFnAttribute(Attribute::Naked))
             function.addFnAttr("frame-pointer", "all");
         return true;
     }
@@ -241,19 +284,23 @@ private:
 };
 
 /// Returning false would end in opt's "unknown pass name".
-[[noreturn]] void stop(const std::string& why) {
+[[noreturn]] void stop(const std::string& why)
+{
     fprintf(stderr, "error: fastprobe: %s\n", why.c_str());
     exit(1);
 }
 
 /// "fastprobe" or "fastprobe<entry=nop10;include=^foo>" in opt's -passes=.
-bool parse_pass(StringRef name, ModulePassManager& manager) {
-    if (!name.consume_front("fastprobe")) return false;
+bool parse_pass(StringRef name, ModulePassManager& manager)
+{
+    if (!name.consume_front("fastprobe"))
+        return false;
     if (name.empty()) {
         manager.addPass(Selection_pass(nullptr));
         return true;
     }
-    if (!name.consume_front("<") || !name.consume_back(">")) return false;
+    if (!name.consume_front("<") || !name.consume_back(">"))
+        return false;
     auto* options = new Options; // lives as long as the process, like the pipeline
     while (!name.empty()) {
         StringRef word;
@@ -267,7 +314,8 @@ bool parse_pass(StringRef name, ModulePassManager& manager) {
     return true;
 }
 
-void register_passes(PassBuilder& builder) {
+void register_passes(PassBuilder& builder)
+{
     builder.registerPipelineParsingCallback(
         [](StringRef name, ModulePassManager& manager, ArrayRef<PassBuilder::PipelineElement>) {
             return parse_pass(name, manager);
@@ -284,7 +332,8 @@ void register_passes(PassBuilder& builder) {
 } // namespace
 } // namespace fastprobe
 
-extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetPassPluginInfo() {
+extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetPassPluginInfo()
+{
     PassPluginLibraryInfo info{};
     info.APIVersion = LLVM_PLUGIN_API_VERSION;
     info.PluginName = "fastprobe";
@@ -293,7 +342,8 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
     return info;
 }
 
-const char* fastprobe_argument(const char* argument) {
+const char* fastprobe_argument(const char* argument)
+{
     static std::string error;
     StringRef text(argument);
     auto [key, rest] = text.split('=');
@@ -303,9 +353,13 @@ const char* fastprobe_argument(const char* argument) {
     return ok ? nullptr : error.c_str();
 }
 
-const char* fastprobe_report_path() { return fastprobe::configuration().options.report.c_str(); }
+const char* fastprobe_report_path()
+{
+    return fastprobe::configuration().options.report.c_str();
+}
 
-const char* fastprobe_pass_path() {
+const char* fastprobe_pass_path()
+{
     static Dl_info self;
     return dladdr(reinterpret_cast<void*>(&fastprobe_pass_path), &self) ? self.dli_fname : "";
 }
@@ -313,11 +367,14 @@ const char* fastprobe_pass_path() {
 /// -Wl,-plugin,fastprobe-pass.so for LTO in linkers that use LLVMgold.so, which has no way of its own to load more code.
 /// The linker calls this function (binutils' plugin-api.h); for ld and gold, being loaded is all that is needed. mold
 /// takes one plugin, the last one named: it gets LLVMgold.so from here.
-extern "C" __attribute__((visibility("default"))) int onload(void* transfer_vector) {
+extern "C" __attribute__((visibility("default"))) int onload(void* transfer_vector)
+{
     constexpr int ok = 0, failed = 3; // LDPS_OK, LDPS_ERR
-    if (dlopen(FASTSDT_LLVMGOLD, RTLD_LAZY | RTLD_NOLOAD)) return ok;
+    if (dlopen(FASTSDT_LLVMGOLD, RTLD_LAZY | RTLD_NOLOAD))
+        return ok;
     void* handle = dlopen(FASTSDT_LLVMGOLD, RTLD_NOW);
     auto gold_onload = handle ? reinterpret_cast<int (*)(void*)>(dlsym(handle, "onload")) : nullptr;
-    if (!gold_onload) fprintf(stderr, "error: fastprobe: %s\n", dlerror());
+    if (!gold_onload)
+        fprintf(stderr, "error: fastprobe: %s\n", dlerror());
     return gold_onload ? gold_onload(transfer_vector) : failed;
 }

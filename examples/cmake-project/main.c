@@ -15,7 +15,7 @@ static int work(int rounds)
     return sum;
 }
 
-int main(int argc, char **argv)
+int main(int argc, char** argv)
 {
     (void)argv;
     FASTSDT(app, start, argc);

@@ -38,14 +38,16 @@
 #define FASTSDT_STATE_STALE_CALL 4 /* 66 2e 0f 1f 84 e8 d0 d1 d2 d3  after Linux 7.2 detached: again a nop10 */
 #define FASTSDT_STATE_OTHER_TAIL 5 /* 66 2e 0f 1f 84 and five others: a nop10 for the kernel, not for libbpf */
 #define FASTSDT_STATE_JUMP 6       /* 66 2e 48 e9 d0 d1 d2 d3        a user-space engine's jump, written at once */
-#define FASTSDT_STATE_DAMAGED 7    /* 66 8d 64 24 80                 a kernel put back the first byte of a nop10 that
+#define FASTSDT_STATE_DAMAGED                                                                                          \
+    7 /* 66 8d 64 24 80                 a kernel put back the first byte of a nop10 that
                                     * somebody else had turned into lea and call: executing it breaks %rsp */
 
 /* Where a breakpoint stands: int3 on x86, any brk on arm64. It hides one byte on x86; there the state is what the
  * bytes behind it show. */
-#define FASTSDT_BREAKPOINT_PAD 1   /* on the landing pad */
-#define FASTSDT_BREAKPOINT_NOP1 2  /* on the nop1 before the patchable bytes */
-#define FASTSDT_BREAKPOINT_PATCH 4 /* on the first patchable byte, or on the instruction that is the layout. With
+#define FASTSDT_BREAKPOINT_PAD 1  /* on the landing pad */
+#define FASTSDT_BREAKPOINT_NOP1 2 /* on the nop1 before the patchable bytes */
+#define FASTSDT_BREAKPOINT_PATCH                                                                                       \
+    4 /* on the first patchable byte, or on the instruction that is the layout. With
                                     * FASTSDT_STATE_LEA_CALL or _CALL: the kernel is in the middle of an update */
 
 struct fastsdt_recognized {
@@ -58,7 +60,7 @@ struct fastsdt_recognized {
     unsigned char patch_length; /* patchable bytes; 0: none but for a breakpoint on the first byte */
     unsigned char rel_end;      /* calls and jumps: their target is bytes + rel_end + rel; 0: there is none */
     int rel;
-    int operand;                /* push: register number (rax 0 to r15 15), -1: hidden; stp: bytes added to
+    int operand; /* push: register number (rax 0 to r15 15), -1: hidden; stp: bytes added to
                                  * sp, e.g. -16, 0: hidden */
 };
 
@@ -77,7 +79,7 @@ struct fastsdt_recognized {
 /* cs data16 rex.w jmp rel32: begins like nop10, so that a thread sees one or the other */
 #define FASTSDT__JUMP 0x66, 0x2e, 0x48, 0xe9
 
-FASTSDT__INLINE int fastsdt__same(const unsigned char *a, const unsigned char *b, unsigned count)
+FASTSDT__INLINE int fastsdt__same(const unsigned char* a, const unsigned char* b, unsigned count)
 {
     unsigned i;
     for (i = 0; i < count; i++) /* count is a constant of the caller, at most 9 */
@@ -86,7 +88,7 @@ FASTSDT__INLINE int fastsdt__same(const unsigned char *a, const unsigned char *b
     return 1;
 }
 
-FASTSDT__INLINE unsigned long fastsdt__le32(const unsigned char *p)
+FASTSDT__INLINE unsigned long fastsdt__le32(const unsigned char* p)
 {
     return p[0] | (unsigned long)p[1] << 8 | (unsigned long)p[2] << 16 | (unsigned long)p[3] << 24;
 }
@@ -98,7 +100,7 @@ FASTSDT__INLINE int fastsdt__signed(unsigned long value, unsigned bits)
 }
 
 /* The ten bytes at q: a state, or 0. `hidden`: q[0] is a breakpoint. */
-FASTSDT__INLINE int fastsdt__nop10_state(const unsigned char *q, const unsigned char *nop10, int hidden)
+FASTSDT__INLINE int fastsdt__nop10_state(const unsigned char* q, const unsigned char* nop10, int hidden)
 {
     static const unsigned char lea[] = {FASTSDT__LEA}, jump[] = {FASTSDT__JUMP};
 
@@ -119,11 +121,11 @@ FASTSDT__INLINE int fastsdt__nop10_state(const unsigned char *q, const unsigned 
 }
 
 /* Whether one layout stands at p; then r tells how, unless a longer one did already. */
-FASTSDT__INLINE void fastsdt__try(struct fastsdt_recognized *r, int expected, const unsigned char *p,
-                                    unsigned long size, const unsigned char *bytes, unsigned length, int layout,
-                                    unsigned offset, unsigned patch)
+FASTSDT__INLINE void fastsdt__try(struct fastsdt_recognized* r, int expected, const unsigned char* p,
+                                  unsigned long size, const unsigned char* bytes, unsigned length, int layout,
+                                  unsigned offset, unsigned patch)
 {
-    const unsigned char *q = p + offset;
+    const unsigned char* q = p + offset;
     int breakpoints = r->breakpoints & FASTSDT_BREAKPOINT_PAD, hidden, state = 0;
     unsigned rel_at = 0;
 
@@ -168,7 +170,7 @@ FASTSDT__INLINE void fastsdt__try(struct fastsdt_recognized *r, int expected, co
     r->rel = rel_at ? fastsdt__signed(fastsdt__le32(p + rel_at), 32) : 0;
 }
 
-FASTSDT__INLINE void fastsdt__plain(struct fastsdt_recognized *r, int layout, unsigned length, unsigned patch)
+FASTSDT__INLINE void fastsdt__plain(struct fastsdt_recognized* r, int layout, unsigned length, unsigned patch)
 {
     r->layout = (unsigned char)layout;
     r->state = FASTSDT_STATE_PRISTINE;
@@ -176,8 +178,8 @@ FASTSDT__INLINE void fastsdt__plain(struct fastsdt_recognized *r, int layout, un
     r->patch_length = (unsigned char)patch;
 }
 
-FASTSDT__INLINE void fastsdt__x86(struct fastsdt_recognized *r, int expected, const unsigned char *p,
-                                    unsigned long size, int x86_64)
+FASTSDT__INLINE void fastsdt__x86(struct fastsdt_recognized* r, int expected, const unsigned char* p,
+                                  unsigned long size, int x86_64)
 {
     /* endbr64 is f3 0f 1e fa, endbr32 ends in fb. */
     if (size >= 4 && (p[0] == 0xf3 || p[0] == FASTSDT__INT3) && p[1] == 0x0f && p[2] == 0x1e && (p[3] | 1) == 0xfb) {
@@ -219,8 +221,8 @@ FASTSDT__INLINE void fastsdt__x86(struct fastsdt_recognized *r, int expected, co
     }
 }
 
-FASTSDT__INLINE void fastsdt__arm64(struct fastsdt_recognized *r, int expected, const unsigned char *p,
-                                      unsigned long size)
+FASTSDT__INLINE void fastsdt__arm64(struct fastsdt_recognized* r, int expected, const unsigned char* p,
+                                    unsigned long size)
 {
     unsigned long insn;
 
@@ -248,8 +250,7 @@ FASTSDT__INLINE void fastsdt__arm64(struct fastsdt_recognized *r, int expected, 
 }
 
 /* The architectures of which only the native nop is known. */
-FASTSDT__INLINE void fastsdt__nop(struct fastsdt_recognized *r, int machine, const unsigned char *p,
-                                    unsigned long size)
+FASTSDT__INLINE void fastsdt__nop(struct fastsdt_recognized* r, int machine, const unsigned char* p, unsigned long size)
 {
     unsigned long word = size >= 4 ? fastsdt__le32(p) : 0;
     unsigned length = 0;
@@ -299,8 +300,8 @@ FASTSDT__INLINE void fastsdt__nop(struct fastsdt_recognized *r, int machine, con
  *   size      bytes that may be read. Give at most those left in the page if the answer has to hold for a patch
  *             that must not cross one: a layout that does not fit is not recognized.
  * Returns r->layout. */
-FASTSDT__INLINE int fastsdt_recognize(struct fastsdt_recognized *r, int machine, int expected,
-                                        const unsigned char *bytes, unsigned long size)
+FASTSDT__INLINE int fastsdt_recognize(struct fastsdt_recognized* r, int machine, int expected,
+                                      const unsigned char* bytes, unsigned long size)
 {
     r->layout = FASTSDT_LAYOUT_OTHER;
     r->state = FASTSDT_STATE_UNKNOWN;

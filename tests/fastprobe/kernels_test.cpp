@@ -14,35 +14,36 @@ struct Sample {
 };
 
 const Sample samples[] = {
-    {fastprobe::Arch::x86_64, fastprobe::First::other, {0xf3, 0x0f, 0x1e, 0xfa}},             // endbr64
-    {fastprobe::Arch::x86_64, fastprobe::First::other, {0x48, 0x83, 0xec, 0x08}},             // sub $8,%rsp
-    {fastprobe::Arch::x86_64, fastprobe::First::other, {0x89, 0xf8}},                         // mov %edi,%eax
-    {fastprobe::Arch::x86_64, fastprobe::First::nop, {0x90}},                                 // nop
-    {fastprobe::Arch::x86_64, fastprobe::First::long_nop, {0x0f, 0x1f, 0x40, 0x00}},          // nopl 0(%rax)
-    {fastprobe::Arch::x86_64, fastprobe::First::frame_push, {0x55}},                          // push %rbp
-    {fastprobe::Arch::x86_64, fastprobe::First::other_push, {0x53}},                          // push %rbx
-    {fastprobe::Arch::x86_64, fastprobe::First::other_push, {0x41, 0x57}},                    // push %r15
-    {fastprobe::Arch::x86_64, fastprobe::First::branch, {0xe9, 0x10, 0x00, 0x00, 0x00}},      // jmp rel32
-    {fastprobe::Arch::x86_64, fastprobe::First::branch, {0xeb, 0x10}},                        // jmp rel8
-    {fastprobe::Arch::x86_64, fastprobe::First::call, {0xe8, 0x10, 0x00, 0x00, 0x00}},        // call rel32
-    {fastprobe::Arch::arm64, fastprobe::First::other, {0x5f, 0x24, 0x03, 0xd5}},              // bti c
-    {fastprobe::Arch::arm64, fastprobe::First::other, {0x3f, 0x23, 0x03, 0xd5}},              // paciasp
-    {fastprobe::Arch::arm64, fastprobe::First::other, {0xff, 0x43, 0x00, 0xd1}},              // sub sp, sp, #16
-    {fastprobe::Arch::arm64, fastprobe::First::nop, {0x1f, 0x20, 0x03, 0xd5}},                // nop
-    {fastprobe::Arch::arm64, fastprobe::First::frame_push, {0xfd, 0x7b, 0xbe, 0xa9}},         // stp x29, x30, [sp, #-32]!
-    {fastprobe::Arch::arm64, fastprobe::First::branch, {0x04, 0x00, 0x00, 0x14}},             // b
-    {fastprobe::Arch::arm64, fastprobe::First::branch, {0x00, 0x02, 0x1f, 0xd6}},             // br x16
-    {fastprobe::Arch::arm64, fastprobe::First::branch, {0xc0, 0x03, 0x5f, 0xd6}},             // ret
-    {fastprobe::Arch::arm64, fastprobe::First::call, {0x04, 0x00, 0x00, 0x94}},               // bl
-    {fastprobe::Arch::arm64, fastprobe::First::address, {0x00, 0x00, 0x00, 0x90}},            // adrp x0, .
-    {fastprobe::Arch::arm64, fastprobe::First::address, {0x00, 0x00, 0x00, 0x10}},            // adr x0, .
+    {fastprobe::Arch::x86_64, fastprobe::First::other, {0xf3, 0x0f, 0x1e, 0xfa}},        // endbr64
+    {fastprobe::Arch::x86_64, fastprobe::First::other, {0x48, 0x83, 0xec, 0x08}},        // sub $8,%rsp
+    {fastprobe::Arch::x86_64, fastprobe::First::other, {0x89, 0xf8}},                    // mov %edi,%eax
+    {fastprobe::Arch::x86_64, fastprobe::First::nop, {0x90}},                            // nop
+    {fastprobe::Arch::x86_64, fastprobe::First::long_nop, {0x0f, 0x1f, 0x40, 0x00}},     // nopl 0(%rax)
+    {fastprobe::Arch::x86_64, fastprobe::First::frame_push, {0x55}},                     // push %rbp
+    {fastprobe::Arch::x86_64, fastprobe::First::other_push, {0x53}},                     // push %rbx
+    {fastprobe::Arch::x86_64, fastprobe::First::other_push, {0x41, 0x57}},               // push %r15
+    {fastprobe::Arch::x86_64, fastprobe::First::branch, {0xe9, 0x10, 0x00, 0x00, 0x00}}, // jmp rel32
+    {fastprobe::Arch::x86_64, fastprobe::First::branch, {0xeb, 0x10}},                   // jmp rel8
+    {fastprobe::Arch::x86_64, fastprobe::First::call, {0xe8, 0x10, 0x00, 0x00, 0x00}},   // call rel32
+    {fastprobe::Arch::arm64, fastprobe::First::other, {0x5f, 0x24, 0x03, 0xd5}},         // bti c
+    {fastprobe::Arch::arm64, fastprobe::First::other, {0x3f, 0x23, 0x03, 0xd5}},         // paciasp
+    {fastprobe::Arch::arm64, fastprobe::First::other, {0xff, 0x43, 0x00, 0xd1}},         // sub sp, sp, #16
+    {fastprobe::Arch::arm64, fastprobe::First::nop, {0x1f, 0x20, 0x03, 0xd5}},           // nop
+    {fastprobe::Arch::arm64, fastprobe::First::frame_push, {0xfd, 0x7b, 0xbe, 0xa9}},    // stp x29, x30, [sp, #-32]!
+    {fastprobe::Arch::arm64, fastprobe::First::branch, {0x04, 0x00, 0x00, 0x14}},        // b
+    {fastprobe::Arch::arm64, fastprobe::First::branch, {0x00, 0x02, 0x1f, 0xd6}},        // br x16
+    {fastprobe::Arch::arm64, fastprobe::First::branch, {0xc0, 0x03, 0x5f, 0xd6}},        // ret
+    {fastprobe::Arch::arm64, fastprobe::First::call, {0x04, 0x00, 0x00, 0x94}},          // bl
+    {fastprobe::Arch::arm64, fastprobe::First::address, {0x00, 0x00, 0x00, 0x90}},       // adrp x0, .
+    {fastprobe::Arch::arm64, fastprobe::First::address, {0x00, 0x00, 0x00, 0x10}},       // adr x0, .
 };
 
 // Every version that a boundary of the table or of the kernel might lie at.
 const char* const versions[] = {"5.10", "5.15", "6.1",  "6.6",      "6.11",     "6.12", "6.13", "6.14",
                                 "6.15", "6.16", "6.18", "6.12+stp", "6.13+stp", "7.1",  "7.2",  "7.3"};
 
-TEST(kernels, table_agrees_with_the_kernel_model) {
+TEST(kernels, table_agrees_with_the_kernel_model)
+{
     for (const char* version : versions) {
         auto kernel = fastsdt::parse_kernel(version);
         ASSERT_TRUE(kernel) << version;
@@ -61,7 +62,8 @@ TEST(kernels, table_agrees_with_the_kernel_model) {
     }
 }
 
-TEST(kernels, ranges) {
+TEST(kernels, ranges)
+{
     using namespace fastprobe;
     Kernels kernels;
     std::string error;
@@ -83,7 +85,8 @@ TEST(kernels, ranges) {
     EXPECT_TRUE(kernels.frame_as_cheap_as_nop(Arch::arm64));
     EXPECT_TRUE(kernels.cheap(Arch::arm64, First::frame_push));
 
-    for (const char* bad : {"", "6", "6.", ".1", "6.1-6.0", "6.1--7.2", "6.1,", ",6.1", "6.1 ", "v6.1", "6.1-7.2-7.3", "6.99999", "4.19", "6.1+foo", "-7.2"}) {
+    for (const char* bad : {"", "6", "6.", ".1", "6.1-6.0", "6.1--7.2", "6.1,", ",6.1", "6.1 ", "v6.1", "6.1-7.2-7.3",
+                            "6.99999", "4.19", "6.1+foo", "-7.2"}) {
         EXPECT_FALSE(kernels.parse(bad, error)) << bad;
         EXPECT_FALSE(error.empty());
     }

@@ -16,7 +16,8 @@ using namespace fastsdt;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 {
     // A copy of its own on the heap, so that a read past the end is seen. libdwfl reads the same bytes from a file.
-    const std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data), reinterpret_cast<const std::byte*>(data) + size);
+    const std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data),
+                                       reinterpret_cast<const std::byte*>(data) + size);
     static const int fd = ::memfd_create("input", MFD_CLOEXEC);
     if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, data, size, 0) != ssize_t(size))
         std::abort();
@@ -36,7 +37,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
                 image.build_id();
             },
             [](const std::string&) {});
-    } catch (const Unusable&) {
-    }
+    } catch (const Unusable&) {}
     return 0;
 }

@@ -31,7 +31,8 @@ static int bad(const char* what, const char* detail)
 // For every process on every processor: children count too, without perf_event_attr.inherit (docs/kernels.md).
 static int attach(const char* file, uint64_t offset, int on_return, int type, int cpu)
 {
-    struct perf_event_attr attr = {.size = sizeof attr, .type = type, .config = on_return, .config1 = (uintptr_t)file, .config2 = offset};
+    struct perf_event_attr attr = {
+        .size = sizeof attr, .type = type, .config = on_return, .config1 = (uintptr_t)file, .config2 = offset};
     return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 

@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-__attribute__((noipa)) long f_leaf(long a) { return a + 1; }
+__attribute__((noipa)) long f_leaf(long a)
+{
+    return a + 1;
+}
 __attribute__((noipa)) long f_loop(long n)
 {
     long sum = 0;
@@ -15,7 +18,10 @@ __attribute__((noipa)) long f_loop(long n)
     while (--n > 0);
     return sum;
 }
-__attribute__((noipa)) long f_calls(long a, long b) { return f_leaf(a) * b - f_leaf(b); }
+__attribute__((noipa)) long f_calls(long a, long b)
+{
+    return f_leaf(a) * b - f_leaf(b);
+}
 __attribute__((noipa)) long f_stack(long a, long b, long c, long d, long e, long f, long g, long h)
 {
     volatile long kept[40];
@@ -23,7 +29,10 @@ __attribute__((noipa)) long f_stack(long a, long b, long c, long d, long e, long
         kept[i] = a * i;
     return kept[39] + b + c + d + e + f + g + h;
 }
-__attribute__((noipa)) double f_double(double a, double b) { return a * b + 0.5; }
+__attribute__((noipa)) double f_double(double a, double b)
+{
+    return a * b + 0.5;
+}
 __attribute__((noipa)) long f_varargs(int n, ...)
 {
     va_list args;

@@ -101,8 +101,7 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
         else if (text == "exit") { // the first bad one of a run that is several commands
             if (auto& status = exits[run]; status.empty() || status == "0")
                 status = value;
-        }
-        else if (size_t equals = text.find('='); equals != std::string::npos)
+        } else if (size_t equals = text.find('='); equals != std::string::npos)
             answers[run][text.substr(0, equals)] = text.substr(equals + 1);
     }
     for (const auto& [arch, wanted] : patterns) {
@@ -199,8 +198,8 @@ bool agrees(Verdict model, const std::string& kernel)
 int compare(const std::vector<std::string>& files, unsigned limit)
 {
     size_t total = 0;
-    fmt::print("{:<8}{:<8}{:>9}{:>8}{:>7}{:>9}{:>10}{:>9}{:>10}  {}\n", "kernel", "arch", "patterns", "reject", "xol", "emulate",
-               "optimize", "unknown", "disagree", "package");
+    fmt::print("{:<8}{:<8}{:>9}{:>8}{:>7}{:>9}{:>10}{:>9}{:>10}  {}\n", "kernel", "arch", "patterns", "reject", "xol",
+               "emulate", "optimize", "unknown", "disagree", "package");
     std::string details;
     for (const std::string& file : files) {
         const Result result = read_result(file);
@@ -220,12 +219,13 @@ int compare(const std::vector<std::string>& files, unsigned limit)
                 if (agrees(judgement.verdict, kernel))
                     continue;
                 if (++wrong <= limit)
-                    details += fmt::format("{} {} {}: kernel {}, model {} ({})\n", result.kernel.name(), arch_name, pattern,
-                                           kernel, name(judgement.verdict), judgement.why);
+                    details += fmt::format("{} {} {}: kernel {}, model {} ({})\n", result.kernel.name(), arch_name,
+                                           pattern, kernel, name(judgement.verdict), judgement.why);
             }
             total += wrong;
-            fmt::print("{:<8}{:<8}{:>9}{:>8}{:>7}{:>9}{:>10}{:>9}{:>10}  {}\n", result.kernel.name(), arch_name, answers.size(),
-                       counts["reject"], counts["xol"], counts["emulate"], counts["optimize"], unknown, wrong, result.package);
+            fmt::print("{:<8}{:<8}{:>9}{:>8}{:>7}{:>9}{:>10}{:>9}{:>10}  {}\n", result.kernel.name(), arch_name,
+                       answers.size(), counts["reject"], counts["xol"], counts["emulate"], counts["optimize"], unknown,
+                       wrong, result.package);
         }
     }
     std::cout.flush();
@@ -301,15 +301,16 @@ void table(const std::vector<std::string>& files)
                 fmt::print(" {} |", result.kernel.name());
                 rule += "---|";
                 packages += fmt::format("- {}: {}, {} patterns{}{}\n", result.kernel.name(), result.package,
-                                        result.answers.at(arch).size(), result.passed.empty() ? "" : "; checks passed:",
-                                        result.passed);
+                                        result.answers.at(arch).size(),
+                                        result.passed.empty() ? "" : "; checks passed:", result.passed);
             }
         fmt::print("{}\n", rule);
         for (const Row& row : Rows.at(arch)) {
             fmt::print("| {} |", row.text);
             for (const Result* result : columns) {
                 const auto& answers = result->answers.at(arch);
-                auto it = std::find_if(answers.begin(), answers.end(), [&](const auto& a) { return a.first == row.pattern; });
+                auto it =
+                    std::find_if(answers.begin(), answers.end(), [&](const auto& a) { return a.first == row.pattern; });
                 if (it == answers.end())
                     throw std::runtime_error(fmt::format("{}: no answer for {} {}", result->file, arch, row.pattern));
                 const std::string verdict = it->second.substr(0, it->second.find(':'));

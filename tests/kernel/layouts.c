@@ -35,11 +35,12 @@ static const uint8_t before_site[] = {0x41, 0x83, 0xc7, 0x01, 0xf9}; // add, stc
 enum { Red_zone_words = 16 };
 #elif defined __aarch64__
 #define LAYOUTS(X) X(nop)
-static const uint64_t registers[] = {0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109, 0x10a, 0x10b, 0x10c, 0x10d, 0x10e,
-                                     0x10f, 0x110, 0x111, 0x113, 0x114, 0x115, 0x116, 0x117, 0x118, 0x119, 0x11a, 0x11b, 0x11c};
+static const uint64_t registers[] = {0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109,
+                                     0x10a, 0x10b, 0x10c, 0x10d, 0x10e, 0x10f, 0x110, 0x111, 0x113,
+                                     0x114, 0x115, 0x116, 0x117, 0x118, 0x119, 0x11a, 0x11b, 0x11c};
 static const uint64_t status_flags = 0xf0000000;
 static const uint8_t before_site[] = {0x01, 0x42, 0x1b, 0xd5, 0x21, 0x20, 0x80, 0xd2}; // msr nzcv, x1; mov x1, #0x101
-enum { Red_zone_words = 0 };                                                           // arm64 has none: signals come there
+enum { Red_zone_words = 0 }; // arm64 has none: signals come there
 #endif
 enum { Registers = sizeof registers / sizeof *registers };
 
@@ -94,7 +95,10 @@ static void pass(int times)
 }
 
 static volatile int stop;
-static void* pass_100(void* arg) { return pass(100), arg; }
+static void* pass_100(void* arg)
+{
+    return pass(100), arg;
+}
 static void* pass_until_stop(void* arg)
 {
     while (!stop)
@@ -110,7 +114,10 @@ static void on_signal(int s)
     pass(1);
 }
 
-static int clone_body(void* arg) { return pass(20), (void)arg, 0; }
+static int clone_body(void* arg)
+{
+    return pass(20), (void)arg, 0;
+}
 
 static void await(pid_t child)
 {
@@ -136,8 +143,8 @@ static int open_uprobe(int layout, int second)
     char line[512], access[8];
     int type = -1;
     FILE* f = fopen("/proc/self/maps", "r");
-    while (fgets(line, sizeof line, f) &&
-           (sscanf(line, "%lx-%lx %7s %lx", &start, &end, access, &offset) != 4 || at < start || at >= end))
+    while (fgets(line, sizeof line, f)
+           && (sscanf(line, "%lx-%lx %7s %lx", &start, &end, access, &offset) != 4 || at < start || at >= end))
         ;
     fclose(f);
     f = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
@@ -145,7 +152,7 @@ static int open_uprobe(int layout, int second)
         fprintf(stderr, "no uprobes\n"), exit(1);
     fclose(f);
     struct perf_event_attr attr = {
-        .size = sizeof attr, .type = type, .config1 = (uintptr_t) "/proc/self/exe", .config2 = at - start + offset};
+        .size = sizeof attr, .type = type, .config1 = (uintptr_t)"/proc/self/exe", .config2 = at - start + offset};
     return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
@@ -208,7 +215,8 @@ int main(int argc, char** argv)
             layout++;
         int second = argc > 3, fd = open_uprobe(layout, second);
         if (fd < 0)
-            return fprintf(stderr, "%s: cannot attach at byte %d: %s\n", checks[layout].name, second, strerror(errno)), 1;
+            return fprintf(stderr, "%s: cannot attach at byte %d: %s\n", checks[layout].name, second, strerror(errno)),
+                   1;
         look = 0;
         pass(20);
         pid_t child = fork();

@@ -226,7 +226,11 @@ int main(int argc, char** argv)
 #if defined(__x86_64__)
     errno = 0;
     syscall(336); // uprobe: tells apart what the version does not, see the kernel model
-    printf("#syscall336=%s\n", errno == ENOSYS ? "ENOSYS" : errno == ENXIO ? "ENXIO" : errno == EPROTO ? "EPROTO" : "other");
+    printf("#syscall336=%s\n",
+           errno == ENOSYS       ? "ENOSYS"
+               : errno == ENXIO  ? "ENXIO"
+               : errno == EPROTO ? "EPROTO"
+                                 : "other");
 #endif
     for (unsigned i = 0; i < count; i++) {
         struct Pattern* p = &patterns[i];

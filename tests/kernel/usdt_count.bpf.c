@@ -11,7 +11,7 @@
 long totals[4]; // hits, sum of first arguments, of second ones, arguments that could not be read
 
 SEC("usdt")
-int count(struct pt_regs *ctx)
+int count(struct pt_regs* ctx)
 {
     long value;
     __sync_fetch_and_add(&totals[0], 1);

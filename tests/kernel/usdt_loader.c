@@ -44,7 +44,10 @@ static const uint8_t* nop10_of(Site* function)
 }
 
 // lea -0x80(%rsp),%rsp; call
-static int is_call(const uint8_t* at) { return memcmp(at, (uint8_t[]){0x48, 0x8d, 0x64, 0x24, 0x80, 0xe8}, 6) == 0; }
+static int is_call(const uint8_t* at)
+{
+    return memcmp(at, (uint8_t[]){0x48, 0x8d, 0x64, 0x24, 0x80, 0xe8}, 6) == 0;
+}
 
 static struct bpf_link* attach(const char* provider, const char* name)
 {
@@ -64,7 +67,8 @@ static void every_offset(void)
     }
     for (int i = 0; i < 4096; i++)
         offsets += seen[i];
-    say(offsets == 4096 && crossing == 0, "code before a site ends at %d offsets of a page; nop10s that cross a page: %d", offsets, crossing);
+    say(offsets == 4096 && crossing == 0,
+        "code before a site ends at %d offsets of a page; nop10s that cross a page: %d", offsets, crossing);
     struct bpf_link* link = attach("aligned", "all");
     if (!link) {
         say(0, "attach to the aligned sites: %s", strerror(errno));
@@ -84,7 +88,10 @@ static void every_offset(void)
     say(calls == 0, "after the detach, sites that are still patched: %d", calls);
 }
 
-__attribute__((noinline, noipa)) static void with_arguments(long a, int b) { FASTSDT(tracers, arg, a, b); }
+__attribute__((noinline, noipa)) static void with_arguments(long a, int b)
+{
+    FASTSDT(tracers, arg, a, b);
+}
 
 static void arguments(void)
 {
@@ -100,7 +107,8 @@ static void arguments(void)
         first += 0x100000000l + i;
         second -= i;
         if (totals[1] != first || totals[2] != second || totals[3]) {
-            say(0, "arguments at hit %d: sums %ld and %ld, not %ld and %ld, unread %ld", i, totals[1], totals[2], first, second, totals[3]);
+            say(0, "arguments at hit %d: sums %ld and %ld, not %ld and %ld, unread %ld", i, totals[1], totals[2], first,
+                second, totals[3]);
             bpf_link__destroy(link);
             return;
         }
@@ -130,8 +138,8 @@ static void without_alignment(void)
         wrong += totals[0] != 1;
         bpf_link__destroy(link);
     }
-    say(wrong == 0, "without the alignment, nop10 at page offsets %d to 4095: cannot be attached: %d%s%s", First_offset, refused,
-        refused ? ", at offsets" : "", offsets);
+    say(wrong == 0, "without the alignment, nop10 at page offsets %d to 4095: cannot be attached: %d%s%s", First_offset,
+        refused, refused ? ", at offsets" : "", offsets);
     struct bpf_link* link = attach("unaligned", "all");
     say((link == NULL) == optimizes, "without the alignment, all %d sites as one probe: %s", Unaligned,
         link ? "attached" : strerror(errno));
@@ -157,7 +165,8 @@ int main(int argc, char** argv)
         return perror("loading the BPF program"), 2;
     program = bpf_object__find_program_by_name(object, "count");
     struct bpf_map* map;
-    bpf_object__for_each_map(map, object) {
+    bpf_object__for_each_map(map, object)
+    {
         size_t size;
         const char* name = bpf_map__name(map);
         if (strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".bss") == 0)

@@ -38,7 +38,8 @@ TEST(Kernels, ListsAreSortedAndNamedOnce)
 
 TEST(Kernels, NonsenseIsRefused)
 {
-    for (const char* list : {"", "6", "6.1,", ",6.1", "6.1-", "-6.1", "7.2-6.1", "6.1+stp-6.12", "x", "6.1-6.x", "0.1-99999.1", "6.1 6.2"})
+    for (const char* list :
+         {"", "6", "6.1,", ",6.1", "6.1-", "-6.1", "7.2-6.1", "6.1+stp-6.12", "x", "6.1-6.x", "0.1-99999.1", "6.1 6.2"})
         EXPECT_EQ(parsed(list), "") << list;
 }
 

@@ -43,7 +43,8 @@ struct Row {
     std::array<Verdict, 5> verdicts; // up to 6.15, 6.16-6.17, 6.18, 6.19-7.1, 7.2+
     uint64_t vaddr = 0x1000;
 };
-constexpr const char* ranges[5][2] = {{"5.10", "6.15"}, {"6.16", "6.17"}, {"6.18", "6.18"}, {"6.19", "7.1"}, {"7.2", "7.9"}};
+constexpr const char* ranges[5][2] = {
+    {"5.10", "6.15"}, {"6.16", "6.17"}, {"6.18", "6.18"}, {"6.19", "7.1"}, {"7.2", "7.9"}};
 
 void check(Arch arch, std::initializer_list<Row> rows)
 {
@@ -55,7 +56,10 @@ void check(Arch arch, std::initializer_list<Row> rows)
 }
 
 // The same on all versions.
-Row always(const char* bytes, Verdict v) { return {bytes, {v, v, v, v, v}}; }
+Row always(const char* bytes, Verdict v)
+{
+    return {bytes, {v, v, v, v, v}};
+}
 
 TEST(X86_64, LayoutsAsMeasured)
 {
@@ -81,24 +85,57 @@ TEST(X86_64, InstructionsAtEntries)
 {
     check(Arch::x86_64,
           {
-              always("50", emulate), always("55", emulate), always("57", emulate),
-              always("41 50", emulate), always("41 57", emulate),
-              always("40 55", xol), always("48 55", xol), always("66 55", xol), // push_setup_xol_ops(): REX 41 only
-              always("ff f0", xol), always("6a 01", xol), always("8f c0", xol), // push and pop, other forms
-              always("f3 0f 1e fa", xol), always("f3 0f 1e fb", xol),           // endbr64, endbr32
-              always("48 83 ec 08", xol), always("48 8d 05 01 00 00 00", xol), always("31 c0", xol),
-              always("48 85 ff", xol), always("c3", xol), always("5d", xol), always("c9", xol),
-              always("89 f8", xol), always("48 89 e5", xol), always("0f b6 07", xol),
-              always("e8 01 00 00 00", emulate), always("e9 01 00 00 00", emulate), always("eb 01", emulate),
-              always("74 05", emulate), always("0f 84 01 00 00 00", emulate),
-              always("e3 05", xol), always("e2 05", xol),   // jrcxz, loop: single-stepped
-              always("ff d0", xol), always("ff e0", xol), always("ff 25 01 00 00 00", xol),
-              always("0f 05", xol),       // syscall: 0f is in good_insns_64, so good_2byte_insns is not asked
-              always("cc", reject), always("f1", reject), always("f4", reject), always("fa", reject),
-              always("cd 80", reject), always("cf", reject), always("ce", reject), always("06", reject),
-              always("60", reject), always("6c", reject), always("e4 01", reject), always("ec", reject),
-              always("9a", reject), always("d4 0a", reject), always("ea", reject),
-              always("8e d0", reject), always("8e d8", xol), // mov to %ss masks the trap
+              always("50", emulate),
+              always("55", emulate),
+              always("57", emulate),
+              always("41 50", emulate),
+              always("41 57", emulate),
+              always("40 55", xol),
+              always("48 55", xol),
+              always("66 55", xol), // push_setup_xol_ops(): REX 41 only
+              always("ff f0", xol),
+              always("6a 01", xol),
+              always("8f c0", xol), // push and pop, other forms
+              always("f3 0f 1e fa", xol),
+              always("f3 0f 1e fb", xol), // endbr64, endbr32
+              always("48 83 ec 08", xol),
+              always("48 8d 05 01 00 00 00", xol),
+              always("31 c0", xol),
+              always("48 85 ff", xol),
+              always("c3", xol),
+              always("5d", xol),
+              always("c9", xol),
+              always("89 f8", xol),
+              always("48 89 e5", xol),
+              always("0f b6 07", xol),
+              always("e8 01 00 00 00", emulate),
+              always("e9 01 00 00 00", emulate),
+              always("eb 01", emulate),
+              always("74 05", emulate),
+              always("0f 84 01 00 00 00", emulate),
+              always("e3 05", xol),
+              always("e2 05", xol), // jrcxz, loop: single-stepped
+              always("ff d0", xol),
+              always("ff e0", xol),
+              always("ff 25 01 00 00 00", xol),
+              always("0f 05", xol), // syscall: 0f is in good_insns_64, so good_2byte_insns is not asked
+              always("cc", reject),
+              always("f1", reject),
+              always("f4", reject),
+              always("fa", reject),
+              always("cd 80", reject),
+              always("cf", reject),
+              always("ce", reject),
+              always("06", reject),
+              always("60", reject),
+              always("6c", reject),
+              always("e4 01", reject),
+              always("ec", reject),
+              always("9a", reject),
+              always("d4 0a", reject),
+              always("ea", reject),
+              always("8e d0", reject),
+              always("8e d8", xol), // mov to %ss masks the trap
           });
 }
 
@@ -111,9 +148,8 @@ TEST(X86_64, Prefixes)
               always("f0 48 ff 00", reject), always("64 48 8b 04 25 28 00 00 00", xol),
               always("3e ff e0", reject),                      // notrack jmp
               always("2e 66 0f 1f 84 00 00 00 00 00", reject), // clang's 10-byte patchable entry: wrong order
-              always("66 66 2e 0f 1f 84 00 00 00 00 00", reject),
-              always("66 e8 01 00 00 00", reject), always("66 e9 01 00 00 00", reject), always("66 74 01", reject),
-              always("66 0f 84 01 00 00 00", reject),
+              always("66 66 2e 0f 1f 84 00 00 00 00 00", reject), always("66 e8 01 00 00 00", reject),
+              always("66 e9 01 00 00 00", reject), always("66 74 01", reject), always("66 0f 84 01 00 00 00", reject),
               always("f2 e9 01 00 00 00", emulate), // bnd jmp
           });
 }
@@ -136,24 +172,34 @@ TEST(X86_64, OtherNops)
               {"66 66 66 66 90", {emulate, emulate, optimize_unsafe, optimize_unsafe, emulate}},
               {"66 66 66 66 90", {emulate, emulate, emulate, emulate, emulate}, 0x1ffd},
               // 0f 1f with a register field is no NOP for insn_is_nop()
-              always("0f 1f 48 00", xol), {"44 0f 1f 40 00", {xol, xol, optimize_unsafe, xol, xol}},
-              always("0f 19 c0", xol), always("0f 0d 00", xol),
+              always("0f 1f 48 00", xol),
+              {"44 0f 1f 40 00", {xol, xol, optimize_unsafe, xol, xol}},
+              always("0f 19 c0", xol),
+              always("0f 0d 00", xol),
               // pause, xchg %r8,%rax: opcode 90 until 6.18
               {"f3 90", {emulate, emulate, emulate, xol, xol}},
               {"41 90", {emulate, emulate, emulate, xol, xol}},
               {"49 90", {emulate, emulate, emulate, xol, xol}},
               always("48 90", emulate),
-              always("87 c0", xol), always("91", xol),
+              always("87 c0", xol),
+              always("91", xol),
               // moves to itself
               {"48 89 c0", {xol, xol, xol, emulate, emulate}},
               {"4d 89 c0", {xol, xol, xol, emulate, emulate}},
-              always("4c 89 c0", xol), always("89 c0", xol), always("66 89 c0", xol), always("48 8b c0", xol),
+              always("4c 89 c0", xol),
+              always("89 c0", xol),
+              always("66 89 c0", xol),
+              always("48 8b c0", xol),
               always("48 89 c8", xol),
               {"48 8d 40 00", {xol, xol, xol, emulate, emulate}},
               {"48 8d 64 24 00", {xol, xol, xol, optimize_unsafe, emulate}}, // lea 0(%rsp),%rsp: 5 bytes
-              always("48 8d 64 24 80", xol), always("48 8d 00", xol), always("8d 40 00", xol), always("48 8d 41 00", xol),
+              always("48 8d 64 24 80", xol),
+              always("48 8d 00", xol),
+              always("8d 40 00", xol),
+              always("48 8d 41 00", xol),
               {"48 8d 80 00 00 00 00", {xol, xol, xol, emulate, emulate}},
-              always("67 48 8d 40 00", xol), always("4a 8d 44 20 00", xol),
+              always("67 48 8d 40 00", xol),
+              always("4a 8d 44 20 00", xol),
               // jumps to the next instruction
               always("eb 00", emulate),
               {"e9 00 00 00 00", {emulate, emulate, emulate, optimize_unsafe, emulate}},
@@ -164,9 +210,9 @@ TEST(X86_64, OtherNops)
 TEST(X86_64, FirstTenBytesAreWhatMattersForNop10)
 {
     // Another encoding of the same length is refused for its prefix.
-    check(Arch::x86_64, {always("2e 2e 0f 1f 84 00 00 00 00 00", reject),
-                         always("66 2e 0f 1f 80 00 00 00 00", reject),
-                         always("66 3e 0f 1f 84 00 00 00 00 00", reject)});
+    check(Arch::x86_64,
+          {always("2e 2e 0f 1f 84 00 00 00 00 00", reject), always("66 2e 0f 1f 80 00 00 00 00", reject),
+           always("66 3e 0f 1f 84 00 00 00 00 00", reject)});
     // Cut off by the end of the file the kernel reads zeros.
     EXPECT_EQ(judge({7, 2}, Arch::x86_64, bytes_of("66 2e 0f 1f 84"), 0x1000).verdict, optimize);
     EXPECT_EQ(judge({7, 2}, Arch::x86_64, bytes_of("0f"), 0x1000).verdict, xol); // 0f 00 00
@@ -175,17 +221,22 @@ TEST(X86_64, FirstTenBytesAreWhatMattersForNop10)
 
 TEST(X86_64, NotAnInstruction)
 {
-    check(Arch::x86_64, {always("66 66 66 66 66 66 66 66 66 66 66 66 66 66 66 66", reject),
-                         always("66 66 66 66 66 66 66 66 66 66 66 66 66 66 90", {emulate})});
+    check(Arch::x86_64,
+          {always("66 66 66 66 66 66 66 66 66 66 66 66 66 66 66 66", reject),
+           always("66 66 66 66 66 66 66 66 66 66 66 66 66 66 90", {emulate})});
     EXPECT_EQ(verdict("7.2", Arch::x86_64, "66 66 66 66 66 66 66 66 66 66 66 66 66 66 66 90"), reject);
 }
 
 TEST(X86_64, VexOpcodesMeetTheLegacyTables)
 {
     // The opcode byte behind a VEX prefix is looked up in the tables of the legacy map: vpor is taken for jmp rel8.
-    check(Arch::x86_64, {always("c5 f1 eb c2", emulate), always("c5 f8 77", emulate), always("c5 f1 74 c2", emulate),
-                         always("c5 f8 28 c1", xol), always("c5 f8 50 c0", xol),
-                         {"c5 f9 90 c0", {emulate, emulate, emulate, xol, xol}}});
+    check(Arch::x86_64,
+          {always("c5 f1 eb c2", emulate),
+           always("c5 f8 77", emulate),
+           always("c5 f1 74 c2", emulate),
+           always("c5 f8 28 c1", xol),
+           always("c5 f8 50 c0", xol),
+           {"c5 f9 90 c0", {emulate, emulate, emulate, xol, xol}}});
 }
 
 // APX: the decoder knows the REX2 prefix since 6.10. As 6.1, 6.12, 6.18 and 7.2 answered.
@@ -198,24 +249,31 @@ TEST(X86_64, Rex2)
         EXPECT_EQ(verdict(kernel, Arch::x86_64, "d5 00 eb 10"), emulate) << kernel;
         EXPECT_EQ(verdict(kernel, Arch::x86_64, "d5 00 50"), xol) << kernel; // push has to be one or two bytes
     }
-    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 08 89 c0"), emulate);   // mov %rax,%rax
-    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 18 89 c0"), xol);       // mov %rax,%r16
-    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 80 1f 00"), reject);    // nopl (%rax), looked up as opcode 1f
-    EXPECT_EQ(verdict("6.12", Arch::x86_64, "d5 80 90 c0"), emulate);  // seto %al, taken for a nop
+    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 08 89 c0"), emulate);  // mov %rax,%rax
+    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 18 89 c0"), xol);      // mov %rax,%r16
+    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 80 1f 00"), reject);   // nopl (%rax), looked up as opcode 1f
+    EXPECT_EQ(verdict("6.12", Arch::x86_64, "d5 80 90 c0"), emulate); // seto %al, taken for a nop
 }
 
 TEST(I386, NeverOptimized)
 {
     check(Arch::i386,
           {
-              always("90", emulate), always("66 90", emulate), always("55", emulate), always("41", xol),
+              always("90", emulate),
+              always("66 90", emulate),
+              always("55", emulate),
+              always("41", xol),
               {"0f 1f 40 00", {xol, emulate, emulate, emulate, emulate}},
               {"0f 1f 44 00 00", {xol, emulate, emulate, emulate, emulate}},
               always("66 2e 0f 1f 84 00 00 00 00 00", reject),
               always("66 55", xol), // not one byte, and there is no REX
-              always("60", xol), always("06", xol), always("07", reject), always("0f 05", xol), always("cd 80", reject),
+              always("60", xol),
+              always("06", xol),
+              always("07", reject),
+              always("0f 05", xol),
+              always("cd 80", reject),
               {"89 c0", {xol, xol, xol, emulate, emulate}},
-              {"89 ff", {xol, xol, xol, emulate, emulate}}, // mov %edi,%edi
+              {"89 ff", {xol, xol, xol, emulate, emulate}},    // mov %edi,%edi
               {"8d 76 00", {xol, xol, xol, emulate, emulate}}, // lea 0(%esi),%esi
               {"8d b4 26 00 00 00 00", {xol, xol, xol, emulate, emulate}},
               {"8d 74 26 00", {xol, xol, xol, emulate, emulate}},
@@ -225,38 +283,41 @@ TEST(I386, NeverOptimized)
 
 TEST(Arm64, AsMeasured)
 {
-    struct { const char* bytes; Verdict old, now, stp; } rows[] = {
-        {"1f 20 03 d5", xol, emulate, emulate},          // nop
-        {"5f 24 03 d5", xol, xol, xol},                  // bti c
-        {"3f 23 03 d5", xol, xol, xol},                  // paciasp
-        {"7f 23 03 d5", xol, xol, xol},                  // pacibsp
-        {"bf 23 03 d5", reject, reject, reject},         // autiasp
-        {"3f 20 03 d5", reject, reject, reject},         // yield
-        {"fd 7b bf a9", xol, xol, emulate},              // stp x29, x30, [sp, #-16]!
-        {"fd 7b ba a9", xol, xol, emulate},              // stp x29, x30, [sp, #-96]!
-        {"fd 7b 01 a9", xol, xol, xol},                  // stp x29, x30, [sp, #16]
-        {"f3 53 be a9", xol, xol, xol},                  // stp x19, x20, [sp, #-32]!
-        {"ff 43 00 d1", xol, xol, xol},                  // sub sp, sp, #16
-        {"e0 03 01 aa", xol, xol, xol},                  // mov x0, x1
-        {"00 00 40 f9", xol, xol, xol},                  // ldr x0, [x0]
-        {"01 00 00 14", emulate, emulate, emulate},      // b
-        {"01 00 00 94", emulate, emulate, emulate},      // bl
-        {"20 00 00 54", emulate, emulate, emulate},      // b.eq
-        {"20 00 00 b4", emulate, emulate, emulate},      // cbz
-        {"20 00 00 36", emulate, emulate, emulate},      // tbz
-        {"00 00 00 10", emulate, emulate, emulate},      // adr
-        {"00 00 00 90", emulate, emulate, emulate},      // adrp
-        {"00 00 3f d6", emulate, emulate, emulate},      // blr x0
-        {"00 00 1f d6", emulate, emulate, emulate},      // br x0
-        {"c0 03 5f d6", emulate, emulate, emulate},      // ret
-        {"ff 0b 5f d6", reject, reject, reject},         // retaa
-        {"00 00 00 58", reject, reject, reject},         // ldr x0, literal
-        {"00 7c 5f c8", reject, reject, reject},         // ldxr x0, [x0]
-        {"01 00 00 d4", reject, reject, reject},         // svc #0
-        {"00 00 20 d4", reject, reject, reject},         // brk #0
-        {"00 42 1b d5", reject, reject, reject},         // msr nzcv, x0
-        {"40 d0 3b d5", xol, xol, xol},                  // mrs x0, tpidr_el0
-        {"01 04 00 19", reject, reject, reject},         // cpyfp [x1]!, [x0]!, x0!
+    struct {
+        const char* bytes;
+        Verdict old, now, stp;
+    } rows[] = {
+        {"1f 20 03 d5", xol, emulate, emulate},     // nop
+        {"5f 24 03 d5", xol, xol, xol},             // bti c
+        {"3f 23 03 d5", xol, xol, xol},             // paciasp
+        {"7f 23 03 d5", xol, xol, xol},             // pacibsp
+        {"bf 23 03 d5", reject, reject, reject},    // autiasp
+        {"3f 20 03 d5", reject, reject, reject},    // yield
+        {"fd 7b bf a9", xol, xol, emulate},         // stp x29, x30, [sp, #-16]!
+        {"fd 7b ba a9", xol, xol, emulate},         // stp x29, x30, [sp, #-96]!
+        {"fd 7b 01 a9", xol, xol, xol},             // stp x29, x30, [sp, #16]
+        {"f3 53 be a9", xol, xol, xol},             // stp x19, x20, [sp, #-32]!
+        {"ff 43 00 d1", xol, xol, xol},             // sub sp, sp, #16
+        {"e0 03 01 aa", xol, xol, xol},             // mov x0, x1
+        {"00 00 40 f9", xol, xol, xol},             // ldr x0, [x0]
+        {"01 00 00 14", emulate, emulate, emulate}, // b
+        {"01 00 00 94", emulate, emulate, emulate}, // bl
+        {"20 00 00 54", emulate, emulate, emulate}, // b.eq
+        {"20 00 00 b4", emulate, emulate, emulate}, // cbz
+        {"20 00 00 36", emulate, emulate, emulate}, // tbz
+        {"00 00 00 10", emulate, emulate, emulate}, // adr
+        {"00 00 00 90", emulate, emulate, emulate}, // adrp
+        {"00 00 3f d6", emulate, emulate, emulate}, // blr x0
+        {"00 00 1f d6", emulate, emulate, emulate}, // br x0
+        {"c0 03 5f d6", emulate, emulate, emulate}, // ret
+        {"ff 0b 5f d6", reject, reject, reject},    // retaa
+        {"00 00 00 58", reject, reject, reject},    // ldr x0, literal
+        {"00 7c 5f c8", reject, reject, reject},    // ldxr x0, [x0]
+        {"01 00 00 d4", reject, reject, reject},    // svc #0
+        {"00 00 20 d4", reject, reject, reject},    // brk #0
+        {"00 42 1b d5", reject, reject, reject},    // msr nzcv, x0
+        {"40 d0 3b d5", xol, xol, xol},             // mrs x0, tpidr_el0
+        {"01 04 00 19", reject, reject, reject},    // cpyfp [x1]!, [x0]!, x0!
     };
     for (const auto& row : rows) {
         EXPECT_EQ(verdict("6.12", Arch::arm64, row.bytes), row.old) << row.bytes;
@@ -269,29 +330,29 @@ TEST(Arm64, AsMeasured)
 
 TEST(OtherArchitectures, AsStated)
 {
-    EXPECT_EQ(verdict("6.12", Arch::riscv, "13 00 00 00"), xol);     // nop
-    EXPECT_EQ(verdict("6.12", Arch::riscv, "01 00"), xol);           // c.nop
-    EXPECT_EQ(verdict("6.12", Arch::riscv, "82 80"), emulate);       // ret: c.jr ra
-    EXPECT_EQ(verdict("6.12", Arch::riscv, "97 00 00 00"), emulate); // auipc
-    EXPECT_EQ(verdict("6.12", Arch::riscv, "73 00 00 00"), reject);  // ecall
-    EXPECT_EQ(verdict("6.12", Arch::powerpc, "00 00 00 60"), emulate); // nop, little-endian
-    EXPECT_EQ(verdict("6.12", Arch::powerpc, "60 00 00 00"), emulate); // nop, big-endian
-    EXPECT_EQ(verdict("6.12", Arch::powerpc, "a6 02 08 7c"), emulate); // mflr r0
-    EXPECT_EQ(verdict("6.12", Arch::powerpc, "d1 ff 21 f8"), emulate); // stdu r1, -48(r1)
-    EXPECT_EQ(verdict("6.12", Arch::s390, "07 00"), xol);              // nopr
-    EXPECT_EQ(verdict("6.12", Arch::s390, "47 00 00 00"), xol);        // nop
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "13 00 00 00"), xol);          // nop
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "01 00"), xol);                // c.nop
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "82 80"), emulate);            // ret: c.jr ra
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "97 00 00 00"), emulate);      // auipc
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "73 00 00 00"), reject);       // ecall
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "00 00 00 60"), emulate);    // nop, little-endian
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "60 00 00 00"), emulate);    // nop, big-endian
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "a6 02 08 7c"), emulate);    // mflr r0
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "d1 ff 21 f8"), emulate);    // stdu r1, -48(r1)
+    EXPECT_EQ(verdict("6.12", Arch::s390, "07 00"), xol);                 // nopr
+    EXPECT_EQ(verdict("6.12", Arch::s390, "47 00 00 00"), xol);           // nop
     EXPECT_EQ(verdict("6.12", Arch::s390, "c0 10 00 00 00 01"), emulate); // larl %r1
     EXPECT_EQ(verdict("6.12", Arch::s390, "c4 18 00 00 00 01"), emulate); // lgrl %r1
-    EXPECT_EQ(verdict("6.12", Arch::s390, "c0 e5 00 00 00 01"), xol);  // brasl %r14
-    EXPECT_EQ(verdict("6.12", Arch::s390, "eb bf f0 58 00 24"), xol);  // stmg %r11, %r15, 88(%r15)
-    EXPECT_EQ(verdict("6.12", Arch::s390, "e5 60 00 00 ff 00"), reject); // tbegin
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "00 00 40 03"), xol);   // nop
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "63 c0 ff 02"), xol);   // addi.d $sp, $sp, -16
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "04 00 00 1c"), emulate); // pcaddu12i $a0, 0
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "20 00 00 4c"), emulate); // ret: jirl $zero, $ra, 0
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "00 04 00 54"), emulate); // bl
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "84 00 00 20"), reject); // ll.w
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "84 10 61 38"), reject); // amadd.w $a0, $a0, $a0
+    EXPECT_EQ(verdict("6.12", Arch::s390, "c0 e5 00 00 00 01"), xol);     // brasl %r14
+    EXPECT_EQ(verdict("6.12", Arch::s390, "eb bf f0 58 00 24"), xol);     // stmg %r11, %r15, 88(%r15)
+    EXPECT_EQ(verdict("6.12", Arch::s390, "e5 60 00 00 ff 00"), reject);  // tbegin
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "00 00 40 03"), xol);      // nop
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "63 c0 ff 02"), xol);      // addi.d $sp, $sp, -16
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "04 00 00 1c"), emulate);  // pcaddu12i $a0, 0
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "20 00 00 4c"), emulate);  // ret: jirl $zero, $ra, 0
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "00 04 00 54"), emulate);  // bl
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "84 00 00 20"), reject);   // ll.w
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "84 10 61 38"), reject);   // amadd.w $a0, $a0, $a0
     EXPECT_EQ(verdict("6.12", Arch::mips, "00 00 00 00"), Verdict::unknown);
     EXPECT_EQ(verdict("6.12", Arch::unknown, "90"), Verdict::unknown);
 }

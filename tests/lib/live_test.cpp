@@ -15,10 +15,22 @@ namespace fastsdt {
 namespace {
 
 // Each function is one site; noinline keeps it one.
-[[gnu::noinline]] void plain() { FASTSDT_WITH(nop1, none, live, plain); }
-[[gnu::noinline]] void wide(int value) { FASTSDT_WITH(nop1_nop10, none, live, wide, value); }
-[[gnu::noinline]] void five() { FASTSDT_WITH(nop1_nop5, none, live, five); }
-[[gnu::noinline]] void counted() { FASTSDT_WITH(nop1, implicit, live, counted); }
+[[gnu::noinline]] void plain()
+{
+    FASTSDT_WITH(nop1, none, live, plain);
+}
+[[gnu::noinline]] void wide(int value)
+{
+    FASTSDT_WITH(nop1_nop10, none, live, wide, value);
+}
+[[gnu::noinline]] void five()
+{
+    FASTSDT_WITH(nop1_nop5, none, live, five);
+}
+[[gnu::noinline]] void counted()
+{
+    FASTSDT_WITH(nop1, implicit, live, counted);
+}
 
 const char self[] = "/proc/self/exe";
 
@@ -61,7 +73,9 @@ TEST_F(Live, Untouched)
         EXPECT_EQ(site.live_bytes, site.file_bytes);
         EXPECT_EQ(site.live_bytes.front(), std::byte{0x90});
         // What /proc says is what this process sees itself.
-        EXPECT_EQ(std::memcmp(reinterpret_cast<const void*>(site.runtime), site.live_bytes.data(), site.live_bytes.size()), 0);
+        EXPECT_EQ(
+            std::memcmp(reinterpret_cast<const void*>(site.runtime), site.live_bytes.data(), site.live_bytes.size()),
+            0);
     }
     EXPECT_EQ(find(before_, "wide").expected.layout, FASTSDT_LAYOUT_NOP1_NOP10);
     EXPECT_EQ(find(before_, "wide").live_bytes.size(), 11u);
@@ -142,7 +156,8 @@ TEST_F(Live, WrittenBySomebodyElse)
 
 TEST_F(Live, Semaphore)
 {
-    auto* const semaphore = reinterpret_cast<unsigned short*>(find("counted").runtime - find("counted").address + find("counted").semaphore);
+    auto* const semaphore = reinterpret_cast<unsigned short*>(find("counted").runtime - find("counted").address
+                                                              + find("counted").semaphore);
     *semaphore = 3;
     EXPECT_EQ(find("counted").semaphore_value, 3);
     *semaphore = 0;

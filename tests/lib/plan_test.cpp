@@ -18,8 +18,9 @@ namespace {
 std::vector<AttachPoint> plan_of(const std::string& path, const char* kernel)
 {
     std::vector<AttachPoint> points;
-    Image::each(path, [&](const Image& image) { points = plan(image, read_notes(image), parse_kernel(kernel).value()); },
-                [](const std::string&) {});
+    Image::each(
+        path, [&](const Image& image) { points = plan(image, read_notes(image), parse_kernel(kernel).value()); },
+        [](const std::string&) {});
     return points;
 }
 
@@ -37,7 +38,8 @@ void sites(int value)
 AttachPoint find(const char* name, const char* kernel)
 {
     const auto points = plan_of("/proc/self/exe", kernel);
-    const auto found = std::find_if(points.begin(), points.end(), [&](const AttachPoint& p) { return p.provider == "plan" && p.name == name; });
+    const auto found = std::find_if(points.begin(), points.end(),
+                                    [&](const AttachPoint& p) { return p.provider == "plan" && p.name == name; });
     return found == points.end() ? AttachPoint() : *found;
 }
 
@@ -81,7 +83,9 @@ TEST(Plan, Commands)
     EXPECT_NE(moved.bpftrace.find(fmt::format(":0x{:x} {{", moved.address)), std::string::npos) << moved.bpftrace;
     EXPECT_NE(moved.perf.find(fmt::format(":0x{:x}'", moved.file_offset)), std::string::npos) << moved.perf;
     // With a semaphore, perf goes to the better place and bpftrace, which could not raise it there, does not.
-    EXPECT_NE(counted.perf.find(fmt::format(":0x{:x}(0x{:x})'", counted.file_offset, counted.semaphore_offset)), std::string::npos) << counted.perf;
+    EXPECT_NE(counted.perf.find(fmt::format(":0x{:x}(0x{:x})'", counted.file_offset, counted.semaphore_offset)),
+              std::string::npos)
+        << counted.perf;
     EXPECT_NE(counted.bpftrace.find(":plan:counted {"), std::string::npos) << counted.bpftrace;
 }
 #endif
@@ -99,7 +103,10 @@ int main(int argc, char** argv)
 {
     if (argc == 3) {
         for (const auto& point : fastsdt::plan_of(argv[1], argv[2])) {
-            std::fputs(fmt::format("{}\t{}\t{}\t{}\t{}\n", point.name, name(point.judgement.verdict), point.place, point.bpftrace, point.perf).c_str(), stdout);
+            std::fputs(fmt::format("{}\t{}\t{}\t{}\t{}\n", point.name, name(point.judgement.verdict), point.place,
+                                   point.bpftrace, point.perf)
+                           .c_str(),
+                       stdout);
             for (const auto& remark : point.remarks)
                 std::fputs(fmt::format("# {}\n", remark).c_str(), stdout);
         }

@@ -41,14 +41,14 @@ TEST(Index, BytesAreAsDocumented)
 {
     // By hand from docs/format.md: two kinds, three records.
     EXPECT_EQ(encode_index({site(0x1010), entry(0x1000), entry(0x1020)}, {true, false}),
-              bytes({1, 4, 1, 16, 24, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 0x00, 0x10, 0, 0, 0, 0, 0, 0,
-                     0x45, 16, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,     //
-                     0x53, 6, 1, 10, 4, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0,    //
-                     0, 0, 0, 0, 0x10, 0, 0, 0, 0x20, 0, 0, 0, 0, 1, 0}));
+              bytes({1,    4, 1, 16, 24,   0,  0, 0, 3,    0, 0, 0, 2, 0, 0, 0, 0x00, 0x10, 0, 0,
+                     0,    0, 0, 0,  0x45, 16, 0, 0, 0,    4, 0, 0, 0, 0, 0, 0, 0,    0,    0, 0, //
+                     0x53, 6, 1, 10, 4,    0,  1, 0, 0,    0, 0, 0, 0, 0, 0, 0,                   //
+                     0,    0, 0, 0,  0x10, 0,  0, 0, 0x20, 0, 0, 0, 0, 1, 0}));
     EXPECT_EQ(encode_index({site(0x1010, 0x2000)}, {false, true}),
-              bytes({1, 4, 1, 12, 0, 0, 0, 20, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0x10, 0x10,
-                     0x53, 6, 1, 10, 4, 0, 0, 1, 0, 0, 0x20, 0, //
-                     0, 0, 0, 0, 0}));
+              bytes({1, 4, 1,    12,   0,    0, 0, 20, 0, 0, 0, 1, 0, 0, 0,    1,
+                     0, 0, 0x10, 0x10, 0x53, 6, 1, 10, 4, 0, 0, 1, 0, 0, 0x20, 0, //
+                     0, 0, 0,    0,    0}));
 }
 
 TEST(Index, RecordsSurviveInEveryClassAndOrder)
@@ -161,19 +161,20 @@ void expect_error_or_result(const std::vector<std::byte>& file)
 __attribute__((used, noinline)) void probed()
 {
     // One live and one dangling pair of notes, and a duplicate, in the program that the tests damage.
-    asm volatile(".Llive%=: .byte 0x90\n"
-                 ".pushsection .note.stapsdt,\"\",\"note\"\n"
-                 ".macro PAIR pc\n"
-                 ".4byte 8, 8*3+8, 3\n.asciz \"stapsdt\"\n.8byte \\pc, 0, 0\n.asciz \"t\"\n.asciz \"n\"\n.asciz \"abc\"\n"
-                 ".pushsection .note.fastsdt,\"\",\"note\"\n"
-                 ".4byte 8, 24, 0x53\n.asciz \"fastsdt\"\n.byte 1,1,0,1,0,0,0,0\n.8byte \\pc, 0\n"
-                 ".popsection\n"
-                 ".endm\n"
-                 "PAIR .Llive%=\nPAIR 0\nPAIR .Llive%=\n"
-                 ".purgem PAIR\n"
-                 ".popsection\n"
-                 :
-                 :);
+    asm volatile(
+        ".Llive%=: .byte 0x90\n"
+        ".pushsection .note.stapsdt,\"\",\"note\"\n"
+        ".macro PAIR pc\n"
+        ".4byte 8, 8*3+8, 3\n.asciz \"stapsdt\"\n.8byte \\pc, 0, 0\n.asciz \"t\"\n.asciz \"n\"\n.asciz \"abc\"\n"
+        ".pushsection .note.fastsdt,\"\",\"note\"\n"
+        ".4byte 8, 24, 0x53\n.asciz \"fastsdt\"\n.byte 1,1,0,1,0,0,0,0\n.8byte \\pc, 0\n"
+        ".popsection\n"
+        ".endm\n"
+        "PAIR .Llive%=\nPAIR 0\nPAIR .Llive%=\n"
+        ".purgem PAIR\n"
+        ".popsection\n"
+        :
+        :);
 }
 
 TEST(Indexer, KeepsLiveNotesAndDropsTheRest)

@@ -36,7 +36,10 @@ const Bytes nop1{0x90}, nop4{0x0f, 0x1f, 0x40, 0x00}, nop5{0x0f, 0x1f, 0x44, 0x0
 const Bytes call{0xe8, 0x78, 0x56, 0x34, 0x12}, call_back{0xe8, 0xfe, 0xff, 0xff, 0xff};
 const Bytes lea_rsp{0x48, 0x8d, 0x64, 0x24, 0x80};
 const Bytes jump8{0x66, 0x2e, 0x48, 0xe9, 0x78, 0x56, 0x34, 0x12};
-Bytes tail(const Bytes& b, size_t from = 1) { return {b.begin() + from, b.end()}; }
+Bytes tail(const Bytes& b, size_t from = 1)
+{
+    return {b.begin() + from, b.end()};
+}
 
 void expect(const Bytes& bytes, int layout, int state, int breakpoints = 0, int expected = FASTSDT_LAYOUT_OTHER)
 {
@@ -46,8 +49,8 @@ void expect(const Bytes& bytes, int layout, int state, int breakpoints = 0, int 
         EXPECT_EQ(r.state, state) << testing::PrintToString(pad + bytes);
         EXPECT_EQ(r.breakpoints, breakpoints) << testing::PrintToString(pad + bytes);
         EXPECT_EQ(r.lead, pad.size());
-        const bool nop1_first = layout == FASTSDT_LAYOUT_NOP1_NOP4 || layout == FASTSDT_LAYOUT_NOP1_NOP5 ||
-                                layout == FASTSDT_LAYOUT_NOP1_NOP10;
+        const bool nop1_first = layout == FASTSDT_LAYOUT_NOP1_NOP4 || layout == FASTSDT_LAYOUT_NOP1_NOP5
+            || layout == FASTSDT_LAYOUT_NOP1_NOP10;
         EXPECT_EQ(r.patch_offset, nop1_first ? 1 : 0);
         if (r.patch_length) {
             EXPECT_EQ(r.patch_offset + r.patch_length, r.length);
@@ -117,7 +120,8 @@ TEST(X86_64, PatchedByNop5Kernels)
 
 TEST(X86_64, PatchedByNop10Kernels)
 {
-    for (const auto& [lead, layout] : {std::pair(Bytes{}, FASTSDT_LAYOUT_NOP10), std::pair(nop1, FASTSDT_LAYOUT_NOP1_NOP10)}) {
+    for (const auto& [lead, layout] :
+         {std::pair(Bytes{}, FASTSDT_LAYOUT_NOP10), std::pair(nop1, FASTSDT_LAYOUT_NOP1_NOP10)}) {
         const Bytes nop10_head(nop10.begin(), nop10.begin() + 5);
         expect(lead + lea_rsp + call, layout, FASTSDT_STATE_LEA_CALL);
         expect(lead + nop10_head + call, layout, FASTSDT_STATE_STALE_CALL);
@@ -174,8 +178,8 @@ TEST(Arm64, Entries)
         return recognize(bytes, FASTSDT_MACHINE_ARM64, expected);
     };
     // bti, bti c, bti j, bti jc, paciasp, pacibsp
-    const Bytes pads[] = {{}, word(0xd503241f), word(0xd503245f), word(0xd503249f), word(0xd50324df), word(0xd503233f),
-                          word(0xd503237f)};
+    const Bytes pads[] = {
+        {}, word(0xd503241f), word(0xd503245f), word(0xd503249f), word(0xd50324df), word(0xd503233f), word(0xd503237f)};
     for (const Bytes& pad : pads) {
         auto r = arm64(pad + word(0xd503201f));
         EXPECT_EQ(r.layout, FASTSDT_LAYOUT_NOP);
@@ -208,12 +212,15 @@ TEST(Arm64, Entries)
 
 TEST(OtherArchitectures, NativeNop)
 {
-    const struct { int machine; Bytes nop; } rows[] = {
-        {FASTSDT_MACHINE_ARM, word(0xe320f000)}, {FASTSDT_MACHINE_ARM, {0x00, 0xbf}},
-        {FASTSDT_MACHINE_RISCV, word(0x13)}, {FASTSDT_MACHINE_RISCV, {0x01, 0x00}},
-        {FASTSDT_MACHINE_PPC64, word(0x60000000)}, {FASTSDT_MACHINE_PPC64, {0x60, 0, 0, 0}},
-        {FASTSDT_MACHINE_PPC, {0x60, 0, 0, 0}},
-        {FASTSDT_MACHINE_S390, {0x47, 0, 0, 0}}, {FASTSDT_MACHINE_S390, {0x07, 0x00}}, {FASTSDT_MACHINE_S390, {0x07, 0x07}},
+    const struct {
+        int machine;
+        Bytes nop;
+    } rows[] = {
+        {FASTSDT_MACHINE_ARM, word(0xe320f000)},       {FASTSDT_MACHINE_ARM, {0x00, 0xbf}},
+        {FASTSDT_MACHINE_RISCV, word(0x13)},           {FASTSDT_MACHINE_RISCV, {0x01, 0x00}},
+        {FASTSDT_MACHINE_PPC64, word(0x60000000)},     {FASTSDT_MACHINE_PPC64, {0x60, 0, 0, 0}},
+        {FASTSDT_MACHINE_PPC, {0x60, 0, 0, 0}},        {FASTSDT_MACHINE_S390, {0x47, 0, 0, 0}},
+        {FASTSDT_MACHINE_S390, {0x07, 0x00}},          {FASTSDT_MACHINE_S390, {0x07, 0x07}},
         {FASTSDT_MACHINE_LOONGARCH, word(0x03400000)}, {FASTSDT_MACHINE_MIPS, word(0)},
     };
     for (const auto& row : rows) {
@@ -229,10 +236,26 @@ TEST(OtherArchitectures, NativeNop)
 // AddressSanitizer watches; what is found must fit into what was given.
 TEST(Bounds, EveryLengthOfEveryForm)
 {
-    const Bytes forms[] = {nop1 + nop10, nop10, nop1 + nop5, nop5, nop1 + nop4, endbr64 + nop1 + nop10, endbr32 + nop5,
-                           nop1 + lea_rsp + call, int3 + lea_rsp + call, nop1 + call, jump8 + Bytes{0, 0},
-                           Bytes{0x66} + tail(lea_rsp) + call, int3 + tail(endbr64) + nop1, {0x41, 0x57}, int3,
-                           word(0xd503245f) + word(0xa9bf7bfd), word(0xd503201f), word(0xe320f000), word(0x13), word(0)};
+    const Bytes forms[] = {nop1 + nop10,
+                           nop10,
+                           nop1 + nop5,
+                           nop5,
+                           nop1 + nop4,
+                           endbr64 + nop1 + nop10,
+                           endbr32 + nop5,
+                           nop1 + lea_rsp + call,
+                           int3 + lea_rsp + call,
+                           nop1 + call,
+                           jump8 + Bytes{0, 0},
+                           Bytes{0x66} + tail(lea_rsp) + call,
+                           int3 + tail(endbr64) + nop1,
+                           {0x41, 0x57},
+                           int3,
+                           word(0xd503245f) + word(0xa9bf7bfd),
+                           word(0xd503201f),
+                           word(0xe320f000),
+                           word(0x13),
+                           word(0)};
     const int machines[] = {0, 3, 8, 20, 21, 22, 40, 62, 183, 243, 258};
     for (const Bytes& form : forms)
         for (size_t size = 0; size <= form.size(); ++size)
@@ -251,7 +274,8 @@ TEST(Bounds, AnyBytes)
 {
     unsigned state = 1;
     auto next = [&] { return static_cast<unsigned char>((state = state * 1103515245 + 12345) >> 16); };
-    const unsigned char likely[] = {0x90, 0xcc, 0x0f, 0x1f, 0x44, 0x40, 0x84, 0x66, 0x2e, 0x48, 0x8d, 0x64, 0x24, 0x80, 0xe8, 0};
+    const unsigned char likely[] = {0x90, 0xcc, 0x0f, 0x1f, 0x44, 0x40, 0x84, 0x66,
+                                    0x2e, 0x48, 0x8d, 0x64, 0x24, 0x80, 0xe8, 0};
     for (int i = 0; i < 200000; ++i) {
         Bytes bytes(next() % 17);
         for (auto& b : bytes)
@@ -283,7 +307,8 @@ fastsdt_recognized look(const fastsdt::test::LiveSite& site, int expected)
 
 TEST_F(Live, BreakpointAndBack)
 {
-    for (const auto& [code, layout] : {std::pair(nop1 + ret, FASTSDT_LAYOUT_NOP), {nop1 + nop4 + ret, FASTSDT_LAYOUT_NOP1_NOP4},
+    for (const auto& [code, layout] : {std::pair(nop1 + ret, FASTSDT_LAYOUT_NOP),
+                                       {nop1 + nop4 + ret, FASTSDT_LAYOUT_NOP1_NOP4},
                                        {nop1 + nop10 + ret, FASTSDT_LAYOUT_NOP1_NOP10}}) {
         fastsdt::test::LiveSite site(code);
         EXPECT_EQ(look(site, layout).state, pristine);

@@ -41,8 +41,10 @@ Json kernels_json(const Report& report, const Judged& judged)
         const Behaviour& b = judged.behaviours[i];
         Json one = {{"verdict", name(b.at_note.verdict)}, {"why", b.at_note.why}};
         if (judged.patch_offset != 0 && judged.lead == 0)
-            one["at_patch"] = {{"offset", judged.patch_offset}, {"verdict", name(b.at_patch.verdict)},
-                               {"why", b.at_patch.why}, {"libbpf_moves", b.libbpf_moves}};
+            one["at_patch"] = {{"offset", judged.patch_offset},
+                               {"verdict", name(b.at_patch.verdict)},
+                               {"why", b.at_patch.why},
+                               {"libbpf_moves", b.libbpf_moves}};
         json[report.options.kernels[i].name()] = std::move(one);
     }
     return json;
@@ -99,9 +101,9 @@ Json argument_json(const Argument& argument)
             one["why"] = reading.why;
         tracers_json[std::string(name(tracer))] = std::move(one);
     }
-    return {{"text", argument.text},     {"size", argument.size ? Json(argument.size) : Json()},
+    return {{"text", argument.text},        {"size", argument.size ? Json(argument.size) : Json()},
             {"signed", argument.is_signed}, {"float", argument.is_float},
-            {"operand", argument.operand}, {"tracers", std::move(tracers_json)}};
+            {"operand", argument.operand},  {"tracers", std::move(tracers_json)}};
 }
 
 Json probe_json(const Report& report, const Site& site)
@@ -153,7 +155,8 @@ public:
         Json names = Json::array();
         for (const Kernel& kernel : kernels)
             names.push_back(kernel.name());
-        put(fmt::format("{{\n\"schema\": {},\n\"tool\": \"fastsdt-check {}\",\n\"kernels\": {},\n\"files\": [", json_schema, FASTSDT_VERSION, names.dump()));
+        put(fmt::format("{{\n\"schema\": {},\n\"tool\": \"fastsdt-check {}\",\n\"kernels\": {},\n\"files\": [",
+                        json_schema, FASTSDT_VERSION, names.dump()));
     }
 
     void report(const Report& report) override
@@ -192,7 +195,9 @@ public:
 
     void finish() override
     {
-        const Json summary = {{"files", files_ - unusable_}, {"unusable", unusable_}, {"probes", probes_},
+        const Json summary = {{"files", files_ - unusable_},
+                              {"unusable", unusable_},
+                              {"probes", probes_},
                               {"errors", severities_[size_t(Severity::error)]},
                               {"warnings", severities_[size_t(Severity::warning)]},
                               {"infos", severities_[size_t(Severity::info)]}};
@@ -216,10 +221,7 @@ private:
         put(text + "]");
     }
 
-    void begin_file()
-    {
-        put(files_++ ? ",\n" : "\n");
-    }
+    void begin_file() { put(files_++ ? ",\n" : "\n"); }
 
     size_t files_ = 0, unusable_ = 0, probes_ = 0;
     std::array<size_t, 3> severities_{};

@@ -14,13 +14,15 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr std::string_view reset = "\033[0m", bold = "\033[1m", red = "\033[31m", yellow = "\033[33m", green = "\033[32m";
+constexpr std::string_view reset = "\033[0m", bold = "\033[1m", red = "\033[31m", yellow = "\033[33m",
+                           green = "\033[32m";
 
 std::string hex(std::span<const std::byte> bytes, std::string_view between)
 {
     std::string text;
     for (std::byte byte : bytes)
-        fmt::format_to(std::back_inserter(text), "{}{:02x}", text.empty() ? "" : between, std::to_integer<unsigned>(byte));
+        fmt::format_to(std::back_inserter(text), "{}{:02x}", text.empty() ? "" : between,
+                       std::to_integer<unsigned>(byte));
     return text;
 }
 
@@ -53,9 +55,10 @@ Json site_json(const LiveSite& site)
                  {"file_bytes", hex(site.file_bytes, "")},
                  {"live_bytes", hex(site.live_bytes, "")},
                  {"target", site.target ? Json(*site.target) : Json()},
-                 {"semaphore", site.semaphore ? Json{{"address", site.semaphore},
-                                                     {"value", site.semaphore_value ? Json(*site.semaphore_value) : Json()}}
-                                              : Json()},
+                 {"semaphore",
+                  site.semaphore ? Json{{"address", site.semaphore},
+                                        {"value", site.semaphore_value ? Json(*site.semaphore_value) : Json()}}
+                                 : Json()},
                  {"argument_string", site.arguments}};
     return json;
 }
@@ -77,7 +80,8 @@ void print_process_json(const Process& process, const std::function<bool(const L
         for (const LiveSite& site : file.sites)
             if (select(site))
                 sites.push_back(site_json(site));
-        p["files"].push_back({{"path", file.path}, {"start", file.start}, {"deleted", file.deleted}, {"sites", std::move(sites)}});
+        p["files"].push_back(
+            {{"path", file.path}, {"start", file.start}, {"deleted", file.deleted}, {"sites", std::move(sites)}});
     }
     put(json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
@@ -88,16 +92,16 @@ void print_process_text(const Process& process, const std::function<bool(const L
     const auto off = [&](std::string_view colour) { return style.colour && !colour.empty() ? reset : ""; };
     std::string out;
     const auto to = std::back_inserter(out);
-    fmt::format_to(to, "process {} ({}): {} executable files mapped, {} with probes\n", process.pid, printable(process.name), process.files_seen,
-                   process.files.size());
+    fmt::format_to(to, "process {} ({}): {} executable files mapped, {} with probes\n", process.pid,
+                   printable(process.name), process.files_seen, process.files.size());
     for (const Mapping& mapping : process.trampolines)
         fmt::format_to(to, "  trampoline at {:#x}: optimized sites call there\n", mapping.start);
     if (process.out_of_line)
         fmt::format_to(to, "  out-of-line slots at {:#x}: some probe is single-stepped\n", process.out_of_line->start);
     std::map<Change, size_t> counts;
     for (const LiveFile& file : process.files) {
-        fmt::format_to(to, "{}{}{} at {:#x}{}: {} sites\n", on(bold), printable(file.path), off(bold), file.start, file.deleted ? " (deleted)" : "",
-                       file.sites.size());
+        fmt::format_to(to, "{}{}{} at {:#x}{}: {} sites\n", on(bold), printable(file.path), off(bold), file.start,
+                       file.deleted ? " (deleted)" : "", file.sites.size());
         for (const LiveSite& site : file.sites) {
             if (!select(site))
                 continue;
@@ -105,15 +109,18 @@ void print_process_text(const Process& process, const std::function<bool(const L
             if (style.summary)
                 continue;
             const auto colour = colour_of(site.change);
-            fmt::format_to(to, "  {}{}{}  {:#x}  {}  {}{}{}", on(bold), printable(site.entry ? site.name : site.provider + ":" + site.name), off(bold),
-                           site.runtime, layout_name(site.expected.layout, Arch::x86_64), on(colour), name(site.change), off(colour));
+            fmt::format_to(to, "  {}{}{}  {:#x}  {}  {}{}{}", on(bold),
+                           printable(site.entry ? site.name : site.provider + ":" + site.name), off(bold), site.runtime,
+                           layout_name(site.expected.layout, Arch::x86_64), on(colour), name(site.change), off(colour));
             if (site.target)
                 fmt::format_to(to, " to {:#x}", *site.target);
             if (site.semaphore)
-                fmt::format_to(to, "  semaphore {}", site.semaphore_value ? fmt::format("{}", *site.semaphore_value) : "unreadable");
+                fmt::format_to(to, "  semaphore {}",
+                               site.semaphore_value ? fmt::format("{}", *site.semaphore_value) : "unreadable");
             out += '\n';
             if (site.change != Change::untouched || style.verbose)
-                fmt::format_to(to, "    file  {}\n    live  {}\n", hex(site.file_bytes, " "), hex(site.live_bytes, " "));
+                fmt::format_to(to, "    file  {}\n    live  {}\n", hex(site.file_bytes, " "),
+                               hex(site.live_bytes, " "));
             if (out.size() > 1 << 16) {
                 put(out);
                 out.clear();

@@ -66,7 +66,8 @@ int process_status(const Process& process, std::optional<Severity> threshold)
 void list_findings()
 {
     for (size_t i = 0; i < finding_count; ++i)
-        put(fmt::format("{:<24} {:<8} {}\n", name(FindingId(i)), name(usual_severity(FindingId(i))), meaning(FindingId(i))));
+        put(fmt::format("{:<24} {:<8} {}\n", name(FindingId(i)), name(usual_severity(FindingId(i))),
+                        meaning(FindingId(i))));
 }
 
 [[noreturn]] void cannot_write()
@@ -102,31 +103,46 @@ static void on_bus_error(int)
 int main(int argc, char** argv)
 {
     std::signal(SIGBUS, on_bus_error);
-    CLI::App app{"Says what each Linux kernel and tracer does at the USDT probes of programs, libraries, objects and archives."};
+    CLI::App app{
+        "Says what each Linux kernel and tracer does at the USDT probes of programs, libraries, objects and archives."};
     app.name("fastsdt-check");
     app.set_version_flag("-V,--version", "fastsdt-check " FASTSDT_VERSION);
-    app.footer("Exit status: 0 clean, 1 findings at or above --fail-on, 2 unusable input or usage. See fastsdt-check(1).");
+    app.footer(
+        "Exit status: 0 clean, 1 findings at or above --fail-on, 2 unusable input or usage. See fastsdt-check(1).");
 
     std::vector<std::string> files, globs;
     std::string kernel_list, fail_on = "error", colour = "auto", only;
     pid_t pid = 0;
-    bool json = false, plan = false, summary = false, functions = false, verbose = false, no_lines = false, list = false;
+    bool json = false, plan = false, summary = false, functions = false, verbose = false, no_lines = false,
+         list = false;
     app.add_option("FILE", files, "ELF files and ar archives");
-    app.add_option("-k,--kernel", kernel_list, "Kernels to judge for: 6.1,6.12 or 6.1-7.2 or this; +stp for arm64 kernels with stp emulation")
+    app.add_option("-k,--kernel", kernel_list,
+                   "Kernels to judge for: 6.1,6.12 or 6.1-7.2 or this; +stp for arm64 kernels with stp emulation")
         ->type_name("LIST");
-    app.add_option("-P,--probe", globs, "Only probes whose name, or provider:name, matches; can be repeated")->type_name("GLOB")->allow_extra_args(false);
-    app.add_option("--only", only, "Show only probes with a finding at least this bad")->type_name("LEVEL")
+    app.add_option("-P,--probe", globs, "Only probes whose name, or provider:name, matches; can be repeated")
+        ->type_name("GLOB")
+        ->allow_extra_args(false);
+    app.add_option("--only", only, "Show only probes with a finding at least this bad")
+        ->type_name("LEVEL")
         ->check(CLI::IsMember({"info", "warning", "error"}));
     app.add_flag("-f,--functions", functions, "Judge the entries of all functions in the symbol table too");
     app.add_flag("-s,--summary", summary, "Counts instead of single probes");
     app.add_flag("-v,--verbose", verbose, "Show infos too, and single functions with --functions");
-    app.add_option("-p,--pid", pid, "A running process instead of files: what stands at its sites now")->type_name("PID")->check(CLI::Range(1, 4194304));
-    app.add_flag("--plan", plan, "Where to attach for the best result on one --kernel (default: this), with bpftrace and perf commands");
+    app.add_option("-p,--pid", pid, "A running process instead of files: what stands at its sites now")
+        ->type_name("PID")
+        ->check(CLI::Range(1, 4194304));
+    app.add_flag(
+        "--plan", plan,
+        "Where to attach for the best result on one --kernel (default: this), with bpftrace and perf commands");
     app.add_flag("-j,--json", json, "JSON, as docs/json.md describes it");
     app.add_flag("--no-lines", no_lines, "Do not look for source lines");
-    app.add_option("--fail-on", fail_on, "Findings from which on the exit status is 1: info, warning, error (default), never")
-        ->type_name("LEVEL")->check(CLI::IsMember({"info", "warning", "error", "never"}));
-    app.add_option("--color", colour, "auto (default), always, never")->type_name("WHEN")->check(CLI::IsMember({"auto", "always", "never"}));
+    app.add_option("--fail-on", fail_on,
+                   "Findings from which on the exit status is 1: info, warning, error (default), never")
+        ->type_name("LEVEL")
+        ->check(CLI::IsMember({"info", "warning", "error", "never"}));
+    app.add_option("--color", colour, "auto (default), always, never")
+        ->type_name("WHEN")
+        ->check(CLI::IsMember({"auto", "always", "never"}));
     app.add_flag("--list-findings", list, "List the identifiers of findings and what they mean");
     const auto usage = [](const std::string& what) {
         fmt::print(stderr, "fastsdt-check: {}\n", printable(what));
@@ -166,7 +182,8 @@ int main(int argc, char** argv)
 
     Style style;
     style.colour = colour == "always"
-        || (colour == "auto" && isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR") && std::getenv("TERM") && std::string_view(std::getenv("TERM")) != "dumb");
+        || (colour == "auto" && isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR") && std::getenv("TERM")
+            && std::string_view(std::getenv("TERM")) != "dumb");
     style.summary = summary;
     style.verbose = verbose;
     style.only = parse_severity(only);
@@ -177,7 +194,9 @@ int main(int argc, char** argv)
             const Process process = read_process(pid, functions);
             for (const std::string& trouble : process.troubles)
                 fmt::print(stderr, "fastsdt-check: {}\n", printable(trouble));
-            const auto select = [&](const LiveSite& site) { return globs.empty() || matches(globs, site.provider, site.name); };
+            const auto select = [&](const LiveSite& site) {
+                return globs.empty() || matches(globs, site.provider, site.name);
+            };
             if (json)
                 print_process_json(process, select);
             else
@@ -192,7 +211,8 @@ int main(int argc, char** argv)
     Progress progress;
     int status = clean;
     // Calls `visit` for each image of each file; `unread` for what cannot be read.
-    const auto each_file = [&](const std::function<void(const Image&)>& visit, const std::function<void(const std::string&, const std::string&)>& unread) {
+    const auto each_file = [&](const std::function<void(const Image&)>& visit,
+                               const std::function<void(const std::string&, const std::string&)>& unread) {
         for (const std::string& file : files) {
             const auto cannot = [&](const std::string& message) {
                 progress.clear();

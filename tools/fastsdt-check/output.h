@@ -11,8 +11,8 @@
 
 struct Style {
     bool colour = false;
-    bool summary = false;  // counts, no single probes
-    bool verbose = false;  // infos too, and single functions
+    bool summary = false;                  // counts, no single probes
+    bool verbose = false;                  // infos too, and single functions
     std::optional<fastsdt::Severity> only; // just the probes with a finding at least this bad
 };
 
@@ -32,7 +32,8 @@ inline constexpr int json_schema = 1;
 std::unique_ptr<Output> text_output(Style style);
 std::unique_ptr<Output> json_output(const std::vector<fastsdt::Kernel>& kernels);
 
-void print_process_text(const fastsdt::Process& process, const std::function<bool(const fastsdt::LiveSite&)>& select, Style style);
+void print_process_text(const fastsdt::Process& process, const std::function<bool(const fastsdt::LiveSite&)>& select,
+                        Style style);
 void print_process_json(const fastsdt::Process& process, const std::function<bool(const fastsdt::LiveSite&)>& select);
 
 /// Where to attach for one kernel.

@@ -36,7 +36,8 @@ Json point_json(const AttachPoint& point)
 PlanOutput::PlanOutput(Style style, bool json, const Kernel& kernel) : style_(style), json_(json), kernel_(kernel)
 {
     if (json_)
-        put(fmt::format("{{\n\"schema\": {},\n\"tool\": \"fastsdt-check {}\",\n\"kernel\": \"{}\",\n\"files\": [", json_schema, FASTSDT_VERSION, kernel_.name()));
+        put(fmt::format("{{\n\"schema\": {},\n\"tool\": \"fastsdt-check {}\",\n\"kernel\": \"{}\",\n\"files\": [",
+                        json_schema, FASTSDT_VERSION, kernel_.name()));
 }
 
 void PlanOutput::begin_file()
@@ -51,24 +52,30 @@ void PlanOutput::plan(const Image& image, const std::vector<AttachPoint>& points
         Json list = Json::array();
         for (const AttachPoint& point : points)
             list.push_back(point_json(point));
-        put(Json{{"path", image.path()}, {"member", image.member().empty() ? Json() : Json(image.member())}, {"plan", std::move(list)}}
+        put(Json{{"path", image.path()},
+                 {"member", image.member().empty() ? Json() : Json(image.member())},
+                 {"plan", std::move(list)}}
                 .dump(1, ' ', false, Json::error_handler_t::replace));
         return;
     }
     std::string out;
     const auto to = std::back_inserter(out);
-    const std::string_view bold = style_.colour ? "\033[1m" : "", dim = style_.colour ? "\033[2m" : "", off = style_.colour ? "\033[0m" : "";
+    const std::string_view bold = style_.colour ? "\033[1m" : "", dim = style_.colour ? "\033[2m" : "",
+                           off = style_.colour ? "\033[0m" : "";
     fmt::format_to(to, "{}{}{}: ", bold, printable(image.name()), off);
     if (image.relocatable())
         out += "an object; link it first, then it has places to attach to\n";
     else if (points.empty())
         out += "nothing to attach to\n";
     else
-        fmt::format_to(to, "{} to attach to on {}\n", points.size() == 1 ? "1 place" : fmt::format("{} places", points.size()), kernel_.name());
+        fmt::format_to(to, "{} to attach to on {}\n",
+                       points.size() == 1 ? "1 place" : fmt::format("{} places", points.size()), kernel_.name());
     for (const AttachPoint& point : points) {
-        fmt::format_to(to, "  {}{}{}  ", bold, printable(point.entry ? point.name : point.provider + ":" + point.name), off);
+        fmt::format_to(to, "  {}{}{}  ", bold, printable(point.entry ? point.name : point.provider + ":" + point.name),
+                       off);
         if (point.offset)
-            fmt::format_to(to, "{:#x}{}  {}: {}\n", point.note_address, *point.offset ? fmt::format("+{}", *point.offset) : "", point.place,
+            fmt::format_to(to, "{:#x}{}  {}: {}\n", point.note_address,
+                           *point.offset ? fmt::format("+{}", *point.offset) : "", point.place,
                            name(point.judgement.verdict));
         else
             fmt::format_to(to, "{:#x}  no place: {}\n", point.note_address, name(point.judgement.verdict));

@@ -11,7 +11,8 @@ using namespace fastsdt;
 
 namespace {
 
-constexpr std::string_view reset = "\033[0m", bold = "\033[1m", dim = "\033[2m", red = "\033[31m", yellow = "\033[33m", green = "\033[32m";
+constexpr std::string_view reset = "\033[0m", bold = "\033[1m", dim = "\033[2m", red = "\033[31m", yellow = "\033[33m",
+                           green = "\033[32m";
 
 std::string plural(size_t count, std::string_view what)
 {
@@ -47,7 +48,8 @@ public:
 
         const Image& image = report.image;
         std::string& out = out_;
-        fmt::format_to(std::back_inserter(out), "{}{}{}: {} {}, ", on(bold), printable(image.name()), off(), name(image.arch()), name(image.kind()));
+        fmt::format_to(std::back_inserter(out), "{}{}{}: {} {}, ", on(bold), printable(image.name()), off(),
+                       name(image.arch()), name(image.kind()));
         const size_t all = report.notes.probes.size();
         if (all == 0)
             out += "no USDT probes\n";
@@ -75,8 +77,9 @@ public:
     void finish() override
     {
         if (files_ > 1)
-            fmt::format_to(std::back_inserter(out_), "{}, {}: {}, {}\n", plural(files_, "file"), plural(probes_, "probe"),
-                           plural(severities_[size_t(Severity::error)], "error"), plural(severities_[size_t(Severity::warning)], "warning"));
+            fmt::format_to(std::back_inserter(out_), "{}, {}: {}, {}\n", plural(files_, "file"),
+                           plural(probes_, "probe"), plural(severities_[size_t(Severity::error)], "error"),
+                           plural(severities_[size_t(Severity::warning)], "warning"));
         flush(true);
     }
 
@@ -111,14 +114,16 @@ private:
             std::string what = verdict(b.at_note.verdict);
             if (b.libbpf_moves)
                 what += fmt::format(", with libbpf {} at +{}", verdict(b.at_patch.verdict), judged.patch_offset);
-            const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == what; });
+            const auto same =
+                std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == what; });
             if (same == groups.end())
                 groups.push_back({what, {report.options.kernels[i]}});
             else
                 same->second.push_back(report.options.kernels[i]);
         }
         for (const auto& [what, kernels] : groups)
-            fmt::format_to(std::back_inserter(text), "{}{}: {}", text.empty() ? "" : " | ", list_kernels(kernels), what);
+            fmt::format_to(std::back_inserter(text), "{}{}: {}", text.empty() ? "" : " | ", list_kernels(kernels),
+                           what);
         return text;
     }
 
@@ -128,9 +133,11 @@ private:
     {
         if (!shown(finding))
             return;
-        const auto colour = finding.severity == Severity::error ? on(red) : finding.severity == Severity::warning ? on(yellow) : on(dim);
-        fmt::format_to(std::back_inserter(out_), "{}{}{:<11}{}{} {}[{}]{}\n", indent, colour, name(finding.severity), colour.empty() ? "" : off(),
-                       printable(finding.message), on(dim), name(finding.id), off());
+        const auto colour = finding.severity == Severity::error ? on(red)
+            : finding.severity == Severity::warning             ? on(yellow)
+                                                                : on(dim);
+        fmt::format_to(std::back_inserter(out_), "{}{}{:<11}{}{} {}[{}]{}\n", indent, colour, name(finding.severity),
+                       colour.empty() ? "" : off(), printable(finding.message), on(dim), name(finding.id), off());
     }
 
     void site(const Report& report, const Site& site)
@@ -155,7 +162,8 @@ private:
             print(site.line->file);
             fmt::format_to(to, ":{}  ", site.line->line);
         }
-        out_ += report.image.relocatable() ? printable(report.image.place(probe.address)) : fmt::format("{:#x}", probe.address);
+        out_ += report.image.relocatable() ? printable(report.image.place(probe.address))
+                                           : fmt::format("{:#x}", probe.address);
         out_ += "  ";
         out_ += layout_name(site.layout(), report.image.arch());
         if (probe.semaphore == report.image.undefined())
@@ -183,7 +191,11 @@ private:
                 if (reads[size_t(tracer)])
                     fmt::format_to(std::back_inserter(some), "{}{}", some.empty() ? "" : ", ", name(tracer));
             const bool all = reads == std::array<bool, tracers.size()>{true, true, true, true};
-            fmt::format_to(to, "  {}({}){}\n", on(dim), all ? "all tracers" : some.empty() ? "no tracer reads them all" : some + " only", off());
+            fmt::format_to(to, "  {}({}){}\n", on(dim),
+                           all                ? "all tracers"
+                               : some.empty() ? "no tracer reads them all"
+                                              : some + " only",
+                           off());
         }
         for (const Finding& finding : site.findings)
             this->finding(finding, "    ");
@@ -203,7 +215,8 @@ private:
         }
         const auto list = [&](std::string_view title, const auto& map) {
             for (const auto& [what, count] : map) {
-                fmt::format_to(std::back_inserter(out_), "  {:<11}{:>7}  {}\n", title, count, style_.colour ? std::string(what) : printable(what));
+                fmt::format_to(std::back_inserter(out_), "  {:<11}{:>7}  {}\n", title, count,
+                               style_.colour ? std::string(what) : printable(what));
                 title = "";
             }
         };
@@ -221,7 +234,8 @@ private:
         for (size_t i = 0; i < report.counts.size(); ++i) {
             if (report.counts[i] == 0 || (!style_.verbose && usual_severity(FindingId(i)) == Severity::info))
                 continue;
-            fmt::format_to(std::back_inserter(out_), "  {:<11}{:>7}  {} {}\n", title, report.counts[i], name(usual_severity(FindingId(i))), name(FindingId(i)));
+            fmt::format_to(std::back_inserter(out_), "  {:<11}{:>7}  {} {}\n", title, report.counts[i],
+                           name(usual_severity(FindingId(i))), name(FindingId(i)));
             title = "";
         }
     }
@@ -259,7 +273,8 @@ private:
                 count(all, false);
             }
         }
-        fmt::format_to(std::back_inserter(out_), "  {}, {} selected by fastprobe\n", plural(all_count + selected_count, "function"), selected_count);
+        fmt::format_to(std::back_inserter(out_), "  {}, {} selected by fastprobe\n",
+                       plural(all_count + selected_count, "function"), selected_count);
         const auto table = [&](std::string_view title, const Counts& counts, size_t total) {
             if (total == 0)
                 return;
@@ -276,13 +291,17 @@ private:
             }
             fmt::format_to(std::back_inserter(out_), "    {:<42}", fmt::format("{} ({})", title, total));
             for (const auto& [first, last] : columns)
-                fmt::format_to(std::back_inserter(out_), "{:>13}", first == last ? kernels[first].name() : fmt::format("{}-{}", kernels[first].name(), kernels[last].name()));
+                fmt::format_to(std::back_inserter(out_), "{:>13}",
+                               first == last ? kernels[first].name()
+                                             : fmt::format("{}-{}", kernels[first].name(), kernels[last].name()));
             out_ += '\n';
             for (auto row = counts.rbegin(); row != counts.rend(); ++row) {
                 const auto colour = colour_of(row->first);
-                fmt::format_to(std::back_inserter(out_), "      {}{:<40}{}", colour, name(row->first), colour.empty() ? "" : off());
+                fmt::format_to(std::back_inserter(out_), "      {}{:<40}{}", colour, name(row->first),
+                               colour.empty() ? "" : off());
                 for (const auto& [first, last] : columns)
-                    fmt::format_to(std::back_inserter(out_), "{:>11.1f} %", 100.0 * double(row->second[first]) / double(total));
+                    fmt::format_to(std::back_inserter(out_), "{:>11.1f} %",
+                                   100.0 * double(row->second[first]) / double(total));
                 out_ += '\n';
             }
         };
@@ -297,12 +316,15 @@ private:
                 any |= shown(finding);
             if (!any)
                 continue;
-            fmt::format_to(std::back_inserter(out_), "  {}{}{}  {}", on(bold), entry.function.name.empty() ? "(no symbol)" : printable(entry.function.name), off(),
+            fmt::format_to(std::back_inserter(out_), "  {}{}{}  {}", on(bold),
+                           entry.function.name.empty() ? "(no symbol)" : printable(entry.function.name), off(),
                            printable(report.image.place(entry.function.address)));
             if (entry.lead)
                 fmt::format_to(std::back_inserter(out_), "+{}", entry.lead);
             if (entry.judged)
-                fmt::format_to(std::back_inserter(out_), "  {}\n    kernels    {}\n", layout_name(entry.judged->layout, report.image.arch()), behaviour(report, *entry.judged));
+                fmt::format_to(std::back_inserter(out_), "  {}\n    kernels    {}\n",
+                               layout_name(entry.judged->layout, report.image.arch()),
+                               behaviour(report, *entry.judged));
             else
                 out_ += '\n';
             for (const Finding& finding : entry.findings)

@@ -32,7 +32,11 @@ std::atomic<int> stop_signal = 0;
 struct Wanted {
     std::vector<std::string> probes, entries, symbols, addresses, offsets;
     bool everything = false, at_note = false, on_return = false;
-    bool none() const { return !everything && probes.empty() && entries.empty() && symbols.empty() && addresses.empty() && offsets.empty(); }
+    bool none() const
+    {
+        return !everything && probes.empty() && entries.empty() && symbols.empty() && addresses.empty()
+            && offsets.empty();
+    }
 };
 
 /// A target with what is told about it.
@@ -80,7 +84,8 @@ std::vector<Row> find_targets(const Image& image, const Wanted& wanted, const Ke
 {
     std::vector<Row> rows;
     const std::string path = std::filesystem::absolute(image.path());
-    const auto add = [&](std::string kind, std::string name, uint64_t address, std::string_view place, uint64_t semaphore) {
+    const auto add = [&](std::string kind, std::string name, uint64_t address, std::string_view place,
+                         uint64_t semaphore) {
         const auto offset = image.file_offset(address);
         if (!offset)
             give_up(fmt::format("{}: {} {}: address {:#x} is not in the file", image.path(), kind, name, address));
@@ -118,17 +123,19 @@ std::vector<Row> find_targets(const Image& image, const Wanted& wanted, const Ke
                                             std::tuple(&wanted.entries, &used_entry, "selected function entry")})
         for (size_t i = 0; i < globs->size(); ++i)
             if (!(*used)[i])
-                give_up(fmt::format("{}: no {} matches \"{}\"; `fastsdt-check {}` lists them", image.path(), what, (*globs)[i],
-                                    image.path()));
+                give_up(fmt::format("{}: no {} matches \"{}\"; `fastsdt-check {}` lists them", image.path(), what,
+                                    (*globs)[i], image.path()));
     if (!wanted.symbols.empty()) {
         const auto functions = image.functions();
         for (const std::string& text : wanted.symbols) {
             const size_t plus = text.find('+');
             const std::string name = text.substr(0, plus);
             const uint64_t offset = plus == text.npos ? 0 : number(text.substr(plus + 1), "--symbol");
-            const auto found = std::find_if(functions.begin(), functions.end(), [&](const Function& f) { return f.name == name; });
+            const auto found =
+                std::find_if(functions.begin(), functions.end(), [&](const Function& f) { return f.name == name; });
             if (found == functions.end())
-                give_up(fmt::format("{}: no function \"{}\" in its symbol table; if it is stripped, use --address", image.path(), name));
+                give_up(fmt::format("{}: no function \"{}\" in its symbol table; if it is stripped, use --address",
+                                    image.path(), name));
             add("symbol", text, found->address + offset, offset ? "inside" : "function", 0);
         }
     }
@@ -145,7 +152,8 @@ std::vector<Row> find_targets(const Image& image, const Wanted& wanted, const Ke
         add("offset", text, in->address + (offset - in->offset), "offset", 0);
     }
     if (rows.empty())
-        give_up(fmt::format("{}: it has no USDT probe and no selected function entry; name a place with --symbol, --address or --offset",
+        give_up(fmt::format("{}: it has no USDT probe and no selected function entry; name a place with --symbol, "
+                            "--address or --offset",
                             image.path()));
     return rows;
 }
@@ -168,12 +176,16 @@ std::string_view mode(const Row& row)
 {
     if (!row.seen.verdict)
         return row.counted.error ? "reject" : "unknown";
-    if (*row.seen.verdict == Verdict::optimize && row.counted.hits > 1 && !row.counted.live.empty() && !shows_call(row.counted.live))
+    if (*row.seen.verdict == Verdict::optimize && row.counted.hits > 1 && !row.counted.live.empty()
+        && !shows_call(row.counted.live))
         return name(Verdict::emulate);
     return name(*row.seen.verdict);
 }
 
-int error_of(const Row& row) { return row.counted.error ? row.counted.error : row.seen.error; }
+int error_of(const Row& row)
+{
+    return row.counted.error ? row.counted.error : row.seen.error;
+}
 
 std::string hex(const std::vector<std::byte>& bytes)
 {
@@ -201,8 +213,9 @@ std::string text_report(const std::vector<Row>& rows, bool ran, bool timed)
         out += fmt::format("  {:>12}  {}{}", "HITS", timed ? "  NS/HIT  " : "", "LIVE BYTES");
     out += '\n';
     for (const Row& row : rows) {
-        out += fmt::format("{:<{}}  {:#018x}  {:>10}  {:<10}  {:<15}", row.name + (row.target.on_return ? " (return)" : ""), width,
-                           row.address, error_of(row) ? errno_name(error_of(row)) : "ok", mode(row), name(row.model.verdict));
+        out += fmt::format("{:<{}}  {:#018x}  {:>10}  {:<10}  {:<15}",
+                           row.name + (row.target.on_return ? " (return)" : ""), width, row.address,
+                           error_of(row) ? errno_name(error_of(row)) : "ok", mode(row), name(row.model.verdict));
         if (ran) {
             out += fmt::format("  {:>12}  ", row.counted.hits);
             if (timed)
@@ -265,12 +278,15 @@ void write_report(const std::string& text, const std::string& file)
 
 int main(int argc, char** argv)
 {
-    CLI::App app{"Attaches real uprobes to a program, runs it, and says what the kernel did at each: refused, single-stepped, emulated "
+    CLI::App app{"Attaches real uprobes to a program, runs it, and says what the kernel did at each: refused, "
+                 "single-stepped, emulated "
                  "or optimized, how often, at what cost."};
     app.name("fastsdt-probe");
     app.set_version_flag("-V,--version", "fastsdt-probe " FASTSDT_VERSION);
-    app.footer("FILE is probed and run, unless COMMAND or --pid says what to run; without either, and with --dry-run, the probes\n"
-               "are only tried. Exit status: 0 all attached, 1 the kernel refused some, 2 unusable input, usage or permission.");
+    app.footer("FILE is probed and run, unless COMMAND or --pid says what to run; without either, and with --dry-run, "
+               "the probes\n"
+               "are only tried. Exit status: 0 all attached, 1 the kernel refused some, 2 unusable input, usage or "
+               "permission.");
     Wanted wanted;
     std::string file, output;
     std::vector<std::string> command;
@@ -280,19 +296,31 @@ int main(int argc, char** argv)
     bool json = false, dry = false;
     app.add_option("FILE", file, "ELF file to probe: a program or a shared library")->required();
     app.add_option("COMMAND", command, "After --: what to run; FILE itself by default");
-    app.add_option("-P,--probe", wanted.probes, "USDT probes by name or provider:name")->type_name("GLOB")->allow_extra_args(false);
-    app.add_option("-e,--entry", wanted.entries, "Function entries that fastprobe selected")->type_name("GLOB")->allow_extra_args(false);
-    app.add_option("-s,--symbol", wanted.symbols, "A function of the symbol table")->type_name("NAME[+OFFSET]")->allow_extra_args(false);
-    app.add_option("-a,--address", wanted.addresses, "An ELF virtual address")->type_name("ADDRESS")->allow_extra_args(false);
+    app.add_option("-P,--probe", wanted.probes, "USDT probes by name or provider:name")
+        ->type_name("GLOB")
+        ->allow_extra_args(false);
+    app.add_option("-e,--entry", wanted.entries, "Function entries that fastprobe selected")
+        ->type_name("GLOB")
+        ->allow_extra_args(false);
+    app.add_option("-s,--symbol", wanted.symbols, "A function of the symbol table")
+        ->type_name("NAME[+OFFSET]")
+        ->allow_extra_args(false);
+    app.add_option("-a,--address", wanted.addresses, "An ELF virtual address")
+        ->type_name("ADDRESS")
+        ->allow_extra_args(false);
     app.add_option("-o,--offset", wanted.offsets, "A file offset")->type_name("OFFSET")->allow_extra_args(false);
     app.add_flag("-r,--return", wanted.on_return, "Return probes too, at everything but USDT probes");
-    app.add_flag("-n,--at-note", wanted.at_note, "Attach at the notes' addresses, not where the plan for this kernel says");
+    app.add_flag("-n,--at-note", wanted.at_note,
+                 "Attach at the notes' addresses, not where the plan for this kernel says");
     app.add_flag("-d,--dry-run", dry, "Only try the probes, run nothing");
     app.add_option("-p,--pid", pid, "Attach to a running process instead of running something")->type_name("PID");
-    app.add_option("-t,--seconds", seconds, "With --pid: let go after this time; otherwise at its end or at an interrupt")
+    app.add_option("-t,--seconds", seconds,
+                   "With --pid: let go after this time; otherwise at its end or at an interrupt")
         ->check(CLI::PositiveNumber);
-    app.add_option("--time", runs, "Run the command RUNS times with and RUNS times without probes, and give the CPU time per hit")
-        ->type_name("RUNS")->check(CLI::Range(1u, 1000u));
+    app.add_option("--time", runs,
+                   "Run the command RUNS times with and RUNS times without probes, and give the CPU time per hit")
+        ->type_name("RUNS")
+        ->check(CLI::Range(1u, 1000u));
     app.add_flag("-j,--json", json, "JSON");
     app.add_option("--output", output, "Write the report to a file instead of standard output")->type_name("FILE");
     try {
@@ -350,8 +378,9 @@ int main(int argc, char** argv)
                     probed.seize(pid);
                 else
                     probed.launch(command);
-                probed.run(stop_signal, seconds > 0 ? std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000))
-                                                    : std::chrono::milliseconds::max());
+                probed.run(stop_signal,
+                           seconds > 0 ? std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000))
+                                       : std::chrono::milliseconds::max());
                 counted = probed.counted();
                 if (pid)
                     break;

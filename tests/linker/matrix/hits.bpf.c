@@ -16,10 +16,10 @@ struct {
 } hits SEC(".maps");
 
 SEC("usdt")
-int hit(struct pt_regs *ctx)
+int hit(struct pt_regs* ctx)
 {
     __u32 name = bpf_usdt_cookie(ctx);
-    __u64 *count = bpf_map_lookup_elem(&hits, &name);
+    __u64* count = bpf_map_lookup_elem(&hits, &name);
 
     if (count)
         __sync_fetch_and_add(count, 1);

@@ -10,17 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int quiet(enum libbpf_print_level level, const char *format, va_list args)
+static int quiet(enum libbpf_print_level level, const char* format, va_list args)
 {
     if (level == LIBBPF_WARN && getenv("HITS_VERBOSE"))
         return vfprintf(stderr, format, args);
     return 0;
 }
 
-int main(int argc, char **argv)
+int main(int argc, char** argv)
 {
-    struct bpf_object *object;
-    struct bpf_program *program;
+    struct bpf_object* object;
+    struct bpf_program* program;
     char line[4096];
     int map;
 
@@ -35,8 +35,8 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     while (fgets(line, sizeof line, stdin)) {
         char *file = strtok(line, " \n"), *provider = strtok(NULL, " \n"), *command = strtok(NULL, " \n"), *name;
-        struct bpf_link *links[64];
-        const char *names[64];
+        struct bpf_link* links[64];
+        const char* names[64];
         unsigned n = 0, i;
 
         if (!file || !provider || !command)

@@ -3,9 +3,9 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-int main(int argc, char **argv)
+int main(int argc, char** argv)
 {
-    void *library = argc == 2 ? dlopen(argv[1], RTLD_NOW) : NULL;
+    void* library = argc == 2 ? dlopen(argv[1], RTLD_NOW) : NULL;
     int (*run)(int) = library ? (int (*)(int))dlsym(library, "matrix_run") : NULL;
 
     if (!run) {

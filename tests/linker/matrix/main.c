@@ -8,16 +8,39 @@ USDT_DEFINE_SEMA(matrix_shared);
 
 #ifdef UNUSED
 /* First in the file: `ld -r` of GNU ld and gold links the merged notes to the first section. */
-NOINLINE int dead_1(int x) { USDT(matrix, dead, x); USDT(matrix, half, x); return x; }
+NOINLINE int dead_1(int x)
+{
+    USDT(matrix, dead, x);
+    USDT(matrix, half, x);
+    return x;
+}
 #endif
 
 /* Alike but for their names: --icf=all folds plain_twin_1 and _2. The probed twins have to stay both. */
-NOINLINE int plain_twin_1(int x) { return x * 7 + 3; }
-NOINLINE int plain_twin_2(int x) { return x * 7 + 3; }
-NOINLINE int twin_1(int x) { USDT(matrix, twin, x); return x * 5 + 1; }
-NOINLINE int twin_2(int x) { USDT(matrix, twin, x); return x * 5 + 1; }
+NOINLINE int plain_twin_1(int x)
+{
+    return x * 7 + 3;
+}
+NOINLINE int plain_twin_2(int x)
+{
+    return x * 7 + 3;
+}
+NOINLINE int twin_1(int x)
+{
+    USDT(matrix, twin, x);
+    return x * 5 + 1;
+}
+NOINLINE int twin_2(int x)
+{
+    USDT(matrix, twin, x);
+    return x * 5 + 1;
+}
 
-static inline int inlined(int x) { USDT(matrix, inlined, x); return x + 1; }
+static inline int inlined(int x)
+{
+    USDT(matrix, inlined, x);
+    return x + 1;
+}
 
 NOINLINE int semaphores(int x)
 {
@@ -36,7 +59,7 @@ EXPORT NOINLINE int matrix_run(int x)
 }
 
 #ifndef LIBRARY
-int main(int argc, char **argv)
+int main(int argc, char** argv)
 {
     (void)argv;
     USDT(matrix, main, argc);

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 int other(int x);
 EXPORT int matrix_run(int x);
-extern const char *matrix_names[];
+extern const char* matrix_names[];
 #ifdef __cplusplus
 }
 #endif

@@ -7,10 +7,18 @@
 USDT_DECLARE_SEMA(matrix_shared);
 
 #ifdef UNUSED
-NOINLINE int dead_2(int x) { USDT(matrix, dead, x); return x + 2; }
+NOINLINE int dead_2(int x)
+{
+    USDT(matrix, dead, x);
+    return x + 2;
+}
 #endif
 
-static int helper(int x) { USDT(matrix, helper, x, &matrix_names); return x; }
+static int helper(int x)
+{
+    USDT(matrix, helper, x, &matrix_names);
+    return x;
+}
 
 int other(int x)
 {
@@ -20,4 +28,4 @@ int other(int x)
     return helper(x) + 1;
 }
 
-const char *matrix_names[] = {"a", "b"};
+const char* matrix_names[] = {"a", "b"};
