@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A few bytes of code in a file of their own, mapped executable into this process, with real uprobes on them.
 #pragma once
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>

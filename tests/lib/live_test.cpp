@@ -8,6 +8,7 @@
 #include <fastsdt.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <sys/wait.h>
 
