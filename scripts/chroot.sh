@@ -1,4 +1,4 @@
-#!/bin/bash
+# shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Sourced by scripts that test with the compilers of other Debian suites, before anything else, after `set`:
 #

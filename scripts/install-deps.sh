@@ -9,7 +9,7 @@ clang-19 bpftrace gdb systemtap-sdt-dev dpkg-dev zlib1g-dev
 "
 everything="
 $demo git
-libgtest-dev libgmock-dev libbenchmark-dev
+libgtest-dev libgmock-dev libbenchmark-dev clang-format-19 shellcheck
 gcc-12-plugin-dev gcc-11 g++-11 gcc-11-plugin-dev gcc-12-multilib g++-12-multilib
 clang-14 clang-16 llvm-14-dev llvm-16-dev llvm-19-dev libclang-14-dev libclang-16-dev libclang-19-dev
 libclang-rt-14-dev libclang-rt-19-dev libzstd-dev
