@@ -14,7 +14,7 @@ say() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
 run() { printf '%s$ %s%s\n' "$bold" "$*" "$plain"; "$@"; }
 
 say "Building fastsdt (build/demo)"
-sh scripts/install-deps.sh demo
+scripts/install-deps.sh demo
 mkdir -p build # for the log, before there is anything else
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFASTSDT_PLUGINS=OFF -DBUILD_TESTING=OFF >"$build.log" 2>&1 ||
     { cat "$build.log" >&2; exit 1; }
@@ -41,7 +41,7 @@ if [ "${1:-}" != tcl ]; then
     work=$build/hello
     mkdir -p "$work"
     cd "$work"
-    for compiler in gcc clang-19; do
+    for compiler in gcc $(compgen -c clang- | grep -xE 'clang-[0-9]+' | sort -V | tail -n 1); do
         say "examples/hello.c, compiled by $compiler"
         run "$compiler" -O2 -g -I"$here/include" "$here/examples/hello.c" -o "hello-$compiler"
         run fastsdt-check "hello-$compiler"

@@ -1,42 +1,96 @@
-#!/bin/sh
-# Installs what building and testing fastsdt needs, on Debian 12: `install-deps.sh`, or `install-deps.sh demo` for what
-# demo.sh needs only. Needs root where something is missing. Safe to run again.
-set -eu
-demo="
-cmake ninja-build make pkg-config gcc g++ scdoc ca-certificates python3
-libelf-dev libdw-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev
-clang-19 bpftrace gdb systemtap-sdt-dev dpkg-dev zlib1g-dev
-"
-everything="
-$demo git
-libgtest-dev libgmock-dev libbenchmark-dev clang-format-19 shellcheck
-gcc-12-plugin-dev gcc-11 g++-11 gcc-11-plugin-dev gcc-12-multilib g++-12-multilib
-clang-14 clang-16 llvm-14-dev llvm-16-dev llvm-19-dev libclang-14-dev libclang-16-dev libclang-19-dev
-libclang-rt-14-dev libclang-rt-19-dev libzstd-dev
-llvm-19-tools binutils lld-14 lld-16 lld-19 mold
-gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-12-plugin-dev-aarch64-linux-gnu
-gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
-qemu-user qemu-system-x86 qemu-system-arm cpio zstd xz-utils busybox-static
-linux-perf libbpf-dev gdb-multiarch elfutils valgrind gfortran-12 gdc-12 gnat-12 gccgo-12 debootstrap
-"
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Installs what building and testing fastsdt needs, on Debian or Ubuntu: `install-deps.sh`, or `install-deps.sh demo` for what
+# demo.sh needs only. Of compilers it takes the versions that the release has. Needs root where something is missing.
+# Safe to run again.
+set -euo pipefail
+needed="cmake ninja-build make pkg-config gcc g++ libc6-dev scdoc ca-certificates python3
+libelf-dev libdw-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev"
+# What a release may lack: the tests that want it are skipped, with the reason.
+demo="bpftrace gdb systemtap-sdt-dev dpkg-dev zlib1g-dev"
+everything="$demo
+git libgtest-dev libgmock-dev libbenchmark-dev libzstd-dev binutils mold shellcheck
+gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu
+gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
+libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-ppc64el-cross
+libc6-dev-s390x-cross libc6-dev-mips64el-cross
+qemu-user qemu-system-x86 qemu-system-arm cpio zstd xz-utils busybox-static musl-tools
+linux-perf libbpf-dev gdb-multiarch elfutils valgrind debootstrap tcl"
 case ${1:-} in
-"") packages=$everything ;;
-demo) packages=$demo ;;
+"") wanted=$everything ;;
+demo) wanted=$demo ;;
 *)
-    echo "usage: install-deps.sh [demo]" >&2
+    sed -n '3,5s/^# //p' "$0" >&2
     exit 2
     ;;
 esac
-missing=""
-for p in $packages; do
-    dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
-done
-[ -n "$missing" ] || exit 0
+installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
+# In bash's own variables, because each call of apt-cache costs a second.
+names=""
+known() { [[ $names == *$'\n'"$1"$'\n'* ]]; }
+read_names() { names=$'\n'$(apt-cache pkgnames)$'\n'; }
+# versions PREFIX SUFFIX: the versions N of all packages PREFIX-N SUFFIX that the release has, oldest first.
+versions() { sed -n "s/^$1-\([0-9][0-9]*\)$2\$/\1/p" <<<"$names" | sort -n; }
+
+# A release's compilers. The newest clang is enough for the demo; the tests take the oldest LLVM that the plugin supports
+# and the two newest, and the two newest GCCs.
+compilers() {
+    local llvm gcc newest v
+    mapfile -t llvm < <(versions clang "" | awk '$1 >= 14')
+    [ ${#llvm[@]} -gt 0 ] || return 0
+    newest=${llvm[-1]}
+    if [ "${1:-}" = demo ]; then
+        echo "clang-$newest"
+        return
+    fi
+    for v in $(printf '%s\n' "${llvm[0]}" "${llvm[@]: -2}" | sort -un); do
+        echo "clang-$v lld-$v llvm-$v-dev libclang-$v-dev libclang-rt-$v-dev llvm-$v-tools"
+    done
+    echo "clang-format-19" # scripts/format.sh names the version: others format differently
+    mapfile -t gcc < <(versions gcc -plugin-dev | awk '$1 >= 11')
+    [ ${#gcc[@]} -gt 0 ] || return 0
+    for v in "${gcc[@]: -2}"; do echo "gcc-$v g++-$v gcc-$v-plugin-dev"; done
+    v=${gcc[-1]}
+    # The compiler that `gcc` is, with -m32 and -mx32; the cross compilers' plugin; GCC's other front ends.
+    local default
+    default=$(apt-cache show gcc | sed -n 's/^Depends:.* gcc-\([0-9]*\).*/\1/p' | sed -n 1p)
+    echo "gcc-$default g++-$default gcc-$default-plugin-dev gcc-$default-multilib g++-$default-multilib gcc-$default-plugin-dev-aarch64-linux-gnu"
+    echo "gfortran-$default gdc-$default gnat-$default gccgo-$default"
+}
+
+missing() {
+    local p
+    for p in "$@"; do installed "$p" || echo "$p"; done
+}
+export DEBIAN_FRONTEND=noninteractive
+# What to install depends on what the release has; that list is read first, and once more when it is empty or old.
+read_names
+lists=fresh
+known cmake && known libelf-dev && [ -n "$(versions clang '')" ] || lists=old
+if [ $lists = old ] && [ "$(id -u)" = 0 ]; then
+    apt-get update -qq
+    lists=fresh
+    read_names
+fi
+# shellcheck disable=SC2046,SC2086 # lists of words
+all=$(missing $needed $wanted $(compilers "$@"))
+[ -n "$all" ] || exit 0
 if [ "$(id -u)" != 0 ]; then
-    echo "install-deps.sh: these packages are missing and installing them needs root:$missing" >&2
+    echo "install-deps.sh: these packages are missing and installing them needs root:" $all >&2
     exit 1
 fi
-export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
+absent="" install=""
+for p in $all; do
+    if known "$p"; then install="$install $p"; else absent="$absent $p"; fi
+done
+for p in $absent; do
+    case " ${needed//$'\n'/ } " in *" $p "*) echo "install-deps.sh: this release has no $p" >&2; exit 1 ;; esac
+done
+[ -z "$absent" ] || echo "install-deps.sh: not in this release:$absent"
 # shellcheck disable=SC2086 # a list of words
-apt-get install -y -qq --no-install-recommends $missing >/dev/null
+apt-get install -y -qq --no-install-recommends $install >/tmp/fastsdt-install.$$ 2>&1 || {
+    # Lists that are older than the mirror name packages that are gone.
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends $install >/tmp/fastsdt-install.$$ 2>&1
+} || { tail -n 20 /tmp/fastsdt-install.$$ >&2; rm -f /tmp/fastsdt-install.$$; echo "install-deps.sh: apt-get could not install the packages" >&2; exit 1; }
+rm -f /tmp/fastsdt-install.$$

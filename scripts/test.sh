@@ -1,19 +1,24 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # Installs what is missing, builds everything and runs the tests. The last line is ctest's own count.
-# Further arguments go to ctest (for example -R header).
+# Further arguments go to ctest (for example -R header). Why checks were skipped is printed and stays in
+# build/default/skips.txt, a line each: the test, the reason.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+[ ! -t 1 ] || echo "Installing what is missing, as root"
 ./scripts/install-deps.sh
 cmake --preset default
 cmake --build --preset default
 log=build/default/ctest.log
 status=0
 ctest --preset default -j "$(nproc)" "$@" 2>&1 | tee "$log" || status=$?
-# Why each skipped check was skipped: the test's own last word.
-if grep -q '(Skipped)$' "$log"; then
+# A test that is skipped, or skips a part of itself, prints why.
+awk '/^[0-9]+\/[0-9]+ Testing: / { name = $3 } /^SKIP: / { print name ": " substr($0, 7) }' \
+    build/default/Testing/Temporary/LastTest.log | sort -u >build/default/skips.txt
+if [ -s build/default/skips.txt ]; then
+    printf '\nSkipped, and why:\n'
+    sed 's/^/  /' build/default/skips.txt
     echo
-    echo "Skipped, and why:"
-    grep -h '^SKIP: ' build/default/Testing/Temporary/LastTest.log | sort | uniq -c || true
 fi
 grep 'tests passed' "$log" || echo "ctest did not finish"
 exit "$status"

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Makes a minimal root of a Debian or Ubuntu release in DIR, which must not exist: `make-root.sh SUITE DIR`.
+# What comes from outside comes from the machine's own mirror: for Ubuntu the folder beside its Debian, or FASTSDT_UBUNTU_MIRROR.
+# Package files, never installed trees, are kept in the cache (FASTSDT_CACHE, default ~/.cache/fastsdt).
+# Exit 1: the root cannot be made. Exit 4: no mirror has the suite.
+set -euo pipefail
+[ $# = 2 ] || { sed -n '3,6s/^# //p' "$0" >&2; exit 2; }
+suite=$1 root=$2
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}
+fail() { echo "make-root.sh: $2" >&2; exit "$1"; }
+[ "$(id -u)" = 0 ] || fail 2 "making a root needs root"
+[ ! -e "$root" ] || fail 2 "$root exists"
+command -v debootstrap >/dev/null || fail 2 "debootstrap is not installed"
+
+# The machine's main archive. Its keys sign Ubuntu's keys, as a package.
+mirror=$("$here/debian.sh" sid apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sed -n 1p)
+[ -n "$mirror" ] || fail 4 "found no Debian mirror"
+mirror=${mirror%/}
+components=main script=()
+keys=/usr/share/keyrings/debian-archive-keyring.gpg
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+found() { apt-helper "$1/dists/$suite/Release"; }
+# Asks through apt, whose proxy and certificates are the machine's.
+apt-helper() { /usr/lib/apt/apt-helper download-file "$1" "$work/Release" >/dev/null 2>&1; }
+if ! found "$mirror"; then
+    mirror=${FASTSDT_UBUNTU_MIRROR:-${mirror%/debian}/ubuntu}
+    found "$mirror" || fail 4 "the machine's mirror has no $suite"
+    grep -q '^Origin: Ubuntu' "$work/Release" || fail 4 "$suite of $mirror is neither Debian nor Ubuntu"
+    (cd "$work" && "$here/debian.sh" sid apt-get download ubuntu-keyring >/dev/null) || fail 4 "no package ubuntu-keyring"
+    dpkg-deb -x "$work"/ubuntu-keyring_*.deb "$work"
+    keys=$work/usr/share/keyrings/ubuntu-archive-keyring.gpg
+    components=main,universe
+    [ -e "/usr/share/debootstrap/scripts/$suite" ] || script=(gutsy) # what all of Ubuntu's releases are links to
+elif [ ! -e "/usr/share/debootstrap/scripts/$suite" ]; then
+    script=(sid)
+fi
+include=()
+case $mirror in https:*) include=(--include=ca-certificates) ;; esac
+mkdir -p "$cache/debs/$suite"
+debootstrap --variant=minbase --keyring="$keys" --components="$components" --cache-dir="$(realpath "$cache/debs/$suite")" \
+    "${include[@]}" "$suite" "$root" "$mirror" "${script[@]}" >"$work/log" 2>&1 || { tail -n 5 "$work/log" >&2; fail 1 "no root of $suite"; }
+
+# Where packages come from later: the release, and its updates and security where the machine's lists have them.
+sources=$(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' 2>/dev/null |
+    grep -E "/? $suite(-updates|-security)? main\$" || true)
+case $sources in *" $suite main"*) ;; *) sources="deb $mirror $suite ${components//,/ }" ;; esac
+case $components in *universe*) sources="$sources
+deb $mirror $suite-updates ${components//,/ }" ;; esac
+printf '%s\n' "$sources" >"$root/etc/apt/sources.list"
+# A mirror that is a snapshot may be older than its lists are valid; a proxy is the machine's.
+{
+    echo 'Acquire::Check-Valid-Until "false";'
+    apt-config dump 2>/dev/null | grep -iE '^Acquire::[a-z]+::proxy ' || true
+} >"$root/etc/apt/apt.conf.d/90machine"
+cp /etc/resolv.conf "$root/etc/resolv.conf"
