@@ -6,7 +6,7 @@
 #     wrap FILE COMMAND...        FILE becomes a program that runs COMMAND and its own arguments in $root, in the directory it is in
 #
 # and $top is the source tree, at the same path inside and outside. The chroots stay in the cache (FASTSDT_CACHE, default
-# ~/.cache/fastsdt), made by debootstrap from the machine's own mirror. To have the newest compilers of a suite, delete its chroot.
+# ~/.cache/fastsdt), made by make-root.sh. To have the newest compilers of a suite, delete its chroot.
 #
 # The script runs in a mount namespace of its own: what is mounted goes with its last process, however that ends, and others
 # may use the same chroot meanwhile.
@@ -17,7 +17,7 @@ command -v debootstrap >/dev/null || { echo "$script: debootstrap is not install
 [ -n "${FASTSDT_CHROOT_NAMESPACE:-}" ] || FASTSDT_CHROOT_NAMESPACE=1 exec unshare --mount bash "$0" "$@"
 
 enter() {
-    local suite=$1 mirror cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}/chroot
+    local suite=$1 cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}/chroot
     shift
     root=$cache/$suite
     mkdir -p "$cache"
@@ -25,15 +25,10 @@ enter() {
     (
         flock 9
         if [ ! -e "$root/ready" ]; then
-            mirror=$("$top/scripts/debian.sh" "$suite" apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sed -n 1p)
-            [ -n "$mirror" ] || { echo "$script: found no mirror for $suite" >&2; exit 4; }
             rm -rf "$root"
-            debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$root.log" 2>&1 || chroot_failed "no chroot of $suite"
+            "$top/scripts/make-root.sh" "$suite" "$root" 2>"$root.log" || chroot_failed "no chroot of $suite"
             touch "$root/ready"
         fi
-        cp /etc/resolv.conf "$root/etc/resolv.conf"
-        # A mirror that is a snapshot may be older than sid's lists are valid.
-        echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/90valid"
         if ! chroot "$root" dpkg -s "$@" >/dev/null 2>&1; then
             chroot "$root" sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"' \
                 sh "$@" >"$root.log" 2>&1 || chroot_failed "cannot install $*"
