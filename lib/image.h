@@ -3,6 +3,7 @@
 #pragma once
 #include "arch.h"
 #include "index.h"
+#include "unusable.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +19,6 @@
 typedef struct Elf Elf;
 
 namespace fastsdt {
-
-/// Input that cannot be read at all; what() is one line that says which file, why, and what to do.
-struct Unusable : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 /// A PT_LOAD segment; addresses are ELF vaddrs, `offset` and `file_size` lie inside the file (clamped if they did not).
 struct Segment {

@@ -4,6 +4,7 @@
 #include "findings.h"
 #include "live.h"
 #include "plan.h"
+#include "printable.h"
 
 #include <cstdio>
 #include <string>
@@ -54,6 +55,3 @@ private:
 
 /// Writes to stdout; on failure the program ends with status 2.
 void put(std::string_view text);
-
-/// The text with everything that a terminal could take for a command made visible: \x1b.
-std::string printable(std::string_view text);

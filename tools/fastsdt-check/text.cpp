@@ -20,21 +20,6 @@ std::string plural(size_t count, std::string_view what)
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-// Length of the UTF-8 sequence at the start of `text` if it is sound and printable, else 0.
-size_t utf8(std::string_view text)
-{
-    const auto byte = [&](size_t i) { return i < text.size() ? (unsigned char)(text[i]) : 0u; };
-    const auto more = [&](size_t i) { return (byte(i) & 0xc0) == 0x80; };
-    const unsigned first = byte(0);
-    if (first >= 0xc2 && first <= 0xdf && more(1))
-        return first == 0xc2 && byte(1) < 0xa0 ? 0 : 2; // U+0080 to U+009f are controls
-    if (first >= 0xe0 && first <= 0xef && more(1) && more(2))
-        return (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ? 0 : 3;
-    if (first >= 0xf0 && first <= 0xf4 && more(1) && more(2) && more(3))
-        return (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90) ? 0 : 4;
-    return 0;
-}
-
 class Text : public Output {
 public:
     explicit Text(Style style) : style_(style) {}
@@ -360,25 +345,6 @@ private:
 };
 
 } // namespace
-
-std::string printable(std::string_view text)
-{
-    std::string out;
-    out.reserve(text.size());
-    for (size_t i = 0; i < text.size();) {
-        const auto c = (unsigned char)(text[i]);
-        if (c >= 0x20 && c < 0x7f) {
-            out += text[i++];
-        } else if (const size_t length = utf8(text.substr(i)); length > 0) {
-            out += text.substr(i, length);
-            i += length;
-        } else {
-            fmt::format_to(std::back_inserter(out), "\\x{:02x}", c);
-            ++i;
-        }
-    }
-    return out;
-}
 
 std::unique_ptr<Output> text_output(Style style)
 {
