@@ -9,6 +9,8 @@
 //     note that records the entry in any case.
 #include "target_entry.h"
 
+#include <fastsdt/note.h>
+
 #define PLUGIN_EXPORT __attribute__((visibility("default")))
 PLUGIN_EXPORT int plugin_is_GPL_compatible;
 
@@ -386,7 +388,7 @@ PLUGIN_EXPORT int plugin_init(plugin_name_args* arguments, plugin_gcc_version* v
         return 1;
 
     const char* plugin = arguments->base_name;
-    about.version = FASTSDT_VERSION;
+    about.version = FASTSDT_VERSION_STRING;
     about.help = options_help;
     register_callback(plugin, PLUGIN_INFO, nullptr, &about);
 

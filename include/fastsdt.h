@@ -40,6 +40,13 @@
 #ifndef FASTSDT_FORMAT_H
 #define FASTSDT_FORMAT_H
 
+/* The version of the headers and of everything built with them: 10000 * major + 100 * minor + patch, for #if, and as text.
+ *
+ *     0.1.0    FASTSDT, FASTSDT_WITH, semaphores; sys/sdt.h of systemtap 5.6 and usdt.h of libbpf 0.1.0; FASTPROBE
+ */
+#define FASTSDT_VERSION 100
+#define FASTSDT_VERSION_STRING "0.1.0"
+
 /* Bytes of each layout, in order of execution. On x86 the single nop is called nop1; on every other
  * architecture `nop` is that architecture's native nop and the assembler supplies its bytes. */
 #define FASTSDT_NOP1_BYTES 0x90

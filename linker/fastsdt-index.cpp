@@ -3,6 +3,7 @@
 #include "indexer.h"
 
 #include <CLI/CLI.hpp>
+#include <fastsdt/note.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -128,7 +129,7 @@ int main(int argc, char** argv)
     app.add_flag("-q,--quiet", quiet, "print nothing but errors");
     app.add_flag("-v,--verbose", verbose, "name every removed note")->excludes("--quiet");
     app.add_flag("--json", json, "report as JSON")->excludes("--quiet");
-    app.set_version_flag("--version", "fastsdt-index " FASTSDT_VERSION);
+    app.set_version_flag("--version", "fastsdt-index " FASTSDT_VERSION_STRING);
     try {
         app.parse(argc, argv);
         if (!output.empty() && paths.size() != 1)

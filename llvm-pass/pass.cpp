@@ -337,7 +337,7 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
     PassPluginLibraryInfo info{};
     info.APIVersion = LLVM_PLUGIN_API_VERSION;
     info.PluginName = "fastprobe";
-    info.PluginVersion = FASTSDT_VERSION;
+    info.PluginVersion = FASTSDT_VERSION_STRING;
     info.RegisterPassBuilderCallbacks = fastprobe::register_passes;
     return info;
 }

@@ -24,7 +24,7 @@ for pair in "$@"; do
         plugin=$dir/fastprobe.so
         include=$(chroot "$root" "$gcc" -print-file-name=plugin)/include
         # What gcc-plugin/CMakeLists.txt does, without CMake in the chroot.
-        if ! chroot "$root" "g++-$version" -std=c++17 -O2 -fPIC -shared -fno-rtti -fno-exceptions -fvisibility=hidden -DFASTSDT_VERSION='"test"' \
+        if ! chroot "$root" "g++-$version" -std=c++17 -O2 -fPIC -shared -fno-rtti -fno-exceptions -fvisibility=hidden \
             -I "$top/include" -isystem "$include" "$top"/gcc-plugin/{fastprobe,$source}.cpp "$top"/fastprobe/*.cpp -o "$plugin" 2>"$dir/build.log"; then
             sed -n 1,20p "$dir/build.log" >&2
             echo "FAIL: gcc $version $target: does not build ($(chroot "$root" "$gcc" -dumpfullversion))"

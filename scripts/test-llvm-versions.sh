@@ -21,7 +21,7 @@ for pair in "$@"; do
     include=$(in_chroot "llvm-config-$version" --includedir) libdir=$(in_chroot "llvm-config-$version" --libdir)
     full=$(in_chroot "llvm-config-$version" --version)
     compile=(g++ -std=c++17 -O1 -fPIC -shared -fno-exceptions -fvisibility=hidden -fvisibility-inlines-hidden
-        -DFASTSDT_VERSION='"test"' -DFASTSDT_LLVMGOLD="\"$libdir/LLVMgold.so\"" -I "$top/include" -I "$top/fastprobe"
+        -DFASTSDT_LLVMGOLD="\"$libdir/LLVMgold.so\"" -I "$top/include" -I "$top/fastprobe"
         -isystem "$include" -D__STDC_CONSTANT_MACROS -D__STDC_FORMAT_MACROS -D__STDC_LIMIT_MACROS)
     libllvm="-L$libdir $(in_chroot "llvm-config-$version" --link-shared --libs)"
     libclang=$(in_chroot sh -c "ls $libdir/libclang-cpp.so.$version* | sed -n 1p")

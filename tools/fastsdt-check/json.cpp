@@ -156,7 +156,7 @@ public:
         for (const Kernel& kernel : kernels)
             names.push_back(kernel.name());
         put(fmt::format("{{\n\"schema\": {},\n\"tool\": \"fastsdt-check {}\",\n\"kernels\": {},\n\"files\": [",
-                        json_schema, FASTSDT_VERSION, names.dump()));
+                        json_schema, FASTSDT_VERSION_STRING, names.dump()));
     }
 
     void report(const Report& report) override

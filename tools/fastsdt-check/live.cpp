@@ -4,6 +4,8 @@
 
 #include "live.h"
 
+#include <fastsdt/note.h>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -67,7 +69,7 @@ Json site_json(const LiveSite& site)
 
 void print_process_json(const Process& process, const std::function<bool(const LiveSite&)>& select)
 {
-    Json json = {{"schema", json_schema}, {"tool", "fastsdt-check " FASTSDT_VERSION}};
+    Json json = {{"schema", json_schema}, {"tool", "fastsdt-check " FASTSDT_VERSION_STRING}};
     Json& p = json["process"] = {{"pid", process.pid}, {"name", process.name}, {"files_seen", process.files_seen}};
     p["trampolines"] = Json::array();
     for (const Mapping& mapping : process.trampolines)

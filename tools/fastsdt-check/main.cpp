@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "output.h"
 
+#include <fastsdt/note.h>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fnmatch.h>
@@ -106,7 +108,7 @@ int main(int argc, char** argv)
     CLI::App app{
         "Says what each Linux kernel and tracer does at the USDT probes of programs, libraries, objects and archives."};
     app.name("fastsdt-check");
-    app.set_version_flag("-V,--version", "fastsdt-check " FASTSDT_VERSION);
+    app.set_version_flag("-V,--version", "fastsdt-check " FASTSDT_VERSION_STRING);
     app.footer(
         "Exit status: 0 clean, 1 findings at or above --fail-on, 2 unusable input or usage. See fastsdt-check(1).");
 

@@ -2,6 +2,8 @@
 // --plan: where to attach, as commands and as JSON (docs/json.md, "plan").
 #include "output.h"
 
+#include <fastsdt/note.h>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -37,7 +39,7 @@ PlanOutput::PlanOutput(Style style, bool json, const Kernel& kernel) : style_(st
 {
     if (json_)
         put(fmt::format("{{\n\"schema\": {},\n\"tool\": \"fastsdt-check {}\",\n\"kernel\": \"{}\",\n\"files\": [",
-                        json_schema, FASTSDT_VERSION, kernel_.name()));
+                        json_schema, FASTSDT_VERSION_STRING, kernel_.name()));
 }
 
 void PlanOutput::begin_file()

@@ -4,6 +4,8 @@
 #include "notes.h"
 #include "plan.h"
 
+#include <fastsdt/note.h>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fnmatch.h>
@@ -282,7 +284,7 @@ int main(int argc, char** argv)
                  "single-stepped, emulated "
                  "or optimized, how often, at what cost."};
     app.name("fastsdt-probe");
-    app.set_version_flag("-V,--version", "fastsdt-probe " FASTSDT_VERSION);
+    app.set_version_flag("-V,--version", "fastsdt-probe " FASTSDT_VERSION_STRING);
     app.footer("FILE is probed and run, unless COMMAND or --pid says what to run; without either, and with --dry-run, "
                "the probes\n"
                "are only tried. Exit status: 0 all attached, 1 the kernel refused some, 2 unusable input, usage or "
