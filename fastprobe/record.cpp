@@ -3,8 +3,6 @@
 
 #include <fastsdt/note.h>
 
-#include <initializer_list>
-
 namespace fastprobe {
 namespace {
 
@@ -54,7 +52,7 @@ std::string layout_text(Decision::Add add)
     return text;
 }
 
-std::string record_text(Arch arch, const Entry_record& record, const std::string& label, const std::string& section)
+std::vector<Field> record_fields(Arch arch, const Entry_record& record)
 {
     const Shape s = shape(arch, record);
     unsigned bound = 0;
@@ -64,25 +62,31 @@ std::string record_text(Arch arch, const Entry_record& record, const std::string
     const unsigned flags = (record.returns_twice ? FASTSDT_ENTRY_RETURNS_TWICE : 0)
         | (record.added != Decision::Add::nothing ? FASTSDT_ENTRY_ADDED : 0)
         | (record.missed ? FASTSDT_ENTRY_MISSED : 0);
-    std::string text = ".pushsection " FASTSDT_NOTE_SECTION ",\"?o\",\"note\"," + section + "\n\t";
-    auto directive = [&](const char* directive, std::initializer_list<uint64_t> values) {
-        text += directive;
-        const char* separator = " ";
-        for (uint64_t value : values) {
-            text += separator + std::to_string(value);
-            separator = ",";
-        }
-        text += "\n\t";
-    };
-    text += ".balign 4\n\t";
-    directive(".4byte", {sizeof FASTSDT_NOTE_OWNER, 8 + 2 * 8, FASTSDT_NOTE_ENTRY});
-    text += ".asciz \"" FASTSDT_NOTE_OWNER "\"\n\t";
-    directive(".byte", {FASTSDT_NOTE_VERSION, s.id, s.patch_offset, s.patch_length, bound, record.lead});
-    directive(".2byte", {flags});
-    text += ".8byte " + label + (record.lead ? "-" + std::to_string(record.lead) : "") + "\n\t";
-    directive(".8byte", {record.stack_bytes.value_or(~uint64_t{0})});
-    text += ".popsection";
-    return text;
+    constexpr unsigned descriptor = 8 + 2 * 8;
+    std::vector<Field> fields = {{4, sizeof FASTSDT_NOTE_OWNER}, {4, descriptor}, {4, FASTSDT_NOTE_ENTRY}};
+    for (char c : FASTSDT_NOTE_OWNER) // and the 0 at its end
+        fields.push_back({1, static_cast<unsigned char>(c)});
+    for (unsigned byte : {unsigned{FASTSDT_NOTE_VERSION}, s.id, s.patch_offset, s.patch_length, bound, record.lead})
+        fields.push_back({1, byte});
+    fields.push_back({2, flags});
+    fields.push_back({8, 0, true});
+    fields.push_back({8, record.stack_bytes.value_or(~uint64_t{0})});
+    return fields;
+}
+
+std::string record_text(Arch arch, const Entry_record& record, const std::string& label, const std::string& section)
+{
+    std::string text = ".pushsection " FASTSDT_NOTE_SECTION ",\"?o\",\"note\"," + section + "\n\t.balign 4";
+    unsigned size = 0; // of the fields on the line that is being written
+    for (const Field& field : record_fields(arch, record)) {
+        text += field.size == size ? "," : "\n\t." + (field.size > 1 ? std::to_string(field.size) : "") + "byte ";
+        size = field.size;
+        if (field.is_address)
+            text += label + (record.lead ? "-" + std::to_string(record.lead) : "");
+        else
+            text += std::to_string(field.value);
+    }
+    return text + "\n\t.popsection";
 }
 
 } // namespace fastprobe

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fastprobe {
 
@@ -25,7 +26,16 @@ struct Entry_record {
     std::optional<uint64_t> stack_bytes; ///< bytes of arguments on the stack; empty: unknown
 };
 
-/// The record of an entry, as assembler text like layout_text(). Only 64-bit ELF.
+/// A record is a sequence of integers; one of them is the function's address.
+struct Field {
+    unsigned size; ///< bytes: 1, 2, 4 or 8
+    uint64_t value;
+    bool is_address = false; ///< in place of `value`: the layout's first byte, less the lead
+};
+/// The whole note, to be aligned to 4 bytes. Only 64-bit ELF.
+std::vector<Field> record_fields(Arch arch, const Entry_record& record);
+
+/// The same as assembler text like layout_text().
 /// @param label    a named local label at the layout's first byte
 /// @param section  a named local label anywhere in the same text section. The note is link-ordered to it, so it lives
 ///                 and dies with the section; the assembler puts the records of one such label into one note section.

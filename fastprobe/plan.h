@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What becomes of one entry, for every compiler: decide -> record -> label -> report. A compiler fills in Front, asks
+// plan(), puts down what it says (a layout in the code, a label, the record) and hands the plan on to Log::tell().
+#pragma once
+#include "report.h"
+
+namespace fastprobe {
+
+/// What a compiler found at a function's entry, its code being final.
+struct Front {
+    First first = First::other; ///< behind the landing pad
+    bool branch_target = false; ///< the function jumps back to its first instruction
+    unsigned lead = 0;          ///< bytes from the function's address to where a layout goes
+    unsigned pad_with_nop = 0;  ///< bytes of a landing pad that a layout brings along (counted in lead only by plan())
+    bool nop_stands = false;    ///< LLVM, arm64: a nop was put there before branches got their distances
+    const char* no_frame = nullptr;      ///< why the function was not given the frame that it should have, if so
+    bool returns_twice = false;          ///< setjmp() and the like
+    std::optional<uint64_t> stack_bytes; ///< of arguments on the stack; empty: unknown
+};
+
+struct Plan {
+    Entry entry = Entry::none;  ///< what was asked for
+    Entry_record record;        ///< record.added: the layout to put down
+    unsigned alignment = 1;     ///< bytes, that the function needs at least
+    unsigned bytes_added = 0;   ///< to the code, without alignment
+    std::string reason;         ///< of a miss or a skip, or a remark
+    const char* skip = nullptr; ///< nothing may be done to the function, and why: no layout, no record
+};
+
+/// The decision about an entry, and everything that follows from it.
+Plan plan(Arch arch, Entry entry, const Kernels& kernels, const Front& front);
+/// An entry that is nobody's to change. @param why  a sentence that lives on.
+Plan skip(Entry entry, const char* why);
+
+/// The assembly text of an entry, for compilers that take text: label, layout and record.
+/// @param label, section  see record_text()
+std::string entry_text(Arch arch, const Plan& plan, const std::string& label, const std::string& section);
+
+/// Where the user hears of each function: report= and verbose.
+class Log {
+public:
+    Report report;
+    bool verbose = false;
+
+    /// Nobody listens: there is no need to find out names.
+    bool idle() const { return !verbose && !report.is_open(); }
+    /// @param symbol  as in the symbol table   @param unit  the file that was compiled
+    /// @param before  the first instruction as the compiler left it, in the compiler's words
+    /// @return the sentence for the user; empty unless verbose.
+    std::string tell(Arch arch, const Plan& plan, const std::string& symbol, const std::string& unit,
+                     const std::string& before);
+};
+
+} // namespace fastprobe
