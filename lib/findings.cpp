@@ -463,6 +463,9 @@ void Report::check_site(Site& site)
                                        : "the kernel makes the nop5 a call",
                                  safe_stack ? "the red zone is not used, but" : "the red zone may be overwritten and"));
         }
+        if (const auto where = kernels_where([](const Behaviour& b) { return breaks_program(b.at_note.verdict); });
+            !where.empty())
+            add_here(FindingId::breaks_program, fmt::format("a probe breaks the program on {}", where));
         if (const auto where = is(Verdict::reject); !where.empty())
             add_here(FindingId::kernel_rejects, fmt::format("rejected on {}", where));
         if (const auto where = is(Verdict::xol); !where.empty())
@@ -595,12 +598,17 @@ void Report::read_entries()
             && crosses(address + entry.lead + entry.judged->patch_offset, entry.judged->patch_length, page_size))
             add(entry.findings, FindingId::page_crossing,
                 "the nop10 crosses a page: every kernel rejects a probe on it", address);
-        std::vector<Kernel> slow;
+        std::vector<Kernel> slow, broken;
         for (size_t i = 0; i < options.kernels.size(); ++i) {
             const Verdict verdict = entry.judged->behaviours[i].at_note.verdict;
             if (verdict == Verdict::xol || verdict == Verdict::reject)
                 slow.push_back(options.kernels[i]);
+            else if (breaks_program(verdict))
+                broken.push_back(options.kernels[i]);
         }
+        if (!broken.empty())
+            add(entry.findings, FindingId::breaks_program,
+                fmt::format("a probe breaks the program on {}", list_kernels(broken)), address);
         if (!slow.empty() && !missed)
             add(entry.findings, FindingId::entry_single_stepped, fmt::format("not cheap on {}", list_kernels(slow)),
                 address);

@@ -69,6 +69,9 @@ std::optional<Severity> parse_severity(std::string_view text);
     X(unsafe_optimization, "unsafe-optimization", warning,                                                             \
       "Linux 6.18 to 7.1 turn a nop5 into a call: the red zone is overwritten, and after fork() the child dies "       \
       "there.")                                                                                                        \
+    X(breaks_program, "breaks-program", error,                                                                         \
+      "A kernel asked for takes the AVX instruction for another one: under a probe the program computes wrong "        \
+      "results or dies. Do not probe here.")                                                                           \
     X(kernel_rejects, "kernel-rejects", warning, "A kernel asked for refuses a probe at the note's address.")          \
     X(single_stepped, "single-stepped", info, "A kernel asked for single-steps the instruction: two traps per hit.")   \
     X(argument_unreadable, "argument-unreadable", warning, "A tracer cannot parse an argument.")                       \

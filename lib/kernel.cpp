@@ -61,12 +61,24 @@ std::string_view name(Verdict verdict)
     switch (verdict) {
     case Verdict::unknown: break;
     case Verdict::reject: return "reject";
+    case Verdict::xol_unsafe: return "xol-unsafe";
+    case Verdict::emulate_unsafe: return "emulate-unsafe";
     case Verdict::xol: return "xol";
     case Verdict::emulate: return "emulate";
     case Verdict::optimize_unsafe: return "optimize-unsafe";
     case Verdict::optimize: return "optimize";
     }
     return "unknown";
+}
+
+Verdict mechanism(Verdict verdict)
+{
+    switch (verdict) {
+    case Verdict::xol_unsafe: return Verdict::xol;
+    case Verdict::emulate_unsafe: return Verdict::emulate;
+    case Verdict::optimize_unsafe: return Verdict::optimize;
+    default: return verdict;
+    }
 }
 
 std::string Kernel::name() const

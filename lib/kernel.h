@@ -13,11 +13,19 @@
 
 namespace fastsdt {
 
-/// From worst to best; `unknown` is for architectures the model does not cover.
-enum class Verdict { unknown, reject, xol, emulate, optimize_unsafe, optimize };
+/// From worst to best; `unknown` is for architectures the model does not cover. The unsafe ones change what the probed
+/// program does: xol and emulate where the kernel takes the instruction for another one, optimize for a nop5.
+enum class Verdict { unknown, reject, xol_unsafe, emulate_unsafe, xol, emulate, optimize_unsafe, optimize };
 
-/// "unknown", "reject", "xol", "emulate", "optimize-unsafe", "optimize".
+/// "unknown", "reject", "xol-unsafe", "emulate-unsafe", "xol", "emulate", "optimize-unsafe", "optimize".
 std::string_view name(Verdict verdict);
+/// What can be seen of the verdict from outside, in the traps and the mappings: xol of xol_unsafe and so on.
+Verdict mechanism(Verdict verdict);
+/// A probe there gives wrong results or ends the program at once.
+inline bool breaks_program(Verdict verdict)
+{
+    return verdict == Verdict::xol_unsafe || verdict == Verdict::emulate_unsafe;
+}
 
 struct Kernel {
     unsigned major = 0;

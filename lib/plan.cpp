@@ -21,11 +21,13 @@ int rank(Verdict verdict)
 {
     switch (verdict) {
     case Verdict::reject: return 0;
-    case Verdict::unknown: return 1;
-    case Verdict::optimize_unsafe: return 2;
-    case Verdict::xol: return 3;
-    case Verdict::emulate: return 4;
-    case Verdict::optimize: return 5;
+    case Verdict::xol_unsafe:
+    case Verdict::emulate_unsafe: return 1;
+    case Verdict::unknown: return 2;
+    case Verdict::optimize_unsafe: return 3;
+    case Verdict::xol: return 4;
+    case Verdict::emulate: return 5;
+    case Verdict::optimize: return 6;
     }
     return 0;
 }
@@ -137,6 +139,8 @@ private:
             point.offset.reset();
             remark(point, "Linux {} refuses a probe here: {}.", kernel_.name(), point.judgement.why);
             return;
+        case Verdict::xol_unsafe:
+        case Verdict::emulate_unsafe:
         case Verdict::optimize_unsafe:
             remark(point, "UNSAFE on Linux {}, and there is no other place: {}.", kernel_.name(), point.judgement.why);
             break;

@@ -11,6 +11,8 @@
 //   push_setup_xol_ops()      push of a register: emulate
 //   everything else           xol
 //
+// The last three look at the opcode byte alone. Behind a VEX prefix it is another instruction's: the unsafe verdicts.
+//
 // The prefixes and the opcode are read as arch/x86/lib/insn.c reads them; lengths, displacements and immediates come
 // from Zydis. The two decoders disagree about encodings that no CPU executes, which is why Zydis is not asked for more.
 #include "x86.h"
@@ -84,6 +86,8 @@ struct Insn {
     unsigned rex_x() const { return (rex >> 1 & 1) * 8 + (rex2 >> 1 & 1) * 16; }
     unsigned rex_b() const { return (rex & 1) * 8 + (rex2 & 1) * 16; }
     bool rex2_map_0f() const { return rex2 >> 3 & 1; } // opcode[0] is of the 0f map
+    // opcode[0] is of another map than the one-byte opcodes, and the kernel takes it for one of these all the same.
+    bool mistaken() const { return vex || rex2_map_0f(); }
 };
 
 bool is_legacy_prefix(uint8_t byte)
@@ -428,6 +432,32 @@ bool is_relative_branch(const Insn& insn)
     }
 }
 
+// The end of arch_uprobe_analyze_insn(), which sees what default_post_xol_op() has to put right behind the single step.
+Judgement default_xol_ops(const Insn& insn)
+{
+    if (insn.mistaken())
+        switch (insn.opcode[0]) {
+        case 0x9d:
+            return {Verdict::xol_unsafe,
+                    "arch_uprobe_analyze_insn(): takes the opcode behind the VEX prefix for popf; "
+                    "SIGTRAP ends the program"};
+        case 0xc2:
+        case 0xc3:
+        case 0xca:
+        case 0xcb:
+        case 0xea:
+            return {Verdict::xol_unsafe,
+                    "arch_uprobe_analyze_insn(): takes the opcode behind the VEX prefix for ret; the "
+                    "program goes on in the out-of-line copy"};
+        case 0x9a:
+            return {Verdict::xol_unsafe,
+                    "arch_uprobe_analyze_insn(): takes the opcode behind the VEX prefix for call; "
+                    "the top of the stack is overwritten"};
+        default: break;
+        }
+    return {Verdict::xol, "arch_uprobe_analyze_insn(): default_xol_ops"};
+}
+
 } // namespace
 
 Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte> bytes, uint64_t vaddr)
@@ -468,13 +498,16 @@ Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte
         return {Verdict::emulate, "insn_is_nop(): a NOP"};
     if (features.nop_table && in_x86_nops(insn, code))
         return {Verdict::emulate, "branch_setup_xol_ops(): in x86_nops[]"};
+    if (!features.insn_is_nop && insn.opcode[0] == 0x90 && insn.mistaken())
+        return {Verdict::emulate_unsafe,
+                "branch_setup_xol_ops(): takes the opcode behind the VEX prefix for a NOP; its effect is lost"};
     if (!features.insn_is_nop && insn.opcode[0] == 0x90)
         return {Verdict::emulate, "branch_setup_xol_ops(): opcode 90 is a NOP"};
     if (branch) {
         if (insn.has_prefix(0x66))
             return {Verdict::reject, "branch_setup_xol_ops(): a branch with a 66 prefix"};
-        if (insn.vex)
-            return {Verdict::emulate,
+        if (insn.mistaken())
+            return {Verdict::emulate_unsafe,
                     "branch_setup_xol_ops(): takes the opcode behind the VEX prefix for a branch; its effect is lost"};
         return {Verdict::emulate, "branch_setup_xol_ops(): a relative branch"};
     }
@@ -484,7 +517,7 @@ Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte
         && (insn.length == 1 || (insn.length == 2 && insn.rex == 0x41)))
         return {Verdict::emulate, "push_setup_xol_ops(): push of a register"};
 
-    return {Verdict::xol, "arch_uprobe_analyze_insn(): default_xol_ops"};
+    return default_xol_ops(insn);
 }
 
 } // namespace fastsdt

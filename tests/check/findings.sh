@@ -307,6 +307,12 @@ END
 finds nop5 "single-stepped unsafe-optimization"
 finds nop5 "" -k 7.2
 finds nop5 unsafe-optimization -k 6.18
+made avx <<'END'
+1: vpcmpeqb %xmm1,%xmm0,%xmm0
+probe 1b, a
+base
+END
+finds avx "breaks-program no-layout-note unknown-layout"
 made nop10 <<'END'
 1: .byte 0x66,0x2e,0x0f,0x1f,0x84,0,0,0,0,0
 probe 1b, a

@@ -192,7 +192,7 @@ bool agrees(Verdict model, const std::string& kernel)
     if (kernel == "accepted")
         return model != Verdict::reject;
     const std::string verdict = kernel.substr(0, kernel.find(':')); // reject:ERRNO
-    return verdict == (model == Verdict::optimize_unsafe ? "optimize" : name(model));
+    return verdict == name(mechanism(model));
 }
 
 int compare(const std::vector<std::string>& files, unsigned limit)

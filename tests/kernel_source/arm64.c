@@ -34,7 +34,7 @@ int linux_arm64(u32 insn)
         return 1;
     switch (arm_probe_decode_insn(insn, &api)) {
     case INSN_REJECTED: return 1;
-    case INSN_GOOD: return 2;
-    default: return 3;
+    case INSN_GOOD: return 4;
+    default: return 5;
     }
 }

@@ -46,7 +46,7 @@ void x86(const uint8_t (&code)[16], bool is_64bit, unsigned long address)
         ++unknown;
         return;
     }
-    const int mine = judged.verdict == Verdict::optimize_unsafe ? int(Verdict::optimize) : int(judged.verdict);
+    const int mine = int(mechanism(judged.verdict));
     const int theirs = linux_x86(is_64bit, code, address);
     if (mine == theirs)
         return;

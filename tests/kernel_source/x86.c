@@ -61,7 +61,7 @@ static bool is_64bit_mm(struct mm_struct* mm)
 static void riprel_analyze(struct arch_uprobe* auprobe, struct insn* insn) {}
 #include "uprobes.inc"
 
-/* Numbers of enum Verdict, but with `optimize` for both kinds of optimization. */
+/* Numbers of enum Verdict: reject, xol, emulate, optimize. */
 int linux_x86(bool is_64bit, const u8* code, unsigned long address)
 {
     struct mm_struct mm = {is_64bit};
@@ -74,6 +74,6 @@ int linux_x86(bool is_64bit, const u8* code, unsigned long address)
     if (arch_uprobe_analyze_insn(&auprobe, &mm, address))
         return 1;
     if (auprobe.flags)
-        return 5;
-    return auprobe.ops == &default_xol_ops ? 2 : 3;
+        return 7;
+    return auprobe.ops == &default_xol_ops ? 4 : 5;
 }

@@ -94,7 +94,9 @@ protected:
         padded.resize(32, 0xc3); // as LiveSite fills
         const auto judged = judge(kernel, Arch::x86_64, std::as_bytes(std::span(padded)), c.offset);
         if (run)
-            EXPECT_EQ(name(judged.verdict), observe(c.code, c.offset, true)) << hex << "(" << judged.why << ")";
+            EXPECT_EQ(name(judged.verdict == Verdict::emulate_unsafe ? Verdict::emulate : judged.verdict),
+                      observe(c.code, c.offset, true))
+                << hex << "(" << judged.why << ")";
         else
             EXPECT_EQ(name(judged.verdict) == "reject" ? "reject" : "accepted", observe(c.code, c.offset, false))
                 << hex << "(" << judged.why << ")";
@@ -266,6 +268,42 @@ TEST_F(OnThisKernel, AcceptedOrRefused)
         if (judge(parse_kernel("this").value(), Arch::x86_64, std::as_bytes(std::span(code)), 0).verdict
             != Verdict::unknown)
             compare({code}, false);
+}
+
+// How a process ends that runs `code` with a uprobe on its first instruction: 0, or the signal that killed it.
+int signal_under_probe(const Bytes& code)
+{
+    const test::LiveSite site(code);
+    const pid_t child = fork();
+    if (child == 0) {
+        const rlimit no_core{0, 0};
+        setrlimit(RLIMIT_CORE, &no_core);
+        test::Uprobe probe(site.path(), site.offset());
+        if (!probe.error())
+            site.call();
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+// vcmpps and vfnmadd132sd with nops behind them: taken for ret and popf.
+TEST_F(OnThisKernel, VexOpcodeTakenForRetOrPopf)
+{
+    if (!__builtin_cpu_supports("fma"))
+        GTEST_SKIP() << "no FMA";
+    const auto judged = [](const Bytes& code) {
+        return judge(parse_kernel("this").value(), Arch::x86_64, std::as_bytes(std::span(code)), 0x100).verdict;
+    };
+    for (auto [code, signal] :
+         {std::pair(Bytes{0xc5, 0xf8, 0xc2, 0xc1, 0x00}, SIGSEGV),
+          std::pair(Bytes{0xc4, 0xe2, 0xf1, 0x9d, 0xc1}, SIGTRAP), std::pair(Bytes{0xc5, 0xf8, 0x28, 0xc1, 0x90}, 0)}) {
+        code.resize(30, 0x90); // more than the 16 bytes of an out-of-line slot
+        code.push_back(0xc3);
+        EXPECT_EQ(judged(code) == Verdict::xol_unsafe, signal != 0);
+        EXPECT_EQ(signal_under_probe(code), signal) << "tell lib/x86.cpp, default_xol_ops()";
+    }
 }
 
 // vpor %xmm2,%xmm1,%xmm0 under a uprobe: the model says that the kernel takes eb for jmp rel8 and drops the effect.

@@ -229,14 +229,22 @@ TEST(X86_64, NotAnInstruction)
 
 TEST(X86_64, VexOpcodesMeetTheLegacyTables)
 {
-    // The opcode byte behind a VEX prefix is looked up in the tables of the legacy map: vpor is taken for jmp rel8.
+    // The opcode byte behind a VEX prefix is looked up in the tables of the legacy map: vpor is taken for jmp rel8,
+    // vcmpps for ret, vfnmadd132sd for popf. 9a and ea (call and jmp far) can be probed in 32-bit processes only.
+    constexpr auto lost = Verdict::emulate_unsafe, dies = Verdict::xol_unsafe;
     check(Arch::x86_64,
-          {always("c5 f1 eb c2", emulate),
-           always("c5 f8 77", emulate),
-           always("c5 f1 74 c2", emulate),
+          {always("c5 f1 eb c2", lost),
+           always("c5 f8 77", lost),
+           always("c5 f1 74 c2", lost),
+           always("62 f1 7d 48 74 c1", lost), // EVEX
            always("c5 f8 28 c1", xol),
            always("c5 f8 50 c0", xol),
-           {"c5 f9 90 c0", {emulate, emulate, emulate, xol, xol}}});
+           always("c5 f8 c2 c1 00", dies),
+           always("0f c2 c1 00", xol), // cmpps: its opcode is 0f c2
+           always("c4 e2 f1 9d c1", dies),
+           always("c5 f9 ea c1", reject),
+           {"c5 f9 90 c0", {lost, lost, lost, xol, xol}}});
+    check(Arch::i386, {always("c5 f9 ea c1", dies), always("c4 e2 71 9a c1", dies)});
 }
 
 // APX: the decoder knows the REX2 prefix since 6.10. As 6.1, 6.12, 6.18 and 7.2 answered.
@@ -249,10 +257,10 @@ TEST(X86_64, Rex2)
         EXPECT_EQ(verdict(kernel, Arch::x86_64, "d5 00 eb 10"), emulate) << kernel;
         EXPECT_EQ(verdict(kernel, Arch::x86_64, "d5 00 50"), xol) << kernel; // push has to be one or two bytes
     }
-    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 08 89 c0"), emulate);  // mov %rax,%rax
-    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 18 89 c0"), xol);      // mov %rax,%r16
-    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 80 1f 00"), reject);   // nopl (%rax), looked up as opcode 1f
-    EXPECT_EQ(verdict("6.12", Arch::x86_64, "d5 80 90 c0"), emulate); // seto %al, taken for a nop
+    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 08 89 c0"), emulate); // mov %rax,%rax
+    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 18 89 c0"), xol);     // mov %rax,%r16
+    EXPECT_EQ(verdict("7.2", Arch::x86_64, "d5 80 1f 00"), reject);  // nopl (%rax), looked up as opcode 1f
+    EXPECT_EQ(verdict("6.12", Arch::x86_64, "d5 80 90 c0"), Verdict::emulate_unsafe); // seto %al, taken for a nop
 }
 
 TEST(I386, NeverOptimized)

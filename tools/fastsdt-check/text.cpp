@@ -76,6 +76,8 @@ private:
     {
         switch (verdict) {
         case Verdict::reject:
+        case Verdict::xol_unsafe:
+        case Verdict::emulate_unsafe:
         case Verdict::optimize_unsafe: return on(red);
         case Verdict::xol: return on(yellow);
         case Verdict::optimize: return on(green);
