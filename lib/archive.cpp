@@ -13,6 +13,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -47,12 +48,13 @@ std::optional<uint64_t> decimal(std::string_view field)
 
 MappedFile::MappedFile(const std::string& path)
 {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
+    // A FIFO without a writer would keep open() waiting.
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor_ < 0)
         throw Unusable(fmt::format("{}: {}", path, std::strerror(errno)));
     struct stat status;
     std::string why;
-    if (::fstat(fd, &status) != 0)
+    if (::fstat(descriptor_, &status) != 0)
         why = std::strerror(errno);
     else if (S_ISDIR(status.st_mode))
         why = "is a directory; name the files in it";
@@ -63,20 +65,35 @@ MappedFile::MappedFile(const std::string& path)
     else {
         const auto size = size_t(status.st_size);
         // Writable and private because libelf asks for memory it could write to.
-        void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+        void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor_, 0);
         if (at == MAP_FAILED)
             why = std::strerror(errno);
         else
             bytes_ = {static_cast<const std::byte*>(at), size};
     }
-    ::close(fd);
-    if (!why.empty())
+    if (!why.empty()) {
+        ::close(descriptor_);
         throw Unusable(fmt::format("{}: {}", path, why));
+    }
 }
 
 MappedFile::~MappedFile()
 {
     ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+    ::close(descriptor_);
+}
+
+static const char* shortened_message;
+static int shortened_status;
+
+void MappedFile::exit_when_shortened(const char* message, int status)
+{
+    shortened_message = message;
+    shortened_status = status;
+    std::signal(SIGBUS, [](int) {
+        [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, shortened_message, strlen(shortened_message));
+        ::_exit(shortened_status);
+    });
 }
 
 bool is_archive(std::span<const std::byte> file)

@@ -18,8 +18,14 @@ public:
     MappedFile(const MappedFile&) = delete;
     MappedFile& operator=(const MappedFile&) = delete;
     std::span<const std::byte> bytes() const { return bytes_; }
+    int descriptor() const { return descriptor_; } ///< of the open file, for its attributes
+
+    /// A mapped file that somebody shortens is no longer there to read. Ends the program with `status` then, after
+    /// writing `message` (which has to live on) to stderr.
+    static void exit_when_shortened(const char* message, int status);
 
 private:
+    int descriptor_ = -1;
     std::span<const std::byte> bytes_;
 };
 

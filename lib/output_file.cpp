@@ -187,7 +187,7 @@ std::string take_over(int from, const struct stat& status, int to)
 
 } // namespace
 
-OutputFile::OutputFile(const std::string& path) : asked_(path), path_(path)
+OutputFile::OutputFile(const std::string& path, bool try_now) : asked_(path), path_(path)
 {
     struct stat status;
     if (lstat(path.c_str(), &status) == 0) {
@@ -205,6 +205,8 @@ OutputFile::OutputFile(const std::string& path) : asked_(path), path_(path)
     } else if (errno != ENOENT) {
         fail(path, "cannot write");
     }
+    if (!try_now)
+        return;
     const DeferredSignals deferred;
     if (NewFile(path_).fd() < 0)
         fail(path, "cannot make a file beside it");

@@ -14,9 +14,9 @@ namespace fastsdt {
 class OutputFile {
 public:
     /// Follows symbolic links, here and only here. Refuses what is not a regular file (devices, FIFOs, directories,
-    /// links that lead nowhere) and directories in which no file can be made. Leaves nothing behind. A file that is to
-    /// be changed in place is then opened by path().
-    explicit OutputFile(const std::string& path);
+    /// links that lead nowhere) and, if `try_now`, directories in which no file can be made. Leaves nothing behind. A
+    /// file that is to be changed in place is then opened by path().
+    explicit OutputFile(const std::string& path, bool try_now = true);
 
     const std::string& path() const { return path_; } ///< without symbolic links in the last component
     /// Names of the file besides path(), which will keep the old contents.

@@ -24,6 +24,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <unordered_set>
 
 namespace fastsdt {
 namespace {
@@ -50,7 +51,8 @@ struct Elf_file {
     Arch arch;
     GElf_Ehdr header;
     std::vector<GElf_Phdr> segments;
-    std::vector<Section> sections; // without number 0
+    std::vector<Section> sections;    // without number 0
+    std::vector<const Section*> code; // the executable ones that are in the file, by address
 
     Bytes content(const Section& section) const
     {
@@ -105,6 +107,12 @@ Elf_file read_elf(Bytes bytes)
         section.name = name ? name : "";
         file.sections.push_back(section);
     }
+    for (const Section& section : file.sections)
+        if (section.loaded() && (section.header.sh_flags & SHF_EXECINSTR) && section.in_file()
+            && section.header.sh_size > 0)
+            file.code.push_back(&section);
+    std::stable_sort(file.code.begin(), file.code.end(),
+                     [](const Section* a, const Section* b) { return a->header.sh_addr < b->header.sh_addr; });
     return file;
 }
 
@@ -150,10 +158,12 @@ Bytes code_at(const Elf_file& file, uint64_t vaddr)
 {
     if (file.arch == Arch::arm)
         vaddr &= ~uint64_t(1); // Thumb
-    for (const Section& section : file.sections)
-        if (section.loaded() && (section.header.sh_flags & SHF_EXECINSTR) && section.in_file() && section.holds(vaddr))
-            return file.content(section).subspan(vaddr - section.header.sh_addr);
-    return {};
+    const auto after = std::upper_bound(file.code.begin(), file.code.end(), vaddr,
+                                        [](uint64_t a, const Section* s) { return a < s->header.sh_addr; });
+    if (after == file.code.begin() || !(*(after - 1))->holds(vaddr))
+        return {};
+    const Section& section = **(after - 1);
+    return file.content(section).subspan(vaddr - section.header.sh_addr);
 }
 
 // What stands at the beginning of `code`; `expected` helps the recognizer.
@@ -312,6 +322,74 @@ struct Piece {
     bool table = false;
 };
 
+// Writes into `out` what the section header of number `number` says of its place.
+void place_section(std::vector<std::byte>& out, const Elf_file& file, uint64_t table_offset, size_t number,
+                   uint64_t offset, uint64_t size)
+{
+    const Encoding encoding = file.encoding;
+    const bool elf64 = encoding.elf64;
+    std::byte* const row = &out[table_offset + number * file.header.e_shentsize];
+    store(row + (elf64 ? offsetof(Elf64_Shdr, sh_offset) : offsetof(Elf32_Shdr, sh_offset)), encoding.address_size(),
+          offset, encoding.big_endian);
+    store(row + (elf64 ? offsetof(Elf64_Shdr, sh_size) : offsetof(Elf32_Shdr, sh_size)), encoding.address_size(), size,
+          encoding.big_endian);
+}
+
+// Where the notes or the section headers lie between segments, nothing moves: patchelf puts a segment behind all, and
+// PT_RISCV_ATTRIBUTES is one that is not loaded. What the smaller notes leave is zeroed; notes that have grown go to the
+// end of the file.
+std::vector<std::byte> rewrite_in_place(const Elf_file& file, const Contents& contents, uint64_t table_size)
+{
+    std::vector<std::byte> out(file.bytes.begin(), file.bytes.end());
+    const GElf_Ehdr& header = file.header;
+    std::vector<std::pair<uint64_t, uint64_t>> ranges = {
+        {0, header.e_ehsize},
+        {header.e_phoff, header.e_phoff + uint64_t(header.e_phentsize) * file.segments.size()},
+        {header.e_shoff, header.e_shoff + table_size}};
+    for (const GElf_Phdr& segment : file.segments)
+        ranges.emplace_back(segment.p_offset, segment.p_offset + segment.p_filesz);
+    for (const Section& section : file.sections)
+        if (section.in_file() && !contents.count(section.number))
+            ranges.emplace_back(section.header.sh_offset, section.header.sh_offset + section.header.sh_size);
+    std::sort(ranges.begin(), ranges.end());
+    std::map<uint64_t, uint64_t> taken; // begin and end in the file, not overlapping
+    for (const auto& [from, to] : ranges) {
+        if (from == to)
+            continue;
+        if (!taken.empty() && from <= taken.rbegin()->second)
+            taken.rbegin()->second = std::max(taken.rbegin()->second, to);
+        else
+            taken.emplace(from, to);
+    }
+    uint64_t end = taken.rbegin()->second;
+    for (const auto& [number, content] : contents) {
+        const GElf_Shdr& section = file.sections[number - 1].header;
+        const auto next = taken.lower_bound(section.sh_offset + section.sh_size);
+        if (section.sh_size > 0
+            && ((next != taken.begin() && std::prev(next)->second > section.sh_offset)
+                || !taken.emplace(section.sh_offset, section.sh_offset + section.sh_size).second))
+            throw Index_error(fmt::format("{} shares its place in the file with something else, so it cannot change",
+                                          file.sections[number - 1].name));
+        end = std::max<uint64_t>(end, section.sh_offset + section.sh_size);
+    }
+    for (const auto& [number, content] : contents) {
+        const Section& section = file.sections[number - 1];
+        uint64_t offset = section.header.sh_offset;
+        const uint64_t old_size = section.header.sh_size;
+        std::fill_n(out.begin() + offset, old_size, std::byte(0));
+        if (content.size() > old_size) {
+            require(end == file.bytes.size(),
+                    "there is data behind the end of the ELF file: index it before that is appended");
+            out.resize((out.size() + 3) & ~uint64_t(3));
+            offset = out.size();
+            out.resize(out.size() + content.size());
+        }
+        std::copy(content.begin(), content.end(), out.begin() + offset);
+        place_section(out, file, header.e_shoff, number, offset, content.size());
+    }
+    return out;
+}
+
 std::vector<std::byte> rewrite(const Elf_file& file, const Contents& contents)
 {
     const Encoding encoding = file.encoding;
@@ -323,22 +401,24 @@ std::vector<std::byte> rewrite(const Elf_file& file, const Contents& contents)
     for (const Section& section : file.sections)
         if (section.loaded() && section.in_file())
             fixed = std::max<uint64_t>(fixed, section.header.sh_offset + section.header.sh_size);
+    require(fixed <= file.bytes.size(), "the program headers run over the end of the file");
+
+    const uint64_t table_size = uint64_t(header.e_shentsize) * (file.sections.size() + 1);
+    require(header.e_shoff <= file.bytes.size() && table_size <= file.bytes.size() - header.e_shoff,
+            "the section headers run over the end of the file");
+    require(header.e_shentsize == (encoding.elf64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)), "damaged ELF header");
+    bool in_place = header.e_shoff < fixed;
+    for (const auto& [number, content] : contents)
+        in_place |= file.sections[number - 1].header.sh_offset < fixed;
+    if (in_place)
+        return rewrite_in_place(file, contents, table_size);
 
     std::vector<Piece> pieces;
     for (const Section& section : file.sections) {
         const GElf_Shdr& h = section.header;
-        if (section.loaded() || !section.in_file() || (h.sh_offset < fixed && !contents.count(section.number)))
-            continue;
-        if (h.sh_offset < fixed)
-            throw Index_error(fmt::format("{} lies between the segments, where it cannot change", section.name));
-        pieces.push_back({h.sh_offset, h.sh_size, std::max<uint64_t>(h.sh_addralign, 1), &section});
+        if (!section.loaded() && section.in_file() && h.sh_offset >= fixed)
+            pieces.push_back({h.sh_offset, h.sh_size, std::max<uint64_t>(h.sh_addralign, 1), &section});
     }
-    const uint64_t table_size = uint64_t(header.e_shentsize) * (file.sections.size() + 1);
-    require(fixed <= file.bytes.size(), "the program headers run over the end of the file");
-    require(header.e_shoff >= fixed, "the section headers lie between the segments, where they cannot move");
-    require(header.e_shoff <= file.bytes.size() && table_size <= file.bytes.size() - header.e_shoff,
-            "the section headers run over the end of the file");
-    require(header.e_shentsize == (encoding.elf64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)), "damaged ELF header");
     pieces.push_back({header.e_shoff, table_size, encoding.address_size(), nullptr, true});
     std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
         return std::pair(a.offset, a.size) < std::pair(b.offset, b.size);
@@ -370,17 +450,12 @@ std::vector<std::byte> rewrite(const Elf_file& file, const Contents& contents)
     }
     require(end == file.bytes.size(), "there is data behind the end of the ELF file: index it before that is appended");
 
-    const bool big = encoding.big_endian;
-    const size_t word = encoding.address_size();
-    const bool elf64 = encoding.elf64;
-    const size_t offset_at = elf64 ? offsetof(Elf64_Shdr, sh_offset) : offsetof(Elf32_Shdr, sh_offset);
-    const size_t size_at = elf64 ? offsetof(Elf64_Shdr, sh_size) : offsetof(Elf32_Shdr, sh_size);
-    store(&out[elf64 ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff)], word, table_offset, big);
+    store(&out[encoding.elf64 ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff)], encoding.address_size(),
+          table_offset, encoding.big_endian);
     for (const auto& [number, offset] : offsets) {
-        const uint64_t row = table_offset + number * header.e_shentsize;
-        store(&out[row + offset_at], word, offset, big);
-        if (const auto changed = contents.find(number); changed != contents.end())
-            store(&out[row + size_at], word, changed->second.size(), big);
+        const auto changed = contents.find(number);
+        place_section(out, file, table_offset, number, offset,
+                      changed == contents.end() ? file.sections[number - 1].header.sh_size : changed->second.size());
     }
     return out;
 }
@@ -405,11 +480,16 @@ void verify(const Elf_file& old, Bytes bytes, const Contents& contents, const st
     // The ELF header itself is usually loaded, and e_shoff in it has to change.
     const size_t shoff = old.encoding.elf64 ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff);
     check(equal(old.bytes.first(shoff), bytes.first(shoff)), "ELF header");
+    const uint64_t table = old.header.e_shoff;
+    const uint64_t table_end = table + uint64_t(old.header.e_shentsize) * (old.sections.size() + 1);
     for (const GElf_Phdr& segment : old.segments) {
+        const auto same = [&](uint64_t from, uint64_t end) {
+            return end <= from || equal(old.bytes.subspan(from, end - from), bytes.subspan(from, end - from));
+        };
         const uint64_t from = std::max<uint64_t>(segment.p_offset, shoff + old.encoding.address_size());
         const uint64_t end = segment.p_offset + segment.p_filesz;
-        check(end <= from || equal(old.bytes.subspan(from, end - from), bytes.subspan(from, end - from)),
-              "loaded bytes");
+        // Section headers inside a segment: compared below.
+        check(same(from, std::min(end, table)) && same(std::max(from, table_end), end), "loaded bytes");
     }
     for (size_t i = 0; i < old.sections.size(); ++i) {
         GElf_Shdr a = old.sections[i].header, b = now.sections[i].header;
@@ -447,26 +527,37 @@ Index_result index_notes(std::span<const std::byte> bytes)
     }
 
     Layout_notes layout = read_layout(file);
-    // The pcs that SITE records vouch for, or would if their code were there.
-    std::map<uint64_t, std::vector<Record>> sites;
+    // The pcs that SITE records vouch for, or would if their code were there; by what missing() looks at.
+    std::map<uint64_t, std::set<std::pair<uint8_t, uint8_t>>> sites;
     for (const Record& record : layout.records)
         if (record.type == FASTSDT_NOTE_SITE)
-            sites[record.address].push_back(record);
+            // Beyond the last layout and the longest landing pad all are alike: nothing stands there.
+            sites[record.address].emplace(std::min<uint8_t>(record.layout, FASTSDT_LAYOUT_STP + 1),
+                                          std::min<uint8_t>(record.lead, 16));
+    std::map<std::pair<uint64_t, uint64_t>, const char*> answers; // many notes may name one pc
     const auto why_no_site = [&](uint64_t pc, uint64_t moved) -> const char* {
+        const auto [answer, fresh] = answers.try_emplace({pc, moved}, nullptr);
+        if (!fresh)
+            return answer->second;
         if (const auto known = sites.find(pc); known != sites.end()) {
-            const char* why = nullptr;
-            for (const Record& record : known->second)
-                if (!(why = missing(file, record, moved)))
-                    return nullptr;
-            return why;
+            for (const auto& [form, lead] : known->second) {
+                Record record;
+                record.address = pc;
+                record.layout = form;
+                record.lead = lead;
+                if (!(answer->second = missing(file, record, moved)))
+                    break;
+            }
+            return answer->second;
         }
         const Bytes code = code_at(file, pc + moved);
-        return code.empty() ? "not in an executable section" : any_nop(file, code) ? nullptr : "no nop there";
+        answer->second = code.empty() ? "not in an executable section" : any_nop(file, code) ? nullptr : "no nop there";
+        return answer->second;
     };
 
     Contents contents;
     uint64_t moved = 0; // by prelink, as the notes' base tells
-    std::set<std::string_view> seen;
+    std::unordered_set<std::string_view> seen;
     // libbpf and perf read the first section of the name only, so all goes there. mold makes a second one for notes that
     // another header made, without SHF_LINK_ORDER: those of a static libstdc++, for example.
     const bool join =
@@ -546,24 +637,25 @@ Index_result index_notes(std::span<const std::byte> bytes)
             contents[section->number] = std::move(content);
     }
 
+    std::set<size_t> relocated;
+    for (const Section& section : file.sections)
+        if (section.header.sh_type == SHT_REL || section.header.sh_type == SHT_RELA)
+            relocated.insert(section.header.sh_info);
     for (const auto& [number, content] : contents) {
         const Section& section = file.sections[number - 1];
         if (section.loaded())
             throw Index_error(fmt::format("{} is loaded with the program and cannot change: link it as a section"
                                           " that is not allocated",
                                           section.name));
-        for (const Section& other : file.sections)
-            if ((other.header.sh_type == SHT_REL || other.header.sh_type == SHT_RELA) && other.header.sh_info == number)
-                throw Index_error(fmt::format("{} has relocations (--emit-relocs): index the file after the tool that"
-                                              " needs them, or drop them with objcopy --remove-relocations={}",
-                                              section.name, section.name));
+        if (relocated.count(number))
+            throw Index_error(fmt::format("{} has relocations (--emit-relocs): index the file after the tool that"
+                                          " needs them, or drop them with objcopy --remove-relocations={}",
+                                          section.name, section.name));
     }
     result.changed = !contents.empty();
     if (result.changed) {
         result.file = rewrite(file, contents);
         verify(file, result.file, contents, live);
-    } else {
-        result.file.assign(bytes.begin(), bytes.end());
     }
     return result;
 }

@@ -23,7 +23,7 @@ struct Removed_note {
 };
 
 struct Index_result {
-    std::vector<std::byte> file; ///< the new file, equal to the old one if there was nothing to do
+    std::vector<std::byte> file; ///< the new file; empty if there was nothing to do
     bool changed = false;
     size_t sites = 0;   ///< SITE records in the index
     size_t entries = 0; ///< ENTRY records in the index

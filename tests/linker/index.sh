@@ -90,8 +90,9 @@ fastsdt-index -q relocs || fail "the advice in the message did not help"
 cp app appended && fastsdt-index -q appended && gcc -O2 app.c -o appended && echo payload >> appended
 ! fastsdt-index appended 2> err || fail "appended data was accepted"
 ! fastsdt-index absent 2> err || fail "a missing file was accepted"
-grep -q 'absent: cannot open: No such file' err || fail "unclear: $(cat err)"
-mkdir -p readonly && gcc app.c -o readonly/app
+grep -q 'absent: No such file' err || fail "unclear: $(cat err)"
+cp app indexed && fastsdt-index -q indexed
+mkdir -p readonly && gcc app.c -o readonly/app && cp indexed readonly/
 status=0; fastsdt-index -q -o /proc/nowhere readonly/app 2> err || status=$?
 expect "status when the output cannot be written" $status 1
 status=0; fastsdt-index > out 2>&1 || status=$?
@@ -103,6 +104,66 @@ gcc app.c -o fresh && cp fresh keep
 fastsdt-index -n fresh | matches sites || fail "--dry-run says nothing"
 cmp fresh keep || fail "--dry-run wrote"
 fastsdt-index --json fresh | python3 -c 'import json,sys; r=json.load(sys.stdin)[0]; assert r["changed"] and r["sites"] == 4 and r["probes"] == 4, r'
+
+gcc app.c -o fresh # not indexed yet
+# Other kinds of files than regular ones are not replaced, and nothing is read before the magic.
+status=0; fastsdt-index -q -o /dev/null fresh 2> err || status=$?
+expect "status for -o /dev/null" $status 1
+[ -c /dev/null ] || fail "/dev/null was replaced"
+grep -q '/dev/null: not a regular file' err || fail "unclear: $(cat err)"
+rm -f fifo && mkfifo fifo
+! fastsdt-index fifo 2> err || fail "a FIFO was accepted"
+! fastsdt-index -o fifo fresh 2> err || fail "a FIFO was written"
+[ -p fifo ] || fail "a FIFO was replaced"
+rm -f sparse && truncate -s 1T sparse 2> err || truncate -s 6G sparse
+status=0; (ulimit -t 20; fastsdt-index sparse 2> err) || status=$?
+expect "a large sparse file" "$status $(cat err)" "1 fastsdt-index: sparse: not an ELF file"
+rm sparse
+cp fresh escape$'\e'"[31m" && ! fastsdt-index -o x/y escape$'\e'"[31m" 2> err || fail "a missing directory was accepted"
+fastsdt-index escape$'\e'"[31m" > out
+! grep -q $'\e' out err || fail "a name reached the terminal raw"
+cp fresh linked && ln -f linked other
+fastsdt-index -q linked 2> err
+grep -q 'linked: has 1 other names (hard links), which keep the old contents' err || fail "hard links: $(cat err)"
+cmp other fresh || fail "the other name was changed"
+# Somebody else's set-user-id program does not become one of ours.
+if [ "$(id -u)" = 0 ] && have setpriv && setpriv --reuid 2500 --clear-groups test -x "$(command -v fastsdt-index)"; then
+    user=$(mktemp -d) && cp fresh "$user/theirs" && chown 1500 "$user/theirs" && chmod 4755 "$user/theirs" && chmod 777 "$user"
+    setpriv --reuid 2500 --regid 2500 --clear-groups fastsdt-index -q -o "$user/ours" "$user/theirs" || fail "-o as another user"
+    expect "mode and owner of the copy" "$(stat -c '%a %u' "$user/ours")" "755 2500"
+    rm -r "$user"
+fi
+
+# Notes between segments. patchelf puts a segment behind them, RISC-V a program header that is not loaded.
+printf '#include <fastsdt.h>\nint f(int x) { FASTSDT(a, b, x); FASTSDT(a, c, x); FASTSDT(a, d); return x; }\n' > shared.c
+between() { # FILE: indexes it; the notes stay the same for readelf, everything loaded for cmp
+    cp "$1" before.so
+    fastsdt-index "$1" > out || fail "$1: refused"
+    grep -q '3 sites and 0 entries indexed' out || fail "$1: $(cat out)"
+    expect "$1: probes" "$(names "$1")" "b c d "
+    expect "$1: program headers" "$(readelf -lW "$1")" "$(readelf -lW before.so)"
+    fastsdt-check "$1" > out || fail "$1: $(cat out)"
+    fastsdt-index "$1" | matches 'nothing to do' || fail "$1: the second run did something"
+}
+if have patchelf; then
+    gcc -O2 -g -shared -fPIC -I"$INCLUDE" shared.c -o grown.so
+    patchelf --set-rpath "/$(printf 'long%.0s' $(seq 100))" grown.so
+    between grown.so
+    expect "its search path" "$(patchelf --print-rpath grown.so)" "/$(printf 'long%.0s' $(seq 100))"
+    # One note only: the index is larger than it and goes to the end of the file.
+    printf '#include <fastsdt.h>\n__attribute__((noinline)) int f(int x) { FASTSDT(a, b, x); return x; }\nint main(void) { return f(0); }\n' > one.c
+    gcc -O2 -I"$INCLUDE" one.c -o one && patchelf --set-rpath "/$(printf 'long%.0s' $(seq 100))" one
+    fastsdt-index -q one || fail "one note"
+    ./one || fail "the program does not run"
+    expect "one probe" "$(names one)" "b "
+    fastsdt-check one > out || fail "one note: $(cat out)"
+fi
+if have riscv64-linux-gnu-gcc; then
+    riscv64-linux-gnu-gcc -O2 -g -shared -fPIC -nostdlib -I"$INCLUDE" shared.c -o riscv.so
+    readelf -lW riscv.so | matches RISCV_ATTRIBUT || fail "no PT_RISCV_ATTRIBUTES to test with"
+    between riscv.so
+    expect "its attributes" "$(readelf -AW riscv.so)" "$(readelf -AW before.so)"
+fi
 
 # Base: a note whose base was lost is repaired if the section is there, and gdb shows the right place again.
 gcc -O2 app.c -o based

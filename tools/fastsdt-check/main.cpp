@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "archive.h"
 #include "output.h"
 
 #include <fastsdt/note.h>
@@ -94,17 +95,9 @@ void put(std::string_view text)
         cannot_write();
 }
 
-// Files are mapped: one that is shortened meanwhile is no longer there to read.
-static void on_bus_error(int)
-{
-    static constexpr char text[] = "\nfastsdt-check: a file was shortened while it was read\n";
-    [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, text, sizeof text - 1);
-    ::_exit(unusable);
-}
-
 int main(int argc, char** argv)
 {
-    std::signal(SIGBUS, on_bus_error);
+    MappedFile::exit_when_shortened("\nfastsdt-check: a file was shortened while it was read\n", unusable);
     CLI::App app{
         "Says what each Linux kernel and tracer does at the USDT probes of programs, libraries, objects and archives."};
     app.name("fastsdt-check");
