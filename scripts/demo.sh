@@ -7,6 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1:-} in "" | tcl) ;; *) sed -n '3,5s/^# //p' "$0" >&2; exit 2 ;; esac
 here=$PWD
+. scripts/versions.sh
 build=$PWD/build/demo
 bold=$(tput bold 2>/dev/null || true) plain=$(tput sgr0 2>/dev/null || true)
 [ -t 1 ] || bold="" plain=""
@@ -41,7 +42,7 @@ if [ "${1:-}" != tcl ]; then
     work=$build/hello
     mkdir -p "$work"
     cd "$work"
-    for compiler in gcc $(compgen -c clang- | grep -xE 'clang-[0-9]+' | sort -V | tail -n 1); do
+    for compiler in gcc $(installed clang | sed -n '$p'); do
         say "examples/hello.c, compiled by $compiler"
         run "$compiler" -O2 -g -I"$here/include" "$here/examples/hello.c" -o "hello-$compiler"
         run fastsdt-check "hello-$compiler"

@@ -24,7 +24,7 @@ demo) wanted=$demo ;;
     exit 2
     ;;
 esac
-installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
+installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep 'ok installed' >/dev/null; }
 # In bash's own variables, because each call of apt-cache costs a second.
 names=""
 known() { [[ $names == *$'\n'"$1"$'\n'* ]]; }
@@ -63,22 +63,19 @@ missing() {
     for p in "$@"; do installed "$p" || echo "$p"; done
 }
 export DEBIAN_FRONTEND=noninteractive
-# What to install depends on what the release has; that list is read first, and once more when it is empty or old.
-read_names
-lists=fresh
-known cmake && known libelf-dev && [ -n "$(versions clang '')" ] || lists=old
-if [ $lists = old ] && [ "$(id -u)" = 0 ]; then
-    apt-get update -qq
-    lists=fresh
-    read_names
-fi
 # shellcheck disable=SC2046,SC2086 # lists of words
-all=$(missing $needed $wanted $(compilers "$@"))
+what() { missing $needed $wanted $(compilers "$@"); }
+read_names
+all=$(what "$@")
 [ -n "$all" ] || exit 0
 if [ "$(id -u)" != 0 ]; then
     echo "install-deps.sh: these packages are missing and installing them needs root:" $all >&2
     exit 1
 fi
+# What there is to install depends on what the release has, so the lists have to be fresh before anything is chosen.
+apt-get update -qq
+read_names
+all=$(what "$@")
 absent="" install=""
 for p in $all; do
     if known "$p"; then install="$install $p"; else absent="$absent $p"; fi
@@ -87,10 +84,11 @@ for p in $absent; do
     case " ${needed//$'\n'/ } " in *" $p "*) echo "install-deps.sh: this release has no $p" >&2; exit 1 ;; esac
 done
 [ -z "$absent" ] || echo "install-deps.sh: not in this release:$absent"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 # shellcheck disable=SC2086 # a list of words
-apt-get install -y -qq --no-install-recommends $install >/tmp/fastsdt-install.$$ 2>&1 || {
-    # Lists that are older than the mirror name packages that are gone.
-    apt-get update -qq
-    apt-get install -y -qq --no-install-recommends $install >/tmp/fastsdt-install.$$ 2>&1
-} || { tail -n 20 /tmp/fastsdt-install.$$ >&2; rm -f /tmp/fastsdt-install.$$; echo "install-deps.sh: apt-get could not install the packages" >&2; exit 1; }
-rm -f /tmp/fastsdt-install.$$
+apt-get install -y -qq --no-install-recommends $install >"$log" 2>&1 || {
+    tail -n 20 "$log" >&2
+    echo "install-deps.sh: apt-get could not install the packages" >&2
+    exit 1
+}

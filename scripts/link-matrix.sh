@@ -8,7 +8,8 @@ build=$(realpath "${FASTSDT_BUILD:-$source/build/default}")
 matrix=$source/tests/linker/matrix
 work=$build/link-matrix
 mkdir -p "$work"
-clang=$(command -v clang-19 clang-16 clang-14 clang | sed -n 1p)
+. "$source/scripts/versions.sh"
+clang=$(newest clang)
 "$clang" -O2 -g -target bpf -D__TARGET_ARCH_x86 -I"/usr/include/$(gcc -dumpmachine)" -c "$matrix/hits.bpf.c" -o "$work/hits.bpf.o"
 gcc -O2 -Wall "$matrix/hits.c" -o "$work/hits" -lbpf
 gcc -O2 -Wall "$matrix/loader.c" -o "$work/loader"

@@ -2,15 +2,13 @@
 # FASTSDT_SOURCE and FASTSDT_BUILD are set by ctest; the current directory is a scratch directory.
 set -euo pipefail
 INCLUDE=$FASTSDT_SOURCE/include
+. "$FASTSDT_SOURCE/scripts/versions.sh"
 
 fail() { printf 'FAIL: %s\n' "$*" >&2; exit 1; }
 # Skips the whole test; the reason is printed at the end of the test run.
 skip() { printf 'SKIP: %s\n' "$*"; exit 77; }
 have() { command -v "$1" >/dev/null 2>&1; }
 need() { local c; for c in "$@"; do have "$c" || skip "$c is not installed"; done; }
-# installed NAME: the programs NAME-N on the PATH, oldest version first. newest NAME: the last of them, or NAME itself.
-installed() { compgen -c "$1-" | grep -xE "$1-[0-9]+" | sort -Vu || true; }
-newest() { local all; all=$(installed "$1"); if [ -n "$all" ]; then echo "${all##*$'\n'}"; else echo "$1"; fi; }
 # matches PATTERN: grep -q at the end of a pipeline, reading to the end. grep -q leaves at its first match, and under
 # pipefail a writer that still has something to say then dies of SIGPIPE and fails the test, once in a few hundred runs.
 matches() { grep "$@" | cat >/dev/null; }

@@ -340,10 +340,11 @@ objcopy --remove-section .note.stapsdt --remove-section .note.fastsdt clean stri
 finds stripped notes-stripped
 strip clean -o strip_gnu
 finds strip_gnu ""
-if have llvm-strip-19; then
-    llvm-strip-19 clean -o strip_llvm
+llvm_strip=$(newest llvm-strip)
+if have "$llvm_strip"; then
+    "$llvm_strip" clean -o strip_llvm
     finds strip_llvm notes-stripped
-    llvm-strip-19 -g clean -o strip_llvm_g
+    "$llvm_strip" -g clean -o strip_llvm_g
     finds strip_llvm_g ""
 fi
 cat > semaphores.s <<'END' # what dtrace -G makes

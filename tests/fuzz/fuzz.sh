@@ -4,7 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-600}
-cxx=${CXX:-clang++-19}
+. scripts/versions.sh
+cxx=${CXX:-$(newest clang++)}
 command -v "$cxx" >/dev/null || { echo "fuzz.sh: $cxx is not installed (scripts/install-deps.sh does that)" >&2; exit 1; }
 out=build/fuzz
 mkdir -p "$out/found" "$out/new"

@@ -22,6 +22,8 @@ END
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
 build=${FASTSDT_BUILD:-$source/build/default}
+. "$source/scripts/versions.sh"
+plugin_file() { FASTSDT_BUILD=$build plugin "$@" | sed "s|.*|$build/&/fastprobe.so|"; }
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt
 . "$here/guest.sh"
 
@@ -58,7 +60,7 @@ trap 'rm -rf "$work"' EXIT
 # The programs of layouts.sh, the tool they are probed with, and a shell.
 add_layouts() {
     local applet
-    "$here/build-layouts.sh" amd64 "$source/include" "$1/layouts" "$build/gcc-12/fastprobe.so"
+    "$here/build-layouts.sh" amd64 "$source/include" "$1/layouts" "$(plugin_file gcc)"
     cp "$here/layouts.sh" "$1/layouts/"
     for applet in sh awk sed grep head tail tr cat; do
         ln -s busybox "$1/bin/$applet"
@@ -82,7 +84,7 @@ print(",".join(text for place, entry in places for text in ([place, "r" + place]
 # looks at beyond that is about layouts that only x86-64 has.
 add_layouts_arm64() {
     local at scenario program lib=/usr/aarch64-linux-gnu/lib
-    "$here/build-layouts.sh" arm64 "$source/include" "$1/layouts" "$build/gcc-12-aarch64/fastprobe.so"
+    "$here/build-layouts.sh" arm64 "$source/include" "$1/layouts" "$(plugin_file gcc -aarch64)"
     mkdir -p "$1/lib"
     cp -L $lib/ld-linux-aarch64.so.1 $lib/libc.so.6 "$1/lib/"
     $(guest_compiler arm64) "$here/count.c" -o "$1/bin/count"
@@ -103,8 +105,8 @@ add_layouts_arm64() {
 # The libbpf of a kernel that optimizes nop10, with a program of 4096 sites. Fails if it cannot be had.
 add_libbpf() {
     local clang libbpf
-    clang=$(command -v clang-19 clang-16 clang-14 clang | sed -n 1p)
-    [ -n "$clang" ] || { echo "no clang"; return 1; }
+    clang=$(newest clang)
+    command -v "$clang" >/dev/null || { echo "no clang"; return 1; }
     libbpf=$("$here/fetch-libbpf.sh" 7.2 "$cache") || return 1
     mkdir -p "$1/libbpf"
     "$clang" -O2 -g -target bpf -D__TARGET_ARCH_x86 -I"$libbpf/include" -I"$libbpf/uapi" -I"/usr/include/$(gcc -print-multiarch)" \
@@ -145,8 +147,8 @@ for kernel in "${kernels[@]}"; do
     arch=amd64 series=$kernel
     case $kernel in */*) arch=${kernel%%/*} series=${kernel#*/} ;; esac
     case $arch in
-    amd64) qemu=qemu-system-x86_64 compiler=gcc-12 ;;
-    arm64) qemu=qemu-system-aarch64 compiler=aarch64-linux-gnu-gcc-12 ;;
+    amd64) qemu=qemu-system-x86_64 compiler=gcc ;;
+    arm64) qemu=qemu-system-aarch64 compiler=aarch64-linux-gnu-gcc ;;
     *) echo "run-matrix.sh: unknown architecture in $kernel" >&2; exit 2 ;;
     esac
     for tool in "$qemu" "$compiler"; do

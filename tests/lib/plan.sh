@@ -74,14 +74,16 @@ run() { # PROGRAM
 flags="-O2 -DHITS=$hits -I$INCLUDE"
 gcc $flags -fcf-protection=none prog.c -o pie
 run pie
-if [ -x /usr/lib/llvm-19/bin/ld.lld ]; then
+lld=$(newest ld.lld)
+if have "$lld"; then
+    mkdir -p bin && ln -sf "$(command -v "$lld")" bin/ld.lld
     # By default lld lets RELRO and data share a page of the file. The kernel then raises the semaphore in the wrong one of
     # the two mappings, and the guarded probe never fires.
-    gcc $flags -fcf-protection=none -B/usr/lib/llvm-19/bin -fuse-ld=lld prog.c -o shared
+    gcc $flags -fcf-protection=none -Bbin -fuse-ld=lld prog.c -o shared
     ! bpftrace -e 'usdt:./shared:plan:guarded { @[probe] = count(); }' -c ./shared 2>&1 | grep "]: $hits" ||
         fail "shared: the kernel found the semaphore"
     expect "shared: findings" "$(fastsdt-check shared | grep -o 'semaphore-shared-page')" semaphore-shared-page
-    gcc $flags -fcf-protection=none -B/usr/lib/llvm-19/bin -fuse-ld=lld -no-pie -Wl,-z,norelro prog.c -o lld
+    gcc $flags -fcf-protection=none -Bbin -fuse-ld=lld -no-pie -Wl,-z,norelro prog.c -o lld
     run lld
     expect "lld: findings" "$(fastsdt-check lld | grep -o 'semaphore-shared-page')" ""
 fi

@@ -2,8 +2,9 @@
 # find_package(fastsdt), fastsdt_target() and fastsdt.mk from an installed prefix, as users have them: each compiler, LTO
 # with each linker, single- and multi-config generators, add_subdirectory, a cross toolchain, and messages.
 . "$FASTSDT_SOURCE/tests/common.sh"
-need cmake ninja gcc-12 pkg-config make readelf
-[ -e "$FASTSDT_BUILD/gcc-12/fastprobe.so" ] || skip "this build has no compiler plugins"
+need cmake ninja gcc pkg-config make readelf
+gcc=$(plugin gcc) gxx=g++${gcc#gcc}
+[ -n "$gcc" ] || skip "this build has no plugin for GCC"
 unset CC CXX CFLAGS CXXFLAGS LDFLAGS
 cmake --install "$FASTSDT_BUILD" --prefix "$PWD/prefix" > install.log || fail "cmake --install: $(tail -3 install.log)"
 example=$FASTSDT_SOURCE/examples/cmake-project
@@ -31,9 +32,11 @@ built() { # DIR TITLE
     expect "$2: probes" "$(names "$1/libqueue.so")" "empty put take "
 }
 
-for pair in gcc-12:g++-12:gcc-12 clang-14:clang++-14:llvm-14 clang-19:clang++-19:llvm-19; do
-    IFS=: read -r cc cxx plugin <<< "$pair"
-    { have $cc && [ -e "$plugins/$plugin/fastprobe.so" ]; } || continue
+# The newest GCC, the oldest and the newest clang.
+for plugin in $gcc $(plugins llvm | sed -n '1p;$p' | uniq); do
+    cc=${plugin/llvm/clang}
+    cxx=${cc/gcc/g++} cxx=${cxx/clang/clang++}
+    have $cc || continue
     build $cc "$example" -G Ninja -DCMAKE_C_COMPILER=$cc -DCMAKE_CXX_COMPILER=$cxx -DCMAKE_BUILD_TYPE=Release || fail "$cc: $(tail -20 $cc.log)"
     built $cc $cc
     # make and pkg-config give the same.
@@ -63,7 +66,7 @@ for pair in gcc-12:g++-12:gcc-12 clang-14:clang++-14:llvm-14 clang-19:clang++-19
 done
 
 # Multi-config: both configurations of one build tree.
-build multi "$example" -G "Ninja Multi-Config" -DCMAKE_C_COMPILER=gcc-12 -DCMAKE_CXX_COMPILER=g++-12 || fail "multi-config: $(tail -20 multi.log)"
+build multi "$example" -G "Ninja Multi-Config" -DCMAKE_C_COMPILER=$gcc -DCMAKE_CXX_COMPILER=$gxx || fail "multi-config: $(tail -20 multi.log)"
 cmake --build multi --config Release >> multi.log 2>&1
 built multi/Debug "multi-config Debug"
 built multi/Release "multi-config Release"
@@ -72,18 +75,19 @@ built multi/Release "multi-config Release"
 mkdir -p sub && cp "$example"/* sub/
 sed -i "s#find_package(fastsdt REQUIRED)#add_subdirectory($FASTSDT_SOURCE fastsdt)#" sub/CMakeLists.txt
 build sub.build "$PWD/sub" -G Ninja -DFASTSDT_INDEX="$PWD/prefix/bin/fastsdt-index" -DFASTSDT_CHECK="$PWD/prefix/bin/fastsdt-check" \
-    -DFASTSDT_PLUGIN_DIR="$plugins" -DCMAKE_C_COMPILER=gcc-12 -DCMAKE_CXX_COMPILER=g++-12 || fail "add_subdirectory: $(tail -20 sub.build.log)"
+    -DFASTSDT_PLUGIN_DIR="$plugins" -DCMAKE_C_COMPILER=$gcc -DCMAKE_CXX_COMPILER=$gxx || fail "add_subdirectory: $(tail -20 sub.build.log)"
 built sub.build add_subdirectory
 ! cmake -S sub -B sub.bare -G Ninja > sub.bare.log 2>&1 || fail "add_subdirectory without plugins and programs was accepted"
 grep -q 'FASTSDT_PLUGINS' sub.bare.log || fail "unclear: $(grep -A5 'CMake Error' sub.bare.log)"
 
 # Cross to arm64.
-if have aarch64-linux-gnu-gcc-12 aarch64-linux-gnu-g++-12 && [ -e "$plugins/gcc-12-aarch64/fastprobe.so" ]; then
-    cat > arm64.cmake <<'E'
+cross=$(plugin gcc -aarch64) cross=${cross%-aarch64}
+if [ -n "$cross" ]; then
+    cat > arm64.cmake <<E
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
-set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc-12)
-set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++-12)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-$cross)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-${cross/gcc/g++})
 E
     sed 's/ LAYOUT nop1_nop10//' "$example/CMakeLists.txt" > a64.txt && mkdir -p a64 && cp "$example"/* a64/ && cp a64.txt a64/CMakeLists.txt
     build cross "$PWD/a64" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/arm64.cmake" -DCMAKE_BUILD_TYPE=Release || fail "arm64: $(tail -20 cross.log)"

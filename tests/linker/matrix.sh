@@ -2,8 +2,8 @@
 # A diagonal of the link matrix: each pair of compiler, linker, output, variant, LTO and language once.
 # scripts/link-matrix.sh runs the whole.
 . "$FASTSDT_SOURCE/tests/common.sh"
-need python3 gcc-12 readelf
-[ -e "$FASTSDT_BUILD/gcc-12/fastprobe.so" ] || skip "this build has no compiler plugins"
+need python3 gcc readelf
+[ -n "$(plugin gcc)" ] || skip "this build has no compiler plugins"
 options=(--jobs 4)
 if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] && have gdb bpftrace; then
     options+=(--bpftrace)

@@ -39,11 +39,9 @@ check() { # FILE WHAT
     expect "$2: notes are in order" "$(readelf -SW "$1" | grep -o '\.note\.\(stapsdt\|fastsdt\)' | tr '\n' ' ')" ".note.stapsdt .note.fastsdt "
 }
 mkdir -p out
-for compiler in gcc clang-14 clang-19; do
-    have $compiler || continue
+for compiler in gcc $(installed clang); do
     $compiler -O2 -I"$INCLUDE" -ffreestanding -fno-pic -fno-stack-protector -ffunction-sections -c fw.c -o fw.o
-    for linker in ld.bfd ld.lld-14 ld.lld-16 ld.lld-19; do
-        have $linker || continue
+    for linker in ld.bfd $(installed ld.lld); do
         $linker -T "$FASTSDT_SOURCE/linker/fastsdt.ld" -T own.ld --gc-sections fw.o -o out/own
         check out/own "$compiler, $linker, own script"
         for note in stapsdt fastsdt; do

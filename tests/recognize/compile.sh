@@ -30,10 +30,10 @@ compile() { # COMPILER [OPTION...]
     done
     compiled=$((compiled + 1))
 }
-for cc in gcc gcc-11 clang-14 clang-16 clang-19; do
+for cc in gcc $(installed gcc) $(installed clang); do
     for std in c89 gnu89 c99 c11 c2x; do compile $cc -std=$std; done
 done
-for cxx in g++ clang++-14 clang++-19; do
+for cxx in g++ $(installed clang++); do
     for std in c++98 c++11 c++20; do compile $cxx -x c++ -std=$std; done
 done
 compile gcc -std=c89 -mno-red-zone -mcmodel=kernel -fno-pic -mno-sse # as in a kernel
@@ -41,6 +41,6 @@ for triplet in aarch64-linux-gnu arm-linux-gnueabihf riscv64-linux-gnu powerpc64
     mips64el-linux-gnuabi64; do
     compile $triplet-gcc -std=c89
 done
-levels=-O2 compile clang-19 -std=c89 --target=bpf # where the stack has 512 bytes, nobody compiles without
+levels=-O2 compile "$(newest clang)" -std=c89 --target=bpf # where the stack has 512 bytes, nobody compiles without
 echo "compiled with $compiled compilers and dialects"
 [ $compiled -ge 10 ] || fail "too few compilers"

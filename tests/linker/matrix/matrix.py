@@ -12,8 +12,25 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 SITE_BYTES = bytes.fromhex('90662e0f1f840000000000')
 PROVIDER = 'matrix'
 
-COMPILERS = ['gcc-12', 'clang-14', 'clang-19']
-LINKERS = ['bfd', 'gold', 'lld-14', 'lld-19', 'mold']
+
+
+def installed(name):
+    """The programs name-N on the PATH, oldest version first."""
+    found = {file for folder in os.environ['PATH'].split(':') if os.path.isdir(folder) for file in os.listdir(folder)}
+    return sorted((file for file in found if re.fullmatch(re.escape(name) + r'-\d+', file)), key=version)
+
+
+def version(name):
+    return int(name.rpartition('-')[2])
+
+
+def ends(programs):
+    return programs[:1] + programs[1:][-1:]
+
+
+# The newest GCC, the oldest and the newest clang, every linker.
+COMPILERS = installed('gcc')[-1:] + ends(installed('clang'))
+LINKERS = ['bfd', 'gold'] + [program.removeprefix('ld.') for program in ends(installed('ld.lld'))] + ['mold']
 OUTPUTS = ['exe', 'pie', 'shared', 'static', 'static-pie', 'r']
 VARIANTS = ['plain', 'gc', 'gc-unused', 'icf']
 LTOS = ['none', 'full', 'thin']
@@ -25,7 +42,7 @@ HITS = {
     'c': dict(main=1, half=1, inlined=2, twin=2, implicit=2, explicit=2, helper=1),
     'c++': {'main': 1, 'half': 1, 'twin': 2, 'explicit': 2, 'inline': 2, 'template': 4, 'member': 2, 'implicit': 2},
 }
-LINKER_PROGRAM = {'bfd': 'ld.bfd', 'gold': 'ld.gold', 'lld-14': 'ld.lld-14', 'lld-19': 'ld.lld-19', 'mold': 'mold'}
+LINKER_PROGRAM = {linker: 'mold' if linker == 'mold' else 'ld.' + linker for linker in LINKERS}
 
 
 # Functions of the programs, with the suffixes of their clones.
@@ -47,8 +64,8 @@ def impossible(cell):
         return 'GCC has no thin LTO'
     if cell.lto != 'none' and lld and not clang:
         return "lld cannot read GCC's LTO objects"
-    if cell.lto != 'none' and cell.linker == 'lld-14' and cell.compiler == 'clang-19':
-        return 'lld 14 cannot read the bitcode of clang 19'
+    if cell.lto != 'none' and lld and clang and version(cell.linker) < version(cell.compiler):
+        return 'an older lld cannot read the bitcode of a newer clang'
     if cell.output == 'static-pie' and cell.linker == 'gold':
         return 'gold has no --no-dynamic-linker'
     if cell.output == 'r' and cell.linker == 'mold':
@@ -90,10 +107,10 @@ class Workshop:
         self.objects = {}
         os.makedirs(self.dir, exist_ok=True)
         # gcc finds lld by name only, in the directories of -B.
-        for linker in ('lld-14', 'lld-19'):
+        for linker in (linker for linker in LINKERS if linker.startswith('lld')):
             os.makedirs(f'{self.dir}/{linker}', exist_ok=True)
             if not os.path.lexists(f'{self.dir}/{linker}/ld.lld'):
-                os.symlink(f'/usr/bin/ld.{linker}', f'{self.dir}/{linker}/ld.lld')
+                os.symlink(shutil.which(f'ld.{linker}'), f'{self.dir}/{linker}/ld.lld')
 
     def run(self, command, **more):
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace', **more)
@@ -463,13 +480,13 @@ def main():
     parser.add_argument('-v', '--verbose', action='store_true')
     options = parser.parse_args()
 
-    cells = [cell for cell in all_cells() if not impossible(cell)
+    workshop, tracers = Workshop(options), Tracers(options)
+    cells = [cell for cell in all_cells() if not impossible(cell) and os.path.exists(workshop.plugin(cell, 'fastprobe.so'))
              and shutil.which(cell.compiler) and shutil.which(LINKER_PROGRAM[cell.linker])]
     if options.cells == 'diagonal':
         cells = diagonal(cells)
     elif options.cells != 'all':
         cells = [cell for cell in cells if set(options.cells.split(',')) <= set(cell)]
-    workshop, tracers = Workshop(options), Tracers(options)
     failures = 0
     report = open(options.report, 'w') if options.report else None
     outcomes = collections.Counter()
