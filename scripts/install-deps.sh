@@ -25,10 +25,8 @@ demo) wanted=$demo ;;
     ;;
 esac
 installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep 'ok installed' >/dev/null; }
-# In bash's own variables, because each call of apt-cache costs a second.
-names=""
+# The names of all packages are in a variable, because each call of apt-cache costs a second.
 known() { [[ $names == *$'\n'"$1"$'\n'* ]]; }
-read_names() { names=$'\n'$(apt-cache pkgnames)$'\n'; }
 # versions PREFIX SUFFIX: the versions N of all packages PREFIX-N SUFFIX that the release has, oldest first.
 versions() { sed -n "s/^$1-\([0-9][0-9]*\)$2\$/\1/p" <<<"$names" | sort -n; }
 
@@ -63,23 +61,24 @@ missing() {
     for p in "$@"; do installed "$p" || echo "$p"; done
 }
 export DEBIAN_FRONTEND=noninteractive
-# shellcheck disable=SC2046,SC2086 # lists of words
-what() { missing $needed $wanted $(compilers "$@"); }
-read_names
-all=$(what "$@")
-[ -n "$all" ] || exit 0
+# Sets install to what is missing and can be had, absent to what this release has not got.
+choose() {
+    local p
+    names=$'\n'$(apt-cache pkgnames)$'\n' install="" absent=""
+    # shellcheck disable=SC2046,SC2086 # lists of words
+    for p in $(missing $needed $wanted $(compilers "$@")); do
+        if known "$p"; then install="$install $p"; else absent="$absent $p"; fi
+    done
+}
+choose "$@"
+[ -n "$install" ] || { known cmake && exit 0; }
 if [ "$(id -u)" != 0 ]; then
-    echo "install-deps.sh: these packages are missing and installing them needs root:" $all >&2
+    echo "install-deps.sh: installing needs root; missing:${install:- the lists of packages (apt-get update)}" >&2
     exit 1
 fi
-# What there is to install depends on what the release has, so the lists have to be fresh before anything is chosen.
+# What is chosen depends on what the release has, so the lists have to be fresh.
 apt-get update -qq
-read_names
-all=$(what "$@")
-absent="" install=""
-for p in $all; do
-    if known "$p"; then install="$install $p"; else absent="$absent $p"; fi
-done
+choose "$@"
 for p in $absent; do
     case " ${needed//$'\n'/ } " in *" $p "*) echo "install-deps.sh: this release has no $p" >&2; exit 1 ;; esac
 done
