@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Reading the input whole, writing the output whole or not at all. All errors are dtrace::Error.
+#pragma once
+#include "model.h"
+
+namespace dtrace {
+
+std::string read_file(const std::string& path);
+
+// Not lib's OutputFile: that one is for files that replace others, and this tool has to write to pipes and needs no library.
+// A file beside its destination that takes its place when it is complete; removed if it never is, also by SIGINT,
+// SIGTERM and SIGHUP. What is no plain file (/dev/stdout, /dev/null) gets the text as it comes.
+void write_file(const std::string& path, std::string_view text);
+
+// A directory for temporary files, in TMPDIR or /tmp, removed with all its files at the end or by those signals.
+class TemporaryDirectory {
+public:
+    explicit TemporaryDirectory(bool keep);
+    ~TemporaryDirectory();
+    TemporaryDirectory(const TemporaryDirectory&) = delete;
+    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+    bool keep_;
+};
+
+} // namespace dtrace
