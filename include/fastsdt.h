@@ -248,10 +248,24 @@
 /* Text in the two forms: strings to join in C and C++, statements and one-word macro arguments in .S files. */
 #ifdef __ASSEMBLER__
 #define _FASTSDT_TEXT(x) x
-#define _FASTSDT_BYTES(...) _FASTSDT_STR(__VA_ARGS__)
+#define _FASTSDT_INSNS(...) #__VA_ARGS__
+#define _FASTSDT_BYTES(...) _FASTSDT_INSNS(.byte __VA_ARGS__)
+#define _FASTSDT_NOP_BYTES(...) _FASTSDT_INSNS(nop; .byte __VA_ARGS__)
 #else
 #define _FASTSDT_TEXT(x) #x " "
 #define _FASTSDT_BYTES(...) ".byte " _FASTSDT_STR(__VA_ARGS__)
+#define _FASTSDT_NOP_BYTES(...) "nop\n.byte " _FASTSDT_STR(__VA_ARGS__)
+#endif
+
+/* A debugger finds a site by its source line, and gas makes a line entry for a mnemonic or, when told to, for a label,
+ * never for .byte. So the first nop is written as a mnemonic, and what has none follows a label that is marked. clang's
+ * assembler makes an entry for everything and does not know the directive. */
+#if defined(__clang__)
+#define _FASTSDT_LINE_BYTES(...) _FASTSDT_BYTES(__VA_ARGS__)
+#elif defined(__ASSEMBLER__)
+#define _FASTSDT_LINE_BYTES(...) _FASTSDT_INSNS(.loc_mark_labels 1; 990: .loc_mark_labels 0; .byte __VA_ARGS__)
+#else
+#define _FASTSDT_LINE_BYTES(...) ".loc_mark_labels 1\n990: .loc_mark_labels 0\n.byte " _FASTSDT_STR(__VA_ARGS__)
 #endif
 
 #ifdef __LP64__
@@ -282,11 +296,11 @@
 #endif
 
 /* The instructions of each layout. `custom` is what usdt.h's users put into USDT_NOP. */
-#define _FASTSDT_INSNS_nop1_nop4 _FASTSDT_BYTES(FASTSDT_BYTES_nop1_nop4)
-#define _FASTSDT_INSNS_nop5 _FASTSDT_BYTES(FASTSDT_BYTES_nop5)
-#define _FASTSDT_INSNS_nop1_nop5 _FASTSDT_BYTES(FASTSDT_BYTES_nop1_nop5)
-#define _FASTSDT_INSNS_nop10 _FASTSDT_BYTES(FASTSDT_BYTES_nop10)
-#define _FASTSDT_INSNS_nop1_nop10 _FASTSDT_BYTES(FASTSDT_BYTES_nop1_nop10)
+#define _FASTSDT_INSNS_nop1_nop4 _FASTSDT_NOP_BYTES(FASTSDT_NOP4_BYTES)
+#define _FASTSDT_INSNS_nop5 _FASTSDT_LINE_BYTES(FASTSDT_NOP5_BYTES)
+#define _FASTSDT_INSNS_nop1_nop5 _FASTSDT_NOP_BYTES(FASTSDT_NOP5_BYTES)
+#define _FASTSDT_INSNS_nop10 _FASTSDT_LINE_BYTES(FASTSDT_NOP10_BYTES)
+#define _FASTSDT_INSNS_nop1_nop10 _FASTSDT_NOP_BYTES(FASTSDT_NOP10_BYTES)
 #define _FASTSDT_INSNS_custom _FASTSDT_STR(USDT_NOP)
 #define _FASTSDT_SHAPE_nop1_nop4 FASTSDT_SHAPE_nop1_nop4
 #define _FASTSDT_SHAPE_nop5 FASTSDT_SHAPE_nop5
@@ -296,7 +310,7 @@
 #define _FASTSDT_SHAPE_custom FASTSDT_LAYOUT_OTHER, 0, 0
 
 #if defined(__x86_64__) || defined(__i386__)
-#define _FASTSDT_INSNS_nop _FASTSDT_BYTES(FASTSDT_BYTES_nop1)
+#define _FASTSDT_INSNS_nop "nop"
 #define _FASTSDT_SHAPE_nop FASTSDT_SHAPE_nop1
 #elif defined(__s390__)
 #define _FASTSDT_INSNS_nop "nop 0"
@@ -427,11 +441,13 @@
     _FASTSDT_SITE(_FASTSDT_PICK##layout, semaphore, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
 #define _FASTSDT_SITE(...) _FASTSDT_SITE_(__VA_ARGS__)
 #define _FASTSDT_SITE_(layout, semaphore, n, provider, name, ...)                                                      \
+    _fastsdt_begin %1+1;                                                                                               \
     _FASTSDT_SEMA_STMT##semaphore(provider, name)                                                                      \
     _fastsdt_can _FASTSDT_CAN##layout;                                                                                 \
     _fastsdt_site _FASTSDT_PAD##layout, _FASTSDT_INSNS##layout, _FASTSDT_STR(_FASTSDT_SHAPE##layout),                  \
         _FASTSDT_BOUND##layout, _FASTSDT_STR(_FASTSDT_SEMA##semaphore(provider, name)), #provider, #name,              \
-        _FASTSDT_STR(_FASTSDT_WORDS_##n(__VA_ARGS__))
+        _FASTSDT_STR(_FASTSDT_WORDS_##n(__VA_ARGS__));                                                                 \
+    _fastsdt_end;
 
 #define _FASTSDT_SEMA_STMT_none _FASTSDT_EAT
 #define _FASTSDT_SEMA_STMT_explicit(sema) _FASTSDT_EAT
@@ -451,6 +467,22 @@
 #define _FASTSDT_WORDS_10(a, b, c, d, e, f, g, h, i, j, end) a b c d e f g h i j
 #define _FASTSDT_WORDS_11(a, b, c, d, e, f, g, h, i, j, k, end) a b c d e f g h i j k
 #define _FASTSDT_WORDS_12(a, b, c, d, e, f, g, h, i, j, k, l, end) a b c d e f g h i j k l
+
+	/* In the program's .altmacro, strings keep their quotes and % computes: out of it, and back into it afterwards. */
+	.macro _fastsdt_begin mode
+	.ifc "\mode", "2"
+	.noaltmacro
+	.set .Lfastsdt_altmacro, 1
+	.else
+	.set .Lfastsdt_altmacro, 0
+	.endif
+	.endm
+
+	.macro _fastsdt_end
+	.if .Lfastsdt_altmacro
+	.altmacro
+	.endif
+	.endm
 
 	.macro _fastsdt_can can
 	.if \can == 2
@@ -482,11 +514,7 @@
 	.p2align FASTSDT_BOUND,,\pad
 	.endif
 .Lfastsdt\@:
-#if defined(__x86_64__) || defined(__i386__)
-	.byte \insns
-#else
 	\insns
-#endif
 	.reloc .Lfastsdt\@, _FASTSDT_RELOC_NONE, .Lfastsdt_note\@
 	.reloc .Lfastsdt\@, _FASTSDT_RELOC_NONE, 991f
 	.reloc .Lfastsdt\@, _FASTSDT_RELOC_NONE, _.stapsdt.base
@@ -538,35 +566,37 @@ _.stapsdt.base:
 
 /* Status flags: every asm statement on x86 clobbers them, so the compiler keeps nothing there. */
 #if defined(__x86_64__) || defined(__i386__)
-#define _FASTSDT_FLAGS FASTSDT_SITE_FLAGS_DEAD | _FASTSDT_OLD_GAS
+#define _FASTSDT_FLAGS_PLAIN FASTSDT_SITE_FLAGS_DEAD | _FASTSDT_OLD_GAS
 #else
-#define _FASTSDT_FLAGS _FASTSDT_OLD_GAS
+#define _FASTSDT_FLAGS_PLAIN _FASTSDT_OLD_GAS
 #endif
+#define _FASTSDT_FLAGS_CALL FASTSDT_SITE_NO_REDZONE | _FASTSDT_FLAGS_PLAIN
 
 /* Before and after the asm text and its operands. `inline`: gcc else takes the lines of the asm for instructions and stops
- * inlining small functions with a probe. */
-#define _FASTSDT_BEGIN __asm__ __volatile__ __inline__(
-#define _FASTSDT_END )
+ * inlining small functions with a probe. "memory": the tracer reads what an argument points to, so it has to be stored by
+ * then, and it writes semaphores, so they have to be read again. */
+#define _FASTSDT_BEGIN_PLAIN __asm__ __volatile__ __inline__(
+#define _FASTSDT_END_PLAIN : "memory")
 
 /* The kernels that optimize nop5 put a call there, which writes below the stack pointer: keep the enclosing function out
  * of the red zone. Reading the flags register pushes, and compilers know it: a function that does so anywhere keeps
  * nothing below the stack pointer. A cold block that is never reached is enough. */
 #if defined(__FASTPROBE_NOREDZONE__) /* the compiler plugin sees to it */
-#define _FASTSDT_CALL_BEGIN _FASTSDT_BEGIN
-#define _FASTSDT_CALL_END _FASTSDT_END
+#define _FASTSDT_BEGIN_CALL _FASTSDT_BEGIN_PLAIN
+#define _FASTSDT_END_CALL _FASTSDT_END_PLAIN
 #elif !defined(__clang__) && __GNUC__ >= 15
-#define _FASTSDT_CALL_BEGIN _FASTSDT_BEGIN
-#define _FASTSDT_CALL_END : "redzone")
+#define _FASTSDT_BEGIN_CALL _FASTSDT_BEGIN_PLAIN
+#define _FASTSDT_END_CALL : "memory", "redzone")
 #elif defined(__clang__) && __clang_major__ < 19 /* these refuse asm goto next to destructors and cleanups */
-#define _FASTSDT_CALL_BEGIN _FASTSDT_BEGIN
-#define _FASTSDT_CALL_END ); __asm__ __volatile__("" : : "r"(__builtin_ia32_readeflags_u64()))
+#define _FASTSDT_BEGIN_CALL _FASTSDT_BEGIN_PLAIN
+#define _FASTSDT_END_CALL : "memory"); __asm__ __volatile__("" : : "r"(__builtin_ia32_readeflags_u64()))
 #else
-#define _FASTSDT_CALL_BEGIN                                                                                            \
+#define _FASTSDT_BEGIN_CALL                                                                                            \
     {                                                                                                                  \
         __label__ _fastsdt_cold;                                                                                       \
         __asm__ __inline__ goto(
-#define _FASTSDT_CALL_END                                                                                              \
-            : : _fastsdt_cold);                                                                                        \
+#define _FASTSDT_END_CALL                                                                                              \
+            : "memory" : _fastsdt_cold);                                                                               \
         if (0) {                                                                                                       \
         _fastsdt_cold:                                                                                                 \
             __asm__ __volatile__("" : : "r"(__builtin_ia32_readeflags_u64()));                                         \
@@ -575,30 +605,15 @@ _.stapsdt.base:
     }
 #endif
 
-#define _FASTSDT_BEGIN_nop _FASTSDT_BEGIN
-#define _FASTSDT_END_nop _FASTSDT_END
-#define _FASTSDT_BEGIN_nop1 _FASTSDT_BEGIN
-#define _FASTSDT_END_nop1 _FASTSDT_END
-#define _FASTSDT_BEGIN_nop1_nop4 _FASTSDT_BEGIN
-#define _FASTSDT_END_nop1_nop4 _FASTSDT_END
-#define _FASTSDT_BEGIN_nop5 _FASTSDT_CALL_BEGIN
-#define _FASTSDT_END_nop5 _FASTSDT_CALL_END
-#define _FASTSDT_BEGIN_nop1_nop5 _FASTSDT_CALL_BEGIN
-#define _FASTSDT_END_nop1_nop5 _FASTSDT_CALL_END
-#define _FASTSDT_BEGIN_nop10 _FASTSDT_BEGIN
-#define _FASTSDT_END_nop10 _FASTSDT_END
-#define _FASTSDT_BEGIN_nop1_nop10 _FASTSDT_BEGIN
-#define _FASTSDT_END_nop1_nop10 _FASTSDT_END
-#define _FASTSDT_BEGIN_custom _FASTSDT_BEGIN
-#define _FASTSDT_END_custom _FASTSDT_END
-#define _FASTSDT_FLAGS_nop _FASTSDT_FLAGS
-#define _FASTSDT_FLAGS_nop1 _FASTSDT_FLAGS
-#define _FASTSDT_FLAGS_nop1_nop4 _FASTSDT_FLAGS
-#define _FASTSDT_FLAGS_nop5 FASTSDT_SITE_NO_REDZONE | _FASTSDT_FLAGS
-#define _FASTSDT_FLAGS_nop1_nop5 FASTSDT_SITE_NO_REDZONE | _FASTSDT_FLAGS
-#define _FASTSDT_FLAGS_nop10 _FASTSDT_FLAGS
-#define _FASTSDT_FLAGS_nop1_nop10 _FASTSDT_FLAGS
-#define _FASTSDT_FLAGS_custom _FASTSDT_FLAGS
+/* What a layout's first kernels put there: nothing that writes, or such a call. */
+#define _FASTSDT_CLASS_nop _PLAIN
+#define _FASTSDT_CLASS_nop1 _PLAIN
+#define _FASTSDT_CLASS_nop1_nop4 _PLAIN
+#define _FASTSDT_CLASS_nop5 _CALL
+#define _FASTSDT_CLASS_nop1_nop5 _CALL
+#define _FASTSDT_CLASS_nop10 _PLAIN
+#define _FASTSDT_CLASS_nop1_nop10 _PLAIN
+#define _FASTSDT_CLASS_custom _PLAIN
 
 /* A layout that cannot be had. One string each: _Pragma takes no concatenation. */
 #define _FASTSDT_CHECK_1
@@ -607,7 +622,7 @@ _.stapsdt.base:
 #define _FASTSDT_CHECK_4 _Pragma("GCC error \"fastsdt: a bare nop10 cannot be traced before Linux 7.2: use nop1_nop10, or define FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2\"")
 #define _FASTSDT_CAN_custom 1
 
-/* Semaphores: statements that define or use one at its site. */
+/* Semaphores: statements that define or use one, behind its site: LLVM gives the line entry to what comes first. */
 #define _FASTSDT_SEMA_STMT_none _FASTSDT_EAT
 #define _FASTSDT_SEMA_STMT_implicit _FASTSDT_IMPLICIT_STMT
 #define _FASTSDT_SEMA_STMT_explicit(sema) _FASTSDT_SEMA_USE(_FASTSDT_SEMA_NAME(sema)) _FASTSDT_EAT
@@ -662,17 +677,18 @@ struct usdt_sema {
 #define _FASTSDT_SITE_(layout, semaphore, constraint, n, provider, name, ...)                                          \
     do {                                                                                                               \
         _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAN##layout)                                                            \
-        _FASTSDT_SEMA_STMT##semaphore(provider, name)                                                                  \
         _FASTSDT_QUIET_BEGIN                                                                                           \
-        _FASTSDT_BEGIN##layout                                                                                         \
+        _FASTSDT_CAT(_FASTSDT_BEGIN, _FASTSDT_CLASS##layout)                                                           \
             _FASTSDT_PAD##layout ".Lfastsdt%=: " _FASTSDT_INSNS##layout "\n"                                           \
             _FASTSDT_NOTES(_FASTSDT_SECTIONS(".Lfastsdt%=", ".Lfastsdt_note%="), ".Lfastsdt%=", ".Lfastsdt_note%=",    \
-                           _FASTSDT_SHAPE##layout, _FASTSDT_BOUND##layout, _FASTSDT_FLAGS##layout,                     \
+                           _FASTSDT_SHAPE##layout, _FASTSDT_BOUND##layout,                                             \
+                           _FASTSDT_CAT(_FASTSDT_FLAGS, _FASTSDT_CLASS##layout),                                       \
                            _FASTSDT_SEMA##semaphore(provider, name), _FASTSDT_STR(#provider), _FASTSDT_STR(#name),     \
                            "\"" _FASTSDT_FORMAT_##n "\"")                                                              \
             : : _FASTSDT_OPERANDS_##n(constraint, __VA_ARGS__)                                                         \
-        _FASTSDT_END##layout;                                                                                          \
+        _FASTSDT_CAT(_FASTSDT_END, _FASTSDT_CLASS##layout);                                                            \
         _FASTSDT_QUIET_END                                                                                             \
+        _FASTSDT_SEMA_STMT##semaphore(provider, name)                                                                  \
     } while (0)
 
 /* ---- Part 6: arguments ---- */

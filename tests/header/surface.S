@@ -13,6 +13,22 @@ main:
 	DTRACE_PROBE(provider, dtrace)
 	DTRACE_PROBE12(provider, twelve, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 	STAP_PROBE1(PROVIDER, NAME, %edi)
+	STAP_PROBE(provider, one_line) nop
+	STAP_PROBE2(provider, one_line2, %eax, 4@%ecx) nop
+#define PROBED(name, insn) STAP_PROBE1(provider, name, $3) insn
+	PROBED(in_macro, nop)
+	.macro probed insn
+	STAP_PROBE1(provider, in_gas_macro, $4) \insn
+	.endm
+	probed nop
+	.altmacro
+	STAP_PROBE2(provider, altmacro, %eax, $5)
+	probed nop
+	.macro number x
+	addl $\x, %ecx
+	.endm
+	number %1+1 /* what the program has switched on stays so */
+	.noaltmacro
 	STAP_PROBEV(provider, variadic)
 	STAP_PROBEV(provider, variadic2, -4@%eax, 8@%rdi)
 	xorl %eax, %eax
