@@ -4,15 +4,14 @@
 // function's first byte, then what is behind the landing pad. The best verdict wins and the earlier place among equals;
 // optimize-unsafe comes after single-stepping.
 #include "plan.h"
+#include "commands.h"
 
 #include <fastsdt/recognize.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
-#include <set>
 
 namespace fastsdt {
 namespace {
@@ -32,34 +31,6 @@ int rank(Verdict verdict)
     return 0;
 }
 
-std::string shell_quoted(std::string_view text)
-{
-    std::string quoted = "'";
-    for (char c : text)
-        quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return quoted + "'";
-}
-
-bool only_of(std::string_view text, std::string_view more)
-{
-    return std::all_of(text.begin(), text.end(), [&](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || more.find(c) != more.npos;
-    });
-}
-
-// What tracefs takes for a group's or event's name: is_good_name() of kernel/trace/trace_probe.h.
-std::string event_name(std::string_view text)
-{
-    constexpr size_t longest = 60; // MAX_EVENT_NAME_LEN is 64, and a number may follow
-    std::string name(text.substr(0, longest));
-    for (char& c : name)
-        if (!only_of(std::string_view(&c, 1), "_"))
-            c = '_';
-    if (name.empty() || (name[0] >= '0' && name[0] <= '9'))
-        name.insert(0, "_");
-    return name;
-}
-
 template <typename... Args> void remark(AttachPoint& point, fmt::format_string<Args...> text, Args&&... args)
 {
     point.remarks.push_back(fmt::format(text, std::forward<Args>(args)...));
@@ -68,18 +39,11 @@ template <typename... Args> void remark(AttachPoint& point, fmt::format_string<A
 class Planner {
 public:
     Planner(const Image& image, const Notes& notes, const Kernel& kernel)
-        : image_(image), notes_(notes), kernel_(kernel)
-    {
-        std::error_code error;
-        path_ = std::filesystem::absolute(image.path(), error).lexically_normal().string();
-        if (error)
-            path_ = image.path();
-        bpftrace_path_ = only_of(path_, "_./+-") ? path_ : '"' + path_ + '"';
-    }
+        : image_(image), notes_(notes), kernel_(kernel), commands_(image)
+    {}
 
-    std::vector<AttachPoint> run()
+    void run(const std::function<void(const AttachPoint&)>& visit)
     {
-        std::vector<AttachPoint> points;
         for (const Probe& probe : notes_.probes) {
             AttachPoint point;
             point.provider = probe.provider;
@@ -91,10 +55,10 @@ public:
                                                  [](const Record& r, uint64_t a) { return r.address < a; });
             const bool known = record != notes_.sites.end() && record->address == probe.note_address;
             settle(point, known ? record->layout : FASTSDT_LAYOUT_OTHER, 0);
-            points.push_back(std::move(point));
+            visit(point);
         }
         if (notes_.entries.empty())
-            return points;
+            return;
         std::map<uint64_t, std::string_view> names;
         for (const Function& function : image_.functions())
             names.emplace(function.address, function.name);
@@ -106,9 +70,8 @@ public:
             symbol_ = named == names.end() ? std::string_view() : named->second;
             point.name = symbol_.empty() ? fmt::format("0x{:x}", record.address) : std::string(symbol_);
             settle(point, record.layout, record.lead);
-            points.push_back(std::move(point));
+            visit(point);
         }
-        return points;
     }
 
 private:
@@ -158,8 +121,7 @@ private:
             return;
         }
         point.file_offset = *file_offset;
-        write_bpftrace(point);
-        write_perf(point);
+        commands_.write(point, symbol_);
     }
 
     void consider(AttachPoint& point, std::span<const std::byte> bytes, uint64_t offset, std::string_view place)
@@ -174,72 +136,27 @@ private:
         point.judgement = std::move(judgement);
     }
 
-    void write_bpftrace(AttachPoint& point)
-    {
-        if (path_.find('"') != path_.npos) {
-            remark(point, "bpftrace cannot name a file with a quotation mark in its path.");
-            return;
-        }
-        const std::string usdt = fmt::format("usdt:{}:{}:{}", bpftrace_path_, point.provider, point.name);
-        const Verdict at_note = point.at_note.verdict;
-        const bool at_note_works = at_note != Verdict::reject && at_note != Verdict::unknown;
-        std::string probe, options;
-        if (!point.entry && *point.offset == 0) {
-            probe = usdt;
-        } else if (!point.entry && point.semaphore_offset && at_note_works) {
-            probe = usdt;
-            remark(point,
-                   "The bpftrace command attaches at the note's pc ({}): at an address bpftrace would not raise the "
-                   "semaphore, and the program may skip the probe.",
-                   name(at_note));
-        } else if (point.entry && *point.offset == 0 && !symbol_.empty()) {
-            probe = fmt::format("uprobe:{}:{}", bpftrace_path_, symbol_);
-        } else {
-            probe = fmt::format("uprobe:{}:0x{:x}", bpftrace_path_, point.address);
-            options = " --unsafe";
-            remark(point,
-                   "bpftrace attaches to an address inside a function only if it was built with support for "
-                   "offsets (Debian 12's 0.17 was not), or if the file has no symbols.");
-            if (!point.entry && at_note_works)
-                remark(point, "At an address bpftrace decodes no probe arguments; {} does, at the note's pc ({}).",
-                       usdt, name(at_note));
-        }
-        point.bpftrace = fmt::format("bpftrace{} -e {}", options, shell_quoted(probe + " { @[probe] = count(); }"));
-    }
-
-    // uprobe_events takes file offsets and the semaphore; `perf probe` takes neither reliably.
-    void write_perf(AttachPoint& point)
-    {
-        if (path_.find_first_of(" \t\n") != path_.npos) {
-            remark(point, "uprobe_events cannot name a file with a blank in its path.");
-            return;
-        }
-        const std::string group = event_name(point.entry ? "fastprobe" : point.provider);
-        const std::string wanted = event_name(point.name);
-        std::string event = wanted;
-        for (unsigned number = 1; !events_.insert(group + '/' + event).second; ++number)
-            event = fmt::format("{}_{}", wanted, number);
-        const std::string counter = point.semaphore_offset ? fmt::format("(0x{:x})", point.semaphore_offset) : "";
-        const auto definition = fmt::format("p:{}/{} {}:0x{:x}{}", group, event, path_, point.file_offset, counter);
-        point.perf = fmt::format("echo {} >>/sys/kernel/tracing/uprobe_events && perf record -a -e {}:{}",
-                                 shell_quoted(definition), group, event);
-    }
-
     const Image& image_;
     const Notes& notes_;
     const Kernel& kernel_;
-    std::string path_, bpftrace_path_;
+    Commands commands_;
     std::string_view symbol_; // of the entry at hand
-    std::set<std::string> events_;
 };
 
 } // namespace
 
+void plan(const Image& image, const Notes& notes, const Kernel& kernel,
+          const std::function<void(const AttachPoint&)>& visit)
+{
+    if (!image.relocatable())
+        Planner(image, notes, kernel).run(visit);
+}
+
 std::vector<AttachPoint> plan(const Image& image, const Notes& notes, const Kernel& kernel)
 {
-    if (image.relocatable())
-        return {};
-    return Planner(image, notes, kernel).run();
+    std::vector<AttachPoint> points;
+    plan(image, notes, kernel, [&](const AttachPoint& point) { points.push_back(point); });
+    return points;
 }
 
 } // namespace fastsdt

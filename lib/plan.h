@@ -6,6 +6,7 @@
 #include "notes.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,8 +36,11 @@ struct AttachPoint {
     std::vector<std::string> remarks; ///< what to know before using them, one sentence each
 };
 
-/// One point per stapsdt note, in the order of the file, then one per ENTRY record. Commands name the file by its
-/// absolute path. Relocatable objects have no file offsets that a kernel could use: an empty list.
+/// Visits one point per stapsdt note, in the order of the file, then one per ENTRY record. Commands name the file by its
+/// absolute path. Relocatable objects have no file offsets that a kernel could use: no points.
+void plan(const Image& image, const Notes& notes, const Kernel& kernel,
+          const std::function<void(const AttachPoint&)>& visit);
+/// The same as a list.
 std::vector<AttachPoint> plan(const Image& image, const Notes& notes, const Kernel& kernel);
 
 } // namespace fastsdt

@@ -241,9 +241,11 @@ int main(int argc, char** argv)
                     std::erase_if(notes.probes, [&](const Probe& probe) { return !options.select(probe); });
                     notes.entries.clear();
                 }
-                const auto points = fastsdt::plan(image, notes, options.kernels.front());
                 progress.clear();
-                output.plan(image, points);
+                output.begin_image(image, notes.probes.size() + notes.entries.size());
+                fastsdt::plan(image, notes, options.kernels.front(),
+                              [&](const AttachPoint& point) { output.point(point); });
+                output.end_image();
             },
             [&](const std::string& file, const std::string& message) { output.unusable(file, message); });
         output.finish();

@@ -41,16 +41,23 @@ void print_process_json(const fastsdt::Process& process, const std::function<boo
 class PlanOutput {
 public:
     PlanOutput(Style style, bool json, const fastsdt::Kernel& kernel);
-    void plan(const fastsdt::Image& image, const std::vector<fastsdt::AttachPoint>& points);
+    /// An image with so many points, which follow one by one: there may be a million.
+    void begin_image(const fastsdt::Image& image, size_t points);
+    void point(const fastsdt::AttachPoint& point);
+    void end_image();
     void unusable(const std::string& path, const std::string& message);
     void finish();
 
 private:
     void begin_file();
+    void flush();
+    std::string_view on(std::string_view code) const;
     const Style style_;
     const bool json_;
     const fastsdt::Kernel kernel_;
     size_t files_ = 0;
+    std::string out_;
+    bool first_ = true; // of the points of an image
 };
 
 /// Writes to stdout; on failure the program ends with status 2.

@@ -33,6 +33,11 @@ Json point_json(const AttachPoint& point)
     return json;
 }
 
+std::string dump(const Json& json)
+{
+    return json.dump(1, ' ', false, Json::error_handler_t::replace);
+}
+
 } // namespace
 
 PlanOutput::PlanOutput(Style style, bool json, const Kernel& kernel) : style_(style), json_(json), kernel_(kernel)
@@ -47,32 +52,37 @@ void PlanOutput::begin_file()
     put(files_++ ? ",\n" : "\n");
 }
 
-void PlanOutput::plan(const Image& image, const std::vector<AttachPoint>& points)
+void PlanOutput::begin_image(const Image& image, size_t points)
 {
     if (json_) {
         begin_file();
-        Json list = Json::array();
-        for (const AttachPoint& point : points)
-            list.push_back(point_json(point));
-        put(Json{{"path", image.path()},
-                 {"member", image.member().empty() ? Json() : Json(image.member())},
-                 {"plan", std::move(list)}}
-                .dump(1, ' ', false, Json::error_handler_t::replace));
+        const std::string head =
+            dump({{"path", image.path()}, {"member", image.member().empty() ? Json() : Json(image.member())}});
+        // Without the closing brace; the points follow one by one.
+        out_ = head.substr(0, head.size() - 2) + ",\n \"plan\": [";
+        first_ = true;
         return;
     }
-    std::string out;
-    const auto to = std::back_inserter(out);
-    const std::string_view bold = style_.colour ? "\033[1m" : "", dim = style_.colour ? "\033[2m" : "",
-                           off = style_.colour ? "\033[0m" : "";
-    fmt::format_to(to, "{}{}{}: ", bold, printable(image.name()), off);
+    const auto to = std::back_inserter(out_);
+    fmt::format_to(to, "{}{}{}: ", on("\033[1m"), printable(image.name()), on("\033[0m"));
     if (image.relocatable())
-        out += "an object; link it first, then it has places to attach to\n";
-    else if (points.empty())
-        out += "nothing to attach to\n";
+        out_ += "an object; link it first, then it has places to attach to\n";
+    else if (points == 0)
+        out_ += "nothing to attach to\n";
     else
-        fmt::format_to(to, "{} to attach to on {}\n",
-                       points.size() == 1 ? "1 place" : fmt::format("{} places", points.size()), kernel_.name());
-    for (const AttachPoint& point : points) {
+        fmt::format_to(to, "{} to attach to on {}\n", points == 1 ? "1 place" : fmt::format("{} places", points),
+                       kernel_.name());
+}
+
+void PlanOutput::point(const AttachPoint& point)
+{
+    if (json_) {
+        out_ += first_ ? "\n" : ",\n";
+        first_ = false;
+        out_ += dump(point_json(point));
+    } else {
+        const std::string_view bold = on("\033[1m"), dim = on("\033[2m"), off = on("\033[0m");
+        const auto to = std::back_inserter(out_);
         fmt::format_to(to, "  {}{}{}  ", bold, printable(point.entry ? point.name : point.provider + ":" + point.name),
                        off);
         if (point.offset)
@@ -87,12 +97,27 @@ void PlanOutput::plan(const Image& image, const std::vector<AttachPoint>& points
             fmt::format_to(to, "    {}\n", printable(point.perf));
         for (const std::string& remark : point.remarks)
             fmt::format_to(to, "    {}{}{}\n", dim, printable(remark), off);
-        if (out.size() > 1 << 16) {
-            put(out);
-            out.clear();
-        }
     }
-    put(out);
+    if (out_.size() > 1 << 16)
+        flush();
+}
+
+void PlanOutput::end_image()
+{
+    if (json_)
+        out_ += first_ ? "]\n}" : "\n ]\n}";
+    flush();
+}
+
+void PlanOutput::flush()
+{
+    put(out_);
+    out_.clear();
+}
+
+std::string_view PlanOutput::on(std::string_view code) const
+{
+    return style_.colour ? code : "";
 }
 
 void PlanOutput::unusable(const std::string& path, const std::string& message)
@@ -100,7 +125,7 @@ void PlanOutput::unusable(const std::string& path, const std::string& message)
     if (!json_)
         return;
     begin_file();
-    put(Json{{"path", path}, {"error", message}}.dump(1, ' ', false, Json::error_handler_t::replace));
+    put(dump({{"path", path}, {"error", message}}));
 }
 
 void PlanOutput::finish()

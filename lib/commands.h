@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Command lines for tracers, made from a place to attach to. They are pasted into a shell of root's, and the names in
+// them come from the file: what is not a plain word never gets into one.
+#pragma once
+#include "image.h"
+#include "plan.h"
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace fastsdt {
+
+/// Fills in AttachPoint::bpftrace, perf and remarks, for the points of one image.
+class Commands {
+public:
+    explicit Commands(const Image& image);
+    /// `symbol`: the function's name if the point is an entry and has one.
+    void write(AttachPoint& point, std::string_view symbol);
+
+private:
+    void write_bpftrace(AttachPoint& point, std::string_view symbol);
+    void write_perf(AttachPoint& point);
+    std::string new_event(const std::string& group, const std::string& wanted);
+
+    std::string path_;
+    std::set<std::string> events_;
+    std::unordered_map<std::string, unsigned> next_number_; // for "group/event"
+};
+
+} // namespace fastsdt
