@@ -71,11 +71,21 @@ void register_attributes(void*, void*)
         register_attribute(&spec);
 }
 
-void define_macro(void*, void*)
+// PLUGIN_PRAGMAS comes when there is a preprocessor, but no line table yet: the debug hook of -g3 crashes on a macro
+// that has no line. The next PLUGIN_INCLUDE_FILE is <built-in>, where GCC defines its own macros.
+bool macro_is_due;
+
+void macro_will_be_due(void*, void*)
 {
     // What is preprocessed already (-save-temps, ccache) was so with the macro.
-    if (&parse_in && parse_in && !cpp_get_options(parse_in)->preprocessed)
+    macro_is_due = &parse_in && parse_in && !cpp_get_options(parse_in)->preprocessed;
+}
+
+void define_macro(void*, void*)
+{
+    if (macro_is_due)
         cpp_define(parse_in, "__FASTPROBE__=1");
+    macro_is_due = false;
 }
 
 // ---- Selection ----
@@ -399,7 +409,8 @@ PLUGIN_EXPORT int plugin_init(plugin_name_args* arguments, plugin_gcc_version* v
 
     // Also when disabled: sources may use the attributes.
     register_callback(plugin, PLUGIN_ATTRIBUTES, register_attributes, nullptr);
-    register_callback(plugin, PLUGIN_PRAGMAS, define_macro, nullptr);
+    register_callback(plugin, PLUGIN_PRAGMAS, macro_will_be_due, nullptr);
+    register_callback(plugin, PLUGIN_INCLUDE_FILE, define_macro, nullptr);
     if (options.disable)
         return 0;
 

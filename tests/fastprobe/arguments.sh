@@ -90,6 +90,15 @@ int with(void) { return 1; }
 # shellcheck disable=SC2086
 $cc $save -c macro.c -fplugin="$plugin"
 nm macro.o | matches ' T with' || fail "__FASTPROBE__ is not defined"
+# Also where the debug information holds macros, which needs a place in a file for each.
+for source in macro.c macro.cpp; do
+    cp macro.c with.${source#*.}
+    # shellcheck disable=SC2086
+    $cc $save -g3 -c with.${source#*.} -o macro.o -fplugin="$plugin" || fail "-g3 with.${source#*.}"
+    nm macro.o | matches ' T .*with' || fail "-g3: __FASTPROBE__ is not defined"
+    # shellcheck disable=SC2086
+    $cc -g3 -c with.${source#*.} -o macro.o -fplugin="$plugin" -fplugin-arg-fastprobe-disable || fail "-g3 disable"
+done
 # Two compilations of one file give the same object.
 # shellcheck disable=SC2086
 for n in 1 2; do $cc -O2 -c many.c -o same$n.o -fplugin="$plugin" -fplugin-arg-fastprobe-entry=nop10; done
