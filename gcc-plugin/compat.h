@@ -4,7 +4,7 @@
 
 // Ours and the standard library's first: GCC's poison names that those use. The relative path is there because GCC has
 // an options.h as well.
-#include "../fastprobe/report.h"
+#include "../fastprobe/plan.h"
 
 #include <map>
 
@@ -30,6 +30,8 @@
 #include "insn-config.h"
 #include "output.h"
 #include "recog.h"
+#include "regs.h"
+#include "rtl-iter.h"
 #include "target.h"
 #include "tree-pass.h"
 #include "varasm.h"

@@ -9,6 +9,8 @@
 //     note that records the entry in any case.
 #include "target_entry.h"
 
+#include "prologue_end.h"
+
 #include <fastsdt/note.h>
 
 #define PLUGIN_EXPORT __attribute__((visibility("default")))
@@ -18,7 +20,7 @@ namespace fastprobe {
 namespace {
 
 Options options;
-Report report;
+Log log;
 
 /// What the first pass decided for the function that is being compiled, for the second.
 struct Current {
@@ -26,6 +28,7 @@ struct Current {
     bool selected = false;
     Entry entry = Entry::none;
     bool frame = false;
+    const char* no_frame = nullptr; // why it has none although it should
     int shrink_wrap = 0, shrink_wrap_separate = 0; // the user's, while ours are in force
 } current;
 
@@ -146,6 +149,25 @@ bool frame_pointer_required()
     return (current.frame && current.function == current_function_decl) || previous_frame_pointer_required();
 }
 
+/// Why this function can have no frame pointer: it would be in the way of the user's own use of that register, or null.
+const char* frame_pointer_taken()
+{
+    if (global_regs[HARD_FRAME_POINTER_REGNUM])
+        return "the frame pointer is a global register variable";
+    static const char initially_fixed[] = FIXED_REGISTERS;
+    if (fixed_regs[HARD_FRAME_POINTER_REGNUM] && !initially_fixed[HARD_FRAME_POINTER_REGNUM])
+        return "-ffixed-: the frame pointer is the user's";
+    for (rtx_insn* insn = get_insns(); insn; insn = NEXT_INSN(insn)) {
+        if (!NONDEBUG_INSN_P(insn) || asm_noperands(PATTERN(insn)) < 0)
+            continue;
+        subrtx_iterator::array_type array;
+        FOR_EACH_SUBRTX(part, array, PATTERN(insn), ALL)
+            if (REG_P(*part) && REGNO(*part) == HARD_FRAME_POINTER_REGNUM)
+                return "the function's asm uses the frame pointer";
+    }
+    return nullptr;
+}
+
 struct Select_pass : rtl_opt_pass {
     explicit Select_pass(gcc::context* context)
         : rtl_opt_pass({RTL_PASS, "fastprobe_select", OPTGROUP_NONE, TV_PLUGIN_RUN, 0, 0, 0, 0, 0}, context)
@@ -156,6 +178,9 @@ struct Select_pass : rtl_opt_pass {
         select(current_function_decl);
         current.frame = current.selected && !skip_reason(current_function_decl)
             && wants_frame(current.entry, target::arch, options.kernels, leaf_function_p());
+        if (current.frame)
+            current.no_frame = frame_pointer_taken();
+        current.frame = current.frame && !current.no_frame;
         if (current.frame) {
             current.shrink_wrap = flag_shrink_wrap;
             current.shrink_wrap_separate = flag_shrink_wrap_separate;
@@ -167,29 +192,29 @@ struct Select_pass : rtl_opt_pass {
 
 // ---- Second pass ----
 
-/// The front of a function's instructions, as it will be assembled.
-struct Front {
+/// The beginning of a function's instructions, as it will be assembled.
+struct Beginning {
     rtx_insn* pad = nullptr;    ///< landing pad, if the function has one
     rtx_insn* before = nullptr; ///< what to insert before, so that it is behind the pad and every branch target
     rtx_insn* first = nullptr;  ///< the first instruction behind the pad; null when there is none
     bool branch_target = false; ///< a used label stands right before `first`
 };
 
-Front look_at_front()
+Beginning look_at_beginning()
 {
-    Front front;
+    Beginning found;
     for (rtx_insn* insn = get_insns(); insn; insn = NEXT_INSN(insn)) {
         if (NOTE_P(insn) || DEBUG_INSN_P(insn) || BARRIER_P(insn))
             continue;
-        if (!front.pad && !front.before && target::is_landing_pad(insn)) {
-            front.pad = insn;
+        if (!found.pad && !found.before && target::is_landing_pad(insn)) {
+            found.pad = insn;
             continue;
         }
-        if (!front.before)
-            front.before = insn;
+        if (!found.before)
+            found.before = insn;
         if (LABEL_P(insn)) {
             if (LABEL_NUSES(insn) > 0 || LABEL_PRESERVE_P(insn))
-                front.branch_target = true;
+                found.branch_target = true;
             continue;
         }
         if (!INSN_P(insn))
@@ -198,10 +223,10 @@ Front look_at_front()
             continue;
         if (NONJUMP_INSN_P(insn) && get_attr_length(insn) == 0)
             continue; // blockage, stack_tie and the like
-        front.first = insn;
+        found.first = insn;
         break;
     }
-    return front;
+    return found;
 }
 
 std::string describe(rtx_insn* insn, First kind)
@@ -228,14 +253,14 @@ std::string unit_of(tree function)
     return main_input_filename ? main_input_filename : "";
 }
 
-void tell(tree function, const Report_line& line)
+void tell(tree function, const Plan& plan, rtx_insn* first, First kind)
 {
-    report.add(target::arch, line);
-    if (!options.verbose)
+    if (log.idle())
         return;
-    inform(DECL_SOURCE_LOCATION(function), "fastprobe: %s: %s, %s%s%s%s%s", line.symbol.c_str(), action(line),
-           line.before.c_str(), line.before == line.after ? "" : " -> ",
-           line.before == line.after ? "" : line.after.c_str(), line.reason.empty() ? "" : ": ", line.reason.c_str());
+    const std::string text =
+        log.tell(target::arch, plan, symbol_of(function), unit_of(function), describe(first, kind));
+    if (!text.empty())
+        inform(DECL_SOURCE_LOCATION(function), "fastprobe: %s", text.c_str());
 }
 
 /// Basic asm. BUILTINS_LOCATION: `final` prints "# line file" for others, and crashes for none.
@@ -254,67 +279,44 @@ const std::string& section_label(tree function, const std::string& label)
     return labels.emplace(function_section(function), label).first->second;
 }
 
+Plan plan_entry(tree function, const Beginning& found, const char* pad_before_layout, First first)
+{
+    if (const char* reason = skip_reason(function))
+        return skip(current.entry, reason);
+    if (!found.before) // not one instruction: __builtin_unreachable() and nothing else
+        return skip(current.entry, "no instructions: the next function begins here");
+    Front front;
+    front.first = first;
+    front.branch_target = found.branch_target;
+    front.lead = found.pad ? target::landing_pad_size : 0;
+    front.pad_with_nop = pad_before_layout ? target::landing_pad_size : 0;
+    front.no_frame = current.no_frame;
+    front.returns_twice = (flags_from_decl_or_type(function) & ECF_RETURNS_TWICE) != 0;
+    HOST_WIDE_INT size;
+    if (!stdarg_p(TREE_TYPE(function)) && crtl->args.size.is_constant(&size))
+        front.stack_bytes = size;
+    return plan(target::arch, current.entry, options.kernels, front);
+}
+
 void make_entry(tree function)
 {
-    Front front = look_at_front();
-    First found = front.first ? target::classify(front.first) : First::other;
-
-    Report_line line;
-    line.symbol = symbol_of(function);
-    line.unit = unit_of(function);
-    line.before = line.after = describe(front.first, found);
-    line.entry = current.entry;
-    if (const char* reason = skip_reason(function)) {
-        line.skipped = true;
-        line.reason = reason;
-        return tell(function, line);
+    const Beginning found = look_at_beginning();
+    const First first = found.first ? target::classify(found.first) : First::other;
+    const char* pad = found.first && !found.pad ? target::landing_pad_before(found.first) : nullptr;
+    const Plan plan = plan_entry(function, found, pad, first);
+    if (!plan.skip) {
+        static unsigned counter;
+        const std::string label = ".Lfastprobe" + std::to_string(counter++);
+        const bool added = plan.record.added != Decision::Add::nothing;
+        emit_insn_before(asm_text((added && pad ? std::string(pad) + "\n" : "")
+                                  + entry_text(target::arch, plan, label, section_label(function, label))),
+                         found.before);
+        if (DECL_ALIGN(function) < plan.alignment * BITS_PER_UNIT)
+            SET_DECL_ALIGN(function, plan.alignment * BITS_PER_UNIT);
+        if (added)
+            mark_prologue_end(function);
     }
-    if (!front.before) { // not one instruction: __builtin_unreachable() and nothing else
-        line.skipped = true;
-        line.reason = "no instructions: the next function begins here";
-        return tell(function, line);
-    }
-
-    Decision decision = decide(current.entry, target::arch, options.kernels, found, front.branch_target);
-    const char* pad_text = nullptr;
-    if (decision.add != Decision::Add::nothing && !front.pad && front.first)
-        pad_text = target::landing_pad_before(front.first);
-    // A probe at the record's address would fire once a round; the function's address has to stay the address.
-    Entry_record& record = line.record;
-    record.added = decision.add;
-    record.found = found;
-    record.lead = front.pad || pad_text ? target::landing_pad_size : 0;
-    record.missed = decision.missed;
-    record.returns_twice = (flags_from_decl_or_type(function) & ECF_RETURNS_TWICE) != 0;
-    if (!stdarg_p(TREE_TYPE(function))) {
-        HOST_WIDE_INT size;
-        if (crtl->args.size.is_constant(&size))
-            record.stack_bytes = size;
-    }
-    if (decision.add == Decision::Add::nop1_nop10) {
-        // 16-byte alignment keeps bytes 1-10, or 5-14 behind endbr64, inside one page (docs/fastprobe.md).
-        constexpr unsigned bits = 16 * BITS_PER_UNIT;
-        if (DECL_ALIGN(function) < bits)
-            SET_DECL_ALIGN(function, bits);
-        record.aligned16 = true;
-    }
-
-    static unsigned counter;
-    const std::string label = ".Lfastprobe" + std::to_string(counter++);
-    std::string text;
-    if (pad_text)
-        text += std::string(pad_text) + "\n";
-    text += label + ":\n\t";
-    if (decision.add != Decision::Add::nothing)
-        text += layout_text(decision.add) + "\n\t";
-    text += record_text(target::arch, record, label, section_label(function, label));
-    emit_insn_before(asm_text(text), front.before);
-
-    line.bytes_added = layout_size(target::arch, decision.add) + (pad_text ? target::landing_pad_size : 0);
-    if (decision.add != Decision::Add::nothing)
-        line.after = decision.add == Decision::Add::nop ? "nop" : "nop1+nop10";
-    line.reason = decision.reason;
-    tell(function, line);
+    tell(function, plan, found.first, first);
 }
 
 struct Entry_pass : rtl_opt_pass {
@@ -346,14 +348,15 @@ void start_unit(void*, void*)
         stop(std::string("unsupported target: ") + why);
     previous_frame_pointer_required = targetm.frame_pointer_required;
     targetm.frame_pointer_required = frame_pointer_required;
+    watch_line_table();
 }
 
 void finish(void*, void*)
 {
     if (seen_error())
-        report.discard();
+        log.report.discard();
     std::string error;
-    if (!report.finish(error))
+    if (!log.report.finish(error))
         stop(error);
 }
 
@@ -414,7 +417,8 @@ PLUGIN_EXPORT int plugin_init(plugin_name_args* arguments, plugin_gcc_version* v
     if (options.disable)
         return 0;
 
-    if (!options.report.empty() && !report.open(options.report, error))
+    log.verbose = options.verbose;
+    if (!options.report.empty() && !log.report.open(options.report, error))
         stop(error);
     register_callback(plugin, PLUGIN_START_UNIT, start_unit, nullptr);
     insert_pass(plugin, new Select_pass(g), "ira");

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Where the prologue ends, in the line table, for functions whose first instruction is a layout.
+//
+// Without optimization a parameter's only place is on the stack, and it is there once the prologue has put it there: a
+// debugger's `break f` has to stop behind that. For GCC's code gdb looks for push %rbp; mov %rsp,%rbp at the function's
+// very beginning, finds a nop, and takes that for the end of the prologue. From 13 on it believes a line table that
+// says where the end is, as lldb does. GCC itself never says it: its .loc for the line behind the prologue becomes
+//
+//     .loc 1 4 11 prologue_end
+//
+// Optimized code has location lists, which say where a parameter is at any instruction, and gdb stops at the first.
+#pragma once
+#include "compat.h"
+
+namespace fastprobe {
+
+/// Once debug_hooks are chosen (PLUGIN_START_UNIT).
+void watch_line_table();
+/// The end of this function's prologue shall be told, if debuggers need that.
+void mark_prologue_end(tree function);
+
+} // namespace fastprobe
