@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Prints what stands at each function's entry and what its ENTRY record says, for FileCheck.
 
-    entries.py ELF [--objdump OBJDUMP] [--all]
+    entries.py ELF [--objdump OBJDUMP]
 
 One line per function of the symbol table, by address:
 
@@ -12,9 +12,9 @@ or "NAME: no record | ...". Records whose address is no function's are printed a
 joined with '=' where aliases share an address. The notes and the code are read with readelf and objdump; the
 descriptor is decoded here, from docs/format.md, and not with the project's reader, which is a party to the case.
 """
+import argparse
 import re
 import subprocess
-import sys
 
 LAYOUTS = {0: "other", 1: "nop", 2: "nop1+nop4", 3: "nop5", 4: "nop1+nop5", 5: "nop10", 6: "nop1+nop10", 16: "push",
            17: "stp"}
@@ -68,8 +68,10 @@ def code(path, objdump):
 
 
 def main():
-    path = sys.argv[1]
-    objdump = sys.argv[sys.argv.index("--objdump") + 1] if "--objdump" in sys.argv else "objdump"
+    parser = argparse.ArgumentParser()
+    parser.add_argument("elf")
+    parser.add_argument("--objdump", default="objdump")
+    path, objdump = vars(parser.parse_args()).values()
     noted, named, insns = records(path), functions(path), code(path, objdump)
     for address in sorted(set(noted) | set(named)):
         names = "=".join(sorted(named.get(address, ["RECORD WITHOUT FUNCTION"])))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Attributes beat the command line; the no_ forms beat everything.
-// RUN: AUTO : -O2
-// RUN: NOTHING : -O2 exclude=.
-// RUN: LTO gcc : -O2 -flto
-// RUN: OFF : -O2 disable entry=nop
+// RUN: %cc -O2 %s -o %t && %run %t && %entries %t | %check-AUTO
+// RUN: %cc -O2 %fp-exclude=. %s -o %t && %run %t && %entries %t | %check-NOTHING
+// RUN: %if gcc %{ %cc -O2 %lto %s -o %t && %run %t && %entries %t | %check-LTO %}
+// RUN: %cc -O2 %fp-disable %fp-entry=nop %s -o %t && %run %t && %entries %t | %check-OFF
 #include "fastsdt.h"
 #define NOINLINE __attribute__((noinline, noipa))
 

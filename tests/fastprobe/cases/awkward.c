@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Functions that need care: handled, or left alone with the reason in the report.
-// RUN: AUTO : -O2
-// RUN: AUTO : -O0
-// RUN: AUTO : -O3 -fno-omit-frame-pointer
-// RUN: AUTO : -O2 -fstack-clash-protection
-// RUN: NOP10 : -O2 entry=nop10
-// RUN: FRAME : -O2 entry=frame
-// RUN: FRAME : -O2 -fstack-clash-protection entry=frame
+// RUN: rm -f %t.json && %cc -O2 %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-AUTO && %only-REPORT-AUTO <%t.json
+// RUN: rm -f %t.json && %cc -O0 %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-AUTO && %only-REPORT-AUTO <%t.json
+// RUN: rm -f %t.json && %cc -O3 -fno-omit-frame-pointer %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-AUTO && %only-REPORT-AUTO <%t.json
+// RUN: rm -f %t.json && %cc -O2 -fstack-clash-protection %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-AUTO && %only-REPORT-AUTO <%t.json
+// RUN: %cc -O2 %fp-entry=nop10 %s -o %t && %run %t && %entries %t | %check-NOP10
+// RUN: rm -f %t.json && %cc -O2 %fp-entry=frame %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-FRAME %if gcc && arm64 %{ && %only-REPORT-FRAME <%t.json %}
+// RUN: rm -f %t.json && %cc -O2 -fstack-clash-protection %fp-entry=frame %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-FRAME %if gcc && arm64 %{ && %only-REPORT-FRAME <%t.json %}
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // bti c stays first. Where paciasp was the landing pad, bti c takes its place and the nop stands before paciasp: behind
 // it x30 is signed, and a return probe would exchange it for an address that autiasp refuses.
-// RUN: STD arm64 : -O2 -mbranch-protection=standard
-// RUN: PAC arm64 : -O2 -mbranch-protection=pac-ret
-// RUN: BTI arm64 : -O2 -mbranch-protection=bti
-// RUN: FRAME arm64 : -O2 -mbranch-protection=standard entry=frame
+// REQUIRES: arm64
+// RUN: %cc -O2 -mbranch-protection=standard %s -o %t && %run %t && %entries %t | %check-STD
+// RUN: %cc -O2 -mbranch-protection=pac-ret %s -o %t && %run %t && %entries %t | %check-PAC
+// RUN: %cc -O2 -mbranch-protection=bti %s -o %t && %run %t && %entries %t | %check-BTI
+// RUN: rm -f %t.json && %cc -O2 -mbranch-protection=standard %fp-entry=frame %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-FRAME && %only-REPORT-FRAME <%t.json
 #define NOINLINE __attribute__((noinline, noipa))
 NOINLINE int leaf(int a) { return a * 3; }
 int (*volatile pointer)(int) = leaf;

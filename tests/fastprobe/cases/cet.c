@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // endbr64 stays first; the layout comes right behind it, and `lead` says so.
-// RUN: AUTO x86-64 : -O2 -fcf-protection=full
-// RUN: AUTO x86-64 : -O2 -fcf-protection=full -flto
-// RUN: NOP10 x86-64 : -O2 -fcf-protection=full entry=nop10
-// RUN: NOP10 x86-64 : -Os -fcf-protection=full entry=nop10
-// RUN: FRAME x86-64 : -O2 -fcf-protection=full entry=frame
-// RUN: NONE x86-64 : -O2 -fcf-protection=full entry=none
+// REQUIRES: x86-64
+// RUN: %cc -O2 -fcf-protection=full %s -o %t && %run %t && %entries %t | %check-AUTO
+// RUN: %cc -O2 -fcf-protection=full %lto %s -o %t && %run %t && %entries %t | %check-AUTO
+// RUN: %cc -O2 -fcf-protection=full %fp-entry=nop10 %s -o %t && %run %t && %entries %t | %check-NOP10
+// RUN: %cc -Os -fcf-protection=full %fp-entry=nop10 %s -o %t && %run %t && %entries %t | %check-NOP10
+// RUN: %cc -O2 -fcf-protection=full %fp-entry=frame %s -o %t && %run %t && %entries %t | %check-FRAME
+// RUN: %cc -O2 -fcf-protection=full %fp-entry=none %s -o %t && %run %t && %entries %t | %check-NONE
 #define NOINLINE __attribute__((noinline, noipa))
 NOINLINE int leaf(int a) { return a * 3; }
 int (*volatile pointer)(int) = leaf;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // C++: virtual functions, thunks, templates in COMDAT groups, exceptions thrown through changed entries, coroutines.
-// RUN: AUTO : -O2 -std=c++20
-// RUN: AUTO : -O0 -std=c++20
-// RUN: AUTO : -Os -std=c++20
-// RUN: NOP10 : -O2 -std=c++20 entry=nop10
-// RUN: FRAME : -O2 -std=c++20 entry=frame
-// RUN: AUTO gcc : -O2 -std=c++20 -flto
-// RUN: CET x86-64 : -O2 -std=c++20 -fcf-protection=full entry=nop10
+// RUN: %cxx -O2 -std=c++20 %s -o %t && %run %t && %entries %t | %check-AUTO
+// RUN: %cxx -O0 -std=c++20 %s -o %t && %run %t && %entries %t | %check-AUTO
+// RUN: %cxx -Os -std=c++20 %s -o %t && %run %t && %entries %t | %check-AUTO
+// RUN: %cxx -O2 -std=c++20 %fp-entry=nop10 %s -o %t && %run %t && %entries %t | %check-NOP10
+// RUN: %cxx -O2 -std=c++20 %fp-entry=frame %s -o %t && %run %t && %entries %t | %check-FRAME
+// RUN: %if gcc %{ %cxx -O2 -std=c++20 %lto %s -o %t && %run %t && %entries %t | %check-AUTO %}
+// RUN: %if x86-64 %{ %cxx -O2 -std=c++20 -fcf-protection=full %fp-entry=nop10 %s -o %t && %run %t && %entries %t | %check-CET %}
 #include <coroutine>
 #include <stdexcept>
 #include <string>
@@ -24,6 +24,9 @@ __attribute__((noinline, noipa)) int no_throw(int a) noexcept { return a * 5; }
 // ALL-DAG: {{^}}_Z8no_throwi: {{nop|push|stp}}
 // NOP10-X86-DAG: {{^}}_Z8no_throwi: nop1+nop10 {{.*}} bound=4
 // NOP10-X86-DAG: {{^}}_Z5twiceIiET_S0_: nop1+nop10
+// FRAME-X86-DAG: {{^}}_Z8no_throwi: push {{.*}} | push %rbp; {{.*}}mov %rsp,%rbp
+// FRAME-X86-DAG: {{^}}_Z7catcheri: push {{.*}} | push %rbp; {{.*}}mov %rsp,%rbp
+// FRAME-ARM64-DAG: {{^}}_Z8no_throwi: stp {{.*}} | stp x29, x30, [sp, #-16]!
 // CET-DAG: {{^}}_Z8no_throwi: nop1+nop10 lead={{0|4}} {{.*}} bound=4
 // CET-DAG: {{^}}_ZN1C1gEi: nop1+nop10 lead=4 {{.*}} | endbr64; nop; cs nopw
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // An interrupt handler has no return address at its entry.
-// RUN: AUTO x86-64 : -O2 -mgeneral-regs-only -mno-red-zone
-// RUN: NOP10 x86-64 : -O2 -mgeneral-regs-only -mno-red-zone entry=nop10
+// REQUIRES: x86-64
+// RUN: rm -f %t.json && %cc -O2 -mgeneral-regs-only -mno-red-zone %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-AUTO && %only-REPORT-AUTO <%t.json
+// RUN: %cc -O2 -mgeneral-regs-only -mno-red-zone %fp-entry=nop10 %s -o %t && %run %t && %entries %t | %check-NOP10
 struct frame { unsigned long ip, cs, flags, sp, ss; };
 volatile int ticks;
 __attribute__((interrupt)) void handler(struct frame *frame) { ticks++; }

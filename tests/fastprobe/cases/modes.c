@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What each entry mode does to the usual beginnings of functions.
-// RUN: AUTO : -O2
-// RUN: NOP : -O2 entry=nop
-// RUN: NOP10 : -O2 entry=nop10
-// RUN: NOP10 : -Os entry=nop10
-// RUN: NONE : -O2 entry=none
-// RUN: FRAME : -O2 entry=frame
-// RUN: AUTOFRAME : -O2 entry=auto-frame
-// RUN: STP arm64 : -O2 kernels=6.12+stp entry=auto-frame
-// RUN: OLD arm64 : -O2 kernels=6.1-6.12
+// RUN: %cc -O2 %s -o %t && %run %t && %entries %t | %check-AUTO
+// RUN: %cc -O2 %fp-entry=nop %s -o %t && %run %t && %entries %t | %check-NOP
+// RUN: %cc -O2 %fp-entry=nop10 %s -o %t && %run %t && %entries %t | %check-NOP10
+// RUN: %cc -Os %fp-entry=nop10 %s -o %t && %run %t && %entries %t | %check-NOP10
+// RUN: %cc -O2 %fp-entry=none %s -o %t && %run %t && %entries %t | %check-NONE
+// RUN: %cc -O2 %fp-entry=frame %s -o %t && %run %t && %entries %t | %check-FRAME
+// RUN: %cc -O2 %fp-entry=auto-frame %s -o %t && %run %t && %entries %t | %check-AUTOFRAME
+// RUN: %if arm64 %{ %cc -O2 %fp-kernels=6.12+stp %fp-entry=auto-frame %s -o %t && %run %t && %entries %t | %check-STP %}
+// RUN: %if arm64 %{ %cc -O2 %fp-kernels=6.1-6.12 %s -o %t && %run %t && %entries %t | %check-OLD %}
 #define NOINLINE __attribute__((noinline, noipa))
 volatile int sink;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Options that put something of their own at entries.
-// RUN: PG gcc x86-64 : -O2 -pg -mno-fentry
-// RUN: PG gcc arm64 : -O2 -pg
-// RUN: FENTRY gcc x86-64 norun : -O2 -pg -mfentry -fno-pie -no-pie
-// RUN: PATCHABLE : -O2 -fpatchable-function-entry=5
-// RUN: PATCHABLE : -O2 -fpatchable-function-entry=5,2 entry=nop10
-// RUN: INSTRUMENT : -O2 -finstrument-functions
-// RUN: SPLIT gcc x86-64 : -O2 -fsplit-stack
-// RUN: HOOK gcc x86-64 : -O2 -DHOOK
-// RUN: COVERAGE norun : -O2 --coverage
+// RUN: %if gcc && x86-64 %{ %cc -O2 -pg -mno-fentry %s -o %t && %run %t && %entries %t | %check-PG %}
+// RUN: %if gcc && arm64 %{ %cc -O2 -pg %s -o %t && %run %t && %entries %t | %check-PG %}
+// RUN: %if gcc && x86-64 %{ rm -f %t.json && %cc -O2 -pg -mfentry -fno-pie -no-pie %fp-report=%t.json %s -o %t && %entries %t | %check-FENTRY && %only-REPORT-FENTRY <%t.json %}
+// RUN: rm -f %t.json && %cc -O2 -fpatchable-function-entry=5 %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-PATCHABLE && %only-REPORT-PATCHABLE <%t.json
+// RUN: rm -f %t.json && %cc -O2 -fpatchable-function-entry=5,2 %fp-entry=nop10 %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-PATCHABLE && %only-REPORT-PATCHABLE <%t.json
+// RUN: %cc -O2 -finstrument-functions %s -o %t && %run %t && %entries %t | %check-INSTRUMENT
+// RUN: %if gcc && x86-64 %{ rm -f %t.json && %cc -O2 -fsplit-stack %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-SPLIT && %only-REPORT-SPLIT <%t.json %}
+// RUN: %if gcc && x86-64 %{ rm -f %t.json && %cc -O2 -DHOOK %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-HOOK && %only-REPORT-HOOK <%t.json %}
+// RUN: %cc -O2 --coverage %s -o %t && %entries %t | %check-COVERAGE
 #define NOINLINE __attribute__((noinline, noipa))
 #ifdef HOOK
 #define NOINLINE __attribute__((noinline, noipa, ms_hook_prologue))

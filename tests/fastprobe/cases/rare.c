@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What few programs contain: function multiversioning, a function without one instruction, __builtin_eh_return,
 // functions in sections of their own choice.
-// RUN: AUTO : -O2
-// RUN: AUTO : -O2 -g -ffunction-sections
-// RUN: NOP10 : -Os entry=nop10
-// RUN: CET x86-64 : -O2 -fcf-protection=full entry=nop10
+// RUN: rm -f %t.json && %cc -O2 %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-AUTO && %only-REPORT-AUTO <%t.json
+// RUN: rm -f %t.json && %cc -O2 -g -ffunction-sections %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-AUTO && %only-REPORT-AUTO <%t.json
+// RUN: %cc -Os %fp-entry=nop10 %s -o %t && %run %t && %entries %t | %check-NOP10
+// RUN: %if x86-64 %{ %cc -O2 -fcf-protection=full %fp-entry=nop10 %s -o %t && %run %t && %entries %t | %check-CET %}
 #define NOINLINE __attribute__((noinline, noipa))
 #ifdef __x86_64__
 __attribute__((target_clones("avx2", "default"))) int cloned(int *a, int n) { int s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // include, exclude and list match the symbol or the demangled name; min-insns leaves small functions out.
-// RUN: INC : -O2 include=^net::
-// RUN: MANGLED : -O2 include=^_ZN3net4send
-// RUN: EXC : -O2 include=^net:: exclude=recv
-// RUN: TWO : -O2 include=^net::send include=^disk::
-// RUN: LIST : -O2 list=%S/selection.list
-// RUN: MIN : -O2 min-insns=12
+// RUN: %cxx -O2 %fp-include=^net:: %s -o %t && %run %t && %entries %t | %check-INC
+// RUN: %cxx -O2 %fp-include=^_ZN3net4send %s -o %t && %run %t && %entries %t | %check-MANGLED
+// RUN: %cxx -O2 %fp-include=^net:: %fp-exclude=recv %s -o %t && %run %t && %entries %t | %check-EXC
+// RUN: %cxx -O2 %fp-include=^net::send %fp-include=^disk:: %s -o %t && %run %t && %entries %t | %check-TWO
+// RUN: %cxx -O2 %fp-list=%S/selection.list %s -o %t && %run %t && %entries %t | %check-LIST
+// RUN: %cxx -O2 %fp-min-insns=12 %s -o %t && %run %t && %entries %t | %check-MIN
 #define NOINLINE __attribute__((noinline, noipa))
 volatile int sink;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A .cold part is no entry; clones are entries of their own; aliases share one record.
-// RUN: AUTO : -O2
-// RUN: NOP10 : -O3 -ffunction-sections -Wl,--gc-sections entry=nop10
+// RUN: %cc -O2 %s -o %t && %run %t && %entries %t >%t.entries && %check-AUTO <%t.entries && %only-NEVER <%t.entries
+// RUN: %cc -O3 -ffunction-sections -Wl,--gc-sections %fp-entry=nop10 %s -o %t && %run %t && %entries %t >%t.entries && %check-NOP10 <%t.entries && %only-NEVER <%t.entries
 #include <stdio.h>
 #include <stdlib.h>
 volatile int sink;
@@ -10,7 +10,7 @@ __attribute__((noinline)) int split(int a) {
     if (__builtin_expect(a > 100, 0)) { complain(a); printf("%d\n", a); complain(a * 2); return a / 3; }
     return a * 3;
 }
-// ALL-NEVER: ^split\.cold[^:]*: (nop|push|stp|other)
+// NEVER-NOT: {{^split\.cold[^:]*: (nop|push|stp|other)}}
 // ALL-DAG: {{^}}split: {{nop|push|stp}}
 static __attribute__((noinline)) int cloned(int a, int b) { for (int i = 0; i < b; i++) sink = a; return a * b; }
 // AUTO-GCC-DAG: {{^}}cloned.{{(constprop|isra).*}}: {{nop|push|stp|other}}
@@ -19,7 +19,7 @@ extern int other_name(int) __attribute__((alias("target")));
 extern int weak_name(int) __attribute__((weak, alias("target")));
 // AUTO-DAG: {{^}}other_name=target=weak_name: nop
 static inline int inlined(int a) { return a * 7; }
-// ALL-NEVER: ^inlined:
+// NEVER-NOT: {{^inlined:}}
 __attribute__((constructor, noinline)) static void before(void) { sink = 1; }
 // AUTO-X86-DAG: {{^}}before: nop
 // The function's own section and a start-up section of GCC's choice.

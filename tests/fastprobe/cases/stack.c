@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Bytes of arguments on the stack: a tracer that copies them needs to know.
-// RUN: AUTO : -O2
-// RUN: AUTO : -O0
-// RUN: NOP10 : -O2 entry=nop10
+// RUN: %cc -O2 %s -o %t && %run %t && %entries %t | %check-AUTO
+// RUN: %cc -O0 %s -o %t && %run %t && %entries %t | %check-AUTO
+// RUN: %cc -O2 %fp-entry=nop10 %s -o %t && %run %t && %entries %t | %check-NOP10
 #include <stdarg.h>
 #define NOINLINE __attribute__((noinline, noipa))
 struct Big { long a[5]; };
