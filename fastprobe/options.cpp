@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "options.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 
 namespace fastprobe {
 
@@ -36,6 +38,24 @@ constexpr struct {
     {Entry::automatic, "auto"}, {Entry::auto_frame, "auto-frame"}, {Entry::frame, "frame"},
     {Entry::nop, "nop"},        {Entry::nop10, "nop10"},           {Entry::none, "none"},
 };
+
+/// ccache gives out an object of an earlier compilation if what it knows of is the same, and nobody tells it that a list
+/// is read: an object made with an older list would pass for a new one.
+bool list_is_hidden_from_ccache(const char* path)
+{
+    if (!getenv("UNCACHED_ERR_FD")) // ccache sets it for the compilers that it starts
+        return false;
+    const char* known = getenv("CCACHE_EXTRAFILES");
+    std::string_view files = known ? known : "";
+    for (size_t at = 0; at < files.size();) {
+        const size_t end = std::min(files.find(':', at), files.size());
+        std::error_code none;
+        if (std::filesystem::equivalent(files.substr(at, end - at), path, none))
+            return false;
+        at = end + 1;
+    }
+    return true;
+}
 
 } // namespace
 
@@ -89,6 +109,10 @@ bool Options::set(std::string_view key, const char* value, std::string& error)
     } else if (key == "list") {
         if (!selection.add_list(value, why))
             return fail(why);
+        if (list_is_hidden_from_ccache(value))
+            return fail("ccache does not know of '" + std::string(value)
+                        + "' and would take objects made with an older one: name it in CCACHE_EXTRAFILES");
+        lists.push_back(value);
     } else if (key == "min-insns") {
         char* end = nullptr;
         errno = 0;

@@ -20,6 +20,7 @@ struct Options {
     Entry entry = Entry::automatic;
     Kernels kernels;
     Selection selection;
+    std::vector<std::string> lists; ///< paths of the files that `selection` was read from
     unsigned min_insns = 0;
     std::string report; ///< path; empty: no report
     bool verbose = false;

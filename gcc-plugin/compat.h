@@ -43,6 +43,8 @@
 // Only in the compilers of the C family, not in lto1 and those of other languages, hence weak.
 extern cpp_reader* parse_in __attribute__((weak));
 extern void cpp_define(cpp_reader*, const char*) __attribute__((weak));
+extern mkdeps* cpp_get_deps(cpp_reader*) __attribute__((weak));
+extern void deps_add_dep(mkdeps*, const char*) __attribute__((weak)); // mkdeps.h is not installed
 extern cpp_options* cpp_get_options(cpp_reader*) __attribute__((weak));
 
 #ifdef GCC_AARCH64_H

@@ -28,7 +28,7 @@ struct Current {
     bool selected = false;
     Entry entry = Entry::none;
     bool frame = false;
-    const char* no_frame = nullptr; // why it has none although it should
+    const char* no_frame = nullptr;                // why it has none although it should
     int shrink_wrap = 0, shrink_wrap_separate = 0; // the user's, while ours are in force
 } current;
 
@@ -84,11 +84,16 @@ void macro_will_be_due(void*, void*)
     macro_is_due = &parse_in && parse_in && !cpp_get_options(parse_in)->preprocessed;
 }
 
-void define_macro(void*, void*)
+void tell_preprocessor(void*, void*)
 {
-    if (macro_is_due)
-        cpp_define(parse_in, "__FASTPROBE__=1");
+    if (!macro_is_due)
+        return;
     macro_is_due = false;
+    cpp_define(parse_in, "__FASTPROBE__=1");
+    // -MD: make compiles again when a list has changed.
+    if (mkdeps* dependencies = cpp_get_deps(parse_in))
+        for (const std::string& list : options.lists)
+            deps_add_dep(dependencies, list.c_str());
 }
 
 // ---- Selection ----
@@ -162,8 +167,8 @@ const char* frame_pointer_taken()
             continue;
         subrtx_iterator::array_type array;
         FOR_EACH_SUBRTX(part, array, PATTERN(insn), ALL)
-            if (REG_P(*part) && REGNO(*part) == HARD_FRAME_POINTER_REGNUM)
-                return "the function's asm uses the frame pointer";
+        if (REG_P(*part) && REGNO(*part) == HARD_FRAME_POINTER_REGNUM)
+            return "the function's asm uses the frame pointer";
     }
     return nullptr;
 }
@@ -413,7 +418,7 @@ PLUGIN_EXPORT int plugin_init(plugin_name_args* arguments, plugin_gcc_version* v
     // Also when disabled: sources may use the attributes.
     register_callback(plugin, PLUGIN_ATTRIBUTES, register_attributes, nullptr);
     register_callback(plugin, PLUGIN_PRAGMAS, macro_will_be_due, nullptr);
-    register_callback(plugin, PLUGIN_INCLUDE_FILE, define_macro, nullptr);
+    register_callback(plugin, PLUGIN_INCLUDE_FILE, tell_preprocessor, nullptr);
     if (options.disable)
         return 0;
 

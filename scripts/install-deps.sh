@@ -9,7 +9,7 @@ libelf-dev libdw-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev"
 # What a release may lack: the tests that want it are skipped, with the reason.
 demo="bpftrace gdb systemtap-sdt-dev dpkg-dev zlib1g-dev"
 everything="$demo
-git libgtest-dev libgmock-dev libbenchmark-dev libzstd-dev binutils mold patchelf shellcheck
+git ccache libgtest-dev libgmock-dev libbenchmark-dev libzstd-dev binutils mold patchelf shellcheck
 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu
 gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
 libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-ppc64el-cross

@@ -103,3 +103,35 @@ done
 # shellcheck disable=SC2086
 for n in 1 2; do $cc -O2 -c many.c -o same$n.o -fplugin="$plugin" -fplugin-arg-fastprobe-entry=nop10; done
 cmp same1.o same2.o || fail "not reproducible"
+
+# A list is a file that the object depends on. ccache hears of it by CCACHE_EXTRAFILES, and without that nothing is cached.
+echo f >names
+with_list="-O1 -c f.c -fplugin=$plugin -fplugin-arg-fastprobe-entry=nop -fplugin-arg-fastprobe-list=$PWD/names"
+if [ "$kind" = gcc ]; then
+    # shellcheck disable=SC2086
+    $cc $with_list -MD -MF f.d -o f.o
+    grep -q "f.c .*$PWD/names" f.d || fail "-MD: $(cat f.d)"
+fi
+if have ccache; then
+    export CCACHE_DIR=$PWD/cache
+    for try in 1 2; do
+        # shellcheck disable=SC2086
+        if ccache $cc $with_list -o f.o 2>err; then fail "ccache and a list, time $try: accepted"; fi
+        grep -q "'list'.*ccache.*$PWD/names.*CCACHE_EXTRAFILES" err || fail "ccache and a list: $(cat err)"
+    done
+    export CCACHE_EXTRAFILES=$PWD/f.c:$PWD/names
+    for name in f g f; do
+        echo $name >names
+        # shellcheck disable=SC2086
+        ccache $cc $with_list -o f.o || fail "ccache that knows the list"
+        [ $name = f ] && want=1 || want=0
+        expect "ccache: a record, with '$name' in the list" "$(readelf -nW f.o | grep -c 'fastsdt.*0x00000045' || true)" $want
+    done
+    # No list, no trouble; the third compilation above was a hit.
+    unset CCACHE_EXTRAFILES
+    # shellcheck disable=SC2086
+    ccache $cc -O1 -c f.c -fplugin="$plugin" -o f.o || fail "ccache"
+    ccache --print-stats | matches -xE '(direct|preprocessed)_cache_hit.[1-9]' || fail "ccache caches nothing: $(ccache --print-stats)"
+else
+    echo "no ccache: not tested with it"
+fi

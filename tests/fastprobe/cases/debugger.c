@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A debugger's `break f` stops where the parameters can be read, and they can be read at the entry of optimized code.
 // REQUIRES: gdb, x86-64
+// UNSUPPORTED: clang
 // DEFINE: %{gdb} = gdb -nx -batch -ex "set debuginfod enabled off" -ex "break function" -ex run -ex "info args" -ex "info breakpoints" -ex finish %t 2>&1
 // DEFINE: %{entry} = gdb -nx -batch -ex "set debuginfod enabled off" -ex "break *function" -ex run -ex "info args" %t 2>&1
 // RUN: %cc -O0 -g %fp-entry=nop %s -o %t && %{gdb} | %check-BREAK
