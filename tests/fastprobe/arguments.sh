@@ -110,7 +110,7 @@ with_list="-O1 -c f.c -fplugin=$plugin -fplugin-arg-fastprobe-entry=nop -fplugin
 if [ "$kind" = gcc ]; then
     # shellcheck disable=SC2086
     $cc $with_list -MD -MF f.d -o f.o
-    grep -q "f.c .*$PWD/names" f.d || fail "-MD: $(cat f.d)"
+    grep -q "$PWD/names" f.d || fail "-MD: $(cat f.d)"
 fi
 if have ccache; then
     export CCACHE_DIR=$PWD/cache
