@@ -562,7 +562,7 @@ void Report::read_entries()
     for (const Function& function : functions) {
         // Records of functions without a symbol (stripped ones) come in between.
         for (; records != records_end && records->address < function.address; ++records)
-            entries.push_back({{records->address, 0, {}}, records, records->lead, nullptr, {}});
+            entries.push_back({{.address = records->address}, records, records->lead, nullptr, {}});
         Entry entry;
         entry.function = function;
         if (records != records_end && records->address == function.address) {
@@ -574,7 +574,7 @@ void Report::read_entries()
         entries.push_back(std::move(entry));
     }
     for (; records != records_end; ++records)
-        entries.push_back({{records->address, 0, {}}, records, records->lead, nullptr, {}});
+        entries.push_back({{.address = records->address}, records, records->lead, nullptr, {}});
 
     for (Entry& entry : entries) {
         const uint64_t address = entry.function.address;

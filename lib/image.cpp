@@ -484,14 +484,20 @@ std::vector<Function> Image::functions() const
                 continue;
             address += sections_[index].address;
         }
-        functions.push_back({address, symbol.st_size, name});
+        functions.push_back({address, symbol.st_size, name, {}, type == STT_GNU_IFUNC});
     }
     std::stable_sort(functions.begin(), functions.end(),
                      [](const Function& a, const Function& b) { return a.address < b.address; });
-    functions.erase(std::unique(functions.begin(), functions.end(),
-                                [](const Function& a, const Function& b) { return a.address == b.address; }),
-                    functions.end());
-    return functions;
+    std::vector<Function> merged;
+    for (Function& function : functions)
+        if (merged.empty() || merged.back().address != function.address) {
+            merged.push_back(std::move(function));
+        } else {
+            if (function.name != merged.back().name)
+                merged.back().aliases.push_back(function.name);
+            merged.back().indirect |= function.indirect;
+        }
+    return merged;
 }
 
 } // namespace fastsdt

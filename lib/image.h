@@ -50,7 +50,9 @@ struct Section {
 struct Function {
     uint64_t address = 0; ///< ELF vaddr, without the Thumb bit
     uint64_t size = 0;
-    std::string_view name;
+    std::string_view name{};
+    std::vector<std::string_view> aliases{}; ///< other names of the address
+    bool indirect = false;                   ///< an ifunc: what stands there chooses the function that will be called
 };
 
 class Image {

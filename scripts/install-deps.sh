@@ -5,7 +5,7 @@
 # Safe to run again.
 set -euo pipefail
 needed="cmake ninja-build make pkg-config gcc g++ libc6-dev scdoc ca-certificates python3
-libelf-dev libdw-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev"
+libelf-dev libdw-dev libbpf-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev"
 # What a release may lack: the tests that want it are skipped, with the reason.
 demo="bpftrace gdb systemtap-sdt-dev dpkg-dev zlib1g-dev"
 everything="$demo
@@ -15,7 +15,7 @@ gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
 libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-ppc64el-cross
 libc6-dev-s390x-cross libc6-dev-mips64el-cross
 qemu-user qemu-system-x86 qemu-system-arm cpio zstd xz-utils busybox-static musl-tools
-linux-perf libbpf-dev gdb-multiarch elfutils valgrind debootstrap tcl"
+linux-perf gdb-multiarch elfutils valgrind debootstrap tcl"
 case ${1:-} in
 "") wanted=$everything ;;
 demo) wanted=$demo ;;

@@ -129,7 +129,7 @@ refuse() {
 }
 refuse "no USDT probe matches" --probe nothing ./program
 refuse "no function" --symbol nothing ./program
-refuse "no number" --offset 12x ./program
+refuse "not a number" --offset 12x ./program
 refuse "no executable segment" --offset 99999999 ./program
 refuse "No such file" ./missing
 refuse "No such file" ./program -- ./missing

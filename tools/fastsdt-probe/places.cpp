@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "notes.h"
+#include "plan.h"
+#include "probe.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <set>
+
+namespace fastsdt::probe {
+namespace {
+
+uint64_t number(const std::string& text, const char* option)
+{
+    uint64_t value = 0;
+    const bool hex = text.starts_with("0x");
+    const char* first = text.data() + (hex ? 2 : 0);
+    const char* last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(first, last, value, hex ? 16 : 10);
+    if (error != std::errc() || end != last || first == last)
+        give_up(fmt::format("{}: \"{}\" is not a number; write 4502 or 0x1196", option, text));
+    return value;
+}
+
+bool matches(const std::string& glob, const AttachPoint& point)
+{
+    const std::string full = point.provider + ':' + point.name;
+    return fnmatch(glob.c_str(), (glob.find(':') == glob.npos ? point.name : full).c_str(), 0) == 0;
+}
+
+class Finder {
+public:
+    Finder(const Image& image, const Options& options, const Kernel& kernel)
+        : image_(image), options_(options), kernel_(kernel), path_(std::filesystem::absolute(options.file))
+    {}
+
+    std::vector<Row> run()
+    {
+        add_probes();
+        add_symbols();
+        for (const std::string& text : options_.addresses)
+            add("address", text, number(text, "--address"), "address");
+        add_offsets();
+        if (rows_.empty())
+            give_up(fmt::format("{}: it has no USDT probe and no selected function entry; name a place with --symbol, "
+                                "--address or --offset",
+                                options_.file_name));
+        return std::move(rows_);
+    }
+
+private:
+    Row& add(std::string kind, std::string name, uint64_t address, std::string_view place, uint64_t semaphore = 0)
+    {
+        const auto offset = image_.file_offset(address);
+        if (!offset)
+            give_up(
+                fmt::format("{}: {} {}: address {:#x} is not in the file", options_.file_name, kind, name, address));
+        Row row;
+        row.target = {path_, *offset, semaphore, false};
+        row.kind = std::move(kind);
+        row.name = std::move(name);
+        row.address = address;
+        row.place = place;
+        row.model = judge(kernel_, image_.arch(), image_.bytes_at(address), address);
+        rows_.push_back(row);
+        // A return probe makes sense where the return address is on top of the stack: at functions, not at sites.
+        if (options_.on_return && row.kind != "probe") {
+            rows_.push_back(row);
+            rows_.back().target.on_return = true;
+        }
+        return rows_.back();
+    }
+
+    void add_probes()
+    {
+        if (!options_.everything && options_.probes.empty() && options_.entries.empty())
+            return;
+        const Notes notes = read_notes(image_);
+        std::map<uint64_t, std::string_view> arguments;
+        for (const Probe& probe : notes.probes)
+            arguments.emplace(probe.address, probe.arguments);
+        std::set<const std::string*> used;
+        for (const AttachPoint& point : plan(image_, notes, kernel_)) {
+            bool chosen = options_.everything;
+            for (const std::string& glob : point.entry ? options_.entries : options_.probes)
+                if (matches(glob, point)) {
+                    chosen = true;
+                    used.insert(&glob);
+                }
+            if (!chosen)
+                continue;
+            const bool note = options_.at_note || !point.offset;
+            Row& row =
+                add(point.entry ? "entry" : "probe", point.entry ? point.name : point.provider + ':' + point.name,
+                    note ? point.note_address : point.address, note ? "note" : point.place, point.semaphore_offset);
+            if (const auto found = arguments.find(point.note_address); !point.entry && found != arguments.end())
+                row.arguments = found->second;
+        }
+        for (const auto& [globs, what] :
+             {std::pair(&options_.probes, "USDT probe"), std::pair(&options_.entries, "selected function entry")})
+            for (const std::string& glob : *globs)
+                if (!used.contains(&glob))
+                    give_up(fmt::format("{}: no {} matches \"{}\"; `fastsdt-check {}` lists them", options_.file_name,
+                                        what, glob, options_.file_name));
+    }
+
+    void add_symbols()
+    {
+        if (options_.symbols.empty())
+            return;
+        std::map<std::string_view, const Function*> by_name;
+        const auto functions = image_.functions();
+        for (const Function& function : functions) {
+            by_name.emplace(function.name, &function);
+            for (std::string_view alias : function.aliases)
+                by_name.emplace(alias, &function);
+        }
+        for (const std::string& text : options_.symbols) {
+            const size_t plus = text.find('+');
+            const std::string name = text.substr(0, plus);
+            const uint64_t offset = plus == text.npos ? 0 : number(text.substr(plus + 1), "--symbol");
+            const auto found = by_name.find(name);
+            if (found == by_name.end())
+                give_up(fmt::format("{}: no function \"{}\" in its symbol table; if it is stripped, use --address",
+                                    options_.file_name, name));
+            if (found->second->indirect && !options_.force)
+                give_up(
+                    fmt::format("{}: {} is an indirect function (ifunc): what stands there runs once and chooses an "
+                                "implementation; name that one (gdb: `info line {}` in a process), or probe the "
+                                "resolver with --force",
+                                options_.file_name, name, name));
+            add("symbol", text, found->second->address + offset, offset ? "inside" : "function");
+        }
+    }
+
+    void add_offsets()
+    {
+        for (const std::string& text : options_.offsets) {
+            const uint64_t offset = number(text, "--offset");
+            const Segment* in = nullptr;
+            for (const Segment& segment : image_.segments())
+                if (segment.executable && offset >= segment.offset && offset - segment.offset < segment.file_size)
+                    in = &segment;
+            if (!in)
+                give_up(fmt::format("{}: offset {} is in no executable segment", options_.file_name, text));
+            add("offset", text, in->address + (offset - in->offset), "offset");
+        }
+    }
+
+    const Image& image_;
+    const Options& options_;
+    const Kernel& kernel_;
+    const std::string path_;
+    std::vector<Row> rows_;
+};
+
+} // namespace
+
+std::vector<Row> find_rows(const Image& image, const Options& options, const Kernel& kernel)
+{
+    return Finder(image, options, kernel).run();
+}
+
+} // namespace fastsdt::probe
