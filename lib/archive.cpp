@@ -13,6 +13,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -156,8 +157,14 @@ void each_member(const std::string& path, std::span<const std::byte> file,
                 trouble(fmt::format("{}: damaged: member name {}", path, field));
                 continue;
             }
-            const auto end = long_names.find('\n', *offset);
-            name = long_names.substr(*offset, end == long_names.npos ? end : end - *offset);
+            // No longer than a path can be: a table without line ends would be read anew for each member.
+            const auto rest = long_names.substr(*offset, PATH_MAX);
+            const auto end = rest.find('\n');
+            if (end == rest.npos && rest.size() == PATH_MAX) {
+                trouble(fmt::format("{}: damaged: member name {} has no end", path, field));
+                continue;
+            }
+            name = rest.substr(0, end);
             if (name.ends_with('/'))
                 name.pop_back();
             if (colon != field.npos) {

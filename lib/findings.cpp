@@ -273,6 +273,7 @@ const Judged* Report::judge_at(uint64_t address, std::span<const std::byte> byte
     std::string key(reinterpret_cast<const char*>(at.data()), significant);
     key += char(expected);
     key += char(entry);
+    key += char((address + lead) % 4); // arm64 refuses what is not aligned
     if (near_end)
         key += fmt::format("{}", in_page);
     const auto known = judged_by_bytes_.find(key);
@@ -480,18 +481,24 @@ void Report::check_site(Site& site)
 // Another segment that the kernel may take the semaphore to be in: find_ref_ctr_vma() and delayed_ref_ctr_inc() of
 // kernel/events/uprobes.c use the first private writable mapping that covers its file offset, and mappings cover whole
 // pages. RELRO counts, since it is mapped writable. nullptr: none.
-static const Segment* writable_alias(const Image& image, uint64_t semaphore)
+const Segment* Report::writable_alias(uint64_t semaphore)
 {
-    constexpr uint64_t page = 4096;
+    const auto& segments = image.segments();
     const Segment* const own = image.segment_at(semaphore);
     const auto offset = image.file_offset(semaphore);
     if (image.relocatable() || !own || !offset)
         return nullptr;
-    for (const Segment& segment : image.segments())
-        if (&segment != own && segment.writable && segment.file_size && *offset >= segment.offset / page * page
-            && *offset < (segment.offset + segment.file_size + page - 1) / page * page)
-            return &segment;
-    return nullptr;
+    if (!writable_) {
+        std::vector<Cover::Range> ranges;
+        for (const Segment& s : segments)
+            ranges.push_back(s.writable && s.file_size
+                                 ? Cover::Range{s.offset / page_size * page_size,
+                                                (s.offset + s.file_size + page_size - 1) / page_size * page_size}
+                                 : Cover::Range{});
+        writable_.emplace(ranges);
+    }
+    const auto other = writable_->other_than(size_t(own - segments.data()), *offset);
+    return other ? &segments[*other] : nullptr;
 }
 
 void Report::check_semaphore(Site& site)
@@ -508,7 +515,7 @@ void Report::check_semaphore(Site& site)
         add_here(FindingId::semaphore_executable, "is in an executable segment");
     else if (!image.writable_at(semaphore))
         add_here(FindingId::semaphore_not_writable, "is in read-only memory");
-    else if (const Segment* other = writable_alias(image, semaphore))
+    else if (const Segment* other = writable_alias(semaphore))
         add_here(
             FindingId::semaphore_shared_page,
             fmt::format("shares its page of the file with the writable segment at {}", image.place(other->address)));
@@ -713,6 +720,8 @@ void Report::check_file()
             add(findings, FindingId::lto_without_pass,
                 "the link needs -Wl,-mllvm,-load=.../fastprobe-pass.so too (lld; others -Wl,-plugin,...)");
     }
+    if (lines_.left_out())
+        add(findings, FindingId::lines_left_out, "compressed or overlapping debug information of unusual size");
     if (image.separate_debug() && !sites.empty())
         add(findings, FindingId::no_text, "the code is not in this file");
     if (image.arch() == Arch::unknown && !sites.empty())

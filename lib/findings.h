@@ -3,6 +3,7 @@
 // wrong with them.
 #pragma once
 #include "args.h"
+#include "cover.h"
 #include "image.h"
 #include "kernel.h"
 #include "lines.h"
@@ -91,6 +92,8 @@ std::optional<Severity> parse_severity(std::string_view text);
       "llvm-strip -g.")                                                                                                \
     X(no_section_headers, "no-section-headers", warning, "Without section headers notes cannot be found.")             \
     X(no_text, "no-text", info, "A separate debug file: it has the notes and not the code. Check the stripped file.")  \
+    X(lines_left_out, "lines-left-out", warning,                                                                       \
+      "The debug information is larger than that of a sound file. Source lines were not looked for.")                  \
     X(unknown_machine, "unknown-machine", info, "Kernels are not modelled on this architecture.")                      \
     X(entry_single_stepped, "entry-single-stepped", warning,                                                           \
       "A kernel asked for single-steps or rejects the entry of a selected function.")                                  \
@@ -192,6 +195,7 @@ private:
     void check_record(const Record& record, uint64_t address, const Judged* judged, std::vector<Finding>& to);
     void check_site(Site& site);
     void check_semaphore(Site& site);
+    const Segment* writable_alias(uint64_t semaphore);
     void check_arguments(Site& site);
     void check_bases();
     void check_duplicates();
@@ -201,7 +205,7 @@ private:
     std::map<std::string, const Judged*, std::less<>> judged_by_bytes_;
     std::map<std::string_view, std::vector<Argument>> arguments_;
     Lines lines_;
-    bool modelled_ = false;
+    std::optional<Cover> writable_; // pages of the file, by segment
 };
 
 /// How bad the state of a site in a running process is; empty for what kernels and tracers do every day.

@@ -179,8 +179,8 @@ void Image::read_segments()
         if (!gelf_getphdr(elf_, int(i), &header))
             unusable("truncated: the program headers lie past the end of the file");
         interpreted_ |= header.p_type == PT_INTERP;
-        if (header.p_type != PT_LOAD)
-            continue;
+        if (header.p_type != PT_LOAD || header.p_memsz == 0)
+            continue; // an empty one would hide what lies around it
         Segment segment{header.p_vaddr,
                         header.p_memsz,
                         header.p_offset,
@@ -313,9 +313,26 @@ std::span<const std::byte> Image::contents(const Section& section) const
     if (const auto done = relocated_.find(section.index); done != relocated_.end())
         return done->second;
     std::vector<std::byte> bytes(raw.begin(), raw.end());
-    if (const auto found = relocations_of_.find(section.index); found != relocations_of_.end())
-        relocate(sections_[found->second], bytes);
+    if (const auto found = relocations_of_.find(section.index); found != relocations_of_.end()) {
+        const Section& table = sections_[found->second];
+        if (afford(table) && (table.link >= sections_.size() || afford(sections_[table.link])))
+            relocate(table, bytes);
+    }
     return relocated_.emplace(section.index, std::move(bytes)).first->second;
+}
+
+// Sections of a sound file do not overlap: together they are no larger than the file. libelf keeps a copy of each one
+// whose byte order is not this machine's.
+bool Image::afford(const Section& section) const
+{
+    if (!paid_.insert(section.index).second)
+        return true;
+    const uint64_t size = raw_contents(section).size();
+    overlapping_ |= size > file_.size() - spent_;
+    if (overlapping_)
+        return false;
+    spent_ += size;
+    return true;
 }
 
 void Image::relocate(const Section& relocations, std::vector<std::byte>& bytes) const

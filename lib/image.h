@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -98,6 +99,8 @@ public:
     /// The same with absolute relocations applied if this is a relocatable object. A field that refers to
     /// something defined elsewhere reads as undefined().
     std::span<const std::byte> contents(const Section& section) const;
+    /// Relocation sections overlap, so that not all of them were applied.
+    bool overlapping() const { return overlapping_; }
     /// All ones in the file's address size.
     uint64_t undefined() const { return encoding_.elf64 ? ~uint64_t(0) : 0xffffffffu; }
 
@@ -129,6 +132,7 @@ private:
     void read_segments();
     void lay_out();
     bool position_independent_program() const;
+    bool afford(const Section& section) const;
     void relocate(const Section& relocations, std::vector<std::byte>& bytes) const;
     std::string_view string_at(size_t table, uint64_t offset) const;
     [[noreturn]] void unusable(const std::string& why) const;
@@ -147,6 +151,9 @@ private:
     std::vector<const Section*> allocated_; // by address
     std::map<size_t, size_t> relocations_of_, wide_indexes_of_;
     mutable std::map<size_t, std::vector<std::byte>> relocated_; // by section index
+    mutable std::set<size_t> paid_;                              // sections whose size is in spent_
+    mutable uint64_t spent_ = 0;
+    mutable bool overlapping_ = false;
 };
 
 std::string_view name(Image::Kind kind);

@@ -22,12 +22,15 @@ public:
     ~Lines();
     /// Address as Image numbers them. The view lives as long as this object.
     std::optional<Line> at(uint64_t address);
+    /// Lines were not looked up because the debug information would have cost more than a file of its size should.
+    bool left_out() const { return left_out_; }
 
 private:
     struct State;
     void open();
     const Image& image_;
     std::unique_ptr<State> state_;
+    bool left_out_ = false;
 };
 
 } // namespace fastsdt

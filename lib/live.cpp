@@ -3,6 +3,7 @@
 // /proc/PID/maps says which files are mapped where, /proc/PID/map_files/ opens them even if they are deleted or in
 // another mount namespace, and /proc/PID/mem has what stands there now.
 #include "live.h"
+#include "cover.h"
 
 #include <fmt/format.h>
 
@@ -203,6 +204,11 @@ private:
     void read_sites(const Image& image, const std::vector<const Mapping*>& mappings, bool entries, LiveFile& file)
     {
         const Notes notes = read_notes(image);
+        file.arch = image.arch();
+        std::vector<Cover::Range> ranges; // of the file, by mapping
+        for (const Mapping* m : mappings)
+            ranges.push_back(m->executable ? Cover::Range{m->offset, m->offset + (m->end - m->start)} : Cover::Range{});
+        const Cover executable(ranges);
         const auto record_at = [&](uint64_t address) -> const Record* {
             const auto found = std::lower_bound(notes.sites.begin(), notes.sites.end(), address,
                                                 [](const Record& r, uint64_t a) { return r.address < a; });
@@ -216,7 +222,7 @@ private:
             site.address = probe.address;
             site.semaphore = probe.semaphore;
             const Record* record = record_at(probe.note_address);
-            look(image, mappings, record ? record->layout : FASTSDT_LAYOUT_OTHER, 0, std::move(site), file);
+            look(image, mappings, executable, record ? record->layout : FASTSDT_LAYOUT_OTHER, 0, std::move(site), file);
         }
         if (!entries || notes.entries.empty())
             return;
@@ -228,23 +234,22 @@ private:
             site.name = function_at(functions, record.address);
             if (site.name.empty())
                 site.name = image.place(record.address);
-            look(image, mappings, record.layout, record.lead, std::move(site), file);
+            look(image, mappings, executable, record.layout, record.lead, std::move(site), file);
         }
     }
 
-    void look(const Image& image, const std::vector<const Mapping*>& mappings, int layout, size_t lead, LiveSite site,
-              LiveFile& file)
+    void look(const Image& image, const std::vector<const Mapping*>& mappings, const Cover& executable, int layout,
+              size_t lead, LiveSite site, LiveFile& file)
     {
         const auto offset = image.file_offset(site.address);
         if (!offset)
             return; // a dangling note
-        const auto mapping = std::find_if(mappings.begin(), mappings.end(), [&](const Mapping* m) {
-            return m->executable && *offset >= m->offset && *offset - m->offset < m->end - m->start;
-        });
-        if (mapping == mappings.end())
+        const auto number = executable.first(*offset);
+        if (!number)
             return;
+        const Mapping& mapping = *mappings[*number];
         site.file_offset = *offset;
-        site.runtime = (*mapping)->start + (*offset - (*mapping)->offset);
+        site.runtime = mapping.start + (*offset - mapping.offset);
 
         constexpr size_t longest = 4 + 11; // endbr64 and nop1+nop10
         const auto in_file = image.bytes_at(site.address);

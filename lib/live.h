@@ -65,9 +65,10 @@ struct LiveSite {
 };
 
 struct LiveFile {
-    std::string path;            ///< as the process has it
-    uint64_t start = 0;          ///< runtime address of its lowest mapping
-    bool deleted = false;        ///< replaced or removed since
+    std::string path;     ///< as the process has it
+    uint64_t start = 0;   ///< runtime address of its lowest mapping
+    bool deleted = false; ///< replaced or removed since
+    Arch arch = Arch::unknown;
     std::vector<LiveSite> sites; ///< by address
 };
 

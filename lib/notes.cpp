@@ -58,7 +58,12 @@ public:
             if (stapsdt && !raw.empty() && !image_.relocatable() && ++stapsdt_sections > 1)
                 trouble(NoteTrouble::Kind::split, 0,
                         "a further section of that name: libbpf and perf read the first one only");
-            walk(image_.contents(section), stapsdt);
+            const auto contents = image_.contents(section);
+            if (image_.overlapping()) {
+                trouble(NoteTrouble::Kind::malformed, 0, "the relocation sections overlap; the rest is left out");
+                break;
+            }
+            walk(contents, stapsdt);
         }
         std::sort(notes_.sites.begin(), notes_.sites.end());
         std::sort(notes_.entries.begin(), notes_.entries.end());

@@ -527,32 +527,36 @@ Index_result index_notes(std::span<const std::byte> bytes)
     }
 
     Layout_notes layout = read_layout(file);
-    // The pcs that SITE records vouch for, or would if their code were there; by what missing() looks at.
-    std::map<uint64_t, std::set<std::pair<uint8_t, uint8_t>>> sites;
+    // What SITE records vouch for, or would if their code were there: pc, layout and lead, each once and sorted. Beyond
+    // the last layout and the longest landing pad all are alike: nothing stands there.
+    struct Vouched {
+        uint64_t pc;
+        uint8_t layout, lead;
+        auto operator<=>(const Vouched&) const = default;
+    };
+    std::vector<Vouched> sites;
     for (const Record& record : layout.records)
         if (record.type == FASTSDT_NOTE_SITE)
-            // Beyond the last layout and the longest landing pad all are alike: nothing stands there.
-            sites[record.address].emplace(std::min<uint8_t>(record.layout, FASTSDT_LAYOUT_STP + 1),
-                                          std::min<uint8_t>(record.lead, 16));
-    std::map<std::pair<uint64_t, uint64_t>, const char*> answers; // many notes may name one pc
+            sites.push_back({record.address, std::min<uint8_t>(record.layout, FASTSDT_LAYOUT_STP + 1),
+                             std::min<uint8_t>(record.lead, 16)});
+    std::sort(sites.begin(), sites.end());
+    sites.erase(std::unique(sites.begin(), sites.end()), sites.end());
     const auto why_no_site = [&](uint64_t pc, uint64_t moved) -> const char* {
-        const auto [answer, fresh] = answers.try_emplace({pc, moved}, nullptr);
-        if (!fresh)
-            return answer->second;
-        if (const auto known = sites.find(pc); known != sites.end()) {
-            for (const auto& [form, lead] : known->second) {
-                Record record;
-                record.address = pc;
-                record.layout = form;
-                record.lead = lead;
-                if (!(answer->second = missing(file, record, moved)))
-                    break;
-            }
-            return answer->second;
+        auto known = std::lower_bound(sites.begin(), sites.end(), Vouched{pc, 0, 0});
+        if (known == sites.end() || known->pc != pc) {
+            const Bytes code = code_at(file, pc + moved);
+            return code.empty() ? "not in an executable section" : any_nop(file, code) ? nullptr : "no nop there";
         }
-        const Bytes code = code_at(file, pc + moved);
-        answer->second = code.empty() ? "not in an executable section" : any_nop(file, code) ? nullptr : "no nop there";
-        return answer->second;
+        const char* why = nullptr;
+        for (; known != sites.end() && known->pc == pc; ++known) {
+            Record record;
+            record.address = pc;
+            record.layout = known->layout;
+            record.lead = known->lead;
+            if (!(why = missing(file, record, moved)))
+                break;
+        }
+        return why;
     };
 
     Contents contents;

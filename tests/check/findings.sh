@@ -382,5 +382,9 @@ made unfinished <<END
 END
 finds unfinished lto-without-pass
 
+# A line table that grows a thousandfold when it is unpacked.
+python3 "$FASTSDT_SOURCE/bench/scale.py" lines 30000000 swollen
+finds swollen lines-left-out
+
 all=$(fastsdt-check --list-findings | cut -d' ' -f1 | sort)
 expect "findings that no file here shows" "$(comm -23 <(echo "$all") <(tr ' ' '\n' <<< "$covered" | sort -u))" ""

@@ -44,7 +44,7 @@ Json mapping_json(const Mapping& mapping)
     return {{"start", mapping.start}, {"end", mapping.end}};
 }
 
-Json site_json(const LiveSite& site)
+Json site_json(const LiveSite& site, Arch arch)
 {
     Json json = {{"entry", site.entry},
                  {"provider", site.entry ? Json() : Json(site.provider)},
@@ -52,7 +52,7 @@ Json site_json(const LiveSite& site)
                  {"address", site.address},
                  {"file_offset", site.file_offset},
                  {"runtime", site.runtime},
-                 {"layout", layout_name(site.expected.layout, Arch::x86_64)},
+                 {"layout", layout_name(site.expected.layout, arch)},
                  {"change", name(site.change)},
                  {"file_bytes", hex(site.file_bytes, "")},
                  {"live_bytes", hex(site.live_bytes, "")},
@@ -81,7 +81,7 @@ void print_process_json(const Process& process, const std::function<bool(const L
         Json sites = Json::array();
         for (const LiveSite& site : file.sites)
             if (select(site))
-                sites.push_back(site_json(site));
+                sites.push_back(site_json(site, file.arch));
         p["files"].push_back(
             {{"path", file.path}, {"start", file.start}, {"deleted", file.deleted}, {"sites", std::move(sites)}});
     }
@@ -113,7 +113,7 @@ void print_process_text(const Process& process, const std::function<bool(const L
             const auto colour = colour_of(site.change);
             fmt::format_to(to, "  {}{}{}  {:#x}  {}  {}{}{}", on(bold),
                            printable(site.entry ? site.name : site.provider + ":" + site.name), off(bold), site.runtime,
-                           layout_name(site.expected.layout, Arch::x86_64), on(colour), name(site.change), off(colour));
+                           layout_name(site.expected.layout, file.arch), on(colour), name(site.change), off(colour));
             if (site.target)
                 fmt::format_to(to, " to {:#x}", *site.target);
             if (site.semaphore)
