@@ -53,3 +53,30 @@ for compiler in gcc $(installed clang); do
         check out/default "$compiler, $linker, default script"
     done
 done
+
+# Whole programs of every kind, with the default script: they run, and .bss is where it was. GNU ld once went on from address 0
+# behind the notes.
+cat > whole.c <<'E'
+#include <usdt.h>
+USDT_DEFINE_SEMA(sema);
+static int bss[100];
+int f(int x) { USDT(whole, f, x); if (USDT_SEMA_IS_ACTIVE(sema)) USDT_WITH_EXPLICIT_SEMA(sema, whole, on, x); bss[x] = 45; USDT(whole, start); return bss[x]; }
+E
+echo 'int f(int); int main(int c, char **v) { (void)v; return f(c); }' > main.c
+compiler=gcc
+! have clang-19 || compiler=clang-19 # gcc knows no -fuse-ld=lld-19
+for linker in bfd lld-14 lld-16 lld-19; do
+    have ld.$linker || continue
+    [ $compiler = clang-19 ] || [ $linker = bfd ] || continue
+    for mode in "-no-pie -fno-pic" "-pie -fPIE" "-static" "-static-pie -fPIE" "-shared -fPIC"; do
+        main=main.c
+        case $mode in -shared*) main= ;; esac
+        # shellcheck disable=SC2086 # flags
+        $compiler -O2 -I"$INCLUDE" $mode -fuse-ld=$linker -Wl,-T,"$FASTSDT_SOURCE/linker/fastsdt.ld" whole.c $main -o out/whole 2>log || fail "$linker $mode: $(cat log)"
+        check out/whole "$linker $mode"
+        [ -n "$main" ] || continue
+        status=0
+        ./out/whole || status=$?
+        expect "$linker $mode: what the program returns" "$status" 45
+    done
+done
