@@ -15,7 +15,7 @@ FASTSDT_PKG_CONFIG ?= pkg-config
 FASTSDT_CHECK_LEVEL ?= error
 fastsdt_variable = $(shell $(FASTSDT_PKG_CONFIG) --variable=$(1) fastsdt)
 
-FASTSDT_CFLAGS := $(shell $(FASTSDT_PKG_CONFIG) --cflags fastsdt) $(if $(FASTSDT_LAYOUT),-DFASTSDT_LAYOUT=$(FASTSDT_LAYOUT))
+FASTSDT_CFLAGS := $(shell $(FASTSDT_PKG_CONFIG) --cflags fastsdt-compat) $(if $(FASTSDT_LAYOUT),-DFASTSDT_LAYOUT=$(FASTSDT_LAYOUT))
 # lld and mold: else the kernel counts semaphores where the program does not look (docs/linking.md).
 fastsdt_linker := $(shell $(CC) $(LDFLAGS) -Wl,--version 2>&1)
 FASTSDT_LDFLAGS :=

@@ -4,7 +4,8 @@
 #                  [ENTRY <mode> [KERNELS <range>] [PLUGIN_ARGS <key[=value]>...]]
 #                  [INDEX] [CHECK [info|warning|error] [CHECK_KERNELS <list>]])
 #
-# Turns on what fastsdt has for one target: always the headers and what its linker needs for semaphores to count, and
+# Turns on what fastsdt has for one target: always the headers, sys/sdt.h and usdt.h among them, and what its linker needs
+# for semaphores to count, and
 #
 #   LAYOUT       the layout of all its probe sites (FASTSDT_LAYOUT in fastsdt.h): nop1_nop10, nop1, ...
 #   ENTRY        the compiler plugin fastprobe with entry=<mode>: auto, auto-frame, frame, nop, nop10, none; in the link
@@ -55,7 +56,9 @@ function(fastsdt_target target)
   endif()
 
   # Not target_link_libraries: it does not mix with calls for the same target that have no PRIVATE.
-  target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:fastsdt::fastsdt,INTERFACE_INCLUDE_DIRECTORIES>)
+  # Before all others: the target asked for our sites, so sys/sdt.h and usdt.h are ours.
+  target_include_directories(${target} BEFORE PRIVATE
+    $<TARGET_PROPERTY:fastsdt::compat,INTERFACE_INCLUDE_DIRECTORIES>)
   if(arg_LAYOUT)
     target_compile_definitions(${target} PRIVATE FASTSDT_LAYOUT=${arg_LAYOUT})
   endif()
