@@ -15,7 +15,8 @@ gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
 libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-ppc64el-cross
 libc6-dev-s390x-cross libc6-dev-mips64el-cross
 qemu-user qemu-system-x86 qemu-system-arm cpio zstd xz-utils busybox-static musl-tools
-linux-perf gdb-multiarch elfutils valgrind debootstrap tcl meson automake cargo librust-cc-dev lintian"
+linux-perf gdb-multiarch elfutils valgrind debootstrap tcl meson automake cargo librust-cc-dev lintian
+python3-yaml python3-jsonschema"
 case ${1:-} in
 "") wanted=$everything ;;
 demo) wanted=$demo ;;

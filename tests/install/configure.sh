@@ -19,7 +19,7 @@ light=(-DFASTSDT_PLUGINS=OFF)
 CXX=/nonexistent/c++ configure || fail "without a C++ compiler: $(cat log)"
 says "without a C++ compiler" "built: headers "
 for part in tools fastprobe examples; do
-    left_out | matches -E "$part[^:]*(: fastsdt-check[^:]*)?: missing: a CXX compiler \(Debian: g\+\+\)" || fail "without a C++ compiler, $part: $(left_out)"
+    left_out | matches -E "${part}[^:]*(: fastsdt-check[^:]*)?: missing: a CXX compiler \(Debian: g\+\+\)" || fail "without a C++ compiler, $part: $(left_out)"
 done
 cmake --build build >log 2>&1 && cmake --install build --prefix "$PWD/prefix" >log 2>&1 || fail "headers alone: $(tail -5 log)"
 [ -e prefix/include/fastsdt.h ] || fail "fastsdt.h was not installed"
