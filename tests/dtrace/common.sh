@@ -9,7 +9,7 @@ for file in /usr/bin/dtrace "$(command -v dtrace || true)"; do
 done
 # macros HEADER: NAME(number of parameters) of each probe.
 macros() {
-    sed -n 's/^#define \([A-Za-z0-9_$]*\)(\([^)]*\)).*/\1 \2/p' "$1" | awk '!/_ENABLED *$/ { gsub(/,/, ""); print $1 "(" NF - 1 ")" }' | sort
+    sed -n 's/^#define \([A-Za-z0-9_$]*\)(\([^)]*\)) *\\$/\1 \2/p' "$1" | awk '{ gsub(/,/, ""); print $1 "(" NF - 1 ")" }' | sort
 }
 # notes BINARY: provider:name, arguments and the symbol of the semaphore of each site.
 notes() {
@@ -23,9 +23,10 @@ notes() {
 # calls HEADER: a C program that passes each probe, with arguments of several sizes and signs.
 calls() {
     printf '#include "%s"\nint main(void) {\nvolatile int on = 0;\n(void)on;\n' "$1"
-    sed -n 's/^#define \([A-Za-z0-9_$]*\)(\([^)]*\)).*/\1 \2/p' "$1" | awk '
+    # The macro of a probe goes on in the next line.
+    sed -n 's/^#define \([A-Za-z0-9_$]*\)() .*[^\\]$/\1 enabled/p; s/^#define \([A-Za-z0-9_$]*\)(\([^)]*\)) *\\$/\1 \2/p' "$1" | awk '
         BEGIN { split("(signed char)1|2L|3u|(void *)4|(unsigned short)5", value, "|") }
-        $1 ~ /_ENABLED$/ && NF == 1 { print "if (" $1 "()) on = 1;"; next }
+        $2 == "enabled" { print "if (" $1 "()) on = 1;"; next }
         { gsub(/,/, ""); list = ""; for (i = 1; i < NF; i++) list = list (i > 1 ? ", " : "") value[(i - 1) % 5 + 1]; print $1 "(" list ");" }'
     printf 'return 0; }\n'
 }

@@ -98,11 +98,11 @@ private:
         p.name = title.spelling;
         p.file = title.file;
         p.line = title.line;
-        const std::string macro = macro_name(provider, p.name);
-        if (auto [other, added] = macros_.try_emplace(macro, title); !added)
-            lexer_.fail(title,
-                        "the macro " + macro + " would be that of probe " + std::string(other->second.spelling)
-                            + " in line " + std::to_string(other->second.line) + " too");
+        for (const std::string& macro : {macro_name(provider, p.name), macro_name(provider, p.name) + "_ENABLED"})
+            if (auto [other, added] = macros_.try_emplace(macro, title); !added)
+                lexer_.fail(title,
+                            "the macro " + macro + " would be that of probe " + std::string(other->second.spelling)
+                                + " in line " + std::to_string(other->second.line) + " too");
         p.arguments = arguments();
         if (take(":"))
             arguments();
