@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "archive.h"
+#include "diff.h"
 #include "output.h"
 
 #include <fastsdt/note.h>
@@ -108,8 +109,8 @@ int main(int argc, char** argv)
     std::vector<std::string> files, globs;
     std::string kernel_list, fail_on = "error", colour = "auto", only;
     pid_t pid = 0;
-    bool json = false, plan = false, summary = false, functions = false, verbose = false, no_lines = false,
-         list = false;
+    bool json = false, plan = false, diff = false, summary = false, functions = false, verbose = false,
+         no_lines = false, list = false;
     app.add_option("FILE", files, "ELF files and ar archives");
     app.add_option("-k,--kernel", kernel_list,
                    "Kernels to judge for: 6.1,6.12 or 6.1-7.2 or this; +stp for arm64 kernels with stp emulation")
@@ -129,6 +130,7 @@ int main(int argc, char** argv)
     app.add_flag(
         "--plan", plan,
         "Where to attach for the best result on one --kernel (default: this), with bpftrace and perf commands");
+    app.add_flag("--diff", diff, "Two files, OLD and NEW: which probes and arguments went, changed or came");
     app.add_flag("-j,--json", json, "JSON, as docs/json.md describes it");
     app.add_flag("--no-lines", no_lines, "Do not look for source lines");
     app.add_option("--fail-on", fail_on,
@@ -158,6 +160,8 @@ int main(int argc, char** argv)
         return usage("--pid reads the files that the process has mapped; name no others");
     if (pid == 0 && files.empty())
         return usage("no files; see fastsdt-check --help");
+    if (diff && (plan || functions || files.size() != 2))
+        return usage(files.size() != 2 ? "--diff compares two files: OLD NEW" : "--diff goes with no other view");
 
     Options options;
     if (plan && kernel_list.empty())
@@ -205,34 +209,45 @@ int main(int argc, char** argv)
 
     Progress progress;
     int status = clean;
-    // Calls `visit` for each image of each file; `unread` for what cannot be read.
-    const auto each_file = [&](const std::function<void(const Image&)>& visit,
-                               const std::function<void(const std::string&, const std::string&)>& unread) {
-        for (const std::string& file : files) {
-            const auto cannot = [&](const std::string& message) {
-                progress.clear();
-                fmt::print(stderr, "fastsdt-check: {}\n", printable(message));
-                unread(file, message);
-                status = unusable;
-            };
-            try {
-                progress.at(file);
-                Image::each(
-                    file,
-                    [&](const Image& image) {
-                        progress.at(image.name());
-                        visit(image);
-                    },
-                    cannot);
-            } catch (const Unusable& error) {
-                cannot(error.what());
-            } catch (const std::bad_alloc&) {
-                cannot(file + ": not enough memory to read it");
-            }
+    // Calls `visit` for each image of the file; `unread` for what cannot be read.
+    const auto one_file = [&](const std::string& file, const std::function<void(const Image&)>& visit,
+                              const std::function<void(const std::string&, const std::string&)>& unread) {
+        const auto cannot = [&](const std::string& message) {
+            progress.clear();
+            fmt::print(stderr, "fastsdt-check: {}\n", printable(message));
+            unread(file, message);
+            status = unusable;
+        };
+        try {
+            progress.at(file);
+            Image::each(
+                file,
+                [&](const Image& image) {
+                    progress.at(image.name());
+                    visit(image);
+                },
+                cannot);
+        } catch (const Unusable& error) {
+            cannot(error.what());
+        } catch (const std::bad_alloc&) {
+            cannot(file + ": not enough memory to read it");
         }
     };
+    const auto each_file = [&](const auto& visit, const auto& unread) {
+        for (const std::string& file : files)
+            one_file(file, visit, unread);
+    };
 
-    if (plan) {
+    if (diff) {
+        Diff changes;
+        for (const Diff::Side side : {Diff::before, Diff::after})
+            one_file(
+                files[side], [&](const Image& image) { changes.add(side, image, options.select); },
+                [](const std::string&, const std::string&) {});
+        progress.clear();
+        if (status == clean && changes.print(files[0], files[1], json, style) && threshold)
+            status = findings_found;
+    } else if (plan) {
         PlanOutput output(style, json, options.kernels.front());
         each_file(
             [&](const Image& image) {

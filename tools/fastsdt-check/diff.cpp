@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "diff.h"
+
+#include "args.h"
+
+#include <fastsdt/note.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+using namespace fastsdt;
+
+namespace {
+
+// What a tracer is told besides where to look, which no two builds have in common. One header marks floats and another
+// does not (8f, 8): no script sees that.
+std::string form(const Probe& probe, Arch arch)
+{
+    std::string text;
+    for (const Argument& argument : parse_arguments(probe.arguments, arch))
+        text += fmt::format("{}{}{}", text.empty() ? "" : " ", argument.is_signed && !argument.is_float ? "-" : "",
+                            argument.size ? std::to_string(argument.size) : "?");
+    return text;
+}
+
+std::string shown(const std::set<std::string>& forms)
+{
+    std::vector<std::string> each;
+    for (const std::string& one : forms)
+        each.push_back(one.empty() ? "no arguments" : one);
+    return fmt::format("{}", fmt::join(each, ", or "));
+}
+
+} // namespace
+
+void Diff::add(Side side, const Image& image, const std::function<bool(const Probe&)>& select)
+{
+    const Notes notes = read_notes(image);
+    for (const Probe& probe : notes.probes) {
+        if (select && !select(probe))
+            continue;
+        Known& known = probes_[side][fmt::format("{}:{}", probe.provider, probe.name)];
+        known.arguments.insert(form(probe, image.arch()));
+        ++known.sites;
+        known.semaphores += probe.semaphore != 0;
+    }
+}
+
+bool Diff::print(const std::string& old_path, const std::string& new_path, bool json, const Style& style) const
+{
+    auto list = nlohmann::ordered_json::array();
+    std::string text;
+    size_t gone = 0, changed = 0, came = 0, same = 0;
+    const auto line = [&](std::string_view colour, char sign, const std::string& name, const std::string& what) {
+        text += fmt::format("{}{} {}  {}{}\n", style.colour ? colour : "", sign, printable(name), what,
+                            style.colour ? "\033[0m" : "");
+    };
+    const auto entry = [&](const char* change, const std::string& name, const Known* o, const Known* n) {
+        nlohmann::ordered_json item = {{"change", change}, {"probe", printable(name)}};
+        for (auto [key, known] : {std::pair("old", o), std::pair("new", n)})
+            item[key] = known ? nlohmann::ordered_json{{"arguments", known->arguments},
+                                                       {"sites", known->sites},
+                                                       {"semaphore", known->semaphores != 0}}
+                              : nlohmann::ordered_json(nullptr);
+        list.push_back(std::move(item));
+    };
+    for (const auto& [name, known] : probes_[before]) {
+        const auto found = probes_[after].find(name);
+        if (found == probes_[after].end()) {
+            ++gone;
+            line("\033[31m", '-', name, shown(known.arguments));
+            entry("gone", name, &known, nullptr);
+        } else if (found->second.arguments != known.arguments) {
+            ++changed;
+            line("\033[33m", '!', name, shown(known.arguments) + "  ->  " + shown(found->second.arguments));
+            entry("changed", name, &known, &found->second);
+        } else
+            ++same;
+    }
+    for (const auto& [name, known] : probes_[after])
+        if (!probes_[before].contains(name)) {
+            ++came;
+            line("\033[32m", '+', name, shown(known.arguments));
+            entry("came", name, nullptr, &known);
+        }
+    if (json) {
+        const nlohmann::ordered_json document = {
+            {"schema", json_schema},
+            {"tool", "fastsdt-check " FASTSDT_VERSION_STRING},
+            {"old", printable(old_path)},
+            {"new", printable(new_path)},
+            {"changes", list},
+            {"summary", {{"gone", gone}, {"changed", changed}, {"came", came}, {"same", same}}}};
+        put(document.dump(2) + "\n");
+    } else {
+        if (!style.summary)
+            put(text);
+        put(fmt::format("{} gone, {} changed, {} came, {} the same\n", gone, changed, came, same));
+    }
+    return gone != 0 || changed != 0;
+}
