@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // fastprobe for GCC: makes function entries cheap to probe, and records them. docs/fastprobe.md is its contract.
 //
-// Two passes over each function:
+// Three passes over each function:
 //   fastprobe_select, before register allocation: decides whether the function is selected, and if it shall have a
 //     frame, asks GCC for one (targetm.frame_pointer_required, no shrink-wrapping).
+//   fastprobe_push, after scheduling: a push of the prologue becomes the first instruction where it can.
 //   fastprobe_entry, right before branches get their lengths, when nothing changes instructions any more but before
 //     GCC writes CFI: looks at the first instruction, puts a layout in front of it where that pays, and a label and the
 //     note that records the entry in any case.
 #include "target_entry.h"
 
+#include "early_push.h"
 #include "prologue_end.h"
 
 #include <fastsdt/note.h>
@@ -196,6 +198,30 @@ struct Select_pass : rtl_opt_pass {
 };
 
 // ---- Second pass ----
+
+/// A push at the entry would do, on every kernel that is aimed at, what a nop does.
+bool push_serves(Entry entry)
+{
+    if (target::arch != Arch::x86_64 || options.kernels.nop_pays(target::arch, First::other_push))
+        return false;
+    return entry == Entry::automatic || entry == Entry::auto_frame || entry == Entry::frame;
+}
+
+struct Push_pass : rtl_opt_pass {
+    explicit Push_pass(gcc::context* context)
+        : rtl_opt_pass({RTL_PASS, "fastprobe_push", OPTGROUP_NONE, TV_PLUGIN_RUN, 0, 0, 0, 0, 0}, context)
+    {}
+
+    unsigned execute(function*) final override
+    {
+        if (current.function == current_function_decl && current.selected && !current.no_frame
+            && push_serves(current.entry) && !skip_reason(current_function_decl))
+            move_push_first();
+        return 0;
+    }
+};
+
+// ---- Third pass ----
 
 /// The beginning of a function's instructions, as it will be assembled.
 struct Beginning {
@@ -427,6 +453,7 @@ PLUGIN_EXPORT int plugin_init(plugin_name_args* arguments, plugin_gcc_version* v
         stop(error);
     register_callback(plugin, PLUGIN_START_UNIT, start_unit, nullptr);
     insert_pass(plugin, new Select_pass(g), "ira");
+    insert_pass(plugin, new Push_pass(g), "vartrack");
     insert_pass(plugin, new Entry_pass(g), "shorten");
     register_callback(plugin, PLUGIN_FINISH, finish, nullptr);
     return 0;

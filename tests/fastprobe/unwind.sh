@@ -56,6 +56,7 @@ for entry in auto nop frame; do
 done
 check awkward.c -O2 -fplugin-arg-fastprobe-entry=nop
 check awkward.c -O2 -fstack-clash-protection -fplugin-arg-fastprobe-entry=frame
+[ "$1" = clang ] || [ "$target" = arm64 ] || check push.c -O2 -fplugin-arg-fastprobe-entry=auto
 check stack.c -O0 -fplugin-arg-fastprobe-entry=nop
 if [ "$target" = x86-64 ]; then
     check modes.c -Os -fplugin-arg-fastprobe-entry=nop10
