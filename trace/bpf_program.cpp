@@ -412,6 +412,8 @@ Descriptor link_event(int program, int event, uint64_t cookie)
 
 #else // without libbpf: nothing is to be had
 
+#include <cerrno>
+
 namespace fastsdt {
 
 struct BpfPrograms::Ring {};

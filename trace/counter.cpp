@@ -40,26 +40,30 @@ bool concerns_all(int error)
 
 } // namespace
 
-Counter::Counter(std::vector<Target> targets, pid_t pid, Scope scope)
-    : targets_(std::move(targets)), pid_(pid), scope_(scope), errors_(targets_.size())
+Counter::Counter(std::vector<Target> targets, pid_t pid, Scope scope, Means best)
+    : targets_(std::move(targets)), pid_(pid), scope_(scope), means_(best), errors_(targets_.size())
 {
-    if (scope != Scope::everyone) {
-        // The kernel goes by the first thread's memory, which is gone when that thread has ended before the others.
-        kernel_filters_ = scope == Scope::process && !first_thread_ended(pid);
-        const bool multi = multi_support() == (kernel_filters_ ? MultiSupport::full : multi_support())
-            && multi_support() != MultiSupport::none;
+    // The kernel goes by the first thread's memory, which is gone when that thread has ended before the others.
+    kernel_filters_ = scope == Scope::process && !first_thread_ended(pid);
+    if (scope == Scope::everyone)
+        means_ = Means::perf_events;
+    if (means_ == Means::bpf_multi
+        && (multi_support() == MultiSupport::none
+            || (kernel_filters_ && multi_support() == MultiSupport::everyone_only)))
+        means_ = Means::bpf_events;
+    if (means_ != Means::perf_events)
         try {
-            programs_ = std::make_unique<BpfPrograms>(targets_.size(),
-                                                      scope == Scope::tree  ? Members::tree
-                                                          : kernel_filters_ ? Members::everyone
-                                                                            : Members::process,
-                                                      multi);
+            const Members members = scope == Scope::tree ? Members::tree
+                : kernel_filters_                        ? Members::everyone
+                                                         : Members::process;
+            programs_ = std::make_unique<BpfPrograms>(targets_.size(), members, means_ == Means::bpf_multi);
             programs_->state().root = static_cast<uint32_t>(pid);
         } catch (const std::system_error& error) {
-            scope_ = Scope::everyone;
+            means_ = Means::perf_events;
             limitation_ = fmt::format("BPF is not to be had ({})", error.what());
         }
-    }
+    if (means_ == Means::perf_events)
+        scope_ = Scope::everyone;
     attach();
 }
 
@@ -72,14 +76,10 @@ void Counter::attach()
 {
     if (targets_.empty())
         return;
-    if (!programs_) {
-        attach_for_everyone();
-        return;
-    }
-    if (multi_support() == MultiSupport::none || (kernel_filters_ && multi_support() == MultiSupport::everyone_only)) {
-        attach_one_by_one();
-        return;
-    }
+    if (means_ == Means::perf_events)
+        return attach_for_everyone();
+    if (means_ == Means::bpf_events)
+        return attach_one_by_one();
     // One link for each run of targets of the same file and kind.
     for (size_t first = 0, last; first < targets_.size(); first = last) {
         for (last = first + 1; last < targets_.size() && targets_[last].path == targets_[first].path

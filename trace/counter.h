@@ -23,6 +23,9 @@ enum class Scope {
     everyone, ///< every process that has the file mapped
 };
 
+/// What the kernel is asked for, best last.
+enum class Means { perf_events, bpf_events, bpf_multi };
+
 /// What was seen at one target.
 struct Counted {
     int error = 0;     ///< errno of the attach; 0: attached
@@ -36,7 +39,8 @@ public:
     /// Attaches; nothing counts before start(). Only in Scope::process other processes are left alone: in the other scopes
     /// whoever has the file mapped runs into the probes, counted or not.
     /// Throws Unusable where no probe at all can be attached for want of permission, or there is no such process.
-    Counter(std::vector<Target> targets, pid_t pid, Scope scope);
+    /// @param best  nothing better is tried; for tests on kernels that can do better
+    Counter(std::vector<Target> targets, pid_t pid, Scope scope, Means best = Means::bpf_multi);
     Counter(const Counter&) = delete;
     Counter& operator=(const Counter&) = delete;
     ~Counter();
@@ -69,6 +73,7 @@ private:
     const std::vector<Target> targets_;
     const pid_t pid_;
     Scope scope_;
+    Means means_;
     bool kernel_filters_ = false;
     std::string limitation_;
     std::vector<int> errors_;
