@@ -76,19 +76,6 @@ FindingId finding_of(NoteTrouble::Kind kind)
     return FindingId::malformed_note;
 }
 
-// The last minor release of each major one; what comes after 7.2 is not known yet, past majors ended at 19 or 20.
-unsigned last_minor(unsigned major)
-{
-    return major == 4 ? 20 : 19;
-}
-
-Kernel next(Kernel kernel)
-{
-    if (kernel.minor >= last_minor(kernel.major))
-        return {kernel.major + 1, 0, kernel.arm64_stp};
-    return {kernel.major, kernel.minor + 1, kernel.arm64_stp};
-}
-
 } // namespace
 
 std::string_view name(Severity severity)
@@ -172,62 +159,6 @@ std::string_view state_name(uint8_t state)
     case FASTSDT_STATE_DAMAGED: return "damaged";
     default: return "unknown";
     }
-}
-
-std::vector<Kernel> parse_kernels(std::string_view list, std::string& error)
-{
-    std::vector<Kernel> kernels;
-    const auto fail = [&](std::string why) {
-        error = std::move(why);
-        return std::vector<Kernel>();
-    };
-    while (true) {
-        const size_t comma = list.find(',');
-        const std::string_view item = list.substr(0, comma);
-        const size_t dash = item.find('-');
-        const auto first = parse_kernel(item.substr(0, dash));
-        const auto last = dash == item.npos ? first : parse_kernel(item.substr(dash + 1));
-        if (!first || !last)
-            return fail(fmt::format("\"{}\" is no kernel; say 6.12, 7.2, 6.1-7.2 or this", item));
-        if (first->arm64_stp != last->arm64_stp)
-            return fail(fmt::format("\"{}\": write +stp at both ends or at none", item));
-        if (*last < *first)
-            return fail(fmt::format("\"{}\": the range runs backwards", item));
-        Kernel kernel = *first;
-        for (; kernel < *last; kernel = next(kernel)) {
-            if (kernels.size() > 200)
-                return fail(fmt::format("\"{}\" is too many kernels", item));
-            kernels.push_back(kernel);
-        }
-        kernels.push_back(*last);
-        if (comma == list.npos)
-            break;
-        list.remove_prefix(comma + 1);
-    }
-    std::sort(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) {
-        return std::tie(a.arm64_stp, a.major, a.minor) < std::tie(b.arm64_stp, b.major, b.minor);
-    });
-    kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
-    return kernels;
-}
-
-std::string list_kernels(std::span<const Kernel> kernels)
-{
-    std::string text;
-    for (size_t i = 0; i < kernels.size();) {
-        size_t end = i + 1;
-        while (end < kernels.size() && kernels[end] == next(kernels[end - 1]))
-            ++end;
-        if (end - i < 3)
-            end = i + 1;
-        if (!text.empty())
-            text += ", ";
-        text += kernels[i].name();
-        if (end - i > 1)
-            text += "-" + kernels[end - 1].name();
-        i = end;
-    }
-    return text;
 }
 
 // ---- The report -----------------------------------------------------------------------------------------------------
@@ -314,10 +245,7 @@ void Report::read_sites()
             continue;
         Site site;
         site.probe = &probe;
-        const auto record = std::lower_bound(notes.sites.begin(), notes.sites.end(), probe.note_address,
-                                             [](const Record& r, uint64_t address) { return r.address < address; });
-        if (record != notes.sites.end() && record->address == probe.note_address)
-            site.record = &*record;
+        site.record = notes.site_at(probe.note_address);
         sites.push_back(std::move(site));
     }
     std::stable_sort(sites.begin(), sites.end(),

@@ -216,10 +216,4 @@ std::string_view layout_name(uint8_t layout, Arch arch);
 /// "pristine", ...: FASTSDT_STATE_*.
 std::string_view state_name(uint8_t state);
 
-/// Kernels as a list says them: "6.1,6.12,6.18-7.2,this". Ranges cover every release between their ends. On failure
-/// returns an empty list and says why.
-std::vector<Kernel> parse_kernels(std::string_view list, std::string& error);
-/// The inverse: "6.1, 6.12, 6.18-7.2".
-std::string list_kernels(std::span<const Kernel> kernels);
-
 } // namespace fastsdt

@@ -2,7 +2,7 @@
 // An ELF file as the rest of the library sees it: segments, sections, bytes by address. Nothing in a header is trusted.
 #pragma once
 #include "arch.h"
-#include "index.h"
+#include "encoding.h"
 #include "unusable.h"
 
 #include <cstddef>

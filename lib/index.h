@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The records of .note.fastsdt and the INDEX note that holds all of them, sorted. docs/format.md is normative.
 #pragma once
+#include "encoding.h"
+
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -10,15 +12,6 @@
 #include <vector>
 
 namespace fastsdt {
-
-/// How an ELF file writes integers: e_ident[EI_CLASS] and e_ident[EI_DATA].
-struct Encoding {
-    bool elf64 = true;
-    bool big_endian = false;
-
-    size_t address_size() const { return elf64 ? 8 : 4; }
-    bool operator==(const Encoding&) const = default;
-};
 
 /// One SITE or ENTRY record, integers in host form. The fields are those of docs/format.md.
 struct Record {

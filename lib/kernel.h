@@ -37,12 +37,23 @@ struct Kernel {
     auto operator<=>(const Kernel&) const = default;
 };
 
-/// "6.12", "7.2+stp", or "this": the running kernel, told by what syscall 336 answers (distributions backport)
+/// A release ("6.12", or a whole release name: "6.1.0-44-amd64"), "7.2+stp", or "this": the running kernel, told by what syscall 336 answers (distributions backport)
 /// and else by its version. Empty when the text is none of these.
 std::optional<Kernel> parse_kernel(std::string_view text);
 
 /// The kernels that a report covers when none are named.
 std::vector<Kernel> default_kernels();
+
+/// Kernels as a list says them: "6.1,6.12,6.18-7.2,this". Ranges cover every release between their ends. On failure
+/// returns an empty list and says why.
+std::vector<Kernel> parse_kernels(std::string_view list, std::string& error);
+/// The inverse: "6.1, 6.12, 6.18-7.2".
+std::string list_kernels(std::span<const Kernel> kernels);
+
+/// The rules of judge() were read from these kernels' sources and measured on them (docs/kernels.md).
+inline constexpr Kernel oldest_known{5, 4}, newest_known{7, 3};
+/// One sentence about a kernel outside of them, empty for the others.
+std::string doubt(const Kernel& kernel);
 
 struct Judgement {
     Verdict verdict = Verdict::unknown;

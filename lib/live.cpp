@@ -209,11 +209,6 @@ private:
         for (const Mapping* m : mappings)
             ranges.push_back(m->executable ? Cover::Range{m->offset, m->offset + (m->end - m->start)} : Cover::Range{});
         const Cover executable(ranges);
-        const auto record_at = [&](uint64_t address) -> const Record* {
-            const auto found = std::lower_bound(notes.sites.begin(), notes.sites.end(), address,
-                                                [](const Record& r, uint64_t a) { return r.address < a; });
-            return found != notes.sites.end() && found->address == address ? &*found : nullptr;
-        };
         for (const Probe& probe : notes.probes) {
             LiveSite site;
             site.provider = probe.provider;
@@ -221,7 +216,7 @@ private:
             site.arguments = probe.arguments;
             site.address = probe.address;
             site.semaphore = probe.semaphore;
-            const Record* record = record_at(probe.note_address);
+            const Record* record = notes.site_at(probe.note_address);
             look(image, mappings, executable, record ? record->layout : FASTSDT_LAYOUT_OTHER, 0, std::move(site), file);
         }
         if (!entries || notes.entries.empty())

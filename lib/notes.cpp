@@ -213,6 +213,13 @@ private:
 
 } // namespace
 
+const Record* Notes::site_at(uint64_t note_address) const
+{
+    const auto found = std::lower_bound(sites.begin(), sites.end(), note_address,
+                                        [](const Record& r, uint64_t address) { return r.address < address; });
+    return found != sites.end() && found->address == note_address ? &*found : nullptr;
+}
+
 Notes read_notes(const Image& image)
 {
     return Reader(image).read();

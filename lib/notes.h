@@ -46,6 +46,9 @@ struct Notes {
     std::optional<uint64_t> base;
     bool indexed = false; ///< there is an INDEX note
     std::vector<NoteTrouble> troubles;
+
+    /// The record of a probe's site: the first one at the pc that its note has. nullptr: none.
+    const Record* site_at(uint64_t note_address) const;
 };
 
 Notes read_notes(const Image& image);

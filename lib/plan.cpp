@@ -51,10 +51,8 @@ public:
             point.note_address = probe.address;
             if (probe.semaphore)
                 point.semaphore_offset = image_.file_offset(probe.semaphore).value_or(0);
-            const auto record = std::lower_bound(notes_.sites.begin(), notes_.sites.end(), probe.note_address,
-                                                 [](const Record& r, uint64_t a) { return r.address < a; });
-            const bool known = record != notes_.sites.end() && record->address == probe.note_address;
-            settle(point, known ? record->layout : FASTSDT_LAYOUT_OTHER, 0);
+            const Record* record = notes_.site_at(probe.note_address);
+            settle(point, record ? record->layout : FASTSDT_LAYOUT_OTHER, 0);
             visit(point);
         }
         if (notes_.entries.empty())

@@ -150,7 +150,7 @@ Json function_json(const Report& report, const Entry& entry)
 
 class JsonOutput : public Output {
 public:
-    explicit JsonOutput(const std::vector<Kernel>& kernels)
+    JsonOutput(const std::vector<Kernel>& kernels, std::optional<Severity> only) : only_(only)
     {
         Json names = Json::array();
         for (const Kernel& kernel : kernels)
@@ -210,6 +210,9 @@ private:
         std::string text = fmt::format(",\n \"{}\": [", title);
         bool first = true;
         for (const auto& item : items) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(item)>, Site>)
+                if (!shown(item, only_))
+                    continue;
             text += first ? "\n" : ",\n";
             text += dump(to_json(item));
             first = false;
@@ -223,13 +226,14 @@ private:
 
     void begin_file() { put(files_++ ? ",\n" : "\n"); }
 
+    const std::optional<Severity> only_;
     size_t files_ = 0, unusable_ = 0, probes_ = 0;
     std::array<size_t, 3> severities_{};
 };
 
 } // namespace
 
-std::unique_ptr<Output> json_output(const std::vector<Kernel>& kernels)
+std::unique_ptr<Output> json_output(const std::vector<Kernel>& kernels, std::optional<Severity> only)
 {
-    return std::make_unique<JsonOutput>(kernels);
+    return std::make_unique<JsonOutput>(kernels, only);
 }

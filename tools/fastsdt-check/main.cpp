@@ -171,9 +171,16 @@ int main(int argc, char** argv)
         options.kernels = parse_kernels(kernel_list, error);
         if (options.kernels.empty())
             return usage("--kernel: " + error);
+        for (const Kernel& kernel : options.kernels)
+            if (const std::string what = doubt(kernel); !what.empty())
+                fmt::print(stderr, "fastsdt-check: {}\n", what);
     }
     if (plan && (options.kernels.size() != 1 || pid != 0))
         return usage(pid != 0 ? "--plan is for files; name the program" : "--plan is for one kernel: --kernel 7.2");
+    if (plan && functions)
+        return usage("--plan has the functions that fastprobe selected, and no others: leave out --functions");
+    if (plan && !only.empty())
+        return usage("--plan has no findings: leave out --only");
     options.functions = functions;
     options.lines = !no_lines && !summary;
     if (!globs.empty())
@@ -194,7 +201,9 @@ int main(int argc, char** argv)
             for (const std::string& trouble : process.troubles)
                 fmt::print(stderr, "fastsdt-check: {}\n", printable(trouble));
             const auto select = [&](const LiveSite& site) {
-                return globs.empty() || matches(globs, site.provider, site.name);
+                const auto severity = fastsdt::severity(site.change);
+                return (globs.empty() || matches(globs, site.provider, site.name))
+                    && (!style.only || (severity && *severity >= *style.only));
             };
             if (json)
                 print_process_json(process, select);
@@ -265,7 +274,7 @@ int main(int argc, char** argv)
             [&](const std::string& file, const std::string& message) { output.unusable(file, message); });
         output.finish();
     } else {
-        const auto output = json ? json_output(options.kernels) : text_output(style);
+        const auto output = json ? json_output(options.kernels, style.only) : text_output(style);
         each_file(
             [&](const Image& image) {
                 const Notes notes = read_notes(image);

@@ -31,7 +31,10 @@ public:
 inline constexpr int json_schema = 1;
 
 std::unique_ptr<Output> text_output(Style style);
-std::unique_ptr<Output> json_output(const std::vector<fastsdt::Kernel>& kernels);
+/// `only`: just the probes with a finding at least this bad.
+std::unique_ptr<Output> json_output(const std::vector<fastsdt::Kernel>& kernels, std::optional<fastsdt::Severity> only);
+/// Whether the site is shown under --only.
+bool shown(const fastsdt::Site& site, std::optional<fastsdt::Severity> only);
 
 void print_process_text(const fastsdt::Process& process, const std::function<bool(const fastsdt::LiveSite&)>& select,
                         Style style);

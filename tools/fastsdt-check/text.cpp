@@ -130,13 +130,8 @@ private:
 
     void site(const Report& report, const Site& site)
     {
-        if (style_.only) {
-            bool any = false;
-            for (const Finding& finding : site.findings)
-                any |= finding.severity >= *style_.only;
-            if (!any)
-                return;
-        }
+        if (!::shown(site, style_.only))
+            return;
         const Probe& probe = *site.probe;
         auto to = std::back_inserter(out_);
         out_ += "  ";
@@ -347,6 +342,13 @@ private:
 };
 
 } // namespace
+
+bool shown(const Site& site, std::optional<Severity> only)
+{
+    return !only || std::any_of(site.findings.begin(), site.findings.end(), [&](const Finding& finding) {
+        return finding.severity >= *only;
+    });
+}
 
 std::unique_ptr<Output> text_output(Style style)
 {
