@@ -5,9 +5,10 @@
  *   gcc -O2 examples/entry.c -o e && fastsdt-check --functions e
  *   gcc -O2 -fplugin=$PWD/build/default/gcc-12/fastprobe.so examples/entry.c -o e && fastsdt-check --functions e
  *
- * docs/fastprobe.md has the plugin's arguments. The macros below are harmless without the plugin. */
+ * `./e N` serves N requests, 1000 by default. docs/fastprobe.md has the plugin's arguments. The macros below are harmless without the plugin. */
 #include "../include/fastsdt.h" /* <fastsdt.h> where it is installed */
 #include <stdio.h>
+#include <stdlib.h>
 
 #define KEEP __attribute__((noinline))
 
@@ -47,8 +48,8 @@ KEEP NO_FASTPROBE unsigned tick(unsigned x)
 int main(int argc, char** argv)
 {
     unsigned sum = 0;
-    (void)argv;
-    for (int i = 0; i < 1000; i++)
+    int requests = argc > 1 ? atoi(argv[1]) : 1000;
+    for (int i = 0; i < requests; i++)
         sum += request((unsigned)(i + argc)) ^ tick((unsigned)i);
     show("sum", sum);
     return 0;

@@ -34,12 +34,13 @@ versions() { sed -n "s/^$1-\([0-9][0-9]*\)$2\$/\1/p" <<<"$names" | sort -n; }
 # A release's compilers. The newest clang is enough for the demo; the tests take the oldest LLVM that the plugin supports
 # and the two newest, and the two newest GCCs.
 compilers() {
-    local llvm gcc newest v
+    local llvm gcc default v
     mapfile -t llvm < <(versions clang "" | awk '$1 >= 14')
     [ ${#llvm[@]} -gt 0 ] || return 0
-    newest=${llvm[-1]}
+    # The compiler that `gcc` is.
+    default=$(apt-cache show gcc 2>/dev/null | sed -n 's/^Depends:.* gcc-\([0-9]*\).*/\1/p' | sed -n 1p)
     if [ "${1:-}" = demo ]; then
-        echo "clang-$newest"
+        echo "clang-${llvm[-1]} gcc-$default gcc-$default-plugin-dev"
         return
     fi
     for v in $(printf '%s\n' "${llvm[0]}" "${llvm[@]: -2}" | sort -un); do
@@ -50,9 +51,7 @@ compilers() {
     [ ${#gcc[@]} -gt 0 ] || return 0
     for v in "${gcc[@]: -2}"; do echo "gcc-$v g++-$v gcc-$v-plugin-dev"; done
     v=${gcc[-1]}
-    # The compiler that `gcc` is, with -m32 and -mx32; the cross compilers' plugin; GCC's other front ends.
-    local default
-    default=$(apt-cache show gcc | sed -n 's/^Depends:.* gcc-\([0-9]*\).*/\1/p' | sed -n 1p)
+    # With -m32 and -mx32; the cross compiler's plugin; GCC's other front ends.
     echo "gcc-$default g++-$default gcc-$default-plugin-dev gcc-$default-multilib g++-$default-multilib gcc-$default-plugin-dev-aarch64-linux-gnu"
     echo "gfortran-$default gdc-$default gnat-$default gccgo-$default"
 }
