@@ -101,6 +101,8 @@ std::optional<Severity> severity(Change change)
     switch (change) {
     case Change::damaged: return Severity::error; // whoever executes it loses the stack
     case Change::foreign_call:
+    case Change::remapped:
+    case Change::unreadable:
     case Change::changed: return Severity::warning;
     default: return {};
     }

@@ -82,6 +82,7 @@ std::vector<Mapping> read_maps(pid_t pid)
                         &m.inode, &at)
             < 6)
             continue;
+        m.readable = access[0] == 'r';
         m.writable = access[1] == 'w';
         m.executable = access[2] == 'x';
         m.device = device;
@@ -149,7 +150,9 @@ public:
         }
         for (const auto& key : order) {
             const auto& of_file = files[key];
-            if (std::any_of(of_file.begin(), of_file.end(), [](const Mapping* m) { return m->executable; }))
+            // Without any, its text may have been replaced; one that is mapped as a whole was only read.
+            if (std::any_of(of_file.begin(), of_file.end(), [](const Mapping* m) { return m->executable; })
+                || (of_file.size() > 1 && of_file.front()->offset == 0))
                 read_file(of_file, entries);
         }
         if (kill(process_.pid, 0) != 0 && errno == ESRCH)
@@ -239,12 +242,21 @@ private:
         const auto offset = image.file_offset(site.address);
         if (!offset)
             return; // a dangling note
-        const auto number = executable.first(*offset);
-        if (!number)
-            return;
-        const Mapping& mapping = *mappings[*number];
         site.file_offset = *offset;
-        site.runtime = mapping.start + (*offset - mapping.offset);
+        const Mapping* instead = nullptr; // of the file's own text
+        if (const auto number = executable.first(*offset)) {
+            const Mapping& mapping = *mappings[*number];
+            site.runtime = mapping.start + (*offset - mapping.offset);
+        } else if (const auto bias = load_bias(image, mappings)) {
+            site.runtime = site.address + *bias;
+            instead = mapping_at(site.runtime);
+            const bool copied = instead && instead->inode == 0 && instead->executable;
+            const bool closed = instead && !instead->readable && !instead->executable;
+            if (!copied && !closed)
+                return;
+        } else {
+            return;
+        }
 
         constexpr size_t longest = 4 + 11; // endbr64 and nop1+nop10
         const auto in_file = image.bytes_at(site.address);
@@ -264,6 +276,8 @@ private:
                 site.target = site.runtime + site.found.rel_end + site.found.rel;
             site.change = classify(site);
         }
+        if (instead)
+            site.change = instead->executable ? Change::remapped : Change::unreadable;
         if (site.semaphore) {
             const auto value = read_memory(site.semaphore + (site.runtime - site.address), 2);
             if (value.size() == 2)
@@ -272,6 +286,25 @@ private:
                                           | std::to_integer<unsigned>(value[image.encoding().big_endian ? 0 : 1]) << 8);
         }
         file.sites.push_back(std::move(site));
+    }
+
+    const Mapping* mapping_at(uint64_t address) const
+    {
+        const auto after = std::upper_bound(mappings_.begin(), mappings_.end(), address,
+                                            [](uint64_t a, const Mapping& m) { return a < m.start; });
+        return after != mappings_.begin() && address < std::prev(after)->end ? &*std::prev(after) : nullptr;
+    }
+
+    // Runtime address minus ELF vaddr, by any segment that is still mapped from the file.
+    static std::optional<uint64_t> load_bias(const Image& image, const std::vector<const Mapping*>& mappings)
+    {
+        const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+        for (const Mapping* m : mappings)
+            for (const Segment& segment : image.segments())
+                if (segment.file_size && m->offset == segment.offset / page * page
+                    && m->executable == segment.executable && (segment.writable || !m->writable))
+                    return m->start - segment.address / page * page;
+        return std::nullopt;
     }
 
     static void recognize(fastsdt_recognized& result, const Image& image, int layout, std::span<const std::byte> bytes)
@@ -320,6 +353,7 @@ std::string_view name(Change change)
     case Change::foreign_call: return "foreign-call";
     case Change::damaged: return "damaged";
     case Change::changed: return "changed";
+    case Change::remapped: return "remapped";
     case Change::unreadable: break;
     }
     return "unreadable";

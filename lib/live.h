@@ -27,7 +27,8 @@ enum class Change {
     foreign_call, ///< like optimized, but the call leads to no trampoline that the process has
     damaged,      ///< FASTSDT_STATE_DAMAGED: executing it breaks the stack pointer
     changed,      ///< something else
-    unreadable,
+    remapped,     ///< the text is a copy in anonymous memory (huge pages): executed, but no uprobe fires there
+    unreadable,   ///< or inaccessible to the process itself
 };
 /// "untouched", "breakpoint", "stale-call", "optimized", ...
 std::string_view name(Change change);
@@ -35,7 +36,7 @@ std::string_view name(Change change);
 struct Mapping {
     uint64_t start = 0, end = 0; ///< runtime addresses
     uint64_t offset = 0;         ///< in the file
-    bool writable = false, executable = false;
+    bool readable = false, writable = false, executable = false;
     std::string device; ///< major:minor, hexadecimal
     uint64_t inode = 0;
     std::string name; ///< path, or "[...]", or empty

@@ -155,6 +155,46 @@ TEST_F(Live, WrittenBySomebodyElse)
     mprotect(page, 2 * 4096, PROT_READ | PROT_EXEC);
 }
 
+// The page with the site becomes a copy in anonymous memory, and then inaccessible.
+TEST_F(Live, TextReplacedOrClosed)
+{
+    const uint64_t runtime = find("wide").runtime;
+    const pid_t child = fork();
+    if (child == 0) {
+        const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+        auto* const at = reinterpret_cast<void*>(runtime & ~(page - 1));
+        std::vector<char> copy(page);
+        std::memcpy(copy.data(), at, page);
+        // Not the page that this code is on.
+        const auto here = []() __attribute__((noinline)) {
+            return reinterpret_cast<uintptr_t>(__builtin_return_address(0));
+        }();
+        if (here / page == runtime / page)
+            _exit(77);
+        void* const anonymous = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        std::memcpy(anonymous, copy.data(), page);
+        mprotect(anonymous, page, PROT_READ | PROT_EXEC);
+        if (mremap(anonymous, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, at) != at)
+            _exit(1);
+        raise(SIGSTOP);
+        mprotect(at, page, PROT_NONE);
+        raise(SIGSTOP);
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, WUNTRACED);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        GTEST_SKIP() << "the site and the test are on one page";
+    ASSERT_TRUE(WIFSTOPPED(status));
+    EXPECT_EQ(find(read_process(child), "wide").change, Change::remapped);
+    kill(child, SIGCONT);
+    waitpid(child, &status, WUNTRACED);
+    ASSERT_TRUE(WIFSTOPPED(status));
+    EXPECT_EQ(find(read_process(child), "wide").change, Change::unreadable);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+}
+
 TEST_F(Live, Semaphore)
 {
     auto* const semaphore = reinterpret_cast<unsigned short*>(find("counted").runtime - find("counted").address

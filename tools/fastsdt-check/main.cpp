@@ -58,11 +58,13 @@ bool matches(const std::vector<std::string>& globs, std::string_view provider, s
     return false;
 }
 
-int process_status(const Process& process, std::optional<Severity> threshold)
+int process_status(const Process& process, const std::function<bool(const LiveSite&)>& select,
+                   std::optional<Severity> threshold)
 {
     for (const LiveFile& file : process.files)
         for (const LiveSite& site : file.sites)
-            if (const auto severity = fastsdt::severity(site.change); threshold && severity && *severity >= *threshold)
+            if (const auto severity = fastsdt::severity(site.change);
+                threshold && severity && *severity >= *threshold && select(site))
                 return findings_found;
     return clean;
 }
@@ -209,7 +211,7 @@ int main(int argc, char** argv)
                 print_process_json(process, select);
             else
                 print_process_text(process, select, style);
-            return written(process_status(process, threshold));
+            return written(process_status(process, select, threshold));
         } catch (const Unusable& error) {
             fmt::print(stderr, "fastsdt-check: {}\n", printable(error.what()));
             return unusable;
