@@ -33,7 +33,7 @@ for pair in "$@"; do
         wrap "$dir/cxx" "${prefix}g++-$version"
         if (cd "$dir/suite" && FASTPROBE_SYSROOT=$root FASTSDT_SOURCE=$top FASTSDT_BUILD=$out JOBS=$(nproc) bash "$top/tests/fastprobe/suite.sh" \
             gcc $target "$dir/fastprobe.so" "$dir/cc" "$dir/cxx" >"$dir/suite.log" 2>&1); then
-            echo "ok: gcc $full ($suite) $target: $(sed -n 's/^  \(Unsupported\|Passed\) *: \([0-9]*\).*/\2 \L\1/p' "$dir/suite.log" | paste -sd,)"
+            echo "ok: gcc $full ($suite) $target: $(sed -n 's/^  \(Unsupported\|Passed\) *: *\([0-9]*\).*/\2 \L\1/p' "$dir/suite.log" | paste -sd,)"
         else
             tail -n 60 "$dir/suite.log" | cut -c1-200 >&2
             echo "FAIL: gcc $full ($suite) $target: $(grep '^FAIL' "$dir/suite.log" | paste -sd,)"

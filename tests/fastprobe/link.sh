@@ -78,6 +78,10 @@ done
 # shellcheck disable=SC2086
 $cxx -O2 -fPIC -shared -fplugin="$plugin" a.cpp b.cpp -o l.so
 recorded l.so | matches '_Z5otheri' || fail "shared library: $(recorded l.so)"
+# shellcheck disable=SC2086
+$cxx -O2 -fplugin="$plugin" -c a.cpp -o a.o && $cxx -O2 -fplugin="$plugin" -c b.cpp -o b.o && $cxx -r -nostdlib a.o b.o -o partial.o && $cxx partial.o -o e
+expect "partial link: records" "$(recorded e)" "$all"
+no_strays "partial link"
 
 if [ "$kind" = gcc ]; then
     expected="_Z5otheri _Z6comdatIiET_S0_ _Z8same_onei _Z8same_twoi main "
