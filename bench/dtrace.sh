@@ -8,7 +8,7 @@ probes=${1:-1000} runs=${2:-10}
 ours=$PWD/build/default/bin/fastsdt-dtrace
 theirs=/usr/bin/dtrace
 [ -x "$ours" ] || { echo "bench/dtrace.sh: build first: $ours is missing" >&2; exit 1; }
-head -c 20 $theirs 2>/dev/null | grep -aq python || { echo "bench/dtrace.sh: $theirs is not systemtap's script" >&2; exit 1; }
+head -c 20 $theirs 2>/dev/null | grep -a python >/dev/null || { echo "bench/dtrace.sh: $theirs is not systemtap's script" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
