@@ -1,12 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The CHECK step of fastsdt_target(): runs fastsdt-check on FILE and, if there are findings, says which of the OBJECTS
-# the probes come from: the linker merged the notes, so the file itself cannot tell.
+# the probes come from: the linker merged the notes, so the file itself cannot tell. Warns of objects whose sites are another
+# header's: the target asked for ours, and a search path gave systemtap's sys/sdt.h.
 # In: CHECK (the program), LEVEL, KERNELS, FILE, OBJECTS.
 cmake_minimum_required(VERSION 3.20)
 set(options --fail-on ${LEVEL})
 if(KERNELS)
   list(APPEND options --kernel ${KERNELS})
 endif()
+foreach(object IN LISTS OBJECTS)
+  execute_process(COMMAND "${CHECK}" --no-lines --fail-on never --json "${object}" OUTPUT_VARIABLE json ERROR_QUIET)
+  string(JSON count ERROR_VARIABLE error LENGTH "${json}" files 0 probes)
+  if(error OR count EQUAL 0) # an LTO object, for one
+    continue()
+  endif()
+  math(EXPR last "${count} - 1")
+  set(names "")
+  foreach(i RANGE ${last})
+    string(JSON kind TYPE "${json}" files 0 probes ${i} layout_note)
+    if(kind STREQUAL "NULL")
+      string(JSON provider GET "${json}" files 0 probes ${i} provider)
+      string(JSON name GET "${json}" files 0 probes ${i} name)
+      list(APPEND names "${provider}:${name}")
+    endif()
+  endforeach()
+  if(names)
+    list(REMOVE_DUPLICATES names)
+    list(JOIN names ", " names)
+    message(WARNING "fastsdt: the sites of ${names} in ${object} are another header's, without the layout that the target "
+                    "asked for: its sys/sdt.h or usdt.h was found before that of fastsdt")
+  endif()
+endforeach()
+
 execute_process(COMMAND "${CHECK}" ${options} --only ${LEVEL} "${FILE}"
                 RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(status EQUAL 0)

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <map>
 #include <tuple>
 
 namespace fastsdt {
@@ -626,13 +628,23 @@ void Report::check_file()
             trouble.kind == NoteTrouble::Kind::foreign && trouble.section == FASTSDT_NOTE_SECTION
                 ? std::optional(Severity::warning)
                 : std::nullopt);
+    // A provider with both kinds of sites asked for ours and got another header's somewhere, by the order of a search path.
+    // Other providers may well be of systemtap's header: a static libstdc++ has some.
     size_t without = 0;
-    for (const Site& site : sites)
+    std::map<std::string_view, std::array<size_t, 2>> providers;
+    for (const Site& site : sites) {
         without += !site.record;
+        ++providers[site.probe->provider][site.record != nullptr];
+    }
     if (without > 0)
         add(findings, FindingId::no_layout_note,
             without == sites.size() ? std::string("no probe has a layout note")
                                     : fmt::format("{} of {} probes have no layout note", without, sites.size()));
+    for (const auto& [provider, count] : providers)
+        if (count[0] > 0 && count[1] > 0)
+            add(findings, FindingId::other_header,
+                fmt::format("{}: {} of {} sites are another header's: they have no layout note", provider, count[0],
+                            count[0] + count[1]));
     if (image.sections().empty())
         add(findings, FindingId::no_section_headers, "no section headers");
     if (notes.probes.empty() && notes.troubles.empty())

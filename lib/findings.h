@@ -81,6 +81,9 @@ std::optional<Severity> parse_severity(std::string_view text);
       "A tracer can read an argument only if it finds its symbol.")                                                    \
     X(too_many_arguments, "too-many-arguments", warning, "More than 12 arguments. libbpf refuses the probe.")          \
     X(no_layout_note, "no-layout-note", info, "Probes without a layout note; they were judged from their bytes.")      \
+    X(other_header, "other-header", warning,                                                                           \
+      "A provider has sites with and without layout notes: sys/sdt.h or usdt.h of another project was found first "    \
+      "for some files.")                                                                                               \
     X(layout_without_probe, "layout-without-probe", warning, "A layout record stands where no stapsdt note is.")       \
     X(unknown_layout, "unknown-layout", info,                                                                          \
       "The bytes at a probe are no known site; they were judged as an instruction.")                                   \

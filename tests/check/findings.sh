@@ -218,6 +218,16 @@ probe 1b, a
 base
 END
 finds plain "no-layout-note single-stepped unknown-layout"
+# Two headers in one program: the second probe's is systemtap's.
+made other_header <<'END'
+1: nop1_nop10
+2: nop
+probe 1b, a
+record 1b, 6, 1, 10
+probe 2b, b
+base
+END
+finds other_header "no-layout-note other-header"
 # Two sections of one name, as mold leaves them (tests/linker/index.sh has real ones).
 objcopy --dump-section .note.stapsdt=notes.bin plain
 objcopy --add-section .note.second=notes.bin plain two

@@ -56,3 +56,16 @@ cmake -S c -B c/build -DFASTSDT_INDEX="$FASTSDT_BUILD/bin/fastsdt-index" -DFASTS
 c/build/app
 fastsdt-index -n c/build/app | matches -E '1 sites and [1-9][0-9]* entries, nothing to do' || fail "a C-only project: $(fastsdt-index -n c/build/app)"
 if cmake --build c/build --target help | matches -E 'Nightly|fastsdt-check|fastprobe'; then fail "foreign targets in a user's project"; fi
+
+# A search path that puts systemtap's header first: the target asked for our layout, and the build says that it got another.
+cat >c/other.h <<'EOF'
+#define DTRACE_PROBE(provider, name) __asm__ volatile("990: nop\n.pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n.4byte 8, 994f-993f, 3\n.asciz \"stapsdt\"\n" \
+    "993: .8byte 990b, _.stapsdt.base, 0\n.asciz \"" #provider "\"\n.asciz \"" #name "\"\n.asciz \"\"\n994: .balign 4\n.popsection\n" \
+    ".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n.weak _.stapsdt.base\n.hidden _.stapsdt.base\n_.stapsdt.base: .space 1\n.popsection\n")
+EOF
+mkdir -p c/first/sys && cp c/other.h c/first/sys/sdt.h
+cmake --build c/build --clean-first >log 2>&1 || fail "$(tail -5 log)"
+! grep -q "another header" log || fail "a warning without cause: $(cat log)"
+sed -i "\$a target_include_directories(app BEFORE PRIVATE $PWD/c/first)" c/CMakeLists.txt
+cmake --build c/build >log 2>&1 || fail "another header: $(tail -5 log)"
+tr -s ' \n' '  ' <log | matches "the sites of c:on in .* are another header's" || fail "another header was not noticed: $(cat log)"
