@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "findings.h"
+#include "kernel_features.h"
 
 #include <fastsdt/note.h>
 #include <fastsdt/recognize.h>
@@ -229,12 +230,7 @@ const Judged* Report::judge_at(uint64_t address, std::span<const std::byte> byte
         if (pristine && seen.patch_offset != 0)
             behaviour.at_patch =
                 judge(kernel, image.arch(), at.subspan(seen.patch_offset), in_page + seen.patch_offset);
-        // libbpf 1.7 does it for nop5 where syscall 336 gives ENXIO, the one of Linux 7.2 for nop10 where it gives
-        // EPROTO: usdt.c, has_nop_combo().
-        behaviour.libbpf_moves = pristine
-            && ((seen.layout == FASTSDT_LAYOUT_NOP1_NOP10 && Kernel{kernel.major, kernel.minor} >= Kernel{7, 2})
-                || (seen.layout == FASTSDT_LAYOUT_NOP1_NOP5 && Kernel{kernel.major, kernel.minor} >= Kernel{6, 18}
-                    && Kernel{kernel.major, kernel.minor} < Kernel{7, 2}));
+        behaviour.libbpf_moves = pristine && libbpf_moves(kernel, seen.layout);
         judged.behaviours.push_back(std::move(behaviour));
     }
     judged_by_bytes_.emplace(std::move(key), &judged);
@@ -359,8 +355,9 @@ void Report::check_site(Site& site)
 
     if (const Judged* judged = site.judged) {
         if (judged->length == 0 && (x86(image.arch()) || image.arch() == Arch::arm64))
-            add_here(FindingId::unknown_layout,
-                     fmt::format("{} is no known site", hex(site.bytes.first(std::min<size_t>(site.bytes.size(), 5)))));
+            add_here(
+                FindingId::unknown_layout,
+                fmt::format("{} is not a known site", hex(site.bytes.first(std::min<size_t>(site.bytes.size(), 5)))));
         const bool crossing = !image.relocatable() && image.arch() == Arch::x86_64
             && crosses(probe.address + judged->patch_offset, judged->patch_length, page_size);
         if (crossing && nop10_kind(judged->layout))
@@ -370,7 +367,9 @@ void Report::check_site(Site& site)
                          : "the nop10 crosses a page: every kernel rejects a probe on it, and the libbpf of 7.2 "
                            "attaches there");
         else if (crossing && nop5_kind(judged->layout))
-            add_here(FindingId::page_crossing, "the nop5 crosses a page: Linux 6.18 to 7.1 do not optimize it",
+            add_here(FindingId::page_crossing,
+                     fmt::format("the nop5 crosses a page: Linux {} to {} do not optimize it", nop5_first.name(),
+                                 nop5_last.name()),
                      Severity::info);
 
         const auto kernels_where = [&](auto predicate) {
@@ -530,7 +529,7 @@ void Report::read_entries()
         check_record(*entry.record, address + entry.lead, entry.judged, entry.findings);
         const bool missed = entry.record->flags & FASTSDT_ENTRY_MISSED;
         if (missed)
-            add(entry.findings, FindingId::entry_missed, "the entry that was asked for could not be had", address);
+            add(entry.findings, FindingId::entry_missed, "the requested entry is not possible here", address);
         if (!entry.judged)
             continue;
         if (image.arch() == Arch::x86_64 && !image.relocatable() && nop10_kind(entry.judged->layout)

@@ -2,6 +2,7 @@
 #include "kernel.h"
 
 #include "arm64.h"
+#include "kernel_features.h"
 #include "tables.h"
 #include "x86.h"
 
@@ -70,9 +71,9 @@ Kernel correct_by_syscall(Kernel kernel)
     if (syscall(nr_uprobe) == 0)
         return kernel;
     if (errno == ENXIO)
-        return std::clamp(kernel, Kernel{6, 18}, Kernel{7, 1});
+        return std::clamp(kernel, nop5_first, nop5_last);
     if (errno == EPROTO)
-        return std::max(kernel, Kernel{7, 2});
+        return std::max(kernel, nop10_first);
     return kernel;
 }
 #else

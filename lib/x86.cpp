@@ -16,6 +16,7 @@
 // The prefixes and the opcode are read as arch/x86/lib/insn.c reads them; lengths, displacements and immediates come
 // from Zydis. The two decoders disagree about encodings that no CPU executes, which is why Zydis is not asked for more.
 #include "x86.h"
+#include "kernel_features.h"
 
 #include <Zydis/Zydis.h>
 
@@ -29,28 +30,6 @@ namespace {
 constexpr size_t max_uinsn_bytes = 16; // MAX_UINSN_BYTES, arch/x86/include/asm/uprobes.h
 constexpr size_t max_insn_size = 15;   // MAX_INSN_SIZE, arch/x86/include/asm/insn.h
 constexpr uint64_t page_size = 4096;
-
-struct Features {
-    bool nop_table;      // 6.16: "Add support to emulate nop instructions": x86_nops[length]
-    bool optimize_nop5;  // 6.18 to 7.1
-    bool insn_is_nop;    // 6.19: one insn_is_nop() in arch/x86/lib/insn-eval.c replaces table and opcode 90
-    bool decode_rex2;    // 6.10: the decoder knows REX2
-    bool decode_xop;     // 6.18: and XOP
-    bool optimize_nop10; // 7.2
-};
-
-Features features_of(const Kernel& kernel)
-{
-    auto since = [&](unsigned major, unsigned minor) {
-        return kernel.major > major || (kernel.major == major && kernel.minor >= minor);
-    };
-    return {.nop_table = since(6, 16) && !since(6, 19),
-            .optimize_nop5 = since(6, 18) && !since(7, 2),
-            .insn_is_nop = since(6, 19),
-            .decode_rex2 = since(6, 10),
-            .decode_xop = since(6, 18),
-            .optimize_nop10 = since(7, 2)};
-}
 
 using Code = std::array<uint8_t, max_uinsn_bytes>;
 
