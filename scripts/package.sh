@@ -68,7 +68,6 @@ mkdir -p "$root/packages/old" "$root/packages/new"
 cp "$out"/*.deb "$root/packages/old/"
 cp "$work"/two/deeper/packages/*.deb "$root/packages/new/"
 cp scripts/package-proof.sh "$root/packages/"
-cp -r examples "$root/packages/"
 unshare --mount --propagation private sh -c '
     mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" env -i HOME=/root \
         PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive sh /packages/package-proof.sh "$1"' "$root" "$version" </dev/null
