@@ -215,14 +215,13 @@
 /* nr keeps symbols, thread-local and vector operands out of the argument string, so that libbpf, bcc and gdb can all
  * parse it. 32-bit targets, and clang's mips, have too few registers for 12 arguments and may use memory; gcc's arm puts
  * constants into memory then, so it keeps systemtap's constraint. */
-#ifndef FASTSDT_ARG_CONSTRAINT
 #if defined(__arm__) && !defined(__clang__)
-#define FASTSDT_ARG_CONSTRAINT g
+#define _FASTSDT_CONSTRAINT g
 #elif (defined(__LP64__) || defined(__x86_64__)) && !(defined(__mips__) && defined(__clang__))
-#define FASTSDT_ARG_CONSTRAINT nr
+#define _FASTSDT_CONSTRAINT nr
+#define _FASTSDT_REGISTERS
 #else
-#define FASTSDT_ARG_CONSTRAINT nor
-#endif
+#define _FASTSDT_CONSTRAINT nor
 #endif
 
 /* ---- Part 4: a site and its two notes, in assembly ----
@@ -389,7 +388,7 @@
     "993: " _FASTSDT_ADDR site ", _.stapsdt.base, " _FASTSDT_STR(sema) "\n"                                            \
     ".asciz " provider "\n"                                                                                            \
     ".asciz " name "\n"                                                                                                \
-    ".asciz " args "\n"                                                                                                \
+    args "\n"                                                                                                          \
     "994: .balign 4\n"                                                                                                 \
     ".popsection\n"                                                                                                    \
     ".balign 4\n"                                                                                                      \
@@ -669,23 +668,24 @@ struct usdt_sema {
 #endif
 
 #define _FASTSDT_OWN(layout, semaphore, ...)                                                                           \
-    _FASTSDT_SITE(_FASTSDT_PICK##layout, semaphore, FASTSDT_ARG_CONSTRAINT, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
+    _FASTSDT_SITE(_FASTSDT_PICK##layout, semaphore, _own, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
 
 /* One site. After the arguments comes a ~, because an empty list is not C89. Arguments go through as few macros as can
  * be, as they came: this is what most of the time to compile a probe goes into. */
 #define _FASTSDT_SITE(...) _FASTSDT_SITE_(__VA_ARGS__)
-#define _FASTSDT_SITE_(layout, semaphore, constraint, n, provider, name, ...)                                          \
+#define _FASTSDT_SITE_(layout, semaphore, header, n, provider, name, ...)                                              \
     do {                                                                                                               \
         _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAN##layout)                                                            \
         _FASTSDT_QUIET_BEGIN                                                                                           \
+        _FASTSDT_TYPES##header(n, __VA_ARGS__)                                                                         \
         _FASTSDT_CAT(_FASTSDT_BEGIN, _FASTSDT_CLASS##layout)                                                           \
             _FASTSDT_PAD##layout ".Lfastsdt%=: " _FASTSDT_INSNS##layout "\n"                                           \
             _FASTSDT_NOTES(_FASTSDT_SECTIONS(".Lfastsdt%=", ".Lfastsdt_note%="), ".Lfastsdt%=", ".Lfastsdt_note%=",    \
                            _FASTSDT_SHAPE##layout, _FASTSDT_BOUND##layout,                                             \
                            _FASTSDT_CAT(_FASTSDT_FLAGS, _FASTSDT_CLASS##layout),                                       \
                            _FASTSDT_SEMA##semaphore(provider, name), _FASTSDT_STR(#provider), _FASTSDT_STR(#name),     \
-                           "\"" _FASTSDT_FORMAT_##n "\"")                                                              \
-            : : _FASTSDT_OPERANDS_##n(constraint, __VA_ARGS__)                                                         \
+                           _FASTSDT_ARGS##header(n))                                                                   \
+            : : _FASTSDT_IN_MEMORY##header _FASTSDT_OPERANDS_##n(header, __VA_ARGS__)                                  \
         _FASTSDT_CAT(_FASTSDT_END, _FASTSDT_CLASS##layout);                                                            \
         _FASTSDT_QUIET_END                                                                                             \
         _FASTSDT_SEMA_STMT##semaphore(provider, name)                                                                  \
@@ -705,51 +705,121 @@ struct usdt_sema {
 #define _FASTSDT_OPERAND(id) "%[" #id "]"
 #endif
 #define _FASTSDT_FORMAT(n) "%c[_SDT_S" #n "]@" _FASTSDT_OPERAND(_SDT_A##n)
-#define _FASTSDT_FORMAT_0 ""
-#define _FASTSDT_FORMAT_1 _FASTSDT_FORMAT(1)
-#define _FASTSDT_FORMAT_2 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2)
-#define _FASTSDT_FORMAT_3 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3)
-#define _FASTSDT_FORMAT_4 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4)
-#define _FASTSDT_FORMAT_5 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5)
-#define _FASTSDT_FORMAT_6 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5) " " _FASTSDT_FORMAT(6)
-#define _FASTSDT_FORMAT_7 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5) " " _FASTSDT_FORMAT(6) " " _FASTSDT_FORMAT(7)
-#define _FASTSDT_FORMAT_8 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5) " " _FASTSDT_FORMAT(6) " " _FASTSDT_FORMAT(7) " " _FASTSDT_FORMAT(8)
-#define _FASTSDT_FORMAT_9 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5) " " _FASTSDT_FORMAT(6) " " _FASTSDT_FORMAT(7) " " _FASTSDT_FORMAT(8) " " _FASTSDT_FORMAT(9)
-#define _FASTSDT_FORMAT_10 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5) " " _FASTSDT_FORMAT(6) " " _FASTSDT_FORMAT(7) " " _FASTSDT_FORMAT(8) " " _FASTSDT_FORMAT(9) " " _FASTSDT_FORMAT(10)
-#define _FASTSDT_FORMAT_11 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5) " " _FASTSDT_FORMAT(6) " " _FASTSDT_FORMAT(7) " " _FASTSDT_FORMAT(8) " " _FASTSDT_FORMAT(9) " " _FASTSDT_FORMAT(10) " " _FASTSDT_FORMAT(11)
-#define _FASTSDT_FORMAT_12 _FASTSDT_FORMAT(1) " " _FASTSDT_FORMAT(2) " " _FASTSDT_FORMAT(3) " " _FASTSDT_FORMAT(4) " " _FASTSDT_FORMAT(5) " " _FASTSDT_FORMAT(6) " " _FASTSDT_FORMAT(7) " " _FASTSDT_FORMAT(8) " " _FASTSDT_FORMAT(9) " " _FASTSDT_FORMAT(10) " " _FASTSDT_FORMAT(11) " " _FASTSDT_FORMAT(12)
+/* An argument in memory, by the register that holds its address. */
+#if defined(__aarch64__)
+#define _FASTSDT_FORMAT_AT(n) "%c[_SDT_S" #n "]@[" _FASTSDT_OPERAND(_SDT_A##n) "]"
+#elif defined(__x86_64__)
+#define _FASTSDT_FORMAT_AT(n) "%c[_SDT_S" #n "]@(" _FASTSDT_OPERAND(_SDT_A##n) ")"
+#else
+#define _FASTSDT_FORMAT_AT(n) "%c[_SDT_S" #n "]@0(" _FASTSDT_OPERAND(_SDT_A##n) ")"
+#endif
+#define _FASTSDT_LIST_0(f) ""
+#define _FASTSDT_LIST_1(f) f(1)
+#define _FASTSDT_LIST_2(f) f(1) " " f(2)
+#define _FASTSDT_LIST_3(f) f(1) " " f(2) " " f(3)
+#define _FASTSDT_LIST_4(f) f(1) " " f(2) " " f(3) " " f(4)
+#define _FASTSDT_LIST_5(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5)
+#define _FASTSDT_LIST_6(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6)
+#define _FASTSDT_LIST_7(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7)
+#define _FASTSDT_LIST_8(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8)
+#define _FASTSDT_LIST_9(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9)
+#define _FASTSDT_LIST_10(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9) " " f(10)
+#define _FASTSDT_LIST_11(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9) " " f(10) " " f(11)
+#define _FASTSDT_LIST_12(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9) " " f(10) " " f(11) " " f(12)
+#define _FASTSDT_OR_0(end) 0
+#define _FASTSDT_OR_1(a1, end) _FASTSDT_WIDE(1, a1)
+#define _FASTSDT_OR_2(a1, a2, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2)
+#define _FASTSDT_OR_3(a1, a2, a3, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3)
+#define _FASTSDT_OR_4(a1, a2, a3, a4, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4)
+#define _FASTSDT_OR_5(a1, a2, a3, a4, a5, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5)
+#define _FASTSDT_OR_6(a1, a2, a3, a4, a5, a6, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5) || _FASTSDT_WIDE(6, a6)
+#define _FASTSDT_OR_7(a1, a2, a3, a4, a5, a6, a7, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5) || _FASTSDT_WIDE(6, a6) || _FASTSDT_WIDE(7, a7)
+#define _FASTSDT_OR_8(a1, a2, a3, a4, a5, a6, a7, a8, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5) || _FASTSDT_WIDE(6, a6) || _FASTSDT_WIDE(7, a7) || _FASTSDT_WIDE(8, a8)
+#define _FASTSDT_OR_9(a1, a2, a3, a4, a5, a6, a7, a8, a9, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5) || _FASTSDT_WIDE(6, a6) || _FASTSDT_WIDE(7, a7) || _FASTSDT_WIDE(8, a8) || _FASTSDT_WIDE(9, a9)
+#define _FASTSDT_OR_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5) || _FASTSDT_WIDE(6, a6) || _FASTSDT_WIDE(7, a7) || _FASTSDT_WIDE(8, a8) || _FASTSDT_WIDE(9, a9) || _FASTSDT_WIDE(10, a10)
+#define _FASTSDT_OR_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5) || _FASTSDT_WIDE(6, a6) || _FASTSDT_WIDE(7, a7) || _FASTSDT_WIDE(8, a8) || _FASTSDT_WIDE(9, a9) || _FASTSDT_WIDE(10, a10) || _FASTSDT_WIDE(11, a11)
+#define _FASTSDT_OR_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5) || _FASTSDT_WIDE(6, a6) || _FASTSDT_WIDE(7, a7) || _FASTSDT_WIDE(8, a8) || _FASTSDT_WIDE(9, a9) || _FASTSDT_WIDE(10, a10) || _FASTSDT_WIDE(11, a11) || _FASTSDT_WIDE(12, a12)
 
-/* Operands of an argument: its size in bytes, negative when signed, and its value. */
-#define _FASTSDT_ARG(n, c, x) [_SDT_S##n] "n"(_FASTSDT_SIZE(x)), [_SDT_A##n] _FASTSDT_STR(c)(x)
-#define _FASTSDT_OPERANDS_0(c, end) [_fastsdt_none] "n"(0)
-#define _FASTSDT_OPERANDS_1(c, a1, end) \
-    _FASTSDT_ARG(1, c, a1)
-#define _FASTSDT_OPERANDS_2(c, a1, a2, end) \
-    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2)
-#define _FASTSDT_OPERANDS_3(c, a1, a2, a3, end) \
-    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3)
-#define _FASTSDT_OPERANDS_4(c, a1, a2, a3, a4, end) \
-    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4)
-#define _FASTSDT_OPERANDS_5(c, a1, a2, a3, a4, a5, end) \
-    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5)
-#define _FASTSDT_OPERANDS_6(c, a1, a2, a3, a4, a5, a6, end) \
-    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5), _FASTSDT_ARG(6, c, a6)
-#define _FASTSDT_OPERANDS_7(c, a1, a2, a3, a4, a5, a6, a7, end) \
-    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5), _FASTSDT_ARG(6, c, a6), _FASTSDT_ARG(7, c, a7)
-#define _FASTSDT_OPERANDS_8(c, a1, a2, a3, a4, a5, a6, a7, a8, end) \
-    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5), _FASTSDT_ARG(6, c, a6), _FASTSDT_ARG(7, c, a7), _FASTSDT_ARG(8, c, a8)
-#define _FASTSDT_OPERANDS_9(c, a1, a2, a3, a4, a5, a6, a7, a8, a9, end) \
-    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5), _FASTSDT_ARG(6, c, a6), _FASTSDT_ARG(7, c, a7), _FASTSDT_ARG(8, c, a8), _FASTSDT_ARG(9, c, a9)
-#define _FASTSDT_OPERANDS_10(c, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, end) \
-    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5), _FASTSDT_ARG(6, c, a6), _FASTSDT_ARG(7, c, a7), _FASTSDT_ARG(8, c, a8), _FASTSDT_ARG(9, c, a9), _FASTSDT_ARG(10, c, a10)
-#define _FASTSDT_OPERANDS_11(c, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, end) \
-    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5), _FASTSDT_ARG(6, c, a6), _FASTSDT_ARG(7, c, a7), _FASTSDT_ARG(8, c, a8), _FASTSDT_ARG(9, c, a9), _FASTSDT_ARG(10, c, a10), _FASTSDT_ARG(11, c, a11)
-#define _FASTSDT_OPERANDS_12(c, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, end) \
-    _FASTSDT_ARG(1, c, a1), _FASTSDT_ARG(2, c, a2), _FASTSDT_ARG(3, c, a3), _FASTSDT_ARG(4, c, a4), _FASTSDT_ARG(5, c, a5), _FASTSDT_ARG(6, c, a6), _FASTSDT_ARG(7, c, a7), _FASTSDT_ARG(8, c, a8), _FASTSDT_ARG(9, c, a9), _FASTSDT_ARG(10, c, a10), _FASTSDT_ARG(11, c, a11), _FASTSDT_ARG(12, c, a12)
+/* The list of arguments in the note. `own`: FASTSDT(), constants and registers. `any`: the macros of others, which accept
+ * what does not fit into a register: when there is such an argument, the addresses of all are passed. */
+#define _FASTSDT_ARGS_own(n) ".asciz \"" _FASTSDT_LIST_##n(_FASTSDT_FORMAT) "\""
+#define _FASTSDT_TYPES_own(n, ...) _FASTSDT_NAMES(n, __VA_ARGS__)
+#define _FASTSDT_IN_MEMORY_own
+#ifdef _FASTSDT_REGISTERS
+#define _FASTSDT_ARGS_any(n)                                                                                           \
+    ".if %c[_fastsdt_memory]\n.asciz \"" _FASTSDT_LIST_##n(_FASTSDT_FORMAT_AT) "\"\n.else\n" _FASTSDT_ARGS_own(n) "\n.endif"
+#define _FASTSDT_TYPES_any(n, ...) \
+    _FASTSDT_NAMES(n, __VA_ARGS__) enum { _fastsdt_memory = _FASTSDT_OR_##n(__VA_ARGS__) };
+#define _FASTSDT_IN_MEMORY_any [_fastsdt_memory] "n"(_fastsdt_memory),
+#else
+#define _FASTSDT_ARGS_any(n) _FASTSDT_ARGS_own(n)
+#define _FASTSDT_TYPES_any(n, ...) _FASTSDT_NAMES(n, __VA_ARGS__)
+#define _FASTSDT_IN_MEMORY_any
+#endif
+
+/* The type of each argument, by a name: the compiler then reads the argument once for all questions about it. */
+#define _FASTSDT_TYPES_0(end)
+#define _FASTSDT_TYPES_1(a1, end) \
+    _FASTSDT_TYPE(1, a1)
+#define _FASTSDT_TYPES_2(a1, a2, end) \
+    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2)
+#define _FASTSDT_TYPES_3(a1, a2, a3, end) \
+    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3)
+#define _FASTSDT_TYPES_4(a1, a2, a3, a4, end) \
+    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4)
+#define _FASTSDT_TYPES_5(a1, a2, a3, a4, a5, end) \
+    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5)
+#define _FASTSDT_TYPES_6(a1, a2, a3, a4, a5, a6, end) \
+    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5) _FASTSDT_TYPE(6, a6)
+#define _FASTSDT_TYPES_7(a1, a2, a3, a4, a5, a6, a7, end) \
+    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5) _FASTSDT_TYPE(6, a6) _FASTSDT_TYPE(7, a7)
+#define _FASTSDT_TYPES_8(a1, a2, a3, a4, a5, a6, a7, a8, end) \
+    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5) _FASTSDT_TYPE(6, a6) _FASTSDT_TYPE(7, a7) _FASTSDT_TYPE(8, a8)
+#define _FASTSDT_TYPES_9(a1, a2, a3, a4, a5, a6, a7, a8, a9, end) \
+    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5) _FASTSDT_TYPE(6, a6) _FASTSDT_TYPE(7, a7) _FASTSDT_TYPE(8, a8) _FASTSDT_TYPE(9, a9)
+#define _FASTSDT_TYPES_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, end) \
+    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5) _FASTSDT_TYPE(6, a6) _FASTSDT_TYPE(7, a7) _FASTSDT_TYPE(8, a8) _FASTSDT_TYPE(9, a9) _FASTSDT_TYPE(10, a10)
+#define _FASTSDT_TYPES_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, end) \
+    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5) _FASTSDT_TYPE(6, a6) _FASTSDT_TYPE(7, a7) _FASTSDT_TYPE(8, a8) _FASTSDT_TYPE(9, a9) _FASTSDT_TYPE(10, a10) _FASTSDT_TYPE(11, a11)
+#define _FASTSDT_TYPES_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, end) \
+    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5) _FASTSDT_TYPE(6, a6) _FASTSDT_TYPE(7, a7) _FASTSDT_TYPE(8, a8) _FASTSDT_TYPE(9, a9) _FASTSDT_TYPE(10, a10) _FASTSDT_TYPE(11, a11) _FASTSDT_TYPE(12, a12)
+
+/* Operands of an argument: its size in bytes, negative when signed, and its value. `text`: where no type has a name. */
+#ifdef FASTSDT_ARG_CONSTRAINT
+#define _FASTSDT_ARG_own(n, x) [_SDT_S##n] "n"(_FASTSDT_SIZE(n, x)), [_SDT_A##n] _FASTSDT_STR(FASTSDT_ARG_CONSTRAINT)(x)
+#else
+#define _FASTSDT_ARG_own(n, x) [_SDT_S##n] "n"(_FASTSDT_SIZE(n, x)), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(_FASTSDT_VALUE(n, x))
+#endif
+#define _FASTSDT_ARG_any(n, x) [_SDT_S##n] "n"(_FASTSDT_ANY_SIZE(n, x)), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(_FASTSDT_ANY_VALUE(n, x))
+#define _FASTSDT_ARG_text(n, x) [_SDT_S##n] "n"(_FASTSDT_TEXT_SIZE(x)), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(x)
+#define _FASTSDT_OPERANDS_0(header, end) [_fastsdt_none] "n"(0)
+#define _FASTSDT_OPERANDS_1(header, a1, end) \
+    _FASTSDT_ARG##header(1, a1)
+#define _FASTSDT_OPERANDS_2(header, a1, a2, end) \
+    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2)
+#define _FASTSDT_OPERANDS_3(header, a1, a2, a3, end) \
+    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3)
+#define _FASTSDT_OPERANDS_4(header, a1, a2, a3, a4, end) \
+    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4)
+#define _FASTSDT_OPERANDS_5(header, a1, a2, a3, a4, a5, end) \
+    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5)
+#define _FASTSDT_OPERANDS_6(header, a1, a2, a3, a4, a5, a6, end) \
+    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6)
+#define _FASTSDT_OPERANDS_7(header, a1, a2, a3, a4, a5, a6, a7, end) \
+    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6), _FASTSDT_ARG##header(7, a7)
+#define _FASTSDT_OPERANDS_8(header, a1, a2, a3, a4, a5, a6, a7, a8, end) \
+    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6), _FASTSDT_ARG##header(7, a7), _FASTSDT_ARG##header(8, a8)
+#define _FASTSDT_OPERANDS_9(header, a1, a2, a3, a4, a5, a6, a7, a8, a9, end) \
+    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6), _FASTSDT_ARG##header(7, a7), _FASTSDT_ARG##header(8, a8), _FASTSDT_ARG##header(9, a9)
+#define _FASTSDT_OPERANDS_10(header, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, end) \
+    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6), _FASTSDT_ARG##header(7, a7), _FASTSDT_ARG##header(8, a8), _FASTSDT_ARG##header(9, a9), _FASTSDT_ARG##header(10, a10)
+#define _FASTSDT_OPERANDS_11(header, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, end) \
+    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6), _FASTSDT_ARG##header(7, a7), _FASTSDT_ARG##header(8, a8), _FASTSDT_ARG##header(9, a9), _FASTSDT_ARG##header(10, a10), _FASTSDT_ARG##header(11, a11)
+#define _FASTSDT_OPERANDS_12(header, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, end) \
+    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6), _FASTSDT_ARG##header(7, a7), _FASTSDT_ARG##header(8, a8), _FASTSDT_ARG##header(9, a9), _FASTSDT_ARG##header(10, a10), _FASTSDT_ARG##header(11, a11), _FASTSDT_ARG##header(12, a12)
 
 #ifdef __cplusplus
 extern "C++" {
-/* By value: arrays and functions decay, bit-fields and cv-qualified types become plain ones. Never called. */
 template <typename _fastsdt_T> struct _fastsdt_signed { enum { _fastsdt_value = 0 }; };
 #define _FASTSDT_SIGNED(type) template <> struct _fastsdt_signed<type> { enum { _fastsdt_value = (type)(-1) < (type)(1) }; };
 _FASTSDT_SIGNED(char)
@@ -760,25 +830,143 @@ _FASTSDT_SIGNED(long)
 __extension__ _FASTSDT_SIGNED(long long)
 _FASTSDT_SIGNED(wchar_t)
 #undef _FASTSDT_SIGNED
-template <typename _fastsdt_T> struct _fastsdt_type {
-#if __cplusplus >= 201103L
-    static_assert(sizeof(_fastsdt_T) <= 8, "fastsdt: an argument of more than 8 bytes: pass its address, or its halves");
-#else
-    typedef char fastsdt_an_argument_of_more_than_8_bytes__pass_its_address_or_its_halves[sizeof(_fastsdt_T) <= 8 ? 1 : -1];
-#endif
-    enum { _fastsdt_bytes = 64 + (_fastsdt_signed<_fastsdt_T>::_fastsdt_value ? -(int)sizeof(_fastsdt_T) : (int)sizeof(_fastsdt_T)) };
+
+/* A value is cast to what is passed: itself; the bytes of an object that would fit into a register, which may have no copy
+ * constructor; the address of anything else. A cast leaves constants constant and costs nothing without optimization. */
+template <int _fastsdt_size> struct _fastsdt_uint;
+template <> struct _fastsdt_uint<1> { typedef unsigned char _fastsdt_type; };
+template <> struct _fastsdt_uint<2> { typedef unsigned short _fastsdt_type; };
+template <> struct _fastsdt_uint<4> { typedef unsigned int _fastsdt_type; };
+template <> struct _fastsdt_uint<8> { __extension__ typedef unsigned long long _fastsdt_type; };
+template <int _fastsdt_size> struct _fastsdt_bytes {
+    typename _fastsdt_uint<_fastsdt_size>::_fastsdt_type _fastsdt_value;
+    template <typename _fastsdt_T> __attribute__((__always_inline__, __artificial__)) inline _fastsdt_bytes(const _fastsdt_T &_fastsdt_x)
+    {
+        __builtin_memcpy(&_fastsdt_value, const_cast<const char *>(&reinterpret_cast<const volatile char &>(_fastsdt_x)), _fastsdt_size);
+    }
 };
-template <typename _fastsdt_T> char (&_fastsdt_code(_fastsdt_T))[_fastsdt_type<_fastsdt_T>::_fastsdt_bytes];
-}
-#define _FASTSDT_SIZE(x) (int)sizeof(_fastsdt_code(x)) - 64
+struct _fastsdt_address {
+    const volatile void *_fastsdt_value;
+    template <typename _fastsdt_T> __attribute__((__always_inline__, __artificial__)) inline _fastsdt_address(const _fastsdt_T &_fastsdt_x)
+        : _fastsdt_value(&reinterpret_cast<const volatile char &>(_fastsdt_x)) {}
+};
+/* More than any register, so that the compiler has to leave it in memory. */
+template <typename _fastsdt_T> struct _fastsdt_stored {
+    _fastsdt_T _fastsdt_value;
+    char _fastsdt_more[9];
+    __attribute__((__always_inline__, __artificial__)) inline _fastsdt_stored(_fastsdt_T _fastsdt_x) : _fastsdt_value(_fastsdt_x) {}
+};
+template <typename _fastsdt_T, bool _fastsdt_object, int _fastsdt_size> struct _fastsdt_pass { typedef _fastsdt_T _fastsdt_type; };
+#ifdef _FASTSDT_REGISTERS
+#define _FASTSDT_PASS(size, type) \
+    template <typename _fastsdt_T> struct _fastsdt_pass<_fastsdt_T, true, size> { typedef type _fastsdt_type; };
+_FASTSDT_PASS(1, _fastsdt_bytes<1>)
+_FASTSDT_PASS(2, _fastsdt_bytes<2>)
+_FASTSDT_PASS(4, _fastsdt_bytes<4>)
+_FASTSDT_PASS(8, _fastsdt_bytes<8>)
+_FASTSDT_PASS(0, _fastsdt_address)
+#undef _FASTSDT_PASS
+template <typename _fastsdt_T> struct _fastsdt_pass<_fastsdt_T, false, 0> { typedef _fastsdt_address _fastsdt_type; };
 #else
-/* The comma makes arrays and functions decay and bit-fields acceptable. Classes 1 to 4 are integers, chars, enums and
- * bools. What is too wide becomes an error that names the struct: nothing can be multiplied with one. */
+template <typename _fastsdt_T, int _fastsdt_size> struct _fastsdt_pass<_fastsdt_T, true, _fastsdt_size> {
+    typedef const _fastsdt_T &_fastsdt_type;
+};
+#ifndef __LP64__
+template <typename _fastsdt_T> struct _fastsdt_pass<_fastsdt_T, false, 8> { typedef _fastsdt_stored<_fastsdt_T> _fastsdt_type; };
+#endif
+#endif
+#if __cplusplus >= 201103L /* vectors and complex numbers too */
+#define _FASTSDT_OBJECT(type) ((unsigned)__builtin_classify_type(*(type *)0) - 1 >= 8)
+#else
+#define _FASTSDT_OBJECT(type) (__is_class(type) || __is_union(type))
+#endif
+template <typename _fastsdt_T> struct _fastsdt_arg {
+    enum { _fastsdt_size = _fastsdt_signed<_fastsdt_T>::_fastsdt_value ? -(int)sizeof(_fastsdt_T) : (int)sizeof(_fastsdt_T) };
+    static typename _fastsdt_pass<_fastsdt_T, _FASTSDT_OBJECT(_fastsdt_T),
+                                  8 % sizeof(_fastsdt_T) ? 0 : (int)sizeof(_fastsdt_T)>::_fastsdt_type _fastsdt_value();
+};
+/* Arrays and functions decay, and qualifiers do not matter. */
+template <typename _fastsdt_T> struct _fastsdt_arg<const _fastsdt_T> : _fastsdt_arg<_fastsdt_T> {};
+template <typename _fastsdt_T> struct _fastsdt_arg<volatile _fastsdt_T> : _fastsdt_arg<_fastsdt_T> {};
+template <typename _fastsdt_T> struct _fastsdt_arg<const volatile _fastsdt_T> : _fastsdt_arg<_fastsdt_T> {};
+template <typename _fastsdt_T> struct _fastsdt_arg<_fastsdt_T &> : _fastsdt_arg<_fastsdt_T> {};
+#define _FASTSDT_ARRAY(of)                                                                                             \
+    template <typename _fastsdt_T> struct _fastsdt_arg<of _fastsdt_T[]> : _fastsdt_arg<of _fastsdt_T *> {};            \
+    template <typename _fastsdt_T, __SIZE_TYPE__ _fastsdt_n>                                                           \
+    struct _fastsdt_arg<of _fastsdt_T[_fastsdt_n]> : _fastsdt_arg<of _fastsdt_T *> {};
+_FASTSDT_ARRAY()
+_FASTSDT_ARRAY(const)
+_FASTSDT_ARRAY(volatile)
+_FASTSDT_ARRAY(const volatile)
+#undef _FASTSDT_ARRAY
+#define _FASTSDT_FUNCTION(...)                                                                                         \
+    template <typename _fastsdt_T, typename... _fastsdt_A>                                                             \
+    struct _fastsdt_arg<_fastsdt_T(__VA_ARGS__)> : _fastsdt_arg<_fastsdt_T (*)(__VA_ARGS__)> {};
+#define _FASTSDT_NOEXCEPT(...)                                                                                         \
+    template <typename _fastsdt_T, typename... _fastsdt_A>                                                             \
+    struct _fastsdt_arg<_fastsdt_T(__VA_ARGS__) noexcept> : _fastsdt_arg<_fastsdt_T (*)(__VA_ARGS__)> {};
+_FASTSDT_FUNCTION(_fastsdt_A...)
+_FASTSDT_FUNCTION(_fastsdt_A..., ...)
+#if __cplusplus >= 201703L
+_FASTSDT_NOEXCEPT(_fastsdt_A...)
+_FASTSDT_NOEXCEPT(_fastsdt_A..., ...)
+#endif
+#undef _FASTSDT_FUNCTION
+#undef _FASTSDT_NOEXCEPT
+#ifdef _FASTSDT_REGISTERS
+template <typename _fastsdt_T, bool _fastsdt_memory> struct _fastsdt_passed : _fastsdt_arg<_fastsdt_T> {};
+template <typename _fastsdt_T> struct _fastsdt_passed<_fastsdt_T, true> { static _fastsdt_address _fastsdt_value(); };
+#endif
+template <int _fastsdt_n> struct _fastsdt_checked {
+#if __cplusplus >= 201103L
+    static_assert(8 % _fastsdt_n == 0, "fastsdt: an argument of more than 8 bytes: pass its address, or its halves");
+#else
+    typedef char fastsdt_an_argument_of_more_than_8_bytes__pass_its_address_or_its_halves[8 % _fastsdt_n == 0 ? 1 : -1];
+#endif
+    enum { _fastsdt_size = _fastsdt_n };
+};
+}
+#define _FASTSDT_TYPE(n, x) typedef __typeof__(x) _fastsdt_t##n;
+#define _FASTSDT_NAMES(n, ...) _FASTSDT_TYPES_##n(__VA_ARGS__)
+#define _FASTSDT_WIDE(n, x) 8 % _fastsdt_arg<_fastsdt_t##n>::_fastsdt_size != 0
+#define _FASTSDT_TEXT_SIZE(x) _fastsdt_arg<__typeof__(x)>::_fastsdt_size
+#define _FASTSDT_ANY_SIZE(n, x) _fastsdt_arg<_fastsdt_t##n>::_fastsdt_size
+#define _FASTSDT_SIZE(n, x) _fastsdt_checked<_fastsdt_arg<_fastsdt_t##n>::_fastsdt_size>::_fastsdt_size
+#define _FASTSDT_VALUE(n, x) (__typeof__(_fastsdt_arg<_fastsdt_t##n>::_fastsdt_value()))(x)
+#ifdef _FASTSDT_REGISTERS
+#define _FASTSDT_ANY_VALUE(n, x) (__typeof__(_fastsdt_passed<_fastsdt_t##n, _fastsdt_memory>::_fastsdt_value()))(x)
+#else
+#define _FASTSDT_ANY_VALUE(n, x) _FASTSDT_VALUE(n, x)
+#endif
+#else
+/* The comma makes arrays and functions decay and bit-fields acceptable. Types of class 1 to 8 are numbers and pointers, 1 to
+ * 4 of them integers, chars, enums and bools. */
+#define _FASTSDT_NAMES(n, ...)
+/* Written out: an argument is read anew by each macro that it goes through. */
+#define _FASTSDT_ANY_SIZE(n, x)                                                                                        \
+    ((__typeof__(__builtin_choose_expr(((__builtin_classify_type(((void)0, (x))) + 3) & -4) == 4, ((void)0, (x)), 0U))) \
+             -1 < 1 ? -1 : 1) * (int)sizeof(((void)0, (x)))
+#define _FASTSDT_TEXT_SIZE(x) _FASTSDT_ANY_SIZE(0, x)
+/* What is too wide becomes an error that names the struct: nothing can be multiplied with one. */
 extern struct fastsdt_an_argument_of_more_than_8_bytes__pass_its_address_or_its_halves _fastsdt_too_wide;
-#define _FASTSDT_SIZE(x)                                                                                               \
+#define _FASTSDT_SIZE(n, x)                                                                                            \
     ((__typeof__(__builtin_choose_expr(((__builtin_classify_type(((void)0, (x))) + 3) & -4) == 4, ((void)0, (x)), 0U))) \
              -1 < 1 ? -1 : 1) *                                                                                        \
-        __builtin_choose_expr(sizeof(((void)0, (x))) <= 8, (int)sizeof(((void)0, (x))), _fastsdt_too_wide)
+        __builtin_choose_expr(8 % sizeof(((void)0, (x))) == 0, (int)sizeof(((void)0, (x))), _fastsdt_too_wide)
+#ifdef _FASTSDT_REGISTERS
+#define _FASTSDT_WIDE(n, x) 8 % sizeof(((void)0, (x))) != 0 || (unsigned)__builtin_classify_type(((void)0, (x))) - 1 >= 8
+#define _FASTSDT_VALUE(n, x) x
+#define _FASTSDT_ANY_VALUE(n, x) __builtin_choose_expr(_fastsdt_memory, __extension__(__typeof__(((void)0, (x)))[1]){x}, x)
+#elif !defined(__LP64__)
+/* Readers know no pairs of registers. A structure of three words is in memory. */
+struct _fastsdt_stored { char _fastsdt_bytes[12]; };
+#define _FASTSDT_VALUE(n, x)                                                                                           \
+    __builtin_choose_expr(sizeof(((void)0, (x))) == 8, *(struct _fastsdt_stored *)__extension__(__typeof__(((void)0, (x)))[2]){x}, x)
+#define _FASTSDT_ANY_VALUE(n, x) _FASTSDT_VALUE(n, x)
+#else
+#define _FASTSDT_VALUE(n, x) x
+#define _FASTSDT_ANY_VALUE(n, x) x
+#endif
 #endif
 
 #endif /* C and C++ */

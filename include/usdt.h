@@ -33,8 +33,15 @@
 #define USDT_DECLARE_SEMA(sema) _FASTSDT_DECLARE_SEMA(USDT_SEMA(sema))
 #define USDT_SEMA_IS_ACTIVE(sema) (USDT_SEMA(sema).active > 0)
 
-#ifndef USDT_ARG_CONSTRAINT
-#define USDT_ARG_CONSTRAINT FASTSDT_ARG_CONSTRAINT
+/* The user's constraint gets the argument as it is. */
+#ifdef USDT_ARG_CONSTRAINT
+#define _USDT_ARG _usdt
+#define _FASTSDT_ARG_usdt(n, x) [_SDT_S##n] "n"(_FASTSDT_TEXT_SIZE(x)), [_SDT_A##n] _FASTSDT_STR(USDT_ARG_CONSTRAINT)(x)
+#define _FASTSDT_ARGS_usdt(n) _FASTSDT_ARGS_own(n)
+#define _FASTSDT_TYPES_usdt(n, ...)
+#define _FASTSDT_IN_MEMORY_usdt
+#else
+#define _USDT_ARG _any
 #endif
 
 #ifdef USDT_NOP
@@ -46,7 +53,7 @@
 #define _USDT(semaphore, ...) _FASTSDT_OWN(_default, semaphore, __VA_ARGS__)
 #else
 #define _USDT(semaphore, ...)                                                                                          \
-    _FASTSDT_SITE(_USDT_LAYOUT, semaphore, USDT_ARG_CONSTRAINT, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
+    _FASTSDT_SITE(_USDT_LAYOUT, semaphore, _USDT_ARG, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
 #endif
 
 #endif /* __USDT_H */

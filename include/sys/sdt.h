@@ -112,39 +112,53 @@
 
 #else
 
-#ifndef STAP_SDT_ARG_CONSTRAINT
-#define STAP_SDT_ARG_CONSTRAINT FASTSDT_ARG_CONSTRAINT
+/* The user's constraint gets the argument as it is. */
+#ifdef STAP_SDT_ARG_CONSTRAINT
+#define _SDT_ARG _stap
+#define _FASTSDT_ARG_stap(n, x) \
+    [_SDT_S##n] "n"(_FASTSDT_TEXT_SIZE(x)), [_SDT_A##n] _FASTSDT_STR(STAP_SDT_ARG_CONSTRAINT)(x)
+#define _FASTSDT_ARGS_stap(n) _FASTSDT_ARGS_own(n)
+#define _FASTSDT_TYPES_stap(n, ...)
+#define _FASTSDT_IN_MEMORY_stap
+#else
+#define _SDT_ARG _any
 #endif
 
 #define _FASTSDT_SEMA_STMT_systemtap(provider, name) _FASTSDT_SEMA_USE(_SDT_SEMAPHORE_NAME(provider, name))
 
-#define _SDT_SITE(n, ...) _FASTSDT_SITE(_FASTSDT_PICK_default, _SDT_SEMAPHORE, STAP_SDT_ARG_CONSTRAINT, n, __VA_ARGS__)
+#define _SDT_SITE(n, ...) _FASTSDT_SITE(_FASTSDT_PICK_default, _SDT_SEMAPHORE, _SDT_ARG, n, __VA_ARGS__)
 
-#define _SDT_ASM_OPERANDS_0() _FASTSDT_OPERANDS_0(STAP_SDT_ARG_CONSTRAINT, ~)
+/* For an asm of the user's: there is no list of ours around these to put brackets into. */
+#ifdef STAP_SDT_ARG_CONSTRAINT
+#define _FASTSDT_ARG_sdt_text(n, x) _FASTSDT_ARG_stap(n, x)
+#else
+#define _FASTSDT_ARG_sdt_text(n, x) _FASTSDT_ARG_text(n, x)
+#endif
+#define _SDT_ASM_OPERANDS_0() _FASTSDT_OPERANDS_0(_sdt_text, ~)
 #define _SDT_ASM_OPERANDS_1(a1) \
-    _FASTSDT_OPERANDS_1(STAP_SDT_ARG_CONSTRAINT, a1, ~)
+    _FASTSDT_OPERANDS_1(_sdt_text, a1, ~)
 #define _SDT_ASM_OPERANDS_2(a1, a2) \
-    _FASTSDT_OPERANDS_2(STAP_SDT_ARG_CONSTRAINT, a1, a2, ~)
+    _FASTSDT_OPERANDS_2(_sdt_text, a1, a2, ~)
 #define _SDT_ASM_OPERANDS_3(a1, a2, a3) \
-    _FASTSDT_OPERANDS_3(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, ~)
+    _FASTSDT_OPERANDS_3(_sdt_text, a1, a2, a3, ~)
 #define _SDT_ASM_OPERANDS_4(a1, a2, a3, a4) \
-    _FASTSDT_OPERANDS_4(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, ~)
+    _FASTSDT_OPERANDS_4(_sdt_text, a1, a2, a3, a4, ~)
 #define _SDT_ASM_OPERANDS_5(a1, a2, a3, a4, a5) \
-    _FASTSDT_OPERANDS_5(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, ~)
+    _FASTSDT_OPERANDS_5(_sdt_text, a1, a2, a3, a4, a5, ~)
 #define _SDT_ASM_OPERANDS_6(a1, a2, a3, a4, a5, a6) \
-    _FASTSDT_OPERANDS_6(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, a6, ~)
+    _FASTSDT_OPERANDS_6(_sdt_text, a1, a2, a3, a4, a5, a6, ~)
 #define _SDT_ASM_OPERANDS_7(a1, a2, a3, a4, a5, a6, a7) \
-    _FASTSDT_OPERANDS_7(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, a6, a7, ~)
+    _FASTSDT_OPERANDS_7(_sdt_text, a1, a2, a3, a4, a5, a6, a7, ~)
 #define _SDT_ASM_OPERANDS_8(a1, a2, a3, a4, a5, a6, a7, a8) \
-    _FASTSDT_OPERANDS_8(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, a6, a7, a8, ~)
+    _FASTSDT_OPERANDS_8(_sdt_text, a1, a2, a3, a4, a5, a6, a7, a8, ~)
 #define _SDT_ASM_OPERANDS_9(a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-    _FASTSDT_OPERANDS_9(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, a6, a7, a8, a9, ~)
+    _FASTSDT_OPERANDS_9(_sdt_text, a1, a2, a3, a4, a5, a6, a7, a8, a9, ~)
 #define _SDT_ASM_OPERANDS_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-    _FASTSDT_OPERANDS_10(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, ~)
+    _FASTSDT_OPERANDS_10(_sdt_text, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, ~)
 #define _SDT_ASM_OPERANDS_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-    _FASTSDT_OPERANDS_11(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, ~)
+    _FASTSDT_OPERANDS_11(_sdt_text, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, ~)
 #define _SDT_ASM_OPERANDS_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-    _FASTSDT_OPERANDS_12(STAP_SDT_ARG_CONSTRAINT, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, ~)
+    _FASTSDT_OPERANDS_12(_sdt_text, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, ~)
 
 /* In an asm statement of the user's, basic or extended. A basic one has no %=, hence no name for the site that is unique,
  * hence no link order: the note stays where it is and says so. A template is text like the user's own operands. */
@@ -157,7 +171,7 @@
     _FASTSDT_PAD##layout "990: " _FASTSDT_INSNS##layout "\n"                                                           \
     _FASTSDT_NOTES(_FASTSDT_RELOCS("990b", "992f") _FASTSDT_SECTIONS_PLAIN, "990b", "992", _FASTSDT_SHAPE##layout,     \
                    _FASTSDT_BOUND##layout, FASTSDT_SITE_UNGROUPED, _FASTSDT_SEMA##semaphore(provider, name),           \
-                   _FASTSDT_STR(#provider), _FASTSDT_STR(#name), _FASTSDT_STR(_SDT_TEXT(__VA_ARGS__)))
+                   _FASTSDT_STR(#provider), _FASTSDT_STR(#name), ".asciz " _FASTSDT_STR(_SDT_TEXT(__VA_ARGS__)))
 #define _SDT_TEXT(...) #__VA_ARGS__
 
 #if defined(__x86_64__)

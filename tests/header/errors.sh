@@ -48,13 +48,16 @@ for c in $compilers; do
         for bound in 1 2 3 13 -1 64; do probe default |
             refused "bound $bound" 'FASTSDT_BOUND is the log2' $compile -DFASTSDT_BOUND=$bound; done
         for bound in 0 4 5 6 12; do probe default | accepted "bound $bound" $compile -DFASTSDT_BOUND=$bound; done
-        # Arguments that do not fit into a register, by every way to pass them.
-        for macro in "FASTSDT(test, wide, x)" "STAP_PROBE1(test, wide, x)" "USDT(test, wide, x)" "FASTSDT(test, wide, 1, 2, x, 4)" \
-            "DTRACE_PROBE2(test, wide, 1, x)" "USDT_WITH_SEMA(test, wide, 1, x)"; do
-            for type in __int128 "unsigned __int128" "long double"; do
-                printf '#include <sys/sdt.h>\n#include "usdt.h"\nvoid f(%s x) { %s; }\n' "$type" "$macro" |
+        # Arguments that do not fit into a register: FASTSDT refuses them, the headers of others accept them as theirs do.
+        for type in __int128 "unsigned __int128" "long double" "struct { long a[2]; }" "struct { char a[3]; }" \
+            "struct { char a[5]; }"; do
+            for macro in "FASTSDT(test, wide, x)" "FASTSDT(test, wide, 1, 2, x, 4)"; do
+                printf '#include "fastsdt.h"\nvoid f(void) { static %s x; %s; }\n' "$type" "$macro" |
                     refused "$macro with $type" '[aA]n[_ ]argument[_ ]of[_ ]more[_ ]than[_ ]8[_ ]bytes' $compile
             done
+            printf '#include <sys/sdt.h>\n#include "usdt.h"\nvoid f(void) { static %s x; STAP_PROBE1(test, wide, x);
+                DTRACE_PROBE2(test, wide, 1, x); USDT(test, wide, x); USDT_WITH_SEMA(test, wide, 1, x); }\n' "$type" |
+                accepted "sys/sdt.h and usdt.h with $type" $compile -Wall -Wextra -Werror
         done
         printf '#include "fastsdt.h"\nvoid f(void) { FASTSDT(test, thirteen, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13); }\n' |
             refused "thirteen arguments" error $compile

@@ -89,6 +89,27 @@ int everything(int i, char **argv)
     P1(char_constant_, 'x'); P1(null_, NULL); P1(null_pointer_, (void *)0); P1(sum_, s + us); P1(comparison_, i < 3);
     P1(conditional_, i ? l : 3); P1(cast_, (unsigned char)i); P1(dereferenced_, *argv); P1(double_sum_, d + f);
     P3(three, i, l, cs);
+#ifdef WIDE /* FASTSDT refuses these. Volatile: the other headers fail on what gcc -O2 has in registers. */
+    {
+        volatile long double ld = 1.5L;
+        volatile __int128 i128 = -1;
+        volatile unsigned __int128 u128 = 1;
+        volatile struct { long a[2]; } two = {{1, 2}};
+        struct { long a[3]; } three = {{1, 2, 3}};
+        struct { char a[3]; } bytes3 = {"ab"};
+        struct { char a[5]; } bytes5 = {"abcd"};
+        P1(long_double_, ld); P1(int128_, i128); P1(uint128_, u128); P1(two_longs_, two); P1(three_longs_, three);
+        P1(bytes3_, bytes3); P1(bytes5_, bytes5); P1(point_, point); P1(long_double_sum_, ld + 1);
+        P3(mixed, i, i128, bytes3);
+    }
+#endif
+    {
+        struct { char a; char b[3]; } bytes4 = {1, {2, 3, 4}};
+        struct { short a[4]; } bytes8 = {{1, 2, 3, 4}};
+        union { char a[2]; short b; } bytes2 = {{1, 2}};
+        float _Complex complex_float = 1.0f;
+        P1(bytes4_, bytes4); P1(bytes8_, bytes8); P1(bytes2_, bytes2); P1(complex_, complex_float);
+    }
     P12(twelve, c, sc, uc, s, us, i, u, l, ul, 10, cs, 12);
 #ifndef __cplusplus
     P1(function_, some_function); /* in C++ the other headers take no function */

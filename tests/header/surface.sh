@@ -39,9 +39,9 @@ compare() { # compare FILTER WHAT PEER-INCLUDE COMPILER...
     count=$((count + $(wc -l < ours.txt)))
 }
 
-stap=(-include sys/sdt.h '-DP0(n)=STAP_PROBE(t,n)' '-DP1(n,a)=STAP_PROBE1(t,n,a)' '-DP3(n,a,b,c)=STAP_PROBE3(t,n,a,b,c)'
+stap=(-w -DWIDE -include sys/sdt.h '-DP0(n)=STAP_PROBE(t,n)' '-DP1(n,a)=STAP_PROBE1(t,n,a)' '-DP3(n,a,b,c)=STAP_PROBE3(t,n,a,b,c)'
     '-DP12(n,...)=STAP_PROBE12(t,n,__VA_ARGS__)')
-libbpf=(-include usdt.h '-DP0(n)=USDT(t,n)' '-DP1(n,a)=USDT(t,n,a)' '-DP3(n,a,b,c)=USDT(t,n,a,b,c)'
+libbpf=(-w -DWIDE -include usdt.h '-DP0(n)=USDT(t,n)' '-DP1(n,a)=USDT(t,n,a)' '-DP3(n,a,b,c)=USDT(t,n,a,b,c)'
     '-DP12(n,...)=USDT(t,n,__VA_ARGS__)')
 used=
 # usable COMPILER PEER-INCLUDE HEADER SOURCE: older compilers cannot use the newest of the other headers.

@@ -1,0 +1,100 @@
+#!/bin/bash
+# Objects and wide values as arguments: through sys/sdt.h and usdt.h whatever the peers accept, and the note says where it is:
+# gdb reads each value back from there.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/header/common.sh"
+[ "$(uname -m)" = x86_64 ] || skip "the operands are those of x86-64"
+need gdb
+
+cat > objects.cc <<'E'
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/sdt.h>
+#include "usdt.h"
+struct Copied { int value; explicit Copied(int v) : value(v) {} Copied(const Copied &o) : value(o.value) {} };
+struct Pinned { long value; explicit Pinned(long v) : value(v) {} Pinned(const Pinned &) = delete; };
+struct Three { char c[3]; };
+__attribute__((noinline)) int run(int i)
+{
+    std::atomic<int> atomic(i + 41);
+    std::unique_ptr<int> pointer;
+    std::optional<int> optional(i + 1);
+    Copied copied(i + 6);
+    Pinned pinned(i + 7);
+    std::string string("text");
+    std::string_view view("seen", 4);
+    Three three = {{(char)i, 2, 3}};
+    __int128 wide = i + 8;
+    long double real = i;
+    STAP_PROBE5(objects, stap, atomic, pointer, optional, copied, pinned);
+    USDT(objects, usdt, atomic, pointer, optional, copied, pinned);
+    FASTSDT(objects, own, atomic, pointer, optional, copied, pinned);
+    STAP_PROBE4(objects, stap_wide, wide, three, string, i);
+    USDT(objects, usdt_wide, view, real, three, wide, copied, i);
+    USDT_WITH_SEMA(objects, sema_wide, wide);
+    return i;
+}
+int main(int argc, char **) { return run(argc) - 1; }
+E
+cat > objects.c <<'E'
+#include <sys/sdt.h>
+#include "usdt.h"
+struct two { long a, b; };
+struct four { char a, b[3]; };
+__attribute__((noinline)) int run(int i)
+{
+    struct two two = {i, i + 1};
+    struct four four = {(char)i, {2, 3, 4}};
+    __int128 wide = i + 8;
+    STAP_PROBE4(objects, stap_wide, wide, two, four, i);
+    USDT(objects, usdt_wide, i, two, wide);
+    USDT(objects, four, four);
+    return i;
+}
+int main(int argc, char **argv) { (void)argv; return run(argc) - 1; }
+E
+# read_back PROGRAM PROBE INDEX...: the first 8 bytes at most of each argument, from where the note says, or its text
+value() { # value ARGUMENT: a gdb expression
+    local size=${1%%@*} at=${1#*@} type
+    size=${size#-}
+    case $size in 1) type=char ;; 2) type=short ;; 4) type=int ;; 3) type=char ;; *) type=long ;; esac
+    at=${at//%/\$}
+    case $at in
+    \(*) echo "*($type *)$at" ;;
+    \$[0-9-]*) echo "($type)${at#\$}" ;;
+    *) echo "($type)$at" ;;
+    esac
+}
+judge() { # judge WHAT PROGRAM PROBE VALUES
+    local args pc a
+    args=$(notes $2 '{name} {pc:#x} {args}' | sed -n "s/^$3 //p" | sed -n 1p)
+    pc=${args%% *} args=${args#* }
+    {
+        echo "break -probe-stap objects:$3"
+        echo run
+        for a in $args; do echo "printf \"%ld \", (long)($(value "$a"))"; done
+    } > gdb.in
+    gdb -nx -batch -x gdb.in ./$2 > gdb.out 2>&1 || true
+    ! grep -q 'ptrace: Operation not permitted\|not being run' gdb.out || { echo "gdb cannot run programs here"; return 0; }
+    expect "$1, $3 ($args)" "$(tail -1 gdb.out | sed 's/ $//')" "$4"
+}
+for c in $(have_of gcc-12 clang-19); do
+    for level in -O0 -O2; do
+        $c $level -I"$INCLUDE" objects.c -o objects-c || fail "$c $level"
+        judge "$c $level" objects-c stap_wide "9 1 67305985 1" # 01 02 03 04
+        judge "$c $level" objects-c usdt_wide "1 1 9"
+        expect "$c $level: sizes" "$(notes objects-c '{args}' | grep -oE -- '-?[0-9]+@' | xargs)" "-16@ 16@ 4@ -4@ -4@ 16@ -16@ 4@"
+        have $(cxx_of $c) || continue
+        $(cxx_of $c) -std=c++17 $level -I"$INCLUDE" objects.cc -o objects-cc || fail "$(cxx_of $c) $level"
+        for probe in stap usdt own; do
+            args=$(notes objects-cc '{name} {args}' | sed -n "s/^$probe //p" | sed 's/@[^ ]*//g')
+            expect "$c $level: sizes of $probe" "$args" "4 8 8 4 8"
+        done
+        expect "$c $level: wide sizes" "$(notes objects-cc '{name} {args}' | sed -n 's/^usdt_wide //p' | sed 's/@[^ ]*//g')" "16 16 3 16 4 -4"
+        judge "$(cxx_of $c) $level" objects-cc own "42 0 4294967298 7 8"
+        judge "$(cxx_of $c) $level" objects-cc sema_wide "9"
+    done
+done
