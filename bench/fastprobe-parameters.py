@@ -41,4 +41,6 @@ for path in sys.argv[1:]:
                 covered += 1
             else:
                 uncovered += 1
+        elif entry is not None and indent <= depth:
+            entry = None
     print(f"{path}: {covered} lists that cover the entry, {uncovered} that do not, {one} in one place, {nowhere} nowhere")
