@@ -42,8 +42,8 @@ build() { rm -rf project/build; { cmake -S project -B project/build && cmake --b
 build
 [ "$(ours project/build/app)" = 1 ] || fail "CMake: the header is not ours"
 
-echo "fastsdt-tools, plugins, libfastsdt-reader-dev"
-apt install ./old/fastsdt-tools_*.deb ./old/fastprobe-*.deb ./old/libfastsdt-reader-dev_*.deb
+echo "fastsdt-tools, plugins"
+apt install ./old/fastsdt-tools_*.deb ./old/fastprobe-*.deb
 fastsdt-check app >log || fail "fastsdt-check: $(cat log)"
 build
 for plugin in /usr/lib/*/fastsdt/*/fastprobe.so; do
