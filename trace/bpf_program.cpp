@@ -250,6 +250,11 @@ BpfPrograms::BpfPrograms(size_t size, Members members, bool multi)
             a.load(BPF_DW, r3, r6, ip_offset);
             a.call(BPF_FUNC_probe_read_user);
             a.jump_if(BPF_JNE, r0, 0, "out");
+            a.move(r1, r7);
+            a.add(r1, offsetof(SeenBytes, registers));
+            a.move(r2, sizeof(SeenBytes::registers));
+            a.move(r3, r6);
+            a.call(BPF_FUNC_probe_read_kernel);
             a.move(r1, 1);
             a.store(BPF_DW, r7, offsetof(SeenBytes, valid), r1);
         }

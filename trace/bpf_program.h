@@ -32,8 +32,17 @@ struct CounterState {
 
 /// What a uprobe left behind of the bytes it stands on, as the probed program sees them.
 inline constexpr size_t seen_size = 16;
+/// Registers as the kernel's struct pt_regs has them (arm64: its first part, user_pt_regs).
+#if defined(__x86_64__)
+inline constexpr size_t seen_registers = 21;
+#elif defined(__aarch64__)
+inline constexpr size_t seen_registers = 34;
+#else
+inline constexpr size_t seen_registers = 1;
+#endif
 struct SeenBytes {
     unsigned char bytes[seen_size];
+    uint64_t registers[seen_registers];
     uint64_t valid;
 };
 

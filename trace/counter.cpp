@@ -174,9 +174,11 @@ Counted Counter::counted(size_t target) const
     result.error = errors_[target];
     if (programs_) {
         result.hits = programs_->hits(target);
-        if (const auto seen = programs_->seen(target))
+        if (const auto seen = programs_->seen(target)) {
             for (unsigned char byte : seen->bytes)
                 result.live.push_back(std::byte(byte));
+            result.registers.assign(std::begin(seen->registers), std::end(seen->registers));
+        }
         return result;
     }
     for (size_t i = 0; i < events_per_target_; ++i) {

@@ -32,6 +32,8 @@ struct Counted {
     uint64_t hits = 0; ///< of all threads in scope
     /// What stood at the target when it was hit, as the program sees it; empty: never hit, or return probe, or no BPF.
     std::vector<std::byte> live;
+    /// The registers at one of the last hits, see SeenBytes; empty as `live`.
+    std::vector<uint64_t> registers;
 };
 
 class Counter {

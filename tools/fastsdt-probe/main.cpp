@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace fastsdt::probe {
 
@@ -59,6 +60,7 @@ void add_options(CLI::App& app, Options& options)
     app.add_option("-p,--pid", options.pid, "Attach to a running process instead of running something")
         ->type_name("PID")
         ->check(CLI::PositiveNumber);
+    app.add_flag("-l,--live", options.live, "With --pid: rates, modes and arguments on the terminal, once a second");
     app.add_flag("-c,--children", options.children, "With --pid: count what the process forks from now on, too");
     app.add_option("-t,--seconds", options.seconds,
                    "With --pid: let go after this time; otherwise at its end or at an interrupt")
@@ -86,6 +88,10 @@ void check_options(Options& options)
         give_up("--seconds goes with --pid");
     if (options.children && !options.pid)
         give_up("--children goes with --pid; of a program that is run, everything it starts is counted");
+    if (options.live && !options.pid)
+        give_up("--live goes with --pid");
+    if (options.live && !isatty(STDOUT_FILENO))
+        give_up("--live is for a terminal; standard output is none");
     if (options.file.empty() && !options.pid)
         give_up("name the FILE to probe, or a process with --pid");
     options.everything = options.probes.empty() && options.entries.empty() && options.symbols.empty()

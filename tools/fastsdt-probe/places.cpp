@@ -66,6 +66,7 @@ private:
         row.name = std::move(name);
         row.address = address;
         row.place = place;
+        row.arch = image_.arch();
         row.model = judge(kernel_, image_.arch(), image_.bytes_at(address), address);
         rows_.push_back(row);
         // A return probe makes sense where the return address is on top of the stack: at functions, not at sites.

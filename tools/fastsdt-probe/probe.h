@@ -38,7 +38,8 @@ struct Row {
     Target target;
     std::string kind, name;
     std::string arguments; ///< of a USDT probe, as in its note
-    uint64_t address = 0;  ///< ELF vaddr
+    Arch arch = Arch::unknown;
+    uint64_t address = 0; ///< ELF vaddr
     std::string place;
     Judgement model;
     Observation seen;
@@ -59,6 +60,18 @@ struct Result {
 
 /// Attaches, runs or waits, and fills in what was counted.
 Result run(std::vector<Row>& rows, const Options& options);
+
+/// A screen of --live: the busiest places, as many as the terminal has lines.
+class LiveScreen {
+public:
+    void show(const std::vector<Row*>& rows, const Options& options);
+
+private:
+    std::vector<uint64_t> before_; ///< hits at the last screen
+    double at_ = 0;                ///< its time
+};
+/// The arguments of a probe at its last seen hit: "5 -1 ?". "?": in memory, which may have changed since.
+std::string argument_values(const Row& row);
 
 /// "ok", the name of an errno, or "unsafe", "untried".
 std::string attach_result(const Row& row);

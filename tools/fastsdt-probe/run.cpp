@@ -39,12 +39,25 @@ public:
     /// @return  false: the process still runs
     bool wait(Signals& signals, Launched* program, std::optional<Clock::time_point> until)
     {
+        constexpr auto refresh = std::chrono::seconds(1);
+        std::optional<Clock::time_point> screen;
+        LiveScreen live;
+        if (options_.live)
+            screen = Clock::now();
         bool told = false;
         std::optional<Clock::time_point> tell;
         for (;;) {
             if (ended_ && !counter_.others_live())
                 return true;
+            if (screen && Clock::now() >= *screen) {
+                for (size_t i = 0; i < rows_.size(); ++i)
+                    rows_[i]->counted = counter_.counted(i);
+                live.show(rows_, options_);
+                screen = *screen + refresh;
+            }
             auto next = until;
+            if (screen)
+                next = next ? std::min(*next, *screen) : *screen;
             if (tell && !told)
                 next = next ? std::min(*next, *tell) : *tell;
             const auto ready =
