@@ -1,0 +1,252 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Real programs from Debian's unchanged sources, configured with their dtrace switch, built twice: with systemtap's header and
+# dtrace, and with ours.
+#
+#     scripts/real-programs.sh [-k] [-c COMPILER]... [-v VARIANT]... NAME...
+#
+# NAME: tcl cpython. COMPILER: default gcc. VARIANT: systemtap, fastsdt (default: both; fastsdt needs a run of systemtap to
+# compare with). For each program and compiler:
+#   - it builds, and its own tests give what they give with systemtap's header;
+#   - it has systemtap's probes, each with as many arguments of the same sizes and signs, and those of its provider file
+#     that the sources use; fastsdt-check finds nothing to say;
+#   - as root, on a kernel with uprobes: bpftrace and gdb count what the program says that it did.
+# Results go to build/real-programs/results, and from all of them docs/real-programs.md is written anew.
+# After a build of fastsdt (build/default). FASTSDT_JOBS: for make, default 2. -k keeps the build folders,
+# and takes up those that an earlier run has kept.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+top=$PWD
+build=$top/build/default
+work=$top/build/real-programs
+jobs=${FASTSDT_JOBS:-2}
+programs=() compilers=() variants=() keep=
+while [ $# -gt 0 ]; do
+    case $1 in
+    -c) compilers+=("$2"); shift 2 ;;
+    -k) keep=1; shift ;;
+    -v) variants+=("$2"); shift 2 ;;
+    tcl | cpython) programs+=("$1"); shift ;;
+    *) sed -n '3,16s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    esac
+done
+[ ${#programs[@]} -gt 0 ] || { sed -n '3,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ ${#compilers[@]} -gt 0 ] || compilers=(gcc)
+[ ${#variants[@]} -gt 0 ] || variants=(systemtap fastsdt)
+fail() { echo "FAIL: $*" >&2; exit 1; }
+for tool in fastsdt-check fastsdt-dtrace; do [ -x "$build/bin/$tool" ] || fail "build fastsdt first: $build/bin/$tool is missing"; done
+mkdir -p "$work/results" "$work/sources" "$work/bin"
+ln -sf "$build/bin/fastsdt-dtrace" "$work/bin/dtrace" # what builds call
+can_trace=
+[ "$(id -u)" != 0 ] || [ ! -e /sys/bus/event_source/devices/uprobe/type ] || can_trace=1
+
+# fetch PACKAGE: the upstream sources with Debian's patches unpacked in sources/PACKAGE, writable for other users.
+fetch() {
+    [ ! -e "$work/sources/$1" ] || return 0
+    echo "== $1: fetching the source package"
+    rm -rf "$work/sources/$1.part"
+    mkdir "$work/sources/$1.part"
+    (
+        cd "$work/sources/$1.part"
+        "$top/scripts/debian.sh" bookworm apt-get source --download-only "$1" >log 2>&1 || { tail -n 2 log >&2; exit 1; }
+        dpkg-source -x ./*.dsc source >>log 2>&1 || { tail -n 2 log >&2; exit 1; }
+        mv source "../$1"
+    ) || fail "cannot fetch $1"
+    rm -rf "$work/sources/$1.part"
+}
+
+# ---- The programs. Each runs in its build folder, with CC, CFLAGS, CPPFLAGS and PATH in the environment.
+# configure_X, build_X; test_X prints results that do not depend on time and order; files_X names what has probes;
+# live_X sets what the live test needs: see live().
+package_tcl=tcl8.6 provider_tcl=generic/tclDTrace.d
+configure_tcl() { "$source/unix/configure" --enable-dtrace --enable-threads; }
+build_tcl() { make -j"$jobs" CC="$CC"; make -j"$jobs" tcltest CC="$CC"; }
+test_tcl() {
+    TCL_LIBRARY=$source/library LD_LIBRARY_PATH=$PWD ./tcltest "$source/tests/all.tcl" -singleproc 0 -file "append.test basic.test cmdAH.test compExpr.test compile.test dict.test execute.test expr.test for.test foreach.test if.test info.test lindex.test list.test lsearch.test namespace.test oo.test parse.test proc.test proc-old.test regexp.test set.test string.test subst.test switch.test trace.test uplevel.test upvar.test var.test while.test" 2>&1 |
+        grep -E '^[a-zA-Z-]+\.test|Total|^==== .* FAILED'
+}
+files_tcl() { echo libtcl8.6.so; }
+live_tcl() {
+    live_file=libtcl8.6.so live_probe=tcl:proc__entry live_filter='str(arg0) == "twice"' live_gdb='$_streq((char*)$_probe_arg0, "twice")' live_count=400 # two sites in a row (tclProc.c, TclObjInterpProcCore)
+    live_command=(env "TCL_LIBRARY=$source/library" "LD_LIBRARY_PATH=$PWD" ./tclsh live.tcl)
+    cat >live.tcl <<'END'
+proc twice {x} {expr {2 * $x}}
+proc other {} {}
+gets stdin
+for {set i 0} {$i < 200} {incr i} {twice $i; other}
+END
+}
+
+package_cpython=python3.11 provider_cpython=Include/pydtrace.d
+configure_cpython() { "$source/configure" --with-dtrace --disable-test-modules --without-ensurepip; }
+build_cpython() { make -j"$jobs" CC="$CC"; }
+test_cpython() {
+    ./python -m test -w -j2 test_dtrace test_gc test_functools test_generators test_list test_dict test_import test_class test_json test_re test_math test_sys_settrace 2>&1 |
+        grep -E '^test_|^[0-9]+ tests? |^Tests result|^  *test_' | sed 's/ (.*//; s/^ *//' | sort
+}
+files_cpython() { echo python; }
+live_cpython() {
+    live_file=python live_probe=python:function__entry live_filter='str(arg1) == "fib"' live_gdb='$_streq((char*)$_probe_arg1, "fib")' live_count=465
+    live_more_probe=python:gc__start live_more_count=7
+    live_command=(./python live.py)
+    cat >live.py <<'END'
+import gc, os, sys
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+gc.disable()
+sys.settrace(lambda frame, event, arg: None)  # 3.11 passes function__entry only while somebody traces (ceval.c, DO_TRACING)
+sys.stdin.readline()
+fib(12)
+for i in range(7):
+    gc.collect()
+os._exit(0)  # at its end the interpreter collects too
+END
+}
+
+# ---- What is asked of all of them
+# PROVIDER:NAME and sizes and signs of the arguments, as readelf prints them.
+probes_of() {
+    readelf -nW "$1" | awk '/Provider: / { provider = $NF } /^ *Name: / { name = $2 } /^ *Arguments:/ { sub(/^ *Arguments: */, ""); gsub(/f?@[^ ]*/, ""); print provider ":" name " " $0 }' | sort -u
+}
+
+# live: starts live_command, which waits for a line on its standard input; attaches bpftrace, sends the line, and compares
+# the hits of live_probe that pass live_filter with live_count; then the same in gdb.
+live() {
+    local pid count what
+    live_more_probe='' live_more_count=
+    "live_$program"
+    rm -f live.in trace.out
+    mkfifo live.in
+    "${live_command[@]}" <live.in >live.out 2>&1 &
+    pid=$!
+    exec 7>live.in
+    # Attached when it says so: BEGIN runs when all probes are in place.
+    local script="BEGIN { printf(\"attached\\n\"); } usdt:$PWD/$live_file:$live_probe /$live_filter/ { @hits++; }"
+    [ -z "$live_more_probe" ] || script="$script usdt:$PWD/$live_file:$live_more_probe { @more++; }"
+    # env: the process is the program when its file is mapped.
+    until grep -q "$(basename "$live_file")" "/proc/$pid/maps" 2>/dev/null; do kill -0 $pid || fail "$where: the program for the live test ended: $(tail -n 3 live.out)"; done
+    BPFTRACE_STRLEN=32 bpftrace -p $pid -e "$script" >trace.out 2>&1 &
+    local tracer=$!
+    until grep -qx attached trace.out 2>/dev/null; do kill -0 $tracer 2>/dev/null || { kill $pid; fail "$where: bpftrace: $(tail -n 3 trace.out)"; }; done
+    echo >&7
+    exec 7>&-
+    wait $pid || true
+    wait $tracer || true
+    count=$(sed -n 's/^@hits: //p' trace.out)
+    [ "$count" = "$live_count" ] || fail "$where: bpftrace counts '$count' of $live_probe, the program does $live_count: $(tail -n 5 trace.out)"
+    [ -z "$live_more_probe" ] || { count=$(sed -n 's/^@more: //p' trace.out); [ "$count" = "$live_more_count" ] || fail "$where: bpftrace counts '$count' of $live_more_probe, the program does $live_more_count"; }
+    echo >live.txt
+    local words=("${live_command[@]}") setenv=()
+    if [ "${words[0]}" = env ]; then
+        words=("${words[@]:1}")
+        while [[ ${words[0]} = *=* ]]; do setenv+=("${words[0]}") words=("${words[@]:1}"); done
+    fi
+    {
+        for what in "${setenv[@]}"; do echo "set environment ${what/=/ }"; done
+        printf 'set pagination off\nhandle SIGUSR1 SIGCHLD nostop noprint\nbreak main\n'
+        echo "run$(printf ' %q' "${words[@]:1}") <live.txt >gdb.out"
+        # In gdb 13 a condition behind the probe's name is lost, and one that waits for the library too.
+        printf 'delete\nbreak -probe-stap %s\ncondition 2 %s\nignore 2 1000000\ncontinue\ninfo breakpoints\n' "$live_probe" "$live_gdb"
+    } >gdb.commands
+    gdb -nx -batch -x gdb.commands --args "${words[@]}" >gdb.log 2>&1 </dev/null || true
+    count=$(sed -n 's/.*breakpoint already hit \([0-9]*\) times*/\1/p' gdb.log | head -n 1)
+    [ "$count" = "$live_count" ] || fail "$where: gdb counts '$count' of $live_probe, the program does $live_count: $(tail -n 5 gdb.log)"
+}
+
+one() { # program, compiler, variant: built and judged; its row goes to results
+    where="$program, $compiler, $variant"
+    local result=$work/results/$program-$compiler-$variant dir=$work/$program-$compiler-$variant
+    local peer=$work/results/$program-$compiler-systemtap
+    rm -f "$result".*
+    [ -n "$keep" ] && [ -e "$dir/built" ] || { rm -rf "$dir" && mkdir "$dir"; }
+    cd "$dir"
+    export CC=$compiler CFLAGS="-O2 -g" CPPFLAGS="" PATH=$clean_path
+    case $variant in
+    systemtap)
+        head -c 20 "$(command -v dtrace)" | grep -aq python || fail "the dtrace on the PATH is not systemtap's"
+        ;;
+    *) CPPFLAGS="-I$top/include" PATH=$work/bin:$clean_path ;;
+    esac
+    if [ ! -e built ]; then
+        echo "== $where: building"
+        local TIMEFORMAT='%U %S'
+        "configure_$program" >configure.log 2>&1 || fail "$where: configure: $(tail -n 3 configure.log)"
+        { time "build_$program" >make.log 2>&1; } 2>time.log || fail "$where: make: $(tail -n 5 make.log)"
+        touch built
+    fi
+    local file text seconds
+    seconds=$(awk 'END { printf "%.0f", $1 + $2 }' time.log)
+    for file in $("files_$program"); do
+        probes_of "$file"
+    done >$result.probes
+    text=$(for file in $("files_$program"); do size -A "$file" | awk '$1 == ".text" {print $2}'; done | awk '{ n += $1 } END { print n }')
+    echo "== $where: its own tests"
+    "test_$program" >$result.tests 2>&1 || true
+    [ -s $result.tests ] || fail "$where: its tests print nothing"
+    local sites layouts findings=0
+    sites=$(for file in $("files_$program"); do readelf -nW "$file" | grep -c 'Provider: ' || true; done | awk '{ n += $1 } END { print n }')
+    layouts=nop1
+    if [ "$variant" != systemtap ]; then
+        [ -e $peer.probes ] || fail "run the variant systemtap before"
+        diff $peer.probes $result.probes >difference || fail "$where: other probes than with systemtap's header: $(head -n 5 difference)"
+        diff $peer.tests $result.tests >difference || fail "$where: its tests give other results: $(head -n 5 difference)"
+        for file in $("files_$program"); do
+            "$build/bin/fastsdt-check" --no-lines "$file" >check.log 2>&1 || fail "$where: fastsdt-check $file: $(tail -n 5 check.log)"
+        done
+        layouts=$(for file in $("files_$program"); do "$build/bin/fastsdt-check" --json --no-lines "$file" || true; done |
+            grep -E '^ "layout": ' | cut -d'"' -f4 | sort | uniq -c | awk '{ printf "%s%d %s", (NR > 1 ? ", " : ""), $1, $2 }')
+    fi
+    local traced=no
+    if [ -n "$can_trace" ] && [ "$variant" != systemtap ]; then
+        echo "== $where: live"
+        live
+        traced="$live_count ${live_more_count:+and $live_more_count }hits, bpftrace and gdb"
+    fi
+    # Probes of the provider file, and how many of them the sources use.
+    local described used
+    described=$("$build/bin/fastsdt-dtrace" -h -s "$source/$(eval echo "\$provider_$program")" -o /dev/stdout | grep -c 'DTRACE_PROBE')
+    used=$(cut -d' ' -f1 $result.probes | sort -u | wc -l)
+    printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$program" "$compiler" "$variant" "$used of $described" "$sites" "$layouts" "$text" "$seconds" "$traced" >$result.row
+    echo "ok: $where: $sites sites of $used probes, layouts: $layouts, .text $text, $seconds s of CPU, live: $traced"
+    cd "$work"
+    [ -n "$keep" ] || rm -rf "$dir"
+}
+
+document() {
+    {
+        echo "# Real programs"
+        echo
+        echo "Written by \`scripts/real-programs.sh ${programs_done[*]}\`: Debian 12's unchanged sources, configured with their dtrace"
+        echo "switch, -O2 -g. Each row is a build that passed: the program's own tests give the same results as with"
+        echo "systemtap's header, it has the same probes with the same sizes and signs of arguments, and fastsdt-check finds nothing."
+        echo "A compiler that inlines a function puts its site into each copy, hence the different numbers of sites."
+        echo
+        echo "| program | compiler | built with | probes used | sites | layouts | .text over systemtap's | CPU time of make over systemtap's | live |"
+        echo "|---|---|---|---|---|---|---|---|---|"
+        # Those to compare with first.
+        { cat "$work"/results/*-systemtap.row; cat "$work"/results/*-fastsdt.row 2>/dev/null || true; } | awk -F'\t' '
+            $3 == "systemtap" { text[$1, $2] = $7; time[$1, $2] = $8 }
+            { row[++n] = $0 }
+            END { for (i = 1; i <= n; i++) { split(row[i], r, "\t"); k = r[1] SUBSEP r[2]
+                printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", r[1], r[2], r[3], r[4], r[5], r[6],
+                    r[3] == "systemtap" ? r[7] " bytes" : sprintf("%+d (%+.2f %%)", r[7] - text[k], 100 * (r[7] / text[k] - 1)),
+                    r[3] == "systemtap" ? r[8] " s" : sprintf("%+d s", r[8] - time[k]), r[9] } }' | sort -s -t'|' -k2,3
+    } >"$work/real-programs.md"
+    mv "$work/real-programs.md" "$top/docs/real-programs.md"
+}
+
+clean_path=$PATH
+for program in "${programs[@]}"; do
+    package=package_$program
+    fetch "${!package}"
+    source=$work/sources/${!package}
+    for compiler in "${compilers[@]}"; do
+        for variant in "${variants[@]}"; do
+            (one) || exit 1
+        done
+    done
+done
+cd "$work"
+mapfile -t programs_done < <(for row in results/*.row; do cut -f1 "$row"; done | sort -u)
+document
+echo "all passed: docs/real-programs.md"
