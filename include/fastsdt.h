@@ -421,8 +421,9 @@
 
 #define _FASTSDT_EAT(...)
 /* Of provider, name, args...: the number of args. */
-#define _FASTSDT_ARGC(...) _FASTSDT_ARGC_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0)
-#define _FASTSDT_ARGC_(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, N, ...) N
+#define _FASTSDT_ARGC(...) \
+    _FASTSDT_ARGC_(__VA_ARGS__, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0)
+#define _FASTSDT_ARGC_(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, N, ...) N
 
 #define _FASTSDT_SEMA_NAME(sema) _FASTSDT_CAT(__usdt_sema_, sema)
 #define _FASTSDT_IMPLICIT_NAME(provider, name) _FASTSDT_CAT(_FASTSDT_CAT(__usdt_sema_, provider), _FASTSDT_CAT(__, name))
@@ -641,13 +642,13 @@ _.stapsdt.base:
                                     ".popsection\n"                                                                    \
                                     ".endif\n");
 
-struct usdt_sema {
+struct fastsdt_sema {
     volatile unsigned short active;
 };
 #define _FASTSDT_DEFINE_SEMA(symbol)                                                                                   \
-    struct usdt_sema __attribute__((__section__(".probes"))) symbol __asm__(_FASTSDT_STR(symbol))                          \
+    struct fastsdt_sema __attribute__((__section__(".probes"))) symbol __asm__(_FASTSDT_STR(symbol))                          \
         __attribute__((__visibility__("hidden"))) = {0}
-#define _FASTSDT_DECLARE_SEMA(symbol) extern struct usdt_sema symbol __asm__(_FASTSDT_STR(symbol))
+#define _FASTSDT_DECLARE_SEMA(symbol) extern struct fastsdt_sema symbol __asm__(_FASTSDT_STR(symbol))
 #define _FASTSDT_IS_ACTIVE(provider, name)                                                                             \
     (__extension__({                                                                                                   \
         _FASTSDT_DECLARE_SEMA(_FASTSDT_IMPLICIT_NAME(provider, name));                                                 \

@@ -24,6 +24,7 @@
 #define USDT_MINOR_VERSION 1
 #define USDT_PATCH_VERSION 0
 
+#define usdt_sema fastsdt_sema /* struct usdt_sema */
 #define USDT(...) _USDT(_none, __VA_ARGS__)
 #define USDT_WITH_SEMA(...) _USDT(_implicit, __VA_ARGS__)
 #define USDT_WITH_EXPLICIT_SEMA(sema, ...) _USDT(_explicit(sema), __VA_ARGS__)
