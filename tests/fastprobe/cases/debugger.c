@@ -26,7 +26,7 @@
 // BREAK: breakpoint keep y 0x{{[0-9a-f]+}} in function at
 // BREAK: Value returned is $1 = 14
 struct pair { long a, b; };
-__attribute__((noinline)) int function(int a, double b, long c, const char *d)
+__attribute__((noinline, noipa)) int function(int a, double b, long c, const char *d)
 {
     int local = a + (int)b;
     local += c > 40 ? 3 : 0;
