@@ -149,7 +149,7 @@ live() {
         printf 'delete\nbreak -probe-stap %s\ncondition 2 %s\nignore 2 1000000\ncontinue\ninfo breakpoints\n' "$live_probe" "$live_gdb"
     } >gdb.commands
     gdb -nx -batch -x gdb.commands --args "${words[@]}" >gdb.log 2>&1 </dev/null || true
-    count=$(sed -n 's/.*breakpoint already hit \([0-9]*\) times*/\1/p' gdb.log | head -n 1)
+    count=$(sed -n 's/.*breakpoint already hit \([0-9]*\) times*/\1/p' gdb.log | sed -n 1p)
     [ "$count" = "$live_count" ] || fail "$where: gdb counts '$count' of $live_probe, the program does $live_count: $(tail -n 5 gdb.log)"
 }
 
@@ -163,7 +163,7 @@ one() { # program, compiler, variant: built and judged; its row goes to results
     export CC=$compiler CFLAGS="-O2 -g" CPPFLAGS="" PATH=$clean_path
     case $variant in
     systemtap)
-        head -c 20 "$(command -v dtrace)" | grep -aq python || fail "the dtrace on the PATH is not systemtap's"
+        [[ $(sed -n 1p "$(command -v dtrace)") = *python* ]] || fail "the dtrace on the PATH is not systemtap's"
         ;;
     *) CPPFLAGS="-I$top/include" PATH=$work/bin:$clean_path ;;
     esac
