@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The pass plugin: decides which functions of a module get an entry and writes the decision into the IR. The code
-// generator carries it out (codegen.cpp).
+// generator carries it out (codegen.h).
 #include "plugin.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
@@ -9,9 +9,6 @@
 #include <llvm/IR/GlobalAlias.h>
 #include <llvm/IR/GlobalIFunc.h>
 #include <llvm/IR/InlineAsm.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/Instructions.h>
-#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Passes/PassBuilder.h>
 #if LLVM_VERSION_MAJOR >= 22
 #include <llvm/Plugins/PassPlugin.h>
@@ -110,7 +107,11 @@ void take_mark(Module& module)
 
 std::optional<Arch> target_of(const Module& module)
 {
-    const Triple triple(module.getTargetTriple());
+    return target_of(Triple(module.getTargetTriple()));
+}
+
+std::optional<Arch> target_of(const Triple& triple)
+{
     if (!triple.isOSBinFormatELF())
         return std::nullopt;
     if (triple.getArch() == Triple::x86_64 && triple.getEnvironment() != Triple::GNUX32
@@ -199,16 +200,6 @@ void take_annotations(Module& module)
     list->eraseFromParent();
 }
 
-bool calls_others(const Function& function)
-{
-    for (const Instruction& instruction : instructions(function)) {
-        auto* call = dyn_cast<CallBase>(&instruction);
-        if (call && !isa<IntrinsicInst>(call) && !call->isInlineAsm())
-            return true;
-    }
-    return false;
-}
-
 /// First on the module as the front end made it: annotations become attributes.
 struct Wishes_pass : PassInfoMixin<Wishes_pass> {
     PreservedAnalyses run(Module& module, ModuleAnalysisManager&)
@@ -233,8 +224,7 @@ struct Selection_pass : PassInfoMixin<Selection_pass> {
             return PreservedAnalyses::all();
         Wishes_pass().run(module, manager);
 
-        std::optional<Arch> arch = target_of(module);
-        if (!arch) {
+        if (!target_of(module)) {
             note("target '" + Triple(module.getTargetTriple()).str()
                  + "' is not supported (ELF for x86-64 and little-endian arm64 is): functions stay as they are");
             return PreservedAnalyses::all();
@@ -250,7 +240,7 @@ struct Selection_pass : PassInfoMixin<Selection_pass> {
         bool any = false;
         for (Function& function : module)
             if (!function.isDeclarationForLinker())
-                any |= select(function, options, *arch);
+                any |= select(function, options);
         if (any)
             mark_unfinished(module);
         return PreservedAnalyses::none();
@@ -258,7 +248,7 @@ struct Selection_pass : PassInfoMixin<Selection_pass> {
     static bool isRequired() { return true; }
 
 private:
-    static bool select(Function& function, const Options& options, Arch arch)
+    static bool select(Function& function, const Options& options)
     {
         StringRef wish = function.getFnAttribute("fastprobe-wish").getValueAsString();
         const bool no = wish == "no", asked = !wish.empty() && !no;
@@ -274,9 +264,6 @@ private:
         request.kernels = options.kernels;
         request.min_insns = asked ? 0 : options.min_insns;
         request.put_on(function);
-        if (wants_frame(request.entry, arch, request.kernels, !calls_others(function))
-            && !function.hasFnAttribute(Attribute::Naked))
-            function.addFnAttr("frame-pointer", "all");
         return true;
     }
 

@@ -6,6 +6,12 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Module.h>
 
+#if LLVM_VERSION_MAJOR >= 17
+#include <llvm/TargetParser/Triple.h>
+#else
+#include <llvm/ADT/Triple.h>
+#endif
+
 #include <optional>
 #include <string>
 
@@ -37,7 +43,8 @@ struct Module_note {
 void mark_unfinished(llvm::Module& module);
 void take_mark(llvm::Module& module);
 
-/// The target of a module, if records and layouts exist for it.
+/// The target, if records and layouts exist for it.
+std::optional<Arch> target_of(const llvm::Triple& triple);
 std::optional<Arch> target_of(const llvm::Module& module);
 
 /// Fails the compilation, through whatever program it is that compiles.

@@ -27,7 +27,7 @@ for pair in "$@"; do
     libclang=$(in_chroot sh -c "ls $libdir/libclang-cpp.so.$version* | sed -n 1p")
     common=("$top"/fastprobe/*.cpp)
     # shellcheck disable=SC2086 # a list of words
-    if ! { in_chroot "${compile[@]}" "$top"/llvm-pass/{pass,codegen,host}.cpp "${common[@]}" -o fastprobe-pass.so \
+    if ! { in_chroot "${compile[@]}" "$top"/llvm-pass/{pass,hooks,registry,frame,look,insert,emit,host}.cpp "${common[@]}" -o fastprobe-pass.so \
             -Wl,-soname,fastprobe-pass.so $libllvm &&
         in_chroot "${compile[@]}" "$top"/llvm-pass/{clang,host}.cpp "${common[@]}" -o fastprobe.so "$libclang" $libllvm \
             -L. -l:fastprobe-pass.so "-Wl,-rpath,\$ORIGIN"; } 2>"$dir/build.log"; then

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The code generator's part: looks at what a function really begins with, adds the layout and the record.
+//
+//   hooks.cpp    puts the steps below into the code generator's pipeline
+//   registry.cpp how hooks.cpp gets to know of a pipeline on LLVM 14 to 20
+//   frame.cpp    before registers are allocated: red zone, frame
+//   look.cpp     what stands at the entry
+//   insert.cpp   the layout
+//   emit.cpp     decision, record, report
+//
+// Works with every program that generates code through TargetPassConfig: clang, flang, rustc, llc, lld and LLVMgold.so
+// after LTO.
+#pragma once
+#include "plan.h"
+#include "plugin.h"
+
+#include <llvm/CodeGen/MachineBasicBlock.h>
+#include <llvm/CodeGen/MachineFunction.h>
+
+#include <functional>
+#include <map>
+#include <vector>
+
+namespace llvm {
+class AsmPrinter;
+class MCSection;
+class MCSymbol;
+class Pass;
+class TargetMachine;
+class TargetPassConfig;
+} // namespace llvm
+
+namespace fastprobe {
+
+// ---- look.cpp ----
+
+/// What stands at a function's entry.
+struct Found {
+    Front front;
+    const llvm::MachineInstr* instruction = nullptr; ///< the first behind the landing pad and behind our placeholder
+    llvm::MachineBasicBlock::iterator at;            ///< in the entry block: where a layout goes, or the placeholder
+    unsigned instructions = 0;                       ///< of the whole function, without landing pad and placeholder
+    const char* skip = nullptr;                      ///< nothing may be done to the function, and why
+
+    std::string words(Arch arch) const; ///< the first instruction, for people
+};
+Found look(llvm::MachineFunction& mf, Arch arch);
+/// Why nobody may change this entry, or null. Such a function has no record either, only a line in the report.
+const char* skip_reason(const llvm::Function& function);
+/// arm64: the nop that was put first before branches got their distances.
+bool is_placeholder(const llvm::MachineInstr& instruction);
+
+// ---- insert.cpp ----
+
+/// Puts down the layout of the plan in front of `at`, and aligns the function. @param zero  a symbol that is to be 0
+void insert(llvm::MachineFunction& mf, llvm::MachineBasicBlock::iterator at, const Plan& plan, llvm::MCSymbol* zero);
+
+// ---- frame.cpp ----
+
+/// Between instruction selection and register allocation: functions with nop5 sites keep out of the red zone, and those
+/// that shall begin with the frame push get a frame.
+void prepare(llvm::MachineFunction& mf, Arch arch);
+/// Behind shrink-wrapping: the frame push belongs first.
+void keep_frame_first(llvm::MachineFunction& mf, Arch arch);
+/// Why a function that was to get a frame has none; null: it has, or was not to.
+const char* why_no_frame(const llvm::MachineFunction& mf);
+
+// ---- emit.cpp ----
+
+/// arm64, before branches get their distances: the nop that the entry will need.
+void reserve(llvm::MachineFunction& mf, Arch arch);
+
+/// The entries of one module.
+class Unit {
+public:
+    Unit(Arch arch, llvm::AsmPrinter& printer) : arch_(arch), printer_(printer) {}
+
+    void begin(llvm::Module& module);
+    /// The code is final: the decision, the layout, the report.
+    void finish(llvm::MachineFunction& mf);
+    /// The printer is at the function's address, before its first instruction: the label.
+    void label(const llvm::MachineFunction& mf);
+    /// All functions are out: the records.
+    void write();
+    /// The object is out: the report.
+    void end(llvm::Module& module);
+
+private:
+    struct Entry_label {
+        llvm::MCSymbol* at;
+        Entry_record record;
+    };
+    llvm::MCSymbol* zero();
+
+    const Arch arch_;
+    llvm::AsmPrinter& printer_;
+    Log log_;
+    std::map<const llvm::Function*, Entry_record> planned_;                      ///< those that were not printed yet
+    std::vector<std::pair<llvm::MCSection*, std::vector<Entry_label>>> entries_; ///< by text section
+    std::map<llvm::MCSection*, size_t> section_index_;
+    llvm::MCSymbol* zero_ = nullptr;
+};
+
+// ---- hooks.cpp ----
+
+/// A pipeline is being built in this thread, and instruction selection is next to come or just done.
+/// @param schedule  adds a pass at the pipeline's end
+void configure(llvm::TargetPassConfig& config, llvm::TargetMachine& machine, std::function<void(llvm::Pass*)> schedule);
+/// The pipeline is gone.
+void forget_pipeline();
+
+} // namespace fastprobe

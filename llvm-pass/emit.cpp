@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// From the decision to the record. The records are written as XRay writes its table: through the streamer that writes the
+// code, when all functions are out.
+#include "codegen.h"
+
+#include <fastsdt/note.h>
+
+#include <llvm/BinaryFormat/ELF.h>
+#include <llvm/CodeGen/AsmPrinter.h>
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/MC/MCContext.h>
+#include <llvm/MC/MCExpr.h>
+#include <llvm/MC/MCSectionELF.h>
+#include <llvm/MC/MCStreamer.h>
+#include <llvm/MC/MCSymbolELF.h>
+
+using namespace llvm;
+
+namespace fastprobe {
+namespace {
+
+#if LLVM_VERSION_MAJOR >= 15
+void push_section(MCStreamer& out, MCSection* section)
+{
+    out.pushSection();
+    out.switchSection(section);
+}
+void pop_section(MCStreamer& out)
+{
+    out.popSection();
+}
+#else
+void push_section(MCStreamer& out, MCSection* section)
+{
+    out.PushSection();
+    out.SwitchSection(section);
+}
+void pop_section(MCStreamer& out)
+{
+    out.PopSection();
+}
+#endif
+
+/// The compilation has failed, as far as this LLVM keeps that.
+template <class Handler>
+auto failed(const Handler& diagnostics, int) -> decltype(diagnostics.HasErrors)
+{
+    return diagnostics.HasErrors;
+}
+template <class Handler>
+bool failed(const Handler&, long)
+{
+    return false;
+}
+
+/// The note section of a text section: link-ordered to it, and in its group.
+MCSection* note_section(MCContext& context, MCSection& text, MCSymbol& label)
+{
+    auto& elf = static_cast<MCSectionELF&>(text);
+    return context.getELFSection(
+        FASTSDT_NOTE_SECTION, ELF::SHT_NOTE, ELF::SHF_LINK_ORDER | (elf.getGroup() ? unsigned{ELF::SHF_GROUP} : 0u), 0,
+        elf.getGroup(), elf.getGroup() && elf.isComdat(), MCSection::NonUniqueID, static_cast<MCSymbolELF*>(&label));
+}
+
+} // namespace
+
+void reserve(MachineFunction& mf, Arch arch)
+{
+    std::optional<Request> request = Request::of(mf.getFunction());
+    if (!request || arch != Arch::arm64)
+        return;
+    Found found = look(mf, arch);
+    if (found.skip || found.instructions < request->min_insns)
+        return;
+    Plan what = plan(arch, request->entry, request->kernels, found.front);
+    if (!what.skip)
+        insert(mf, found.at, what, nullptr);
+}
+
+void Unit::begin(Module& module)
+{
+    take_mark(module);
+    Module_note note = Module_note::of(module).value_or(Module_note());
+    log_.verbose = note.verbose;
+    std::string why;
+    if (!note.report.empty() && !log_.report.open(note.report, why))
+        error(module.getContext(), why);
+}
+
+void Unit::end(Module& module)
+{
+    if (printer_.OutContext.hadError() || failed(*module.getContext().getDiagHandlerPtr(), 0))
+        log_.report.discard();
+    std::string why;
+    if (!log_.report.finish(why))
+        error(module.getContext(), why);
+}
+
+void Unit::finish(MachineFunction& mf)
+{
+    if (!mf.getFunction().hasFnAttribute("fastprobe"))
+        return;
+    std::optional<Request> request = Request::of(mf.getFunction());
+    if (!request)
+        return error(mf.getFunction().getContext(),
+                     "attribute of '" + mf.getName().str() + "' is not MODE;KERNELS;MIN-INSNS");
+    Found found = look(mf, arch_);
+    if (found.instructions < request->min_insns)
+        return;
+    found.front.no_frame = why_no_frame(mf);
+    Plan what =
+        found.skip ? skip(request->entry, found.skip) : plan(arch_, request->entry, request->kernels, found.front);
+    if (!log_.idle()) {
+        StringRef symbol = mf.getName();
+        symbol.consume_front("\1");
+        std::string sentence =
+            log_.tell(arch_, what, symbol.str(), mf.getFunction().getParent()->getSourceFileName(), found.words(arch_));
+        if (!sentence.empty())
+            note(sentence);
+    }
+    if (what.skip)
+        return;
+    if (!found.front.nop_stands)
+        insert(mf, found.at, what, zero());
+    planned_.emplace(&mf.getFunction(), what.record);
+}
+
+MCSymbol* Unit::zero()
+{
+    if (!zero_ && arch_ == Arch::x86_64)
+        zero_ = printer_.OutContext.createNamedTempSymbol("fastprobe_zero");
+    return zero_;
+}
+
+void Unit::label(const MachineFunction& mf)
+{
+    auto planned = planned_.find(&mf.getFunction());
+    if (planned == planned_.end())
+        return;
+    MCSymbol* here = printer_.OutContext.createNamedTempSymbol("fastprobe");
+    printer_.OutStreamer->emitLabel(here);
+    MCSection* section = printer_.OutStreamer->getCurrentSectionOnly();
+    auto [index, fresh] = section_index_.emplace(section, entries_.size());
+    if (fresh)
+        entries_.push_back({section, {}});
+    entries_[index->second].second.push_back({here, planned->second});
+    planned_.erase(planned);
+}
+
+void Unit::write()
+{
+    MCStreamer& out = *printer_.OutStreamer;
+    MCContext& context = printer_.OutContext;
+    if (zero_)
+        out.emitAssignment(zero_, MCConstantExpr::create(0, context));
+    for (const auto& [section, entries] : entries_) {
+        push_section(out, note_section(context, *section, *entries.front().at));
+        for (const Entry_label& entry : entries) {
+#if LLVM_VERSION_MAJOR >= 16
+            out.emitValueToAlignment(Align(4));
+#else
+            out.emitValueToAlignment(4);
+#endif
+            for (const Field& field : record_fields(arch_, entry.record)) {
+                if (field.is_address)
+                    out.emitValue(MCSymbolRefExpr::create(entry.at, context), field.size);
+                else
+                    out.emitIntValue(field.value, field.size);
+            }
+        }
+        pop_section(out);
+    }
+}
+
+} // namespace fastprobe

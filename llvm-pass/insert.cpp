@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Layouts, as instructions of the target.
+#include "codegen.h"
+
+#include <llvm/CodeGen/MachineInstrBuilder.h>
+#include <llvm/CodeGen/TargetInstrInfo.h>
+#include <llvm/CodeGen/TargetRegisterInfo.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/MC/MCContext.h>
+#include <llvm/MC/MCInst.h>
+
+using namespace llvm;
+
+namespace fastprobe {
+namespace {
+
+/// Opcodes and registers of a target are known by name only: their numbers are in headers that LLVM does not install.
+unsigned opcode_named(const TargetInstrInfo& info, StringRef name)
+{
+    for (unsigned opcode = 0; opcode < info.getNumOpcodes(); opcode++)
+        if (info.getName(opcode) == name)
+            return opcode;
+    report_fatal_error("fastprobe: this LLVM has no instruction " + name);
+}
+
+unsigned register_named(const TargetRegisterInfo& info, StringRef name)
+{
+    for (unsigned number = 1; number < info.getNumRegs(); number++)
+        if (info.getName(number) == name)
+            return number;
+    report_fatal_error("fastprobe: this LLVM has no register " + name);
+}
+
+/// A block in front of the first one, which the function branches back to: what is inserted is passed once.
+MachineBasicBlock::iterator leave_loop(MachineFunction& mf, MachineBasicBlock::iterator at)
+{
+    MachineBasicBlock* loop = &mf.front();
+    MachineBasicBlock* entry = mf.CreateMachineBasicBlock(loop->getBasicBlock());
+    mf.push_front(entry);
+    // The landing pad goes along; where variables are holds at both places.
+    for (auto next = loop->begin(); next != at;) {
+        MachineInstr& instruction = *next++;
+        if (instruction.isDebugInstr())
+            entry->push_back(mf.CloneMachineInstr(&instruction));
+        else
+            entry->splice(entry->end(), loop, instruction.getIterator());
+    }
+    entry->addSuccessor(loop);
+    for (const auto& live : loop->liveins())
+        entry->addLiveIn(live);
+    if (mf.hasBBSections()) {
+        entry->setSectionID(loop->getSectionID());
+        mf.assignBeginEndSections();
+    }
+    return entry->end();
+}
+
+/// The first block is empty, and the first instruction in a later one. What is said there of variables holds here too.
+void bring_variables(MachineFunction& mf)
+{
+    MachineBasicBlock& entry = mf.front();
+    for (auto block = std::next(mf.begin()); block != mf.end(); ++block)
+        for (const MachineInstr& instruction : *block) {
+            if (instruction.isDebugValue())
+                entry.push_back(mf.CloneMachineInstr(&instruction));
+            else if (!instruction.isMetaInstruction() && !instruction.isPosition())
+                return;
+        }
+}
+
+void align(MachineFunction& mf, Align alignment)
+{
+    mf.ensureAlignment(alignment);
+    // A function in a named section with an alignment of its own gets that one, whatever `mf` says.
+    Function& function = mf.getFunction();
+    if (function.getAlign() && *function.getAlign() < alignment)
+        function.setAlignment(alignment);
+}
+
+} // namespace
+
+// Behind the labels and DBG_VALUEs at the entry, as a breakpoint at the entry wants to read the parameters. FrameSetup: to a
+// debugger it is part of the prologue.
+void insert(MachineFunction& mf, MachineBasicBlock::iterator at, const Plan& plan, MCSymbol* zero)
+{
+    using Add = Decision::Add;
+    if (plan.alignment > 1)
+        align(mf, Align(plan.alignment));
+    if (plan.record.added == Add::nothing)
+        return;
+    if (!mf.front().pred_empty())
+        at = leave_loop(mf, at);
+    else if (at == mf.front().end())
+        bring_variables(mf);
+    DebugLoc location; // the line of the function's opening, as the rest of the prologue
+    if (DISubprogram* function = mf.getFunction().getSubprogram())
+        location = DILocation::get(mf.getFunction().getContext(), function->getScopeLine(), 0, function);
+
+    const TargetInstrInfo& info = *mf.getSubtarget().getInstrInfo();
+    auto build = [&](unsigned opcode) {
+        return BuildMI(mf.front(), at, location, info.get(opcode)).setMIFlag(MachineInstr::FrameSetup);
+    };
+    const MCInst nop = info.getNop();
+    auto instruction = build(nop.getOpcode());
+    for (const MCOperand& operand : nop)
+        instruction.addImm(operand.getImm());
+    if (plan.record.added != Add::nop1_nop10)
+        return;
+    // 66 | 2e 0f 1f 84 00 disp32. The order of the prefixes is the kernel's wish, not the encoder's habit; a symbol
+    // that is 0 is what gets all four bytes of a displacement of 0.
+    const TargetRegisterInfo& registers = *mf.getSubtarget().getRegisterInfo();
+    static const unsigned data16 = opcode_named(info, "DATA16_PREFIX"), nopl = opcode_named(info, "NOOPL"),
+                          rax = register_named(registers, "RAX"), cs = register_named(registers, "CS");
+    build(data16);
+    build(nopl)
+        .addReg(rax, RegState::Undef)
+        .addImm(1)
+        .addReg(rax, RegState::Undef)
+        .addSym(zero)
+        .addReg(cs, RegState::Undef);
+}
+
+} // namespace fastprobe
