@@ -57,3 +57,4 @@ printf '%s\n' "$sources" >"$root/etc/apt/sources.list"
     apt-config dump 2>/dev/null | grep -iE '^Acquire::[a-z]+::proxy ' || true
 } >"$root/etc/apt/apt.conf.d/90machine"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
+[ -e "$root/etc/hosts" ] || echo "127.0.0.1 localhost" >"$root/etc/hosts" # which the installer of a system writes

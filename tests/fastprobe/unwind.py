@@ -20,7 +20,7 @@ execute("set confirm off")
 execute("set backtrace past-main on")
 execute("set disable-randomization on")
 if os.environ.get("REMOTE"):
-    execute("target remote localhost:" + os.environ["REMOTE"])
+    execute("target remote 127.0.0.1:" + os.environ["REMOTE"])
     execute("tbreak main")
     execute("continue")
 else:

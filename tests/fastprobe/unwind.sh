@@ -37,7 +37,10 @@ check() { # FILE FLAGS...
         while ! grep -qi "$(printf ':%04X ' "$REMOTE")" /proc/net/tcp /proc/net/tcp6; do kill -0 $! || fail "qemu is gone"; done
     fi
     log=$(timeout 120 $gdb -nx -batch -ex 'set debuginfod enabled off' -x "$FASTSDT_SOURCE/tests/fastprobe/unwind.py" ./e 2>&1) || true
-    [ "$target" != arm64 ] || wait || true
+    if [ "$target" = arm64 ]; then # gdb has ended it, unless gdb failed
+        kill $! 2>/dev/null || true
+        wait || true
+    fi
     echo "${file##*/} $*: $(grep '^RESULT' <<<"$log" || tail -5 <<<"$log")"
     if [ -n "$damage" ]; then
         grep -q '^RESULT [1-9][0-9]* functions, .*, [1-9][0-9]* wrong' <<<"$log" || fail "wrong CFI goes unnoticed"
