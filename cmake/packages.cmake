@@ -1,6 +1,6 @@
 # Debian packages, by scripts/package.sh: FASTSDT_PACKAGES=ON and cpack. Each COMPONENT of an install rule is a package.
 # Dates are those of SOURCE_DATE_EPOCH, so that the same sources give the same bytes.
-set(FASTSDT_MAINTAINER "fastsdt maintainers <maintainers@fastsdt.org>" CACHE STRING "Maintainer of the packages")
+set(FASTSDT_MAINTAINER "fastsdt maintainers <maintainers@fastsdt.invalid>" CACHE STRING "Maintainer of the packages: whoever publishes them")
 set(FASTSDT_PACKAGE_VERSION "${PROJECT_VERSION}" CACHE STRING "Version of the packages")
 mark_as_advanced(FASTSDT_MAINTAINER FASTSDT_PACKAGE_VERSION)
 

@@ -16,7 +16,7 @@ libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-pp
 libc6-dev-s390x-cross libc6-dev-mips64el-cross
 qemu-user qemu-system-x86 qemu-system-arm cpio zstd xz-utils busybox-static musl-tools
 linux-perf gdb-multiarch elfutils valgrind debootstrap tcl meson automake cargo librust-cc-dev lintian
-python3-yaml python3-jsonschema"
+python3-yaml python3-jsonschema fakeroot"
 case ${1:-} in
 "") wanted=$everything ;;
 demo) wanted=$demo ;;
