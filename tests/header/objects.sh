@@ -56,11 +56,10 @@ __attribute__((noinline)) int run(int i)
 }
 int main(int argc, char **argv) { (void)argv; return run(argc) - 1; }
 E
-# read_back PROGRAM PROBE INDEX...: the first 8 bytes at most of each argument, from where the note says, or its text
-value() { # value ARGUMENT: a gdb expression
+value() { # value ARGUMENT: a gdb expression: its first 8 bytes at most, from where the note says, or the constant
     local size=${1%%@*} at=${1#*@} type
     size=${size#-}
-    case $size in 1) type=char ;; 2) type=short ;; 4) type=int ;; 3) type=char ;; *) type=long ;; esac
+    case $size in 1 | 3) type=char ;; 2) type=short ;; 4) type=int ;; *) type=long ;; esac
     at=${at//%/\$}
     case $at in
     \(*) echo "*($type *)$at" ;;
@@ -68,24 +67,29 @@ value() { # value ARGUMENT: a gdb expression
     *) echo "($type)$at" ;;
     esac
 }
-judge() { # judge WHAT PROGRAM PROBE VALUES
-    local args pc a
-    args=$(notes $2 '{name} {pc:#x} {args}' | sed -n "s/^$3 //p" | sed -n 1p)
-    pc=${args%% *} args=${args#* }
-    {
-        echo "break -probe-stap objects:$3"
-        echo run
-        for a in $args; do echo "printf \"%ld \", (long)($(value "$a"))"; done
-    } > gdb.in
-    gdb -nx -batch -x gdb.in ./$2 > gdb.out 2>&1 || true
+judge() { # judge WHAT PROGRAM [PROBE VALUES]...: probes in the order in which they run; one gdb for all of them
+    local what=$1 program=$2 args a probe wanted=
+    shift 2
+    echo 'set confirm off' > gdb.in
+    for probe in $(printf '%s\n' "$@" | sed -n 'p;n'); do echo "break -probe-stap objects:$probe" >> gdb.in; done
+    echo run >> gdb.in
+    while [ $# -gt 0 ]; do
+        args=$(notes $program '{name} {args}' | sed -n "s/^$1 //p" | sed -n 1p)
+        echo "printf \"READ $1\"" >> gdb.in
+        for a in $args; do echo "printf \" %ld\", (long)($(value "$a"))"; done >> gdb.in
+        printf 'echo \\n\ncontinue\n' >> gdb.in
+        wanted="${wanted}READ $1 $2"$'\n'
+        shift 2
+    done
+    # Nothing here needs the debug information of libraries, nor the probes of libc and libstdc++.
+    gdb -nx -batch -iex 'set auto-solib-add off' -x gdb.in ./$program > gdb.out 2>&1 || true
     ! grep -q 'ptrace: Operation not permitted\|not being run' gdb.out || { echo "gdb cannot run programs here"; return 0; }
-    expect "$1, $3 ($args)" "$(tail -1 gdb.out | sed 's/ $//')" "$4"
+    expect "$what: $(notes $program '{name} {args}')" "$(grep READ gdb.out)" "${wanted%$'\n'}"
 }
 for c in $(have_of gcc-12 clang-19); do
     for level in -O0 -O2; do
         $c $level -I"$INCLUDE" objects.c -o objects-c || fail "$c $level"
-        judge "$c $level" objects-c stap_wide "9 1 67305985 1" # 01 02 03 04
-        judge "$c $level" objects-c usdt_wide "1 1 9"
+        judge "$c $level" objects-c stap_wide "9 1 67305985 1" usdt_wide "1 1 9" # 67305985: 01 02 03 04
         expect "$c $level: sizes" "$(notes objects-c '{args}' | grep -oE -- '-?[0-9]+@' | xargs)" "-16@ 16@ 4@ -4@ -4@ 16@ -16@ 4@"
         have $(cxx_of $c) || continue
         $(cxx_of $c) -std=c++17 $level -I"$INCLUDE" objects.cc -o objects-cc || fail "$(cxx_of $c) $level"
@@ -94,7 +98,6 @@ for c in $(have_of gcc-12 clang-19); do
             expect "$c $level: sizes of $probe" "$args" "4 8 8 4 8"
         done
         expect "$c $level: wide sizes" "$(notes objects-cc '{name} {args}' | sed -n 's/^usdt_wide //p' | sed 's/@[^ ]*//g')" "16 16 3 16 4 -4"
-        judge "$(cxx_of $c) $level" objects-cc own "42 0 4294967298 7 8"
-        judge "$(cxx_of $c) $level" objects-cc sema_wide "9"
+        judge "$(cxx_of $c) $level" objects-cc own "42 0 4294967298 7 8" sema_wide "9"
     done
 done
