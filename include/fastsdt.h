@@ -130,8 +130,8 @@
 #ifndef __ASSEMBLER__
 
 #define FASTSDT_IS_ACTIVE(provider, name) _FASTSDT_IS_ACTIVE(provider, name)
-#define FASTSDT_DEFINE_SEMA(sema) _FASTSDT_DEFINE_SEMA(_FASTSDT_SEMA_NAME(sema))
-#define FASTSDT_DECLARE_SEMA(sema) _FASTSDT_DECLARE_SEMA(_FASTSDT_SEMA_NAME(sema))
+#define FASTSDT_DEFINE_SEMA(sema) _FASTSDT_DEFINE_SEMA(fastsdt_sema, _FASTSDT_SEMA_NAME(sema))
+#define FASTSDT_DECLARE_SEMA(sema) _FASTSDT_DECLARE_SEMA(fastsdt_sema, _FASTSDT_SEMA_NAME(sema))
 #define FASTSDT_SEMA_IS_ACTIVE(sema) (_FASTSDT_SEMA_NAME(sema).active > 0)
 
 #if defined(__FASTPROBE__) /* the plugin says that it is loaded */
@@ -645,13 +645,13 @@ _.stapsdt.base:
 struct fastsdt_sema {
     volatile unsigned short active;
 };
-#define _FASTSDT_DEFINE_SEMA(symbol)                                                                                   \
-    struct fastsdt_sema __attribute__((__section__(".probes"))) symbol __asm__(_FASTSDT_STR(symbol))                          \
+#define _FASTSDT_DEFINE_SEMA(type, symbol)                                                                             \
+    struct type __attribute__((__section__(".probes"))) symbol __asm__(_FASTSDT_STR(symbol))                           \
         __attribute__((__visibility__("hidden"))) = {0}
-#define _FASTSDT_DECLARE_SEMA(symbol) extern struct fastsdt_sema symbol __asm__(_FASTSDT_STR(symbol))
+#define _FASTSDT_DECLARE_SEMA(type, symbol) extern struct type symbol __asm__(_FASTSDT_STR(symbol))
 #define _FASTSDT_IS_ACTIVE(provider, name)                                                                             \
     (__extension__({                                                                                                   \
-        _FASTSDT_DECLARE_SEMA(_FASTSDT_IMPLICIT_NAME(provider, name));                                                 \
+        _FASTSDT_DECLARE_SEMA(fastsdt_sema, _FASTSDT_IMPLICIT_NAME(provider, name));                                   \
         _FASTSDT_IMPLICIT_STMT(provider, name)                                                                         \
         _FASTSDT_IMPLICIT_NAME(provider, name).active > 0;                                                             \
     }))
@@ -759,6 +759,7 @@ struct fastsdt_sema {
 #endif
 
 /* The type of each argument, by a name: the compiler then reads the argument once for all questions about it. */
+#define _FASTSDT_TYPES_at_most_12_arguments(...) _Pragma("GCC error \"fastsdt: a probe has at most 12 arguments\"")
 #define _FASTSDT_TYPES_0(end)
 #define _FASTSDT_TYPES_1(a1, end) \
     _FASTSDT_TYPE(1, a1)
@@ -942,27 +943,25 @@ template <int _fastsdt_n> struct _fastsdt_checked {
 #else
 /* The comma makes arrays and functions decay and bit-fields acceptable. Types of class 1 to 8 are numbers and pointers, 1 to
  * 4 of them integers, chars, enums and bools. */
-#define _FASTSDT_NAMES(n, ...)
-/* Written out: an argument is read anew by each macro that it goes through. */
-#define _FASTSDT_ANY_SIZE(n, x)                                                                                        \
-    ((__typeof__(__builtin_choose_expr(((__builtin_classify_type(((void)0, (x))) + 3) & -4) == 4, ((void)0, (x)), 0U))) \
-             -1 < 1 ? -1 : 1) * (int)sizeof(((void)0, (x)))
-#define _FASTSDT_TEXT_SIZE(x) _FASTSDT_ANY_SIZE(0, x)
+#define _FASTSDT_TYPE(n, x) __extension__ typedef __typeof__(((void)0, (x))) _fastsdt_t##n;
+#define _FASTSDT_NAMES(n, ...) _FASTSDT_TYPES_##n(__VA_ARGS__)
+#define _FASTSDT_SIZE_OF(value)                                                                                        \
+    ((__typeof__(__builtin_choose_expr(((__builtin_classify_type(value) + 3) & -4) == 4, value, 0U))) - 1 < 1 ? -1 : 1) * (int)sizeof(value)
+#define _FASTSDT_ANY_SIZE(n, x) _FASTSDT_SIZE_OF(*(_fastsdt_t##n *)0)
+#define _FASTSDT_TEXT_SIZE(x) _FASTSDT_SIZE_OF(((void)0, (x)))
 /* What is too wide becomes an error that names the struct: nothing can be multiplied with one. */
 extern struct fastsdt_an_argument_of_more_than_8_bytes__pass_its_address_or_its_halves _fastsdt_too_wide;
-#define _FASTSDT_SIZE(n, x)                                                                                            \
-    ((__typeof__(__builtin_choose_expr(((__builtin_classify_type(((void)0, (x))) + 3) & -4) == 4, ((void)0, (x)), 0U))) \
-             -1 < 1 ? -1 : 1) *                                                                                        \
-        __builtin_choose_expr(8 % sizeof(((void)0, (x))) == 0, (int)sizeof(((void)0, (x))), _fastsdt_too_wide)
+#define _FASTSDT_SIZE(n, x) _FASTSDT_ANY_SIZE(n, x) * __builtin_choose_expr(8 % sizeof(_fastsdt_t##n) == 0, 1, _fastsdt_too_wide)
 #ifdef _FASTSDT_REGISTERS
-#define _FASTSDT_WIDE(n, x) 8 % sizeof(((void)0, (x))) != 0 || (unsigned)__builtin_classify_type(((void)0, (x))) - 1 >= 8
+#define _FASTSDT_OBJECT(n) (unsigned)__builtin_classify_type(*(_fastsdt_t##n *)0) - 1 >= 8
+#define _FASTSDT_WIDE(n, x) 8 % sizeof(_fastsdt_t##n) != 0 || _FASTSDT_OBJECT(n)
 #define _FASTSDT_VALUE(n, x) x
-#define _FASTSDT_ANY_VALUE(n, x) __builtin_choose_expr(_fastsdt_memory, __extension__(__typeof__(((void)0, (x)))[1]){x}, x)
+#define _FASTSDT_ANY_VALUE(n, x) __builtin_choose_expr(_fastsdt_memory, __extension__(_fastsdt_t##n[1]){x}, x)
 #elif !defined(__LP64__)
 /* Readers know no pairs of registers. A structure of three words is in memory. */
 struct _fastsdt_stored { char _fastsdt_bytes[12]; };
-#define _FASTSDT_VALUE(n, x)                                                                                           \
-    __builtin_choose_expr(sizeof(((void)0, (x))) == 8, *(struct _fastsdt_stored *)__extension__(__typeof__(((void)0, (x)))[2]){x}, x)
+#define _FASTSDT_VALUE(n, x) \
+    __builtin_choose_expr(sizeof(_fastsdt_t##n) == 8, *(struct _fastsdt_stored *)__extension__(_fastsdt_t##n[2]){x}, x)
 #define _FASTSDT_ANY_VALUE(n, x) _FASTSDT_VALUE(n, x)
 #else
 #define _FASTSDT_VALUE(n, x) x

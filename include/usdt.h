@@ -24,15 +24,20 @@
 #define USDT_MINOR_VERSION 1
 #define USDT_PATCH_VERSION 0
 
-#define usdt_sema fastsdt_sema /* struct usdt_sema */
 #define USDT(...) _USDT(_none, __VA_ARGS__)
 #define USDT_WITH_SEMA(...) _USDT(_implicit, __VA_ARGS__)
 #define USDT_WITH_EXPLICIT_SEMA(sema, ...) _USDT(_explicit(sema), __VA_ARGS__)
 #define USDT_IS_ACTIVE(group, name) _FASTSDT_IS_ACTIVE(group, name)
 #define USDT_SEMA(sema) _FASTSDT_SEMA_NAME(sema)
-#define USDT_DEFINE_SEMA(sema) _FASTSDT_DEFINE_SEMA(USDT_SEMA(sema))
-#define USDT_DECLARE_SEMA(sema) _FASTSDT_DECLARE_SEMA(USDT_SEMA(sema))
+#define USDT_DEFINE_SEMA(sema) _FASTSDT_DEFINE_SEMA(usdt_sema, USDT_SEMA(sema))
+#define USDT_DECLARE_SEMA(sema) _FASTSDT_DECLARE_SEMA(usdt_sema, USDT_SEMA(sema))
 #define USDT_SEMA_IS_ACTIVE(sema) (USDT_SEMA(sema).active > 0)
+
+#ifndef __ASSEMBLER__
+struct usdt_sema { /* of our own: libbpf's usdt.h may follow fastsdt.h, and no macro may take a word that names a probe */
+    volatile unsigned short active;
+};
+#endif
 
 /* The user's constraint gets the argument as it is. */
 #ifdef USDT_ARG_CONSTRAINT

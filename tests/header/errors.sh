@@ -60,7 +60,12 @@ for c in $compilers; do
                 accepted "sys/sdt.h and usdt.h with $type" $compile -Wall -Wextra -Werror
         done
         printf '#include "fastsdt.h"\nvoid f(void) { FASTSDT(test, thirteen, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13); }\n' |
-            refused "thirteen arguments" at_most_12_arguments $compile
+            refused "thirteen arguments" "at most 12 arguments" $compile
+        # No word of the headers' but those that they document is a macro: any other may name a probe.
+        printf '#include "fastsdt.h"\n#include "usdt.h"\n#include <sys/sdt.h>\nstruct usdt_sema *p;
+            void f(int usdt_sema) { USDT(usdt_sema, fastsdt_sema, usdt_sema); STAP_PROBE1(usdt_sema, fastsdt_sema, usdt_sema); }\n' |
+            accepted "a probe named usdt_sema" $compile
+        expect "the name of a probe named usdt_sema" "$(grep -cz '^usdt_sema$' out.o)" 2
         printf '#include "fastsdt.h"\nstruct s { long a[2]; };\nvoid f(struct s x) { FASTSDT(test, structure, x); }\n' |
             refused "a large structure" "more.than.8.bytes" $compile
         printf '#include "fastsdt.h"\nvoid f(void) { FASTSDT_WITH(default, sometimes, test, semaphore); }\n' |

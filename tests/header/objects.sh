@@ -76,12 +76,12 @@ judge() { # judge WHAT PROGRAM [PROBE VALUES]...: probes in the order in which t
     while [ $# -gt 0 ]; do
         args=$(notes $program '{name} {args}' | sed -n "s/^$1 //p" | sed -n 1p)
         echo "printf \"READ $1\"" >> gdb.in
-        for a in $args; do echo "printf \" %ld\", (long)($(value "$a"))"; done >> gdb.in
+        for a in $args; do echo "printf \" %ld\", (long)($(value "$a")) & 0xffffffffff"; done >> gdb.in
         printf 'echo \\n\ncontinue\n' >> gdb.in
         wanted="${wanted}READ $1 $2"$'\n'
         shift 2
     done
-    # Nothing here needs the debug information of libraries, nor the probes of libc and libstdc++.
+    # 40 bits: an optional<int> has nothing in its last three bytes. Nothing here needs the debug information of libraries, nor the probes of libc and libstdc++.
     gdb -nx -batch -iex 'set auto-solib-add off' -x gdb.in ./$program > gdb.out 2>&1 || true
     ! grep -q 'ptrace: Operation not permitted\|not being run' gdb.out || { echo "gdb cannot run programs here"; return 0; }
     expect "$what: $(notes $program '{name} {args}')" "$(grep READ gdb.out)" "${wanted%$'\n'}"

@@ -99,12 +99,13 @@ int everything(int i, char **argv)
         struct { char a[3]; } bytes3 = {"ab"};
         struct { char a[5]; } bytes5 = {"abcd"};
         P1(long_double_, ld); P1(int128_, i128); P1(uint128_, u128); P1(two_longs_, two); P1(three_longs_, three);
-        P1(bytes3_, bytes3); P1(bytes5_, bytes5); P1(point_, point); P1(long_double_sum_, ld + 1);
+        struct { char a; char b[3]; } bytes13 = {1, {2, 3, 4}}; /* gcc keeps it in memory; in C FASTSDT wants registers */
+        P1(bytes3_, bytes3); P1(bytes5_, bytes5); P1(bytes13_, bytes13); P1(point_, point); P1(long_double_sum_, ld + 1);
         P3(mixed, i, i128, bytes3);
     }
 #endif
     {
-        struct { char a; char b[3]; } bytes4 = {1, {2, 3, 4}};
+        struct { char a[4]; } bytes4 = {{1, 2, 3, 4}};
         struct { short a[4]; } bytes8 = {{1, 2, 3, 4}};
         union { char a[2]; short b; } bytes2 = {{1, 2}};
         float _Complex complex_float = 1.0f;
