@@ -714,19 +714,25 @@ struct fastsdt_sema {
 #else
 #define _FASTSDT_FORMAT_AT(n) "%c[_SDT_S" #n "]@0(" _FASTSDT_OPERAND(_SDT_A##n) ")"
 #endif
+/* Tracers read operands as AT&T writes them. Of {att|intel} the compiler takes what the file is compiled for. */
+#if defined(__x86_64__) || defined(__i386__)
+#define _FASTSDT_ATT "{|\";.error \"fastsdt: tracers cannot read arguments as -masm=intel writes them: use -masm=att here\";.asciz \"}"
+#else
+#define _FASTSDT_ATT ""
+#endif
 #define _FASTSDT_LIST_0(f) ""
-#define _FASTSDT_LIST_1(f) f(1)
-#define _FASTSDT_LIST_2(f) f(1) " " f(2)
-#define _FASTSDT_LIST_3(f) f(1) " " f(2) " " f(3)
-#define _FASTSDT_LIST_4(f) f(1) " " f(2) " " f(3) " " f(4)
-#define _FASTSDT_LIST_5(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5)
-#define _FASTSDT_LIST_6(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6)
-#define _FASTSDT_LIST_7(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7)
-#define _FASTSDT_LIST_8(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8)
-#define _FASTSDT_LIST_9(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9)
-#define _FASTSDT_LIST_10(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9) " " f(10)
-#define _FASTSDT_LIST_11(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9) " " f(10) " " f(11)
-#define _FASTSDT_LIST_12(f) f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9) " " f(10) " " f(11) " " f(12)
+#define _FASTSDT_LIST_1(f) _FASTSDT_ATT f(1)
+#define _FASTSDT_LIST_2(f) _FASTSDT_ATT f(1) " " f(2)
+#define _FASTSDT_LIST_3(f) _FASTSDT_ATT f(1) " " f(2) " " f(3)
+#define _FASTSDT_LIST_4(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4)
+#define _FASTSDT_LIST_5(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5)
+#define _FASTSDT_LIST_6(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6)
+#define _FASTSDT_LIST_7(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7)
+#define _FASTSDT_LIST_8(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8)
+#define _FASTSDT_LIST_9(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9)
+#define _FASTSDT_LIST_10(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9) " " f(10)
+#define _FASTSDT_LIST_11(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9) " " f(10) " " f(11)
+#define _FASTSDT_LIST_12(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9) " " f(10) " " f(11) " " f(12)
 #define _FASTSDT_OR_0(end) 0
 #define _FASTSDT_OR_1(a1, end) _FASTSDT_WIDE(1, a1)
 #define _FASTSDT_OR_2(a1, a2, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2)

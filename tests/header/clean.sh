@@ -51,7 +51,7 @@ done
 
 # Options that change registers, sections and addressing. Linked and run where that means something.
 for c in $compilers; do
-    options="-O1 -O2 -O3 -Os -Og -Oz -fPIC -fPIE#-pie -ffixed-r15 -pg -fno-plt -mcmodel=large -masm=intel
+    options="-O1 -O2 -O3 -Os -Og -Oz -fPIC -fPIE#-pie -ffixed-r15 -pg -fno-plt -mcmodel=large
         -fcf-protection=full -fno-omit-frame-pointer -fstack-protector-all -g3 -O2#-flto
         -fsanitize=undefined -march=x86-64-v3 -mno-red-zone
         -fsanitize=address -fsanitize=address#-O2 -fPIC#-O0#-ffixed-r15 -ftrapv -fshort-enums
@@ -68,7 +68,7 @@ for c in $compilers; do
     for option in $options; do
         args=${option//#/ }
         case $c:$args in
-        clang*:*-ffixed-r15* | clang*:*-masm=intel*) continue ;; # not options of clang, or with another meaning
+        clang*:*-ffixed-r15*) continue ;; # not an option of clang
         # The header cannot see which assembler clang uses.
         clang*:*-fno-integrated-as*) ! binutils_before 2.36 as || { echo "gas that warns: $c $args"; continue; } ;;
         clang-14:*sanitize*) continue ;;                        # its run-time library is a package of its own

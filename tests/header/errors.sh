@@ -66,6 +66,15 @@ for c in $compilers; do
             void f(int usdt_sema) { USDT(usdt_sema, fastsdt_sema, usdt_sema); STAP_PROBE1(usdt_sema, fastsdt_sema, usdt_sema); }\n' |
             accepted "a probe named usdt_sema" $compile
         expect "the name of a probe named usdt_sema" "$(grep -cz '^usdt_sema$' out.o)" 2
+        # -masm=intel: %rdi would be rdi, and $7 would be 7, which no tracer reads. A probe without arguments has no operands.
+        if [ "$(uname -m)" = x86_64 ]; then
+            for macro in "FASTSDT(test, intel, x, 7)" "STAP_PROBE1(test, intel, x)" "USDT_WITH_SEMA(test, intel, x)"; do
+                printf '#include "fastsdt.h"\n#include "usdt.h"\n#include <sys/sdt.h>\nvoid f(int x) { %s; }\n' "$macro" |
+                    refused "$macro with -masm=intel" "use -masm=att" $compile -masm=intel
+            done
+            printf '#include "fastsdt.h"\n#include <sys/sdt.h>\nvoid f(void) { FASTSDT(test, none); STAP_PROBE(test, none); }\n' |
+                accepted "-masm=intel without arguments" $compile -masm=intel
+        fi
         printf '#include "fastsdt.h"\nstruct s { long a[2]; };\nvoid f(struct s x) { FASTSDT(test, structure, x); }\n' |
             refused "a large structure" "more.than.8.bytes" $compile
         printf '#include "fastsdt.h"\nvoid f(void) { FASTSDT_WITH(default, sometimes, test, semaphore); }\n' |
