@@ -20,6 +20,8 @@ mkdir -p "$out"
 # The time of the commit is the time of everything.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH LC_ALL=C.UTF-8
+# dpkg-shlibdeps asks libraries in the order of a hash, and leaves out one whose symbols others have too.
+export PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0
 umask 022
 git archive --format=tar --prefix="fastsdt-$version/" HEAD | gzip -9n >"$out/fastsdt-$version.tar.gz"
 
