@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A debugger's `break f` stops where the parameters can be read, and they can be read at the entry of optimized code.
 // REQUIRES: gdb, x86-64
-// UNSUPPORTED: clang
 // DEFINE: %{gdb} = gdb -nx -batch -ex "set debuginfod enabled off" -ex "break function" -ex run -ex "info args" -ex "info breakpoints" -ex finish %t 2>&1
 // DEFINE: %{entry} = gdb -nx -batch -ex "set debuginfod enabled off" -ex "break *function" -ex run -ex "info args" %t 2>&1
 // RUN: %cc -O0 -g %fp-entry=nop %s -o %t && %{gdb} | %check-BREAK
@@ -32,7 +31,10 @@ __attribute__((noinline, noipa)) int function(int a, double b, long c, const cha
     local += c > 40 ? 3 : 0;
     return local + d[4] + 1;
 }
+// Not constants: clang has no noipa, and would make a copy of the function for them.
+static volatile int eleven = 11;
+static const char *volatile text = "text";
 int main(void)
 {
-    return function(11, 2.5, 33, "text") != 14;
+    return function(eleven, 2.5 + (eleven - 11), 22 + eleven, text) != 14;
 }
