@@ -36,6 +36,13 @@ bool emits_nothing(const MachineInstr& instruction)
 }
 
 /// Names of LLVM's opcodes are not interface; an unknown one is "other", which costs a nop and is never wrong.
+/// An opcode of its own from LLVM 22 on, a HINT before.
+bool is_arm64_nop(const MachineInstr& instruction)
+{
+    const StringRef name = opcode_name(instruction);
+    return name == "NOP" || (name == "HINT" && instruction.getOperand(0).getImm() == 0);
+}
+
 First classify(const MachineInstr& instruction, Arch arch)
 {
     // XRay's sled begins with a jump over itself. (-fpatchable-function-entry is skipped.)
@@ -61,7 +68,7 @@ First classify(const MachineInstr& instruction, Arch arch)
         return First::branch;
     if (is({"BL", "BLR"}))
         return First::call;
-    if (name == "HINT" && instruction.getOperand(0).getImm() == 0)
+    if (is_arm64_nop(instruction))
         return First::nop;
     if (is({"ADR", "ADRP"}) && instruction.getNumOperands() > 1) {
         const MachineOperand& target = instruction.getOperand(1);
@@ -151,8 +158,7 @@ const char* skip_reason(const Function& function)
 
 bool is_placeholder(const MachineInstr& instruction)
 {
-    return opcode_name(instruction) == "HINT" && instruction.getOperand(0).getImm() == 0
-        && instruction.getFlag(MachineInstr::FrameSetup);
+    return is_arm64_nop(instruction) && instruction.getFlag(MachineInstr::FrameSetup);
 }
 
 Found look(MachineFunction& mf, Arch arch)

@@ -10,7 +10,7 @@ In RUN lines:
   %check-NAME    FileCheck with the prefixes NAME and ALL, and each of those followed by -X86 or -ARM64, -GCC or -CLANG,
                  or both: NAME-X86-GCC
   %only-NAME     the same without ALL
-Features: gcc or clang, x86-64 or arm64, asan, tsan, split-stack (the compiler can link such programs), gdb.
+Features: gcc or clang, x86-64 or arm64, asan, tsan, split-stack, coverage (the compiler can link such programs), gdb.
 """
 import os
 import shutil
@@ -69,7 +69,7 @@ def links(*flags):
 
 config.available_features |= {kind, target}
 for feature, *flags in (["asan", "-fsanitize=address,undefined"], ["tsan", "-fsanitize=thread"],
-                        ["split-stack", "-fsplit-stack"]):
+                        ["split-stack", "-fsplit-stack"], ["coverage", "--coverage"]):
     if links(*flags):
         config.available_features.add(feature)
 if shutil.which("gdb-multiarch" if arm64 else "gdb"):

@@ -6,9 +6,9 @@
 // RUN: rm -f %t.json && %cc -O2 -fpatchable-function-entry=5 %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-PATCHABLE && %only-REPORT-PATCHABLE <%t.json
 // RUN: rm -f %t.json && %cc -O2 -fpatchable-function-entry=5,2 %fp-entry=nop10 %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-PATCHABLE && %only-REPORT-PATCHABLE <%t.json
 // RUN: %cc -O2 -finstrument-functions %s -o %t && %run %t && %entries %t | %check-INSTRUMENT
-// RUN: %if gcc && x86-64 %{ rm -f %t.json && %cc -O2 -fsplit-stack %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-SPLIT && %only-REPORT-SPLIT <%t.json %}
+// RUN: %if gcc && x86-64 && split-stack %{ rm -f %t.json && %cc -O2 -fsplit-stack %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-SPLIT && %only-REPORT-SPLIT <%t.json %}
 // RUN: %if gcc && x86-64 %{ rm -f %t.json && %cc -O2 -DHOOK %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-HOOK && %only-REPORT-HOOK <%t.json %}
-// RUN: %cc -O2 --coverage %s -o %t && %entries %t | %check-COVERAGE
+// RUN: %if coverage %{ %cc -O2 --coverage %s -o %t && %entries %t | %check-COVERAGE %}
 #define NOINLINE __attribute__((noinline, noipa))
 #ifdef HOOK
 #define NOINLINE __attribute__((noinline, noipa, ms_hook_prologue))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Sanitizers and stack protection keep working, with an entry in front of their code.
-// RUN: %if x86-64 %{ %cc -O1 -fsanitize=address,undefined %fp-entry=nop %s -o %t && %run %t && %entries %t | %check-ASAN %}
-// RUN: %if arm64 %{ %cc -O1 -fsanitize=address,undefined %fp-entry=nop %s -o %t && %entries %t | %check-ASAN %}
-// RUN: %cc -O1 -fsanitize=thread %fp-entry=nop %s -o %t && %entries %t | %check-TSAN
+// RUN: %if asan && x86-64 %{ %cc -O1 -fsanitize=address,undefined %fp-entry=nop %s -o %t && %run %t && %entries %t | %check-ASAN %}
+// RUN: %if asan && arm64 %{ %cc -O1 -fsanitize=address,undefined %fp-entry=nop %s -o %t && %entries %t | %check-ASAN %}
+// RUN: %if tsan %{ %cc -O1 -fsanitize=thread %fp-entry=nop %s -o %t && %entries %t | %check-TSAN %}
 // RUN: %cc -O2 -fstack-protector-all %fp-entry=nop %s -o %t && %run %t && %entries %t | %check-SSP
 // RUN: %cc -O2 -fstack-protector-all -fstack-clash-protection %fp-entry=nop %s -o %t && %run %t && %entries %t | %check-SSP
 #include <string.h>
