@@ -155,12 +155,13 @@
 #define _FASTSDT_CAT(a, b) _FASTSDT_CAT_(a, b)
 #define _FASTSDT_CAT_(a, b) a##b
 
-#ifndef FASTSDT_LAYOUT
-#ifdef __x86_64__
-#define FASTSDT_LAYOUT nop1_nop10
+/* The default is never a word of its own: a program may have a macro called nop. */
+#ifdef FASTSDT_LAYOUT
+#define _FASTSDT_PICK_default _FASTSDT_CAT(_, FASTSDT_LAYOUT)
+#elif defined(__x86_64__)
+#define _FASTSDT_PICK_default _nop1_nop10
 #else
-#define FASTSDT_LAYOUT nop
-#endif
+#define _FASTSDT_PICK_default _nop
 #endif
 
 /* Whether a layout can be had here, by its name: 1 yes, 2 not on this architecture, 3 needs the nop5 opt-in,
@@ -195,7 +196,8 @@
 #define _FASTSDT_CAN_nop1_nop10 2
 #endif
 
-#if _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT) == 0
+#ifndef FASTSDT_LAYOUT
+#elif _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT) == 0
 #error "fastsdt: FASTSDT_LAYOUT is none of nop, nop1, nop1_nop4, nop5, nop1_nop5, nop10, nop1_nop10"
 #elif _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT) == 2
 #error "fastsdt: FASTSDT_LAYOUT names a layout that exists on x86-64 only; leave it undefined, or use nop, here"
@@ -409,7 +411,6 @@
 
 /* Words that the header passes on begin with an underscore: a program may have macros called none or nop. */
 #define _FASTSDT_WITH(layout, semaphore, ...) _FASTSDT_OWN(_##layout, _##semaphore, __VA_ARGS__)
-#define _FASTSDT_PICK_default _FASTSDT_CAT(_, FASTSDT_LAYOUT)
 #define _FASTSDT_PICK_nop _nop
 #define _FASTSDT_PICK_nop1 _nop1
 #define _FASTSDT_PICK_nop1_nop4 _nop1_nop4
@@ -705,14 +706,22 @@ struct fastsdt_sema {
 #else
 #define _FASTSDT_OPERAND(id) "%[" #id "]"
 #endif
-#define _FASTSDT_FORMAT(n) "%c[_SDT_S" #n "]@" _FASTSDT_OPERAND(_SDT_A##n)
+/* gcc -mx32 knows no %c of a negative number: %n prints the negated size then. */
+#if defined(__x86_64__) && defined(__ILP32__)
+#define _FASTSDT_SIZE_FORMAT "%n"
+#define _FASTSDT_SIGNED_SIZE(size) -(size)
+#else
+#define _FASTSDT_SIZE_FORMAT "%c"
+#define _FASTSDT_SIGNED_SIZE(size) size
+#endif
+#define _FASTSDT_FORMAT(n) _FASTSDT_SIZE_FORMAT "[_SDT_S" #n "]@" _FASTSDT_OPERAND(_SDT_A##n)
 /* An argument in memory, by the register that holds its address. */
 #if defined(__aarch64__)
-#define _FASTSDT_FORMAT_AT(n) "%c[_SDT_S" #n "]@[" _FASTSDT_OPERAND(_SDT_A##n) "]"
+#define _FASTSDT_FORMAT_AT(n) _FASTSDT_SIZE_FORMAT "[_SDT_S" #n "]@[" _FASTSDT_OPERAND(_SDT_A##n) "]"
 #elif defined(__x86_64__)
-#define _FASTSDT_FORMAT_AT(n) "%c[_SDT_S" #n "]@(" _FASTSDT_OPERAND(_SDT_A##n) ")"
+#define _FASTSDT_FORMAT_AT(n) _FASTSDT_SIZE_FORMAT "[_SDT_S" #n "]@(" _FASTSDT_OPERAND(_SDT_A##n) ")"
 #else
-#define _FASTSDT_FORMAT_AT(n) "%c[_SDT_S" #n "]@0(" _FASTSDT_OPERAND(_SDT_A##n) ")"
+#define _FASTSDT_FORMAT_AT(n) _FASTSDT_SIZE_FORMAT "[_SDT_S" #n "]@0(" _FASTSDT_OPERAND(_SDT_A##n) ")"
 #endif
 /* Tracers read operands as AT&T writes them. Of {att|intel} the compiler takes what the file is compiled for. */
 #if defined(__x86_64__) || defined(__i386__)
@@ -794,12 +803,12 @@ struct fastsdt_sema {
 
 /* Operands of an argument: its size in bytes, negative when signed, and its value. `text`: where no type has a name. */
 #ifdef FASTSDT_ARG_CONSTRAINT
-#define _FASTSDT_ARG_own(n, x) [_SDT_S##n] "n"(_FASTSDT_SIZE(n, x)), [_SDT_A##n] _FASTSDT_STR(FASTSDT_ARG_CONSTRAINT)(x)
+#define _FASTSDT_ARG_own(n, x) [_SDT_S##n] "n"(_FASTSDT_SIGNED_SIZE(_FASTSDT_SIZE(n, x))), [_SDT_A##n] _FASTSDT_STR(FASTSDT_ARG_CONSTRAINT)(x)
 #else
-#define _FASTSDT_ARG_own(n, x) [_SDT_S##n] "n"(_FASTSDT_SIZE(n, x)), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(_FASTSDT_VALUE(n, x))
+#define _FASTSDT_ARG_own(n, x) [_SDT_S##n] "n"(_FASTSDT_SIGNED_SIZE(_FASTSDT_SIZE(n, x))), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(_FASTSDT_VALUE(n, x))
 #endif
-#define _FASTSDT_ARG_any(n, x) [_SDT_S##n] "n"(_FASTSDT_ANY_SIZE(n, x)), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(_FASTSDT_ANY_VALUE(n, x))
-#define _FASTSDT_ARG_text(n, x) [_SDT_S##n] "n"(_FASTSDT_TEXT_SIZE(x)), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(x)
+#define _FASTSDT_ARG_any(n, x) [_SDT_S##n] "n"(_FASTSDT_SIGNED_SIZE(_FASTSDT_ANY_SIZE(n, x))), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(_FASTSDT_ANY_VALUE(n, x))
+#define _FASTSDT_ARG_text(n, x) [_SDT_S##n] "n"(_FASTSDT_SIGNED_SIZE(_FASTSDT_TEXT_SIZE(x))), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(x)
 #define _FASTSDT_OPERANDS_0(header, end) [_fastsdt_none] "n"(0)
 #define _FASTSDT_OPERANDS_1(header, a1, end) \
     _FASTSDT_ARG##header(1, a1)
@@ -825,6 +834,13 @@ struct fastsdt_sema {
     _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6), _FASTSDT_ARG##header(7, a7), _FASTSDT_ARG##header(8, a8), _FASTSDT_ARG##header(9, a9), _FASTSDT_ARG##header(10, a10), _FASTSDT_ARG##header(11, a11)
 #define _FASTSDT_OPERANDS_12(header, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, end) \
     _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6), _FASTSDT_ARG##header(7, a7), _FASTSDT_ARG##header(8, a8), _FASTSDT_ARG##header(9, a9), _FASTSDT_ARG##header(10, a10), _FASTSDT_ARG##header(11, a11), _FASTSDT_ARG##header(12, a12)
+
+/* clang leaves a register variable where it is, in a vector register too, and takes no bit-field where it may use memory. */
+#ifdef __clang__
+#define _FASTSDT_RVALUE(x) ((void)0, (x))
+#else
+#define _FASTSDT_RVALUE(x) (x)
+#endif
 
 #ifdef __cplusplus
 extern "C++" {
@@ -940,9 +956,9 @@ template <int _fastsdt_n> struct _fastsdt_checked {
 #define _FASTSDT_TEXT_SIZE(x) _fastsdt_arg<__typeof__(x)>::_fastsdt_size
 #define _FASTSDT_ANY_SIZE(n, x) _fastsdt_arg<_fastsdt_t##n>::_fastsdt_size
 #define _FASTSDT_SIZE(n, x) _fastsdt_checked<_fastsdt_arg<_fastsdt_t##n>::_fastsdt_size>::_fastsdt_size
-#define _FASTSDT_VALUE(n, x) (__typeof__(_fastsdt_arg<_fastsdt_t##n>::_fastsdt_value()))(x)
+#define _FASTSDT_VALUE(n, x) (__typeof__(_fastsdt_arg<_fastsdt_t##n>::_fastsdt_value())) _FASTSDT_RVALUE(x)
 #ifdef _FASTSDT_REGISTERS
-#define _FASTSDT_ANY_VALUE(n, x) (__typeof__(_fastsdt_passed<_fastsdt_t##n, _fastsdt_memory>::_fastsdt_value()))(x)
+#define _FASTSDT_ANY_VALUE(n, x) (__typeof__(_fastsdt_passed<_fastsdt_t##n, _fastsdt_memory>::_fastsdt_value())) _FASTSDT_RVALUE(x)
 #else
 #define _FASTSDT_ANY_VALUE(n, x) _FASTSDT_VALUE(n, x)
 #endif
@@ -961,17 +977,17 @@ extern struct fastsdt_an_argument_of_more_than_8_bytes__pass_its_address_or_its_
 #ifdef _FASTSDT_REGISTERS
 #define _FASTSDT_OBJECT(n) (unsigned)__builtin_classify_type(*(_fastsdt_t##n *)0) - 1 >= 8
 #define _FASTSDT_WIDE(n, x) 8 % sizeof(_fastsdt_t##n) != 0 || _FASTSDT_OBJECT(n)
-#define _FASTSDT_VALUE(n, x) x
-#define _FASTSDT_ANY_VALUE(n, x) __builtin_choose_expr(_fastsdt_memory, __extension__(_fastsdt_t##n[1]){x}, x)
+#define _FASTSDT_VALUE(n, x) _FASTSDT_RVALUE(x)
+#define _FASTSDT_ANY_VALUE(n, x) __builtin_choose_expr(_fastsdt_memory, __extension__(_fastsdt_t##n[1]){x}, _FASTSDT_RVALUE(x))
 #elif !defined(__LP64__)
 /* Readers know no pairs of registers. A structure of three words is in memory. */
 struct _fastsdt_stored { char _fastsdt_bytes[12]; };
 #define _FASTSDT_VALUE(n, x) \
-    __builtin_choose_expr(sizeof(_fastsdt_t##n) == 8, *(struct _fastsdt_stored *)__extension__(_fastsdt_t##n[2]){x}, x)
+    __builtin_choose_expr(sizeof(_fastsdt_t##n) == 8, *(struct _fastsdt_stored *)__extension__(_fastsdt_t##n[2]){x}, _FASTSDT_RVALUE(x))
 #define _FASTSDT_ANY_VALUE(n, x) _FASTSDT_VALUE(n, x)
 #else
-#define _FASTSDT_VALUE(n, x) x
-#define _FASTSDT_ANY_VALUE(n, x) x
+#define _FASTSDT_VALUE(n, x) _FASTSDT_RVALUE(x)
+#define _FASTSDT_ANY_VALUE(n, x) _FASTSDT_RVALUE(x)
 #endif
 #endif
 

@@ -116,7 +116,7 @@
 #ifdef STAP_SDT_ARG_CONSTRAINT
 #define _SDT_ARG _stap
 #define _FASTSDT_ARG_stap(n, x) \
-    [_SDT_S##n] "n"(_FASTSDT_TEXT_SIZE(x)), [_SDT_A##n] _FASTSDT_STR(STAP_SDT_ARG_CONSTRAINT)(x)
+    [_SDT_S##n] "n"(_FASTSDT_SIGNED_SIZE(_FASTSDT_TEXT_SIZE(x))), [_SDT_A##n] _FASTSDT_STR(STAP_SDT_ARG_CONSTRAINT)(x)
 #define _FASTSDT_ARGS_stap(n) _FASTSDT_ARGS_own(n)
 #define _FASTSDT_TYPES_stap(n, ...)
 #define _FASTSDT_IN_MEMORY_stap
@@ -174,7 +174,9 @@
                    _FASTSDT_STR(#provider), _FASTSDT_STR(#name), ".asciz " _FASTSDT_STR(_SDT_TEXT(__VA_ARGS__)))
 #define _SDT_TEXT(...) #__VA_ARGS__
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__ILP32__)
+#define _SDT_ARGFMT(no) %n[_SDT_S##no]@%q[_SDT_A##no]
+#elif defined(__x86_64__)
 #define _SDT_ARGFMT(no) %c[_SDT_S##no]@%q[_SDT_A##no]
 #elif defined(__i386__)
 #define _SDT_ARGFMT(no) %c[_SDT_S##no]@%k[_SDT_A##no]
