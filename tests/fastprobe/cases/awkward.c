@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Functions that need care: handled, or left alone with the reason in the report.
 // RUN: rm -f %t.json && %cc -O2 %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-AUTO && %only-REPORT-AUTO <%t.json
-// RUN: rm -f %t.json && %cc -O0 -fPIE -pie %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-AUTO && %only-REPORT-AUTO <%t.json
+// RUN: %if ifunc %{ rm -f %t.json && %cc -O0 %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-AUTO && %only-REPORT-AUTO <%t.json %}
 // RUN: rm -f %t.json && %cc -O3 -fno-omit-frame-pointer %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-AUTO && %only-REPORT-AUTO <%t.json
 // RUN: rm -f %t.json && %cc -O2 -fstack-clash-protection %fp-report=%t.json %s -o %t && %run %t && %entries %t | %check-AUTO && %only-REPORT-AUTO <%t.json
 // RUN: %cc -O2 %fp-entry=nop10 %s -o %t && %run %t && %entries %t | %check-NOP10

@@ -10,7 +10,7 @@ In RUN lines:
   %check-NAME    FileCheck with the prefixes NAME and ALL, and each of those followed by -X86 or -ARM64, -GCC or -CLANG,
                  or both: NAME-X86-GCC
   %only-NAME     the same without ALL
-Features: gcc or clang, x86-64 or arm64, asan, tsan, split-stack, coverage (the compiler can link such programs), gdb.
+Features: gcc or clang, x86-64 or arm64, asan, tsan, split-stack, coverage, ifunc (the compiler can link such programs), gdb.
 """
 import os
 import shutil
@@ -62,8 +62,15 @@ config.substitutions += [
 ]
 
 
-def links(*flags):
-    return subprocess.run([*param("cc").split(), *flags, "-x", "c", "-", "-o", os.devnull], input=b"int main(void){return 0;}",
+# An address of a function that is resolved at start: clang 14 makes what GNU ld refuses at -O0 on arm64.
+program = b"""static int f(void) { return 0; }
+static int (*choose(void))(void) { return f; }
+int chosen(void) __attribute__((ifunc("choose")));
+int main(void) { int (*volatile p)(void) = %s; return p(); }"""
+
+
+def links(*flags, function=b"f"):
+    return subprocess.run([*param("cc").split(), *flags, "-x", "c", "-", "-o", os.devnull], input=program % function,
                           capture_output=True, cwd=param("work")).returncode == 0
 
 
@@ -72,5 +79,7 @@ for feature, *flags in (["asan", "-fsanitize=address,undefined"], ["tsan", "-fsa
                         ["split-stack", "-fsplit-stack"], ["coverage", "--coverage"]):
     if links(*flags):
         config.available_features.add(feature)
+if links("-O0", function=b"chosen"):
+    config.available_features.add("ifunc")
 if shutil.which("gdb-multiarch" if arm64 else "gdb"):
     config.available_features.add("gdb")

@@ -38,7 +38,7 @@ for target in x86_64 "${cross[@]}"; do
         for object in with without; do
             "$bin/llvm-objcopy" -R '.note.fastsdt*' -R '.rela.note.fastsdt*' -R .llvm_addrsig --wildcard $object.o $object.stripped
             "$bin/llvm-objdump" -s $object.stripped | grep -v 'file format' |
-                awk '/^Contents of section/ { table = $4 == ".strtab:" } !table' >$object.dump
+                awk '/^Contents of section/ { table = $4 ~ /^\.(strtab|symtab):$/ } !table' >$object.dump
         done
         cmp without.dump with.dump || fail "none, $target $level: sections differ: $(diff without.dump with.dump | sed -n 1,10p)"
     done
