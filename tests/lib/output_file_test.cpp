@@ -29,7 +29,8 @@ class OutputFileTest : public testing::Test {
 protected:
     OutputFileTest()
     {
-        std::string name = (std::filesystem::current_path() / "output_file_test.XXXXXX").string();
+        // Other users have to reach it, which a build below /root does not allow, and it has to keep all attributes.
+        std::string name = "/var/tmp/output_file_test.XXXXXX";
         directory_ = mkdtemp(name.data());
     }
     ~OutputFileTest() override { std::filesystem::remove_all(directory_); }
