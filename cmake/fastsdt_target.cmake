@@ -15,7 +15,7 @@
 #                The default is error. CHECK_KERNELS is its --kernel, e.g. 6.1-7.2
 #
 # Some flags depend on the linker; the function asks it, so call it after target_link_options(<target> ... -fuse-ld=...).
-# What cannot be had stops the configuration with the reason.
+# What is not available stops the configuration with the reason.
 #
 # FASTSDT_PLUGIN_DIR, FASTSDT_INDEX and FASTSDT_CHECK name others than those of this installation.
 

@@ -63,12 +63,12 @@ int main(int argc, char** argv)
     std::vector<std::string> paths;
     std::string output;
     bool dry_run = false, quiet = false, verbose = false, json = false;
-    app.add_option("FILE", paths, "linked ELF files; changed in place unless -o is given")->required();
-    app.add_option("-o,--output", output, "write the result here (one FILE only)");
-    app.add_flag("-n,--dry-run", dry_run, "say what would change and write nothing");
-    app.add_flag("-q,--quiet", quiet, "print nothing but errors");
-    app.add_flag("-v,--verbose", verbose, "name every removed note")->excludes("--quiet");
-    app.add_flag("--json", json, "report as JSON")->excludes("--quiet");
+    app.add_option("FILE", paths, "Linked ELF files; changed in place unless -o is given")->required();
+    app.add_option("-o,--output", output, "Write the result here (one FILE only)");
+    app.add_flag("-n,--dry-run", dry_run, "Say what would change and write nothing");
+    app.add_flag("-q,--quiet", quiet, "Print nothing but errors");
+    app.add_flag("-v,--verbose", verbose, "Name every removed note")->excludes("--quiet");
+    app.add_flag("--json", json, "Report as JSON")->excludes("--quiet");
     app.set_version_flag("--version", "fastsdt-index " FASTSDT_VERSION_STRING);
     try {
         app.parse(argc, argv);

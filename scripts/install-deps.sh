@@ -61,7 +61,7 @@ missing() {
     for p in "$@"; do installed "$p" || echo "$p"; done
 }
 export DEBIAN_FRONTEND=noninteractive
-# Sets install to what is missing and can be had, absent to what this release has not got.
+# Sets install to what is missing and available, absent to what this release does not have.
 choose() {
     local p
     names=$'\n'$(apt-cache pkgnames)$'\n' install="" absent=""

@@ -59,7 +59,7 @@ lintian --allow-root --fail-on error --display-level '>=warning' "$out"/*.deb ||
 [ -n "$prove" ] || exit 0
 
 echo "== In a bare root"
-[ "$(id -u)" = 0 ] || fail "a root needs root"
+[ "$(id -u)" = 0 ] || fail "making the bare root needs root"
 # The next version, for the upgrade: the same files.
 build "$work/two/deeper" "$version+next" "$@"
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")

@@ -60,7 +60,7 @@ Counter::Counter(std::vector<Target> targets, pid_t pid, Scope scope, Means best
             programs_->state().root = static_cast<uint32_t>(pid);
         } catch (const std::system_error& error) {
             means_ = Means::perf_events;
-            limitation_ = fmt::format("BPF is not to be had ({})", error.what());
+            limitation_ = fmt::format("BPF cannot be used ({})", error.what());
         }
     if (means_ == Means::perf_events)
         scope_ = Scope::everyone;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// dtrace: makes of a provider file the header that sources include (-h), and the object that they are linked with (-G).
+// dtrace: makes, from a provider file, the header that sources include (-h), and the object that they are linked with (-G).
 #include "files.h"
 #include "header.h"
 #include "object.h"
@@ -20,12 +20,12 @@ using namespace dtrace;
 constexpr const char* usage_line =
     "usage: dtrace -h | -G  -s FILE  [-C] [-o FILE] [-I DIR] [-D NAME[=VALUE]] [-U NAME] [-k] [OBJECT...]\n";
 constexpr const char* help =
-    R"(Makes of a provider file the header that sources include, and the object that they are linked with.
+    R"(Reads a provider file and makes the header that sources include, or the object that they are linked with.
 
   -h            make the header: for each probe PROVIDER_NAME(...) and PROVIDER_NAME_ENABLED()
   -G            make the object: it defines the semaphores
   -s FILE       the provider file
-  -o FILE       the output (default: FILE.h or FILE.o, without FILE's suffix, in the current directory)
+  -o FILE       the output (default: the provider file's name with the suffix .h or .o, in the current directory)
   -C            run the preprocessor on the provider file first: CPP, or CC -E
   -I DIR, -D NAME[=VALUE], -U NAME
                 for the preprocessor, and for the compiler of -G
@@ -35,7 +35,7 @@ constexpr const char* help =
       --help    this text
   -V, --version the version
 
-Accepted for builds made for other systems, without effect: other -x options, -32, -64, -fpic, -fPIC, --types, objects.
+Accepted without effect, for builds made for other systems: other -x options, -32, -64, -fpic, -fPIC, --types, objects.
 Environment: CC, CPP, CFLAGS (for -G), TMPDIR. Exit status: 0 done, 1 the input or the compiler has an error, 2 usage.
 )";
 

@@ -38,9 +38,10 @@ void add_options(CLI::App& app, Options& options)
 {
     app.name("fastsdt-probe");
     app.set_version_flag("-V,--version", "fastsdt-probe " FASTSDT_VERSION_STRING);
-    app.footer("FILE is probed and run, unless COMMAND or --pid says what to run; without either, and with --dry-run, "
-               "the probes\n"
-               "are only tried. Exit status: 0 all attached, 1 some were not, 2 unusable input, usage or permission.");
+    app.footer(
+        "FILE is probed and run; COMMAND runs something else, --pid attaches to a running process. With --dry-run,\n"
+        "and for a shared library without COMMAND, the probes are only tried.\n"
+        "Exit status: 0 all attached, 1 some were not, 2 unusable input, usage or permission.");
     app.add_option("FILE", options.file, "ELF file to probe: a program or a shared library; with --pid its program");
     app.add_option("COMMAND", options.command, "After --: what to run; FILE itself by default");
     const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* type, const char* text) {
@@ -56,14 +57,14 @@ void add_options(CLI::App& app, Options& options)
                  "Attach at the notes' addresses, not where the plan for this kernel says");
     app.add_flag("-d,--dry-run", options.dry, "Only try the probes, run nothing");
     app.add_flag("-f,--force", options.force,
-                 "Attach also where it breaks the program, and to a file that the process has not mapped");
+                 "Attach even where that breaks the program, and to a file that the process has not mapped");
     app.add_option("-p,--pid", options.pid, "Attach to a running process instead of running something")
         ->type_name("PID")
         ->check(CLI::PositiveNumber);
     app.add_flag("-l,--live", options.live, "With --pid: rates, modes and arguments on the terminal, once a second");
     app.add_flag("-c,--children", options.children, "With --pid: count what the process forks from now on, too");
     app.add_option("-t,--seconds", options.seconds,
-                   "With --pid: let go after this time; otherwise at its end or at an interrupt")
+                   "With --pid: detach after this time; otherwise when the process ends or at an interrupt")
         ->check([](const std::string& text) {
             double seconds = 0;
             constexpr double most = 1e9; // some 30 years
@@ -74,7 +75,7 @@ void add_options(CLI::App& app, Options& options)
                    "Run the command RUNS times with and RUNS times without probes, and give the CPU time per hit")
         ->type_name("RUNS")
         ->check(CLI::Range(1u, 1000u));
-    app.add_flag("-j,--json", options.json, "JSON");
+    app.add_flag("-j,--json", options.json, "Report as JSON");
     app.add_option("--output", options.output, "Write the report to a file instead of standard output")
         ->type_name("FILE");
 }
@@ -83,15 +84,15 @@ void add_options(CLI::App& app, Options& options)
 void check_options(Options& options)
 {
     if (options.pid && (!options.command.empty() || options.runs || options.dry))
-        give_up("--pid goes with neither a command, --time nor --dry-run");
+        give_up("--pid cannot be combined with a command, --time or --dry-run");
     if (options.seconds > 0 && !options.pid)
-        give_up("--seconds goes with --pid");
+        give_up("--seconds needs --pid");
     if (options.children && !options.pid)
-        give_up("--children goes with --pid; of a program that is run, everything it starts is counted");
+        give_up("--children needs --pid; when a program is run, everything that it starts is counted anyway");
     if (options.live && !options.pid)
-        give_up("--live goes with --pid");
+        give_up("--live needs --pid");
     if (options.live && !isatty(STDOUT_FILENO))
-        give_up("--live is for a terminal; standard output is none");
+        give_up("--live needs a terminal, and standard output is not one");
     if (options.file.empty() && !options.pid)
         give_up("name the FILE to probe, or a process with --pid");
     options.everything = options.probes.empty() && options.entries.empty() && options.symbols.empty()
@@ -127,9 +128,8 @@ void choose_file(Options& options)
             fmt::format("{}: process {} runs another file that had this name (replaced, for example by an upgrade); "
                         "its program is {}, and /proc/{}/map_files has the rest",
                         options.file, options.pid, program, options.pid));
-    give_up(
-        fmt::format("{}: process {} has not mapped this file; it runs {}, which is {}. --force attaches all the same",
-                    options.file, options.pid, error ? "?" : name, program));
+    give_up(fmt::format("{}: process {} has not mapped this file; it runs {}, which is {}. --force attaches anyway",
+                        options.file, options.pid, error ? "?" : name, program));
 }
 
 // Leaves out what would break the program, and what a kernel refuses without a word.
@@ -140,11 +140,11 @@ void skip_rows(std::vector<Row>& rows, const Options& options)
             continue;
         if (breaks_program(row.model.verdict) && row.seen.verdict != Verdict::reject) {
             row.skipped = true;
-            say(fmt::format("{}: not attached, the program would break: {}. --force attaches all the same", row.name,
+            say(fmt::format("{}: not attached, the program would break: {}. --force attaches anyway", row.name,
                             row.model.why));
         } else if (!row.seen.verdict && row.seen.error == 0 && row.model.verdict == Verdict::reject) {
             row.skipped = true;
-            say(fmt::format("{}: not attached: the kernel refuses it without a word: {}", row.name, row.model.why));
+            say(fmt::format("{}: not attached, the kernel would refuse it silently: {}", row.name, row.model.why));
         }
     }
 }
