@@ -9,8 +9,8 @@
 # compare with). For each program and compiler:
 #   - it builds, and its own tests give what they give with systemtap's header;
 #   - it has systemtap's probes, each with as many arguments of the same sizes and signs, and those of its provider file
-#     that the sources use; fastsdt-check finds nothing to say;
-#   - as root, on a kernel with uprobes: bpftrace and gdb count what the program says that it did.
+#     that the sources use; fastsdt-check reports no error;
+#   - as root, on a kernel with uprobes: bpftrace and gdb count as many hits as the program says it made.
 # Results go to build/real-programs/results, and from all of them docs/real-programs.md is written anew.
 # After a build of fastsdt (build/default). FASTSDT_JOBS: for make, default 2. -k keeps the build folders,
 # and takes up those that an earlier run has kept.
@@ -218,8 +218,8 @@ document() {
         echo
         echo "Written by \`scripts/real-programs.sh ${programs_done[*]}\`: Debian 12's unchanged sources, configured with their dtrace"
         echo "switch, -O2 -g. Each row is a build that passed: the program's own tests give the same results as with"
-        echo "systemtap's header, it has the same probes with the same sizes and signs of arguments, and fastsdt-check finds nothing."
-        echo "A compiler that inlines a function puts its site into each copy, hence the different numbers of sites."
+        echo "systemtap's header, it has the same probes with the same sizes and signs of arguments, and fastsdt-check reports no error."
+        echo "A function that is inlined has its site in each copy. With our header gcc takes a site for a small one (\`asm inline\`), so it inlines more."
         echo
         echo "| program | compiler | built with | probes used | sites | layouts | .text over systemtap's | CPU time of make over systemtap's | live |"
         echo "|---|---|---|---|---|---|---|---|---|"
