@@ -163,7 +163,8 @@ int main(int argc, char** argv)
     if (pid == 0 && files.empty())
         return usage("no files; see fastsdt-check --help");
     if (diff && (plan || functions || files.size() != 2))
-        return usage(files.size() != 2 ? "--diff compares two files: OLD NEW" : "--diff goes with no other view");
+        return usage(files.size() != 2 ? "--diff compares two files: OLD NEW"
+                                       : "--diff cannot be combined with --plan or --functions");
 
     Options options;
     if (plan && kernel_list.empty())
