@@ -105,7 +105,7 @@ void Image::each(const std::string& path, std::span<const std::byte> file,
 
 void Image::unusable(const std::string& why) const
 {
-    throw Unusable(fmt::format("{}: {}", name(), why));
+    throw Unusable(path_.empty() ? why : fmt::format("{}: {}", name(), why));
 }
 
 std::string Image::name() const
@@ -140,6 +140,9 @@ Image::Image(std::string path, std::string member, std::span<const std::byte> fi
     }
     machine_ = header.e_machine;
     arch_ = arch_of(machine_, encoding_.elf64);
+    layout_.header_size = header.e_ehsize;
+    layout_.program_headers = {header.e_phoff, header.e_phentsize, 0};
+    layout_.section_headers = {header.e_shoff, header.e_shentsize, 0};
     try {
         if (header.e_type != ET_REL && header.e_type != ET_EXEC && header.e_type != ET_DYN)
             unusable(header.e_type == ET_CORE ? "a core file; name the executable it came from"
@@ -174,10 +177,12 @@ void Image::read_segments()
     size_t count = 0;
     if (elf_getphdrnum(elf_, &count) != 0)
         unusable(fmt::format("damaged program headers: {}", elf_errmsg(-1)));
+    layout_.program_headers.count = count;
     for (size_t i = 0; i < count; ++i) {
         GElf_Phdr header;
         if (!gelf_getphdr(elf_, int(i), &header))
             unusable("truncated: the program headers lie past the end of the file");
+        layout_.segments.push_back({header.p_offset, header.p_filesz});
         interpreted_ |= header.p_type == PT_INTERP;
         if (header.p_type != PT_LOAD || header.p_memsz == 0)
             continue; // an empty one would hide what lies around it
@@ -208,6 +213,7 @@ void Image::read_sections()
         unusable("truncated: the section headers lie past the end of the file");
     if (count > 0 && elf_getshdrstrndx(elf_, &names) != 0)
         unusable(fmt::format("damaged section headers: {}", elf_errmsg(-1)));
+    layout_.section_headers.count = count;
     sections_.reserve(count);
     std::vector<uint64_t> name_offsets;
     for (size_t i = 0; i < count; ++i) {

@@ -45,6 +45,22 @@ struct Section {
     uint64_t entry_size = 0;
     uint32_t link = 0;
     uint32_t info = 0;
+
+    bool operator==(const Section&) const = default;
+};
+
+/// Where a file has its headers and segments, as they say themselves and unchecked: for code that rewrites the file.
+struct FileLayout {
+    struct Table {
+        uint64_t offset = 0, entry_size = 0, count = 0;
+        uint64_t size() const { return entry_size * count; }
+    };
+    struct Range {
+        uint64_t offset = 0, size = 0;
+    };
+    uint64_t header_size = 0; ///< of the ELF header
+    Table program_headers, section_headers;
+    std::vector<Range> segments; ///< of every type, in the order of the program headers
 };
 
 /// A defined function symbol.
@@ -62,12 +78,13 @@ public:
 
     /// Calls `visit` for the ELF file at `path`, or for each ELF member if it is an archive (thin ones too).
     /// The image and every view into it live until `visit` returns. Members that are no ELF files are passed
-    /// over, except that those a thin archive names and that cannot be read are told to `trouble`.
+    /// over. `trouble` gets a sentence for each member of a thin archive that cannot be read.
     /// Throws Unusable.
     static void each(const std::string& path, const std::function<void(const Image&)>& visit,
                      const std::function<void(const std::string&)>& trouble);
 
-    /// The same for a file that is in memory already; `path` is its name, and where debug information is looked for.
+    /// The same for a file that is in memory already; `path` is its name (empty: messages do not name it), and where
+    /// debug information is looked for.
     static void each(const std::string& path, std::span<const std::byte> file,
                      const std::function<void(const Image&)>& visit,
                      const std::function<void(const std::string&)>& trouble);
@@ -93,6 +110,7 @@ public:
     const std::vector<Segment>& segments() const { return segments_; }
     const std::vector<Section>& sections() const { return sections_; }
     const Section* section(std::string_view name) const;
+    const FileLayout& layout() const { return layout_; }
 
     /// What the file holds for the section; shorter than its size if the file ends early, empty for SHT_NOBITS.
     std::span<const std::byte> raw_contents(const Section& section) const;
@@ -145,7 +163,8 @@ private:
     uint16_t machine_ = 0;
     Encoding encoding_;
     bool separate_debug_ = false;
-    bool interpreted_ = false;              // has PT_INTERP
+    bool interpreted_ = false; // has PT_INTERP
+    FileLayout layout_;
     std::vector<Segment> segments_;         // by address
     std::vector<Section> sections_;         // by index; [0] is the null section
     std::vector<const Section*> allocated_; // by address

@@ -82,71 +82,33 @@ private:
 
     void walk(std::span<const std::byte> bytes, bool stapsdt)
     {
-        constexpr size_t header = 12;
-        const bool big = encoding_.big_endian;
-        size_t at = 0;
-        while (at < bytes.size()) {
-            offset_ = at;
-            if (bytes.size() - at < header) {
-                trouble(NoteTrouble::Kind::malformed, at, "the section ends inside a note's header");
-                return;
-            }
-            const uint64_t name_size = load(&bytes[at], 4, big);
-            const uint64_t size = load(&bytes[at + 4], 4, big);
-            const auto type = uint32_t(load(&bytes[at + 8], 4, big));
-            at += header;
-            const uint64_t name_end = (name_size + 3) & ~uint64_t(3);
-            if (name_end > bytes.size() - at || size > bytes.size() - at - name_end) {
-                trouble(NoteTrouble::Kind::malformed, offset_, "a note runs over the end of its section");
-                return;
-            }
-            std::string_view owner = text(bytes.subspan(at, name_size));
-            if (owner.ends_with('\0'))
-                owner.remove_suffix(1);
-            const auto descriptor = bytes.subspan(at + name_end, size);
+        const auto fault = each_note(bytes, encoding_, [&](const RawNote& note) {
+            offset_ = note.offset;
             if (stapsdt)
-                probe(owner, type, descriptor);
+                probe(note);
             else
-                record(owner, type, descriptor);
-            const uint64_t whole = name_end + ((size + 3) & ~uint64_t(3));
-            at = whole > bytes.size() - at ? bytes.size() : at + whole; // the last note's padding may be missing
-        }
+                record(note.owner, note.type, note.descriptor);
+        });
+        if (fault)
+            trouble(NoteTrouble::Kind::malformed, fault->offset, fault->what);
     }
 
-    void probe(std::string_view owner, uint32_t type, std::span<const std::byte> descriptor)
+    void probe(const RawNote& note)
     {
-        if (owner != "stapsdt" || type != stapsdt_type) {
+        if (!is_stapsdt(note)) {
             trouble(
                 NoteTrouble::Kind::foreign, offset_,
                 fmt::format("owner \"{}\" type {:#x} in .note.stapsdt: libbpf then attaches to no probe of the file",
-                            owner, type));
+                            note.owner, note.type));
             return;
         }
-        const size_t size = encoding_.address_size();
-        const bool big = encoding_.big_endian;
-        if (descriptor.size() < 3 * size + 3) {
-            trouble(NoteTrouble::Kind::malformed, offset_, "a stapsdt note is shorter than its fixed fields");
+        const char* error = nullptr;
+        const auto decoded = decode_stapsdt(note, encoding_, error);
+        if (!decoded) {
+            trouble(NoteTrouble::Kind::malformed, offset_, error);
             return;
         }
-        Probe probe;
-        probe.note_address = load(&descriptor[0], size, big);
-        probe.note_base = load(&descriptor[size], size, big);
-        probe.semaphore = load(&descriptor[2 * size], size, big);
-        std::string_view rest = text(descriptor.subspan(3 * size));
-        for (std::string_view* field : {&probe.provider, &probe.name, &probe.arguments}) {
-            const auto end = rest.find('\0');
-            if (end == rest.npos) {
-                trouble(NoteTrouble::Kind::malformed, offset_, "a string in a stapsdt note has no end");
-                return;
-            }
-            *field = rest.substr(0, end);
-            rest.remove_prefix(end + 1);
-        }
-        probe.trailing = rest.size();
-        if (probe.name.empty()) {
-            trouble(NoteTrouble::Kind::malformed, offset_, "a stapsdt note without a probe name");
-            return;
-        }
+        Probe probe = *decoded;
         uint64_t moved = 0;
         if (notes_.base && *notes_.base != 0 && probe.note_base != 0)
             moved = *notes_.base - probe.note_base;
@@ -212,6 +174,66 @@ private:
 };
 
 } // namespace
+
+std::optional<NoteFault> each_note(std::span<const std::byte> section, Encoding encoding,
+                                   const std::function<void(const RawNote&)>& visit)
+{
+    constexpr size_t header = 12;
+    const bool big = encoding.big_endian;
+    const auto padded = [](uint64_t size) { return (size + 3) & ~uint64_t(3); };
+    for (size_t at = 0; at < section.size();) {
+        const auto rest = section.subspan(at);
+        if (rest.size() < header)
+            return NoteFault{at, "the section ends inside a note's header"};
+        const uint64_t owner_size = load(&rest[0], 4, big);
+        const uint64_t size = load(&rest[4], 4, big);
+        const uint64_t descriptor = header + padded(owner_size);
+        if (descriptor > rest.size() || size > rest.size() - descriptor)
+            return NoteFault{at, "a note runs over the end of its section"};
+        const uint64_t whole = std::min<uint64_t>(descriptor + padded(size), rest.size());
+        std::string_view owner = text(rest.subspan(header, owner_size));
+        if (owner.ends_with('\0'))
+            owner.remove_suffix(1);
+        visit({at, rest.first(whole), owner, uint32_t(load(&rest[8], 4, big)), rest.subspan(descriptor, size)});
+        at += whole;
+    }
+    return {};
+}
+
+bool is_stapsdt(const RawNote& note)
+{
+    return note.owner == "stapsdt" && note.type == stapsdt_type;
+}
+
+std::optional<Probe> decode_stapsdt(const RawNote& note, Encoding encoding, const char*& error)
+{
+    const auto fail = [&](const char* why) {
+        error = why;
+        return std::nullopt;
+    };
+    if (!is_stapsdt(note))
+        return fail("not a stapsdt note");
+    const size_t size = encoding.address_size();
+    const bool big = encoding.big_endian;
+    if (note.descriptor.size() < 3 * size + 3)
+        return fail("a stapsdt note is shorter than its fixed fields");
+    Probe probe;
+    probe.note_address = probe.address = load(&note.descriptor[0], size, big);
+    probe.note_base = load(&note.descriptor[size], size, big);
+    probe.semaphore = load(&note.descriptor[2 * size], size, big);
+    std::string_view rest = text(note.descriptor.subspan(3 * size));
+    for (std::string_view* field : {&probe.provider, &probe.name, &probe.arguments}) {
+        const auto end = rest.find('\0');
+        if (end == rest.npos)
+            return fail("a string in a stapsdt note has no end");
+        *field = rest.substr(0, end);
+        rest.remove_prefix(end + 1);
+    }
+    probe.trailing = rest.size();
+    if (probe.name.empty())
+        return fail("a stapsdt note without a probe name");
+    return probe;
+}
 
 const Record* Notes::site_at(uint64_t note_address) const
 {

@@ -4,7 +4,9 @@
 #include "image.h"
 #include "index.h"
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,31 @@ struct Probe {
     std::string_view provider, name, arguments;
     uint64_t trailing = 0; ///< bytes of the descriptor behind the arguments' NUL; there should be none
 };
+
+/// One ELF note of any owner. Views point into the section's bytes.
+struct RawNote {
+    uint64_t offset = 0;              ///< in the section
+    std::span<const std::byte> whole; ///< header, owner, descriptor and padding; the last note's padding may be missing
+    std::string_view owner;           ///< without its NUL
+    uint32_t type = 0;
+    std::span<const std::byte> descriptor;
+};
+
+/// Where a walk over notes had to stop.
+struct NoteFault {
+    uint64_t offset = 0; ///< in the section, of the note that is damaged
+    const char* what;    ///< one clause
+};
+
+/// Calls `visit` for each note of a section's bytes. The notes before a damaged one are visited; the rest is not.
+std::optional<NoteFault> each_note(std::span<const std::byte> section, Encoding encoding,
+                                   const std::function<void(const RawNote&)>& visit);
+
+/// Whether the owner and type are those of stapsdt notes.
+bool is_stapsdt(const RawNote& note);
+
+/// The probe of a stapsdt note, with pc and semaphore as the note has them. Otherwise nothing, and `error` is one clause.
+std::optional<Probe> decode_stapsdt(const RawNote& note, Encoding encoding, const char*& error);
 
 /// Something in the note sections that readers stumble over.
 struct NoteTrouble {

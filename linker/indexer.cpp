@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// 1. Read the section headers, walk both note sections, decode what is ours.
+// 1. Walk both note sections of the image, decode what is ours.
 // 2. Compare each note with the code it names. What has none is dropped; the rest is sorted and encoded.
 // 3. Write the file anew: all up to the end of the last segment stays where it is; behind it, sections move up to
-//    fill the room that the smaller notes leave, and the section header table is told.
+//    fill the room that the smaller notes leave, and the section header table is updated.
 // 4. Read the new file and compare it with the old one.
 #include "indexer.h"
 
-#include "arch.h"
+#include "image.h"
 #include "index.h"
 #include "integers.h"
+#include "notes.h"
 
 #include <fastsdt/note.h>
 #include <fastsdt/recognize.h>
 
+#include <elf.h>
 #include <fmt/format.h>
-#include <gelf.h>
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
+#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -35,30 +35,15 @@ constexpr std::string_view stapsdt_section = ".note.stapsdt";
 constexpr std::string_view layout_section = FASTSDT_NOTE_SECTION;
 constexpr std::string_view base_section = ".stapsdt.base";
 
-struct Section {
-    size_t number;
-    std::string name;
-    GElf_Shdr header;
+bool in_file(const Section& section)
+{
+    return section.type != SHT_NOBITS && section.type != SHT_NULL;
+}
 
-    bool in_file() const { return header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL; }
-    bool loaded() const { return header.sh_flags & SHF_ALLOC; }
-    bool holds(uint64_t vaddr) const { return vaddr >= header.sh_addr && vaddr - header.sh_addr < header.sh_size; }
-};
-
-struct Elf_file {
-    Bytes bytes;
-    Encoding encoding;
-    Arch arch;
-    GElf_Ehdr header;
-    std::vector<GElf_Phdr> segments;
-    std::vector<Section> sections;    // without number 0
-    std::vector<const Section*> code; // the executable ones that are in the file, by address
-
-    Bytes content(const Section& section) const
-    {
-        return section.in_file() ? bytes.subspan(section.header.sh_offset, section.header.sh_size) : Bytes();
-    }
-};
+bool loaded(const Section& section)
+{
+    return section.flags & SHF_ALLOC;
+}
 
 void require(bool condition, const char* message)
 {
@@ -66,121 +51,68 @@ void require(bool condition, const char* message)
         throw Index_error(message);
 }
 
-Elf_file read_elf(Bytes bytes)
+// Calls `use` with the file's image. The reader takes damaged files as far as it can; only a sound one can be rewritten.
+void with_image(Bytes bytes, const std::function<void(const Image&)>& use)
 {
-    elf_version(EV_CURRENT);
-    require(bytes.size() >= EI_NIDENT && memcmp(bytes.data(), ELFMAG, SELFMAG) == 0, "not an ELF file");
-    // libelf does not write into memory that is only read through it.
-    auto* data = reinterpret_cast<char*>(const_cast<std::byte*>(bytes.data()));
-    const std::unique_ptr<Elf, decltype(&elf_end)> elf(elf_memory(data, bytes.size()), elf_end);
-    Elf_file file{};
-    file.bytes = bytes;
-    require(elf && elf_kind(elf.get()) == ELF_K_ELF && gelf_getehdr(elf.get(), &file.header), "damaged ELF header");
-    const unsigned char* ident = file.header.e_ident;
-    require(ident[EI_DATA] == ELFDATA2LSB || ident[EI_DATA] == ELFDATA2MSB, "damaged ELF header");
-    file.encoding = {ident[EI_CLASS] == ELFCLASS64, ident[EI_DATA] == ELFDATA2MSB};
-    file.arch = arch_of(file.header.e_machine, file.encoding.elf64);
-    require(file.header.e_type != ET_REL, "a relocatable object: index the file that it is linked into");
-    require(file.header.e_type == ET_EXEC || file.header.e_type == ET_DYN, "neither an executable nor a library");
-
-    size_t segment_count = 0, section_count = 0, names = 0;
-    require(elf_getphdrnum(elf.get(), &segment_count) == 0, "damaged program headers");
-    for (size_t i = 0; i < segment_count; ++i) {
-        GElf_Phdr segment;
-        require(gelf_getphdr(elf.get(), int(i), &segment), "damaged program headers");
-        require(segment.p_offset <= bytes.size() && segment.p_filesz <= bytes.size() - segment.p_offset,
-                "a segment runs over the end of the file");
-        file.segments.push_back(segment);
+    require(bytes.size() >= SELFMAG && memcmp(bytes.data(), ELFMAG, SELFMAG) == 0, "not an ELF file");
+    const auto checked = [&](const Image& image) {
+        require(!image.relocatable(), "a relocatable object: index the file that it is linked into");
+        for (const auto& [offset, size] : image.layout().segments)
+            require(offset <= bytes.size() && size <= bytes.size() - offset, "a segment runs over the end of the file");
+        require(image.sections().size() > 1, "no section headers, hence no notes to read");
+        for (const Section& section : image.sections())
+            if (in_file(section))
+                require(section.offset <= bytes.size() && section.size <= bytes.size() - section.offset,
+                        "a section runs over the end of the file");
+        use(image);
+    };
+    try {
+        Image::each("", bytes, checked, [](const std::string&) {}); // only archives have members to report
+    } catch (const Unusable& error) {
+        throw Index_error(error.what());
     }
-    require(elf_getshdrnum(elf.get(), &section_count) == 0 && elf_getshdrstrndx(elf.get(), &names) == 0,
-            "damaged section headers");
-    require(section_count > 1, "no section headers, hence no notes to read");
-    for (size_t i = 1; i < section_count; ++i) {
-        Section section{i, {}, {}};
-        Elf_Scn* scn = elf_getscn(elf.get(), i);
-        require(scn && gelf_getshdr(scn, &section.header), "damaged section headers");
-        if (section.in_file())
-            require(section.header.sh_offset <= bytes.size()
-                        && section.header.sh_size <= bytes.size() - section.header.sh_offset,
-                    "a section runs over the end of the file");
-        const char* name = elf_strptr(elf.get(), names, section.header.sh_name);
-        section.name = name ? name : "";
-        file.sections.push_back(section);
-    }
-    for (const Section& section : file.sections)
-        if (section.loaded() && (section.header.sh_flags & SHF_EXECINSTR) && section.in_file()
-            && section.header.sh_size > 0)
-            file.code.push_back(&section);
-    std::stable_sort(file.code.begin(), file.code.end(),
-                     [](const Section* a, const Section* b) { return a->header.sh_addr < b->header.sh_addr; });
-    return file;
 }
 
-struct Note {
-    Bytes whole; // header, owner, descriptor and padding
-    std::string_view owner;
-    uint32_t type;
-    Bytes descriptor;
-};
-
-std::vector<Note> notes_in(const Elf_file& file, const Section& section)
+// All notes of a section. One that is damaged makes the file unfit to rewrite.
+std::vector<RawNote> notes_in(const Image& file, const Section& section)
 {
-    const Bytes content = file.content(section);
-    const auto padded = [](uint64_t size) { return (size + 3) & ~uint64_t(3); };
-    std::vector<Note> notes;
-    for (uint64_t at = 0; at < content.size();) {
-        const auto fail = [&] {
-            throw Index_error(
-                fmt::format("{}: the note at offset {:#x} runs over the section's end", section.name, at));
-        };
-        if (content.size() - at < 12)
-            fail();
-        const uint64_t owner_size = load(&content[at], 4, file.encoding.big_endian);
-        const uint64_t size = load(&content[at + 4], 4, file.encoding.big_endian);
-        const uint64_t descriptor = at + 12 + padded(owner_size);
-        if (descriptor + size > content.size())
-            fail();
-        // The last note's padding may be missing.
-        const uint64_t end = std::min<uint64_t>(descriptor + padded(size), content.size());
-        const char* owner = reinterpret_cast<const char*>(content.data()) + at + 12;
-        notes.push_back({content.subspan(at, end - at),
-                         {owner, strnlen(owner, owner_size)},
-                         uint32_t(load(&content[at + 8], 4, file.encoding.big_endian)),
-                         content.subspan(descriptor, size)});
-        at = end;
-    }
+    std::vector<RawNote> notes;
+    const auto fault =
+        each_note(file.raw_contents(section), file.encoding(), [&](const RawNote& note) { notes.push_back(note); });
+    if (fault)
+        throw Index_error(
+            fmt::format("{}: the note at offset {:#x} runs over the section's end", section.name, fault->offset));
     return notes;
 }
 
 // The code at a vaddr, up to the end of its section; empty where the file has no code. Sections are asked and not
 // segments, because old layouts map the ELF header executable and a dropped function's address is often 0.
-Bytes code_at(const Elf_file& file, uint64_t vaddr)
+Bytes code_at(const Image& file, uint64_t vaddr)
 {
-    if (file.arch == Arch::arm)
+    if (file.arch() == Arch::arm)
         vaddr &= ~uint64_t(1); // Thumb
-    const auto after = std::upper_bound(file.code.begin(), file.code.end(), vaddr,
-                                        [](uint64_t a, const Section* s) { return a < s->header.sh_addr; });
-    if (after == file.code.begin() || !(*(after - 1))->holds(vaddr))
+    const Section* section = file.section_at(vaddr);
+    if (!section || !(section->flags & SHF_EXECINSTR))
         return {};
-    const Section& section = **(after - 1);
-    return file.content(section).subspan(vaddr - section.header.sh_addr);
+    const Bytes code = file.raw_contents(*section);
+    return code.empty() ? code : code.subspan(vaddr - section->address);
 }
 
 // What stands at the beginning of `code`; `expected` helps the recognizer.
-fastsdt_recognized recognize(const Elf_file& file, int expected, Bytes code)
+fastsdt_recognized recognize(const Image& file, int expected, Bytes code)
 {
     fastsdt_recognized found;
-    fastsdt_recognize(&found, file.header.e_machine, expected, reinterpret_cast<const unsigned char*>(code.data()),
+    fastsdt_recognize(&found, file.machine(), expected, reinterpret_cast<const unsigned char*>(code.data()),
                       code.size());
     return found;
 }
 
 // Whether `code` begins with a nop, as every site has it. Where nothing is known about the architecture: yes.
-bool any_nop(const Elf_file& file, Bytes code)
+bool any_nop(const Image& file, Bytes code)
 {
-    if (file.arch == Arch::unknown || recognize(file, FASTSDT_LAYOUT_NOP, code).patch_length)
+    if (file.arch() == Arch::unknown || recognize(file, FASTSDT_LAYOUT_NOP, code).patch_length)
         return true;
-    if (file.arch != Arch::x86_64 && file.arch != Arch::i386)
+    if (file.arch() != Arch::x86_64 && file.arch() != Arch::i386)
         return false;
     // Multi-byte nops that are no layout of ours: prefixes, then nop or nopl.
     while (!code.empty() && (code[0] == std::byte(0x66) || code[0] == std::byte(0x2e)))
@@ -190,38 +122,16 @@ bool any_nop(const Elf_file& file, Bytes code)
 }
 
 // Why no code of ours stands where the record says, or nothing.
-const char* missing(const Elf_file& file, const Record& record, uint64_t moved)
+const char* missing(const Image& file, const Record& record, uint64_t moved)
 {
     const Bytes code = code_at(file, record.address + moved);
     if (code.empty())
         return "not in an executable section";
-    if (record.layout == FASTSDT_LAYOUT_OTHER || file.arch == Arch::unknown)
+    if (record.layout == FASTSDT_LAYOUT_OTHER || file.arch() == Arch::unknown)
         return nullptr; // any code may be meant
     const fastsdt_recognized found = recognize(file, record.layout, code);
     return found.layout == record.layout && found.lead == record.lead ? nullptr
                                                                       : "the code there does not have its layout";
-}
-
-struct Stapsdt {
-    Note note;
-    uint64_t pc, base;
-    std::string name;
-};
-
-std::optional<Stapsdt> decode_stapsdt(const Note& note, Encoding encoding)
-{
-    const size_t size = encoding.address_size();
-    if (note.owner != "stapsdt" || note.type != 3 || note.descriptor.size() < 3 * size + 3)
-        return {};
-    const std::string_view text(reinterpret_cast<const char*>(note.descriptor.data()) + 3 * size,
-                                note.descriptor.size() - 3 * size);
-    const size_t provider = text.find('\0');
-    const size_t name = provider == text.npos ? text.npos : text.find('\0', provider + 1);
-    if (name == text.npos)
-        return {};
-    return Stapsdt{note, load(&note.descriptor[0], size, encoding.big_endian),
-                   load(&note.descriptor[size], size, encoding.big_endian),
-                   fmt::format("{}:{}", text.substr(0, provider), text.substr(provider + 1, name - provider - 1))};
 }
 
 // Functions folded by the linker leave one record each at one address: keep what is true of all of them.
@@ -279,19 +189,19 @@ std::vector<std::byte> index_note(const std::vector<Record>& records, Encoding e
 
 struct Layout_notes {
     std::vector<Record> records; // of SITE, ENTRY and INDEX notes
-    std::vector<Note> others;    // of types and versions that this program does not know: kept
+    std::vector<RawNote> others; // of types and versions that this program does not know: kept
 };
 
-Layout_notes read_layout(const Elf_file& file)
+Layout_notes read_layout(const Image& file)
 {
     Layout_notes result;
-    for (const Section& section : file.sections) {
-        if (section.name != layout_section || section.header.sh_type != SHT_NOTE)
+    for (const Section& section : file.sections()) {
+        if (section.name != layout_section || section.type != SHT_NOTE)
             continue;
-        for (const Note& note : notes_in(file, section)) {
+        for (const RawNote& note : notes_in(file, section)) {
             if (note.owner == FASTSDT_NOTE_OWNER && note.type == FASTSDT_NOTE_INDEX) {
                 std::string error;
-                const auto index = Index::open(note.descriptor, file.encoding, error);
+                const auto index = Index::open(note.descriptor, file.encoding(), error);
                 if (!index)
                     throw Index_error(fmt::format("{}: {}", section.name, error));
                 if (const auto wrong = index->check())
@@ -301,7 +211,7 @@ Layout_notes read_layout(const Elf_file& file)
                 continue;
             }
             const auto record = note.owner == FASTSDT_NOTE_OWNER
-                ? decode_record(note.type, note.descriptor, file.encoding)
+                ? decode_record(note.type, note.descriptor, file.encoding())
                 : std::nullopt;
             if (record)
                 result.records.push_back(*record);
@@ -323,12 +233,12 @@ struct Piece {
 };
 
 // Writes into `out` what the section header of number `number` says of its place.
-void place_section(std::vector<std::byte>& out, const Elf_file& file, uint64_t table_offset, size_t number,
+void place_section(std::vector<std::byte>& out, const Image& file, uint64_t table_offset, size_t number,
                    uint64_t offset, uint64_t size)
 {
-    const Encoding encoding = file.encoding;
+    const Encoding encoding = file.encoding();
     const bool elf64 = encoding.elf64;
-    std::byte* const row = &out[table_offset + number * file.header.e_shentsize];
+    std::byte* const row = &out[table_offset + number * file.layout().section_headers.entry_size];
     store(row + (elf64 ? offsetof(Elf64_Shdr, sh_offset) : offsetof(Elf32_Shdr, sh_offset)), encoding.address_size(),
           offset, encoding.big_endian);
     store(row + (elf64 ? offsetof(Elf64_Shdr, sh_size) : offsetof(Elf32_Shdr, sh_size)), encoding.address_size(), size,
@@ -338,19 +248,19 @@ void place_section(std::vector<std::byte>& out, const Elf_file& file, uint64_t t
 // Where the notes or the section headers lie between segments, nothing moves: patchelf puts a segment behind all, and
 // PT_RISCV_ATTRIBUTES is one that is not loaded. What the smaller notes leave is zeroed; notes that have grown go to the
 // end of the file.
-std::vector<std::byte> rewrite_in_place(const Elf_file& file, const Contents& contents, uint64_t table_size)
+std::vector<std::byte> rewrite_in_place(const Image& file, const Contents& contents)
 {
-    std::vector<std::byte> out(file.bytes.begin(), file.bytes.end());
-    const GElf_Ehdr& header = file.header;
+    std::vector<std::byte> out(file.file().begin(), file.file().end());
+    const FileLayout& layout = file.layout();
     std::vector<std::pair<uint64_t, uint64_t>> ranges = {
-        {0, header.e_ehsize},
-        {header.e_phoff, header.e_phoff + uint64_t(header.e_phentsize) * file.segments.size()},
-        {header.e_shoff, header.e_shoff + table_size}};
-    for (const GElf_Phdr& segment : file.segments)
-        ranges.emplace_back(segment.p_offset, segment.p_offset + segment.p_filesz);
-    for (const Section& section : file.sections)
-        if (section.in_file() && !contents.count(section.number))
-            ranges.emplace_back(section.header.sh_offset, section.header.sh_offset + section.header.sh_size);
+        {0, layout.header_size},
+        {layout.program_headers.offset, layout.program_headers.offset + layout.program_headers.size()},
+        {layout.section_headers.offset, layout.section_headers.offset + layout.section_headers.size()}};
+    for (const auto& [offset, size] : layout.segments)
+        ranges.emplace_back(offset, offset + size);
+    for (const Section& section : file.sections())
+        if (in_file(section) && !contents.count(section.index))
+            ranges.emplace_back(section.offset, section.offset + section.size);
     std::sort(ranges.begin(), ranges.end());
     std::map<uint64_t, uint64_t> taken; // begin and end in the file, not overlapping
     for (const auto& [from, to] : ranges) {
@@ -363,68 +273,66 @@ std::vector<std::byte> rewrite_in_place(const Elf_file& file, const Contents& co
     }
     uint64_t end = taken.rbegin()->second;
     for (const auto& [number, content] : contents) {
-        const GElf_Shdr& section = file.sections[number - 1].header;
-        const auto next = taken.lower_bound(section.sh_offset + section.sh_size);
-        if (section.sh_size > 0
-            && ((next != taken.begin() && std::prev(next)->second > section.sh_offset)
-                || !taken.emplace(section.sh_offset, section.sh_offset + section.sh_size).second))
+        const Section& section = file.sections()[number];
+        const auto next = taken.lower_bound(section.offset + section.size);
+        if (section.size > 0
+            && ((next != taken.begin() && std::prev(next)->second > section.offset)
+                || !taken.emplace(section.offset, section.offset + section.size).second))
             throw Index_error(fmt::format("{} shares its place in the file with something else, so it cannot change",
-                                          file.sections[number - 1].name));
-        end = std::max<uint64_t>(end, section.sh_offset + section.sh_size);
+                                          file.sections()[number].name));
+        end = std::max<uint64_t>(end, section.offset + section.size);
     }
     for (const auto& [number, content] : contents) {
-        const Section& section = file.sections[number - 1];
-        uint64_t offset = section.header.sh_offset;
-        const uint64_t old_size = section.header.sh_size;
+        const Section& section = file.sections()[number];
+        uint64_t offset = section.offset;
+        const uint64_t old_size = section.size;
         std::fill_n(out.begin() + offset, old_size, std::byte(0));
         if (content.size() > old_size) {
-            require(end == file.bytes.size(),
+            require(end == file.file().size(),
                     "there is data behind the end of the ELF file: index it before that is appended");
             out.resize((out.size() + 3) & ~uint64_t(3));
             offset = out.size();
             out.resize(out.size() + content.size());
         }
         std::copy(content.begin(), content.end(), out.begin() + offset);
-        place_section(out, file, header.e_shoff, number, offset, content.size());
+        place_section(out, file, layout.section_headers.offset, number, offset, content.size());
     }
     return out;
 }
 
-std::vector<std::byte> rewrite(const Elf_file& file, const Contents& contents)
+std::vector<std::byte> rewrite(const Image& file, const Contents& contents)
 {
-    const Encoding encoding = file.encoding;
-    const GElf_Ehdr& header = file.header;
-    const uint64_t segments_size = uint64_t(header.e_phentsize) * file.segments.size();
-    uint64_t fixed = std::max<uint64_t>(header.e_ehsize, header.e_phoff + segments_size);
-    for (const GElf_Phdr& segment : file.segments)
-        fixed = std::max<uint64_t>(fixed, segment.p_offset + segment.p_filesz);
-    for (const Section& section : file.sections)
-        if (section.loaded() && section.in_file())
-            fixed = std::max<uint64_t>(fixed, section.header.sh_offset + section.header.sh_size);
-    require(fixed <= file.bytes.size(), "the program headers run over the end of the file");
+    const Encoding encoding = file.encoding();
+    const FileLayout& layout = file.layout();
+    uint64_t fixed = std::max(layout.header_size, layout.program_headers.offset + layout.program_headers.size());
+    for (const auto& [offset, size] : layout.segments)
+        fixed = std::max(fixed, offset + size);
+    for (const Section& section : file.sections())
+        if (loaded(section) && in_file(section))
+            fixed = std::max<uint64_t>(fixed, section.offset + section.size);
+    require(fixed <= file.file().size(), "the program headers run over the end of the file");
 
-    const uint64_t table_size = uint64_t(header.e_shentsize) * (file.sections.size() + 1);
-    require(header.e_shoff <= file.bytes.size() && table_size <= file.bytes.size() - header.e_shoff,
+    const FileLayout::Table& table = layout.section_headers;
+    require(table.offset <= file.file().size() && table.size() <= file.file().size() - table.offset,
             "the section headers run over the end of the file");
-    require(header.e_shentsize == (encoding.elf64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)), "damaged ELF header");
-    bool in_place = header.e_shoff < fixed;
+    require(table.entry_size == (encoding.elf64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)), "damaged ELF header");
+    bool in_place = table.offset < fixed;
     for (const auto& [number, content] : contents)
-        in_place |= file.sections[number - 1].header.sh_offset < fixed;
+        in_place |= file.sections()[number].offset < fixed;
     if (in_place)
-        return rewrite_in_place(file, contents, table_size);
+        return rewrite_in_place(file, contents);
 
     std::vector<Piece> pieces;
-    for (const Section& section : file.sections) {
-        const GElf_Shdr& h = section.header;
-        if (!section.loaded() && section.in_file() && h.sh_offset >= fixed)
-            pieces.push_back({h.sh_offset, h.sh_size, std::max<uint64_t>(h.sh_addralign, 1), &section});
+    for (const Section& section : file.sections()) {
+        if (!loaded(section) && in_file(section) && section.offset >= fixed)
+            pieces.push_back({section.offset, section.size, std::max<uint64_t>(section.align, 1), &section});
     }
-    pieces.push_back({header.e_shoff, table_size, encoding.address_size(), nullptr, true});
+    pieces.push_back({table.offset, table.size(), encoding.address_size(), nullptr, true});
     std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
         return std::pair(a.offset, a.size) < std::pair(b.offset, b.size);
     });
 
-    std::vector<std::byte> out(file.bytes.begin(), file.bytes.begin() + fixed);
+    std::vector<std::byte> out(file.file().begin(), file.file().begin() + fixed);
     std::map<size_t, uint64_t> offsets;
     uint64_t table_offset = 0, end = fixed;
     const auto align = [&](uint64_t alignment) {
@@ -433,29 +341,30 @@ std::vector<std::byte> rewrite(const Elf_file& file, const Contents& contents)
     };
     for (const Piece& piece : pieces) {
         require(piece.offset >= end, "sections overlap");
-        const Bytes gap = file.bytes.subspan(end, piece.offset - end);
+        const Bytes gap = file.file().subspan(end, piece.offset - end);
         if (std::any_of(gap.begin(), gap.end(), [](std::byte b) { return b != std::byte(0); }))
             append(out, gap); // not ours and not padding: it stays
         align(piece.alignment);
         if (piece.table)
             table_offset = out.size();
         if (piece.section) {
-            offsets[piece.section->number] = out.size();
-            const auto changed = contents.find(piece.section->number);
-            append(out, changed == contents.end() ? file.content(*piece.section) : Bytes(changed->second));
+            offsets[piece.section->index] = out.size();
+            const auto changed = contents.find(piece.section->index);
+            append(out, changed == contents.end() ? file.raw_contents(*piece.section) : Bytes(changed->second));
         } else {
-            append(out, file.bytes.subspan(piece.offset, piece.size));
+            append(out, file.file().subspan(piece.offset, piece.size));
         }
         end = piece.offset + piece.size;
     }
-    require(end == file.bytes.size(), "there is data behind the end of the ELF file: index it before that is appended");
+    require(end == file.file().size(),
+            "there is data behind the end of the ELF file: index it before that is appended");
 
     store(&out[encoding.elf64 ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff)], encoding.address_size(),
           table_offset, encoding.big_endian);
     for (const auto& [number, offset] : offsets) {
         const auto changed = contents.find(number);
         place_section(out, file, table_offset, number, offset,
-                      changed == contents.end() ? file.sections[number - 1].header.sh_size : changed->second.size());
+                      changed == contents.end() ? file.sections()[number].size : changed->second.size());
     }
     return out;
 }
@@ -466,63 +375,64 @@ bool equal(Bytes a, Bytes b)
 }
 
 // Reads the new file from its bytes alone and compares it with the old one and with what it should hold.
-void verify(const Elf_file& old, Bytes bytes, const Contents& contents, const std::vector<Record>& records)
+void verify(const Image& old, const Image& now, const Contents& contents, const std::vector<Record>& records)
 {
     const auto check = [](bool condition, const char* what) {
         if (!condition)
             throw Index_error(
                 fmt::format("the result failed verification ({}); this is a bug, nothing was written", what));
     };
-    const Elf_file now = read_elf(bytes);
-    check(now.segments.size() == old.segments.size() && now.sections.size() == old.sections.size(), "headers");
-    for (size_t i = 0; i < old.segments.size(); ++i)
-        check(memcmp(&old.segments[i], &now.segments[i], sizeof(GElf_Phdr)) == 0, "program headers");
+    const Bytes bytes = now.file();
+    const FileLayout& layout = old.layout();
     // The ELF header itself is usually loaded, and e_shoff in it has to change.
-    const size_t shoff = old.encoding.elf64 ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff);
-    check(equal(old.bytes.first(shoff), bytes.first(shoff)), "ELF header");
-    const uint64_t table = old.header.e_shoff;
-    const uint64_t table_end = table + uint64_t(old.header.e_shentsize) * (old.sections.size() + 1);
-    for (const GElf_Phdr& segment : old.segments) {
-        const auto same = [&](uint64_t from, uint64_t end) {
-            return end <= from || equal(old.bytes.subspan(from, end - from), bytes.subspan(from, end - from));
-        };
-        const uint64_t from = std::max<uint64_t>(segment.p_offset, shoff + old.encoding.address_size());
-        const uint64_t end = segment.p_offset + segment.p_filesz;
+    const size_t shoff = old.encoding().elf64 ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff);
+    const size_t behind_shoff = shoff + old.encoding().address_size();
+    const uint64_t table = layout.section_headers.offset, table_end = table + layout.section_headers.size();
+    const auto same = [&](uint64_t from, uint64_t end) {
+        return end <= from
+            || (end <= bytes.size() && equal(old.file().subspan(from, end - from), bytes.subspan(from, end - from)));
+    };
+    check(now.layout().segments.size() == layout.segments.size() && now.sections().size() == old.sections().size(),
+          "headers");
+    check(same(layout.program_headers.offset, layout.program_headers.offset + layout.program_headers.size()),
+          "program headers");
+    check(same(0, shoff) && same(behind_shoff, old.encoding().elf64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)),
+          "ELF header");
+    for (const auto& [offset, size] : layout.segments) {
+        const uint64_t from = std::max<uint64_t>(offset, behind_shoff), end = offset + size;
         // Section headers inside a segment: compared below.
         check(same(from, std::min(end, table)) && same(std::max(from, table_end), end), "loaded bytes");
     }
-    for (size_t i = 0; i < old.sections.size(); ++i) {
-        GElf_Shdr a = old.sections[i].header, b = now.sections[i].header;
-        const auto changed = contents.find(old.sections[i].number);
-        check(equal(now.content(now.sections[i]),
-                    changed == contents.end() ? old.content(old.sections[i]) : Bytes(changed->second)),
-              "section contents");
-        if (!old.sections[i].loaded())
-            a.sh_offset = b.sh_offset;
+    for (size_t i = 0; i < old.sections().size(); ++i) {
+        const Section& a = old.sections()[i];
+        Section b = now.sections()[i];
+        const auto changed = contents.find(i);
+        if (in_file(a)) // number 0 may have their count as its size
+            check(equal(now.raw_contents(b), changed == contents.end() ? old.raw_contents(a) : Bytes(changed->second)),
+                  "section contents");
+        if (!loaded(a))
+            b.offset = a.offset;
         if (changed != contents.end())
-            a.sh_size = b.sh_size;
-        check(memcmp(&a, &b, sizeof a) == 0 && now.sections[i].name == old.sections[i].name, "section headers");
+            b.size = a.size;
+        check(a == b, "section headers");
     }
     check(fold(read_layout(now).records) == records, "records");
 }
 
-} // namespace
-
-Index_result index_notes(std::span<const std::byte> bytes)
+Index_result index_image(const Image& file)
 {
-    const Elf_file file = read_elf(bytes);
     Index_result result;
     std::vector<const Section*> layout_sections, stapsdt_sections;
     const Section* base = nullptr;
-    for (const Section& section : file.sections) {
-        if (section.name == layout_section && section.header.sh_type == SHT_NOTE)
+    for (const Section& section : file.sections()) {
+        if (section.name == layout_section && section.type == SHT_NOTE)
             layout_sections.push_back(&section);
-        if (section.name == stapsdt_section && section.header.sh_type == SHT_NOTE)
+        if (section.name == stapsdt_section && section.type == SHT_NOTE)
             stapsdt_sections.push_back(&section);
         if (section.name == base_section && !base)
             base = &section;
-        if ((section.header.sh_flags & SHF_EXECINSTR) && section.loaded())
-            require(section.in_file(),
+        if ((section.flags & SHF_EXECINSTR) && loaded(section))
+            require(in_file(section),
                     "the code is not in this file (separate debug information?): index the file that has it");
     }
 
@@ -565,51 +475,56 @@ Index_result index_notes(std::span<const std::byte> bytes)
     // libbpf and perf read the first section of the name only, so all goes there. mold makes a second one for notes that
     // another header made, without SHF_LINK_ORDER: those of a static libstdc++, for example.
     const bool join =
-        std::none_of(stapsdt_sections.begin(), stapsdt_sections.end(), [](const Section* s) { return s->loaded(); });
+        std::none_of(stapsdt_sections.begin(), stapsdt_sections.end(), [](const Section* s) { return loaded(*s); });
     std::map<const Section*, std::vector<std::byte>> stapsdt;
     for (const Section* section : stapsdt_sections) {
         std::vector<std::byte>& kept = stapsdt[join ? stapsdt_sections.front() : section];
         pad(kept);
         const size_t before = kept.size();
-        for (const Note& note : notes_in(file, *section)) {
-            const auto probe = decode_stapsdt(note, file.encoding);
-            if (!probe) {
+        for (const RawNote& note : notes_in(file, *section)) {
+            const char* error = nullptr;
+            const auto probe = decode_stapsdt(note, file.encoding(), error);
+            if (!probe) { // not ours to judge: fastsdt-check tells what is wrong with it
                 append(kept, note.whole);
                 continue;
             }
-            const uint64_t shift = base && probe->base ? base->header.sh_addr - probe->base : 0;
-            const char* why = why_no_site(probe->pc, shift);
+            const auto remove = [&](const char* why) {
+                result.removed.push_back(
+                    {fmt::format("probe {}:{}", probe->provider, probe->name), probe->note_address, why});
+            };
+            const uint64_t shift = base && probe->note_base ? base->address - probe->note_base : 0;
+            const char* why = why_no_site(probe->note_address, shift);
             // Readers take the note's base as it is; where it leads away from the site, it was not relocated.
-            const bool wrong_base =
-                base && probe->base != base->header.sh_addr && (why || shift == 0) && !why_no_site(probe->pc, 0);
+            const bool wrong_base = base && probe->note_base != base->address && (why || shift == 0)
+                && !why_no_site(probe->note_address, 0);
             if (why && !wrong_base) {
-                result.removed.push_back({"probe " + probe->name, probe->pc, why});
+                remove(why);
                 continue;
             }
             const std::string_view text(reinterpret_cast<const char*>(note.whole.data()), note.whole.size());
             if (!seen.insert(text).second) {
-                result.removed.push_back({"probe " + probe->name, probe->pc, "the same note twice"});
+                remove("the same note twice");
                 continue;
             }
             const size_t at = kept.size() + (note.descriptor.data() - note.whole.data());
             append(kept, note.whole);
             ++result.probes;
             if (wrong_base) {
-                store(&kept[at + file.encoding.address_size()], file.encoding.address_size(), base->header.sh_addr,
-                      file.encoding.big_endian);
+                store(&kept[at + file.encoding().address_size()], file.encoding().address_size(), base->address,
+                      file.encoding().big_endian);
                 ++result.rebased;
             } else {
                 moved = shift;
             }
         }
         result.joined += kept.size() > before && before > 0;
-        result.stapsdt_bytes_before += section->header.sh_size;
+        result.stapsdt_bytes_before += section->size;
     }
     for (const Section* section : stapsdt_sections) {
         std::vector<std::byte>& kept = stapsdt[section];
         result.stapsdt_bytes_after += kept.size();
-        if (!equal(kept, file.content(*section)))
-            contents[section->number] = std::move(kept);
+        if (!equal(kept, file.raw_contents(*section)))
+            contents[section->index] = std::move(kept);
     }
 
     std::vector<Record> live;
@@ -629,25 +544,25 @@ Index_result index_notes(std::span<const std::byte> bytes)
         std::vector<std::byte> content;
         if (section == layout_sections.front()) {
             if (!live.empty())
-                content = index_note(live, file.encoding);
-            for (const Note& note : layout.others) {
+                content = index_note(live, file.encoding());
+            for (const RawNote& note : layout.others) {
                 append(content, note.whole);
                 pad(content);
             }
         }
-        result.layout_bytes_before += section->header.sh_size;
+        result.layout_bytes_before += section->size;
         result.layout_bytes_after += content.size();
-        if (!equal(content, file.content(*section)))
-            contents[section->number] = std::move(content);
+        if (!equal(content, file.raw_contents(*section)))
+            contents[section->index] = std::move(content);
     }
 
     std::set<size_t> relocated;
-    for (const Section& section : file.sections)
-        if (section.header.sh_type == SHT_REL || section.header.sh_type == SHT_RELA)
-            relocated.insert(section.header.sh_info);
+    for (const Section& section : file.sections())
+        if (section.type == SHT_REL || section.type == SHT_RELA)
+            relocated.insert(section.info);
     for (const auto& [number, content] : contents) {
-        const Section& section = file.sections[number - 1];
-        if (section.loaded())
+        const Section& section = file.sections()[number];
+        if (loaded(section))
             throw Index_error(fmt::format("{} is loaded with the program and cannot change: link it as a section"
                                           " that is not allocated",
                                           section.name));
@@ -659,8 +574,17 @@ Index_result index_notes(std::span<const std::byte> bytes)
     result.changed = !contents.empty();
     if (result.changed) {
         result.file = rewrite(file, contents);
-        verify(file, result.file, contents, live);
+        with_image(result.file, [&](const Image& now) { verify(file, now, contents, live); });
     }
+    return result;
+}
+
+} // namespace
+
+Index_result index_notes(std::span<const std::byte> bytes)
+{
+    Index_result result;
+    with_image(bytes, [&](const Image& image) { result = index_image(image); });
     return result;
 }
 
