@@ -23,7 +23,7 @@ struct Report_line {
 const char* action(const Report_line& line);
 
 /// Collects lines and appends them all at once: compilations that run side by side and partitions of one LTO link
-/// write whole blocks one after the other. Whoever wants a fresh file removes the old one first.
+/// write whole blocks one after the other. For a fresh file, remove the old one first.
 class Report {
 public:
     /// Opens the file, so that a path that cannot be written is an error before anything is compiled.

@@ -429,7 +429,7 @@
 #define _FASTSDT_SEMA_NAME(sema) _FASTSDT_CAT(__usdt_sema_, sema)
 #define _FASTSDT_IMPLICIT_NAME(provider, name) _FASTSDT_CAT(_FASTSDT_CAT(__usdt_sema_, provider), _FASTSDT_CAT(__, name))
 
-/* The semaphore of a site by the word its user wrote: what the note refers to. Followed by (provider, name). */
+/* The semaphore of a site by the word its user wrote: what the note refers to. Arguments: (provider, name). */
 #define _FASTSDT_SEMA_none 0 _FASTSDT_EAT
 #define _FASTSDT_SEMA_implicit _FASTSDT_IMPLICIT_NAME
 #define _FASTSDT_SEMA_explicit(sema) _FASTSDT_SEMA_NAME(sema) _FASTSDT_EAT

@@ -6,7 +6,7 @@
 //   at exec      if (is_root()) { if (state.starts_at_exec) state.running = 1; if (another thread) notice(leader_changed); }
 //
 // The tree is a set of kernel task addresses, which need no layout of a kernel structure and mean the same in every pid
-// namespace; the root process is told by its number. Counts are per CPU and atomic: a program can be preempted by
+// namespace; the root process is known by its number. Counts are per CPU and atomic: a program can be preempted by
 // another task's on the same CPU.
 #include "bpf_program.h"
 
@@ -207,7 +207,7 @@ struct BpfPrograms::Ring {
 
 BpfPrograms::BpfPrograms(size_t size, Members members, bool multi)
 {
-    libbpf_set_print(nullptr); // errors are told by errno
+    libbpf_set_print(nullptr); // errno has the error
     cpus_ = static_cast<size_t>(libbpf_num_possible_cpus());
     config_ = create_map(BPF_MAP_TYPE_ARRAY, "fastsdt_state", 4, sizeof(CounterState), 1, BPF_F_MMAPABLE);
     counts_ = create_map(BPF_MAP_TYPE_PERCPU_ARRAY, "fastsdt_counts", 4, sizeof(uint64_t), std::max<size_t>(size, 1));
@@ -415,7 +415,7 @@ Descriptor link_event(int program, int event, uint64_t cookie)
 
 } // namespace fastsdt
 
-#else // without libbpf: nothing is to be had
+#else // without libbpf: nothing is available
 
 #include <cerrno>
 

@@ -81,7 +81,7 @@ private:
     size_t cpus_ = 0;
 };
 
-/// Empty where BPF is not to be had: no libbpf at build time, no CAP_BPF, ...
+/// Empty where BPF is not available: no libbpf at build time, no CAP_BPF, ...
 Descriptor load_empty_uprobe_program();
 
 /// Attaches a program to an open perf event, with a cookie: Linux 5.15. Empty: no; errno says why.

@@ -37,8 +37,8 @@ Descriptor open_uprobe_event(const Target& target, pid_t pid, int cpu, bool disa
 /// @param pid  a thread group's leader: its process alone is probed, nobody else sees a trap. 0: every process
 Descriptor link_uprobes(int program, std::span<const Target> targets, pid_t pid, uint64_t first_cookie);
 
-/// link_uprobes() works: Linux 6.6. With a pid it counted one thread only until 6.10; both are told by what the kernel
-/// answers, since distributions backport.
+/// link_uprobes() works: Linux 6.6. With a pid it counted one thread only until 6.10; what the kernel answers shows both,
+/// since distributions backport.
 enum class MultiSupport { none, everyone_only, full };
 MultiSupport multi_support();
 

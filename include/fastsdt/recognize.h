@@ -30,7 +30,7 @@
 #define FASTSDT_MACHINE_LOONGARCH 258
 
 /* What has become of the patchable bytes. Drawn for nop10, first byte at the left; d0-d3: a 32-bit displacement.
- * A breakpoint on the first of them does not change the state, it is told in `breakpoints`. */
+ * A breakpoint on the first of them does not change the state; `breakpoints` reports it. */
 #define FASTSDT_STATE_UNKNOWN 0    /* nothing that is known */
 #define FASTSDT_STATE_PRISTINE 1   /* 66 2e 0f 1f 84 00 00 00 00 00  as compiled */
 #define FASTSDT_STATE_CALL 2       /* e8 d0 d1 d2 d3                 over a nop5: Linux 6.18 to 7.1 */

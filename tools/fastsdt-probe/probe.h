@@ -33,7 +33,7 @@ struct Options {
 [[noreturn]] void give_up(const std::string& message);
 void say(const std::string& message);
 
-/// A target with what is told about it.
+/// A target and what is reported about it.
 struct Row {
     Target target;
     std::string kind, name;
