@@ -709,10 +709,10 @@ struct fastsdt_sema {
 /* gcc -mx32 knows no %c of a negative number: %n prints the negated size then. */
 #if defined(__x86_64__) && defined(__ILP32__)
 #define _FASTSDT_SIZE_FORMAT "%n"
-#define _FASTSDT_SIGNED_SIZE(size) -(size)
+#define _FASTSDT_SIGN_OR_NOT 1 : -1
 #else
 #define _FASTSDT_SIZE_FORMAT "%c"
-#define _FASTSDT_SIGNED_SIZE(size) size
+#define _FASTSDT_SIGN_OR_NOT -1 : 1
 #endif
 #define _FASTSDT_FORMAT(n) _FASTSDT_SIZE_FORMAT "[_SDT_S" #n "]@" _FASTSDT_OPERAND(_SDT_A##n)
 /* An argument in memory, by the register that holds its address. */
@@ -803,12 +803,12 @@ struct fastsdt_sema {
 
 /* Operands of an argument: its size in bytes, negative when signed, and its value. `text`: where no type has a name. */
 #ifdef FASTSDT_ARG_CONSTRAINT
-#define _FASTSDT_ARG_own(n, x) [_SDT_S##n] "n"(_FASTSDT_SIGNED_SIZE(_FASTSDT_SIZE(n, x))), [_SDT_A##n] _FASTSDT_STR(FASTSDT_ARG_CONSTRAINT)(x)
+#define _FASTSDT_ARG_own(n, x) [_SDT_S##n] "n"(_FASTSDT_SIZE(n, x)), [_SDT_A##n] _FASTSDT_STR(FASTSDT_ARG_CONSTRAINT)(x)
 #else
-#define _FASTSDT_ARG_own(n, x) [_SDT_S##n] "n"(_FASTSDT_SIGNED_SIZE(_FASTSDT_SIZE(n, x))), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(_FASTSDT_VALUE(n, x))
+#define _FASTSDT_ARG_own(n, x) [_SDT_S##n] "n"(_FASTSDT_SIZE(n, x)), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(_FASTSDT_VALUE(n, x))
 #endif
-#define _FASTSDT_ARG_any(n, x) [_SDT_S##n] "n"(_FASTSDT_SIGNED_SIZE(_FASTSDT_ANY_SIZE(n, x))), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(_FASTSDT_ANY_VALUE(n, x))
-#define _FASTSDT_ARG_text(n, x) [_SDT_S##n] "n"(_FASTSDT_SIGNED_SIZE(_FASTSDT_TEXT_SIZE(x))), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(x)
+#define _FASTSDT_ARG_any(n, x) [_SDT_S##n] "n"(_FASTSDT_ANY_SIZE(n, x)), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(_FASTSDT_ANY_VALUE(n, x))
+#define _FASTSDT_ARG_text(n, x) [_SDT_S##n] "n"(_FASTSDT_TEXT_SIZE(x)), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(x)
 #define _FASTSDT_OPERANDS_0(header, end) [_fastsdt_none] "n"(0)
 #define _FASTSDT_OPERANDS_1(header, a1, end) \
     _FASTSDT_ARG##header(1, a1)
@@ -905,7 +905,7 @@ template <typename _fastsdt_T> struct _fastsdt_pass<_fastsdt_T, false, 8> { type
 #define _FASTSDT_OBJECT(type) (__is_class(type) || __is_union(type))
 #endif
 template <typename _fastsdt_T> struct _fastsdt_arg {
-    enum { _fastsdt_size = _fastsdt_signed<_fastsdt_T>::_fastsdt_value ? -(int)sizeof(_fastsdt_T) : (int)sizeof(_fastsdt_T) };
+    enum { _fastsdt_size = (_fastsdt_signed<_fastsdt_T>::_fastsdt_value ? _FASTSDT_SIGN_OR_NOT) * (int)sizeof(_fastsdt_T) };
     static typename _fastsdt_pass<_fastsdt_T, _FASTSDT_OBJECT(_fastsdt_T),
                                   8 % sizeof(_fastsdt_T) ? 0 : (int)sizeof(_fastsdt_T)>::_fastsdt_type _fastsdt_value();
 };
@@ -968,7 +968,7 @@ template <int _fastsdt_n> struct _fastsdt_checked {
 #define _FASTSDT_TYPE(n, x) __extension__ typedef __typeof__(((void)0, (x))) _fastsdt_t##n;
 #define _FASTSDT_NAMES(n, ...) _FASTSDT_TYPES_##n(__VA_ARGS__)
 #define _FASTSDT_SIZE_OF(value)                                                                                        \
-    ((__typeof__(__builtin_choose_expr(((__builtin_classify_type(value) + 3) & -4) == 4, value, 0U))) - 1 < 1 ? -1 : 1) * (int)sizeof(value)
+    ((__typeof__(__builtin_choose_expr(((__builtin_classify_type(value) + 3) & -4) == 4, value, 0U))) - 1 < 1 ? _FASTSDT_SIGN_OR_NOT) * (int)sizeof(value)
 #define _FASTSDT_ANY_SIZE(n, x) _FASTSDT_SIZE_OF(*(_fastsdt_t##n *)0)
 #define _FASTSDT_TEXT_SIZE(x) _FASTSDT_SIZE_OF(((void)0, (x)))
 /* What is too wide becomes an error that names the struct: nothing can be multiplied with one. */

@@ -42,7 +42,7 @@ struct usdt_sema { /* of our own: libbpf's usdt.h may follow fastsdt.h, and no m
 /* The user's constraint gets the argument as it is. */
 #ifdef USDT_ARG_CONSTRAINT
 #define _USDT_ARG _usdt
-#define _FASTSDT_ARG_usdt(n, x) [_SDT_S##n] "n"(_FASTSDT_SIGNED_SIZE(_FASTSDT_TEXT_SIZE(x))), [_SDT_A##n] _FASTSDT_STR(USDT_ARG_CONSTRAINT)(x)
+#define _FASTSDT_ARG_usdt(n, x) [_SDT_S##n] "n"(_FASTSDT_TEXT_SIZE(x)), [_SDT_A##n] _FASTSDT_STR(USDT_ARG_CONSTRAINT)(x)
 #define _FASTSDT_ARGS_usdt(n) _FASTSDT_ARGS_own(n)
 #define _FASTSDT_TYPES_usdt(n, ...)
 #define _FASTSDT_IN_MEMORY_usdt

@@ -116,7 +116,7 @@
 #ifdef STAP_SDT_ARG_CONSTRAINT
 #define _SDT_ARG _stap
 #define _FASTSDT_ARG_stap(n, x) \
-    [_SDT_S##n] "n"(_FASTSDT_SIGNED_SIZE(_FASTSDT_TEXT_SIZE(x))), [_SDT_A##n] _FASTSDT_STR(STAP_SDT_ARG_CONSTRAINT)(x)
+    [_SDT_S##n] "n"(_FASTSDT_TEXT_SIZE(x)), [_SDT_A##n] _FASTSDT_STR(STAP_SDT_ARG_CONSTRAINT)(x)
 #define _FASTSDT_ARGS_stap(n) _FASTSDT_ARGS_own(n)
 #define _FASTSDT_TYPES_stap(n, ...)
 #define _FASTSDT_IN_MEMORY_stap
