@@ -714,7 +714,11 @@ struct fastsdt_sema {
 #define _FASTSDT_SIZE_FORMAT "%c"
 #define _FASTSDT_SIGN_OR_NOT -1 : 1
 #endif
+#if defined(__x86_64__) && defined(__LP64__) /* most sites by far: one macro and one string */
+#define _FASTSDT_FORMAT(n) "%c[_SDT_S" #n "]@%q[_SDT_A" #n "]"
+#else
 #define _FASTSDT_FORMAT(n) _FASTSDT_SIZE_FORMAT "[_SDT_S" #n "]@" _FASTSDT_OPERAND(_SDT_A##n)
+#endif
 /* An argument in memory, by the register that holds its address. */
 #if defined(__aarch64__)
 #define _FASTSDT_FORMAT_AT(n) _FASTSDT_SIZE_FORMAT "[_SDT_S" #n "]@[" _FASTSDT_OPERAND(_SDT_A##n) "]"
