@@ -270,7 +270,11 @@
 #endif
 
 #ifdef __LP64__
-#define _FASTSDT_ADDR _FASTSDT_TEXT(.8byte)
+#ifdef __ASSEMBLER__
+#define _FASTSDT_ADDR .8byte
+#else
+#define _FASTSDT_ADDR ".8byte "
+#endif
 #define _FASTSDT_DESC_SIZE 24
 #else
 #define _FASTSDT_ADDR _FASTSDT_TEXT(.4byte)
@@ -279,7 +283,11 @@
 
 /* The generic name is unknown to clang's assembler before 13, before 16 on mips. */
 #if defined(__x86_64__)
-#define _FASTSDT_RELOC_NONE _FASTSDT_TEXT(R_X86_64_NONE)
+#ifdef __ASSEMBLER__
+#define _FASTSDT_RELOC_NONE R_X86_64_NONE
+#else
+#define _FASTSDT_RELOC_NONE "R_X86_64_NONE"
+#endif
 #elif defined(__i386__)
 #define _FASTSDT_RELOC_NONE _FASTSDT_TEXT(R_386_NONE)
 #elif defined(__aarch64__) && defined(__LP64__)
