@@ -161,13 +161,20 @@ for kernel in "${kernels[@]}"; do
     fi
     image=$(initramfs "$arch")
     started=$SECONDS
-    guest_boot "$arch" "$dir/vmlinuz" "$image" 1500 >"$work/console" || true
     name=$arch-$series
-    if ! "$oracle" record --package "$(cat "$dir/package")" "$work/patterns" "$work/console" >"$work/$name.json"; then
-        tail -n 30 "$work/console" >&2
-        echo "run-matrix.sh: $kernel gave no complete answer; the end of its console is above" >&2
-        exit 2
-    fi
+    # A guest that stops is booted once more, and this is said. One of 7.3 stood still, idle, at the second line of layouts.sh's
+    # --at-plan, on a busy machine; it has not been seen again, and the reason is not known.
+    for try in first second; do
+        guest_boot "$arch" "$dir/vmlinuz" "$image" 700 >"$work/console" || true
+        if "$oracle" record --package "$(cat "$dir/package")" "$work/patterns" "$work/console" >"$work/$name.json" 2>"$work/record.err"; then break; fi
+        if [ $try = second ]; then
+            tail -n 30 "$work/console" >&2
+            cat "$work/record.err" >&2
+            echo "run-matrix.sh: $kernel gave no complete answer; the end of its console is above" >&2
+            exit 2
+        fi
+        echo "$kernel: stopped after \"$(tail -n 1 "$work/console" | tr -d '\r')\"; booted once more"
+    done
     echo "$kernel: asked in $((SECONDS - started)) s ($(cat "$dir/package"))"
     results+=("$work/$name.json")
 done
