@@ -45,6 +45,7 @@ traced() {
 gain() {
     local gcc plugin source=$here/examples/entry.c
     plugin=$(FASTSDT_BUILD=$build plugin gcc)
+    [ -n "$plugin" ] || { echo "(the compiler plugin was not built: $build.log says why)"; return 0; }
     gcc=$(command -v "$plugin" || echo gcc)
     say "A probe on a function: examples/entry.c, as compiled and with the plugin"
     run "${gcc##*/}" -O2 "$source" -o plain

@@ -38,7 +38,7 @@ compilers() {
     mapfile -t llvm < <(versions clang "" | awk '$1 >= 14')
     [ ${#llvm[@]} -gt 0 ] || return 0
     # The compiler that `gcc` is.
-    default=$(apt-cache show gcc 2>/dev/null | sed -n 's/^Depends:.* gcc-\([0-9]*\).*/\1/p' | sed -n 1p)
+    default=$(apt-cache show gcc 2>/dev/null | sed -n 's/^Depends:.* gcc-\([0-9][0-9]*\) .*/\1/p' | sed -n 1p)
     if [ "${1:-}" = demo ]; then
         echo "clang-${llvm[-1]} gcc-$default gcc-$default-plugin-dev"
         return
