@@ -3,7 +3,7 @@
 # Runs a command on a machine that nobody prepared: `bare.sh SUITE COMMAND...` makes a minimal root of that release
 # (make-root.sh), puts a clean checkout of HEAD into it and nothing else, and runs COMMAND there, in the checkout, as root
 # with an empty environment. The root is removed afterwards; FASTSDT_KEEP_ROOT=1 keeps it and says where it is.
-# Kernel, devices and /sys are this machine's, so that probes can be attached; FASTSDT_ROOT_WITHOUT_SYS=1 leaves /sys out.
+# Kernel, devices and /sys are this machine's, so that probes can be attached; FASTSDT_ROOT_WITHOUT_UPROBES=1 hides those.
 # Exit: COMMAND's, or 125 when there is no root.
 set -euo pipefail
 [ $# -ge 2 ] || { sed -n '3,8s/^# //p' "$0" >&2; exit 2; }
@@ -29,8 +29,9 @@ mkdir -p "$cache" "$root/var/cache/apt/archives"
 unshare --mount --propagation private sh -c '
     root=$1 cache=$2 tree=$3
     shift 3
-    mount -t proc proc "$root/proc" && { [ -n "${FASTSDT_ROOT_WITHOUT_SYS:-}" ] || mount --rbind /sys "$root/sys"; } && mount --rbind /dev "$root/dev" &&
+    mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" &&
         mount --bind "$cache" "$root/var/cache/apt/archives" || exit 125
+    [ -z "${FASTSDT_ROOT_WITHOUT_UPROBES:-}" ] || mount -t tmpfs none "$root/sys/bus/event_source/devices" || exit 125
     set -- chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
         TERM="${TERM:-dumb}" ${CI:+CI="$CI"} ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
         sh -c '\''cd "$0" && exec "$@"'\'' "$tree" "$@"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Demo, build and tests in bare roots of other systems: `test-distros.sh [--build-only] [SUITE...]`, as root; default: trixie
-# sid noble (Debian 13, Debian unstable, Ubuntu 24.04). Each root is made by bare.sh, without /sys, so that nothing is attached
-# to this machine's kernel. --build-only builds with each GCC from 12 and each clang from 14 that the release has, warnings
+# sid noble (Debian 13, Debian unstable, Ubuntu 24.04). Each root is made by bare.sh, with uprobes hidden, so that nothing is
+# attached to this machine's kernel. --build-only builds with each GCC from 12 and each clang from 14 that the release has, warnings
 # being errors, and runs no test. Prints a row per root and step; what each printed is in build/distros/.
 # Exit 1 when a step failed; a suite that the mirror does not have is a row, not a failure.
 set -euo pipefail
@@ -53,7 +53,7 @@ status=0
 printf '%-10s %-10s %s\n' SUITE STEP RESULT
 for suite in "$@"; do
     code=0
-    FASTSDT_ROOT_WITHOUT_SYS=1 scripts/bare.sh "$suite" bash -c "$inside" >"$out/$suite.log" 2>&1 || code=$?
+    FASTSDT_ROOT_WITHOUT_UPROBES=1 scripts/bare.sh "$suite" bash -c "$inside" >"$out/$suite.log" 2>&1 || code=$?
     if grep -q '^make-root.sh: the machine.s mirror has no' "$out/$suite.log"; then
         printf '%-10s %-10s %s\n' "$suite" root "the mirror does not have it"
         continue
