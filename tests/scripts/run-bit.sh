@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What begins with #! is run by its name, so it has its run bit. Not in tests/: ctest names the interpreter.
+# What begins with #! is run by its name, so it has its run bit.
 . "$FASTSDT_SOURCE/tests/common.sh"
 cd "$FASTSDT_SOURCE"
-scripts=$(find . \( -path ./build -o -path ./.git -o -path ./tests \) -prune -o -type f -exec awk 'FNR == 1 && /^#!/ {print FILENAME} {nextfile}' {} + | sort)
+scripts=$(find . \( -path ./build -o -path ./.git \) -prune -o -type f -exec awk 'FNR == 1 && /^#!/ {print FILENAME} {nextfile}' {} + | sort)
 grep -qx ./scripts/demo.sh <<<"$scripts" || fail "the search does not find scripts/demo.sh"
 without=$(for file in $scripts; do [ -x "$file" ] || echo "$file"; done)
 expect "scripts without their run bit (git update-index --chmod=+x)" "$without" ""
