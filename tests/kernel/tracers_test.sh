@@ -33,7 +33,8 @@ attached() {
         kill -0 $tracer || fail "$1 ended: $(cat tracer.err)"
     done
     expect "$1 attaches at the nop1" "$bytes" "cc${pristine#90}"
-    kill -INT $tracer
+    # Once more while it lives: a tracer that has not set its handler yet ignores SIGINT, as bash's background jobs do.
+    while kill -INT $tracer 2>/dev/null; do timeout 2 tail --pid=$tracer -s 0.1 -f /dev/null || true; done
     wait $tracer || true
     tracer=
     echo "$1: at the note's address"
