@@ -50,7 +50,6 @@ compilers() {
     mapfile -t gcc < <(versions gcc -plugin-dev | awk '$1 >= 11')
     [ ${#gcc[@]} -gt 0 ] || return 0
     for v in "${gcc[@]: -2}"; do echo "gcc-$v g++-$v gcc-$v-plugin-dev"; done
-    v=${gcc[-1]}
     # With -m32 and -mx32; the cross compiler's plugin; GCC's other front ends.
     echo "gcc-$default g++-$default gcc-$default-plugin-dev gcc-$default-multilib g++-$default-multilib gcc-$default-plugin-dev-aarch64-linux-gnu"
     echo "gfortran-$default gdc-$default gnat-$default gccgo-$default"
