@@ -29,7 +29,8 @@ mkdir -p "$cache" "$root/var/cache/apt/archives"
 unshare --mount --propagation private sh -c '
     root=$1 cache=$2 tree=$3
     shift 3
-    mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" &&
+    # A mount point of its own, as / is on a machine: unshare --mount works inside.
+    mount --bind "$root" "$root" && mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" &&
         mount --bind "$cache" "$root/var/cache/apt/archives" || exit 125
     [ -z "${FASTSDT_ROOT_WITHOUT_UPROBES:-}" ] || mount -t tmpfs none "$root/sys/bus/event_source/devices" || exit 125
     set -- chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
