@@ -4,7 +4,7 @@
 #include "header.h"
 #include "object.h"
 #include "parser.h"
-#include "process.h"
+#include "compiler.h"
 
 #include <csignal>
 #include <cstdio>

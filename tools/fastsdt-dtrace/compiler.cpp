@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "process.h"
+#include "compiler.h"
 
 #include <cerrno>
 #include <csignal>
