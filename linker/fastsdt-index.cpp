@@ -54,54 +54,75 @@ nlohmann::json to_json(const std::string& path, const Index_result& result)
             {"stapsdt_bytes", {{"before", result.stapsdt_bytes_before}, {"after", result.stapsdt_bytes_after}}}};
 }
 
-} // namespace
+struct Options {
+    std::vector<std::string> paths;
+    std::string output; // empty: each file is changed in place
+    bool dry_run = false, quiet = false, verbose = false, json = false;
+};
 
-int main(int argc, char** argv)
+// A status: the program ends with it, all has been said.
+std::optional<int> read_options(int argc, char** argv, Options& options)
 {
     CLI::App app{"Merges the probe layout notes of executables and libraries into one sorted index, and removes notes"
                  " whose code the linker dropped."};
-    std::vector<std::string> paths;
-    std::string output;
-    bool dry_run = false, quiet = false, verbose = false, json = false;
-    app.add_option("FILE", paths, "Linked ELF files; changed in place unless -o is given")->required();
-    app.add_option("-o,--output", output, "Write the result here (one FILE only)");
-    app.add_flag("-n,--dry-run", dry_run, "Say what would change and write nothing");
-    app.add_flag("-q,--quiet", quiet, "Print nothing but errors");
-    app.add_flag("-v,--verbose", verbose, "Name every removed note")->excludes("--quiet");
-    app.add_flag("--json", json, "Report as JSON")->excludes("--quiet");
+    app.add_option("FILE", options.paths, "Linked ELF files; changed in place unless -o is given")->required();
+    app.add_option("-o,--output", options.output, "Write the result here (one FILE only)");
+    app.add_flag("-n,--dry-run", options.dry_run, "Say what would change and write nothing");
+    app.add_flag("-q,--quiet", options.quiet, "Print nothing but errors");
+    app.add_flag("-v,--verbose", options.verbose, "Name every removed note")->excludes("--quiet");
+    app.add_flag("--json", options.json, "Report as JSON")->excludes("--quiet");
     app.set_version_flag("--version", "fastsdt-index " FASTSDT_VERSION_STRING);
     try {
         app.parse(argc, argv);
-        if (!output.empty() && paths.size() != 1)
+        if (!options.output.empty() && options.paths.size() != 1)
             throw CLI::ValidationError("--output", "needs exactly one FILE");
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? done : usage;
     }
+    return {};
+}
 
+void say(const std::string& what)
+{
+    fmt::print(stderr, "fastsdt-index: {}\n", printable(what));
+}
+
+Index_result index_file(const std::string& path, const Options& options)
+{
+    // Where a file is changed in place, symbolic links are followed once, for reading and for writing.
+    std::optional<OutputFile> target;
+    if (!options.dry_run && options.output.empty())
+        target.emplace(path, false); // there may be nothing to do
+    const MappedFile file(target ? target->path() : path);
+    Index_result result = index_notes(file.bytes());
+    if (!options.dry_run && (result.changed || !options.output.empty())) {
+        if (!target)
+            target.emplace(options.output);
+        target->write(result.changed ? result.file : file.bytes(), file.descriptor());
+        if (target->other_names() > 0)
+            say(fmt::format("{}: has {} other names (hard links), which keep the old contents", target->path(),
+                            target->other_names()));
+    }
+    return result;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    Options options;
+    if (const auto status = read_options(argc, argv, options))
+        return *status;
     MappedFile::exit_when_shortened("fastsdt-index: a file was shortened while it was read\n", failed);
     int status = done;
     nlohmann::json report = nlohmann::json::array();
-    for (const std::string& path : paths) {
-        const auto say = [&](const std::string& what) { fmt::print(stderr, "fastsdt-index: {}\n", printable(what)); };
+    for (const std::string& path : options.paths) {
         try {
-            // Where a file is changed in place, symbolic links are followed once, for reading and for writing.
-            std::optional<OutputFile> target;
-            if (!dry_run && output.empty())
-                target.emplace(path, false); // there may be nothing to do
-            const MappedFile file(target ? target->path() : path);
-            const Index_result result = index_notes(file.bytes());
-            if (!dry_run && (result.changed || !output.empty())) {
-                if (!target)
-                    target.emplace(output);
-                target->write(result.changed ? result.file : file.bytes(), file.descriptor());
-                if (target->other_names() > 0)
-                    say(fmt::format("{}: has {} other names (hard links), which keep the old contents", target->path(),
-                                    target->other_names()));
-            }
-            if (json)
+            const Index_result result = index_file(path, options);
+            if (options.json)
                 report.push_back(to_json(path, result));
-            else if (!quiet)
-                print_text(path, result, verbose);
+            else if (!options.quiet)
+                print_text(path, result, options.verbose);
         } catch (const Unusable& error) {
             say(error.what());
             status = failed;
@@ -110,7 +131,7 @@ int main(int argc, char** argv)
             status = failed;
         }
     }
-    if (json)
+    if (options.json)
         fmt::print("{}\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return status;
 }

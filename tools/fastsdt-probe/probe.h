@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// fastsdt-probe's parts: options (main), places, run, report.
+// fastsdt-probe's parts: options, places, run, screen, report.
 #pragma once
 #include "counter.h"
 #include "image.h"
@@ -28,6 +28,9 @@ struct Options {
     std::vector<std::string> probes, entries, symbols, addresses, offsets;
     bool everything = false, at_note = false, on_return = false;
 };
+
+/// Reads the command line. A status: the program ends with it, all has been said.
+std::optional<int> read_options(int argc, char** argv, Options& options);
 
 /// Prints one line, with names made safe, and ends.
 [[noreturn]] void give_up(const std::string& message);

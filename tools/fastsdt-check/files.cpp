@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "files.h"
+
+#include "printable.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <new>
+
+using namespace fastsdt;
+
+void Progress::at(const std::string& name)
+{
+    static const bool terminal = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+    const auto now = std::chrono::steady_clock::now();
+    if (!terminal || now - shown_ < std::chrono::milliseconds(200))
+        return;
+    shown_ = now;
+    visible_ = true;
+    fmt::print(stderr, "\r\033[Kchecking {:.70}", printable(name));
+    std::fflush(stderr);
+}
+
+void Progress::clear()
+{
+    if (visible_)
+        fmt::print(stderr, "\r\033[K");
+    visible_ = false;
+}
+
+void Files::each_image(const std::string& path, const Visit& visit, const Unread& unread)
+{
+    const auto cannot = [&](const std::string& message) {
+        progress_.clear();
+        fmt::print(stderr, "fastsdt-check: {}\n", printable(message));
+        unread(path, message);
+        all_read_ = false;
+    };
+    try {
+        progress_.at(path);
+        Image::each(
+            path,
+            [&](const Image& image) {
+                progress_.at(image.name());
+                visit(image);
+            },
+            cannot);
+    } catch (const Unusable& error) {
+        cannot(error.what());
+    } catch (const std::bad_alloc&) {
+        cannot(path + ": not enough memory to read it");
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The files on fastsdt-check's command line, one after the other.
+#pragma once
+#include "image.h"
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+// One line on a terminal that says what is being read, once that takes long enough to wonder.
+class Progress {
+public:
+    ~Progress() { clear(); }
+    void at(const std::string& name);
+    void clear();
+
+private:
+    bool visible_ = false;
+    std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
+};
+
+class Files {
+public:
+    using Visit = std::function<void(const fastsdt::Image&)>;
+    using Unread = std::function<void(const std::string& path, const std::string& message)>;
+
+    /// Calls `visit` for each image of the file. For what cannot be read: a message to stderr, and `unread`.
+    void each_image(const std::string& path, const Visit& visit, const Unread& unread);
+    bool all_read() const { return all_read_; }
+
+private:
+    Progress progress_;
+    bool all_read_ = true;
+};

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "options.h"
+
+#include "printable.h"
+
+#include <fastsdt/note.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+using namespace fastsdt;
+
+namespace {
+
+// What stands on the command line and is not kept as it stands there.
+struct Words {
+    std::string kernels, only, fail_on = "error", colour = "auto";
+    bool no_lines = false, list_findings = false;
+};
+
+void add_options(CLI::App& app, Arguments& arguments, Words& words)
+{
+    app.name("fastsdt-check");
+    app.set_version_flag("-V,--version", "fastsdt-check " FASTSDT_VERSION_STRING);
+    app.footer(
+        "Exit status: 0 clean, 1 findings at or above --fail-on, 2 unusable input or usage. See fastsdt-check(1).");
+    app.add_option("FILE", arguments.files, "ELF files and ar archives");
+    app.add_option("-k,--kernel", words.kernels,
+                   "Kernels to judge for: 6.1,6.12 or 6.1-7.2 or this; +stp for arm64 kernels with stp emulation")
+        ->type_name("LIST");
+    app.add_option("-P,--probe", arguments.globs, "Only probes whose name, or provider:name, matches; can be repeated")
+        ->type_name("GLOB")
+        ->allow_extra_args(false);
+    app.add_option("--only", words.only, "Show only probes with a finding at least this bad")
+        ->type_name("LEVEL")
+        ->check(CLI::IsMember({"info", "warning", "error"}));
+    app.add_flag("-f,--functions", arguments.report.functions,
+                 "Judge the entries of all functions in the symbol table too");
+    app.add_flag("-s,--summary", arguments.style.summary, "Counts instead of single probes");
+    app.add_flag("-v,--verbose", arguments.style.verbose, "Show infos too, and single functions with --functions");
+    app.add_option("-p,--pid", arguments.pid, "A running process instead of files: what stands at its sites now")
+        ->type_name("PID")
+        ->check(CLI::Range(1, 4194304));
+    app.add_flag(
+        "--plan", arguments.plan,
+        "Where to attach for the best result on one --kernel (default: this), with bpftrace and perf commands");
+    app.add_flag("--diff", arguments.diff, "Two files, OLD and NEW: which probes and arguments went, changed or came");
+    app.add_flag("-j,--json", arguments.json, "JSON, as docs/json.md describes it");
+    app.add_flag("--no-lines", words.no_lines, "Do not look for source lines");
+    app.add_option("--fail-on", words.fail_on,
+                   "Findings from which on the exit status is 1: info, warning, error (default), never")
+        ->type_name("LEVEL")
+        ->check(CLI::IsMember({"info", "warning", "error", "never"}));
+    app.add_option("--color", words.colour, "auto (default), always, never")
+        ->type_name("WHEN")
+        ->check(CLI::IsMember({"auto", "always", "never"}));
+    app.add_flag("--list-findings", words.list_findings, "List the identifiers of findings and what they mean");
+}
+
+void list_findings()
+{
+    for (size_t i = 0; i < finding_count; ++i)
+        put(fmt::format("{:<24} {:<8} {}\n", name(FindingId(i)), name(usual_severity(FindingId(i))),
+                        meaning(FindingId(i))));
+}
+
+// Which options do not go together. Empty: they do.
+std::string conflict(const Arguments& a, const Words& words)
+{
+    if (a.pid != 0 && !a.files.empty())
+        return "--pid reads the files that the process has mapped; name no others";
+    if (a.pid == 0 && a.files.empty())
+        return "no files; see fastsdt-check --help";
+    if (a.diff && a.files.size() != 2)
+        return "--diff compares two files: OLD NEW";
+    if (a.diff && (a.plan || a.report.functions))
+        return "--diff cannot be combined with --plan or --functions";
+    if (a.plan && a.pid != 0)
+        return "--plan is for files; name the program";
+    if (a.plan && a.report.kernels.size() != 1)
+        return "--plan is for one kernel: --kernel 7.2";
+    if (a.plan && a.report.functions)
+        return "--plan has the functions that fastprobe selected, and no others: leave out --functions";
+    if (a.plan && !words.only.empty())
+        return "--plan has no findings: leave out --only";
+    return {};
+}
+
+bool colour_wanted(const std::string& when)
+{
+    const char* const terminal = std::getenv("TERM");
+    return when == "always"
+        || (when == "auto" && isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR") && terminal
+            && std::string_view(terminal) != "dumb");
+}
+
+} // namespace
+
+bool Arguments::selects(std::string_view provider, std::string_view probe) const
+{
+    const std::string name(probe);
+    const std::string full = fmt::format("{}:{}", provider, probe);
+    for (const std::string& glob : globs)
+        if (fnmatch(glob.c_str(), glob.find(':') == glob.npos ? name.c_str() : full.c_str(), 0) == 0)
+            return true;
+    return globs.empty();
+}
+
+std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments)
+{
+    CLI::App app{
+        "Says what each Linux kernel and tracer does at the USDT probes of programs, libraries, objects and archives."};
+    Words words;
+    add_options(app, arguments, words);
+    const auto usage = [](const std::string& what) {
+        fmt::print(stderr, "fastsdt-check: {}\n", printable(what));
+        return unusable;
+    };
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0)
+            return Status(app.exit(error)); // --help, --version
+        return usage(fmt::format("{}; see fastsdt-check --help", error.what()));
+    }
+    if (words.list_findings) {
+        list_findings();
+        return clean;
+    }
+    if (arguments.plan && words.kernels.empty())
+        words.kernels = "this";
+    if (!words.kernels.empty()) {
+        std::string error;
+        arguments.report.kernels = parse_kernels(words.kernels, error);
+        if (arguments.report.kernels.empty())
+            return usage("--kernel: " + error);
+    }
+    if (const std::string what = conflict(arguments, words); !what.empty())
+        return usage(what);
+    if (!words.kernels.empty())
+        for (const Kernel& kernel : arguments.report.kernels)
+            if (const std::string what = doubt(kernel); !what.empty())
+                fmt::print(stderr, "fastsdt-check: {}\n", what);
+    arguments.report.lines = !words.no_lines && !arguments.style.summary;
+    if (!arguments.globs.empty())
+        arguments.report.select = [&arguments](const Probe& probe) {
+            return arguments.selects(probe.provider, probe.name);
+        };
+    arguments.style.colour = colour_wanted(words.colour);
+    arguments.style.only = parse_severity(words.only);
+    arguments.threshold = parse_severity(words.fail_on);
+    return {};
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The command line of fastsdt-check.
+#pragma once
+#include "findings.h"
+#include "output.h"
+
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+enum Status { clean = 0, findings_found = 1, unusable = 2 };
+
+struct Arguments {
+    std::vector<std::string> files;
+    pid_t pid = 0; ///< 0: none
+    bool json = false, plan = false, diff = false;
+    fastsdt::Options report;                    ///< with the kernels and --probe's selection
+    std::vector<std::string> globs;             ///< of --probe; empty: all
+    Style style;                                ///< with --only
+    std::optional<fastsdt::Severity> threshold; ///< of --fail-on; empty: never
+
+    /// Whether --probe names the probe, or there is no --probe.
+    bool selects(std::string_view provider, std::string_view probe) const;
+};
+
+/// Reads the command line. A status: the program ends with it, all has been said (--help, a mistake in the usage).
+std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments);
