@@ -106,7 +106,7 @@ struct Attribute_info : ParsedAttrInfo {
         static constexpr Spelling spellings[] = {
             {ParsedAttr::AS_GNU, No ? "no_fastprobe" : "fastprobe"},
             {ParsedAttr::AS_CXX11, No ? "gnu::no_fastprobe" : "gnu::fastprobe"},
-#if LLVM_VERSION_MAJOR >= 17
+#if LLVM_VERSION_MAJOR >= 18
             {ParsedAttr::AS_C23, No ? "gnu::no_fastprobe" : "gnu::fastprobe"},
 #else
             {ParsedAttr::AS_C2x, No ? "gnu::no_fastprobe" : "gnu::fastprobe"},
