@@ -27,6 +27,8 @@
  *     FASTSDT_BOUND            log2 of the boundary that a site's patchable bytes never cross: 6 (a cache line, and
  *                              with it every page). 4 to 12, or 0 for no promise and no padding
  *     FASTSDT_ARG_CONSTRAINT   constraint of arguments: nr on 64-bit targets, for operands that every tracer can parse
+ *     FASTSDT_DISABLE          no site, no note; arguments are compiled but not evaluated, and every probe is inactive. So it is,
+ *                              without the setting, where there is no Linux or no ELF: macOS, Windows, wasm, BPF
  *
  * nop5 and nop1_nop5 need FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1 to be defined: the kernels named rewrite a
  * traced nop5 into a call whose target a forked child has not mapped. A bare nop10 needs
@@ -132,7 +134,7 @@
 #define FASTSDT_IS_ACTIVE(provider, name) _FASTSDT_IS_ACTIVE(provider, name)
 #define FASTSDT_DEFINE_SEMA(sema) _FASTSDT_DEFINE_SEMA(fastsdt_sema, _FASTSDT_SEMA_NAME(sema))
 #define FASTSDT_DECLARE_SEMA(sema) _FASTSDT_DECLARE_SEMA(fastsdt_sema, _FASTSDT_SEMA_NAME(sema))
-#define FASTSDT_SEMA_IS_ACTIVE(sema) (_FASTSDT_SEMA_NAME(sema).active > 0)
+#define FASTSDT_SEMA_IS_ACTIVE(sema) _FASTSDT_SEMA_IS_ACTIVE(_FASTSDT_SEMA_NAME(sema))
 
 #if defined(__FASTPROBE__) /* the plugin says that it is loaded */
 #define FASTPROBE __attribute__((fastprobe))
@@ -150,10 +152,77 @@
 
 #endif /* !__ASSEMBLER__ */
 
-/* ---- Part 3: settings, checked ---- */
-
 #define _FASTSDT_CAT(a, b) _FASTSDT_CAT_(a, b)
 #define _FASTSDT_CAT_(a, b) a##b
+/* Of provider, name, args...: the number of args. */
+#define _FASTSDT_ARGC(...) \
+    _FASTSDT_ARGC_(__VA_ARGS__, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0)
+#define _FASTSDT_ARGC_(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, N, ...) N
+#define _FASTSDT_SEMA_NAME(sema) _FASTSDT_CAT(__usdt_sema_, sema)
+
+#ifndef __ASSEMBLER__
+struct fastsdt_sema {
+    volatile unsigned short active;
+};
+#endif
+
+#if defined(FASTSDT_DISABLE) || !defined(__ELF__) || !defined(__linux__) || defined(__bpf__)
+#define _FASTSDT_OFF
+
+/* ---- Part 2b: switched off. What the other parts define for users and for the other headers, without a site ---- */
+
+#define _FASTSDT_WITH(layout, semaphore, ...) _FASTSDT_OWN(_default, _none, __VA_ARGS__)
+
+#ifdef __ASSEMBLER__
+
+#define _FASTSDT_OWN(layout, semaphore, ...)
+#define _FASTSDT_SITE(...)
+
+#else
+
+#define _FASTSDT_OWN(layout, semaphore, ...) \
+    _FASTSDT_SITE(layout, semaphore, _own, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
+#if defined(_MSC_VER) && !defined(__clang__) /* its preprocessor cannot count arguments */
+#define _FASTSDT_SITE(...) ((void)0)
+#else
+#define _FASTSDT_SITE(...) _FASTSDT_SITE_(__VA_ARGS__)
+#endif
+/* The arguments are used, so that no compiler says they are not, and never evaluated. */
+#define _FASTSDT_SITE_(layout, semaphore, header, n, provider, name, ...)                                              \
+    do {                                                                                                               \
+        if (0) {                                                                                                       \
+            _FASTSDT_UNUSED_##n(__VA_ARGS__)                                                                           \
+        }                                                                                                              \
+    } while (0)
+#define _FASTSDT_UNUSED_at_most_12_arguments(...) _Pragma("GCC error \"fastsdt: a probe has at most 12 arguments\"")
+#define _FASTSDT_UNUSED_0(end)
+#define _FASTSDT_UNUSED_1(a, ...) (void)(a); _FASTSDT_UNUSED_0(__VA_ARGS__)
+#define _FASTSDT_UNUSED_2(a, ...) (void)(a); _FASTSDT_UNUSED_1(__VA_ARGS__)
+#define _FASTSDT_UNUSED_3(a, ...) (void)(a); _FASTSDT_UNUSED_2(__VA_ARGS__)
+#define _FASTSDT_UNUSED_4(a, ...) (void)(a); _FASTSDT_UNUSED_3(__VA_ARGS__)
+#define _FASTSDT_UNUSED_5(a, ...) (void)(a); _FASTSDT_UNUSED_4(__VA_ARGS__)
+#define _FASTSDT_UNUSED_6(a, ...) (void)(a); _FASTSDT_UNUSED_5(__VA_ARGS__)
+#define _FASTSDT_UNUSED_7(a, ...) (void)(a); _FASTSDT_UNUSED_6(__VA_ARGS__)
+#define _FASTSDT_UNUSED_8(a, ...) (void)(a); _FASTSDT_UNUSED_7(__VA_ARGS__)
+#define _FASTSDT_UNUSED_9(a, ...) (void)(a); _FASTSDT_UNUSED_8(__VA_ARGS__)
+#define _FASTSDT_UNUSED_10(a, ...) (void)(a); _FASTSDT_UNUSED_9(__VA_ARGS__)
+#define _FASTSDT_UNUSED_11(a, ...) (void)(a); _FASTSDT_UNUSED_10(__VA_ARGS__)
+#define _FASTSDT_UNUSED_12(a, ...) (void)(a); _FASTSDT_UNUSED_11(__VA_ARGS__)
+
+#define _FASTSDT_IS_ACTIVE(provider, name) 0
+#define _FASTSDT_SEMA_IS_ACTIVE(symbol) 0
+#ifdef __ELF__ /* hidden as ever, so that a library's exports do not depend on the setting */
+#define _FASTSDT_DEFINE_SEMA(type, symbol) struct type symbol __attribute__((__visibility__("hidden"))) = {0}
+#else
+#define _FASTSDT_DEFINE_SEMA(type, symbol) struct type symbol = {0}
+#endif
+#define _FASTSDT_DECLARE_SEMA(type, symbol) extern struct type symbol
+
+#endif
+
+#else
+
+/* ---- Part 3: settings, checked ---- */
 
 /* The default is never a word of its own: a program may have a macro called nop. */
 #ifdef FASTSDT_LAYOUT
@@ -429,12 +498,6 @@
 #define _FASTSDT_PICK_custom _custom
 
 #define _FASTSDT_EAT(...)
-/* Of provider, name, args...: the number of args. */
-#define _FASTSDT_ARGC(...) \
-    _FASTSDT_ARGC_(__VA_ARGS__, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0)
-#define _FASTSDT_ARGC_(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, N, ...) N
-
-#define _FASTSDT_SEMA_NAME(sema) _FASTSDT_CAT(__usdt_sema_, sema)
 #define _FASTSDT_IMPLICIT_NAME(provider, name) _FASTSDT_CAT(_FASTSDT_CAT(__usdt_sema_, provider), _FASTSDT_CAT(__, name))
 
 /* The semaphore of a site by the word its user wrote: what the note refers to. Arguments: (provider, name). */
@@ -651,9 +714,7 @@ _.stapsdt.base:
                                     ".popsection\n"                                                                    \
                                     ".endif\n");
 
-struct fastsdt_sema {
-    volatile unsigned short active;
-};
+#define _FASTSDT_SEMA_IS_ACTIVE(symbol) ((symbol).active > 0)
 #define _FASTSDT_DEFINE_SEMA(type, symbol)                                                                             \
     struct type __attribute__((__section__(".probes"))) symbol __asm__(_FASTSDT_STR(symbol))                           \
         __attribute__((__visibility__("hidden"))) = {0}
@@ -1004,5 +1065,7 @@ struct _fastsdt_stored { char _fastsdt_bytes[12]; };
 #endif
 
 #endif /* C and C++ */
+
+#endif /* switched off */
 
 #endif /* FASTSDT_H */

@@ -31,7 +31,7 @@
 #define USDT_SEMA(sema) _FASTSDT_SEMA_NAME(sema)
 #define USDT_DEFINE_SEMA(sema) _FASTSDT_DEFINE_SEMA(usdt_sema, USDT_SEMA(sema))
 #define USDT_DECLARE_SEMA(sema) _FASTSDT_DECLARE_SEMA(usdt_sema, USDT_SEMA(sema))
-#define USDT_SEMA_IS_ACTIVE(sema) (USDT_SEMA(sema).active > 0)
+#define USDT_SEMA_IS_ACTIVE(sema) _FASTSDT_SEMA_IS_ACTIVE(USDT_SEMA(sema))
 
 #ifndef __ASSEMBLER__
 struct usdt_sema { /* of our own: libbpf's usdt.h may follow fastsdt.h, and no macro may take a word that names a probe */

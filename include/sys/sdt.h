@@ -160,6 +160,14 @@
 #define _SDT_ASM_OPERANDS_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
     _FASTSDT_OPERANDS_12(_sdt_text, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, ~)
 
+#ifdef _FASTSDT_OFF
+
+#define STAP_PROBE_ASM(...) ""
+#define STAP_PROBE_ASM_TEMPLATE(n)
+#define STAP_PROBE_ASM_OPERANDS(n, ...) [_fastsdt_none] "n"(0)
+
+#else
+
 /* In an asm statement of the user's, basic or extended. A basic one has no %=, hence no name for the site that is unique,
  * hence no link order: the note stays where it is and says so. A template is text like the user's own operands. */
 #define STAP_PROBE_ASM(...) _SDT_PROBE_ASM(_FASTSDT_PICK_default, _SDT_SEMAPHORE, __VA_ARGS__)
@@ -198,6 +206,8 @@
 #define _SDT_ASM_TEMPLATE_10 _SDT_ASM_TEMPLATE_9 _SDT_ARGFMT(10)
 #define _SDT_ASM_TEMPLATE_11 _SDT_ASM_TEMPLATE_10 _SDT_ARGFMT(11)
 #define _SDT_ASM_TEMPLATE_12 _SDT_ASM_TEMPLATE_11 _SDT_ARGFMT(12)
+
+#endif /* switched off */
 
 #endif /* C and C++ */
 
