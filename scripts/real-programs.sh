@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Real programs from Debian's unchanged sources, configured with their dtrace switch, built twice: with systemtap's header and
-# dtrace, and with ours.
+# Real programs from Debian's unchanged sources, configured with their dtrace switch, built three times: with systemtap's header
+# and dtrace, with ours, and with ours and fastprobe.
 #
 #     scripts/real-programs.sh [-k] [-c COMPILER]... [-v VARIANT]... NAME...
 #
-# NAME: tcl cpython. COMPILER: default gcc. VARIANT: systemtap, fastsdt (default: both; fastsdt needs a run of systemtap to
-# compare with). For each program and compiler:
+# NAME: tcl cpython postgresql perl php. COMPILER: gcc, clang-19, ... (default: gcc). VARIANT: systemtap, fastsdt, fastprobe
+# (default: all; the other two need a run of systemtap to compare with). For each program and compiler:
 #   - it builds, and its own tests give what they give with systemtap's header;
 #   - it has systemtap's probes, each with as many arguments of the same sizes and signs, and those of its provider file
 #     that the sources use; fastsdt-check reports no error;
-#   - as root, on a kernel with uprobes: bpftrace and gdb count as many hits as the program says it made.
+#   - as root, on a kernel with uprobes: bpftrace and gdb count as many hits as the program says it made;
+#   - with fastprobe, no kernel single-steps or refuses a selected entry, but for those that the report lists as missed.
 # Results go to build/real-programs/results, and from all of them docs/real-programs.md is written anew.
 # After a build of fastsdt (build/default). FASTSDT_JOBS: for make, default 2. -k keeps the build folders,
 # and takes up those that an earlier run has kept.
@@ -26,13 +27,13 @@ while [ $# -gt 0 ]; do
     -c) compilers+=("$2"); shift 2 ;;
     -k) keep=1; shift ;;
     -v) variants+=("$2"); shift 2 ;;
-    tcl | cpython) programs+=("$1"); shift ;;
-    *) sed -n '3,16s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    tcl | cpython | postgresql | perl | php) programs+=("$1"); shift ;;
+    *) sed -n '3,17s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
 done
-[ ${#programs[@]} -gt 0 ] || { sed -n '3,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ ${#programs[@]} -gt 0 ] || { sed -n '3,17s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 [ ${#compilers[@]} -gt 0 ] || compilers=(gcc)
-[ ${#variants[@]} -gt 0 ] || variants=(systemtap fastsdt)
+[ ${#variants[@]} -gt 0 ] || variants=(systemtap fastsdt fastprobe)
 fail() { echo "FAIL: $*" >&2; exit 1; }
 for tool in fastsdt-check fastsdt-dtrace; do [ -x "$build/bin/$tool" ] || fail "build fastsdt first: $build/bin/$tool is missing"; done
 mkdir -p "$work/results" "$work/sources" "$work/bin"
@@ -103,7 +104,66 @@ os._exit(0)  # at its end the interpreter collects too
 END
 }
 
+package_postgresql=postgresql-15 provider_postgresql=src/backend/utils/probes.d
+configure_postgresql() { "$source/configure" --enable-dtrace --without-readline --without-zlib --without-icu "--prefix=$PWD/installed"; }
+build_postgresql() { make -j"$jobs"; }
+test_postgresql() { # refuses to be run by root
+    as_user make -C src/test/regress check-tests NO_LOCALE=1 MAX_CONNECTIONS=4 TESTS="test_setup boolean char int4 int8 float8 numeric text strings date create_table create_index create_view select select_into select_distinct subselect union case join aggregates transactions arrays btree_index update delete prepare plpgsql copy2 temp domain rangefuncs with truncate alter_table sequence rowtypes returning xml json jsonb" 2>&1 |
+        grep -E '^(test|     ) .*(ok|FAILED|failed)|^ All |tests passed|tests failed' | sed 's/ *[0-9]* ms$//; s/^ *//' | sort
+}
+files_postgresql() { echo src/backend/postgres; }
+live_postgresql() {
+    [ -d live ] || {
+        make install >install.log 2>&1
+        as_user "$PWD/installed/bin/initdb" -D "$PWD/live" --no-locale -A trust >initdb.log 2>&1
+    }
+    live_file=src/backend/postgres live_probe=postgresql:query__start live_filter='str(arg0) == "select 7;\n"' live_gdb='$_streq((char*)$_probe_arg0, "select 7;\n")' live_count=300
+    live_more_probe=postgresql:query__done live_more_count=600
+    live_command=("$PWD/src/backend/postgres" --single -D "$PWD/live" postgres) live_as_user=1
+    live_input() { for _ in $(seq 300); do printf 'select 7;\nselect 8;\n'; done; }
+}
+
+package_perl=perl provider_perl=perldtrace.d
+in_tree_perl=1
+configure_perl() { sh ./Configure -des "-Dusedtrace=$(command -v dtrace)" "-Dcc=$CC" "-Doptimize=$CFLAGS" "-Accflags=$CPPFLAGS" -Uversiononly "-Dprefix=$PWD/installed"; }
+build_perl() { make -j"$jobs"; }
+test_perl() {
+    make -j"$jobs" test_prep >/dev/null 2>&1
+    (cd t && ./perl harness base/*.t cmd/*.t comp/*.t run/dtrace.t op/s*.t op/c*.t op/d*.t) 2>&1 | grep -E '^[a-z]+/.* \.+|^Result|^  Failed' | sed 's/ \.\.* */ /; s/ *[0-9]* ms *//' | sort
+}
+files_perl() { echo perl; }
+live_perl() {
+    live_file=perl live_probe=perl:sub__entry live_filter='str(arg0) == "twice"' live_gdb='$_streq((char*)$_probe_arg0, "twice")' live_count=200
+    live_more_probe=perl:sub__return live_more_count=400
+    live_command=(./perl -Ilib live.pl)
+    echo 'sub twice { 2 * $_[0] } sub other { 1 } my $l = <STDIN>; for my $i (1..200) { twice($i); other() }' >live.pl
+}
+
+package_php=php8.2 provider_php=Zend/zend_dtrace.d
+configure_php() { "$source/configure" --disable-all --enable-dtrace --enable-cli --disable-cgi --disable-phpdbg; }
+build_php() { make -j"$jobs"; }
+test_php() {
+    TEST_PHP_EXECUTABLE=$PWD/sapi/cli/php NO_INTERACTION=1 ./sapi/cli/php "$source/run-tests.php" -q "-j$jobs" "$source"/Zend/tests/{closures,generators,traits,namespaces} 2>&1 |
+        grep -E '^(PASS|FAIL|SKIP|XFAIL|BORK) ' | sed 's/ reason:.*//' | sort
+}
+files_php() { echo sapi/cli/php; }
+live_php() {
+    live_file=sapi/cli/php live_probe=php:function__entry live_filter='str(arg0) == "twice"' live_gdb='$_streq((char*)$_probe_arg0, "twice")' live_count=200
+    live_more_probe=php:exception__thrown live_more_count=5
+    live_command=(env USE_ZEND_DTRACE=1 ./sapi/cli/php live.php)
+    echo '<?php function twice($x) { return 2 * $x; } function other() {} fgets(STDIN); for ($i = 0; $i < 200; $i++) { twice($i); other(); } for ($i = 0; $i < 5; $i++) { try { throw new Exception("x"); } catch (Exception $e) {} }' >live.php
+}
+
 # ---- What is asked of all of them
+as_user() { # COMMAND...: as nobody, who gets this folder
+    if [ "$(id -u)" = 0 ]; then
+        chown -R nobody .
+        setpriv --reuid=nobody --regid=nogroup --clear-groups env "HOME=$PWD" "$@"
+    else
+        "$@"
+    fi
+}
+
 # PROVIDER:NAME and sizes and signs of the arguments, as readelf prints them.
 probes_of() {
     readelf -nW "$1" | awk '/Provider: / { provider = $NF } /^ *Name: / { name = $2 } /^ *Arguments:/ { sub(/^ *Arguments: */, ""); gsub(/f?@[^ ]*/, ""); print provider ":" name " " $0 }' | sort -u
@@ -112,30 +172,32 @@ probes_of() {
 # live: starts live_command, which waits for a line on its standard input; attaches bpftrace, sends the line, and compares
 # the hits of live_probe that pass live_filter with live_count; then the same in gdb.
 live() {
-    local pid count what
-    live_more_probe='' live_more_count=
+    local pid count what user=()
+    live_more_probe='' live_more_count='' live_as_user=''
+    live_input() { echo; }
     "live_$program"
+    [ -z "$live_as_user" ] || [ "$(id -u)" != 0 ] || user=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
     rm -f live.in trace.out
     mkfifo live.in
-    "${live_command[@]}" <live.in >live.out 2>&1 &
+    "${user[@]}" "${live_command[@]}" <live.in >live.out 2>&1 &
     pid=$!
     exec 7>live.in
     # Attached when it says so: BEGIN runs when all probes are in place.
     local script="BEGIN { printf(\"attached\\n\"); } usdt:$PWD/$live_file:$live_probe /$live_filter/ { @hits++; }"
     [ -z "$live_more_probe" ] || script="$script usdt:$PWD/$live_file:$live_more_probe { @more++; }"
-    # env: the process is the program when its file is mapped.
+    # env, setpriv: the process is the program when its file is mapped.
     until grep -q "$(basename "$live_file")" "/proc/$pid/maps" 2>/dev/null; do kill -0 $pid || fail "$where: the program for the live test ended: $(tail -n 3 live.out)"; done
     BPFTRACE_STRLEN=32 bpftrace -p $pid -e "$script" >trace.out 2>&1 &
     local tracer=$!
     until grep -qx attached trace.out 2>/dev/null; do kill -0 $tracer 2>/dev/null || { kill $pid; fail "$where: bpftrace: $(tail -n 3 trace.out)"; }; done
-    echo >&7
+    live_input >&7
     exec 7>&-
     wait $pid || true
     wait $tracer || true
     count=$(sed -n 's/^@hits: //p' trace.out)
     [ "$count" = "$live_count" ] || fail "$where: bpftrace counts '$count' of $live_probe, the program does $live_count: $(tail -n 5 trace.out)"
     [ -z "$live_more_probe" ] || { count=$(sed -n 's/^@more: //p' trace.out); [ "$count" = "$live_more_count" ] || fail "$where: bpftrace counts '$count' of $live_more_probe, the program does $live_more_count"; }
-    echo >live.txt
+    live_input >live.txt
     local words=("${live_command[@]}") setenv=()
     if [ "${words[0]}" = env ]; then
         words=("${words[@]:1}")
@@ -148,9 +210,29 @@ live() {
         # In gdb 13 a condition behind the probe's name is lost, and one that waits for the library too.
         printf 'delete\nbreak -probe-stap %s\ncondition 2 %s\nignore 2 1000000\ncontinue\ninfo breakpoints\n' "$live_probe" "$live_gdb"
     } >gdb.commands
-    gdb -nx -batch -x gdb.commands --args "${words[@]}" >gdb.log 2>&1 </dev/null || true
+    "${user[@]}" gdb -nx -batch -x gdb.commands --args "${words[@]}" >gdb.log 2>&1 </dev/null || true
     count=$(sed -n 's/.*breakpoint already hit \([0-9]*\) times*/\1/p' gdb.log | sed -n 1p)
     [ "$count" = "$live_count" ] || fail "$where: gdb counts '$count' of $live_probe, the program does $live_count: $(tail -n 5 gdb.log)"
+}
+
+plugin_of() { # COMPILER
+    case $1 in
+    clang-*) echo "$build/llvm-${1#clang-}/fastprobe.so" ;;
+    *) echo "$build/gcc-$("$1" -dumpversion | cut -d. -f1)/fastprobe.so" ;;
+    esac
+}
+
+# check_entries JSON REPORT: prints how many entries there are, and how many were missed; fails if another one is not cheap.
+check_entries() {
+    python3 - "$@" <<'END'
+import json, sys
+functions = [f for f in json.load(open(sys.argv[1]))["files"][0]["functions"] if f["selected"]]
+missed = {x["function"] for x in map(json.loads, open(sys.argv[2])) if x["action"] == "missed"}
+bad = [f["name"] for f in functions if any(k["verdict"] in ("xol", "reject") for k in f["kernels"].values()) and f["name"] not in missed]
+added = sum(f["record"]["added"] > 0 for f in functions)
+print(f"not cheap: {bad[:10]}" if bad or not functions else f"{len(functions)}, {added} with a nop, {sum(f['name'] in missed for f in functions)} missed")
+sys.exit(bool(bad or not functions))
+END
 }
 
 one() { # program, compiler, variant: built and judged; its row goes to results
@@ -160,22 +242,27 @@ one() { # program, compiler, variant: built and judged; its row goes to results
     rm -f "$result".*
     [ -n "$keep" ] && [ -e "$dir/built" ] || { rm -rf "$dir" && mkdir "$dir"; }
     cd "$dir"
-    export CC=$compiler CFLAGS="-O2 -g" CPPFLAGS="" PATH=$clean_path
+    export CC=$compiler CFLAGS=-O2 CPPFLAGS="" PATH=$clean_path
     case $variant in
     systemtap)
         [[ $(sed -n 1p "$(command -v dtrace)") = *python* ]] || fail "the dtrace on the PATH is not systemtap's"
         ;;
     *) CPPFLAGS="-I$top/include" PATH=$work/bin:$clean_path ;;
     esac
+    if [ "$variant" = fastprobe ]; then
+        [ -e "$(plugin_of "$compiler")" ] || fail "$(plugin_of "$compiler") is not built"
+        CFLAGS="$CFLAGS -fplugin=$(plugin_of "$compiler") -fplugin-arg-fastprobe-report=$dir/report.json"
+    fi
     if [ ! -e built ]; then
         echo "== $where: building"
-        local TIMEFORMAT='%U %S'
+        local in_tree=in_tree_$program
+        [ -z "${!in_tree:-}" ] || cp -a "$source/." .
         "configure_$program" >configure.log 2>&1 || fail "$where: configure: $(tail -n 3 configure.log)"
-        { time "build_$program" >make.log 2>&1; } 2>time.log || fail "$where: make: $(tail -n 5 make.log)"
+        rm -f report.json # of what configure compiled
+        "build_$program" >make.log 2>&1 || fail "$where: make: $(tail -n 5 make.log)"
         touch built
     fi
-    local file text seconds
-    seconds=$(awk 'END { printf "%.0f", $1 + $2 }' time.log)
+    local file text
     for file in $("files_$program"); do
         probes_of "$file"
     done >$result.probes
@@ -183,7 +270,7 @@ one() { # program, compiler, variant: built and judged; its row goes to results
     echo "== $where: its own tests"
     "test_$program" >$result.tests 2>&1 || true
     [ -s $result.tests ] || fail "$where: its tests print nothing"
-    local sites layouts findings=0
+    local sites layouts entries=-
     sites=$(for file in $("files_$program"); do readelf -nW "$file" | grep -c 'Provider: ' || true; done | awk '{ n += $1 } END { print n }')
     layouts=nop1
     if [ "$variant" != systemtap ]; then
@@ -196,6 +283,12 @@ one() { # program, compiler, variant: built and judged; its row goes to results
         layouts=$(for file in $("files_$program"); do "$build/bin/fastsdt-check" --json --no-lines "$file" || true; done |
             grep -E '^ "layout": ' | cut -d'"' -f4 | sort | uniq -c | awk '{ printf "%s%d %s", (NR > 1 ? ", " : ""), $1, $2 }')
     fi
+    if [ "$variant" = fastprobe ]; then
+        for file in $("files_$program"); do
+            "$build/bin/fastsdt-check" --functions --json --no-lines "$file" >functions.json || fail "$where: fastsdt-check --functions $file"
+            entries=$(check_entries functions.json report.json) || fail "$where: entries of $file: $entries"
+        done
+    fi
     local traced=no
     if [ -n "$can_trace" ] && [ "$variant" != systemtap ]; then
         echo "== $where: live"
@@ -206,8 +299,8 @@ one() { # program, compiler, variant: built and judged; its row goes to results
     local described used
     described=$("$build/bin/fastsdt-dtrace" -h -s "$source/$(eval echo "\$provider_$program")" -o /dev/stdout | grep -c 'DTRACE_PROBE')
     used=$(cut -d' ' -f1 $result.probes | sort -u | wc -l)
-    printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$program" "$compiler" "$variant" "$used of $described" "$sites" "$layouts" "$text" "$seconds" "$traced" >$result.row
-    echo "ok: $where: $sites sites of $used probes, layouts: $layouts, .text $text, $seconds s of CPU, live: $traced"
+    printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$program" "$compiler" "$variant" "$used of $described" "$sites" "$layouts" "$text" "$entries" "$(wc -l <"$result.tests")" "$traced" >$result.row
+    echo "ok: $where: $sites sites of $used probes, layouts: $layouts, .text $text, entries: $entries, live: $traced"
     cd "$work"
     [ -n "$keep" ] || rm -rf "$dir"
 }
@@ -217,20 +310,21 @@ document() {
         echo "# Real programs"
         echo
         echo "Written by \`scripts/real-programs.sh ${programs_done[*]}\`: Debian 12's unchanged sources, configured with their dtrace"
-        echo "switch, -O2 -g. Each row is a build that passed: the program's own tests give the same results as with"
-        echo "systemtap's header, it has the same probes with the same sizes and signs of arguments, and fastsdt-check reports no error."
+        echo "switch, -O2. Each row is a build that passed: the program's own tests (a part of them: the script says which) give the same results"
+        echo "as with systemtap's header, it has the same probes with the same sizes and signs of arguments, fastsdt-check reports no error, and"
+        echo "bpftrace and gdb count what the program did. With fastprobe, every selected entry is cheap on all kernels that fastsdt-check knows, or reported as missed."
+        echo
         echo "A function that is inlined has its site in each copy. With our header gcc takes a site for a small one (\`asm inline\`), so it inlines more."
         echo
-        echo "| program | compiler | built with | probes used | sites | layouts | .text over systemtap's | CPU time of make over systemtap's | live |"
+        echo "| program | compiler | built with | probes used | sites | layouts | .text over systemtap's | fastprobe's entries | live |"
         echo "|---|---|---|---|---|---|---|---|---|"
         # Those to compare with first.
-        { cat "$work"/results/*-systemtap.row; cat "$work"/results/*-fastsdt.row 2>/dev/null || true; } | awk -F'\t' '
-            $3 == "systemtap" { text[$1, $2] = $7; time[$1, $2] = $8 }
+        { cat "$work"/results/*-systemtap.row; cat "$work"/results/*-fastsdt.row "$work"/results/*-fastprobe.row 2>/dev/null || true; } | awk -F'\t' '
+            $3 == "systemtap" { text[$1, $2] = $7 }
             { row[++n] = $0 }
             END { for (i = 1; i <= n; i++) { split(row[i], r, "\t"); k = r[1] SUBSEP r[2]
                 printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", r[1], r[2], r[3], r[4], r[5], r[6],
-                    r[3] == "systemtap" ? r[7] " bytes" : sprintf("%+d (%+.2f %%)", r[7] - text[k], 100 * (r[7] / text[k] - 1)),
-                    r[3] == "systemtap" ? r[8] " s" : sprintf("%+d s", r[8] - time[k]), r[9] } }' | sort -s -t'|' -k2,3
+                    r[3] == "systemtap" ? r[7] " bytes" : sprintf("%+d (%+.2f %%)", r[7] - text[k], 100 * (r[7] / text[k] - 1)), r[8], r[10] } }' | sort -s -t'|' -k2,3
     } >"$work/real-programs.md"
     mv "$work/real-programs.md" "$top/docs/real-programs.md"
 }
