@@ -81,6 +81,9 @@ protected:
         options.PassPlugins.push_back(fastprobe_pass_path());
 #endif
 
+        if (options.DisableLLVMPasses) // -save-temps: another process goes on, with the bitcode and without us
+            fastprobe_select_without_passes();
+
         Preprocessor& preprocessor = compiler.getPreprocessor();
         std::string macros = "#define __FASTPROBE__ 1\n";
         // Code that ends up inlined elsewhere in a link without the plugin must look after the red zone itself.

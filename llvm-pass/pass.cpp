@@ -23,6 +23,11 @@
 
 using namespace llvm;
 
+#if LLVM_VERSION_MAJOR < 21
+// The type is known by the address of this variable: it has to be LLVM's own, though all else in this file is hidden.
+template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const Module*>;
+#endif
+
 namespace fastprobe {
 
 namespace {
@@ -301,8 +306,25 @@ bool parse_pass(StringRef name, ModulePassManager& manager)
     return true;
 }
 
+/// What writes bitcode is a pass, and of all passes the one that clang runs with -disable-llvm-passes. Its beginning is told to
+/// whoever asks.
+void select_before_bitcode(PassBuilder& builder)
+{
+    PassInstrumentationCallbacks* callbacks = builder.getPassInstrumentationCallbacks();
+    if (!configuration().without_passes || !callbacks)
+        return;
+    callbacks->registerBeforeNonSkippedPassCallback([](StringRef pass, Any ir) {
+        // "BitcodeWriterPass", "ThinLTOBitcodeWriterPass"
+        if (const Module** module = pass.contains("BitcodeWriterPass") ? any_cast<const Module*>(&ir) : nullptr) {
+            ModuleAnalysisManager none;
+            Selection_pass(nullptr).run(const_cast<Module&>(**module), none);
+        }
+    });
+}
+
 void register_passes(PassBuilder& builder)
 {
+    select_before_bitcode(builder);
     builder.registerPipelineParsingCallback(
         [](StringRef name, ModulePassManager& manager, ArrayRef<PassBuilder::PipelineElement>) {
             return parse_pass(name, manager);
@@ -343,6 +365,11 @@ const char* fastprobe_argument(const char* argument)
 const char* fastprobe_report_path()
 {
     return fastprobe::configuration().options.report.c_str();
+}
+
+void fastprobe_select_without_passes()
+{
+    fastprobe::configuration().without_passes = true;
 }
 
 const char* fastprobe_pass_path()

@@ -55,6 +55,7 @@ void note(const std::string& text);
 /// The arguments of the plugin in this process; the clang plugin fills them in before the pass runs.
 struct Configuration {
     Options options;
+    bool without_passes = false; ///< see fastprobe_select_without_passes()
 };
 Configuration& configuration();
 
@@ -64,5 +65,7 @@ Configuration& configuration();
 extern "C" __attribute__((visibility("default"))) const char* fastprobe_argument(const char* argument);
 /// The argument report=, or an empty string.
 extern "C" __attribute__((visibility("default"))) const char* fastprobe_report_path();
+/// The passes of this process are switched off and bitcode is what it writes: selects functions right before that.
+extern "C" __attribute__((visibility("default"))) void fastprobe_select_without_passes();
 /// Path of this shared object, to be loaded as a pass plugin.
 extern "C" __attribute__((visibility("default"))) const char* fastprobe_pass_path();

@@ -48,7 +48,8 @@ all="_Z4deadi _Z5otheri _Z6comdatIiET_S0_ _Z6comdatIsET_S0_ _Z8dead_tooi _Z8same
 live="_Z5otheri _Z6comdatIiET_S0_ _Z8same_onei _Z8same_twoi main "
 linkers="bfd"
 [ "$target" = arm64 ] || { have ld.gold && linkers="$linkers gold"; have mold && linkers="$linkers mold"; }
-have ld.lld-19 && { mkdir -p bin; ln -sf "$(command -v ld.lld-19)" bin/ld.lld; linkers="$linkers lld"; }
+lld=$(newest ld.lld)
+have "$lld" && { mkdir -p bin; ln -sf "$(command -v "$lld")" bin/ld.lld; linkers="$linkers lld"; }
 for linker in $linkers; do
     use=("-fuse-ld=$linker" -B"$PWD/bin")
     can_link "${use[@]}" || continue

@@ -80,6 +80,31 @@ plugged nop10 -O2 -S a.c -o a.s && clang -c a.s -o a.o && exact "through -S" a.o
 as a.s -o a.o && exact "through -S and as" a.o
 plugged nop10 -O2 -fno-integrated-as -c a.c -o a.o && exact -fno-integrated-as a.o
 
+# -save-temps: one process writes bitcode with passes switched off, and another makes the code of it.
+cat >temps.c <<'E2'
+#define NOINLINE __attribute__((noinline))
+NOINLINE int leaf(int a) { return a * 3; }
+NOINLINE __attribute__((annotate("no_fastprobe"))) int out(int a) { return a * 5; }
+NOINLINE __attribute__((no_instrument_function)) int not_mine(int a) { return a * 9; }
+static inline int inlined(int a) { return a + 1; }
+int main(int argc, char **argv) { return leaf(inlined(argc)) + out(argc) + not_mine(argc) != 20; }
+E2
+for flags in -O2 -O0 "-O2 -ffunction-sections" "-O2 -flto" "-O2 -flto=thin"; do
+    for temps in "" -save-temps; do
+        rm -f report temps
+        link=()
+        [[ $flags != *-flto* ]] || link=(-fuse-ld=lld "-B$bin" "-Wl,-mllvm,-load=$pass")
+        # shellcheck disable=SC2086
+        plugged nop10 $flags $temps -fplugin-arg-fastprobe-report=report -fplugin-arg-fastprobe-exclude=^main$ temps.c "${link[@]}" -o temps && ./temps || fail "$flags $temps"
+        entries temps | grep -E '^(leaf|out|not_mine|main): ' | sed 's/ |.*//' >"entries$temps"
+        sort report >"report$temps.sorted"
+    done
+    cmp entries entries-save-temps || fail "$flags -save-temps: other entries: $(diff entries entries-save-temps)"
+    cmp report.sorted report-save-temps.sorted || fail "$flags -save-temps: another report: $(diff report.sorted report-save-temps.sorted)"
+    matches '^leaf: nop1+nop10 .* added' <entries-save-temps || fail "$flags -save-temps: $(cat entries-save-temps)"
+    matches '^out: no record' <entries-save-temps || fail "$flags -save-temps: $(cat entries-save-temps)"
+done
+
 # The same input twice gives the same output.
 for mode in auto nop10; do
     plugged $mode -O2 -g -c a.c -o one.o
