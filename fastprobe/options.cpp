@@ -9,6 +9,7 @@
 namespace fastprobe {
 
 const char entry_choices[] = "auto, auto-frame, frame, nop, nop10, none";
+const char exit_choices[] = "none, nop, nop10";
 
 const char options_help[] =
     "  entry=MODE      how a function shall begin behind its landing pad (default: auto)\n"
@@ -19,6 +20,10 @@ const char options_help[] =
     "                                frame-pointer stacks; on the frame push it does\n"
     "                    nop10       x86-64: nop1+nop10 inside 16 aligned bytes, optimized from Linux 7.2 on\n"
     "                    none        change nothing, only record\n"
+    "  exit=MODE       a site in front of every return and tail call (default: none)\n"
+    "                    none        no sites\n"
+    "                    nop         one nop\n"
+    "                    nop10       x86-64: nop1+nop10 inside one cache line\n"
     "  kernels=RANGE   kernels that auto aims at: V, V-V, V- or a list of them; V+stp: arm64 with the\n"
     "                  stp patch (default: 5.10-)\n"
     "  include=REGEX   only functions whose symbol or source name matches; may be repeated\n"
@@ -38,6 +43,11 @@ constexpr struct {
     {Entry::automatic, "auto"}, {Entry::auto_frame, "auto-frame"}, {Entry::frame, "frame"},
     {Entry::nop, "nop"},        {Entry::nop10, "nop10"},           {Entry::none, "none"},
 };
+
+constexpr struct {
+    Exit exit;
+    std::string_view name;
+} exits[] = {{Exit::none, "none"}, {Exit::nop, "nop"}, {Exit::nop10, "nop10"}};
 
 /// ccache gives out an object of an earlier compilation if what it knows of is the same, and nobody tells it that a list
 /// is read: an object made with an older list would pass for a new one.
@@ -75,6 +85,22 @@ std::optional<Entry> parse_entry(std::string_view text)
     return std::nullopt;
 }
 
+std::string_view name(Exit exit)
+{
+    for (const auto& row : exits)
+        if (row.exit == exit)
+            return row.name;
+    return "";
+}
+
+std::optional<Exit> parse_exit(std::string_view text)
+{
+    for (const auto& row : exits)
+        if (row.name == text)
+            return row.exit;
+    return std::nullopt;
+}
+
 bool Options::set(std::string_view key, const char* value, std::string& error)
 {
     auto fail = [&](const std::string& why) {
@@ -87,7 +113,7 @@ bool Options::set(std::string_view key, const char* value, std::string& error)
         (key == "verbose" ? verbose : disable) = true;
         return true;
     }
-    for (std::string_view known : {"entry", "kernels", "include", "exclude", "list", "min-insns", "report"})
+    for (std::string_view known : {"entry", "exit", "kernels", "include", "exclude", "list", "min-insns", "report"})
         if (key == known && (!value || !*value))
             return fail("needs a value");
 
@@ -97,6 +123,11 @@ bool Options::set(std::string_view key, const char* value, std::string& error)
         if (!parsed)
             return fail("'" + std::string(value) + "' is not one of " + entry_choices);
         entry = *parsed;
+    } else if (key == "exit") {
+        std::optional<Exit> parsed = parse_exit(value);
+        if (!parsed)
+            return fail("'" + std::string(value) + "' is not one of " + exit_choices);
+        exit = *parsed;
     } else if (key == "kernels") {
         if (!kernels.parse(value, why))
             return fail(why);
@@ -124,7 +155,7 @@ bool Options::set(std::string_view key, const char* value, std::string& error)
         report = value;
     } else {
         error = "unknown argument '" + std::string(key)
-            + "' (known: entry, kernels, include, exclude, list, min-insns, report, verbose, disable)";
+            + "' (known: entry, exit, kernels, include, exclude, list, min-insns, report, verbose, disable)";
         return false;
     }
     return true;

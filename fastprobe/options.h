@@ -16,8 +16,15 @@ std::string_view name(Entry entry);                      ///< as in entry=
 std::optional<Entry> parse_entry(std::string_view text); ///< also the argument of the attribute fastprobe("...")
 extern const char entry_choices[];                       ///< "auto, auto-frame, ...", for messages
 
+/// What shall stand in front of every way out of a function.
+enum class Exit { none, nop, nop10 };
+std::string_view name(Exit exit);                      ///< as in exit=
+std::optional<Exit> parse_exit(std::string_view text); ///< also the argument of the attribute fastprobe_exit("...")
+extern const char exit_choices[];
+
 struct Options {
     Entry entry = Entry::automatic;
+    Exit exit = Exit::none;
     Kernels kernels;
     Selection selection;
     std::vector<std::string> lists; ///< paths of the files that `selection` was read from

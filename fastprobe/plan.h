@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What becomes of one entry, for every compiler: decide -> record -> label -> report. A compiler fills in Front, asks
-// plan(), puts down what it says (a layout in the code, a label, the record) and hands the plan on to Log::tell().
+// What becomes of one entry and of the exits, for every compiler: decide -> record -> label -> report. A compiler fills
+// in Front, asks plan(), puts down what it says (a layout in the code, a label, the record) and hands the plan on to
+// Log::tell().
 #pragma once
 #include "report.h"
 
 namespace fastprobe {
+
+/// How a function can be left: returns and tail calls.
+struct Ways_out {
+    unsigned count = 0;
+    bool at_entry = false;          ///< the first instruction, behind the landing pad, is one
+    const char* obstacle = nullptr; ///< why one of them cannot have a site: then none gets one
+};
 
 /// What a compiler found at a function's entry, its code being final.
 struct Front {
@@ -16,6 +24,7 @@ struct Front {
     const char* no_frame = nullptr;      ///< why the function was not given the frame that it should have, if so
     bool returns_twice = false;          ///< setjmp() and the like
     std::optional<uint64_t> stack_bytes; ///< of arguments on the stack; empty: unknown
+    Ways_out ways;                       ///< looked at only where exits are asked for
 };
 
 struct Plan {
@@ -24,17 +33,23 @@ struct Plan {
     unsigned alignment = 1;     ///< bytes, that the function needs at least
     unsigned bytes_added = 0;   ///< to the code, without alignment
     std::string reason;         ///< of a miss or a skip, or a remark
-    const char* skip = nullptr; ///< nothing may be done to the function, and why: no layout, no record
+    const char* skip = nullptr; ///< nothing may be done to the function, and why: no layout, no record, no exits
+    Exits exits;
 };
 
-/// The decision about an entry, and everything that follows from it.
-Plan plan(Arch arch, Entry entry, const Kernels& kernels, const Front& front);
-/// An entry that is nobody's to change. @param why  a sentence that lives on.
-Plan skip(Entry entry, const char* why);
+/// The decision about an entry and the exits, and everything that follows from it.
+Plan plan(Arch arch, Entry entry, const Kernels& kernels, const Front& front, Exit exit = Exit::none);
+/// A function that is nobody's to change. @param why  a sentence that lives on.
+Plan skip(Entry entry, const char* why, Exit exit = Exit::none);
 
 /// The assembly text of an entry, for compilers that take text: label, layout and record.
 /// @param label, section  see record_text()
 std::string entry_text(Arch arch, const Plan& plan, const std::string& label, const std::string& section);
+/// The same of an exit: padding, label, layout and record. @param function  see record_text()
+std::string exit_text(Arch arch, const Exit_record& record, const std::string& label, const std::string& function,
+                      const std::string& section);
+/// The function's address, for record_text(). @param label  as for entry_text()
+std::string function_expression(const Plan& plan, const std::string& label);
 
 /// Where the user hears of each function: report= and verbose.
 class Log {

@@ -12,19 +12,58 @@ struct Shape {
 // The header's shapes are "id, offset, length" lists.
 constexpr Shape nop1{FASTSDT_SHAPE_nop1};
 constexpr Shape nop1_nop10{FASTSDT_SHAPE_nop1_nop10};
+constexpr unsigned log2_16 = 4;
 constexpr unsigned char nop10_bytes[] = {FASTSDT_BYTES_nop10};
+
+/// Of a layout that was added.
+Shape shape(Arch arch, Decision::Add add)
+{
+    if (add == Decision::Add::nop1_nop10)
+        return nop1_nop10;
+    return {nop1.id, nop1.patch_offset, layout_size(arch, Decision::Add::nop)};
+}
 
 Shape shape(Arch arch, const Entry_record& record)
 {
-    if (record.added == Decision::Add::nop1_nop10)
-        return nop1_nop10;
-    if (record.added == Decision::Add::nop || record.found == First::nop)
-        return {nop1.id, nop1.patch_offset, layout_size(arch, Decision::Add::nop)};
+    if (record.added != Decision::Add::nothing)
+        return shape(arch, record.added);
+    if (record.found == First::nop)
+        return shape(arch, Decision::Add::nop);
     if (record.found == First::frame_push)
         return {arch == Arch::x86_64 ? unsigned{FASTSDT_LAYOUT_PUSH} : unsigned{FASTSDT_LAYOUT_STP}, 0, 0};
     if (record.found == First::other_push)
         return {FASTSDT_LAYOUT_PUSH, 0, 0};
     return {FASTSDT_LAYOUT_OTHER, 0, 0};
+}
+
+/// @param byte5  the lead or the result   @param operand  the last word
+std::vector<Field> note(unsigned type, const Shape& shape, unsigned bound, unsigned byte5, unsigned flags,
+                        Field address, Field operand)
+{
+    constexpr unsigned descriptor = 8 + 2 * 8;
+    std::vector<Field> fields = {{4, sizeof FASTSDT_NOTE_OWNER}, {4, descriptor}, {4, type}};
+    for (char c : FASTSDT_NOTE_OWNER) // and the 0 at its end
+        fields.push_back({1, static_cast<unsigned char>(c)});
+    for (unsigned byte :
+         {unsigned{FASTSDT_NOTE_VERSION}, shape.id, shape.patch_offset, shape.patch_length, bound, byte5})
+        fields.push_back({1, byte});
+    fields.push_back({2, flags});
+    fields.push_back(address);
+    fields.push_back(operand);
+    return fields;
+}
+
+unsigned number(Result::Where where)
+{
+    switch (where) {
+    case Result::Where::other: break;
+    case Result::Where::none: return FASTSDT_RESULT_NONE;
+    case Result::Where::one_register: return FASTSDT_RESULT_REGISTER;
+    case Result::Where::pair: return FASTSDT_RESULT_PAIR;
+    case Result::Where::vector: return FASTSDT_RESULT_VECTOR;
+    case Result::Where::memory: return FASTSDT_RESULT_MEMORY;
+    }
+    return FASTSDT_RESULT_OTHER;
 }
 
 } // namespace
@@ -58,33 +97,46 @@ std::vector<Field> record_fields(Arch arch, const Entry_record& record)
     unsigned bound = 0;
     unsigned first = record.lead + s.patch_offset;
     if (record.aligned16 && s.patch_length > 0 && first / 16 == (first + s.patch_length - 1) / 16)
-        bound = 4;
+        bound = log2_16;
     const unsigned flags = (record.returns_twice ? FASTSDT_ENTRY_RETURNS_TWICE : 0)
         | (record.added != Decision::Add::nothing ? FASTSDT_ENTRY_ADDED : 0)
-        | (record.missed ? FASTSDT_ENTRY_MISSED : 0);
-    constexpr unsigned descriptor = 8 + 2 * 8;
-    std::vector<Field> fields = {{4, sizeof FASTSDT_NOTE_OWNER}, {4, descriptor}, {4, FASTSDT_NOTE_ENTRY}};
-    for (char c : FASTSDT_NOTE_OWNER) // and the 0 at its end
-        fields.push_back({1, static_cast<unsigned char>(c)});
-    for (unsigned byte : {unsigned{FASTSDT_NOTE_VERSION}, s.id, s.patch_offset, s.patch_length, bound, record.lead})
-        fields.push_back({1, byte});
-    fields.push_back({2, flags});
-    fields.push_back({8, 0, true});
-    fields.push_back({8, record.stack_bytes.value_or(~uint64_t{0})});
-    return fields;
+        | (record.missed ? FASTSDT_ENTRY_MISSED : 0) | (record.exits ? FASTSDT_ENTRY_EXITS : 0);
+    return note(FASTSDT_NOTE_ENTRY, s, bound, record.lead, flags, {8, 0, Field::Is::function},
+                {8, record.stack_bytes.value_or(~uint64_t{0})});
 }
 
-std::string record_text(Arch arch, const Entry_record& record, const std::string& label, const std::string& section)
+std::vector<Field> record_fields(Arch arch, const Exit_record& record)
+{
+    unsigned flags = record.tail_call ? FASTSDT_EXIT_TAIL_CALL : 0;
+    if (record.result.sign == Result::Sign::is_signed)
+        flags |= FASTSDT_EXIT_SIGNED;
+    if (record.result.sign == Result::Sign::is_unsigned)
+        flags |= FASTSDT_EXIT_UNSIGNED;
+    if (record.result.size < 256)
+        flags |= static_cast<unsigned>(record.result.size) << FASTSDT_EXIT_SIZE_SHIFT;
+    return note(FASTSDT_NOTE_EXIT, shape(arch, record.added), exit_padding(arch, record.added) ? exit_bound : 0,
+                number(record.result.where), flags, {8, 0, Field::Is::layout}, {8, 0, Field::Is::function});
+}
+
+unsigned exit_padding(Arch arch, Decision::Add add)
+{
+    const Shape s = shape(arch, add);
+    return add == Decision::Add::nop1_nop10 ? s.patch_offset + s.patch_length - 1 : 0;
+}
+
+std::string record_text(const std::vector<Field>& fields, const std::string& label, const std::string& function,
+                        const std::string& section)
 {
     std::string text = ".pushsection " FASTSDT_NOTE_SECTION ",\"?o\",\"note\"," + section + "\n\t.balign 4";
     unsigned size = 0; // of the fields on the line that is being written
-    for (const Field& field : record_fields(arch, record)) {
+    for (const Field& field : fields) {
         text += field.size == size ? "," : "\n\t." + (field.size > 1 ? std::to_string(field.size) : "") + "byte ";
         size = field.size;
-        if (field.is_address)
-            text += label + (record.lead ? "-" + std::to_string(record.lead) : "");
-        else
-            text += std::to_string(field.value);
+        switch (field.is) {
+        case Field::Is::value: text += std::to_string(field.value); break;
+        case Field::Is::layout: text += label; break;
+        case Field::Is::function: text += function; break;
+        }
     }
     return text + "\n\t.popsection";
 }

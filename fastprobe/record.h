@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The assembly text of layouts and of ENTRY records (docs/format.md).
+// The assembly text of layouts, of ENTRY and of EXIT records (docs/format.md).
 #pragma once
 #include "options.h"
 
@@ -23,24 +23,50 @@ struct Entry_record {
     bool missed = false;
     bool returns_twice = false;
     bool aligned16 = false;              ///< the function's address is a multiple of 16, by the assembler
+    bool exits = false;                  ///< every way out of the function has an EXIT record
     std::optional<uint64_t> stack_bytes; ///< bytes of arguments on the stack; empty: unknown
 };
 
-/// A record is a sequence of integers; one of them is the function's address.
+/// Where a function's result is when it returns.
+struct Result {
+    enum class Where { other, none, one_register, pair, vector, memory } where = Where::other;
+    enum class Sign { unknown, is_signed, is_unsigned } sign = Sign::unknown; ///< of an integer
+    uint64_t size = 0;                                                        ///< bytes; 0: unknown
+};
+
+struct Exit_record {
+    Decision::Add added = Decision::Add::nop;
+    bool tail_call = false; ///< otherwise a return
+    Result result;          ///< of the function; at a tail call it is not there yet
+};
+/// nop1+nop10 at an exit: log2 of the boundary that the ten bytes do not cross. Unlike an entry, an exit comes where it
+/// comes, so the assembler pads the few that would cross: exit_padding() bytes at most.
+constexpr unsigned exit_bound = 6;
+unsigned exit_padding(Arch arch, Decision::Add add);
+
+/// A record is a sequence of integers; one or two of them are addresses.
 struct Field {
     unsigned size; ///< bytes: 1, 2, 4 or 8
     uint64_t value;
-    bool is_address = false; ///< in place of `value`: the layout's first byte, less the lead
+    enum class Is {
+        value,
+        layout,
+        function
+    } is = Is::value; ///< in place of `value`: address of the layout's first
+                      ///< byte, or of the function
 };
 /// The whole note, to be aligned to 4 bytes. Only 64-bit ELF.
 std::vector<Field> record_fields(Arch arch, const Entry_record& record);
+std::vector<Field> record_fields(Arch arch, const Exit_record& record);
 
 /// The same as assembler text like layout_text().
 /// @param label    a named local label at the layout's first byte
+/// @param function an expression of the assembler for the function's address
 /// @param section  a named local label anywhere in the same text section. The note is link-ordered to it, so it lives
 ///                 and dies with the section; the assembler puts the records of one such label into one note section.
 ///                 No .reloc ties the function to its note: that would make every function differ
 ///                 from every other and stop identical-code folding for the whole program.
-std::string record_text(Arch arch, const Entry_record& record, const std::string& label, const std::string& section);
+std::string record_text(const std::vector<Field>& fields, const std::string& label, const std::string& function,
+                        const std::string& section);
 
 } // namespace fastprobe

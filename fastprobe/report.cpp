@@ -71,6 +71,13 @@ void Report::add(Arch arch, const Report_line& line)
     append_number(text, "bytes_added", line.bytes_added);
     if (!line.reason.empty())
         append_string(text, "reason", line.reason);
+    if (line.exits.asked != Exit::none) {
+        append_string(text, "exit", std::string(name(line.exits.asked)));
+        append_number(text, "exits", line.exits.count);
+        append_number(text, "exit_bytes_added", line.exits.bytes_added);
+        if (!line.exits.reason.empty())
+            append_string(text, "exit_reason", line.exits.reason);
+    }
     text_ += text + "}\n";
 }
 

@@ -7,6 +7,15 @@
 
 namespace fastprobe {
 
+/// All ways out of a function get a site and a record, or none does.
+struct Exits {
+    Exit asked = Exit::none;
+    unsigned count = 0;                         ///< of sites; 0: none
+    Decision::Add add = Decision::Add::nothing; ///< the layout of each
+    std::string reason;                         ///< why there are none although they were asked for, or a remark
+    unsigned bytes_added = 0;                   ///< without padding
+};
+
 struct Report_line {
     std::string symbol;        ///< as in the symbol table: _Z3fooi.constprop.0
     std::string unit;          ///< the file that was compiled
@@ -17,6 +26,7 @@ struct Report_line {
     bool skipped = false;      ///< nothing was done to the function, and it has no record
     std::string reason;        ///< of skipped and missed ones, and remarks
     unsigned bytes_added = 0;
+    Exits exits;
 };
 
 /// "added", "kept", "missed" or "skipped".

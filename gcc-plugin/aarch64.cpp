@@ -112,6 +112,13 @@ First classify(rtx_insn* insn)
     return is_page_address(PATTERN(insn)) ? First::address : First::other;
 }
 
+Result::Where result_in(const_rtx reg)
+{
+    if (GP_REGNUM_P(REGNO(reg)))
+        return REG_NREGS(reg) == 1 ? Result::Where::one_register : Result::Where::pair;
+    return FP_REGNUM_P(REGNO(reg)) && REG_NREGS(reg) == 1 ? Result::Where::vector : Result::Where::other;
+}
+
 const char* describe(First first)
 {
     switch (first) {

@@ -7,10 +7,11 @@
 //   fastprobe_push, after scheduling: a push of the prologue becomes the first instruction where it can.
 //   fastprobe_entry, right before branches get their lengths, when nothing changes instructions any more but before
 //     GCC writes CFI: looks at the first instruction, puts a layout in front of it where that pays, and a label and the
-//     note that records the entry in any case.
+//     note that records the entry in any case; and a site in front of every way out, where that is asked for.
 #include "target_entry.h"
 
 #include "early_push.h"
+#include "exits.h"
 #include "prologue_end.h"
 
 #include <fastsdt/note.h>
@@ -29,6 +30,7 @@ struct Current {
     tree function = NULL_TREE;
     bool selected = false;
     Entry entry = Entry::none;
+    Exit exit = Exit::none;
     bool frame = false;
     const char* no_frame = nullptr;                // why it has none although it should
     int shrink_wrap = 0, shrink_wrap_separate = 0; // the user's, while ours are in force
@@ -57,16 +59,20 @@ tree handle_attribute(tree* node, tree name, tree arguments, int, bool* no_add)
     if (!arguments)
         return NULL_TREE;
     tree mode = TREE_VALUE(arguments);
-    if (TREE_CODE(mode) == STRING_CST && parse_entry(TREE_STRING_POINTER(mode)))
+    const bool exit = is_attribute_p("fastprobe_exit", name);
+    if (TREE_CODE(mode) == STRING_CST
+        && (exit ? parse_exit(TREE_STRING_POINTER(mode)).has_value()
+                 : parse_entry(TREE_STRING_POINTER(mode)).has_value()))
         return NULL_TREE;
     *no_add = true;
-    error("argument of attribute %qE is not one of %s", name, entry_choices);
+    error("argument of attribute %qE is not one of %s", name, exit ? exit_choices : entry_choices);
     return NULL_TREE;
 }
 
 // name, min_length, max_length, decl_required, type_required, function_type_required, affects_type_identity, handler
 attribute_spec attributes[] = {
     {"fastprobe", 0, 1, true, false, false, false, handle_attribute, nullptr},
+    {"fastprobe_exit", 1, 1, true, false, false, false, handle_attribute, nullptr},
     {"no_fastprobe", 0, 0, true, false, false, false, handle_attribute, nullptr},
 };
 
@@ -118,14 +124,20 @@ void select(tree function)
     current = Current();
     current.function = function;
     current.entry = options.entry;
+    current.exit = options.exit;
     if (has_attribute(function, "no_fastprobe") || has_attribute(function, "no_instrument_function"))
         return;
     if (tree attribute = lookup_attribute("fastprobe", DECL_ATTRIBUTES(function))) {
         current.selected = true;
         if (tree arguments = TREE_VALUE(attribute))
             current.entry = *parse_entry(TREE_STRING_POINTER(TREE_VALUE(arguments)));
-        return;
     }
+    if (tree attribute = lookup_attribute("fastprobe_exit", DECL_ATTRIBUTES(function))) {
+        current.exit = *parse_exit(TREE_STRING_POINTER(TREE_VALUE(TREE_VALUE(attribute))));
+        current.selected = current.selected || current.exit != Exit::none; // "none" asks for nothing
+    }
+    if (current.selected)
+        return;
     current.selected = count_instructions() >= options.min_insns && options.selection.selects(symbol_of(function));
 }
 
@@ -294,12 +306,6 @@ void tell(tree function, const Plan& plan, rtx_insn* first, First kind)
         inform(DECL_SOURCE_LOCATION(function), "fastprobe: %s", text.c_str());
 }
 
-/// Basic asm. BUILTINS_LOCATION: `final` prints "# line file" for others, and crashes for none.
-rtx asm_text(const std::string& text)
-{
-    return gen_rtx_ASM_INPUT_loc(VOIDmode, ggc_strdup(text.c_str()), BUILTINS_LOCATION);
-}
-
 /// The label that stands for the function's text section: one note section for each of those, not for each function.
 const std::string& section_label(tree function, const std::string& label)
 {
@@ -313,9 +319,9 @@ const std::string& section_label(tree function, const std::string& label)
 Plan plan_entry(tree function, const Beginning& found, const char* pad_before_layout, First first)
 {
     if (const char* reason = skip_reason(function))
-        return skip(current.entry, reason);
+        return skip(current.entry, reason, current.exit);
     if (!found.before) // not one instruction: __builtin_unreachable() and nothing else
-        return skip(current.entry, "no instructions: the next function begins here");
+        return skip(current.entry, "no instructions: the next function begins here", current.exit);
     Front front;
     front.first = first;
     front.branch_target = found.branch_target;
@@ -326,22 +332,32 @@ Plan plan_entry(tree function, const Beginning& found, const char* pad_before_la
     HOST_WIDE_INT size;
     if (!stdarg_p(TREE_TYPE(function)) && crtl->args.size.is_constant(&size))
         front.stack_bytes = size;
-    return plan(target::arch, current.entry, options.kernels, front);
+    if (current.exit != Exit::none)
+        front.ways = look_at_exits(found.first);
+    return plan(target::arch, current.entry, options.kernels, front, current.exit);
 }
 
-void make_entry(tree function)
+std::string next_label()
+{
+    static unsigned counter;
+    return ".Lfastprobe" + std::to_string(counter++);
+}
+
+void make_sites(tree function)
 {
     const Beginning found = look_at_beginning();
     const First first = found.first ? target::classify(found.first) : First::other;
     const char* pad = found.first && !found.pad ? target::landing_pad_before(found.first) : nullptr;
     const Plan plan = plan_entry(function, found, pad, first);
     if (!plan.skip) {
-        static unsigned counter;
-        const std::string label = ".Lfastprobe" + std::to_string(counter++);
+        const std::string label = next_label();
+        const std::string& section = section_label(function, label);
         const bool added = plan.record.added != Decision::Add::nothing;
-        emit_insn_before(asm_text((added && pad ? std::string(pad) + "\n" : "")
-                                  + entry_text(target::arch, plan, label, section_label(function, label))),
-                         found.before);
+        emit_insn_before(
+            asm_text((added && pad ? std::string(pad) + "\n" : "") + entry_text(target::arch, plan, label, section)),
+            found.before);
+        if (plan.exits.count > 0)
+            make_exits(function, plan.exits, function_expression(plan, label), section, next_label);
         if (DECL_ALIGN(function) < plan.alignment * BITS_PER_UNIT)
             SET_DECL_ALIGN(function, plan.alignment * BITS_PER_UNIT);
         if (added)
@@ -365,7 +381,7 @@ struct Entry_pass : rtl_opt_pass {
             flag_shrink_wrap_separate = current.shrink_wrap_separate;
         }
         if (current.selected)
-            make_entry(current_function_decl);
+            make_sites(current_function_decl);
         current = Current();
         return 0;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a target has to say about function entries. Each target implements this in one file.
+// What a target has to say about function entries and results. Each target implements this in one file.
 #pragma once
 #include "compat.h"
 
@@ -24,6 +24,10 @@ const char* landing_pad_before(rtx_insn* first);
 
 /// What kernels make of `insn` as a function's first instruction. In doubt, First::other: it costs a nop.
 First classify(rtx_insn* insn);
+
+/// What a hard register that a function returns its value in (or a part of it) is to readers of the record:
+/// one_register, pair, vector or other.
+Result::Where result_in(const_rtx reg);
 
 /// For people: "push %rbp". Null: use GCC's name of the pattern.
 const char* describe(First first);

@@ -90,6 +90,13 @@ First classify(rtx_insn* insn)
     return classify_push(PATTERN(insn));
 }
 
+Result::Where result_in(const_rtx reg)
+{
+    if (GENERAL_REGNO_P(REGNO(reg)))
+        return REG_NREGS(reg) == 1 ? Result::Where::one_register : Result::Where::pair;
+    return SSE_REGNO_P(REGNO(reg)) && REG_NREGS(reg) == 1 ? Result::Where::vector : Result::Where::other;
+}
+
 const char* describe(First first)
 {
     switch (first) {

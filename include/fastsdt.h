@@ -16,7 +16,7 @@
  *     FASTSDT_DECLARE_SEMA(sema)               declares it in other files
  *     FASTSDT_SEMA_IS_ACTIVE(sema)             is somebody tracing a probe that has it?
  *
- *     FASTPROBE, FASTPROBE_MODE("nop10"), NO_FASTPROBE
+ *     FASTPROBE, FASTPROBE_MODE("nop10"), FASTPROBE_EXIT("nop10"), NO_FASTPROBE
  *         Before a function: ask the fastprobe compiler plugin for a cheap entry, or forbid one. Nothing without it.
  *
  * In assembly (.S) FASTSDT and FASTSDT_WITH take operands as the assembler writes them; they are recorded as they are.
@@ -95,25 +95,41 @@
 #define FASTSDT_NO_PASS "fastprobe: compiled for LTO, linked without fastprobe-pass.so"
 #define FASTSDT_NOTE_SITE 0x53  /* 'S': one probe site */
 #define FASTSDT_NOTE_ENTRY 0x45 /* 'E': one function entry */
+#define FASTSDT_NOTE_EXIT 0x58  /* 'X': one way out of a function */
 #define FASTSDT_NOTE_INDEX 0x49 /* 'I': all of them, sorted, as fastsdt-index writes it */
 #define FASTSDT_NOTE_VERSION 1
 
-/* Descriptor of SITE and ENTRY: eight bytes, then two address-sized words in the file's class and byte order.
+/* Descriptor of SITE, ENTRY and EXIT: eight bytes, then two address-sized words in the file's class and byte order.
  *   +0 u8  version        FASTSDT_NOTE_VERSION
  *   +1 u8  layout         FASTSDT_LAYOUT_*
  *   +2 u8  patch offset   first patchable byte, from the layout's first byte
  *   +3 u8  patch length   patchable bytes, 0 = none
  *   +4 u8  bound          log2 of a boundary the patchable bytes are promised not to cross, 0 = no promise
- *   +5 u8  lead           entries: bytes from the function's address to the layout's first byte; sites: 0
- *   +6 u16 flags          FASTSDT_SITE_* or FASTSDT_ENTRY_*
- *   +8     address        site: pc (equal to the stapsdt note's); entry: the function's address
- *   +8+A   site: address of the semaphore, 0 = none; entry: bytes of stack arguments, all ones = unknown */
+ *   +5 u8  lead           entries: bytes from the function's address to the layout's first byte; sites: 0;
+ *          result         exits: FASTSDT_RESULT_*
+ *   +6 u16 flags          FASTSDT_SITE_*, FASTSDT_ENTRY_* or FASTSDT_EXIT_*
+ *   +8     address        site: pc (equal to the stapsdt note's); entry: the function's address; exit: the layout's
+ *   +8+A   site: address of the semaphore, 0 = none; entry: bytes of stack arguments, all ones = unknown;
+ *          exit: the function's address */
 #define FASTSDT_SITE_FLAGS_DEAD 0x0001  /* CPU status flags hold nothing the program needs at the site */
 #define FASTSDT_SITE_NO_REDZONE 0x0002  /* the function keeps nothing below the stack pointer at the site */
 #define FASTSDT_SITE_UNGROUPED 0x0004   /* assembler without link-order groups: the note may outlive its code */
 #define FASTSDT_ENTRY_RETURNS_TWICE 0x0001 /* setjmp-like: a return probe would fire twice */
 #define FASTSDT_ENTRY_ADDED 0x0002      /* fastprobe put the layout there; otherwise found as compiled */
 #define FASTSDT_ENTRY_MISSED 0x0004     /* the form asked for could not be had; the layout says what stands there */
+#define FASTSDT_ENTRY_EXITS 0x0008      /* every way out of the function has an EXIT record */
+#define FASTSDT_EXIT_TAIL_CALL 0x0001   /* a jump to another function: its result is not there yet. Otherwise a return */
+#define FASTSDT_EXIT_SIGNED 0x0002      /* the result is a signed integer */
+#define FASTSDT_EXIT_UNSIGNED 0x0004    /* an unsigned one, or an address. Neither: unknown, or no integer */
+#define FASTSDT_EXIT_SIZE_SHIFT 8       /* from this bit on: the result's bytes, 0 = unknown or more than 255 */
+
+/* Where a function's result is when it returns. Never reuse a number. */
+#define FASTSDT_RESULT_OTHER 0    /* elsewhere, or nobody knows */
+#define FASTSDT_RESULT_NONE 1     /* there is none */
+#define FASTSDT_RESULT_REGISTER 2 /* the first integer register: rax, x0. Bits above its size hold anything */
+#define FASTSDT_RESULT_PAIR 3     /* the first two: rax and rdx, x0 and x1 */
+#define FASTSDT_RESULT_VECTOR 4   /* the first vector register: xmm0, v0 */
+#define FASTSDT_RESULT_MEMORY 5   /* where the caller wants it; x86-64: its address is in rax */
 
 #endif /* FASTSDT_FORMAT_H */
 
@@ -139,14 +155,17 @@
 #if defined(__FASTPROBE__) /* the plugin says that it is loaded */
 #define FASTPROBE __attribute__((fastprobe))
 #define FASTPROBE_MODE(mode) __attribute__((fastprobe(mode)))
+#define FASTPROBE_EXIT(mode) __attribute__((fastprobe_exit(mode)))
 #define NO_FASTPROBE __attribute__((no_fastprobe))
 #elif defined(__clang__) /* the pass finds annotations also in IR that was made without the plugin */
 #define FASTPROBE __attribute__((__annotate__("fastprobe")))
 #define FASTPROBE_MODE(mode) __attribute__((__annotate__("fastprobe=" mode)))
+#define FASTPROBE_EXIT(mode) __attribute__((__annotate__("fastprobe_exit=" mode)))
 #define NO_FASTPROBE __attribute__((__annotate__("no_fastprobe")))
 #else
 #define FASTPROBE
 #define FASTPROBE_MODE(mode)
+#define FASTPROBE_EXIT(mode)
 #define NO_FASTPROBE
 #endif
 

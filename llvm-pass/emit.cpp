@@ -163,7 +163,7 @@ void Unit::write()
             out.emitValueToAlignment(4);
 #endif
             for (const Field& field : record_fields(arch_, entry.record)) {
-                if (field.is_address)
+                if (field.is != Field::Is::value)
                     out.emitValue(MCSymbolRefExpr::create(entry.at, context), field.size);
                 else
                     out.emitIntValue(field.value, field.size);
