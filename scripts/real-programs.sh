@@ -106,15 +106,23 @@ END
 
 package_postgresql=postgresql-15 provider_postgresql=src/backend/utils/probes.d
 configure_postgresql() { "$source/configure" --enable-dtrace --without-readline --without-zlib --without-icu "--prefix=$PWD/installed"; }
-build_postgresql() { make -j"$jobs"; }
-test_postgresql() { # refuses to be run by root
-    as_user make -C src/test/regress check-tests NO_LOCALE=1 MAX_CONNECTIONS=4 TESTS="test_setup boolean char int4 int8 float8 numeric text strings date create_table create_index create_view select select_into select_distinct subselect union case join aggregates transactions arrays btree_index update delete prepare plpgsql copy2 temp domain rangefuncs with truncate alter_table sequence rowtypes returning xml json jsonb" 2>&1 |
-        grep -E '^(test|     ) .*(ok|FAILED|failed)|^ All |tests passed|tests failed' | sed 's/ *[0-9]* ms$//; s/^ *//' | sort
+build_postgresql() { # the server, and what its regression tests need: no ecpg, no dump tools
+    make -C src/backend -j"$jobs" generated-headers
+    make -C src/backend -j"$jobs"
+    for part in src/timezone src/interfaces/libpq src/backend/snowball src/pl/plpgsql/src src/fe_utils src/bin/initdb src/bin/pg_ctl src/bin/psql; do make -C $part -j"$jobs"; done
+    make -C src/test/regress -j"$jobs"
+    for part in src/backend src/timezone src/interfaces/libpq src/backend/snowball src/pl/plpgsql/src src/bin/initdb src/bin/pg_ctl src/bin/psql; do make -C $part install; done
+}
+test_postgresql() { # it refuses to be run by root
+    rm -rf tmp_check
+    as_user src/test/regress/pg_regress --temp-instance=tmp_check "--inputdir=$source/src/test/regress" "--bindir=$PWD/installed/bin" --dlpath=src/test/regress --max-connections=4 --no-locale \
+        test_setup boolean char int4 int8 float8 numeric text strings date create_table create_index create_view select select_into select_distinct subselect union case join aggregates transactions arrays \
+        btree_index update delete prepare plpgsql copy2 temp domain with truncate alter_table sequence rowtypes returning json jsonb 2>&1 |
+        grep -E '^test .*(ok|FAILED|failed)|^ All |tests passed|tests failed' | sed 's/ *[0-9]* ms$//; s/^ *//'
 }
 files_postgresql() { echo src/backend/postgres; }
 live_postgresql() {
     [ -d live ] || {
-        make install >install.log 2>&1
         as_user "$PWD/installed/bin/initdb" -D "$PWD/live" --no-locale -A trust >initdb.log 2>&1
     }
     live_file=src/backend/postgres live_probe=postgresql:query__start live_filter='str(arg0) == "select 7;\n"' live_gdb='$_streq((char*)$_probe_arg0, "select 7;\n")' live_count=300
@@ -125,7 +133,10 @@ live_postgresql() {
 
 package_perl=perl provider_perl=perldtrace.d
 in_tree_perl=1
-configure_perl() { sh ./Configure -des "-Dusedtrace=$(command -v dtrace)" "-Dcc=$CC" "-Doptimize=$CFLAGS" "-Accflags=$CPPFLAGS" -Uversiononly "-Dprefix=$PWD/installed"; }
+configure_perl() { # with the modules that these tests and the build need
+    local modules="attributes B Carp constant Cwd Data/Dumper Errno Exporter ExtUtils/ParseXS Fcntl File/Find File/Glob File/Path File/Temp FindBin Getopt/Long Hash/Util IO IPC/Open3 lib List/Util mro parent base PathTools PerlIO/scalar POSIX re Scalar/List/Utils Sys/Hostname Test/Harness Test/Simple Text/ParseWords Text/Tabs Tie/Hash/NamedCapture Time/HiRes Time/Local Unicode/Normalize version XSLoader"
+    sh ./Configure -des "-Dusedtrace=$(command -v dtrace)" "-Dcc=$CC" "-Doptimize=$CFLAGS" "-Accflags=$CPPFLAGS" -Uversiononly "-Dprefix=$PWD/installed" "-Donlyextensions=$modules"
+}
 build_perl() { make -j"$jobs"; }
 test_perl() {
     make -j"$jobs" test_prep >/dev/null 2>&1
