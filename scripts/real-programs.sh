@@ -13,7 +13,7 @@
 #   - as root, on a kernel with uprobes: bpftrace and gdb count as many hits as the program says it made;
 #   - with fastprobe, no kernel single-steps or refuses a selected entry, but for those that the report lists as missed.
 # Results go to build/real-programs/results, and from all of them docs/real-programs.md is written anew.
-# After a build of fastsdt (build/default). FASTSDT_JOBS: for make, default 2. -k keeps the build folders,
+# With ccache, what is the same with both headers is compiled once. After a build of fastsdt (build/default). FASTSDT_JOBS: for make, default 2. -k keeps the build folders,
 # and takes up those that an earlier run has kept.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -79,7 +79,7 @@ END
 }
 
 package_cpython=python3.11 provider_cpython=Include/pydtrace.d
-configure_cpython() { "$source/configure" --with-dtrace --disable-test-modules --without-ensurepip; }
+configure_cpython() { "$source/configure" OPT=-DNDEBUG --with-dtrace --disable-test-modules --without-ensurepip; }
 build_cpython() { make -j"$jobs" CC="$CC"; }
 test_cpython() {
     ./python -m test -w -j2 test_dtrace test_gc test_functools test_generators test_list test_dict test_import test_class test_json test_re test_math test_sys_settrace 2>&1 |
@@ -254,12 +254,19 @@ one() { # program, compiler, variant: built and judged; its row goes to results
     [ -n "$keep" ] && [ -e "$dir/built" ] || { rm -rf "$dir" && mkdir "$dir"; }
     cd "$dir"
     export CC=$compiler CFLAGS=-O2 CPPFLAGS="" PATH=$clean_path
+    if command -v ccache >/dev/null; then
+        mkdir -p "$work/ccache/$compiler"
+        ln -sf "$(command -v ccache)" "$work/ccache/$compiler/$compiler"
+        export CCACHE_BASEDIR=$dir CCACHE_NOHASHDIR=1
+        [ "$variant" != fastprobe ] || export CCACHE_DISABLE=1 # what it answers is in no report
+    fi
     case $variant in
     systemtap)
         [[ $(sed -n 1p "$(command -v dtrace)") = *python* ]] || fail "the dtrace on the PATH is not systemtap's"
         ;;
     *) CPPFLAGS="-I$top/include" PATH=$work/bin:$clean_path ;;
     esac
+    [ ! -d "$work/ccache/$compiler" ] || PATH=$work/ccache/$compiler:$PATH
     if [ "$variant" = fastprobe ]; then
         [ -e "$(plugin_of "$compiler")" ] || fail "$(plugin_of "$compiler") is not built"
         CFLAGS="$CFLAGS -fplugin=$(plugin_of "$compiler") -fplugin-arg-fastprobe-report=$dir/report.json"

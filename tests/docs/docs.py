@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""docs.py SOURCE BUILD: runs the code blocks of README, docs and man pages, and compares what they print.
+
+Blocks are found by file and first line in the table RULES below. A block that is not in it is an error: say there how it is run."""
+import glob, json, os, re, shutil, subprocess, sys
+
+source, build = sys.argv[1:3]
+problems, left_out, ran = [], [], 0
+have = shutil.which
+gcc = subprocess.run(["cc", "-dumpversion"], capture_output=True, text=True).stdout.strip().split(".")[0]
+plugin = os.path.join(build, f"gcc-{gcc}", "fastprobe.so")
+can_trace = os.geteuid() == 0 and os.path.exists("/sys/bus/event_source/devices/uprobe/type")
+
+
+class LeftOut(Exception):
+    pass
+
+
+def need(condition, what):
+    if not condition:
+        raise LeftOut(what)
+
+
+# ---- Blocks
+
+def blocks(path):
+    """(line number, first line, text) of each fenced or indented block of a Markdown or scdoc file."""
+    lines = open(os.path.join(source, path)).read().split("\n")
+    scdoc = path.endswith(".scd")
+    i, examples = 0, not scdoc
+    while i < len(lines):
+        if scdoc and lines[i].startswith("# "):
+            examples = lines[i] == "# EXAMPLES"
+        start = i
+        if lines[i].startswith("```"):
+            i += 1
+            body = []
+            while not lines[i].startswith("```"):
+                body.append(lines[i])
+                i += 1
+            i += 1
+        elif examples and re.match("\t" if scdoc else "    ", lines[i]) and not lines[i - 1].strip():
+            body = []
+            while i < len(lines) and lines[i].strip():
+                body.append(re.sub("^(\t|    )", "", lines[i]))
+                i += 1
+                # A blank line ends it, unless the block goes on behind.
+                if i + 1 < len(lines) and not scdoc and not lines[i] and lines[i + 1].startswith("    "):
+                    body.append("")
+                    i += 1
+        else:
+            i += 1
+            continue
+        if not examples:
+            continue
+        text = "\n".join(body) + "\n"
+        if scdoc:
+            text = re.sub(r"\\(.)", r"\1", text.replace("++\n", "\n"))
+        yield start + 1, text.split("\n")[0], text
+
+
+# ---- What is done with them
+
+def shell(script):
+    result = subprocess.run(["bash", "-euo", "pipefail", "-c", script], capture_output=True, text=True)
+    return result.returncode, result.stdout + result.stderr
+
+
+def run(setup="", change=(), want=lambda: None, status=(0,)):
+    def handler(text):
+        want()
+        for old, new in change:
+            assert old in text, f"the block no longer has {old!r}"
+            text = text.replace(old, new)
+        code, output = shell(setup + "\n" + text)
+        if code not in status:
+            return f"exit status {code}: {output}"
+    return handler
+
+
+def fragment(before):
+    """C: its includes, then the rest in a function."""
+    def handler(text):
+        lines = text.split("\n")
+        include = "\n".join(l for l in lines if l.startswith("#include")) or '#include "fastsdt.h"'
+        rest = "\n".join(l for l in lines if not l.startswith("#include"))
+        open("fragment.c", "w").write(f"{include}\n{before}\n{{ {rest} }}\n")
+        code, output = shell("cc -Wall -Werror -O1 -Iinclude -c fragment.c -o fragment.o")
+        return output if code else None
+    return handler
+
+
+def elsewhere(*files, says=()):
+    """Runs elsewhere, because it takes long or needs more: in these files, which have these words."""
+    def handler(text):
+        content = ""
+        for name in files:
+            path = os.path.join(source, name)
+            if not os.path.exists(path):
+                return f"{name} is not there"
+            content += open(path).read()
+        for word in says:
+            if word not in text or word not in content:
+                return f"'{word}' is not in the block and in {' '.join(files)}"
+    return handler
+
+
+def mask(text, operands):
+    text = re.sub(r"\b0x[0-9a-f]{4,}", "ADDRESS", text)
+    text = re.sub(r"(\s100000\s+)\d+", r"\1TIME", text)
+    if operands: # another compiler takes other registers, and other bytes follow the site
+        text = re.sub(r"@(\S+)", "@OPERAND", text)
+        text = re.sub(r"(?m) [0-9a-f]{2}$", "", text)
+    return [" ".join(line.split()) for line in text.strip("\n").split("\n")]
+
+
+def printed_by(command, text, operands=False):
+    code, output = shell(command)
+    expected, got = mask(text, operands), mask(output, operands)
+    if code != 0 or expected != got:
+        return f"{command}: exit status {code}\n--- shown\n" + "\n".join(expected) + "\n--- printed\n" + "\n".join(got)
+
+
+def readme_check(text):
+    code, output = shell("cc -O2 -g -Iinclude examples/hello.c -o hello")
+    if code:
+        return output
+    command, _, shown = text.partition("\n")
+    return printed_by(command.removeprefix("$ "), shown.partition("\n\n")[0], gcc != "12") or readme_probe(text[text.index("\n# ") + 1:])
+
+
+def readme_probe(text):
+    need(can_trace, "fastsdt-probe: needs root and uprobes")
+    need("emulate" in shell("fastsdt-probe hello --probe shop:order -- ./hello 1")[1], "fastsdt-probe: this kernel does not emulate the site")
+    command, _, shown = text.partition("\n")
+    command = re.sub(r"  +\(.*", "", command).removeprefix("# ")
+    return printed_by(command + " | sed '/^NAME/,$!d'", shown, gcc != "12") # without what hello prints
+
+
+def report_line(text):
+    need(os.path.exists(plugin), "no fastprobe for " + gcc)
+    open("a.c", "w").write("static __attribute__((noinline)) int f(int a, int b) { return a * b; }\nint g(int a) { return f(a, 3) + f(a + 1, 3); }\n")
+    code, output = shell(f"rm -f r.json; cc -O2 -fplugin={plugin} -fplugin-arg-fastprobe-report=r.json -c a.c -o a.o")
+    if code:
+        return output
+    shown = json.loads(text)
+    for line in map(json.loads, open("r.json")):
+        if line["function"] == shown["function"]:
+            extra = set(shown) ^ set(line)
+            return f"keys differ: {sorted(extra)}" if extra else None
+    return f"no line for {shown['function']}: {open('r.json').read()}"
+
+
+def with_plugin(*programs):
+    def want():
+        need(gcc == "12" and os.path.exists(plugin), "the plugin for GCC 12 is not built")
+        for program in programs:
+            need(have(program), f"{program} is not installed")
+            need(os.path.exists(os.path.join(build, "llvm-19/fastprobe.so")), "the plugin for LLVM 19 is not built")
+    return want
+
+
+shop_d = "printf 'provider shop {\\n probe order(int id, char *item, int cents);\\n};\\n' >shop.d\n"
+INSTALL = elsewhere("tests/install/ways.sh", "tests/install/ways.py")
+RULES = {
+    "README.md": {
+        "./scripts/demo.sh": elsewhere("scripts/demo.sh", "scripts/test.sh"),
+        "#include <fastsdt.h>": lambda text: None if "FASTSDT(shop, order, id, item, cents)" in open(f"{source}/examples/hello.c").read() and
+            fragment("void f(int id, const char *item, long cents)")(text) is None else "not what examples/hello.c has, or it does not compile",
+        "$ fastsdt-check --probe order hello": readme_check,
+    },
+    "CONTRIBUTING.md": {"./scripts/install-deps.sh": elsewhere("scripts/test.sh", "CMakePresets.json", "scripts/install-deps.sh")},
+    "docs/architecture.md": {"source --(fastsdt.h)": lambda text: None},  # a drawing
+    "docs/fastprobe.md": {
+        "gcc -O2 -fplugin=$PWD/build/default/gcc-12/fastprobe.so examples/entry.c": run(want=with_plugin("clang-19")),
+        '{"function": "f.constprop.0"': report_line,
+        ". scripts/chroot.sh": elsewhere("bench/fastprobe.sh", "scripts/chroot.sh"),
+        "ok: gcc 14.2.0 (trixie) x86-64: ": elsewhere("scripts/test-gcc-versions.sh"),
+        "ok: gcc 15.3.0 (sid) x86-64: ": elsewhere("scripts/gcc-torture.sh", "scripts/test-gcc-versions.sh"),
+        "ok: clang 18.1.8": elsewhere("scripts/test-llvm-versions.sh"),
+        "pass=$PWD/build/default/llvm-19/fastprobe-pass.so": run(
+            want=with_plugin("clang-19", "opt-19", "llc-19"),
+            setup="printf 'int net(int a) { return a; }\\nint main(void) { return net(0); }\\n' >a.c; clang-19 -O2 -S -emit-llvm a.c -o a.ll",
+            change=[("-O2 -fpass-plugin=$pass a.c ", "-O2 -fpass-plugin=$pass a.c && fastsdt-check --functions a.out ")]),
+    },
+    "docs/guide.md": {
+        '#include "fastsdt.h"': fragment("void f(int key, long size)"),
+        "if (FASTSDT_IS_ACTIVE(cache, hit))": fragment("int expensive(int key); void f(int key)"),
+        "for n in 5000 10000 20000; do": run(change=[("5000 10000 20000", "60")]),
+    },
+    "docs/kernels.md": {"tests/kernel/run-matrix.sh": elsewhere("tests/kernel/run-matrix.sh", "tests/kernel/update-docs.sh")},
+    "docs/linking.md": {
+        "find_package(fastsdt REQUIRED)": elsewhere("tests/linker/cmake.sh", "cmake/fastsdt_target.cmake"),
+        "ok: gcc 9.3.0": elsewhere("scripts/test-header-compilers.sh"),
+        "-Wl,-z,separate-loadable-segments": elsewhere("cmake/fastsdt_target.cmake", "cmake/fastsdt.mk", says=["-z,separate-loadable-segments"]),
+        "ld.bfd -T fastsdt.ld": elsewhere("tests/linker/script.sh", "linker/fastsdt.ld", says=["fastsdt.ld"]),
+    },
+    "docs/report-binutils.md": {"sites() {": run(
+        want=lambda: need(have("clang-19") or have("clang"), "no clang"),
+        setup='have() { command -v "$1" >/dev/null; }; have clang || clang() { clang-19 "$@"; }',
+        change=[("10000 20000 40000", "100 200"), ("sites 20000", "sites 200"), ("20000.s", "200.s")])},
+    "docs/tracers.md": {"hazard shown: ": elsewhere("tests/kernel/layouts.sh", says=["hazard shown: "])},
+    "docs/install.md": {first: INSTALL for first in [
+        "cmake -S", "#include <sys/sdt.h>", "cp -r", "cmake_minimum_required", "project(", "meson setup", "AC_INIT", "AUTOMAKE_OPTIONS", "bin_PROGRAMS",
+        "autoreconf", "CFLAGS =", "make", "[package]", "fn main", 'extern "C"', "cargo build"]},
+    "rust/README.md": {"": elsewhere("tests/rust/crate.sh", "rust/src/lib.rs")},
+    "docs/man/fastsdt-check.1.scd": {"fastsdt-check": run(
+        setup="cc -O2 -Iinclude examples/hello.c -o hello; for f in libfoo.so libtcl8.6.so program; do ln -sf hello $f; done", status=(0,))},
+    "docs/man/fastsdt-dtrace.1.scd": {"dtrace -h": run(
+        want=lambda: need(have("aarch64-linux-gnu-gcc"), "no cross compiler"),
+        setup=shop_d + 'mkdir -p dtrace-bin; ln -sf "$(command -v fastsdt-dtrace)" dtrace-bin/dtrace; PATH=$PWD/dtrace-bin:$PATH')},
+    "docs/man/fastsdt-index.1.scd": {"cc -O2": run(
+        want=lambda: need(have("mold"), "no mold"), setup="mkdir -p index; cp examples/hello.c index; cd index", change=[("cc -O2", "cc -I../include -O2")])},
+    "docs/man/fastsdt-probe.1.scd": {"fastsdt-probe": run(
+        want=lambda: need(can_trace, "fastsdt-probe: needs root and uprobes"),
+        setup="""printf '#include <fastsdt.h>\\n#include <unistd.h>\\nint main(int c, char **v) { FASTSDT(app, request, c); if (c == 2 && v[1][0] == 0x77) sleep(100); return 0; }\\n' >server.c
+            cc -O2 -Iinclude server.c -o server; cp server a.out; ./server wait & pid=$!; trap 'kill $pid' EXIT""",
+        change=[("--pid 4711 --seconds 10", "--pid $pid --seconds 0.1")])},
+    "docs/man/fastprobe.7.scd": {
+        "gcc-12 -O2": run(want=with_plugin(), setup="echo 'int f(int a) { return a; }' >a.c", change=[("/usr/local/lib/fastsdt", build)]),
+        "g++-12 -O2": run(want=with_plugin(), setup="echo 'namespace net { int f(int a) { return a; } }' >a.cpp", change=[("/usr/local/lib/fastsdt", build)]),
+        "clang++-19 -O2 -flto": run(want=with_plugin("clang++-19", "ld.lld-19"), change=[("/usr/local/lib/fastsdt", build)],
+            setup="echo 'int main() { return 0; }' >a.cpp"),
+        "opt-19": run(want=with_plugin("clang-19", "opt-19", "llc-19"), change=[("/usr/local/lib/fastsdt", build)],
+            setup="echo 'int main(void) { return 0; }' >a.c; clang-19 -O2 -S -emit-llvm a.c -o a.ll"),
+    },
+}
+
+
+def do_blocks(path):
+    global ran
+    unused = dict(RULES.get(path, {}))
+    for line, first, text in blocks(path):
+        rule = next((key for key in RULES.get(path, {}) if first.startswith(key)), None)
+        if rule is None:
+            problems.append(f"{path}:{line}: a new block; say in tests/docs/docs.py how it is run: {first}")
+            continue
+        unused.pop(rule, None)
+        try:
+            problem = RULES[path][rule](text)
+        except LeftOut as reason:
+            left_out.append(f"{path}:{line}: {reason}")
+            continue
+        ran += 1
+        if problem:
+            problems.append(f"{path}:{line}: {problem}")
+    if path != "docs/install.md":
+        problems.extend(f"{path}: no block begins with '{key}' any more" for key in unused)
+
+
+# ---- Paths and links
+
+def anchors(path):
+    for line in open(path):
+        if line.startswith("#"):
+            yield re.sub(r"[^\w\- ]", "", line.lstrip("#").strip().lower()).replace(" ", "-")
+
+
+def do_links(path):
+    text = open(os.path.join(source, path)).read()
+    where = os.path.dirname(os.path.join(source, path))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        file = os.path.normpath(os.path.join(where, name)) if name else os.path.join(source, path)
+        if not os.path.exists(file):
+            problems.append(f"{path}: the link to {target} leads nowhere")
+        elif anchor and anchor not in anchors(file):
+            problems.append(f"{path}: {name or path} has no heading #{anchor}")
+    for name in re.findall(r"`\.?/?((?:scripts|tests|bench|examples|lib|docs|tools|trace|cmake|linker|include|fastprobe|llvm-pass|gcc-plugin|rust)/[\w./*-]*)", text):
+        if name.startswith(("lib/fastsdt", "lib/x86_64")): # where things are installed
+            continue
+        if not glob.glob(os.path.join(source, name.rstrip("."))) and not glob.glob(os.path.join(source, name.rstrip(".") + ".*")):
+            problems.append(f"{path}: {name} is not there")
+
+
+os.makedirs("build", exist_ok=True)
+for name in ["examples", "include", "tests", "scripts", "bench"]:
+    if not os.path.islink(name):
+        os.symlink(os.path.join(source, name), name)
+if not os.path.islink("build/default"):
+    os.symlink(build, "build/default")
+os.environ["PATH"] = os.path.join(build, "bin") + ":" + os.environ["PATH"]
+os.environ["LC_ALL"] = "C.UTF-8"
+markdown = sorted(os.path.relpath(f, source) for pattern in ["*.md", "docs/*.md", "rust/*.md"] for f in glob.glob(os.path.join(source, pattern)))
+for path in markdown + sorted(os.path.relpath(f, source) for f in glob.glob(os.path.join(source, "docs/man/*.scd"))):
+    do_blocks(path)
+for path in markdown:
+    do_links(path)
+for reason in left_out:
+    print("not run:", reason)
+for problem in problems:
+    print("FAIL:", problem, file=sys.stderr)
+print(f"{ran} blocks, {len(left_out)} not run, {len(problems)} problems")
+sys.exit(bool(problems))
