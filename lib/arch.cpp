@@ -1,46 +1,52 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "arch.h"
+#include "architecture.h"
 
 #include <elf.h>
 
-#ifndef EM_LOONGARCH
-#define EM_LOONGARCH 258 // glibc before 2.37 lacks it
-#endif
-
 namespace fastsdt {
+namespace {
+
+// Files whose notes are read and whose code is not judged.
+size_t absolute_width_elsewhere(uint16_t machine, uint32_t type)
+{
+    switch (machine) {
+    case EM_S390: return type == R_390_32 ? 4 : 0; // of 31 bits
+    case EM_SPARCV9: return type == R_SPARC_64 || type == R_SPARC_UA64 ? 8 : 0;
+    case EM_SPARC: return type == R_SPARC_32 || type == R_SPARC_UA32 ? 4 : 0;
+    case EM_IA_64: return type == R_IA64_DIR64LSB || type == R_IA64_DIR64MSB ? 8 : 0;
+    default: return 0;
+    }
+}
+
+constexpr Architecture unknown{.arch = Arch::unknown,
+                               .name = "unknown",
+                               .is = [](uint16_t, bool) { return true; },
+                               .absolute_width = absolute_width_elsewhere};
+
+constexpr const Architecture* all[] = {&arch_x86_64,  &arch_i386, &arch_arm64,     &arch_arm,  &arch_riscv,
+                                       &arch_powerpc, &arch_s390, &arch_loongarch, &arch_mips, &unknown};
+
+} // namespace
+
+const Architecture& architecture(Arch arch)
+{
+    for (const Architecture* one : all)
+        if (one->arch == arch)
+            return *one;
+    return unknown;
+}
 
 std::string_view name(Arch arch)
 {
-    switch (arch) {
-    case Arch::x86_64: return "x86_64";
-    case Arch::i386: return "i386";
-    case Arch::arm64: return "arm64";
-    case Arch::arm: return "arm";
-    case Arch::riscv: return "riscv";
-    case Arch::powerpc: return "powerpc";
-    case Arch::s390: return "s390";
-    case Arch::loongarch: return "loongarch";
-    case Arch::mips: return "mips";
-    case Arch::unknown: break;
-    }
-    return "unknown";
+    return architecture(arch).name;
 }
 
 Arch arch_of(uint16_t e_machine, bool elf64)
 {
-    switch (e_machine) {
-    case EM_X86_64: return Arch::x86_64;
-    case EM_386: return Arch::i386;
-    case EM_AARCH64: return Arch::arm64;
-    case EM_ARM: return Arch::arm;
-    case EM_RISCV: return Arch::riscv;
-    case EM_PPC64: return Arch::powerpc;
-    case EM_PPC: return Arch::powerpc;
-    case EM_S390: return elf64 ? Arch::s390 : Arch::unknown;
-    case EM_LOONGARCH: return Arch::loongarch;
-    case EM_MIPS: return Arch::mips;
-    default: return Arch::unknown;
-    }
+    for (const Architecture* one : all)
+        if (one->is(e_machine, elf64))
+            return one->arch;
+    return Arch::unknown;
 }
 
 } // namespace fastsdt

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct Argument {
 /// gdb/stap-probe.c and the *_stap_parse_special_token() of its targets; systemtap, tapsets.cxx,
 /// sdt_uprobe_var_expanding_visitor.
 std::vector<Argument> parse_arguments(std::string_view text, Arch arch);
+
+/// Which 64-bit word of struct pt_regs has the register that an operand names ("%eax", "x5").
+std::optional<size_t> register_word(Arch arch, std::string_view name);
 
 /// More than this and libbpf refuses the probe (USDT_MAX_ARG_CNT); systemtap asserts the same.
 inline constexpr size_t most_arguments = 12;

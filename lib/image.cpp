@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "image.h"
+#include "architecture.h"
 #include "archive.h"
 #include "integers.h"
 
@@ -10,34 +11,8 @@
 #include <cstring>
 #include <limits>
 
-#ifndef EM_LOONGARCH
-#define EM_LOONGARCH 258 // glibc before 2.37 lacks it
-#endif
-
 namespace fastsdt {
 namespace {
-
-// Width in bytes of the machine's plain absolute relocations, the only ones a note needs; 0: another kind.
-// Numbers are those of the processor supplements, by the names in <elf.h>.
-size_t absolute_width(uint16_t machine, uint32_t type)
-{
-    switch (machine) {
-    case EM_X86_64: return type == R_X86_64_64 ? 8 : type == R_X86_64_32 || type == R_X86_64_32S ? 4 : 0;
-    case EM_386: return type == R_386_32 ? 4 : 0;
-    case EM_AARCH64: return type == R_AARCH64_ABS64 ? 8 : type == R_AARCH64_ABS32 ? 4 : 0;
-    case EM_ARM: return type == R_ARM_ABS32 ? 4 : 0;
-    case EM_RISCV: return type == R_RISCV_64 ? 8 : type == R_RISCV_32 ? 4 : 0;
-    case EM_PPC64: return type == R_PPC64_ADDR64 || type == R_PPC64_UADDR64 ? 8 : type == R_PPC64_ADDR32 ? 4 : 0;
-    case EM_PPC: return type == R_PPC_ADDR32 || type == R_PPC_UADDR32 ? 4 : 0;
-    case EM_S390: return type == R_390_64 ? 8 : type == R_390_32 ? 4 : 0;
-    case EM_LOONGARCH: return type == 2 ? 8 : type == 1 ? 4 : 0; // R_LARCH_64, R_LARCH_32
-    case EM_MIPS: return type == R_MIPS_64 ? 8 : type == R_MIPS_32 ? 4 : 0;
-    case EM_SPARCV9: return type == R_SPARC_64 || type == R_SPARC_UA64 ? 8 : 0;
-    case EM_SPARC: return type == R_SPARC_32 || type == R_SPARC_UA32 ? 4 : 0;
-    case EM_IA_64: return type == R_IA64_DIR64LSB || type == R_IA64_DIR64MSB ? 8 : 0;
-    default: return 0;
-    }
-}
 
 template <class Item, class Address>
 auto last_not_above(const std::vector<Item>& sorted, uint64_t address, Address address_of)
@@ -366,7 +341,7 @@ void Image::relocate(const Section& relocations, std::vector<std::byte>& bytes) 
             number = encoding_.big_endian ? info >> 32 : info & 0xffffffff;
             type = encoding_.big_endian ? info & 0xff : info >> 56;
         }
-        const size_t width = absolute_width(machine_, type);
+        const size_t width = architecture(arch_).absolute_width(machine_, type);
         if (width == 0 || offset > bytes.size() || bytes.size() - offset < width)
             continue;
         GElf_Sym symbol;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "kernel.h"
 
-#include "arm64.h"
+#include "architecture.h"
 #include "kernel_features.h"
-#include "tables.h"
-#include "x86.h"
 
 #include <fmt/core.h>
 
@@ -212,19 +210,9 @@ std::vector<Kernel> default_kernels()
 
 Judgement judge(const Kernel& kernel, Arch arch, std::span<const std::byte> bytes, uint64_t vaddr)
 {
-    switch (arch) {
-    case Arch::x86_64:
-    case Arch::i386: return judge_x86(kernel, arch == Arch::x86_64, bytes, vaddr);
-    case Arch::arm64: return judge_arm64(kernel, bytes, vaddr);
-    case Arch::riscv:
-    case Arch::s390:
-    case Arch::loongarch:
-    case Arch::powerpc: return judge_by_table(arch, bytes, vaddr);
-    case Arch::arm:
-    case Arch::mips:
-    case Arch::unknown: break;
-    }
-    return {Verdict::unknown, fmt::format("no rules for {}", name(arch))};
+    const auto rules = architecture(arch).judge;
+    return rules ? rules(kernel, bytes, vaddr)
+                 : Judgement{Verdict::unknown, fmt::format("no rules for {}", name(arch))};
 }
 
 } // namespace fastsdt

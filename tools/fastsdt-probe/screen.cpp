@@ -18,43 +18,10 @@
 namespace fastsdt::probe {
 namespace {
 
-// Where struct pt_regs has a register, counted in words. Empty: it is not there.
-std::optional<size_t> register_index(std::string_view name, Arch arch)
-{
-    if (arch == Arch::arm64) {
-        size_t number = 0;
-        if (name.size() < 2 || (name[0] != 'x' && name[0] != 'w'))
-            return std::nullopt;
-        const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), number);
-        return error == std::errc() && end == name.data() + name.size() && number < 31 ? std::optional(number)
-                                                                                       : std::nullopt;
-    }
-    if (arch != Arch::x86_64)
-        return std::nullopt;
-    struct Names {
-        std::string_view names[4];
-        size_t index;
-    };
-    static constexpr Names table[] = {{{"r15", "r15d", "r15w", "r15b"}, 0}, {{"r14", "r14d", "r14w", "r14b"}, 1},
-                                      {{"r13", "r13d", "r13w", "r13b"}, 2}, {{"r12", "r12d", "r12w", "r12b"}, 3},
-                                      {{"rbp", "ebp", "bp", "bpl"}, 4},     {{"rbx", "ebx", "bx", "bl"}, 5},
-                                      {{"r11", "r11d", "r11w", "r11b"}, 6}, {{"r10", "r10d", "r10w", "r10b"}, 7},
-                                      {{"r9", "r9d", "r9w", "r9b"}, 8},     {{"r8", "r8d", "r8w", "r8b"}, 9},
-                                      {{"rax", "eax", "ax", "al"}, 10},     {{"rcx", "ecx", "cx", "cl"}, 11},
-                                      {{"rdx", "edx", "dx", "dl"}, 12},     {{"rsi", "esi", "si", "sil"}, 13},
-                                      {{"rdi", "edi", "di", "dil"}, 14},    {{"rsp", "esp", "sp", "spl"}, 19}};
-    if (name.starts_with('%'))
-        name.remove_prefix(1);
-    for (const Names& row : table)
-        if (std::find(std::begin(row.names), std::end(row.names), name) != std::end(row.names))
-            return row.index;
-    return std::nullopt;
-}
-
 std::optional<uint64_t> value_of(const Argument& argument, const std::vector<uint64_t>& registers, Arch arch)
 {
     std::string_view operand = argument.operand;
-    if (const auto index = register_index(operand, arch); index && *index < registers.size())
+    if (const auto index = register_word(arch, operand); index && *index < registers.size())
         return registers[*index];
     if (operand.starts_with('$'))
         operand.remove_prefix(1);

@@ -15,10 +15,12 @@
 //
 // The prefixes and the opcode are read as arch/x86/lib/insn.c reads them; lengths, displacements and immediates come
 // from Zydis. The two decoders disagree about encodings that no CPU executes, which is why Zydis is not asked for more.
-#include "x86.h"
+#include "arch_x86.h"
+#include "architecture.h"
 #include "kernel_features.h"
 
 #include <Zydis/Zydis.h>
+#include <elf.h>
 
 #include <algorithm>
 #include <array>
@@ -437,8 +439,7 @@ Judgement default_xol_ops(const Insn& insn)
     return {Verdict::xol, "arch_uprobe_analyze_insn(): default_xol_ops"};
 }
 
-} // namespace
-
+// For a 64-bit process (x32 too) or a 32-bit one, both on a 64-bit kernel.
 Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte> bytes, uint64_t vaddr)
 {
     const Features features = features_of(kernel);
@@ -498,5 +499,53 @@ Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte
 
     return default_xol_ops(insn);
 }
+
+// Where struct pt_regs (arch/x86/include/asm/ptrace.h) has a register, in words.
+std::optional<size_t> register_word(std::string_view name)
+{
+    struct Names {
+        std::string_view names[4];
+        size_t word;
+    };
+    static constexpr Names table[] = {{{"r15", "r15d", "r15w", "r15b"}, 0}, {{"r14", "r14d", "r14w", "r14b"}, 1},
+                                      {{"r13", "r13d", "r13w", "r13b"}, 2}, {{"r12", "r12d", "r12w", "r12b"}, 3},
+                                      {{"rbp", "ebp", "bp", "bpl"}, 4},     {{"rbx", "ebx", "bx", "bl"}, 5},
+                                      {{"r11", "r11d", "r11w", "r11b"}, 6}, {{"r10", "r10d", "r10w", "r10b"}, 7},
+                                      {{"r9", "r9d", "r9w", "r9b"}, 8},     {{"r8", "r8d", "r8w", "r8b"}, 9},
+                                      {{"rax", "eax", "ax", "al"}, 10},     {{"rcx", "ecx", "cx", "cl"}, 11},
+                                      {{"rdx", "edx", "dx", "dl"}, 12},     {{"rsi", "esi", "si", "sil"}, 13},
+                                      {{"rdi", "edi", "di", "dil"}, 14},    {{"rsp", "esp", "sp", "spl"}, 19}};
+    if (name.starts_with('%'))
+        name.remove_prefix(1);
+    for (const Names& row : table)
+        if (std::find(std::begin(row.names), std::end(row.names), name) != std::end(row.names))
+            return row.word;
+    return {};
+}
+
+} // namespace
+
+const Architecture arch_x86_64{
+    .arch = Arch::x86_64,
+    .name = "x86_64",
+    .is = [](uint16_t machine, bool) { return machine == EM_X86_64; },
+    .absolute_width = [](uint16_t, uint32_t type) -> size_t {
+        return type == R_X86_64_64 ? 8 : type == R_X86_64_32 || type == R_X86_64_32S ? 4 : 0;
+    },
+    .judge = [](const Kernel& kernel, std::span<const std::byte> bytes,
+                uint64_t vaddr) { return judge_x86(kernel, true, bytes, vaddr); },
+    .libbpf = [](Scan& scan) { return libbpf_x86(scan, true); },
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand_x86(tracer, argument, true); },
+    .register_word = register_word};
+
+const Architecture arch_i386{
+    .arch = Arch::i386,
+    .name = "i386",
+    .is = [](uint16_t machine, bool) { return machine == EM_386; },
+    .absolute_width = [](uint16_t, uint32_t type) -> size_t { return type == R_386_32 ? 4 : 0; },
+    .judge = [](const Kernel& kernel, std::span<const std::byte> bytes,
+                uint64_t vaddr) { return judge_x86(kernel, false, bytes, vaddr); },
+    .libbpf = [](Scan& scan) { return libbpf_x86(scan, false); },
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand_x86(tracer, argument, false); }};
 
 } // namespace fastsdt

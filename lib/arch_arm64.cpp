@@ -2,7 +2,10 @@
 //
 // What arch_uprobe_analyze_insn() (arch/arm64/kernel/probes/uprobes.c) and arm_probe_decode_insn() (decode-insn.c)
 // decide, with the masks of arch/arm64/include/asm/insn.h.
-#include "arm64.h"
+#include "architecture.h"
+#include "argument_rules.h"
+
+#include <elf.h>
 
 #include <algorithm>
 #include <array>
@@ -114,9 +117,7 @@ const char* why_not_steppable(const Kernel& kernel, uint32_t insn)
     return nullptr;
 }
 
-} // namespace
-
-Judgement judge_arm64(const Kernel& kernel, std::span<const std::byte> bytes, uint64_t vaddr)
+Judgement judge(const Kernel& kernel, std::span<const std::byte> bytes, uint64_t vaddr)
 {
     if (vaddr % 4)
         return {Verdict::reject, "arch_uprobe_analyze_insn(): address not aligned"};
@@ -145,5 +146,52 @@ Judgement judge_arm64(const Kernel& kernel, std::span<const std::byte> bytes, ui
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_adr_adrp"};
     return {Verdict::reject, why_not};
 }
+
+size_t absolute_width(uint16_t, uint32_t type)
+{
+    return type == R_AARCH64_ABS64 ? 8 : type == R_AARCH64_ABS32 ? 4 : 0;
+}
+
+// [x5, 8], x5, 5
+Reading libbpf(Scan& scan)
+{
+    const auto known = [](std::string_view reg) { return numbered(reg, "x", 30) || reg == "sp"; };
+    return libbpf_argument(scan, [&](Scan& scan) { return libbpf_brackets(scan, false, known); });
+}
+
+bool knows(Tracer tracer, std::string_view reg)
+{
+    if (tracer == Tracer::bcc) // x31 is its sp
+        return numbered(reg, "x", 31) || reg == "sp";
+    if (numbered(reg, "x", 30) || numbered(reg, "w", 30) || numbered(reg, "v", 31) || reg == "sp")
+        return true;
+    return tracer == Tracer::gdb
+        && (numbered(reg, "d", 31) || numbered(reg, "s", 31) || numbered(reg, "q", 31) || numbered(reg, "h", 31)
+            || numbered(reg, "b", 31) || reg == "pc");
+}
+
+constexpr OperandRules operands{
+    .bcc = true, .gdb = true, .systemtap = true, .bcc_takes_hash = false, .bare_constants = true, .knows = knows};
+
+// struct user_pt_regs: regs[31]
+std::optional<size_t> register_word(std::string_view name)
+{
+    for (const char* prefix : {"x", "w"})
+        if (numbered(name, prefix, 30))
+            return size_t(std::stoul(std::string(name.substr(1))));
+    return {};
+}
+
+} // namespace
+
+const Architecture arch_arm64{
+    .arch = Arch::arm64,
+    .name = "arm64",
+    .is = [](uint16_t machine, bool) { return machine == EM_AARCH64; },
+    .absolute_width = absolute_width,
+    .judge = judge,
+    .libbpf = libbpf,
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); },
+    .register_word = register_word};
 
 } // namespace fastsdt

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "architecture.h"
+#include "argument_rules.h"
+
+#include <elf.h>
+
+namespace fastsdt {
+namespace {
+
+size_t absolute_width(uint16_t, uint32_t type)
+{
+    return type == R_MIPS_64 ? 8 : type == R_MIPS_32 ? 4 : 0;
+}
+
+constexpr OperandRules operands{.systemtap = true, .bare_constants = true, .knows = [](Tracer, std::string_view reg) {
+                                    return reg.starts_with('$');
+                                }};
+
+} // namespace
+
+const Architecture arch_mips{
+    .arch = Arch::mips,
+    .name = "mips",
+    .is = [](uint16_t machine, bool) { return machine == EM_MIPS; },
+    .absolute_width = absolute_width,
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
+
+} // namespace fastsdt
