@@ -25,21 +25,23 @@ constexpr size_t fixed_size = 8;
 // version, offset size, number size, kind size, header size, record count, kind count; then the base address
 constexpr size_t header_words = 16;
 
-Record decode_fixed(const std::byte* from, Encoding encoding)
+Record decode_fixed(const std::byte* from, uint8_t type, Encoding encoding)
 {
     Record record;
+    record.type = type;
     record.layout = std::to_integer<uint8_t>(from[1]);
     record.patch_offset = std::to_integer<uint8_t>(from[2]);
     record.patch_length = std::to_integer<uint8_t>(from[3]);
     record.bound = std::to_integer<uint8_t>(from[4]);
-    record.lead = std::to_integer<uint8_t>(from[5]);
+    (type == FASTSDT_NOTE_EXIT ? record.result : record.lead) = std::to_integer<uint8_t>(from[5]);
     record.flags = uint16_t(load(from + 6, 2, encoding.big_endian));
     return record;
 }
 
 void append_fixed(std::vector<std::byte>& to, uint8_t first, const Record& record, Encoding encoding)
 {
-    for (uint8_t byte : {first, record.layout, record.patch_offset, record.patch_length, record.bound, record.lead})
+    const uint8_t fifth = record.type == FASTSDT_NOTE_EXIT ? record.result : record.lead;
+    for (uint8_t byte : {first, record.layout, record.patch_offset, record.patch_length, record.bound, fifth})
         to.push_back(std::byte(byte));
     append(to, record.flags, 2, encoding.big_endian);
 }
@@ -53,21 +55,20 @@ uint64_t load_operand(const std::byte* from, uint8_t type, Encoding encoding)
     return value;
 }
 
-bool known_type(uint32_t type)
-{
-    return type == FASTSDT_NOTE_SITE || type == FASTSDT_NOTE_ENTRY;
-}
-
 } // namespace
+
+bool is_record(uint32_t type)
+{
+    return type == FASTSDT_NOTE_SITE || type == FASTSDT_NOTE_ENTRY || type == FASTSDT_NOTE_EXIT;
+}
 
 std::optional<Record> decode_record(uint32_t type, std::span<const std::byte> descriptor, Encoding encoding)
 {
     const size_t address_size = encoding.address_size();
-    if (!known_type(type) || descriptor.size() < fixed_size + 2 * address_size
+    if (!is_record(type) || descriptor.size() < fixed_size + 2 * address_size
         || descriptor[0] != std::byte(FASTSDT_NOTE_VERSION))
         return {};
-    Record record = decode_fixed(descriptor.data(), encoding);
-    record.type = uint8_t(type);
+    Record record = decode_fixed(descriptor.data(), uint8_t(type), encoding);
     record.address = load(&descriptor[fixed_size], address_size, encoding.big_endian);
     record.operand = load_operand(&descriptor[fixed_size + address_size], record.type, encoding);
     return record;
@@ -113,23 +114,36 @@ std::optional<Index> Index::open(std::span<const std::byte> descriptor, Encoding
         return fail("kinds are shorter than this version's");
     if (header_size < least_header || header_size > descriptor.size())
         return fail("the header's size is wrong");
+    const uint64_t exit_count =
+        header_size >= least_header + 4 ? load(&descriptor[least_header], 4, encoding.big_endian) : 0;
     // 32-bit counts times widths below 256: no overflow in 64 bits.
-    const uint64_t kinds_end = header_size + kind_count * index.kind_size_;
-    const uint64_t offsets_end = kinds_end + count * index.offset_size_;
-    if (offsets_end + count * index.number_size_ > descriptor.size())
+    const uint64_t kinds = kind_count * index.kind_size_;
+    const uint64_t records = count * (index.offset_size_ + index.number_size_);
+    const uint64_t exits = exit_count * (2 * index.offset_size_ + index.number_size_);
+    if (header_size + kinds + records + exits > descriptor.size())
         return fail("the tables run over its end");
 
-    index.count_ = count;
     index.kind_count_ = kind_count;
-    index.kinds_ = descriptor.subspan(header_size, kinds_end - header_size);
-    index.offsets_ = descriptor.subspan(kinds_end, offsets_end - kinds_end);
-    index.numbers_ = descriptor.subspan(offsets_end, count * index.number_size_);
+    descriptor = descriptor.subspan(header_size);
+    const auto next = [&](uint64_t size) {
+        const auto table = descriptor.first(size);
+        descriptor = descriptor.subspan(size);
+        return table;
+    };
+    index.kinds_ = next(kinds);
+    index.records_.count = count;
+    index.records_.offsets = next(count * index.offset_size_);
+    index.records_.numbers = next(count * index.number_size_);
+    index.exits_.count = exit_count;
+    index.exits_.offsets = next(exit_count * index.offset_size_);
+    index.exits_.functions = next(exit_count * index.offset_size_);
+    index.exits_.numbers = next(exit_count * index.number_size_);
     return index;
 }
 
-uint64_t Index::address_at(size_t i) const
+uint64_t Index::address_at(std::span<const std::byte> offsets, size_t i) const
 {
-    const std::byte* from = offsets_.data() + i * offset_size_;
+    const std::byte* from = offsets.data() + i * offset_size_;
     // The one load that the bisection repeats: a machine instruction instead of a loop over bytes.
     uint64_t offset = 0;
     if (encoding_.big_endian || std::endian::native != std::endian::little)
@@ -143,29 +157,34 @@ uint64_t Index::address_at(size_t i) const
 
 std::optional<Record> Index::at(size_t i) const
 {
-    if (i >= count_)
+    return i < records_.count ? at(records_, i) : at(exits_, i - records_.count);
+}
+
+std::optional<Record> Index::at(const Table& table, size_t i) const
+{
+    if (i >= table.count)
         return {};
-    const uint64_t number = load(numbers_.data() + i * number_size_, number_size_, encoding_.big_endian);
+    const uint64_t number = load(table.numbers.data() + i * number_size_, number_size_, encoding_.big_endian);
     if (number >= kind_count_)
         return {};
     const std::byte* kind = kinds_.data() + number * kind_size_;
     const auto type = std::to_integer<uint8_t>(kind[0]);
-    if (!known_type(type))
+    if (!is_record(type) || (type == FASTSDT_NOTE_EXIT) != (&table == &exits_))
         return {};
-    Record record = decode_fixed(kind, encoding_);
-    record.type = type;
-    record.address = address_at(i);
-    record.operand = load_operand(kind + fixed_size, type, encoding_);
+    Record record = decode_fixed(kind, type, encoding_);
+    record.address = address_at(table.offsets, i);
+    record.operand =
+        type == FASTSDT_NOTE_EXIT ? address_at(table.functions, i) : load_operand(kind + fixed_size, type, encoding_);
     return record;
 }
 
-size_t Index::lower_bound(uint64_t address) const
+size_t Index::lower_bound(const Table& table, uint64_t address) const
 {
     // Without a branch on the comparison, which a random address would mispredict in every second step.
     size_t first = 0;
-    for (size_t count = count_; count > 0;) {
+    for (size_t count = table.count; count > 0;) {
         const size_t half = (count + 1) / 2;
-        first += address_at(first + half - 1) < address ? half : 0;
+        first += address_at(table.offsets, first + half - 1) < address ? half : 0;
         count -= half;
     }
     return first;
@@ -174,19 +193,23 @@ size_t Index::lower_bound(uint64_t address) const
 std::vector<Record> Index::find(uint64_t address) const
 {
     std::vector<Record> found;
-    for (size_t i = lower_bound(address); i < count_ && address_at(i) == address; ++i)
-        if (const auto record = at(i))
-            found.push_back(*record);
+    for (const Table* table : {&records_, &exits_})
+        for (size_t i = lower_bound(*table, address); i < table->count && address_at(table->offsets, i) == address; ++i)
+            if (const auto record = at(*table, i))
+                found.push_back(*record);
     return found;
 }
 
 std::optional<std::string> Index::check() const
 {
-    for (size_t i = 0; i < count_; ++i) {
-        if (!at(i))
-            return "record " + std::to_string(i) + " has no valid kind";
-        if (i > 0 && address_at(i) < address_at(i - 1))
-            return "record " + std::to_string(i) + " is not in order of address";
+    for (const Table* table : {&records_, &exits_}) {
+        const char* what = table == &records_ ? "record " : "exit ";
+        for (size_t i = 0; i < table->count; ++i) {
+            if (!at(*table, i))
+                return what + std::to_string(i) + " has no valid kind";
+            if (i > 0 && address_at(table->offsets, i) < address_at(table->offsets, i - 1))
+                return what + std::to_string(i) + " is not in order of address";
+        }
     }
     return {};
 }
@@ -196,10 +219,17 @@ std::vector<std::byte> encode_index(std::vector<Record> records, Encoding encodi
     std::sort(records.begin(), records.end());
     records.erase(std::unique(records.begin(), records.end()), records.end());
 
+    // Exits come last, each by address.
+    const auto exits = std::stable_partition(records.begin(), records.end(),
+                                             [](const Record& r) { return r.type != FASTSDT_NOTE_EXIT; });
+    const auto exit_count = size_t(records.end() - exits);
+
     // Kinds are numbered in their own order, so that the same records give the same bytes.
     std::map<Record, size_t> kinds;
     const auto kind_of = [](Record record) {
         record.address = 0;
+        if (record.type == FASTSDT_NOTE_EXIT)
+            record.operand = 0; // in a table
         return record;
     };
     for (const Record& record : records)
@@ -210,13 +240,20 @@ std::vector<std::byte> encode_index(std::vector<Record> records, Encoding encodi
 
     const size_t address_size = encoding.address_size();
     const size_t kind_size = fixed_size + address_size;
-    const size_t header_size = header_words + address_size;
-    const uint64_t base = records.empty() ? 0 : records.front().address;
-    const bool wide = !records.empty() && records.back().address - base > std::numeric_limits<uint32_t>::max();
+    const size_t header_size = header_words + address_size + (exit_count ? 4 : 0);
+    uint64_t base = std::numeric_limits<uint64_t>::max(), last = 0;
+    for (const Record& record : records)
+        for (uint64_t address : {record.address, record.type == FASTSDT_NOTE_EXIT ? record.operand : record.address}) {
+            base = std::min(base, address);
+            last = std::max(last, address);
+        }
+    if (records.empty())
+        base = 0;
+    const bool wide = last - base > std::numeric_limits<uint32_t>::max();
     const size_t offset_size = wide ? 8 : 4;
     const size_t number_size = kinds.size() <= 0x100 ? 1 : kinds.size() <= 0x10000 ? 2 : 4;
-    const uint64_t total =
-        header_size + uint64_t(kinds.size()) * kind_size + uint64_t(records.size()) * (offset_size + number_size);
+    const uint64_t total = header_size + uint64_t(kinds.size()) * kind_size
+        + uint64_t(records.size()) * (offset_size + number_size) + uint64_t(exit_count) * offset_size;
     if (total > std::numeric_limits<uint32_t>::max())
         throw std::length_error("more records than one INDEX note can hold");
 
@@ -226,17 +263,26 @@ std::vector<std::byte> encode_index(std::vector<Record> records, Encoding encodi
     for (size_t byte : {size_t(FASTSDT_NOTE_VERSION), offset_size, number_size, kind_size})
         descriptor.push_back(std::byte(byte));
     append(descriptor, header_size, 4, big);
-    append(descriptor, records.size(), 4, big);
+    append(descriptor, records.size() - exit_count, 4, big);
     append(descriptor, kinds.size(), 4, big);
     append(descriptor, base, address_size, big);
+    if (exit_count)
+        append(descriptor, exit_count, 4, big);
     for (const auto& [kind, unused] : kinds) {
         append_fixed(descriptor, kind.type, kind, encoding);
         append(descriptor, kind.operand, address_size, big);
     }
-    for (const Record& record : records)
-        append(descriptor, record.address - base, offset_size, big);
-    for (const Record& record : records)
-        append(descriptor, kinds.at(kind_of(record)), number_size, big);
+    const auto tables = [&](std::span<const Record> part) {
+        for (const Record& record : part)
+            append(descriptor, record.address - base, offset_size, big);
+        for (const Record& record : part)
+            if (record.type == FASTSDT_NOTE_EXIT)
+                append(descriptor, record.operand - base, offset_size, big);
+        for (const Record& record : part)
+            append(descriptor, kinds.at(kind_of(record)), number_size, big);
+    };
+    tables(std::span(records).first(records.size() - exit_count));
+    tables(std::span(records).last(exit_count));
     return descriptor;
 }
 

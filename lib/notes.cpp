@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace fastsdt {
 namespace {
@@ -67,6 +68,8 @@ public:
         }
         std::sort(notes_.sites.begin(), notes_.sites.end());
         std::sort(notes_.entries.begin(), notes_.entries.end());
+        std::sort(notes_.exits.begin(), notes_.exits.end(),
+                  [](const Record& a, const Record& b) { return std::tie(a.operand, a) < std::tie(b.operand, b); });
         return std::move(notes_);
     }
 
@@ -134,7 +137,7 @@ private:
             keep(*record);
             return;
         }
-        const bool known = type == FASTSDT_NOTE_SITE || type == FASTSDT_NOTE_ENTRY;
+        const bool known = is_record(type);
         if (known && (descriptor.empty() || descriptor[0] == std::byte(FASTSDT_NOTE_VERSION)))
             trouble(NoteTrouble::Kind::malformed, offset_, "a layout record is shorter than its version says");
         else if (known)
@@ -163,7 +166,11 @@ private:
 
     void keep(const Record& record)
     {
-        (record.type == FASTSDT_NOTE_SITE ? notes_.sites : notes_.entries).push_back(record);
+        switch (record.type) {
+        case FASTSDT_NOTE_SITE: notes_.sites.push_back(record); break;
+        case FASTSDT_NOTE_ENTRY: notes_.entries.push_back(record); break;
+        case FASTSDT_NOTE_EXIT: notes_.exits.push_back(record); break;
+        }
     }
 
     const Image& image_;

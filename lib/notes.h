@@ -69,6 +69,7 @@ struct Notes {
     std::vector<Probe> probes;   ///< in the order of the file
     std::vector<Record> sites;   ///< by address
     std::vector<Record> entries; ///< by address
+    std::vector<Record> exits;   ///< by address of their function, then by their own
     /// Address of .stapsdt.base. Tracers add (this - note_base) to what a note says; libbpf only if neither is 0.
     std::optional<uint64_t> base;
     bool indexed = false; ///< there is an INDEX note

@@ -21,10 +21,13 @@ enum { done = 0, failed = 1, usage = 2 };
 
 void print_text(const std::string& path, const Index_result& result, bool verbose)
 {
-    std::string line = fmt::format("{}: {} sites and {} entries indexed, .note.fastsdt {} -> {} bytes", printable(path),
-                                   result.sites, result.entries, result.layout_bytes_before, result.layout_bytes_after);
+    std::string what = fmt::format("{} sites and {} entries", result.sites, result.entries);
+    if (result.exits)
+        what = fmt::format("{} sites, {} entries and {} exits", result.sites, result.entries, result.exits);
+    std::string line = fmt::format("{}: {} indexed, .note.fastsdt {} -> {} bytes", printable(path), what,
+                                   result.layout_bytes_before, result.layout_bytes_after);
     if (!result.changed)
-        line = fmt::format("{}: {} sites and {} entries, nothing to do", printable(path), result.sites, result.entries);
+        line = fmt::format("{}: {}, nothing to do", printable(path), what);
     if (result.joined)
         line += fmt::format(", {} .note.stapsdt sections joined", result.joined + 1);
     if (!result.removed.empty())
@@ -46,6 +49,7 @@ nlohmann::json to_json(const std::string& path, const Index_result& result)
             {"changed", result.changed},
             {"sites", result.sites},
             {"entries", result.entries},
+            {"exits", result.exits},
             {"probes", result.probes},
             {"rebased", result.rebased},
             {"joined", result.joined},

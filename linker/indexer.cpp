@@ -151,6 +151,15 @@ std::vector<Record> fold(std::vector<Record> records)
             last->operand = operand;
             continue;
         }
+        if (last && record.type == FASTSDT_NOTE_EXIT && last->type == record.type && last->address == record.address
+            && last->layout == record.layout && last->operand == record.operand) {
+            constexpr uint16_t size = 0xffff << FASTSDT_EXIT_SIZE_SHIFT & 0xffff;
+            const uint16_t apart = last->flags ^ record.flags;
+            last->flags &= apart & size ? record.flags & ~size : record.flags;
+            if (last->result != record.result)
+                last->result = FASTSDT_RESULT_OTHER;
+            continue;
+        }
         folded.push_back(record);
     }
     return folded;
@@ -188,7 +197,7 @@ std::vector<std::byte> index_note(const std::vector<Record>& records, Encoding e
 }
 
 struct Layout_notes {
-    std::vector<Record> records; // of SITE, ENTRY and INDEX notes
+    std::vector<Record> records; // of SITE, ENTRY, EXIT and INDEX notes
     std::vector<RawNote> others; // of types and versions that this program does not know: kept
 };
 
@@ -530,7 +539,9 @@ Index_result index_image(const Image& file)
     std::vector<Record> live;
     for (const Record& record : layout.records) {
         const char* why = missing(file, record, moved);
-        const char* what = record.type == FASTSDT_NOTE_SITE ? "site" : "entry";
+        const char* what = record.type == FASTSDT_NOTE_SITE ? "site"
+            : record.type == FASTSDT_NOTE_ENTRY             ? "entry"
+                                                            : "exit";
         if (why)
             result.removed.push_back({what, record.address, why});
         else
@@ -538,7 +549,9 @@ Index_result index_image(const Image& file)
     }
     live = fold(std::move(live));
     for (const Record& record : live)
-        ++(record.type == FASTSDT_NOTE_SITE ? result.sites : result.entries);
+        ++(record.type == FASTSDT_NOTE_SITE        ? result.sites
+               : record.type == FASTSDT_NOTE_ENTRY ? result.entries
+                                                   : result.exits);
 
     for (const Section* section : layout_sections) {
         std::vector<std::byte> content;

@@ -17,7 +17,7 @@ class Index_error : public std::runtime_error {
 
 /// A note that was taken out.
 struct Removed_note {
-    std::string what; ///< "probe provider:name", "site" or "entry"
+    std::string what; ///< "probe provider:name", "site", "entry" or "exit"
     uint64_t address; ///< ELF vaddr the note names
     std::string why;  ///< one clause
 };
@@ -27,6 +27,7 @@ struct Index_result {
     bool changed = false;
     size_t sites = 0;   ///< SITE records in the index
     size_t entries = 0; ///< ENTRY records in the index
+    size_t exits = 0;   ///< EXIT records in the index
     size_t probes = 0;  ///< stapsdt notes kept
     size_t rebased = 0; ///< stapsdt notes whose base did not lead to their site and now does
     size_t joined = 0;  ///< .note.stapsdt sections that are empty now, their notes in the first one
@@ -35,7 +36,7 @@ struct Index_result {
     size_t stapsdt_bytes_before = 0, stapsdt_bytes_after = 0; ///< size of .note.stapsdt
 };
 
-/// Merges the SITE and ENTRY notes of a linked ELF file into one INDEX note, drops the notes whose code the linker
+/// Merges the SITE, ENTRY and EXIT notes of a linked ELF file into one INDEX note, drops the notes whose code the linker
 /// dropped, and verifies the result against the original. Throws Index_error; `file` is never modified.
 Index_result index_notes(std::span<const std::byte> file);
 

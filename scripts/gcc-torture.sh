@@ -2,24 +2,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Compiles and runs GCC's own torture tests (gcc-c-torture/execute) with a fastprobe plugin. Usage:
 #
-#   scripts/gcc-torture.sh [-e MODE]... [-f FLAGS]... [-n N] gcc|clang x86-64|arm64 PLUGIN CC CXX
+#   scripts/gcc-torture.sh [-e MODE]... [-x MODE] [-f FLAGS]... [-n N] gcc|clang x86-64|arm64 PLUGIN CC CXX
 #
 #   -e MODE   entry mode; may be repeated (default: auto, nop10 and frame)
+#   -x MODE   exit mode (default: none)
 #   -f FLAGS  one set of flags, in one word; may be repeated (default: -O0, -O2, and -O3 -g)
 #   -n N      every Nth program only (default: 1, all)
 #
 # A program that compiles and exits with 0 without the plugin does so with it. Clang also runs its machine verifier after
-# every pass of the code generator (-verify-machineinstrs). The programs are those of Debian's gcc-N-source, fetched once with
+# every pass of the code generator (-verify-machineinstrs). With exits, every return and tail call of the program has its
+# record (tests/fastprobe/entries.py --check-exits). The programs are those of Debian's gcc-N-source, fetched once with
 # the machine's own mirror. Exit status 77: they cannot be fetched.
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/..")
-modes=() flags=() nth=1
-usage() { sed -n '5,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-while getopts e:f:n: option; do
+modes=() flags=() nth=1 exit=none
+usage() { sed -n '5,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+while getopts e:f:n:x: option; do
     case $option in
         e) modes+=("$OPTARG") ;;
         f) flags+=("$OPTARG") ;;
         n) nth=$OPTARG ;;
+        x) exit=$OPTARG ;;
         *) usage ;;
     esac
 done
@@ -47,8 +50,8 @@ mkdir -p "$cache"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-run=
-[ "$target" = x86-64 ] || run="qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu"
+run= objdump=objdump
+[ "$target" = x86-64 ] || run="qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu" objdump=aarch64-linux-gnu-objdump
 verify=
 [ "$kind" = gcc ] || verify="-mllvm -verify-machineinstrs"
 
@@ -64,10 +67,12 @@ one() {
         for m in "${modes[@]}"; do
             rm -f "$exe"
             # shellcheck disable=SC2086
-            if ! $cc -w $f $verify "-fplugin=$plugin" "-fplugin-arg-fastprobe-entry=$m" "$1" -o "$exe" -lm 2>"$exe.log"; then
+            if ! $cc -w $f $verify "-fplugin=$plugin" "-fplugin-arg-fastprobe-entry=$m" "-fplugin-arg-fastprobe-exit=$exit" "$1" -o "$exe" -lm 2>"$exe.log"; then
                 echo "FAIL: $1 $f entry=$m: does not compile: $(grep -m 1 . "$exe.log")"
             elif ! timeout 60 $run "$exe" >/dev/null 2>&1; then
                 echo "FAIL: $1 $f entry=$m: exit status $?"
+            elif [ "$exit" != none ] && ! python3 "$top/tests/fastprobe/entries.py" --check-exits --objdump $objdump "$exe" >"$exe.log" 2>&1; then
+                echo "FAIL: $1 $f entry=$m exit=$exit: $(tail -n 1 "$exe.log")"
             else
                 echo ok
             fi

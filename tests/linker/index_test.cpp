@@ -36,6 +36,11 @@ Record entry(uint64_t address, uint64_t stack_bytes = 0)
     return {address, FASTSDT_NOTE_ENTRY, FASTSDT_LAYOUT_PUSH, 0, 0, 0, 4, 0, stack_bytes};
 }
 
+Record exit_of(uint64_t function, uint64_t address, uint8_t result = FASTSDT_RESULT_REGISTER)
+{
+    return {address, FASTSDT_NOTE_EXIT, FASTSDT_SHAPE_nop1_nop10, 6, 0, FASTSDT_EXIT_SIGNED, function, result};
+}
+
 const Encoding encodings[] = {{true, false}, {true, true}, {false, false}, {false, true}};
 
 TEST(Index, BytesAreAsDocumented)
@@ -50,6 +55,13 @@ TEST(Index, BytesAreAsDocumented)
               bytes({1, 4, 1,    12,   0,    0, 0, 20, 0, 0, 0, 1, 0, 0, 0,    1,
                      0, 0, 0x10, 0x10, 0x53, 6, 1, 10, 4, 0, 0, 1, 0, 0, 0x20, 0, //
                      0, 0, 0,    0,    0}));
+    // Exits behind all that the readers of the first version know.
+    EXPECT_EQ(encode_index({exit_of(0x1000, 0x1023), entry(0x1000), exit_of(0x1000, 0x1011)}, {true, false}),
+              bytes({1,    4, 1, 16, 28,   0, 0,    0,  1, 0, 0, 0, 2, 0, 0, 0, 0x00, 0x10, 0, 0, 0, 0,
+                     0,    0, 2, 0,  0,    0, 0x45, 16, 0, 0, 0, 4, 0, 0, 0, 0, 0,    0,    0, 0, 0, 0, // kinds
+                     0x58, 6, 1, 10, 6,    2, 2,    0,  0, 0, 0, 0, 0, 0, 0, 0,                         //
+                     0,    0, 0, 0,  0, // offset and number of the entry
+                     0x11, 0, 0, 0,  0x23, 0, 0,    0,  0, 0, 0, 0, 0, 0, 0, 0, 1,    1}));
 }
 
 TEST(Index, RecordsSurviveInEveryClassAndOrder)
@@ -61,6 +73,9 @@ TEST(Index, RecordsSurviveInEveryClassAndOrder)
         records.push_back(entry(0x1000 + 16 * 7, 7));
         records.push_back(site(0x1000 + 16 * 7));
         records.push_back(entry(0xf0000000, unknown_bytes));
+        for (unsigned i = 0; i < 500; ++i)
+            records.push_back(exit_of(0x1000 + 32 * i, 0x9000 - 8 * i, uint8_t(i % 6)));
+        records.push_back(exit_of(0x20, 0x1000 + 16 * 7)); // a function below all that is recorded
         if (encoding.elf64)
             records.push_back(entry(0xffffffff80001000)); // more than 4 GiB away: wider offsets
         const auto descriptor = encode_index(records, encoding);
@@ -68,22 +83,27 @@ TEST(Index, RecordsSurviveInEveryClassAndOrder)
         const auto index = Index::open(descriptor, encoding, error);
         ASSERT_TRUE(index) << error;
         EXPECT_FALSE(index->check());
-        std::sort(records.begin(), records.end());
+        std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
+            const bool a_exit = a.type == FASTSDT_NOTE_EXIT, b_exit = b.type == FASTSDT_NOTE_EXIT;
+            return a_exit != b_exit ? b_exit : a < b;
+        });
         records.erase(std::unique(records.begin(), records.end()), records.end());
         ASSERT_EQ(index->size(), records.size());
         for (size_t i = 0; i < records.size(); ++i)
             EXPECT_EQ(index->at(i), records[i]);
-        EXPECT_EQ(index->find(0x1000 + 16 * 7).size(), 2u);
+        EXPECT_EQ(index->find(0x1000 + 16 * 7).size(), 3u);
+        EXPECT_EQ(index->find(0x8ff8).size(), 1u);
         EXPECT_EQ(index->find(0x1008).size(), 0u);
         EXPECT_EQ(index->lower_bound(0), 0u);
-        EXPECT_EQ(index->lower_bound(~uint64_t(0)), records.size());
+        EXPECT_EQ(index->lower_bound(~uint64_t(0)), records.size() - 501);
     }
 }
 
 TEST(Index, SingleRecordsSurvive)
 {
     for (const Encoding encoding : encodings)
-        for (const Record& record : {site(0x1010, 0x2000), entry(0x1000, unknown_bytes), entry(0x1000, 24)}) {
+        for (const Record& record :
+             {site(0x1010, 0x2000), entry(0x1000, unknown_bytes), entry(0x1000, 24), exit_of(0x1000, 0x1010)}) {
             auto descriptor = encode_record(record, encoding);
             EXPECT_EQ(decode_record(record.type, descriptor, encoding), record);
             descriptor.resize(descriptor.size() + 4); // a later version's field
@@ -105,21 +125,23 @@ TEST(Index, EmptyIsValid)
 
 TEST(Index, ReadersIgnoreWhatLaterVersionsAdd)
 {
-    auto descriptor = encode_index({entry(0x1000)}, {});
-    descriptor.insert(descriptor.begin() + 24, 8, std::byte(0xee)); // a longer header
-    descriptor[4] = std::byte(32);
-    descriptor.insert(descriptor.begin() + 32 + 16, 4, std::byte(0xee)); // a longer kind
+    auto descriptor = encode_index({entry(0x1000), exit_of(0x1000, 0x1010)}, {});
+    descriptor.insert(descriptor.begin() + 28, 8, std::byte(0xee)); // a longer header
+    descriptor[4] = std::byte(36);
+    for (size_t kind : {2, 1}) // longer kinds
+        descriptor.insert(descriptor.begin() + 36 + 16 * kind, 4, std::byte(0xee));
     descriptor[3] = std::byte(20);
     descriptor.insert(descriptor.end(), 100, std::byte(0xee)); // a further table
     std::string error;
     const auto index = Index::open(descriptor, {}, error);
     ASSERT_TRUE(index) << error;
     EXPECT_EQ(index->at(0), entry(0x1000));
+    EXPECT_EQ(index->at(1), exit_of(0x1000, 0x1010));
 }
 
 TEST(Index, DamageIsAnErrorAndNeverACrash)
 {
-    const auto good = encode_index({site(0x1010), entry(0x1000), entry(0x1020, 8)}, {});
+    const auto good = encode_index({site(0x1010), entry(0x1000), entry(0x1020, 8), exit_of(0x1000, 0x1030)}, {});
     std::string error;
     for (size_t size = 0; size < good.size(); ++size) {
         const std::vector<std::byte> shorter(good.begin(), good.begin() + size); // exact allocation, for ASan
@@ -136,7 +158,7 @@ TEST(Index, DamageIsAnErrorAndNeverACrash)
             }
         }
     auto unsorted = good;
-    std::swap(unsorted[24 + 3 * 16], unsorted[24 + 3 * 16 + 4]);
+    std::swap(unsorted[28 + 4 * 16], unsorted[28 + 4 * 16 + 4]);
     EXPECT_TRUE(Index::open(unsorted, {}, error)->check());
 }
 
