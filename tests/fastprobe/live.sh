@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Probes and return probes of this kernel on the recorded entries of a shared library: every call is one hit, and
-# arguments, stack arguments and return values are right. Arguments as for suite.sh.
+# Probes and return probes of this kernel on the recorded entries of a shared library, and probes on the exits: every
+# call is one hit, and arguments, stack arguments and return values are right. Arguments as for suite.sh.
 . "$FASTSDT_SOURCE/tests/common.sh"
 plugin=$3 cc=$4
+exit=
+[ "$1" = clang ] || exit=-fplugin-arg-fastprobe-exit
 need_uprobes
 need "${cc%% *}" readelf python3
 [ -e "$plugin" ] || skip "$plugin was not built"
@@ -37,7 +39,7 @@ E2
 cat >expected.py <<'E2'
 hits = []
 def enter(name, a, b, c, seventh=None): hits.append(f"{name} {a} {b} {c}" + (f" {seventh}" if seventh is not None else ""))
-def leave(name, value): hits.append(f"{name} -> {value}"); return value
+def leave(name, value): hits.extend([f"{name} -> {value}", f"{name} => {value}"]); return value
 def leaf(a, b, c): enter("leaf", a, b, c); return leave("leaf", a * 3 + b + c)
 def caller(a, b, c): enter("caller", a, b, c); r = leaf(a, b, c); return leave("caller", r + leaf(r, a, b))
 def tail(a, b, c): enter("tail", a, b, c); return leave("tail", leaf(c, b, a))
@@ -60,11 +62,13 @@ cleanup() {
 } 2>/dev/null
 trap cleanup EXIT
 
+exits=nop
 for flags in "-O2 -fplugin-arg-fastprobe-entry=auto" "-O2 -fplugin-arg-fastprobe-entry=nop -fcf-protection=full" \
     "-O2 -fplugin-arg-fastprobe-entry=nop10" "-Os -fcf-protection=full -fplugin-arg-fastprobe-entry=nop10" \
     "-O2 -fplugin-arg-fastprobe-entry=frame" "-O0 -fplugin-arg-fastprobe-entry=auto"; do
     # shellcheck disable=SC2086 # lists of words
-    $cc -w -fPIC -shared -Wl,-Bsymbolic -fplugin="$plugin" ${flags/-fplugin-arg/ -fplugin-arg} lib.c -o liblive.so
+    $cc -w -fPIC -shared -Wl,-Bsymbolic -fplugin="$plugin" ${flags/-fplugin-arg/ -fplugin-arg} ${exit:+$exit=$exits} lib.c -o liblive.so
+    [ "$exits" = nop ] && exits=nop10 || exits=nop
     # shellcheck disable=SC2086
     $cc -w main.c -o main -L. -llive -Wl,-rpath,"$PWD"
     # vaddr -> file offset of the executable segment; both from readelf.
@@ -81,14 +85,25 @@ for flags in "-O2 -fplugin-arg-fastprobe-entry=auto" "-O2 -fplugin-arg-fastprobe
         echo "p:$group/$name $PWD/liblive.so:$offset a=%di:s64 b=%si:s64 c=%dx:s64 $seventh" >>$tracing/uprobe_events
         echo "r:$group/${name}_ret $PWD/liblive.so:$offset v=%ax:s64" >>$tracing/uprobe_events
         probes=$((probes + 1))
+        # A return has the value; at a tail call it is not there yet.
+        number=0
+        while read -r kind at; do
+            offset=$(printf '0x%x' $((at - segment_vaddr + segment_offset)))
+            value=v=%ax:s64
+            [ "$kind" = return ] || value=
+            echo "p:$group/${name}_$kind$((number++)) $PWD/liblive.so:$offset $value" >>$tracing/uprobe_events
+        done < <(sed -n "s/^$name exit: .* \(return\|tail-call\) .*at=\(0x[0-9a-f]*\) .*/\1 \2/p" entries | tr - _)
     done < <(nm liblive.so | awk '$2 == "T" {print $1, $3}')
     expect "$flags: entries" $probes 7
     echo 1 >"$instance/events/$group/enable"
     ./main || fail "$flags: the program fails under probes"
     sed -nE "s/^ *main-[0-9]+ .*: ([a-z]+): \(0x[0-9a-f]+\) a=(\S+) b=(\S+) c=(\S+)( g=(\S+))?.*/\1 \2 \3 \4 \6/p
-             s/^ *main-[0-9]+ .*: ([a-z]+)_ret: .* v=(\S+).*/\1 -> \2/p" "$instance/trace" | sed 's/ *$//' | sort >got
+             s/^ *main-[0-9]+ .*: ([a-z]+)_ret: .* v=(\S+).*/\1 -> \2/p
+             s/^ *main-[0-9]+ .*: ([a-z]+)_tail_call[0-9]+: .*/\1 => (tail)/p
+             s/^ *main-[0-9]+ .*: ([a-z]+)_return[0-9]+: .* v=(\S+).*/\1 => \2/p" "$instance/trace" | sed 's/ *$//' | sort >got
     cleanup
-    LC_ALL=C sort got >a && LC_ALL=C sort expected >b
+    grep -q '^tail exit: .* tail-call' entries && tails='s/^tail => .*/tail => (tail)/' || tails=
+    LC_ALL=C sort got >a && sed "$tails" expected | { [ -n "$exit" ] && cat || grep -v ' => '; } | LC_ALL=C sort >b
     cmp -s a b || { diff b a | sed -n 1,20p; fail "$flags: hits or values are wrong"; }
     echo "$flags: $(wc -l <got) hits right"
 done

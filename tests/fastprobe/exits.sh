@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Live: exits hit = entries hit in every function, but for the activations that longjmp(), an exception or exit() ends, whose
+# number the program's source says. Arguments as for suite.sh.
+. "$FASTSDT_SOURCE/tests/common.sh"
+plugin=$3 cxx=$5
+need_uprobes
+need "${cxx%% *}" readelf objdump python3
+[ -e "$plugin" ] || skip "$plugin was not built"
+tracing=/sys/kernel/tracing
+[ -e $tracing/uprobe_events ] || mount -t tracefs tracefs $tracing 2>/dev/null || true
+[ -e $tracing/uprobe_events ] || skip "no tracefs with uprobe_events"
+
+cat >leaving.cpp <<'E'
+#include <setjmp.h>
+#include <stdlib.h>
+#include <pthread.h>
+#include <stdexcept>
+#include <string>
+#define PLAIN extern "C" __attribute__((noinline, noipa))
+volatile int sink;
+PLAIN int leaf(int a) { return a * 3; }
+PLAIN int tail(int a) { return leaf(a + 1); }
+PLAIN int even(unsigned n); // a tail call into each other
+PLAIN int odd(unsigned n) { return n == 0 ? 0 : even(n - 1); }
+PLAIN int even(unsigned n) { return n == 0 ? 1 : odd(n - 1); }
+PLAIN long fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+PLAIN int shrink(int a) { if (a < 3) return a; int s = 0; for (int i = 0; i < a; i++) s += leaf(i) + tail(s); return s; }
+PLAIN int switched(int a) {
+    switch (a) { case 0: return 7; case 1: return leaf(a); case 2: sink = 1; return tail(2); case 3: return shrink(a) + 1;
+                 case 4: sink = 3; return 9; case 5: return odd(4); default: return -1; }
+}
+PLAIN __attribute__((cold)) void complain(int a) { sink = a; }
+PLAIN int split(int a) {
+    if (__builtin_expect(a > 5, 0)) { complain(a); std::string s(a, 'x'); complain(a + 1); return s.size() + leaf(a); }
+    return leaf(a) * leaf(a + 1);
+}
+static jmp_buf place;
+PLAIN int jump_deep(int n) { if (n == 0) longjmp(place, 1); int r = jump_deep(n - 1); sink = r; return r + 1; }
+PLAIN int jumped(int n) { if (setjmp(place) == 0) return n ? jump_deep(n) : 5; return leaf(2); }
+struct Guard { ~Guard() { leaf(1); } };
+PLAIN int throw_deep(int n) { Guard guard; if (n == 0) throw std::runtime_error("gone"); int r = throw_deep(n - 1); sink = r; return r + 1; }
+PLAIN int thrown(int n) { try { return throw_deep(n); } catch (const std::runtime_error&) { return leaf(3); } }
+PLAIN void* thread(void* p) { for (int i = 0; i < 50; i++) fib(i % 7), switched(i % 7); return p; }
+PLAIN void gone(int n) { if (n) { gone(n - 1); sink = n; } else exit(0); sink = 1; }
+int main() {
+    for (int i = 0; i < 10; i++) sink = leaf(i) + tail(i) + even(i) + odd(i) + shrink(i) + switched(i) + split(i);
+    sink = fib(12);
+    for (int i = 0; i < 4; i++) jumped(i); // 3 jumps, over 2 + 3 + 4 of jump_deep()
+    for (int i = 0; i < 4; i++) thrown(i); // 4 exceptions, through 1 + 2 + 3 + 4 of throw_deep()
+    pthread_t threads[3];
+    for (pthread_t& t : threads) pthread_create(&t, nullptr, thread, nullptr);
+    for (pthread_t& t : threads) pthread_join(t, nullptr);
+    gone(2); // 3 of it are alive at the end, and main()
+    return 1;
+}
+E
+for flags in "-O2 exit=nop10" "-O0 exit=nop" "-O2 -flto exit=nop10"; do
+    # shellcheck disable=SC2086 # lists of words
+    $cxx -w ${flags% *} -fplugin="$plugin" -fplugin-arg-fastprobe-"${flags##* }" leaving.cpp -o leaving -pthread
+    python3 "$FASTSDT_SOURCE/tests/fastprobe/entries.py" --check-exits leaving
+    python3 "$FASTSDT_SOURCE/tests/fastprobe/pairs.py" --trace --left jump_deep=9 --left throw_deep=10 --left gone=3 --left main=1 leaving -- ./leaving >out ||
+        { cat out; fail "$flags"; }
+    grep -q "pairs; left behind: {'jump_deep': 9, 'throw_deep': 10}; alive at the end: {'gone': 3, 'main': 1}" out || fail "$flags: $(cat out)"
+    echo "$flags: $(head -n 1 out)"
+done
+# Not told of one of them, the comparison fails.
+if python3 "$FASTSDT_SOURCE/tests/fastprobe/pairs.py" --left jump_deep=9 --left throw_deep=10 --left gone=3 leaving -- ./leaving >out; then
+    fail "a missing exit goes unnoticed"
+fi
+grep -q '^  main: 1 entries, 0 exits' out || fail "the wrong function: $(cat out)"
