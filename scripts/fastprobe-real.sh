@@ -7,6 +7,8 @@
 #   -p PROGRAM   zlib, lua or sqlite; may be repeated (default: all)
 #   -f FLAGS     one set of flags, in one word; may be repeated (default: -O0, -O2, -Os, -O3 and "-O2 -flto")
 #   -e MODE      entry mode; may be repeated (default: auto and nop10)
+#   -x MODE      exit mode (default: none). fastsdt-check has to find every exit, and the kernel hits all entries and
+#                exits alike in a run of each program (tests/fastprobe/pairs.py; x86-64, needs root)
 #   --full       SQLite's veryquick.test as well (x86-64; needs tcl8.6-dev, takes minutes for each build)
 #
 # The sources are Debian's (bookworm), fetched once with the machine's own mirror. Exit status 0: everything passes, and
@@ -19,24 +21,25 @@ set -euo pipefail
 top=$(realpath "$(dirname "$0")/..")
 build=$(realpath "${FASTSDT_BUILD:-$top/build/default}")
 work=${FASTPROBE_REAL_WORK:-$build/fastprobe-real}
-programs=() flags=() modes=() full=
+programs=() flags=() modes=() full= exit=none
 while [ $# -gt 0 ]; do
     case $1 in
         -p) programs+=("$2"); shift 2 ;;
         -f) flags+=("$2"); shift 2 ;;
         -e) modes+=("$2"); shift 2 ;;
+        -x) exit=$2; shift 2 ;;
         --full) full=1; shift ;;
-        -*) sed -n '3,20s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        -*) sed -n '3,22s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
         *) break ;;
     esac
 done
-[ $# = 5 ] || { sed -n '3,20s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# = 5 ] || { sed -n '3,22s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 kind=$1 target=$2 plugin=$(realpath "$3") cc=$4 cxx=$5
 [ ${#programs[@]} -gt 0 ] || programs=(zlib lua sqlite)
 [ ${#flags[@]} -gt 0 ] || flags=(-O0 -O2 -Os -O3 "-O2 -flto")
 [ ${#modes[@]} -gt 0 ] || modes=(auto nop10)
-run=
-[ "$target" = x86-64 ] || run="qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu"
+run= objdump=objdump
+[ "$target" = x86-64 ] || run="qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu" objdump=aarch64-linux-gnu-objdump
 : "$kind" "$cxx"
 fail() { echo "FAIL: $*" >&2; exit 1; }
 
@@ -76,6 +79,7 @@ test_zlib() {
     sha256sum <input.gz
 }
 check_zlib() { echo minigzip; }
+pairs_zlib() { ./minigzip <../base/input >pairs.gz && cmp pairs.gz ../base/input.gz; }
 build_lua() {
     local s=$work/sources/lua5.4/src
     # shellcheck disable=SC2046 # file names without blanks
@@ -83,6 +87,7 @@ build_lua() {
 }
 test_lua() { $run ./lua "$top/tests/fastprobe/real.lua"; }
 check_lua() { echo lua; }
+pairs_lua() { ./lua "$top/tests/fastprobe/real.lua" >/dev/null; }
 build_sqlite() {
     local s=$work/sources/sqlite3
     "$@" -w -I"$s/bld" -DSQLITE_THREADSAFE=0 "$s/test/speedtest1.c" "$s/bld/sqlite3.c" -o speedtest1 -lm -ldl
@@ -108,6 +113,7 @@ test_sqlite() {
     fi
 }
 check_sqlite() { echo speedtest1; }
+pairs_sqlite() { ./speedtest1 --verify --size 1 :memory: >/dev/null; }
 
 # No xol among the selected, but for what the report lists as missed.
 check_entries() { # BINARY REPORT
@@ -121,6 +127,17 @@ print(f"{len(functions)} entries, {len(missed)} missed")
 if bad or not functions:
     sys.exit(f"selected, and not cheap: {bad[:10]}")
 P
+}
+# Hits of all entries and exits in one run; longjmp(), exceptions and exit() leave fewer exits.
+check_pairs() { # PROGRAM
+    [ "$exit" != none ] || return 0
+    python3 "$top/tests/fastprobe/entries.py" --check-exits --objdump "$objdump" "$(check_$1)" || return 1
+    [ "$target" = x86-64 ] && [ "$(id -u)" = 0 ] || return 0
+    export -f pairs_$1
+    export top
+    local jumps=
+    [ "$1" != lua ] || jumps=--jumps # errors and yields
+    "$top/tests/fastprobe/pairs.py" $jumps "$(check_$1)" -- bash -c pairs_$1
 }
 kernels=()
 [ "$target" = x86-64 ] || kernels=(--kernel 6.13,6.18,7.2) # no older kernel emulates a nop
@@ -138,6 +155,7 @@ for program in "${programs[@]}"; do
         for mode in "${modes[@]}"; do
             mkdir "$dir/$mode" && cd "$dir/$mode"
             with=("-fplugin=$plugin" "-fplugin-arg-fastprobe-entry=$mode" "-fplugin-arg-fastprobe-report=$PWD/report.json")
+            [ "$exit" = none ] || with+=("-fplugin-arg-fastprobe-exit=$exit")
             [ "$target" = x86-64 ] || with+=("-fplugin-arg-fastprobe-kernels=6.13-")
             if [ "$kind" = clang ] && [[ $f = *-flto* ]]; then # the linker makes the code, and loads the pass
                 with+=(-fuse-ld=lld "-B$(dirname "$(realpath "$(command -v "${cc%% *}")")")" "-Wl,-mllvm,-load=${plugin%.so}-pass.so")
@@ -147,7 +165,8 @@ for program in "${programs[@]}"; do
             test_$program "$cc $f ${with[*]}" >out || fail "$program $f entry=$mode: tests fail"
             cmp -s out ../base/out || { diff ../base/out out | sed -n 1,10p >&2; fail "$program $f entry=$mode: other results"; }
             entries=$(check_entries "$(check_$program)" report.json) || fail "$program $f entry=$mode: entries"
-            echo "ok: $program $f entry=$mode: tests pass, $entries"
+            pairs=$(check_pairs $program) || fail "$program $f entry=$mode exit=$exit: exits: $pairs"
+            echo "ok: $program $f entry=$mode: tests pass, $entries${pairs:+; exit=$exit: $(tr '\n' ' ' <<<"$pairs")}"
         done
         rm -rf "$dir"
     done

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs a program under this kernel's uprobes at all of its recorded entries and exits, and compares the hits.
 
-    pairs.py [--trace] [--left NAME=COUNT]... ELF -- COMMAND...
+    pairs.py [--trace] [--left NAME=COUNT]... [--jumps] ELF -- COMMAND...
 
 ELF         has ENTRY and EXIT records; functions without exits (never return, return twice) are left out
 --left      that many activations of the function may end in no exit (longjmp, exceptions, exit())
+--jumps     any number may, of every function: COMMAND uses longjmp(). The number is printed
 --trace     keep every hit in order, and pair each exit with the entry of the same stack pointer: prints how many activations
             were left behind by a later event further up, and how many were alive at the end. For short programs
 
@@ -61,6 +62,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--trace", action="store_true")
     parser.add_argument("--left", action="append", default=[])
+    parser.add_argument("--jumps", action="store_true")
     parser.add_argument("elf")
     own, command = sys.argv[1:sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1:]
     options = parser.parse_args(own)
@@ -104,10 +106,11 @@ def main():
                 write("uprobe_events", f"-:{m[1]}\n", flags=os.O_APPEND)
 
     names = {name for _, name, _ in found}
-    wrong = [name for name in sorted(names) if hits[name, "entry"] != hits[name, "exit"] + left.get(name, 0)]
+    over = {name: hits[name, "entry"] - hits[name, "exit"] - left.get(name, 0) for name in sorted(names)}
+    wrong = [name for name in over if over[name] < 0 or over[name] > 0 and not options.jumps]
     total = {kind: sum(hits[name, kind] for name in names) for kind in ("entry", "exit")}
     print(f"{len(names)} functions, {sum(hits[n, 'entry'] > 0 for n in names)} called: "
-          f"{total['entry']} entries, {total['exit']} exits")
+          f"{total['entry']} entries, {total['exit']} exits" + (f", {sum(over.values())} left by jumps" if options.jumps else ""))
     for name in wrong:
         print(f"  {name}: {hits[name, 'entry']} entries, {hits[name, 'exit']} exits, {left.get(name, 0)} expected to be left")
 
