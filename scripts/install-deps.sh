@@ -1,25 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Installs what building and testing fastsdt needs, on Debian or Ubuntu: `install-deps.sh`, or `install-deps.sh demo` for what
-# demo.sh needs only. Of compilers it takes the versions that the release has. Needs root where something is missing.
+# Installs what building and testing fastsdt needs, on Debian or Ubuntu: `install-deps.sh`, or `install-deps.sh demo` or `bench` for
+# what demo.sh or bench.sh need only. Of compilers it takes the versions that the release has. Needs root where something is missing.
 # Safe to run again.
 set -euo pipefail
 needed="cmake ninja-build make pkg-config gcc g++ libc6-dev scdoc ca-certificates python3
 libelf-dev libdw-dev libbpf-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev"
 # What a release may lack: the tests that want it are skipped, with the reason.
 demo="bpftrace gdb systemtap-sdt-dev dpkg-dev zlib1g-dev"
-everything="$demo
-git ccache libgtest-dev libgmock-dev libbenchmark-dev libzstd-dev binutils mold patchelf shellcheck
+bench="$demo git libbenchmark-dev python3-matplotlib valgrind linux-perf mold
+qemu-system-x86 cpio zstd xz-utils busybox-static"
+everything="$bench
+ccache libgtest-dev libgmock-dev libzstd-dev binutils patchelf shellcheck
 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu
 gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
 libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-ppc64el-cross
 libc6-dev-s390x-cross libc6-dev-mips64el-cross
-qemu-user qemu-system-x86 qemu-system-arm cpio zstd xz-utils busybox-static musl-tools
-linux-perf gdb-multiarch elfutils valgrind debootstrap tcl meson automake cargo librust-cc-dev lintian
+qemu-user qemu-system-arm musl-tools
+gdb-multiarch elfutils debootstrap tcl meson automake cargo librust-cc-dev lintian
 python3-yaml python3-jsonschema fakeroot"
 case ${1:-} in
 "") wanted=$everything ;;
 demo) wanted=$demo ;;
+bench) wanted=$bench ;;
 *)
     sed -n '3,5s/^# //p' "$0" >&2
     exit 2
@@ -39,10 +42,10 @@ compilers() {
     [ ${#llvm[@]} -gt 0 ] || return 0
     # The compiler that `gcc` is.
     default=$(apt-cache show gcc 2>/dev/null | sed -n 's/^Depends:.* gcc-\([0-9][0-9]*\) .*/\1/p' | sed -n 1p)
-    if [ "${1:-}" = demo ]; then
-        echo "clang-${llvm[-1]} gcc-$default gcc-$default-plugin-dev"
-        return
-    fi
+    case ${1:-} in
+    demo) echo "clang-${llvm[-1]} gcc-$default gcc-$default-plugin-dev"; return ;;
+    bench) echo "clang-${llvm[-1]} lld-${llvm[-1]} llvm-${llvm[-1]}-dev libclang-${llvm[-1]}-dev gcc-$default g++-$default gcc-$default-plugin-dev"; return ;;
+    esac
     for v in $(printf '%s\n' "${llvm[0]}" "${llvm[@]: -2}" | sort -un); do
         echo "clang-$v lld-$v llvm-$v-dev libclang-$v-dev libclang-rt-$v-dev llvm-$v-tools"
     done
