@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The pictures of a recorded run, as SVG that can be read on a light and on a dark page."""
+import os
+import re
+import statistics
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plot  # noqa: E402  after use()
+
+GREY, OPTIMIZED, EMULATED, STEPPED, REFUSED = "#7d8590", "#2da44e", "#3b82d0", "#d9822b", "#cf4a4a"
+OF_VERDICT = {"optimize": OPTIMIZED, "emulate": EMULATED, "xol": STEPPED, "reject": REFUSED}
+plot.rcParams.update({
+    "svg.fonttype": "none", "svg.hashsalt": "fastsdt", "font.family": "sans-serif", "font.size": 10, "text.color": GREY, "axes.labelcolor": GREY,
+    "axes.edgecolor": GREY, "xtick.color": GREY, "ytick.color": GREY, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False,
+    "figure.facecolor": "none", "axes.facecolor": "none", "savefig.transparent": True})
+
+
+def color(verdict):
+    """An unsafe verdict has the colour of what can be seen of it."""
+    return REFUSED if "unsafe" in verdict else OF_VERDICT.get(verdict, GREY)
+
+
+def save(figure, folder, name):
+    figure.tight_layout()
+    figure.savefig(os.path.join(folder, name + ".svg"), metadata={"Date": None})
+    plot.close(figure)
+
+
+def redis(rows, folder):
+    rows = [r for r in rows if r["program"] == "Redis" and "CET" not in r["build"]]
+    compiler = rows[0]["compiler"]
+    builds = list(dict.fromkeys(r["build"] for r in rows if r["compiler"] == compiler))
+    figure, axes = plot.subplots(figsize=(8, 3.2))
+    labels = []
+    for test in ("SET", "GET"):
+        for probed in (False, True):
+            for build in builds:
+                row = next(r for r in rows if (r["compiler"], r["test"], r["probed"], r["build"]) == (compiler, test, probed, build))
+                value = statistics.median(row["values"])
+                at = len(labels)
+                axes.barh(at, value, color=GREY if not probed else STEPPED if build == "plain" else EMULATED)
+                axes.text(value, at, f" {value:,.0f}", va="center")
+                labels.append(f"{test}, {'probed' if probed else 'no probe'}, {build}")
+    axes.set_yticks(range(len(labels)), labels)
+    axes.invert_yaxis()
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xlabel(f"requests a second ({compiler} -O2, 50 clients, 16 at a time; one counting uprobe on siphash)")
+    axes.margins(x=0.12)
+    save(figure, folder, "redis")
+
+
+def hits(rows, folder):
+    rows = [r for r in rows if r["threads"] == 1 and r["by"] == "bpf" and "ns" in r and r["site"] != "unprobed"]
+    kernels = list(dict.fromkeys(r["kernel"] for r in rows))
+    sites = list(dict.fromkeys(r["site"] for r in rows))
+    figure, all_axes = plot.subplots(1, len(kernels), figsize=(2.4 + 2.4 * len(kernels), 4), sharey=True, squeeze=False)
+    for axes, kernel in zip(all_axes[0], kernels):
+        for row in (r for r in rows if r["kernel"] == kernel):
+            axes.barh(sites.index(row["site"]), min(row["ns"]), color=color(row["verdict"]))
+        axes.set_xscale("log")
+        axes.set_xlim(left=100)
+        axes.set_yticks(range(len(sites)), sites)
+        emulated = next(r for r in rows if r["kernel"] == kernel)["hardware"] == "emulated"
+        axes.set_title(kernel + (" (guest)" if emulated else ""), fontsize=10)
+        axes.set_xlabel("ns, emulated hardware" if emulated else "ns")
+    all_axes[0][0].invert_yaxis()
+    legend = [matplotlib.patches.Patch(color=c, label=t) for t, c in (("optimized", OPTIMIZED), ("emulated", EMULATED), ("stepped", STEPPED), ("unsafe", REFUSED))]
+    figure.legend(handles=legend, loc="lower center", ncol=4, bbox_to_anchor=(0.5, -0.08))
+    figure.tight_layout()
+    figure.savefig(os.path.join(folder, "hits.svg"), metadata={"Date": None}, bbox_inches="tight")
+    plot.close(figure)
+
+
+def disabled(rows, folder):
+    compiler = rows[0]["compiler"]
+    rows = [r for r in rows if r["compiler"] == compiler]
+    base = {r["arguments"]: r for r in rows if r["header"] == "none"}
+    headers = [h for h in dict.fromkeys(r["header"] for r in rows) if h != "none"]
+    figure, (left, right) = plot.subplots(1, 2, figsize=(9, 0.9 + 0.42 * len(headers)), sharey=True)
+    for axes, what, label in ((left, "instructions", "instructions a site"), (right, "bytes", "bytes of code a site")):
+        for i, (count, shade) in enumerate(zip(base, (0.45, 0.7, 1))):
+            values = [next(r for r in rows if r["header"] == h and r["arguments"] == count)[what] - base[count][what] for h in headers]
+            axes.barh([k + (i - 1) * 0.27 for k in range(len(headers))], values, 0.25, color=EMULATED, alpha=shade, label=f"{count} arguments")
+        axes.set_xlabel(f"{label} ({compiler} -O2)")
+    left.set_yticks(range(len(headers)), headers)
+    left.invert_yaxis()
+    right.legend(fontsize=8)
+    save(figure, folder, "disabled")
+
+
+def growth(rows, folder):
+    rows = [r for r in rows if r["what"] == "growth"]
+    tools = [k for k in rows[0] if k.endswith("_s")]
+    headers = list(dict.fromkeys(r["header"] for r in rows))
+    figure, all_axes = plot.subplots(1, len(headers), figsize=(4.2 * len(headers), 3.2), sharey=True, squeeze=False)
+    for axes, header in zip(all_axes[0], headers):
+        for tool, tint in zip(tools, (STEPPED, GREY, REFUSED, EMULATED, OPTIMIZED)):
+            mine = [r for r in rows if r["header"] == header and tool in r]
+            axes.plot([r["sites"] for r in mine], [max(r[tool], 0.001) for r in mine], marker="o", markersize=3, color=tint, label=tool[:-2].replace("bfd", "ld.bfd"))
+        axes.set(xscale="log", yscale="log", title=header, xlabel="sites in one file")
+    all_axes[0][0].set_ylabel("processor seconds")
+    all_axes[0][0].legend(fontsize=8)
+    save(figure, folder, "growth")
+
+
+def kernels(document, folder):
+    """The x86-64 table of docs/kernels.md as a grid."""
+    text = open(document).read().split("### x86_64")[1]
+    lines = [[cell.strip() for cell in line.strip("| \n").split("|")] for line in text.splitlines() if line.startswith("|")]
+    head, body = lines[0][1:], []
+    for line in lines[2:]:
+        if len(line) != len(head) + 1 or line[0] == "instruction":
+            break
+        body.append(line)
+    figure, axes = plot.subplots(figsize=(8, 0.28 * len(body) + 0.8))
+    for y, line in enumerate(body):
+        for x, cell in enumerate(line[1:]):
+            verdict = cell.strip("*")
+            axes.add_patch(plot.Rectangle((x + 0.03, y + 0.06), 0.94, 0.88, color=color(verdict), linewidth=0))
+            axes.text(x + 0.5, y + 0.5, verdict.replace("optimize, unsafe", "unsafe"), ha="center", va="center", fontsize=7, color="white")
+    axes.set(xlim=(0, len(head)), ylim=(len(body), 0))
+    axes.set_xticks([x + 0.5 for x in range(len(head))], head)
+    axes.set_yticks([y + 0.5 for y in range(len(body))], [re.sub("`", "", line[0]) for line in body], fontsize=8)
+    axes.tick_params(length=0, labeltop=True, labelbottom=False)
+    for side in axes.spines.values():
+        side.set_visible(False)
+    save(figure, folder, "kernels")
+
+
+def draw(results, folder):
+    rows = {name: part["rows"] for name, part in results["parts"].items()}
+    for part, picture in (("programs", redis), ("hits", hits), ("disabled", disabled), ("build", growth)):
+        if rows.get(part):
+            picture(rows[part], folder)
+    kernels(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs/kernels.md"), folder)

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Makes the document and the pictures of one recorded run: report.py RESULTS.json DOCUMENT.md PICTURES
+
+Every figure in them comes from RESULTS.json (and docs/kernels.md, for the grid of verdicts). tests/bench does it again and compares."""
+import json
+import os
+import statistics
+import sys
+
+import pictures
+
+PUBLISHED = [  # on the mailing lists; million hits a second
+    ("J. Olsa, v6 of the nop5 series, July 2025, Intel", "3.148", "2.976", "1.068", "7.038 (nop5)"),
+    ("A. Nakryiko, May 2026, Skylake / Milan / Sapphire Rapids / Bergamo, usdt", "3.149 / 2.910 / 1.896 / 3.393", "", "", "6.422 / 3.443 / 4.023 / 3.895 (nop5)"),
+    ("J. Olsa, nop10 series, May 2026", "3.247", "3.030", "1.124", "7.374 (nop10)"),
+    ("Liao Chang, 2024, Kunpeng 916, arm64: stepped -> emulated", "0.916 -> 1.862", "0.908 -> 1.743", "1.840", ""),
+]
+
+
+def table(head, rows):
+    if not rows:
+        return ["(not measured in this run)", ""]
+    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(map(str, row)) + " |" for row in rows), ""]
+
+
+def number(value):
+    """Three significant digits, thousands with commas."""
+    if value >= 1000:
+        return f"{float(f'{value:.3g}'):,.0f}"
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def spread(values):
+    """How far the middle half of the rounds lies apart, in per cent of the median."""
+    if len(values) < 4:
+        return (max(values) - min(values)) / statistics.median(values) * 100
+    low, _, high = statistics.quantiles(values, n=4)
+    return (high - low) / statistics.median(values) * 100
+
+
+def compared(one, other):
+    """The ratio of two lists of values, or that they cannot be told apart."""
+    a, b = statistics.median(one), statistics.median(other)
+    if max(min(one), min(other)) <= min(max(one), max(other)) and abs(a / b - 1) < (spread(one) + spread(other)) / 100:
+        return "too noisy to conclude"
+    return f"{a / b:.2f}"
+
+
+def find(rows, **wanted):
+    return [row for row in rows if all(row.get(k) == v for k, v in wanted.items())]
+
+
+def programs(rows):
+    lines = []
+    for program, test, compiler in dict.fromkeys((r["program"], r["test"], r["compiler"]) for r in rows):
+        mine = find(rows, program=program, test=test, compiler=compiler)
+        lines += [f"**{program}, {test}, {compiler}** ({mine[0]['unit']}, median; a counter on `{mine[0]['symbol']}`)", ""]
+        body = []
+        for build in dict.fromkeys(r["build"] for r in mine):
+            idle, probed = (find(mine, build=build, probed=p)[0] for p in (False, True))
+            plain = "plain, CET" if "CET" in build else "plain"
+            base = find(mine, build=plain, probed=True)[0]["values"]
+            gain = compared(probed["values"], base) if mine[0]["better"] == "more" else compared(base, probed["values"])
+            p99 = [f"{statistics.median(r['p99_ms']):.3g} ms" if r.get("p99_ms") else "-" for r in (idle, probed)]
+            body.append([build, number(statistics.median(idle["values"])), number(statistics.median(probed["values"])), f"{spread(probed['values']):.0f} %",
+                         "1" if build == plain else gain, p99[0], p99[1]])
+        lines += table(["build", "unprobed", "probed", "spread", "probed, times as fast as plain", "p99 unprobed", "p99 probed"], body)
+    return lines or ["(not measured in this run)", ""]
+
+
+def hits(rows):
+    lines = []
+    for hardware in ("native", "emulated"):
+        for kernel in dict.fromkeys(r["kernel"] for r in find(rows, hardware=hardware)):
+            mine = find(rows, hardware=hardware, kernel=kernel)
+            lines += [f"**{kernel}**" + (", under QEMU without KVM: ratios within this table are what counts" if hardware == "emulated" else ""), ""]
+            ways = list(dict.fromkeys((r["by"], r["threads"]) for r in mine))
+            body = []
+            for site in dict.fromkeys(r["site"] for r in mine):
+                row = find(mine, site=site)
+                first = row[0]
+                cells = [f"`{site}`", first.get("series", ""), first.get("verdict", "-")]
+                for by, threads in ways:
+                    way = find(row, by=by, threads=threads)
+                    if not way or "ns" not in way[0]:
+                        cells.append(way[0].get("error", "-") if way else "-")
+                        continue
+                    best = min(way[0]["ns"])
+                    cells.append(f"{number(best)} ns, {threads * 1000 / best:.3g} M/s" if site != "unprobed" else f"{number(best)} ns")
+                body.append(cells)
+            lines += table(["first instruction", "published as", "the model", *(f"{by}, {n} thread{'s' if n > 1 else ''}" for by, n in ways)], body)
+    return lines or ["(not measured in this run)", ""]
+
+
+def disabled(rows):
+    lines = []
+    for compiler in dict.fromkeys(r["compiler"] for r in rows):
+        base = {r["arguments"]: r for r in find(rows, compiler=compiler, header="none")}
+        body = []
+        for row in find(rows, compiler=compiler):
+            if row["header"] == "none":
+                continue
+            none = base[row["arguments"]]
+            body.append([row["header"], row["arguments"], f"{statistics.median(row['ns']) - statistics.median(none['ns']):.3f}",
+                         f"{spread(row['ns']):.0f} %", f"{row['instructions'] - none['instructions']:.2f}", f"{row['bytes'] - none['bytes']:.1f}"])
+        lines += [f"**{compiler}**", ""] + table(["header, layout", "arguments", "ns", "spread", "instructions", "bytes of code"], body)
+    return lines or ["(not measured in this run)", ""]
+
+
+def attach(rows):
+    return table(["tool, sites", "attach, s", "detach, s", "threads/s to unprobed", "forks/s to unprobed", "longest stall, ms"],
+                 [[r["tool"], r["attach_s"], r["detach_s"], r["threads_ratio"], r["forks_ratio"], r["stall_ms"]] for r in rows])
+
+
+def build(rows):
+    compile_rows = find(rows, what="compile")
+    lines = ["2000 probes of three arguments in one file; processor time, the least of the runs, and its ratio to libbpf's header:", ""]
+    lines += table(["compiler", "header", "seconds", "ratio", "bytes of object"],
+                   [[r["compiler"], r["header"], r["seconds"], r["ratio"], int(r["object"])] for r in compile_rows])
+    grown = find(rows, what="growth")
+    linkers = [k[:-2] for k in (grown[0] if grown else {}) if k.endswith("_s") and k != "as_s"]
+    lines += ["All sites in one file; processor seconds of the assembler and of each linker:", ""]
+    return lines + table(["header", "sites", "as", *linkers, "bytes of object"],
+                         [[r["header"], r["sites"], r["as_s"], *(r.get(f"{k}_s", "-") for k in linkers), r["object"]] for r in grown])
+
+
+def tools(rows):
+    return table(["file", "tool", "processor seconds", "spread", "peak MB", "to readelf -n"],
+                 [[r["file"], r["tool"], f"{statistics.median(r['seconds']):.3f}", f"{spread(r['seconds']):.0f} %", r["megabytes"],
+                   compared(r["seconds"], find(rows, file=r["file"], tool="readelf -n")[0]["seconds"]) if r["tool"] != "readelf -n" else "1"] for r in rows])
+
+
+def document(results):
+    machine, parts = results["machine"], results["parts"]
+    rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "disabled", "attach", "build", "tools")}
+    lines = ["# What it costs and what it gains", "",
+             "All figures here come from one run, written by `bench/report.py`; [performance.json](performance.json) has every value of it.", "",
+             f"    {results['command']}", "",
+             f"{results['date']}, commit {results['commit']}. {machine['processor']}, {machine['processors']} processors, hypervisor {machine['hypervisor']}, "
+             f"Linux {machine['kernel']}, {machine['system']}, {machine['gcc']}.", "",
+             "What is compared is run in turn, round by round. A time is the median of the rounds, a hit's the least; the spread is that of the middle",
+             "half of the rounds, in per cent of the median. Instructions are counted by valgrind's callgrind.", "",
+             "## Programs under a probe", "", "![Requests a second of Redis with a counting probe](pictures/redis.svg)", "", *programs(rows["programs"]),
+             "## A hit in the kernel", "", "![Nanoseconds for a hit, by first instruction and kernel](pictures/hits.svg)", "",
+             "The program probes functions of its own and calls them; `perf` counts by a perf event, `bpf` by a BPF program. A site `nop1+nop10` is probed",
+             "where `fastsdt-check --plan` says. `return:` is a return probe on a function that begins so.", "", *hits(rows["hits"]),
+             "Published figures, of other people's machines (million hits a second, one thread, a BPF counter):", "",
+             *table(["source", "nop1", "push", "stepped (ret)", "optimized"], PUBLISHED),
+             "![What each kernel does at each instruction](pictures/kernels.svg)", "",
+             "[kernels.md](kernels.md) has that grid as a table.", "",
+             "## A site that nobody traces", "", "![Instructions and bytes of a site](pictures/disabled.svg)", "",
+             "A loop with ten sites and a little work between them, less the same loop without sites, for one site:", "", *disabled(rows["disabled"]),
+             "## Attaching", "", "The process creates threads and forks as fast as it can; a thread of it sleeps a millisecond at a time. The ratios are to the same",
+             "process before the tool came.", "", *attach(rows["attach"]),
+             "## Building", "", "![Growth of assembler and linkers](pictures/growth.svg)", "", *build(rows["build"]),
+             "## The tools", "", *tools(rows["tools"])]
+    if results["skipped"]:
+        lines += ["## Not in this run", "", *(f"- {s['what']}: {s['why']}" for s in results["skipped"]), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__.splitlines()[0])
+    source, target, folder = sys.argv[1:]
+    with open(source) as text:
+        results = json.load(text)
+    os.makedirs(folder, exist_ok=True)
+    pictures.draw(results, folder)
+    with open(target + ".new", "w") as out:
+        out.write(document(results))
+    os.rename(target + ".new", target)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Measures everything and writes one JSON file: run.py [--quick] [--only PART,...] [-o FILE]. scripts/bench.sh calls it.
+
+Each part is a module of bench/parts with TITLE, LIVE (needs root and uprobes) and measure(bench), which returns rows: flat
+dictionaries. Rounds of what is compared are interleaved; a row has all its values, report.py takes the least and the median.
+"""
+import argparse
+import datetime
+import importlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(top, "bench"))
+PARTS = ["hits", "programs", "disabled", "attach", "build", "tools"]
+
+
+class Unavailable(Exception):
+    """A part, or a piece of it, cannot be measured here; the text is the reason."""
+
+
+class Bench:
+    """What the parts share."""
+
+    def __init__(self, quick, build, work):
+        self.quick, self.build, self.work, self.top = quick, build, work, top
+        self.skipped = []
+
+    def say(self, text):
+        print(f"  {text}", file=sys.stderr, flush=True)
+
+    def skip(self, what, why):
+        self.skipped.append({"what": what, "why": why})
+        self.say(f"left out: {what}: {why}")
+
+    def bin(self, name):
+        path = os.path.join(self.build, "bin", name)
+        if not os.path.exists(path):
+            raise Unavailable(f"{path} is not built")
+        return path
+
+    def run(self, command, **options):
+        """Standard output of a command that has to succeed."""
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              errors="replace", **options)
+        if done.returncode:
+            last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-3:]
+            raise Unavailable(f"{' '.join(command)[:120]}: status {done.returncode}: {' / '.join(last)}")
+        return done.stdout
+
+    def folder(self, name):
+        path = os.path.join(self.work, name)
+        os.makedirs(path, exist_ok=True)
+        return path
+
+    def source(self, package):
+        """The unpacked sources of a Debian package, fetched once; the upstream's, without Debian's patches."""
+        folder = os.path.join(self.work, "sources", package)
+        if not os.path.exists(folder):
+            self.say(f"fetching the sources of {package}")
+            with tempfile.TemporaryDirectory(dir=self.folder("sources")) as new:
+                self.run([os.path.join(top, "scripts/debian.sh"), "bookworm", "apt-get", "source", "--download-only", package], cwd=new)
+                tree = os.path.join(new, "tree")
+                os.mkdir(tree)
+                for name in sorted(os.listdir(new)):
+                    if re.search(r"\.orig\.tar\.\w+$", name):
+                        self.run(["tar", "xf", os.path.join(new, name), "--strip-components=1", "-C", tree])
+                os.rename(tree, folder)
+        return folder
+
+    def compilers(self, kinds=("gcc", "clang")):
+        """(name, command, plugin) of the newest compilers that fastprobe was built for."""
+        for kind in kinds:
+            family = {"gcc": "gcc", "clang": "llvm"}[kind]
+            found = self.run(["bash", "-c", f'. "{top}/scripts/versions.sh"; FASTSDT_BUILD="{self.build}" plugin {family}']).strip()
+            if not found:
+                self.skip(kind, "fastprobe was not built for it")
+                continue
+            command = found.replace("llvm-", "clang-")
+            yield command, command, os.path.join(self.build, found, "fastprobe.so")
+
+    def instructions(self, command, **options):
+        """Instructions that a command executes, by valgrind --tool=callgrind."""
+        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors="replace", **options)
+        found = re.search(r"Collected : (\d+)", done.stderr)
+        if done.returncode or not found:
+            raise Unavailable(f"valgrind {command[0]}: {done.stderr.strip().splitlines()[-1:]}")
+        return int(found[1])
+
+    def script(self, *command, header):
+        """Rows of the table that one of bench's scripts prints: `header` names its columns, whose first may have blanks."""
+        rows = []
+        for line in self.run([os.path.join(top, "bench", command[0]), *command[1:]], cwd=top).splitlines():
+            words = line.rsplit(maxsplit=len(header) - 1) if len(header) > 1 else [line]
+            try:
+                rows.append({header[0]: words[0].strip(), **{h: float(w) for h, w in zip(header[1:], words[1:], strict=True)}})
+            except (ValueError, IndexError):
+                continue  # a heading or a remark
+        return rows
+
+
+def machine():
+    """What the figures were measured on."""
+    def first(command):
+        try:
+            return subprocess.run(command, capture_output=True, text=True).stdout.strip().splitlines()[0]
+        except (OSError, IndexError):
+            return ""
+    info = open("/proc/cpuinfo").read()
+    lscpu = subprocess.run(["lscpu"], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
+    model = re.search(r"^model name\s*: (.*)$", info, re.M)
+    release = dict(re.findall(r'^(\w+)="?([^"\n]*)', open("/etc/os-release").read(), re.M))
+    return {"processor": model[1] if model else platform.machine(), "processors": os.cpu_count(), "kernel": platform.release(),
+            "hypervisor": (re.search(r"^Hypervisor vendor:\s*(.*)$", lscpu, re.M) or ["", "none"])[1], "system": release.get("PRETTY_NAME", ""),
+            "gcc": first(["gcc", "--version"]), "architecture": platform.machine()}
+
+
+def no_probes():
+    """Why no uprobe can be attached here, or nothing."""
+    if not os.path.exists("/sys/bus/event_source/devices/uprobe/type"):
+        return "this kernel has no uprobes"
+    return "" if os.geteuid() == 0 else "attaching probes needs root"
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--quick", action="store_true", help="fewer rounds, one guest, no program but Redis: under five minutes")
+    arguments.add_argument("--only", type=lambda text: text.split(","), default=PARTS, help="parts: " + ", ".join(PARTS))
+    arguments.add_argument("-o", "--output", default="results.json")
+    options = arguments.parse_args()
+    for part in options.only:
+        if part not in PARTS:
+            arguments.error(f"no part {part}; there are {', '.join(PARTS)}")
+    build = os.path.realpath(os.environ.get("FASTSDT_BUILD", os.path.join(top, "build/bench")))
+    bench = Bench(options.quick, build, os.path.join(build, "work"))
+    commit = subprocess.run(["git", "-C", top, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
+    results = {"command": "scripts/bench.sh" + "".join(f" {a}" for a in sys.argv[1:] if a == "--quick"), "commit": commit,
+               "date": datetime.date.today().isoformat(), "machine": machine(), "parts": {}, "skipped": bench.skipped}
+    obstacle = no_probes()
+    for name in options.only:
+        part = importlib.import_module(f"parts.{name}")
+        print(f"== {part.TITLE}", file=sys.stderr, flush=True)
+        if part.LIVE and obstacle:
+            bench.skip(part.TITLE, obstacle)
+            continue
+        bench.live = not obstacle
+        started = time.monotonic()
+        try:
+            rows = part.measure(bench)
+        except Unavailable as why:
+            bench.skip(part.TITLE, str(why))
+            continue
+        results["parts"][name] = {"seconds": round(time.monotonic() - started), "rows": rows}
+    with open(options.output + ".new", "w") as out:
+        json.dump(results, out, indent=1)
+        out.write("\n")
+    os.rename(options.output + ".new", options.output)
+
+
+if __name__ == "__main__":
+    sys.modules["run"] = sys.modules["__main__"]  # the parts import it
+    main()

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Measures what fastsdt costs and gains, and writes build/bench/results.json, performance.md and pictures/*.svg:
+# `bench.sh [--quick] [--only PART,...]`. Parts: hits, programs, disabled, attach, build, tools. All takes about an hour on an idle
+# machine with two processors, --quick less than five minutes (and what building takes). As root on a kernel with uprobes; without
+# that the parts that attach probes are left out, and it says so. Installs the packages it needs. `bench.sh --record` makes
+# docs/performance.md, docs/performance.json and the pictures from build/bench/results.json, and a picture of the demo.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+usage() { sed -n '3,8s/^# //p' "$0"; }
+out=$PWD/build/bench
+python=python3
+case ${1:-} in -h | --help) usage; exit 0 ;; esac
+scripts/install-deps.sh bench
+# The system's, where another python3 comes first on the PATH and knows no matplotlib.
+"$python" -c 'import matplotlib' 2>/dev/null || python=/usr/bin/python3
+if [ "${1:-}" = --record ]; then
+    [ -e "$out/results.json" ] || { echo "bench.sh: there is no $out/results.json: run bench.sh first" >&2; exit 2; }
+    cp "$out/results.json" docs/performance.json
+    mkdir -p docs/pictures
+    scripts/demo.sh >"$out/demo.txt"
+    sed -n '/^== A probe on a function/,/times less/p' "$out/demo.txt" | bench/terminal.py >docs/pictures/demo.svg
+    exec "$python" bench/report.py docs/performance.json docs/performance.md docs/pictures
+fi
+mkdir -p "$out"
+echo "== Building fastsdt (build/bench)"
+{ cmake -S . -B "$out" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFASTSDT_TESTS=OFF -DFASTSDT_EXAMPLES=OFF -DFASTSDT_BENCHMARKS=ON &&
+    cmake --build "$out"; } >"$out/build.log" 2>&1 || { tail -n 20 "$out/build.log" >&2; exit 1; }
+"$python" bench/run.py "$@" -o "$out/results.json"
+"$python" bench/report.py "$out/results.json" "$out/performance.md" "$out/pictures"
+cat "$out/performance.md"
+echo "== $out/performance.md, $out/results.json and the pictures in $out/pictures"
