@@ -24,112 +24,121 @@
 using namespace fastsdt;
 using Function = void (*)();
 
-// Series of the kernel's tools/testing/selftests/bpf/benchs/bench_trigger.c have its names.
-#define SITE(name) extern "C" void site_##name();
-SITE(unprobed)
-SITE(nop1)
-SITE(sub) SITE(mov) SITE(ret) SITE(return_nop1)
+extern "C" {
+void site_unprobed();
+void site_nop1();
+void site_sub();
+void site_mov();
+void site_ret();
+void site_return_nop1();
 #if defined(__x86_64__)
-    SITE(nop1_nop4) SITE(nop5) SITE(nop1_nop10) SITE(push) SITE(endbr64) SITE(return_push) SITE(return_ret)
+void site_nop1_nop4();
+void site_nop5();
+void site_nop1_nop10();
+void site_push();
+void site_endbr64();
+void site_return_push();
+void site_return_ret();
 #else
-    SITE(stp) SITE(bti) SITE(return_stp)
+void site_stp();
+void site_bti();
+void site_return_stp();
 #endif
-#undef SITE
+}
 
-        namespace
+namespace {
+
+#if defined(__x86_64__)
+constexpr Arch arch = Arch::x86_64;
+#else
+constexpr Arch arch = Arch::arm64;
+#endif
+
+struct Site {
+    const char* name;   // as the JSON has it
+    const char* series; // as the kernel's tools/testing/selftests/bpf/benchs/bench_trigger.c calls it; empty: not there
+    Function function;
+    bool on_return = false;
+    bool moves =
+        false; // the probe goes where `fastsdt-check --plan` says: to the nop behind a nop1, where that is better
+};
+
+const std::vector<Site> sites = {
+    {"nop1", "trig-uprobe-nop", site_nop1},
+#if defined(__x86_64__)
+    {"nop1+nop4", "", site_nop1_nop4, false, true},
+    {"nop5", "trig-uprobe-nop5", site_nop5},
+    {"nop1+nop10", "usdt", site_nop1_nop10, false, true},
+    {"push %rbp", "trig-uprobe-push", site_push},
+    {"endbr64", "", site_endbr64},
+    {"sub $8,%rsp", "", site_sub},
+    {"mov %edi,%eax", "", site_mov},
+    {"ret", "trig-uprobe-ret", site_ret},
+    {"return: nop1", "trig-uretprobe-nop", site_return_nop1, true},
+    {"return: push %rbp", "trig-uretprobe-push", site_return_push, true},
+    {"return: ret", "trig-uretprobe-ret", site_return_ret, true},
+#else
+    {"stp x29,x30,[sp,#-16]!", "trig-uprobe-push", site_stp},
+    {"bti c", "", site_bti},
+    {"sub sp,sp,#16", "", site_sub},
+    {"mov w0,w1", "", site_mov},
+    {"ret", "trig-uprobe-ret", site_ret},
+    {"return: nop1", "trig-uretprobe-nop", site_return_nop1, true},
+    {"return: stp", "trig-uretprobe-push", site_return_stp, true},
+#endif
+};
+
+struct Place {
+    Target target;
+    Verdict verdict;
+};
+
+// Runtime address -> file offset, by the mapping it is in.
+uint64_t file_offset(uint64_t address)
 {
-
-#if defined(__x86_64__)
-    constexpr Arch arch = Arch::x86_64;
-#else
-    constexpr Arch arch = Arch::arm64;
-#endif
-
-    struct Site {
-        const char* name;   // as the JSON has it
-        const char* series; // as published tables have it; empty: they do not
-        Function function;
-        bool on_return = false;
-        bool moves =
-            false; // the probe goes where `fastsdt-check --plan` says: to the nop behind a nop1, where that is better
-    };
-
-    const std::vector<Site> sites = {
-        {"nop1", "trig-uprobe-nop", site_nop1},
-#if defined(__x86_64__)
-        {"nop1+nop4", "", site_nop1_nop4, false, true},
-        {"nop5", "trig-uprobe-nop5", site_nop5},
-        {"nop1+nop10", "usdt", site_nop1_nop10, false, true},
-        {"push %rbp", "trig-uprobe-push", site_push},
-        {"endbr64", "", site_endbr64},
-        {"sub $8,%rsp", "", site_sub},
-        {"mov %edi,%eax", "", site_mov},
-        {"ret", "trig-uprobe-ret", site_ret},
-        {"return: nop1", "trig-uretprobe-nop", site_return_nop1, true},
-        {"return: push %rbp", "trig-uretprobe-push", site_return_push, true},
-        {"return: ret", "trig-uretprobe-ret", site_return_ret, true},
-#else
-        {"stp x29,x30,[sp,#-16]!", "trig-uprobe-push", site_stp},
-        {"bti c", "", site_bti},
-        {"sub sp,sp,#16", "", site_sub},
-        {"mov w0,w1", "", site_mov},
-        {"ret", "trig-uprobe-ret", site_ret},
-        {"return: nop1", "trig-uretprobe-nop", site_return_nop1, true},
-        {"return: stp", "trig-uretprobe-push", site_return_stp, true},
-#endif
-    };
-
-    struct Place {
-        Target target;
-        Verdict verdict;
-    };
-
-    // Runtime address -> file offset, by the mapping it is in.
-    uint64_t file_offset(uint64_t address)
-    {
-        std::ifstream maps("/proc/self/maps");
-        for (std::string line; std::getline(maps, line);) {
-            unsigned long start, end, offset;
-            if (std::sscanf(line.c_str(), "%lx-%lx %*s %lx", &start, &end, &offset) == 3 && start <= address
-                && address < end)
-                return address - start + offset;
-        }
-        throw Unusable("a function is in no mapping");
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+        unsigned long start, end, offset;
+        if (std::sscanf(line.c_str(), "%lx-%lx %*s %lx", &start, &end, &offset) == 3 && start <= address
+            && address < end)
+            return address - start + offset;
     }
+    throw Unusable("a function is in no mapping");
+}
 
-    Place place(const Site& site)
-    {
-        const Kernel kernel = *parse_kernel("this");
-        auto address = reinterpret_cast<uint64_t>(site.function);
-        const auto judged = [&](uint64_t at) {
-            return judge(kernel, arch, {reinterpret_cast<const std::byte*>(at), 16}, at).verdict;
-        };
-        Verdict verdict = judged(address);
-        if (site.moves && judged(address + 1) == Verdict::optimize) {
-            ++address;
-            verdict = Verdict::optimize;
-        }
-        return {{"/proc/self/exe", file_offset(address), 0, site.on_return}, verdict};
+Place place(const Site& site)
+{
+    const Kernel kernel = *parse_kernel("this");
+    auto address = reinterpret_cast<uint64_t>(site.function);
+    const auto judged = [&](uint64_t at) {
+        return judge(kernel, arch, {reinterpret_cast<const std::byte*>(at), 16}, at).verdict;
+    };
+    Verdict verdict = judged(address);
+    if (site.moves && judged(address + 1) == Verdict::optimize) {
+        ++address;
+        verdict = Verdict::optimize;
     }
+    return {{"/proc/self/exe", file_offset(address), 0, site.on_return}, verdict};
+}
 
-    // Nanoseconds for a call, of the slowest thread.
-    double time_calls(Function function, long calls, unsigned threads)
-    {
-        std::vector<double> took(threads);
-        const auto work = [&](unsigned thread) {
-            const auto start = std::chrono::steady_clock::now();
-            for (long i = 0; i < calls; ++i)
-                function();
-            took[thread] = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
-        };
-        std::vector<std::thread> others;
-        for (unsigned i = 1; i < threads; ++i)
-            others.emplace_back(work, i);
-        work(0);
-        for (std::thread& other : others)
-            other.join();
-        return *std::max_element(took.begin(), took.end()) / static_cast<double>(calls);
-    }
+// Nanoseconds for a call, of the slowest thread.
+double time_calls(Function function, long calls, unsigned threads)
+{
+    std::vector<double> took(threads);
+    const auto work = [&](unsigned thread) {
+        const auto start = std::chrono::steady_clock::now();
+        for (long i = 0; i < calls; ++i)
+            function();
+        took[thread] = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+    };
+    std::vector<std::thread> others;
+    for (unsigned i = 1; i < threads; ++i)
+        others.emplace_back(work, i);
+    work(0);
+    for (std::thread& other : others)
+        other.join();
+    return *std::max_element(took.begin(), took.end()) / static_cast<double>(calls);
+}
 
 } // namespace
 
