@@ -22,13 +22,16 @@ using namespace clang;
 
 namespace {
 
+constexpr StringRef exit_annotation = "fastprobe_exit=";
+
 void error(DiagnosticsEngine& diagnostics, SourceLocation where, const std::string& text)
 {
     diagnostics.Report(where, diagnostics.getCustomDiagID(DiagnosticsEngine::Error, "%0")) << text;
 }
 
-/// __attribute__((no_instrument_function)) leaves no trace in the IR unless clang itself instruments.
-class No_instrument : public ASTConsumer, public RecursiveASTVisitor<No_instrument> {
+/// What the IR does not say: __attribute__((no_instrument_function)) leaves no trace there unless clang itself instruments, and
+/// the records of exits tell results by sign and size.
+class Remarks : public ASTConsumer, public RecursiveASTVisitor<Remarks> {
 public:
     bool HandleTopLevelDecl(DeclGroupRef group) override
     {
@@ -41,15 +44,43 @@ public:
 
     bool VisitFunctionDecl(FunctionDecl* function)
     {
-        if (!function->hasAttr<NoInstrumentFunctionAttr>())
-            return true;
-        for (const auto* annotation : function->specific_attrs<AnnotateAttr>())
-            if (annotation->getAnnotation() == "no_fastprobe")
-                return true;
-        function->addAttr(AnnotateAttr::CreateImplicit(function->getASTContext(), "no_fastprobe", nullptr, 0));
+        if (function->hasAttr<NoInstrumentFunctionAttr>())
+            annotate(*function, "no_fastprobe");
+        if (function->doesThisDeclarationHaveABody() && wants_exits(*function))
+            annotate_result(*function);
         return true;
     }
     bool shouldVisitTemplateInstantiations() const { return true; }
+
+private:
+    static void annotate(FunctionDecl& function, StringRef text)
+    {
+        for (const auto* annotation : function.specific_attrs<AnnotateAttr>())
+            if (annotation->getAnnotation() == text)
+                return;
+        function.addAttr(AnnotateAttr::CreateImplicit(function.getASTContext(), text, nullptr, 0));
+    }
+    static bool wants_exits(const FunctionDecl& function)
+    {
+        for (const auto* annotation : function.specific_attrs<AnnotateAttr>())
+            if (annotation->getAnnotation().take_front(exit_annotation.size()) == exit_annotation)
+                return true;
+        return fastprobe_wants_exits();
+    }
+    static void annotate_result(FunctionDecl& function)
+    {
+        const QualType type = function.getReturnType();
+        if (type->isVoidType() || type->isDependentType() || type->isUndeducedType() || type->isIncompleteType())
+            return;
+        std::string text = "fastprobe_result=";
+        if (type->isSignedIntegerOrEnumerationType())
+            text += "signed";
+        else if (type->isUnsignedIntegerOrEnumerationType() || type->isAnyPointerType() || type->isReferenceType())
+            text += "unsigned";
+        const ASTContext& context = function.getASTContext();
+        const QualType value = type->isReferenceType() ? context.VoidPtrTy : type;
+        annotate(function, text + ":" + std::to_string(context.getTypeSizeInChars(value).getQuantity()));
+    }
 };
 
 class Action : public PluginASTAction {
@@ -92,7 +123,7 @@ protected:
             && !options.PrepareForThinLTO)
             macros += "#define __FASTPROBE_NOREDZONE__ 1\n";
         preprocessor.setPredefines(preprocessor.getPredefines() + macros);
-        return std::make_unique<No_instrument>();
+        return std::make_unique<Remarks>();
     }
 
     ActionType getActionType() override { return AddBeforeMainAction; }
@@ -100,19 +131,25 @@ protected:
 
 FrontendPluginRegistry::Add<Action> action("fastprobe", "make function entries cheap to probe, and record them");
 
-/// fastprobe, fastprobe("MODE") and no_fastprobe become annotations, which the pass reads.
-template <bool No>
+enum class Attribute { entry, exit, no };
+constexpr const char* names[] = {"fastprobe", "fastprobe_exit", "no_fastprobe"};
+constexpr const char* gnu_names[] = {"gnu::fastprobe", "gnu::fastprobe_exit", "gnu::no_fastprobe"};
+
+/// fastprobe, fastprobe("MODE"), fastprobe_exit("MODE") and no_fastprobe become annotations, which the pass reads.
+template <Attribute which>
 struct Attribute_info : ParsedAttrInfo {
     Attribute_info()
     {
-        OptArgs = No ? 0 : 1;
+        NumArgs = which == Attribute::exit ? 1 : 0;
+        OptArgs = which == Attribute::entry ? 1 : 0;
+        constexpr auto index = static_cast<size_t>(which);
         static constexpr Spelling spellings[] = {
-            {ParsedAttr::AS_GNU, No ? "no_fastprobe" : "fastprobe"},
-            {ParsedAttr::AS_CXX11, No ? "gnu::no_fastprobe" : "gnu::fastprobe"},
+            {ParsedAttr::AS_GNU, names[index]},
+            {ParsedAttr::AS_CXX11, gnu_names[index]},
 #if LLVM_VERSION_MAJOR >= 18
-            {ParsedAttr::AS_C23, No ? "gnu::no_fastprobe" : "gnu::fastprobe"},
+            {ParsedAttr::AS_C23, gnu_names[index]},
 #else
-            {ParsedAttr::AS_C2x, No ? "gnu::no_fastprobe" : "gnu::fastprobe"},
+            {ParsedAttr::AS_C2x, gnu_names[index]},
 #endif
         };
         Spellings = spellings;
@@ -129,14 +166,16 @@ struct Attribute_info : ParsedAttrInfo {
 
     AttrHandling handleDeclAttribute(Sema& sema, Decl* decl, const ParsedAttr& attribute) const override
     {
-        std::string text = No ? "no_fastprobe" : "fastprobe";
+        std::string text = names[static_cast<size_t>(which)];
         if (attribute.getNumArgs() == 1) {
             auto* mode = attribute.isArgExpr(0) ? dyn_cast<StringLiteral>(attribute.getArgAsExpr(0)->IgnoreParenCasts())
                                                 : nullptr;
             std::string word = mode ? mode->getString().str() : "";
-            if (!fastprobe::parse_entry(word)) {
+            const bool exit = which == Attribute::exit;
+            if (exit ? !fastprobe::parse_exit(word) : !fastprobe::parse_entry(word)) {
                 error(sema.getDiagnostics(), attribute.getLoc(),
-                      "attribute 'fastprobe' takes a string, one of " + std::string(fastprobe::entry_choices));
+                      "attribute '" + text + "' takes a string, one of "
+                          + (exit ? fastprobe::exit_choices : fastprobe::entry_choices));
                 return AttributeNotApplied;
             }
             text += "=" + word;
@@ -146,7 +185,10 @@ struct Attribute_info : ParsedAttrInfo {
     }
 };
 
-ParsedAttrInfoRegistry::Add<Attribute_info<false>> yes("fastprobe", "make this function's entry cheap to probe");
-ParsedAttrInfoRegistry::Add<Attribute_info<true>> no("no_fastprobe", "leave this function's entry alone");
+ParsedAttrInfoRegistry::Add<Attribute_info<Attribute::entry>> yes("fastprobe",
+                                                                  "make this function's entry cheap to probe");
+ParsedAttrInfoRegistry::Add<Attribute_info<Attribute::exit>> exits("fastprobe_exit",
+                                                                   "put a site in front of each of its ways out");
+ParsedAttrInfoRegistry::Add<Attribute_info<Attribute::no>> no("no_fastprobe", "leave this function alone");
 
 } // namespace

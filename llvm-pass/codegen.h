@@ -6,6 +6,7 @@
 //   frame.cpp    before registers are allocated: red zone, frame
 //   look.cpp     what stands at the entry
 //   insert.cpp   the layout
+//   exits.cpp    the ways out, and the sites in front of them
 //   emit.cpp     decision, record, report
 //
 // Works with every program that generates code through TargetPassConfig: clang, flang, rustc, llc, lld and LLVMgold.so
@@ -54,6 +55,27 @@ bool is_placeholder(const llvm::MachineInstr& instruction);
 
 /// Puts down the layout of the plan in front of `at`, and aligns the function. @param zero  a symbol that is to be 0
 void insert(llvm::MachineFunction& mf, llvm::MachineBasicBlock::iterator at, const Plan& plan, llvm::MCSymbol* zero);
+/// The instructions of a layout, which is not Add::nothing. @return the first of them.
+llvm::MachineInstr* build_layout(llvm::MachineBasicBlock& block, llvm::MachineBasicBlock::iterator at,
+                                 const llvm::DebugLoc& location, llvm::MachineInstr::MIFlag flag, Decision::Add add,
+                                 llvm::MCSymbol* zero);
+
+// ---- exits.cpp ----
+
+struct Exit_site {
+    llvm::MCSymbol* at;
+    Exit_record record;
+};
+/// @param first     the first instruction, behind landing pad and placeholder
+/// @param reserved  reserve_exits() has been here
+Ways_out look_at_exits(llvm::MachineFunction& mf, const llvm::MachineInstr* first, bool reserved);
+/// arm64, before branches get their distances: the sites.
+void reserve_exits(llvm::MachineFunction& mf, Arch arch, Decision::Add add);
+/// The sites, where they do not stand already, and their records. @param zero  as for insert()
+std::vector<Exit_site> make_exits(llvm::MachineFunction& mf, Arch arch, Decision::Add add, llvm::MCSymbol* zero);
+bool is_exit_site(const llvm::MachineInstr& instruction);
+/// Where the function's result is when it returns.
+Result result_of(const llvm::MachineFunction& mf);
 
 // ---- frame.cpp ----
 
@@ -86,17 +108,23 @@ public:
     void end(llvm::Module& module);
 
 private:
-    struct Entry_label {
-        llvm::MCSymbol* at;
+    struct Planned {
         Entry_record record;
+        std::vector<Exit_site> exits;
+    };
+    struct Record {
+        std::vector<Field> fields;
+        llvm::MCSymbol *function, *layout;
     };
     llvm::MCSymbol* zero();
+    void add(llvm::MCSection* section, Record record);
 
     const Arch arch_;
     llvm::AsmPrinter& printer_;
     Log log_;
-    std::map<const llvm::Function*, Entry_record> planned_;                      ///< those that were not printed yet
-    std::vector<std::pair<llvm::MCSection*, std::vector<Entry_label>>> entries_; ///< by text section
+    std::map<const llvm::Function*, Planned> planned_; ///< those that were not printed yet
+    std::vector<std::pair<llvm::MCSymbol*, Planned>> printed_;
+    std::vector<std::pair<llvm::MCSection*, std::vector<Record>>> records_; ///< by text section
     std::map<llvm::MCSection*, size_t> section_index_;
     llvm::MCSymbol* zero_ = nullptr;
 };

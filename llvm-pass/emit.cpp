@@ -73,9 +73,14 @@ void reserve(MachineFunction& mf, Arch arch)
     Found found = look(mf, arch);
     if (found.skip || found.instructions < request->min_insns)
         return;
-    Plan what = plan(arch, request->entry, request->kernels, found.front);
-    if (!what.skip)
-        insert(mf, found.at, what, nullptr);
+    if (request->exit != Exit::none)
+        found.front.ways = look_at_exits(mf, found.instruction, false);
+    Plan what = plan(arch, request->entry, request->kernels, found.front, request->exit);
+    if (what.skip)
+        return;
+    insert(mf, found.at, what, nullptr);
+    if (what.exits.count > 0)
+        reserve_exits(mf, arch, what.exits.add);
 }
 
 void Unit::begin(Module& module)
@@ -104,13 +109,15 @@ void Unit::finish(MachineFunction& mf)
     std::optional<Request> request = Request::of(mf.getFunction());
     if (!request)
         return error(mf.getFunction().getContext(),
-                     "attribute of '" + mf.getName().str() + "' is not MODE;KERNELS;MIN-INSNS");
+                     "attribute of '" + mf.getName().str() + "' is not MODE;KERNELS;MIN-INSNS;EXIT");
     Found found = look(mf, arch_);
     if (found.instructions < request->min_insns)
         return;
     found.front.no_frame = why_no_frame(mf);
-    Plan what =
-        found.skip ? skip(request->entry, found.skip) : plan(arch_, request->entry, request->kernels, found.front);
+    if (request->exit != Exit::none)
+        found.front.ways = look_at_exits(mf, found.instruction, arch_ == Arch::arm64);
+    Plan what = found.skip ? skip(request->entry, found.skip, request->exit)
+                           : plan(arch_, request->entry, request->kernels, found.front, request->exit);
     if (!log_.idle()) {
         StringRef symbol = mf.getName();
         symbol.consume_front("\1");
@@ -123,7 +130,10 @@ void Unit::finish(MachineFunction& mf)
         return;
     if (!found.front.nop_stands)
         insert(mf, found.at, what, zero());
-    planned_.emplace(&mf.getFunction(), what.record);
+    Planned planned{what.record, {}};
+    if (what.exits.count > 0)
+        planned.exits = make_exits(mf, arch_, what.exits.add, zero());
+    planned_.emplace(&mf.getFunction(), std::move(planned));
 }
 
 MCSymbol* Unit::zero()
@@ -140,12 +150,17 @@ void Unit::label(const MachineFunction& mf)
         return;
     MCSymbol* here = printer_.OutContext.createNamedTempSymbol("fastprobe");
     printer_.OutStreamer->emitLabel(here);
-    MCSection* section = printer_.OutStreamer->getCurrentSectionOnly();
-    auto [index, fresh] = section_index_.emplace(section, entries_.size());
-    if (fresh)
-        entries_.push_back({section, {}});
-    entries_[index->second].second.push_back({here, planned->second});
+    add(printer_.OutStreamer->getCurrentSectionOnly(), {record_fields(arch_, planned->second.record), here, here});
+    printed_.emplace_back(here, std::move(planned->second));
     planned_.erase(planned);
+}
+
+void Unit::add(MCSection* section, Record record)
+{
+    auto [index, fresh] = section_index_.emplace(section, records_.size());
+    if (fresh)
+        records_.push_back({section, {}});
+    records_[index->second].second.push_back(std::move(record));
 }
 
 void Unit::write()
@@ -154,20 +169,28 @@ void Unit::write()
     MCContext& context = printer_.OutContext;
     if (zero_)
         out.emitAssignment(zero_, MCConstantExpr::create(0, context));
-    for (const auto& [section, entries] : entries_) {
-        push_section(out, note_section(context, *section, *entries.front().at));
-        for (const Entry_label& entry : entries) {
+    // By now it is known in which section an exit came to stand.
+    for (const auto& [function, planned] : printed_)
+        for (const Exit_site& exit : planned.exits)
+            add(&exit.at->getSection(), {record_fields(arch_, exit.record), function, exit.at});
+    for (const auto& [section, records] : records_) {
+        push_section(out, note_section(context, *section, *records.front().layout));
+        for (const Record& record : records) {
 #if LLVM_VERSION_MAJOR >= 16
             out.emitValueToAlignment(Align(4));
 #else
             out.emitValueToAlignment(4);
 #endif
-            for (const Field& field : record_fields(arch_, entry.record)) {
-                if (field.is != Field::Is::value)
-                    out.emitValue(MCSymbolRefExpr::create(entry.at, context), field.size);
-                else
-                    out.emitIntValue(field.value, field.size);
-            }
+            for (const Field& field : record.fields)
+                switch (field.is) {
+                case Field::Is::value: out.emitIntValue(field.value, field.size); break;
+                case Field::Is::layout:
+                    out.emitValue(MCSymbolRefExpr::create(record.layout, context), field.size);
+                    break;
+                case Field::Is::function:
+                    out.emitValue(MCSymbolRefExpr::create(record.function, context), field.size);
+                    break;
+                }
         }
         pop_section(out);
     }

@@ -97,16 +97,21 @@ void insert(MachineFunction& mf, MachineBasicBlock::iterator at, const Plan& pla
     if (DISubprogram* function = mf.getFunction().getSubprogram())
         location = DILocation::get(mf.getFunction().getContext(), function->getScopeLine(), 0, function);
 
+    build_layout(mf.front(), at, location, MachineInstr::FrameSetup, plan.record.added, zero);
+}
+
+MachineInstr* build_layout(MachineBasicBlock& block, MachineBasicBlock::iterator at, const DebugLoc& location,
+                           MachineInstr::MIFlag flag, Decision::Add add, MCSymbol* zero)
+{
+    const MachineFunction& mf = *block.getParent();
     const TargetInstrInfo& info = *mf.getSubtarget().getInstrInfo();
-    auto build = [&](unsigned opcode) {
-        return BuildMI(mf.front(), at, location, info.get(opcode)).setMIFlag(MachineInstr::FrameSetup);
-    };
+    auto build = [&](unsigned opcode) { return BuildMI(block, at, location, info.get(opcode)).setMIFlag(flag); };
     const MCInst nop = info.getNop();
     auto instruction = build(nop.getOpcode());
     for (const MCOperand& operand : nop)
         instruction.addImm(operand.getImm());
-    if (plan.record.added != Add::nop1_nop10)
-        return;
+    if (add != Decision::Add::nop1_nop10)
+        return instruction;
     // 66 | 2e 0f 1f 84 00 disp32. The order of the prefixes is the kernel's wish, not the encoder's habit; a symbol
     // that is 0 is what gets all four bytes of a displacement of 0.
     const TargetRegisterInfo& registers = *mf.getSubtarget().getRegisterInfo();
@@ -119,6 +124,7 @@ void insert(MachineFunction& mf, MachineBasicBlock::iterator at, const Plan& pla
         .addReg(rax, RegState::Undef)
         .addSym(zero)
         .addReg(cs, RegState::Undef);
+    return instruction;
 }
 
 } // namespace fastprobe

@@ -180,7 +180,7 @@ Found look(MachineFunction& mf, Arch arch)
         if (!found.instruction)
             found.front.branch_target |= &block == &entry ? !block.pred_empty() : block.pred_size() > 1;
         for (MachineInstr& instruction : block) {
-            if (emits_nothing(instruction))
+            if (emits_nothing(instruction) || is_exit_site(instruction))
                 continue;
             const bool first = !found.instruction && &block == &entry;
             if (first && !found.front.nop_stands && arch == Arch::arm64 && is_placeholder(instruction)) {

@@ -41,21 +41,24 @@ std::optional<Request> Request::of(const Function& function)
         return std::nullopt;
     StringRef value = function.getFnAttribute(attribute_name).getValueAsString();
     auto [mode, rest] = value.split(';');
-    auto [range, count] = rest.split(';');
+    auto [range, numbers] = rest.split(';');
+    auto [count, way] = numbers.split(';');
     Request request;
     std::string why;
     auto entry = parse_entry({mode.data(), mode.size()});
-    if (!entry || !request.kernels.parse({range.data(), range.size()}, why)
+    auto exit = parse_exit({way.data(), way.size()});
+    if (!entry || !exit || !request.kernels.parse({range.data(), range.size()}, why)
         || count.getAsInteger(10, request.min_insns))
         return std::nullopt;
     request.entry = *entry;
+    request.exit = *exit;
     return request;
 }
 
 void Request::put_on(Function& function) const
 {
     std::string value(name(entry));
-    value += ';' + kernels.text() + ';' + std::to_string(min_insns);
+    value += ';' + kernels.text() + ';' + std::to_string(min_insns) + ';' + std::string(name(exit));
     function.addFnAttr(attribute_name, value);
 }
 
@@ -147,8 +150,8 @@ Configuration& configuration()
 
 namespace {
 
-/// annotate("no_fastprobe"), annotate("fastprobe") and annotate("fastprobe=MODE"); the clang plugin turns attributes
-/// into these. Taken out of llvm.global.annotations, because being listed there keeps a function alive that the
+/// annotate("no_fastprobe"), annotate("fastprobe"), annotate("fastprobe=MODE") and annotate("fastprobe_exit=MODE"); the
+/// clang plugin turns attributes into these. Taken out of llvm.global.annotations, because being listed there keeps a function alive that the
 /// optimizer would drop.
 StringRef annotation_text(Value* value)
 {
@@ -174,6 +177,15 @@ bool take_annotation(Function& function, StringRef text)
                       + entry_choices);
         else if (!refused)
             function.addFnAttr(wish, text);
+    } else if (text.consume_front("fastprobe_exit=")) {
+        if (!parse_exit({text.data(), text.size()}))
+            error(
+                function.getContext(),
+                "annotation of '" + function.getName().str() + "': '" + text.str() + "' is not one of " + exit_choices);
+        else
+            function.addFnAttr("fastprobe-exit-wish", text);
+    } else if (text.consume_front("fastprobe_result=")) {
+        function.addFnAttr(result_attribute, text);
     } else {
         return false;
     }
@@ -256,7 +268,8 @@ private:
     static bool select(Function& function, const Options& options)
     {
         StringRef wish = function.getFnAttribute("fastprobe-wish").getValueAsString();
-        const bool no = wish == "no", asked = !wish.empty() && !no;
+        StringRef exit_wish = function.getFnAttribute("fastprobe-exit-wish").getValueAsString();
+        const bool no = wish == "no", asked = !wish.empty() || (!exit_wish.empty() && exit_wish != "none");
         // \1 tells LLVM not to mangle the name.
         StringRef symbol = function.getName();
         symbol.consume_front("\1");
@@ -266,6 +279,9 @@ private:
         request.entry = options.entry;
         if (auto entry = parse_entry({wish.data(), wish.size()}))
             request.entry = *entry;
+        request.exit = options.exit;
+        if (auto exit = parse_exit({exit_wish.data(), exit_wish.size()}))
+            request.exit = *exit;
         request.kernels = options.kernels;
         request.min_insns = asked ? 0 : options.min_insns;
         request.put_on(function);
@@ -360,6 +376,11 @@ const char* fastprobe_argument(const char* argument)
     bool ok = fastprobe::configuration().options.set({key.data(), key.size()},
                                                      text.contains('=') ? value.c_str() : nullptr, error);
     return ok ? nullptr : error.c_str();
+}
+
+bool fastprobe_wants_exits()
+{
+    return fastprobe::configuration().options.exit != fastprobe::Exit::none;
 }
 
 const char* fastprobe_report_path()

@@ -20,15 +20,19 @@ namespace fastprobe {
 // The selection happens on IR and its result travels in the IR, so that it reaches the code generator wherever that
 // runs: in the same compiler, in llc, or in a linker after LTO.
 
-/// What a function's attribute "fastprobe"="MODE;KERNELS;MIN-INSNS" asks for.
+/// What a function's attribute "fastprobe"="MODE;KERNELS;MIN-INSNS;EXIT" asks for.
 struct Request {
     Entry entry = Entry::none;
+    Exit exit = Exit::none;
     Kernels kernels;
     unsigned min_insns = 0;
 
     static std::optional<Request> of(const llvm::Function& function);
     void put_on(llvm::Function& function) const;
 };
+
+/// Attribute of functions: what the source says of the result, SIGN:SIZE, "signed:4" or ":24". Only the clang plugin knows.
+constexpr const char result_attribute[] = "fastprobe-result";
 
 /// Named metadata of a module whose functions have been selected: what the report needs at code generation.
 struct Module_note {
@@ -63,6 +67,8 @@ Configuration& configuration();
 
 /// For the clang plugin. One argument KEY or KEY=VALUE. @return null, or one sentence that lives until the next call.
 extern "C" __attribute__((visibility("default"))) const char* fastprobe_argument(const char* argument);
+/// Is there exit=, and not none?
+extern "C" __attribute__((visibility("default"))) bool fastprobe_wants_exits();
 /// The argument report=, or an empty string.
 extern "C" __attribute__((visibility("default"))) const char* fastprobe_report_path();
 /// The passes of this process are switched off and bitcode is what it writes: selects functions right before that.

@@ -94,6 +94,7 @@ INDIRECT = re.compile(r"(bnd |notrack )*(jmp \*|br x)")
 
 def check_exits(noted, exits, named, sizes, insns):
     """The number of exits and of functions that have them."""
+    assert exits, "no exits"
     parts = {}  # function -> [(begin, end)] of it and its .cold part
     starts = {name: address for address, names in named.items() for name in names}
     for address in noted:

@@ -41,7 +41,7 @@ def word_of(die, entry):
 
 def parameters(dwarfdump, path):
     """(function, parameter, word) for each."""
-    leads = {address: int(re.search(r"lead=(\d+)", text[0])[1]) for address, text in entries.records(path).items()}
+    leads = {address: int(re.search(r"lead=(\d+)", text[0])[1]) for address, text in entries.records(path)[0].items()}
     text = entries.run(dwarfdump, "--debug-info", path)
     entry = function = level = None
     for die in re.split(r"\n\n(?=0x)", text):

@@ -9,8 +9,7 @@ need "${cc%% *}" "${cxx%% *}" python3 gdb
 case $cc in
 *llvm-14/*aarch64*) skip "LLVM 14 describes an arm64 prologue only at its end, with or without the plugin" ;;
 esac
-exit=
-[ "$1" = clang ] || exit=-fplugin-arg-fastprobe-exit
+exit=-fplugin-arg-fastprobe-exit
 cases=$FASTSDT_SOURCE/tests/fastprobe/cases
 gdb=gdb objdump=objdump
 if [ "$target" = arm64 ]; then
@@ -25,8 +24,10 @@ check() { # FILE FLAGS...
     # shellcheck disable=SC2086 # a command with options
     $compiler -w -I"$INCLUDE" -fplugin="$plugin" "$@" -S "$file" -o e.s || fail "$file $*: does not compile"
     [ -z "$damage" ] || sed -i "$damage" e.s
+    local march=() # clang does not write it into the assembly
+    for flag; do case $flag in -march=*) march=("$flag") ;; esac done
     # shellcheck disable=SC2086
-    $compiler -w -static -no-pie e.s -o e -lm || fail "$file $*: does not link"
+    $compiler -w "${march[@]}" -static -no-pie e.s -o e -lm || fail "$file $*: does not link"
     # Readers of the records see addresses of functions: the landing pad is stepped through as well. At an exit the
     # stack is as at an entry.
     readelf -nW e | sed -n 's/.*description data: 01 .. .. .. .. .. .. .. \(.. .. .. .. .. .. .. ..\).*/\1/p' |
@@ -57,21 +58,21 @@ damage='/cfi_def_cfa_offset/d'
 check modes.c -O2 -fplugin-arg-fastprobe-entry=frame
 damage=
 for entry in auto nop frame; do
-    check modes.c -O2 -fplugin-arg-fastprobe-entry=$entry ${exit:+$exit=nop10}
-    check cxx.cpp -O2 -fplugin-arg-fastprobe-entry=$entry ${exit:+$exit=nop}
+    check modes.c -O2 -fplugin-arg-fastprobe-entry=$entry $exit=nop10
+    check cxx.cpp -O2 -fplugin-arg-fastprobe-entry=$entry $exit=nop
 done
 check awkward.c -O2 -fplugin-arg-fastprobe-entry=nop
 check awkward.c -O2 -fstack-clash-protection -fplugin-arg-fastprobe-entry=frame
 [ "$1" = clang ] || [ "$target" = arm64 ] || check push.c -O2 -fplugin-arg-fastprobe-entry=auto
-check stack.c -O0 -fplugin-arg-fastprobe-entry=nop ${exit:+$exit=nop}
-[ -z "$exit" ] || check exits.c -O2 $exit=nop10
-[ -z "$exit" ] || check exits.c -O0 $exit=nop
+check stack.c -O0 -fplugin-arg-fastprobe-entry=nop $exit=nop
+check exits.c -O2 $exit=nop10
+check exits.c -O0 $exit=nop
 if [ "$target" = x86-64 ]; then
     check modes.c -Os -fplugin-arg-fastprobe-entry=nop10
     check cxx.cpp -O2 -fcf-protection=full -fplugin-arg-fastprobe-entry=nop10
     check modes.c -O2 -fcf-protection=full -fplugin-arg-fastprobe-entry=frame
 else
-    check cxx.cpp -O2 -mbranch-protection=standard -fplugin-arg-fastprobe-entry=nop ${exit:+$exit=nop}
-    [ -z "$exit" ] || check exits.c -O2 -march=armv8.3-a -mbranch-protection=standard $exit=nop
+    check cxx.cpp -O2 -mbranch-protection=standard -fplugin-arg-fastprobe-entry=nop $exit=nop
+    check exits.c -O2 -march=armv8.3-a -mbranch-protection=standard $exit=nop
     check modes.c -O2 -mbranch-protection=pac-ret+leaf -fplugin-arg-fastprobe-entry=nop
 fi

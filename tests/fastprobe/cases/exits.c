@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A site in front of every way out, or of none: returns, tail calls, and parts of split functions.
-// REQUIRES: gcc
 // RUN: %cc -O2 %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t && %entries %t | %check-NOP10
 // RUN: %cc -O2 %fp-exit=nop %s -o %t && %run %t && %entries --check-exits %t && %entries %t | %check-NOP
 // RUN: %cc -O2 %fp-entry=none %fp-exit=nop %s -o %t && %run %t && %entries --check-exits %t && %entries %t | %check-NONE
@@ -12,7 +11,7 @@
 // RUN: %cc -O2 %lto %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
 // RUN: %cc -O2 -ffunction-sections -Wl,--gc-sections %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
 // RUN: %if x86-64 %{ %cc -O2 -fcf-protection=full %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t %}
-// RUN: %if x86-64 %{ %cc -O2 -mfunction-return=thunk %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t %}
+// RUN: %if return-thunks %{ %cc -O2 -mfunction-return=thunk-extern -DTHUNK %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t %}
 // RUN: %if x86-64 %{ %cc -O2 -pg %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t %}
 // RUN: %if arm64 %{ %cc -O2 -mbranch-protection=standard %fp-exit=nop %s -o %t && %run %t && %entries --check-exits %t && %entries %t | %check-PAC %}
 // RUN: %if arm64 %{ %cc -O2 -march=armv8.3-a -mbranch-protection=standard %fp-exit=nop %s -o %t && %run %t && %entries --check-exits %t && %entries %t | %check-RETAA %}
@@ -24,6 +23,9 @@
 #include <stdlib.h>
 #define NOINLINE __attribute__((noinline, noipa))
 volatile int sink;
+#ifdef THUNK
+__asm__(".globl __x86_return_thunk; .type __x86_return_thunk, @function; __x86_return_thunk: ret; .size __x86_return_thunk, . - __x86_return_thunk");
+#endif
 
 NOINLINE int leaf(int a) { return a * 3; }
 // NOP10-X86-DAG: {{^}}leaf: nop {{.*}} added exits |
@@ -50,7 +52,7 @@ NOINLINE int split(int a) {
     if (__builtin_expect(a > 100, 0)) { complain(a); printf("%d\n", a); return complain(a * 2); }
     return a * 3 + leaf(a) * leaf(a + 1);
 }
-// NOP-X86-DAG: {{^}}split exit: {{.*}} in split.cold at=
+// NOP-X86-GCC-DAG: {{^}}split exit: {{.*}} in split.cold at=
 // NOP-DAG: {{^}}split exit: {{.*}} signed at=
 
 struct big { long a[5]; };

@@ -10,7 +10,7 @@ In RUN lines:
   %check-NAME    FileCheck with the prefixes NAME and ALL, and each of those followed by -X86 or -ARM64, -GCC or -CLANG,
                  or both: NAME-X86-GCC
   %only-NAME     the same without ALL
-Features: gcc or clang, x86-64 or arm64, asan, tsan, split-stack, coverage, ifunc (the compiler can link such programs), gdb.
+Features: gcc or clang, x86-64 or arm64, asan, tsan, split-stack, coverage, return-thunks, ifunc (the compiler can link such programs), gdb.
 """
 import os
 import shutil
@@ -76,7 +76,8 @@ def links(*flags, function=b"f"):
 
 config.available_features |= {kind, target}
 for feature, *flags in (["asan", "-fsanitize=address,undefined"], ["tsan", "-fsanitize=thread"],
-                        ["split-stack", "-fsplit-stack"], ["coverage", "--coverage"]):
+                        ["split-stack", "-fsplit-stack"], ["coverage", "--coverage"],
+                        ["return-thunks", "-mfunction-return=thunk-extern", "-c"]):
     if links(*flags):
         config.available_features.add(feature)
 if links("-O0", function=b"chosen"):
