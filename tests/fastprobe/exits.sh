@@ -3,7 +3,8 @@
 # Live: exits hit = entries hit in every function, but for the activations that longjmp(), an exception or exit() ends, whose
 # number the program's source says. Arguments as for suite.sh.
 . "$FASTSDT_SOURCE/tests/common.sh"
-plugin=$3 cxx=$5
+plugin=$3 cxx=$5 lto=-flto
+[ "$1" = gcc ] || lto+=" -fuse-ld=lld -B$(dirname "${cxx%% *}") -Wl,-mllvm,-load=${plugin%.so}-pass.so"
 need_uprobes
 need "${cxx%% *}" readelf objdump python3
 [ -e "$plugin" ] || skip "$plugin was not built"
@@ -55,7 +56,7 @@ int main() {
     return 1;
 }
 E
-for flags in "-O2 exit=nop10" "-O0 exit=nop" "-O2 -flto exit=nop10"; do
+for flags in "-O2 exit=nop10" "-O0 exit=nop" "-O2 $lto exit=nop10"; do
     # shellcheck disable=SC2086 # lists of words
     $cxx -w ${flags% *} -fplugin="$plugin" -fplugin-arg-fastprobe-"${flags##* }" leaving.cpp -o leaving -pthread
     python3 "$FASTSDT_SOURCE/tests/fastprobe/entries.py" --check-exits leaving

@@ -53,8 +53,8 @@ define ghccc void @haskell() {
   tail call ghccc void @haskell()
   ret void
 }
-; CHECK-DAG: attributes #[[PLAIN]] = { {{.*}}"fastprobe"="nop;5.10-;0"
-; CHECK-DAG: attributes #[[WISH]] = { {{.*}}"fastprobe"="nop10;5.10-;0"
+; CHECK-DAG: attributes #[[PLAIN]] = { {{.*}}"fastprobe"="nop;5.10-;0;none"
+; CHECK-DAG: attributes #[[WISH]] = { {{.*}}"fastprobe"="nop10;5.10-;0;none"
 ; CHECK-NOT: attributes #[[NO]] = {{.*}}"fastprobe"=
 ; CHECK: !fastprobe = 
 E
@@ -101,7 +101,7 @@ grep -q '^plain: nop ' out || fail "clang -fpass-plugin: $(cat out)"
 sed 's/fastprobe=nop10/fastprobe=warp1/' a.ll >wrong.ll
 if clang -w -fpass-plugin="$pass" -c wrong.ll -o wrong.o 2>err; then fail "wrong annotation: accepted"; fi
 grep -q "annotation of 'wish': 'warp1' is not one of" err || fail "wrong annotation: $(cat err)"
-sed 's/nop10;5.10-;0/nop10;5.10/' b.ll >wrong.ll
+sed 's/nop10;5.10-;0;none/nop10;5.10/' b.ll >wrong.ll
 if "$bin/llc" -load "$pass" -filetype=obj wrong.ll -o wrong.o 2>err; then fail "wrong attribute: accepted"; fi
 grep -q "attribute of 'wish'" err || fail "wrong attribute: $(cat err)"
 
