@@ -4,6 +4,7 @@
 // decide, with the masks of arch/arm64/include/asm/insn.h.
 #include "architecture.h"
 #include "argument_rules.h"
+#include "kernel_features.h"
 
 #include <elf.h>
 
@@ -83,21 +84,18 @@ bool is_steppable_hint(uint32_t insn)
     }
 }
 
-// bc.cond (FEAT_HBC, known to the kernel since 6.6) was an instruction like any other until "arm64: probes: Handle probes on
-// hinted conditional branch instructions" widened the mask of aarch64_insn_is_bcond(): by 7.1, and in stable releases of
-// 2026 (6.12.92 has it, 6.18.15 does not). A kernel is known by its first two numbers here, so between them it may be either.
 constexpr Pattern bc_cond{0xff000010, 0x54000010};
 
-bool is_simulated_branch(const Kernel& kernel, uint32_t insn)
+bool is_simulated_branch(const Features& features, uint32_t insn)
 {
-    return any(simulated_branches, insn) && (kernel >= Kernel{7, 1} || !bc_cond.matches(insn));
+    return any(simulated_branches, insn) && (features.bc_cond == Features::BcCond::simulated || !bc_cond.matches(insn));
 }
 
 // aarch64_insn_is_steppable(): nullptr, or why not.
-const char* why_not_steppable(const Kernel& kernel, uint32_t insn)
+const char* why_not_steppable(const Features& features, uint32_t insn)
 {
     if (class_branch_sys.matches(insn)) {
-        if (is_simulated_branch(kernel, insn) || any(authenticated_branches, insn))
+        if (is_simulated_branch(features, insn) || any(authenticated_branches, insn))
             return "aarch64_insn_is_steppable(): a branch that is not simulated";
         if (any(no_stepping, insn))
             return "aarch64_insn_is_steppable(): exception or msr";
@@ -111,14 +109,14 @@ const char* why_not_steppable(const Kernel& kernel, uint32_t insn)
         return "aarch64_insn_is_steppable(): reads a PC-relative literal";
     if (exclusive.matches(insn))
         return "aarch64_insn_is_steppable(): exclusive load or store";
-    // Refused since FEAT_MOPS is enabled for user space; kernels before 6.6 know neither.
-    if (mops.matches(insn) && kernel >= Kernel{6, 6})
+    if (mops.matches(insn) && features.reject_mops)
         return "aarch64_insn_is_steppable(): memory copy and set";
     return nullptr;
 }
 
 Judgement judge(const Kernel& kernel, std::span<const std::byte> bytes, uint64_t vaddr)
 {
+    const Features features = features_of(kernel);
     if (vaddr % 4)
         return {Verdict::reject, "arch_uprobe_analyze_insn(): address not aligned"};
     if (bytes.empty())
@@ -130,17 +128,17 @@ Judgement judge(const Kernel& kernel, std::span<const std::byte> bytes, uint64_t
         return {Verdict::reject, "prepare_uprobe(): the file has a breakpoint here"};
 
     // arm_probe_decode_insn()
-    if (nop.matches(insn) && kernel >= Kernel{6, 13})
+    if (nop.matches(insn) && features.simulate_nop)
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_nop"};
-    if (kernel.arm64_stp && stp_fp_lr_sp_64b.matches(insn))
+    if (features.simulate_stp && stp_fp_lr_sp_64b.matches(insn))
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_stp_fp_lr_sp_64b"};
-    if (bc_cond.matches(insn) && kernel >= Kernel{6, 6} && kernel < Kernel{7, 1})
+    if (bc_cond.matches(insn) && features.bc_cond == Features::BcCond::either)
         return {Verdict::unknown,
                 "aarch64_insn_is_bcond(): bc.cond is simulated or stepped, depending on the stable release"};
-    const char* why_not = why_not_steppable(kernel, insn);
+    const char* why_not = why_not_steppable(features, insn);
     if (!why_not)
         return {Verdict::xol, "arm_probe_decode_insn(): steppable"};
-    if (is_simulated_branch(kernel, insn))
+    if (is_simulated_branch(features, insn))
         return {Verdict::emulate, "arm_probe_decode_insn(): a simulated branch"};
     if (adr_adrp.matches(insn))
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_adr_adrp"};

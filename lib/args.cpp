@@ -49,28 +49,6 @@ void split(std::string_view text, std::vector<Argument>& into)
 
 } // namespace
 
-std::string_view name(Tracer tracer)
-{
-    switch (tracer) {
-    case Tracer::libbpf: return "libbpf";
-    case Tracer::bcc: return "bcc";
-    case Tracer::gdb: return "gdb";
-    case Tracer::systemtap: return "systemtap";
-    }
-    return "";
-}
-
-std::string_view consequence(Tracer tracer)
-{
-    switch (tracer) {
-    case Tracer::libbpf: return "refuses the whole probe";
-    case Tracer::bcc: return "drops the argument and those after it";
-    case Tracer::gdb: return "evaluates no argument of the probe";
-    case Tracer::systemtap: return "cannot compile a script that reads it";
-    }
-    return "";
-}
-
 std::string_view name(ReadingVerdict verdict)
 {
     switch (verdict) {

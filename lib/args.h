@@ -2,6 +2,7 @@
 // The argument string of a stapsdt note, [-]N[f]@OPERAND separated by blanks, and what each tracer makes of it.
 #pragma once
 #include "arch.h"
+#include "tracers.h"
 
 #include <array>
 #include <cstdint>
@@ -10,10 +11,6 @@
 #include <vector>
 
 namespace fastsdt {
-
-enum class Tracer { libbpf, bcc, gdb, systemtap };
-inline constexpr std::array<Tracer, 4> tracers = {Tracer::libbpf, Tracer::bcc, Tracer::gdb, Tracer::systemtap};
-std::string_view name(Tracer tracer);
 
 /// What a tracer makes of one argument, best first.
 enum class ReadingVerdict {
@@ -24,9 +21,6 @@ enum class ReadingVerdict {
     rejects,     ///< an error; see consequence()
 };
 std::string_view name(ReadingVerdict verdict);
-/// What the tracer does with a probe that has an argument it rejects: "refuses the whole probe".
-std::string_view consequence(Tracer tracer);
-
 struct Reading {
     ReadingVerdict verdict = ReadingVerdict::reads;
     std::string_view why; ///< what it stumbles over or needs; static text, empty when it reads

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "findings.h"
 #include "kernel_features.h"
+#include "tracers.h"
 
 #include <fastsdt/note.h>
 #include <fastsdt/recognize.h>
@@ -17,8 +18,6 @@
 namespace fastsdt {
 namespace {
 
-constexpr uint64_t page_size = 4096;     // of every kernel's uprobes on x86; the promise is made for it everywhere
-constexpr size_t most_bytes = 32;        // longer than any layout and any instruction
 constexpr size_t most_of_a_kind = 10000; // kept in full; all are counted
 
 struct Shape {
@@ -128,9 +127,10 @@ std::string_view name(FindingId id)
 {
     return finding_rows[size_t(id)].name;
 }
-std::string_view meaning(FindingId id)
+std::string meaning(FindingId id)
 {
-    return finding_rows[size_t(id)].meaning;
+    return fmt::format(fmt::runtime(finding_rows[size_t(id)].meaning), fmt::arg("nop5_first", nop5_first.name()),
+                       fmt::arg("nop5_last", nop5_last.name()), fmt::arg("most_arguments", most_arguments));
 }
 Severity usual_severity(FindingId id)
 {
@@ -169,7 +169,7 @@ std::string_view state_name(uint8_t state)
 // ---- The report -----------------------------------------------------------------------------------------------------
 
 Report::Report(const Image& image_, const Notes& notes_, Options options_)
-    : image(image_), notes(notes_), options(std::move(options_)), lines_(image_)
+    : image(image_), notes(notes_), options(std::move(options_)), evaluator_(image_, options.kernels), lines_(image_)
 {
     read_sites();
     if (options.functions)
@@ -186,55 +186,6 @@ void Report::add(std::vector<Finding>& to, FindingId id, std::string message, st
     ++severities[size_t(at)];
     if (++counts[size_t(id)] <= most_of_a_kind)
         to.push_back({id, at, std::move(message), address});
-}
-
-const Judged* Report::judge_at(uint64_t address, std::span<const std::byte> bytes, uint8_t expected, uint8_t lead,
-                               bool entry)
-{
-    bytes = bytes.first(std::min(bytes.size(), most_bytes));
-    if (bytes.size() <= lead)
-        return nullptr;
-    const auto at = bytes.subspan(lead);
-    fastsdt_recognized seen;
-    fastsdt_recognize(&seen, image.machine(), expected, reinterpret_cast<const unsigned char*>(at.data()), at.size());
-    // A landing pad belongs to an entry. A probe on one is a probe on that instruction.
-    if (seen.lead != 0 && !entry)
-        seen = {};
-
-    // Equal bytes get equal verdicts, except where the end of a page is near. Where an object's sections will lie in
-    // their pages is not known before the link.
-    const uint64_t in_page = image.relocatable() ? 0 : (address + lead) % page_size;
-    const bool near_end = in_page + most_bytes > page_size;
-    const size_t significant = seen.length != 0 ? seen.lead + seen.length : at.size();
-    std::string key(reinterpret_cast<const char*>(at.data()), significant);
-    key += char(expected);
-    key += char(entry);
-    key += char((address + lead) % 4); // arm64 refuses what is not aligned
-    if (near_end)
-        key += fmt::format("{}", in_page);
-    const auto known = judged_by_bytes_.find(key);
-    if (known != judged_by_bytes_.end())
-        return known->second;
-
-    Judged& judged = judged_.emplace_back();
-    judged.layout = seen.layout;
-    judged.state = seen.state;
-    judged.lead = seen.lead;
-    judged.length = seen.length;
-    judged.patch_offset = seen.patch_offset;
-    judged.patch_length = seen.patch_length;
-    const bool pristine = seen.length != 0 && seen.lead == 0 && seen.state == FASTSDT_STATE_PRISTINE;
-    for (const Kernel& kernel : options.kernels) {
-        Behaviour behaviour;
-        behaviour.at_note = judge(kernel, image.arch(), at, in_page);
-        if (pristine && seen.patch_offset != 0)
-            behaviour.at_patch =
-                judge(kernel, image.arch(), at.subspan(seen.patch_offset), in_page + seen.patch_offset);
-        behaviour.libbpf_moves = pristine && libbpf_moves(kernel, seen.layout);
-        judged.behaviours.push_back(std::move(behaviour));
-    }
-    judged_by_bytes_.emplace(std::move(key), &judged);
-    return &judged;
 }
 
 void Report::read_sites()
@@ -270,7 +221,7 @@ void Report::read_sites()
     }
 }
 
-void Report::check_record(const Record& record, uint64_t address, const Judged* judged, std::vector<Finding>& to)
+void Report::check_record(const Record& record, uint64_t address, const Evaluation* judged, std::vector<Finding>& to)
 {
     const std::string_view layout = layout_name(record.layout, image.arch());
     const bool known = layout != "other" || record.layout == FASTSDT_LAYOUT_OTHER;
@@ -286,11 +237,11 @@ void Report::check_record(const Record& record, uint64_t address, const Judged* 
             address);
 
     if (judged && image.arch() != Arch::unknown && record.layout != FASTSDT_LAYOUT_OTHER && known
-        && (judged->layout != record.layout || judged->lead != 0 || judged->state != FASTSDT_STATE_PRISTINE)) {
+        && (judged->layout != record.layout || judged->state != FASTSDT_STATE_PRISTINE)) {
         const auto bytes = image.bytes_at(address);
         const size_t shown = std::min<size_t>(bytes.size(), shape ? shape->patch_offset + shape->patch_length : 4);
         add(to, FindingId::bytes_mismatch,
-            judged->layout == record.layout && judged->lead == 0
+            judged->layout == record.layout
                 ? fmt::format("the note says {} and it is in the state \"{}\": {}", layout, state_name(judged->state),
                               hex(bytes.first(shown)))
                 : fmt::format("the note says {}, the bytes are {}", layout, hex(bytes.first(shown))),
@@ -307,7 +258,7 @@ void Report::check_record(const Record& record, uint64_t address, const Judged* 
                 fmt::format("{} patchable bytes at {} cross a multiple of {}", record.patch_length, image.place(patch),
                             boundary),
                 address);
-        else if (section && section->align < boundary && boundary <= page_size)
+        else if (section && section->align < boundary && boundary <= uprobe_page)
             add(to, FindingId::bound_broken,
                 fmt::format("section {} is aligned to {}, the promise needs {}", section->name, section->align,
                             boundary),
@@ -318,7 +269,6 @@ void Report::check_record(const Record& record, uint64_t address, const Judged* 
 void Report::check_site(Site& site)
 {
     const Probe& probe = *site.probe;
-    const uint8_t expected = site.record ? site.record->layout : FASTSDT_LAYOUT_OTHER;
     const auto add_here = [&](FindingId id, std::string message, std::optional<Severity> severity = {}) {
         add(site.findings, id, std::move(message), probe.address, severity);
     };
@@ -328,7 +278,7 @@ void Report::check_site(Site& site)
     if (!live)
         add_here(FindingId::dangling_note, fmt::format("{} is not executable memory", image.place(probe.address)));
     else
-        site.judged = judge_at(probe.address, bytes, expected, 0, false);
+        site.judged = evaluator_.at({probe.address, site.record});
     if (site.judged)
         site.bytes = bytes.first(std::min<size_t>(bytes.size(), site.judged->length ? site.judged->length : 8));
 
@@ -353,19 +303,20 @@ void Report::check_site(Site& site)
     if (probe.trailing != 0)
         add_here(FindingId::trailing_bytes, fmt::format("{} bytes follow the argument string", probe.trailing));
 
-    if (const Judged* judged = site.judged) {
+    if (const Evaluation* judged = site.judged) {
         if (judged->length == 0 && (x86(image.arch()) || image.arch() == Arch::arm64))
             add_here(
                 FindingId::unknown_layout,
                 fmt::format("{} is not a known site", hex(site.bytes.first(std::min<size_t>(site.bytes.size(), 5)))));
         const bool crossing = !image.relocatable() && image.arch() == Arch::x86_64
-            && crosses(probe.address + judged->patch_offset, judged->patch_length, page_size);
+            && crosses(probe.address + judged->patch_offset, judged->patch_length, uprobe_page);
         if (crossing && nop10_kind(judged->layout))
-            add_here(FindingId::page_crossing,
-                     judged->layout == FASTSDT_LAYOUT_NOP10
-                         ? "the nop10 crosses a page: every kernel rejects a probe on it"
-                         : "the nop10 crosses a page: every kernel rejects a probe on it, and the libbpf of 7.2 "
-                           "attaches there");
+            add_here(
+                FindingId::page_crossing,
+                judged->layout == FASTSDT_LAYOUT_NOP10
+                    ? std::string("the nop10 crosses a page: every kernel rejects a probe on it")
+                    : fmt::format("the nop10 crosses a page: every kernel rejects a probe on it, and {} attaches there",
+                                  libbpf_that_moves(judged->layout)));
         else if (crossing && nop5_kind(judged->layout))
             add_here(FindingId::page_crossing,
                      fmt::format("the nop5 crosses a page: Linux {} to {} do not optimize it", nop5_first.name(),
@@ -391,7 +342,8 @@ void Report::check_site(Site& site)
             const bool moved = judged->patch_offset != 0;
             add_here(FindingId::unsafe_optimization,
                      fmt::format("on {} {}; {} a child after fork() dies at the site", where,
-                                 moved ? "libbpf 1.7 moves its probe to the nop5 and the kernel makes it a call"
+                                 moved ? libbpf_that_moves(judged->layout)
+                                         + " moves its probe to the nop5 and the kernel makes it a call"
                                        : "the kernel makes the nop5 a call",
                                  safe_stack ? "the red zone is not used, but" : "the red zone may be overwritten and"));
         }
@@ -423,8 +375,8 @@ const Segment* Report::writable_alias(uint64_t semaphore)
         std::vector<Cover::Range> ranges;
         for (const Segment& s : segments)
             ranges.push_back(s.writable && s.file_size
-                                 ? Cover::Range{s.offset / page_size * page_size,
-                                                (s.offset + s.file_size + page_size - 1) / page_size * page_size}
+                                 ? Cover::Range{s.offset / uprobe_page * uprobe_page,
+                                                (s.offset + s.file_size + uprobe_page - 1) / uprobe_page * uprobe_page}
                                  : Cover::Range{});
         writable_.emplace(ranges);
     }
@@ -522,8 +474,7 @@ void Report::read_entries()
                     fmt::format("{} is not executable memory", image.place(address)), address);
             continue;
         }
-        const uint8_t expected = entry.record ? entry.record->layout : FASTSDT_LAYOUT_OTHER;
-        entry.judged = judge_at(address, image.bytes_at(address), expected, entry.lead, !entry.record);
+        entry.judged = evaluator_.at({address, entry.record, true});
         if (!entry.record)
             continue;
         check_record(*entry.record, address + entry.lead, entry.judged, entry.findings);
@@ -533,7 +484,7 @@ void Report::read_entries()
         if (!entry.judged)
             continue;
         if (image.arch() == Arch::x86_64 && !image.relocatable() && nop10_kind(entry.judged->layout)
-            && crosses(address + entry.lead + entry.judged->patch_offset, entry.judged->patch_length, page_size))
+            && crosses(address + entry.lead + entry.judged->patch_offset, entry.judged->patch_length, uprobe_page))
             add(entry.findings, FindingId::page_crossing,
                 "the nop10 crosses a page: every kernel rejects a probe on it", address);
         std::vector<Kernel> slow, broken;

@@ -4,14 +4,12 @@
 #pragma once
 #include "args.h"
 #include "cover.h"
+#include "evaluate.h"
 #include "image.h"
-#include "kernel.h"
 #include "lines.h"
 #include "live.h"
-#include "notes.h"
 
 #include <array>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,7 +25,7 @@ std::string_view name(Severity severity);
 std::optional<Severity> parse_severity(std::string_view text);
 
 /// X(enumerator, "identifier", usual severity, "what it means and what to do"). Identifiers are for machines: they are
-/// never renamed or used for something else.
+/// never renamed or used for something else. Numbers that stand elsewhere are in braces: meaning() fills them in.
 #define FASTSDT_FINDINGS(X)                                                                                            \
     X(malformed_note, "malformed-note", error, "A note's sizes or strings do not fit. Readers stop there.")            \
     X(foreign_note, "foreign-note", error,                                                                             \
@@ -68,8 +66,8 @@ std::optional<Severity> parse_severity(std::string_view text);
     X(duplicate_probe, "duplicate-probe", warning,                                                                     \
       "Two notes have the same address and name. Tracers count each hit twice.")                                       \
     X(unsafe_optimization, "unsafe-optimization", warning,                                                             \
-      "Linux 6.18 to 7.1 turn a nop5 into a call: the red zone is overwritten, and after fork() the child dies "       \
-      "there.")                                                                                                        \
+      "Linux {nop5_first} to {nop5_last} turn a nop5 into a call: the red zone is overwritten, and after fork() the "  \
+      "child dies there.")                                                                                             \
     X(breaks_program, "breaks-program", error,                                                                         \
       "A kernel asked for takes the AVX instruction for another one: under a probe the program computes wrong "        \
       "results or dies. Do not probe here.")                                                                           \
@@ -79,7 +77,8 @@ std::optional<Severity> parse_severity(std::string_view text);
     X(argument_misread, "argument-misread", warning, "A tracer accepts an argument and reads something else.")         \
     X(argument_conditional, "argument-conditional", info,                                                              \
       "A tracer can read an argument only if it finds its symbol.")                                                    \
-    X(too_many_arguments, "too-many-arguments", warning, "More than 12 arguments. libbpf refuses the probe.")          \
+    X(too_many_arguments, "too-many-arguments", warning,                                                               \
+      "More than {most_arguments} arguments. libbpf refuses the probe.")                                               \
     X(no_layout_note, "no-layout-note", info, "Probes without a layout note; they were judged from their bytes.")      \
     X(other_header, "other-header", warning,                                                                           \
       "A provider has sites with and without layout notes: sys/sdt.h or usdt.h of another project was found first "    \
@@ -116,7 +115,7 @@ inline constexpr size_t finding_count = 0
 #undef FASTSDT_X
     ;
 std::string_view name(FindingId id);
-std::string_view meaning(FindingId id);
+std::string meaning(FindingId id);
 Severity usual_severity(FindingId id);
 
 struct Finding {
@@ -126,30 +125,11 @@ struct Finding {
     std::optional<uint64_t> address; ///< ELF vaddr (as Image numbers them)
 };
 
-/// What one kernel does at a site or entry.
-struct Behaviour {
-    Judgement at_note;  ///< a probe on the first byte of the layout: what most tracers attach to
-    Judgement at_patch; ///< a probe on the patchable instruction, where that is another one (nop1+...)
-    /// libbpf, in the version that belongs to the kernel, moves its probe to the patchable instruction by itself.
-    bool libbpf_moves = false;
-};
-
-/// The verdicts of all kernels asked for on one sequence of bytes; shared between places that look the same.
-struct Judged {
-    uint8_t layout = 0;       ///< FASTSDT_LAYOUT_* as the bytes have it
-    uint8_t state = 0;        ///< FASTSDT_STATE_*
-    uint8_t lead = 0;         ///< landing pad before the layout (entries)
-    uint8_t length = 0;       ///< of the layout
-    uint8_t patch_offset = 0; ///< from the layout's first byte
-    uint8_t patch_length = 0;
-    std::vector<Behaviour> behaviours; ///< by kernel
-};
-
 struct Site {
     const Probe* probe = nullptr;
-    const Record* record = nullptr;   ///< the layout note, if there is one
-    const Judged* judged = nullptr;   ///< empty when the file does not have the bytes
-    std::span<const std::byte> bytes; ///< of the layout, or of the first instruction's first bytes
+    const Record* record = nullptr;     ///< the layout note, if there is one
+    const Evaluation* judged = nullptr; ///< empty when the file does not have the bytes
+    std::span<const std::byte> bytes;   ///< of the layout, or of the first instruction's first bytes
     const std::vector<Argument>* arguments = nullptr;
     std::optional<Line> line;
     std::vector<Finding> findings;
@@ -161,7 +141,7 @@ struct Entry {
     Function function;
     const Record* record = nullptr; ///< fastprobe selected the function
     uint8_t lead = 0;               ///< the probe is at function.address + lead: 0 unless there is a record
-    const Judged* judged = nullptr;
+    const Evaluation* judged = nullptr;
     std::vector<Finding> findings;
 };
 
@@ -189,13 +169,11 @@ public:
     std::array<size_t, 3> severities{}; ///< by Severity
 
 private:
-    const Judged* judge_at(uint64_t address, std::span<const std::byte> bytes, uint8_t expected, uint8_t lead,
-                           bool entry);
     void add(std::vector<Finding>& to, FindingId id, std::string message, std::optional<uint64_t> address = {},
              std::optional<Severity> severity = {});
     void read_sites();
     void read_entries();
-    void check_record(const Record& record, uint64_t address, const Judged* judged, std::vector<Finding>& to);
+    void check_record(const Record& record, uint64_t address, const Evaluation* judged, std::vector<Finding>& to);
     void check_site(Site& site);
     void check_semaphore(Site& site);
     const Segment* writable_alias(uint64_t semaphore);
@@ -204,8 +182,7 @@ private:
     void check_duplicates();
     void check_file();
 
-    std::deque<Judged> judged_;
-    std::map<std::string, const Judged*, std::less<>> judged_by_bytes_;
+    Evaluator evaluator_;
     std::map<std::string_view, std::vector<Argument>> arguments_;
     Lines lines_;
     std::optional<Cover> writable_; // pages of the file, by segment

@@ -4,6 +4,7 @@
 // another mount namespace, and /proc/PID/mem has what stands there now.
 #include "live.h"
 #include "cover.h"
+#include "evaluate.h"
 
 #include <fmt/format.h>
 
@@ -219,8 +220,8 @@ private:
             site.arguments = probe.arguments;
             site.address = probe.address;
             site.semaphore = probe.semaphore;
-            const Record* record = notes.site_at(probe.note_address);
-            look(image, mappings, executable, record ? record->layout : FASTSDT_LAYOUT_OTHER, 0, std::move(site), file);
+            look(image, mappings, executable, {probe.address, notes.site_at(probe.note_address)}, std::move(site),
+                 file);
         }
         if (!entries || notes.entries.empty())
             return;
@@ -232,12 +233,12 @@ private:
             site.name = function_at(functions, record.address);
             if (site.name.empty())
                 site.name = image.place(record.address);
-            look(image, mappings, executable, record.layout, record.lead, std::move(site), file);
+            look(image, mappings, executable, {record.address, &record, true}, std::move(site), file);
         }
     }
 
-    void look(const Image& image, const std::vector<const Mapping*>& mappings, const Cover& executable, int layout,
-              size_t lead, LiveSite site, LiveFile& file)
+    void look(const Image& image, const std::vector<const Mapping*>& mappings, const Cover& executable,
+              const Place& place, LiveSite site, LiveFile& file)
     {
         const auto offset = image.file_offset(site.address);
         if (!offset)
@@ -261,15 +262,16 @@ private:
         constexpr size_t longest = 4 + 11; // endbr64 and nop1+nop10
         const auto in_file = image.bytes_at(site.address);
         site.file_bytes.assign(in_file.begin(), in_file.begin() + std::min(in_file.size(), longest));
-        recognize(site.expected, image, layout, site.file_bytes);
+        site.expected = recognize(image, place, place.layout(), site.file_bytes);
         site.live_bytes = read_memory(site.runtime, site.file_bytes.size());
         if (site.live_bytes.empty()) {
-            recognize(site.found, image, layout, site.live_bytes);
+            site.found = recognize(image, place, place.layout(), site.live_bytes);
             site.change = Change::unreadable;
         } else {
-            recognize(site.found, image, site.expected.length ? site.expected.layout : layout, site.live_bytes);
+            const int expected = site.expected.length ? site.expected.layout : place.layout();
+            site.found = recognize(image, place, expected, site.live_bytes);
             // Compare no more than the site's own bytes: other sites may follow at once.
-            const size_t length = site.expected.length ? site.expected.lead + site.expected.length : lead + 1;
+            const size_t length = site.expected.length ? site.expected.lead + site.expected.length : place.lead() + 1;
             for (auto* bytes : {&site.file_bytes, &site.live_bytes})
                 bytes->resize(std::min(bytes->size(), length));
             if (site.found.rel_end)
@@ -305,12 +307,6 @@ private:
                     && m->executable == segment.executable && (segment.writable || !m->writable))
                     return m->start - segment.address / page * page;
         return std::nullopt;
-    }
-
-    static void recognize(fastsdt_recognized& result, const Image& image, int layout, std::span<const std::byte> bytes)
-    {
-        fastsdt_recognize(&result, image.machine(), layout, reinterpret_cast<const unsigned char*>(bytes.data()),
-                          bytes.size());
     }
 
     Change classify(const LiveSite& site) const

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Places are tried from the note's pc on: the layout's first byte, then its patchable instruction. Entries: the
-// function's first byte, then what is behind the landing pad. The best verdict wins and the earlier place among equals;
-// optimize-unsafe comes after single-stepping.
+// Places are tried in order: the note's pc or the function's first byte, what follows a landing pad, the patchable
+// instruction. The best verdict wins, and the earlier place among equals; optimize-unsafe comes after single-stepping.
 #include "plan.h"
 #include "commands.h"
-
-#include <fastsdt/recognize.h>
+#include "evaluate.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 
 namespace fastsdt {
@@ -39,7 +36,7 @@ template <typename... Args> void remark(AttachPoint& point, fmt::format_string<A
 class Planner {
 public:
     Planner(const Image& image, const Notes& notes, const Kernel& kernel)
-        : image_(image), notes_(notes), kernel_(kernel), commands_(image)
+        : image_(image), notes_(notes), kernel_(kernel), evaluator_(image, {kernel}), commands_(image)
     {}
 
     void run(const std::function<void(const AttachPoint&)>& visit)
@@ -51,8 +48,7 @@ public:
             point.note_address = probe.address;
             if (probe.semaphore)
                 point.semaphore_offset = image_.file_offset(probe.semaphore).value_or(0);
-            const Record* record = notes_.site_at(probe.note_address);
-            settle(point, record ? record->layout : FASTSDT_LAYOUT_OTHER, 0);
+            settle(point, {probe.address, notes_.site_at(probe.note_address)});
             visit(point);
         }
         if (notes_.entries.empty())
@@ -67,33 +63,27 @@ public:
             const auto named = names.find(record.address);
             symbol_ = named == names.end() ? std::string_view() : named->second;
             point.name = symbol_.empty() ? fmt::format("0x{:x}", record.address) : std::string(symbol_);
-            settle(point, record.layout, record.lead);
+            settle(point, {record.address, &record, true});
             visit(point);
         }
     }
 
 private:
-    void settle(AttachPoint& point, int layout, uint64_t lead)
+    void settle(AttachPoint& point, const Place& place)
     {
-        const auto bytes = image_.bytes_at(point.note_address);
-        if (bytes.empty() || !image_.executable_at(point.note_address)) {
+        const Evaluation* const found = evaluator_.at(place);
+        if (!found) {
             point.at_note = point.judgement = {Verdict::unknown, "the file has no code at this address"};
             remark(point, "The file has no code at this address: a dangling note, or a separate debug file.");
             return;
         }
-        fastsdt_recognized seen;
-        fastsdt_recognize(&seen, image_.machine(), layout, reinterpret_cast<const unsigned char*>(bytes.data()),
-                          bytes.size());
-        if (seen.length)
-            lead = seen.lead;
-
-        consider(point, bytes, 0, point.entry ? "function" : "probe");
-        point.at_note = point.judgement;
-        if (lead)
-            consider(point, bytes, lead, "behind the landing pad");
-        // Only where it is one: nobody can attach inside an instruction.
-        if (seen.length && seen.patch_offset)
-            consider(point, bytes, lead + seen.patch_offset, "patchable nop");
+        const Behaviour& behaviour = found->behaviours.front();
+        point.at_note = behaviour.at_start;
+        consider(point, behaviour.at_start, 0, point.entry ? "function" : "probe");
+        if (place.lead())
+            consider(point, behaviour.at_note, place.lead(), "behind the landing pad");
+        if (found->patch_offset)
+            consider(point, behaviour.at_patch, place.lead() + found->patch_offset, "patchable nop");
 
         switch (point.judgement.verdict) {
         case Verdict::reject:
@@ -122,21 +112,19 @@ private:
         commands_.write(point, symbol_);
     }
 
-    void consider(AttachPoint& point, std::span<const std::byte> bytes, uint64_t offset, std::string_view place)
+    static void consider(AttachPoint& point, const Judgement& judgement, uint64_t offset, std::string_view place)
     {
-        if (offset >= bytes.size())
-            return;
-        Judgement judgement = judge(kernel_, image_.arch(), bytes.subspan(offset), point.note_address + offset);
         if (point.offset && rank(judgement.verdict) <= rank(point.judgement.verdict))
             return;
         point.offset = offset;
         point.place = place;
-        point.judgement = std::move(judgement);
+        point.judgement = judgement;
     }
 
     const Image& image_;
     const Notes& notes_;
     const Kernel& kernel_;
+    Evaluator evaluator_;
     Commands commands_;
     std::string_view symbol_; // of the entry at hand
 };

@@ -59,6 +59,7 @@ TEST(Findings, IdentifiersAreUniqueAndExplained)
         EXPECT_TRUE(names.insert(name(id)).second) << name(id);
         EXPECT_EQ(name(id).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), name(id).npos) << name(id);
         EXPECT_TRUE(meaning(id).ends_with(".")) << name(id);
+        EXPECT_EQ(meaning(id).find('{'), std::string::npos) << name(id);
     }
     for (Severity severity : {Severity::info, Severity::warning, Severity::error})
         EXPECT_EQ(parse_severity(name(severity)), severity);

@@ -34,13 +34,13 @@ Json findings_json(const std::vector<Finding>& findings)
     return json;
 }
 
-Json kernels_json(const Report& report, const Judged& judged)
+Json kernels_json(const Report& report, const Evaluation& judged)
 {
     Json json = Json::object();
     for (size_t i = 0; i < judged.behaviours.size(); ++i) {
         const Behaviour& b = judged.behaviours[i];
         Json one = {{"verdict", name(b.at_note.verdict)}, {"why", b.at_note.why}};
-        if (judged.patch_offset != 0 && judged.lead == 0)
+        if (judged.patch_offset != 0)
             one["at_patch"] = {{"offset", judged.patch_offset},
                                {"verdict", name(b.at_patch.verdict)},
                                {"why", b.at_patch.why},

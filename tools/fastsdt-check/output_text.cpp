@@ -91,7 +91,7 @@ private:
     }
 
     // "6.1, 6.12, 6.18: emulate | 7.2: emulate, with libbpf optimize at +1"
-    const std::string& behaviour(const Report& report, const Judged& judged)
+    const std::string& behaviour(const Report& report, const Evaluation& judged)
     {
         std::string& text = behaviours_[&judged];
         if (!text.empty())
@@ -247,7 +247,7 @@ private:
             if (entry.record) {
                 ++selected_count;
                 count(selected, false);
-                if (entry.judged->patch_offset != 0 && entry.judged->lead == 0) {
+                if (entry.judged->patch_offset != 0) {
                     ++patch_count;
                     count(patch, true);
                 }
@@ -336,7 +336,7 @@ private:
 
     const Style style_;
     std::string out_;
-    std::map<const Judged*, std::string> behaviours_;
+    std::map<const Evaluation*, std::string> behaviours_;
     size_t files_ = 0, probes_ = 0;
     std::array<size_t, 3> severities_{};
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "evaluate.h"
 #include "notes.h"
 #include "plan.h"
 #include "probe.h"
@@ -54,7 +55,13 @@ public:
     }
 
 private:
-    Row& add(std::string kind, std::string name, uint64_t address, std::string_view place, uint64_t semaphore = 0)
+    Row& add(std::string kind, std::string name, uint64_t address, std::string_view place)
+    {
+        return add(std::move(kind), std::move(name), address, place, evaluate(image_, {address}, kernel_).at_start, 0);
+    }
+
+    Row& add(std::string kind, std::string name, uint64_t address, std::string_view place, const Judgement& model,
+             uint64_t semaphore)
     {
         const auto offset = image_.file_offset(address);
         if (!offset)
@@ -67,7 +74,7 @@ private:
         row.address = address;
         row.place = place;
         row.arch = image_.arch();
-        row.model = judge(kernel_, image_.arch(), image_.bytes_at(address), address);
+        row.model = model;
         rows_.push_back(row);
         // A return probe makes sense where the return address is on top of the stack: at functions, not at sites.
         if (options_.on_return && row.kind != "probe") {
@@ -98,7 +105,8 @@ private:
             const bool note = options_.at_note || !point.offset;
             Row& row =
                 add(point.entry ? "entry" : "probe", point.entry ? point.name : point.provider + ':' + point.name,
-                    note ? point.note_address : point.address, note ? "note" : point.place, point.semaphore_offset);
+                    note ? point.note_address : point.address, note ? "note" : point.place,
+                    note ? point.at_note : point.judgement, point.semaphore_offset);
             if (const auto found = arguments.find(point.note_address); !point.entry && found != arguments.end())
                 row.arguments = found->second;
         }

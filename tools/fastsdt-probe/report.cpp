@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "evaluate.h"
 #include "printable.h"
 #include "probe.h"
 
@@ -13,19 +14,6 @@ namespace fastsdt::probe {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// The bytes show the kernel's call: at the site itself, as 7.2 and 6.18 write it, behind a nop1 when the target is that.
-bool shows_call(const std::vector<std::byte>& live)
-{
-    static constexpr uint8_t lea[] = {0x48, 0x8d, 0x64, 0x24, 0x80};
-    const auto at = [&](size_t i) { return i < live.size() ? std::to_integer<unsigned>(live[i]) : 0; };
-    if (at(0) == 0xe8)
-        return true;
-    for (size_t i = 0; i < std::size(lea); ++i)
-        if (at(i) != lea[i])
-            return false;
-    return at(5) == 0xe8;
-}
 
 int error_of(const Row& row)
 {
@@ -75,7 +63,7 @@ std::string_view mode(const Row& row)
         return row.counted.error || row.skipped ? "reject" : "unknown";
     // A site that could be optimized and still has its breakpoint was emulated.
     if (*row.seen.verdict == Verdict::optimize && row.counted.hits > 1 && !row.counted.live.empty()
-        && !shows_call(row.counted.live))
+        && !shows_call(row.arch, row.counted.live))
         return name(Verdict::emulate);
     return name(*row.seen.verdict);
 }
