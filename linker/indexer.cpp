@@ -6,13 +6,13 @@
 // 4. Read the new file and compare it with the old one.
 #include "indexer.h"
 
+#include "evaluate.h"
 #include "image.h"
 #include "index.h"
 #include "integers.h"
 #include "notes.h"
 
 #include <fastsdt/note.h>
-#include <fastsdt/recognize.h>
 
 #include <elf.h>
 #include <fmt/format.h>
@@ -98,19 +98,10 @@ Bytes code_at(const Image& file, uint64_t vaddr)
     return code.empty() ? code : code.subspan(vaddr - section->address);
 }
 
-// What stands at the beginning of `code`; `expected` helps the recognizer.
-fastsdt_recognized recognize(const Image& file, int expected, Bytes code)
-{
-    fastsdt_recognized found;
-    fastsdt_recognize(&found, file.machine(), expected, reinterpret_cast<const unsigned char*>(code.data()),
-                      code.size());
-    return found;
-}
-
 // Whether `code` begins with a nop, as every site has it. Where nothing is known about the architecture: yes.
 bool any_nop(const Image& file, Bytes code)
 {
-    if (file.arch() == Arch::unknown || recognize(file, FASTSDT_LAYOUT_NOP, code).patch_length)
+    if (file.arch() == Arch::unknown || recognize(file, {}, FASTSDT_LAYOUT_NOP, code).patch_length)
         return true;
     if (file.arch() != Arch::x86_64 && file.arch() != Arch::i386)
         return false;
@@ -129,9 +120,9 @@ const char* missing(const Image& file, const Record& record, uint64_t moved)
         return "not in an executable section";
     if (record.layout == FASTSDT_LAYOUT_OTHER || file.arch() == Arch::unknown)
         return nullptr; // any code may be meant
-    const fastsdt_recognized found = recognize(file, record.layout, code);
-    return found.layout == record.layout && found.lead == record.lead ? nullptr
-                                                                      : "the code there does not have its layout";
+    const Place place{record.address + moved, &record, record.type == FASTSDT_NOTE_ENTRY};
+    const fastsdt_recognized found = recognize(file, place, record.layout, code);
+    return found.layout == record.layout ? nullptr : "the code there does not have its layout";
 }
 
 // Functions folded by the linker leave one record each at one address: keep what is true of all of them.
