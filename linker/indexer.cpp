@@ -51,6 +51,14 @@ void require(bool condition, const char* message)
         throw Index_error(message);
 }
 
+// `end` is where the last section or header ends. Padding may follow: patchelf 0.18 leaves a zero byte.
+void require_end(const Image& file, uint64_t end)
+{
+    const Bytes rest = file.file().subspan(end);
+    require(std::all_of(rest.begin(), rest.end(), [](std::byte b) { return b == std::byte(0); }),
+            "there is data behind the end of the ELF file: index it before that is appended");
+}
+
 // Calls `use` with the file's image. The reader takes damaged files as far as it can; only a sound one can be rewritten.
 void with_image(Bytes bytes, const std::function<void(const Image&)>& use)
 {
@@ -288,8 +296,7 @@ std::vector<std::byte> rewrite_in_place(const Image& file, const Contents& conte
         const uint64_t old_size = section.size;
         std::fill_n(out.begin() + offset, old_size, std::byte(0));
         if (content.size() > old_size) {
-            require(end == file.file().size(),
-                    "there is data behind the end of the ELF file: index it before that is appended");
+            require_end(file, end);
             out.resize((out.size() + 3) & ~uint64_t(3));
             offset = out.size();
             out.resize(out.size() + content.size());
@@ -356,8 +363,7 @@ std::vector<std::byte> rewrite(const Image& file, const Contents& contents)
         }
         end = piece.offset + piece.size;
     }
-    require(end == file.file().size(),
-            "there is data behind the end of the ELF file: index it before that is appended");
+    require_end(file, end);
 
     store(&out[encoding.elf64 ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff)], encoding.address_size(),
           table_offset, encoding.big_endian);
