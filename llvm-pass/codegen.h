@@ -27,6 +27,7 @@ class AsmPrinter;
 class MCSection;
 class MCSymbol;
 class Pass;
+class TargetInstrInfo;
 class TargetMachine;
 class TargetPassConfig;
 } // namespace llvm
@@ -55,6 +56,8 @@ bool is_placeholder(const llvm::MachineInstr& instruction);
 
 /// Puts down the layout of the plan in front of `at`, and aligns the function. @param zero  a symbol that is to be 0
 void insert(llvm::MachineFunction& mf, llvm::MachineBasicBlock::iterator at, const Plan& plan, llvm::MCSymbol* zero);
+/// Opcodes and registers of a target are known by name only: their numbers are in headers that LLVM does not install.
+unsigned opcode_named(const llvm::TargetInstrInfo& info, llvm::StringRef name);
 /// The instructions of a layout, which is not Add::nothing. @return the first of them.
 llvm::MachineInstr* build_layout(llvm::MachineBasicBlock& block, llvm::MachineBasicBlock::iterator at,
                                  const llvm::DebugLoc& location, llvm::MachineInstr::MIFlag flag, Decision::Add add,

@@ -12,6 +12,8 @@
 
 #include <llvm/ADT/MapVector.h>
 #include <llvm/CodeGen/Analysis.h>
+#include <llvm/CodeGen/LivePhysRegs.h>
+#include <llvm/CodeGen/MachineInstrBuilder.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetLowering.h>
 #include <llvm/CodeGen/TargetRegisterInfo.h>
@@ -50,11 +52,20 @@ MachineBasicBlock::iterator code_before(MachineBasicBlock& block, MachineBasicBl
     return block.end();
 }
 
+/// x86-64: `jne f`, which leaves the function or does not.
+bool is_conditional_tail_call(const MachineInstr& instruction)
+{
+    return instruction.getMF()->getSubtarget().getInstrInfo()->getName(instruction.getOpcode()) == "TAILJMPd64_CC";
+}
+
 /// Why an instruction is no way out that can have a site, or no way out that is known.
 const char* obstacle(const MachineInstr& instruction)
 {
-    if (instruction.isReturn() && !instruction.isBarrier())
-        return "a conditional tail call";
+    const unsigned opcode = instruction.getOpcode();
+    if (opcode == TargetOpcode::PATCHABLE_RET || opcode == TargetOpcode::PATCHABLE_TAIL_CALL) // XRay
+        return nullptr;
+    if (instruction.isReturn() && !instruction.isBarrier() && !is_conditional_tail_call(instruction))
+        return "returns on a condition";
     // -mlvi-cfi: the return address is popped, and jumped to.
     if (instruction.isIndirectBranch() && !instruction.isReturn() && instruction.getParent()->succ_empty())
         return "leaves by a jump that is no return";
@@ -139,17 +150,53 @@ void bring_variables(MachineFunction& mf, MachineBasicBlock& block, MachineBasic
         next.insert(next.begin(), mf.CloneMachineInstr(value));
 }
 
+void add_block(MachineFunction& mf, MachineBasicBlock& before, MachineBasicBlock& block)
+{
+    if (mf.getFunction().getSubprogram())
+        bring_variables(mf, before, block);
+    block.setSectionID(before.getSectionID());
+    if (mf.hasBBSections()) {
+        before.setIsEndSection(false);
+        mf.assignBeginEndSections();
+    }
+}
+
+/// Makes a way out of a conditional tail call. A site in front of that would be hit also when it does not leave.
+///
+///     jne f      ->      je 1f
+///                        jmp f
+///                     1:
+void unfold(MachineFunction& mf, MachineInstr& leave)
+{
+    const TargetInstrInfo& info = *mf.getSubtarget().getInstrInfo();
+    static const unsigned jump = opcode_named(info, "TAILJMPd64"), branch = opcode_named(info, "JCC_1");
+    MachineBasicBlock& block = *leave.getParent();
+    MachineBasicBlock* rest = block.splitAt(leave);
+    if (rest != &block)
+        add_block(mf, block, *rest);
+    else
+        rest = &*std::next(block.getIterator());
+    MachineBasicBlock* way = mf.CreateMachineBasicBlock(block.getBasicBlock());
+    mf.insert(std::next(block.getIterator()), way);
+    BuildMI(*way, way->end(), leave.getDebugLoc(), info.get(jump)).add(leave.getOperand(0)).copyImplicitOps(leave);
+    add_block(mf, block, *way);
+    // Conditions come in pairs: e and ne, b and ae.
+    BuildMI(block, leave.getIterator(), leave.getDebugLoc(), info.get(branch))
+        .addMBB(rest)
+        .addImm(leave.getOperand(1).getImm() ^ 1);
+    leave.eraseFromParent();
+    block.addSuccessorWithoutProb(way);
+    LivePhysRegs live;
+    computeAndAddLiveIns(live, *way);
+}
+
 /// `leave` and what follows it becomes a block, which has the alignment that keeps a nop1+nop10 in front of it whole.
 void align(MachineFunction& mf, MachineInstr& leave, unsigned padding)
 {
     MachineBasicBlock* block = leave.getParent();
     if (code_before(*block, leave.getIterator()) != block->end()) {
         MachineBasicBlock* rest = block->splitAt(*std::prev(MachineBasicBlock::iterator(leave)));
-        if (mf.getFunction().getSubprogram())
-            bring_variables(mf, *block, *rest);
-        rest->setSectionID(block->getSectionID());
-        if (mf.hasBBSections())
-            mf.assignBeginEndSections();
+        add_block(mf, *block, *rest);
         block = rest;
     }
     block->setAlignment(Align(uint64_t{1} << exit_bound), padding);
@@ -223,6 +270,9 @@ std::vector<Exit_site> make_exits(MachineFunction& mf, Arch arch, Decision::Add 
     Exit_record record;
     record.added = add;
     record.result = result_of(mf);
+    for (MachineInstr* leave : ways_out(mf))
+        if (is_conditional_tail_call(*leave))
+            unfold(mf, *leave);
     for (MachineInstr* leave : ways_out(mf)) {
         if (!site_before(*leave))
             make_site(mf, *leave, arch, add, zero);

@@ -15,15 +15,6 @@ using namespace llvm;
 namespace fastprobe {
 namespace {
 
-/// Opcodes and registers of a target are known by name only: their numbers are in headers that LLVM does not install.
-unsigned opcode_named(const TargetInstrInfo& info, StringRef name)
-{
-    for (unsigned opcode = 0; opcode < info.getNumOpcodes(); opcode++)
-        if (info.getName(opcode) == name)
-            return opcode;
-    report_fatal_error("fastprobe: this LLVM has no instruction " + name);
-}
-
 unsigned register_named(const TargetRegisterInfo& info, StringRef name)
 {
     for (unsigned number = 1; number < info.getNumRegs(); number++)
@@ -51,6 +42,7 @@ MachineBasicBlock::iterator leave_loop(MachineFunction& mf, MachineBasicBlock::i
         entry->addLiveIn(live);
     if (mf.hasBBSections()) {
         entry->setSectionID(loop->getSectionID());
+        loop->setIsBeginSection(false);
         mf.assignBeginEndSections();
     }
     return entry->end();
@@ -79,6 +71,14 @@ void align(MachineFunction& mf, Align alignment)
 }
 
 } // namespace
+
+unsigned opcode_named(const TargetInstrInfo& info, StringRef name)
+{
+    for (unsigned opcode = 0; opcode < info.getNumOpcodes(); opcode++)
+        if (info.getName(opcode) == name)
+            return opcode;
+    report_fatal_error("fastprobe: this LLVM has no instruction " + name);
+}
 
 // Behind the labels and DBG_VALUEs at the entry, as a breakpoint at the entry wants to read the parameters. FrameSetup: to a
 // debugger it is part of the prologue.

@@ -6,7 +6,7 @@
 // RUN: %cc -O2 %s -o %t && %run %t && %entries %t | %check-ASKED
 // RUN: %cc -O2 %fp-exclude=. %s -o %t && %run %t && %entries %t | %check-ASKED
 // RUN: %cc -O0 %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
-// RUN: %cc -Os %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
+// RUN: %cc -Os %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t && %entries %t | %check-SMALL
 // RUN: %cc -O3 -g %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
 // RUN: %cc -O2 %lto %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
 // RUN: %cc -O2 -ffunction-sections -Wl,--gc-sections %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
@@ -54,6 +54,12 @@ NOINLINE int split(int a) {
 }
 // NOP-X86-GCC-DAG: {{^}}split exit: {{.*}} in split.cold at=
 // NOP-DAG: {{^}}split exit: {{.*}} signed at=
+
+NOINLINE void note(int a) { sink = a; }
+// clang has `jg note` there, and GCC a jump over `jmp note`.
+NOINLINE void maybe(int a) { if (a > 3) note(a); }
+// SMALL-DAG: {{^}}maybe exit: {{.*}} tail-call none
+// SMALL-DAG: {{^}}maybe exit: {{.*}} return none
 
 struct big { long a[5]; };
 NOINLINE struct big big(long a) { struct big b = {{a, a}}; return b; }
@@ -109,6 +115,7 @@ NOINLINE int jumps(int a) { if (a > 3) longjmp(place, a); return a; }
 int main(int argc, char **argv) {
     if (argc > 5) quit(3);
     nothing();
+    maybe(argc + 3);
     if (setjmp(place) == 0) jumps(argc + 3);
     struct big b = big(2); struct two t = two(3); struct mixed m = mixed(4); struct small s = small(5);
     int sum = leaf(argc) + tail(argc) + indirect(argc) + several(argc) + several(argc + 1) + split(argc);

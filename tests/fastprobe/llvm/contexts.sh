@@ -83,6 +83,35 @@ has '^leaf: nop1\+nop10 lead=0 .* bound=4 .* added \| nop; cs nopw'
 build "-Oz with the outliner" -Oz -mllvm -enable-machine-outliner=always "${nop[@]}"
 has '^leaf: nop lead=0 .* added'
 
+# Exits: behind everything that hardening and instrumentation put at returns, as LLVM's verifier likes it.
+cat >exits.c <<'E'
+#include <stdio.h>
+#define NOINLINE __attribute__((noinline))
+volatile int sink;
+NOINLINE void note(int a) { sink = a; }
+NOINLINE void maybe(int a) { if (a > 3) note(a); }
+NOINLINE int print(int a, int b) { if (a == 3) return b; return printf("%d\n", b); }
+NOINLINE int labels(int a) { asm goto("test %0, %0; jne %l1" :: "r"(a) :: out); return 1; out: return 2; }
+NOINLINE int choose(int a, int (*f)(int)) { switch (a) { case 0: return f(1); case 1: return 5; case 2: note(2); return f(9); default: return sink; } }
+int main(int argc, char **argv) { maybe(argc); maybe(argc + 5); print(3, 4); print(argc, 5); return labels(argc) != 2 || choose(argc, labels) != 5; }
+E
+for flags in "-O2 -g" "-Os -g" "-O2 -mretpoline" "-O2 -mharden-sls=all" "-O2 -fsanitize=kcfi" "-O2 -fcf-protection=full" "-O2 -fsanitize=thread" \
+    "-O1 -fstack-protector-all" "-O2 -fno-integrated-as" "-O2 -fsplit-machine-functions" "-Oz -mllvm -enable-machine-outliner=always" \
+    "-O2 -mbranches-within-32B-boundaries" "-O2 -mlvi-cfi" "-O2 -fbasic-block-sections=all" "-O2 -fxray-instrument -fxray-instruction-threshold=1"; do
+    # shellcheck disable=SC2086
+    clang -w $flags exits.c -o probe 2>/dev/null && ./probe >/dev/null || continue
+    rm -f report
+    # shellcheck disable=SC2086
+    clang "${with[@]}" $flags -fplugin-arg-fastprobe-exit=nop10 -fplugin-arg-fastprobe-report=report -mllvm -verify-machineinstrs exits.c -o a ||
+        fail "exits, $flags"
+    ./a >/dev/null || fail "exits, $flags: exit code $?"
+    case $flags in
+        *lvi*) matches '"exit_reason": "leaves by a jump that is no return"' <report || fail "exits, $flags: $(cat report)" ;;
+        *sections* | *xray*) [ "$(entries a | grep -c '^maybe exit: ')" = 2 ] || fail "exits, $flags: $(entries a)" ;;
+        *) entries --check-exits a >/dev/null || fail "exits, $flags" ;;
+    esac
+done
+
 # Versions of one function for several CPUs are entries; what picks among them runs too early.
 cat >clones.c <<'E'
 __attribute__((target_clones("avx2", "default"), noinline)) int f(int a) { return a * 3; }
