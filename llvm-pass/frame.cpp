@@ -103,6 +103,14 @@ void freeze_reserved_registers(MachineFunction& mf)
 }
 #endif
 
+void force_frame_pointer(MachineFunction& mf)
+{
+    mf.getFunction().addFnAttr("frame-pointer", "all");
+#if LLVM_VERSION_MAJOR >= 23 // reads the attribute once, before our pass
+    mf.getFrameInfo().setFramePointerPolicy(FramePointerKind::All);
+#endif
+}
+
 #if LLVM_VERSION_MAJOR >= 22
 void undo_shrink_wrapping(MachineFrameInfo& frame)
 {
@@ -133,7 +141,7 @@ void prepare(MachineFunction& mf, Arch arch)
         return;
     }
     function.addFnAttr(frame_attribute, "yes");
-    function.addFnAttr("frame-pointer", "all");
+    force_frame_pointer(mf);
     freeze_reserved_registers(mf);
 }
 
