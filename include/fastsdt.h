@@ -3,7 +3,9 @@
  * fastsdt.h: USDT probe sites that the kernel can trace cheaply. One file, no dependency, copy it where you like.
  *
  *     FASTSDT(provider, name, args...)
- *         A probe with up to 12 arguments: integers, pointers, enums, bools, arrays, bit-fields, floats, doubles.
+ *         A probe with up to 12 arguments: integers, pointers, enums, bools, arrays, bit-fields, floats, doubles. A statement;
+ *         arguments are always evaluated, once each, whether somebody traces or not. Provider and name expand like any
+ *         argument of a macro; C++ namespaces do not change them.
  *
  *     FASTSDT_WITH(layout, semaphore, provider, name, args...)
  *         The same, spelled out.
@@ -11,13 +13,16 @@
  *         semaphore:  `none`, `implicit` (defined on the spot, shared by all sites of that probe),
  *                     or `explicit(sema)` (defined by you, see below)
  *
- *     FASTSDT_IS_ACTIVE(provider, name)        is somebody tracing this probe? Needs an `implicit` semaphore.
- *     FASTSDT_DEFINE_SEMA(sema)                defines a semaphore, once, at namespace or file scope
- *     FASTSDT_DECLARE_SEMA(sema)               declares it in other files
- *     FASTSDT_SEMA_IS_ACTIVE(sema)             is somebody tracing a probe that has it?
+ *     FASTSDT_IS_ACTIVE(provider, name)        1 while somebody traces this probe, else 0. Reads its `implicit` semaphore
+ *     FASTSDT_DEFINE_SEMA(sema)                defines a semaphore: once, at namespace or file scope, then a semicolon
+ *     FASTSDT_DECLARE_SEMA(sema)               declares it in the other files of that executable or library
+ *     FASTSDT_SEMA_IS_ACTIVE(sema)             1 while somebody traces a probe that has it, else 0
+ *         Semaphores are hidden: each executable and library has its own. They are known by name alone: two namespaces
+ *         that use one name share it.
  *
- *     FASTPROBE, FASTPROBE_MODE("nop10"), FASTPROBE_EXIT("nop10"), NO_FASTPROBE
- *         Before a function: ask the fastprobe compiler plugin for a cheap entry, or forbid one. Nothing without it.
+ *     FASTPROBE, NO_FASTPROBE                  before a function: ask the fastprobe compiler plugin for a cheap entry, or
+ *     FASTPROBE_MODE("nop10")                  forbid one; with a mode of its own;
+ *     FASTPROBE_EXIT("nop10")                  cheap sites in front of its ways out. Nothing without the plugin
  *
  * In assembly (.S) FASTSDT and FASTSDT_WITH take operands as the assembler writes them; they are recorded as they are.
  *
@@ -142,7 +147,7 @@
 
 /* ---- Part 2: what users call ---- */
 
-#define FASTSDT(...) _FASTSDT_OWN(_default, _none, __VA_ARGS__)
+#define FASTSDT(...) _FASTSDT_SITE(_FASTSDT_PICK_default, _none, _own, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
 #define FASTSDT_WITH(layout, semaphore, ...) _FASTSDT_WITH(layout, semaphore, __VA_ARGS__)
 
 #ifndef __ASSEMBLER__
@@ -173,6 +178,14 @@
 
 #define _FASTSDT_CAT(a, b) _FASTSDT_CAT_(a, b)
 #define _FASTSDT_CAT_(a, b) a##b
+/* An error where the macro stands, in C, C++ and assembly, in front of a site or of nothing. */
+#ifdef __ASSEMBLER__
+#define _FASTSDT_ERROR(text) .error text;
+#else
+#define _FASTSDT_ERROR(text) _FASTSDT_PRAGMA(GCC error text)
+#define _FASTSDT_PRAGMA(...) _Pragma(#__VA_ARGS__)
+#endif
+#define _FASTSDT_TOO_MANY _FASTSDT_ERROR("fastsdt: a probe has at most 12 arguments")
 /* Of provider, name, args...: the number of args. */
 #define _FASTSDT_ARGC(...) \
     _FASTSDT_ARGC_(__VA_ARGS__, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0)
@@ -213,7 +226,7 @@ struct fastsdt_sema {
             _FASTSDT_UNUSED_##n(__VA_ARGS__)                                                                           \
         }                                                                                                              \
     } while (0)
-#define _FASTSDT_UNUSED_at_most_12_arguments(...) _Pragma("GCC error \"fastsdt: a probe has at most 12 arguments\"")
+#define _FASTSDT_UNUSED_at_most_12_arguments(...) _FASTSDT_TOO_MANY
 #define _FASTSDT_UNUSED_0(end)
 #define _FASTSDT_UNUSED_1(a, ...) (void)(a); _FASTSDT_UNUSED_0(__VA_ARGS__)
 #define _FASTSDT_UNUSED_2(a, ...) (void)(a); _FASTSDT_UNUSED_1(__VA_ARGS__)
@@ -252,9 +265,10 @@ struct fastsdt_sema {
 #define _FASTSDT_PICK_default _nop
 #endif
 
-/* Whether a layout can be had here, by its name: 1 yes, 2 not on this architecture, 3 needs the nop5 opt-in,
- * 4 needs the nop10 opt-in. A name that is not in the list gives 0. */
+/* Whether a layout can be had here, by its name: 1 yes, otherwise the number of an error below. A name that is not in the
+ * list gives 0. */
 #define _FASTSDT_CAN_nop 1
+#define _FASTSDT_CAN_custom 1
 #if defined(__x86_64__)
 #define _FASTSDT_CAN_nop1 1
 #define _FASTSDT_CAN_nop1_nop4 1
@@ -284,15 +298,16 @@ struct fastsdt_sema {
 #define _FASTSDT_CAN_nop1_nop10 2
 #endif
 
+#define _FASTSDT_CHECK_1
+#define _FASTSDT_CHECK_2 _FASTSDT_ERROR("fastsdt: this layout exists on x86-64 only; use nop, or default, here")
+#define _FASTSDT_CHECK_3 _FASTSDT_ERROR("fastsdt: on Linux 6.18 to 7.1 a traced nop5 crashes forked children: if you accept that, define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1")
+#define _FASTSDT_CHECK_4 _FASTSDT_ERROR("fastsdt: a bare nop10 cannot be traced before Linux 7.2: use nop1_nop10, or define FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2")
+
 #ifndef FASTSDT_LAYOUT
 #elif _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT) == 0
 #error "fastsdt: FASTSDT_LAYOUT is none of nop, nop1, nop1_nop4, nop5, nop1_nop5, nop10, nop1_nop10"
-#elif _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT) == 2
-#error "fastsdt: FASTSDT_LAYOUT names a layout that exists on x86-64 only; leave it undefined, or use nop, here"
-#elif _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT) == 3
-#error "fastsdt: on Linux 6.18 to 7.1 a traced nop5 crashes forked children: if you accept that, define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1"
-#elif _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT) == 4
-#error "fastsdt: a bare nop10 cannot be traced before Linux 7.2: use nop1_nop10, or define FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2"
+#else
+_FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 #endif
 
 #ifndef FASTSDT_BOUND
@@ -306,18 +321,18 @@ struct fastsdt_sema {
  * parse it. 32-bit targets, and clang's mips, have too few registers for 12 arguments and may use memory; gcc's arm puts
  * constants into memory then, so it keeps systemtap's constraint. */
 #if defined(__arm__) && !defined(__clang__)
-#define _FASTSDT_CONSTRAINT g
+#define _FASTSDT_CONSTRAINT "g"
 #elif (defined(__LP64__) || defined(__x86_64__)) && !(defined(__mips__) && defined(__clang__))
-#define _FASTSDT_CONSTRAINT nr
+#define _FASTSDT_CONSTRAINT "nr"
 #define _FASTSDT_REGISTERS
 #else
-#define _FASTSDT_CONSTRAINT nor
+#define _FASTSDT_CONSTRAINT "nor"
 #endif
 
 /* ---- Part 4: a site and its two notes, in assembly ----
  *
  *             .p2align 6,,10                              pads only a site that would cross the boundary
- *     site:   .byte 0x90, 0x66, 0x2e, 0x0f, ...
+ *     site:   nop; .byte 0x66, 0x2e, 0x0f, ...
  *             .reloc site, NONE, note                     no byte in the output, but the code now refers to both notes and
  *             .reloc site, NONE, layout note              to the base: live code keeps them (--gc-sections, --icf, -r)
  *             .reloc site, NONE, _.stapsdt.base
@@ -325,7 +340,15 @@ struct fastsdt_sema {
  *             .pushsection .note.stapsdt, "?o", "note", site      COMDAT group
  *     note:   stapsdt note, .popsection, layout note, .popsection
  *
- * Text in strings, not in tokens: a program may have macros called byte, weak or size.
+ * Code lives and dies by sections, so one pair of note sections serves all sites of a section, and the relocations of the
+ * first keep it. No directive tells which section this is. But an empty subsection of it is a place that all its sites
+ * share: a label there equals the label of the site before exactly when both are in one section. If not, gas gets a new
+ * macro that opens the notes of the section at hand. (The label is compared through a symbol set to it ahead of its definition:
+ * gas compares labels of two sections only then.) That is what makes gas fast: for each new section it looks through all
+ * that have the same name. clang's assembler compares no such labels, finds sections by a hash, and gets a pair for each site.
+ *
+ * Text in strings, not in tokens: a program may have macros called byte, weak or size. Few strings, and few macros with
+ * arguments: the preprocessor is most of what a probe costs to compile.
  * gas before 2.35 has no link order, and 2.35 warns at each note that has it (PR 26256): they get plain sections, and the
  * note says so (FASTSDT_SITE_UNGROUPED). GNU ld before 2.36 keeps all notes, and dead functions with them, in either
  * form (PR 26681). Only gas defines .gasversion.; clang's assembler has had link order in all versions that this header
@@ -334,16 +357,13 @@ struct fastsdt_sema {
 #define _FASTSDT_STR(...) _FASTSDT_STR_(__VA_ARGS__)
 #define _FASTSDT_STR_(...) #__VA_ARGS__
 
-/* Text in the two forms: strings to join in C and C++, statements and one-word macro arguments in .S files. */
+/* Instructions: strings for C and C++, one-word macro arguments in .S files. */
 #ifdef __ASSEMBLER__
-#define _FASTSDT_TEXT(x) x
-#define _FASTSDT_INSNS(...) #__VA_ARGS__
-#define _FASTSDT_BYTES(...) _FASTSDT_INSNS(.byte __VA_ARGS__)
-#define _FASTSDT_NOP_BYTES(...) _FASTSDT_INSNS(nop; .byte __VA_ARGS__)
+#define _FASTSDT_BYTES(...) _FASTSDT_STR_(.byte __VA_ARGS__)
+#define _FASTSDT_NOP_BYTES(...) _FASTSDT_STR_(nop; .byte __VA_ARGS__)
 #else
-#define _FASTSDT_TEXT(x) #x " "
-#define _FASTSDT_BYTES(...) ".byte " _FASTSDT_STR(__VA_ARGS__)
-#define _FASTSDT_NOP_BYTES(...) "nop\n.byte " _FASTSDT_STR(__VA_ARGS__)
+#define _FASTSDT_BYTES(...) ".byte " #__VA_ARGS__
+#define _FASTSDT_NOP_BYTES(...) "nop\n.byte " #__VA_ARGS__
 #endif
 
 /* A debugger finds a site by its source line, and gas makes a line entry for a mnemonic or, when told to, for a label,
@@ -352,30 +372,26 @@ struct fastsdt_sema {
 #if defined(__clang__)
 #define _FASTSDT_LINE_BYTES(...) _FASTSDT_BYTES(__VA_ARGS__)
 #elif defined(__ASSEMBLER__)
-#define _FASTSDT_LINE_BYTES(...) _FASTSDT_INSNS(.loc_mark_labels 1; 990: .loc_mark_labels 0; .byte __VA_ARGS__)
+#define _FASTSDT_LINE_BYTES(...) _FASTSDT_STR_(.loc_mark_labels 1; 988: .loc_mark_labels 0; .byte __VA_ARGS__)
 #else
-#define _FASTSDT_LINE_BYTES(...) ".loc_mark_labels 1\n990: .loc_mark_labels 0\n.byte " _FASTSDT_STR(__VA_ARGS__)
+#define _FASTSDT_LINE_BYTES(...) ".loc_mark_labels 1\n988: .loc_mark_labels 0\n.byte " #__VA_ARGS__
 #endif
 
-#ifdef __LP64__
+/* Words of the notes' text. The generic name of the relocation is unknown to clang's assembler before 13, before 16 on mips. */
 #ifdef __ASSEMBLER__
-#define _FASTSDT_ADDR .8byte
+#define _FASTSDT_TEXT(x) x
 #else
-#define _FASTSDT_ADDR ".8byte "
+#define _FASTSDT_TEXT(x) #x
 #endif
-#define _FASTSDT_DESC_SIZE 24
+#ifdef __LP64__
+#define _FASTSDT_ADDR _FASTSDT_TEXT(.8byte)
+#define _FASTSDT_DESC_SIZE _FASTSDT_TEXT(24)
 #else
 #define _FASTSDT_ADDR _FASTSDT_TEXT(.4byte)
-#define _FASTSDT_DESC_SIZE 16
+#define _FASTSDT_DESC_SIZE _FASTSDT_TEXT(16)
 #endif
-
-/* The generic name is unknown to clang's assembler before 13, before 16 on mips. */
 #if defined(__x86_64__)
-#ifdef __ASSEMBLER__
-#define _FASTSDT_RELOC_NONE R_X86_64_NONE
-#else
-#define _FASTSDT_RELOC_NONE "R_X86_64_NONE"
-#endif
+#define _FASTSDT_RELOC_NONE _FASTSDT_TEXT(R_X86_64_NONE)
 #elif defined(__i386__)
 #define _FASTSDT_RELOC_NONE _FASTSDT_TEXT(R_386_NONE)
 #elif defined(__aarch64__) && defined(__LP64__)
@@ -393,11 +409,12 @@ struct fastsdt_sema {
 #endif
 
 /* The instructions of each layout. `custom` is what usdt.h's users put into USDT_NOP. */
-#define _FASTSDT_INSNS_nop1_nop4 _FASTSDT_NOP_BYTES(FASTSDT_NOP4_BYTES)
-#define _FASTSDT_INSNS_nop5 _FASTSDT_LINE_BYTES(FASTSDT_NOP5_BYTES)
-#define _FASTSDT_INSNS_nop1_nop5 _FASTSDT_NOP_BYTES(FASTSDT_NOP5_BYTES)
-#define _FASTSDT_INSNS_nop10 _FASTSDT_LINE_BYTES(FASTSDT_NOP10_BYTES)
-#define _FASTSDT_INSNS_nop1_nop10 _FASTSDT_NOP_BYTES(FASTSDT_NOP10_BYTES)
+#define _FASTSDT_APPLY(macro, ...) macro(__VA_ARGS__)
+#define _FASTSDT_INSNS_nop1_nop4 _FASTSDT_APPLY(_FASTSDT_NOP_BYTES, FASTSDT_NOP4_BYTES)
+#define _FASTSDT_INSNS_nop5 _FASTSDT_APPLY(_FASTSDT_LINE_BYTES, FASTSDT_NOP5_BYTES)
+#define _FASTSDT_INSNS_nop1_nop5 _FASTSDT_APPLY(_FASTSDT_NOP_BYTES, FASTSDT_NOP5_BYTES)
+#define _FASTSDT_INSNS_nop10 _FASTSDT_APPLY(_FASTSDT_LINE_BYTES, FASTSDT_NOP10_BYTES)
+#define _FASTSDT_INSNS_nop1_nop10 _FASTSDT_APPLY(_FASTSDT_NOP_BYTES, FASTSDT_NOP10_BYTES)
 #define _FASTSDT_INSNS_custom _FASTSDT_STR(USDT_NOP)
 #define _FASTSDT_SHAPE_nop1_nop4 FASTSDT_SHAPE_nop1_nop4
 #define _FASTSDT_SHAPE_nop5 FASTSDT_SHAPE_nop5
@@ -455,55 +472,18 @@ struct fastsdt_sema {
 #define _FASTSDT_BOUND_nop1_nop10 FASTSDT_BOUND
 #define _FASTSDT_BOUND_custom 0
 
-#define _FASTSDT_RELOCS(site, note)                                                                                    \
-    ".reloc " site ", " _FASTSDT_RELOC_NONE ", " note "\n"                                                             \
-    ".reloc " site ", " _FASTSDT_RELOC_NONE ", 991f\n"                                                                 \
-    ".reloc " site ", " _FASTSDT_RELOC_NONE ", _.stapsdt.base\n"
-#define _FASTSDT_SECTIONS_PLAIN                                                                                        \
-    ".pushsection .note.fastsdt, \"?\", \"note\"\n"                                                                    \
-    ".pushsection .note.stapsdt, \"?\", \"note\"\n"
-#define _FASTSDT_SECTIONS_LINKED(site)                                                                                 \
-    ".pushsection .note.fastsdt, \"?o\", \"note\", " site "\n"                                                         \
-    ".pushsection .note.stapsdt, \"?o\", \"note\", " site "\n"
-#define _FASTSDT_PLAIN_GAS .gasversion. < 23600
+/* Whether sections are plain, and the flag that says so. gas: true is -1; | and & bind alike. */
+#define _FASTSDT_PLAIN_GAS _FASTSDT_TEXT(.gasversion. < 23600)
 #ifdef __clang__
-#define _FASTSDT_SECTIONS(site, note) _FASTSDT_RELOCS(site, note) _FASTSDT_SECTIONS_LINKED(site)
-#define _FASTSDT_OLD_GAS 0
+#define _FASTSDT_OLD_GAS _FASTSDT_TEXT(0)
 #else
-#define _FASTSDT_SECTIONS(site, note)                                                                                  \
-    _FASTSDT_RELOCS(site, note)                                                                                        \
-    ".if " _FASTSDT_STR(_FASTSDT_PLAIN_GAS) "\n" _FASTSDT_SECTIONS_PLAIN ".else\n" _FASTSDT_SECTIONS_LINKED(site) ".endif\n"
-#define _FASTSDT_OLD_GAS ((_FASTSDT_PLAIN_GAS) & FASTSDT_SITE_UNGROUPED) /* gas: true is -1; | and & bind alike */
+#define _FASTSDT_OLD_GAS _FASTSDT_TEXT(((.gasversion. < 23600) & 4))
 #endif
 
-/* From the site's first byte on: relocations, sections, stapsdt note, layout note, base.
- * stapsdt: https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation */
-#define _FASTSDT_NOTES(sections, site, note, shape, bound, flags, sema, provider, name, args)                          \
-    sections                                                                                                           \
-    ".balign 4\n"                                                                                                      \
-    note ": .4byte 8, 994f - 993f, 3\n"                                                                                \
-    ".asciz \"stapsdt\"\n"                                                                                             \
-    "993: " _FASTSDT_ADDR site ", _.stapsdt.base, " _FASTSDT_STR(sema) "\n"                                            \
-    ".asciz " provider "\n"                                                                                            \
-    ".asciz " name "\n"                                                                                                \
-    args "\n"                                                                                                          \
-    "994: .balign 4\n"                                                                                                 \
-    ".popsection\n"                                                                                                    \
-    ".balign 4\n"                                                                                                      \
-    "991: .4byte 8, " _FASTSDT_STR(_FASTSDT_DESC_SIZE) ", " _FASTSDT_STR(FASTSDT_NOTE_SITE) "\n"                       \
-    ".asciz \"" FASTSDT_NOTE_OWNER "\"\n"                                                                              \
-    ".byte " _FASTSDT_STR(FASTSDT_NOTE_VERSION, shape, bound, 0) "\n"                                                  \
-    ".2byte " _FASTSDT_STR(flags) "\n"                                                                                 \
-    _FASTSDT_ADDR site ", " _FASTSDT_STR(sema) "\n"                                                                    \
-    ".popsection\n"                                                                                                    \
-    ".ifndef _.stapsdt.base\n"                                                                                         \
-    ".pushsection .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat\n"                                        \
-    ".weak _.stapsdt.base\n"                                                                                           \
-    ".hidden _.stapsdt.base\n"                                                                                         \
-    "_.stapsdt.base: .space 1\n"                                                                                       \
-    ".size _.stapsdt.base, 1\n"                                                                                        \
-    ".popsection\n"                                                                                                    \
-    ".endif\n"
+/* Numbers of the format in the text: making strings of them at each site takes time. */
+#if FASTSDT_NOTE_SITE != 0x53 || FASTSDT_SITE_FLAGS_DEAD != 1 || FASTSDT_SITE_NO_REDZONE != 2 || FASTSDT_SITE_UNGROUPED != 4
+#error "fastsdt.h: the text has other numbers than part 1"
+#endif
 
 /* Words that the header passes on begin with an underscore: a program may have macros called none or nop. */
 #define _FASTSDT_WITH(layout, semaphore, ...) _FASTSDT_OWN(_##layout, _##semaphore, __VA_ARGS__)
@@ -516,27 +496,30 @@ struct fastsdt_sema {
 #define _FASTSDT_PICK_nop1_nop10 _nop1_nop10
 #define _FASTSDT_PICK_custom _custom
 
+/* One site: layout, semaphore, whose rules for arguments, their number, provider, name, arguments. After the arguments comes
+ * a ~, because an empty list is not C89. */
+#define _FASTSDT_SITE(...) _FASTSDT_SITE_(__VA_ARGS__)
+#define _FASTSDT_OWN(layout, semaphore, ...) \
+    _FASTSDT_SITE(_FASTSDT_PICK##layout, semaphore, _own, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
+
 #define _FASTSDT_EAT(...)
 #define _FASTSDT_IMPLICIT_NAME(provider, name) _FASTSDT_CAT(_FASTSDT_CAT(__usdt_sema_, provider), _FASTSDT_CAT(__, name))
 
-/* The semaphore of a site by the word its user wrote: what the note refers to. Arguments: (provider, name). */
-#define _FASTSDT_SEMA_none 0 _FASTSDT_EAT
-#define _FASTSDT_SEMA_implicit _FASTSDT_IMPLICIT_NAME
-#define _FASTSDT_SEMA_explicit(sema) _FASTSDT_SEMA_NAME(sema) _FASTSDT_EAT
+/* The semaphore of a site by the word its user wrote: what the note refers to, as text. Arguments: (provider, name). */
+#define _FASTSDT_SEMA_none "0" _FASTSDT_EAT
+#define _FASTSDT_SEMA_implicit(provider, name) _FASTSDT_STR(_FASTSDT_IMPLICIT_NAME(provider, name))
+#define _FASTSDT_SEMA_explicit(sema) _FASTSDT_STR(_FASTSDT_SEMA_NAME(sema)) _FASTSDT_EAT
 
 #ifdef __ASSEMBLER__
 
 /* ---- Part 5a: in assembly ---- */
 
-#define _FASTSDT_OWN(layout, semaphore, ...)                                                                           \
-    _FASTSDT_SITE(_FASTSDT_PICK##layout, semaphore, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
-#define _FASTSDT_SITE(...) _FASTSDT_SITE_(__VA_ARGS__)
-#define _FASTSDT_SITE_(layout, semaphore, n, provider, name, ...)                                                      \
+#define _FASTSDT_SITE_(layout, semaphore, rules, n, provider, name, ...)                                               \
     _fastsdt_begin %1+1;                                                                                               \
     _FASTSDT_SEMA_STMT##semaphore(provider, name)                                                                      \
-    _fastsdt_can _FASTSDT_CAN##layout;                                                                                 \
+    _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAN##layout)                                                                \
     _fastsdt_site _FASTSDT_PAD##layout, _FASTSDT_INSNS##layout, _FASTSDT_STR(_FASTSDT_SHAPE##layout),                  \
-        _FASTSDT_BOUND##layout, _FASTSDT_STR(_FASTSDT_SEMA##semaphore(provider, name)), #provider, #name,              \
+        _FASTSDT_BOUND##layout, _FASTSDT_SEMA##semaphore(provider, name), #provider, #name,                            \
         _FASTSDT_STR(_FASTSDT_WORDS_##n(__VA_ARGS__));                                                                 \
     _fastsdt_end;
 
@@ -575,16 +558,6 @@ struct fastsdt_sema {
 	.endif
 	.endm
 
-	.macro _fastsdt_can can
-	.if \can == 2
-	.error "fastsdt: this layout exists on x86-64 only; use nop, or default, here"
-	.elseif \can == 3
-	.error "fastsdt: on Linux 6.18 to 7.1 a traced nop5 crashes forked children: if you accept that, define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1"
-	.elseif \can == 4
-	.error "fastsdt: a bare nop10 cannot be traced before Linux 7.2: use nop1_nop10, or define FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2"
-	.endif
-	.endm
-
 	.macro _fastsdt_implicit symbol
 	.ifndef \symbol
 	.pushsection .probes, "aw", "progbits"
@@ -599,29 +572,46 @@ struct fastsdt_sema {
 	.endif
 	.endm
 
-	/* The lines of _FASTSDT_NOTES once more, as statements: a preprocessor cannot make these of strings. */
+	/* The text of part 5b once more, as statements: a preprocessor cannot make these of strings. */
 	.macro _fastsdt_site pad, insns, shape, bound, sema, provider, name, args
 	.if \pad
 	.p2align FASTSDT_BOUND,,\pad
 	.endif
 .Lfastsdt\@:
 	\insns
-	.reloc .Lfastsdt\@, _FASTSDT_RELOC_NONE, .Lfastsdt_note\@
-	.reloc .Lfastsdt\@, _FASTSDT_RELOC_NONE, 991f
-	.reloc .Lfastsdt\@, _FASTSDT_RELOC_NONE, _.stapsdt.base
-#ifndef __clang__
-	.if _FASTSDT_PLAIN_GAS
-	.pushsection .note.fastsdt, "?", "note"
-	.pushsection .note.stapsdt, "?", "note"
-	.else
-#endif
+#ifdef __clang__
+	_fastsdt_keep .Lfastsdt\@
 	.pushsection .note.fastsdt, "?o", "note", .Lfastsdt\@
 	.pushsection .note.stapsdt, "?o", "note", .Lfastsdt\@
-#ifndef __clang__
+#else
+	.subsection 8000
+995:
+	.previous
+	.if 995b != .Lfastsdt_section
+	.ifdef .Lfastsdt_section
+	.purgem _fastsdt_open
 	.endif
+	.set .Lfastsdt_section, 995f
+	.subsection 8000
+995:
+	.previous
+	_fastsdt_keep .Lfastsdt\@
+	.if _FASTSDT_PLAIN_GAS
+	.macro _fastsdt_open
+	.pushsection .note.fastsdt, "?", "note"
+	.pushsection .note.stapsdt, "?", "note"
+	.endm
+	.else
+	.macro _fastsdt_open
+	.pushsection .note.fastsdt, "?o", "note", .Lfastsdt\@
+	.pushsection .note.stapsdt, "?o", "note", .Lfastsdt\@
+	.endm
+	.endif
+	.endif
+	_fastsdt_open
 #endif
 	.balign 4
-.Lfastsdt_note\@:
+992:
 	.4byte 8, 994f - 993f, 3
 	.asciz "stapsdt"
 993:
@@ -640,6 +630,12 @@ struct fastsdt_sema {
 	.2byte _FASTSDT_OLD_GAS
 	_FASTSDT_ADDR .Lfastsdt\@, \sema
 	.popsection
+	.endm
+
+	.macro _fastsdt_keep site
+	.reloc \site, _FASTSDT_RELOC_NONE, 992f
+	.reloc \site, _FASTSDT_RELOC_NONE, 991f
+	.reloc \site, _FASTSDT_RELOC_NONE, _.stapsdt.base
 	.ifndef _.stapsdt.base
 	.pushsection .stapsdt.base, "aG", "progbits", .stapsdt.base, comdat
 	.weak _.stapsdt.base
@@ -655,13 +651,73 @@ _.stapsdt.base:
 
 /* ---- Part 5b: in C and C++ ---- */
 
+/* From the site's first byte on, which is 990b. What keeps the notes and the base, and the base itself: */
+#define _FASTSDT_KEEP                                                                                                  \
+    ".reloc 990b, " _FASTSDT_RELOC_NONE ", 992f\n"                                                                     \
+    ".reloc 990b, " _FASTSDT_RELOC_NONE ", 991f\n"                                                                     \
+    ".reloc 990b, " _FASTSDT_RELOC_NONE ", _.stapsdt.base\n"                                                           \
+    ".ifndef _.stapsdt.base\n"                                                                                         \
+    ".pushsection .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat\n"                                        \
+    ".weak _.stapsdt.base\n"                                                                                           \
+    ".hidden _.stapsdt.base\n"                                                                                         \
+    "_.stapsdt.base: .space 1\n"                                                                                       \
+    ".size _.stapsdt.base, 1\n"                                                                                        \
+    ".popsection\n"                                                                                                    \
+    ".endif\n"
+/* Into the note sections: the stapsdt note first. */
+#define _FASTSDT_OPEN_PLAIN                                                                                            \
+    ".pushsection .note.fastsdt, \"?\", \"note\"\n"                                                                    \
+    ".pushsection .note.stapsdt, \"?\", \"note\"\n"
+#define _FASTSDT_OPEN_LINKED                                                                                           \
+    ".pushsection .note.fastsdt, \"?o\", \"note\", .Lfastsdt%=\n"                                                      \
+    ".pushsection .note.stapsdt, \"?o\", \"note\", .Lfastsdt%=\n"
+#ifdef __clang__
+#define _FASTSDT_OPEN ".Lfastsdt%=:\n" _FASTSDT_KEEP _FASTSDT_OPEN_LINKED
+#else
+#define _FASTSDT_OPEN                                                                                                  \
+    ".subsection 8000\n"                                                                                               \
+    "995: .previous\n"                                                                                                 \
+    ".if 995b != .Lfastsdt_section\n"                                                                                  \
+    ".ifdef .Lfastsdt_section\n"                                                                                       \
+    ".purgem _fastsdt_open\n"                                                                                          \
+    ".endif\n"                                                                                                         \
+    ".set .Lfastsdt_section, 995f\n"                                                                                   \
+    ".subsection 8000\n"                                                                                               \
+    "995: .previous\n"                                                                                                 \
+    ".Lfastsdt%=:\n" _FASTSDT_KEEP                                                                                     \
+    ".if " _FASTSDT_PLAIN_GAS "\n"                                                                                      \
+    ".macro _fastsdt_open\n" _FASTSDT_OPEN_PLAIN ".endm\n"                                                             \
+    ".else\n"                                                                                                          \
+    ".macro _fastsdt_open\n" _FASTSDT_OPEN_LINKED ".endm\n"                                                            \
+    ".endif\n"                                                                                                         \
+    ".endif\n"                                                                                                         \
+    "_fastsdt_open\n"
+#endif
+/* stapsdt: https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation. Then the layout note. */
+#define _FASTSDT_NOTES(layout, flags, sema, provider, name, args)                                                      \
+    ".balign 4\n"                                                                                                      \
+    "992: .4byte 8, 994f - 993f, 3\n"                                                                                  \
+    ".asciz \"stapsdt\"\n"                                                                                             \
+    "993: " _FASTSDT_ADDR " 990b, _.stapsdt.base, " sema "\n"                                                          \
+    ".asciz " _FASTSDT_STR_(provider) "\n"                                                                             \
+    ".asciz " _FASTSDT_STR_(name) "\n"                                                                                 \
+    args "\n"                                                                                                          \
+    "994: .balign 4\n"                                                                                                 \
+    ".popsection\n"                                                                                                    \
+    ".balign 4\n"                                                                                                      \
+    "991: .4byte 8, " _FASTSDT_DESC_SIZE ", 0x53\n"                                                                    \
+    ".asciz \"" FASTSDT_NOTE_OWNER "\"\n"                                                                              \
+    ".byte " _FASTSDT_STR(FASTSDT_NOTE_VERSION, _FASTSDT_SHAPE##layout, _FASTSDT_BOUND##layout, 0) "\n"                \
+    ".2byte " flags "\n" _FASTSDT_ADDR " 990b, " sema "\n"                                                             \
+    ".popsection\n"
+
 /* Status flags: every asm statement on x86 clobbers them, so the compiler keeps nothing there. */
 #if defined(__x86_64__) || defined(__i386__)
-#define _FASTSDT_FLAGS_PLAIN FASTSDT_SITE_FLAGS_DEAD | _FASTSDT_OLD_GAS
+#define _FASTSDT_FLAGS_PLAIN "1 | " _FASTSDT_OLD_GAS
+#define _FASTSDT_FLAGS_CALL "1 | 2 | " _FASTSDT_OLD_GAS
 #else
 #define _FASTSDT_FLAGS_PLAIN _FASTSDT_OLD_GAS
 #endif
-#define _FASTSDT_FLAGS_CALL FASTSDT_SITE_NO_REDZONE | _FASTSDT_FLAGS_PLAIN
 
 /* Before and after the asm text and its operands. `inline`: gcc else takes the lines of the asm for instructions and stops
  * inlining small functions with a probe. "memory": the tracer reads what an argument points to, so it has to be stored by
@@ -696,22 +752,17 @@ _.stapsdt.base:
     }
 #endif
 
-/* What a layout's first kernels put there: nothing that writes, or such a call. */
-#define _FASTSDT_CLASS_nop _PLAIN
-#define _FASTSDT_CLASS_nop1 _PLAIN
-#define _FASTSDT_CLASS_nop1_nop4 _PLAIN
-#define _FASTSDT_CLASS_nop5 _CALL
-#define _FASTSDT_CLASS_nop1_nop5 _CALL
-#define _FASTSDT_CLASS_nop10 _PLAIN
-#define _FASTSDT_CLASS_nop1_nop10 _PLAIN
-#define _FASTSDT_CLASS_custom _PLAIN
-
-/* A layout that cannot be had. One string each: _Pragma takes no concatenation. */
-#define _FASTSDT_CHECK_1
-#define _FASTSDT_CHECK_2 _Pragma("GCC error \"fastsdt: this layout exists on x86-64 only; use nop, or default, here\"")
-#define _FASTSDT_CHECK_3 _Pragma("GCC error \"fastsdt: on Linux 6.18 to 7.1 a traced nop5 crashes forked children: if you accept that, define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1\"")
-#define _FASTSDT_CHECK_4 _Pragma("GCC error \"fastsdt: a bare nop10 cannot be traced before Linux 7.2: use nop1_nop10, or define FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2\"")
-#define _FASTSDT_CAN_custom 1
+/* What a layout's first kernels put there: nothing that writes, or such a call. `part`: BEGIN, END, FLAGS. */
+#define _FASTSDT_PLAIN(part) part##_PLAIN
+#define _FASTSDT_CALL(part) part##_CALL
+#define _FASTSDT_CLASS_nop _FASTSDT_PLAIN
+#define _FASTSDT_CLASS_nop1 _FASTSDT_PLAIN
+#define _FASTSDT_CLASS_nop1_nop4 _FASTSDT_PLAIN
+#define _FASTSDT_CLASS_nop5 _FASTSDT_CALL
+#define _FASTSDT_CLASS_nop1_nop5 _FASTSDT_CALL
+#define _FASTSDT_CLASS_nop10 _FASTSDT_PLAIN
+#define _FASTSDT_CLASS_nop1_nop10 _FASTSDT_PLAIN
+#define _FASTSDT_CLASS_custom _FASTSDT_PLAIN
 
 /* Semaphores: statements that define or use one, behind its site: LLVM gives the line entry to what comes first. */
 #define _FASTSDT_SEMA_STMT_none _FASTSDT_EAT
@@ -745,75 +796,91 @@ _.stapsdt.base:
         _FASTSDT_IMPLICIT_NAME(provider, name).active > 0;                                                             \
     }))
 
-/* clang takes text from the user's file, and strings made by #, for the user's own code and warns in spite of the system
- * header: about an array that decays (meant), and about strings of over 509 bytes in C89. */
-#if defined(__clang__) && !defined(__cplusplus)
-#define _FASTSDT_QUIET_BEGIN                                                                                           \
-    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wsizeof-array-decay\"")                      \
-    _Pragma("clang diagnostic ignored \"-Woverlength-strings\"")
+/* clang takes strings made by # for the user's own, and warns in spite of the system header: C89 has strings of 509 bytes. */
+#if defined(__clang__) && !defined(__cplusplus) && !defined(__STDC_VERSION__)
+#define _FASTSDT_QUIET_BEGIN _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Woverlength-strings\"")
 #define _FASTSDT_QUIET_END _Pragma("clang diagnostic pop")
 #else
 #define _FASTSDT_QUIET_BEGIN
 #define _FASTSDT_QUIET_END
 #endif
 
-#define _FASTSDT_OWN(layout, semaphore, ...)                                                                           \
-    _FASTSDT_SITE(_FASTSDT_PICK##layout, semaphore, _own, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
-
-/* One site. After the arguments comes a ~, because an empty list is not C89. Arguments go through as few macros as can
- * be, as they came: this is what most of the time to compile a probe goes into. */
-#define _FASTSDT_SITE(...) _FASTSDT_SITE_(__VA_ARGS__)
-#define _FASTSDT_SITE_(layout, semaphore, header, n, provider, name, ...)                                              \
+/* Arguments go through as few macros as can be, as they came. */
+#define _FASTSDT_SITE_(layout, semaphore, rules, n, provider, name, ...)                                               \
     do {                                                                                                               \
         _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAN##layout)                                                            \
         _FASTSDT_QUIET_BEGIN                                                                                           \
-        _FASTSDT_TYPES##header(n, __VA_ARGS__)                                                                         \
-        _FASTSDT_CAT(_FASTSDT_BEGIN, _FASTSDT_CLASS##layout)                                                           \
-            _FASTSDT_PAD##layout ".Lfastsdt%=: " _FASTSDT_INSNS##layout "\n"                                           \
-            _FASTSDT_NOTES(_FASTSDT_SECTIONS(".Lfastsdt%=", ".Lfastsdt_note%="), ".Lfastsdt%=", ".Lfastsdt_note%=",    \
-                           _FASTSDT_SHAPE##layout, _FASTSDT_BOUND##layout,                                             \
-                           _FASTSDT_CAT(_FASTSDT_FLAGS, _FASTSDT_CLASS##layout),                                       \
-                           _FASTSDT_SEMA##semaphore(provider, name), _FASTSDT_STR(#provider), _FASTSDT_STR(#name),     \
-                           _FASTSDT_ARGS##header(n))                                                                   \
-            : : _FASTSDT_IN_MEMORY##header _FASTSDT_OPERANDS_##n(header, __VA_ARGS__)                                  \
-        _FASTSDT_CAT(_FASTSDT_END, _FASTSDT_CLASS##layout);                                                            \
+        _FASTSDT_EACH_##n(_FASTSDT_TYPE, __VA_ARGS__)                                                                  \
+        _FASTSDT_MEMORY##rules(n, __VA_ARGS__)                                                                         \
+        _FASTSDT_CLASS##layout(_FASTSDT_BEGIN)                                                                         \
+            _FASTSDT_PAD##layout "990: " _FASTSDT_INSNS##layout "\n" _FASTSDT_OPEN                                     \
+            _FASTSDT_NOTES(layout, _FASTSDT_CLASS##layout(_FASTSDT_FLAGS), _FASTSDT_SEMA##semaphore(provider, name),   \
+                           #provider, #name, _FASTSDT_ARGS##rules(n))                                                  \
+            : : "n"(_FASTSDT_IN_MEMORY##rules) _FASTSDT_EACH_##n(_FASTSDT_ARG##rules, __VA_ARGS__)                     \
+        _FASTSDT_CLASS##layout(_FASTSDT_END);                                                                          \
         _FASTSDT_QUIET_END                                                                                             \
         _FASTSDT_SEMA_STMT##semaphore(provider, name)                                                                  \
     } while (0)
 
 /* ---- Part 6: arguments ---- */
 
-/* The whole register, whatever the operand's size: gdb knows no %r8b, and on i386 gcc printed 16-bit names (PR80115).
- * Readers take as many bytes as stand before the @. %I: powerpc's suffix of immediates. */
-#if defined(__x86_64__)
-#define _FASTSDT_OPERAND(id) "%q[" #id "]"
-#elif defined(__i386__)
-#define _FASTSDT_OPERAND(id) "%k[" #id "]"
-#elif defined(__powerpc__)
-#define _FASTSDT_OPERAND(id) "%I[" #id "]%[" #id "]"
+/* macro(n, argument) for each of them. */
+#define _FASTSDT_EACH_0(m, end)
+#define _FASTSDT_EACH_1(m, a1, end) m(1, a1)
+#define _FASTSDT_EACH_2(m, a1, a2, end) m(1, a1) m(2, a2)
+#define _FASTSDT_EACH_3(m, a1, a2, a3, end) m(1, a1) m(2, a2) m(3, a3)
+#define _FASTSDT_EACH_4(m, a1, a2, a3, a4, end) m(1, a1) m(2, a2) m(3, a3) m(4, a4)
+#define _FASTSDT_EACH_5(m, a1, a2, a3, a4, a5, end) m(1, a1) m(2, a2) m(3, a3) m(4, a4) m(5, a5)
+#define _FASTSDT_EACH_6(m, a1, a2, a3, a4, a5, a6, end) m(1, a1) m(2, a2) m(3, a3) m(4, a4) m(5, a5) m(6, a6)
+#define _FASTSDT_EACH_7(m, a1, a2, a3, a4, a5, a6, a7, end) m(1, a1) m(2, a2) m(3, a3) m(4, a4) m(5, a5) m(6, a6) m(7, a7)
+#define _FASTSDT_EACH_8(m, a1, a2, a3, a4, a5, a6, a7, a8, end) \
+    m(1, a1) m(2, a2) m(3, a3) m(4, a4) m(5, a5) m(6, a6) m(7, a7) m(8, a8)
+#define _FASTSDT_EACH_9(m, a1, a2, a3, a4, a5, a6, a7, a8, a9, end) \
+    m(1, a1) m(2, a2) m(3, a3) m(4, a4) m(5, a5) m(6, a6) m(7, a7) m(8, a8) m(9, a9)
+#define _FASTSDT_EACH_10(m, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, end) \
+    m(1, a1) m(2, a2) m(3, a3) m(4, a4) m(5, a5) m(6, a6) m(7, a7) m(8, a8) m(9, a9) m(10, a10)
+#define _FASTSDT_EACH_11(m, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, end) \
+    m(1, a1) m(2, a2) m(3, a3) m(4, a4) m(5, a5) m(6, a6) m(7, a7) m(8, a8) m(9, a9) m(10, a10) m(11, a11)
+#define _FASTSDT_EACH_12(m, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, end) \
+    m(1, a1) m(2, a2) m(3, a3) m(4, a4) m(5, a5) m(6, a6) m(7, a7) m(8, a8) m(9, a9) m(10, a10) m(11, a11) m(12, a12)
+#define _FASTSDT_EACH_at_most_12_arguments(m, ...) _FASTSDT_MANY##m
+#define _FASTSDT_MANY_FASTSDT_TYPE _FASTSDT_TOO_MANY
+
+/* Operand 0 says whether all arguments are in memory. Then come, for each argument, its size in bytes, negative when signed,
+ * and its value. */
+#ifdef FASTSDT_ARG_CONSTRAINT
+#define _FASTSDT_ARG_own(n, x) , "n"(_FASTSDT_SIZE(n)), _FASTSDT_STR(FASTSDT_ARG_CONSTRAINT)(x)
 #else
-#define _FASTSDT_OPERAND(id) "%[" #id "]"
+#define _FASTSDT_ARG_own(n, x) , "n"(_FASTSDT_SIZE(n)), _FASTSDT_CONSTRAINT(_FASTSDT_VALUE(n, x))
 #endif
-/* gcc -mx32 knows no %c of a negative number: %n prints the negated size then. */
-#if defined(__x86_64__) && defined(__ILP32__)
-#define _FASTSDT_SIZE_FORMAT "%n"
-#define _FASTSDT_SIGN_OR_NOT 1 : -1
-#else
-#define _FASTSDT_SIZE_FORMAT "%c"
+#define _FASTSDT_ARG_any(n, x) , "n"(_FASTSDT_ANY_SIZE(n)), _FASTSDT_CONSTRAINT(_FASTSDT_ANY_VALUE(n, x))
+
+/* As text: size@value. The whole register, whatever the operand's size: gdb knows no %r8b, and on i386 gcc printed 16-bit
+ * names (PR80115). Readers take as many bytes as stand before the @. _FASTSDT_AT: an argument in memory, by the register
+ * that holds its address. %n: gcc -mx32 knows no %c of a negative number, so the size is negated there. %I: powerpc's
+ * suffix of immediates. */
 #define _FASTSDT_SIGN_OR_NOT -1 : 1
-#endif
-#if defined(__x86_64__) && defined(__LP64__) /* most sites by far: one macro and one string */
-#define _FASTSDT_FORMAT(n) "%c[_SDT_S" #n "]@%q[_SDT_A" #n "]"
-#else
-#define _FASTSDT_FORMAT(n) _FASTSDT_SIZE_FORMAT "[_SDT_S" #n "]@" _FASTSDT_OPERAND(_SDT_A##n)
-#endif
-/* An argument in memory, by the register that holds its address. */
-#if defined(__aarch64__)
-#define _FASTSDT_FORMAT_AT(n) _FASTSDT_SIZE_FORMAT "[_SDT_S" #n "]@[" _FASTSDT_OPERAND(_SDT_A##n) "]"
+#define _FASTSDT_AT(s, v) "%c" #s "@0(%" #v ")"
+#if defined(__x86_64__) && defined(__ILP32__)
+#undef _FASTSDT_SIGN_OR_NOT
+#undef _FASTSDT_AT
+#define _FASTSDT_SIGN_OR_NOT 1 : -1
+#define _FASTSDT_IN(s, v) "%n" #s "@%q" #v
+#define _FASTSDT_AT(s, v) "%n" #s "@(%q" #v ")"
 #elif defined(__x86_64__)
-#define _FASTSDT_FORMAT_AT(n) _FASTSDT_SIZE_FORMAT "[_SDT_S" #n "]@(" _FASTSDT_OPERAND(_SDT_A##n) ")"
+#undef _FASTSDT_AT
+#define _FASTSDT_IN(s, v) "%c" #s "@%q" #v
+#define _FASTSDT_AT(s, v) "%c" #s "@(%q" #v ")"
+#elif defined(__i386__)
+#define _FASTSDT_IN(s, v) "%c" #s "@%k" #v
+#elif defined(__powerpc__)
+#define _FASTSDT_IN(s, v) "%c" #s "@%I" #v "%" #v
+#elif defined(__aarch64__)
+#undef _FASTSDT_AT
+#define _FASTSDT_IN(s, v) "%c" #s "@%" #v
+#define _FASTSDT_AT(s, v) "%c" #s "@[%" #v "]"
 #else
-#define _FASTSDT_FORMAT_AT(n) _FASTSDT_SIZE_FORMAT "[_SDT_S" #n "]@0(" _FASTSDT_OPERAND(_SDT_A##n) ")"
+#define _FASTSDT_IN(s, v) "%c" #s "@%" #v
 #endif
 /* Tracers read operands as AT&T writes them. Of {att|intel} the compiler takes what the file is compiled for. */
 #if defined(__x86_64__) || defined(__i386__)
@@ -822,110 +889,34 @@ _.stapsdt.base:
 #define _FASTSDT_ATT ""
 #endif
 #define _FASTSDT_LIST_0(f) ""
-#define _FASTSDT_LIST_1(f) _FASTSDT_ATT f(1)
-#define _FASTSDT_LIST_2(f) _FASTSDT_ATT f(1) " " f(2)
-#define _FASTSDT_LIST_3(f) _FASTSDT_ATT f(1) " " f(2) " " f(3)
-#define _FASTSDT_LIST_4(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4)
-#define _FASTSDT_LIST_5(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5)
-#define _FASTSDT_LIST_6(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6)
-#define _FASTSDT_LIST_7(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7)
-#define _FASTSDT_LIST_8(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8)
-#define _FASTSDT_LIST_9(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9)
-#define _FASTSDT_LIST_10(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9) " " f(10)
-#define _FASTSDT_LIST_11(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9) " " f(10) " " f(11)
-#define _FASTSDT_LIST_12(f) _FASTSDT_ATT f(1) " " f(2) " " f(3) " " f(4) " " f(5) " " f(6) " " f(7) " " f(8) " " f(9) " " f(10) " " f(11) " " f(12)
-#define _FASTSDT_OR_0(end) 0
-#define _FASTSDT_OR_1(a1, end) _FASTSDT_WIDE(1, a1)
-#define _FASTSDT_OR_2(a1, a2, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2)
-#define _FASTSDT_OR_3(a1, a2, a3, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3)
-#define _FASTSDT_OR_4(a1, a2, a3, a4, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4)
-#define _FASTSDT_OR_5(a1, a2, a3, a4, a5, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5)
-#define _FASTSDT_OR_6(a1, a2, a3, a4, a5, a6, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5) || _FASTSDT_WIDE(6, a6)
-#define _FASTSDT_OR_7(a1, a2, a3, a4, a5, a6, a7, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5) || _FASTSDT_WIDE(6, a6) || _FASTSDT_WIDE(7, a7)
-#define _FASTSDT_OR_8(a1, a2, a3, a4, a5, a6, a7, a8, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5) || _FASTSDT_WIDE(6, a6) || _FASTSDT_WIDE(7, a7) || _FASTSDT_WIDE(8, a8)
-#define _FASTSDT_OR_9(a1, a2, a3, a4, a5, a6, a7, a8, a9, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5) || _FASTSDT_WIDE(6, a6) || _FASTSDT_WIDE(7, a7) || _FASTSDT_WIDE(8, a8) || _FASTSDT_WIDE(9, a9)
-#define _FASTSDT_OR_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5) || _FASTSDT_WIDE(6, a6) || _FASTSDT_WIDE(7, a7) || _FASTSDT_WIDE(8, a8) || _FASTSDT_WIDE(9, a9) || _FASTSDT_WIDE(10, a10)
-#define _FASTSDT_OR_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5) || _FASTSDT_WIDE(6, a6) || _FASTSDT_WIDE(7, a7) || _FASTSDT_WIDE(8, a8) || _FASTSDT_WIDE(9, a9) || _FASTSDT_WIDE(10, a10) || _FASTSDT_WIDE(11, a11)
-#define _FASTSDT_OR_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, end) _FASTSDT_WIDE(1, a1) || _FASTSDT_WIDE(2, a2) || _FASTSDT_WIDE(3, a3) || _FASTSDT_WIDE(4, a4) || _FASTSDT_WIDE(5, a5) || _FASTSDT_WIDE(6, a6) || _FASTSDT_WIDE(7, a7) || _FASTSDT_WIDE(8, a8) || _FASTSDT_WIDE(9, a9) || _FASTSDT_WIDE(10, a10) || _FASTSDT_WIDE(11, a11) || _FASTSDT_WIDE(12, a12)
+#define _FASTSDT_LIST_1(f) _FASTSDT_ATT f(1, 2)
+#define _FASTSDT_LIST_2(f) _FASTSDT_ATT f(1, 2) " " f(3, 4)
+#define _FASTSDT_LIST_3(f) _FASTSDT_ATT f(1, 2) " " f(3, 4) " " f(5, 6)
+#define _FASTSDT_LIST_4(f) _FASTSDT_ATT f(1, 2) " " f(3, 4) " " f(5, 6) " " f(7, 8)
+#define _FASTSDT_LIST_5(f) _FASTSDT_LIST_4(f) " " f(9, 10)
+#define _FASTSDT_LIST_6(f) _FASTSDT_LIST_4(f) " " f(9, 10) " " f(11, 12)
+#define _FASTSDT_LIST_7(f) _FASTSDT_LIST_4(f) " " f(9, 10) " " f(11, 12) " " f(13, 14)
+#define _FASTSDT_LIST_8(f) _FASTSDT_LIST_4(f) " " f(9, 10) " " f(11, 12) " " f(13, 14) " " f(15, 16)
+#define _FASTSDT_LIST_9(f) _FASTSDT_LIST_8(f) " " f(17, 18)
+#define _FASTSDT_LIST_10(f) _FASTSDT_LIST_8(f) " " f(17, 18) " " f(19, 20)
+#define _FASTSDT_LIST_11(f) _FASTSDT_LIST_8(f) " " f(17, 18) " " f(19, 20) " " f(21, 22)
+#define _FASTSDT_LIST_12(f) _FASTSDT_LIST_8(f) " " f(17, 18) " " f(19, 20) " " f(21, 22) " " f(23, 24)
+#define _FASTSDT_LIST_at_most_12_arguments(f) ""
 
-/* The list of arguments in the note. `own`: FASTSDT(), constants and registers. `any`: the macros of others, which accept
- * what does not fit into a register: when there is such an argument, the addresses of all are passed. */
-#define _FASTSDT_ARGS_own(n) ".asciz \"" _FASTSDT_LIST_##n(_FASTSDT_FORMAT) "\""
-#define _FASTSDT_TYPES_own(n, ...) _FASTSDT_NAMES(n, __VA_ARGS__)
-#define _FASTSDT_IN_MEMORY_own
+/* Whose rules. `own`: FASTSDT(), constants and registers. `any`: the macros of others, which accept what does not fit into a
+ * register: when there is such an argument, the addresses of all are passed. */
+#define _FASTSDT_ARGS_own(n) ".asciz \"" _FASTSDT_LIST_##n(_FASTSDT_IN) "\""
+#define _FASTSDT_MEMORY_own(...)
+#define _FASTSDT_IN_MEMORY_own 0
 #ifdef _FASTSDT_REGISTERS
-#define _FASTSDT_ARGS_any(n)                                                                                           \
-    ".if %c[_fastsdt_memory]\n.asciz \"" _FASTSDT_LIST_##n(_FASTSDT_FORMAT_AT) "\"\n.else\n" _FASTSDT_ARGS_own(n) "\n.endif"
-#define _FASTSDT_TYPES_any(n, ...) \
-    _FASTSDT_NAMES(n, __VA_ARGS__) enum { _fastsdt_memory = _FASTSDT_OR_##n(__VA_ARGS__) };
-#define _FASTSDT_IN_MEMORY_any [_fastsdt_memory] "n"(_fastsdt_memory),
+#define _FASTSDT_ARGS_any(n) ".if %c0\n.asciz \"" _FASTSDT_LIST_##n(_FASTSDT_AT) "\"\n.else\n.asciz \"" _FASTSDT_LIST_##n(_FASTSDT_IN) "\"\n.endif"
+#define _FASTSDT_MEMORY_any(n, ...) enum { _fastsdt_memory = 0 _FASTSDT_EACH_##n(_FASTSDT_WIDE, __VA_ARGS__) };
+#define _FASTSDT_IN_MEMORY_any _fastsdt_memory
 #else
-#define _FASTSDT_ARGS_any(n) _FASTSDT_ARGS_own(n)
-#define _FASTSDT_TYPES_any(n, ...) _FASTSDT_NAMES(n, __VA_ARGS__)
-#define _FASTSDT_IN_MEMORY_any
+#define _FASTSDT_ARGS_any _FASTSDT_ARGS_own
+#define _FASTSDT_MEMORY_any(...)
+#define _FASTSDT_IN_MEMORY_any 0
 #endif
-
-/* The type of each argument, by a name: the compiler then reads the argument once for all questions about it. */
-#define _FASTSDT_TYPES_at_most_12_arguments(...) _Pragma("GCC error \"fastsdt: a probe has at most 12 arguments\"")
-#define _FASTSDT_TYPES_0(end)
-#define _FASTSDT_TYPES_1(a1, end) \
-    _FASTSDT_TYPE(1, a1)
-#define _FASTSDT_TYPES_2(a1, a2, end) \
-    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2)
-#define _FASTSDT_TYPES_3(a1, a2, a3, end) \
-    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3)
-#define _FASTSDT_TYPES_4(a1, a2, a3, a4, end) \
-    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4)
-#define _FASTSDT_TYPES_5(a1, a2, a3, a4, a5, end) \
-    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5)
-#define _FASTSDT_TYPES_6(a1, a2, a3, a4, a5, a6, end) \
-    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5) _FASTSDT_TYPE(6, a6)
-#define _FASTSDT_TYPES_7(a1, a2, a3, a4, a5, a6, a7, end) \
-    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5) _FASTSDT_TYPE(6, a6) _FASTSDT_TYPE(7, a7)
-#define _FASTSDT_TYPES_8(a1, a2, a3, a4, a5, a6, a7, a8, end) \
-    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5) _FASTSDT_TYPE(6, a6) _FASTSDT_TYPE(7, a7) _FASTSDT_TYPE(8, a8)
-#define _FASTSDT_TYPES_9(a1, a2, a3, a4, a5, a6, a7, a8, a9, end) \
-    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5) _FASTSDT_TYPE(6, a6) _FASTSDT_TYPE(7, a7) _FASTSDT_TYPE(8, a8) _FASTSDT_TYPE(9, a9)
-#define _FASTSDT_TYPES_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, end) \
-    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5) _FASTSDT_TYPE(6, a6) _FASTSDT_TYPE(7, a7) _FASTSDT_TYPE(8, a8) _FASTSDT_TYPE(9, a9) _FASTSDT_TYPE(10, a10)
-#define _FASTSDT_TYPES_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, end) \
-    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5) _FASTSDT_TYPE(6, a6) _FASTSDT_TYPE(7, a7) _FASTSDT_TYPE(8, a8) _FASTSDT_TYPE(9, a9) _FASTSDT_TYPE(10, a10) _FASTSDT_TYPE(11, a11)
-#define _FASTSDT_TYPES_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, end) \
-    _FASTSDT_TYPE(1, a1) _FASTSDT_TYPE(2, a2) _FASTSDT_TYPE(3, a3) _FASTSDT_TYPE(4, a4) _FASTSDT_TYPE(5, a5) _FASTSDT_TYPE(6, a6) _FASTSDT_TYPE(7, a7) _FASTSDT_TYPE(8, a8) _FASTSDT_TYPE(9, a9) _FASTSDT_TYPE(10, a10) _FASTSDT_TYPE(11, a11) _FASTSDT_TYPE(12, a12)
-
-/* Operands of an argument: its size in bytes, negative when signed, and its value. `text`: where no type has a name. */
-#ifdef FASTSDT_ARG_CONSTRAINT
-#define _FASTSDT_ARG_own(n, x) [_SDT_S##n] "n"(_FASTSDT_SIZE(n, x)), [_SDT_A##n] _FASTSDT_STR(FASTSDT_ARG_CONSTRAINT)(x)
-#else
-#define _FASTSDT_ARG_own(n, x) [_SDT_S##n] "n"(_FASTSDT_SIZE(n, x)), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(_FASTSDT_VALUE(n, x))
-#endif
-#define _FASTSDT_ARG_any(n, x) [_SDT_S##n] "n"(_FASTSDT_ANY_SIZE(n, x)), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(_FASTSDT_ANY_VALUE(n, x))
-#define _FASTSDT_ARG_text(n, x) [_SDT_S##n] "n"(_FASTSDT_TEXT_SIZE(x)), [_SDT_A##n] _FASTSDT_STR(_FASTSDT_CONSTRAINT)(x)
-#define _FASTSDT_OPERANDS_0(header, end) [_fastsdt_none] "n"(0)
-#define _FASTSDT_OPERANDS_1(header, a1, end) \
-    _FASTSDT_ARG##header(1, a1)
-#define _FASTSDT_OPERANDS_2(header, a1, a2, end) \
-    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2)
-#define _FASTSDT_OPERANDS_3(header, a1, a2, a3, end) \
-    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3)
-#define _FASTSDT_OPERANDS_4(header, a1, a2, a3, a4, end) \
-    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4)
-#define _FASTSDT_OPERANDS_5(header, a1, a2, a3, a4, a5, end) \
-    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5)
-#define _FASTSDT_OPERANDS_6(header, a1, a2, a3, a4, a5, a6, end) \
-    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6)
-#define _FASTSDT_OPERANDS_7(header, a1, a2, a3, a4, a5, a6, a7, end) \
-    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6), _FASTSDT_ARG##header(7, a7)
-#define _FASTSDT_OPERANDS_8(header, a1, a2, a3, a4, a5, a6, a7, a8, end) \
-    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6), _FASTSDT_ARG##header(7, a7), _FASTSDT_ARG##header(8, a8)
-#define _FASTSDT_OPERANDS_9(header, a1, a2, a3, a4, a5, a6, a7, a8, a9, end) \
-    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6), _FASTSDT_ARG##header(7, a7), _FASTSDT_ARG##header(8, a8), _FASTSDT_ARG##header(9, a9)
-#define _FASTSDT_OPERANDS_10(header, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, end) \
-    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6), _FASTSDT_ARG##header(7, a7), _FASTSDT_ARG##header(8, a8), _FASTSDT_ARG##header(9, a9), _FASTSDT_ARG##header(10, a10)
-#define _FASTSDT_OPERANDS_11(header, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, end) \
-    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6), _FASTSDT_ARG##header(7, a7), _FASTSDT_ARG##header(8, a8), _FASTSDT_ARG##header(9, a9), _FASTSDT_ARG##header(10, a10), _FASTSDT_ARG##header(11, a11)
-#define _FASTSDT_OPERANDS_12(header, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, end) \
-    _FASTSDT_ARG##header(1, a1), _FASTSDT_ARG##header(2, a2), _FASTSDT_ARG##header(3, a3), _FASTSDT_ARG##header(4, a4), _FASTSDT_ARG##header(5, a5), _FASTSDT_ARG##header(6, a6), _FASTSDT_ARG##header(7, a7), _FASTSDT_ARG##header(8, a8), _FASTSDT_ARG##header(9, a9), _FASTSDT_ARG##header(10, a10), _FASTSDT_ARG##header(11, a11), _FASTSDT_ARG##header(12, a12)
 
 /* clang leaves a register variable where it is, in a vector register too, and takes no bit-field where it may use memory. */
 #ifdef __clang__
@@ -1043,14 +1034,13 @@ template <int _fastsdt_n> struct _fastsdt_checked {
 };
 }
 #define _FASTSDT_TYPE(n, x) typedef __typeof__(x) _fastsdt_t##n;
-#define _FASTSDT_NAMES(n, ...) _FASTSDT_TYPES_##n(__VA_ARGS__)
-#define _FASTSDT_WIDE(n, x) 8 % _fastsdt_arg<_fastsdt_t##n>::_fastsdt_size != 0
-#define _FASTSDT_TEXT_SIZE(x) _fastsdt_arg<__typeof__(x)>::_fastsdt_size
-#define _FASTSDT_ANY_SIZE(n, x) _fastsdt_arg<_fastsdt_t##n>::_fastsdt_size
-#define _FASTSDT_SIZE(n, x) _fastsdt_checked<_fastsdt_arg<_fastsdt_t##n>::_fastsdt_size>::_fastsdt_size
+#define _FASTSDT_WIDE(n, x) || 8 % _fastsdt_arg<_fastsdt_t##n>::_fastsdt_size != 0
+#define _FASTSDT_SIZE_OF(x) _fastsdt_arg<__typeof__(x)>::_fastsdt_size
+#define _FASTSDT_ANY_SIZE(n) _fastsdt_arg<_fastsdt_t##n>::_fastsdt_size
+#define _FASTSDT_SIZE(n) _fastsdt_checked<_fastsdt_arg<_fastsdt_t##n>::_fastsdt_size>::_fastsdt_size
 #define _FASTSDT_VALUE(n, x) (__typeof__(_fastsdt_arg<_fastsdt_t##n>::_fastsdt_value())) _FASTSDT_RVALUE(x)
 #ifdef _FASTSDT_REGISTERS
-#define _FASTSDT_ANY_VALUE(n, x) (__typeof__(_fastsdt_passed<_fastsdt_t##n, _fastsdt_memory>::_fastsdt_value())) _FASTSDT_RVALUE(x)
+#define _FASTSDT_ANY_VALUE(n, x) (__typeof__(_fastsdt_passed<_fastsdt_t##n, _fastsdt_memory>::_fastsdt_value()))_FASTSDT_RVALUE(x)
 #else
 #define _FASTSDT_ANY_VALUE(n, x) _FASTSDT_VALUE(n, x)
 #endif
@@ -1058,17 +1048,15 @@ template <int _fastsdt_n> struct _fastsdt_checked {
 /* The comma makes arrays and functions decay and bit-fields acceptable. Types of class 1 to 8 are numbers and pointers, 1 to
  * 4 of them integers, chars, enums and bools. */
 #define _FASTSDT_TYPE(n, x) __extension__ typedef __typeof__(((void)0, (x))) _fastsdt_t##n;
-#define _FASTSDT_NAMES(n, ...) _FASTSDT_TYPES_##n(__VA_ARGS__)
-#define _FASTSDT_SIZE_OF(value)                                                                                        \
-    ((__typeof__(__builtin_choose_expr(((__builtin_classify_type(value) + 3) & -4) == 4, value, 0U))) - 1 < 1 ? _FASTSDT_SIGN_OR_NOT) * (int)sizeof(value)
-#define _FASTSDT_ANY_SIZE(n, x) _FASTSDT_SIZE_OF(*(_fastsdt_t##n *)0)
-#define _FASTSDT_TEXT_SIZE(x) _FASTSDT_SIZE_OF(((void)0, (x)))
+#define _FASTSDT_SIZE_OF_TYPE(type)                                                                                    \
+    ((__typeof__(__builtin_choose_expr(((__builtin_classify_type(*(type *)0) + 3) & -4) == 4, *(type *)0, 0U))) - 1 < 1 ? _FASTSDT_SIGN_OR_NOT) * (int)sizeof(type)
+#define _FASTSDT_SIZE_OF(x) _FASTSDT_SIZE_OF_TYPE(__typeof__(((void)0, (x))))
+#define _FASTSDT_ANY_SIZE(n) _FASTSDT_SIZE_OF_TYPE(_fastsdt_t##n)
 /* What is too wide becomes an error that names the struct: nothing can be multiplied with one. */
 extern struct fastsdt_an_argument_of_more_than_8_bytes__pass_its_address_or_its_halves _fastsdt_too_wide;
-#define _FASTSDT_SIZE(n, x) _FASTSDT_ANY_SIZE(n, x) * __builtin_choose_expr(8 % sizeof(_fastsdt_t##n) == 0, 1, _fastsdt_too_wide)
+#define _FASTSDT_SIZE(n) _FASTSDT_SIZE_OF_TYPE(_fastsdt_t##n) * __builtin_choose_expr(8 % sizeof(_fastsdt_t##n) == 0, 1, _fastsdt_too_wide)
 #ifdef _FASTSDT_REGISTERS
-#define _FASTSDT_OBJECT(n) (unsigned)__builtin_classify_type(*(_fastsdt_t##n *)0) - 1 >= 8
-#define _FASTSDT_WIDE(n, x) 8 % sizeof(_fastsdt_t##n) != 0 || _FASTSDT_OBJECT(n)
+#define _FASTSDT_WIDE(n, x) || 8 % sizeof(_fastsdt_t##n) != 0 || (unsigned)__builtin_classify_type(*(_fastsdt_t##n *)0) - 1 >= 8
 #define _FASTSDT_VALUE(n, x) _FASTSDT_RVALUE(x)
 #define _FASTSDT_ANY_VALUE(n, x) __builtin_choose_expr(_fastsdt_memory, __extension__(_fastsdt_t##n[1]){x}, _FASTSDT_RVALUE(x))
 #elif !defined(__LP64__)

@@ -41,25 +41,21 @@ struct usdt_sema { /* of our own: libbpf's usdt.h may follow fastsdt.h, and no m
 
 /* The user's constraint gets the argument as it is. */
 #ifdef USDT_ARG_CONSTRAINT
-#define _USDT_ARG _usdt
-#define _FASTSDT_ARG_usdt(n, x) [_SDT_S##n] "n"(_FASTSDT_TEXT_SIZE(x)), [_SDT_A##n] _FASTSDT_STR(USDT_ARG_CONSTRAINT)(x)
-#define _FASTSDT_ARGS_usdt(n) _FASTSDT_ARGS_own(n)
-#define _FASTSDT_TYPES_usdt(n, ...)
-#define _FASTSDT_IN_MEMORY_usdt
+#define _USDT_RULES _usdt
+#define _FASTSDT_ARG_usdt(n, x) , "n"(_FASTSDT_ANY_SIZE(n)), _FASTSDT_STR(USDT_ARG_CONSTRAINT)(x)
+#define _FASTSDT_ARGS_usdt _FASTSDT_ARGS_own
+#define _FASTSDT_MEMORY_usdt(...)
+#define _FASTSDT_IN_MEMORY_usdt 0
 #else
-#define _USDT_ARG _any
+#define _USDT_RULES _any
 #endif
 
-#ifdef USDT_NOP
+#if defined(USDT_NOP) && !defined(__ASSEMBLER__)
 #define _USDT_LAYOUT _custom
 #else
 #define _USDT_LAYOUT _FASTSDT_PICK_default
 #endif
-#ifdef __ASSEMBLER__
-#define _USDT(semaphore, ...) _FASTSDT_OWN(_default, semaphore, __VA_ARGS__)
-#else
-#define _USDT(semaphore, ...)                                                                                          \
-    _FASTSDT_SITE(_USDT_LAYOUT, semaphore, _USDT_ARG, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
-#endif
+#define _USDT(semaphore, ...) \
+    _FASTSDT_SITE(_USDT_LAYOUT, semaphore, _USDT_RULES, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
 
 #endif /* __USDT_H */

@@ -87,7 +87,7 @@
 #define _SDT_SEMAPHORE _none
 #endif
 #define _SDT_SEMAPHORE_NAME(provider, name) _FASTSDT_CAT(_FASTSDT_CAT(provider, _), _FASTSDT_CAT(name, _semaphore))
-#define _FASTSDT_SEMA_systemtap _SDT_SEMAPHORE_NAME
+#define _FASTSDT_SEMA_systemtap(provider, name) _FASTSDT_STR(_SDT_SEMAPHORE_NAME(provider, name))
 
 /* LTTng-UST's way in. */
 #define _SDT_PROBE(provider, name, n, args) _SDT_SITE(n, provider, name, _FASTSDT_CAT(_SDT_TAIL_, n) args ~)
@@ -105,60 +105,56 @@
 #define _SDT_TAIL_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11,
 #define _SDT_TAIL_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12,
 
+#define _SDT_SITE(...) _FASTSDT_SITE(_FASTSDT_PICK_default, _SDT_SEMAPHORE, _SDT_RULES, __VA_ARGS__)
+
 #ifdef __ASSEMBLER__
 
 #define _FASTSDT_SEMA_STMT_systemtap _FASTSDT_EAT
-#define _SDT_SITE(...) _FASTSDT_SITE(_FASTSDT_PICK_default, _SDT_SEMAPHORE, __VA_ARGS__)
 
 #else
-
-/* The user's constraint gets the argument as it is. */
-#ifdef STAP_SDT_ARG_CONSTRAINT
-#define _SDT_ARG _stap
-#define _FASTSDT_ARG_stap(n, x) \
-    [_SDT_S##n] "n"(_FASTSDT_TEXT_SIZE(x)), [_SDT_A##n] _FASTSDT_STR(STAP_SDT_ARG_CONSTRAINT)(x)
-#define _FASTSDT_ARGS_stap(n) _FASTSDT_ARGS_own(n)
-#define _FASTSDT_TYPES_stap(n, ...)
-#define _FASTSDT_IN_MEMORY_stap
-#else
-#define _SDT_ARG _any
-#endif
 
 #define _FASTSDT_SEMA_STMT_systemtap(provider, name) _FASTSDT_SEMA_USE(_SDT_SEMAPHORE_NAME(provider, name))
 
-#define _SDT_SITE(n, ...) _FASTSDT_SITE(_FASTSDT_PICK_default, _SDT_SEMAPHORE, _SDT_ARG, n, __VA_ARGS__)
-
-/* For an asm of the user's: there is no list of ours around these to put brackets into. */
+/* The user's constraint gets the argument as it is. */
 #ifdef STAP_SDT_ARG_CONSTRAINT
-#define _FASTSDT_ARG_sdt_text(n, x) _FASTSDT_ARG_stap(n, x)
+#define _SDT_RULES _stap
+#define _FASTSDT_ARG_stap(n, x) , "n"(_FASTSDT_ANY_SIZE(n)), _FASTSDT_STR(STAP_SDT_ARG_CONSTRAINT)(x)
+#define _FASTSDT_ARGS_stap _FASTSDT_ARGS_own
+#define _FASTSDT_MEMORY_stap(...)
+#define _FASTSDT_IN_MEMORY_stap 0
+#define _SDT_CONSTRAINT _FASTSDT_STR(STAP_SDT_ARG_CONSTRAINT)
 #else
-#define _FASTSDT_ARG_sdt_text(n, x) _FASTSDT_ARG_text(n, x)
+#define _SDT_RULES _any
+#define _SDT_CONSTRAINT _FASTSDT_CONSTRAINT
 #endif
-#define _SDT_ASM_OPERANDS_0() _FASTSDT_OPERANDS_0(_sdt_text, ~)
+
+/* For an asm of the user's: there is no list of ours around these, so they have names. */
+#define _SDT_OPERAND(n, x) [_SDT_S##n] "n"(_FASTSDT_SIZE_OF(x)), [_SDT_A##n] _SDT_CONSTRAINT(x)
+#define _SDT_ASM_OPERANDS_0() [_sdt_none] "n"(0)
 #define _SDT_ASM_OPERANDS_1(a1) \
-    _FASTSDT_OPERANDS_1(_sdt_text, a1, ~)
+    _SDT_OPERAND(1, a1)
 #define _SDT_ASM_OPERANDS_2(a1, a2) \
-    _FASTSDT_OPERANDS_2(_sdt_text, a1, a2, ~)
+    _SDT_ASM_OPERANDS_1(a1), _SDT_OPERAND(2, a2)
 #define _SDT_ASM_OPERANDS_3(a1, a2, a3) \
-    _FASTSDT_OPERANDS_3(_sdt_text, a1, a2, a3, ~)
+    _SDT_ASM_OPERANDS_2(a1, a2), _SDT_OPERAND(3, a3)
 #define _SDT_ASM_OPERANDS_4(a1, a2, a3, a4) \
-    _FASTSDT_OPERANDS_4(_sdt_text, a1, a2, a3, a4, ~)
+    _SDT_ASM_OPERANDS_3(a1, a2, a3), _SDT_OPERAND(4, a4)
 #define _SDT_ASM_OPERANDS_5(a1, a2, a3, a4, a5) \
-    _FASTSDT_OPERANDS_5(_sdt_text, a1, a2, a3, a4, a5, ~)
+    _SDT_ASM_OPERANDS_4(a1, a2, a3, a4), _SDT_OPERAND(5, a5)
 #define _SDT_ASM_OPERANDS_6(a1, a2, a3, a4, a5, a6) \
-    _FASTSDT_OPERANDS_6(_sdt_text, a1, a2, a3, a4, a5, a6, ~)
+    _SDT_ASM_OPERANDS_5(a1, a2, a3, a4, a5), _SDT_OPERAND(6, a6)
 #define _SDT_ASM_OPERANDS_7(a1, a2, a3, a4, a5, a6, a7) \
-    _FASTSDT_OPERANDS_7(_sdt_text, a1, a2, a3, a4, a5, a6, a7, ~)
+    _SDT_ASM_OPERANDS_6(a1, a2, a3, a4, a5, a6), _SDT_OPERAND(7, a7)
 #define _SDT_ASM_OPERANDS_8(a1, a2, a3, a4, a5, a6, a7, a8) \
-    _FASTSDT_OPERANDS_8(_sdt_text, a1, a2, a3, a4, a5, a6, a7, a8, ~)
+    _SDT_ASM_OPERANDS_7(a1, a2, a3, a4, a5, a6, a7), _SDT_OPERAND(8, a8)
 #define _SDT_ASM_OPERANDS_9(a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-    _FASTSDT_OPERANDS_9(_sdt_text, a1, a2, a3, a4, a5, a6, a7, a8, a9, ~)
+    _SDT_ASM_OPERANDS_8(a1, a2, a3, a4, a5, a6, a7, a8), _SDT_OPERAND(9, a9)
 #define _SDT_ASM_OPERANDS_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-    _FASTSDT_OPERANDS_10(_sdt_text, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, ~)
+    _SDT_ASM_OPERANDS_9(a1, a2, a3, a4, a5, a6, a7, a8, a9), _SDT_OPERAND(10, a10)
 #define _SDT_ASM_OPERANDS_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-    _FASTSDT_OPERANDS_11(_sdt_text, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, ~)
+    _SDT_ASM_OPERANDS_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10), _SDT_OPERAND(11, a11)
 #define _SDT_ASM_OPERANDS_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-    _FASTSDT_OPERANDS_12(_sdt_text, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, ~)
+    _SDT_ASM_OPERANDS_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11), _SDT_OPERAND(12, a12)
 
 #ifdef _FASTSDT_OFF
 
@@ -176,10 +172,9 @@
 
 #define _SDT_PROBE_ASM(...) _SDT_PROBE_ASM_(__VA_ARGS__)
 #define _SDT_PROBE_ASM_(layout, semaphore, provider, name, ...)                                                        \
-    _FASTSDT_PAD##layout "990: " _FASTSDT_INSNS##layout "\n"                                                           \
-    _FASTSDT_NOTES(_FASTSDT_RELOCS("990b", "992f") _FASTSDT_SECTIONS_PLAIN, "990b", "992", _FASTSDT_SHAPE##layout,     \
-                   _FASTSDT_BOUND##layout, FASTSDT_SITE_UNGROUPED, _FASTSDT_SEMA##semaphore(provider, name),           \
-                   _FASTSDT_STR(#provider), _FASTSDT_STR(#name), ".asciz " _FASTSDT_STR(_SDT_TEXT(__VA_ARGS__)))
+    _FASTSDT_PAD##layout "990: " _FASTSDT_INSNS##layout "\n" _FASTSDT_KEEP _FASTSDT_OPEN_PLAIN                         \
+    _FASTSDT_NOTES(layout, "4", _FASTSDT_SEMA##semaphore(provider, name), #provider, #name,         \
+                   ".asciz " _FASTSDT_STR(_SDT_TEXT(__VA_ARGS__)))
 #define _SDT_TEXT(...) #__VA_ARGS__
 
 #if defined(__x86_64__) && defined(__ILP32__)
