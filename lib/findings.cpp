@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "findings.h"
+#include "integers.h"
 #include "kernel_features.h"
 #include "tracers.h"
 
@@ -18,6 +19,7 @@
 namespace fastsdt {
 namespace {
 
+constexpr char nop10_crosses[] = "the nop10 crosses a page: every kernel rejects a probe on it";
 constexpr size_t most_of_a_kind = 10000; // kept in full; all are counted
 
 struct Shape {
@@ -452,7 +454,7 @@ void Report::read_entries()
     for (const Function& function : functions) {
         // Records of functions without a symbol (stripped ones) come in between.
         for (; records != records_end && records->address < function.address; ++records)
-            entries.push_back({{.address = records->address}, records, records->lead, nullptr, {}});
+            entries.push_back({{.address = records->address}, records, records->lead, nullptr, {}, {}});
         Entry entry;
         entry.function = function;
         if (records != records_end && records->address == function.address) {
@@ -464,7 +466,7 @@ void Report::read_entries()
         entries.push_back(std::move(entry));
     }
     for (; records != records_end; ++records)
-        entries.push_back({{.address = records->address}, records, records->lead, nullptr, {}});
+        entries.push_back({{.address = records->address}, records, records->lead, nullptr, {}, {}});
 
     for (Entry& entry : entries) {
         const uint64_t address = entry.function.address;
@@ -485,23 +487,145 @@ void Report::read_entries()
             continue;
         if (image.arch() == Arch::x86_64 && !image.relocatable() && nop10_kind(entry.judged->layout)
             && crosses(address + entry.lead + entry.judged->patch_offset, entry.judged->patch_length, uprobe_page))
-            add(entry.findings, FindingId::page_crossing,
-                "the nop10 crosses a page: every kernel rejects a probe on it", address);
-        std::vector<Kernel> slow, broken;
-        for (size_t i = 0; i < options.kernels.size(); ++i) {
-            const Verdict verdict = entry.judged->behaviours[i].at_note.verdict;
-            if (verdict == Verdict::xol || verdict == Verdict::reject)
-                slow.push_back(options.kernels[i]);
-            else if (breaks_program(verdict))
-                broken.push_back(options.kernels[i]);
-        }
-        if (!broken.empty())
-            add(entry.findings, FindingId::breaks_program,
-                fmt::format("a probe breaks the program on {}", list_kernels(broken)), address);
-        if (!slow.empty() && !missed)
-            add(entry.findings, FindingId::entry_single_stepped, fmt::format("not cheap on {}", list_kernels(slow)),
-                address);
+            add(entry.findings, FindingId::page_crossing, nop10_crosses, address);
+        check_verdicts(*entry.judged, address, missed, entry.findings);
+        check_return_probe(entry);
     }
+    if (!notes.exits.empty())
+        read_exits();
+}
+
+void Report::check_verdicts(const Evaluation& judged, uint64_t address, bool missed, std::vector<Finding>& to)
+{
+    std::vector<Kernel> slow, broken;
+    for (size_t i = 0; i < options.kernels.size(); ++i) {
+        const Verdict verdict = judged.behaviours[i].at_note.verdict;
+        if (verdict == Verdict::xol || verdict == Verdict::reject)
+            slow.push_back(options.kernels[i]);
+        else if (breaks_program(verdict))
+            broken.push_back(options.kernels[i]);
+    }
+    if (!broken.empty())
+        add(to, FindingId::breaks_program, fmt::format("a probe breaks the program on {}", list_kernels(broken)),
+            address);
+    if (!slow.empty() && !missed)
+        add(to, FindingId::entry_single_stepped, fmt::format("not cheap on {}", list_kernels(slow)), address);
+}
+
+// prepare_uretprobe() of kernel/events/uprobes.c puts the trampoline's address in the place of the return address.
+void Report::check_return_probe(Entry& entry)
+{
+    const uint64_t address = entry.function.address;
+    if (entry.record->flags & FASTSDT_ENTRY_RETURNS_TWICE)
+        add(entry.findings, FindingId::return_probe_unsafe, "it returns twice: a return probe sees one of the two",
+            address);
+    if (image.arch() != Arch::arm64)
+        return;
+    constexpr uint32_t paciasp = 0xd503233f, pacibsp = 0xd503237f;
+    const auto code = image.bytes_at(address);
+    for (size_t at = 0; at + 4 <= std::min<size_t>(entry.lead, code.size()); at += 4) {
+        const auto word = uint32_t(load(&code[at], 4, false));
+        if (word == paciasp || word == pacibsp) {
+            add(entry.findings, FindingId::return_probe_unsafe,
+                "the record's place is behind paciasp: x30 is signed there, and a return probe puts an unsigned "
+                "address into it",
+                address);
+            return;
+        }
+    }
+}
+
+void Report::read_exits()
+{
+    exits.reserve(notes.exits.size());
+    for (const Record& record : notes.exits) {
+        if (!exits.empty() && *exits.back().record == record)
+            continue; // folded functions
+        exits.push_back({&record, nullptr, {}});
+    }
+    for (Exit& exit : exits)
+        check_exit(exit);
+
+    // Ranges of functions end where the next one begins at the latest, so that all of them together are the code once.
+    const auto range = [&](size_t i) {
+        const uint64_t begin = entries[i].function.address;
+        uint64_t end = begin + entries[i].function.size;
+        if (end < begin)
+            end = begin;
+        return CodeRange{begin, i + 1 < entries.size() ? std::min(end, entries[i + 1].function.address) : end};
+    };
+    std::map<std::string_view, size_t> cold; // "f" -> number of f.cold
+    for (size_t i = 0; i < entries.size(); ++i)
+        if (const std::string_view name = entries[i].function.name; name.ends_with(".cold"))
+            cold.emplace(name.substr(0, name.size() - 5), i);
+
+    // Of no function that is listed: told with the file's findings.
+    const auto orphan = [&](Exit& exit) {
+        add(exit.findings, FindingId::record_mismatch, "the exit's function has no entry record", exit.record->address);
+        std::move(exit.findings.begin(), exit.findings.end(), std::back_inserter(findings));
+        exit.findings.clear();
+    };
+    size_t next = 0;
+    for (size_t i = 0; i < entries.size(); ++i) {
+        Entry& entry = entries[i];
+        const uint64_t address = entry.function.address;
+        const bool promised = entry.record && (entry.record->flags & FASTSDT_ENTRY_EXITS);
+        for (; next < exits.size() && exits[next].record->operand < address; ++next)
+            orphan(exits[next]);
+        const size_t first = next;
+        for (; next < exits.size() && exits[next].record->operand == address; ++next)
+            if (!promised)
+                add(exits[next].findings, FindingId::record_mismatch, "the function's entry record knows of no exits",
+                    exits[next].record->address);
+        entry.exits = std::span(exits).subspan(first, next - first);
+        if (!promised || !image.executable_at(address))
+            continue;
+        std::vector<CodeRange> parts = {range(i)};
+        if (const auto part = cold.find(entry.function.name); part != cold.end() && !entry.function.name.empty())
+            parts.push_back(range(part->second));
+        check_ways_out(entry, parts);
+    }
+    for (; next < exits.size(); ++next)
+        orphan(exits[next]);
+}
+
+void Report::check_exit(Exit& exit)
+{
+    const Record& record = *exit.record;
+    const uint64_t address = record.address;
+    if (!image.executable_at(address)) {
+        add(exit.findings, FindingId::dangling_note, fmt::format("{} is not executable memory", image.place(address)),
+            address);
+        return;
+    }
+    exit.judged = evaluator_.at({address, &record});
+    check_record(record, address, exit.judged, exit.findings);
+    if (!exit.judged)
+        return;
+    const Evaluation& judged = *exit.judged;
+    if (image.arch() == Arch::x86_64 && !image.relocatable() && nop10_kind(judged.layout)
+        && crosses(address + judged.patch_offset, judged.patch_length, uprobe_page))
+        add(exit.findings, FindingId::page_crossing, nop10_crosses, address);
+    check_verdicts(judged, address, false, exit.findings);
+    const auto code = image.bytes_at(address);
+    if (judged.length == 0 || judged.length >= code.size())
+        return;
+    const auto leaving = step(image.arch(), code.subspan(judged.length), address + judged.length);
+    if (leaving && leaving->flow == Flow::next)
+        add(exit.findings, FindingId::record_mismatch, "what follows the exit's layout is neither a return nor a jump",
+            address);
+}
+
+void Report::check_ways_out(Entry& entry, std::span<const CodeRange> parts)
+{
+    std::vector<uint64_t> behind; // the sites
+    for (const Exit& exit : entry.exits)
+        behind.push_back(exit.record->address + exit.record->patch_offset + exit.record->patch_length);
+    std::sort(behind.begin(), behind.end());
+    for (uint64_t address : ways_out(image, parts))
+        if (!std::binary_search(behind.begin(), behind.end(), address))
+            add(entry.findings, FindingId::exit_missing,
+                fmt::format("the way out at {} has no exit record in front of it", image.place(address)), address);
 }
 
 void Report::check_bases()

@@ -5,9 +5,12 @@
 #include "args.h"
 #include "cover.h"
 #include "evaluate.h"
+#include "exits.h"
 #include "image.h"
 #include "lines.h"
 #include "live.h"
+
+#include <fastsdt/note.h>
 
 #include <array>
 #include <map>
@@ -102,7 +105,13 @@ std::optional<Severity> parse_severity(std::string_view text);
     X(lto_without_pass, "lto-without-pass", warning,                                                                   \
       "clang's LTO made code in a link that had not loaded fastprobe's pass: its functions have no entry records. "    \
       "docs/fastprobe.md has the flags.")                                                                              \
-    X(entry_missed, "entry-missed", info, "fastprobe could not give the function the entry that was asked for.")
+    X(entry_missed, "entry-missed", info, "fastprobe could not give the function the entry that was asked for.")       \
+    X(exit_missing, "exit-missing", warning,                                                                           \
+      "A function whose record promises an exit site at every way out can be left without one: its exits do not "      \
+      "add up to its entries.")                                                                                        \
+    X(return_probe_unsafe, "return-probe-unsafe", warning,                                                             \
+      "A return probe (uretprobe) here ends the program or counts wrongly on a kernel asked for: it replaces a "       \
+      "return address that is signed, has a copy on a shadow stack, or is used twice. fastprobe's exit= needs none.")
 
 enum class FindingId {
 #define FASTSDT_X(enumerator, text, severity, meaning) enumerator,
@@ -137,11 +146,21 @@ struct Site {
     uint8_t layout() const { return record ? record->layout : judged ? judged->layout : 0; }
 };
 
+/// A way out of a selected function.
+struct Exit {
+    const Record* record = nullptr;
+    const Evaluation* judged = nullptr;
+    std::vector<Finding> findings;
+
+    bool tail_call() const { return record->flags & FASTSDT_EXIT_TAIL_CALL; }
+};
+
 struct Entry {
     Function function;
     const Record* record = nullptr; ///< fastprobe selected the function
     uint8_t lead = 0;               ///< the probe is at function.address + lead: 0 unless there is a record
     const Evaluation* judged = nullptr;
+    std::span<const Exit> exits; ///< by address
     std::vector<Finding> findings;
 };
 
@@ -162,6 +181,7 @@ public:
     const Options options;
     std::vector<Site> sites;       ///< by address
     std::vector<Entry> entries;    ///< by address; empty unless asked for
+    std::vector<Exit> exits;       ///< of the entries, by function and address
     std::vector<Finding> findings; ///< about the file as a whole, or about places that are neither site nor entry
 
     /// Over all findings, those of sites and entries too.
@@ -173,6 +193,11 @@ private:
              std::optional<Severity> severity = {});
     void read_sites();
     void read_entries();
+    void read_exits();
+    void check_exit(Exit& exit);
+    void check_ways_out(Entry& entry, std::span<const CodeRange> parts);
+    void check_return_probe(Entry& entry);
+    void check_verdicts(const Evaluation& judged, uint64_t address, bool missed, std::vector<Finding>& to);
     void check_record(const Record& record, uint64_t address, const Evaluation* judged, std::vector<Finding>& to);
     void check_site(Site& site);
     void check_semaphore(Site& site);

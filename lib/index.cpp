@@ -57,6 +57,18 @@ uint64_t load_operand(const std::byte* from, uint8_t type, Encoding encoding)
 
 } // namespace
 
+std::string_view result_name(uint8_t result)
+{
+    switch (result) {
+    case FASTSDT_RESULT_NONE: return "none";
+    case FASTSDT_RESULT_REGISTER: return "register";
+    case FASTSDT_RESULT_PAIR: return "pair";
+    case FASTSDT_RESULT_VECTOR: return "vector";
+    case FASTSDT_RESULT_MEMORY: return "memory";
+    default: return "other";
+    }
+}
+
 bool is_record(uint32_t type)
 {
     return type == FASTSDT_NOTE_SITE || type == FASTSDT_NOTE_ENTRY || type == FASTSDT_NOTE_EXIT;

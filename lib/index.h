@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fastsdt {
@@ -34,6 +35,9 @@ struct Record {
 
 /// An ENTRY's operand when the size of its stack arguments is not known, in files of either class.
 inline constexpr uint64_t unknown_bytes = ~uint64_t(0);
+
+/// "register", ...: FASTSDT_RESULT_*; "other" for those that are not known.
+std::string_view result_name(uint8_t result);
 
 /// Whether notes of this type are records.
 bool is_record(uint32_t type);

@@ -81,12 +81,20 @@ Json record_json(const Record& record, Arch arch)
         json["flags_dead"] = bool(record.flags & FASTSDT_SITE_FLAGS_DEAD);
         json["no_redzone"] = bool(record.flags & FASTSDT_SITE_NO_REDZONE);
         json["ungrouped"] = bool(record.flags & FASTSDT_SITE_UNGROUPED);
+    } else if (record.type == FASTSDT_NOTE_EXIT) {
+        const unsigned size = record.flags >> FASTSDT_EXIT_SIZE_SHIFT;
+        const bool sign = record.flags & FASTSDT_EXIT_SIGNED, no_sign = record.flags & FASTSDT_EXIT_UNSIGNED;
+        json["tail_call"] = bool(record.flags & FASTSDT_EXIT_TAIL_CALL);
+        json["result"] = {{"where", result_name(record.result)},
+                          {"size", size ? Json(size) : Json()},
+                          {"signed", sign != no_sign ? Json(sign) : Json()}};
     } else {
         json["lead"] = record.lead;
         json["stack_arguments"] = record.operand == unknown_bytes ? Json() : Json(record.operand);
         json["returns_twice"] = bool(record.flags & FASTSDT_ENTRY_RETURNS_TWICE);
         json["added"] = bool(record.flags & FASTSDT_ENTRY_ADDED);
         json["missed"] = bool(record.flags & FASTSDT_ENTRY_MISSED);
+        json["exits"] = bool(record.flags & FASTSDT_ENTRY_EXITS);
     }
     return json;
 }
@@ -133,6 +141,15 @@ Json probe_json(const Report& report, const Site& site)
     return json;
 }
 
+Json exit_json(const Report& report, const Exit& exit)
+{
+    Json json = place_json(report.image, exit.record->address);
+    json.update(record_json(*exit.record, report.image.arch()));
+    json["kernels"] = exit.judged ? kernels_json(report, *exit.judged) : Json();
+    json["findings"] = findings_json(exit.findings);
+    return json;
+}
+
 Json function_json(const Report& report, const Entry& entry)
 {
     Json json = {{"name", entry.function.name.empty() ? Json() : Json(entry.function.name)}};
@@ -144,6 +161,9 @@ Json function_json(const Report& report, const Entry& entry)
     json["layout"] = entry.judged ? Json(layout_name(entry.judged->layout, report.image.arch())) : Json();
     json["landing_pad"] = entry.judged ? Json(entry.judged->lead) : Json();
     json["kernels"] = entry.judged ? kernels_json(report, *entry.judged) : Json();
+    json["exits"] = Json::array();
+    for (const Exit& exit : entry.exits)
+        json["exits"].push_back(exit_json(report, exit));
     json["findings"] = findings_json(entry.findings);
     return json;
 }

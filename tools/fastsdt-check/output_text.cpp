@@ -20,6 +20,19 @@ std::string plural(size_t count, std::string_view what)
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+/// "result: register, 4 bytes, signed"
+std::string result_text(const Record& record)
+{
+    if (record.result == FASTSDT_RESULT_NONE)
+        return "no result";
+    std::string text = fmt::format("result: {}", result_name(record.result));
+    if (const unsigned size = record.flags >> FASTSDT_EXIT_SIZE_SHIFT)
+        text += fmt::format(", {} bytes", size);
+    if (record.flags & FASTSDT_EXIT_SIGNED)
+        text += ", signed";
+    return text;
+}
+
 class Text : public Output {
 public:
     explicit Text(Style style) : style_(style) {}
@@ -231,19 +244,33 @@ private:
         }
         const auto& kernels = report.options.kernels;
         using Counts = std::map<Verdict, std::vector<size_t>>;
-        Counts all, selected, patch;
+        Counts all, selected, patch, exits, exits_patch;
         size_t all_count = 0, selected_count = 0, patch_count = 0;
+        size_t exit_count = 0, exit_patch_count = 0, tail_calls = 0, functions_with_exits = 0;
         for (const Entry& entry : report.entries) {
-            if (!entry.judged)
-                continue;
-            const auto count = [&](Counts& counts, bool at_patch) {
+            const auto count_of = [&](const Evaluation& judged, Counts& counts, bool at_patch) {
                 for (size_t i = 0; i < kernels.size(); ++i) {
-                    const Behaviour& b = entry.judged->behaviours[i];
+                    const Behaviour& b = judged.behaviours[i];
                     auto& row = counts[(at_patch ? b.at_patch : b.at_note).verdict];
                     row.resize(kernels.size());
                     ++row[i];
                 }
             };
+            functions_with_exits += !entry.exits.empty();
+            for (const Exit& exit : entry.exits) {
+                tail_calls += exit.tail_call();
+                ++exit_count;
+                if (!exit.judged)
+                    continue;
+                count_of(*exit.judged, exits, false);
+                if (exit.judged->patch_offset != 0) {
+                    ++exit_patch_count;
+                    count_of(*exit.judged, exits_patch, true);
+                }
+            }
+            if (!entry.judged)
+                continue;
+            const auto count = [&](Counts& counts, bool at_patch) { count_of(*entry.judged, counts, at_patch); };
             if (entry.record) {
                 ++selected_count;
                 count(selected, false);
@@ -258,6 +285,10 @@ private:
         }
         fmt::format_to(std::back_inserter(out_), "  {}, {} selected by fastprobe\n",
                        plural(all_count + selected_count, "function"), selected_count);
+        if (exit_count)
+            fmt::format_to(std::back_inserter(out_), "  {} of {}: {}, {}\n", plural(exit_count, "exit"),
+                           plural(functions_with_exits, "function"), plural(exit_count - tail_calls, "return"),
+                           plural(tail_calls, "tail call"));
         const auto table = [&](std::string_view title, const Counts& counts, size_t total) {
             if (total == 0)
                 return;
@@ -290,6 +321,8 @@ private:
         };
         table("selected, probed where the record says", selected, selected_count);
         table("the same, at the patchable instruction", patch, patch_count);
+        table("exits, probed where the record says", exits, exit_count);
+        table("the same, at the patchable instruction", exits_patch, exit_patch_count);
         table(selected_count ? "others, probed at their symbol" : "probed at their symbol", all, all_count);
         if (style_.summary)
             return;
@@ -297,6 +330,9 @@ private:
             bool any = style_.verbose;
             for (const Finding& finding : entry.findings)
                 any |= shown(finding);
+            for (const Exit& exit : entry.exits)
+                for (const Finding& finding : exit.findings)
+                    any |= shown(finding);
             if (!any)
                 continue;
             fmt::format_to(std::back_inserter(out_), "  {}{}{}  {}", on(bold),
@@ -310,6 +346,16 @@ private:
                                behaviour(report, *entry.judged));
             else
                 out_ += '\n';
+            for (const Exit& exit : entry.exits) {
+                if (style_.verbose)
+                    fmt::format_to(std::back_inserter(out_), "    {:<10} {}  {}{}\n",
+                                   exit.tail_call() ? "tail call" : "return",
+                                   printable(report.image.place(exit.record->address)),
+                                   layout_name(exit.record->layout, report.image.arch()),
+                                   exit.tail_call() ? "" : "  " + result_text(*exit.record));
+                for (const Finding& finding : exit.findings)
+                    this->finding(finding, "    ");
+            }
             for (const Finding& finding : entry.findings)
                 this->finding(finding, "    ");
             flush(false);
