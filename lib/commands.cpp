@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "commands.h"
 
+#include <fastsdt/note.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -71,9 +73,45 @@ template <typename... Args> void remark(AttachPoint& point, fmt::format_string<A
     point.remarks.push_back(fmt::format(text, std::forward<Args>(args)...));
 }
 
+/// A result in registers, as bpftrace and uprobe_events read it.
+struct Value {
+    std::string format, bpftrace; ///< for printf(), each behind a comma
+    std::string perf;
+};
+
+// Empty: there is none, or none that both can read.
+Value value_of(const Record& exit, Arch arch)
+{
+    const bool x86_64 = arch == Arch::x86_64;
+    if ((!x86_64 && arch != Arch::arm64) || exit.flags & FASTSDT_EXIT_TAIL_CALL)
+        return {};
+    const unsigned size = exit.flags >> FASTSDT_EXIT_SIZE_SHIFT;
+    const std::string_view first = x86_64 ? "ax" : "r0", second = x86_64 ? "dx" : "r1";
+    const std::string_view perf_first = x86_64 ? "ax" : "x0", perf_second = x86_64 ? "dx" : "x1";
+    switch (exit.result) {
+    case FASTSDT_RESULT_REGISTER: {
+        const bool integer = size == 1 || size == 2 || size == 4 || size == 8;
+        const unsigned bits = integer ? 8 * size : 64;
+        if (!integer)
+            return {"0x%llx", fmt::format(", reg(\"{}\")", first), fmt::format(" value=%{}:x64", perf_first)};
+        const bool no_sign = exit.flags & FASTSDT_EXIT_UNSIGNED;
+        return {no_sign ? "%llu" : "%lld", fmt::format(", ({}int{})reg(\"{}\")", no_sign ? "u" : "", bits, first),
+                fmt::format(" value=%{}:{}{}", perf_first, no_sign ? 'u' : 's', bits)};
+    }
+    case FASTSDT_RESULT_PAIR:
+        return {"0x%llx 0x%llx", fmt::format(", reg(\"{}\"), reg(\"{}\")", first, second),
+                fmt::format(" value=%{}:x64 second=%{}:x64", perf_first, perf_second)};
+    case FASTSDT_RESULT_MEMORY:
+        if (x86_64)
+            return {"at 0x%llx", fmt::format(", reg(\"{}\")", first), fmt::format(" value=%{}:x64", perf_first)};
+        return {};
+    default: return {};
+    }
+}
+
 } // namespace
 
-Commands::Commands(const Image& image)
+Commands::Commands(const Image& image) : arch_(image.arch())
 {
     std::error_code error;
     path_ = std::filesystem::absolute(image.path(), error).lexically_normal().string();
@@ -95,7 +133,7 @@ void Commands::write_bpftrace(AttachPoint& point, std::string_view symbol)
                "character.");
         return;
     }
-    const std::string path = only_of(path_, "_./+-") ? path_ : '"' + path_ + '"';
+    const std::string path = bpftrace_path();
     const bool named = point.entry ? plain_name(symbol) : plain_name(point.provider) && plain_name(point.name);
     const Verdict at_note = point.at_note.verdict;
     const bool at_note_works = at_note != Verdict::reject && at_note != Verdict::unknown;
@@ -128,6 +166,11 @@ void Commands::write_bpftrace(AttachPoint& point, std::string_view symbol)
     point.bpftrace = fmt::format("bpftrace{} -e {}", options, shell_quoted(probe + " { @[probe] = count(); }"));
 }
 
+std::string Commands::bpftrace_path() const
+{
+    return only_of(path_, "_./+-") ? path_ : '"' + path_ + '"';
+}
+
 // Several probes may have one name.
 std::string Commands::new_event(const std::string& group, const std::string& wanted)
 {
@@ -154,6 +197,86 @@ void Commands::write_perf(AttachPoint& point)
     const auto definition = fmt::format("p:{}/{} {}:0x{:x}{}", group, event, path_, point.file_offset, counter);
     point.perf = fmt::format("echo {} >>/sys/kernel/tracing/uprobe_events && perf record -a -e {}:{}",
                              shell_quoted(definition), group, event);
+}
+
+void Commands::write_exits(AttachPoint& point, std::string_view symbol)
+{
+    for (const AttachPoint& exit : point.exits)
+        if (!exit.offset) {
+            remark(point, "Not every exit can be attached to: {}.", exit.judgement.why);
+            return;
+        }
+    const Record& record = *point.exits.front().exit;
+    if (value_of(record, arch_).format.empty() && record.result != FASTSDT_RESULT_NONE
+        && !(record.flags & FASTSDT_EXIT_TAIL_CALL))
+        remark(point, "The result (in {}) is where neither bpftrace nor uprobe_events can read it.",
+               result_name(record.result));
+    write_exits_bpftrace(point, symbol);
+    write_exits_perf(point);
+}
+
+// An activation has the same stack pointer at its entry and at its exit, and no other of the thread has it meanwhile: it
+// tells a recursive function's activations apart, and one that longjmp() ended leaves nothing that matters.
+void Commands::write_exits_bpftrace(AttachPoint& point, std::string_view symbol)
+{
+    if (!plain_path(path_))
+        return; // write_bpftrace() has said so
+    const std::string path = bpftrace_path();
+    const std::string name = plain_name(symbol) ? std::string(symbol) : fmt::format("0x{:x}", point.note_address);
+    const std::string start = R"(@start[tid, reg("sp")])";
+    std::string program = *point.offset == 0 && plain_name(symbol)
+        ? fmt::format("uprobe:{}:{}", path, symbol)
+        : fmt::format("uprobe:{}:0x{:x}", path, point.address);
+    program += fmt::format(" {{ {} = nsecs; }}", start);
+    for (const bool tail_call : {false, true}) {
+        std::string places;
+        const Record* record = nullptr;
+        for (const AttachPoint& exit : point.exits)
+            if (bool(exit.exit->flags & FASTSDT_EXIT_TAIL_CALL) == tail_call) {
+                places += fmt::format("{}uprobe:{}:0x{:x}", places.empty() ? " " : ", ", path, exit.address);
+                record = exit.exit;
+            }
+        if (!record)
+            continue;
+        const Value value = value_of(*record, arch_);
+        const std::string what = tail_call          ? ": tail call"
+            : record->result == FASTSDT_RESULT_NONE ? ""
+            : value.format.empty()                  ? " = ?"
+                                                    : " = " + value.format;
+        program += fmt::format("{} /{}/ {{ printf(\"{}{}, %lld ns\\n\"{}, nsecs - {}); "
+                               "@ns = hist(nsecs - {}); delete({}); }}",
+                               places, start, name, what, value.bpftrace, start, start, start);
+    }
+    program += " END { clear(@start); }";
+    point.exits_bpftrace = fmt::format("bpftrace --unsafe -e {}", shell_quoted(program));
+}
+
+// Exits of one kind are one event: the kernel takes several places for a name if their values are alike (from 5.5 on).
+void Commands::write_exits_perf(AttachPoint& point)
+{
+    if (!plain_word(path_))
+        return; // write_perf() has said so
+    constexpr std::string_view group = "fastprobe";
+    const auto define = [&](const std::string& event, uint64_t offset, const std::string& value) {
+        return " " + shell_quoted(fmt::format("p:{}/{} {}:0x{:x}{}", group, event, path_, offset, value));
+    };
+    const std::string name = event_name(point.name);
+    const std::string entry = new_event(std::string(group), name + "_entry");
+    std::string definitions = define(entry, point.file_offset, ""), events = fmt::format(" -e {}:{}", group, entry);
+    for (const bool tail_call : {false, true}) {
+        std::string event;
+        for (const AttachPoint& exit : point.exits) {
+            if (bool(exit.exit->flags & FASTSDT_EXIT_TAIL_CALL) != tail_call)
+                continue;
+            if (event.empty()) {
+                event = new_event(std::string(group), name + (tail_call ? "_tail_call" : "_return"));
+                events += fmt::format(" -e {}:{}", group, event);
+            }
+            definitions += define(event, exit.file_offset, value_of(*exit.exit, arch_).perf);
+        }
+    }
+    point.exits_perf =
+        fmt::format("printf '%s\\n'{} >>/sys/kernel/tracing/uprobe_events && perf record -a{}", definitions, events);
 }
 
 } // namespace fastsdt

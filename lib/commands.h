@@ -18,13 +18,20 @@ public:
     explicit Commands(const Image& image);
     /// `symbol`: the function's name if the point is an entry and has one.
     void write(AttachPoint& point, std::string_view symbol);
+    /// Fills in exits_bpftrace and exits_perf of an entry with exits.
+    void write_exits(AttachPoint& point, std::string_view symbol);
 
 private:
     void write_bpftrace(AttachPoint& point, std::string_view symbol);
     void write_perf(AttachPoint& point);
     std::string new_event(const std::string& group, const std::string& wanted);
 
+    std::string bpftrace_path() const;
+    void write_exits_bpftrace(AttachPoint& point, std::string_view symbol);
+    void write_exits_perf(AttachPoint& point);
+
     std::string path_;
+    Arch arch_;
     std::set<std::string> events_;
     std::unordered_map<std::string, unsigned> next_number_; // for "group/event"
 };

@@ -68,28 +68,19 @@ std::optional<Step> step(Arch arch, std::span<const std::byte> code, uint64_t ad
     }
 }
 
-std::vector<uint64_t> ways_out(const Image& image, std::span<const CodeRange> parts)
+void each_jump(const Image& image, uint64_t begin, uint64_t end,
+               const std::function<void(uint64_t address, const Step& step)>& visit)
 {
-    const auto inside = [&](uint64_t address) {
-        return std::any_of(parts.begin(), parts.end(),
-                           [&](const CodeRange& part) { return part.begin <= address && address < part.end; });
-    };
-    std::vector<uint64_t> found;
-    for (const CodeRange& part : parts) {
-        auto code = image.bytes_at(part.begin);
-        code = code.first(std::min<size_t>(code.size(), part.end - part.begin));
-        for (uint64_t address = part.begin; !code.empty();) {
-            const auto here = step(image.arch(), code, address);
-            const size_t length = here ? here->length : image.arch() == Arch::x86_64 ? 1 : 4; // data in the code
-            if (here
-                && (here->flow == Flow::returns
-                    || (here->flow == Flow::away && !image.relocatable() && !inside(here->target))))
-                found.push_back(address);
-            code = code.subspan(std::min(length, code.size()));
-            address += length;
-        }
+    auto code = image.bytes_at(begin);
+    code = code.first(std::min<size_t>(code.size(), end - begin));
+    for (uint64_t address = begin; !code.empty();) {
+        const auto here = step(image.arch(), code, address);
+        const size_t length = here ? here->length : image.arch() == Arch::x86_64 ? 1 : 4; // data in the code
+        if (here && (here->flow == Flow::returns || here->flow == Flow::away))
+            visit(address, *here);
+        code = code.subspan(std::min(length, code.size()));
+        address += length;
     }
-    return found;
 }
 
 } // namespace fastsdt

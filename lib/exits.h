@@ -4,9 +4,9 @@
 #include "image.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
-#include <vector>
 
 namespace fastsdt {
 
@@ -28,12 +28,8 @@ struct Step {
 /// (x86-64 and arm64 are).
 std::optional<Step> step(Arch arch, std::span<const std::byte> code, uint64_t address);
 
-struct CodeRange {
-    uint64_t begin = 0, end = 0; ///< ELF vaddr
-};
-
-/// Addresses of the returns and of the direct jumps to somewhere else in a function that consists of `parts`. Indirect
-/// jumps are left out: they may stay inside (switch) or not (a tail call). So are all jumps of relocatable objects.
-std::vector<uint64_t> ways_out(const Image& image, std::span<const CodeRange> parts);
+/// Calls `visit` for the returns and direct jumps between the ELF vaddrs `begin` and `end`.
+void each_jump(const Image& image, uint64_t begin, uint64_t end,
+               const std::function<void(uint64_t address, const Step& step)>& visit);
 
 } // namespace fastsdt

@@ -546,19 +546,7 @@ void Report::read_exits()
     for (Exit& exit : exits)
         check_exit(exit);
 
-    // Ranges of functions end where the next one begins at the latest, so that all of them together are the code once.
-    const auto range = [&](size_t i) {
-        const uint64_t begin = entries[i].function.address;
-        uint64_t end = begin + entries[i].function.size;
-        if (end < begin)
-            end = begin;
-        return CodeRange{begin, i + 1 < entries.size() ? std::min(end, entries[i + 1].function.address) : end};
-    };
-    std::map<std::string_view, size_t> cold; // "f" -> number of f.cold
-    for (size_t i = 0; i < entries.size(); ++i)
-        if (const std::string_view name = entries[i].function.name; name.ends_with(".cold"))
-            cold.emplace(name.substr(0, name.size() - 5), i);
-
+    const auto functions = image.functions(true);
     // Of no function that is listed: told with the file's findings.
     const auto orphan = [&](Exit& exit) {
         add(exit.findings, FindingId::record_mismatch, "the exit's function has no entry record", exit.record->address);
@@ -580,10 +568,7 @@ void Report::read_exits()
         entry.exits = std::span(exits).subspan(first, next - first);
         if (!promised || !image.executable_at(address))
             continue;
-        std::vector<CodeRange> parts = {range(i)};
-        if (const auto part = cold.find(entry.function.name); part != cold.end() && !entry.function.name.empty())
-            parts.push_back(range(part->second));
-        check_ways_out(entry, parts);
+        check_ways_out(entry, functions);
     }
     for (; next < exits.size(); ++next)
         orphan(exits[next]);
@@ -616,16 +601,52 @@ void Report::check_exit(Exit& exit)
             address);
 }
 
-void Report::check_ways_out(Entry& entry, std::span<const CodeRange> parts)
+// Indirect jumps may stay inside the function (switch) or not (a tail call), and jumps of objects have no targets yet:
+// nothing is said about those.
+void Report::check_ways_out(Entry& entry, const std::vector<Function>& functions)
 {
+    // A function ends where the next one begins at the latest, so that all of them together are the code once.
+    const auto end = [&](const Function& f) {
+        const uint64_t last = std::max(f.address, f.address + f.size);
+        const size_t after = size_t(&f - functions.data()) + 1;
+        return after < functions.size() ? std::min(last, functions[after].address) : last;
+    };
+    const auto containing = [&](uint64_t address) -> const Function* {
+        const auto after = std::upper_bound(functions.begin(), functions.end(), address,
+                                            [](uint64_t a, const Function& f) { return a < f.address; });
+        if (after == functions.begin())
+            return nullptr;
+        const Function& function = *std::prev(after);
+        return address < end(function) ? &function : nullptr;
+    };
+    const Function* const whole = containing(entry.function.address);
+    if (!whole || whole->address != entry.function.address)
+        return;                   // stripped
     std::vector<uint64_t> behind; // the sites
     for (const Exit& exit : entry.exits)
         behind.push_back(exit.record->address + exit.record->patch_offset + exit.record->patch_length);
     std::sort(behind.begin(), behind.end());
-    for (uint64_t address : ways_out(image, parts))
-        if (!std::binary_search(behind.begin(), behind.end(), address))
-            add(entry.findings, FindingId::exit_missing,
-                fmt::format("the way out at {} has no exit record in front of it", image.place(address)), address);
+
+    constexpr size_t most_parts = 4; // there is one: f.cold
+    std::vector<const Function*> parts = {whole};
+    const auto is_part = [&](const Function* f) {
+        if (!f || std::find(parts.begin(), parts.end(), f) != parts.end())
+            return f != nullptr;
+        const std::string_view name = whole->name;
+        if (!f->name.starts_with(name) || !f->name.substr(name.size()).starts_with(".cold")
+            || parts.size() == most_parts)
+            return false;
+        parts.push_back(f);
+        return true;
+    };
+    for (size_t i = 0; i < parts.size(); ++i)
+        each_jump(image, parts[i]->address, end(*parts[i]), [&](uint64_t address, const Step& step) {
+            if (step.flow == Flow::away && (image.relocatable() || is_part(containing(step.target))))
+                return;
+            if (!std::binary_search(behind.begin(), behind.end(), address))
+                add(entry.findings, FindingId::exit_missing,
+                    fmt::format("the way out at {} has no exit record in front of it", image.place(address)), address);
+        });
 }
 
 void Report::check_bases()

@@ -195,7 +195,7 @@ private:
     void read_entries();
     void read_exits();
     void check_exit(Exit& exit);
-    void check_ways_out(Entry& entry, std::span<const CodeRange> parts);
+    void check_ways_out(Entry& entry, const std::vector<Function>& functions);
     void check_return_probe(Entry& entry);
     void check_verdicts(const Evaluation& judged, uint64_t address, bool missed, std::vector<Finding>& to);
     void check_record(const Record& record, uint64_t address, const Evaluation* judged, std::vector<Finding>& to);

@@ -447,7 +447,7 @@ std::string Image::build_id() const
     return text;
 }
 
-std::vector<Function> Image::functions() const
+std::vector<Function> Image::functions(bool parts) const
 {
     const Section* table = nullptr;
     for (const Section& section : sections_)
@@ -472,7 +472,7 @@ std::vector<Function> Image::functions() const
         if (symbol.st_shndx != SHN_XINDEX)
             index = symbol.st_shndx;
         const std::string_view name = string_at(table->link, symbol.st_name);
-        if (name.ends_with(".cold") || name.find(".cold.") != name.npos)
+        if (!parts && (name.ends_with(".cold") || name.find(".cold.") != name.npos))
             continue;
         uint64_t address = symbol.st_value;
         if (machine_ == EM_ARM)

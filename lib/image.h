@@ -141,8 +141,8 @@ public:
     std::string place(uint64_t address) const;
 
     /// Functions by ascending address, one per address, from .symtab or else .dynsym. Parts that the compiler split off
-    /// (.cold) are not functions.
-    std::vector<Function> functions() const;
+    /// (.cold) are not functions. @param parts  with those parts all the same
+    std::vector<Function> functions(bool parts = false) const;
 
 private:
     Image(std::string path, std::string member, std::span<const std::byte> file);

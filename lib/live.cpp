@@ -226,15 +226,21 @@ private:
         if (!entries || notes.entries.empty())
             return;
         const auto functions = image.functions();
-        for (const Record& record : notes.entries) {
+        const auto look_at = [&](const Record& record, bool exit) {
+            const uint64_t function = exit ? record.operand : record.address;
             LiveSite site;
-            site.entry = true;
+            site.entry = !exit;
+            site.exit = exit;
             site.address = record.address;
-            site.name = function_at(functions, record.address);
+            site.name = function_at(functions, function);
             if (site.name.empty())
-                site.name = image.place(record.address);
-            look(image, mappings, executable, {record.address, &record, true}, std::move(site), file);
-        }
+                site.name = image.place(function);
+            look(image, mappings, executable, {record.address, &record, !exit}, std::move(site), file);
+        };
+        for (const Record& record : notes.entries)
+            look_at(record, false);
+        for (const Record& record : notes.exits)
+            look_at(record, true);
     }
 
     void look(const Image& image, const std::vector<const Mapping*>& mappings, const Cover& executable,

@@ -45,13 +45,13 @@ struct Mapping {
 /// What process `pid` has mapped, by address. Throws Unusable.
 std::vector<Mapping> read_maps(pid_t pid);
 
-/// A probe site, or the entry of a function that fastprobe selected.
+/// A probe site, or the entry or an exit of a function that fastprobe selected.
 struct LiveSite {
-    bool entry = false;
-    std::string provider;  ///< empty for entries
+    bool entry = false, exit = false;
+    std::string provider;  ///< empty for entries and exits
     std::string name;      ///< of the probe, or of the function
     std::string arguments; ///< as the stapsdt note has them
-    uint64_t address = 0;  ///< ELF vaddr: the note's pc; entries: of the function
+    uint64_t address = 0;  ///< ELF vaddr: the note's pc; entries: of the function; exits: of the layout
     uint64_t file_offset = 0;
     uint64_t runtime = 0; ///< where `address` is in the process
 
@@ -84,7 +84,7 @@ struct Process {
 };
 
 /// Reads process `pid`. Throws Unusable when there is no such process, or its memory may not be read.
-/// @param entries  fastprobe's function entries too
+/// @param entries  fastprobe's function entries and exits too
 Process read_process(pid_t pid, bool entries = false);
 
 } // namespace fastsdt

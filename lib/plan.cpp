@@ -56,6 +56,7 @@ public:
         std::map<uint64_t, std::string_view> names;
         for (const Function& function : image_.functions())
             names.emplace(function.address, function.name);
+        auto exit = notes_.exits.begin(); // by function, as entries are
         for (const Record& record : notes_.entries) {
             AttachPoint point;
             point.entry = true;
@@ -64,11 +65,28 @@ public:
             symbol_ = named == names.end() ? std::string_view() : named->second;
             point.name = symbol_.empty() ? fmt::format("0x{:x}", record.address) : std::string(symbol_);
             settle(point, {record.address, &record, true});
+            while (exit != notes_.exits.end() && exit->operand < record.address)
+                ++exit;
+            for (; exit != notes_.exits.end() && exit->operand == record.address; ++exit)
+                if (point.exits.empty() || point.exits.back().note_address != exit->address)
+                    point.exits.push_back(exit_point(*exit, point.name));
+            if (point.offset && !point.exits.empty())
+                commands_.write_exits(point, symbol_);
             visit(point);
         }
     }
 
 private:
+    AttachPoint exit_point(const Record& record, const std::string& function)
+    {
+        AttachPoint point;
+        point.exit = &record;
+        point.name = function;
+        point.note_address = record.address;
+        settle(point, {record.address, &record});
+        return point;
+    }
+
     void settle(AttachPoint& point, const Place& place)
     {
         const Evaluation* const found = evaluator_.at(place);
@@ -79,7 +97,7 @@ private:
         }
         const Behaviour& behaviour = found->behaviours.front();
         point.at_note = behaviour.at_start;
-        consider(point, behaviour.at_start, 0, point.entry ? "function" : "probe");
+        consider(point, behaviour.at_start, 0, point.entry ? "function" : point.exit ? "exit" : "probe");
         if (place.lead())
             consider(point, behaviour.at_note, place.lead(), "behind the landing pad");
         if (found->patch_offset)
@@ -109,7 +127,8 @@ private:
             return;
         }
         point.file_offset = *file_offset;
-        commands_.write(point, symbol_);
+        if (!point.exit)
+            commands_.write(point, symbol_);
     }
 
     static void consider(AttachPoint& point, const Judgement& judgement, uint64_t offset, std::string_view place)

@@ -69,6 +69,7 @@ Status plan_files(const Arguments& arguments)
                 if (!arguments.globs.empty()) {
                     std::erase_if(notes.probes, [&](const Probe& probe) { return !arguments.report.select(probe); });
                     notes.entries.clear();
+                    notes.exits.clear();
                 }
                 output.begin_image(image, notes.probes.size() + notes.entries.size());
                 plan(image, notes, kernel, [&](const AttachPoint& point) { output.point(point); });

@@ -30,6 +30,24 @@ Json point_json(const AttachPoint& point)
                  {"bpftrace", or_null(point.bpftrace)},
                  {"perf", or_null(point.perf)},
                  {"remarks", point.remarks}};
+    if (!point.exits.empty()) {
+        Json exits = Json::array();
+        for (const AttachPoint& exit : point.exits)
+            exits.push_back({{"tail_call", bool(exit.exit->flags & FASTSDT_EXIT_TAIL_CALL)},
+                             {"result", result_name(exit.exit->result)},
+                             {"note_address", exit.note_address},
+                             {"verdict_at_note", name(exit.at_note.verdict)},
+                             {"place", exit.offset ? Json(exit.place) : Json()},
+                             {"offset", exit.offset ? Json(*exit.offset) : Json()},
+                             {"address", exit.offset ? Json(exit.address) : Json()},
+                             {"file_offset", exit.offset ? Json(exit.file_offset) : Json()},
+                             {"verdict", name(exit.judgement.verdict)},
+                             {"why", exit.judgement.why},
+                             {"remarks", exit.remarks}});
+        json["exits"] = std::move(exits);
+        json["exits_bpftrace"] = or_null(point.exits_bpftrace);
+        json["exits_perf"] = or_null(point.exits_perf);
+    }
     return json;
 }
 
@@ -95,6 +113,14 @@ void PlanOutput::point(const AttachPoint& point)
             fmt::format_to(to, "    {}\n", printable(point.bpftrace));
         if (!point.perf.empty())
             fmt::format_to(to, "    {}\n", printable(point.perf));
+        for (const AttachPoint& exit : point.exits)
+            fmt::format_to(to, "    {}  {:#x}{}  {}\n",
+                           exit.exit->flags & FASTSDT_EXIT_TAIL_CALL ? "tail call" : "return", exit.note_address,
+                           exit.offset.value_or(0) ? fmt::format("+{}", *exit.offset) : "",
+                           name(exit.judgement.verdict));
+        for (const std::string& command : {point.exits_bpftrace, point.exits_perf})
+            if (!command.empty())
+                fmt::format_to(to, "    {}\n", printable(command));
         for (const std::string& remark : point.remarks)
             fmt::format_to(to, "    {}{}{}\n", dim, printable(remark), off);
     }

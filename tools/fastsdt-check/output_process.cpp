@@ -47,7 +47,8 @@ Json mapping_json(const Mapping& mapping)
 Json site_json(const LiveSite& site, Arch arch)
 {
     Json json = {{"entry", site.entry},
-                 {"provider", site.entry ? Json() : Json(site.provider)},
+                 {"exit", site.exit},
+                 {"provider", site.entry || site.exit ? Json() : Json(site.provider)},
                  {"name", site.name},
                  {"address", site.address},
                  {"file_offset", site.file_offset},
@@ -112,8 +113,11 @@ void print_process_text(const Process& process, const std::function<bool(const L
                 continue;
             const auto colour = colour_of(site.change);
             fmt::format_to(to, "  {}{}{}  {:#x}  {}  {}{}{}", on(bold),
-                           printable(site.entry ? site.name : site.provider + ":" + site.name), off(bold), site.runtime,
-                           layout_name(site.expected.layout, file.arch), on(colour), name(site.change), off(colour));
+                           printable(site.entry      ? site.name
+                                         : site.exit ? site.name + " (exit)"
+                                                     : site.provider + ":" + site.name),
+                           off(bold), site.runtime, layout_name(site.expected.layout, file.arch), on(colour),
+                           name(site.change), off(colour));
             if (site.target)
                 fmt::format_to(to, " to {:#x}", *site.target);
             if (site.semaphore)

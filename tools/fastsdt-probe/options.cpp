@@ -25,6 +25,7 @@ void add_options(CLI::App& app, Options& options)
     };
     repeated("-P,--probe", options.probes, "GLOB", "USDT probes by name or provider:name");
     repeated("-e,--entry", options.entries, "GLOB", "Function entries that fastprobe selected");
+    repeated("-x,--exit", options.exits, "GLOB", "All exits of functions that have exit sites");
     repeated("-s,--symbol", options.symbols, "NAME[+OFFSET]", "A function of the symbol table");
     repeated("-a,--address", options.addresses, "ADDRESS", "An ELF virtual address");
     repeated("-o,--offset", options.offsets, "OFFSET", "A file offset");
@@ -71,8 +72,8 @@ void check_options(Options& options)
         give_up("--live needs a terminal, and standard output is not one");
     if (options.file.empty() && !options.pid)
         give_up("name the FILE to probe, or a process with --pid");
-    options.everything = options.probes.empty() && options.entries.empty() && options.symbols.empty()
-        && options.addresses.empty() && options.offsets.empty();
+    options.everything = options.probes.empty() && options.entries.empty() && options.exits.empty()
+        && options.symbols.empty() && options.addresses.empty() && options.offsets.empty();
 }
 
 } // namespace

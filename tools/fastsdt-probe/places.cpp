@@ -4,6 +4,7 @@
 #include "plan.h"
 #include "probe.h"
 
+#include <fastsdt/note.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
 
@@ -77,7 +78,7 @@ private:
         row.model = model;
         rows_.push_back(row);
         // A return probe makes sense where the return address is on top of the stack: at functions, not at sites.
-        if (options_.on_return && row.kind != "probe") {
+        if (options_.on_return && row.kind != "probe" && row.kind != "exit") {
             rows_.push_back(row);
             rows_.back().target.on_return = true;
         }
@@ -86,32 +87,43 @@ private:
 
     void add_probes()
     {
-        if (!options_.everything && options_.probes.empty() && options_.entries.empty())
+        if (!options_.everything && options_.probes.empty() && options_.entries.empty() && options_.exits.empty())
             return;
         const Notes notes = read_notes(image_);
         std::map<uint64_t, std::string_view> arguments;
         for (const Probe& probe : notes.probes)
             arguments.emplace(probe.address, probe.arguments);
         std::set<const std::string*> used;
-        for (const AttachPoint& point : plan(image_, notes, kernel_)) {
-            bool chosen = options_.everything;
-            for (const std::string& glob : point.entry ? options_.entries : options_.probes)
+        const auto chosen = [&](const std::vector<std::string>& globs, const AttachPoint& point) {
+            bool any = options_.everything;
+            for (const std::string& glob : globs)
                 if (matches(glob, point)) {
-                    chosen = true;
+                    any = true;
                     used.insert(&glob);
                 }
-            if (!chosen)
-                continue;
+            return any;
+        };
+        const auto add_point = [&](const char* kind, std::string name, const AttachPoint& point) -> Row& {
             const bool note = options_.at_note || !point.offset;
-            Row& row =
-                add(point.entry ? "entry" : "probe", point.entry ? point.name : point.provider + ':' + point.name,
-                    note ? point.note_address : point.address, note ? "note" : point.place,
-                    note ? point.at_note : point.judgement, point.semaphore_offset);
-            if (const auto found = arguments.find(point.note_address); !point.entry && found != arguments.end())
-                row.arguments = found->second;
+            return add(kind, std::move(name), note ? point.note_address : point.address, note ? "note" : point.place,
+                       note ? point.at_note : point.judgement, point.semaphore_offset);
+        };
+        for (const AttachPoint& point : plan(image_, notes, kernel_)) {
+            if (chosen(point.entry ? options_.entries : options_.probes, point)) {
+                Row& row = add_point(point.entry ? "entry" : "probe",
+                                     point.entry ? point.name : point.provider + ':' + point.name, point);
+                if (const auto found = arguments.find(point.note_address); !point.entry && found != arguments.end())
+                    row.arguments = found->second;
+            }
+            if (!point.exits.empty() && chosen(options_.exits, point))
+                for (const AttachPoint& exit : point.exits)
+                    add_point("exit",
+                              exit.name + (exit.exit->flags & FASTSDT_EXIT_TAIL_CALL ? " (tail call)" : " (exit)"),
+                              exit);
         }
         for (const auto& [globs, what] :
-             {std::pair(&options_.probes, "USDT probe"), std::pair(&options_.entries, "selected function entry")})
+             {std::pair(&options_.probes, "USDT probe"), std::pair(&options_.entries, "selected function entry"),
+              std::pair(&options_.exits, "function with exit sites")})
             for (const std::string& glob : *globs)
                 if (!used.contains(&glob))
                     give_up(fmt::format("{}: no {} matches \"{}\"; `fastsdt-check {}` lists them", options_.file_name,

@@ -25,7 +25,7 @@ struct Options {
     bool dry = false, children = false, force = false, live = false, json = false;
     std::string output; ///< file; empty: standard output
 
-    std::vector<std::string> probes, entries, symbols, addresses, offsets;
+    std::vector<std::string> probes, entries, exits, symbols, addresses, offsets;
     bool everything = false, at_note = false, on_return = false;
 };
 
