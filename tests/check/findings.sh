@@ -386,6 +386,59 @@ END
 finds entries "entry-missed entry-single-stepped" --functions
 expect "the three selected functions" "$(fastsdt-check --functions entries | sed -n 's/^ *\(4 functions.*\)/\1/p')" "4 functions, 3 selected by fastprobe"
 
+# Exits: `whole` has all that it promises, `lacks` a return without a record, `two` a record that stands before no exit, `odd` one
+# whose bytes are no nop, `none` one that its entry knows nothing of, and one belongs to no function.
+made exits <<'END'
+.macro entry name, flags
+.globl \name; .type \name,@function; \name: nop
+record \name, 1, 0, 1, flags=\flags, type=0x45
+.endm
+.macro exit label, name, layout=1, offset=0, length=1, flags=0
+record \label, \layout, \offset, \length, lead=2, flags=\flags, operand=\name, type=0x58
+.endm
+.type _start,@function
+mov %rax, %rbx
+entry whole, 8
+test %edi, %edi; jne whole.cold
+1: nop1_nop10; ret
+2: nop; jmp lacks
+.size whole, . - whole
+.type whole.cold,@function; whole.cold: inc %eax; 3: nop; ret
+.size whole.cold, . - whole.cold
+exit 1b, whole, 6, 1, 10
+exit 2b, whole, flags=1
+exit 3b, whole
+entry lacks, 8
+test %edi, %edi; je 9f
+1: nop; ret
+9: ret
+.size lacks, . - lacks
+exit 1b, lacks
+entry two, 8
+1: nop; inc %eax; 2: nop; repz ret
+.size two, . - two
+exit 1b, two
+exit 2b, two
+entry odd, 8
+1: pop %rbx; ret
+.size odd, . - odd
+exit 1b, odd
+entry none, 1
+1: nop; ret
+.size none, . - none
+exit 1b, none
+2: nop; ret
+exit 2b, lacks+1
+END
+finds exits "bytes-mismatch entry-single-stepped exit-missing 3 record-mismatch return-probe-unsafe" --functions
+fastsdt-check --functions -v exits >out || true
+for line in "the way out at .* \[exit-missing\]" "neither a return nor a jump" "the note says nop1, the bytes are 5b" "entry record knows of no exits" \
+    "the exit's function has no entry record"; do
+    grep -q "$line" out || fail "no \"$line\" in: $(cat out)"
+done
+grep -q '8 exits of 5 functions: 7 returns, 1 tail call' out || fail "number of exits: $(cat out)"
+grep -q '^    tail call  0x' out || fail "-v does not list the exits"
+
 # clang's LTO without the pass: tests/fastprobe/llvm/lto.sh makes real ones.
 made unfinished <<END
 .ident "$(sed -n 's/#define FASTSDT_NO_PASS "\(.*\)"/\1/p' "$INCLUDE/fastsdt.h")"

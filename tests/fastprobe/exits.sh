@@ -3,7 +3,7 @@
 # Live: exits hit = entries hit in every function, but for the activations that longjmp(), an exception or exit() ends, whose
 # number the program's source says. Arguments as for suite.sh.
 . "$FASTSDT_SOURCE/tests/common.sh"
-plugin=$3 cxx=$5 lto=-flto
+plugin=$3 cc=$4 cxx=$5 lto=-flto
 [ "$1" = gcc ] || lto+=" -fuse-ld=lld -B$(dirname "${cxx%% *}") -Wl,-mllvm,-load=${plugin%.so}-pass.so"
 need_uprobes
 need "${cxx%% *}" readelf objdump python3
@@ -65,6 +65,60 @@ for flags in "-O2 exit=nop10" "-O0 exit=nop" "-O2 $lto exit=nop10"; do
     grep -q "pairs; left behind: {'jump_deep': 9, 'throw_deep': 10}; alive at the end: {'gone': 3, 'main': 1}" out || fail "$flags: $(cat out)"
     echo "$flags: $(head -n 1 out)"
 done
+# ---- What our programs say and print ----
+export PATH=$FASTSDT_BUILD/bin:$PATH
+if have fastsdt-probe; then
+    # shellcheck disable=SC2086 # commands with options
+    $cc -O2 -fplugin="$plugin" -fplugin-arg-fastprobe-exit=nop10 "$FASTSDT_SOURCE/examples/entry.c" -o e
+    fastsdt-check --functions e >report
+    grep -q '  5 exits of 5 functions: ' report || fail "fastsdt-check --functions: $(cat report)"
+    # What the program does, by its source: 1000 requests of 3 calls of mix() each.
+    fastsdt-probe --entry '*' --exit '*' --json --output hits.json e >/dev/null
+    python3 - <<'P'
+import collections, json
+hits = collections.Counter()
+for target in json.load(open("hits.json"))["targets"]:
+    hits[target["kind"], target["name"].split()[0]] += target["hits"]
+want = {"main": 1, "mix": 3000, "chain": 1000, "show": 1, "request": 1000}
+assert hits == {(kind, name): n for name, n in want.items() for kind in ("entry", "exit")}, hits
+P
+    cat >rec.c <<'E'
+#include <unistd.h>
+__attribute__((noinline, noipa)) int rec(int n) { if (n == 0) { usleep(20000); return -7; } int r = rec(n - 1); __asm__("" : "+r"(r)); return r - 1; }
+int main(int argc, char** argv) { if (argc > 1) sleep(30); for (int i = 0; i < 3; i++) rec(2); return 0; }
+E
+    # shellcheck disable=SC2086
+    $cc -O2 -fplugin="$plugin" -fplugin-arg-fastprobe-exit=nop10 -fplugin-arg-fastprobe-include='^rec$' rec.c -o rec
+    cp rec recs && strip recs # bpftrace without a disassembler attaches inside functions of stripped files only
+    fastsdt-check --plan --json --kernel "$(uname -r | cut -d. -f1,2)" recs >plan.json
+    printed() { python3 -c "import json; print(next(x['exits_$1'] for x in json.load(open('plan.json'))['files'][0]['plan'] if 'exits' in x))"; }
+    # rec(2) returns -9 after rec(1), -8, and rec(0), -7, which takes 20 ms or more: so do the others.
+    values="-7 -8 -9 -7 -8 -9 -7 -8 -9"
+    if have bpftrace; then
+        echo "$(printed bpftrace) -c $PWD/recs" >program
+        timeout 120 bash program >out 2>err || fail "bpftrace: $(cat err)"
+        expect "bpftrace: results" "$(sed -n 's/.* = \(-[0-9]*\), [0-9]* ns$/\1/p' out | xargs)" "$values"
+        sed -n 's/.*, \([0-9]*\) ns$/\1/p' out | awk '$1 < 20000000 || $1 > 20000000000 { bad = 1 } END { exit bad }' || fail "bpftrace: latencies: $(cat out)"
+    else
+        echo "no bpftrace: its program was not run"
+    fi
+    if have perf; then
+        echo "$(printed perf) -o perf.data $PWD/recs" >program
+        timeout 120 bash program >err 2>&1 || fail "perf: $(cat err)"
+        perf script -i perf.data 2>/dev/null >out || true
+        sed -n 's/^p:\(fastprobe\/[^ ]*\) [^ ]*\/recs:.*/-:\1/p' $tracing/uprobe_events | while read -r line; do echo "$line" >>$tracing/uprobe_events; done
+        expect "perf: results" "$(sed -n 's/.*_return: .* value=\(-[0-9]*\)$/\1/p' out | xargs)" "$values"
+        expect "perf: entries" "$(grep -c '_entry: ' out)" 9
+    else
+        echo "no perf: its command was not run"
+    fi
+    ./rec wait & process=$!
+    while [ "$(readlink /proc/$process/exe)" != "$PWD/rec" ]; do kill -0 $process || fail "rec is gone"; done
+    fastsdt-check --functions --pid $process >report
+    kill $process
+    grep -q 'rec (exit)  0x[0-9a-f]*  nop1+nop10  untouched' report || fail "--pid: $(cat report)"
+fi
+
 # Not told of one of them, the comparison fails.
 if python3 "$FASTSDT_SOURCE/tests/fastprobe/pairs.py" --left jump_deep=9 --left throw_deep=10 --left gone=3 leaving -- ./leaving >out; then
     fail "a missing exit goes unnoticed"
