@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What came into the kernel when. The rules in arch_*.cpp, the reports and the texts are made from it; no other file
+// What came into the kernel when. The rules in arch_*.cpp, the reports and the texts are made from it; no other rule
 // compares versions.
 #pragma once
 #include "kernel.h"
