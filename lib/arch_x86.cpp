@@ -89,7 +89,7 @@ bool is_legacy_prefix(uint8_t byte)
     }
 }
 
-// inat_must_vex() of the two-byte opcodes: behind these prefixes the map has a VEX or EVEX form only.
+// inat_must_vex() of the two-byte opcodes: after these prefixes the map has a VEX or EVEX form only.
 bool must_vex(const Insn& insn)
 {
     const uint8_t p = insn.last_prefix;
@@ -413,14 +413,14 @@ bool is_relative_branch(const Insn& insn)
     }
 }
 
-// The end of arch_uprobe_analyze_insn(), which sees what default_post_xol_op() has to put right behind the single step.
+// The end of arch_uprobe_analyze_insn(), which sees what default_post_xol_op() has to put right after the single step.
 Judgement default_xol_ops(const Insn& insn)
 {
     if (insn.mistaken())
         switch (insn.opcode[0]) {
         case 0x9d:
             return {Verdict::xol_unsafe,
-                    "arch_uprobe_analyze_insn(): takes the opcode behind the VEX prefix for popf; "
+                    "arch_uprobe_analyze_insn(): takes the opcode after the VEX prefix for popf; "
                     "SIGTRAP ends the program"};
         case 0xc2:
         case 0xc3:
@@ -428,11 +428,11 @@ Judgement default_xol_ops(const Insn& insn)
         case 0xcb:
         case 0xea:
             return {Verdict::xol_unsafe,
-                    "arch_uprobe_analyze_insn(): takes the opcode behind the VEX prefix for ret; the "
+                    "arch_uprobe_analyze_insn(): takes the opcode after the VEX prefix for ret; the "
                     "program goes on in the out-of-line copy"};
         case 0x9a:
             return {Verdict::xol_unsafe,
-                    "arch_uprobe_analyze_insn(): takes the opcode behind the VEX prefix for call; "
+                    "arch_uprobe_analyze_insn(): takes the opcode after the VEX prefix for call; "
                     "the top of the stack is overwritten"};
         default: break;
         }
@@ -480,7 +480,7 @@ Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte
         return {Verdict::emulate, "branch_setup_xol_ops(): in x86_nops[]"};
     if (!features.insn_is_nop && insn.opcode[0] == 0x90 && insn.mistaken())
         return {Verdict::emulate_unsafe,
-                "branch_setup_xol_ops(): takes the opcode behind the VEX prefix for a NOP; its effect is lost"};
+                "branch_setup_xol_ops(): takes the opcode after the VEX prefix for a NOP; its effect is lost"};
     if (!features.insn_is_nop && insn.opcode[0] == 0x90)
         return {Verdict::emulate, "branch_setup_xol_ops(): opcode 90 is a NOP"};
     if (branch) {
@@ -488,7 +488,7 @@ Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte
             return {Verdict::reject, "branch_setup_xol_ops(): a branch with a 66 prefix"};
         if (insn.mistaken())
             return {Verdict::emulate_unsafe,
-                    "branch_setup_xol_ops(): takes the opcode behind the VEX prefix for a branch; its effect is lost"};
+                    "branch_setup_xol_ops(): takes the opcode after the VEX prefix for a branch; its effect is lost"};
         return {Verdict::emulate, "branch_setup_xol_ops(): a relative branch"};
     }
 

@@ -33,7 +33,7 @@ bool x86_register(std::string_view reg, bool wide)
 
 } // namespace
 
-// One call of parse_usdt_arg(): on success `scan` stands behind the argument.
+// One call of parse_usdt_arg(): on success `scan` stands after the argument.
 Reading libbpf_x86(Scan& scan, bool wide)
 {
     int64_t size = 0, offset = 0, scale = 1;

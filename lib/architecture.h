@@ -25,7 +25,7 @@ struct Architecture {
     /// judge(). nullptr: its kernel is not modelled.
     Judgement (*judge)(const Kernel& kernel, std::span<const std::byte> bytes, uint64_t vaddr) = nullptr;
     /// What libbpf makes of the argument at `scan`, as one call of its parse_usdt_arg(); on success `scan` stands
-    /// behind the argument. nullptr: libbpf reads no arguments here.
+    /// after the argument. nullptr: libbpf reads no arguments here.
     Reading (*libbpf)(Scan& scan) = nullptr;
     /// The same for bcc, gdb and systemtap, which split the string first. nullptr: they read no arguments here.
     Reading (*others)(Tracer tracer, const Argument& argument) = nullptr;

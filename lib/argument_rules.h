@@ -97,7 +97,7 @@ inline constexpr std::string_view no_architecture = "arguments on this architect
 
 // ---- libbpf ---------------------------------------------------------------------------------------------------------
 
-/// parse_usdt_arg() of tools/lib/bpf/usdt.c: SIZE@ and then `operand`, which leaves `scan` behind what it took.
+/// parse_usdt_arg() of tools/lib/bpf/usdt.c: SIZE@ and then `operand`, which leaves `scan` after what it took.
 template <class Operand> Reading libbpf_argument(Scan& scan, Operand operand);
 /// The same for sizes: 1, 2, 4 or 8, with or without a sign.
 inline bool libbpf_size(int64_t size)

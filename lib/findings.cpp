@@ -757,6 +757,8 @@ void Report::check_file()
             add(findings, FindingId::lto_without_pass,
                 "the link needs -Wl,-mllvm,-load=.../fastprobe-pass.so too (lld; others -Wl,-plugin,...)");
     }
+    if (image.slim_lto())
+        add(findings, FindingId::slim_lto_object, "a slim LTO object, without machine code");
     if (lines_.left_out())
         add(findings, FindingId::lines_left_out, "compressed or overlapping debug information of unusual size");
     if (image.separate_debug() && !sites.empty())

@@ -102,6 +102,8 @@ std::optional<Severity> parse_severity(std::string_view text);
     X(unknown_machine, "unknown-machine", info, "Kernels are not modelled on this architecture.")                      \
     X(entry_single_stepped, "entry-single-stepped", warning,                                                           \
       "A kernel asked for single-steps or rejects the entry of a selected function.")                                  \
+    X(slim_lto_object, "slim-lto-object", warning,                                                                     \
+      "An object of gcc -flto: it has no machine code yet, so its probes are not there. Check the linked file.")       \
     X(lto_without_pass, "lto-without-pass", warning,                                                                   \
       "clang's LTO made code in a link that had not loaded fastprobe's pass: its functions have no entry records. "    \
       "docs/fastprobe.md has the flags.")                                                                              \

@@ -92,6 +92,8 @@ Image::Image(std::string path, std::string member, std::span<const std::byte> fi
     : path_(std::move(path)), member_(std::move(member)), file_(file)
 {
     const std::string_view head(reinterpret_cast<const char*>(file.data()), file.size());
+    if (head.starts_with("BC\xc0\xde"))
+        unusable("LLVM bitcode (clang -flto), which has no machine code and no notes yet; read the linked file");
     if (!head.starts_with(ELFMAG))
         unusable("not an ELF file or an ar archive");
     if (file.size() < EI_NIDENT)
@@ -371,6 +373,17 @@ const Section* Image::section_at(uint64_t address) const
 {
     const auto found = last_not_above(allocated_, address, [](const Section* s) { return s->address; });
     return found != allocated_.end() && address - (*found)->address < (*found)->size ? *found : nullptr;
+}
+
+bool Image::slim_lto() const
+{
+    // struct lto_section of gcc/lto-streamer.h: two version numbers of 16 bits, then slim_object.
+    constexpr size_t slim_object = 4;
+    return relocatable() && std::any_of(sections_.begin(), sections_.end(), [&](const Section& section) {
+               const auto bytes = raw_contents(section);
+               return section.name.starts_with(".gnu.lto_.lto.") && bytes.size() > slim_object
+                   && bytes[slim_object] != std::byte(0);
+           });
 }
 
 std::span<const std::byte> Image::bytes_at(uint64_t address) const

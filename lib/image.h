@@ -103,6 +103,8 @@ public:
     Encoding encoding() const { return encoding_; }
     /// The text is not in this file: made by objcopy --only-keep-debug or eu-strip -f.
     bool separate_debug() const { return separate_debug_; }
+    /// An object of gcc -flto without machine code: gcc 10 and later.
+    bool slim_lto() const;
     std::span<const std::byte> file() const { return file_; }
     /// Lower-case hexadecimal, or empty.
     std::string build_id() const;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -54,7 +55,46 @@ private:
     throw Unusable(fmt::format("process {}: {}", pid, std::strerror(error)));
 }
 
+// The state letter of /proc/PID/stat, after the name, which may have anything in it; 0: there is none.
+char state_of(const std::string& directory)
+{
+    std::ifstream in(directory + "/stat");
+    std::string text(std::istreambuf_iterator<char>(in), {});
+    const size_t end = text.rfind(") ");
+    return end == text.npos || end + 2 >= text.size() ? 0 : text[end + 2];
+}
+
+bool ended(char state)
+{
+    return state == 'Z' || state == 'X' || state == 0;
+}
+
+// A thread of the process that has not ended, whose /proc directory has the process's memory; 0: there is none.
+pid_t living_thread(pid_t pid)
+{
+    if (!ended(state_of(fmt::format("/proc/{}/task/{}", pid, pid))))
+        return pid;
+    std::error_code error;
+    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), error))
+        if (!ended(state_of(thread.path())))
+            return static_cast<pid_t>(std::atoi(thread.path().filename().c_str()));
+    return 0;
+}
+
 } // namespace
+
+bool first_thread_ended(pid_t pid)
+{
+    const pid_t thread = living_thread(pid);
+    return thread != 0 && thread != pid;
+}
+
+void refuse_zombie(pid_t pid)
+{
+    if (state_of(fmt::format("/proc/{}", pid)) == 'Z' && living_thread(pid) == 0)
+        throw Unusable(
+            fmt::format("process {}: it has ended, and its parent has not waited for it yet (a zombie)", pid));
+}
 
 std::vector<Mapping> read_maps(pid_t pid)
 {
@@ -119,16 +159,17 @@ std::string_view function_at(const std::vector<Function>& functions, uint64_t ad
 
 class Reader {
 public:
-    explicit Reader(pid_t pid) : memory_(fmt::format("/proc/{}/mem", pid))
+    explicit Reader(pid_t pid) : thread_(living_thread(pid)), memory_(fmt::format("/proc/{}/mem", thread_))
     {
         process_.pid = pid;
-        if (kill(pid, 0) != 0 && errno == ESRCH)
+        refuse_zombie(pid);
+        if (thread_ == 0 || (kill(pid, 0) != 0 && errno == ESRCH))
             cannot_read(pid, ESRCH);
         if (memory_.get() < 0)
             cannot_read(pid, errno);
         std::ifstream comm(fmt::format("/proc/{}/comm", pid));
         std::getline(comm, process_.name);
-        mappings_ = read_maps(pid);
+        mappings_ = read_maps(thread_);
         if (mappings_.empty())
             throw Unusable(fmt::format("process {}: it has no memory: a kernel thread, or it has exited", pid));
     }
@@ -186,7 +227,7 @@ private:
         file.deleted = file.path.ends_with(deleted_suffix);
         if (file.deleted)
             file.path.resize(file.path.size() - deleted_suffix.size());
-        const std::string path = open_path(process_.pid, *mappings.front(), file.path);
+        const std::string path = open_path(thread_, *mappings.front(), file.path);
         if (path.empty()) {
             const char* const hint = file.deleted ? ": it was replaced or removed since; run as root" : "";
             process_.troubles.push_back(fmt::format("{}: the mapped file cannot be opened{}", file.path, hint));
@@ -336,6 +377,7 @@ private:
         return Change::changed;
     }
 
+    const pid_t thread_; // any that lives: all have the same memory
     Descriptor memory_;
     std::vector<Mapping> mappings_;
     Process process_;

@@ -42,6 +42,11 @@ struct Mapping {
     std::string name; ///< path, or "[...]", or empty
 };
 
+/// The first thread has ended and others run: a zombie that lives.
+bool first_thread_ended(pid_t pid);
+/// Throws Unusable if all of the process has ended and only its parent has not waited for it yet.
+void refuse_zombie(pid_t pid);
+
 /// What process `pid` has mapped, by address. Throws Unusable.
 std::vector<Mapping> read_maps(pid_t pid);
 

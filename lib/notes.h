@@ -20,7 +20,7 @@ struct Probe {
     uint64_t note_base = 0;    ///< the address .stapsdt.base had when the note was written
     uint64_t semaphore = 0;    ///< ELF vaddr, moved likewise; 0: none
     std::string_view provider, name, arguments;
-    uint64_t trailing = 0; ///< bytes of the descriptor behind the arguments' NUL; there should be none
+    uint64_t trailing = 0; ///< bytes of the descriptor after the arguments' NUL; there should be none
 };
 
 /// One ELF note of any owner. Views point into the section's bytes.

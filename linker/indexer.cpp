@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // 1. Walk both note sections of the image, decode what is ours.
 // 2. Compare each note with the code it names. What has none is dropped; the rest is sorted and encoded.
-// 3. Write the file anew: all up to the end of the last segment stays where it is; behind it, sections move up to
+// 3. Write the file anew: all up to the end of the last segment stays where it is; after it, sections move up to
 //    fill the room that the smaller notes leave, and the section header table is updated.
 // 4. Read the new file and compare it with the old one.
 #include "indexer.h"
@@ -253,7 +253,7 @@ void place_section(std::vector<std::byte>& out, const Image& file, uint64_t tabl
           encoding.big_endian);
 }
 
-// Where the notes or the section headers lie between segments, nothing moves: patchelf puts a segment behind all, and
+// Where the notes or the section headers lie between segments, nothing moves: patchelf puts a segment after all, and
 // PT_RISCV_ATTRIBUTES is one that is not loaded. What the smaller notes leave is zeroed; notes that have grown go to the
 // end of the file.
 std::vector<std::byte> rewrite_in_place(const Image& file, const Contents& contents)

@@ -12,9 +12,7 @@ cmake --build --preset default
 log=build/default/ctest.log
 status=0
 ctest --preset default -j "$(nproc)" "$@" 2>&1 | tee "$log" || status=$?
-# A test that is skipped, or skips a part of itself, prints why.
-awk '/^[0-9]+\/[0-9]+ Testing: / { name = $3 } /^SKIP: / { print name ": " substr($0, 7) }' \
-    build/default/Testing/Temporary/LastTest.log | sort -u >build/default/skips.txt
+scripts/skips.sh build/default/Testing/Temporary/LastTest.log >build/default/skips.txt
 if [ -s build/default/skips.txt ]; then
     printf '\nSkipped, and why:\n'
     sed 's/^/  /' build/default/skips.txt

@@ -2,6 +2,7 @@
 #include "counter.h"
 
 #include "image.h"
+#include "live.h"
 #include "process.h"
 
 #include <fmt/format.h>

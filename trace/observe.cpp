@@ -271,7 +271,7 @@ private:
     uint64_t pointer() const { return reinterpret_cast<uintptr_t>(scratch_) + scratch_size / 2; }
 
     // All that the kernel's answer depends on: the instruction, and how near the end of the page it is. Of a known
-    // layout the bytes behind it do not count, of anything else as many as an instruction can have.
+    // layout the bytes after it do not count, of anything else as many as an instruction can have.
     std::vector<unsigned char> looks(const Target& target) const
     {
         constexpr size_t longest = 16; // MAX_UINSN_BYTES

@@ -29,15 +29,6 @@ namespace {
     throw Unusable(fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
-// The state letter of /proc/PID/stat, behind the name, which may have anything in it; 0: there is none.
-char state_of(const std::string& directory)
-{
-    std::ifstream in(directory + "/stat");
-    std::string text(std::istreambuf_iterator<char>(in), {});
-    const size_t end = text.rfind(") ");
-    return end == text.npos || end + 2 >= text.size() ? 0 : text[end + 2];
-}
-
 struct FileId {
     dev_t device = 0;
     ino_t inode = 0;
@@ -206,24 +197,9 @@ std::vector<bool> wait_readable(const std::vector<int>& descriptors,
     return readable;
 }
 
-bool first_thread_ended(pid_t pid)
+FoundMapping find_mapped(pid_t pid, const std::string& path)
 {
-    const char state = state_of(fmt::format("/proc/{}/task/{}", pid, pid));
-    return state == 'Z' || state == 'X';
-}
-
-bool is_zombie(pid_t pid)
-{
-    std::error_code error;
-    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), error))
-        if (const char state = state_of(thread.path()); state != 'Z' && state != 'X' && state != 0)
-            return false;
-    return !error;
-}
-
-MappedFile find_mapped(pid_t pid, const std::string& path)
-{
-    MappedFile result;
+    FoundMapping result;
     const auto file = id_of(path);
     std::error_code error;
     const std::string real = std::filesystem::canonical(path, error);

@@ -69,17 +69,12 @@ Descriptor open_process(pid_t pid);
 std::vector<bool> wait_readable(const std::vector<int>& descriptors,
                                 std::optional<std::chrono::steady_clock::time_point> until);
 
-/// The first thread has ended and others run: a zombie that lives.
-bool first_thread_ended(pid_t pid);
-/// All of it has ended; only its parent has not waited for it yet.
-bool is_zombie(pid_t pid);
-
 /// How a process has a file.
-struct MappedFile {
+struct FoundMapping {
     bool mapped = false;           ///< by device and inode, executable
     std::string replaced_by_other; ///< the path is mapped, and is another file than there is now
 };
-MappedFile find_mapped(pid_t pid, const std::string& path);
+FoundMapping find_mapped(pid_t pid, const std::string& path);
 
 /// Runtime address in `pid` of the byte at `file_offset` of the file `path`, where it is mapped executable. Empty: nowhere.
 std::optional<uint64_t> runtime_address(pid_t pid, const std::string& path, uint64_t file_offset);

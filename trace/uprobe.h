@@ -26,7 +26,7 @@ std::string errno_name(int error);
 std::string cannot_attach();
 
 /// Opens a perf event for `target`; it counts the hits of task `pid` on any CPU (`cpu` -1), or of all on one (`pid` -1).
-/// Empty, with errno set: the kernel refused. EOVERFLOW: semaphores behind 4 GiB do not fit into perf_event_attr.config.
+/// Empty, with errno set: the kernel refused. EOVERFLOW: semaphores beyond 4 GiB do not fit into perf_event_attr.config.
 /// Closing such an event takes the kernel about 0.1 s (6.18): it waits for RCU.
 /// No inherit: with it the kernel reads the file's path again from the memory of the *forking* program, and that
 /// program's fork() fails (perf_uprobe_event_init(), seen on 6.18).

@@ -445,6 +445,19 @@ made unfinished <<END
 END
 finds unfinished lto-without-pass
 
+# gcc -flto without and with machine code
+echo '#include <usdt.h>
+void f(void) { USDT(t, p); }' > lto.c
+if echo 'int f;' | gcc -flto -fno-fat-lto-objects -x c -c - -o probe.o 2> /dev/null && readelf -SW probe.o | grep -q 'gnu\.lto_\.lto\.'; then
+    gcc -O1 -flto -fno-fat-lto-objects -I"$INCLUDE" -c lto.c -o slim.o
+    gcc -O1 -flto -ffat-lto-objects -I"$INCLUDE" -c lto.c -o fat.o
+    finds slim.o slim-lto-object
+    finds fat.o ""
+else
+    echo "SKIP: slim LTO objects: gcc makes none here"
+    covered="$covered slim-lto-object"
+fi
+
 # A line table that grows a thousandfold when it is unpacked.
 python3 "$FASTSDT_SOURCE/bench/scale.py" lines 30000000 swollen
 finds swollen lines-left-out

@@ -26,6 +26,8 @@ mkfifo -m 600 fifo 2> /dev/null || true
 head -c 40 program > header
 head -c 3 program > three
 refused text "not an ELF file or an ar archive"
+printf 'BC\300\336\065\024' > bitcode
+refused bitcode "LLVM bitcode (clang -flto), which has no machine code and no notes yet; read the linked file"
 refused three "not an ELF file or an ar archive"
 refused empty "empty file"
 refused directory "is a directory; name the files in it"
@@ -66,7 +68,7 @@ for file in program a.o library.so; do
     expect "probes of $file" "$(names $file)" "t:first t:second"
 done
 expect "a filter by name" "$(names -P 'f*' program)" t:first
-expect "how many that is" "$(fastsdt-check -P 'f*' program | sed -n 1p)" "program: x86_64 pie, 1 of 2 probes"
+expect "how many that is" "$(fastsdt-check -P 'f*' program | sed -n 1p)" "program: x86_64 pie, 1 of 2 sites"
 expect "filters by provider" "$(names -P 't:s*' -P 'x:*' program)" t:second
 expect "no source file is taken for a pattern" "$(names -P first program library.so)" "t:first t:first"
 

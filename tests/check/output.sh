@@ -58,3 +58,49 @@ echo >&3
 wait $pid
 s=0; fastsdt-check --pid $pid > /dev/null 2> err || s=$?
 expect "a process that is gone" "$s $(wc -l < err)" "2 1"
+
+# A zombie, and a process whose first thread has ended while another runs
+python3 - > zombie <<'END'
+import os, subprocess
+pid = os.fork()
+if pid == 0:
+    os._exit(0)
+os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+done = subprocess.run(["fastsdt-check", "--pid", str(pid)], capture_output=True, text=True)
+print(done.returncode, done.stderr.replace(str(pid), "PID"), end="")
+END
+expect "a zombie" "$(cat zombie)" "2 fastsdt-check: process PID: it has ended, and its parent has not waited for it yet (a zombie)"
+cat > leader.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+#include <usdt.h>
+static void *rest(void *p) { USDT(t, late); write(1, "x", 1); pause(); return p; }
+int main(void) { pthread_t thread; pthread_create(&thread, 0, rest, 0); pthread_exit(0); }
+END
+gcc -O1 -I"$INCLUDE" leader.c -o leader -pthread
+rm -f out && mkfifo out
+./leader > out &
+pid=$!
+exec 4< out
+read -rN1 -u 4 _
+until grep -q '^State:.Z' /proc/$pid/status; do :; done
+expect "the first thread has ended" "$(json '[(s["name"], s["change"]) for f in d["process"]["files"] for s in f["sites"] if s["provider"] == "t"]' --pid $pid)" \
+    "[('late', 'untouched')]"
+kill $pid
+wait $pid || true
+
+# Every name of an address, and what an ifunc's symbol stands for: nm knows them.
+cat > names.c <<'END'
+int original(int n) { return n + 1; }
+int other(int) __attribute__((alias("original")));
+static int one(void) { return 1; }
+static int (*choose(void))(void) { return one; }
+int chosen(void) __attribute__((ifunc("choose")));
+int main(void) { return original(0) + chosen(); }
+END
+gcc -O1 names.c -o names
+address=$(nm names | awk '$3 == "original" { print $1 }')
+expect "every name" "$(json 'sorted(sorted([f["name"]] + f["aliases"]) for f in d["files"][0]["functions"] if f["address"] == int("'"$address"'", 16))' -f names)" \
+    "$(nm names | awk -v a="$address" '$1 == a { print $3 }' | sort | python3 -c 'import sys; print([sys.stdin.read().split()])')"
+expect "the ifunc" "$(json '[f["name"] in ("chosen", "choose") for f in d["files"][0]["functions"] if f["ifunc"]]' -f names)" "[True]"
+fastsdt-check -v -f names | matches -E '(original|other) +\(also (original|other)\)' || fail "no alias in the text"

@@ -22,12 +22,12 @@ bad 1:12 "this '{' of provider p is never closed" 'provider p {\n  probe a();\n'
 bad 1:10 "this '{' is never closed" 'struct x { int a;\nprovider p { probe a(); };'
 bad 2:1 "expected the name of a provider, not '{'" 'provider\n{ };'
 bad 1:10 "expected the name of a provider, not '7'" 'provider 7 { };'
-bad 1:11 "expected '{' behind the provider's name, not ';'" 'provider p;'
+bad 1:11 "expected '{' after the provider's name, not ';'" 'provider p;'
 bad 2:2 "expected 'probe' or '}', not 'prob'" 'provider p {\n\tprob a();\n};'
 bad 1:20 "expected the name of a probe, not '('" 'provider p { probe (int); };'
 bad 1:21 "a name cannot have '-' here: write '__', which tracers of D show as '-'" 'provider p { probe a-b(); };'
 bad 1:22 "expected '(' and arguments, not 'b'" 'provider p { probe a b(); };'
-bad 1:26 "expected ',' or ')' behind an argument, not '='" 'provider p { probe a(int = 1); };'
+bad 1:26 "expected ',' or ')' after an argument, not '='" 'provider p { probe a(int = 1); };'
 bad 1:26 "expected the type of an argument, not ')'" 'provider p { probe a(int,); };'
 bad 1:22 "expected the type of an argument, not ','" 'provider p { probe a(,int); };'
 bad 1:22 "expected the type of an argument, not '...'" 'provider p { probe a(...); };'
@@ -35,7 +35,7 @@ bad 1:28 "expected the tag of a struct, union or enum, not '*'" 'provider p { pr
 bad 1:27 "expected the type of an argument, not ')'" 'provider p { probe a(const); };'
 bad 1:21 "this '(' is never closed" 'provider p { probe a(int'
 bad 1:27 "expected ']', not ')'" 'provider p { probe a(int[2); };'
-bad 1:27 "expected ';' behind probe a, not 'x'" 'provider p { probe a(int) x; };'
+bad 1:27 "expected ';' after probe a, not 'x'" 'provider p { probe a(int) x; };'
 bad 3:1 "expected '(' and arguments, not 'int'" 'provider p { probe a(int):\n\nint; };'
 bad 2:10 "the macro P_A_B would be that of probe a__b in line 1 too" 'provider p { probe a__b();\n   probe a_b(); };'
 bad 2:9 "the macro P_A_ENABLED would be that of probe a_enabled in line 1 too" 'provider p { probe a_enabled();\n  probe a(); };'
@@ -50,10 +50,10 @@ bad 2:14 "expected 'probe' or '}', not 'y'" 'provider p { };\r\nprovider q { y }
 printf '#define HERE\nprovider p {\n#include "in.d"\n};\n' >outer.d
 printf '\n\nprobe a(int);\n  probe b(int\n' >in.d
 ! $dtrace -C -h -s outer.d 2>errors || fail "an error in an included file is none"
-expect "the place" "$(head -n 1 errors)" "outer.d:4:1: error: expected ',' or ')' behind an argument, not '}'"
+expect "the place" "$(head -n 1 errors)" "outer.d:4:1: error: expected ',' or ')' after an argument, not '}'"
 printf '\nprobe a(int) b\n' >in.d
 ! $dtrace -C -h -s outer.d 2>errors || fail "an error in an included file is none"
-expect "the place" "$(head -n 1 errors)" "in.d:2:14: error: expected ';' behind probe a, not 'b'"
+expect "the place" "$(head -n 1 errors)" "in.d:2:14: error: expected ';' after probe a, not 'b'"
 [ ! -e outer.h ] || fail "output in spite of an error"
 
 # An error leaves what was there, whichever kind of output.

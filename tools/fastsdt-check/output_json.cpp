@@ -153,8 +153,10 @@ Json exit_json(const Report& report, const Exit& exit)
 Json function_json(const Report& report, const Entry& entry)
 {
     Json json = {{"name", entry.function.name.empty() ? Json() : Json(entry.function.name)}};
+    json["aliases"] = entry.function.aliases;
     json.update(place_json(report.image, entry.function.address));
     json["size"] = entry.function.size;
+    json["ifunc"] = entry.function.indirect;
     json["selected"] = entry.record != nullptr;
     json["record"] = entry.record ? record_json(*entry.record, report.image.arch()) : Json();
     json["probe_offset"] = entry.lead;

@@ -41,7 +41,7 @@ public:
     {
         behaviours_.clear();
         ++files_;
-        probes_ += report.sites.size();
+        sites_ += report.sites.size();
         for (size_t i = 0; i < report.severities.size(); ++i)
             severities_[i] += report.severities[i];
 
@@ -53,9 +53,9 @@ public:
         if (all == 0)
             out += "no USDT probes\n";
         else if (report.sites.size() != all)
-            fmt::format_to(std::back_inserter(out), "{} of {}\n", report.sites.size(), plural(all, "probe"));
+            fmt::format_to(std::back_inserter(out), "{} of {}\n", report.sites.size(), plural(all, "site"));
         else
-            out += plural(report.sites.size(), "probe") + "\n";
+            out += plural(report.sites.size(), "site") + "\n";
         if (style_.summary)
             summary(report);
         else
@@ -76,8 +76,8 @@ public:
     void finish() override
     {
         if (files_ > 1)
-            fmt::format_to(std::back_inserter(out_), "{}, {}: {}, {}\n", plural(files_, "file"),
-                           plural(probes_, "probe"), plural(severities_[size_t(Severity::error)], "error"),
+            fmt::format_to(std::back_inserter(out_), "{}, {}: {}, {}\n", plural(files_, "file"), plural(sites_, "site"),
+                           plural(severities_[size_t(Severity::error)], "error"),
                            plural(severities_[size_t(Severity::warning)], "warning"));
         flush(true);
     }
@@ -335,9 +335,18 @@ private:
                     any |= shown(finding);
             if (!any)
                 continue;
-            fmt::format_to(std::back_inserter(out_), "  {}{}{}  {}", on(bold),
-                           entry.function.name.empty() ? "(no symbol)" : printable(entry.function.name), off(),
-                           printable(report.image.place(entry.function.address)));
+            fmt::format_to(std::back_inserter(out_), "  {}{}{}  ", on(bold),
+                           entry.function.name.empty() ? "(no symbol)" : printable(entry.function.name), off());
+            std::string_view before = "(also ";
+            for (std::string_view alias : entry.function.aliases) {
+                fmt::format_to(std::back_inserter(out_), "{}{}", before, printable(alias));
+                before = ", ";
+            }
+            if (!entry.function.aliases.empty())
+                out_ += ")  ";
+            if (entry.function.indirect)
+                out_ += "ifunc resolver  ";
+            out_ += printable(report.image.place(entry.function.address));
             if (entry.lead)
                 fmt::format_to(std::back_inserter(out_), "+{}", entry.lead);
             if (entry.judged)
@@ -383,7 +392,7 @@ private:
     const Style style_;
     std::string out_;
     std::map<const Evaluation*, std::string> behaviours_;
-    size_t files_ = 0, probes_ = 0;
+    size_t files_ = 0, sites_ = 0;
     std::array<size_t, 3> severities_{};
 };
 

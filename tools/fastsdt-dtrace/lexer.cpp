@@ -59,7 +59,7 @@ void Lexer::new_line()
 }
 
 void Lexer::skip_comment()
-{ // at_ is behind its "/*"
+{ // at_ is after its "/*"
     Token start = here();
     start.spelling = {at_ - 2, 2};
     for (; end_ - at_ >= 2; *at_ == '\n' ? new_line() : void(++at_))
@@ -71,7 +71,7 @@ void Lexer::skip_comment()
 }
 
 void Lexer::skip_directive()
-{ // at_ is behind the #
+{ // at_ is after the #
     const bool first = line_is_blank_;
     while (at_ != end_ && is_blank(*at_))
         ++at_;
@@ -86,22 +86,22 @@ void Lexer::skip_directive()
     if (const char* p = name == "line" ? at_ : begin; first && (directive ? name == "line" : !name.empty())) {
         while (p != end_ && is_blank(*p))
             ++p;
-        auto [behind, error] = std::from_chars(p, end_, marker);
-        if (error != std::errc{} || (behind != end_ && is_word(*behind)))
+        auto [rest, error] = std::from_chars(p, end_, marker);
+        if (error != std::errc{} || (rest != end_ && is_word(*rest)))
             marker = 0;
         else {
-            while (behind != end_ && is_blank(*behind))
-                ++behind;
-            if (behind != end_ && *behind == '"') {
-                const char* close = ++behind;
+            while (rest != end_ && is_blank(*rest))
+                ++rest;
+            if (rest != end_ && *rest == '"') {
+                const char* close = ++rest;
                 while (close != end_ && *close != '"' && *close != '\n')
                     ++close;
-                marked = {behind, size_t(close - behind)};
-            } else if (behind != end_ && *behind != '\n')
+                marked = {rest, size_t(close - rest)};
+            } else if (rest != end_ && *rest != '\n')
                 marker = 0;
         }
     }
-    // A directive goes on behind a backslash and through a comment, and a # comment ends with its line.
+    // A directive goes on after a backslash and through a comment, and a # comment ends with its line.
     while (at_ != end_ && *at_ != '\n') {
         if (directive && *at_ == '\\' && at_ + 1 != end_
             && (at_[1] == '\n' || (at_[1] == '\r' && at_ + 2 != end_ && at_[2] == '\n'))) {

@@ -10,7 +10,7 @@
 namespace dtrace {
 namespace {
 
-// Words that belong to a type wherever they stand. With one of them an argument has its type, and a word behind is its name.
+// Words that belong to a type wherever they stand. With one of them an argument has its type, and a word after it is its name.
 enum class TypeWord { no, qualifier, base, tag };
 TypeWord type_word(std::string_view w)
 {
@@ -78,7 +78,7 @@ private:
         Provider p;
         p.name = title.spelling;
         const Token open = token_;
-        need("{", "behind the provider's name");
+        need("{", "after the provider's name");
         while (!take("}")) {
             if (token_.kind == Token::end)
                 lexer_.fail(open, "this '{' of provider " + p.name + " is never closed");
@@ -107,7 +107,7 @@ private:
         if (take(":"))
             arguments();
         if (!take(";") && !token_.is("}") && !token_.is("probe"))
-            expected("';' behind probe " + p.name);
+            expected("';' after probe " + p.name);
         return p;
     }
 
@@ -125,7 +125,7 @@ private:
         } while (take(","));
         if (list.size() == 1 && list[0].type == "void" && list[0].name.empty())
             list.clear();
-        need(")", "or ',' behind an argument");
+        need(")", "or ',' after an argument");
         return list;
     }
 
@@ -159,7 +159,7 @@ private:
                      || !(word || token_.is("*")
                           || (!brackets.empty()
                               && (token_.kind == Token::number || token_.is(",") || token_.is("...")))))
-                expected(brackets.empty() ? "',' or ')' behind an argument" : std::string("'") + brackets.back() + "'");
+                expected(brackets.empty() ? "',' or ')' after an argument" : std::string("'") + brackets.back() + "'");
             if (!a.type.empty() && !closes && !token_.is("[") && !token_.is(",") && a.type.back() != '('
                 && a.type.back() != '[')
                 a.type += ' ';
@@ -184,7 +184,7 @@ private:
     void other()
     {
         // Ends with its ';', or with the '}' of a body: of a function, of a clause of D, of a translator.
-        bool aggregate = false; // struct X { ... } x; goes on behind the brace, and so does x = { ... };
+        bool aggregate = false; // struct X { ... } x; goes on after the brace, and so does x = { ... };
         int parentheses = 0;
         std::vector<Token> braces;
         Token before;

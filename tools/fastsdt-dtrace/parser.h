@@ -8,7 +8,7 @@
 //     argument:   a parameter as C declares it, with or without a name
 //     other:      a declaration of C, or a clause or declaration of D. Read for its brackets only
 //
-// The arguments behind the colon are what D scripts see after translation; what the program passes stands before it.
+// The arguments after the colon are what D scripts see after translation; what the program passes stands before it.
 #pragma once
 #include "model.h"
 

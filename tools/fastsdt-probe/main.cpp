@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "live.h"
 #include "output_file.h"
 #include "printable.h"
 #include "probe.h"
@@ -34,9 +35,7 @@ void choose_file(Options& options)
 {
     const std::string program = fmt::format("/proc/{}/exe", options.pid);
     open_process(options.pid);
-    if (is_zombie(options.pid))
-        give_up(
-            fmt::format("process {}: it has ended, and its parent has not waited for it yet (a zombie)", options.pid));
+    refuse_zombie(options.pid);
     std::error_code error;
     const std::string name = std::filesystem::read_symlink(program, error);
     if (options.file.empty()) {
@@ -50,7 +49,7 @@ void choose_file(Options& options)
     }
     if (options.force || first_thread_ended(options.pid))
         return;
-    const MappedFile mapped = find_mapped(options.pid, options.file);
+    const FoundMapping mapped = find_mapped(options.pid, options.file);
     if (mapped.mapped || !std::filesystem::exists(options.file))
         return;
     if (!mapped.replaced_by_other.empty())

@@ -51,7 +51,7 @@ struct Row {
     std::optional<double> ns_per_hit;
 };
 
-/// All places that the options name. Gives up where one is not to be found.
+/// All places that the options name. Gives up if one does not exist.
 std::vector<Row> find_rows(const Image& image, const Options& options, const Kernel& kernel);
 
 /// What happened.
