@@ -56,7 +56,7 @@ void require_end(const Image& file, uint64_t end)
 {
     const Bytes rest = file.file().subspan(end);
     require(std::all_of(rest.begin(), rest.end(), [](std::byte b) { return b == std::byte(0); }),
-            "there is data behind the end of the ELF file: index it before that is appended");
+            "data follows the end of the ELF file: index the file first, then append");
 }
 
 // Calls `use` with the file's image. The reader takes damaged files as far as it can; only a sound one can be rewritten.
