@@ -60,7 +60,7 @@ fetch() {
 # configure_X, build_X; test_X prints results that do not depend on time and order; files_X names what has probes;
 # live_X sets what the live test needs: see live().
 package_tcl=tcl8.6 provider_tcl=generic/tclDTrace.d
-configure_tcl() { "$source/unix/configure" --enable-dtrace --enable-threads; }
+configure_tcl() { "$source/unix/configure" -C --enable-dtrace --enable-threads; }
 build_tcl() { make -j"$jobs" CC="$CC"; make -j"$jobs" tcltest CC="$CC"; }
 test_tcl() {
     TCL_LIBRARY=$source/library LD_LIBRARY_PATH=$PWD ./tcltest "$source/tests/all.tcl" -singleproc 0 -file "append.test basic.test cmdAH.test compExpr.test compile.test dict.test execute.test expr.test for.test foreach.test if.test info.test lindex.test list.test lsearch.test namespace.test oo.test parse.test proc.test proc-old.test regexp.test set.test string.test subst.test switch.test trace.test uplevel.test upvar.test var.test while.test" 2>&1 |
@@ -79,7 +79,7 @@ END
 }
 
 package_cpython=python3.11 provider_cpython=Include/pydtrace.d
-configure_cpython() { "$source/configure" OPT=-DNDEBUG --with-dtrace --disable-test-modules --without-ensurepip; }
+configure_cpython() { "$source/configure" -C OPT=-DNDEBUG --with-dtrace --disable-test-modules --without-ensurepip; }
 build_cpython() { make -j"$jobs" CC="$CC"; }
 test_cpython() {
     ./python -m test -w -j2 test_dtrace test_gc test_functools test_generators test_list test_dict test_import test_class test_json test_re test_math test_sys_settrace 2>&1 |
@@ -105,7 +105,7 @@ END
 }
 
 package_postgresql=postgresql-15 provider_postgresql=src/backend/utils/probes.d
-configure_postgresql() { "$source/configure" --enable-dtrace --without-readline --without-zlib --without-icu "--prefix=$PWD/installed"; }
+configure_postgresql() { "$source/configure" -C --enable-dtrace --without-readline --without-zlib --without-icu "--prefix=$PWD/installed"; }
 build_postgresql() { # the server, and what its regression tests need: no ecpg, no dump tools
     make -C src/backend -j"$jobs" generated-headers
     make -C src/backend -j"$jobs"
@@ -151,7 +151,7 @@ live_perl() {
 }
 
 package_php=php8.2 provider_php=Zend/zend_dtrace.d
-configure_php() { "$source/configure" --disable-all --enable-dtrace --enable-cli --disable-cgi --disable-phpdbg; }
+configure_php() { "$source/configure" -C --disable-all --enable-dtrace --enable-cli --disable-cgi --disable-phpdbg; }
 build_php() { make -j"$jobs"; }
 test_php() {
     TEST_PHP_EXECUTABLE=$PWD/sapi/cli/php NO_INTERACTION=1 ./sapi/cli/php "$source/run-tests.php" -q "-j$jobs" "$source"/Zend/tests/{closures,generators,traits,namespaces} 2>&1 |
@@ -275,7 +275,10 @@ one() { # program, compiler, variant: built and judged; its row goes to results
         echo "== $where: building"
         local in_tree=in_tree_$program
         [ -z "${!in_tree:-}" ] || cp -a "$source/." .
+        # What configure found out with systemtap's header, but for the environment and all that is about probes.
+        [ "$variant" = systemtap ] || [ ! -e $peer.cache ] || grep -Evi '^ac_cv_env|dtrace|sdt' $peer.cache >config.cache
         "configure_$program" >configure.log 2>&1 || fail "$where: configure: $(tail -n 3 configure.log)"
+        [ "$variant" != systemtap ] || [ ! -e config.cache ] || cp config.cache $peer.cache
         rm -f report.json # of what configure compiled
         "build_$program" >make.log 2>&1 || fail "$where: make: $(tail -n 5 make.log)"
         touch built
