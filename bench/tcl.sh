@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What the header's choices cost a real program: Tcl 8.6 (884 probe sites) built from Debian's unchanged sources with different
+# What the header's choices cost a real program: Tcl 8.6 (885 probe sites: docs/real-programs.md) built from Debian's unchanged sources with different
 # paddings and argument constraints. Prints the size of .text and the instructions (valgrind --tool=callgrind) that a small
 # Tcl program takes with no probe attached. `bench/tcl.sh`; about 40 s of CPU a row. Needs valgrind, and what demo.sh tcl needs.
 set -euo pipefail

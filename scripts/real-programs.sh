@@ -335,6 +335,9 @@ document() {
         echo "as with systemtap's header, it has the same probes with the same sizes and signs of arguments, fastsdt-check reports no error, and"
         echo "bpftrace and gdb count what the program did. With fastprobe, every selected entry is cheap on all kernels that fastsdt-check knows, or reported as missed."
         echo
+        local name not_run=
+        for name in tcl cpython postgresql perl php; do [ -e "$work/results/$name-gcc-fastsdt.row" ] || not_run="$not_run $name"; done
+        [ -z "$not_run" ] || { echo "The script has recipes that have not passed here yet:$not_run." && echo; }
         echo "A function that is inlined has its site in each copy. With our header gcc takes a site for a small one (\`asm inline\`), so it inlines more."
         echo
         echo "| program | compiler | built with | probes used | sites | layouts | .text over systemtap's | fastprobe's entries | live |"
