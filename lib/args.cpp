@@ -47,6 +47,15 @@ void split(std::string_view text, std::vector<Argument>& into)
     }
 }
 
+/// x86's %eax, arm's r4; not a constant nor memory.
+bool is_register(std::string_view operand)
+{
+    if (operand.starts_with('%'))
+        operand.remove_prefix(1);
+    return !operand.empty() && operand[0] >= 'a' && operand[0] <= 'z'
+        && operand.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789") == operand.npos;
+}
+
 } // namespace
 
 std::string_view name(ReadingVerdict verdict)
@@ -90,6 +99,10 @@ std::vector<Argument> parse_arguments(std::string_view text, Arch arch)
         for (Tracer tracer : {Tracer::bcc, Tracer::gdb, Tracer::systemtap})
             argument.readings[size_t(tracer)] =
                 rules.others ? rules.others(tracer, argument) : Reading{unsupported, no_architecture};
+        if (argument.size == 8 && is_register(argument.operand) && (arch == Arch::i386 || arch == Arch::arm))
+            for (Reading& reading : argument.readings)
+                if (reading.verdict == reads)
+                    reading = {misreads, "a 32-bit register holds half of 8 bytes"};
     }
     return arguments;
 }
