@@ -4,7 +4,7 @@
 #
 #   bench/fastprobe.sh [-p sqlite|leveldb] [-m MODE]... [-n ROUNDS] [-c ROUNDS] [-i] [-o "FLAGS"] gcc|clang x86-64|arm64 PLUGIN CC CXX
 #
-# One line per entry mode, the first without the plugin. Sources are Debian's, as in scripts/fastprobe-real.sh. Sizes are
+# One line per mode, the first without the plugin. MODE is that of entry=; ENTRY+EXIT has exits too: none+nop10. Sources are Debian's, as in scripts/fastprobe-real.sh. Sizes are
 # of the whole .text; times are user time, the smallest of ROUNDS (default 7; -c: compiling, 3), ratios to the build without
 # plugin, all builds in turn in each round. sqlite runs speedtest1, leveldb its db_bench. ROUNDS 0 leaves the times
 # out, as for arm64, whose programs would run in qemu. -i counts the instructions of a small run with valgrind, in which times
@@ -102,7 +102,8 @@ mkdir -p "$dir"
 trap 'rm -rf "$dir"' EXIT
 for mode in without "${modes[@]}"; do
     with=()
-    [ "$mode" = without ] || with=("-fplugin=$plugin" "-fplugin-arg-fastprobe-entry=$mode" "-fplugin-arg-fastprobe-report=report.json")
+    [ "$mode" = without ] || with=("-fplugin=$plugin" "-fplugin-arg-fastprobe-entry=${mode%+*}" "-fplugin-arg-fastprobe-report=report.json")
+    [[ $mode != *+* ]] || with+=("-fplugin-arg-fastprobe-exit=${mode#*+}")
     compile "$dir/$mode" "${with[@]}"
 done
 for ((i = 1; i < compile_rounds; i++)); do

@@ -161,6 +161,26 @@ def with_plugin(*programs):
     return want
 
 
+def traced(want):
+    def both():
+        want()
+        need(can_trace, "fastsdt-probe: needs root and uprobes")
+    return both
+
+
+def exits_program(text):
+    """The bpftrace program of --plan, but for line breaks, the path and the address."""
+    with_plugin()()
+    code, output = shell(f"gcc -O2 -fplugin={plugin} -fplugin-arg-fastprobe-exit=nop10 examples/entry.c -o e && "
+                         "fastsdt-check --plan --json --kernel 6.18 e")
+    if code:
+        return output
+    command = next(p["exits_bpftrace"] for p in json.loads(output)["files"][0]["plan"] if p["name"] == "mix")
+    plain = lambda t: "".join(re.sub(r"0x[0-9a-f]+", "ADDRESS", re.sub(r"uprobe:\S*/e:", "uprobe:e:", t)).split())
+    shown, printed = plain(text), plain(command.split("'")[1])
+    return None if shown == printed else f"shown {shown}\nprinted {printed}"
+
+
 shop_d = "printf 'provider shop {\\n probe order(int id, char *item, int cents);\\n};\\n' >shop.d\n"
 INSTALL = elsewhere("tests/install/ways.sh", "tests/install/ways.py")
 RULES = {
@@ -174,6 +194,8 @@ RULES = {
     "docs/architecture.md": {"source --(fastsdt.h)": lambda text: None},  # a drawing
     "docs/fastprobe.md": {
         "gcc -O2 -fplugin=$PWD/build/default/gcc-12/fastprobe.so examples/entry.c": run(want=with_plugin("clang-19")),
+        "gcc -O2 -fplugin=$PWD/build/default/gcc-12/fastprobe.so -fplugin-arg-fastprobe-exit=nop10": run(want=traced(with_plugin())),
+        'uprobe:/tmp/e:mix { @start[tid, reg("sp")] = nsecs; }': exits_program,
         '{"function": "f.constprop.0"': report_line,
         ". scripts/chroot.sh": elsewhere("bench/fastprobe.sh", "scripts/chroot.sh"),
         "ok: gcc 14.2.0 (trixie) x86-64: ": elsewhere("scripts/test-gcc-versions.sh"),
