@@ -9,10 +9,12 @@ target triple = "x86_64-unknown-linux-gnu"
 @text1 = private unnamed_addr constant [16 x i8] c"fastprobe=nop10\00", section "llvm.metadata"
 @text2 = private unnamed_addr constant [13 x i8] c"no_fastprobe\00", section "llvm.metadata"
 @text3 = private unnamed_addr constant [6 x i8] c"other\00", section "llvm.metadata"
+@text4 = private unnamed_addr constant [19 x i8] c"fastprobe_exit=nop\00", section "llvm.metadata"
 @file = private unnamed_addr constant [4 x i8] c"a.c\00", section "llvm.metadata"
-@llvm.global.annotations = appending global [3 x { i8*, i8*, i8*, i32, i8* }] [
+@llvm.global.annotations = appending global [4 x { i8*, i8*, i8*, i32, i8* }] [
   { i8*, i8*, i8*, i32, i8* } { i8* bitcast (i32 (i32)* @wish to i8*), i8* getelementptr inbounds ([16 x i8], [16 x i8]* @text1, i32 0, i32 0), i8* getelementptr inbounds ([4 x i8], [4 x i8]* @file, i32 0, i32 0), i32 1, i8* null },
   { i8*, i8*, i8*, i32, i8* } { i8* bitcast (i32 (i32)* @no_wish to i8*), i8* getelementptr inbounds ([13 x i8], [13 x i8]* @text2, i32 0, i32 0), i8* getelementptr inbounds ([4 x i8], [4 x i8]* @file, i32 0, i32 0), i32 2, i8* null },
+  { i8*, i8*, i8*, i32, i8* } { i8* bitcast (i32 (i32)* @jumps to i8*), i8* getelementptr inbounds ([19 x i8], [19 x i8]* @text4, i32 0, i32 0), i8* getelementptr inbounds ([4 x i8], [4 x i8]* @file, i32 0, i32 0), i32 2, i8* null },
   { i8*, i8*, i8*, i32, i8* } { i8* bitcast (i32 (i32)* @plain to i8*), i8* getelementptr inbounds ([6 x i8], [6 x i8]* @text3, i32 0, i32 0), i8* getelementptr inbounds ([4 x i8], [4 x i8]* @file, i32 0, i32 0), i32 3, i8* null }
 ], section "llvm.metadata"
 
@@ -43,7 +45,7 @@ define i32 @"odd name\22with{everything}$"(i32 %a) {
 }
 ; Swift's and others' calling conventions, and a guaranteed tail call.
 declare swiftcc i32 @target(i32)
-; CHECK: define swiftcc i32 @jumps(i32 %a) #[[PLAIN]]
+; CHECK: define swiftcc i32 @jumps(i32 %a) #[[EXIT:[0-9]+]]
 define swiftcc i32 @jumps(i32 %a) {
   %r = musttail call swiftcc i32 @target(i32 %a)
   ret i32 %r
@@ -55,6 +57,7 @@ define ghccc void @haskell() {
 }
 ; CHECK-DAG: attributes #[[PLAIN]] = { {{.*}}"fastprobe"="nop;5.10-;0;none"
 ; CHECK-DAG: attributes #[[WISH]] = { {{.*}}"fastprobe"="nop10;5.10-;0;none"
+; CHECK-DAG: attributes #[[EXIT]] = { {{.*}}"fastprobe"="nop;5.10-;0;nop"
 ; CHECK-NOT: attributes #[[NO]] = {{.*}}"fastprobe"=
 ; CHECK: !fastprobe = 
 E
@@ -83,7 +86,8 @@ cat >expected <<'E'
 // CHECK-DAG: {{^}}wish: nop1+nop10 lead=0 patch=1+10 bound=4 stack=0 added | nop; cs nopw
 // CHECK-DAG: {{^}}no_wish: no record | lea
 // CHECK-DAG: {{^}}odd: nop {{.*}}added | nop; 
-// CHECK-DAG: {{^}}jumps: nop {{.*}}added | nop; jmp
+// CHECK-DAG: {{^}}jumps: nop {{.*}}added exits | nop; nop; jmp
+// CHECK-DAG: {{^}}jumps exit: nop patch=0+1 bound=0 tail-call register:4 at={{.*}} | nop; jmp
 // CHECK-DAG: {{^}}haskell: no record
 // CHECK-DAG: {{^}}elsewhere: no record
 E
