@@ -94,7 +94,9 @@ void insert(MachineFunction& mf, MachineBasicBlock::iterator at, const Plan& pla
     else if (at == mf.front().end())
         bring_variables(mf);
     DebugLoc location; // the line of the function's opening, as the rest of the prologue
-    if (DISubprogram* function = mf.getFunction().getSubprogram())
+    // A jump without a line (to a loop's condition) is outside of the scope of variables; they are known where that begins.
+    const bool outside = at != mf.front().end() && at->isUnconditionalBranch() && !at->getDebugLoc();
+    if (DISubprogram* function = mf.getFunction().getSubprogram(); function && !outside)
         location = DILocation::get(mf.getFunction().getContext(), function->getScopeLine(), 0, function);
 
     build_layout(mf.front(), at, location, MachineInstr::FrameSetup, plan.record.added, zero);

@@ -11,7 +11,19 @@ need python3 "${cc%% *}"
 dwarfdump=$(ls -d /usr/lib/llvm-*/bin/llvm-dwarfdump 2>/dev/null | sort -V | tail -n 1)
 [ -n "$dwarfdump" ] || skip "llvm-dwarfdump is not installed"
 cases=$FASTSDT_SOURCE/tests/fastprobe/cases
-sources=${FASTPROBE_SOURCES:-"$cases/modes.c $cases/stack.c $cases/awkward.c $cases/selection.cpp"}
+# clang's walk() jumps to the loop's condition first, with a jump that is on no line.
+cat >walk.c <<'E'
+struct value { int height; };
+struct values { int n; struct value *v[1]; };
+struct select { struct select *prior; struct value *where, *having, *limit; struct values *list; };
+static void one(const struct value *v, int *most) { if (v && v->height > *most) *most = v->height; }
+static void many(const struct values *v, int *most) { if (v) for (int i = 0; i < v->n; i++) one(v->v[i], most); }
+void walk(const struct select *first, int *most)
+{
+    for (const struct select *s = first; s; s = s->prior) { one(s->where, most); one(s->having, most); many(s->list, most); }
+}
+E
+sources=${FASTPROBE_SOURCES:-"walk.c $cases/modes.c $cases/stack.c $cases/awkward.c $cases/selection.cpp"}
 readable() { python3 "$FASTSDT_SOURCE/tests/fastprobe/parameters.py" --dwarfdump "$dwarfdump" "$1" | sort; }
 # compile FILE FLAGS...: linked, so that records have addresses; it need not run.
 compile() {
@@ -19,7 +31,7 @@ compile() {
     shift
     [[ $source != *.cpp ]] || compiler=$cxx
     # shellcheck disable=SC2086 # commands with options
-    $compiler -w "$level" -g -fno-omit-frame-pointer -I"$INCLUDE" ${FASTPROBE_FLAGS:-} "$@" -c "$source" -o a.o &&
+    $compiler -w "$level" -g -I"$INCLUDE" ${FASTPROBE_FLAGS:-} "$@" -c "$source" -o a.o &&
         $compiler -nostdlib -static a.o -Wl,-e,0 -Wl,--unresolved-symbols=ignore-all -o "$file" 2>link.log
 }
 all=0
