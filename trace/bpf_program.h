@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 namespace fastsdt {
 
@@ -75,7 +76,8 @@ public:
 private:
     struct Ring;
     Descriptor config_, counts_, seen_, tasks_, ring_, entry_, return_;
-    Descriptor on_fork_, on_exit_, on_exec_;
+    Descriptor on_exec_;
+    std::vector<Descriptor> follow_; // programs that follow forks and exits
     CounterState* state_ = nullptr;
     Ring* queue_ = nullptr;
     size_t cpus_ = 0;

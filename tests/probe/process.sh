@@ -9,7 +9,7 @@ get() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(
 hits() { get "$1" 'd["targets"][0]["hits"]'; }
 pids=""
 trap 'kill -KILL $pids 2>/dev/null || true' EXIT
-mkfifo ready go said
+rm -f ready go said && mkfifo ready go said
 exec 7<>go 8<>ready 9<>said # both ways, so that opening them does not wait
 # started COMMAND...: runs it, waits until it says "ready"; $pid.
 started() { "$@" <&7 >ready & pid=$!; pids="$pids $pid"; read -r line <&8; expect "$1 says" "$line" ready; }
