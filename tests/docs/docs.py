@@ -197,7 +197,6 @@ RULES = {
         "gcc -O2 -fplugin=$PWD/build/default/gcc-12/fastprobe.so -fplugin-arg-fastprobe-exit=nop10": run(want=traced(with_plugin())),
         'uprobe:/tmp/e:mix { @start[tid, reg("sp")] = nsecs; }': exits_program,
         '{"function": "f.constprop.0"': report_line,
-        ". scripts/chroot.sh": elsewhere("bench/fastprobe.sh", "scripts/chroot.sh"),
         "ok: gcc 14.2.0 (trixie) x86-64: ": elsewhere("scripts/test-gcc-versions.sh"),
         "ok: gcc 15.3.0 (sid) x86-64: ": elsewhere("scripts/gcc-torture.sh", "scripts/test-gcc-versions.sh"),
         "ok: clang 18.1.8": elsewhere("scripts/test-llvm-versions.sh"),
