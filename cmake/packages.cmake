@@ -11,8 +11,14 @@ foreach(header sdt.h sdt-config.h)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sys/${header}
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${CMAKE_LIBRARY_ARCHITECTURE}/sys COMPONENT fastsdt-sdt-dev)
 endforeach()
-file(CREATE_LINK fastsdt-dtrace ${CMAKE_CURRENT_BINARY_DIR}/sys/dtrace SYMBOLIC)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sys/dtrace DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT fastsdt-sdt-dev)
+if(FASTSDT_HAVE_TOOLS)
+  file(CREATE_LINK fastsdt-dtrace ${CMAKE_CURRENT_BINARY_DIR}/sys/dtrace SYMBOLIC)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sys/dtrace DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT fastsdt-sdt-dev)
+  if(FASTSDT_HAVE_MAN)
+    file(CREATE_LINK fastsdt-dtrace.1.gz ${CMAKE_CURRENT_BINARY_DIR}/sys/dtrace.1.gz SYMBOLIC)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sys/dtrace.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT fastsdt-sdt-dev)
+  endif()
+endif()
 
 # "PACKAGE (= VERSION)" of whom a file belongs to: empty, if it is no package's.
 function(exact_dependency file result)

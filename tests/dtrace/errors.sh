@@ -76,3 +76,10 @@ for ((i = 0; i < size; i++)); do
         [ $status = 0 ] || grep -q '^changed.d:[0-9]*:[0-9]*: error: ' errors || fail "no place: $(cat errors)"
     done
 done
+
+# Of a long line, what is around the place; and no byte of the file reaches the terminal that would do something there.
+{ printf 'provider p { probe n(int %s' "$(printf 'a%.0s' $(seq 5000))"; printf '\001\377\033[31m \303\251 ! %s ); };\n' "$(printf 'b%.0s' $(seq 5000))"; } >long.d
+! $dtrace -h -s long.d -o long.h 2>errors || fail "a binary file was accepted"
+[ "$(wc -c <errors)" -lt 600 ] || fail "the whole line is shown: $(wc -c <errors) bytes"
+[ "$(LC_ALL=C tr -d '\n\40-\176\303\251' <errors | wc -c)" = 0 ] || fail "bytes of the file: $(od -c errors | head)"
+expect "the caret" "$(sed -n 3p errors | wc -m)" "$(sed -n '2s/?.*//p' errors | wc -m | awk '{ print $1 + 1 }')"

@@ -60,7 +60,7 @@ usage() { # MESSAGE WORDS...
     shift
     $dtrace "$@" >out 2>errors || status=$?
     [ $status = 2 ] || fail "status $status: $*"
-    expect "error of: $*" "$(head -n 1 errors)" "dtrace: error: $message"
+    expect "error of: $*" "$(head -n 1 errors)" "dtrace: $message"
     grep -q '^usage: dtrace ' errors || fail "no usage: $*"
 }
 usage "-h or -G says what to make"
@@ -85,14 +85,14 @@ cannot() { # PATTERN COMMAND...
     [ $status = 1 ] || fail "status $status: $*"
     grep -q -- "$pattern" errors || fail "$*: $(cat errors)"
 }
-cannot '^dtrace: error: cannot read none.d: No such file' $dtrace -h -s none.d
-cannot '^dtrace: error: cannot read sub: Is a directory' $dtrace -h -s sub
-cannot '^dtrace: error: cannot write none/x.h: No such file' $dtrace -h -s sub/my.probes.d -o none/x.h
-cannot '^dtrace: error: cannot write /dev/full: No space' $dtrace -h -s sub/my.probes.d -o /dev/full
-cannot '^dtrace: error: cannot run no-such-cc: No such file' env CC="no-such-cc -O2" $dtrace -G -s sub/my.probes.d -o x.o
-cannot '^dtrace: error: exit status 1: false ' env CC=false $dtrace -G -s sub/my.probes.d -o x.o
-cannot '^dtrace: error: exit status 1: gcc .* -DON' env CC=gcc $dtrace -C -h -DON -s sub/my.probes.d -o x.h # no types.h
-cannot '^dtrace: error: a quote is never closed in CFLAGS: "-DX' env CFLAGS='-O2 "-DX' $dtrace -G -s sub/my.probes.d -o x.o
-cannot '^dtrace: error: there is no compiler' env -u CC PATH=/nowhere $dtrace -G -s sub/my.probes.d -o x.o
+cannot '^dtrace: cannot read none.d: No such file' $dtrace -h -s none.d
+cannot '^dtrace: cannot read sub: Is a directory' $dtrace -h -s sub
+cannot '^dtrace: cannot write none/x.h: No such file' $dtrace -h -s sub/my.probes.d -o none/x.h
+cannot '^dtrace: cannot write /dev/full: No space' $dtrace -h -s sub/my.probes.d -o /dev/full
+cannot '^dtrace: cannot run no-such-cc: No such file' env CC="no-such-cc -O2" $dtrace -G -s sub/my.probes.d -o x.o
+cannot '^dtrace: exit status 1: false ' env CC=false $dtrace -G -s sub/my.probes.d -o x.o
+cannot '^dtrace: exit status 1: gcc .* -DON' env CC=gcc $dtrace -C -h -DON -s sub/my.probes.d -o x.h # no types.h
+cannot '^dtrace: a quote is never closed in CFLAGS: "-DX' env CFLAGS='-O2 "-DX' $dtrace -G -s sub/my.probes.d -o x.o
+cannot '^dtrace: there is no compiler' env -u CC PATH=/nowhere $dtrace -G -s sub/my.probes.d -o x.o
 rm -f out errors
 expect "what is here" "$(find . -type f | sort | xargs)" "./inc/types.h ./sub/my.probes.d"

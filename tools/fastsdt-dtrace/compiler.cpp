@@ -37,7 +37,7 @@ struct Pipe {
     {
         int ends[2];
         if (pipe2(ends, O_CLOEXEC) != 0)
-            throw Error(std::string("dtrace: error: cannot make a pipe: ") + std::strerror(errno));
+            throw Error(std::string("dtrace: cannot make a pipe: ") + std::strerror(errno));
         read = ends[0], write = ends[1];
     }
     ~Pipe() { close_end(read), close_end(write); }
@@ -79,7 +79,7 @@ std::vector<std::string> split_words(std::string_view text, std::string_view of)
                 word += text[i];
             }
             if (i == text.size())
-                throw Error("dtrace: error: a quote is never closed in " + std::string(of) + ": "
+                throw Error("dtrace: a quote is never closed in " + std::string(of) + ": "
                             + std::string(text.substr(open)));
         } else
             word += c;
@@ -104,7 +104,7 @@ std::vector<std::string> compiler()
     for (const char* name : {"cc", "gcc", "clang"})
         if (on_path(name))
             return {name};
-    throw Error("dtrace: error: there is no compiler: none of cc, gcc and clang is on the PATH; set CC");
+    throw Error("dtrace: there is no compiler: none of cc, gcc and clang is on the PATH; set CC");
 }
 
 std::string run(const std::vector<std::string>& command, std::string_view input, bool wants_output)
@@ -135,7 +135,7 @@ std::string run(const std::vector<std::string>& command, std::string_view input,
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     if (failed)
-        throw Error("dtrace: error: cannot run " + command[0] + ": " + std::strerror(failed));
+        throw Error("dtrace: cannot run " + command[0] + ": " + std::strerror(failed));
     Pipe::close_end(in.read);
     Pipe::close_end(out.write);
     fcntl(in.write, F_SETFL, O_NONBLOCK);
@@ -169,9 +169,9 @@ std::string run(const std::vector<std::string>& command, std::string_view input,
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
     if (WIFSIGNALED(status))
-        throw Error("dtrace: error: killed by signal " + std::to_string(WTERMSIG(status)) + ": " + shown);
+        throw Error("dtrace: killed by signal " + std::to_string(WTERMSIG(status)) + ": " + shown);
     if (WEXITSTATUS(status) != 0)
-        throw Error("dtrace: error: exit status " + std::to_string(WEXITSTATUS(status)) + ": " + shown);
+        throw Error("dtrace: exit status " + std::to_string(WEXITSTATUS(status)) + ": " + shown);
     return output;
 }
 

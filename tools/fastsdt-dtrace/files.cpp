@@ -38,7 +38,7 @@ void on_signal(int signal)
 void remember(char (&where)[4096], const std::string& path)
 {
     if (path.size() >= sizeof where)
-        throw Error("dtrace: error: " + path + ": " + std::strerror(ENAMETOOLONG));
+        throw Error("dtrace: " + path + ": " + std::strerror(ENAMETOOLONG));
     struct sigaction action = {};
     action.sa_handler = on_signal;
     action.sa_flags = int(SA_RESETHAND) | SA_NODEFER;
@@ -52,7 +52,7 @@ void remember(char (&where)[4096], const std::string& path)
 
 [[noreturn]] void fail(const char* what, const std::string& path)
 {
-    throw Error(std::string("dtrace: error: cannot ") + what + " " + path + ": " + std::strerror(errno));
+    throw Error(std::string("dtrace: cannot ") + what + " " + path + ": " + std::strerror(errno));
 }
 
 bool write_all(int file, std::string_view text)

@@ -170,22 +170,51 @@ Token Lexer::next()
     return t;
 }
 
+// UTF-8: the rest of a character.
+static bool continues(char c)
+{
+    return (c & 0xc0) == 0x80;
+}
+
+std::string visible(std::string_view text)
+{
+    std::string out;
+    for (size_t i = 0; i < text.size();) {
+        const auto c = (unsigned char)text[i];
+        const size_t wanted = c < 0x80 ? 1 : c >= 0xf8 || c < 0xc0 ? 0 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+        size_t length = 1;
+        while (length < wanted && i + length < text.size() && continues(text[i + length]))
+            ++length;
+        const bool good = length == wanted && (wanted > 1 || (c >= ' ' && c != 0x7f) || c == '\t');
+        out += good ? std::string(text.substr(i, length)) : "?";
+        i += length;
+    }
+    return out;
+}
+
 void Lexer::fail(const Token& at, const std::string& message) const
 {
     const char* end = at.begin_of_line;
     while (end != end_ && *end != '\n' && *end != '\r')
         ++end;
     unsigned column = 1;
-    std::string indent;
     for (const char* p = at.begin_of_line; p < at.spelling.data(); ++p)
-        if ((*p & 0xc0) != 0x80) { // UTF-8: a character, not the rest of one
-            ++column;
-            indent += *p == '\t' ? '\t' : ' ';
-        }
-    std::string line(at.begin_of_line, end);
-    for (char& c : line)
-        if ((c >= 0 && c < ' ' && c != '\t') || c == 0x7f)
-            c = '?';
+        column += !continues(*p);
+    // Of a long line, what is around the place.
+    constexpr int before = 70, after = 50;
+    const char *begin = at.begin_of_line, *place = at.spelling.data();
+    const bool cut_before = place - begin > before, cut_after = end - place > after;
+    if (cut_before)
+        for (begin = place - before; begin < place && continues(*begin);)
+            ++begin;
+    if (cut_after)
+        for (end = place + after; end > place && continues(*end);)
+            --end;
+    std::string line = (cut_before ? "..." : "") + visible({begin, size_t(place - begin)}), indent;
+    for (const char c : line)
+        if (!continues(c))
+            indent += c == '\t' ? '\t' : ' ';
+    line += visible({place, size_t(end - place)}) + (cut_after ? "..." : "");
     throw Error(std::string(at.file) + ":" + std::to_string(at.line) + ":" + std::to_string(column)
                 + ": error: " + message + "\n " + line + "\n " + indent + "^");
 }

@@ -37,4 +37,7 @@ private:
     bool line_is_blank_ = true; // so far
 };
 
+// The text with a ? for each byte that is no part of a visible character: it comes from a file and goes to a terminal.
+std::string visible(std::string_view text);
+
 } // namespace dtrace

@@ -80,10 +80,10 @@ int main(int argc, char** argv)
         else
             work(o);
         if (std::fflush(stdout) != 0)
-            throw Error("dtrace: error: cannot write to the standard output");
+            throw Error("dtrace: cannot write to the standard output");
         return 0;
     } catch (const UsageError& e) {
-        std::fprintf(stderr, "dtrace: error: %s\n%s", e.what(), usage_line);
+        std::fprintf(stderr, "dtrace: %s\n%s", e.what(), usage_line);
         return 2;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "%s\n", e.what());

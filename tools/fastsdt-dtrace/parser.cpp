@@ -49,7 +49,10 @@ private:
     }
     static std::string show(const Token& t)
     {
-        return t.kind == Token::end ? "the end of the file" : "'" + std::string(t.spelling) + "'";
+        constexpr size_t most = 40;
+        return t.kind == Token::end
+            ? "the end of the file"
+            : "'" + visible(t.spelling.substr(0, most)) + (t.spelling.size() > most ? "..." : "") + "'";
     }
     [[noreturn]] void expected(const std::string& what)
     {
