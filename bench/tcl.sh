@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the header's choices cost a real program: Tcl 8.6 (885 probe sites: docs/real-programs.md) built from Debian's unchanged sources with different
 # paddings and argument constraints. Prints the size of .text and the instructions (valgrind --tool=callgrind) that a small
-# Tcl program takes with no probe attached. `bench/tcl.sh`; about 40 s of CPU a row. Needs valgrind, and what demo.sh tcl needs.
+# Tcl program takes with no probe attached. `bench/tcl.sh [REGEX]`: rows
+# whose compiler and name match only; about 40 s of CPU a row. Needs valgrind, and what demo.sh tcl needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
+wanted=${1:-}
 work=$here/build/bench-tcl
 mkdir -p "$work"
 cd "$work"
 if [ ! -d source ]; then
-    "$here/scripts/debian.sh" bookworm apt-get source --download-only tcl8.6 >fetch.log 2>&1 || { tail -3 fetch.log >&2; exit 1; }
-    dpkg-source -x tcl8.6_*.dsc source >/dev/null 2>&1
+    files=$("$here/scripts/debian-source.sh" tcl8.6)
+    dpkg-source -x "$files"/tcl8.6_*.dsc source >/dev/null 2>&1
 fi
 cat >work.tcl <<'END'
 proc fib n { if {$n < 2} {return $n}; expr {[fib [expr {$n-1}]] + [fib [expr {$n-2}]]} }
@@ -26,6 +28,7 @@ END
 row() {
     local name=$1 compiler=$2 configure=$3
     shift 3
+    [[ "$compiler $name" =~ $wanted ]] || return 0
     rm -rf b && mkdir b
     (
         cd b

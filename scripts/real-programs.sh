@@ -45,15 +45,11 @@ can_trace=
 fetch() {
     [ ! -e "$work/sources/$1" ] || return 0
     echo "== $1: fetching the source package"
+    local files
     rm -rf "$work/sources/$1.part"
-    mkdir "$work/sources/$1.part"
-    (
-        cd "$work/sources/$1.part"
-        "$top/scripts/debian.sh" bookworm apt-get source --download-only "$1" >log 2>&1 || { tail -n 2 log >&2; exit 1; }
-        dpkg-source -x ./*.dsc source >>log 2>&1 || { tail -n 2 log >&2; exit 1; }
-        mv source "../$1"
-    ) || fail "cannot fetch $1"
-    rm -rf "$work/sources/$1.part"
+    files=$("$top/scripts/debian-source.sh" "$1") && dpkg-source -x "$files"/*.dsc "$work/sources/$1.part" >"$work/fetch.log" 2>&1 ||
+        fail "cannot fetch $1: $(tail -n 1 "$work/fetch.log" 2>/dev/null)"
+    mv "$work/sources/$1.part" "$work/sources/$1"
 }
 
 # ---- The programs. Each runs in its build folder, with CC, CFLAGS, CPPFLAGS and PATH in the environment.
