@@ -239,7 +239,9 @@ RULES = {
             cc -O2 -Iinclude server.c -o server; cp server a.out; ./server wait & pid=$!; trap 'kill $pid' EXIT""",
         change=[("--pid 4711 --seconds 10", "--pid $pid --seconds 0.1")])},
     "docs/man/fastprobe.7.scd": {
-        "gcc-12 -O2": run(want=with_plugin(), setup="echo 'int f(int a) { return a; }' >a.c", change=[("/usr/local/lib/fastsdt", build)]),
+        "gcc-12 -O2 -fplugin=/usr/local/lib/fastsdt/gcc-12/fastprobe.so -fplugin-arg-fastprobe-exit": run(want=traced(with_plugin()),
+            setup="echo 'int main(void) { return 0; }' >a.c", change=[("/usr/local/lib/fastsdt", build)]),
+        "gcc-12 -O2 -fplugin=/usr/local/lib/fastsdt/gcc-12/fastprobe.so -c": run(want=with_plugin(), setup="echo 'int f(int a) { return a; }' >a.c", change=[("/usr/local/lib/fastsdt", build)]),
         "g++-12 -O2": run(want=with_plugin(), setup="echo 'namespace net { int f(int a) { return a; } }' >a.cpp", change=[("/usr/local/lib/fastsdt", build)]),
         "clang++-19 -O2 -flto": run(want=with_plugin("clang++-19", "ld.lld-19"), change=[("/usr/local/lib/fastsdt", build)],
             setup="echo 'int main() { return 0; }' >a.cpp"),
