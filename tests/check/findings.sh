@@ -448,7 +448,7 @@ finds unfinished lto-without-pass
 # gcc -flto without and with machine code
 echo '#include <usdt.h>
 void f(void) { USDT(t, p); }' > lto.c
-if echo 'int f;' | gcc -flto -fno-fat-lto-objects -x c -c - -o probe.o 2> /dev/null && readelf -SW probe.o | grep -q 'gnu\.lto_\.lto\.'; then
+if echo 'int f;' | gcc -flto -fno-fat-lto-objects -x c -c - -o probe.o 2> /dev/null && readelf -SW probe.o | matches 'gnu\.lto_\.lto\.'; then
     gcc -O1 -flto -fno-fat-lto-objects -I"$INCLUDE" -c lto.c -o slim.o
     gcc -O1 -flto -ffat-lto-objects -I"$INCLUDE" -c lto.c -o fat.o
     finds slim.o slim-lto-object
