@@ -106,7 +106,8 @@ E
         echo "$(printed perf) -o perf.data $PWD/recs" >program
         timeout 120 bash program >err 2>&1 || fail "perf: $(cat err)"
         perf script -i perf.data 2>/dev/null >out || true
-        sed -n 's/^p:\(fastprobe\/[^ ]*\) [^ ]*\/recs:.*/-:\1/p' $tracing/uprobe_events | while read -r line; do echo "$line" >>$tracing/uprobe_events; done
+        sed -n 's/^p:\(fastprobe\/[^ ]*\) [^ ]*\/recs:.*/-:\1/p' $tracing/uprobe_events | sort -u |
+            while read -r line; do echo "$line" >>$tracing/uprobe_events; done # several places may have one name
         expect "perf: results" "$(sed -n 's/.*_return: .* value=\(-[0-9]*\)$/\1/p' out | xargs)" "$values"
         expect "perf: entries" "$(grep -c '_entry: ' out)" 9
     else
@@ -117,6 +118,59 @@ E
     fastsdt-check --functions --pid $process >report
     kill $process
     grep -q 'rec (exit)  0x[0-9a-f]*  nop1+nop10  untouched' report || fail "--pid: $(cat report)"
+fi
+
+# ---- Debuggers: stepping and finish are what they are without exits ----
+if have gdb; then
+    cat >steps.c <<'E'
+volatile int sink;
+__attribute__((noinline, noipa)) int leaf(int a) {
+    int b = a * 3;
+    return b + 1;
+}
+__attribute__((noinline, noipa)) int branchy(int a) {
+    if (a == 1)
+        return leaf(a);
+    if (a == 2) {
+        sink = 1;
+        return 7;
+    }
+    int r = leaf(a);
+    return r + leaf(r);
+}
+int main(void) {
+    for (int i = 1; i < 4; i++)
+        sink += branchy(i);
+    return 0;
+}
+E
+    cat >steps.py <<'E'
+import gdb
+for command in ("set pagination off", "break main", "run"):
+    gdb.execute(command, to_string=True)
+lines = []
+while gdb.newest_frame().name() in ("main", "leaf", "branchy"):
+    lines.append("%s:%d" % (gdb.newest_frame().name(), gdb.newest_frame().find_sal().line))
+    gdb.execute("step", to_string=True)
+print("STEPS", *lines)
+for command in ("kill", "delete", "break leaf", "run"):
+    gdb.execute(command, to_string=True)
+for _ in range(3):
+    point = gdb.FinishBreakpoint(gdb.newest_frame(), internal=True)
+    gdb.execute("continue", to_string=True)
+    print("FINISH", point.return_value, gdb.newest_frame().name())
+    gdb.execute("continue", to_string=True)
+E
+    for level in -O0 -O2; do
+        for exit in none nop10; do
+            # shellcheck disable=SC2086 # commands with options
+            $4 -w $level -g -fplugin="$plugin" -fplugin-arg-fastprobe-exit=$exit steps.c -o steps
+            timeout 120 gdb -nx -batch -iex 'set debuginfod enabled off' -x steps.py ./steps 2>&1 </dev/null | grep '^STEPS\|^FINISH' >steps.$exit || true
+        done
+        grep -q '^STEPS main:' steps.none || fail "gdb at $level: $(cat steps.none)"
+        [ $level = -O2 ] || expect "gdb's finish" "$(grep '^FINISH' steps.none | xargs)" "FINISH 4 branchy FINISH 10 branchy FINISH 31 branchy"
+        cmp steps.none steps.nop10 || fail "gdb at $level: $(diff steps.none steps.nop10)"
+    done
 fi
 
 # Not told of one of them, the comparison fails.
