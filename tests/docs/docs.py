@@ -198,7 +198,6 @@ RULES = {
         'uprobe:/tmp/e:mix { @start[tid, reg("sp")] = nsecs; }': exits_program,
         '{"function": "f.constprop.0"': report_line,
         "ok: gcc 14.2.0 (trixie) x86-64: ": elsewhere("scripts/test-gcc-versions.sh"),
-        "ok: gcc 15.3.0 (sid) x86-64: ": elsewhere("scripts/gcc-torture.sh", "scripts/test-gcc-versions.sh"),
         "ok: clang 18.1.8": elsewhere("scripts/test-llvm-versions.sh"),
         "pass=$PWD/build/default/llvm-19/fastprobe-pass.so": run(
             want=with_plugin("clang-19", "opt-19", "llc-19"),
