@@ -288,13 +288,16 @@ BpfPrograms::BpfPrograms(size_t size, Members members, bool multi)
             a.add(r3, -16);
             a.move(r4, BPF_NOEXIST);
             a.call(BPF_FUNC_map_update_elem);
-            a.jump_if(BPF_JEQ, r0, -EEXIST, "out");
-            a.jump_if(BPF_JNE, r0, 0, "no room");
-            add_to_state(a, config_.get(), offsetof(CounterState, live_tasks), 1);
-            a.jump("out");
-            a.label("no room");
+            a.jump_if(BPF_JEQ, r0, 0, "added");
+            a.add(r0, EEXIST);
+            a.shift_left(
+                r0, 32); // before 6.4 the kernel calls a function that returns an int, and only its 32 bits are set
+            a.jump_if(BPF_JEQ, r0, 0, "out");
             if (last)
                 add_to_state(a, config_.get(), offsetof(CounterState, lost_tasks), 1);
+            a.jump("out");
+            a.label("added");
+            add_to_state(a, config_.get(), offsetof(CounterState, live_tasks), 1);
             a.label("out");
             a.leave();
             follow_.push_back(attach_to_kernel(tracepoint, a));
