@@ -7,6 +7,10 @@
  *         arguments are always evaluated, once each, whether somebody traces or not. Provider and name expand like any
  *         argument of a macro; C++ namespaces do not change them.
  *
+ *     FASTSDT_NAMED(provider, name, (type, name, value)...)
+ *         The same with a note that tells tools the arguments' names and types: FASTSDT_NAMED(shop, order, (int, id, i)).
+ *         Each value is converted to its type. Up to 12 arguments, at least one. Not in assembly.
+ *
  *     FASTSDT_WITH(layout, semaphore, provider, name, args...)
  *         The same, spelled out.
  *         layout:     `default`, or one of nop, nop1, nop1_nop4, nop5, nop1_nop5, nop10, nop1_nop10
@@ -103,6 +107,9 @@
 #define FASTSDT_NOTE_EXIT 0x58  /* 'X': one way out of a function */
 #define FASTSDT_NOTE_INDEX 0x49 /* 'I': all of them, sorted, as fastsdt-index writes it */
 #define FASTSDT_NOTE_VERSION 1
+/* Names and types of arguments, by probe and not by site: a section of its own. */
+#define FASTSDT_NAMES_SECTION ".note.fastsdt.names"
+#define FASTSDT_NOTE_NAMES 0x4e /* 'N' */
 
 /* Descriptor of SITE, ENTRY and EXIT: eight bytes, then two address-sized words in the file's class and byte order.
  *   +0 u8  version        FASTSDT_NOTE_VERSION
@@ -152,6 +159,8 @@
 
 #ifndef __ASSEMBLER__
 
+#define FASTSDT_NAMED(provider, name, ...) \
+    _FASTSDT_NAMED(_FASTSDT_CAT(_FASTSDT_N, _FASTSDT_ARGC(provider, name, __VA_ARGS__)), provider, name, __VA_ARGS__)
 #define FASTSDT_IS_ACTIVE(provider, name) _FASTSDT_IS_ACTIVE(provider, name)
 #define FASTSDT_DEFINE_SEMA(sema) _FASTSDT_DEFINE_SEMA(fastsdt_sema, _FASTSDT_SEMA_NAME(sema))
 #define FASTSDT_DECLARE_SEMA(sema) _FASTSDT_DECLARE_SEMA(fastsdt_sema, _FASTSDT_SEMA_NAME(sema))
@@ -198,6 +207,37 @@ struct fastsdt_sema {
 };
 #endif
 
+/* FASTSDT_NAMED: of each (type, name, value) the value, and the text for the note. */
+#ifndef __ASSEMBLER__
+#define _FASTSDT_N_VALUE(type, name, value) (type)(value)
+#define _FASTSDT_N_TEXT(type, name, value) ".asciz \"" #type "\", \"" #name "\"\n"
+#define _FASTSDT_N1(t) _FASTSDT_N_VALUE t
+#define _FASTSDT_N2(t, ...) _FASTSDT_N_VALUE t, _FASTSDT_N1(__VA_ARGS__)
+#define _FASTSDT_N3(t, ...) _FASTSDT_N_VALUE t, _FASTSDT_N2(__VA_ARGS__)
+#define _FASTSDT_N4(t, ...) _FASTSDT_N_VALUE t, _FASTSDT_N3(__VA_ARGS__)
+#define _FASTSDT_N5(t, ...) _FASTSDT_N_VALUE t, _FASTSDT_N4(__VA_ARGS__)
+#define _FASTSDT_N6(t, ...) _FASTSDT_N_VALUE t, _FASTSDT_N5(__VA_ARGS__)
+#define _FASTSDT_N7(t, ...) _FASTSDT_N_VALUE t, _FASTSDT_N6(__VA_ARGS__)
+#define _FASTSDT_N8(t, ...) _FASTSDT_N_VALUE t, _FASTSDT_N7(__VA_ARGS__)
+#define _FASTSDT_N9(t, ...) _FASTSDT_N_VALUE t, _FASTSDT_N8(__VA_ARGS__)
+#define _FASTSDT_N10(t, ...) _FASTSDT_N_VALUE t, _FASTSDT_N9(__VA_ARGS__)
+#define _FASTSDT_N11(t, ...) _FASTSDT_N_VALUE t, _FASTSDT_N10(__VA_ARGS__)
+#define _FASTSDT_N12(t, ...) _FASTSDT_N_VALUE t, _FASTSDT_N11(__VA_ARGS__)
+#define _FASTSDT_T0(end)
+#define _FASTSDT_T1(t, ...) _FASTSDT_N_TEXT t _FASTSDT_T0(__VA_ARGS__)
+#define _FASTSDT_T2(t, ...) _FASTSDT_N_TEXT t _FASTSDT_T1(__VA_ARGS__)
+#define _FASTSDT_T3(t, ...) _FASTSDT_N_TEXT t _FASTSDT_T2(__VA_ARGS__)
+#define _FASTSDT_T4(t, ...) _FASTSDT_N_TEXT t _FASTSDT_T3(__VA_ARGS__)
+#define _FASTSDT_T5(t, ...) _FASTSDT_N_TEXT t _FASTSDT_T4(__VA_ARGS__)
+#define _FASTSDT_T6(t, ...) _FASTSDT_N_TEXT t _FASTSDT_T5(__VA_ARGS__)
+#define _FASTSDT_T7(t, ...) _FASTSDT_N_TEXT t _FASTSDT_T6(__VA_ARGS__)
+#define _FASTSDT_T8(t, ...) _FASTSDT_N_TEXT t _FASTSDT_T7(__VA_ARGS__)
+#define _FASTSDT_T9(t, ...) _FASTSDT_N_TEXT t _FASTSDT_T8(__VA_ARGS__)
+#define _FASTSDT_T10(t, ...) _FASTSDT_N_TEXT t _FASTSDT_T9(__VA_ARGS__)
+#define _FASTSDT_T11(t, ...) _FASTSDT_N_TEXT t _FASTSDT_T10(__VA_ARGS__)
+#define _FASTSDT_T12(t, ...) _FASTSDT_N_TEXT t _FASTSDT_T11(__VA_ARGS__)
+#endif
+
 #if defined(FASTSDT_DISABLE) || !defined(__ELF__) || !defined(__linux__) || defined(__bpf__)
 #define _FASTSDT_OFF
 
@@ -214,6 +254,7 @@ struct fastsdt_sema {
 
 #define _FASTSDT_OWN(layout, semaphore, ...) \
     _FASTSDT_SITE(layout, semaphore, _own, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
+#define _FASTSDT_NAMED(values, provider, name, ...) FASTSDT(provider, name, values(__VA_ARGS__))
 #if defined(_MSC_VER) && !defined(__clang__) /* its preprocessor cannot count arguments */
 #define _FASTSDT_SITE(...) ((void)0)
 #else
@@ -804,6 +845,29 @@ _.stapsdt.base:
 #define _FASTSDT_QUIET_BEGIN
 #define _FASTSDT_QUIET_END
 #endif
+
+/* A site, and once in a file and by its group once in a program the note with the names. */
+#define _FASTSDT_NAMED(values, provider, name, ...)                                                                    \
+    do {                                                                                                               \
+        FASTSDT(provider, name, values(__VA_ARGS__));                                                                  \
+        _FASTSDT_NAMES_NOTE(_FASTSDT_ARGC(provider, name, __VA_ARGS__), provider, name, __VA_ARGS__)                   \
+    } while (0)
+#define _FASTSDT_NAMES_NOTE(...) _FASTSDT_NAMES_NOTE_(__VA_ARGS__)
+#define _FASTSDT_NAMES_NOTE_(n, provider, name, ...)                                                                   \
+    _FASTSDT_QUIET_BEGIN                                                                                               \
+    __asm__ __volatile__ __inline__(                                                                                   \
+        ".ifndef .Lfastsdt_names_" #provider "_" #name "\n"                                                            \
+        ".pushsection " FASTSDT_NAMES_SECTION ", \"G\", \"note\", fastsdt.names." #provider "." #name ", comdat\n"        \
+        ".balign 4\n"                                                                                                  \
+        ".Lfastsdt_names_" #provider "_" #name ": .4byte 8, 994f - 993f, " _FASTSDT_STR(FASTSDT_NOTE_NAMES) "\n"       \
+        ".asciz \"" FASTSDT_NOTE_OWNER "\"\n"                                                                          \
+        "993: .byte " _FASTSDT_STR(FASTSDT_NOTE_VERSION) ", " #n ", 0, 0\n"                                            \
+        ".asciz \"" #provider "\", \"" #name "\"\n"                                                                    \
+        _FASTSDT_T##n(__VA_ARGS__, ~)                                                                                  \
+        "994: .balign 4\n"                                                                                             \
+        ".popsection\n"                                                                                                \
+        ".endif\n");                                                                                                   \
+    _FASTSDT_QUIET_END
 
 /* Arguments go through as few macros as can be, as they came. */
 #define _FASTSDT_SITE_(layout, semaphore, rules, n, provider, name, ...)                                               \

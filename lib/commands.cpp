@@ -68,6 +68,57 @@ bool plain_word(std::string_view path)
     });
 }
 
+// The words of a type: "const char *" is {"const", "char", "*"}.
+std::vector<std::string_view> words(std::string_view type)
+{
+    std::vector<std::string_view> found;
+    for (size_t i = 0; i < type.size();) {
+        size_t end = i + 1;
+        while (only_of(type.substr(i, 1), "_") && end < type.size() && only_of(type.substr(end, 1), "_"))
+            ++end;
+        if (type[i] != ' ')
+            found.push_back(type.substr(i, end - i));
+        i = end;
+    }
+    return found;
+}
+
+// How bpftrace prints a value of this type: the format and what stands before and behind argN.
+struct Printed {
+    std::string_view format, before, behind;
+};
+
+Printed printed(std::string_view type)
+{
+    std::vector<std::string_view> all = words(type);
+    const auto drop = [&](std::string_view word) { std::erase(all, word); };
+    drop("const");
+    drop("volatile");
+    const size_t stars = std::count(all.begin(), all.end(), "*");
+    const auto has = [&](std::string_view word) { return std::find(all.begin(), all.end(), word) != all.end(); };
+    if ((stars == 1 && has("char")) || (stars == 0 && has("string")))
+        return {"%s", "str(", ")"};
+    // Floats are passed as their bits, and bpftrace knows no others.
+    if (stars > 0 || has("float") || has("double"))
+        return {"0x%lx", "", ""};
+    return has("unsigned") || has("size_t") || (all.size() == 1 && all[0].starts_with("uint")) ? Printed{"%lu", "", ""}
+                                                                                               : Printed{"%ld", "", ""};
+}
+
+// A program that prints the arguments by their names. It has no word of the file's that is not plain.
+std::string print_arguments(std::string_view probe, const ArgumentNames& names)
+{
+    constexpr size_t most = 6; // argN that bpftrace 0.17 takes on x86-64
+    std::string format(probe), values;
+    for (size_t i = 0; i < std::min(most, names.arguments.size()); ++i) {
+        const auto& [type, name] = names.arguments[i];
+        const Printed how = printed(type);
+        format += fmt::format(" {}={}", plain_name(name) ? std::string(name) : fmt::format("arg{}", i), how.format);
+        values += fmt::format(", {}arg{}{}", how.before, i, how.behind);
+    }
+    return fmt::format("printf(\"{}\\n\"{});", format, values);
+}
+
 template <typename... Args> void remark(AttachPoint& point, fmt::format_string<Args...> text, Args&&... args)
 {
     point.remarks.push_back(fmt::format(text, std::forward<Args>(args)...));
@@ -119,13 +170,13 @@ Commands::Commands(const Image& image) : arch_(image.arch())
         path_ = image.path();
 }
 
-void Commands::write(AttachPoint& point, std::string_view symbol)
+void Commands::write(AttachPoint& point, std::string_view symbol, const ArgumentNames* names)
 {
-    write_bpftrace(point, symbol);
+    write_bpftrace(point, symbol, names);
     write_perf(point);
 }
 
-void Commands::write_bpftrace(AttachPoint& point, std::string_view symbol)
+void Commands::write_bpftrace(AttachPoint& point, std::string_view symbol, const ArgumentNames* names)
 {
     if (!plain_path(path_)) {
         remark(point,
@@ -163,7 +214,9 @@ void Commands::write_bpftrace(AttachPoint& point, std::string_view symbol)
                    "At an address bpftrace decodes no probe arguments; usdt:{}:{}:{} does, at the note's pc ({}).",
                    path, point.provider, point.name, name(at_note));
     }
-    point.bpftrace = fmt::format("bpftrace{} -e {}", options, shell_quoted(probe + " { @[probe] = count(); }"));
+    const std::string action =
+        names && probe.starts_with("usdt:") ? print_arguments(point.name, *names) : "@[probe] = count();";
+    point.bpftrace = fmt::format("bpftrace{} -e {}", options, shell_quoted(probe + " { " + action + " }"));
 }
 
 std::string Commands::bpftrace_path() const

@@ -16,13 +16,13 @@ namespace fastsdt {
 class Commands {
 public:
     explicit Commands(const Image& image);
-    /// `symbol`: the function's name if the point is an entry and has one.
-    void write(AttachPoint& point, std::string_view symbol);
+    /// `symbol`: the function's name if the point is an entry and has one. `names`: of the probe's arguments, or nullptr.
+    void write(AttachPoint& point, std::string_view symbol, const ArgumentNames* names);
     /// Fills in exits_bpftrace and exits_perf of an entry with exits.
     void write_exits(AttachPoint& point, std::string_view symbol);
 
 private:
-    void write_bpftrace(AttachPoint& point, std::string_view symbol);
+    void write_bpftrace(AttachPoint& point, std::string_view symbol, const ArgumentNames* names);
     void write_perf(AttachPoint& point);
     std::string new_event(const std::string& group, const std::string& wanted);
 

@@ -37,7 +37,7 @@ public:
         size_t stapsdt_sections = 0;
         for (const Section& section : image_.sections()) {
             const bool stapsdt = section.name == ".note.stapsdt";
-            if (!stapsdt && section.name != FASTSDT_NOTE_SECTION)
+            if (!stapsdt && section.name != FASTSDT_NOTE_SECTION && section.name != FASTSDT_NAMES_SECTION)
                 continue;
             section_ = &section;
             if (section.type == SHT_NOBITS)
@@ -70,6 +70,8 @@ public:
         std::sort(notes_.entries.begin(), notes_.entries.end());
         std::sort(notes_.exits.begin(), notes_.exits.end(),
                   [](const Record& a, const Record& b) { return std::tie(a.operand, a) < std::tie(b.operand, b); });
+        std::sort(notes_.names.begin(), notes_.names.end());
+        notes_.names.erase(std::unique(notes_.names.begin(), notes_.names.end()), notes_.names.end());
         return std::move(notes_);
     }
 
@@ -133,6 +135,10 @@ private:
             index(descriptor);
             return;
         }
+        if (type == FASTSDT_NOTE_NAMES) {
+            names(descriptor);
+            return;
+        }
         if (const auto record = decode_record(type, descriptor, encoding_)) {
             keep(*record);
             return;
@@ -145,6 +151,36 @@ private:
                     fmt::format("a layout record of version {}", std::to_integer<int>(descriptor[0])));
         else
             trouble(NoteTrouble::Kind::version, offset_, fmt::format("a record of type {:#x}", type));
+    }
+
+    void names(std::span<const std::byte> descriptor)
+    {
+        constexpr size_t header = 4;
+        if (descriptor.size() >= header && descriptor[0] != std::byte(FASTSDT_NOTE_VERSION)) {
+            trouble(NoteTrouble::Kind::version, offset_,
+                    fmt::format("names of version {}", std::to_integer<int>(descriptor[0])));
+            return;
+        }
+        std::string_view rest = descriptor.size() < header ? std::string_view() : text(descriptor.subspan(header));
+        bool whole = true;
+        const auto next = [&] {
+            const auto end = rest.find('\0');
+            whole &= end != rest.npos;
+            const std::string_view word = rest.substr(0, end);
+            rest.remove_prefix(whole ? end + 1 : rest.size());
+            return word;
+        };
+        ArgumentNames names;
+        names.provider = next();
+        names.name = next();
+        for (int i = whole ? std::to_integer<int>(descriptor[1]) : 0; whole && i > 0; --i) {
+            const std::string_view type = next();
+            names.arguments.push_back({type, next()});
+        }
+        if (!whole)
+            trouble(NoteTrouble::Kind::malformed, offset_, "a string in a note of names has no end");
+        else
+            notes_.names.push_back(std::move(names));
     }
 
     void index(std::span<const std::byte> descriptor)
@@ -240,6 +276,31 @@ std::optional<Probe> decode_stapsdt(const RawNote& note, Encoding encoding, cons
     if (probe.name.empty())
         return fail("a stapsdt note without a probe name");
     return probe;
+}
+
+std::string ArgumentNames::signature() const
+{
+    std::string text = "(";
+    for (const One& one : arguments) {
+        if (text.size() > 1)
+            text += ", ";
+        text += one.type;
+        if (!one.name.empty() && !one.type.ends_with('*'))
+            text += ' ';
+        text += one.name;
+    }
+    return text + ")";
+}
+
+const ArgumentNames* Notes::names_of(const Probe& probe, size_t arguments) const
+{
+    auto found =
+        std::lower_bound(names.begin(), names.end(), std::pair(probe.provider, probe.name),
+                         [](const ArgumentNames& n, const auto& p) { return std::pair(n.provider, n.name) < p; });
+    for (; found != names.end() && found->provider == probe.provider && found->name == probe.name; ++found)
+        if (found->arguments.size() == arguments)
+            return &*found;
+    return nullptr;
 }
 
 const Record* Notes::site_at(uint64_t note_address) const

@@ -23,6 +23,20 @@ struct Probe {
     uint64_t trailing = 0; ///< bytes of the descriptor after the arguments' NUL; there should be none
 };
 
+/// Names and types of a probe's arguments, as a NAMES record has them. Views point into the image.
+struct ArgumentNames {
+    struct One {
+        std::string_view type, name; ///< the name may be empty
+        auto operator<=>(const One&) const = default;
+    };
+    std::string_view provider, name;
+    std::vector<One> arguments;
+    auto operator<=>(const ArgumentNames&) const = default;
+
+    /// "(int id, const char *item)"
+    std::string signature() const;
+};
+
 /// One ELF note of any owner. Views point into the section's bytes.
 struct RawNote {
     uint64_t offset = 0;              ///< in the section
@@ -66,10 +80,11 @@ struct NoteTrouble {
 };
 
 struct Notes {
-    std::vector<Probe> probes;   ///< in the order of the file
-    std::vector<Record> sites;   ///< by address
-    std::vector<Record> entries; ///< by address
-    std::vector<Record> exits;   ///< by address of their function, then by their own
+    std::vector<Probe> probes;        ///< in the order of the file
+    std::vector<Record> sites;        ///< by address
+    std::vector<Record> entries;      ///< by address
+    std::vector<Record> exits;        ///< by address of their function, then by their own
+    std::vector<ArgumentNames> names; ///< by provider and name, each once
     /// Address of .stapsdt.base. Tracers add (this - note_base) to what a note says; libbpf only if neither is 0.
     std::optional<uint64_t> base;
     bool indexed = false; ///< there is an INDEX note
@@ -77,6 +92,8 @@ struct Notes {
 
     /// The record of a probe's site: the first one at the pc that its note has. nullptr: none.
     const Record* site_at(uint64_t note_address) const;
+    /// What the probe's arguments are called, if it has so many arguments. nullptr: nothing says it.
+    const ArgumentNames* names_of(const Probe& probe, size_t arguments) const;
 };
 
 Notes read_notes(const Image& image);

@@ -3,6 +3,7 @@
 // Places are tried in order: the note's pc or the function's first byte, what follows a landing pad, the patchable
 // instruction. The best verdict wins, and the earlier place among equals; optimize-unsafe comes after single-stepping.
 #include "plan.h"
+#include "args.h"
 #include "commands.h"
 #include "evaluate.h"
 
@@ -48,9 +49,13 @@ public:
             point.note_address = probe.address;
             if (probe.semaphore)
                 point.semaphore_offset = image_.file_offset(probe.semaphore).value_or(0);
+            names_ = notes_.names.empty()
+                ? nullptr
+                : notes_.names_of(probe, parse_arguments(probe.arguments, image_.arch()).size());
             settle(point, {probe.address, notes_.site_at(probe.note_address)});
             visit(point);
         }
+        names_ = nullptr;
         if (notes_.entries.empty())
             return;
         std::map<uint64_t, std::string_view> names;
@@ -128,7 +133,7 @@ private:
         }
         point.file_offset = *file_offset;
         if (!point.exit)
-            commands_.write(point, symbol_);
+            commands_.write(point, symbol_, names_);
     }
 
     static void consider(AttachPoint& point, const Judgement& judgement, uint64_t offset, std::string_view place)
@@ -145,7 +150,8 @@ private:
     const Kernel& kernel_;
     Evaluator evaluator_;
     Commands commands_;
-    std::string_view symbol_; // of the entry at hand
+    std::string_view symbol_;              // of the entry at hand
+    const ArgumentNames* names_ = nullptr; // of the probe at hand
 };
 
 } // namespace

@@ -122,6 +122,20 @@ def printed_by(command, text, operands=False):
         return f"{command}: exit status {code}\n--- shown\n" + "\n".join(expected) + "\n--- printed\n" + "\n".join(got)
 
 
+def session(setup):
+    """Commands behind $, each with what it prints."""
+    def handler(text):
+        code, output = shell(setup)
+        if code:
+            return output
+        for part in text.removeprefix("$ ").split("\n$ "):
+            command, _, shown = part.partition("\n")
+            problem = printed_by(command, shown, gcc != "12")
+            if problem:
+                return problem
+    return handler
+
+
 def readme_check(text):
     code, output = shell("cc -O2 -g -Iinclude examples/hello.c -o hello")
     if code:
@@ -207,6 +221,18 @@ RULES = {
     "docs/guide.md": {
         '#include "fastsdt.h"': fragment("void f(int key, long size)"),
         "if (FASTSDT_IS_ACTIVE(cache, hit))": fragment("int expensive(int key); void f(int key)"),
+        "FASTSDT_NAMED(shop, order, ": fragment("void f(int next_id, const char *what, long price)"),
+        "$ fastsdt-check -P order shop": session("""cat >shop.c <<'E'
+#include <fastsdt.h>
+
+void buy(int next_id, const char *what, long price);
+void buy(int next_id, const char *what, long price)
+{
+    FASTSDT_NAMED(shop, order, (int, id, next_id), (const char *, item, what), (long, cents, price));
+}
+int main(void) { return 0; }
+E
+cc -O2 -g -Iinclude shop.c -o shop"""),
         "for n in 5000 10000 20000; do": run(change=[("5000 10000 20000", "60")]),
     },
     "docs/kernels.md": {"tests/kernel/run-matrix.sh": elsewhere("tests/kernel/run-matrix.sh", "tests/kernel/update-docs.sh")},

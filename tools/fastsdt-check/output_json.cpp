@@ -134,8 +134,13 @@ Json probe_json(const Report& report, const Site& site)
         json["semaphore"] = place_json(image, probe.semaphore);
     json["argument_string"] = probe.arguments;
     json["arguments"] = Json::array();
-    for (const Argument& argument : *site.arguments)
-        json["arguments"].push_back(argument_json(argument));
+    const ArgumentNames* const names = report.notes.names_of(probe, site.arguments->size());
+    for (size_t i = 0; i < site.arguments->size(); ++i) {
+        Json argument = argument_json((*site.arguments)[i]);
+        argument["name"] = names && !names->arguments[i].name.empty() ? Json(names->arguments[i].name) : Json();
+        argument["type"] = names ? Json(names->arguments[i].type) : Json();
+        json["arguments"].push_back(std::move(argument));
+    }
     json["kernels"] = site.judged ? kernels_json(report, *site.judged) : Json();
     json["findings"] = findings_json(site.findings);
     return json;
