@@ -17,23 +17,25 @@ using namespace fastsdt;
 
 namespace {
 
-enum { done = 0, failed = 1, usage = 2 };
+enum { done = 0, unusable = 2 };
 
 void print_text(const std::string& path, const Index_result& result, bool verbose)
 {
-    std::string what = fmt::format("{} sites and {} entries", result.sites, result.entries);
-    if (result.exits)
-        what = fmt::format("{} sites, {} entries and {} exits", result.sites, result.entries, result.exits);
-    std::string line = fmt::format("{}: {} indexed, .note.fastsdt {} -> {} bytes", printable(path), what,
-                                   result.layout_bytes_before, result.layout_bytes_after);
-    if (!result.changed)
-        line = fmt::format("{}: {}, nothing to do", printable(path), what);
+    const std::string sites = plural(result.sites, "site"), entries = plural(result.entries, "entry", "entries");
+    std::string line = result.exits
+        ? fmt::format("{}: {}, {} and {}", printable(path), sites, entries, plural(result.exits, "exit"))
+        : fmt::format("{}: {} and {}", printable(path), sites, entries);
+    line += result.changed
+        ? fmt::format(" indexed, .note.fastsdt {} -> {} bytes", result.layout_bytes_before, result.layout_bytes_after)
+        : ", nothing to do";
     if (result.joined)
         line += fmt::format(", {} .note.stapsdt sections joined", result.joined + 1);
     if (!result.removed.empty())
-        line += fmt::format(", {} dangling notes removed", result.removed.size());
+        line += fmt::format(", {} removed", plural(result.removed.size(), "dangling note"));
+    if (result.base_restored)
+        line += ", .stapsdt.base restored";
     if (result.rebased)
-        line += fmt::format(", the base of {} probes corrected", result.rebased);
+        line += fmt::format(", the base of {} corrected", plural(result.rebased, "probe"));
     fmt::print("{}\n", line);
     if (verbose)
         for (const Removed_note& note : result.removed)
@@ -52,10 +54,16 @@ nlohmann::json to_json(const std::string& path, const Index_result& result)
             {"exits", result.exits},
             {"probes", result.probes},
             {"rebased", result.rebased},
+            {"base_restored", result.base_restored},
             {"joined", result.joined},
             {"removed", removed},
             {"layout_bytes", {{"before", result.layout_bytes_before}, {"after", result.layout_bytes_after}}},
             {"stapsdt_bytes", {{"before", result.stapsdt_bytes_before}, {"after", result.stapsdt_bytes_after}}}};
+}
+
+void say(const std::string& what)
+{
+    fmt::print(stderr, "fastsdt-index: {}\n", printable(what));
 }
 
 struct Options {
@@ -69,26 +77,26 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
 {
     CLI::App app{"Merges the probe layout notes of executables and libraries into one sorted index, and removes notes"
                  " whose code the linker dropped."};
+    app.name("fastsdt-index");
+    app.set_version_flag("-V,--version", "fastsdt-index " FASTSDT_VERSION_STRING);
+    app.footer("Exit status: 0 done, 2 unusable input or usage. See fastsdt-index(1).");
     app.add_option("FILE", options.paths, "Linked ELF files; changed in place unless -o is given")->required();
-    app.add_option("-o,--output", options.output, "Write the result here (one FILE only)");
+    app.add_option("-o,--output", options.output, "Write the result here (one FILE only)")->type_name("FILE");
     app.add_flag("-n,--dry-run", options.dry_run, "Say what would change and write nothing");
     app.add_flag("-q,--quiet", options.quiet, "Print nothing but errors");
     app.add_flag("-v,--verbose", options.verbose, "Name every removed note")->excludes("--quiet");
-    app.add_flag("--json", options.json, "Report as JSON")->excludes("--quiet");
-    app.set_version_flag("--version", "fastsdt-index " FASTSDT_VERSION_STRING);
+    app.add_flag("-j,--json", options.json, "Report as JSON")->excludes("--quiet");
     try {
         app.parse(argc, argv);
         if (!options.output.empty() && options.paths.size() != 1)
             throw CLI::ValidationError("--output", "needs exactly one FILE");
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? done : usage;
+        if (error.get_exit_code() == 0)
+            return app.exit(error); // --help, --version
+        say(fmt::format("{}; see fastsdt-index --help", error.what()));
+        return unusable;
     }
     return {};
-}
-
-void say(const std::string& what)
-{
-    fmt::print(stderr, "fastsdt-index: {}\n", printable(what));
 }
 
 Index_result index_file(const std::string& path, const Options& options)
@@ -117,7 +125,7 @@ int main(int argc, char** argv)
     Options options;
     if (const auto status = read_options(argc, argv, options))
         return *status;
-    MappedFile::exit_when_shortened("fastsdt-index: a file was shortened while it was read\n", failed);
+    MappedFile::exit_when_shortened("fastsdt-index: a file was shortened while it was read\n", unusable);
     int status = done;
     nlohmann::json report = nlohmann::json::array();
     for (const std::string& path : options.paths) {
@@ -129,10 +137,10 @@ int main(int argc, char** argv)
                 print_text(path, result, options.verbose);
         } catch (const Unusable& error) {
             say(error.what());
-            status = failed;
+            status = unusable;
         } catch (const std::exception& error) {
             say(fmt::format("{}: {}", path, error.what()));
-            status = failed;
+            status = unusable;
         }
     }
     if (options.json)

@@ -4,6 +4,7 @@
 // 3. Write the file anew: all up to the end of the last segment stays where it is; after it, sections move up to
 //    fill the room that the smaller notes leave, and the section header table is updated.
 // 4. Read the new file and compare it with the old one.
+// 5. If .stapsdt.base is lost, give the file a section of that name again.
 #include "indexer.h"
 
 #include "evaluate.h"
@@ -425,6 +426,97 @@ void verify(const Image& old, const Image& now, const Contents& contents, const 
     check(fold(read_layout(now).records) == records, "records");
 }
 
+// Where a lost .stapsdt.base was, by what the notes say, or a byte that may be called so. Empty: there is no telling.
+std::optional<Section> lost_base(const Image& file, const std::vector<const Section*>& stapsdt_sections)
+{
+    std::set<uint64_t> bases;
+    for (const Section* section : stapsdt_sections)
+        for (const RawNote& note : notes_in(file, *section)) {
+            const char* error = nullptr;
+            if (const auto probe = decode_stapsdt(note, file.encoding(), error))
+                bases.insert(probe->note_base);
+        }
+    bases.erase(0); // the linker dropped the section, and the note's reference to it
+    if (stapsdt_sections.empty() || bases.size() > 1)
+        return {};
+    Section base;
+    base.name = base_section;
+    base.type = SHT_PROGBITS;
+    base.flags = SHF_ALLOC;
+    base.size = base.align = 1;
+    if (!bases.empty()) {
+        base.address = *bases.begin();
+    } else {
+        // Any address does, if notes and section agree on it: tracers add the difference.
+        for (const Section& section : file.sections())
+            if (!base.address && loaded(section) && in_file(section) && section.size > 0)
+                base.address = section.address;
+    }
+    const auto offset = file.file_offset(base.address);
+    if (!base.address || !offset)
+        return {};
+    base.offset = *offset;
+    return base;
+}
+
+// The file with one more section. Names and headers go to its end; what they were stays behind as it is.
+std::vector<std::byte> with_section(const Image& file, const Section& section)
+{
+    const Encoding encoding = file.encoding();
+    const bool big = encoding.big_endian;
+    const size_t word = encoding.address_size();
+    const FileLayout::Table& table = file.layout().section_headers;
+    const size_t count = file.sections().size();
+    const auto header = [&](size_t in64, size_t in32) { return encoding.elf64 ? in64 : in32; };
+    std::vector<std::byte> out(file.file().begin(), file.file().end());
+    const size_t names = load(&out[header(offsetof(Elf64_Ehdr, e_shstrndx), offsetof(Elf32_Ehdr, e_shstrndx))], 2, big);
+    require(count + 1 < SHN_LORESERVE && names > 0 && names < count, "too many sections to add .stapsdt.base");
+    uint64_t end = std::max(file.layout().header_size, table.offset + table.size());
+    for (const auto& [offset, size] : file.layout().segments)
+        end = std::max(end, offset + size);
+    for (const Section& one : file.sections())
+        if (in_file(one))
+            end = std::max<uint64_t>(end, one.offset + one.size);
+    require(end == out.size(), "there is data behind the end of the ELF file: index it before that is appended");
+
+    const Bytes old_names = file.raw_contents(file.sections()[names]);
+    const uint64_t names_at = out.size();
+    append(out, old_names);
+    append(out, std::as_bytes(std::span(base_section.data(), base_section.size())));
+    out.push_back(std::byte(0));
+    const uint64_t names_size = out.size() - names_at;
+    out.resize((out.size() + 7) & ~uint64_t(7));
+    const uint64_t table_at = out.size();
+    append(out, file.file().subspan(table.offset, table.size()));
+    out.resize(out.size() + table.entry_size);
+    place_section(out, file, table_at, names, names_at, names_size);
+    std::byte* const row = &out[table_at + count * table.entry_size];
+    const auto put = [&](size_t in64, size_t in32, size_t size, uint64_t value) {
+        store(row + header(in64, in32), size, value, big);
+    };
+    put(offsetof(Elf64_Shdr, sh_name), offsetof(Elf32_Shdr, sh_name), 4, old_names.size());
+    put(offsetof(Elf64_Shdr, sh_type), offsetof(Elf32_Shdr, sh_type), 4, section.type);
+    put(offsetof(Elf64_Shdr, sh_flags), offsetof(Elf32_Shdr, sh_flags), word, section.flags);
+    put(offsetof(Elf64_Shdr, sh_addr), offsetof(Elf32_Shdr, sh_addr), word, section.address);
+    put(offsetof(Elf64_Shdr, sh_addralign), offsetof(Elf32_Shdr, sh_addralign), word, section.align);
+    place_section(out, file, table_at, count, section.offset, section.size);
+    store(&out[header(offsetof(Elf64_Ehdr, e_shoff), offsetof(Elf32_Ehdr, e_shoff))], word, table_at, big);
+    store(&out[header(offsetof(Elf64_Ehdr, e_shnum), offsetof(Elf32_Ehdr, e_shnum))], 2, count + 1, big);
+
+    with_image(out, [&](const Image& now) {
+        bool same = now.sections().size() == count + 1 && now.layout().segments.size() == file.layout().segments.size()
+            && now.sections()[count].name == section.name && now.sections()[count].address == section.address;
+        for (size_t i = 0; same && i < count; ++i)
+            same = now.sections()[i].name == file.sections()[i].name
+                && now.sections()[i].address == file.sections()[i].address
+                && (i == names || !in_file(file.sections()[i])
+                    || equal(now.raw_contents(now.sections()[i]), file.raw_contents(file.sections()[i])));
+        if (!same)
+            throw Index_error("the result failed verification (.stapsdt.base); this is a bug, nothing was written");
+    });
+    return out;
+}
+
 Index_result index_image(const Image& file)
 {
     Index_result result;
@@ -441,6 +533,10 @@ Index_result index_image(const Image& file)
             require(in_file(section),
                     "the code is not in this file (separate debug information?): index the file that has it");
     }
+
+    std::optional<Section> restored;
+    if (!base && (restored = lost_base(file, stapsdt_sections)))
+        base = &*restored;
 
     Layout_notes layout = read_layout(file);
     // What SITE records vouch for, or would if their code were there: pc, layout and lead, each once and sorted. Beyond
@@ -585,6 +681,15 @@ Index_result index_image(const Image& file)
     if (result.changed) {
         result.file = rewrite(file, contents);
         with_image(result.file, [&](const Image& now) { verify(file, now, contents, live); });
+    }
+    if (restored && result.probes > 0) {
+        std::vector<std::byte> out;
+        if (result.changed)
+            with_image(result.file, [&](const Image& now) { out = with_section(now, *restored); });
+        else
+            out = with_section(file, *restored);
+        result.file = std::move(out);
+        result.changed = result.base_restored = true;
     }
     return result;
 }

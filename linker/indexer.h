@@ -25,12 +25,13 @@ struct Removed_note {
 struct Index_result {
     std::vector<std::byte> file; ///< the new file; empty if there was nothing to do
     bool changed = false;
-    size_t sites = 0;   ///< SITE records in the index
-    size_t entries = 0; ///< ENTRY records in the index
-    size_t exits = 0;   ///< EXIT records in the index
-    size_t probes = 0;  ///< stapsdt notes kept
-    size_t rebased = 0; ///< stapsdt notes whose base did not lead to their site and now does
-    size_t joined = 0;  ///< .note.stapsdt sections that are empty now, their notes in the first one
+    size_t sites = 0;           ///< SITE records in the index
+    size_t entries = 0;         ///< ENTRY records in the index
+    size_t exits = 0;           ///< EXIT records in the index
+    size_t probes = 0;          ///< stapsdt notes kept
+    size_t rebased = 0;         ///< stapsdt notes whose base did not lead to their site and now does
+    bool base_restored = false; ///< the file had no .stapsdt.base and has one now
+    size_t joined = 0;          ///< .note.stapsdt sections that are empty now, their notes in the first one
     std::vector<Removed_note> removed;
     size_t layout_bytes_before = 0, layout_bytes_after = 0;   ///< size of .note.fastsdt
     size_t stapsdt_bytes_before = 0, stapsdt_bytes_after = 0; ///< size of .note.stapsdt

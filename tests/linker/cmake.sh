@@ -23,7 +23,7 @@ names() { readelf -nW "$1" | sed -n 's/^ *Name: //p' | sort | tr '\n' ' '; }
 counts() { fastsdt-index -n "$1" | sed 's/^[^:]*: //'; }
 indexed() { # FILE SITES: an index and nothing else, with that many sites and entries for the functions
     expect "$1: one note, the INDEX" "$(readelf -nW "$1" | grep -c '^  fastsdt.*')" 1
-    counts "$1" | matches -E "^$2 sites and [1-9][0-9]* entries, nothing to do" || fail "$1: $(counts "$1")"
+    counts "$1" | matches -E "^$2 sites? and [1-9][0-9]* entr(y|ies), nothing to do" || fail "$1: $(counts "$1")"
 }
 built() { # DIR TITLE
     expect "$2 runs" "$("$1"/app)" 45
