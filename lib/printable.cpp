@@ -80,4 +80,11 @@ std::string printable(std::string_view text)
     return out;
 }
 
+std::string plural(size_t count, std::string_view one, std::string_view many)
+{
+    if (count == 1)
+        return fmt::format("1 {}", one);
+    return many.empty() ? fmt::format("{} {}s", count, one) : fmt::format("{} {}", count, many);
+}
+
 } // namespace fastsdt

@@ -11,4 +11,7 @@ namespace fastsdt {
 /// paragraph separators).
 std::string printable(std::string_view text);
 
+/// "1 probe", "2 probes"; `many` where the plural is not `one` with an s.
+std::string plural(size_t count, std::string_view one, std::string_view many = {});
+
 } // namespace fastsdt

@@ -21,7 +21,6 @@ refused() {
 }
 echo hello > text
 : > empty
-mkdir -p directory
 mkfifo -m 600 fifo 2> /dev/null || true
 head -c 40 program > header
 head -c 3 program > three
@@ -30,7 +29,6 @@ printf 'BC\300\336\065\024' > bitcode
 refused bitcode "LLVM bitcode (clang -flto), which has no machine code and no notes yet; read the linked file"
 refused three "not an ELF file or an ar archive"
 refused empty "empty file"
-refused directory "is a directory; name the files in it"
 refused fifo "not a regular file"
 refused /dev/null "not a regular file"
 refused missing "No such file or directory"

@@ -222,7 +222,7 @@ RULES = {
         '#include "fastsdt.h"': fragment("void f(int key, long size)"),
         "if (FASTSDT_IS_ACTIVE(cache, hit))": fragment("int expensive(int key); void f(int key)"),
         "FASTSDT_NAMED(shop, order, ": fragment("void f(int next_id, const char *what, long price)"),
-        "$ fastsdt-check -P order shop": session("""cat >shop.c <<'E'
+        "$ fastsdt-check -P order shop": session("""mkdir -p src && cat >src/shop.c <<'E'
 #include <fastsdt.h>
 
 void buy(int next_id, const char *what, long price);
@@ -232,7 +232,7 @@ void buy(int next_id, const char *what, long price)
 }
 int main(void) { return 0; }
 E
-cc -O2 -g -Iinclude shop.c -o shop"""),
+cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "for n in 5000 10000 20000; do": run(change=[("5000 10000 20000", "60")]),
     },
     "docs/kernels.md": {"tests/kernel/run-matrix.sh": elsewhere("tests/kernel/run-matrix.sh", "tests/kernel/update-docs.sh")},

@@ -71,7 +71,7 @@ def problems(path):
         data = yaml.load(open(path), Loader)
     except yaml.YAMLError as error:
         return [str(error)]
-    schema = workflow if "/workflows/" in path else chooser if path.endswith("/config.yml") else form
+    schema = workflow if re.search("/(workflows|github-actions)/", path) else chooser if path.endswith("/config.yml") else form
     found = ["%s: %s" % ("/".join(map(str, e.absolute_path)), e.message) for e in Draft7Validator(schema).iter_errors(data)]
     if found or schema is not workflow:
         return found

@@ -6,7 +6,7 @@ need python3
 python3 -c 'import yaml, jsonschema' 2>/dev/null || skip "python3-yaml or python3-jsonschema is not installed"
 cd "$FASTSDT_SOURCE"
 check() { python3 tests/scripts/workflow.py "$@"; }
-check .github/workflows/*.yml .github/ISSUE_TEMPLATE/*.yml || fail "see above"
+check .github/workflows/*.yml examples/github-actions/*.yml .github/ISSUE_TEMPLATE/*.yml || fail "see above"
 grep -ohE '\./scripts/[a-z-]+\.sh' .github/workflows/*.yml | sort -u | while read -r script; do
     [ -x "$script" ] || fail "the workflow runs $script"
 done

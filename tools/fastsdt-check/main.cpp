@@ -4,11 +4,14 @@
 #include "files.h"
 #include "options.h"
 #include "output.h"
+#include "tree.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 using namespace fastsdt;
 
@@ -84,8 +87,10 @@ Status report_files(const Arguments& arguments)
 {
     Files files;
     Status status = clean;
-    const auto output =
-        arguments.json ? json_output(arguments.report.kernels, arguments.style.only) : text_output(arguments.style);
+    const auto output = arguments.json ? json_output(arguments.report.kernels, arguments.style.only)
+        : arguments.sarif
+        ? sarif_output(arguments.style.only.value_or(arguments.style.verbose ? Severity::info : Severity::warning))
+        : text_output(arguments.style);
     for (const std::string& path : arguments.files)
         files.each_image(
             path,
@@ -102,13 +107,40 @@ Status report_files(const Arguments& arguments)
     return files.all_read() ? status : unusable;
 }
 
-Status run(const Arguments& arguments)
+Status run_on_files(const Arguments& arguments)
+{
+    return arguments.pid ? check_process(arguments)
+        : arguments.diff ? diff_files(arguments)
+        : arguments.plan ? plan_files(arguments)
+                         : report_files(arguments);
+}
+
+// Puts the files below directories in their place. Whether all of them could be read.
+bool look_through_directories(Arguments& arguments)
+{
+    Tree tree =
+        expand(arguments.files, arguments.jobs ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency()));
+    for (const std::string& trouble : tree.troubles)
+        fmt::print(stderr, "fastsdt-check: {}\n", printable(trouble));
+    arguments.files = std::move(tree.files);
+    if (tree.directories > 0) {
+        arguments.style.tree = true;
+        arguments.style.summary |= !arguments.style.verbose;
+        arguments.report.lines &= !arguments.style.summary || arguments.json || arguments.sarif;
+        if (!arguments.json && !arguments.sarif)
+            put(fmt::format("{} looked at, {} with probes\n",
+                            plural(tree.looked_at, "ELF file or archive", "ELF files and archives"),
+                            arguments.files.size()));
+    }
+    return tree.troubles.empty();
+}
+
+Status run(Arguments& arguments)
 {
     try {
-        return arguments.pid ? check_process(arguments)
-            : arguments.diff ? diff_files(arguments)
-            : arguments.plan ? plan_files(arguments)
-                             : report_files(arguments);
+        if (!arguments.pid && !arguments.diff && !look_through_directories(arguments))
+            return std::max(run_on_files(arguments), unusable);
+        return run_on_files(arguments);
     } catch (const Unusable& error) {
         fmt::print(stderr, "fastsdt-check: {}\n", printable(error.what()));
         return unusable;

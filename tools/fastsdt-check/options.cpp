@@ -28,7 +28,8 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
     app.set_version_flag("-V,--version", "fastsdt-check " FASTSDT_VERSION_STRING);
     app.footer(
         "Exit status: 0 clean, 1 findings at or above --fail-on, 2 unusable input or usage. See fastsdt-check(1).");
-    app.add_option("FILE", arguments.files, "ELF files and ar archives");
+    app.add_option("FILE", arguments.files,
+                   "ELF files, ar archives, and directories: all such files below them that have probes");
     app.add_option("-k,--kernel", words.kernels,
                    "Kernels to judge for: 6.1,6.12 or 6.1-7.2 or this; +stp for arm64 kernels with stp emulation")
         ->type_name("LIST");
@@ -50,6 +51,10 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
         "Where to attach for the best result on one --kernel (default: this), with bpftrace and perf commands");
     app.add_flag("--diff", arguments.diff, "Two files, OLD and NEW: which probes and arguments went, changed or came");
     app.add_flag("-j,--json", arguments.json, "JSON, as docs/json.md describes it");
+    app.add_flag("--sarif", arguments.sarif, "Findings as SARIF 2.1.0, for code hosts; infos with --verbose");
+    app.add_option("-J,--jobs", arguments.jobs, "Threads that look through directories (default: all processors)")
+        ->type_name("N")
+        ->check(CLI::Range(1u, 1024u));
     app.add_flag("--no-lines", words.no_lines, "Do not look for source lines");
     app.add_option("--fail-on", words.fail_on,
                    "Findings from which on the exit status is 1: info, warning, error (default), never")
@@ -79,6 +84,8 @@ std::string conflict(const Arguments& a, const Words& words)
         return "--diff compares two files: OLD NEW";
     if (a.diff && (a.plan || a.report.functions))
         return "--diff cannot be combined with --plan or --functions";
+    if (a.sarif && (a.json || a.plan || a.diff || a.pid != 0))
+        return "--sarif has the findings in files: leave out --json, --plan, --diff and --pid";
     if (a.plan && a.pid != 0)
         return "--plan is for files; name the program";
     if (a.plan && a.report.kernels.size() != 1)

@@ -13,8 +13,9 @@ enum Status { clean = 0, findings_found = 1, unusable = 2 };
 
 struct Arguments {
     std::vector<std::string> files;
-    pid_t pid = 0; ///< 0: none
-    bool json = false, plan = false, diff = false;
+    unsigned jobs = 0; ///< threads that look through directories; 0: one for each processor
+    pid_t pid = 0;     ///< 0: none
+    bool json = false, sarif = false, plan = false, diff = false;
     fastsdt::Options report;                    ///< with the kernels and --probe's selection
     std::vector<std::string> globs;             ///< of --probe; empty: all
     Style style;                                ///< with --only

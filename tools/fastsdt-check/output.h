@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The two ways to print a report.
+// The ways to print a report.
 #pragma once
 #include "findings.h"
 #include "live.h"
@@ -12,6 +12,7 @@
 
 struct Style {
     bool colour = false;
+    bool tree = false;                     // directories were named: say whose probes take two traps
     bool summary = false;                  // counts, no single probes
     bool verbose = false;                  // infos too, and single functions
     std::optional<fastsdt::Severity> only; // just the probes with a finding at least this bad
@@ -33,6 +34,8 @@ inline constexpr int json_schema = 1;
 std::unique_ptr<Output> text_output(Style style);
 /// `only`: just the probes with a finding at least this bad.
 std::unique_ptr<Output> json_output(const std::vector<fastsdt::Kernel>& kernels, std::optional<fastsdt::Severity> only);
+/// SARIF 2.1.0: findings at least this bad.
+std::unique_ptr<Output> sarif_output(fastsdt::Severity least);
 /// Whether the site is shown under --only.
 bool shown(const fastsdt::Site& site, std::optional<fastsdt::Severity> only);
 

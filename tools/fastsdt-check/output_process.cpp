@@ -95,16 +95,16 @@ void print_process_text(const Process& process, const std::function<bool(const L
     const auto off = [&](std::string_view colour) { return style.colour && !colour.empty() ? reset : ""; };
     std::string out;
     const auto to = std::back_inserter(out);
-    fmt::format_to(to, "process {} ({}): {} executable files mapped, {} with probes\n", process.pid,
-                   printable(process.name), process.files_seen, process.files.size());
+    fmt::format_to(to, "process {} ({}): {} mapped, {} with probes\n", process.pid, printable(process.name),
+                   plural(process.files_seen, "executable file"), process.files.size());
     for (const Mapping& mapping : process.trampolines)
         fmt::format_to(to, "  trampoline at {:#x}: optimized sites call there\n", mapping.start);
     if (process.out_of_line)
         fmt::format_to(to, "  out-of-line slots at {:#x}: some probe is single-stepped\n", process.out_of_line->start);
     std::map<Change, size_t> counts;
     for (const LiveFile& file : process.files) {
-        fmt::format_to(to, "{}{}{} at {:#x}{}: {} sites\n", on(bold), printable(file.path), off(bold), file.start,
-                       file.deleted ? " (deleted)" : "", file.sites.size());
+        fmt::format_to(to, "{}{}{} at {:#x}{}: {}\n", on(bold), printable(file.path), off(bold), file.start,
+                       file.deleted ? " (deleted)" : "", plural(file.sites.size(), "site"));
         for (const LiveSite& site : file.sites) {
             if (!select(site))
                 continue;

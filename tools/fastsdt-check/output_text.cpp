@@ -15,11 +15,6 @@ namespace {
 constexpr std::string_view reset = "\033[0m", bold = "\033[1m", dim = "\033[2m", red = "\033[31m", yellow = "\033[33m",
                            green = "\033[32m";
 
-std::string plural(size_t count, std::string_view what)
-{
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 /// "result: register, 4 bytes, signed"
 std::string result_text(const Record& record)
 {
@@ -46,6 +41,8 @@ public:
             severities_[i] += report.severities[i];
 
         const Image& image = report.image;
+        if (style_.tree)
+            count_traps(report);
         std::string& out = out_;
         fmt::format_to(std::back_inserter(out), "{}{}{}: {} {}, ", on(bold), printable(image.name()), off(),
                        name(image.arch()), name(image.kind()));
@@ -75,6 +72,8 @@ public:
 
     void finish() override
     {
+        if (style_.tree)
+            print_traps();
         if (files_ > 1)
             fmt::format_to(std::back_inserter(out_), "{}, {}: {}, {}\n", plural(files_, "file"), plural(sites_, "site"),
                            plural(severities_[size_t(Severity::error)], "error"),
@@ -128,6 +127,43 @@ private:
         return text;
     }
 
+    // Whose probes are single-stepped: two traps for each hit.
+    void count_traps(const Report& report)
+    {
+        kernels_ = report.options.kernels;
+        two_traps_.resize(kernels_.size());
+        for (size_t i = 0; i < kernels_.size(); ++i) {
+            size_t count = 0;
+            for (const Site& site : report.sites)
+                if (site.judged) {
+                    const Verdict verdict = site.judged->behaviours[i].at_note.verdict;
+                    count += verdict == Verdict::xol || verdict == Verdict::xol_unsafe;
+                }
+            if (count > 0)
+                two_traps_[i].push_back({count, report.image.name()});
+        }
+    }
+
+    void print_traps()
+    {
+        constexpr size_t most = 10;
+        auto to = std::back_inserter(out_);
+        for (size_t i = 0; i < two_traps_.size(); ++i) {
+            auto& files = two_traps_[i];
+            size_t count = 0;
+            for (const auto& file : files)
+                count += file.first;
+            fmt::format_to(to, "two traps on Linux {}: {} of {}", kernels_[i].name(), count, plural(sites_, "site"));
+            std::stable_sort(files.begin(), files.end(),
+                             [](const auto& a, const auto& b) { return a.first > b.first; });
+            for (size_t k = 0; k < files.size() && (k < most || style_.verbose); ++k)
+                fmt::format_to(to, "\n  {:>6}  {}", files[k].first, printable(files[k].second));
+            if (files.size() > most && !style_.verbose)
+                fmt::format_to(to, "\n  and in {} more; --verbose names them", plural(files.size() - most, "file"));
+            out_ += '\n';
+        }
+    }
+
     bool shown(const Finding& finding) const { return style_.verbose || finding.severity != Severity::info; }
 
     void finding(const Finding& finding, std::string_view indent)
@@ -153,6 +189,8 @@ private:
         out_ += ':';
         print(probe.name);
         out_ += off();
+        if (const auto* names = report.notes.names_of(probe, site.arguments->size()))
+            print(names->signature());
         out_ += "  ";
         if (site.line) {
             print(site.line->file);
@@ -390,6 +428,8 @@ private:
     }
 
     const Style style_;
+    std::vector<Kernel> kernels_;                                        // of the last report
+    std::vector<std::vector<std::pair<size_t, std::string>>> two_traps_; // by kernel: probes, file
     std::string out_;
     std::map<const Evaluation*, std::string> behaviours_;
     size_t files_ = 0, sites_ = 0;

@@ -86,7 +86,9 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? all_attached : unusable;
+        if (error.get_exit_code() == 0)
+            return app.exit(error); // --help, --version
+        give_up(fmt::format("{}; see fastsdt-probe --help", error.what()));
     }
     check_options(options);
     return {};

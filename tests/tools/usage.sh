@@ -1,0 +1,52 @@
+#!/bin/bash
+# Versions, usage errors, missing files and colour are the same in all programs.
+. "$FASTSDT_SOURCE/tests/common.sh"
+need gcc
+version=$(sed -n 's/^#define FASTSDT_VERSION_STRING "\(.*\)"/\1/p' "$INCLUDE/fastsdt.h")
+run() { local s=0; "$@" >out 2>err </dev/null || s=$?; echo $s; }
+cp -f "$(command -v fastsdt-dtrace)" dtrace
+for tool in fastsdt-check fastsdt-index fastsdt-probe ./dtrace; do
+    name=${tool#./}
+    for option in -V --version; do
+        expect "$tool $option" "$(run $tool $option) $(cat out err)" "0 $([ $name = dtrace ] && echo 'dtrace (fastsdt)' || echo $name) $version"
+    done
+    for option in --help; do
+        expect "$tool $option" "$(run $tool $option) $(wc -l <err)" "0 0"
+        grep -q "Exit status: 0" out || fail "$tool --help names no exit status"
+        grep -qi "^usage: $name" out || fail "$tool --help names itself otherwise: $(grep -i usage out)"
+    done
+    expect "$tool: an unknown option" "$(run $tool --no-such-option)" 2
+    grep -q "^$name: " err || fail "$tool: a usage error without its name: $(cat err)"
+    [ ! -s out ] || fail "$tool: a usage error on standard output"
+    expect "$tool without arguments" "$(run $tool)" 2
+    grep -q "^$name: " err || fail "$tool: a usage error without its name: $(cat err)"
+done
+for command in "fastsdt-check absent" "fastsdt-index absent" "fastsdt-probe --dry-run absent" "./dtrace -h -s absent"; do
+    name=${command%% *} name=${name#./}
+    # shellcheck disable=SC2086 # words
+    status=$(run $command)
+    if [ "$name" = fastsdt-probe ] && ! grep -q absent err; then continue; fi # it may not attach here at all
+    expect "$command" "$status" $([ $name = dtrace ] && echo 1 || echo 2)
+    grep -q "^$name: .*absent.*No such file" err || fail "$command: $(cat err)"
+done
+for tool in fastsdt-check fastsdt-index fastsdt-probe; do
+    $tool --help | matches -E '^  -j,--json' || fail "$tool has no -j"
+done
+
+# Plurals.
+printf '#include <fastsdt.h>\nint main(void) { FASTSDT(p, n); return 0; }\n' >one.c
+gcc -I"$INCLUDE" one.c -o one
+fastsdt-index -n one | matches -E ': 1 site and 0 entries' || fail "$(fastsdt-index -n one)"
+fastsdt-check one | matches -E ', 1 site$' || fail "$(fastsdt-check one)"
+
+# Colour on request only: here is no terminal.
+for command in "fastsdt-check one" "fastsdt-check --plan one"; do
+    ! $command | matches $'\e' || fail "$command: colour without a terminal"
+    $command --color always | matches $'\e' || fail "$command: no colour when asked for"
+done
+
+# What dtrace shows of a wrong line is visible and short.
+{ printf 'provider p { probe n(int %s' "$(printf 'a%.0s' $(seq 5000))"; printf '\001\377\033[31m ! ); };\n'; } >long.d
+expect "a long line" "$(run ./dtrace -h -s long.d)" 1
+[ "$(wc -c <err)" -lt 600 ] || fail "the whole line is shown: $(wc -c <err) bytes"
+! grep -q $'[\e\001\377]' err || fail "bytes of the file reach the terminal"

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Made by scripts/completions.py of what the tools print for --help.
+_fastsdt() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options='' values='' file='' word
+    # In --name=value bash makes three words of it.
+    [ "$cur" != = ] || cur=''
+    [ "$prev" != = ] || prev=${COMP_WORDS[COMP_CWORD - 2]}
+    COMPREPLY=()
+    case ${COMP_WORDS[0]##*/} in
+    fastsdt-check)
+        options='-h --help -V --version -k --kernel -P --probe --only -f --functions -s --summary -v --verbose -p --pid --plan --diff -j --json --sarif -J --jobs --no-lines --fail-on --color --list-findings'
+        case $prev in
+        -k | --kernel) return ;;
+        -P | --probe) return ;;
+        --only) values='info warning error' ;;
+        -p | --pid) values=$(cd /proc && echo [0-9]*) ;;
+        -J | --jobs) return ;;
+        --fail-on) values='info warning error never' ;;
+        --color) values='auto always never' ;;
+        esac
+        ;;
+    fastsdt-index)
+        options='-h --help -V --version -o --output -n --dry-run -q --quiet -v --verbose -j --json'
+        case $prev in
+        -o | --output) file=1 ;;
+        esac
+        ;;
+    fastsdt-probe)
+        options='-h --help -V --version -P --probe -e --entry -x --exit -s --symbol -a --address -o --offset -r --return -n --at-note -d --dry-run -f --force -p --pid -l --live -c --children -t --seconds --time -j --json --output'
+        case $prev in
+        -P | --probe) return ;;
+        -e | --entry) return ;;
+        -x | --exit) return ;;
+        -s | --symbol) return ;;
+        -a | --address) return ;;
+        -o | --offset) return ;;
+        -p | --pid) values=$(cd /proc && echo [0-9]*) ;;
+        -t | --seconds) return ;;
+        --time) return ;;
+        --output) file=1 ;;
+        esac
+        ;;
+    fastsdt-dtrace | dtrace)
+        options='-h -G -s -o -C -I -x -k --help -V --version'
+        case $prev in
+        -s) file=1 ;;
+        -o) file=1 ;;
+        -I) return ;;
+        esac
+        ;;
+    esac
+    if [ -z "$values" ] && [ -z "$file" ] && [[ $cur = -* ]]; then values=$options; fi
+    if [ -n "$values" ]; then
+        while read -r word; do COMPREPLY+=("$word"); done < <(compgen -W "$values" -- "$cur")
+    else
+        compopt -o filenames 2>/dev/null
+        while read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "$cur")
+    fi
+}
+complete -F _fastsdt fastsdt-check fastsdt-index fastsdt-probe fastsdt-dtrace
