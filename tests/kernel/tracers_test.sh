@@ -23,6 +23,8 @@ live() { python3 -c 'import sys; f = open(f"/proc/{sys.argv[1]}/mem", "rb"); f.s
 pristine=90662e0f1f840000000000
 expect "before" "$(live)" $pristine
 
+rounds() { sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' /proc/$pid/status; } # the program sleeps once in each
+
 # attached NAME: waits until the tracer has changed the site, then says where.
 attached() {
     local bytes
@@ -33,6 +35,9 @@ attached() {
         kill -0 $tracer || fail "$1 ended: $(cat tracer.err)"
     done
     expect "$1 attaches at the nop1" "$bytes" "cc${pristine#90}"
+    local from
+    from=$(rounds)
+    until [ $(($(rounds) - from)) -gt 50 ]; do :; done # it has something to count
     # Once more while it lives: a tracer that has not set its handler yet ignores SIGINT, as bash's background jobs do.
     while kill -INT $tracer 2>/dev/null; do timeout 2 tail --pid=$tracer -s 0.1 -f /dev/null || true; done
     wait $tracer || true
