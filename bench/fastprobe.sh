@@ -32,19 +32,9 @@ kind=$1 target=$2 plugin=$(realpath "$3") cc=$4 cxx=$5
 [ ${#modes[@]} -gt 0 ] || modes=(auto auto-frame frame nop nop10 none)
 kernels=6.1,6.12,6.18,7.2
 [ "$target" = x86-64 ] || { kernels=6.1,6.12,6.13,7.2; rounds=0 compile_rounds=1 count=; }
-sources=$work/sources
-mkdir -p "$sources"
 package=${program/sqlite/sqlite3}
-if [ ! -e "$sources/$package" ]; then
-    (
-        mkdir -p "$sources/$package.part" && cd "$sources/$package.part"
-        "$top/scripts/debian.sh" bookworm apt-get source --download-only "$package" >fetch.log 2>&1 || { cat fetch.log >&2; exit 1; }
-        for t in *.orig.tar.*; do tar xf "$t" --strip-components=1; done
-        [ "$package" != sqlite3 ] || { mkdir bld && cd bld && ../configure --disable-readline >log 2>&1 && make sqlite3.c >>log 2>&1; }
-    )
-    mv "$sources/$package.part" "$sources/$package"
-fi
-s=$sources/$package
+"$top/scripts/upstream-source.sh" "$package" "$work/sources"
+s=$work/sources/$package
 
 defines=(-std=c++17 -fno-rtti -DLEVELDB_PLATFORM_POSIX=1 -DHAVE_FDATASYNC=1 -DHAVE_O_CLOEXEC=1 -DHAVE_FULLFSYNC=0 -DHAVE_CRC32C=0 -DHAVE_SNAPPY=0 -I"$s" -I"$s/include")
 

@@ -14,7 +14,6 @@ import platform
 import re
 import subprocess
 import sys
-import tempfile
 import time
 
 top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -62,18 +61,21 @@ class Bench:
 
     def source(self, package):
         """The unpacked sources of a Debian package, fetched once; the upstream's, without Debian's patches."""
-        folder = os.path.join(self.work, "sources", package)
-        if not os.path.exists(folder):
-            self.say(f"fetching the sources of {package}")
-            with tempfile.TemporaryDirectory(dir=self.folder("sources")) as new:
-                self.run([os.path.join(top, "scripts/debian.sh"), "bookworm", "apt-get", "source", "--download-only", package], cwd=new)
-                tree = os.path.join(new, "tree")
-                os.mkdir(tree)
-                for name in sorted(os.listdir(new)):
-                    if re.search(r"\.orig\.tar\.\w+$", name):
-                        self.run(["tar", "xf", os.path.join(new, name), "--strip-components=1", "-C", tree])
-                os.rename(tree, folder)
-        return folder
+        sources = self.folder("sources")
+        self.run([os.path.join(top, "scripts/upstream-source.sh"), package, sources])
+        return os.path.join(sources, package)
+
+    def peers(self):
+        """The folder with systemtap's and libbpf's headers."""
+        cache = os.environ.get("FASTSDT_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "fastsdt")
+        return self.run(["bash", os.path.join(top, "tests/header/fetch-peers.sh"), cache]).strip()
+
+    def cost(self, command):
+        """Processor seconds of a command and its children, peak memory in MB, and its status. Its output is not kept."""
+        pid = os.posix_spawnp(command[0], command, os.environ, file_actions=[
+            (os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_WRONLY, 0) for fd in (1, 2)])
+        _, status, usage = os.wait4(pid, 0)
+        return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, os.waitstatus_to_exitcode(status)
 
     def compilers(self, kinds=("gcc", "clang")):
         """(name, command, plugin) of the newest compilers that fastprobe was built for."""

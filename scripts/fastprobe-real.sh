@@ -45,23 +45,7 @@ fail() { echo "FAIL: $*" >&2; exit 1; }
 
 mkdir -p "$work/sources"
 cd "$work"
-fetch() { # PACKAGE: unpacked in sources/PACKAGE
-    (
-        cd "$work"
-        flock 9
-        [ ! -e "sources/$1" ] || exit 0
-        cd sources
-        mkdir "$1.part"
-        cd "$1.part"
-        "$top/scripts/debian.sh" bookworm apt-get source --download-only "$1" >fetch.log 2>&1 || { cat fetch.log >&2; exit 1; }
-        for t in *.orig.tar.*; do tar xf "$t" --strip-components=1; done # *.orig-www.tar.* is documentation
-        if [ "$1" = sqlite3 ]; then # one file out of all, made once
-            mkdir bld && cd bld && ../configure --disable-readline >configure.log 2>&1 && make sqlite3.c >make.log 2>&1 && cd ..
-        fi
-        cd ..
-        mv "$1.part" "$1"
-    ) 9>"$work/sources/$1.lock"
-}
+fetch() { "$top/scripts/upstream-source.sh" "$1" "$work/sources"; }
 
 # build PROGRAM DIR COMMAND...: compiles and links with COMMAND (compiler, flags, plugin) in the new folder DIR.
 build_zlib() {

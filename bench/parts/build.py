@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a probe costs to compile, and how assembler and linkers grow with the number of sites in one file."""
 import os
-import resource
 import shutil
-import time
 
 from run import Unavailable
 
@@ -11,19 +9,16 @@ TITLE = "Building"
 LIVE = False
 
 
-def seconds(command, cwd):
-    """Processor seconds of a command, its children's too."""
-    pid = os.posix_spawnp(command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0)])
-    _, status, usage = os.wait4(pid, 0)
+def seconds(bench, command):
+    took, _, status = bench.cost(command)
     if status:
         raise Unavailable(f"{' '.join(command)}: status {status}")
-    return usage.ru_utime + usage.ru_stime
+    return took
 
 
 def growth(bench):
     """Assembler and linkers, with all sites in one file."""
-    peers = bench.run(["bash", f"{bench.top}/tests/header/fetch-peers.sh",
-                       os.environ.get("FASTSDT_CACHE", os.path.expanduser("~/.cache/fastsdt"))]).strip()
+    peers = bench.peers()
     headers = {"systemtap's sys/sdt.h": (f"{peers}/systemtap/sys/sdt.h", "STAP_PROBE1(p, n{}, a);"),
                "fastsdt.h": (f"{bench.top}/include/fastsdt.h", "FASTSDT(p, n{}, a);")}
     folder, rows = bench.folder("growth"), []
@@ -36,10 +31,10 @@ def growth(bench):
                     out.write(f"int f{f}(int a) {{\n" + "\n".join(probe.format(f * 20 + i) for i in range(20)) + "\nreturn a; }\n")
                 out.write("int main(void) { return f0(0); }\n")
             bench.run(["gcc", "-O1", "-S", f"{folder}/many.c", "-o", f"{folder}/many.s"])
-            took = seconds(["as", f"{folder}/many.s", "-o", f"{folder}/many.o"], folder)
+            took = seconds(bench, ["as", f"{folder}/many.s", "-o", f"{folder}/many.o"])
             row = {"what": "growth", "header": header, "sites": count, "as_s": round(took, 3), "object": os.path.getsize(f"{folder}/many.o")}
             for linker in linkers:
-                row[f"{linker}_s"] = round(seconds(["gcc", f"-fuse-ld={linker}", f"{folder}/many.o", "-o", f"{folder}/many"], folder), 3)
+                row[f"{linker}_s"] = round(seconds(bench, ["gcc", f"-fuse-ld={linker}", f"{folder}/many.o", "-o", f"{folder}/many"]), 3)
             rows.append(row)
             bench.say(f"{header}: {count} sites, {row['as_s']} s in as")
     return rows

@@ -40,8 +40,7 @@ int main(int argc, char** argv) /* PASSES [RUNS]: ns of each run */
 
 def variants(bench):
     """name -> (include, probe: %c is the count of arguments, %d its number, %s the arguments; flags)"""
-    peers = bench.run(["bash", f"{bench.top}/tests/header/fetch-peers.sh",
-                       os.environ.get("FASTSDT_CACHE", os.path.expanduser("~/.cache/fastsdt"))]).strip()
+    peers = bench.peers()
     ours = f'#include "{bench.top}/include/fastsdt.h"'
     found = {"none": ("", "", []),
              "systemtap's sys/sdt.h": (f'#include "{peers}/systemtap/sys/sdt.h"', "STAP_PROBE%c(p, n%d%s);", []),

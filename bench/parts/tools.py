@@ -3,20 +3,9 @@
 import os
 import re
 import shutil
-import subprocess
-
-from run import Unavailable
 
 TITLE = "The tools"
 LIVE = False
-
-
-def cost(command):
-    """Processor seconds and peak memory in MB of a command, whatever its status."""
-    pid = os.posix_spawnp(command[0], command, os.environ, file_actions=[
-        (os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_WRONLY, 0) for fd in (1, 2)])
-    _, _, usage = os.wait4(pid, 0)
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def program(bench, count):
@@ -63,8 +52,8 @@ def measure(bench):
             for tool, command in commands.items():
                 if os.path.exists(out):
                     os.unlink(out)
-                values[tool].append(cost(command))
+                values[tool].append(bench.cost(command))
         for tool, found in values.items():
-            rows.append({"file": name, "tool": tool, "seconds": [round(s, 4) for s, _ in found], "megabytes": round(min(m for _, m in found), 1)})
+            rows.append({"file": name, "tool": tool, "seconds": [round(s, 4) for s, _, _ in found], "megabytes": round(min(m for _, m, _ in found), 1)})
         bench.say(name)
     return rows
