@@ -3,9 +3,8 @@
 // a uprobe, by the instruction it stands on. The program probes functions of its own (hits_sites.S), all at once, and calls
 // them in turn, round by round, so that what disturbs one disturbs all. Prints a line of JSON for
 // each site, counter and number of threads: the nanoseconds for a call in each round; the same for a function without probe. Exit 1: hits were lost; 2: cannot.
-#include "arch.h"
 #include "counter.h"
-#include "kernel.h"
+#include "evaluate.h"
 #include "unusable.h"
 
 #include <nlohmann/json.hpp>
@@ -17,12 +16,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <thread>
 #include <vector>
 
 using namespace fastsdt;
-using Function = void (*)();
+using Call = void (*)();
 
 extern "C" {
 void site_unprobed();
@@ -48,81 +46,63 @@ void site_return_stp();
 
 namespace {
 
-#if defined(__x86_64__)
-constexpr Arch arch = Arch::x86_64;
-#else
-constexpr Arch arch = Arch::arm64;
-#endif
-
 struct Site {
     const char* name;   // as the JSON has it
     const char* series; // as the kernel's tools/testing/selftests/bpf/benchs/bench_trigger.c calls it; empty: not there
-    Function function;
+    const char* symbol;
+    Call function;
     bool on_return = false;
-    bool moves =
-        false; // the probe goes where `fastsdt-check --plan` says: to the nop behind a nop1, where that is better
 };
+#define AT(name) "site_" #name, site_##name
 
 const std::vector<Site> sites = {
-    {"nop1", "trig-uprobe-nop", site_nop1},
+    {"nop1", "trig-uprobe-nop", AT(nop1)},
 #if defined(__x86_64__)
-    {"nop1+nop4", "", site_nop1_nop4, false, true},
-    {"nop5", "trig-uprobe-nop5", site_nop5},
-    {"nop1+nop10", "usdt", site_nop1_nop10, false, true},
-    {"push %rbp", "trig-uprobe-push", site_push},
-    {"endbr64", "", site_endbr64},
-    {"sub $8,%rsp", "", site_sub},
-    {"mov %edi,%eax", "", site_mov},
-    {"ret", "trig-uprobe-ret", site_ret},
-    {"return: nop1", "trig-uretprobe-nop", site_return_nop1, true},
-    {"return: push %rbp", "trig-uretprobe-push", site_return_push, true},
-    {"return: ret", "trig-uretprobe-ret", site_return_ret, true},
+    {"nop1+nop4", "", AT(nop1_nop4)},
+    {"nop5", "trig-uprobe-nop5", AT(nop5)},
+    {"nop1+nop10", "usdt", AT(nop1_nop10)},
+    {"push %rbp", "trig-uprobe-push", AT(push)},
+    {"endbr64", "", AT(endbr64)},
+    {"sub $8,%rsp", "", AT(sub)},
+    {"mov %edi,%eax", "", AT(mov)},
+    {"ret", "trig-uprobe-ret", AT(ret)},
+    {"return: nop1", "trig-uretprobe-nop", AT(return_nop1), true},
+    {"return: push %rbp", "trig-uretprobe-push", AT(return_push), true},
+    {"return: ret", "trig-uretprobe-ret", AT(return_ret), true},
 #else
-    {"stp x29,x30,[sp,#-16]!", "trig-uprobe-push", site_stp},
-    {"bti c", "", site_bti},
-    {"sub sp,sp,#16", "", site_sub},
-    {"mov w0,w1", "", site_mov},
-    {"ret", "trig-uprobe-ret", site_ret},
-    {"return: nop1", "trig-uretprobe-nop", site_return_nop1, true},
-    {"return: stp", "trig-uretprobe-push", site_return_stp, true},
+    {"stp x29,x30,[sp,#-16]!", "trig-uprobe-push", AT(stp)},
+    {"bti c", "", AT(bti)},
+    {"sub sp,sp,#16", "", AT(sub)},
+    {"mov w0,w1", "", AT(mov)},
+    {"ret", "trig-uprobe-ret", AT(ret)},
+    {"return: nop1", "trig-uretprobe-nop", AT(return_nop1), true},
+    {"return: stp", "trig-uretprobe-push", AT(return_stp), true},
 #endif
 };
 
-struct Place {
+struct Probed {
     Target target;
     Verdict verdict;
 };
 
-// Runtime address -> file offset, by the mapping it is in.
-uint64_t file_offset(uint64_t address)
+// Where `fastsdt-check --plan` puts a probe on the site, and what this kernel does there.
+Probed place(const Site& site, const Image& image, Evaluator& evaluator)
 {
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
-        unsigned long start, end, offset;
-        if (std::sscanf(line.c_str(), "%lx-%lx %*s %lx", &start, &end, &offset) == 3 && start <= address
-            && address < end)
-            return address - start + offset;
+    for (const Function& function : image.functions()) {
+        if (function.name != site.symbol)
+            continue;
+        const Evaluation& seen = *evaluator.at({function.address});
+        const Behaviour& behaviour = seen.behaviours.front();
+        const bool moves = behaviour.at_patch.verdict == Verdict::optimize;
+        return {{"/proc/self/exe", *image.file_offset(function.address + (moves ? seen.patch_offset : 0)), 0,
+                 site.on_return},
+                moves ? behaviour.at_patch.verdict : behaviour.at_start.verdict};
     }
-    throw Unusable("a function is in no mapping");
-}
-
-Place place(const Site& site)
-{
-    const Kernel kernel = *parse_kernel("this");
-    auto address = reinterpret_cast<uint64_t>(site.function);
-    const auto judged = [&](uint64_t at) {
-        return judge(kernel, arch, {reinterpret_cast<const std::byte*>(at), 16}, at).verdict;
-    };
-    Verdict verdict = judged(address);
-    if (site.moves && judged(address + 1) == Verdict::optimize) {
-        ++address;
-        verdict = Verdict::optimize;
-    }
-    return {{"/proc/self/exe", file_offset(address), 0, site.on_return}, verdict};
+    throw Unusable("bench_hits is stripped");
 }
 
 // Nanoseconds for a call, of the slowest thread.
-double time_calls(Function function, long calls, unsigned threads)
+double time_calls(Call function, long calls, unsigned threads)
 {
     std::vector<double> took(threads);
     const auto work = [&](unsigned thread) {
@@ -158,12 +138,18 @@ try {
 
     if (const std::string why = cannot_attach(); !why.empty())
         throw Unusable(why);
-    std::vector<Place> places;
+    std::vector<Probed> places;
     std::vector<Target> targets;
-    for (const Site& site : sites) {
-        places.push_back(place(site));
-        targets.push_back(places.back().target);
-    }
+    Image::each(
+        "/proc/self/exe",
+        [&](const Image& image) {
+            Evaluator evaluator(image, {*parse_kernel("this")});
+            for (const Site& site : sites) {
+                places.push_back(place(site, image, evaluator));
+                targets.push_back(places.back().target);
+            }
+        },
+        [](const std::string& trouble) { throw Unusable(trouble); });
     nlohmann::json rows = nlohmann::json::array();
     bool lost = false;
     for (const Means means : {Means::perf_events, Means::bpf_multi}) {
