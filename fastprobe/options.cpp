@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 namespace fastprobe {
 
@@ -36,18 +37,31 @@ const char options_help[] =
 
 namespace {
 
-constexpr struct {
-    Entry entry;
-    std::string_view name;
-} entries[] = {
+constexpr std::pair<Entry, std::string_view> entries[] = {
     {Entry::automatic, "auto"}, {Entry::auto_frame, "auto-frame"}, {Entry::frame, "frame"},
     {Entry::nop, "nop"},        {Entry::nop10, "nop10"},           {Entry::none, "none"},
 };
 
-constexpr struct {
-    Exit exit;
-    std::string_view name;
-} exits[] = {{Exit::none, "none"}, {Exit::nop, "nop"}, {Exit::nop10, "nop10"}};
+constexpr std::pair<Exit, std::string_view> exits[] = {
+    {Exit::none, "none"}, {Exit::nop, "nop"}, {Exit::nop10, "nop10"}};
+
+template <typename Value, size_t size>
+std::string_view name_in(const std::pair<Value, std::string_view> (&names)[size], Value value)
+{
+    for (const auto& [one, name] : names)
+        if (one == value)
+            return name;
+    return "";
+}
+
+template <typename Value, size_t size>
+std::optional<Value> value_in(const std::pair<Value, std::string_view> (&names)[size], std::string_view text)
+{
+    for (const auto& [value, name] : names)
+        if (name == text)
+            return value;
+    return std::nullopt;
+}
 
 /// ccache gives out an object of an earlier compilation if what it knows of is the same, and nobody tells it that a list
 /// is read: an object made with an older list would pass for a new one.
@@ -71,34 +85,22 @@ bool list_is_hidden_from_ccache(const char* path)
 
 std::string_view name(Entry entry)
 {
-    for (const auto& row : entries)
-        if (row.entry == entry)
-            return row.name;
-    return "";
+    return name_in(entries, entry);
 }
 
 std::optional<Entry> parse_entry(std::string_view text)
 {
-    for (const auto& row : entries)
-        if (row.name == text)
-            return row.entry;
-    return std::nullopt;
+    return value_in(entries, text);
 }
 
 std::string_view name(Exit exit)
 {
-    for (const auto& row : exits)
-        if (row.exit == exit)
-            return row.name;
-    return "";
+    return name_in(exits, exit);
 }
 
 std::optional<Exit> parse_exit(std::string_view text)
 {
-    for (const auto& row : exits)
-        if (row.name == text)
-            return row.exit;
-    return std::nullopt;
+    return value_in(exits, text);
 }
 
 bool Options::set(std::string_view key, const char* value, std::string& error)
