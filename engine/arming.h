@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The pure part: a script and the sites of a process become code, data and patches. Needs no process: what it is told of
+// one are addresses.
+#pragma once
+#include "script.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// A place where one probe of a script can be armed. Addresses are runtime addresses of the process.
+struct Site {
+    Probe::Kind kind = Probe::Kind::usdt; ///< usdt, entry, exit
+    std::string file;                     ///< as the process has it mapped
+    std::string provider, name;           ///< name: of the probe, or of the function
+    std::string arguments;                ///< as the stapsdt note has them; empty for entries and exits
+    int result = -1;                      ///< exit: where the result is, FASTSDT_RESULT_*
+    uint64_t patch = 0;                   ///< of the patchable instruction: a nop10 (x86), a nop (arm64)
+    uint64_t length = 0;                  ///< of that instruction: execution goes on at patch + length
+    uint64_t load_bias = 0;               ///< runtime address minus ELF vaddr, for operands like symbol(%rip)
+    uint64_t semaphore = 0;               ///< of the semaphore; 0: none
+    std::vector<size_t> clauses;          ///< of Script::clauses, in the order in which they run
+};
+
+/// Memory that the process has for us.
+struct Arena {
+    uint64_t code = 0; ///< executable, within 2 GiB (arm64: 128 MiB) of each site that uses it
+    uint64_t data = 0; ///< readable and writable, anywhere
+    uint64_t mark = 0; ///< 8 bytes that hold `data`, and that read 0 in a forked child: stubs do nothing there
+};
+
+/// One change of a site: its bytes before and after. Written at once, see target.h.
+struct Patch {
+    size_t site = 0; ///< index
+    uint64_t at = 0; ///< runtime address
+    std::array<std::byte, 8> before{}, after{};
+    size_t length = 8; ///< bytes that count
+};
+
+struct Code {
+    std::vector<std::byte> bytes; ///< for Arena::code
+    std::vector<Patch> patches;
+    std::vector<uint64_t> stubs; ///< by site: runtime address of its stub
+};
+
+} // namespace fastsdt::engine
