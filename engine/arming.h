@@ -19,6 +19,7 @@ struct Site {
     Probe::Kind kind = Probe::Kind::usdt; ///< usdt, entry, exit
     std::string file;                     ///< as the process has it mapped
     std::string provider, name;           ///< name: of the probe, or of the function
+    size_t probe = 0;                     ///< what `probe` gives: index in Matches::probes, shared by sites of one name
     std::string arguments;                ///< as the stapsdt note has them; empty for entries and exits
     int result = -1;                      ///< exit: where the result is, FASTSDT_RESULT_*
     uint64_t patch = 0;                   ///< of the patchable instruction: a nop10 (x86), a nop (arm64)

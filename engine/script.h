@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A script: what the language says, checked, and nothing of any process. The parser makes it; the stub compiler, the
 // reader of the tables and what prints maps read it.
+//
+// The language is a subset of bpftrace's, and a script means what bpftrace 0.17 makes of it:
+// - Integers have 64 bits. Expression::is_signed is the signedness that bpftrace infers: argN, tid, pid, nsecs and retval
+//   are unsigned (an argument of fewer bytes is extended as its own sign says), numbers are signed, an operation is signed
+//   if both operands are, a shift if the left one is.
+// - <, <=, >, >= compare as signed numbers only if both operands are signed. All else is arithmetic modulo 2^64:
+//   division and modulo are unsigned, >> shifts in zeros. x / 0 is 0 and x % 0 is x, as BPF has it.
+// - && and || evaluate their right operand only if needed. Truth is 1 or 0; !x is 1 for 0.
+// - hist(): bucket 0 is for negative values (bit 63 set), 1 for 0, 2 + n for 2^n to 2^(n+1) - 1. All 64 bits count, as in
+//   later versions (0.17 puts what is 2^32 or more into the bucket of 2^31).
+// - lhist(v, low, high, step): bucket 0 is for v < low, 1 + n for low + n * step and up, the last for v >= high; signed.
+// - Reading a map's key that is not there gives 0 and makes no key.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,7 +28,11 @@ struct Span {
     size_t start = 0, length = 0;
 };
 
-enum class Type { integer, string };
+/// probe: the name of the probe that was hit. In tables it is Site::probe, an integer of 8 bytes.
+enum class Type { integer, string, probe };
+
+/// Bytes of a string in tables, its NUL among them: longer ones are cut (bpftrace: BPFTRACE_STRLEN, 64 by default).
+inline constexpr size_t string_size = 64;
 
 enum class Value { arg, str_arg, tid, pid, nsecs, probe, retval };
 
@@ -45,59 +60,79 @@ enum class Operator {
     bit_not,
 };
 
+/// Only numbers, values, maps and operations on integers are operands of operations. Strings and probes stand alone: as a
+/// key, or as the value that is assigned to a map of that type.
 struct Expression {
     enum class Kind { number, text, value, map, operation } kind = Kind::number;
     Type type = Type::integer;
+    bool is_signed = false;      ///< integers: see above
     int64_t number = 0;          ///< number
-    std::string text;            ///< text: a string literal
+    std::string text;            ///< text: a string literal, escapes resolved, shorter than string_size
     Value value = Value::arg;    ///< value
     unsigned argument = 0;       ///< Value::arg and str_arg: its index
-    size_t map = 0;              ///< map: index in Script::maps; its keys are `operands`
+    size_t map = 0;              ///< map: index in Script::maps, of kind integer; its keys are `operands`
     Operator op = Operator::add; ///< operation; its operands, one or two, are `operands`
     std::vector<Expression> operands;
     Span where;
 };
 
-enum class MapKind { count, sum, min, max, avg, stats, hist, lhist, integer, string };
+/// integer, string and probe hold what was assigned last. Expressions read maps of kind integer only.
+enum class MapKind { count, sum, min, max, avg, stats, hist, lhist, integer, string, probe };
 
 struct Map {
     std::string name; ///< with its "@"
     MapKind kind = MapKind::count;
-    std::vector<Type> keys;
-    int64_t low = 0, high = 0, step = 0; ///< lhist
+    bool is_signed = false; ///< sum, min, max, avg, stats, integer: how values print and compare
+    std::vector<Type> keys; ///< none: one value
+    /// A key that is `tid` wherever the map is mentioned: no thread sees another's values.
+    std::optional<size_t> tid_key;
+    bool read = false;                   ///< some expression reads it
+    int64_t low = 0, high = 0, step = 0; ///< lhist; (high - low) / step <= 1000, and step > 0
+    /// Buckets of hist and lhist.
+    size_t buckets() const
+    {
+        return kind == MapKind::hist ? 65 : kind == MapKind::lhist ? size_t((high - low) / step) + 2 : 0;
+    }
+    Span where; ///< its first mention
 };
 
-/// One statement of an action.
+/// One statement of an action. Those of a clause with sites are update, assign and remove; of one with begin, end or
+/// interval: print, clear, printf and exit. The tool runs the latter.
 struct Statement {
     enum class Kind {
-        update, ///< @m[keys] = count(), sum(value), hist(value), ...
+        update, ///< @m[keys] = count(), sum(value), hist(value), ...: Map::kind says which; no value for count
         assign, ///< @m[keys] = value
-        remove, ///< delete(@m[keys])
-        print,  ///< print(@m): BEGIN, END and interval only
-        clear,  ///< clear(@m): likewise
-        printf, ///< text only: likewise, see `value`
-        exit,   ///< exit(): likewise
+        remove, ///< delete(@m[keys]); aggregations (count, sum, hist, ...) only where Map::tid_key
+        print,  ///< print(@m), print(@m, top), print(@m, top, div)
+        clear,  ///< clear(@m)
+        printf, ///< printf("text")
+        exit,   ///< exit()
     } kind = Kind::update;
     size_t map = 0;
     std::vector<Expression> keys;
     std::optional<Expression> value;
+    std::string text;          ///< printf, escapes resolved
+    uint32_t top = 0, div = 0; ///< print; 0: not given
     Span where;
 };
 
 struct Probe {
     enum class Kind { usdt, entry, exit, begin, end, interval } kind = Kind::usdt;
-    std::string file;           ///< path as written; "*": every file of the process
+    std::string file;           ///< path as written, or a glob; "*": every file of the process
     std::string provider, name; ///< globs; name: of the probe or the function
     uint64_t interval_ms = 0;
-    std::string text; ///< as written, what `probe` gives where no glob is in it
+    std::string text; ///< as written
     Span where;
+
+    bool has_sites() const { return kind == Kind::usdt || kind == Kind::entry || kind == Kind::exit; }
 };
 
-/// Probes, a filter, an action: one block of the text.
+/// Probes, a filter, an action: one block of the text. All its probes have sites, or none has.
 struct Clause {
     std::vector<Probe> probes;
-    std::optional<Expression> filter;
+    std::optional<Expression> filter; ///< of type integer
     std::vector<Statement> actions;
+    Span where;
 };
 
 struct Script {
