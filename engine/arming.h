@@ -22,7 +22,7 @@ struct Site {
     size_t probe = 0;                     ///< what `probe` gives: index in Matches::probes, shared by sites of one name
     std::string arguments;                ///< as the stapsdt note has them; empty for entries and exits
     int result = -1;                      ///< exit: where the result is, FASTSDT_RESULT_*
-    uint64_t patch = 0;                   ///< of the patchable instruction: a nop10 (x86), a nop (arm64)
+    uint64_t patch = 0;                   ///< of the patchable instruction: a nop10 (x86), a nop (arm64); 0: none
     uint64_t length = 0;                  ///< of that instruction: execution goes on at patch + length
     uint64_t load_bias = 0;               ///< runtime address minus ELF vaddr, for operands like symbol(%rip)
     uint64_t semaphore = 0;               ///< of the semaphore; 0: none
@@ -31,9 +31,10 @@ struct Site {
 
 /// Memory that the process has for us.
 struct Arena {
-    uint64_t code = 0; ///< executable, within 2 GiB (arm64: 128 MiB) of each site that uses it
-    uint64_t data = 0; ///< readable and writable, anywhere
-    uint64_t mark = 0; ///< 8 bytes that hold `data`, and that read 0 in a forked child: stubs do nothing there
+    uint64_t code = 0; ///< executable, within 2 GiB (arm64: 128 MiB) of each site that uses it, page-aligned
+    uint64_t data = 0; ///< the run's tables: readable and writable, anywhere, zeros at first
+    uint64_t mark = 0; ///< 8 bytes that hold `data`, and that read 0 in a forked child: stubs do nothing there. Within
+                       ///< 2 GiB of `code`. A run has an arena for each group of modules, all with the same `data`
 };
 
 /// One change of a site: its bytes before and after. Written at once, see target.h.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The process whose sites are armed: one interface, a file for each way in.
+// The process whose sites are armed: one interface, a file for each way in. Used from one thread, since ptrace is.
 #pragma once
 #include "arming.h"
+#include "live.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,12 +17,19 @@ class Target {
 public:
     virtual ~Target() = default;
 
-    /// Memory for stubs and tables. `near`: every address that the code has to reach by a 32-bit displacement.
-    virtual Arena allocate(std::span<const uint64_t> near, size_t code_size, size_t data_size) = 0;
-    /// Writes stubs. They are not executed yet.
-    virtual void write_code(uint64_t address, std::span<const std::byte> bytes) = 0;
+    /// What it has mapped now, by address.
+    virtual std::vector<Mapping> mappings() = 0;
     /// Up to `size` bytes; fewer where the memory ends.
     virtual std::vector<std::byte> read(uint64_t address, size_t size) = 0;
+
+    /// The tables: zeros, readable and writable, shared with us. Once for a run, before allocate_code().
+    /// @return  its runtime address
+    virtual uint64_t allocate_data(size_t size) = 0;
+    /// Memory for stubs, empty so far. `mark` of the answer is within reach of a 32-bit displacement too.
+    /// @param near  addresses that the code has to reach by a 32-bit displacement, and to be reached from
+    virtual Arena allocate_code(std::span<const uint64_t> near, size_t size) = 0;
+    /// Writes stubs. They are not executed yet.
+    virtual void write_code(uint64_t address, std::span<const std::byte> bytes) = 0;
 
     /// What became of a patch.
     enum class Outcome {
@@ -29,13 +37,14 @@ public:
         changed, ///< the site has neither `before` nor `after`: somebody else's, left alone
         busy,    ///< a thread stands where the change would tear an instruction; try again
     };
-    /// Exchanges before and after of each, all at one stop of the target (or one barrier); `back`: the other way.
-    virtual std::vector<Outcome> patch(std::span<const Patch> patches, bool back) = 0;
-    /// Adds to semaphores (16 bits each, runtime addresses).
-    virtual void add_to_semaphores(std::span<const uint64_t> semaphores, int by) = 0;
+    /// Exchanges before and after of each, all at one stop of the target; `back`: the other way. A site that has the
+    /// wanted bytes already is done.
+    /// @param semaphores  runtime addresses of 16-bit counters, changed by one at the same stop: up, or with `back` down
+    virtual std::vector<Outcome> patch(std::span<const Patch> patches, bool back,
+                                       std::span<const uint64_t> semaphores = {}) = 0;
 
-    /// The tables' bytes as they are now: of the arena's data, or what is left of them after the target's end.
-    virtual std::vector<std::byte> read_data(const Arena& arena, size_t size) = 0;
+    /// Up to `size` bytes of the tables as they are now, or what is left of them after the target's end.
+    virtual std::vector<std::byte> read_data(size_t offset, size_t size) = 0;
 };
 
 } // namespace fastsdt::engine
