@@ -48,7 +48,9 @@ struct Patch {
 struct Code {
     std::vector<std::byte> bytes; ///< for Arena::code
     std::vector<Patch> patches;
-    std::vector<uint64_t> stubs; ///< by site: runtime address of its stub
+    std::vector<uint64_t> stubs; ///< by site: runtime address of its stub; 0: refused
+    std::vector<std::string>
+        refusals; ///< by site: why it has none, as what follows "1 " in the line that sums up; else empty
 };
 
 } // namespace fastsdt::engine

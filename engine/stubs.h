@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// From a script and sites to machine code. One file for each architecture: stubs_x86.cpp.
+//
+// What a stub may do: read registers and, where it is safe, memory; write its tables. It never calls anything but code of
+// its own, takes no lock, keeps no state, and leaves all registers, flags, vector registers and the 128 bytes below the
+// stack pointer as they are. A signal handler may run the same stub at any of its instructions and may leave by longjmp.
+#pragma once
+#include "arming.h"
+#include "clock.h"
+#include "tables.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <sys/types.h>
+
+namespace fastsdt::engine {
+
+/// What stubs have to know of the process that they run in.
+struct Environment {
+    pid_t pid = 0;         ///< what `pid` gives
+    pid_t inner_pid = 0;   ///< in the process' own pid namespace: the last number of NSpid in /proc/PID/status
+    bool rdfsbase = false; ///< AT_HWCAP2 bit 1: user space may read the thread pointer's base
+    /// Where its C library keeps a thread's id, from the thread pointer; 4 bytes. Empty: a stub asks the kernel.
+    std::optional<int32_t> tid_offset;
+    bool system_calls = false;  ///< stubs may make some (gettid, process_vm_readv): it has no seccomp filter
+    std::optional<Clock> clock; ///< empty: nsecs is refused
+};
+
+/// Bytes at the start of an arena's code that are left to whoever allocates it.
+inline constexpr size_t arena_header = 64;
+
+/// Compiles the stubs of `sites` for one arena, to be written to arena.code. The size does not depend on the arena.
+/// Sites that cannot be compiled have no patch, and their reason in Code::refusals. A stub for a site that has more than
+/// one clause runs them in order. Throws std::logic_error for a script that parse() would not make.
+Code compile(const Script& script, const Tables& tables, std::span<const Site> sites, const Arena& arena,
+             const Environment& environment);
+
+} // namespace fastsdt::engine

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Where everything is in the memory that stubs write and the reader reads: made from a script alone.
+//
+//     data:    header | owners: a word for each slot | shared tables | slot 0 | slot 1 | ...
+//     slot:    scalars and tables of one thread
+//     table:   entries of a power of two, each a tag, a value and the keys
+//
+// All of it is zeros at first, and sparse: a page costs memory when a stub has written to it. A slot belongs to the
+// thread whose pointer, complemented, is in its word of `owners`.
+#pragma once
+#include "script.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fastsdt::engine {
+
+inline constexpr size_t most_threads = 1024; ///< slots. A power of two
+inline constexpr size_t most_keys = 4096;    ///< of a map in one slot, or shared: bpftrace's BPFTRACE_MAX_MAP_KEYS
+
+/// Where one map is. Offsets are from the start of its slot, or of the data where it is shared.
+struct Table {
+    bool shared = false; ///< one for all threads: what is assigned, unless a key is `tid` everywhere
+    size_t offset = 0;   ///< of the first entry, or of the value where there are no keys
+    size_t entries = 1;  ///< a power of two; 1 for no keys
+    size_t entry_size = 0;
+    size_t value = 0; ///< in an entry
+    size_t value_size = 0;
+    size_t keys = 0;              ///< in an entry: of the first key
+    std::vector<size_t> key_size; ///< by key: 8, or string_size
+    size_t key_bytes() const;     ///< of all keys
+
+    /// One integer is the key and nothing is ever deleted: the entry's first word is the key itself, 0 if it is free;
+    /// key 0 is the entry behind the others, and its first word tells whether it is there.
+    bool direct = false;
+};
+
+/// Offsets in `data`.
+struct Tables {
+    static constexpr size_t dropped = 0; ///< a word: Maps::dropped
+    static constexpr size_t owners = 64; ///< most_threads words
+    size_t slots = 0;                    ///< of slot 0
+    size_t slot_size = 0;                ///< a multiple of 64
+    size_t size = 0;                     ///< of all of it
+    std::vector<Table> maps;             ///< by Script::maps
+};
+
+Tables lay_out(const Script& script);
+
+} // namespace fastsdt::engine
