@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "parse.h"
+#include "parser.h"
+#include "printable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fastsdt::engine {
+
+Script parse(std::string_view text)
+{
+    return check(read_grammar(text));
+}
+
+std::string explain(const ScriptError& error, std::string_view text, std::string_view name)
+{
+    const size_t at = std::min(error.where.start, text.size());
+    const size_t start = text.substr(0, at).rfind('\n') + 1; // npos + 1 is 0
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const auto lines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+
+    // Each byte before the caret is as wide as what is printed for it.
+    std::string line, pointer;
+    const auto shown = [](std::string_view piece) { return piece == "\t" ? std::string(1, '\t') : printable(piece); };
+    const auto character = [&](size_t from) { // a whole one of UTF-8
+        size_t to = from + 1;
+        while (to < end && (static_cast<unsigned char>(text[to]) & 0xc0) == 0x80)
+            ++to;
+        return text.substr(from, to - from);
+    };
+    const size_t stop = std::min(end, at + std::max<size_t>(error.where.length, 1));
+    for (size_t i = start; i < end;) {
+        const std::string_view one = character(i);
+        const std::string piece = shown(one);
+        line += piece;
+        const size_t width = one.size() > 1 && piece == one ? 1 : piece.size();
+        if (i < at)
+            pointer += piece == "\t" ? piece : std::string(width, ' ');
+        else if (i < stop)
+            pointer += std::string(width, i == at ? '^' : '~');
+        i += one.size();
+    }
+    if (at >= end)
+        pointer += '^';
+    return fmt::format("{}:{}:{}: error: {}\n{}\n{}\n", printable(name), lines + 1, at - start + 1,
+                       printable(error.what()), line, pointer);
+}
+
+} // namespace fastsdt::engine
