@@ -22,11 +22,14 @@ struct Site {
     size_t probe = 0;                     ///< what `probe` gives: index in Matches::probes, shared by sites of one name
     std::string arguments;                ///< as the stapsdt note has them; empty for entries and exits
     int result = -1;                      ///< exit: where the result is, FASTSDT_RESULT_*
-    uint64_t patch = 0;                   ///< of the patchable instruction: a nop10 (x86), a nop (arm64); 0: none
-    uint64_t length = 0;                  ///< of that instruction: execution goes on at patch + length
-    uint64_t load_bias = 0;               ///< runtime address minus ELF vaddr, for operands like symbol(%rip)
-    uint64_t semaphore = 0;               ///< of the semaphore; 0: none
-    std::vector<size_t> clauses;          ///< of Script::clauses, in the order in which they run
+    uint64_t address = 0;                 ///< runtime address of the note's pc, of the function or of the exit
+    std::string
+        refusal;        ///< why there is no patch, as what follows "1 " in the line that sums up; empty: "has no nop10"
+    uint64_t patch = 0; ///< of the patchable instruction: a nop10 (x86), a nop (arm64); 0: none
+    uint64_t length = 0;         ///< of that instruction: execution goes on at patch + length
+    uint64_t load_bias = 0;      ///< runtime address minus ELF vaddr, for operands like symbol(%rip)
+    uint64_t semaphore = 0;      ///< of the semaphore; 0: none
+    std::vector<size_t> clauses; ///< of Script::clauses, in the order in which they run
 };
 
 /// Memory that the process has for us.

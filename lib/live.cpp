@@ -272,6 +272,8 @@ private:
             LiveSite site;
             site.entry = !exit;
             site.exit = exit;
+            site.result = record.result;
+            site.exits = !exit && (record.flags & FASTSDT_ENTRY_EXITS);
             site.address = record.address;
             site.name = function_at(functions, function);
             if (site.name.empty())

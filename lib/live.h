@@ -57,6 +57,8 @@ struct LiveSite {
     std::string name;      ///< of the probe, or of the function
     std::string arguments; ///< as the stapsdt note has them
     uint64_t address = 0;  ///< ELF vaddr: the note's pc; entries: of the function; exits: of the layout
+    uint8_t result = 0;    ///< exits: where the result is, FASTSDT_RESULT_*
+    bool exits = false;    ///< entries: every way out of the function has an exit
     uint64_t file_offset = 0;
     uint64_t runtime = 0; ///< where `address` is in the process
 

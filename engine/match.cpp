@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "match.h"
+
+#include <fastsdt/recognize.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fnmatch.h>
+
+namespace fastsdt::engine {
+namespace {
+
+bool pattern(const std::string& text)
+{
+    return text.find_first_of("*?[") != text.npos;
+}
+
+bool fits(const std::string& glob, const std::string& name)
+{
+    return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+}
+
+// A program's name without a slash is looked for in PATH, as bpftrace does, unless it is there.
+std::string resolve(const std::string& file)
+{
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (file.find('/') != file.npos || fs::exists(file, error))
+        return file;
+    const char* const variable = std::getenv("PATH");
+    const std::string path = variable ? variable : "";
+    for (size_t start = 0; start <= path.size();) {
+        const size_t end = std::min(path.find(':', start), path.size());
+        const std::string candidate = path.substr(start, end - start) + '/' + file;
+        if (fs::is_regular_file(candidate, error))
+            return candidate;
+        start = end + 1;
+    }
+    return file;
+}
+
+// The script's name of a file and the process' are names of the same.
+bool same_file(const std::string& given, const std::string& mapped, pid_t pid)
+{
+    namespace fs = std::filesystem;
+    if (given == mapped)
+        return true;
+    std::error_code error;
+    const std::string file = resolve(given);
+    if (fs::weakly_canonical(file, error) == mapped && !error)
+        return true;
+    for (const std::string& there : {fmt::format("/proc/{}/root{}", pid, mapped), mapped})
+        if (fs::equivalent(file, there, error) && !error)
+            return true;
+    return false;
+}
+
+bool same_kind(const Probe& probe, const LiveSite& site)
+{
+    switch (probe.kind) {
+    case Probe::Kind::usdt: return !site.entry && !site.exit && fits(probe.provider, site.provider);
+    case Probe::Kind::entry: return site.entry;
+    case Probe::Kind::exit: return site.exit || (site.entry && !site.exits);
+    default: return false;
+    }
+}
+
+// Bytes that are exchanged at once, and where: the patchable instruction of the layout that the file has there.
+void find_patch(const LiveFile& file, const LiveSite& live, Site& site)
+{
+    const fastsdt_recognized& layout = live.expected;
+    const unsigned wanted = file.arch == Arch::x86_64 ? 10 : file.arch == Arch::arm64 ? 4 : 0;
+    if (wanted == 0) {
+        site.refusal = fmt::format("is of an architecture that only the kernel traces ({})", name(file.arch));
+        return;
+    }
+    if (layout.length == 0 || layout.patch_length != wanted)
+        return;
+    if (live.change == Change::remapped) {
+        site.refusal = "has its text in huge pages, away from its file";
+        return;
+    }
+    site.patch = live.runtime + layout.lead + layout.patch_offset;
+    site.length = wanted;
+}
+
+} // namespace
+
+Matcher::Matcher(const Script& script, pid_t pid) : script_(script), pid_(pid) {}
+
+bool Matcher::means(const Probe& probe, const LiveFile& file)
+{
+    if (pattern(probe.file))
+        return fits(probe.file, file.path);
+    const auto [found, added] = same_file_.try_emplace({probe.file, file.path}, false);
+    if (added)
+        found->second = same_file(probe.file, file.path, pid_);
+    return found->second;
+}
+
+size_t Matcher::probe_index(const Probe& probe, const LiveFile& file, const LiveSite& site)
+{
+    const std::string& path = pattern(probe.file) ? file.path : probe.file;
+    const std::string text = probe.kind == Probe::Kind::usdt
+        ? fmt::format("usdt:{}:{}:{}", path, site.provider, site.name)
+        : fmt::format("{}:{}:{}", probe.kind == Probe::Kind::entry ? "uprobe" : "uretprobe", path, site.name);
+    const auto [found, added] = probe_indexes_.try_emplace(text, probes_.size());
+    if (added)
+        probes_.push_back(text);
+    return found->second;
+}
+
+void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t clause, const Probe& probe)
+{
+    for (const LiveSite& live : file.sites) {
+        if (!same_kind(probe, live) || !fits(probe.name, live.name))
+            continue;
+        matched_.insert(&probe);
+        auto [found, added] = sites.try_emplace({live.runtime, probe.kind});
+        Site& site = found->second;
+        if (added) {
+            site.kind = probe.kind;
+            site.file = file.path;
+            site.provider = live.provider;
+            site.name = live.name;
+            site.probe = probe_index(probe, file, live);
+            site.arguments = live.arguments;
+            site.address = live.runtime;
+            site.load_bias = live.runtime - live.address;
+            site.semaphore = live.semaphore ? live.semaphore + site.load_bias : 0;
+            if (live.exit)
+                site.result = live.result;
+            if (probe.kind == Probe::Kind::exit && live.entry)
+                site.refusal = "has no exit sites";
+            else
+                find_patch(file, live, site);
+        }
+        site.clauses.push_back(clause);
+    }
+}
+
+std::vector<Site> Matcher::look()
+{
+    const bool functions = std::any_of(script_.clauses.begin(), script_.clauses.end(), [](const Clause& clause) {
+        return std::any_of(clause.probes.begin(), clause.probes.end(), [](const Probe& probe) {
+            return probe.kind == Probe::Kind::entry || probe.kind == Probe::Kind::exit;
+        });
+    });
+    const Process process = read_process(pid_, functions);
+    troubles_ = process.troubles;
+    std::map<Key, Site> sites;
+    for (const LiveFile& file : process.files)
+        for (size_t clause = 0; clause < script_.clauses.size(); ++clause)
+            for (const Probe& probe : script_.clauses[clause].probes)
+                if (probe.has_sites() && means(probe, file))
+                    match(file, sites, clause, probe);
+    std::set<Key> seen;
+    std::set<uint64_t> patches;
+    std::vector<Site> fresh;
+    for (auto& [key, site] : sites) {
+        if (site.patch && !patches.insert(site.patch).second) {
+            site.patch = 0;
+            site.refusal = "shares its nop10 with another probe";
+        }
+        seen.insert(key);
+        if (!known_.contains(key))
+            fresh.push_back(std::move(site));
+    }
+    known_ = std::move(seen);
+    return fresh;
+}
+
+std::vector<const Probe*> Matcher::unmatched() const
+{
+    std::vector<const Probe*> found;
+    for (const Clause& clause : script_.clauses)
+        for (const Probe& probe : clause.probes)
+            if (probe.has_sites() && !matched_.contains(&probe))
+                found.push_back(&probe);
+    return found;
+}
+
+} // namespace fastsdt::engine

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The language. What a text means is written here by hand from bpftrace's reference guide; tests/engine/language.sh asks
+// bpftrace itself.
+#include "parse.h"
+
+#include <gtest/gtest.h>
+
+namespace fastsdt::engine {
+namespace {
+
+// An expression with all its brackets, u or s behind an operation for its sign.
+std::string shown(const Expression& e)
+{
+    switch (e.kind) {
+    case Expression::Kind::number: return std::to_string(e.number);
+    case Expression::Kind::text: return '"' + e.text + '"';
+    case Expression::Kind::value:
+        switch (e.value) {
+        case Value::arg: return "arg" + std::to_string(e.argument);
+        case Value::str_arg: return "str" + std::to_string(e.argument);
+        case Value::tid: return "tid";
+        case Value::pid: return "pid";
+        case Value::nsecs: return "nsecs";
+        case Value::probe: return "probe";
+        case Value::retval: return "retval";
+        }
+        break;
+    case Expression::Kind::map: {
+        std::string text = "@" + std::to_string(e.map) + "[";
+        for (const Expression& key : e.operands)
+            text += shown(key) + ";";
+        return text + "]" + (e.is_signed ? "s" : "u");
+    }
+    case Expression::Kind::operation: break;
+    }
+    static const char* const names[] = {"||", "&&", "|", "^", "&", "==", "!=", "<",   "<=", ">", ">=",
+                                        "<<", ">>", "+", "-", "*", "/",  "%",  "neg", "!",  "~"};
+    std::string text = "(";
+    for (const Expression& operand : e.operands)
+        text += shown(operand) + " ";
+    return text + names[size_t(e.op)] + (e.is_signed ? "s)" : "u)");
+}
+
+std::string filter(const std::string& text)
+{
+    const Script script = parse("usdt:./a:p:n /" + text + "/ { @ = count(); @m[tid] = nsecs; @neg[tid] = -1 }");
+    return shown(*script.clauses.at(0).filter);
+}
+
+// "line:column what", or empty.
+std::string error(const std::string& text, bool* kernel_can = nullptr)
+{
+    try {
+        parse(text);
+    } catch (const ScriptError& e) {
+        if (kernel_can)
+            *kernel_can = e.kernel_can;
+        const std::string whole = explain(e, text, "-e");
+        EXPECT_EQ(whole.substr(0, 3), "-e:");
+        return whole.substr(3, whole.find(": error") - 3) + " " + e.what();
+    }
+    return {};
+}
+
+bool kernel_only(const std::string& text)
+{
+    bool kernel_can = false;
+    EXPECT_NE(error(text, &kernel_can), "") << text;
+    return kernel_can;
+}
+
+} // namespace
+
+TEST(Script, FirstExample)
+{
+    const Script script = parse("usdt:./app:shop:order /arg2 > 1000/ { @[arg0] = count(); @cents = hist(arg2); }");
+    ASSERT_EQ(script.clauses.size(), 1u);
+    const Clause& clause = script.clauses[0];
+    ASSERT_EQ(clause.probes.size(), 1u);
+    EXPECT_EQ(clause.probes[0].kind, Probe::Kind::usdt);
+    EXPECT_EQ(clause.probes[0].file, "./app");
+    EXPECT_EQ(clause.probes[0].provider, "shop");
+    EXPECT_EQ(clause.probes[0].name, "order");
+    EXPECT_EQ(shown(*clause.filter), "(arg2 1000 >u)");
+    ASSERT_EQ(script.maps.size(), 2u);
+    EXPECT_EQ(script.maps[0].name, "@");
+    EXPECT_EQ(script.maps[0].kind, MapKind::count);
+    EXPECT_EQ(script.maps[0].keys, std::vector<Type>{Type::integer});
+    EXPECT_EQ(script.maps[1].name, "@cents");
+    EXPECT_EQ(script.maps[1].kind, MapKind::hist);
+    ASSERT_EQ(clause.actions.size(), 2u);
+    EXPECT_EQ(shown(*clause.actions[1].value), "arg2");
+}
+
+TEST(Script, SecondExample)
+{
+    const Script script =
+        parse("usdt:*:tcl:proc__entry { @s[tid] = nsecs; }\n"
+              "usdt:*:tcl:proc__return /@s[tid]/ { @us = hist((nsecs - @s[tid]) / 1000); delete(@s[tid]); }");
+    ASSERT_EQ(script.clauses.size(), 2u);
+    EXPECT_EQ(script.maps[0].kind, MapKind::integer);
+    EXPECT_EQ(script.maps[0].tid_key, 0u);
+    EXPECT_TRUE(script.maps[0].read);
+    EXPECT_FALSE(script.maps[0].is_signed);
+    EXPECT_EQ(shown(*script.clauses[1].filter), "@0[tid;]u");
+    EXPECT_EQ(shown(*script.clauses[1].actions[0].value), "((nsecs @0[tid;]u -u) 1000 /u)");
+    EXPECT_EQ(script.clauses[1].actions[1].kind, Statement::Kind::remove);
+}
+
+TEST(Script, Precedence)
+{
+    EXPECT_EQ(filter("1 + 2 * 3 - 4"), "((1 (2 3 *s) +s) 4 -s)");
+    EXPECT_EQ(filter("arg0 | arg1 ^ arg2 & arg3 == 1"), "(arg0 (arg1 (arg2 (arg3 1 ==u) &u) ^u) |u)");
+    EXPECT_EQ(filter("arg0 << 1 + 2 < 3"), "((arg0 (1 2 +s) <<u) 3 <u)");
+    EXPECT_EQ(filter("1 || 0 && !arg0"), "(1 (0 (arg0 !u) &&u) ||u)");
+    EXPECT_EQ(filter("-~arg0 % 2"), "(((arg0 ~u) negu) 2 %u)");
+    EXPECT_EQ(filter("(arg0 - 1) / (2)"), "((arg0 1 -u) 2 /u)");
+    EXPECT_EQ(filter("arg0 / 2 > 1"), "((arg0 2 /u) 1 >u)");
+}
+
+TEST(Script, Signs)
+{
+    EXPECT_EQ(filter("-1 < 2"), "((1 negs) 2 <s)");
+    EXPECT_EQ(filter("arg0 < -1"), "(arg0 (1 negs) <u)");
+    EXPECT_EQ(filter("@m[tid] > 1"), "(@0[tid;]u 1 >u)");
+    EXPECT_EQ(filter("@neg[tid] < 0"), "(@0[tid;]s 0 <s)");
+    EXPECT_EQ(filter("1 >> arg0"), "(1 arg0 >>s)");
+    // through other maps, whatever stands first in the text
+    const Script script =
+        parse("usdt:a:b:c { @c = @b; @b = @a; @a = -5; @sum = sum(@c); @u = max(arg0); @s = min(-2) }");
+    for (const char* name : {"@a", "@b", "@c", "@sum", "@s"})
+        for (const Map& map : script.maps)
+            if (map.name == name)
+                EXPECT_TRUE(map.is_signed) << name;
+    EXPECT_FALSE(script.maps.at(4).is_signed) << script.maps.at(4).name;
+}
+
+TEST(Script, Words)
+{
+    EXPECT_EQ(filter("0x1F + 1_000 + 2e3 + 10UL"), "(((31 1000 +s) 2000 +s) 10 +s)");
+    EXPECT_EQ(filter("18446744073709551615"), "-1");
+    EXPECT_EQ(filter("1 /* one */ + // two\n 2"), "(1 2 +s)");
+    const Script script = parse("#!/usr/bin/bpftrace\nusdt:\"./a b\":p:n\n{ @[\"a\\t\\x41\\101\\\"\"] = count() }");
+    EXPECT_EQ(script.clauses[0].probes[0].file, "./a b");
+    EXPECT_EQ(script.clauses[0].actions[0].keys[0].text, "a\tAA\"");
+}
+
+TEST(Script, Probes)
+{
+    const Script script =
+        parse("uprobe:./a:f, uprobe:./a:g* {@[probe]=count()}uretprobe:./a:f {@r=sum(retval);}"
+              "interval:s:2 { print(@r, 3, 1000); clear(@r); exit() } interval:ms:5 { printf(\"100%%\\n\") } "
+              "BEGIN { print(@) } END { clear(@r) } usdt:a:n { @ [probe] = count() }");
+    ASSERT_EQ(script.clauses.size(), 7u);
+    EXPECT_EQ(script.clauses[0].probes.size(), 2u);
+    EXPECT_EQ(script.clauses[0].probes[1].name, "g*");
+    EXPECT_EQ(script.clauses[0].probes[1].kind, Probe::Kind::entry);
+    EXPECT_EQ(script.clauses[1].probes[0].kind, Probe::Kind::exit);
+    EXPECT_EQ(script.clauses[2].probes[0].interval_ms, 2000u);
+    EXPECT_EQ(script.clauses[2].actions[0].top, 3u);
+    EXPECT_EQ(script.clauses[2].actions[0].div, 1000u);
+    EXPECT_EQ(script.clauses[3].probes[0].interval_ms, 5u);
+    EXPECT_EQ(script.clauses[3].actions[0].text, "100%\n");
+    EXPECT_EQ(script.clauses[4].probes[0].kind, Probe::Kind::begin);
+    EXPECT_EQ(script.clauses[5].probes[0].kind, Probe::Kind::end);
+    EXPECT_EQ(script.clauses[6].probes[0].provider, "*");
+    EXPECT_EQ(script.maps[0].keys, std::vector<Type>{Type::probe});
+}
+
+TEST(Script, ThreadKeys)
+{
+    const Script script =
+        parse("usdt:a:b:c { @a[arg0, tid] = count(); @b[tid, arg0] = 1; @b[tid, 2] = 2; @c[tid] = 1; @c[arg0] = 2;"
+              "@d = 1 } usdt:a:b:d { delete(@a[1, tid]) }");
+    EXPECT_EQ(script.maps[0].tid_key, 1u);
+    EXPECT_EQ(script.maps[1].tid_key, 0u);
+    EXPECT_EQ(script.maps[2].tid_key, std::nullopt);
+    EXPECT_EQ(script.maps[3].tid_key, std::nullopt);
+}
+
+TEST(Script, Lhist)
+{
+    const Script script = parse("usdt:a:b:c { @ = lhist(arg0, -10, 1000, 10) }");
+    EXPECT_EQ(script.maps[0].low, -10);
+    EXPECT_EQ(script.maps[0].high, 1000);
+    EXPECT_EQ(script.maps[0].step, 10);
+    EXPECT_EQ(script.maps[0].buckets(), 103u);
+    EXPECT_EQ(error("usdt:a:b:c { @ = lhist(arg0, 0, 10000, 1) }"),
+              "1:40 more than 1000 buckets: a larger step is wanted");
+    EXPECT_EQ(error("usdt:a:b:c { @ = lhist(arg0, 0, 10, 0) }"), "1:37 the step is above 0");
+    EXPECT_EQ(error("usdt:a:b:c { @ = lhist(arg0, 0, arg1, 1) }"),
+              "1:33 lhist(VALUE, MIN, MAX, STEP) wants numbers for the last three");
+    EXPECT_EQ(error("usdt:a:b:c { @ = lhist(arg0, 0, 10, 1) } usdt:a:b:d { @ = lhist(arg0, 0, 10, 2) }"),
+              "1:59 @ has another range elsewhere");
+}
+
+TEST(Script, Errors)
+{
+    EXPECT_EQ(error(""), "1:1 the script is empty: PROBE /FILTER/ { ACTION } is wanted");
+    EXPECT_EQ(error("usdt:a:b:c\n/ arg0 >"), "2:9 a value is wanted, and not the end of the script");
+    EXPECT_EQ(error("usdt:a:b:c { @ = count() @x = 1 }"),
+              "1:26 \";\" or \"}\" is wanted after a statement, and not \"@x\"");
+    EXPECT_EQ(error("usdt:a:b:c { @ = counts() }"),
+              "1:18 \"counts\" is no value: arg0 to arg9, str(argN), retval, tid, pid, nsecs and probe are");
+    EXPECT_EQ(error("usdt:a:b:c { @ = count(); @ = 5 }"),
+              "1:27 @ is a count() elsewhere, and cannot be an integer too");
+    EXPECT_EQ(error("usdt:a:b:c { @[1] = count(); @[1,2] = count() }"), "1:30 @ has 1 key elsewhere, and 2 keys here");
+    EXPECT_EQ(error("usdt:a:b:c { @[1] = count(); @[str(arg0)] = count() }"),
+              "1:32 this key of @ is an integer elsewhere, and a string here");
+    EXPECT_EQ(error("usdt:a:b:c /@x/ { @ = count() }"), "1:13 @x is never assigned anything");
+    EXPECT_EQ(error("usdt:a:b:c { @ = sum(str(arg0)) }"), "1:22 a sum() takes integers, and this is a string");
+    EXPECT_EQ(error("usdt:a:b:c { @ = sum(retval) }"),
+              "1:22 retval is the result at a uretprobe, and usdt:a:b:c is none");
+    EXPECT_EQ(error("uretprobe:a:b { @ = sum(arg0) }"),
+              "1:25 arguments are those of a usdt probe or of a uprobe, and uretprobe:a:b is none");
+    EXPECT_EQ(error("usdt:a:b:c/arg0/ { @ = count() }"),
+              "1:1 a name has no \"/\": a blank is wanted before the filter");
+    EXPECT_EQ(error("usdt:a:b:c { @ = arg12 }"), "1:18 arguments are arg0 to arg9");
+    EXPECT_EQ(error("usdt:a:b:c { @[\"x] = count() }"), "1:16 the string has no end");
+    EXPECT_EQ(error("usdt:a:b:c { @ = 99999999999999999999 }"), "1:18 the number does not fit into 64 bits");
+    EXPECT_EQ(error("usdt:a:b:c { @ = 12ab }"), "1:18 this is not a number: decimal, 0x1f, 1_000 and 1e6 are");
+    EXPECT_EQ(error("usdt:a:b:c { count() }"), "1:14 the result of count() belongs to a map: @ = count(...)");
+    EXPECT_EQ(error("foo:a { }").substr(0, 31), "1:1 \"foo\" is no kind of probe: ");
+    EXPECT_EQ(error("usdt:a:b:c { @ = count()"),
+              "1:25 \";\" or \"}\" is wanted after a statement, and not the end of the script");
+    EXPECT_EQ(error("interval:s:0 { exit() }"), "1:1 an interval is from 1 to 1000000000");
+    EXPECT_EQ(error("usdt:a:b:c { @ = count() /* }"), "1:26 the comment has no end");
+}
+
+// What bpftrace has and this subset has not: the tool names the command for these.
+TEST(Script, KernelOnly)
+{
+    for (const char* text : {"usdt:a:b:c { printf(\"%d\", arg0) }",
+                             "usdt:a:b:c { @ = comm }",
+                             "usdt:a:b:c { @[comm] = count() }",
+                             "kprobe:vfs_read { @ = count() }",
+                             "tracepoint:syscalls:sys_enter_read { @ = count() }",
+                             "usdt:a:b:c { $x = 1 }",
+                             "usdt:a:b:c { if (arg0) { @ = count() } }",
+                             "usdt:a:b:c { @++ }",
+                             "usdt:a:b:c { @ += 1 }",
+                             "usdt:a:b:c { @[ustack] = count() }",
+                             "usdt:a:b:c /str(arg0) == \"x\"/ { @ = count() }",
+                             "usdt:a:b:c { @ = arg0 ? 1 : 2 }",
+                             "usdt:a:b:c { @ = (int32)arg0 }",
+                             "usdt:a:b:c { print(@) ; @ = count() }",
+                             "usdt:a:b:c { @[1] = count(); delete(@[1]) }",
+                             "uprobe:a:f+4 { @ = count() }",
+                             "BEGIN { @ = 1 }",
+                             "usdt:a:b:c { @ = *arg0 }",
+                             "usdt:a:b:c { @ = (1, 2) }",
+                             "usdt:a:b:c, BEGIN { @ = count() }",
+                             "interval:s:1 /1/ { exit() }",
+                             "usdt:a:b:c { @ = str(arg0, 5) }",
+                             "usdt:a:b:c { @ = hist(arg0, 3) }"})
+        EXPECT_TRUE(kernel_only(text)) << text;
+    for (const char* text : {"usdt:a:b:c { @ = foo(1) }", "usdt:a:b:c { @ = }", "usdt:a:b { ", "BEGIN { exit( }",
+                             "\x01", "usdt:a:b:c {@ = \xff}"})
+        EXPECT_FALSE(kernel_only(text)) << text;
+}
+
+TEST(Script, DeepTextsEndInAnError)
+{
+    const std::string before = "usdt:a:b:c { @ = ", after = " }";
+    EXPECT_NE(error(before + std::string(100000, '(') + "1" + std::string(100000, ')') + after), "");
+    EXPECT_NE(error(before + std::string(100000, '~') + "1" + after), "");
+    std::string sum = "1";
+    for (int i = 0; i < 100000; ++i)
+        sum += "+1";
+    EXPECT_NE(error(before + sum + after), "");
+}
+
+TEST(Script, Caret)
+{
+    const std::string text = "usdt:a:b:c {\n\t@[\"\xc3\xa4\"] = cmm; }";
+    try {
+        parse(text);
+        FAIL();
+    } catch (const ScriptError& e) {
+        EXPECT_EQ(explain(e, text, "x.bt"),
+                  "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg9, str(argN), retval, tid, pid, nsecs and "
+                  "probe are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t         ^~~\n");
+    }
+}
+
+} // namespace fastsdt::engine

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What both outputs share: the order of entries, and what is printed of each.
+#include "output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace fastsdt::tracing {
+
+using engine::Entry;
+using engine::Map;
+using engine::MapKind;
+using engine::Type;
+
+std::string Summary::text() const
+{
+    std::string others;
+    for (const auto& [reason, count] : reasons) {
+        std::string what = reason;
+        if (count > 1 && what.starts_with("has "))
+            what.replace(0, 4, "have ");
+        else if (count > 1 && what.starts_with("is "))
+            what.replace(0, 3, "are ");
+        others += fmt::format("{}{} {}", others.empty() ? " (" : ", ", count, what);
+    }
+    return fmt::format("sites {} of {} armed{}; dropped {}", armed, sites, others.empty() ? "" : others + ")", dropped);
+}
+
+namespace {
+
+// By value, the smallest first; by key where values have no order. BPFtrace::print_map and its like, src/bpftrace.cpp.
+// Equal ones: by key, where bpftrace has no order.
+bool before(const Map& map, const Entry& a, const Entry& b)
+{
+    const auto total = [](const Entry& e) { return std::accumulate(e.buckets.begin(), e.buckets.end(), uint64_t(0)); };
+    const auto less = [&](int64_t x, int64_t y) {
+        return map.is_signed ? x < y : static_cast<uint64_t>(x) < static_cast<uint64_t>(y);
+    };
+    switch (map.kind) {
+    case MapKind::count:
+    case MapKind::sum:
+    case MapKind::min:
+    case MapKind::max: return less(a.number, b.number);
+    case MapKind::integer: return less(a.value.number, b.value.number);
+    case MapKind::hist:
+    case MapKind::lhist: return total(a) < total(b);
+    case MapKind::avg:
+    case MapKind::stats: return less(average(a, map.is_signed), average(b, map.is_signed));
+    case MapKind::string:
+    case MapKind::probe: break;
+    }
+    for (size_t i = 0; i < map.keys.size(); ++i) {
+        if (map.keys[i] == Type::integer && a.keys[i].number != b.keys[i].number)
+            return static_cast<uint64_t>(a.keys[i].number) < static_cast<uint64_t>(b.keys[i].number);
+        if (map.keys[i] == Type::string && a.keys[i].text != b.keys[i].text)
+            return a.keys[i].text < b.keys[i].text;
+    }
+    return false;
+}
+
+} // namespace
+
+void Output::map(size_t index, const std::vector<Entry>& entries, const std::vector<std::string>& probes, uint32_t top,
+                 uint32_t div)
+{
+    const Map& map = script_.maps[index];
+    probes_ = &probes;
+    Entries order;
+    for (const Entry& entry : entries)
+        order.push_back(&entry);
+    // A count without keys is there before its first hit: bpftrace has it in an array.
+    Entry none;
+    if (order.empty() && map.kind == MapKind::count && map.keys.empty())
+        order.push_back(&none);
+    std::stable_sort(order.begin(), order.end(), [&](const Entry* a, const Entry* b) { return before(map, *a, *b); });
+    if (top && map.kind != MapKind::stats && order.size() > top)
+        order.erase(order.begin(), order.end() - top);
+    const uint32_t divisor = div ? div : 1;
+    switch (map.kind) {
+    case MapKind::hist:
+    case MapKind::lhist: return histograms(map, order, divisor);
+    case MapKind::avg:
+    case MapKind::stats: return statistics(map, order, divisor);
+    default: return values(map, order, divisor);
+    }
+}
+
+std::string Output::number(const Map& map, const Entry& entry, uint32_t div) const
+{
+    switch (map.kind) {
+    case MapKind::string: return datum(Type::string, entry.value);
+    case MapKind::probe: return datum(Type::probe, entry.value);
+    default: break;
+    }
+    const int64_t value = map.kind == MapKind::integer           ? entry.value.number
+        : map.kind == MapKind::avg || map.kind == MapKind::stats ? average(entry, map.is_signed)
+                                                                 : entry.number;
+    return map.is_signed ? std::to_string(value / int64_t(div)) : std::to_string(static_cast<uint64_t>(value) / div);
+}
+
+std::string Output::datum(Type type, const engine::Datum& datum) const
+{
+    switch (type) {
+    case Type::integer: return std::to_string(datum.number);
+    case Type::string: return datum.text;
+    case Type::probe: break;
+    }
+    // The process may have written any number.
+    const auto index = static_cast<uint64_t>(datum.number);
+    return index < probes_->size() ? (*probes_)[index] : "?";
+}
+
+Output::Range Output::filled(const std::vector<uint64_t>& buckets)
+{
+    Range range;
+    for (size_t i = 0; i < buckets.size(); ++i) {
+        if (!buckets[i])
+            continue;
+        if (range.end == 0)
+            range.first = i;
+        range.end = i + 1;
+        range.most = std::max(range.most, buckets[i]);
+    }
+    return range;
+}
+
+} // namespace fastsdt::tracing

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Maps as bpftrace 0.17 prints them (src/output.cpp), as text or as JSON.
+#pragma once
+#include "maps.h"
+
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace fastsdt::tracing {
+
+/// What the last line says of a run.
+struct Summary {
+    size_t sites = 0, armed = 0;
+    std::map<std::string, size_t> reasons; ///< of those that are not armed: how many
+    uint64_t dropped = 0;
+
+    /// "sites 12 of 14 armed (1 taken by the kernel, 1 has no nop10); dropped 0"
+    std::string text() const;
+    bool complete() const { return armed == sites && dropped == 0; }
+};
+
+class Output {
+public:
+    Output(const engine::Script& script, std::ostream& out) : script_(script), out_(out) {}
+    virtual ~Output() = default;
+
+    /// @param probes  what probe keys are indexes of
+    /// @param top  only so many entries, the largest; 0: all. @param div  values are divided by it; 0: by nothing
+    void map(size_t index, const std::vector<engine::Entry>& entries, const std::vector<std::string>& probes,
+             uint32_t top = 0, uint32_t div = 0);
+    virtual void text(const std::string& text) = 0; ///< printf
+    virtual void summary(const Summary& summary) = 0;
+
+protected:
+    using Entries = std::vector<const engine::Entry*>;
+    virtual void values(const engine::Map& map, const Entries& entries, uint32_t div) = 0;
+    virtual void histograms(const engine::Map& map, const Entries& entries, uint32_t div) = 0;
+    virtual void statistics(const engine::Map& map, const Entries& entries, uint32_t div) = 0;
+
+    std::string number(const engine::Map& map, const engine::Entry& entry, uint32_t div) const;
+    /// A key, or a value that was assigned, not quoted and not made safe.
+    std::string datum(engine::Type type, const engine::Datum& datum) const;
+    const std::vector<std::string>& probes() const { return *probes_; }
+
+    /// Buckets with something in them, and all between.
+    struct Range {
+        size_t first = 0, end = 0;
+        uint64_t most = 0;
+    };
+    static Range filled(const std::vector<uint64_t>& buckets);
+
+    const engine::Script& script_;
+    std::ostream& out_;
+
+private:
+    const std::vector<std::string>* probes_ = nullptr;
+};
+
+std::unique_ptr<Output> text_output(const engine::Script& script, std::ostream& out);
+std::unique_ptr<Output> json_output(const engine::Script& script, std::ostream& out);
+
+} // namespace fastsdt::tracing

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One object a line, blanks where bpftrace -f json has them.
+#include "output.h"
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+namespace fastsdt::tracing {
+namespace {
+
+using engine::Entry;
+using engine::Map;
+using engine::MapKind;
+
+std::string quoted(const std::string& text)
+{
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+class JsonOutput final : public Output {
+public:
+    using Output::Output;
+
+    void text(const std::string& text) override
+    {
+        out_ << fmt::format("{{\"type\": \"printf\", \"data\": {}}}\n", quoted(text));
+    }
+
+    void summary(const Summary& summary) override
+    {
+        std::string reasons;
+        for (const auto& [reason, count] : summary.reasons)
+            reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : ", ", quoted(reason), count);
+        out_ << fmt::format("{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"reasons\": {{{}}}, "
+                            "\"dropped\": {}}}}}\n",
+                            summary.sites, summary.armed, reasons, summary.dropped);
+    }
+
+private:
+    // {"type": "map", "data": {"@x": {"key": value, ...}}}, and without the inner braces where there are no keys.
+    template <class Value>
+    void object(const char* type, const Map& map, const Entries& entries, const Value& value)
+    {
+        if (entries.empty())
+            return;
+        std::string all;
+        for (const Entry* entry : entries) {
+            std::string keys;
+            for (size_t i = 0; i < entry->keys.size() && i < map.keys.size(); ++i)
+                keys += (i ? "," : "") + datum(map.keys[i], entry->keys[i]);
+            all += fmt::format("{}{}{}", all.empty() ? "" : ", ", map.keys.empty() ? "" : quoted(keys) + ": ",
+                               value(*entry));
+        }
+        const bool keyed = !map.keys.empty();
+        out_ << fmt::format("{{\"type\": \"{}\", \"data\": {{{}: {}{}{}}}}}\n", type, quoted(map.name),
+                            keyed ? "{" : "", all, keyed ? "}" : "");
+    }
+
+    void values(const Map& map, const Entries& entries, uint32_t div) override
+    {
+        const bool is_text = map.kind == MapKind::string || map.kind == MapKind::probe;
+        object("map", map, entries, [&](const Entry& entry) {
+            const std::string value = number(map, entry, div);
+            return is_text ? quoted(value) : value;
+        });
+    }
+
+    static std::string bounds(const Map& map, size_t bucket)
+    {
+        const auto i = static_cast<int64_t>(bucket);
+        if (map.kind == MapKind::lhist) {
+            if (bucket == 0)
+                return fmt::format("\"max\": {}, ", map.low - 1);
+            if (bucket == map.buckets() - 1)
+                return fmt::format("\"min\": {}, ", map.high);
+            return fmt::format("\"min\": {}, \"max\": {}, ", (i - 1) * map.step + map.low, i * map.step + map.low - 1);
+        }
+        if (bucket == 0)
+            return "\"max\": -1, ";
+        if (bucket == 1)
+            return "\"min\": 0, \"max\": 0, ";
+        const uint64_t low = uint64_t(1) << (bucket - 2);
+        return fmt::format("\"min\": {}, \"max\": {}, ", low, low * 2 - 1);
+    }
+
+    void histograms(const Map& map, const Entries& entries, uint32_t div) override
+    {
+        object("hist", map, entries, [&](const Entry& entry) {
+            std::string all;
+            const Range range = filled(entry.buckets);
+            for (size_t i = range.first; i < range.end; ++i)
+                all += fmt::format("{}{{{}\"count\": {}}}", all.empty() ? "" : ", ", bounds(map, i),
+                                   entry.buckets[i] / (map.kind == MapKind::hist ? div : 1));
+            return "[" + all + "]";
+        });
+    }
+
+    void statistics(const Map& map, const Entries& entries, uint32_t div) override
+    {
+        object("stats", map, entries, [&](const Entry& entry) {
+            if (map.kind == MapKind::avg)
+                return number(map, entry, div);
+            return fmt::format(
+                "{{\"count\": {}, \"average\": {}, \"total\": {}}}", entry.count, number(map, entry, 1),
+                map.is_signed ? std::to_string(entry.number) : std::to_string(static_cast<uint64_t>(entry.number)));
+        });
+    }
+};
+
+} // namespace
+
+std::unique_ptr<Output> json_output(const engine::Script& script, std::ostream& out)
+{
+    return std::make_unique<JsonOutput>(script, out);
+}
+
+} // namespace fastsdt::tracing

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+#include <string>
+
+namespace fastsdt::tracing {
+
+constexpr int complete = 0, incomplete = 1, unusable = 2;
+
+/// Prints one line on standard error, with names made safe.
+void say(const std::string& message);
+/// The same, and ends.
+[[noreturn]] void give_up(const std::string& message);
+
+} // namespace fastsdt::tracing
