@@ -46,6 +46,8 @@ struct Patch {
     uint64_t at = 0; ///< runtime address
     std::array<std::byte, 8> before{}, after{};
     size_t length = 8; ///< bytes that count
+    uint64_t semaphore =
+        0; ///< runtime address of 16 bits that count up with the change and down with its undoing; 0: none
 };
 
 struct Code {

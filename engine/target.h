@@ -38,10 +38,8 @@ public:
         busy,    ///< a thread stands where the change would tear an instruction; try again
     };
     /// Exchanges before and after of each, all at one stop of the target; `back`: the other way. A site that has the
-    /// wanted bytes already is done.
-    /// @param semaphores  runtime addresses of 16-bit counters, changed by one at the same stop: up, or with `back` down
-    virtual std::vector<Outcome> patch(std::span<const Patch> patches, bool back,
-                                       std::span<const uint64_t> semaphores = {}) = 0;
+    /// wanted bytes already is done. No patch may cross a page.
+    virtual std::vector<Outcome> patch(std::span<const Patch> patches, bool back) = 0;
 
     /// Up to `size` bytes of the tables as they are now, or what is left of them after the target's end.
     virtual std::vector<std::byte> read_data(size_t offset, size_t size) = 0;

@@ -126,6 +126,7 @@ std::vector<Mapping> read_maps(pid_t pid)
         m.readable = access[0] == 'r';
         m.writable = access[1] == 'w';
         m.executable = access[2] == 'x';
+        m.shared = access[3] == 's';
         m.device = device;
         m.name = line.substr(std::min<size_t>(at, line.size()));
         mappings.push_back(std::move(m));

@@ -37,7 +37,8 @@ struct Mapping {
     uint64_t start = 0, end = 0; ///< runtime addresses
     uint64_t offset = 0;         ///< in the file
     bool readable = false, writable = false, executable = false;
-    std::string device; ///< major:minor, hexadecimal
+    bool shared = false; ///< what is written there, others see
+    std::string device;  ///< major:minor, hexadecimal
     uint64_t inode = 0;
     std::string name; ///< path, or "[...]", or empty
 };

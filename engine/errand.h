@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// An errand: system calls that a borrowed thread makes, as code that also brings it back to where it was, with all that it
+// had. So the tracer may be killed at any time: the thread does not need it to get home.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <sys/user.h>
+#include <vector>
+
+namespace fastsdt::engine {
+
+struct Call {
+    struct Argument {
+        enum class Kind {
+            number,
+            first_result, ///< what the first call returned
+            text,         ///< the address of Errand::text
+        } kind = Kind::number;
+        uint64_t value = 0;
+        Argument() = default;
+        Argument(uint64_t number) : value(number) {}
+        Argument(Kind k) : kind(k) {}
+    };
+    long number = 0; ///< of the system call
+    std::array<Argument, 6> arguments{};
+};
+
+struct Errand {
+    std::vector<Call> calls;
+    std::string text; ///< for Argument::Kind::text
+    uint64_t signal_mask =
+        0; ///< what the thread has blocked, as PTRACE_GETSIGMASK says; all are while it is on its way
+};
+
+struct ErrandCode {
+    std::vector<std::byte> bytes;      ///< data, then code
+    uint64_t start = 0;                ///< runtime address where execution begins
+    std::vector<uint64_t> after_calls; ///< runtime address behind each of Errand::calls
+    uint64_t after_all = 0;            ///< behind the last system call, the one that gives back the signal mask
+};
+
+/// @param at    runtime address where the bytes will stand
+/// @param home  registers of the thread when it was stopped
+ErrandCode encode_errand(uint64_t at, const Errand& errand, const user_regs_struct& home);
+
+/// The registers with which a thread that was stopped with `home` goes on in user space: the kernel begins an interrupted
+/// system call again where it is to be (arch_do_signal_or_restart()).
+user_regs_struct restarted(const user_regs_struct& home);
+/// Registers for the first instruction of an errand.
+user_regs_struct sent_off(const user_regs_struct& home, uint64_t start);
+uint64_t program_counter(const user_regs_struct& registers);
+/// It executes instructions of the width that stubs are made of.
+bool is_64_bit(const user_regs_struct& registers);
+
+} // namespace fastsdt::engine

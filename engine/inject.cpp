@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The errand's code stands, while it is needed, behind the end of what a file has in an executable mapping: the rest of a
+// page, which nobody executes or reads. The vdso has such a rest in every process. Two tracers cannot write there at once:
+// each traces the process's first thread all the time.
+#include "inject.h"
+
+#include "live.h"
+#include "tracing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <elf.h>
+#include <exception>
+#include <optional>
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+namespace fastsdt::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t page = 4096;
+
+template <class T> std::optional<T> read_at(int memory, uint64_t address)
+{
+    T value;
+    if (pread(memory, &value, sizeof value, static_cast<off_t>(address)) != sizeof value)
+        return std::nullopt;
+    return value;
+}
+
+// Where what the file says about itself ends in the executable mapping `text`, of which `first` is the file's mapping from
+// offset 0: behind its code, and behind its section headers, which debuggers read from the vdso.
+std::optional<uint64_t> end_of_contents(int memory, const Mapping& first, const Mapping& text)
+{
+    const auto header = read_at<Elf64_Ehdr>(memory, first.start);
+    if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(Elf64_Phdr)
+        || header->e_phnum > 64)
+        return std::nullopt;
+    std::optional<uint64_t> bias, end;
+    for (unsigned i = 0; i < header->e_phnum; ++i) {
+        const auto segment = read_at<Elf64_Phdr>(memory, first.start + header->e_phoff + i * sizeof(Elf64_Phdr));
+        if (!segment)
+            return std::nullopt;
+        if (segment->p_type != PT_LOAD)
+            continue;
+        if (!bias)
+            bias = first.start - segment->p_vaddr / page * page;
+        const uint64_t start = *bias + segment->p_vaddr, stop = start + segment->p_memsz;
+        if (start >= text.start && start < text.end)
+            end = std::max(end.value_or(0), stop);
+        else if (stop > text.start && start < text.end)
+            return std::nullopt;
+    }
+    if (end && first.start == text.start)
+        end = std::max(*end, text.start + header->e_shoff + header->e_shnum * uint64_t{header->e_shentsize});
+    return end && *end < text.end ? end : std::nullopt;
+}
+
+// `size` zeros that are nobody's, in memory that is executable. 0: there are none.
+uint64_t find_room(pid_t thread, int memory, size_t size)
+{
+    const std::vector<Mapping> mappings = read_maps(thread);
+    const auto room_in = [&](const Mapping& text) -> uint64_t {
+        const auto first = std::find_if(mappings.begin(), mappings.end(), [&](const Mapping& m) {
+            return m.offset == 0 && m.inode == text.inode && m.device == text.device && m.name == text.name;
+        });
+        if (first == mappings.end() || text.shared || text.writable)
+            return 0;
+        const auto end = end_of_contents(memory, *first, text);
+        // One error in a header shall not lead into code: no more than the last page counts.
+        const uint64_t from = (std::max(end.value_or(text.end), text.end - page) + 15) / 16 * 16;
+        if (!end || from + size > text.end)
+            return 0;
+        std::vector<std::byte> bytes(text.end - from);
+        if (pread(memory, bytes.data(), bytes.size(), static_cast<off_t>(from)) != static_cast<ssize_t>(bytes.size()))
+            return 0;
+        // What a killed tracer left there begins at `from`: a thread may still be on its way home through it.
+        const auto last = std::find_if(bytes.rbegin(), bytes.rend(), [](std::byte b) { return b != std::byte{0}; });
+        const uint64_t used = static_cast<uint64_t>(bytes.rend() - last);
+        const uint64_t at = from + (used + 31) / 16 * 16 * (used != 0);
+        return at + size <= text.end ? at : 0;
+    };
+    for (const bool vdso : {true, false})
+        for (const Mapping& m : mappings)
+            if (m.executable && (m.name == "[vdso]") == vdso && (m.inode != 0 || vdso))
+                if (const uint64_t at = room_in(m))
+                    return at;
+    return 0;
+}
+
+void write_all(int memory, uint64_t at, const std::vector<std::byte>& bytes, pid_t pid)
+{
+    if (pwrite(memory, bytes.data(), bytes.size(), static_cast<off_t>(at)) != static_cast<ssize_t>(bytes.size()))
+        throw Unusable(fmt::format("process {}: its code cannot be written ({}): this kernel restricts /proc/PID/mem "
+                                   "(proc_mem.force_override)",
+                                   pid, std::strerror(errno)));
+}
+
+// A restartable sequence would be left without its abort handler, if the thread were elsewhere in between.
+bool in_restartable_sequence(pid_t thread, int memory, uint64_t pc)
+{
+    __ptrace_rseq_configuration rseq{};
+    if (ptrace(static_cast<__ptrace_request>(PTRACE_GET_RSEQ_CONFIGURATION), thread, sizeof rseq, &rseq) <= 0
+        || !rseq.rseq_abi_pointer)
+        return false;
+    constexpr uint64_t of_descriptor = 8; // struct rseq: rseq_cs
+    struct Descriptor {                   // struct rseq_cs
+        uint32_t version, flags;
+        uint64_t start, length, abort;
+    };
+    const auto at = read_at<uint64_t>(memory, rseq.rseq_abi_pointer + of_descriptor);
+    if (!at || !*at)
+        return false;
+    const auto descriptor = read_at<Descriptor>(memory, *at);
+    return descriptor && pc - descriptor->start < descriptor->length;
+}
+
+// A thread that has been stopped where its registers can be exchanged: on its way to user space, about to get no signal.
+pid_t borrow(Traced& traced)
+{
+    const std::vector<pid_t> threads = living_threads(traced.pid());
+    for (pid_t thread : threads) {
+        // The first is traced as long as this lasts, which keeps a second tracer away.
+        if (!traced.seize(thread))
+            continue;
+        const auto deadline = Clock::now() + 50ms;
+        while (traced.stop(thread, deadline)) {
+            Traced::Task& task = *traced.find(thread);
+            if (task.event == PTRACE_EVENT_STOP)
+                return thread;
+            task.stopped = false;
+            ptrace(PTRACE_CONT, thread, nullptr, task.event ? 0L : static_cast<long>(task.signal));
+        }
+    }
+    if (threads.empty())
+        throw Unusable(fmt::format("process {}: it has ended", traced.pid()));
+    throw Busy(
+        fmt::format("process {}: none of its threads stops; they wait in the kernel (state D in ps -L)", traced.pid()));
+}
+
+} // namespace
+
+std::vector<int64_t> send(pid_t pid, int memory, const std::vector<Call>& calls, const std::string& text,
+                          const std::function<void(size_t index, int64_t result)>& seen)
+{
+    Traced traced(pid);
+    const pid_t thread = borrow(traced);
+    const user_regs_struct home = Traced::registers(thread);
+    if (!is_64_bit(home))
+        throw Unusable(fmt::format("process {}: it executes 32-bit code", pid));
+    if (in_restartable_sequence(thread, memory, program_counter(home)))
+        throw Busy(fmt::format("process {}: its thread {} is in a restartable sequence", pid, thread));
+    Errand errand{calls, text, 0};
+    if (ptrace(PTRACE_GETSIGMASK, thread, sizeof errand.signal_mask, &errand.signal_mask) < 0)
+        throw Busy(fmt::format("thread {}: its signal mask cannot be read: {}", thread, std::strerror(errno)));
+
+    const size_t size = encode_errand(0, errand, home).bytes.size() + 64; // addresses may take longer instructions
+    const uint64_t at = find_room(thread, memory, size);
+    if (!at)
+        throw Unusable(
+            fmt::format("process {}: no room for {} bytes of code behind its text or in its vdso", pid, size));
+    const ErrandCode code = encode_errand(at, errand, home);
+    write_all(memory, at, code.bytes, pid);
+
+    // From here on the thread comes home with or without us.
+    Traced::set_registers(thread, sent_off(home, code.start));
+    Traced::Task& task = *traced.find(thread);
+    std::vector<int64_t> results;
+    std::exception_ptr thrown;
+    bool begun = false, done = false, refused = false;
+    const auto go_on = [&](int request) {
+        const long signal = task.event || task.signal == (SIGTRAP | 0x80) ? 0 : task.signal;
+        task.stopped = false;
+        ptrace(static_cast<__ptrace_request>(request), thread, nullptr, signal);
+        if (!traced.wait(task, Clock::now() + 10min))
+            throw Unusable(fmt::format("process {}: it ended while it was prepared", pid));
+    };
+    while (!done) {
+        go_on(PTRACE_SYSCALL);
+        if (task.event || task.signal != (SIGTRAP | 0x80)) {
+            if (task.event || begun)
+                continue;
+            // A signal, before there was time to mask it. SIGSYS is the answer to our call: the program wants to see its
+            // system calls itself (PR_SET_SYSCALL_USER_DISPATCH).
+            refused = task.signal == SIGSYS;
+            if (refused)
+                task.signal = 0;
+            break;
+        }
+        __ptrace_syscall_info info{};
+        if (ptrace(static_cast<__ptrace_request>(PTRACE_GET_SYSCALL_INFO), thread, sizeof info, &info) <= 0
+            || info.op != PTRACE_SYSCALL_INFO_EXIT)
+            continue;
+        begun = true;
+        done = info.instruction_pointer == code.after_all;
+        if (results.size() < calls.size() && info.instruction_pointer == code.after_calls[results.size()]) {
+            results.push_back(info.exit.rval);
+            try {
+                seen(results.size() - 1, results.back());
+            } catch (...) {
+                thrown = std::current_exception();
+            }
+        }
+    }
+    if (done) { // to a stop from which an interrupted system call is begun again
+        ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+        go_on(PTRACE_CONT);
+    }
+    Traced::set_registers(thread, home);
+    write_all(memory, at, std::vector<std::byte>(code.bytes.size()), pid);
+    if (refused)
+        throw Unusable(
+            fmt::format("process {}: it handles its system calls itself (PR_SET_SYSCALL_USER_DISPATCH), and would "
+                        "see ours",
+                        pid));
+    if (!done)
+        throw Busy(fmt::format("process {}: a signal came first", pid));
+    if (thrown)
+        std::rethrow_exception(thrown);
+    return results;
+}
+
+} // namespace fastsdt::engine

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// System calls that another process makes for us.
+#pragma once
+#include "errand.h"
+
+#include <functional>
+#include <sys/types.h>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// One thread of `pid` makes the calls, the others run on. To be run as_tracer(). If it throws Busy, no call was made.
+/// @param memory  /proc/PID/mem, writable
+/// @param seen    is called while the thread is held behind call number `index`, with what it returned (-errno)
+/// @return        what the calls returned
+std::vector<int64_t> send(pid_t pid, int memory, const std::vector<Call>& calls, const std::string& text,
+                          const std::function<void(size_t index, int64_t result)>& seen);
+
+} // namespace fastsdt::engine

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// /proc/PID/mem is opened once: it stays with the memory that the process has now, and reads and writes nothing once that is
+// gone. So what was meant for one program can never be done to another that the process executes later.
+#include "outside.h"
+
+#include "descriptor.h"
+#include "inject.h"
+#include "place.h"
+#include "tracing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U // Linux 6.3
+#endif
+
+namespace fastsdt::engine {
+namespace {
+
+constexpr uint64_t page = 4096;
+// Of the memory that has the tables: the kernel shows it in /proc/PID/maps.
+const std::string name_of_data = "fastsdt";
+
+constexpr std::byte breakpoint{0xcc};
+
+uint64_t whole_pages(uint64_t size)
+{
+    return (size + page - 1) / page * page;
+}
+
+std::string status_field(pid_t pid, pid_t thread, std::string_view name)
+{
+    std::ifstream in(fmt::format("/proc/{}/task/{}/status", pid, thread));
+    for (std::string line; std::getline(in, line);)
+        if (line.starts_with(name)) {
+            const size_t start = line.find_first_not_of(" \t", name.size());
+            return start == line.npos ? std::string() : line.substr(start);
+        }
+    return {};
+}
+
+class Outside : public Target {
+public:
+    explicit Outside(pid_t pid) : pid_(pid)
+    {
+        if (pid == getpid())
+            throw Unusable(fmt::format("process {}: that is this process itself", pid));
+        refuse_zombie(pid);
+        const std::vector<pid_t> threads = living_threads(pid);
+        if (threads.empty())
+            throw Unusable(fmt::format("process {}: there is no such process", pid));
+        if (const std::string group = status_field(pid, pid, "Tgid:"); !group.empty() && group != std::to_string(pid))
+            throw Unusable(fmt::format("process {}: that is a thread of process {}; name the process", pid, group));
+        if (read_maps(threads.front()).empty())
+            throw Unusable(fmt::format("process {}: it has no memory: a kernel thread", pid));
+        refuse_filters(threads);
+        memory_ =
+            Descriptor(open(fmt::format("/proc/{}/task/{}/mem", pid, threads.front()).c_str(), O_RDWR | O_CLOEXEC));
+        if (!memory_) {
+            // ptrace has the same rules, and its refusal is explained.
+            as_tracer([&] { Traced(pid_).seize(threads.front()); });
+            throw Unusable(
+                fmt::format("process {}: /proc/{}/mem cannot be opened: {}", pid, pid, std::strerror(errno)));
+        }
+    }
+
+    std::vector<Mapping> mappings() override
+    {
+        const std::vector<pid_t> threads = living_threads(pid_);
+        return threads.empty() ? std::vector<Mapping>() : read_maps(threads.front());
+    }
+
+    std::vector<std::byte> read(uint64_t address, size_t size) override
+    {
+        std::vector<std::byte> bytes(size);
+        const ssize_t got = pread(memory_.get(), bytes.data(), size, static_cast<off_t>(address));
+        bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
+        return bytes;
+    }
+
+    uint64_t allocate_data(size_t size) override
+    {
+        using Kind = Call::Argument::Kind;
+        size = whole_pages(size);
+        for (unsigned flags : {MFD_CLOEXEC | MFD_NOEXEC_SEAL, MFD_CLOEXEC}) {
+            const auto results = call(
+                {
+                    {SYS_memfd_create, {Kind::text, flags}},
+                    {SYS_mmap, {0, size, PROT_READ | PROT_WRITE, MAP_SHARED, Kind::first_result, 0}},
+                    {SYS_close, {Kind::first_result}},
+                },
+                [&](size_t index, int64_t result) {
+                    if (index == 0 && result >= 0)
+                        take_over(static_cast<int>(result), size);
+                });
+            if (results[0] == -EINVAL)
+                continue; // a kernel before 6.3
+            need(results[0], "memfd_create");
+            need(results[1], fmt::format("mmap of {} bytes for the tables", size));
+            return data_ = static_cast<uint64_t>(results[1]);
+        }
+        throw Unusable(fmt::format("process {}: memfd_create: {}", pid_, std::strerror(EINVAL)));
+    }
+
+    Arena allocate_code(std::span<const uint64_t> near, size_t size) override
+    {
+        size = whole_pages(size);
+        constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+        for (unsigned tries = 0; tries < 8; ++tries) {
+            const uint64_t at = find_place(mappings(), near, size + page);
+            if (!at)
+                return {};
+            const uint64_t mark = at + size;
+            const auto results = call({
+                {SYS_mmap, {at, size, PROT_READ | PROT_EXEC, flags, ~uint64_t{0}, 0}},
+                {SYS_mmap, {mark, page, PROT_READ | PROT_WRITE, flags, ~uint64_t{0}, 0}},
+                {SYS_madvise, {mark, page, MADV_WIPEONFORK}},
+            });
+            const bool code = results[0] == static_cast<int64_t>(at), marked = results[1] == static_cast<int64_t>(mark);
+            if (code && marked && results[2] == 0) {
+                write(mark, &data_, sizeof data_);
+                return {at, data_, mark};
+            }
+            std::vector<Call> away;
+            if (code)
+                away.push_back({SYS_munmap, {at, size}});
+            if (marked)
+                away.push_back({SYS_munmap, {mark, page}});
+            if (!away.empty())
+                call(away);
+            if (results[0] == -EEXIST || results[1] == -EEXIST)
+                continue; // one of its threads was faster
+            if (results[0] == -EACCES)
+                throw Unusable(
+                    fmt::format("process {}: it may have no new executable memory (SELinux: execmem)", pid_));
+            need(results[0], "mmap for the stubs");
+            need(results[1], "mmap for the mark");
+            need(results[2], "madvise(MADV_WIPEONFORK)");
+            throw Unusable(fmt::format("process {}: this kernel does not know MAP_FIXED_NOREPLACE (Linux 4.17)", pid_));
+        }
+        return {};
+    }
+
+    void write_code(uint64_t address, std::span<const std::byte> bytes) override
+    {
+        write(address, bytes.data(), bytes.size());
+    }
+
+    std::vector<Outcome> patch(std::span<const Patch> patches, bool back) override
+    {
+        std::vector<Outcome> outcomes;
+        patiently([&] {
+            as_tracer([&] {
+                Traced traced(pid_);
+                traced.seize_all();
+                traced.stop_all();
+                refuse_other_memory();
+                std::vector<uint64_t> counters;
+                for (const Traced::Task& task : traced.tasks())
+                    counters.push_back(program_counter(Traced::registers(task.number)));
+                std::sort(counters.begin(), counters.end());
+                outcomes.clear();
+                for (const Patch& p : patches)
+                    outcomes.push_back(patch_one(p, back, counters));
+            });
+        });
+        return outcomes;
+    }
+
+    std::vector<std::byte> read_data(size_t offset, size_t size) override
+    {
+        std::vector<std::byte> bytes(size);
+        const ssize_t got = pread(data_file_.get(), bytes.data(), size, static_cast<off_t>(offset));
+        bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
+        return bytes;
+    }
+
+private:
+    // One 8-byte instruction for another. With all threads stopped, none of them inside it, and within a page, so that the
+    // write is whole even if we are killed in it.
+    Outcome patch_one(const Patch& p, bool back, const std::vector<uint64_t>& counters)
+    {
+        const auto& from = back ? p.after : p.before;
+        const auto& to = back ? p.before : p.after;
+        const auto now = read(p.at, p.length);
+        if (now.size() != p.length)
+            return Outcome::changed;
+        if (std::equal(now.begin(), now.end(), to.begin()))
+            return Outcome::done;
+        // A breakpoint on our jump, the kernel's or a debugger's, stays; what it hides begins like the nop10 (x86).
+        const size_t kept = back && now[0] == breakpoint && from[0] == to[0] ? 1 : 0;
+        if (!std::equal(now.begin() + kept, now.end(), from.begin() + kept))
+            return Outcome::changed;
+        constexpr uint64_t instruction = 10; // a nop10; a kernel's call that is left in one begins at its sixth byte
+        const auto inside = std::upper_bound(counters.begin(), counters.end(), p.at);
+        if (inside != counters.end() && *inside < p.at + std::max<uint64_t>(p.length, instruction))
+            return Outcome::busy;
+        if (!back)
+            count_semaphore(p.semaphore, 1); // before: if we are killed in between, it is only one too many
+        if (pwrite(memory_.get(), to.data() + kept, p.length - kept, static_cast<off_t>(p.at + kept))
+            != static_cast<ssize_t>(p.length - kept)) {
+            if (!back)
+                count_semaphore(p.semaphore, -1);
+            return Outcome::changed;
+        }
+        if (back)
+            count_semaphore(p.semaphore, -1);
+        return Outcome::done;
+    }
+
+    void count_semaphore(uint64_t address, int by)
+    {
+        uint16_t value = 0;
+        if (!address || pread(memory_.get(), &value, sizeof value, static_cast<off_t>(address)) != sizeof value)
+            return;
+        if ((by < 0 && value == 0) || (by > 0 && value == UINT16_MAX))
+            return;
+        value = static_cast<uint16_t>(value + by);
+        write(address, &value, sizeof value);
+    }
+
+    void write(uint64_t address, const void* bytes, size_t size)
+    {
+        const ssize_t wrote = pwrite(memory_.get(), bytes, size, static_cast<off_t>(address));
+        if (wrote == static_cast<ssize_t>(size))
+            return;
+        const int error = errno;
+        refuse_other_memory();
+        throw Unusable(fmt::format("process {}: its memory at {:#x} cannot be written: {}", pid_, address,
+                                   wrote < 0 ? std::strerror(error) : "not all of it"));
+    }
+
+    void refuse_other_memory() const
+    {
+        char byte;
+        // EIO from memory that lives: nothing is mapped at 0. Nothing at all from memory that has gone (mem_rw()).
+        if (pread(memory_.get(), &byte, 1, 0) == 0)
+            throw Unusable(fmt::format("process {}: it has ended or executes another program", pid_));
+    }
+
+    void refuse_filters(const std::vector<pid_t>& threads) const
+    {
+        for (pid_t thread : threads)
+            if (const std::string mode = status_field(pid_, thread, "Seccomp:"); !mode.empty() && mode != "0")
+                throw Unusable(
+                    fmt::format("process {}: its thread {} has a seccomp filter, which could kill it for the "
+                                "system calls that it would make for us; trace it by the kernel",
+                                pid_, thread));
+    }
+
+    std::vector<int64_t>
+    call(const std::vector<Call>& calls, const std::function<void(size_t, int64_t)>& seen = [](size_t, int64_t) {})
+    {
+        std::vector<int64_t> results;
+        patiently([&] {
+            as_tracer([&] {
+                refuse_other_memory();
+                results = send(pid_, memory_.get(), calls, name_of_data, seen);
+            });
+        });
+        return results;
+    }
+
+    void need(int64_t result, const std::string& what) const
+    {
+        if (result < 0 && result > -4096)
+            throw Unusable(
+                fmt::format("process {}: {} failed in it: {}", pid_, what, std::strerror(static_cast<int>(-result))));
+    }
+
+    // The target's descriptor, as ours. Nothing is believed: its other threads may have put another file there.
+    void take_over(int descriptor, size_t size)
+    {
+        const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+        Descriptor file(static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), descriptor, 0)));
+        if (!file)
+            throw Unusable(fmt::format("process {}: its memory for the tables cannot be shared: pidfd_getfd: {}", pid_,
+                                       std::strerror(errno)));
+        const Descriptor own(memfd_create(name_of_data.c_str(), MFD_CLOEXEC));
+        struct stat theirs{}, ours{};
+        if (fstat(file.get(), &theirs) < 0 || fstat(own.get(), &ours) < 0 || theirs.st_dev != ours.st_dev
+            || theirs.st_size != 0 || !S_ISREG(theirs.st_mode))
+            throw Unusable(fmt::format("process {}: it exchanges its files while it is prepared", pid_));
+        if (ftruncate(file.get(), static_cast<off_t>(size)) < 0)
+            throw Unusable(fmt::format("process {}: {} bytes for the tables: {}", pid_, size, std::strerror(errno)));
+        data_file_ = std::move(file);
+    }
+
+    const pid_t pid_;
+    Descriptor memory_, data_file_;
+    uint64_t data_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Target> open_outside(pid_t pid)
+{
+    return std::make_unique<Outside>(pid);
+}
+
+} // namespace fastsdt::engine

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// ptrace, for as long as one change takes: all tasks of a process stopped, or one of them borrowed. What is traced is let
+// go when the thread that traces ends, stopped or not, which the kernel sees to: hence as_tracer().
+#pragma once
+#include "unusable.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <sys/types.h>
+#include <sys/user.h>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// The process cannot be stopped for a change just now; it may be later.
+struct Busy : Unusable {
+    using Unusable::Unusable;
+};
+
+/// Runs `work` in a thread of its own and passes on what it throws. Afterwards nothing is traced that `work` traced.
+void as_tracer(const std::function<void()>& work);
+
+/// Tries until `work` throws no Busy any more, at most for about two seconds; then Busy is passed on.
+void patiently(const std::function<void()>& work);
+
+/// Living threads of a process by their numbers, the first one first. Empty: it has ended.
+std::vector<pid_t> living_threads(pid_t pid);
+
+/// A process that has the memory of `pid` too and is not `pid`: vfork, clone(CLONE_VM). 0: none that can be seen.
+pid_t sharer_of_memory(pid_t pid);
+
+/// Tasks that this thread traces.
+class Traced {
+public:
+    explicit Traced(pid_t pid);
+    Traced(const Traced&) = delete;
+    Traced& operator=(const Traced&) = delete;
+    ~Traced(); ///< lets the stopped ones go; signals that they were about to get, they get
+
+    struct Task {
+        pid_t number = 0;
+        bool stopped = false;
+        int event = 0;  ///< PTRACE_EVENT_*; 0: about to get `signal`, or in a system call if that is SIGTRAP | 0x80
+        int signal = 0; ///< of the stop
+    };
+    using Deadline = std::chrono::steady_clock::time_point;
+
+    /// Traces a thread; it runs on. False: it has ended. Throws Unusable, Busy.
+    bool seize(pid_t thread);
+    /// All threads, and those that they will make.
+    void seize_all();
+    /// Stops all of them. Throws Busy if one does not stop in time, or if another process has the memory too.
+    void stop_all();
+    /// Stops one. False: it does not in time, or has ended.
+    bool stop(pid_t thread, Deadline deadline);
+    /// Waits for the next stop of a thread that runs. False: it has ended, or the time is over.
+    bool wait(Task& task, Deadline deadline);
+
+    std::vector<Task>& tasks() { return tasks_; }
+    Task* find(pid_t thread);
+    pid_t pid() const { return pid_; }
+
+    static user_regs_struct registers(pid_t thread);
+    static void set_registers(pid_t thread, const user_regs_struct& registers);
+
+private:
+    bool poll(Task& task); // true: stopped or ended
+    void learn_child(const Task& task);
+    [[noreturn]] void refuse(pid_t thread, int error) const;
+
+    const pid_t pid_;
+    const bool own_child_;
+    std::vector<Task> tasks_; // in the order in which they came
+    std::set<pid_t> ended_;
+    pid_t sharer_ = 0;
+};
+
+} // namespace fastsdt::engine

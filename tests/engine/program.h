@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The program target.c as a child, told what to do and asked what it saw; its sites; and a stub made by hand for them.
+#pragma once
+#include "arm.h"
+#include "outside.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace fastsdt::engine::test {
+
+inline std::string beside_us(const std::string& name)
+{
+    char path[4096];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+    std::string self(path, length > 0 ? static_cast<size_t>(length) : 0);
+    return self.substr(0, self.rfind('/') + 1) + name;
+}
+
+class Program {
+public:
+    explicit Program(std::vector<std::string> command = {beside_us("engine_target")})
+    {
+        int to[2], from[2];
+        if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
+            throw std::runtime_error("pipe");
+        pid_ = fork();
+        if (pid_ == 0) {
+            dup2(to[0], 0);
+            dup2(from[1], 1);
+            std::vector<char*> words;
+            for (std::string& word : command)
+                words.push_back(word.data());
+            words.push_back(nullptr);
+            execv(words[0], words.data());
+            _exit(127);
+        }
+        close(to[0]);
+        close(from[1]);
+        in_ = fdopen(to[1], "w");
+        out_ = fdopen(from[0], "r");
+        EXPECT_EQ(line(), "ready");
+    }
+    Program(const Program&) = delete;
+    Program& operator=(const Program&) = delete;
+    ~Program()
+    {
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+        fclose(in_);
+        fclose(out_);
+    }
+    pid_t pid() const { return pid_; }
+    void say(const std::string& command)
+    {
+        std::fprintf(in_, "%s\n", command.c_str());
+        std::fflush(in_);
+    }
+    /// Empty when it has ended.
+    std::string line()
+    {
+        char text[512];
+        if (!fgets(text, sizeof text, out_))
+            return {};
+        text[strcspn(text, "\n")] = 0;
+        return text;
+    }
+    std::string ask(const std::string& command)
+    {
+        say(command);
+        return line();
+    }
+    struct Passes {
+        long passed = -1, wrong = -1, left = -1;
+    };
+    Passes passes(const std::string& command)
+    {
+        Passes p;
+        const std::string answer = ask(command);
+        EXPECT_EQ(std::sscanf(answer.c_str(), "passed %ld wrong %ld left %ld", &p.passed, &p.wrong, &p.left), 3)
+            << answer;
+        return p;
+    }
+
+private:
+    pid_t pid_ = -1;
+    FILE *in_ = nullptr, *out_ = nullptr;
+};
+
+/// Sites of provider "target" (or another), in the order of their names.
+inline std::vector<Site> sites_of(pid_t pid, const std::string& provider = "target", const std::string& prefix = "s")
+{
+    std::vector<Site> sites;
+    for (const LiveFile& file : read_process(pid).files)
+        for (const LiveSite& live : file.sites) {
+            if (live.provider != provider || !live.name.starts_with(prefix))
+                continue;
+            Site site;
+            site.file = file.path;
+            site.provider = live.provider;
+            site.name = live.name;
+            site.arguments = live.arguments;
+            site.load_bias = live.runtime - live.address;
+            site.semaphore = live.semaphore ? live.semaphore + site.load_bias : 0;
+            if (live.expected.patch_length == 10) {
+                site.patch = live.runtime + live.expected.lead + live.expected.patch_offset;
+                site.length = 10;
+            }
+            sites.push_back(std::move(site));
+        }
+    std::sort(sites.begin(), sites.end(), [](const Site& a, const Site& b) { return a.name < b.name; });
+    return sites;
+}
+
+/// Counts hits of site i in word `first` + i of the data, in all threads together.
+class CountingStubs {
+public:
+    static constexpr size_t length = 64;
+
+    explicit CountingStubs(size_t first = 0) : first_(first) {}
+
+    Code operator()(std::span<const Site> sites, const Arena& arena) const
+    {
+        Code code;
+        for (size_t i = 0; i < sites.size(); ++i) {
+            const uint64_t stub = arena.code + code.bytes.size();
+            uint8_t bytes[length] = {
+                0x48, 0x8d, 0x64, 0x24, 0x80,          // lea -0x80(%rsp), %rsp
+                0x9c,                                  // pushf
+                0x50,                                  // push %rax
+                0x48, 0x8b, 0x05, 0,    0,    0, 0,    // mov mark(%rip), %rax
+                0x48, 0x85, 0xc0,                      // test %rax, %rax
+                0x74, 0x08,                            // je over the next
+                0xf0, 0x48, 0xff, 0x80, 0,    0, 0, 0, // lock incq word(%rax)
+                0x58,                                  // pop %rax
+                0x9d,                                  // popf
+                0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0, // lea 0x80(%rsp), %rsp
+                0xe9, 0,    0,    0,    0,             // jmp behind the site
+            };
+            const auto put = [](uint8_t* at, uint64_t value) { std::memcpy(at, &value, 4); };
+            put(bytes + 10, arena.mark - (stub + 14));
+            put(bytes + 23, 8 * (first_ + i));
+            put(bytes + 38, sites[i].patch + sites[i].length - (stub + 42));
+            const auto* p = reinterpret_cast<const std::byte*>(bytes);
+            code.bytes.insert(code.bytes.end(), p, p + length);
+
+            Patch patch;
+            patch.site = i;
+            patch.at = sites[i].patch;
+            const uint8_t nop[] = {0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0};
+            uint8_t jump[] = {0x66, 0x2e, 0x48, 0xe9, 0, 0, 0, 0};
+            put(jump + 4, stub - (patch.at + 8));
+            std::memcpy(patch.before.data(), nop, 8);
+            std::memcpy(patch.after.data(), jump, 8);
+            code.patches.push_back(patch);
+            code.stubs.push_back(stub);
+        }
+        return code;
+    }
+
+private:
+    size_t first_;
+};
+
+/// Word `index` of the data.
+inline uint64_t hits(Target& target, size_t index)
+{
+    uint64_t value = ~uint64_t{0};
+    const auto bytes = target.read_data(8 * index, 8);
+    if (bytes.size() == 8)
+        std::memcpy(&value, bytes.data(), 8);
+    return value;
+}
+
+inline uint64_t all_hits(Target& target, size_t sites)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sites; ++i)
+        sum += hits(target, i);
+    return sum;
+}
+
+} // namespace fastsdt::engine::test

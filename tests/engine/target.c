@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A program to be armed. Each pass of a site checks that registers, flags and red zone are as before it (target_sites.S).
+ * It says "ready" and takes commands, one a line, each answered by one line:
+ *
+ *     run THREADS PASSES   that many threads pass the sites in turn, so often each; answer: "passed ALL wrong N
+ *                          left L", L passes at most that a handler left before they were counted
+ *     start THREADS        threads pass the sites in turn until
+ *     stop                 answer: the same
+ *     signals              from now on each such thread gets a signal every 100 us. Its handler passes a site too, and
+ *                          every fourth leaves by siglongjmp
+ *     fork PASSES          like run with one thread, in a child
+ *     vfork                a child that shares the memory and waits for the next line: "child PID", then "vforked"
+ *     semaphore            "active N": what the semaphore of target:counted has
+ *     exec                 itself again, which says "ready" again
+ *     load FILE            dlopen: "loaded N", N what its run() returns; call: "called N"; unload: dlclose
+ *     mask                 "mask HEX": signals that the first thread has blocked
+ *     sleep                nanosleep for 1 ms, 300 times: "sleeping", then "slept N", N how many returned early
+ */
+#define _GNU_SOURCE
+#include <fastsdt.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+int pass_s0(void), pass_s1(void), pass_s2(void), pass_s3(void);
+FASTSDT_DEFINE_SEMA(target_counted);
+
+static int (*const sites[])(void) = {pass_s0, pass_s1, pass_s2, pass_s3};
+static atomic_long passed, wrong, left;
+static atomic_int stopping;
+static int with_signals;
+static long passes_each; /* 0: until stopping */
+static _Thread_local sigjmp_buf before;
+static _Thread_local unsigned signals_seen;
+
+static void pass(unsigned long i)
+{
+    if (sites[i % 4]())
+        atomic_fetch_add(&wrong, 1);
+    atomic_fetch_add(&passed, 1);
+}
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    pass(1);
+    if (++signals_seen % 4 == 0) {
+        atomic_fetch_add(&left, 1);
+        siglongjmp(before, 1);
+    }
+}
+
+static void* worker(void* unused)
+{
+    volatile unsigned long i = 0;
+    timer_t timer;
+
+    (void)unused;
+    sigsetjmp(before, 1);
+    if (i == 0 && with_signals) {
+        struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
+        struct itimerspec every = {{0, 100000}, {0, 100000}};
+        event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+        i = 1;
+        timer_create(CLOCK_MONOTONIC, &event, &timer);
+        timer_settime(timer, 0, &every, NULL);
+    }
+    while (passes_each ? i < (unsigned long)passes_each : !stopping)
+        pass(i++);
+    if (with_signals)
+        timer_delete(timer);
+    return NULL;
+}
+
+static pthread_t threads[256];
+static unsigned running;
+
+static void start(unsigned count, long passes)
+{
+    running = count < 256 ? count : 256;
+    passes_each = passes;
+    passed = wrong = left = stopping = 0;
+    for (unsigned i = 0; i < running; ++i)
+        pthread_create(&threads[i], NULL, worker, NULL);
+}
+
+static void join(void)
+{
+    for (unsigned i = 0; i < running; ++i)
+        pthread_join(threads[i], NULL);
+    printf("passed %ld wrong %ld left %ld\n", (long)passed, (long)wrong, (long)left);
+}
+
+int main(int argc, char** argv)
+{
+    static void* library;
+    char line[512];
+
+    (void)argc;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    puts("ready");
+    while (fgets(line, sizeof line, stdin)) {
+        unsigned count = 0;
+        long number = 0;
+        line[strcspn(line, "\n")] = 0;
+        if (sscanf(line, "run %u %ld", &count, &number) == 2) {
+            start(count, number);
+            join();
+        } else if (sscanf(line, "start %u", &count) == 1) {
+            start(count, 0);
+            puts("started");
+        } else if (!strcmp(line, "stop")) {
+            stopping = 1;
+            join();
+        } else if (!strcmp(line, "signals")) {
+            struct sigaction action = {.sa_handler = on_signal};
+            sigaction(SIGUSR1, &action, NULL);
+            with_signals = 1;
+            puts("signals");
+        } else if (sscanf(line, "fork %ld", &number) == 1) {
+            fflush(stdout);
+            pid_t child = fork();
+            if (child == 0) {
+                start(1, number);
+                join();
+                fflush(stdout);
+                _exit(0);
+            }
+            waitpid(child, NULL, 0);
+        } else if (!strcmp(line, "vfork")) {
+            pid_t child = vfork();
+            if (child == 0) {
+                char text[64], c;
+                int length = snprintf(text, sizeof text, "child %d\n", (int)getpid());
+                if (write(1, text, (size_t)length) != length)
+                    _exit(1);
+                while (read(0, &c, 1) == 1 && c != '\n') {}
+                _exit(0);
+            }
+            waitpid(child, NULL, 0);
+            puts("vforked");
+        } else if (!strcmp(line, "semaphore")) {
+            printf("active %d\n", FASTSDT_SEMA_IS_ACTIVE(target_counted));
+        } else if (!strcmp(line, "exec")) {
+            execv("/proc/self/exe", argv);
+        } else if (!strncmp(line, "load ", 5)) {
+            library = dlopen(line + 5, RTLD_NOW);
+            long (*run)(void) = library ? (long (*)(void))dlsym(library, "run") : NULL;
+            if (run)
+                printf("loaded %ld\n", run());
+            else
+                printf("not loaded: %s\n", dlerror());
+        } else if (!strcmp(line, "call")) {
+            printf("called %ld\n", ((long (*)(void))dlsym(library, "run"))());
+        } else if (!strcmp(line, "unload")) {
+            dlclose(library);
+            puts("unloaded");
+        } else if (!strcmp(line, "mask")) {
+            sigset_t mask;
+            unsigned long bits = 0;
+            sigprocmask(SIG_SETMASK, NULL, &mask);
+            for (int s = 1; s < 64; ++s)
+                bits |= sigismember(&mask, s) == 1 ? 1UL << (s - 1) : 0;
+            printf("mask %lx\n", bits);
+        } else if (!strcmp(line, "sleep")) {
+            struct timespec ms = {0, 1000000};
+            int early = 0;
+            puts("sleeping");
+            for (int i = 0; i < 300; ++i)
+                early += nanosleep(&ms, NULL) != 0;
+            printf("slept %d\n", early);
+        }
+        FASTSDT_WITH(default, explicit(target_counted), target, counted);
+    }
+    return 0;
+}
