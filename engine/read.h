@@ -17,8 +17,9 @@ using ReadData = std::function<std::vector<std::byte>(size_t offset, size_t size
 /// Reads and merges. Only slots that have an owner are read.
 Maps read_tables(const Script& script, const Tables& tables, const ReadData& read);
 
-/// clear(@map): takes what was in `before` from `now`, entry by entry. Counts, sums and buckets are differences, and
-/// entries without new values disappear. min, max, stats' parts and what was assigned stay as they are where something new was recorded.
+/// clear(@map): takes what was in `before` from `now`, entry by entry; entries to which nothing came since disappear.
+/// Counts, sums and buckets are differences. A minimum or maximum is that of all values since the start, and a key that
+/// was assigned the same value again counts as not assigned: the tables do not tell more.
 void subtract(const Script& script, size_t map, Maps& now, const Maps& before);
 
 } // namespace fastsdt::engine

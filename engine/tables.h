@@ -46,6 +46,10 @@ struct Tables {
     std::vector<Table> maps;             ///< by Script::maps
 };
 
+/// Whether maps of this kind hold what was assigned last, and no aggregation.
+bool is_assigned(MapKind kind);
+
+/// Throws Unusable where the maps would take too much memory.
 Tables lay_out(const Script& script);
 
 } // namespace fastsdt::engine

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "read.h"
+
+#include "integers.h"
+
+#include <algorithm>
+#include <map>
+
+namespace fastsdt::engine {
+namespace {
+
+constexpr uint64_t tag_there = 7; // the low bits of an entry's tag: routines_x86.cpp
+
+/// Bytes with zeros behind them.
+class Bytes {
+public:
+    explicit Bytes(std::vector<std::byte> bytes, size_t size) : bytes_(std::move(bytes)) { bytes_.resize(size); }
+    uint64_t word(size_t offset) const { return load(&bytes_[offset], 8, false); }
+    std::string text(size_t offset) const
+    {
+        std::string text;
+        for (size_t i = 0; i + 1 < string_size && bytes_[offset + i] != std::byte(0); ++i)
+            text += char(bytes_[offset + i]);
+        return text;
+    }
+
+private:
+    std::vector<std::byte> bytes_;
+};
+
+/// min and max are kept as unsigned numbers of which the largest wins: see record() in statements_x86.cpp.
+int64_t number_of(uint64_t kept, const Map& map)
+{
+    if (map.kind == MapKind::min)
+        kept = ~kept;
+    return int64_t(map.is_signed ? kept ^ uint64_t(1) << 63 : kept);
+}
+
+int64_t sum_of(int64_t a, int64_t b)
+{
+    return int64_t(uint64_t(a) + uint64_t(b));
+}
+
+void add(const Map& map, Entry& to, const Entry& from)
+{
+    switch (map.kind) {
+    case MapKind::count:
+    case MapKind::sum:
+    case MapKind::avg:
+    case MapKind::stats: to.number = sum_of(to.number, from.number); break;
+    case MapKind::min:
+    case MapKind::max: {
+        const bool less = map.is_signed ? from.number < to.number : uint64_t(from.number) < uint64_t(to.number);
+        if (to.count == 0 || (from.count != 0 && less == (map.kind == MapKind::min)))
+            to.number = from.number;
+        break;
+    }
+    case MapKind::hist:
+    case MapKind::lhist:
+        to.buckets.resize(map.buckets());
+        for (size_t i = 0; i < to.buckets.size(); ++i)
+            to.buckets[i] += from.buckets[i];
+        break;
+    case MapKind::integer:
+    case MapKind::string:
+    case MapKind::probe: to.value = from.value; break;
+    }
+    to.count += from.count;
+}
+
+/// The values at `offset`. False: nothing was recorded there.
+bool decode(const Map& map, const Bytes& bytes, size_t offset, Entry& entry)
+{
+    switch (map.kind) {
+    case MapKind::count: entry.number = int64_t(bytes.word(offset)); return entry.number != 0;
+    case MapKind::sum:
+    case MapKind::avg:
+    case MapKind::stats:
+    case MapKind::min:
+    case MapKind::max:
+        entry.count = bytes.word(offset);
+        entry.number = int64_t(bytes.word(offset + 8));
+        if (map.kind == MapKind::min || map.kind == MapKind::max)
+            entry.number = number_of(uint64_t(entry.number), map);
+        return entry.count != 0;
+    case MapKind::hist:
+    case MapKind::lhist:
+        for (size_t i = 0; i < map.buckets(); ++i)
+            entry.buckets.push_back(bytes.word(offset + 8 * i));
+        return std::any_of(entry.buckets.begin(), entry.buckets.end(), [](uint64_t n) { return n != 0; });
+    case MapKind::integer:
+    case MapKind::probe: entry.value.number = int64_t(bytes.word(offset)); return true;
+    case MapKind::string: entry.value.text = bytes.text(offset); return true;
+    }
+    return false;
+}
+
+using Merged = std::map<std::vector<Datum>, Entry>;
+
+/// One table, of a slot or shared, whose bytes begin at its offset.
+void read_table(const Map& map, const Table& table, const Bytes& bytes, Merged& merged)
+{
+    const size_t entries = table.entries + table.direct;
+    const bool assigned = is_assigned(map.kind);
+    Merged here; // of several entries with one key the first counts where something is assigned
+    for (size_t i = 0; i < entries; ++i) {
+        const size_t at = i * table.entry_size;
+        Entry entry;
+        if (map.keys.empty()) {
+            if (assigned && bytes.word(at) == 0)
+                continue;
+        } else if (table.direct) {
+            const uint64_t first = bytes.word(at);
+            if (first == 0)
+                continue;
+            entry.keys.push_back({i < table.entries ? int64_t(first) : 0, {}});
+        } else {
+            if ((bytes.word(at) & tag_there) != tag_there)
+                continue;
+            size_t offset = at + table.keys;
+            for (size_t key = 0; key < map.keys.size(); offset += table.key_size[key++]) {
+                Datum datum;
+                if (map.keys[key] == Type::string)
+                    datum.text = bytes.text(offset);
+                else
+                    datum.number = int64_t(bytes.word(offset));
+                entry.keys.push_back(std::move(datum));
+            }
+        }
+        if (!decode(map, bytes, at + table.value, entry))
+            continue;
+        auto [found, fresh] = (assigned ? here : merged).try_emplace(entry.keys);
+        if (fresh) {
+            found->second = std::move(entry);
+        } else if (!assigned) {
+            add(map, found->second, entry);
+        }
+    }
+    for (auto& [keys, entry] : here)
+        merged.insert_or_assign(keys, std::move(entry));
+}
+
+} // namespace
+
+Maps read_tables(const Script& script, const Tables& tables, const ReadData& read)
+{
+    const auto fetch = [&](size_t offset, size_t size) { return Bytes(read(offset, size), size); };
+    Maps maps;
+    const Bytes header = fetch(0, Tables::owners + 8 * most_threads);
+    maps.dropped = header.word(Tables::dropped);
+    std::vector<Merged> merged(script.maps.size());
+    const auto table_size = [](const Table& table) { return table.entry_size * (table.entries + table.direct); };
+    for (size_t i = 0; i < merged.size(); ++i) {
+        const Table& table = tables.maps[i];
+        if (table.shared)
+            read_table(script.maps[i], table, fetch(table.offset, table_size(table)), merged[i]);
+    }
+    for (size_t slot = 0; slot < most_threads; ++slot) {
+        if (header.word(Tables::owners + 8 * slot) == 0)
+            continue;
+        ++maps.threads;
+        for (size_t i = 0; i < merged.size(); ++i) {
+            const Table& table = tables.maps[i];
+            if (!table.shared)
+                read_table(script.maps[i], table,
+                           fetch(tables.slots + slot * tables.slot_size + table.offset, table_size(table)), merged[i]);
+        }
+    }
+    for (Merged& map : merged) {
+        auto& entries = maps.maps.emplace_back();
+        for (auto& [keys, entry] : map)
+            entries.push_back(std::move(entry));
+    }
+    return maps;
+}
+
+void subtract(const Script& script, size_t map, Maps& now, const Maps& before)
+{
+    const Map& what = script.maps[map];
+    std::map<std::vector<Datum>, const Entry*> old;
+    for (const Entry& entry : before.maps[map])
+        old.emplace(entry.keys, &entry);
+    std::erase_if(now.maps[map], [&](Entry& entry) {
+        const auto found = old.find(entry.keys);
+        if (found == old.end())
+            return false;
+        const Entry& was = *found->second;
+        switch (what.kind) {
+        case MapKind::count:
+        case MapKind::sum:
+        case MapKind::avg:
+        case MapKind::stats:
+            entry.number = int64_t(uint64_t(entry.number) - uint64_t(was.number));
+            entry.count -= was.count;
+            return what.kind == MapKind::count ? entry.number == 0 : entry.count == 0;
+        case MapKind::min:
+        case MapKind::max: return entry.count == was.count;
+        case MapKind::hist:
+        case MapKind::lhist: {
+            uint64_t any = 0;
+            for (size_t i = 0; i < entry.buckets.size(); ++i)
+                any |= entry.buckets[i] -= was.buckets[i];
+            return any == 0;
+        }
+        case MapKind::integer:
+        case MapKind::string:
+        case MapKind::probe: return entry.value == was.value;
+        }
+        return false;
+    });
+}
+
+} // namespace fastsdt::engine

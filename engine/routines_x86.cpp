@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the stubs of an arena share: taking a slot, and tables whose keys are more than one integer or that are assigned.
+//
+// An entry's tag is a word of hash with its low bits set, and says what the entry is:
+//     0          never used: a search may stop here
+//     2          was deleted: may be used again
+//     hash | 5   somebody is writing the keys; nobody else reads them
+//     hash | 7   there
+// Each step is one instruction, so a signal handler that comes in between, or leaves by longjmp, finds one of the four and
+// at worst makes a second entry of the same key, or leaves one entry that nobody uses. Of two entries with one key the
+// first in the order of the search counts; deleting deletes both; the reader adds up what is added up.
+// What is assigned is exchanged together with the tag (cmpxchg16b), so that it cannot get into an entry that was deleted
+// and given to another key meanwhile. A table of one thread needs no lock prefix for that, one of all threads does.
+#include "compiler_x86.h"
+
+#include <bit>
+
+namespace fastsdt::engine::x86 {
+
+namespace {
+
+// Entries that a search looks at. With the table half full, linear probing needs more than this for one key in a million.
+constexpr int64_t most_probes = 64;
+constexpr int64_t deleted = 2, there = 7;
+
+int shift_of(size_t entries)
+{
+    return 64 - std::countr_zero(entries);
+}
+
+} // namespace
+
+void Compiler::routines()
+{
+    routines_.acquire = as_.label();
+    routines_.text = as_.label();
+    routines_.word = as_.label();
+    acquire_routine();
+    if (environment_.system_calls) {
+        text_routine();
+        word_routine();
+    }
+    for (size_t i = 0; i < script_.maps.size(); ++i) {
+        routines_.maps.push_back({as_.label(), as_.label(), as_.label(), as_.label(), as_.label()});
+        if (!script_.maps[i].keys.empty())
+            map_routines(i);
+    }
+}
+
+// rax: data, rcx: the complement of the thread pointer, rsi: the word of `owners` to begin at.
+// To rsi: the thread's slot, or -1 if there is none left, which is counted. Changes nothing else.
+void Compiler::acquire_routine()
+{
+    const auto loop = as_.label(), next = as_.label(), done = as_.label();
+    as_.align(16);
+    as_.bind(routines_.acquire);
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rax}});
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdx}});
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rbx}});
+    as_.move(rdx, rax);
+    as_.constant(rbx, int64_t(most_threads));
+    const Memory owner{.base = rdx, .displacement = int64_t(Tables::owners), .index = rsi, .scale = 8};
+    as_.bind(loop);
+    as_.load(rax, owner);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{rcx}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, next);
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {owner, Part{rcx}}, true);
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{rcx}}); // taken in between by our own signal handler
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.bind(next);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rsi, 4}, int64_t(1)});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rsi, 4}, int64_t(most_threads - 1)});
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rbx, 4}, int64_t(1)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
+    as_.emit(ZYDIS_MNEMONIC_INC, {Memory{.base = rdx, .displacement = int64_t(Tables::dropped)}}, true);
+    as_.constant(rsi, -1);
+    as_.bind(done);
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rbx}});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdx}});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rax}});
+    as_.emit(ZYDIS_MNEMONIC_RET, {});
+}
+
+void Compiler::system_call(int number)
+{
+    as_.constant(rax, number);
+    as_.emit(ZYDIS_MNEMONIC_SYSCALL, {});
+    as_.clobber(bit(rax) | bit(rcx) | bit(r11));
+}
+
+// rax: address of a string, rdx: where string_size bytes of it go, filled up with zeros. Bytes that cannot be read end it.
+// The kernel copies them: any address is safe, also one that another thread unmaps at this moment.
+void Compiler::text_routine()
+{
+    constexpr int64_t most = string_size - 1;
+    as_.align(16);
+    as_.bind(routines_.text);
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rsi}});
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdi}});
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdx}});
+    for (size_t i = 0; i < string_size; i += 8)
+        as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rdx, .displacement = int64_t(i)}, int64_t(0)});
+    // Three struct iovec: ours; the string's up to the end of its page; the rest. What the kernel promises is that each
+    // of the latter is copied whole or not at all.
+    as_.lea(rsp, {.base = rsp, .displacement = -48});
+    as_.store({.base = rsp}, rdx);
+    as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rsp, .displacement = 8}, most});
+    as_.store({.base = rsp, .displacement = 16}, rax);
+    as_.move(rcx, rax);
+    as_.emit(ZYDIS_MNEMONIC_NEG, {Part{rcx}});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rcx, 4}, int64_t(4095)});
+    as_.constant(rdx, most);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Part{rdx}});
+    as_.emit(ZYDIS_MNEMONIC_CMOVNBE, {Part{rcx}, Part{rdx}});
+    as_.store({.base = rsp, .displacement = 24}, rcx);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rax}, Part{rcx}});
+    as_.store({.base = rsp, .displacement = 32}, rax);
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rdx}, Part{rcx}});
+    as_.store({.base = rsp, .displacement = 40}, rdx);
+    as_.constant(rdi, environment_.inner_pid);
+    as_.move(rsi, rsp);
+    as_.constant(rdx, 1);
+    as_.lea(r10, {.base = rsp, .displacement = 16});
+    as_.constant(r8, 2);
+    as_.constant(r9, 0);
+    system_call(310); // process_vm_readv, <asm/unistd_64.h>
+    as_.lea(rsp, {.base = rsp, .displacement = 48});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdi}});
+
+    // Zeros behind the first zero. (x - 0x01...) & ~x & 0x80... has its lowest bit in the first byte that is zero.
+    const auto loop = as_.label(), clear = as_.label(), next = as_.label(), whole = as_.label();
+    as_.constant(rcx, 0); // word
+    as_.constant(r9, 0);  // 1: the end was before
+    as_.constant(r10, 0x0101010101010101);
+    as_.bind(loop);
+    const Memory word{.base = rdi, .index = rcx, .scale = 8};
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{r9, 4}, Part{r9, 4}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, clear);
+    as_.load(rax, word);
+    as_.move(rdx, rax);
+    as_.emit(ZYDIS_MNEMONIC_NOT, {Part{rdx}});
+    as_.move(r8, rax);
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r8}, Part{r10}});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rdx}, Part{r8}});
+    as_.move(r8, r10);
+    as_.emit(ZYDIS_MNEMONIC_SHL, {Part{r8}, int64_t(7)});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rdx}, Part{r8}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, next);
+    as_.constant(r9, 1);
+    as_.emit(ZYDIS_MNEMONIC_BSF, {Part{rdx}, Part{rdx}});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rdx, 4}, int64_t(56)}); // bits before the zero byte
+    as_.move(r11, rcx);
+    as_.move(rcx, rdx);
+    as_.constant(rdx, -1);
+    as_.emit(ZYDIS_MNEMONIC_SHL, {Part{rdx}, Part{rcx, 1}});
+    as_.move(rcx, r11);
+    as_.emit(ZYDIS_MNEMONIC_NOT, {Part{rdx}});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rax}, Part{rdx}});
+    as_.store(word, rax);
+    as_.jump(ZYDIS_MNEMONIC_JMP, next);
+    as_.bind(clear);
+    as_.emit(ZYDIS_MNEMONIC_MOV, {word, int64_t(0)});
+    as_.bind(next);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rcx, 4}, int64_t(1)});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx, 4}, int64_t(string_size / 8)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
+    as_.bind(whole);
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdi}});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rsi}});
+    as_.emit(ZYDIS_MNEMONIC_RET, {});
+}
+
+// rax: address, rcx: bytes, up to 8. To rax: what is there, or 0 where it cannot be read.
+void Compiler::word_routine()
+{
+    as_.align(16);
+    as_.bind(routines_.word);
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rsi}});
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdi}});
+    as_.lea(rsp, {.base = rsp, .displacement = -40}); // two struct iovec, and the word
+    as_.lea(rdx, {.base = rsp, .displacement = 32});
+    as_.store({.base = rsp}, rdx);
+    as_.store({.base = rsp, .displacement = 8}, rcx);
+    as_.store({.base = rsp, .displacement = 16}, rax);
+    as_.store({.base = rsp, .displacement = 24}, rcx);
+    as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rsp, .displacement = 32}, int64_t(0)});
+    as_.constant(rdi, environment_.inner_pid);
+    as_.move(rsi, rsp);
+    as_.constant(rdx, 1);
+    as_.lea(r10, {.base = rsp, .displacement = 16});
+    as_.constant(r8, 1);
+    as_.constant(r9, 0);
+    system_call(310);
+    as_.load(rax, {.base = rsp, .displacement = 32});
+    as_.lea(rsp, {.base = rsp, .displacement = 40});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdi}});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rsi}});
+    as_.emit(ZYDIS_MNEMONIC_RET, {});
+}
+
+// The keys are at rsp + keys, the table is r8. To rdx: the entry; to r10: the tag it has or would have.
+// Changes rax, rcx, r9 and r11.
+void Compiler::find(const Table& table, int keys, Assembler::Label found, Assembler::Label absent)
+{
+    const auto loop = as_.label(), other = as_.label(), next = as_.label();
+    const size_t words = table.key_bytes() / 8;
+    const auto key = [&](size_t i) { return Memory{.base = rsp, .displacement = int64_t(keys + 8 * i)}; };
+    as_.constant(r9, hash_multiplier);
+    as_.load(r10, key(0));
+    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{r10}, Part{r9}});
+    for (size_t i = 1; i < words; ++i) {
+        as_.move(rcx, r10);
+        as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rcx}, int64_t(29)});
+        as_.emit(ZYDIS_MNEMONIC_XOR, {Part{r10}, Part{rcx}});
+        as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r10}, key(i)});
+        as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{r10}, Part{r9}});
+    }
+    as_.move(r9, r10);
+    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{r9}, int64_t(shift_of(table.entries))});
+    as_.emit(ZYDIS_MNEMONIC_OR, {Part{r10}, there});
+    as_.constant(r11, most_probes);
+    as_.bind(loop);
+    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{r9}, int64_t(table.entry_size)});
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rdx}, Part{r8}});
+    as_.load(rax, {.base = rdx});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{r10}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, other);
+    for (size_t i = 0; i < words; ++i) {
+        as_.load(rax, key(i));
+        as_.emit(ZYDIS_MNEMONIC_CMP,
+                 {Part{rax}, Memory{.base = rdx, .displacement = int64_t(table.keys + 8 * i)}});
+        as_.jump(ZYDIS_MNEMONIC_JNZ, next);
+    }
+    as_.jump(ZYDIS_MNEMONIC_JMP, found);
+    as_.bind(other);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, absent);
+    as_.bind(next);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r9, 4}, int64_t(1)});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{r9, 4}, int64_t(table.entries - 1)});
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r11, 4}, int64_t(1)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
+    as_.jump(ZYDIS_MNEMONIC_JMP, absent);
+}
+
+// After find(): makes an entry, with rdi as its value or with zeros. To rdx: the entry.
+void Compiler::claim(const Table& table, int keys, bool assign, Assembler::Label done, Assembler::Label full)
+{
+    const auto loop = as_.label(), next = as_.label();
+    const size_t words = table.key_bytes() / 8;
+    as_.move(r9, r10);
+    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{r9}, int64_t(shift_of(table.entries))});
+    as_.constant(r11, most_probes);
+    as_.bind(loop);
+    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{r9}, int64_t(table.entry_size)});
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rdx}, Part{r8}});
+    as_.load(rax, {.base = rdx});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, deleted});
+    as_.jump(ZYDIS_MNEMONIC_JNBE, next);
+    as_.lea(rcx, {.base = r10, .displacement = -2});
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}}, table.shared);
+    as_.jump(ZYDIS_MNEMONIC_JNZ, next);
+    for (size_t i = 0; i < words; ++i) {
+        as_.load(rax, {.base = rsp, .displacement = int64_t(keys + 8 * i)});
+        as_.store({.base = rdx, .displacement = int64_t(table.keys + 8 * i)}, rax);
+    }
+    if (assign) {
+        as_.store({.base = rdx, .displacement = int64_t(table.value)}, rdi);
+    } else {
+        const auto zero = as_.label();
+        as_.constant(rcx, int64_t(table.value_size / 8));
+        as_.bind(zero);
+        as_.emit(ZYDIS_MNEMONIC_MOV,
+                 {Memory{.base = rdx, .displacement = int64_t(table.value) - 8, .index = rcx, .scale = 8}, int64_t(0)});
+        as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rcx, 4}, int64_t(1)});
+        as_.jump(ZYDIS_MNEMONIC_JNZ, zero);
+    }
+    as_.store({.base = rdx}, r10);
+    as_.jump(ZYDIS_MNEMONIC_JMP, done);
+    as_.bind(next);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r9, 4}, int64_t(1)});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{r9, 4}, int64_t(table.entries - 1)});
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r11, 4}, int64_t(1)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
+    as_.jump(ZYDIS_MNEMONIC_JMP, full);
+}
+
+// rax: key, rcx: index, rdx: the entry there, rsi: the slot. To rdx: the key's entry, or 0 if there is no room.
+void Compiler::direct_routine(const Table& table)
+{
+    const auto loop = as_.label(), next = as_.label(), done = as_.label();
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rbx}});
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rax}});
+    as_.constant(rbx, most_probes);
+    as_.bind(loop);
+    as_.load(rax, {.base = rdx});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Memory{.base = rsp}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, next);
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rcx}});
+    as_.load(rcx, {.base = rsp, .displacement = 8});
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rcx}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Memory{.base = rsp}}); // our own signal handler was faster
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.bind(next);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rcx, 4}, int64_t(1)});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rcx, 4}, int64_t(table.entries - 1)});
+    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{rcx}, int64_t(table.entry_size)});
+    as_.lea(rdx, {.base = rsi, .displacement = int64_t(table.offset), .index = rdx});
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rbx, 4}, int64_t(1)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
+    as_.constant(rdx, 0);
+    as_.bind(done);
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rax}});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rbx}});
+    as_.emit(ZYDIS_MNEMONIC_RET, {});
+}
+
+// Keys in the caller's frame from its start, r8: the table. None changes rsi or rdi.
+void Compiler::map_routines(size_t map)
+{
+    const Table& table = tables_.maps[map];
+    MapRoutines& routine = routines_.maps[map];
+    if (table.direct) {
+        as_.align(16);
+        as_.bind(routine.direct);
+        direct_routine(table);
+        return;
+    }
+    const bool assigned = is_assigned(script_.maps[map].kind);
+    const auto ret = [&] { as_.emit(ZYDIS_MNEMONIC_RET, {}); };
+
+    // To rdx: the entry, made if need be; 0: no room.
+    const auto find_or_claim = [&](Assembler::Label start) {
+        const auto done = as_.label(), absent = as_.label(), full = as_.label();
+        as_.align(16);
+        as_.bind(start);
+        find(table, 8, done, absent);
+        as_.bind(absent);
+        claim(table, 8, false, done, full);
+        as_.bind(full);
+        as_.constant(rdx, 0);
+        as_.bind(done);
+        ret();
+    };
+    if (!assigned) {
+        find_or_claim(routine.update);
+    } else {
+        // rdi: the value. To rax: 1, or 0 if there is no room.
+        const auto again = as_.label(), found = as_.label(), exchange = as_.label(), absent = as_.label(),
+                   done = as_.label(), full = as_.label(), leave = as_.label();
+        as_.align(16);
+        as_.bind(routine.assign);
+        as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rbx}});
+        as_.bind(again);
+        find(table, 16, found, absent);
+        as_.bind(found);
+        as_.move(r9, rdx);
+        as_.move(rax, r10);
+        as_.load(rdx, {.base = r9, .displacement = 8});
+        as_.move(rbx, r10);
+        as_.move(rcx, rdi);
+        as_.bind(exchange); // rdx:rax, what we think is there, for rcx:rbx
+        as_.emit(ZYDIS_MNEMONIC_CMPXCHG16B, {Memory{.base = r9, .size = 16}}, table.shared);
+        as_.jump(ZYDIS_MNEMONIC_JZ, done);
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{r10}});
+        as_.jump(ZYDIS_MNEMONIC_JZ, exchange); // another value came in between
+        as_.jump(ZYDIS_MNEMONIC_JMP, again);   // it was deleted
+        as_.bind(absent);
+        claim(table, 16, true, done, full);
+        as_.bind(full);
+        as_.constant(rax, 0);
+        as_.jump(ZYDIS_MNEMONIC_JMP, leave);
+        as_.bind(done);
+        as_.constant(rax, 1);
+        as_.bind(leave);
+        as_.emit(ZYDIS_MNEMONIC_POP, {Part{rbx}});
+        ret();
+
+        // To rax: the value, 0 if there is none.
+        const auto load_found = as_.label(), load_absent = as_.label();
+        as_.align(16);
+        as_.bind(routine.load);
+        find(table, 8, load_found, load_absent);
+        as_.bind(load_found);
+        as_.load(rax, {.base = rdx, .displacement = int64_t(table.value)});
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rdx}, Part{r10}}); // still the same key's
+        as_.jump(ZYDIS_MNEMONIC_JNZ, load_absent);
+        ret();
+        as_.bind(load_absent);
+        as_.constant(rax, 0);
+        ret();
+    }
+    const auto found = as_.label(), absent = as_.label();
+    as_.align(16);
+    as_.bind(routine.remove);
+    find(table, 8, found, absent);
+    as_.bind(found);
+    as_.move(rax, r10);
+    as_.constant(rcx, deleted);
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}}, table.shared);
+    as_.jump(ZYDIS_MNEMONIC_JMP, routine.remove); // there may be a second
+    as_.bind(absent);
+    ret();
+}
+
+} // namespace fastsdt::engine::x86
