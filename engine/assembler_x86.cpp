@@ -13,12 +13,11 @@ ZydisRegister named(Part part)
     if (part.reg == no_register)
         return ZYDIS_REGISTER_NONE;
     // Zydis' low bytes have ah to bh between bl and spl; those have no place here.
-    static constexpr ZydisRegister low[] = {ZYDIS_REGISTER_AL,   ZYDIS_REGISTER_CL,   ZYDIS_REGISTER_DL,
-                                            ZYDIS_REGISTER_BL,   ZYDIS_REGISTER_SPL,  ZYDIS_REGISTER_BPL,
-                                            ZYDIS_REGISTER_SIL,  ZYDIS_REGISTER_DIL,  ZYDIS_REGISTER_R8B,
-                                            ZYDIS_REGISTER_R9B,  ZYDIS_REGISTER_R10B, ZYDIS_REGISTER_R11B,
-                                            ZYDIS_REGISTER_R12B, ZYDIS_REGISTER_R13B, ZYDIS_REGISTER_R14B,
-                                            ZYDIS_REGISTER_R15B};
+    static constexpr ZydisRegister low[] = {
+        ZYDIS_REGISTER_AL,   ZYDIS_REGISTER_CL,   ZYDIS_REGISTER_DL,   ZYDIS_REGISTER_BL,
+        ZYDIS_REGISTER_SPL,  ZYDIS_REGISTER_BPL,  ZYDIS_REGISTER_SIL,  ZYDIS_REGISTER_DIL,
+        ZYDIS_REGISTER_R8B,  ZYDIS_REGISTER_R9B,  ZYDIS_REGISTER_R10B, ZYDIS_REGISTER_R11B,
+        ZYDIS_REGISTER_R12B, ZYDIS_REGISTER_R13B, ZYDIS_REGISTER_R14B, ZYDIS_REGISTER_R15B};
     switch (part.size) {
     case 1: return low[part.reg];
     case 2: return ZydisRegister(ZYDIS_REGISTER_AX + int(part.reg));
@@ -148,7 +147,7 @@ void Assembler::store(const Memory& to, Reg from)
 void Assembler::constant(Reg to, int64_t value)
 {
     if (value >= 0 && value <= int64_t(UINT32_MAX))
-        emit(ZYDIS_MNEMONIC_MOV, {Part{to, 4}, value});
+        emit(ZYDIS_MNEMONIC_MOV, {Part{to, 4}, int64_t(int32_t(value))}); // zero-extended by the processor
     else
         emit(ZYDIS_MNEMONIC_MOV, {Part{to}, value});
 }

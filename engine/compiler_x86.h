@@ -78,7 +78,10 @@ private:
     void body(const Site& site);
     void slot();
     void call(Assembler::Label routine, Registers changes);
-    Memory frame(size_t offset, int size = 8) const { return {.base = rsp, .displacement = int64_t(offset), .size = size}; }
+    Memory frame(size_t offset, int size = 8) const
+    {
+        return {.base = rsp, .displacement = int64_t(offset), .size = size};
+    }
 
     // What a cold path does is written behind the stub's hot one.
     struct Cold {
@@ -97,9 +100,9 @@ private:
     // Of the stub that is being made.
     const Site* site_ = nullptr;
     std::vector<Argument> arguments_;
-    Registers saved_ = 0;   // which registers of the program are in the frame
+    Registers saved_ = 0; // which registers of the program are in the frame
     bool keep_flags_ = true;
-    size_t key_bytes_ = 0;  // of the frame
+    size_t key_bytes_ = 0; // of the frame
     size_t spills_ = 0, most_spills_ = 0;
     size_t frame_spills_ = 0;
     uint64_t stub_start_ = 0;

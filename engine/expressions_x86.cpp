@@ -30,10 +30,12 @@ ZydisMnemonic jump_for(Operator op, bool is_signed, bool when)
     switch (op) {
     case Operator::equal: return when ? ZYDIS_MNEMONIC_JZ : ZYDIS_MNEMONIC_JNZ;
     case Operator::not_equal: return when ? ZYDIS_MNEMONIC_JNZ : ZYDIS_MNEMONIC_JZ;
-    case Operator::less: return is_signed ? (when ? ZYDIS_MNEMONIC_JL : ZYDIS_MNEMONIC_JNL)
-                                          : (when ? ZYDIS_MNEMONIC_JB : ZYDIS_MNEMONIC_JNB);
-    case Operator::less_equal: return is_signed ? (when ? ZYDIS_MNEMONIC_JLE : ZYDIS_MNEMONIC_JNLE)
-                                                : (when ? ZYDIS_MNEMONIC_JBE : ZYDIS_MNEMONIC_JNBE);
+    case Operator::less:
+        return is_signed ? (when ? ZYDIS_MNEMONIC_JL : ZYDIS_MNEMONIC_JNL)
+                         : (when ? ZYDIS_MNEMONIC_JB : ZYDIS_MNEMONIC_JNB);
+    case Operator::less_equal:
+        return is_signed ? (when ? ZYDIS_MNEMONIC_JLE : ZYDIS_MNEMONIC_JNLE)
+                         : (when ? ZYDIS_MNEMONIC_JBE : ZYDIS_MNEMONIC_JNBE);
     case Operator::greater: return jump_for(Operator::less_equal, is_signed, !when);
     case Operator::greater_equal: return jump_for(Operator::less, is_signed, !when);
     default: return ZYDIS_MNEMONIC_INVALID;
@@ -44,7 +46,8 @@ ZydisMnemonic jump_for(Operator op, bool is_signed, bool when)
 
 bool Compiler::uses(const Expression& e, bool (*what)(const Expression&)) const
 {
-    return what(e) || std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return uses(o, what); });
+    return what(e)
+        || std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return uses(o, what); });
 }
 
 Source Compiler::argument_source(unsigned index) const

@@ -50,7 +50,11 @@ std::optional<Named> named(std::string_view name)
     if (error != std::errc() || number < 8 || number > 15)
         return std::nullopt;
     const std::string_view suffix = name.substr(size_t(end - name.data()));
-    const int size = suffix.empty() ? 8 : suffix == "d" ? 4 : suffix == "w" ? 2 : suffix == "b" || suffix == "l" ? 1 : 0;
+    const int size = suffix.empty()      ? 8
+        : suffix == "d"                  ? 4
+        : suffix == "w"                  ? 2
+        : suffix == "b" || suffix == "l" ? 1
+                                         : 0;
     return size ? std::optional(Named{Reg(number), size}) : std::nullopt;
 }
 

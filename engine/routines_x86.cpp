@@ -230,8 +230,7 @@ void Compiler::find(const Table& table, int keys, Assembler::Label found, Assemb
     as_.jump(ZYDIS_MNEMONIC_JNZ, other);
     for (size_t i = 0; i < words; ++i) {
         as_.load(rax, key(i));
-        as_.emit(ZYDIS_MNEMONIC_CMP,
-                 {Part{rax}, Memory{.base = rdx, .displacement = int64_t(table.keys + 8 * i)}});
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Memory{.base = rdx, .displacement = int64_t(table.keys + 8 * i)}});
         as_.jump(ZYDIS_MNEMONIC_JNZ, next);
     }
     as_.jump(ZYDIS_MNEMONIC_JMP, found);

@@ -78,8 +78,8 @@ Tables lay_out(const Script& script)
             table.value = flag ? 8 : 0;
             table.entry_size = table.value + table.value_size;
         } else {
-            table.direct = map.keys.size() == 1 && map.keys[0] != Type::string && !is_assigned(map.kind)
-                && !deletes(script, i);
+            table.direct =
+                map.keys.size() == 1 && map.keys[0] != Type::string && !is_assigned(map.kind) && !deletes(script, i);
             table.value = 8;
             table.keys = table.direct ? 0 : 8 + table.value_size;
             // A tag and the value behind it are exchanged at once where something is assigned, by an instruction that
@@ -94,8 +94,9 @@ Tables lay_out(const Script& script)
         table.offset = up(end, map.keys.empty() ? 16 : 64);
         end = table.offset + table.entry_size * (table.entries + table.direct);
         if (end > most_slot_bytes)
-            throw Unusable(map.name + ": the maps of the script take more than 1 GiB for each thread; use fewer keyed "
-                                      "histograms or fewer steps");
+            throw Unusable(map.name
+                           + ": the maps of the script take more than 1 GiB for each thread; use fewer keyed "
+                             "histograms or fewer steps");
         tables.maps.push_back(std::move(table));
     }
     tables.slots = up(shared_end, 4096);

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "own_site.h"
+
+#include <fastsdt/note.h>
+
+#include <algorithm>
+
+using namespace fastsdt::engine;
+
+// Processor: gpr at 0, flags at 128, red zone at 136, xmm at 272. The stack has the state's address and a place for rax.
+static_assert(offsetof(Processor, flags) == 128 && offsetof(Processor, red_zone) == 136
+              && offsetof(Processor, xmm) == 272);
+asm(R"(
+    .text
+    .globl own_site_pass, own_site
+    .type own_site_pass, @function
+    .p2align 4
+own_site_pass:
+    push %rbx
+    push %rbp
+    push %r12
+    push %r13
+    push %r14
+    push %r15
+    push $0
+    push %rdi
+    push 128(%rdi)
+    popfq
+    .irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+    mov 136+8*\i(%rdi), %rax
+    mov %rax, -128+8*\i(%rsp)
+    movaps 272+16*\i(%rdi), %xmm\i
+    .endr
+    mov 0(%rdi), %rax
+    mov 8(%rdi), %rcx
+    mov 16(%rdi), %rdx
+    mov 24(%rdi), %rbx
+    mov 40(%rdi), %rbp
+    mov 48(%rdi), %rsi
+    mov 64(%rdi), %r8
+    mov 72(%rdi), %r9
+    mov 80(%rdi), %r10
+    mov 88(%rdi), %r11
+    mov 96(%rdi), %r12
+    mov 104(%rdi), %r13
+    mov 112(%rdi), %r14
+    mov 120(%rdi), %r15
+    mov %rsp, 32(%rdi)
+    mov 56(%rdi), %rdi
+    .p2align 4
+own_site:
+    .byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0
+    mov %rax, 8(%rsp)
+    mov (%rsp), %rax
+    mov %rcx, 8(%rax)
+    mov %rdx, 16(%rax)
+    mov %rbx, 24(%rax)
+    mov %rsp, 32(%rax)
+    mov %rbp, 40(%rax)
+    mov %rsi, 48(%rax)
+    mov %rdi, 56(%rax)
+    mov %r8, 64(%rax)
+    mov %r9, 72(%rax)
+    mov %r10, 80(%rax)
+    mov %r11, 88(%rax)
+    mov %r12, 96(%rax)
+    mov %r13, 104(%rax)
+    mov %r14, 112(%rax)
+    mov %r15, 120(%rax)
+    mov 8(%rsp), %rcx
+    mov %rcx, 0(%rax)
+    .irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+    mov -128+8*\i(%rsp), %rcx
+    mov %rcx, 136+8*\i(%rax)
+    movaps %xmm\i, 272+16*\i(%rax)
+    .endr
+    pushfq
+    pop 128(%rax)
+    pop %rdi
+    pop %rdi
+    pop %r15
+    pop %r14
+    pop %r13
+    pop %r12
+    pop %rbp
+    pop %rbx
+    ret
+    .size own_site_pass, . - own_site_pass
+)");
+
+namespace {
+
+// Near the site as any static memory is.
+alignas(4096) unsigned char code_memory[1 << 18];
+alignas(4096) uint64_t mark;
+
+void make_writable(void* at, size_t size)
+{
+    const auto start = uintptr_t(at) & ~uintptr_t(4095);
+    const auto end = (uintptr_t(at) + size + 4095) & ~uintptr_t(4095);
+    if (mprotect(reinterpret_cast<void*>(start), end - start, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+        throw std::runtime_error("mprotect");
+}
+
+Site placed(Site site, const Script& script)
+{
+    site.patch = uint64_t(own_site);
+    site.length = 10;
+    if (site.clauses.empty())
+        for (size_t i = 0; i < script.clauses.size(); ++i)
+            if (script.clauses[i].probes[0].has_sites())
+                site.clauses.push_back(i);
+    return site;
+}
+
+} // namespace
+
+Environment own_environment(bool system_calls, bool rdfsbase)
+{
+    Environment environment;
+    environment.pid = environment.inner_pid = getpid();
+    environment.rdfsbase = rdfsbase;
+    environment.system_calls = system_calls;
+    std::string why;
+    environment.clock = measure_clock(why);
+    return environment;
+}
+
+Site usdt(std::string arguments)
+{
+    Site site;
+    site.arguments = std::move(arguments);
+    return site;
+}
+
+std::string refusal(const std::string& text, Site site, bool system_calls)
+{
+    const Script script = parse(text);
+    const Tables tables = lay_out(script);
+    const Site sites[] = {placed(std::move(site), script)};
+    return compile(script, tables, sites, {}, own_environment(system_calls)).refusals.at(0);
+}
+
+OwnRun::OwnRun(const std::string& text, Site site, bool system_calls, bool rdfsbase)
+    : script(parse(text)), tables(lay_out(script))
+{
+    const Environment environment = own_environment(system_calls, rdfsbase);
+    data = static_cast<unsigned char*>(
+        mmap(nullptr, tables.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (data == MAP_FAILED)
+        throw std::runtime_error("mmap");
+    const Arena arena{uint64_t(code_memory), uint64_t(data), uint64_t(&mark)};
+    const Site sites[] = {placed(std::move(site), script)};
+    code = compile(script, tables, sites, arena, environment);
+    if (!code.refusals.at(0).empty())
+        throw std::runtime_error(code.refusals[0]);
+    if (code.bytes.size() != compile(script, tables, sites, {}, environment).bytes.size())
+        throw std::runtime_error("the size depends on the arena");
+    if (code.bytes.size() > sizeof code_memory)
+        throw std::runtime_error("the test's arena is too small");
+    make_writable(code_memory, sizeof code_memory);
+    make_writable(own_site, 10);
+    forked(false);
+    std::copy(code.bytes.begin(), code.bytes.end(), reinterpret_cast<std::byte*>(code_memory));
+    if (std::memcmp(own_site, code.patches.at(0).before.data(), 8) != 0)
+        throw std::runtime_error("the site is not what the patch says");
+    std::memcpy(own_site, code.patches[0].after.data(), 8);
+}
+
+OwnRun::~OwnRun()
+{
+    if (!code.patches.empty())
+        std::memcpy(own_site, code.patches[0].before.data(), 8);
+    if (data && data != MAP_FAILED)
+        munmap(data, tables.size);
+}
+
+void OwnRun::forked(bool yes)
+{
+    mark = yes ? 0 : uint64_t(data);
+}
+
+Maps OwnRun::maps() const
+{
+    return read_tables(script, tables, [this](size_t offset, size_t size) {
+        const auto* first = reinterpret_cast<const std::byte*>(data) + offset;
+        return std::vector<std::byte>(first, first + std::min(size, tables.size - offset));
+    });
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A site of the test's own process, its registers set before and read after each pass, and the memory of a run around it.
+#pragma once
+#include "parse.h"
+#include "read.h"
+#include "stubs.h"
+
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+/// All that a program can see of a stub. own_site.cpp's assembly knows the offsets.
+struct Processor {
+    uint64_t gpr[16] = {}; ///< in the order of their encoding; rsp: set by the pass
+    uint64_t flags = 0x202;
+    uint64_t red_zone[16] = {}; ///< the 128 bytes below rsp
+    alignas(16) unsigned char xmm[16][16] = {};
+    bool operator==(const Processor&) const = default;
+};
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
+inline constexpr uint64_t arithmetic_flags = 0x8d5; // CF PF AF ZF SF OF
+
+/// One pass: loads everything from `state`, executes the nop10 or what it has become, and stores everything back.
+extern "C" void own_site_pass(Processor* state);
+extern "C" unsigned char own_site[]; ///< the nop10
+
+/// The tables, stubs and patches of a script on the site above. One at a time.
+class OwnRun {
+public:
+    /// Arms. Throws std::runtime_error with the refusal.
+    explicit OwnRun(const std::string& script, fastsdt::engine::Site site = {}, bool system_calls = true,
+                    bool rdfsbase = true);
+    OwnRun(const OwnRun&) = delete;
+    OwnRun& operator=(const OwnRun&) = delete;
+    ~OwnRun();
+
+    void pass(Processor& state) const { own_site_pass(&state); }
+    void pass(size_t times = 1) const
+    {
+        Processor state;
+        for (size_t i = 0; i < times; ++i)
+            own_site_pass(&state);
+    }
+    fastsdt::engine::Maps maps() const;
+    void forked(bool yes); ///< the mark reads 0, or the data's address
+
+    fastsdt::engine::Script script;
+    fastsdt::engine::Tables tables;
+    fastsdt::engine::Code code;
+    unsigned char* data = nullptr;
+};
+
+/// Compiles and arms nothing: the refusal, empty for none.
+std::string refusal(const std::string& script, fastsdt::engine::Site site, bool system_calls = true);
+
+/// A usdt site with these arguments.
+fastsdt::engine::Site usdt(std::string arguments);
+fastsdt::engine::Environment own_environment(bool system_calls = true, bool rdfsbase = true);

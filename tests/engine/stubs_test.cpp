@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Stubs, run in this process: what they leave of the program's state, and what they record.
+#include "own_site.h"
+
+#include <fastsdt/note.h>
+#include <fastsdt/recognize.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <csetjmp>
+#include <csignal>
+#include <random>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <thread>
+
+using namespace fastsdt::engine;
+
+namespace {
+
+Processor random_state(std::mt19937_64& random)
+{
+    Processor state;
+    for (uint64_t& reg : state.gpr)
+        reg = random();
+    for (uint64_t& word : state.red_zone)
+        word = random();
+    for (auto& xmm : state.xmm)
+        for (unsigned char& byte : xmm)
+            byte = static_cast<unsigned char>(random());
+    state.flags = 0x202 | (random() & arithmetic_flags);
+    return state;
+}
+
+std::string action(const std::string& filter, const std::string& actions)
+{
+    return "usdt:*:p:n " + (filter.empty() ? "" : "/" + filter + "/ ") + "{ " + actions + " }";
+}
+
+int64_t only_number(const Maps& maps, size_t map = 0)
+{
+    EXPECT_EQ(maps.maps.at(map).size(), 1u);
+    return maps.maps[map].empty() ? INT64_MIN : maps.maps[map][0].number;
+}
+
+} // namespace
+
+TEST(Stub, CountsPasses)
+{
+    OwnRun run(action("", "@ = count();"));
+    run.pass(1000);
+    const Maps maps = run.maps();
+    EXPECT_EQ(only_number(maps), 1000);
+    EXPECT_EQ(maps.threads, 1u);
+    EXPECT_EQ(maps.dropped, 0u);
+}
+
+TEST(Stub, TheSiteIsWhatTheRecognizerCallsAJump)
+{
+    OwnRun run(action("", "@ = count();"));
+    fastsdt_recognized found;
+    fastsdt_recognize(&found, FASTSDT_MACHINE_X86_64, FASTSDT_LAYOUT_NOP10, own_site, 10);
+    EXPECT_EQ(found.state, FASTSDT_STATE_JUMP);
+    EXPECT_EQ(uint64_t(own_site) + found.rel_end + int64_t(found.rel), run.code.stubs.at(0));
+}
+
+// Every register, every flag, 16 vector registers and the red zone, for every kind of statement.
+TEST(Stub, LeavesTheProgramAsItIs)
+{
+    const char* const scripts[] = {
+        "@ = count();",
+        "@[arg0] = count();",
+        "@ = sum(arg0);",
+        "@ = min(arg1); @b = max(arg2);",
+        "@ = hist(arg0);",
+        "@ = lhist(arg0, 0, 1000, 7);",
+        "@[arg0, arg1] = stats(arg2);",
+        "@[arg0] = hist(arg1);",
+        "@a[tid] = nsecs; @b = hist(nsecs - @a[tid]); delete(@a[tid]);",
+        "@a[arg0] = arg1; @c[@a[arg0]] = count(); delete(@a[arg0]);",
+        "@a = arg0; @b = sum(@a * arg1 / (arg2 + 1) % 77);",
+        "@[str(arg3)] = count();",
+        "@[probe, pid] = avg(arg4);",
+        "@ = sum(arg5);",
+    };
+    std::mt19937_64 random(1);
+    for (const char* actions : scripts) {
+        OwnRun run(action("arg0 != 7 || arg1 < arg2", actions),
+                   usdt("8@%rax -4@%ecx 2@%dx 8@%r12 -1@%ah 8@8(%rsp,%rbx,8)"));
+        for (int i = 0; i < 2000; ++i) {
+            const Processor before = random_state(random);
+            Processor after = before;
+            run.pass(after);
+            after.gpr[RSP] = before.gpr[RSP]; // changed by the pass itself
+            ASSERT_EQ(std::memcmp(&before, &after, sizeof before), 0) << actions;
+        }
+    }
+}
+
+TEST(Stub, AForkedChildRecordsNothing)
+{
+    OwnRun run(action("", "@ = count(); @b[arg0] = sum(arg0); @c[tid] = 1;"), usdt("8@%rax"));
+    run.forked(true);
+    run.pass(10);
+    run.forked(false);
+    for (const auto& map : run.maps().maps)
+        EXPECT_TRUE(map.empty());
+}
+
+TEST(Stub, EachThreadHasItsSlot)
+{
+    OwnRun run(action("", "@ = count(); @k[arg0] = count();"), usdt("8@%rax"));
+    constexpr int threads = 8, passes = 100'000;
+    std::vector<std::thread> all;
+    for (int t = 0; t < threads; ++t)
+        all.emplace_back([&run, t] {
+            Processor state;
+            for (int i = 0; i < passes; ++i) {
+                state.gpr[RAX] = uint64_t(i % (10 + t));
+                run.pass(state);
+            }
+        });
+    for (auto& thread : all)
+        thread.join();
+    const Maps maps = run.maps();
+    EXPECT_EQ(only_number(maps), threads * passes);
+    EXPECT_LE(maps.threads, size_t(threads));
+    std::map<int64_t, int64_t> expected;
+    for (int t = 0; t < threads; ++t)
+        for (int i = 0; i < passes; ++i)
+            ++expected[i % (10 + t)];
+    ASSERT_EQ(maps.maps[1].size(), expected.size());
+    for (const Entry& entry : maps.maps[1])
+        EXPECT_EQ(entry.number, expected[entry.keys[0].number]);
+}
+
+TEST(Stub, ThreadsBeyondTheSlotsAreCountedAsDropped)
+{
+    OwnRun run(action("", "@ = count();"));
+    std::memset(run.data + Tables::owners, 1, 8 * most_threads); // somebody else's, all of them
+    run.pass(5);
+    EXPECT_EQ(run.maps().dropped, 5u);
+}
+
+TEST(Stub, KeysBeyondTheTableAreCountedAsDropped)
+{
+    for (const char* what : {"@[arg0] = count();", "@[arg0, 1] = count();", "@[arg0] = 1;"}) {
+        OwnRun run(action("", what), usdt("8@%rax"));
+        Processor state;
+        constexpr size_t keys = 20'000;
+        for (size_t i = 0; i < keys; ++i) {
+            state.gpr[RAX] = i;
+            run.pass(state);
+        }
+        const Maps maps = run.maps();
+        EXPECT_GE(maps.maps[0].size(), most_keys) << what;
+        EXPECT_EQ(maps.maps[0].size() + maps.dropped, keys) << what;
+    }
+}
+
+TEST(Stub, HoldsAsManyKeysAsBpftrace)
+{
+    std::mt19937_64 random(2);
+    for (const char* what : {"@[arg0] = count();", "@[arg0, 1] = count();", "@[arg0] = 1;"}) {
+        OwnRun run(action("", what), usdt("8@%rax"));
+        Processor state;
+        for (size_t i = 0; i < most_keys; ++i) {
+            state.gpr[RAX] = random();
+            run.pass(state);
+        }
+        EXPECT_EQ(run.maps().maps[0].size(), most_keys) << what;
+        EXPECT_EQ(run.maps().dropped, 0u) << what;
+    }
+}
+
+TEST(Stub, DeletedKeysMakeRoom)
+{
+    OwnRun run(action("", "@a[arg0] = arg1; @s = sum(@a[arg0]); delete(@a[arg0]);"), usdt("8@%rax 8@%rcx"));
+    Processor state;
+    uint64_t expected = 0;
+    for (uint64_t i = 0; i < 100'000; ++i) {
+        state.gpr[RAX] = i * 0x10001;
+        state.gpr[RCX] = i;
+        expected += i;
+        run.pass(state);
+    }
+    const Maps maps = run.maps();
+    EXPECT_TRUE(maps.maps[0].empty());
+    EXPECT_EQ(maps.dropped, 0u);
+    EXPECT_EQ(uint64_t(only_number(maps, 1)), expected);
+}
+
+TEST(Stub, KeyZeroIsAKey)
+{
+    OwnRun run(action("", "@[arg0] = count(); @b[arg0] = arg0; @c[arg0, arg0] = max(arg0);"), usdt("8@%rax"));
+    run.pass(3);
+    const Maps maps = run.maps();
+    for (const auto& map : maps.maps) {
+        ASSERT_EQ(map.size(), 1u);
+        for (const Datum& key : map[0].keys)
+            EXPECT_EQ(key.number, 0);
+    }
+    EXPECT_EQ(maps.maps[0][0].number, 3);
+    EXPECT_EQ(maps.maps[2][0].count, 3u);
+}
+
+TEST(Stub, StringsEndWhereTheyEndOrCannotBeRead)
+{
+    // A page, and none behind it.
+    auto* page = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    munmap(page + 4096, 4096);
+    const std::string longest(63, 'x');
+    struct {
+        char* at;
+        std::string text, expected;
+    } const cases[] = {
+        {page, "a", "a"},
+        {page + 100, "seven77", "seven77"},
+        {page + 203, "eight888", "eight888"},
+        {page + 300, std::string(80, 'x'), longest},
+        {page + 401, longest, longest},
+        {page + 4096 - 3, "abc", "abc"}, // no NUL on the page
+        {page + 4096 - 1, "", ""},
+        {page + 4096, "", ""},
+        {nullptr, "", ""},
+        {reinterpret_cast<char*>(~uintptr_t(7)), "", ""},
+        {reinterpret_cast<char*>(uintptr_t(1) << 63), "", ""},
+    };
+    for (const auto& each : cases) {
+        std::memset(page, 0, 4096);
+        if (each.at >= page && each.at < page + 4096)
+            std::memcpy(each.at, each.text.data(), each.text.size());
+        OwnRun run(action("", "@[str(arg0)] = count();"), usdt("8@%r15"));
+        Processor state;
+        state.gpr[R15] = uint64_t(each.at);
+        run.pass(state);
+        const Maps maps = run.maps();
+        ASSERT_EQ(maps.maps[0].size(), 1u);
+        EXPECT_EQ(maps.maps[0][0].keys[0].text, each.expected);
+    }
+    munmap(page, 4096);
+}
+
+TEST(Stub, TidPidProbeAndLiterals)
+{
+    Site site = usdt("8@%rax");
+    site.probe = 5;
+    OwnRun run(action("", "@[tid, pid, probe, \"a text\", 1 << 40] = count();"), site);
+    run.pass(2);
+    const Maps maps = run.maps();
+    ASSERT_EQ(maps.maps[0].size(), 1u);
+    const auto& keys = maps.maps[0][0].keys;
+    EXPECT_EQ(keys[0].number, syscall(SYS_gettid));
+    EXPECT_EQ(keys[1].number, getpid());
+    EXPECT_EQ(keys[2].number, 5);
+    EXPECT_EQ(keys[3].text, "a text");
+    EXPECT_EQ(keys[4].number, int64_t(1) << 40);
+}
+
+TEST(Stub, NsecsIsTheTimeSinceBoot)
+{
+    if (!own_environment().clock)
+        GTEST_SKIP() << "SKIP: the processor's counter is no clock here";
+    OwnRun run(action("", "@ = nsecs; @max = max(nsecs); @min = min(nsecs);"));
+    const auto now = [] {
+        timespec t{};
+        clock_gettime(CLOCK_BOOTTIME, &t);
+        return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+    };
+    const int64_t before = now();
+    run.pass();
+    const int64_t value = run.maps().maps[0].at(0).value.number, after = now();
+    // The counter was measured for 20 ms, to some parts in a million.
+    EXPECT_GE(value, before - 100'000);
+    EXPECT_LE(value, after + 100'000);
+}
+
+TEST(Stub, EntriesHaveParametersAndExitsAResult)
+{
+    Site entry;
+    entry.kind = Probe::Kind::entry;
+    entry.name = "f";
+    OwnRun run("uprobe:*:f { @a = sum(arg0); @b = sum(arg5); @c = sum(arg3); }", entry);
+    Processor state;
+    state.gpr[RDI] = 11;
+    state.gpr[R9] = 12;
+    state.gpr[RCX] = 13;
+    run.pass(state);
+    const Maps maps = run.maps();
+    EXPECT_EQ(only_number(maps, 0), 11);
+    EXPECT_EQ(only_number(maps, 1), 12);
+    EXPECT_EQ(only_number(maps, 2), 13);
+}
+
+TEST(Stub, ExitsHaveAResult)
+{
+    Site exit;
+    exit.kind = Probe::Kind::exit;
+    exit.result = FASTSDT_RESULT_REGISTER;
+    const std::string text = "uretprobe:*:f { @ = max(retval); }";
+    OwnRun run(text, exit);
+    Processor state;
+    state.gpr[RAX] = 99;
+    run.pass(state);
+    EXPECT_EQ(only_number(run.maps()), 99);
+    exit.result = FASTSDT_RESULT_VECTOR;
+    EXPECT_NE(refusal(text, exit), "");
+}
+
+TEST(Stub, SaysWhyAnArgumentCannotBeRead)
+{
+    const std::string text = action("", "@ = sum(arg0);");
+    for (const char* operand :
+         {"8@%xmm0", "4f@%eax", "8@symbol(%rip)", "8@%fs:-8", "3@%eax", "8@$symbol", "8@", "x", "8@(%eax)",
+          "8@(%rax,%rsp)", "8@(%rax,%rbx,3)", "8@8(%rax", "2@%ah", "8@99999999999(%rax)"})
+        EXPECT_NE(refusal(text, usdt(operand)), "") << operand;
+    EXPECT_EQ(refusal(text, usdt("")), "has no arg0");
+    // Only with system calls.
+    EXPECT_EQ(refusal(text, usdt("8@-8(%rbp)")), "");
+    EXPECT_NE(refusal(text, usdt("8@-8(%rbp)"), false), "");
+    EXPECT_NE(refusal(action("", "@[str(arg0)] = count();"), usdt("8@%rax"), false), "");
+}
+
+// ---- Signals --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+OwnRun* in_signal = nullptr;
+std::atomic<uint64_t> handled = 0;
+sigjmp_buf jump;
+volatile sig_atomic_t may_jump = 0;
+
+// A pass inside a pass, at any instruction of it. Sometimes it never comes back.
+void on_signal(int)
+{
+    in_signal->pass();
+    const uint64_t n = handled.fetch_add(1, std::memory_order_relaxed);
+    if (may_jump && n % 3 == 0)
+        siglongjmp(jump, 1);
+}
+
+} // namespace
+
+// A timer of 20 microseconds interrupts passes at whatever instruction they are. Nothing is lost, and a pass that a
+// siglongjmp cut short counts once or not at all.
+TEST(Stub, SignalHandlersMayHitTheSameSite)
+{
+    OwnRun run(action("", "@ = count(); @k[arg0] = count(); @m[arg0, tid] = count(); @a[arg0] = 1; delete(@a[arg0]);"),
+               usdt("8@%rax"));
+    in_signal = &run;
+    handled = 0;
+    struct sigaction act = {}, old = {};
+    act.sa_handler = on_signal;
+    act.sa_flags = SA_NODEFER;
+    sigaction(SIGALRM, &act, &old);
+    const itimerval often{{0, 20}, {0, 20}}, never{};
+
+    volatile uint64_t passes = 0, cut = 0;
+    Processor state;
+    setitimer(ITIMER_REAL, &often, nullptr);
+    if (sigsetjmp(jump, 1) != 0)
+        cut = cut + 1;
+    may_jump = 1;
+    while (passes < 1'000'000 || handled < 3000) {
+        state.gpr[RAX] = passes % 16;
+        run.pass(state);
+        passes = passes + 1;
+    }
+    may_jump = 0;
+    setitimer(ITIMER_REAL, &never, nullptr);
+    sigaction(SIGALRM, &old, nullptr);
+
+    const Maps maps = run.maps();
+    const uint64_t least = passes + handled;
+    EXPECT_GE(uint64_t(only_number(maps, 0)), least);
+    EXPECT_LE(uint64_t(only_number(maps, 0)), least + cut);
+    for (const size_t map : {1, 2}) {
+        uint64_t sum = 0;
+        for (const Entry& entry : maps.maps[map])
+            sum += uint64_t(entry.number);
+        EXPECT_GE(sum, least) << map;
+        EXPECT_LE(sum, least + cut) << map;
+        EXPECT_EQ(maps.maps[map].size(), 16u);
+    }
+    EXPECT_EQ(maps.dropped, 0u);
+    EXPECT_GT(cut, 100u);
+}
