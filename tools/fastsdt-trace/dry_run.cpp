@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "printable.h"
+#include "run.h"
+
+#include <Zydis/Zydis.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+
+namespace fastsdt::tracing {
+namespace {
+
+using engine::Session;
+using engine::State;
+
+// The end of the stub of one site: where the next one begins, or the code ends.
+uint64_t stub_end(const Session::Preview& preview, uint64_t start)
+{
+    uint64_t end = preview.base + preview.code.bytes.size();
+    for (uint64_t other : preview.code.stubs)
+        if (other > start && other < end)
+            end = other;
+    return end;
+}
+
+std::vector<std::string> disassembled(const Session::Preview& preview, uint64_t start)
+{
+    std::vector<std::string> lines;
+    const uint64_t end = stub_end(preview, start);
+    for (uint64_t at = start; at < end;) {
+        ZydisDisassembledInstruction found;
+        const auto* const bytes = preview.code.bytes.data() + (at - preview.base);
+        if (!ZYAN_SUCCESS(ZydisDisassembleATT(ZYDIS_MACHINE_MODE_LONG_64, at, bytes, end - at, &found)))
+            break; // constants behind the code
+        lines.push_back(fmt::format("{:x}  {}", at, found.text));
+        at += found.info.length;
+    }
+    return lines;
+}
+
+} // namespace
+
+void print_preview(const Session::Preview& preview, const std::vector<std::string>& probes, bool json,
+                   std::ostream& out)
+{
+    for (size_t i = 0; i < preview.sites.size(); ++i) {
+        const engine::Site& site = preview.sites[i];
+        const State state = preview.states[i].state;
+        const bool good = state == State::ready || state == State::left_over;
+        const std::string what = good ? "can be armed" : reason(site, preview.states[i]);
+        const std::string& probe = probes.at(site.probe);
+        const uint64_t stub = preview.code.stubs[i];
+        const auto lines = good && stub ? disassembled(preview, stub) : std::vector<std::string>();
+        if (json) {
+            nlohmann::json data = {{"probe", probe},    {"address", fmt::format("{:#x}", site.address)},
+                                   {"file", site.file}, {"armable", good},
+                                   {"state", what},     {"arguments", site.arguments},
+                                   {"stub", lines}};
+            if (site.patch)
+                data["patch"] = fmt::format("{:#x}", site.patch);
+            out << nlohmann::json({{"type", "site"}, {"data", data}})
+                       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                << '\n';
+            continue;
+        }
+        out << printable(fmt::format("{:#x}  {}  {}", site.address, probe, what)) << '\n';
+        for (const std::string& line : lines)
+            out << "    " << line << '\n';
+    }
+}
+
+} // namespace fastsdt::tracing

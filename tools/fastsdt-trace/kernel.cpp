@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "kernel.h"
+#include "say.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+namespace fastsdt::tracing {
+namespace {
+
+// bpftrace takes a command apart at blanks, and has no quotes (src/child.cpp).
+std::string joined(const std::vector<std::string>& command)
+{
+    std::string line;
+    for (const std::string& word : command) {
+        if (word.empty() || word.find(' ') != word.npos)
+            give_up(fmt::format(
+                "bpftrace cannot run a command with \"{}\" in it: it takes commands apart at blanks. Start it and "
+                "use --pid",
+                word));
+        line += (line.empty() ? "" : " ") + word;
+    }
+    return line;
+}
+
+bool in_path(const char* program)
+{
+    const char* const variable = std::getenv("PATH");
+    const std::string path = variable ? variable : "";
+    for (size_t start = 0; start <= path.size();) {
+        const size_t end = std::min(path.find(':', start), path.size());
+        if (access((path.substr(start, end - start) + "/" + program).c_str(), X_OK) == 0)
+            return true;
+        start = end + 1;
+    }
+    return false;
+}
+
+} // namespace
+
+std::vector<std::string> kernel_command(const Options& options, const engine::Script* script)
+{
+    std::string text = options.text;
+    if (!text.ends_with('\n') && (options.duration || options.interval))
+        text += '\n';
+    if (options.interval) {
+        if (!script)
+            give_up(
+                "--interval cannot be added to a script that only bpftrace reads; write interval:s:N { print(@map) }");
+        text += fmt::format("interval:ms:{} {{", options.interval->count());
+        for (const engine::Map& map : script->maps)
+            text += fmt::format(" print({});", map.name);
+        text += " }\n";
+    }
+    if (options.duration)
+        text += fmt::format("interval:ms:{} {{ exit(); }}\n", options.duration->count());
+    std::vector<std::string> words = {"bpftrace"};
+    if (options.json)
+        words.insert(words.end(), {"-f", "json"});
+    if (options.pid)
+        words.insert(words.end(), {"-p", std::to_string(options.pid)});
+    else
+        words.insert(words.end(), {"-c", joined(options.command)});
+    words.insert(words.end(), {"-e", text});
+    return words;
+}
+
+std::string shell_line(const std::vector<std::string>& words)
+{
+    std::string line;
+    for (const std::string& word : words) {
+        const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+                || std::string_view("-_./=:,+").find(c) != std::string_view::npos;
+        });
+        std::string quoted = "'";
+        for (char c : word)
+            quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+        line += (line.empty() ? "" : " ") + (plain ? word : quoted + "'");
+    }
+    return line;
+}
+
+std::string kernel_obstacle()
+{
+    if (geteuid() != 0)
+        return "bpftrace needs root";
+    if (!in_path("bpftrace"))
+        return "bpftrace is not installed";
+    return {};
+}
+
+void run_kernel(const Options& options, const engine::Script* script)
+{
+    const std::vector<std::string> command = kernel_command(options, script);
+    if (const std::string obstacle = kernel_obstacle(); !obstacle.empty())
+        give_up(fmt::format("--engine kernel: {}. The command is: {}", obstacle, shell_line(command)));
+    std::vector<char*> words;
+    for (const std::string& word : command)
+        words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    execvp(words[0], words.data());
+    give_up(fmt::format("bpftrace: {}", std::strerror(errno)));
+}
+
+} // namespace fastsdt::tracing

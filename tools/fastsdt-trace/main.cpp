@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "kernel.h"
+#include "options.h"
+#include "parse.h"
+#include "printable.h"
+#include "run.h"
+#include "say.h"
+#include "unusable.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace fastsdt::tracing {
+
+void say(const std::string& message)
+{
+    fmt::print(stderr, "fastsdt-trace: {}\n", printable(message));
+}
+
+void give_up(const std::string& message)
+{
+    say(message);
+    std::exit(unusable);
+}
+
+namespace {
+
+int trace(const Options& options)
+{
+    try {
+        const engine::Script script = engine::parse(options.text);
+        if (options.engine == EngineChoice::kernel && !options.dry)
+            run_kernel(options, &script);
+        return run(options, script);
+    } catch (const engine::ScriptError& error) {
+        if (options.engine == EngineChoice::kernel && error.kernel_can && !options.dry)
+            run_kernel(options, nullptr);
+        fmt::print(stderr, "{}", explain(error, options.text, options.name));
+        if (error.kernel_can && !options.interval)
+            say(fmt::format("bpftrace does it, as root: {}", shell_line(kernel_command(options, nullptr))));
+        return unusable;
+    }
+}
+
+} // namespace
+} // namespace fastsdt::tracing
+
+int main(int argc, char** argv)
+{
+    using namespace fastsdt::tracing;
+    Options options;
+    if (const auto status = read_options(argc, argv, options))
+        return *status;
+    try {
+        return trace(options);
+    } catch (const fastsdt::Unusable& error) {
+        give_up(error.what());
+    }
+}

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One run of the user-space engine: a process is held or attached to, armed, waited for and reported.
+#include "run.h"
+#include "follow.h"
+#include "kernel.h"
+#include "launch.h"
+#include "live.h"
+#include "output.h"
+#include "outside.h"
+#include "process.h"
+#include "say.h"
+#include "unusable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <numeric>
+#include <sys/wait.h>
+
+namespace fastsdt::tracing {
+namespace {
+
+using engine::Probe;
+using engine::Session;
+using engine::State;
+using engine::Statement;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto look_period = std::chrono::milliseconds(100); ///< for modules that come and go: a look costs some 50 us
+
+// The process: ours, held until its sites are armed, or one that runs.
+class Traced {
+public:
+    Traced(const Options& options, const Signals& signals)
+    {
+        if (options.pid) {
+            refuse_zombie(options.pid);
+            pid_ = options.pid;
+            target_ = engine::open_outside(pid_);
+        } else {
+            launched_.emplace(options.command, signals);
+            pid_ = launched_->pid();
+            held_ = std::make_unique<engine::Held>(*launched_);
+        }
+    }
+
+    pid_t pid() const { return pid_; }
+    engine::Target& target() { return held_ ? held_->target() : *target_; }
+    bool ours() const { return launched_.has_value(); }
+    void let_go()
+    {
+        if (held_)
+            held_->let_go();
+    }
+    void pass_on(Signals::Signal signal) { launched_->pass_on(signal); }
+    /// Ends a program of ours that still runs, as bpftrace does.
+    void finish(int process)
+    {
+        if (!launched_)
+            return;
+        kill(pid_, SIGTERM);
+        wait_readable({process}, Clock::now() + std::chrono::seconds(1));
+    }
+    void reap(const std::string& name)
+    {
+        if (!launched_)
+            return;
+        const auto end = launched_->reap();
+        if (WIFSIGNALED(end.wait_status))
+            say(fmt::format("{} was killed by signal {}", name, WTERMSIG(end.wait_status)));
+    }
+
+private:
+    pid_t pid_ = 0;
+    std::optional<Launched> launched_;
+    std::unique_ptr<engine::Held> held_;
+    std::unique_ptr<engine::Target> target_;
+};
+
+// Something that is due again and again.
+struct Timer {
+    std::chrono::milliseconds period{};
+    Clock::time_point next;
+    const engine::Clause* clause = nullptr; ///< nullptr: print all maps
+};
+
+class Run {
+public:
+    Run(const Options& options, const engine::Script& script, Traced& traced, Session& session, Signals& signals)
+        : options_(options), script_(script), traced_(traced), session_(session), signals_(signals),
+          process_(open_process(traced.pid())),
+          output_(options.json ? json_output(script, std::cout) : text_output(script, std::cout))
+    {}
+
+    int run()
+    {
+        all_of(Probe::Kind::begin);
+        session_.arm();
+        states_ = session_.states();
+        engine::Follow follow(traced_.pid());
+        traced_.let_go();
+        wait(follow);
+        if (!ended_ && !executed_)
+            verify();
+        if (!ended_)
+            disarm();
+        all_of(Probe::Kind::end);
+        print_all();
+        const Summary last = summary();
+        output_->summary(last);
+        std::cout.flush();
+        if (!std::cout)
+            give_up("standard output cannot be written");
+        for (const Probe* probe : session_.matcher().unmatched())
+            say(fmt::format("nothing matched {}", probe->text));
+        if (ended_)
+            traced_.reap(options_.command.empty() ? std::string() : options_.command[0]);
+        else
+            traced_.finish(process_.get());
+        return last.complete() && !executed_ && session_.matcher().unmatched().empty() ? complete : incomplete;
+    }
+
+private:
+    void disarm()
+    {
+        try {
+            session_.disarm();
+        } catch (const Unusable& error) {
+            if (!has_ended())
+                say(fmt::format("the sites stay armed and count for nobody: {}", error.what()));
+        }
+    }
+
+    bool has_ended() { return ended_ = ended_ || wait_readable({process_.get()}, Clock::now())[0]; }
+
+    // What is known of a process that ends meanwhile is what was seen before.
+    void verify()
+    {
+        try {
+            const auto seen = session_.verify();
+            if (!has_ended())
+                states_ = seen;
+        } catch (const Unusable&) {
+            if (!has_ended())
+                throw;
+        }
+    }
+
+    Summary summary() const
+    {
+        Summary summary;
+        summary.dropped = dropped_;
+        const auto& sites = session_.sites();
+        summary.sites = sites.size();
+        for (size_t i = 0; i < sites.size() && i < states_.size(); ++i) {
+            if (states_[i].state == State::armed)
+                ++summary.armed;
+            else
+                ++summary.reasons[reason(sites[i], states_[i])];
+        }
+        return summary;
+    }
+
+    void wait(engine::Follow& follow)
+    {
+        const auto start = Clock::now();
+        std::vector<Timer> timers;
+        if (options_.interval)
+            timers.push_back({*options_.interval, start + *options_.interval, nullptr});
+        for (const engine::Clause& clause : script_.clauses)
+            for (const Probe& probe : clause.probes)
+                if (probe.kind == Probe::Kind::interval) {
+                    const std::chrono::milliseconds period(probe.interval_ms);
+                    timers.push_back({period, start + period, &clause});
+                }
+        std::optional<Clock::time_point> until;
+        if (options_.duration)
+            until = start + *options_.duration;
+        for (auto look = start + look_period; !exit_;) {
+            auto next = until ? std::min(*until, look) : look;
+            for (const Timer& timer : timers)
+                next = std::min(next, timer.next);
+            const auto ready = wait_readable({signals_.descriptor(), process_.get()}, next);
+            if (ready[1]) {
+                ended_ = true;
+                return;
+            }
+            if (ready[0] && stopped_by_signal())
+                return;
+            const auto now = Clock::now();
+            if (now >= look) {
+                look = now + look_period;
+                news(follow);
+            }
+            for (Timer& timer : timers)
+                if (now >= timer.next && !exit_) {
+                    timer.next = std::max(timer.next + timer.period, now);
+                    due(timer);
+                }
+            if (until && now >= *until)
+                return;
+        }
+    }
+
+    // A program of ours gets the first one, and may end in its own way.
+    bool stopped_by_signal()
+    {
+        bool stop = false;
+        while (const auto signal = signals_.next()) {
+            stop = stop || !traced_.ours() || interrupted_;
+            if (traced_.ours())
+                traced_.pass_on(*signal);
+            interrupted_ = true;
+        }
+        return stop;
+    }
+
+    void news(engine::Follow& follow)
+    {
+        const auto news = follow.look();
+        if (news.executed && !news.ended) {
+            say("the process has executed another program, and is not traced any more; name that program after --");
+            executed_ = exit_ = true;
+        } else if (news.modules && !news.ended) {
+            try {
+                session_.look_again();
+                states_ = session_.states();
+            } catch (const Unusable&) {
+                if (!has_ended())
+                    throw;
+            }
+        }
+    }
+
+    void due(const Timer& timer)
+    {
+        if (timer.clause) {
+            perform(*timer.clause);
+        } else {
+            verify();
+            print_all();
+            output_->summary(summary());
+        }
+        std::cout.flush();
+    }
+
+    void all_of(Probe::Kind kind)
+    {
+        for (const engine::Clause& clause : script_.clauses)
+            for (const Probe& probe : clause.probes)
+                if (probe.kind == kind)
+                    perform(clause);
+        std::cout.flush();
+    }
+
+    void perform(const engine::Clause& clause)
+    {
+        for (const Statement& statement : clause.actions) {
+            switch (statement.kind) {
+            case Statement::Kind::print: print(statement); break;
+            case Statement::Kind::clear: session_.clear(statement.map); break;
+            case Statement::Kind::printf: output_->text(statement.text); break;
+            case Statement::Kind::exit: exit_ = true; return;
+            default: break; // of sites
+            }
+        }
+    }
+
+    engine::Maps read()
+    {
+        engine::Maps maps = session_.read();
+        dropped_ = maps.dropped;
+        return maps;
+    }
+
+    void print(const Statement& statement)
+    {
+        const engine::Maps maps = read();
+        output_->map(statement.map, maps.maps[statement.map], session_.matcher().probes(), statement.top,
+                     statement.div);
+    }
+
+    // By name, as bpftrace has them in a std::map.
+    void print_all()
+    {
+        const engine::Maps maps = read();
+        std::vector<size_t> order(script_.maps.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::sort(order.begin(), order.end(),
+                  [&](size_t a, size_t b) { return script_.maps[a].name < script_.maps[b].name; });
+        for (size_t map : order)
+            output_->map(map, maps.maps[map], session_.matcher().probes());
+    }
+
+    const Options& options_;
+    const engine::Script& script_;
+    Traced& traced_;
+    Session& session_;
+    Signals& signals_;
+    const Descriptor process_;
+    const std::unique_ptr<Output> output_;
+    std::vector<engine::SiteState> states_; // when they were last seen
+    uint64_t dropped_ = 0;
+    bool ended_ = false, executed_ = false, exit_ = false, interrupted_ = false;
+};
+
+Summary summary_of(const Session::Preview& preview)
+{
+    Summary summary;
+    summary.sites = preview.sites.size();
+    for (size_t i = 0; i < preview.sites.size(); ++i) {
+        const State state = preview.states[i].state;
+        if (state == State::ready || state == State::left_over)
+            ++summary.armed;
+        else
+            ++summary.reasons[reason(preview.sites[i], preview.states[i])];
+    }
+    return summary;
+}
+
+// --engine auto: user where every site can be armed. Says which it is, and why.
+bool choose_kernel(const Session::Preview& preview)
+{
+    const Summary summary = summary_of(preview);
+    if (summary.complete()) {
+        say(fmt::format("engine user: {} of {} sites can be armed", summary.armed, summary.sites));
+        return false;
+    }
+    const std::string obstacle = kernel_obstacle();
+    say(fmt::format("engine {}: {}{}", obstacle.empty() ? "kernel" : "user", summary.text(),
+                    obstacle.empty() ? "" : "; " + obstacle));
+    return obstacle.empty();
+}
+
+} // namespace
+
+int run(const Options& options, const engine::Script& script)
+{
+    Signals signals;
+    std::optional<Traced> traced;
+    traced.emplace(options, signals);
+    std::optional<Session> session;
+    session.emplace(script, traced->pid(), traced->target());
+    for (const std::string& trouble : session->matcher().troubles())
+        say(trouble);
+    const bool choosing = options.engine == EngineChoice::automatic;
+    if (options.dry || choosing) {
+        const Session::Preview preview = session->preview();
+        if (options.dry) {
+            print_preview(preview, session->matcher().probes(), options.json, std::cout);
+            for (const Probe* probe : session->matcher().unmatched())
+                say(fmt::format("nothing matches {}", probe->text));
+            const Summary summary = summary_of(preview);
+            std::cout << fmt::format("sites {} of {} can be armed\n", summary.armed, summary.sites);
+            return summary.complete() && session->matcher().unmatched().empty() ? complete : incomplete;
+        }
+        if (choose_kernel(preview)) {
+            session.reset();
+            traced.reset(); // has not executed anything of its own yet
+            run_kernel(options, &script);
+        }
+    }
+    const auto unmatched = session->matcher().unmatched();
+    if (options.pid && session->matcher().probes().empty() && !unmatched.empty())
+        give_up(fmt::format("process {}: nothing in it matches {}", options.pid, unmatched[0]->text));
+    for (const Probe* probe : unmatched)
+        say(fmt::format("nothing matches {} so far; what is loaded later is looked at", probe->text));
+    return Run(options, script, *traced, *session, signals).run();
+}
+
+} // namespace fastsdt::tracing

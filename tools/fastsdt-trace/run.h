@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+#include "options.h"
+#include "session.h"
+
+#include <ostream>
+
+namespace fastsdt::tracing {
+
+/// Traces with the engine that the options want. @return the exit status. Throws Unusable.
+int run(const Options& options, const engine::Script& script);
+
+/// --dry-run: the sites, what would become of each, and the stubs.
+void print_preview(const engine::Session::Preview& preview, const std::vector<std::string>& probes, bool json,
+                   std::ostream& out);
+
+} // namespace fastsdt::tracing
