@@ -13,7 +13,7 @@ using engine::Entry;
 using engine::Map;
 using engine::MapKind;
 
-std::string quoted(const std::string& text)
+std::string json_string(const std::string& text)
 {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -24,14 +24,14 @@ public:
 
     void text(const std::string& text) override
     {
-        out_ << fmt::format("{{\"type\": \"printf\", \"data\": {}}}\n", quoted(text));
+        out_ << fmt::format("{{\"type\": \"printf\", \"data\": {}}}\n", json_string(text));
     }
 
     void summary(const Summary& summary) override
     {
         std::string reasons;
         for (const auto& [reason, count] : summary.reasons)
-            reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : ", ", quoted(reason), count);
+            reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : ", ", json_string(reason), count);
         out_ << fmt::format("{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"reasons\": {{{}}}, "
                             "\"dropped\": {}}}}}\n",
                             summary.sites, summary.armed, reasons, summary.dropped);
@@ -49,11 +49,11 @@ private:
             std::string keys;
             for (size_t i = 0; i < entry->keys.size() && i < map.keys.size(); ++i)
                 keys += (i ? "," : "") + datum(map.keys[i], entry->keys[i]);
-            all += fmt::format("{}{}{}", all.empty() ? "" : ", ", map.keys.empty() ? "" : quoted(keys) + ": ",
+            all += fmt::format("{}{}{}", all.empty() ? "" : ", ", map.keys.empty() ? "" : json_string(keys) + ": ",
                                value(*entry));
         }
         const bool keyed = !map.keys.empty();
-        out_ << fmt::format("{{\"type\": \"{}\", \"data\": {{{}: {}{}{}}}}}\n", type, quoted(map.name),
+        out_ << fmt::format("{{\"type\": \"{}\", \"data\": {{{}: {}{}{}}}}}\n", type, json_string(map.name),
                             keyed ? "{" : "", all, keyed ? "}" : "");
     }
 
@@ -62,7 +62,7 @@ private:
         const bool is_text = map.kind == MapKind::string || map.kind == MapKind::probe;
         object("map", map, entries, [&](const Entry& entry) {
             const std::string value = number(map, entry, div);
-            return is_text ? quoted(value) : value;
+            return is_text ? json_string(value) : value;
         });
     }
 
