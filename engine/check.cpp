@@ -284,6 +284,20 @@ private:
         return e.is_signed;
     }
 
+    // bpftrace compares minima and maxima, and divides sums for averages, as signed numbers, whatever the value was.
+    static bool holds_signed(MapKind kind, bool value_signed)
+    {
+        switch (kind) {
+        case MapKind::min:
+        case MapKind::max:
+        case MapKind::avg:
+        case MapKind::stats: return true;
+        case MapKind::sum:
+        case MapKind::integer: return value_signed;
+        default: return false;
+        }
+    }
+
     // What a map holds may come from another map, so it takes as many rounds as there are maps in a chain. A round only
     // settles what the one before left open: the first assignment in the text counts.
     void infer_signs()
@@ -296,13 +310,14 @@ private:
                     sign(key);
                 if (!statement.value)
                     return;
-                const bool is_signed = sign(*statement.value) && statement.value->type == Type::integer;
+                const bool value_signed = sign(*statement.value);
                 if (seen[statement.map])
                     return;
                 seen[statement.map] = true;
                 Map& map = script_.maps[statement.map];
+                const bool is_signed = holds_signed(map.kind, value_signed);
                 changed = changed || map.is_signed != is_signed;
-                map.is_signed = is_signed && map.kind != MapKind::hist && map.kind != MapKind::lhist;
+                map.is_signed = is_signed;
             });
             if (!changed)
                 break;

@@ -82,7 +82,9 @@ enum class MapKind { count, sum, min, max, avg, stats, hist, lhist, integer, str
 struct Map {
     std::string name; ///< with its "@"
     MapKind kind = MapKind::count;
-    bool is_signed = false; ///< sum, min, max, avg, stats, integer: how values print and compare
+    /// How values print and compare. sum, integer: as the first that is recorded. min, max, avg, stats: always, as
+    /// bpftrace has it.
+    bool is_signed = false;
     std::vector<Type> keys; ///< none: one value
     /// A key that is `tid` wherever the map is mentioned: no thread sees another's values.
     std::optional<size_t> tid_key;

@@ -6,7 +6,7 @@ OUTDIR is tools/completions. Run it when an option has changed; the test tools.c
 import os, re, subprocess, sys
 
 bindir, outdir = sys.argv[1:3]
-TOOLS = ["fastsdt-check", "fastsdt-index", "fastsdt-probe", "fastsdt-dtrace"]
+TOOLS = ["fastsdt-check", "fastsdt-index", "fastsdt-probe", "fastsdt-dtrace", "fastsdt-trace"]
 
 
 class Option:

@@ -127,7 +127,7 @@ TEST(Script, Signs)
     EXPECT_EQ(filter("1 >> arg0"), "(1 arg0 >>s)");
     // through other maps, whatever stands first in the text
     const Script script =
-        parse("usdt:a:b:c { @c = @b; @b = @a; @a = -5; @sum = sum(@c); @u = max(arg0); @s = min(-2) }");
+        parse("usdt:a:b:c { @c = @b; @b = @a; @a = -5; @sum = sum(@c); @u = sum(arg0); @s = min(arg0) }");
     for (const char* name : {"@a", "@b", "@c", "@sum", "@s"})
         for (const Map& map : script.maps)
             EXPECT_TRUE(map.name != name || map.is_signed) << name;

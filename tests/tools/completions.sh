@@ -7,7 +7,7 @@ python3 -B "$FASTSDT_SOURCE/scripts/completions.py" "$FASTSDT_BUILD/bin" made
 diff -r "$there" made || fail "run scripts/completions.py $FASTSDT_BUILD/bin tools/completions"
 
 # Each option of --help is there, asked for in another way than the script does.
-for tool in fastsdt-check fastsdt-index fastsdt-probe; do
+for tool in fastsdt-check fastsdt-index fastsdt-probe fastsdt-trace; do
     for option in $($tool --help | grep -oE '^  -[^ ]*' | tr ',' ' '); do
         grep -qE "^        options='([^']* )?${option}[ ']" "$there/fastsdt.bash" || fail "bash: $tool $option"
         grep -qF "'*${option}[" "$there/_fastsdt" || fail "zsh: $tool $option"
@@ -37,7 +37,7 @@ if have zsh; then
 fi
 if have fish; then
     export HOME=$PWD
-    for tool in fastsdt-check fastsdt-index fastsdt-probe fastsdt-dtrace; do
+    for tool in fastsdt-check fastsdt-index fastsdt-probe fastsdt-dtrace fastsdt-trace; do
         fish --no-config -c "source $there/$tool.fish" 2>err && [ ! -s err ] || fail "fish: $(cat err)"
     done
     expect "fish" "$(fish --no-config -c "source $there/fastsdt-check.fish; complete -C 'fastsdt-check --fail-on '" | cut -f1 | sort | xargs)" "error info never warning"

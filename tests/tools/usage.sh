@@ -5,7 +5,7 @@ need gcc
 version=$(sed -n 's/^#define FASTSDT_VERSION_STRING "\(.*\)"/\1/p' "$INCLUDE/fastsdt.h")
 run() { local s=0; "$@" >out 2>err </dev/null || s=$?; echo $s; }
 cp -f "$(command -v fastsdt-dtrace)" dtrace
-for tool in fastsdt-check fastsdt-index fastsdt-probe ./dtrace; do
+for tool in fastsdt-check fastsdt-index fastsdt-probe fastsdt-trace ./dtrace; do
     name=${tool#./}
     for option in -V --version; do
         expect "$tool $option" "$(run $tool $option) $(cat out err)" "0 $([ $name = dtrace ] && echo 'dtrace (fastsdt)' || echo $name) $version"
@@ -21,7 +21,7 @@ for tool in fastsdt-check fastsdt-index fastsdt-probe ./dtrace; do
     expect "$tool without arguments" "$(run $tool)" 2
     grep -q "^$name: " err || fail "$tool: a usage error without its name: $(cat err)"
 done
-for command in "fastsdt-check absent" "fastsdt-index absent" "fastsdt-probe --dry-run absent" "./dtrace -h -s absent"; do
+for command in "fastsdt-check absent" "fastsdt-index absent" "fastsdt-probe --dry-run absent" "fastsdt-trace -p 1 absent" "./dtrace -h -s absent"; do
     name=${command%% *} name=${name#./}
     # shellcheck disable=SC2086 # words
     status=$(run $command)
@@ -29,7 +29,7 @@ for command in "fastsdt-check absent" "fastsdt-index absent" "fastsdt-probe --dr
     expect "$command" "$status" $([ $name = dtrace ] && echo 1 || echo 2)
     grep -q "^$name: .*absent.*No such file" err || fail "$command: $(cat err)"
 done
-for tool in fastsdt-check fastsdt-index fastsdt-probe; do
+for tool in fastsdt-check fastsdt-index fastsdt-probe fastsdt-trace; do
     $tool --help | matches -E '^  -j,--json' || fail "$tool has no -j"
 done
 
