@@ -126,14 +126,12 @@ private:
             statement.value = std::move(update.arguments[0]);
     }
 
+    // Not below 0: bpftrace 0.17 refuses that.
     static int64_t literal(const Expression& e)
     {
-        if (e.kind == Expression::Kind::number)
+        if (e.kind == Expression::Kind::number && e.number >= 0)
             return e.number;
-        if (e.kind == Expression::Kind::operation && e.op == Operator::negate
-            && e.operands[0].kind == Expression::Kind::number)
-            return static_cast<int64_t>(-static_cast<uint64_t>(e.operands[0].number));
-        fail(e.where, "lhist(VALUE, MIN, MAX, STEP) wants numbers for the last three");
+        fail(e.where, "lhist(VALUE, MIN, MAX, STEP) wants numbers from 0 up for the last three");
     }
 
     static void settle_range(Map& map, const Update& update, bool first)
@@ -145,7 +143,7 @@ private:
         // bpftrace keeps them in 32 bits; so do tables that print like its own.
         constexpr int64_t most = INT32_MAX;
         for (size_t i = 1; i < 4; ++i)
-            if (const int64_t value = literal(update.arguments[i]); value > most || value < -most)
+            if (const int64_t value = literal(update.arguments[i]); value > most)
                 fail(update.arguments[i].where, "the number does not fit into 32 bits");
         if (step <= 0)
             fail(update.arguments[3].where, "the step is above 0");

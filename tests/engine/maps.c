@@ -1,16 +1,18 @@
-// A program whose every hit is known: what its probes pass is arithmetic of the hit's number.
+/* A program whose every hit is known: what its probes pass is arithmetic of the hit's number. */
 #include <fastsdt.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 int main(int argc, char** argv)
 {
-    static const char* const names[] = {"tea", "coffee", "", "a longer name than any other, of more than sixty-three bytes, to be cut"};
+    /* Written here, since BPF cannot read a page that the program has not touched. */
+    char names[4][80] = {"tea", "coffee", "",
+                         "a longer name than any other, of more than sixty-three bytes, to be cut"};
     const int hits = argc > 1 ? atoi(argv[1]) : 100;
 
     for (int i = 0; i < hits; ++i) {
         const int number = i;
-        const int difference = 20 - i; // negative ones too
+        const int difference = 20 - i; /* negative ones too */
         const int64_t square = (int64_t)i * i;
         const char* const name = names[i % 7 > 3 ? 0 : i % 7];
 

@@ -179,16 +179,16 @@ TEST(Script, ThreadKeys)
 
 TEST(Script, Lhist)
 {
-    const Script script = parse("usdt:a:b:c { @ = lhist(arg0, -10, 1000, 10) }");
-    EXPECT_EQ(script.maps[0].low, -10);
+    const Script script = parse("usdt:a:b:c { @ = lhist(arg0, 10, 1000, 10) }");
+    EXPECT_EQ(script.maps[0].low, 10);
     EXPECT_EQ(script.maps[0].high, 1000);
     EXPECT_EQ(script.maps[0].step, 10);
-    EXPECT_EQ(script.maps[0].buckets(), 103u);
+    EXPECT_EQ(script.maps[0].buckets(), 101u);
     EXPECT_EQ(error("usdt:a:b:c { @ = lhist(arg0, 0, 10000, 1) }"),
               "1:40 more than 1000 buckets: a larger step is wanted");
     EXPECT_EQ(error("usdt:a:b:c { @ = lhist(arg0, 0, 10, 0) }"), "1:37 the step is above 0");
     EXPECT_EQ(error("usdt:a:b:c { @ = lhist(arg0, 0, arg1, 1) }"),
-              "1:33 lhist(VALUE, MIN, MAX, STEP) wants numbers for the last three");
+              "1:33 lhist(VALUE, MIN, MAX, STEP) wants numbers from 0 up for the last three");
     EXPECT_EQ(error("usdt:a:b:c { @ = lhist(arg0, 0, 10, 1) } usdt:a:b:d { @ = lhist(arg0, 0, 10, 2) }"),
               "1:59 @ has another range elsewhere");
 }
