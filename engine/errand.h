@@ -52,6 +52,7 @@ user_regs_struct restarted(const user_regs_struct& home);
 /// Registers for the first instruction of an errand.
 user_regs_struct sent_off(const user_regs_struct& home, uint64_t start);
 uint64_t program_counter(const user_regs_struct& registers);
+void set_program_counter(user_regs_struct& registers, uint64_t address);
 /// It executes instructions of the width that stubs are made of.
 bool is_64_bit(const user_regs_struct& registers);
 

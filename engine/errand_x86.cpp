@@ -186,6 +186,11 @@ uint64_t program_counter(const user_regs_struct& registers)
     return registers.rip;
 }
 
+void set_program_counter(user_regs_struct& registers, uint64_t address)
+{
+    registers.rip = address;
+}
+
 bool is_64_bit(const user_regs_struct& registers)
 {
     constexpr unsigned user_cs = 0x33; // arch/x86/include/asm/segment.h: __USER_CS

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What becomes of a process while its sites are armed: modules come and go, it executes another program, it ends.
 #pragma once
-#include <cstdint>
+#include "descriptor.h"
+
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -15,15 +16,17 @@ public:
 
     struct News {
         bool modules = false;  ///< mapped executable files came or went since the last look: match sites again
-        bool executed = false; ///< another program: everything of ours is gone
+        bool executed = false; ///< another program: everything of ours is gone with the old one's memory
         bool ended = false;
     };
     News look();
 
 private:
-    pid_t pid_;
-    std::vector<std::string> modules_; // executable mappings of files, as lines
-    uint64_t vdso_ = 0;                // its address, of auxv: changes with each exec
+    bool begin();
+
+    const pid_t pid_;
+    Descriptor memory_; // of the program that it executes
+    std::vector<std::string> modules_;
 };
 
 } // namespace fastsdt::engine

@@ -129,16 +129,18 @@ pid_t borrow(Traced& traced)
     const std::vector<pid_t> threads = living_threads(traced.pid());
     for (pid_t thread : threads) {
         // The first is traced as long as this lasts, which keeps a second tracer away.
-        if (!traced.seize(thread))
+        if (!traced.seize(thread, 0))
             continue;
         const auto deadline = Clock::now() + 50ms;
-        while (traced.stop(thread, deadline)) {
-            Traced::Task& task = *traced.find(thread);
-            if (task.event == PTRACE_EVENT_STOP)
-                return thread;
-            task.stopped = false;
-            ptrace(PTRACE_CONT, thread, nullptr, task.event ? 0L : static_cast<long>(task.signal));
+        bool stopped = traced.stop(thread, deadline);
+        Traced::Task& task = *traced.find(thread);
+        while (stopped
+               && task.event != PTRACE_EVENT_STOP) { // a signal, or a thread made: the stop asked for comes next
+            ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+            stopped = traced.go_on(task, PTRACE_CONT, deadline);
         }
+        if (stopped)
+            return thread;
     }
     if (threads.empty())
         throw Unusable(fmt::format("process {}: it has ended", traced.pid()));
@@ -177,10 +179,7 @@ std::vector<int64_t> send(pid_t pid, int memory, const std::vector<Call>& calls,
     std::exception_ptr thrown;
     bool begun = false, done = false, refused = false;
     const auto go_on = [&](int request) {
-        const long signal = task.event || task.signal == (SIGTRAP | 0x80) ? 0 : task.signal;
-        task.stopped = false;
-        ptrace(static_cast<__ptrace_request>(request), thread, nullptr, signal);
-        if (!traced.wait(task, Clock::now() + 10min))
+        if (!traced.go_on(task, request, Clock::now() + 10min))
             throw Unusable(fmt::format("process {}: it ended while it was prepared", pid));
     };
     while (!done) {

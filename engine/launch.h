@@ -22,6 +22,7 @@ public:
     void let_go();                        ///< it runs, without a tracer
 
 private:
+    pid_t pid_; // -1: let go
     std::unique_ptr<Target> target_;
 };
 

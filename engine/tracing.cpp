@@ -64,6 +64,12 @@ void pause_briefly(unsigned round)
         std::this_thread::sleep_for(50us);
 }
 
+// What a stopped task was about to get.
+long signal_of(const Traced::Task& task)
+{
+    return task.event || task.signal == (SIGTRAP | 0x80) ? 0 : task.signal;
+}
+
 bool own_child(pid_t pid)
 {
     return field(fmt::format("/proc/{}/status", pid), "PPid:") == std::to_string(getpid());
@@ -127,10 +133,8 @@ Traced::Traced(pid_t pid) : pid_(pid), own_child_(own_child(pid)) {}
 Traced::~Traced()
 {
     for (const Task& task : tasks_)
-        if (task.stopped) {
-            const bool deliver = !task.event && task.signal != (SIGTRAP | 0x80);
-            ptrace(PTRACE_DETACH, task.number, nullptr, deliver ? static_cast<long>(task.signal) : 0L);
-        }
+        if (task.stopped)
+            ptrace(PTRACE_DETACH, task.number, nullptr, signal_of(task));
 }
 
 void Traced::refuse(pid_t thread, int error) const
@@ -166,12 +170,13 @@ void Traced::refuse(pid_t thread, int error) const
     throw Unusable(fmt::format("process {}: ptrace: {}", pid_, std::strerror(error)));
 }
 
-bool Traced::seize(pid_t thread)
+const long Traced::children = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+
+bool Traced::seize(pid_t thread, long options)
 {
     if (find(thread))
         return true;
-    const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
-    if (ptrace(PTRACE_SEIZE, thread, nullptr, options) < 0) {
+    if (ptrace(PTRACE_SEIZE, thread, nullptr, options | PTRACE_O_TRACESYSGOOD) < 0) {
         const int error = errno;
         if (error == ESRCH || ended(state_of(pid_, thread)))
             return false;
@@ -248,6 +253,13 @@ bool Traced::wait(Task& task, Deadline deadline)
         pause_briefly(round);
     }
     return task.stopped;
+}
+
+bool Traced::go_on(Task& task, int request, Deadline deadline)
+{
+    task.stopped = false;
+    ptrace(static_cast<__ptrace_request>(request), task.number, nullptr, signal_of(task));
+    return wait(task, deadline);
 }
 
 bool Traced::stop(pid_t thread, Deadline deadline)

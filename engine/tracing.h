@@ -46,16 +46,21 @@ public:
         int event = 0;  ///< PTRACE_EVENT_*; 0: about to get `signal`, or in a system call if that is SIGTRAP | 0x80
         int signal = 0; ///< of the stop
     };
+    static const long
+        children; ///< PTRACE_O_*: threads and processes that a task makes are traced too, and stop at once
     using Deadline = std::chrono::steady_clock::time_point;
 
     /// Traces a thread; it runs on. False: it has ended. Throws Unusable, Busy.
-    bool seize(pid_t thread);
+    /// @param options  PTRACE_O_*. The default: with all that it will make
+    bool seize(pid_t thread, long options = children);
     /// All threads, and those that they will make.
     void seize_all();
     /// Stops all of them. Throws Busy if one does not stop in time, or if another process has the memory too.
     void stop_all();
     /// Stops one. False: it does not in time, or has ended.
     bool stop(pid_t thread, Deadline deadline);
+    /// Lets a stopped one go on by `request`, which gets the signal that it was about to get, and waits as wait() does.
+    bool go_on(Task& task, int request, Deadline deadline);
     /// Waits for the next stop of a thread that runs. False: it has ended, or the time is over.
     bool wait(Task& task, Deadline deadline);
 

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <functional>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +28,9 @@ inline std::string beside_us(const std::string& name)
 
 class Program {
 public:
-    explicit Program(std::vector<std::string> command = {beside_us("engine_target")})
+    /// @param prepare  is called in the child before it executes the command
+    explicit Program(
+        std::vector<std::string> command = {beside_us("engine_target")}, const std::function<void()>& prepare = [] {})
     {
         int to[2], from[2];
         if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
@@ -36,6 +39,7 @@ public:
         if (pid_ == 0) {
             dup2(to[0], 0);
             dup2(from[1], 1);
+            prepare();
             std::vector<char*> words;
             for (std::string& word : command)
                 words.push_back(word.data());
@@ -116,11 +120,13 @@ inline std::vector<Site> sites_of(pid_t pid, const std::string& provider = "targ
             }
             sites.push_back(std::move(site));
         }
-    std::sort(sites.begin(), sites.end(), [](const Site& a, const Site& b) { return a.name < b.name; });
+    std::stable_sort(sites.begin(), sites.end(), [](const Site& a, const Site& b) { return a.name < b.name; });
+    for (size_t i = 0; i < sites.size(); ++i)
+        sites[i].probe = i;
     return sites;
 }
 
-/// Counts hits of site i in word `first` + i of the data, in all threads together.
+/// Counts hits of a site in word `first` + Site::probe of the data, in all threads together.
 class CountingStubs {
 public:
     static constexpr size_t length = 64;
@@ -147,7 +153,7 @@ public:
             };
             const auto put = [](uint8_t* at, uint64_t value) { std::memcpy(at, &value, 4); };
             put(bytes + 10, arena.mark - (stub + 14));
-            put(bytes + 23, 8 * (first_ + i));
+            put(bytes + 23, 8 * (first_ + sites[i].probe));
             put(bytes + 38, sites[i].patch + sites[i].length - (stub + 42));
             const auto* p = reinterpret_cast<const std::byte*>(bytes);
             code.bytes.insert(code.bytes.end(), p, p + length);

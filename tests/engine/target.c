@@ -7,11 +7,15 @@
  *                          left L", L passes at most that a handler left before they were counted
  *     start THREADS        threads pass the sites in turn until
  *     stop                 answer: the same
+ *     pass PASSES          the same by the first thread: "passed ALL wrong N left 0"
  *     signals              from now on each such thread gets a signal every 100 us. Its handler passes a site too, and
  *                          every fourth leaves by siglongjmp
  *     fork PASSES          like run with one thread, in a child
+ *     many                 from now on a pass is one of each site target:many: "many"
  *     vfork                a child that shares the memory and waits for the next line: "child PID", then "vforked"
  *     semaphore            "active N": what the semaphore of target:counted has
+ *     undump               PR_SET_DUMPABLE 0: "undumped 0"
+ *     leave                the first thread ends, another goes on: "left", then "ready"
  *     exec                 itself again, which says "ready" again
  *     load FILE            dlopen: "loaded N", N what its run() returns; call: "called N"; unload: dlclose
  *     mask                 "mask HEX": signals that the first thread has blocked
@@ -27,16 +31,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-int pass_s0(void), pass_s1(void), pass_s2(void), pass_s3(void);
+int pass_many(void), pass_s0(void), pass_s1(void), pass_s2(void), pass_s3(void);
 FASTSDT_DEFINE_SEMA(target_counted);
 
 static int (*const sites[])(void) = {pass_s0, pass_s1, pass_s2, pass_s3};
+static int many; /* a pass is pass_many() */
 static atomic_long passed, wrong, left;
 static atomic_int stopping;
 static int with_signals;
@@ -46,7 +52,7 @@ static _Thread_local unsigned signals_seen;
 
 static void pass(unsigned long i)
 {
-    if (sites[i % 4]())
+    if (many ? pass_many() : sites[i % 4]())
         atomic_fetch_add(&wrong, 1);
     atomic_fetch_add(&passed, 1);
 }
@@ -102,13 +108,14 @@ static void join(void)
     printf("passed %ld wrong %ld left %ld\n", (long)passed, (long)wrong, (long)left);
 }
 
-int main(int argc, char** argv)
+static char* arguments[] = {"engine_target", NULL};
+
+static void* commands(void* unused)
 {
     static void* library;
     char line[512];
 
-    (void)argc;
-    setvbuf(stdout, NULL, _IOLBF, 0);
+    (void)unused;
     puts("ready");
     while (fgets(line, sizeof line, stdin)) {
         unsigned count = 0;
@@ -116,6 +123,12 @@ int main(int argc, char** argv)
         line[strcspn(line, "\n")] = 0;
         if (sscanf(line, "run %u %ld", &count, &number) == 2) {
             start(count, number);
+            join();
+        } else if (sscanf(line, "pass %ld", &number) == 1) {
+            running = 0;
+            passed = wrong = left = 0;
+            for (long i = 0; i < number; ++i)
+                pass((unsigned long)i);
             join();
         } else if (sscanf(line, "start %u", &count) == 1) {
             start(count, 0);
@@ -138,6 +151,9 @@ int main(int argc, char** argv)
                 _exit(0);
             }
             waitpid(child, NULL, 0);
+        } else if (!strcmp(line, "many")) {
+            many = 1;
+            puts("many");
         } else if (!strcmp(line, "vfork")) {
             pid_t child = vfork();
             if (child == 0) {
@@ -152,8 +168,15 @@ int main(int argc, char** argv)
             puts("vforked");
         } else if (!strcmp(line, "semaphore")) {
             printf("active %d\n", FASTSDT_SEMA_IS_ACTIVE(target_counted));
+        } else if (!strcmp(line, "undump")) {
+            printf("undumped %d\n", prctl(PR_SET_DUMPABLE, 0));
+        } else if (!strcmp(line, "leave")) {
+            puts("left");
+            pthread_t other;
+            pthread_create(&other, NULL, commands, NULL);
+            pthread_exit(NULL);
         } else if (!strcmp(line, "exec")) {
-            execv("/proc/self/exe", argv);
+            execv("/proc/self/exe", arguments);
         } else if (!strncmp(line, "load ", 5)) {
             library = dlopen(line + 5, RTLD_NOW);
             long (*run)(void) = library ? (long (*)(void))dlsym(library, "run") : NULL;
@@ -183,5 +206,12 @@ int main(int argc, char** argv)
         }
         FASTSDT_WITH(default, explicit(target_counted), target, counted);
     }
+    return NULL;
+}
+
+int main(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    commands(NULL);
     return 0;
 }

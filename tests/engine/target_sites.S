@@ -31,4 +31,29 @@ pass_##name:                                                                    
     PASS(s2)
     PASS(s3)
 
+/* int pass_many(void): passes all sites target:many, each with other code before it, so that they lie at all offsets in a
+ * cache line that a site can have. rax, rcx, rdx and the carry flag are known at each. */
+    .globl pass_many; .type pass_many, @function
+pass_many:
+    .cfi_startproc
+    SET(%rax); SET(%rcx); SET(%rdx); SET(%r11)
+    mov %rsp, %r10
+    stc
+    .set number, 0
+    .rept 256
+    .fill number % 7, 1, 0x90
+    FASTSDT(target, many)
+    .set number, number + 1
+    .endr
+    jnc 1f
+    sub %rsp, %r10
+    CHECK(%rax); CHECK(%rcx); CHECK(%rdx)
+    xor %eax, %eax
+    test %r10, %r10
+    setne %al
+    ret
+1:  mov $1, %eax
+    ret
+    .cfi_endproc; .size pass_many, . - pass_many
+
     .section .note.GNU-stack, "", @progbits

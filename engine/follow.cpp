@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// /proc/PID/maps says the same of every loader, and of programs that have none. /proc/PID/mem, once opened, stays with the
+// memory that the process had then, and reads nothing when that is gone: so it tells that another program is executed.
+#include "follow.h"
+
+#include "live.h"
+#include "tracing.h"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace fastsdt::engine {
+namespace {
+
+std::vector<std::string> modules_of(pid_t thread)
+{
+    std::vector<std::string> modules;
+    for (const Mapping& m : read_maps(thread))
+        if (m.executable && m.inode)
+            modules.push_back(fmt::format("{:x} {:x} {} {} {}", m.start, m.offset, m.device, m.inode, m.name));
+    return modules;
+}
+
+} // namespace
+
+Follow::Follow(pid_t pid) : pid_(pid)
+{
+    begin();
+}
+
+// False: it has ended.
+bool Follow::begin()
+{
+    const std::vector<pid_t> threads = living_threads(pid_);
+    if (threads.empty())
+        return false;
+    memory_ =
+        Descriptor(open(fmt::format("/proc/{}/task/{}/mem", pid_, threads.front()).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!memory_)
+        return false;
+    modules_ = modules_of(threads.front());
+    return true;
+}
+
+Follow::News Follow::look()
+{
+    News news;
+    char byte;
+    if (!memory_ || pread(memory_.get(), &byte, 1, 0) == 0) { // EIO while it lives: nothing is mapped at 0
+        news.executed = begin();
+        news.ended = !news.executed;
+        return news;
+    }
+    const std::vector<pid_t> threads = living_threads(pid_);
+    news.ended = threads.empty();
+    if (news.ended)
+        return news;
+    auto now = modules_of(threads.front());
+    news.modules = now != modules_;
+    modules_ = std::move(now);
+    return news;
+}
+
+} // namespace fastsdt::engine

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A module with two sites: one is passed before main() or dlopen() has returned, one a hundred times by run().
+ */
+#include <fastsdt.h>
+
+static int constructed;
+
+__attribute__((constructor)) static void begin(void)
+{
+    ++constructed;
+    FASTSDT(module, s0_constructed, constructed);
+}
+
+long run(void)
+{
+    long i;
+
+    for (i = 0; i < 100; ++i)
+        FASTSDT(module, s1_run, i);
+    return i;
+}
