@@ -14,3 +14,15 @@ both() {
 $(cat difference)"
     [ -s user.txt ] || fail "no maps for $*"
 }
+
+# as_user COMMAND...: as an ordinary user without any right of root's. The scratch directory has to be his.
+as_user() {
+    if [ "$(id -u)" = 0 ]; then
+        setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all "$@"
+    else
+        "$@"
+    fi
+}
+
+# attachable: an ordinary user may trace his own processes here.
+attachable() { [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]; }

@@ -1,0 +1,50 @@
+#!/bin/bash
+# fastsdt-trace latency: as many times as there are pairs of hits, by thread, and its script is one that bpftrace takes.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+need gcc
+cat >pairs.c <<'END'
+#include <fastsdt.h>
+#include <pthread.h>
+#include <stddef.h>
+
+static void* work(void* unused)
+{
+    for (int i = 0; i < 1000; ++i) {
+        FASTSDT(shop, begin, i);
+        for (volatile int k = 0; k < 1000; ++k) {}
+        FASTSDT(shop, end, i);
+    }
+    FASTSDT(shop, end, -1); /* without a beginning */
+    return unused;
+}
+
+int main(void)
+{
+    pthread_t threads[4];
+    for (int i = 0; i < 4; ++i)
+        pthread_create(&threads[i], NULL, work, NULL);
+    for (int i = 0; i < 4; ++i)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+END
+gcc -O2 -pthread -I"$INCLUDE" pairs.c -o pairs
+for engine in user kernel; do
+    if [ $engine = kernel ]; then
+        have bpftrace && [ "$(id -u)" = 0 ] || continue
+    fi
+    fastsdt-trace latency --engine $engine shop:begin shop:end -- ./pairs >out 2>err || fail "--engine $engine: $(cat err out)"
+    read -r count average < <(sed -n 's/^@total: count \([0-9]*\), average \([0-9]*\), total [0-9]*$/\1 \2/p' out)
+    expect "--engine $engine: pairs" "$count" 4000
+    # A thousand turns of a loop through memory take a microsecond at the very least, and far less than a second.
+    [ "$average" -gt 300 ] && [ "$average" -lt 1000000000 ] || fail "--engine $engine: $average ns a pair: $(cat out)"
+    expect "--engine $engine: the histogram" "$(sed -n '/^@ns: /,/^$/s/^\[.*) *\([0-9]*\) |.*/\1/p' out | paste -sd+ | bc)" 4000
+done
+for wrong in "" "a b c" "a:b" "shop:begin shop:e{nd" "a:b:c d"; do
+    status=0
+    # shellcheck disable=SC2086 # words
+    fastsdt-trace latency $wrong -- ./pairs >out 2>err || status=$?
+    expect "latency $wrong: status" "$status" 2
+    [ "$(wc -l <err)" = 1 ] || fail "latency $wrong: $(cat err)"
+done
