@@ -195,6 +195,10 @@ def exits_program(text):
     return None if shown == printed else f"shown {shown}\nprinted {printed}"
 
 
+def on_x86():
+    need(os.uname().machine == "x86_64", "fastsdt-trace --engine user: x86-64 only")
+
+
 shop_d = "printf 'provider shop {\\n probe order(int id, char *item, int cents);\\n};\\n' >shop.d\n"
 INSTALL = elsewhere("tests/install/ways.sh", "tests/install/ways.py")
 RULES = {
@@ -263,6 +267,8 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         setup="""printf '#include <fastsdt.h>\\n#include <unistd.h>\\nint main(int c, char **v) { FASTSDT(app, request, c); if (c == 2 && v[1][0] == 0x77) sleep(100); return 0; }\\n' >server.c
             cc -O2 -Iinclude server.c -o server; cp server a.out; ./server wait & pid=$!; trap 'kill $pid' EXIT""",
         change=[("--pid 4711 --seconds 10", "--pid $pid --seconds 0.1")])},
+    "docs/man/fastsdt-trace.1.scd": {"fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app")},
+    "docs/tracing.md": {"fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app")},
     "docs/man/fastprobe.7.scd": {
         "gcc-12 -O2 -fplugin=/usr/local/lib/fastsdt/gcc-12/fastprobe.so -fplugin-arg-fastprobe-exit": run(want=traced(with_plugin()),
             setup="echo 'int main(void) { return 0; }' >a.c", change=[("/usr/local/lib/fastsdt", build)]),

@@ -354,7 +354,10 @@ int run(const Options& options, const engine::Script& script)
             for (const Probe* probe : session->matcher().unmatched())
                 say(fmt::format("nothing matches {}", probe->text));
             const Summary summary = summary_of(preview);
-            std::cout << fmt::format("sites {} of {} can be armed\n", summary.armed, summary.sites);
+            if (options.json)
+                json_output(script, std::cout)->summary(summary);
+            else
+                std::cout << fmt::format("{} of {} sites can be armed\n", summary.armed, summary.sites);
             return summary.complete() && session->matcher().unmatched().empty() ? complete : incomplete;
         }
         if (choose_kernel(preview)) {
