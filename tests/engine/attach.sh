@@ -9,28 +9,29 @@ gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o app
 chown -R 65534:65534 . 2>/dev/null || true
 
 # The program takes an order for each line, and answers: so every hit has its time.
-mkfifo in out
-as_user ./app - <in >out &
+mkfifo in out report
+"${as_user[@]}" ./app - <in >out &
+pid=$!
 exec 3>in 4<out
-read -r line <&4 # open
-pid=$(pgrep -P $$ -x app || pgrep -P "$(pgrep -P $$ | head -1)" -x app || true)
-[ -n "$pid" ] || pid=$!
+echo first >&3
+read -r line <&4 # "open", which waits for the first answer
+read -r line <&4
 order() { echo "$1" >&3; read -r line <&4; }
 
 # run N SCRIPT: attaches, has N orders made once the sites are armed, and interrupts.
 run() {
-    as_user fastsdt-trace --engine user -p "$pid" -e "BEGIN { printf(\"begin\\n\"); } interval:ms:10 { printf(\"armed\\n\"); } $2" >report 2>err &
+    "${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e "interval:ms:10 { printf(\"armed\\n\"); } $2" >report 2>err 3>&- 4<&- &
     local tracer=$! i
-    # The interval's first turn comes after arming.
-    tail -n +1 -F report --pid=$tracer 2>/dev/null | grep -m1 -q '^armed' || fail "the tracer ended: $(cat err report)"
+    exec 5<report
+    armed
     for ((i = 0; i < $1; ++i)); do order "item $i"; done
     kill -INT $tracer
+    grep -v '^armed$' <&5 >maps || true
     status=0
     wait $tracer || status=$?
-    grep -v '^armed$' report >maps
 }
 
-untraced=$(as_user cat "/proc/$pid/maps" | wc -l)
+untraced=$("${as_user[@]}" cat "/proc/$pid/maps" | wc -l)
 for round in 1 2 3; do
     run 5 'usdt:./app:shop:order { @n = count(); @item[str(arg1)] = count(); }'
     expect "round $round: status" "$status" 0
@@ -45,9 +46,11 @@ done
 echo "$untraced mappings before, $(wc -l <"/proc/$pid/maps") after 3 rounds"
 
 # The program goes on, and ends by itself under the tracer.
-as_user fastsdt-trace --engine user -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } usdt:./app:shop:closed { @closed = count(); }' >report 2>err &
+"${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } usdt:./app:shop:closed { @closed = count(); }' >report 2>err 3>&- 4<&- &
 tracer=$!
-tail -n +1 -F report --pid=$tracer 2>/dev/null | grep -m1 -q '^armed' || fail "the tracer ended: $(cat err report)"
+exec 5<report
+armed
 exec 3>&-
-wait $tracer || fail "the end of the program: $(cat err report)"
-grep -qx '@closed: 1' report || fail "the last hit is missing: $(cat report)"
+grep -v '^armed$' <&5 >maps || true
+wait $tracer || fail "the end of the program: $(cat err maps)"
+grep -qx '@closed: 1' maps || fail "the last hit is missing: $(cat maps)"

@@ -15,14 +15,17 @@ $(cat difference)"
     [ -s user.txt ] || fail "no maps for $*"
 }
 
-# as_user COMMAND...: as an ordinary user without any right of root's. The scratch directory has to be his.
-as_user() {
-    if [ "$(id -u)" = 0 ]; then
-        setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all "$@"
-    else
-        "$@"
-    fi
-}
+# "${as_user[@]}" COMMAND...: as an ordinary user without any right of root's. The scratch directory has to be his. An array, so
+# that $! is the command's own number.
+as_user=()
+[ "$(id -u)" != 0 ] || as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all)
 
 # attachable: an ordinary user may trace his own processes here.
 attachable() { [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]; }
+
+# armed: reads a tracer's output from descriptor 5 until its script's `interval:ms:10 { printf("armed\n"); }` has printed that, which
+# is after arming.
+armed() {
+    local line
+    read -r line <&5 && [ "$line" = armed ] || fail "the tracer ended: $line $(cat err)"
+}

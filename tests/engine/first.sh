@@ -26,7 +26,7 @@ print("\n@n: 1250")
 END
 )
 for program in app static static-pie stripped; do
-    as_user fastsdt-trace --engine user -e "$(script $program)" -- ./$program 2000 >out 2>err || fail "$program: $(cat err out)"
+    "${as_user[@]}" fastsdt-trace --engine user -e "$(script $program)" -- ./$program 2000 >out 2>err || fail "$program: $(cat err out)"
     # The program's own lines come from its own descriptor; ours are together.
     expect "$program" "$(grep -vE '^open$|^2000 orders$' out | sed '$d')" "$wanted"
     grep -qxE 'sites ([0-9]+) of \1 armed; dropped 0' out || fail "$program: $(tail -1 out)"
@@ -36,6 +36,6 @@ done
 
 # More keys than a map holds are counted as dropped, and the status tells.
 status=0
-as_user fastsdt-trace --engine user -e 'usdt:./app:shop:order { @[arg0] = count(); }' -- ./app 10000 >out 2>err || status=$?
+"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:./app:shop:order { @[arg0] = count(); }' -- ./app 10000 >out 2>err || status=$?
 expect "status" "$status" 1
 expect "keys and dropped" "$(grep -c '^@\[' out) $(sed -n 's/.*; dropped //p' out)" "4096 5904"

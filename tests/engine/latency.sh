@@ -34,14 +34,16 @@ for engine in user kernel; do
     if [ $engine = kernel ]; then
         have bpftrace && [ "$(id -u)" = 0 ] || continue
     fi
-    fastsdt-trace latency --engine $engine shop:begin shop:end -- ./pairs >out 2>err || fail "--engine $engine: $(cat err out)"
+    fastsdt-trace latency --engine $engine ./pairs:shop:begin ./pairs:shop:end -- ./pairs >out 2>err || fail "--engine $engine: $(cat err out)"
     read -r count average < <(sed -n 's/^@total: count \([0-9]*\), average \([0-9]*\), total [0-9]*$/\1 \2/p' out)
     expect "--engine $engine: pairs" "$count" 4000
     # A thousand turns of a loop through memory take a microsecond at the very least, and far less than a second.
     [ "$average" -gt 300 ] && [ "$average" -lt 1000000000 ] || fail "--engine $engine: $average ns a pair: $(cat out)"
     expect "--engine $engine: the histogram" "$(sed -n '/^@ns: /,/^$/s/^\[.*) *\([0-9]*\) |.*/\1/p' out | paste -sd+ | bc)" 4000
 done
-for wrong in "" "a b c" "a:b" "shop:begin shop:e{nd" "a:b:c d"; do
+fastsdt-trace latency --engine user shop:begin end -- ./pairs >out 2>err || fail "every file: $(cat err out)"
+grep -q '^@total: count 4000, ' out || fail "every file: $(cat err out)"
+for wrong in "" "a b c" "a:b:c" "shop:begin shop:e{nd" "a:b:c:d d"; do
     status=0
     # shellcheck disable=SC2086 # words
     fastsdt-trace latency $wrong -- ./pairs >out 2>err || status=$?

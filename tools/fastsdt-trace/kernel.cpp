@@ -46,6 +46,14 @@ bool in_path(const char* program)
 
 std::vector<std::string> kernel_command(const Options& options, const engine::Script* script)
 {
+    if (script && !options.pid)
+        for (const engine::Clause& clause : script->clauses)
+            for (const engine::Probe& probe : clause.probes)
+                if (probe.has_sites() && probe.file == "*")
+                    give_up(fmt::format(
+                        "{}: bpftrace does not look into all files of a command that it starts; name the FILE, or "
+                        "use --pid",
+                        probe.text));
     std::string text = options.text;
     if (!text.ends_with('\n') && (options.duration || options.interval))
         text += '\n';

@@ -16,21 +16,34 @@ void check_name(const std::string& name)
 {
     const auto plain = [](char c) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-            || std::string_view("_.-*?:~<>&()").find(c) != std::string_view::npos;
+            || std::string_view("_.-*?:~<>&()/+").find(c) != std::string_view::npos;
     };
     if (name.empty() || !std::all_of(name.begin(), name.end(), plain))
         give_up(fmt::format("latency: \"{}\" is no name of a probe or function", name));
 }
 
-std::string probe(const std::string& name)
+// NAME, PROVIDER:NAME or FILE:PROVIDER:NAME
+std::string probe(const std::string& place)
 {
-    check_name(name);
-    const size_t colon = name.find(':');
-    if (colon == name.npos)
-        return "usdt:*:*:" + name;
-    if (name.find(':', colon + 1) != name.npos)
-        give_up(fmt::format("latency: \"{}\" is no probe: PROVIDER:NAME or NAME", name));
-    return "usdt:*:" + name;
+    check_name(place);
+    switch (std::count(place.begin(), place.end(), ':')) {
+    case 0: return "usdt:*:*:" + place;
+    case 1: return "usdt:*:" + place;
+    case 2: return "usdt:" + place;
+    default: give_up(fmt::format("latency: \"{}\" is no probe: NAME, PROVIDER:NAME or FILE:PROVIDER:NAME", place));
+    }
+}
+
+// FUNCTION or FILE:FUNCTION
+std::string function(const std::string& place)
+{
+    check_name(place);
+    switch (std::count(place.begin(), place.end(), ':')) {
+    case 0: return "*:" + place;
+    case 1: return place;
+    default:
+        give_up(fmt::format("latency: \"{}\" is no function: FUNCTION or FILE:FUNCTION; or name two probes", place));
+    }
 }
 
 } // namespace
@@ -39,11 +52,8 @@ std::string latency_script(const std::vector<std::string>& places)
 {
     std::string start, end;
     if (places.size() == 1) {
-        check_name(places[0]);
-        if (places[0].find(':') != std::string::npos)
-            give_up(fmt::format("latency: one place is a function, and \"{}\" is a probe; name two probes", places[0]));
-        start = "uprobe:*:" + places[0];
-        end = "uretprobe:*:" + places[0];
+        start = "uprobe:" + function(places[0]);
+        end = "uretprobe:" + function(places[0]);
     } else {
         start = probe(places[0]);
         end = probe(places[1]);

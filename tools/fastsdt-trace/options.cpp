@@ -60,7 +60,7 @@ CLI::App* add_options(CLI::App& app, Options& options, Given& given)
     app.require_subcommand(0, 1);
     CLI::App* const latency = app.add_subcommand(
         "latency", "Time from one probe to another in the same thread, or from a function's entry to its exits");
-    latency->add_option("PLACE", given.places, "Two probes, PROVIDER:NAME or NAME, or one FUNCTION")
+    latency->add_option("PLACE", given.places, "Two probes, [FILE:]PROVIDER:NAME or NAME, or one [FILE:]FUNCTION")
         ->required()
         ->expected(1, 2);
     latency->fallthrough();

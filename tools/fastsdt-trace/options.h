@@ -24,7 +24,7 @@ struct Options {
 std::optional<int> read_options(int argc, char** argv, Options& options);
 
 /// The script of `fastsdt-trace latency`: from a hit of the first place to the next of the second in the same thread.
-/// @param places  two probes ("shop:begin", "begin"), or one function
+/// @param places  two probes ("shop:begin", "begin", "./app:shop:begin"), or one function
 std::string latency_script(const std::vector<std::string>& places);
 
 } // namespace fastsdt::tracing
