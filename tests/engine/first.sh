@@ -38,4 +38,6 @@ done
 status=0
 "${as_user[@]}" fastsdt-trace --engine user -e 'usdt:./app:shop:order { @[arg0] = count(); }' -- ./app 10000 >out 2>err || status=$?
 expect "status" "$status" 1
-expect "keys and dropped" "$(grep -c '^@\[' out) $(sed -n 's/.*; dropped //p' out)" "4096 5904"
+kept=$(grep -c '^@\[' out) dropped=$(sed -n 's/.*; dropped //p' out)
+[ "$kept" -ge 4096 ] && [ "$dropped" -gt 0 ] || fail "$kept keys, $dropped dropped"
+expect "keys and dropped" $((kept + dropped)) 10000

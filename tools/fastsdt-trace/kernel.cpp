@@ -14,18 +14,11 @@
 namespace fastsdt::tracing {
 namespace {
 
-// bpftrace takes a command apart at blanks, and has no quotes (src/child.cpp).
 std::string joined(const std::vector<std::string>& command)
 {
     std::string line;
-    for (const std::string& word : command) {
-        if (word.empty() || word.find(' ') != word.npos)
-            give_up(fmt::format(
-                "bpftrace cannot run a command with \"{}\" in it: it takes commands apart at blanks. Start it and "
-                "use --pid",
-                word));
+    for (const std::string& word : command)
         line += (line.empty() ? "" : " ") + word;
-    }
     return line;
 }
 
@@ -44,16 +37,35 @@ bool in_path(const char* program)
 
 } // namespace
 
-std::vector<std::string> kernel_command(const Options& options, const engine::Script* script)
+// bpftrace takes a command apart at blanks and has no quotes
+// (src/child.cpp), and before a command runs it knows only the files that are named.
+std::string untellable(const Options& options, const engine::Script* script)
 {
-    if (script && !options.pid)
+    if (options.interval && !script)
+        return "--interval cannot be added to a script that only bpftrace reads; write interval:s:N { print(@map) }";
+    if (options.pid)
+        return {};
+    for (const std::string& word : options.command)
+        if (word.empty() || word.find(' ') != word.npos)
+            return fmt::format(
+                "bpftrace cannot run a command with \"{}\" in it, since it takes commands apart at blanks; start it "
+                "and use --pid",
+                word);
+    if (script)
         for (const engine::Clause& clause : script->clauses)
             for (const engine::Probe& probe : clause.probes)
                 if (probe.has_sites() && probe.file == "*")
-                    give_up(fmt::format(
+                    return fmt::format(
                         "{}: bpftrace does not look into all files of a command that it starts; name the FILE, or "
                         "use --pid",
-                        probe.text));
+                        probe.text);
+    return {};
+}
+
+std::vector<std::string> kernel_command(const Options& options, const engine::Script* script)
+{
+    if (const std::string why = untellable(options, script); !why.empty())
+        give_up(why);
     std::string text = options.text;
     if (!text.ends_with('\n') && (options.duration || options.interval))
         text += '\n';
@@ -95,8 +107,10 @@ std::string shell_line(const std::vector<std::string>& words)
     return line;
 }
 
-std::string kernel_obstacle()
+std::string kernel_obstacle(const Options& options, const engine::Script* script)
 {
+    if (const std::string why = untellable(options, script); !why.empty())
+        return why;
     if (geteuid() != 0)
         return "bpftrace needs root";
     if (!in_path("bpftrace"))
@@ -107,7 +121,7 @@ std::string kernel_obstacle()
 void run_kernel(const Options& options, const engine::Script* script)
 {
     const std::vector<std::string> command = kernel_command(options, script);
-    if (const std::string obstacle = kernel_obstacle(); !obstacle.empty())
+    if (const std::string obstacle = kernel_obstacle(options, script); !obstacle.empty())
         give_up(fmt::format("--engine kernel: {}. The command is: {}", obstacle, shell_line(command)));
     std::vector<char*> words;
     for (const std::string& word : command)

@@ -38,7 +38,7 @@ int trace(const Options& options)
         if (options.engine == EngineChoice::kernel && error.kernel_can && !options.dry)
             run_kernel(options, nullptr);
         fmt::print(stderr, "{}", explain(error, options.text, options.name));
-        if (error.kernel_can && !options.interval)
+        if (error.kernel_can && untellable(options, nullptr).empty())
             say(fmt::format("bpftrace does it, as root: {}", shell_line(kernel_command(options, nullptr))));
         return unusable;
     }

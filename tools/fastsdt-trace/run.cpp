@@ -100,6 +100,7 @@ public:
         all_of(Probe::Kind::begin);
         session_.arm();
         states_ = session_.states();
+        name_kernel_command();
         engine::Follow follow(traced_.pid());
         traced_.let_go();
         wait(follow);
@@ -124,6 +125,24 @@ public:
     }
 
 private:
+    // For what only the kernel can trace: the command that does.
+    void name_kernel_command() const
+    {
+        const Summary now = summary();
+        const auto unmatched = session_.matcher().unmatched();
+        for (const Probe* probe : unmatched)
+            say(fmt::format("nothing matches {} so far{}; what is loaded later is looked at", probe->text,
+                            probe->kind == Probe::Kind::usdt ? "" : " (functions are those that fastprobe recorded)"));
+        if (now.complete() && unmatched.empty())
+            return;
+        if (!now.complete())
+            say(now.text());
+        if (const std::string why = untellable(options_, &script_); why.empty())
+            say(fmt::format("bpftrace may do all of it, as root: {}", shell_line(kernel_command(options_, &script_))));
+        else
+            say(why);
+    }
+
     void disarm()
     {
         try {
@@ -322,14 +341,14 @@ Summary summary_of(const Session::Preview& preview)
 }
 
 // --engine auto: user where every site can be armed. Says which it is, and why.
-bool choose_kernel(const Session::Preview& preview)
+bool choose_kernel(const Session::Preview& preview, const Options& options, const engine::Script& script)
 {
     const Summary summary = summary_of(preview);
     if (summary.complete()) {
         say(fmt::format("engine user: {} of {} sites can be armed", summary.armed, summary.sites));
         return false;
     }
-    const std::string obstacle = kernel_obstacle();
+    const std::string obstacle = kernel_obstacle(options, &script);
     say(fmt::format("engine {}: {}{}", obstacle.empty() ? "kernel" : "user", summary.text(),
                     obstacle.empty() ? "" : "; " + obstacle));
     return obstacle.empty();
@@ -360,7 +379,7 @@ int run(const Options& options, const engine::Script& script)
                 std::cout << fmt::format("{} of {} sites can be armed\n", summary.armed, summary.sites);
             return summary.complete() && session->matcher().unmatched().empty() ? complete : incomplete;
         }
-        if (choose_kernel(preview)) {
+        if (choose_kernel(preview, options, script)) {
             session.reset();
             traced.reset(); // has not executed anything of its own yet
             run_kernel(options, &script);
@@ -369,8 +388,6 @@ int run(const Options& options, const engine::Script& script)
     const auto unmatched = session->matcher().unmatched();
     if (options.pid && session->matcher().probes().empty() && !unmatched.empty())
         give_up(fmt::format("process {}: nothing in it matches {}", options.pid, unmatched[0]->text));
-    for (const Probe* probe : unmatched)
-        say(fmt::format("nothing matches {} so far; what is loaded later is looked at", probe->text));
     return Run(options, script, *traced, *session, signals).run();
 }
 
