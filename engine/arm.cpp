@@ -66,7 +66,9 @@ SiteState judge(const View& view, const Site& site, std::span<const std::byte> b
     if (!site.patch || site.length != nop10_length)
         return {State::no_nop};
     const Mapping* const mapping = view.mapping_of(site.patch);
-    if (!mapping || !mapping->executable || mapping->writable || mapping->shared || bytes.size() != nop10_length)
+    if (!mapping)
+        return {State::gone};
+    if (!mapping->executable || mapping->writable || mapping->shared || bytes.size() != nop10_length)
         return {State::not_private};
     if (site.patch % page + sizeof Patch::before > page)
         return {State::crosses_page};
@@ -143,6 +145,7 @@ std::string text(const SiteState& state)
     case State::not_private: return "is not in private, executable memory";
     case State::too_far: return "has no free memory within reach";
     case State::busy: return "has a thread standing in it";
+    case State::gone: return "is not mapped any more";
     case State::refused: break;
     }
     return state.why;

@@ -27,6 +27,7 @@ enum class State {
     too_far,      ///< no free memory within reach
     busy,         ///< a thread kept standing where the change would tear an instruction
     refused,      ///< it cannot be compiled
+    gone,         ///< its module is not mapped any more
 };
 
 struct SiteState {

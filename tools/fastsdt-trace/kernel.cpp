@@ -37,8 +37,8 @@ bool in_path(const char* program)
 
 } // namespace
 
-// bpftrace takes a command apart at blanks and has no quotes
-// (src/child.cpp), and before a command runs it knows only the files that are named.
+// bpftrace takes a command apart at blanks and has no quotes (src/child.cpp), and before a command runs it knows only the files
+// that are named.
 std::string untellable(const Options& options, const engine::Script* script)
 {
     if (options.interval && !script)
@@ -70,9 +70,6 @@ std::vector<std::string> kernel_command(const Options& options, const engine::Sc
     if (!text.ends_with('\n') && (options.duration || options.interval))
         text += '\n';
     if (options.interval) {
-        if (!script)
-            give_up(
-                "--interval cannot be added to a script that only bpftrace reads; write interval:s:N { print(@map) }");
         text += fmt::format("interval:ms:{} {{", options.interval->count());
         for (const engine::Map& map : script->maps)
             text += fmt::format(" print({});", map.name);

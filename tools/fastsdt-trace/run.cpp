@@ -29,7 +29,8 @@ using engine::State;
 using engine::Statement;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto look_period = std::chrono::milliseconds(100); ///< for modules that come and go: a look costs some 50 us
+constexpr auto look_period = std::chrono::milliseconds(100); ///< for modules that come and go
+constexpr auto verify_period = std::chrono::seconds(1);      ///< for sites that have lost their jump
 
 // The process: ours, held until its sites are armed, or one that runs.
 class Traced {
@@ -128,15 +129,12 @@ private:
     // For what only the kernel can trace: the command that does.
     void name_kernel_command() const
     {
-        const Summary now = summary();
         const auto unmatched = session_.matcher().unmatched();
         for (const Probe* probe : unmatched)
             say(fmt::format("nothing matches {} so far{}; what is loaded later is looked at", probe->text,
                             probe->kind == Probe::Kind::usdt ? "" : " (functions are those that fastprobe recorded)"));
-        if (now.complete() && unmatched.empty())
+        if (summary().complete() && unmatched.empty())
             return;
-        if (!now.complete())
-            say(now.text());
         if (const std::string why = untellable(options_, &script_); why.empty())
             say(fmt::format("bpftrace may do all of it, as root: {}", shell_line(kernel_command(options_, &script_))));
         else
@@ -155,11 +153,18 @@ private:
 
     bool has_ended() { return ended_ = ended_ || wait_readable({process_.get()}, Clock::now())[0]; }
 
-    // What is known of a process that ends meanwhile is what was seen before.
+    // What is known of a process that ends meanwhile is what was seen before. A site that has lost its jump is armed again: its
+    // module was unmapped and mapped at the same place, or a kernel's probe has come and gone.
     void verify()
     {
         try {
-            const auto seen = session_.verify();
+            auto seen = session_.verify();
+            const bool lost = std::any_of(seen.begin(), seen.end(),
+                                          [](const engine::SiteState& s) { return s.state == State::ready; });
+            if (lost) {
+                session_.look_again();
+                seen = session_.states();
+            }
             if (!has_ended())
                 states_ = seen;
         } catch (const Unusable&) {
@@ -173,8 +178,10 @@ private:
         Summary summary;
         summary.dropped = dropped_;
         const auto& sites = session_.sites();
-        summary.sites = sites.size();
         for (size_t i = 0; i < sites.size() && i < states_.size(); ++i) {
+            if (states_[i].state == State::gone)
+                continue;
+            ++summary.sites;
             if (states_[i].state == State::armed)
                 ++summary.armed;
             else
@@ -198,6 +205,7 @@ private:
         std::optional<Clock::time_point> until;
         if (options_.duration)
             until = start + *options_.duration;
+        auto check = start + verify_period;
         for (auto look = start + look_period; !exit_;) {
             auto next = until ? std::min(*until, look) : look;
             for (const Timer& timer : timers)
@@ -213,6 +221,10 @@ private:
             if (now >= look) {
                 look = now + look_period;
                 news(follow);
+            }
+            if (now >= check && !exit_) {
+                check = now + verify_period;
+                verify();
             }
             for (Timer& timer : timers)
                 if (now >= timer.next && !exit_) {

@@ -1,0 +1,74 @@
+#!/bin/bash
+# Libraries that come and go while a process is traced, and a program that executes another.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+need gcc setpriv
+rm -rf user && mkdir user && cd user
+cat >library.c <<'END'
+#include <fastsdt.h>
+#include <stddef.h>
+__attribute__((constructor)) static void start(void) { FASTSDT(lib, constructed); }
+void work(int n) { FASTSDT(lib, work, n); }
+END
+cat >main.c <<'END'
+#include <dlfcn.h>
+#include <fastsdt.h>
+#include <stdio.h>
+int main(void)
+{
+    char line[16];
+    FASTSDT(app, start);
+    while (fgets(line, sizeof line, stdin)) { /* open, a line, work, close */
+        void* library = dlopen("./library.so", RTLD_NOW);
+        void (*work)(int) = library ? (void (*)(int))dlsym(library, "work") : NULL;
+        if (!work || !fgets(line, sizeof line, stdin))
+            return 1;
+        for (int i = 1; i <= 100; ++i)
+            work(i);
+        dlclose(library);
+        puts("closed");
+        fflush(stdout);
+    }
+    return 0;
+}
+END
+gcc -O2 -I"$INCLUDE" -shared -fPIC library.c -o library.so
+gcc -O2 -I"$INCLUDE" main.c -o main -ldl
+gcc -O2 -I"$INCLUDE" main.c -o linked -Wl,--no-as-needed ./library.so
+chown -R 65534:65534 . 2>/dev/null || true
+
+# Libraries that the program was linked with are armed before their constructors.
+"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:lib:constructed, usdt:*:app:start { @[probe] = count(); }' -- ./linked </dev/null >out 2>err ||
+    fail "linked: $(cat err out)"
+expect "constructors" "$(grep '^@' out | sed 's/usdt:[^:]*://' | sort | xargs)" "@[app:start]: 1 @[lib:constructed]: 1"
+
+# One that is loaded later is found; the report tells when. Twice, since it is unloaded in between.
+mkfifo in out2 report
+"${as_user[@]}" fastsdt-trace --engine user --interval 0.02 -e 'usdt:*:lib:work { @n = count(); @sum = sum(arg0); } usdt:*:app:start { @start = count(); }' -- ./main <in >report 2>err &
+tracer=$!
+exec 3>in 5<report
+reported() { # PATTERN: reads reports until one has it
+    local line
+    while read -r line <&5; do [[ $line != $1 ]] || return 0; done
+    fail "no report has $1: $(cat err)"
+}
+for _ in 1 2; do
+    reported "sites 1 of 1 armed*"
+    echo open >&3
+    reported "sites 2 of 2 armed*"
+    echo work >&3
+    reported "closed"
+done
+exec 3>&-
+cat <&5 >rest
+wait $tracer || fail "the status: $(cat rest err)"
+expect "hits" "$(tail -5 rest | grep -E '^@(n|sum|start):' | xargs)" "@n: 200 @start: 1 @sum: 10100"
+
+# Another program: said, and not complete.
+status=0
+"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:app:start { @ = count(); }' -- sh -c 'exec ./main' <in >out 2>err & tracer=$!
+exec 3>in
+wait $tracer || status=$?
+exec 3>&-
+expect "exec: status" "$status" 1
+grep -q 'has executed another program' err || fail "exec: $(cat err)"
