@@ -292,13 +292,19 @@ void Arming::disarm()
                 again.push_back(now[i]);
         now = std::move(again);
     }
-    for (Front& front : fronts_) {
-        front.tracer = {};
-        target_.write_code(front.start, encode(front));
-    }
-    fronts_.clear();
+    // Where a thread keeps standing the jump stays, and it stays ours.
+    const auto stays = [&](const Patch& p) {
+        return std::any_of(now.begin(), now.end(), [&](const Patch& busy) { return busy.at == p.at; });
+    };
+    for (Front& front : fronts_)
+        if (std::none_of(front.patches.begin(), front.patches.end(), stays)) {
+            front.tracer = {};
+            target_.write_code(front.start, encode(front));
+        }
+    std::erase_if(fronts_, [](const Front& front) { return front.tracer == Tracer{}; });
     for (Patch& p : patches_)
-        p.length = 0;
+        if (!stays(p))
+            p.length = 0;
     verify();
 }
 

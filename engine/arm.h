@@ -59,7 +59,8 @@ public:
     /// process is cleared away first.
     void arm(std::vector<Site> sites);
     /// Puts the file's bytes back wherever our jump still is. Afterwards nothing of ours is executed by a thread that
-    /// comes to a site; the stubs stay mapped for those that are in one.
+    /// comes to a site; the stubs stay mapped for those that are in one. A site that is `armed` still has a thread standing
+    /// in it (which takes a debugger): try again.
     void disarm();
     /// Looks at all sites again: the kernel or another may have changed one.
     const std::vector<SiteState>& verify();

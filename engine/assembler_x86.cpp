@@ -122,6 +122,19 @@ void Assembler::load_near(Reg reg, uint64_t from)
     written_ |= bit(reg);
 }
 
+void Assembler::jump_through(uint64_t from)
+{
+    ZydisEncoderRequest request{};
+    request.machine_mode = ZYDIS_MACHINE_MODE_LONG_64;
+    request.mnemonic = ZYDIS_MNEMONIC_JMP;
+    request.operand_count = 1;
+    request.operands[0].type = ZYDIS_OPERAND_TYPE_MEMORY;
+    request.operands[0].mem.base = ZYDIS_REGISTER_RIP;
+    request.operands[0].mem.size = 8;
+    put(request);
+    displacement(bytes_.size() - 4, from);
+}
+
 void Assembler::displacement(size_t at, uint64_t target)
 {
     const int64_t value = int64_t(target - (start_ + at + 4));

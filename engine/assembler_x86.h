@@ -55,6 +55,8 @@ public:
     void jump_to(ZydisMnemonic mnemonic, uint64_t runtime);
     /// reg = the 8 bytes at runtime address `from`, which is within 2 GiB.
     void load_near(Reg reg, uint64_t from);
+    /// Jumps to the runtime address in the 8 bytes at runtime address `from`, which is within 2 GiB.
+    void jump_through(uint64_t from);
 
     // What stubs are made of most.
     void move(Reg to, Reg from);

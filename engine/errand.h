@@ -35,6 +35,9 @@ struct Errand {
         0; ///< what the thread has blocked, as PTRACE_GETSIGMASK says; all are while it is on its way
 };
 
+/// The first eight bytes of an errand: "errand\r\n".
+inline constexpr uint64_t errand_magic = 0x0a0d646e61727265;
+
 struct ErrandCode {
     std::vector<std::byte> bytes;      ///< data, then code
     uint64_t start = 0;                ///< runtime address where execution begins

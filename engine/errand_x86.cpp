@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
+//     magic: .ascii "errand\r\n"
 //     all:   .quad -1                          signals
 //     old:   .quad signal_mask
+//     home:  .quad                             where the thread goes on
 //     text:  .string
 //     start: rt_sigprocmask(SIG_BLOCK, &all, 0, 8)
 //            the calls; the first result is kept in %rbx
 //            rt_sigprocmask(SIG_SETMASK, &old, 0, 8)
 //            mov $..., each register that was changed
 //            jmp *home
-//     home:  .quad
 //
 // A system call changes rax, rcx and r11 and keeps the flags; nothing here changes flags, the stack or its red zone.
 #include "errand.h"
 
-#include "unusable.h"
-
-#include <Zydis/Zydis.h>
+#include "assembler_x86.h"
 
 #include <csignal>
-#include <cstring>
+#include <utility>
 #include <sys/syscall.h>
 
 #ifdef __x86_64__
@@ -28,102 +27,35 @@ namespace {
 // include/linux/errno.h: what a system call that a signal interrupted leaves in rax.
 constexpr int64_t erestartsys = 512, erestartnointr = 513, erestartnohand = 514, erestart_restartblock = 516;
 
-class Encoder {
-public:
-    explicit Encoder(uint64_t at) : at_(at) {}
-
-    std::vector<std::byte>& bytes() { return bytes_; }
-    uint64_t here() const { return at_ + bytes_.size(); }
-
-    void quad(uint64_t value)
-    {
-        const auto* p = reinterpret_cast<const std::byte*>(&value);
-        bytes_.insert(bytes_.end(), p, p + sizeof value);
-    }
-    void set(ZydisRegister to, uint64_t value)
-    {
-        ZydisEncoderRequest r = request(ZYDIS_MNEMONIC_MOV, 2);
-        r.operands[0] = in(to);
-        r.operands[1].type = ZYDIS_OPERAND_TYPE_IMMEDIATE;
-        r.operands[1].imm.u = value;
-        emit(r);
-    }
-    void copy(ZydisRegister to, ZydisRegister from)
-    {
-        ZydisEncoderRequest r = request(ZYDIS_MNEMONIC_MOV, 2);
-        r.operands[0] = in(to);
-        r.operands[1] = in(from);
-        emit(r);
-    }
-    void system_call() { emit(request(ZYDIS_MNEMONIC_SYSCALL, 0)); }
-    // Through the eight bytes that follow it.
-    void jump_through_next()
-    {
-        ZydisEncoderRequest r = request(ZYDIS_MNEMONIC_JMP, 1);
-        r.operands[0].type = ZYDIS_OPERAND_TYPE_MEMORY;
-        r.operands[0].mem.base = ZYDIS_REGISTER_RIP;
-        r.operands[0].mem.displacement = 0;
-        r.operands[0].mem.size = 8;
-        emit(r);
-    }
-
-private:
-    static ZydisEncoderRequest request(ZydisMnemonic mnemonic, uint8_t operands)
-    {
-        ZydisEncoderRequest r{};
-        r.machine_mode = ZYDIS_MACHINE_MODE_LONG_64;
-        r.mnemonic = mnemonic;
-        r.operand_count = operands;
-        return r;
-    }
-    static ZydisEncoderOperand in(ZydisRegister reg)
-    {
-        ZydisEncoderOperand operand{};
-        operand.type = ZYDIS_OPERAND_TYPE_REGISTER;
-        operand.reg.value = reg;
-        return operand;
-    }
-    void emit(const ZydisEncoderRequest& r)
-    {
-        uint8_t encoded[ZYDIS_MAX_INSTRUCTION_LENGTH];
-        ZyanUSize length = sizeof encoded;
-        if (ZYAN_FAILED(ZydisEncoderEncodeInstruction(&r, encoded, &length)))
-            throw Unusable("Zydis does not encode an instruction of an errand");
-        const auto* p = reinterpret_cast<const std::byte*>(encoded);
-        bytes_.insert(bytes_.end(), p, p + length);
-    }
-
-    uint64_t at_;
-    std::vector<std::byte> bytes_;
-};
-
 } // namespace
 
 ErrandCode encode_errand(uint64_t at, const Errand& errand, const user_regs_struct& home)
 {
-    constexpr ZydisRegister argument[] = {ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI, ZYDIS_REGISTER_RDX,
-                                          ZYDIS_REGISTER_R10, ZYDIS_REGISTER_R8,  ZYDIS_REGISTER_R9};
-    Encoder code(at);
-    ErrandCode result;
-    const uint64_t all = code.here();
-    code.quad(~uint64_t{0});
-    const uint64_t old = code.here();
-    code.quad(errand.signal_mask);
-    const uint64_t text = code.here();
-    const auto* characters = reinterpret_cast<const std::byte*>(errand.text.c_str());
-    code.bytes().insert(code.bytes().end(), characters, characters + errand.text.size() + 1);
+    using namespace x86;
+    constexpr Reg argument[] = {rdi, rsi, rdx, r10, r8, r9};
+    const user_regs_struct back = restarted(home);
+    const uint64_t data[] = {errand_magic, ~uint64_t{0}, errand.signal_mask, back.rip};
+    const uint64_t all = at + 8, old = at + 16, way_home = at + 24, text = at + sizeof data;
 
-    result.start = code.here();
+    ErrandCode result;
+    const auto append = [&](const void* bytes, size_t size) {
+        const auto* p = static_cast<const std::byte*>(bytes);
+        result.bytes.insert(result.bytes.end(), p, p + size);
+    };
+    append(data, sizeof data);
+    append(errand.text.c_str(), errand.text.size() + 1);
+    result.start = at + result.bytes.size();
+    Assembler code(result.start);
     const auto call = [&](const Call& c) {
         for (size_t i = 0; i < std::size(argument); ++i) {
             const Call::Argument& a = c.arguments[i];
             if (a.kind == Call::Argument::Kind::first_result)
-                code.copy(argument[i], ZYDIS_REGISTER_RBX);
+                code.move(argument[i], rbx);
             else
-                code.set(argument[i], a.kind == Call::Argument::Kind::text ? text : a.value);
+                code.constant(argument[i], static_cast<int64_t>(a.kind == Call::Argument::Kind::text ? text : a.value));
         }
-        code.set(ZYDIS_REGISTER_RAX, static_cast<uint64_t>(c.number));
-        code.system_call();
+        code.constant(rax, c.number);
+        code.emit(ZYDIS_MNEMONIC_SYSCALL, {});
         return code.here();
     };
     const auto mask_signals = [&](int how, uint64_t mask) {
@@ -133,25 +65,23 @@ ErrandCode encode_errand(uint64_t at, const Errand& errand, const user_regs_stru
     for (const Call& c : errand.calls) {
         result.after_calls.push_back(call(c));
         if (result.after_calls.size() == 1)
-            code.copy(ZYDIS_REGISTER_RBX, ZYDIS_REGISTER_RAX);
+            code.move(rbx, rax);
     }
     result.after_all = mask_signals(SIG_SETMASK, old);
-
-    const user_regs_struct back = restarted(home);
-    for (const auto& [reg, value] : {std::pair(ZYDIS_REGISTER_RBX, back.rbx),
-                                     {ZYDIS_REGISTER_RCX, back.rcx},
-                                     {ZYDIS_REGISTER_RDX, back.rdx},
-                                     {ZYDIS_REGISTER_RSI, back.rsi},
-                                     {ZYDIS_REGISTER_RDI, back.rdi},
-                                     {ZYDIS_REGISTER_R8, back.r8},
-                                     {ZYDIS_REGISTER_R9, back.r9},
-                                     {ZYDIS_REGISTER_R10, back.r10},
-                                     {ZYDIS_REGISTER_R11, back.r11},
-                                     {ZYDIS_REGISTER_RAX, back.rax}})
-        code.set(reg, value);
-    code.jump_through_next();
-    code.quad(back.rip);
-    result.bytes = std::move(code.bytes());
+    for (const auto& [reg, value] : {std::pair(rbx, back.rbx),
+                                     {rcx, back.rcx},
+                                     {rdx, back.rdx},
+                                     {rsi, back.rsi},
+                                     {rdi, back.rdi},
+                                     {r8, back.r8},
+                                     {r9, back.r9},
+                                     {r10, back.r10},
+                                     {r11, back.r11},
+                                     {rax, back.rax}})
+        code.constant(reg, static_cast<int64_t>(value));
+    code.jump_through(way_home);
+    const auto instructions = code.finish();
+    append(instructions.data(), instructions.size());
     return result;
 }
 

@@ -64,35 +64,50 @@ std::optional<uint64_t> end_of_contents(int memory, const Mapping& first, const 
     return end && *end < text.end ? end : std::nullopt;
 }
 
-// `size` zeros that are nobody's, in memory that is executable. 0: there are none.
-uint64_t find_room(pid_t thread, int memory, size_t size)
+// The rest of a page behind what a file has in an executable mapping: [start, end), of which the first `used` bytes are not
+// zero. Those are errands of tracers that were killed: nobody else writes there.
+struct Rest {
+    uint64_t start = 0, end = 0, used = 0;
+};
+
+std::vector<Rest> find_rests(pid_t thread, int memory)
 {
     const std::vector<Mapping> mappings = read_maps(thread);
-    const auto room_in = [&](const Mapping& text) -> uint64_t {
+    std::vector<Rest> rests;
+    for (const Mapping& text : mappings) {
+        const bool vdso = text.name == "[vdso]";
+        if (!text.executable || text.shared || text.writable || (!text.inode && !vdso))
+            continue;
         const auto first = std::find_if(mappings.begin(), mappings.end(), [&](const Mapping& m) {
             return m.offset == 0 && m.inode == text.inode && m.device == text.device && m.name == text.name;
         });
-        if (first == mappings.end() || text.shared || text.writable)
-            return 0;
-        const auto end = end_of_contents(memory, *first, text);
+        const auto end = first != mappings.end() ? end_of_contents(memory, *first, text) : std::nullopt;
+        if (!end)
+            continue;
         // One error in a header shall not lead into code: no more than the last page counts.
-        const uint64_t from = (std::max(end.value_or(text.end), text.end - page) + 15) / 16 * 16;
-        if (!end || from + size > text.end)
-            return 0;
-        std::vector<std::byte> bytes(text.end - from);
-        if (pread(memory, bytes.data(), bytes.size(), static_cast<off_t>(from)) != static_cast<ssize_t>(bytes.size()))
-            return 0;
-        // What a killed tracer left there begins at `from`: a thread may still be on its way home through it.
+        Rest rest{(std::max(*end, text.end - page) + 15) / 16 * 16, text.end, 0};
+        std::vector<std::byte> bytes(rest.end > rest.start ? rest.end - rest.start : 0);
+        if (bytes.empty()
+            || pread(memory, bytes.data(), bytes.size(), static_cast<off_t>(rest.start))
+                != static_cast<ssize_t>(bytes.size()))
+            continue;
         const auto last = std::find_if(bytes.rbegin(), bytes.rend(), [](std::byte b) { return b != std::byte{0}; });
-        const uint64_t used = static_cast<uint64_t>(bytes.rend() - last);
-        const uint64_t at = from + (used + 31) / 16 * 16 * (used != 0);
-        return at + size <= text.end ? at : 0;
-    };
-    for (const bool vdso : {true, false})
-        for (const Mapping& m : mappings)
-            if (m.executable && (m.name == "[vdso]") == vdso && (m.inode != 0 || vdso))
-                if (const uint64_t at = room_in(m))
-                    return at;
+        rest.used = static_cast<uint64_t>(bytes.rend() - last);
+        uint64_t magic = 0;
+        if (rest.used >= sizeof magic)
+            std::memcpy(&magic, bytes.data(), sizeof magic);
+        if (rest.used == 0 || magic == errand_magic)
+            rests.insert(vdso ? rests.begin() : rests.end(), rest);
+    }
+    return rests;
+}
+
+// An address for `size` bytes. 0: there is none.
+uint64_t find_room(const std::vector<Rest>& rests, size_t size)
+{
+    for (const Rest& rest : rests)
+        if (const uint64_t at = rest.start + (rest.used ? (rest.used + 31) / 16 * 16 : 0); at + size <= rest.end)
+            return at;
     return 0;
 }
 
@@ -102,6 +117,21 @@ void write_all(int memory, uint64_t at, const std::vector<std::byte>& bytes, pid
         throw Unusable(fmt::format("process {}: its code cannot be written ({}): this kernel restricts /proc/PID/mem "
                                    "(proc_mem.force_override)",
                                    pid, std::strerror(errno)));
+}
+
+// Wipes errands of killed tracers, unless one of the threads, which are all stopped, is still on such a way home.
+void clear_errands(Traced& traced, int memory, const std::vector<Rest>& rests)
+{
+    traced.seize_all();
+    traced.stop_all();
+    for (const Rest& rest : rests) {
+        const bool free = std::none_of(traced.tasks().begin(), traced.tasks().end(), [&](const Traced::Task& task) {
+            const uint64_t pc = program_counter(Traced::registers(task.number));
+            return pc >= rest.start && pc <= rest.end;
+        });
+        if (free && rest.used)
+            write_all(memory, rest.start, std::vector<std::byte>(rest.used), traced.pid());
+    }
 }
 
 // A restartable sequence would be left without its abort handler, if the thread were elsewhere in between.
@@ -144,17 +174,29 @@ pid_t borrow(Traced& traced)
     }
     if (threads.empty())
         throw Unusable(fmt::format("process {}: it has ended", traced.pid()));
+    if (const pid_t sharer = sharer_of_memory(traced.pid()))
+        throw Busy(fmt::format("process {}: none of its threads stops while process {} has the same memory (vfork)",
+                               traced.pid(), sharer));
     throw Busy(
         fmt::format("process {}: none of its threads stops; they wait in the kernel (state D in ps -L)", traced.pid()));
 }
 
 } // namespace
 
+void refuse_filter(pid_t pid, pid_t thread)
+{
+    if (const std::string mode = status_field(pid, thread, "Seccomp:"); !mode.empty() && mode != "0")
+        throw Unusable(fmt::format("process {}: its thread {} has a seccomp filter, which could kill it for the system "
+                                   "calls that it would make for us; trace it by the kernel",
+                                   pid, thread));
+}
+
 std::vector<int64_t> send(pid_t pid, int memory, const std::vector<Call>& calls, const std::string& text,
-                          const std::function<void(size_t index, int64_t result)>& seen)
+                          const std::function<void(pid_t thread, size_t index, int64_t result)>& seen)
 {
     Traced traced(pid);
     const pid_t thread = borrow(traced);
+    refuse_filter(pid, thread); // now that it is stopped: it may have one since it was opened
     const user_regs_struct home = Traced::registers(thread);
     if (!is_64_bit(home))
         throw Unusable(fmt::format("process {}: it executes 32-bit code", pid));
@@ -165,7 +207,12 @@ std::vector<int64_t> send(pid_t pid, int memory, const std::vector<Call>& calls,
         throw Busy(fmt::format("thread {}: its signal mask cannot be read: {}", thread, std::strerror(errno)));
 
     const size_t size = encode_errand(0, errand, home).bytes.size() + 64; // addresses may take longer instructions
-    const uint64_t at = find_room(thread, memory, size);
+    std::vector<Rest> rests = find_rests(thread, memory);
+    uint64_t at = find_room(rests, size);
+    if (!at) {
+        clear_errands(traced, memory, rests);
+        at = find_room(rests = find_rests(thread, memory), size);
+    }
     if (!at)
         throw Unusable(
             fmt::format("process {}: no room for {} bytes of code behind its text or in its vdso", pid, size));
@@ -174,7 +221,7 @@ std::vector<int64_t> send(pid_t pid, int memory, const std::vector<Call>& calls,
 
     // From here on the thread comes home with or without us.
     Traced::set_registers(thread, sent_off(home, code.start));
-    Traced::Task& task = *traced.find(thread);
+    Traced::Task& task = *traced.find(thread); // stays where it is: nothing more is traced
     std::vector<int64_t> results;
     std::exception_ptr thrown;
     bool begun = false, done = false, refused = false;
@@ -203,7 +250,7 @@ std::vector<int64_t> send(pid_t pid, int memory, const std::vector<Call>& calls,
         if (results.size() < calls.size() && info.instruction_pointer == code.after_calls[results.size()]) {
             results.push_back(info.exit.rval);
             try {
-                seen(results.size() - 1, results.back());
+                seen(thread, results.size() - 1, results.back());
             } catch (...) {
                 thrown = std::current_exception();
             }

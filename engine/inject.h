@@ -9,11 +9,14 @@
 
 namespace fastsdt::engine {
 
+/// Throws Unusable if a seccomp filter could kill the thread for a system call.
+void refuse_filter(pid_t pid, pid_t thread);
+
 /// One thread of `pid` makes the calls, the others run on. To be run as_tracer(). If it throws Busy, no call was made.
 /// @param memory  /proc/PID/mem, writable
-/// @param seen    is called while the thread is held behind call number `index`, with what it returned (-errno)
+/// @param seen    is called while `thread` is held behind call number `index`, with what it returned (-errno)
 /// @return        what the calls returned
 std::vector<int64_t> send(pid_t pid, int memory, const std::vector<Call>& calls, const std::string& text,
-                          const std::function<void(size_t index, int64_t result)>& seen);
+                          const std::function<void(pid_t thread, size_t index, int64_t result)>& seen);
 
 } // namespace fastsdt::engine

@@ -181,6 +181,9 @@ private:
 
 Held::Held(Launched& launched) : pid_(launched.pid())
 {
+#ifndef __x86_64__
+    throw Unusable("the user-space engine arms x86-64 programs only so far; trace it by the kernel");
+#endif
     as_tracer([&] { Start(launched).run(); });
     siginfo_t info{}; // looked at only: its end is for Launched::reap()
     while (waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT) < 0 && errno == EINTR) {}

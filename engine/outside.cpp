@@ -15,10 +15,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+#include <sys/syscall.h> // SYS_*
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -39,21 +38,16 @@ uint64_t whole_pages(uint64_t size)
     return (size + page - 1) / page * page;
 }
 
-std::string status_field(pid_t pid, pid_t thread, std::string_view name)
-{
-    std::ifstream in(fmt::format("/proc/{}/task/{}/status", pid, thread));
-    for (std::string line; std::getline(in, line);)
-        if (line.starts_with(name)) {
-            const size_t start = line.find_first_not_of(" \t", name.size());
-            return start == line.npos ? std::string() : line.substr(start);
-        }
-    return {};
-}
-
 class Outside : public Target {
 public:
     explicit Outside(pid_t pid) : pid_(pid)
     {
+#ifndef __x86_64__
+        throw Unusable(
+            fmt::format("process {}: the user-space engine arms x86-64 processes only so far; trace it by the "
+                        "kernel",
+                        pid));
+#endif
         if (pid == getpid())
             throw Unusable(fmt::format("process {}: that is this process itself", pid));
         refuse_zombie(pid);
@@ -64,7 +58,8 @@ public:
             throw Unusable(fmt::format("process {}: that is a thread of process {}; name the process", pid, group));
         if (read_maps(threads.front()).empty())
             throw Unusable(fmt::format("process {}: it has no memory: a kernel thread", pid));
-        refuse_filters(threads);
+        for (const pid_t thread : threads)
+            refuse_filter(pid, thread);
         memory_ =
             Descriptor(open(fmt::format("/proc/{}/task/{}/mem", pid, threads.front()).c_str(), O_RDWR | O_CLOEXEC));
         if (!memory_) {
@@ -100,9 +95,9 @@ public:
                     {SYS_mmap, {0, size, PROT_READ | PROT_WRITE, MAP_SHARED, Kind::first_result, 0}},
                     {SYS_close, {Kind::first_result}},
                 },
-                [&](size_t index, int64_t result) {
+                [&](pid_t thread, size_t index, int64_t result) {
                     if (index == 0 && result >= 0)
-                        take_over(static_cast<int>(result), size);
+                        take_over(thread, result, size);
                 });
             if (results[0] == -EINVAL)
                 continue; // a kernel before 6.3
@@ -249,18 +244,9 @@ private:
             throw Unusable(fmt::format("process {}: it has ended or executes another program", pid_));
     }
 
-    void refuse_filters(const std::vector<pid_t>& threads) const
-    {
-        for (pid_t thread : threads)
-            if (const std::string mode = status_field(pid_, thread, "Seccomp:"); !mode.empty() && mode != "0")
-                throw Unusable(
-                    fmt::format("process {}: its thread {} has a seccomp filter, which could kill it for the "
-                                "system calls that it would make for us; trace it by the kernel",
-                                pid_, thread));
-    }
-
-    std::vector<int64_t>
-    call(const std::vector<Call>& calls, const std::function<void(size_t, int64_t)>& seen = [](size_t, int64_t) {})
+    std::vector<int64_t> call(
+        const std::vector<Call>& calls,
+        const std::function<void(pid_t, size_t, int64_t)>& seen = [](pid_t, size_t, int64_t) {})
     {
         std::vector<int64_t> results;
         patiently([&] {
@@ -279,19 +265,21 @@ private:
                 fmt::format("process {}: {} failed in it: {}", pid_, what, std::strerror(static_cast<int>(-result))));
     }
 
-    // The target's descriptor, as ours. Nothing is believed: its other threads may have put another file there.
-    void take_over(int descriptor, size_t size)
+    // The target's file, as ours. Nothing is believed: its other threads may have put another there, which must neither be
+    // opened, if opening has an effect, nor be changed. A memfd that is empty can be.
+    void take_over(pid_t thread, int64_t descriptor, size_t size)
     {
-        const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
-        Descriptor file(static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), descriptor, 0)));
-        if (!file)
-            throw Unusable(fmt::format("process {}: its memory for the tables cannot be shared: pidfd_getfd: {}", pid_,
-                                       std::strerror(errno)));
+        const Descriptor path(
+            open(fmt::format("/proc/{}/task/{}/fd/{}", pid_, thread, descriptor).c_str(), O_PATH | O_CLOEXEC));
         const Descriptor own(memfd_create(name_of_data.c_str(), MFD_CLOEXEC));
         struct stat theirs{}, ours{};
-        if (fstat(file.get(), &theirs) < 0 || fstat(own.get(), &ours) < 0 || theirs.st_dev != ours.st_dev
+        if (fstat(path.get(), &theirs) < 0 || fstat(own.get(), &ours) < 0 || theirs.st_dev != ours.st_dev
             || theirs.st_size != 0 || !S_ISREG(theirs.st_mode))
             throw Unusable(fmt::format("process {}: it exchanges its files while it is prepared", pid_));
+        Descriptor file(open(fmt::format("/proc/self/fd/{}", path.get()).c_str(), O_RDWR | O_CLOEXEC));
+        if (!file)
+            throw Unusable(
+                fmt::format("process {}: its memory for the tables cannot be shared: {}", pid_, std::strerror(errno)));
         if (ftruncate(file.get(), static_cast<off_t>(size)) < 0)
             throw Unusable(fmt::format("process {}: {} bytes for the tables: {}", pid_, size, std::strerror(errno)));
         data_file_ = std::move(file);

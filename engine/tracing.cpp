@@ -33,21 +33,10 @@ using Clock = std::chrono::steady_clock;
 // A thread that is asleep or runs stops within microseconds; on a busy machine it has to get a CPU first.
 constexpr auto patience = 200ms;
 
-std::string field(const std::string& file, std::string_view name)
-{
-    std::ifstream in(file);
-    for (std::string line; std::getline(in, line);)
-        if (line.starts_with(name)) {
-            const size_t start = line.find_first_not_of(" \t", name.size());
-            return start == line.npos ? std::string() : line.substr(start);
-        }
-    return {};
-}
-
 // R, S, D, T, t, Z, X; 0: there is no such task.
 char state_of(pid_t pid, pid_t thread)
 {
-    const std::string state = field(fmt::format("/proc/{}/task/{}/status", pid, thread), "State:");
+    const std::string state = status_field(pid, thread, "State:");
     return state.empty() ? 0 : state[0];
 }
 
@@ -72,10 +61,21 @@ long signal_of(const Traced::Task& task)
 
 bool own_child(pid_t pid)
 {
-    return field(fmt::format("/proc/{}/status", pid), "PPid:") == std::to_string(getpid());
+    return status_field(pid, pid, "PPid:") == std::to_string(getpid());
 }
 
 } // namespace
+
+std::string status_field(pid_t pid, pid_t thread, std::string_view name)
+{
+    std::ifstream in(fmt::format("/proc/{}/task/{}/status", pid, thread));
+    for (std::string line; std::getline(in, line);)
+        if (line.starts_with(name)) {
+            const size_t start = line.find_first_not_of(" \t", name.size());
+            return start == line.npos ? std::string() : line.substr(start);
+        }
+    return {};
+}
 
 void as_tracer(const std::function<void()>& work)
 {
@@ -119,10 +119,13 @@ std::vector<pid_t> living_threads(pid_t pid)
 
 pid_t sharer_of_memory(pid_t pid)
 {
+    const std::vector<pid_t> threads = living_threads(pid);
+    if (threads.empty())
+        return 0;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
         const pid_t other = std::atoi(entry.path().filename().c_str());
-        if (other > 0 && other != pid && syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0) == 0)
+        if (other > 0 && other != pid && syscall(SYS_kcmp, threads.front(), other, KCMP_VM, 0, 0) == 0)
             return other;
     }
     return 0;
@@ -139,8 +142,7 @@ Traced::~Traced()
 
 void Traced::refuse(pid_t thread, int error) const
 {
-    const std::string status = fmt::format("/proc/{}/task/{}/status", pid_, thread);
-    const std::string tracer = field(status, "TracerPid:");
+    const std::string tracer = status_field(pid_, thread, "TracerPid:");
     if (!tracer.empty() && tracer != "0") {
         std::ifstream in(fmt::format("/proc/{}/comm", tracer));
         std::string name;
@@ -160,7 +162,7 @@ void Traced::refuse(pid_t thread, int error) const
             throw Unusable(fmt::format("process {}: kernel.yama.ptrace_scope is {}: start the program under this tool, "
                                        "or run as root",
                                        pid_, scope));
-        const std::string owner = field(status, "Uid:");
+        const std::string owner = status_field(pid_, thread, "Uid:");
         if (geteuid() != 0 && owner.starts_with(std::to_string(geteuid()) + "\t"))
             throw Unusable(fmt::format("process {}: it does not let its user look into it (it changed its user, its "
                                        "file cannot be read, or PR_SET_DUMPABLE is 0); run as root",
@@ -181,7 +183,7 @@ bool Traced::seize(pid_t thread, long options)
         if (error == ESRCH || ended(state_of(pid_, thread)))
             return false;
         // Already ours, if a thread that is traced has made it.
-        const std::string tracer = field(fmt::format("/proc/{}/task/{}/status", pid_, thread), "TracerPid:");
+        const std::string tracer = status_field(pid_, thread, "TracerPid:");
         if (tracer != std::to_string(gettid()))
             refuse(thread, error);
     }
@@ -217,7 +219,7 @@ void Traced::learn_child(const Task& task)
         return;
     const auto number = static_cast<pid_t>(child);
     if (access(fmt::format("/proc/{}/task/{}", pid_, number).c_str(), F_OK) != 0
-        && syscall(SYS_kcmp, pid_, number, KCMP_VM, 0, 0) == 0)
+        && syscall(SYS_kcmp, task.number, number, KCMP_VM, 0, 0) == 0)
         sharer_ = number;
     if (!find(number))
         tasks_.push_back({number});

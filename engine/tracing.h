@@ -9,6 +9,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <sys/user.h>
 #include <vector>
@@ -28,6 +29,9 @@ void patiently(const std::function<void()>& work);
 
 /// Living threads of a process by their numbers, the first one first. Empty: it has ended.
 std::vector<pid_t> living_threads(pid_t pid);
+
+/// What /proc has of a thread after `name`, for example "Seccomp:". Empty: nothing.
+std::string status_field(pid_t pid, pid_t thread, std::string_view name);
 
 /// A process that has the memory of `pid` too and is not `pid`: vfork, clone(CLONE_VM). 0: none that can be seen.
 pid_t sharer_of_memory(pid_t pid);

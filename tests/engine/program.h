@@ -140,21 +140,25 @@ public:
             const uint64_t stub = arena.code + code.bytes.size();
             uint8_t bytes[length] = {
                 0x48, 0x8d, 0x64, 0x24, 0x80,          // lea -0x80(%rsp), %rsp
-                0x9c,                                  // pushf
+                0x50,                                  // push %rax
+                0x9f,                                  // lahf: no pushf, which would keep a debugger's trap flag
+                0x0f, 0x90, 0xc0,                      // seto %al
                 0x50,                                  // push %rax
                 0x48, 0x8b, 0x05, 0,    0,    0, 0,    // mov mark(%rip), %rax
                 0x48, 0x85, 0xc0,                      // test %rax, %rax
                 0x74, 0x08,                            // je over the next
                 0xf0, 0x48, 0xff, 0x80, 0,    0, 0, 0, // lock incq word(%rax)
                 0x58,                                  // pop %rax
-                0x9d,                                  // popf
+                0x04, 0x7f,                            // add $0x7f, %al
+                0x9e,                                  // sahf
+                0x58,                                  // pop %rax
                 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0, // lea 0x80(%rsp), %rsp
                 0xe9, 0,    0,    0,    0,             // jmp behind the site
             };
             const auto put = [](uint8_t* at, uint64_t value) { std::memcpy(at, &value, 4); };
-            put(bytes + 10, arena.mark - (stub + 14));
-            put(bytes + 23, 8 * (first_ + sites[i].probe));
-            put(bytes + 38, sites[i].patch + sites[i].length - (stub + 42));
+            put(bytes + 14, arena.mark - (stub + 18));
+            put(bytes + 27, 8 * (first_ + sites[i].probe));
+            put(bytes + 45, sites[i].patch + sites[i].length - (stub + 49));
             const auto* p = reinterpret_cast<const std::byte*>(bytes);
             code.bytes.insert(code.bytes.end(), p, p + length);
 

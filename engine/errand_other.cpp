@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Where there is no errand yet: nothing is sent on one, since open_outside() and Held refuse first.
+#include "errand.h"
+
+#include "unusable.h"
+
+#ifndef __x86_64__
+namespace fastsdt::engine {
+
+ErrandCode encode_errand(uint64_t, const Errand&, const user_regs_struct&)
+{
+    throw Unusable("the user-space engine arms x86-64 processes only so far");
+}
+
+user_regs_struct restarted(const user_regs_struct& home)
+{
+    return home;
+}
+
+user_regs_struct sent_off(const user_regs_struct& home, uint64_t)
+{
+    return home;
+}
+
+uint64_t program_counter(const user_regs_struct&)
+{
+    return 0;
+}
+
+void set_program_counter(user_regs_struct&, uint64_t) {}
+
+bool is_64_bit(const user_regs_struct&)
+{
+    return false;
+}
+
+} // namespace fastsdt::engine
+#endif

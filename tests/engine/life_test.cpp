@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What processes do while they are armed: stop, sleep, mask signals, fork, vfork, execute, end, lose their first thread.
+#include "follow.h"
+#include "program.h"
+#include "tracing.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sched.h>
+
+namespace fastsdt::engine {
+namespace {
+
+using namespace test;
+
+class Life : public testing::Test {
+protected:
+    void arm()
+    {
+        arming.reset(); // before its target
+        target = open_outside(program.pid());
+        arming = std::make_unique<Arming>(*target, CountingStubs(), 4096);
+        arming->arm(sites_of(program.pid()));
+        for (const SiteState& state : arming->states())
+            EXPECT_EQ(text(state), "armed");
+    }
+    void untouched()
+    {
+        for (const LiveFile& file : read_process(program.pid()).files)
+            for (const LiveSite& site : file.sites)
+                EXPECT_EQ(site.change, Change::untouched) << site.name;
+    }
+    size_t descriptors() const
+    {
+        const auto files = std::filesystem::directory_iterator("/proc/" + std::to_string(program.pid()) + "/fd");
+        return static_cast<size_t>(std::distance(begin(files), end(files)));
+    }
+    // A thread that is let go executes nothing, but needs the CPU to come to its stop again. If it does not, the test's time
+    // is over one day.
+    void is_stopped() const
+    {
+        while (state() != 'T')
+            sched_yield();
+    }
+    char state() const
+    {
+        std::string name, state;
+        std::ifstream in("/proc/" + std::to_string(program.pid()) + "/stat");
+        in >> name >> name >> state;
+        return state.empty() ? 0 : state[0];
+    }
+
+    Program program;
+    std::unique_ptr<Target> target;
+    std::unique_ptr<Arming> arming; // goes first
+};
+
+TEST_F(Life, NothingIsLeftBehind)
+{
+    const size_t before = descriptors();
+    for (int i = 0; i < 20; ++i) {
+        arm();
+        EXPECT_EQ(program.passes("run 1 40").wrong, 0);
+        EXPECT_EQ(all_hits(*target, 4), 40u);
+        arming->disarm();
+        untouched();
+    }
+    EXPECT_EQ(descriptors(), before);
+    EXPECT_EQ(program.ask("mask"), "mask 0");
+}
+
+TEST_F(Life, SleepsAreNotCutShort)
+{
+    EXPECT_EQ(program.ask("sleep"), "sleeping");
+    for (int i = 0; i < 20; ++i) {
+        arm();
+        arming->disarm();
+    }
+    EXPECT_EQ(program.line(), "slept 0");
+}
+
+TEST_F(Life, StoppedProcessStaysStopped)
+{
+    kill(program.pid(), SIGSTOP);
+    int status = 0;
+    ASSERT_EQ(waitpid(program.pid(), &status, WUNTRACED), program.pid());
+    arm();
+    is_stopped();
+    kill(program.pid(), SIGCONT);
+    EXPECT_EQ(program.passes("run 2 200").passed, 400);
+    EXPECT_EQ(all_hits(*target, 4), 400u);
+    kill(program.pid(), SIGSTOP);
+    ASSERT_EQ(waitpid(program.pid(), &status, WUNTRACED), program.pid());
+    arming->disarm();
+    is_stopped();
+    kill(program.pid(), SIGCONT);
+    EXPECT_EQ(program.passes("run 2 200").wrong, 0);
+    EXPECT_EQ(all_hits(*target, 4), 400u);
+}
+
+// The child has the jumps, and counts for nobody: the memory that it would count in is its parent's.
+TEST_F(Life, ForkedChildDoesNotCount)
+{
+    arm();
+    const auto child = program.passes("fork 1000");
+    EXPECT_EQ(child.passed, 1000);
+    EXPECT_EQ(child.wrong, 0);
+    EXPECT_EQ(all_hits(*target, 4), 0u);
+    EXPECT_EQ(program.passes("run 1 400").passed, 400);
+    EXPECT_EQ(all_hits(*target, 4), 400u);
+}
+
+// A child of vfork executes the same memory and is another process: it would run while its parent's threads are stopped.
+TEST_F(Life, NothingIsChangedUnderAVforkedChild)
+{
+    const std::string child = program.ask("vfork");
+    ASSERT_TRUE(child.starts_with("child "));
+    try {
+        arm();
+        ADD_FAILURE() << "armed";
+    } catch (const Unusable& e) {
+        EXPECT_NE(std::string(e.what()).find(child.substr(6)), std::string::npos) << e.what();
+    }
+    EXPECT_EQ(program.ask(""), "vforked");
+    arm();
+    EXPECT_EQ(program.passes("run 1 400").wrong, 0);
+    EXPECT_EQ(all_hits(*target, 4), 400u);
+}
+
+TEST_F(Life, AnotherProgramIsLeftAlone)
+{
+    arm();
+    Follow follow(program.pid());
+    EXPECT_EQ(program.passes("run 1 400").passed, 400);
+    EXPECT_EQ(program.ask("exec"), "ready");
+    const Follow::News news = follow.look();
+    EXPECT_TRUE(news.executed);
+    EXPECT_FALSE(news.ended);
+    EXPECT_EQ(all_hits(*target, 4), 400u); // what the first counted
+    EXPECT_THROW(arming->disarm(), Unusable);
+    untouched();
+    EXPECT_EQ(program.passes("run 1 400").wrong, 0);
+    arming.reset();
+    arm();
+    EXPECT_EQ(program.passes("run 1 40").passed, 40);
+    EXPECT_EQ(all_hits(*target, 4), 40u);
+    EXPECT_FALSE(follow.look().executed);
+}
+
+TEST_F(Life, CountsOutliveIt)
+{
+    arm();
+    Follow follow(program.pid());
+    EXPECT_EQ(program.passes("run 1 400").passed, 400);
+    kill(program.pid(), SIGKILL);
+    siginfo_t info;
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(program.pid()), &info, WEXITED | WNOWAIT), 0);
+    EXPECT_TRUE(follow.look().ended);
+    EXPECT_EQ(all_hits(*target, 4), 400u);
+    EXPECT_THROW(arming->disarm(), Unusable);
+}
+
+TEST_F(Life, FirstThreadHasEnded)
+{
+    EXPECT_EQ(program.ask("leave"), "left");
+    EXPECT_EQ(program.line(), "ready");
+    arm();
+    EXPECT_EQ(program.passes("run 2 200").wrong, 0);
+    EXPECT_EQ(all_hits(*target, 4), 400u);
+    arming->disarm();
+    untouched();
+}
+
+TEST_F(Life, SemaphoreIsUpWhileArmed)
+{
+    target = open_outside(program.pid());
+    const auto counted = sites_of(program.pid(), "target", "counted");
+    ASSERT_EQ(counted.size(), 1u);
+    ASSERT_NE(counted[0].semaphore, 0u);
+    {
+        Arming first(*target, CountingStubs(), 4096);
+        first.arm(counted);
+        EXPECT_EQ(program.ask("semaphore"), "active 1");
+        first.arm(counted); // once, however often it is asked for
+        EXPECT_EQ(program.ask("semaphore"), "active 1");
+        first.disarm();
+        EXPECT_EQ(program.ask("semaphore"), "active 0");
+        first.arm({});
+        EXPECT_EQ(program.ask("semaphore"), "active 1");
+    }
+    EXPECT_EQ(program.ask("semaphore"), "active 0");
+}
+
+// Threads begin and end all the time while sites are armed and disarmed.
+TEST_F(Life, ThreadsComeAndGo)
+{
+    long passed = 0, wrong = 0;
+    for (int i = 0; i < 10; ++i) {
+        program.say("run 40 10");
+        arm();
+        arming->disarm();
+        long p = 0, w = 0;
+        EXPECT_EQ(std::sscanf(program.line().c_str(), "passed %ld wrong %ld", &p, &w), 2);
+        passed += p;
+        wrong += w;
+        untouched();
+    }
+    EXPECT_EQ(passed, 4000);
+    EXPECT_EQ(wrong, 0);
+}
+
+} // namespace
+} // namespace fastsdt::engine

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A thread is brought, instruction by instruction, to each place that a change could hurt, and left there, stopped, while its
+// site is armed or disarmed. Then it runs on. Nothing here depends on luck or time.
+#include "errand.h"
+#include "program.h"
+#include "tracing.h"
+
+#include <sys/ptrace.h>
+
+namespace fastsdt::engine {
+namespace {
+
+using namespace test;
+using namespace std::chrono_literals;
+
+class Parked : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        target = open_outside(program.pid());
+        sites = {sites_of(program.pid()).at(0)};
+        site = sites[0].patch;
+    }
+
+    // The first thread begins four passes, one of each site, and is stopped before the instruction for which `here` is true.
+    // @return  addresses of the instructions executed from the site's nop1 on
+    std::vector<uint64_t> park(const std::function<bool(uint64_t)>& here)
+    {
+        std::vector<uint64_t> trail;
+        as_tracer([&] {
+            Traced traced(program.pid());
+            ASSERT_TRUE(traced.seize(program.pid(), 0));
+            ASSERT_TRUE(traced.stop(program.pid(), deadline()));
+            program.say("pass 4");
+            Traced::Task& task = *traced.find(program.pid());
+            for (;;) {
+                ASSERT_TRUE(traced.go_on(task, PTRACE_SINGLESTEP, deadline()));
+                if (!task.event && task.signal == SIGTRAP)
+                    task.signal = 0; // the step itself
+                const uint64_t pc = program_counter(Traced::registers(task.number));
+                if (pc == site - 1 || !trail.empty())
+                    trail.push_back(pc);
+                if (here(pc))
+                    break;
+            }
+            kill(program.pid(), SIGSTOP);
+        });
+        int status = 0;
+        EXPECT_EQ(waitpid(program.pid(), &status, WUNTRACED), program.pid());
+        EXPECT_TRUE(WIFSTOPPED(status));
+        return trail;
+    }
+    void set_pc(uint64_t pc)
+    {
+        as_tracer([&] {
+            Traced traced(program.pid());
+            ASSERT_TRUE(traced.seize(program.pid(), 0));
+            ASSERT_TRUE(traced.stop(program.pid(), deadline()));
+            user_regs_struct registers = Traced::registers(program.pid());
+            set_program_counter(registers, pc);
+            Traced::set_registers(program.pid(), registers);
+        });
+    }
+    void finish()
+    {
+        kill(program.pid(), SIGCONT);
+        long passed = 0, wrong = -1;
+        EXPECT_EQ(std::sscanf(program.line().c_str(), "passed %ld wrong %ld", &passed, &wrong), 2);
+        EXPECT_EQ(passed, 4);
+        EXPECT_EQ(wrong, 0);
+    }
+    std::vector<std::byte> bytes() { return target->read(site, 10); }
+    static Traced::Deadline deadline() { return std::chrono::steady_clock::now() + 60s; }
+    static std::string state(const Arming& arming) { return text(arming.states().at(0)); }
+
+    Program program;
+    std::unique_ptr<Target> target;
+    std::vector<Site> sites;
+    uint64_t site = 0;
+};
+
+TEST_F(Parked, WhereAnInstructionBegins)
+{
+    const auto original = bytes();
+    for (const int offset : {-1, 0, 10}) {
+        SCOPED_TRACE(offset);
+        target = open_outside(program.pid());
+        Arming arming(*target, CountingStubs(), 4096);
+        park([&](uint64_t pc) { return pc == site + static_cast<uint64_t>(offset); });
+        arming.arm(sites);
+        EXPECT_EQ(state(arming), "armed");
+        finish();
+        EXPECT_EQ(hits(*target, 0), offset == 10 ? 0u : 1u);
+        park([&](uint64_t pc) { return pc == site + static_cast<uint64_t>(offset); });
+        arming.disarm();
+        EXPECT_EQ(bytes(), original);
+        finish();
+        // Disarmed before it came to the jump: no hit. Behind it: it had been counted.
+        EXPECT_EQ(hits(*target, 0), 1u);
+    }
+}
+
+// Every instruction of the stub: it is left mapped, so that the thread comes through it and counts.
+TEST_F(Parked, InAStub)
+{
+    const auto original = bytes();
+    std::vector<uint64_t> trail;
+    {
+        Arming arming(*target, CountingStubs(), 4096);
+        arming.arm(sites);
+        trail = park([&](uint64_t pc) { return pc == site + 10; });
+        finish();
+    }
+    ASSERT_EQ(trail.size(), 18u); // nop1, the jump, fifteen of the stub; and behind the site
+    for (size_t instruction = 2; instruction + 1 < trail.size(); ++instruction) {
+        SCOPED_TRACE(instruction);
+        const auto fresh = open_outside(program.pid());
+        Arming arming(*fresh, CountingStubs(), 4096);
+        arming.arm(sites);
+        size_t seen = 0;
+        park([&](uint64_t pc) {
+            if (pc == site - 1)
+                seen = 1;
+            return seen && ++seen == instruction + 2;
+        });
+        arming.disarm();
+        EXPECT_EQ(bytes(), original);
+        arming.arm(sites); // anew, while it still stands in the old stub
+        EXPECT_EQ(state(arming), "armed");
+        arming.disarm();
+        EXPECT_EQ(bytes(), original);
+        finish();
+        EXPECT_EQ(hits(*fresh, 0), 1u);
+    }
+}
+
+// No thread can come there by itself: before a kernel's call that is left in the nop10 (byte 5), and nowhere else.
+TEST_F(Parked, InsideTheInstruction)
+{
+    const auto original = bytes();
+    for (uint64_t inside = 1; inside < 10; ++inside) {
+        SCOPED_TRACE(inside);
+        const auto fresh = open_outside(program.pid());
+        Arming arming(*fresh, CountingStubs(), 4096);
+        park([&](uint64_t pc) { return pc == site; });
+        set_pc(site + inside);
+        arming.arm(sites);
+        EXPECT_EQ(state(arming), "has a thread standing in it");
+        EXPECT_EQ(bytes(), original);
+        set_pc(site);
+        arming.arm(sites);
+        EXPECT_EQ(state(arming), "armed");
+        const auto armed = bytes();
+        set_pc(site + inside);
+        arming.disarm();
+        EXPECT_EQ(bytes(), armed);
+        set_pc(site);
+        finish();
+        EXPECT_EQ(hits(*fresh, 0), 1u);
+        arming.disarm();
+        EXPECT_EQ(bytes(), original);
+    }
+}
+
+// As Linux 7.2 leaves a site that it had optimized. What it left comes back.
+TEST_F(Parked, AtAKernelsStaleCall)
+{
+    const uint8_t stale[] = {0x66, 0x2e, 0x0f, 0x1f, 0x84, 0xe8, 0x11, 0x22, 0x33, 0x44};
+    const auto* p = reinterpret_cast<const std::byte*>(stale);
+    target->write_code(site, {p, sizeof stale});
+    Arming arming(*target, CountingStubs(), 4096);
+    park([&](uint64_t pc) { return pc == site; });
+    set_pc(site + 5);
+    arming.arm(sites);
+    EXPECT_EQ(state(arming), "has a thread standing in it");
+    EXPECT_EQ(bytes(), std::vector<std::byte>(p, p + sizeof stale));
+    set_pc(site);
+    arming.arm(sites);
+    EXPECT_EQ(state(arming), "armed");
+    finish();
+    EXPECT_EQ(hits(*target, 0), 1u);
+    arming.disarm();
+    EXPECT_EQ(bytes(), std::vector<std::byte>(p, p + sizeof stale));
+    EXPECT_EQ(program.passes("pass 4").wrong, 0);
+}
+
+} // namespace
+} // namespace fastsdt::engine

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Processes that cannot be armed safely: each is refused with one reason, and goes on as if nobody had tried. And those that
+// look as if they could not, and can.
+#include "program.h"
+#include "tracing.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#define PR_MDWE_REFUSE_EXEC_GAIN 1
+#endif
+
+namespace fastsdt::engine {
+namespace {
+
+using namespace test;
+
+// The reason why it cannot be armed; empty if it could.
+std::string refusal(pid_t pid)
+{
+    try {
+        const auto target = open_outside(pid);
+        Arming arming(*target, CountingStubs(), 4096);
+        arming.arm(sites_of(pid));
+        return {};
+    } catch (const Unusable& e) {
+        return e.what();
+    }
+}
+
+void contains(const std::string& text, const std::string& part)
+{
+    EXPECT_NE(text.find(part), text.npos) << text;
+}
+
+void runs_on(Program& program)
+{
+    const auto p = program.passes("run 2 100");
+    EXPECT_EQ(p.passed, 200);
+    EXPECT_EQ(p.wrong, 0);
+}
+
+TEST(Refused, NoSuchProcess)
+{
+    contains(refusal(0x3ffffffe), "there is no such process");
+    contains(refusal(getpid()), "this process itself");
+    contains(refusal(2), geteuid() == 0 ? "kernel thread" : "process 2");
+}
+
+TEST(Refused, Zombie)
+{
+    const pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    siginfo_t info;
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
+    contains(refusal(pid), "a zombie");
+    waitpid(pid, nullptr, 0);
+}
+
+TEST(Refused, ThreadOfAProcess)
+{
+    Program program;
+    EXPECT_EQ(program.ask("start 1"), "started");
+    const std::vector<pid_t> threads = living_threads(program.pid());
+    ASSERT_EQ(threads.size(), 2u);
+    contains(refusal(threads[1]), "is a thread of process " + std::to_string(program.pid()));
+    program.passes("stop");
+}
+
+// A filter that allows everything: what it would do with our system calls, only its program can tell.
+TEST(Refused, SeccompFilter)
+{
+    Program program({beside_us("engine_target")}, [] {
+        sock_filter allow = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+        const sock_fprog filter = {1, &allow};
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+    });
+    contains(refusal(program.pid()), "has a seccomp filter");
+    runs_on(program);
+}
+
+// The kernel gives a process one tracer.
+TEST(Refused, SomebodyElseTraces)
+{
+    Program program;
+    const pid_t other = fork();
+    if (other == 0) {
+        ptrace(PTRACE_SEIZE, program.pid(), nullptr, nullptr);
+        raise(SIGSTOP);
+        _exit(0);
+    }
+    waitpid(other, nullptr, WUNTRACED);
+    contains(refusal(program.pid()), "process " + std::to_string(other) + " (engine_refuse_t) traces it");
+    kill(other, SIGKILL);
+    waitpid(other, nullptr, 0);
+    EXPECT_EQ(refusal(program.pid()), "");
+    runs_on(program);
+}
+
+// As nobody, who is not root: in a child, which answers by its status.
+template <class F> int as_nobody(F&& work)
+{
+    const pid_t pid = fork();
+    if (pid == 0) {
+        constexpr unsigned nobody = 65534;
+        if (setgid(nobody) < 0 || setuid(nobody) < 0)
+            _exit(77);
+        _exit(work());
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int check(bool good, const std::string& text)
+{
+    if (!good)
+        std::fprintf(stderr, "%s\n", text.c_str());
+    return good ? 0 : 1;
+}
+
+#define NEED_ROOT_AND_A_READABLE_TARGET                                                                                \
+    if (geteuid() != 0 || as_nobody([] { return access(beside_us("engine_target").c_str(), R_OK | X_OK); }) != 0) {    \
+        std::puts("SKIP: becomes another user, which needs root, and a build directory that others can read");         \
+        GTEST_SKIP();                                                                                                  \
+    }
+
+TEST(Unprivileged, OwnProcessIsArmed)
+{
+    NEED_ROOT_AND_A_READABLE_TARGET
+    EXPECT_EQ(as_nobody([] {
+                  Program program;
+                  const std::string why = refusal(program.pid());
+                  int scope = 0;
+                  if (FILE* f = std::fopen("/proc/sys/kernel/yama/ptrace_scope", "r")) {
+                      if (std::fscanf(f, "%d", &scope) != 1)
+                          scope = 0;
+                      std::fclose(f);
+                  }
+                  // 1: only what one has started, which Program is; 2 and 3: nothing.
+                  const bool good =
+                      scope < 2 ? why.empty() : why.find("ptrace_scope is " + std::to_string(scope)) != why.npos;
+                  return check(good && program.passes("run 1 10").wrong == 0, why);
+              }),
+              0);
+}
+
+TEST(Unprivileged, AnotherUsersProcess)
+{
+    NEED_ROOT_AND_A_READABLE_TARGET
+    Program program;
+    EXPECT_EQ(as_nobody([&] {
+                  const std::string why = [&] {
+                      try {
+                          open_outside(program.pid());
+                          return std::string("opened");
+                      } catch (const Unusable& e) {
+                          return std::string(e.what());
+                      }
+                  }();
+                  return check(why.find("another user's") != why.npos || why.find("ptrace_scope") != why.npos, why);
+              }),
+              0);
+    runs_on(program);
+}
+
+TEST(Unprivileged, NotDumpable)
+{
+    NEED_ROOT_AND_A_READABLE_TARGET
+    EXPECT_EQ(as_nobody([] {
+                  Program program;
+                  if (program.ask("undump") != "undumped 0")
+                      return 2;
+                  std::string why;
+                  try {
+                      open_outside(program.pid());
+                  } catch (const Unusable& e) {
+                      why = e.what();
+                  }
+                  return check(why.find("PR_SET_DUMPABLE") != why.npos || why.find("ptrace_scope") != why.npos, why)
+                      | check(program.passes("run 1 10").wrong == 0, "wrong");
+              }),
+              0);
+}
+
+// Neither memory that is writable and executable, nor a change from one to the other: both are refused there.
+TEST(Armed, WithoutMemoryThatBecomesExecutable)
+{
+    if (const pid_t pid = fork(); pid == 0)
+        _exit(prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0 ? 0 : 77);
+    else {
+        int status = 0;
+        waitpid(pid, &status, 0);
+        if (status != 0) {
+            std::puts("SKIP: this kernel has no PR_SET_MDWE (6.3)");
+            GTEST_SKIP();
+        }
+    }
+    Program program({beside_us("engine_target")}, [] { prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0); });
+    const auto target = open_outside(program.pid());
+    Arming arming(*target, CountingStubs(), 4096);
+    arming.arm(sites_of(program.pid()));
+    EXPECT_EQ(program.passes("run 1 400").wrong, 0);
+    EXPECT_EQ(all_hits(*target, 4), 400u);
+    for (const Mapping& m : target->mappings())
+        EXPECT_FALSE(m.writable && m.executable) << m.name;
+}
+
+// A process may not be made to get SIGXFSZ by the size of our tables.
+TEST(Armed, WithLimits)
+{
+    Program program({beside_us("engine_target")}, [] {
+        const rlimit none = {0, 0};
+        setrlimit(RLIMIT_FSIZE, &none);
+    });
+    const auto target = open_outside(program.pid());
+    Arming arming(*target, CountingStubs(), 1 << 20);
+    arming.arm(sites_of(program.pid()));
+    EXPECT_EQ(program.passes("run 1 400").wrong, 0);
+    EXPECT_EQ(all_hits(*target, 4), 400u);
+}
+
+} // namespace
+} // namespace fastsdt::engine
