@@ -48,6 +48,16 @@ _fastsdt() {
         -I) return ;;
         esac
         ;;
+    fastsdt-trace)
+        options='-h --help -V --version -e --execute -p --pid --engine -t --duration -i --interval -d --dry-run -j --json'
+        case $prev in
+        -e | --execute) return ;;
+        -p | --pid) values=$(cd /proc && echo [0-9]*) ;;
+        --engine) values='auto user kernel' ;;
+        -t | --duration) return ;;
+        -i | --interval) return ;;
+        esac
+        ;;
     esac
     if [ -z "$values" ] && [ -z "$file" ] && [[ $cur = -* ]]; then values=$options; fi
     if [ -n "$values" ]; then
@@ -57,4 +67,4 @@ _fastsdt() {
         while read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "$cur")
     fi
 }
-complete -F _fastsdt fastsdt-check fastsdt-index fastsdt-probe fastsdt-dtrace
+complete -F _fastsdt fastsdt-check fastsdt-index fastsdt-probe fastsdt-dtrace fastsdt-trace
