@@ -7,12 +7,10 @@
 #include <fastsdt/note.h>
 #include <fastsdt/recognize.h>
 
-#include <elf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <tuple>
 
@@ -56,6 +54,13 @@ bool nop5_kind(uint8_t layout)
 bool crosses(uint64_t address, uint64_t length, uint64_t boundary)
 {
     return length > 0 && address % boundary + length > boundary;
+}
+
+// Whether the bytes that a kernel would write over lie in two pages; in an object nobody knows. `address`: of the layout.
+bool patch_crosses_page(const Image& image, uint64_t address, const Evaluation& judged)
+{
+    return image.arch() == Arch::x86_64 && !image.relocatable()
+        && crosses(address + judged.patch_offset, judged.patch_length, uprobe_page);
 }
 
 std::string hex(std::span<const std::byte> bytes)
@@ -310,15 +315,12 @@ void Report::check_site(Site& site)
             add_here(
                 FindingId::unknown_layout,
                 fmt::format("{} is not a known site", hex(site.bytes.first(std::min<size_t>(site.bytes.size(), 5)))));
-        const bool crossing = !image.relocatable() && image.arch() == Arch::x86_64
-            && crosses(probe.address + judged->patch_offset, judged->patch_length, uprobe_page);
+        const bool crossing = patch_crosses_page(image, probe.address, *judged);
         if (crossing && nop10_kind(judged->layout))
-            add_here(
-                FindingId::page_crossing,
-                judged->layout == FASTSDT_LAYOUT_NOP10
-                    ? std::string("the nop10 crosses a page: every kernel rejects a probe on it")
-                    : fmt::format("the nop10 crosses a page: every kernel rejects a probe on it, and {} attaches there",
-                                  libbpf_that_moves(judged->layout)));
+            add_here(FindingId::page_crossing,
+                     judged->layout == FASTSDT_LAYOUT_NOP10
+                         ? std::string(nop10_crosses)
+                         : fmt::format("{}, and {} attaches there", nop10_crosses, libbpf_that_moves(judged->layout)));
         else if (crossing && nop5_kind(judged->layout))
             add_here(FindingId::page_crossing,
                      fmt::format("the nop5 crosses a page: Linux {} to {} do not optimize it", nop5_first.name(),
@@ -485,8 +487,7 @@ void Report::read_entries()
             add(entry.findings, FindingId::entry_missed, "the requested entry is not possible here", address);
         if (!entry.judged)
             continue;
-        if (image.arch() == Arch::x86_64 && !image.relocatable() && nop10_kind(entry.judged->layout)
-            && crosses(address + entry.lead + entry.judged->patch_offset, entry.judged->patch_length, uprobe_page))
+        if (nop10_kind(entry.judged->layout) && patch_crosses_page(image, address + entry.lead, *entry.judged))
             add(entry.findings, FindingId::page_crossing, nop10_crosses, address);
         check_verdicts(*entry.judged, address, missed, entry.findings);
         check_return_probe(entry);
@@ -588,8 +589,7 @@ void Report::check_exit(Exit& exit)
     if (!exit.judged)
         return;
     const Evaluation& judged = *exit.judged;
-    if (image.arch() == Arch::x86_64 && !image.relocatable() && nop10_kind(judged.layout)
-        && crosses(address + judged.patch_offset, judged.patch_length, uprobe_page))
+    if (nop10_kind(judged.layout) && patch_crosses_page(image, address, judged))
         add(exit.findings, FindingId::page_crossing, nop10_crosses, address);
     check_verdicts(judged, address, false, exit.findings);
     const auto code = image.bytes_at(address);
