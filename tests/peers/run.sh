@@ -118,7 +118,7 @@ run_gdb() {
 run_systemtap() {
     source_of systemtap '*/testsuite/systemtap.base/*sdt*' || return 77
     compiled_jobs=0 compiled_probes=0 neither=''
-    local options file files
+    local options files
     mapfile -t files < <(with_probes 'STAP_PROBE|DTRACE_PROBE' "$folder"/testsuite/systemtap.base/*sdt*.{c,cxx,cpp})
     for options in "-O0 -g" "-O2" "-O2 -fPIC" "-O2 -DSTAP_SDT_ARG_CONSTRAINT=nr"; do
         compile systemtap "$peers/systemtap" "$options" "${files[@]}"
@@ -128,7 +128,7 @@ run_systemtap() {
 run_bpftrace() {
     source_of bpftrace '*/tests/testprogs/*' '*/tests/testlibs/*' || return 77
     compiled_jobs=0 compiled_probes=0 neither=''
-    local options file files
+    local options files
     mapfile -t files < <(with_probes 'DTRACE_PROBE|STAP_PROBE|USDT' "$folder"/tests/test{progs,libs}/*.c)
     for options in "-O0 -g" "-O2" "-O2 -fPIC"; do
         compile bpftrace "$peers/systemtap" "$options -DHAVE_SYSTEMTAP_SYS_SDT_H=1" "${files[@]}"
