@@ -67,9 +67,13 @@ check awkward.c -O2 -fstack-clash-protection -fplugin-arg-fastprobe-entry=frame
 check stack.c -O0 -fplugin-arg-fastprobe-entry=nop $exit=nop
 check exits.c -O2 $exit=nop10
 check exits.c -O0 $exit=nop
+check through.cpp -O2 $exit=nop10
+check through.cpp -O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer $exit=nop
+check through.cpp -O0 $exit=nop
 if [ "$target" = x86-64 ]; then
     check modes.c -Os -fplugin-arg-fastprobe-entry=nop10
     check cxx.cpp -O2 -fcf-protection=full -fplugin-arg-fastprobe-entry=nop10
+    check through.cpp -O3 -fcf-protection=full $exit=nop10
     check modes.c -O2 -fcf-protection=full -fplugin-arg-fastprobe-entry=frame
 else
     check cxx.cpp -O2 -mbranch-protection=standard -fplugin-arg-fastprobe-entry=nop $exit=nop
