@@ -2,7 +2,8 @@
 // What unwinders have to get past: epilogues of every shape before an exit, and exceptions that go through functions with exits, are caught in
 // front of one, and leave destructors that have their own. ../unwinders.sh runs unwinders at each of the exits.
 // RUN: %cxx -O2 %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
-// RUN: %cxx -O0 %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
+// clang's -O0 for arm64 leaves a jump to the end of again() behind the call of __cxa_rethrow(), which does not return.
+// RUN: %cxx -O0 %fp-exit=nop10 %s -o %t && %run %t %if gcc || x86-64 %{ && %entries --check-exits %t %}
 // RUN: %cxx -O2 %lto %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
 // RUN: %cxx -O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer %fp-exit=nop %s -o %t && %run %t && %entries --check-exits %t
 // RUN: %cxx -O2 -fno-asynchronous-unwind-tables %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
