@@ -190,6 +190,7 @@ void Image::read_sections()
     if (count > 0 && elf_getshdrstrndx(elf_, &names) != 0)
         unusable(fmt::format("damaged section headers: {}", elf_errmsg(-1)));
     layout_.section_headers.count = count;
+    layout_.section_names = names < count ? names : 0;
     sections_.reserve(count);
     std::vector<uint64_t> name_offsets;
     for (size_t i = 0; i < count; ++i) {

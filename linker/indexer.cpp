@@ -79,10 +79,21 @@ void with_image(Bytes bytes, const std::function<void(const Image&)>& use)
         for (const auto& [offset, size] : layout.segments)
             require(offset <= bytes.size() && size <= bytes.size() - offset, "a segment runs over the end of the file");
         require(image.sections().size() > 1, "no section headers, hence no notes to read");
-        for (const Section& section : image.sections())
-            if (in_file(section))
-                require(section.offset <= bytes.size() && section.size <= bytes.size() - section.offset,
-                        "a section runs over the end of the file");
+        const FileLayout::Table& table = layout.section_headers;
+        for (const Section& section : image.sections()) {
+            if (!in_file(section))
+                continue;
+            require(section.offset <= bytes.size() && section.size <= bytes.size() - section.offset,
+                    "a section runs over the end of the file");
+            // They change, and a section must not change with them.
+            require(section.size == 0
+                        || (section.offset >= layout.header_size
+                            && (section.offset >= table.offset + table.size()
+                                || section.offset + section.size <= table.offset)),
+                    "a section lies over the ELF header or the section headers");
+        }
+        require(layout.section_names == 0 || in_file(image.sections()[layout.section_names]),
+                "the names of the sections are not in the file");
         use(image);
     };
     try {
@@ -474,8 +485,8 @@ std::vector<std::byte> with_section(const Image& file, const Section& section)
     const size_t count = file.sections().size();
     const auto header = [&](size_t in64, size_t in32) { return encoding.elf64 ? in64 : in32; };
     std::vector<std::byte> out(file.file().begin(), file.file().end());
-    const size_t names = load(&out[header(offsetof(Elf64_Ehdr, e_shstrndx), offsetof(Elf32_Ehdr, e_shstrndx))], 2, big);
-    require(count + 1 < SHN_LORESERVE && names > 0 && names < count, "too many sections to add .stapsdt.base");
+    const size_t names = file.layout().section_names;
+    require(count + 1 < SHN_LORESERVE && names > 0, "too many sections to add .stapsdt.base");
     const FileLayout::Table& program_headers = file.layout().program_headers;
     uint64_t end = std::max(
         {file.layout().header_size, table.offset + table.size(), program_headers.offset + program_headers.size()});
@@ -487,6 +498,10 @@ std::vector<std::byte> with_section(const Image& file, const Section& section)
     require_end(file, end);
 
     const Bytes old_names = file.raw_contents(file.sections()[names]);
+    static_assert(offsetof(Elf64_Shdr, sh_name) == 0 && offsetof(Elf32_Shdr, sh_name) == 0);
+    for (size_t i = 0; i < count; ++i) // behind the names the new one begins
+        require(load(&out[table.offset + i * table.entry_size], 4, big) < old_names.size(),
+                "a section's name lies outside the names of the sections");
     const uint64_t names_at = out.size();
     append(out, old_names);
     append(out, std::as_bytes(std::span(base_section.data(), base_section.size())));
