@@ -36,6 +36,29 @@ const Shape* shape_of(uint8_t layout)
     return found == std::end(shapes) ? nullptr : found;
 }
 
+/// The linker found GNU_PROPERTY_X86_FEATURE_1_SHSTK in all objects of the file.
+bool marked_for_shadow_stack(const Image& image)
+{
+    // x86-64 psABI, "Program property": NT_GNU_PROPERTY_TYPE_0, GNU_PROPERTY_X86_FEATURE_1_AND and its bit. Not every <elf.h> has them.
+    constexpr uint32_t properties = 5, feature_1_and = 0xc0000002, shstk = 1u << 1;
+    const Section* section = image.section(".note.gnu.property");
+    if (!section || image.arch() != Arch::x86_64)
+        return false;
+    bool marked = false;
+    each_note(image.contents(*section), image.encoding(), [&](const RawNote& note) {
+        if (note.owner != "GNU" || note.type != properties)
+            return;
+        // Type and size of four bytes each, then so many bytes, padded to eight.
+        for (size_t at = 0; at + 8 <= note.descriptor.size();) {
+            const uint64_t type = load(&note.descriptor[at], 4, false), size = load(&note.descriptor[at + 4], 4, false);
+            if (type == feature_1_and && size == 4 && at + 12 <= note.descriptor.size())
+                marked |= (load(&note.descriptor[at + 8], 4, false) & shstk) != 0;
+            at += 8 + (size + 7) / 8 * 8;
+        }
+    });
+    return marked;
+}
+
 bool x86(Arch arch)
 {
     return arch == Arch::x86_64 || arch == Arch::i386;
@@ -756,6 +779,19 @@ void Report::check_file()
             != std::string_view::npos)
             add(findings, FindingId::lto_without_pass,
                 "the link needs -Wl,-mllvm,-load=.../fastprobe-pass.so too (lld; others -Wl,-plugin,...)");
+    }
+    // A process gets a shadow stack only if all of its files are marked, the processor knows it and glibc is told to use it: one finding for
+    // the file, on kernels that were asked for by name.
+    const bool selected =
+        std::any_of(entries.begin(), entries.end(), [](const Entry& e) { return e.record != nullptr; });
+    if (selected && marked_for_shadow_stack(image)) {
+        std::vector<Kernel> broken;
+        std::copy_if(options.kernels.begin(), options.kernels.end(), std::back_inserter(broken),
+                     [](const Kernel& kernel) { return features_of(kernel).uretprobe_breaks_shadow_stack; });
+        if (!broken.empty())
+            add(findings, FindingId::return_probe_unsafe,
+                fmt::format("marked for shadow stacks (SHSTK): a process that has one dies of a return probe on {}",
+                            list_kernels(broken)));
     }
     if (image.slim_lto())
         add(findings, FindingId::slim_lto_object, "a slim LTO object, without machine code");
