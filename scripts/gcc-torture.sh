@@ -54,6 +54,8 @@ run= objdump=objdump
 [ "$target" = x86-64 ] || run="qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu" objdump=aarch64-linux-gnu-objdump
 verify=
 [ "$kind" = gcc ] || verify="-mllvm -verify-machineinstrs"
+# Many of the programs are older than prototypes, which are errors in clang 16 and later.
+[ "$kind" = gcc ] || cc+=" -Wno-implicit-function-declaration -Wno-implicit-int -Wno-int-conversion"
 
 # without FLAGS FILE: whether the program works without the plugin. Asked only when it does not with it.
 without() {
