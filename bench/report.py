@@ -66,7 +66,7 @@ def programs(rows):
             body.append([build, number(statistics.median(idle["values"])), number(statistics.median(probed["values"])), f"{spread(probed['values']):.0f} %",
                          "1" if build == plain else gain, p99[0], p99[1]])
         lines += table(["build", "unprobed", "probed", "spread", "probed, times as fast as plain", "p99 unprobed", "p99 probed"], body)
-    return lines or ["(not measured in this run)", ""]
+    return lines or table([], [])
 
 
 def hits(rows):
@@ -90,7 +90,7 @@ def hits(rows):
                     cells.append(f"{number(best)} ns, {threads * 1000 / best:.3g} M/s" if site != "unprobed" else f"{number(best)} ns")
                 body.append(cells)
             lines += table(["first instruction", "published as", "the model", *(f"{by}, {n} thread{'s' if n > 1 else ''}" for by, n in ways)], body)
-    return lines or ["(not measured in this run)", ""]
+    return lines or table([], [])
 
 
 def disabled(rows):
@@ -105,7 +105,7 @@ def disabled(rows):
             body.append([row["header"], row["arguments"], f"{statistics.median(row['ns']) - statistics.median(none['ns']):.3f}",
                          f"{spread(row['ns']):.0f} %", f"{row['instructions'] - none['instructions']:.2f}", f"{row['bytes'] - none['bytes']:.1f}"])
         lines += [f"**{compiler}**", ""] + table(["header, layout", "arguments", "ns", "spread", "instructions", "bytes of code"], body)
-    return lines or ["(not measured in this run)", ""]
+    return lines or table([], [])
 
 
 def attach(rows):

@@ -8,6 +8,7 @@ dictionaries. Rounds of what is compared are interleaved; a row has all its valu
 import argparse
 import datetime
 import importlib
+import importlib.metadata
 import json
 import os
 import platform
@@ -122,7 +123,7 @@ def machine():
     release = dict(re.findall(r'^(\w+)="?([^"\n]*)', open("/etc/os-release").read(), re.M))
     return {"processor": model[1] if model else platform.machine(), "processors": os.cpu_count(), "kernel": platform.release(),
             "hypervisor": (re.search(r"^Hypervisor vendor:\s*(.*)$", lscpu, re.M) or ["", "none"])[1], "system": release.get("PRETTY_NAME", ""),
-            "gcc": first(["gcc", "--version"]), "architecture": platform.machine()}
+            "gcc": first(["gcc", "--version"]), "architecture": platform.machine(), "matplotlib": importlib.metadata.version("matplotlib")}
 
 
 def no_probes():
@@ -153,7 +154,6 @@ def main():
         if part.LIVE and obstacle:
             bench.skip(part.TITLE, obstacle)
             continue
-        bench.live = not obstacle
         started = time.monotonic()
         try:
             rows = part.measure(bench)

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What the header's choices cost a real program: Tcl 8.6 (885 probe sites: docs/real-programs.md) built from Debian's unchanged sources with different
-# paddings and argument constraints. Prints the size of .text and the instructions (valgrind --tool=callgrind) that a small
-# Tcl program takes with no probe attached. `bench/tcl.sh [REGEX]`: rows
-# whose compiler and name match only; about 40 s of CPU a row. Needs valgrind, and what demo.sh tcl needs.
+# What the header's choices cost a real program: Tcl 8.6, built from Debian's unchanged sources with different paddings and
+# argument constraints. Prints the size of libtcl's text (the column of size: code and read-only data) and the instructions
+# (valgrind --tool=callgrind) that a small Tcl program takes with no probe attached. `bench/tcl.sh [REGEX]`: only the rows
+# whose "COMPILER NAME" matches; about 40 s of CPU a row. Needs valgrind, and what demo.sh tcl needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD

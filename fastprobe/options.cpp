@@ -186,8 +186,8 @@ Decision decide(Entry entry, Arch arch, const Kernels& kernels, First found, boo
         if (arch == Arch::x86_64)
             return {Add::nop1_nop10, false, ""};
         if (found == First::nop && !branch_target)
-            return {Add::nothing, false, "no nop10 on arm64: nop instead"};
-        return {Add::nop, false, "no nop10 on arm64: nop instead"};
+            return {Add::nothing, false, no_nop10};
+        return {Add::nop, false, no_nop10};
     case Entry::frame:
         if (found == First::frame_push && !branch_target)
             return {};

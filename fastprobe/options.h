@@ -48,6 +48,9 @@ struct Decision {
     std::string reason;  ///< why it is missed, or worth a remark; else empty
 };
 
+/// The remark where nop10 was asked for and there is none.
+inline constexpr char no_nop10[] = "no nop10 on arm64: nop instead";
+
 /// @param found          what the function begins with behind its landing pad, once the compiler is done
 /// @param branch_target  the function jumps back to its first instruction: a probe there would fire once a round
 Decision decide(Entry entry, Arch arch, const Kernels& kernels, First found, bool branch_target);

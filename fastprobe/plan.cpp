@@ -29,8 +29,6 @@ std::string exit_words(const Exits& exits)
     return text + (exits.reason.empty() ? "" : ": " + exits.reason);
 }
 
-constexpr char no_nop10[] = "no nop10 on arm64: nop instead";
-
 Exits plan_exits(Arch arch, Exit asked, Entry entry, const Front& front)
 {
     Exits exits;

@@ -68,6 +68,13 @@ unsigned number(Result::Where where)
 
 } // namespace
 
+Result::Where where_of(unsigned integers, unsigned vectors, unsigned others)
+{
+    if (others == 0 && vectors == 0 && (integers == 1 || integers == 2))
+        return integers == 1 ? Result::Where::one_register : Result::Where::pair;
+    return others == 0 && integers == 0 && vectors == 1 ? Result::Where::vector : Result::Where::other;
+}
+
 unsigned layout_size(Arch arch, Decision::Add add)
 {
     switch (add) {

@@ -34,6 +34,9 @@ struct Result {
     uint64_t size = 0;                                                        ///< bytes; 0: unknown
 };
 
+/// Of a result in so many integer registers, vector registers and other places.
+Result::Where where_of(unsigned integers, unsigned vectors, unsigned others);
+
 struct Exit_record {
     Decision::Add added = Decision::Add::nop;
     bool tail_call = false; ///< otherwise a return

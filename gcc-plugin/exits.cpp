@@ -72,7 +72,7 @@ Result result_of(tree function)
     }
     if (GET_CODE(value) != PARALLEL)
         return result;
-    int integers = 0, vectors = 0, others = 0;
+    unsigned integers = 0, vectors = 0, others = 0;
     for (int i = 0; i < XVECLEN(value, 0); i++) {
         rtx part = XEXP(XVECEXP(value, 0, i), 0);
         if (!part) // in memory as well
@@ -84,10 +84,7 @@ Result result_of(tree function)
         else
             others++;
     }
-    if (others == 0 && vectors == 0 && (integers == 1 || integers == 2))
-        result.where = integers == 1 ? Result::Where::one_register : Result::Where::pair;
-    else if (others == 0 && integers == 0 && vectors == 1)
-        result.where = Result::Where::vector;
+    result.where = where_of(integers, vectors, others);
     return result;
 }
 

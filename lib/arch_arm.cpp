@@ -4,8 +4,6 @@
 
 #include <elf.h>
 
-#include <algorithm>
-
 namespace fastsdt {
 namespace {
 
@@ -32,12 +30,11 @@ constexpr OperandRules operands{.gdb = true, .systemtap = true, .knows = [](Trac
 
 } // namespace
 
-const Architecture arch_arm{
-    .arch = Arch::arm,
-    .name = "arm",
-    .is = [](uint16_t machine, bool) { return machine == EM_ARM; },
-    .absolute_width = absolute_width,
-    .libbpf = libbpf,
-    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
+const Architecture arch_arm{.arch = Arch::arm,
+                            .name = "arm",
+                            .is = [](uint16_t machine, bool) { return machine == EM_ARM; },
+                            .absolute_width = absolute_width,
+                            .libbpf = libbpf,
+                            .others = read_operand_by<operands>};
 
 } // namespace fastsdt

@@ -5,6 +5,7 @@
 #include "architecture.h"
 #include "argument_rules.h"
 #include "kernel_features.h"
+#include "opcode_masks.h"
 
 #include <elf.h>
 
@@ -118,12 +119,10 @@ Judgement judge(const Kernel& kernel, std::span<const std::byte> bytes, uint64_t
 {
     const Features features = features_of(kernel);
     if (vaddr % 4)
-        return {Verdict::reject, "arch_uprobe_analyze_insn(): address not aligned"};
+        return not_aligned;
     if (bytes.empty())
-        return {Verdict::reject, "copy_insn(): no byte of the file at this offset"};
-    uint32_t insn = 0; // instructions are little-endian, also in big-endian processes
-    for (size_t i = 0; i < std::min<size_t>(bytes.size(), 4); ++i)
-        insn |= std::to_integer<uint32_t>(bytes[i]) << 8 * i;
+        return no_bytes;
+    const uint32_t insn = first_bytes(bytes, 4, false); // little-endian, also in big-endian processes
     if (brk_uprobes.matches(insn))
         return {Verdict::reject, "prepare_uprobe(): the file has a breakpoint here"};
 
@@ -143,11 +142,6 @@ Judgement judge(const Kernel& kernel, std::span<const std::byte> bytes, uint64_t
     if (adr_adrp.matches(insn))
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_adr_adrp"};
     return {Verdict::reject, why_not};
-}
-
-size_t absolute_width(uint16_t, uint32_t type)
-{
-    return type == R_AARCH64_ABS64 ? 8 : type == R_AARCH64_ABS32 ? 4 : 0;
 }
 
 // [x5, 8], x5, 5
@@ -182,14 +176,13 @@ std::optional<size_t> register_word(std::string_view name)
 
 } // namespace
 
-const Architecture arch_arm64{
-    .arch = Arch::arm64,
-    .name = "arm64",
-    .is = [](uint16_t machine, bool) { return machine == EM_AARCH64; },
-    .absolute_width = absolute_width,
-    .judge = judge,
-    .libbpf = libbpf,
-    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); },
-    .register_word = register_word};
+const Architecture arch_arm64{.arch = Arch::arm64,
+                              .name = "arm64",
+                              .is = [](uint16_t machine, bool) { return machine == EM_AARCH64; },
+                              .absolute_width = plain_absolute<R_AARCH64_ABS64, R_AARCH64_ABS32>,
+                              .judge = judge,
+                              .libbpf = libbpf,
+                              .others = read_operand_by<operands>,
+                              .register_word = register_word};
 
 } // namespace fastsdt

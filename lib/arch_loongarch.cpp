@@ -15,11 +15,6 @@ namespace {
 
 constexpr uint32_t r_larch_32 = 1, r_larch_64 = 2;
 
-size_t absolute_width(uint16_t, uint32_t type)
-{
-    return type == r_larch_64 ? 8 : type == r_larch_32 ? 4 : 0;
-}
-
 // arch/loongarch/kernel/inst.c, insns_not_supported(), insns_need_simulation(); opcodes of asm/inst.h.
 constexpr OpcodeMask rules[] = {
     {0xfd000000, 0x20000000, reject, "insns_not_supported(): ll"},
@@ -50,7 +45,7 @@ Judgement judge(const Kernel&, std::span<const std::byte> bytes, uint64_t vaddr)
 const Architecture arch_loongarch{.arch = Arch::loongarch,
                                   .name = "loongarch",
                                   .is = [](uint16_t machine, bool) { return machine == EM_LOONGARCH; },
-                                  .absolute_width = absolute_width,
+                                  .absolute_width = plain_absolute<r_larch_64, r_larch_32>,
                                   .judge = judge};
 
 } // namespace fastsdt

@@ -7,22 +7,16 @@
 namespace fastsdt {
 namespace {
 
-size_t absolute_width(uint16_t, uint32_t type)
-{
-    return type == R_MIPS_64 ? 8 : type == R_MIPS_32 ? 4 : 0;
-}
-
 constexpr OperandRules operands{.systemtap = true, .bare_constants = true, .knows = [](Tracer, std::string_view reg) {
                                     return reg.starts_with('$');
                                 }};
 
 } // namespace
 
-const Architecture arch_mips{
-    .arch = Arch::mips,
-    .name = "mips",
-    .is = [](uint16_t machine, bool) { return machine == EM_MIPS; },
-    .absolute_width = absolute_width,
-    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
+const Architecture arch_mips{.arch = Arch::mips,
+                             .name = "mips",
+                             .is = [](uint16_t machine, bool) { return machine == EM_MIPS; },
+                             .absolute_width = plain_absolute<R_MIPS_64, R_MIPS_32>,
+                             .others = read_operand_by<operands>};
 
 } // namespace fastsdt

@@ -10,11 +10,6 @@
 namespace fastsdt {
 namespace {
 
-size_t absolute_width(uint16_t, uint32_t type)
-{
-    return type == R_RISCV_64 ? 8 : type == R_RISCV_32 ? 4 : 0;
-}
-
 // arch/riscv/kernel/probes/decode-insn.c, riscv_probe_decode_insn(); masks of arch/riscv/include/asm/insn.h.
 constexpr OpcodeMask rules[] = {
     {0x7f, 0x73, reject, "RISCV_INSN_REJECTED(system)"},
@@ -48,27 +43,15 @@ bool libbpf_register(std::string_view reg)
 // a5, 8(a5), 5
 Reading libbpf(Scan& scan)
 {
-    return libbpf_argument(scan, [](Scan& scan) -> Reading {
-        int64_t value = 0;
-        std::string_view reg;
+    const auto reg = [](Scan& scan) -> Reading {
+        std::string_view name;
         const size_t start = scan.at;
-        if (!scan.number(value)) {
-            scan.at = start;
-            scan.space();
-            if (!scan.set(reg, lower_alnum))
-                return libbpf_refusal(scan, start);
-            return libbpf_register(reg) ? Reading{} : Reading{ReadingVerdict::rejects, no_register};
-        }
-        const size_t after = scan.at;
-        if (!scan.literal('(')) {
-            scan.at = after;
-            return {};
-        }
         scan.space();
-        if (!scan.set(reg, lower_alnum) || !libbpf_register(reg))
-            return {ReadingVerdict::rejects, no_register};
-        return scan.literal(')') ? Reading{} : libbpf_refusal(scan, start);
-    });
+        if (!scan.set(name, lower_alnum))
+            return libbpf_refusal(scan, start);
+        return libbpf_register(name) ? Reading{} : Reading{ReadingVerdict::rejects, no_register};
+    };
+    return libbpf_argument(scan, [&](Scan& scan) { return libbpf_parentheses(scan, reg); });
 }
 
 constexpr OperandRules operands{.systemtap = true, .knows = [](Tracer, std::string_view reg) {
@@ -78,13 +61,12 @@ constexpr OperandRules operands{.systemtap = true, .knows = [](Tracer, std::stri
 
 } // namespace
 
-const Architecture arch_riscv{
-    .arch = Arch::riscv,
-    .name = "riscv",
-    .is = [](uint16_t machine, bool) { return machine == EM_RISCV; },
-    .absolute_width = absolute_width,
-    .judge = judge,
-    .libbpf = libbpf,
-    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
+const Architecture arch_riscv{.arch = Arch::riscv,
+                              .name = "riscv",
+                              .is = [](uint16_t machine, bool) { return machine == EM_RISCV; },
+                              .absolute_width = plain_absolute<R_RISCV_64, R_RISCV_32>,
+                              .judge = judge,
+                              .libbpf = libbpf,
+                              .others = read_operand_by<operands>};
 
 } // namespace fastsdt

@@ -10,11 +10,6 @@
 namespace fastsdt {
 namespace {
 
-size_t absolute_width(uint16_t, uint32_t type)
-{
-    return type == R_390_64 ? 8 : type == R_390_32 ? 4 : 0;
-}
-
 // arch/s390/lib/probes.c, on the first halfword: probe_is_prohibited_opcode(), probe_is_insn_relative_long().
 constexpr OpcodeMask rules[] = {
     {0xff00, 0x0c00, reject, "probe_is_prohibited_opcode(): bassm"},
@@ -48,26 +43,14 @@ Judgement judge(const Kernel&, std::span<const std::byte> bytes, uint64_t)
 // %r5, 8(%r5), 5
 Reading libbpf(Scan& scan)
 {
-    return libbpf_argument(scan, [](Scan& scan) -> Reading {
-        const auto general = [&] {
-            int64_t number = 0;
-            return scan.literal('%') && scan.literal('r') && scan.number(number) && number >= 0 && number <= 15;
-        };
-        int64_t value = 0;
+    const auto reg = [](Scan& scan) -> Reading {
+        int64_t number = 0;
         const size_t start = scan.at;
-        if (!scan.number(value)) {
-            scan.at = start;
-            return general() ? Reading{} : libbpf_refusal(scan, start);
-        }
-        const size_t after = scan.at;
-        if (!scan.literal('(')) {
-            scan.at = after;
-            return {};
-        }
-        if (!general())
-            return {ReadingVerdict::rejects, no_register};
-        return scan.literal(')') ? Reading{} : libbpf_refusal(scan, start);
-    });
+        const bool general =
+            scan.literal('%') && scan.literal('r') && scan.number(number) && number >= 0 && number <= 15;
+        return general ? Reading{} : libbpf_refusal(scan, start);
+    };
+    return libbpf_argument(scan, [&](Scan& scan) { return libbpf_parentheses(scan, reg); });
 }
 
 constexpr OperandRules operands{
@@ -77,13 +60,12 @@ constexpr OperandRules operands{
 
 } // namespace
 
-const Architecture arch_s390{
-    .arch = Arch::s390,
-    .name = "s390",
-    .is = [](uint16_t machine, bool elf64) { return machine == EM_S390 && elf64; },
-    .absolute_width = absolute_width,
-    .judge = judge,
-    .libbpf = libbpf,
-    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
+const Architecture arch_s390{.arch = Arch::s390,
+                             .name = "s390",
+                             .is = [](uint16_t machine, bool elf64) { return machine == EM_S390 && elf64; },
+                             .absolute_width = plain_absolute<R_390_64, R_390_32>,
+                             .judge = judge,
+                             .libbpf = libbpf,
+                             .others = read_operand_by<operands>};
 
 } // namespace fastsdt

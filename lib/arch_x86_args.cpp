@@ -31,17 +31,10 @@ bool x86_register(std::string_view reg, bool wide)
         && (suffix.empty() || suffix == "d" || suffix == "w" || suffix == "b");
 }
 
-} // namespace
-
-// One call of parse_usdt_arg(): on success `scan` stands after the argument.
-Reading libbpf_x86(Scan& scan, bool wide)
+// What follows SIZE@.
+Reading libbpf_operand(Scan& scan, bool wide)
 {
-    int64_t size = 0, offset = 0, scale = 1;
-    bool clamped = false;
-    if (!scan.number(size) || !scan.literal('@')) {
-        scan.space();
-        return {rejects, scan.peek() == 'f' ? no_float : not_parsed};
-    }
+    int64_t offset = 0, scale = 1;
     const auto not_comma = [](char c) { return c != ','; };
     const auto not_paren = [](char c) { return c != ')'; };
     const size_t start = scan.at;
@@ -66,8 +59,7 @@ Reading libbpf_x86(Scan& scan, bool wide)
             return {rejects, not_parsed};
         if (!scan.literal(')'))
             return {rejects, not_parsed};
-        scan.space();
-        goto sized;
+        return {};
     }
     for (const bool with_offset : {true, false}) {
         scan.at = start;
@@ -79,8 +71,7 @@ Reading libbpf_x86(Scan& scan, bool wide)
             return {rejects, no_register};
         if (!scan.literal(')'))
             return {rejects, not_parsed};
-        scan.space();
-        goto sized;
+        return {};
     }
     scan.at = start;
     if (scan.literal('%')) {
@@ -97,16 +88,10 @@ Reading libbpf_x86(Scan& scan, bool wide)
         const bool symbol = end < scan.text.size() && !blank(scan.text[end]);
         return {rejects, symbol ? no_symbols : not_parsed};
     } else if (scan.clamped) {
-        clamped = true;
+        return {misreads, clamps};
     }
-    scan.space();
-sized:
-    if (size != 1 && size != 2 && size != 4 && size != 8 && size != -1 && size != -2 && size != -4 && size != -8)
-        return {rejects, no_size};
-    return clamped ? Reading{misreads, clamps} : Reading{};
+    return {};
 }
-
-namespace {
 
 // AT&T syntax: $5, %eax, -8+4(%rbp), x+4(%rip), 16(%rax,%rbx,8), %fs:x@tpoff
 Operand x86_operand(std::string_view text)
@@ -305,6 +290,11 @@ Reading systemtap_x86(const Operand& operand, bool wide)
 }
 
 } // namespace
+
+Reading libbpf_x86(Scan& scan, bool wide)
+{
+    return libbpf_argument(scan, [&](Scan& scan) { return libbpf_operand(scan, wide); });
+}
 
 Reading read_operand_x86(Tracer tracer, const Argument& argument, bool wide)
 {

@@ -33,6 +33,12 @@ struct Architecture {
     std::optional<size_t> (*register_word)(std::string_view name) = nullptr;
 };
 
+/// Architecture::absolute_width where one type of relocation writes 8 bytes and one 4.
+template <uint32_t eight, uint32_t four> size_t plain_absolute(uint16_t, uint32_t type)
+{
+    return type == eight ? 8 : type == four ? 4 : 0;
+}
+
 extern const Architecture arch_x86_64, arch_i386, arch_arm64, arch_arm, arch_riscv, arch_powerpc, arch_s390,
     arch_loongarch, arch_mips;
 

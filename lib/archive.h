@@ -3,10 +3,8 @@
 #pragma once
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 
 namespace fastsdt {
 

@@ -50,6 +50,24 @@ Reading libbpf_brackets(Scan& scan, bool hash, bool (*known)(std::string_view re
     return known(reg) ? Reading{} : Reading{rejects, no_register};
 }
 
+Reading libbpf_parentheses(Scan& scan, Reading (*reg)(Scan& scan))
+{
+    int64_t value = 0;
+    const size_t start = scan.at;
+    if (!scan.number(value)) {
+        scan.at = start;
+        return reg(scan);
+    }
+    const size_t after = scan.at;
+    if (!scan.literal('(')) {
+        scan.at = after;
+        return {};
+    }
+    if (reg(scan).verdict == rejects)
+        return {rejects, no_register};
+    return scan.literal(')') ? Reading{} : libbpf_refusal(scan, start);
+}
+
 namespace {
 
 Operand parse_operand(std::string_view text, bool numbers_are_registers)

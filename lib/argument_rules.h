@@ -108,6 +108,8 @@ inline bool libbpf_size(int64_t size)
 Reading libbpf_refusal(const Scan& scan, size_t start);
 /// [REG, 8], REG or 5; with `hash` #8 and #5.
 Reading libbpf_brackets(Scan& scan, bool hash, bool (*known)(std::string_view reg));
+/// 8(REG), REG or 5. `reg` takes the register at `scan`.
+Reading libbpf_parentheses(Scan& scan, Reading (*reg)(Scan& scan));
 
 template <class Operand> Reading libbpf_argument(Scan& scan, Operand operand)
 {
@@ -116,10 +118,11 @@ template <class Operand> Reading libbpf_argument(Scan& scan, Operand operand)
         scan.space();
         return {ReadingVerdict::rejects, scan.peek() == 'f' ? no_float : not_parsed};
     }
-    if (const Reading reading = operand(scan); reading.verdict == ReadingVerdict::rejects)
+    const Reading reading = operand(scan);
+    if (reading.verdict == ReadingVerdict::rejects)
         return reading;
     scan.space();
-    return libbpf_size(size) ? Reading{} : Reading{ReadingVerdict::rejects, no_size};
+    return libbpf_size(size) ? reading : Reading{ReadingVerdict::rejects, no_size};
 }
 
 // ---- One operand, as bcc, gdb and systemtap take it apart ------------------------------------------------------------
@@ -147,7 +150,11 @@ struct OperandRules {
     bool numbers_are_registers = false; ///< gcc writes a constant as i5; 5 is a register
     bool (*knows)(Tracer tracer, std::string_view reg) = nullptr; ///< the tracer has a name for the register
 };
-/// Architecture::others by such rules.
 Reading read_operand(const OperandRules& rules, Tracer tracer, const Argument& argument);
+/// Architecture::others by such rules.
+template <const OperandRules& rules> Reading read_operand_by(Tracer tracer, const Argument& argument)
+{
+    return read_operand(rules, tracer, argument);
+}
 
 } // namespace fastsdt

@@ -134,7 +134,7 @@ struct Value {
 Value value_of(const Record& exit, Arch arch)
 {
     const bool x86_64 = arch == Arch::x86_64;
-    if ((!x86_64 && arch != Arch::arm64) || exit.flags & FASTSDT_EXIT_TAIL_CALL)
+    if ((!x86_64 && arch != Arch::arm64) || exit.tail_call())
         return {};
     const unsigned size = exit.flags >> FASTSDT_EXIT_SIZE_SHIFT;
     const std::string_view first = x86_64 ? "ax" : "r0", second = x86_64 ? "dx" : "r1";
@@ -260,8 +260,7 @@ void Commands::write_exits(AttachPoint& point, std::string_view symbol)
             return;
         }
     const Record& record = *point.exits.front().exit;
-    if (value_of(record, arch_).format.empty() && record.result != FASTSDT_RESULT_NONE
-        && !(record.flags & FASTSDT_EXIT_TAIL_CALL))
+    if (value_of(record, arch_).format.empty() && record.result != FASTSDT_RESULT_NONE && !record.tail_call())
         remark(point, "The result (in {}) is where neither bpftrace nor uprobe_events can read it.",
                result_name(record.result));
     write_exits_bpftrace(point, symbol);
@@ -285,7 +284,7 @@ void Commands::write_exits_bpftrace(AttachPoint& point, std::string_view symbol)
         std::string places;
         const Record* record = nullptr;
         for (const AttachPoint& exit : point.exits)
-            if (bool(exit.exit->flags & FASTSDT_EXIT_TAIL_CALL) == tail_call) {
+            if (exit.exit->tail_call() == tail_call) {
                 places += fmt::format("{}uprobe:{}:0x{:x}", places.empty() ? " " : ", ", path, exit.address);
                 record = exit.exit;
             }
@@ -319,7 +318,7 @@ void Commands::write_exits_perf(AttachPoint& point)
     for (const bool tail_call : {false, true}) {
         std::string event;
         for (const AttachPoint& exit : point.exits) {
-            if (bool(exit.exit->flags & FASTSDT_EXIT_TAIL_CALL) != tail_call)
+            if (exit.exit->tail_call() != tail_call)
                 continue;
             if (event.empty()) {
                 event = new_event(std::string(group), name + (tail_call ? "_tail_call" : "_return"));

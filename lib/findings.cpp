@@ -7,12 +7,10 @@
 #include <fastsdt/note.h>
 #include <fastsdt/recognize.h>
 
-#include <elf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <tuple>
 
@@ -38,6 +36,29 @@ const Shape* shape_of(uint8_t layout)
     return found == std::end(shapes) ? nullptr : found;
 }
 
+/// The linker found GNU_PROPERTY_X86_FEATURE_1_SHSTK in all objects of the file.
+bool marked_for_shadow_stack(const Image& image)
+{
+    // x86-64 psABI, "Program property": NT_GNU_PROPERTY_TYPE_0, GNU_PROPERTY_X86_FEATURE_1_AND and its bit. Not every <elf.h> has them.
+    constexpr uint32_t properties = 5, feature_1_and = 0xc0000002, shstk = 1u << 1;
+    const Section* section = image.section(".note.gnu.property");
+    if (!section || image.arch() != Arch::x86_64)
+        return false;
+    bool marked = false;
+    each_note(image.contents(*section), image.encoding(), [&](const RawNote& note) {
+        if (note.owner != "GNU" || note.type != properties)
+            return;
+        // Type and size of four bytes each, then so many bytes, padded to eight.
+        for (size_t at = 0; at + 8 <= note.descriptor.size();) {
+            const uint64_t type = load(&note.descriptor[at], 4, false), size = load(&note.descriptor[at + 4], 4, false);
+            if (type == feature_1_and && size == 4 && at + 12 <= note.descriptor.size())
+                marked |= (load(&note.descriptor[at + 8], 4, false) & shstk) != 0;
+            at += 8 + (size + 7) / 8 * 8;
+        }
+    });
+    return marked;
+}
+
 bool x86(Arch arch)
 {
     return arch == Arch::x86_64 || arch == Arch::i386;
@@ -56,6 +77,13 @@ bool nop5_kind(uint8_t layout)
 bool crosses(uint64_t address, uint64_t length, uint64_t boundary)
 {
     return length > 0 && address % boundary + length > boundary;
+}
+
+// Whether the bytes that a kernel would write over lie in two pages; in an object nobody knows. `address`: of the layout.
+bool patch_crosses_page(const Image& image, uint64_t address, const Evaluation& judged)
+{
+    return image.arch() == Arch::x86_64 && !image.relocatable()
+        && crosses(address + judged.patch_offset, judged.patch_length, uprobe_page);
 }
 
 std::string hex(std::span<const std::byte> bytes)
@@ -310,15 +338,12 @@ void Report::check_site(Site& site)
             add_here(
                 FindingId::unknown_layout,
                 fmt::format("{} is not a known site", hex(site.bytes.first(std::min<size_t>(site.bytes.size(), 5)))));
-        const bool crossing = !image.relocatable() && image.arch() == Arch::x86_64
-            && crosses(probe.address + judged->patch_offset, judged->patch_length, uprobe_page);
+        const bool crossing = patch_crosses_page(image, probe.address, *judged);
         if (crossing && nop10_kind(judged->layout))
-            add_here(
-                FindingId::page_crossing,
-                judged->layout == FASTSDT_LAYOUT_NOP10
-                    ? std::string("the nop10 crosses a page: every kernel rejects a probe on it")
-                    : fmt::format("the nop10 crosses a page: every kernel rejects a probe on it, and {} attaches there",
-                                  libbpf_that_moves(judged->layout)));
+            add_here(FindingId::page_crossing,
+                     judged->layout == FASTSDT_LAYOUT_NOP10
+                         ? std::string(nop10_crosses)
+                         : fmt::format("{}, and {} attaches there", nop10_crosses, libbpf_that_moves(judged->layout)));
         else if (crossing && nop5_kind(judged->layout))
             add_here(FindingId::page_crossing,
                      fmt::format("the nop5 crosses a page: Linux {} to {} do not optimize it", nop5_first.name(),
@@ -485,8 +510,7 @@ void Report::read_entries()
             add(entry.findings, FindingId::entry_missed, "the requested entry is not possible here", address);
         if (!entry.judged)
             continue;
-        if (image.arch() == Arch::x86_64 && !image.relocatable() && nop10_kind(entry.judged->layout)
-            && crosses(address + entry.lead + entry.judged->patch_offset, entry.judged->patch_length, uprobe_page))
+        if (nop10_kind(entry.judged->layout) && patch_crosses_page(image, address + entry.lead, *entry.judged))
             add(entry.findings, FindingId::page_crossing, nop10_crosses, address);
         check_verdicts(*entry.judged, address, missed, entry.findings);
         check_return_probe(entry);
@@ -588,8 +612,7 @@ void Report::check_exit(Exit& exit)
     if (!exit.judged)
         return;
     const Evaluation& judged = *exit.judged;
-    if (image.arch() == Arch::x86_64 && !image.relocatable() && nop10_kind(judged.layout)
-        && crosses(address + judged.patch_offset, judged.patch_length, uprobe_page))
+    if (nop10_kind(judged.layout) && patch_crosses_page(image, address, judged))
         add(exit.findings, FindingId::page_crossing, nop10_crosses, address);
     check_verdicts(judged, address, false, exit.findings);
     const auto code = image.bytes_at(address);
@@ -756,6 +779,19 @@ void Report::check_file()
             != std::string_view::npos)
             add(findings, FindingId::lto_without_pass,
                 "the link needs -Wl,-mllvm,-load=.../fastprobe-pass.so too (lld; others -Wl,-plugin,...)");
+    }
+    // A process gets a shadow stack only if all of its files are marked, the processor knows it and glibc is told to use it: one finding for
+    // the file, on kernels that were asked for by name.
+    const bool selected =
+        std::any_of(entries.begin(), entries.end(), [](const Entry& e) { return e.record != nullptr; });
+    if (selected && marked_for_shadow_stack(image)) {
+        std::vector<Kernel> broken;
+        std::copy_if(options.kernels.begin(), options.kernels.end(), std::back_inserter(broken),
+                     [](const Kernel& kernel) { return features_of(kernel).uretprobe_breaks_shadow_stack; });
+        if (!broken.empty())
+            add(findings, FindingId::return_probe_unsafe,
+                fmt::format("marked for shadow stacks (SHSTK): a process that has one dies of a return probe on {}",
+                            list_kernels(broken)));
     }
     if (image.slim_lto())
         add(findings, FindingId::slim_lto_object, "a slim LTO object, without machine code");

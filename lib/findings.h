@@ -10,11 +10,8 @@
 #include "lines.h"
 #include "live.h"
 
-#include <fastsdt/note.h>
-
 #include <array>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -153,8 +150,6 @@ struct Exit {
     const Record* record = nullptr;
     const Evaluation* judged = nullptr;
     std::vector<Finding> findings;
-
-    bool tail_call() const { return record->flags & FASTSDT_EXIT_TAIL_CALL; }
 };
 
 struct Entry {

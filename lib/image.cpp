@@ -8,7 +8,6 @@
 #include <gelf.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 namespace fastsdt {
@@ -191,6 +190,7 @@ void Image::read_sections()
     if (count > 0 && elf_getshdrstrndx(elf_, &names) != 0)
         unusable(fmt::format("damaged section headers: {}", elf_errmsg(-1)));
     layout_.section_headers.count = count;
+    layout_.section_names = names < count ? names : 0;
     sections_.reserve(count);
     std::vector<uint64_t> name_offsets;
     for (size_t i = 0; i < count; ++i) {
@@ -328,6 +328,7 @@ void Image::relocate(const Section& relocations, std::vector<std::byte>& bytes) 
     if (!table || !symbols || !table->d_buf || entry == 0)
         return;
     Elf_Data* wide = wide_indexes(elf_, wide_indexes_of_, relocations.link);
+    const auto absolute_width = architecture(arch_).absolute_width;
 
     for (size_t i = 0; i < std::min<size_t>(table->d_size / entry, std::numeric_limits<int>::max()); ++i) {
         GElf_Rela rela{};
@@ -343,7 +344,7 @@ void Image::relocate(const Section& relocations, std::vector<std::byte>& bytes) 
             number = encoding_.big_endian ? info >> 32 : info & 0xffffffff;
             type = encoding_.big_endian ? info & 0xff : info >> 56;
         }
-        const size_t width = architecture(arch_).absolute_width(machine_, type);
+        const size_t width = absolute_width(machine_, type);
         if (width == 0 || offset > bytes.size() || bytes.size() - offset < width)
             continue;
         GElf_Sym symbol;

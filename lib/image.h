@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -60,6 +59,7 @@ struct FileLayout {
     };
     uint64_t header_size = 0; ///< of the ELF header
     Table program_headers, section_headers;
+    size_t section_names = 0;    ///< number of the section that has the others' names; 0: none
     std::vector<Range> segments; ///< of every type, in the order of the program headers
 };
 

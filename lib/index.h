@@ -3,6 +3,8 @@
 #pragma once
 #include "encoding.h"
 
+#include <fastsdt/note.h>
+
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +30,9 @@ struct Record {
     uint64_t operand = 0; ///< SITE: ELF vaddr of the semaphore or 0; ENTRY: bytes of stack arguments or unknown_bytes;
                           ///< EXIT: the function's address
     uint8_t result = 0;   ///< EXIT: FASTSDT_RESULT_*
+
+    /// EXIT: it jumps to another function.
+    bool tail_call() const { return type == FASTSDT_NOTE_EXIT && flags & FASTSDT_EXIT_TAIL_CALL; }
 
     /// By address first: the order of an index.
     auto operator<=>(const Record&) const = default;

@@ -14,6 +14,7 @@ Features features_of(const Kernel& kernel)
             .decode_rex2 = since(6, 10),
             .decode_xop = since(6, 18),
             .optimize_nop10 = version >= nop10_first,
+            .uretprobe_breaks_shadow_stack = since(6, 6) && !since(6, 11),
             .simulate_nop = since(6, 13),
             .simulate_stp = kernel.arm64_stp,
             .reject_mops = since(6, 6),

@@ -19,6 +19,9 @@ struct Features {
     bool decode_rex2;    ///< 6.10: the decoder knows REX2
     bool decode_xop;     ///< 6.18: and XOP
     bool optimize_nop10; ///< nop10_first
+    /// 6.6 (first user shadow stacks) to 6.10: prepare_uretprobe() changes the return address and not its copy on the shadow stack.
+    /// "x86/shstk: Make return uprobe work with shadow stack" is in 6.11, and in later stable releases of 6.6 and 6.10.
+    bool uretprobe_breaks_shadow_stack;
     // arm64
     bool simulate_nop; ///< 6.13
     bool simulate_stp; ///< Kernel::arm64_stp

@@ -66,13 +66,34 @@ void with_image(Bytes bytes, const std::function<void(const Image&)>& use)
     require(bytes.size() >= SELFMAG && memcmp(bytes.data(), ELFMAG, SELFMAG) == 0, "not an ELF file");
     const auto checked = [&](const Image& image) {
         require(!image.relocatable(), "a relocatable object: index the file that it is linked into");
-        for (const auto& [offset, size] : image.layout().segments)
+        const FileLayout& layout = image.layout();
+        const auto whole = [&](const FileLayout::Table& table) {
+            return table.offset <= bytes.size() && table.size() <= bytes.size() - table.offset;
+        };
+        require(layout.header_size <= bytes.size() && whole(layout.program_headers),
+                "the program headers run over the end of the file");
+        const size_t entry_size = image.encoding().elf64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+        require(layout.section_headers.count == 0 || layout.section_headers.entry_size == entry_size,
+                "damaged ELF header: e_shentsize is not the size of a section header");
+        require(whole(layout.section_headers), "the section headers run over the end of the file");
+        for (const auto& [offset, size] : layout.segments)
             require(offset <= bytes.size() && size <= bytes.size() - offset, "a segment runs over the end of the file");
         require(image.sections().size() > 1, "no section headers, hence no notes to read");
-        for (const Section& section : image.sections())
-            if (in_file(section))
-                require(section.offset <= bytes.size() && section.size <= bytes.size() - section.offset,
-                        "a section runs over the end of the file");
+        const FileLayout::Table& table = layout.section_headers;
+        for (const Section& section : image.sections()) {
+            if (!in_file(section))
+                continue;
+            require(section.offset <= bytes.size() && section.size <= bytes.size() - section.offset,
+                    "a section runs over the end of the file");
+            // They change, and a section must not change with them.
+            require(section.size == 0
+                        || (section.offset >= layout.header_size
+                            && (section.offset >= table.offset + table.size()
+                                || section.offset + section.size <= table.offset)),
+                    "a section lies over the ELF header or the section headers");
+        }
+        require(layout.section_names == 0 || in_file(image.sections()[layout.section_names]),
+                "the names of the sections are not in the file");
         use(image);
     };
     try {
@@ -298,7 +319,7 @@ std::vector<std::byte> rewrite_in_place(const Image& file, const Contents& conte
         std::fill_n(out.begin() + offset, old_size, std::byte(0));
         if (content.size() > old_size) {
             require_end(file, end);
-            out.resize((out.size() + 3) & ~uint64_t(3));
+            pad(out);
             offset = out.size();
             out.resize(out.size() + content.size());
         }
@@ -318,12 +339,7 @@ std::vector<std::byte> rewrite(const Image& file, const Contents& contents)
     for (const Section& section : file.sections())
         if (loaded(section) && in_file(section))
             fixed = std::max<uint64_t>(fixed, section.offset + section.size);
-    require(fixed <= file.file().size(), "the program headers run over the end of the file");
-
     const FileLayout::Table& table = layout.section_headers;
-    require(table.offset <= file.file().size() && table.size() <= file.file().size() - table.offset,
-            "the section headers run over the end of the file");
-    require(table.entry_size == (encoding.elf64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)), "damaged ELF header");
     bool in_place = table.offset < fixed;
     for (const auto& [number, content] : contents)
         in_place |= file.sections()[number].offset < fixed;
@@ -469,17 +485,23 @@ std::vector<std::byte> with_section(const Image& file, const Section& section)
     const size_t count = file.sections().size();
     const auto header = [&](size_t in64, size_t in32) { return encoding.elf64 ? in64 : in32; };
     std::vector<std::byte> out(file.file().begin(), file.file().end());
-    const size_t names = load(&out[header(offsetof(Elf64_Ehdr, e_shstrndx), offsetof(Elf32_Ehdr, e_shstrndx))], 2, big);
-    require(count + 1 < SHN_LORESERVE && names > 0 && names < count, "too many sections to add .stapsdt.base");
-    uint64_t end = std::max(file.layout().header_size, table.offset + table.size());
+    const size_t names = file.layout().section_names;
+    require(count + 1 < SHN_LORESERVE && names > 0, "too many sections to add .stapsdt.base");
+    const FileLayout::Table& program_headers = file.layout().program_headers;
+    uint64_t end = std::max(
+        {file.layout().header_size, table.offset + table.size(), program_headers.offset + program_headers.size()});
     for (const auto& [offset, size] : file.layout().segments)
         end = std::max(end, offset + size);
     for (const Section& one : file.sections())
         if (in_file(one))
             end = std::max<uint64_t>(end, one.offset + one.size);
-    require(end == out.size(), "there is data behind the end of the ELF file: index it before that is appended");
+    require_end(file, end);
 
     const Bytes old_names = file.raw_contents(file.sections()[names]);
+    static_assert(offsetof(Elf64_Shdr, sh_name) == 0 && offsetof(Elf32_Shdr, sh_name) == 0);
+    for (size_t i = 0; i < count; ++i) // behind the names the new one begins
+        require(load(&out[table.offset + i * table.entry_size], 4, big) < old_names.size(),
+                "a section's name lies outside the names of the sections");
     const uint64_t names_at = out.size();
     append(out, old_names);
     append(out, std::as_bytes(std::span(base_section.data(), base_section.size())));

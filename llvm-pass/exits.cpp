@@ -111,9 +111,7 @@ Result::Where registers_of(const MachineFunction& mf, Type& type)
         else
             vectors += count;
     }
-    if (others == 0 && vectors == 0 && (integers == 1 || integers == 2))
-        return integers == 1 ? Result::Where::one_register : Result::Where::pair;
-    return others == 0 && integers == 0 && vectors == 1 ? Result::Where::vector : Result::Where::other;
+    return where_of(integers, vectors, others);
 }
 
 uint64_t size_of(const MachineFunction& mf, Type& type)
@@ -202,17 +200,18 @@ void align(MachineFunction& mf, MachineInstr& leave, unsigned padding)
     block->setAlignment(Align(uint64_t{1} << exit_bound), padding);
 }
 
-/// In front of `leave`. @param zero  as for build_layout()
-void make_site(MachineFunction& mf, MachineInstr& leave, Arch arch, Decision::Add add, MCSymbol* zero)
+/// In front of `leave`. @param zero  as for build_layout()  @return its first instruction, which has the label
+MachineInstr* make_site(MachineFunction& mf, MachineInstr& leave, Arch arch, Decision::Add add, MCSymbol* zero)
 {
     if (unsigned padding = exit_padding(arch, add))
         align(mf, leave, padding);
     MachineInstr* first =
         build_layout(*leave.getParent(), leave.getIterator(), leave.getDebugLoc(), MachineInstr::NoFlags, add, zero);
     first->setPreInstrSymbol(mf, mf.getContext().createNamedTempSymbol(label_name));
+    return first;
 }
 
-/// The site in front of a way out; null: there is none.
+/// The site in front of a way out, of one instruction; null: there is none.
 MachineInstr* site_before(MachineInstr& leave)
 {
     MachineBasicBlock& block = *leave.getParent();
@@ -274,14 +273,10 @@ std::vector<Exit_site> make_exits(MachineFunction& mf, Arch arch, Decision::Add 
         if (is_conditional_tail_call(*leave))
             unfold(mf, *leave);
     for (MachineInstr* leave : ways_out(mf)) {
-        if (!site_before(*leave))
-            make_site(mf, *leave, arch, add, zero);
+        const MachineInstr* site = site_before(*leave); // on arm64, since reserve_exits()
+        if (!site)
+            site = make_site(mf, *leave, arch, add, zero);
         record.tail_call = is_tail_call(*leave);
-        // The first of a nop1+nop10 is two further up.
-        MachineBasicBlock& block = *leave->getParent();
-        auto site = code_before(block, leave->getIterator());
-        while (!is_exit_site(*site))
-            site = code_before(block, site);
         sites.push_back({site->getPreInstrSymbol(), record});
     }
     return sites;

@@ -66,7 +66,7 @@ gain() {
     cat <<EOF
 Sites with nop1+nop10 that every tracer finds, probes that are emulated (one trap) instead of single-stepped (two), and
 the same for a function's entry. From Linux 7.2 on libbpf's tracers need no trap at all at these sites.
-  scripts/demo.sh tcl                        Tcl 8.6, unchanged sources, 884 sites
+  scripts/demo.sh tcl                        Tcl 8.6, unchanged sources, nearly 900 sites
   scripts/demo.sh guest                      Linux 7.2 in QEMU: a site becomes a call
   scripts/bench.sh --quick                   what it costs and gains, with Redis
   build/demo/bin/fastsdt-check FILE          what kernels do at the probes of any program
@@ -145,8 +145,8 @@ mkdir -p "$work"
 cd "$work"
 if [ ! -d source ]; then
     say "Fetching Tcl's source package"
-    "$here/scripts/debian.sh" bookworm apt-get source --download-only tcl8.6
-    dpkg-source -x tcl8.6_*.dsc source >/dev/null
+    files=$("$here/scripts/debian-source.sh" tcl8.6)
+    dpkg-source -x "$files"/*.dsc source >/dev/null
 fi
 if [ ! -x tclsh ]; then
     say "Building Tcl with --enable-dtrace; <sys/sdt.h> is ours"

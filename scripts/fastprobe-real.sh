@@ -18,6 +18,7 @@
 #   lua     tests/fastprobe/real.lua: Debian's package has no test suite
 #   sqlite  fuzzcheck over its fuzzdata (`make fuzztest`), and speedtest1 --verify, which must print the same hashes
 set -euo pipefail
+usage() { sed -n '3,22s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 top=$(realpath "$(dirname "$0")/..")
 build=$(realpath "${FASTSDT_BUILD:-$top/build/default}")
 work=${FASTPROBE_REAL_WORK:-$build/fastprobe-real}
@@ -29,11 +30,11 @@ while [ $# -gt 0 ]; do
         -e) modes+=("$2"); shift 2 ;;
         -x) exit=$2; shift 2 ;;
         --full) full=1; shift ;;
-        -*) sed -n '3,22s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+        -*) usage ;;
         *) break ;;
     esac
 done
-[ $# = 5 ] || { sed -n '3,22s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# = 5 ] || usage
 kind=$1 target=$2 plugin=$(realpath "$3") cc=$4 cxx=$5
 [ ${#programs[@]} -gt 0 ] || programs=(zlib lua sqlite)
 [ ${#flags[@]} -gt 0 ] || flags=(-O0 -O2 -Os -O3 "-O2 -flto")
@@ -99,18 +100,9 @@ test_sqlite() {
 check_sqlite() { echo speedtest1; }
 pairs_sqlite() { ./speedtest1 --verify --size 1 :memory: >/dev/null; }
 
-# No xol among the selected, but for what the report lists as missed.
 check_entries() { # BINARY REPORT
     "$build/bin/fastsdt-check" --functions --json --no-lines "${kernels[@]}" "$1" >check.json
-    python3 - "$2" check.json <<'P'
-import json, sys
-missed = {x["function"] for x in map(json.loads, open(sys.argv[1])) if x["action"] == "missed"}
-functions = [f for f in json.load(open(sys.argv[2]))["files"][0]["functions"] if f["selected"]]
-bad = [f["name"] for f in functions if any(k["verdict"] in ("xol", "reject") for k in f["kernels"].values()) and f["name"] not in missed]
-print(f"{len(functions)} entries, {len(missed)} missed")
-if bad or not functions:
-    sys.exit(f"selected, and not cheap: {bad[:10]}")
-P
+    "$top/scripts/check-entries.py" check.json "$2"
 }
 # Hits of all entries and exits in one run; longjmp(), exceptions and exit() leave fewer exits.
 check_pairs() { # PROGRAM
@@ -148,9 +140,9 @@ for program in "${programs[@]}"; do
             build_$program $cc $f "${with[@]}" || fail "$program $f entry=$mode does not build"
             test_$program "$cc $f ${with[*]}" >out || fail "$program $f entry=$mode: tests fail"
             cmp -s out ../base/out || { diff ../base/out out | sed -n 1,10p >&2; fail "$program $f entry=$mode: other results"; }
-            entries=$(check_entries "$(check_$program)" report.json) || fail "$program $f entry=$mode: entries"
+            entries=$(check_entries "$(check_$program)" report.json) || fail "$program $f entry=$mode: $entries"
             pairs=$(check_pairs $program) || fail "$program $f entry=$mode exit=$exit: exits: $pairs"
-            echo "ok: $program $f entry=$mode: tests pass, $entries${pairs:+; exit=$exit: $(tr '\n' ' ' <<<"$pairs")}"
+            echo "ok: $program $f entry=$mode: tests pass, entries: $entries${pairs:+; exit=$exit: $(tr '\n' ' ' <<<"$pairs")}"
         done
         rm -rf "$dir"
     done

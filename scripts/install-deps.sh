@@ -11,7 +11,7 @@ demo="bpftrace gdb systemtap-sdt-dev dpkg-dev zlib1g-dev"
 bench="$demo git libbenchmark-dev python3-matplotlib valgrind linux-perf mold
 qemu-system-x86 cpio zstd xz-utils busybox-static"
 everything="$bench
-ccache libgtest-dev libgmock-dev libzstd-dev binutils patchelf shellcheck
+ccache libgtest-dev libgmock-dev libzstd-dev libunwind-dev binutils patchelf shellcheck
 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu
 gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
 libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-ppc64el-cross

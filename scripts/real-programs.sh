@@ -13,9 +13,10 @@
 #   - as root, on a kernel with uprobes: bpftrace and gdb count as many hits as the program says it made;
 #   - with fastprobe, no kernel single-steps or refuses a selected entry, but for those that the report lists as missed.
 # Results go to build/real-programs/results, and from all of them docs/real-programs.md is written anew.
-# With ccache, what is the same with both headers is compiled once. After a build of fastsdt (build/default). FASTSDT_JOBS: for make, default 2. -k keeps the build folders,
-# and takes up those that an earlier run has kept.
+# -k keeps the build folders, and takes up those that an earlier run has kept. After a build of fastsdt (build/default). With ccache,
+# what is the same with both headers is compiled once. FASTSDT_JOBS: for make, default 2.
 set -euo pipefail
+usage() { sed -n '3,18s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 top=$PWD
 build=$top/build/default
@@ -28,10 +29,10 @@ while [ $# -gt 0 ]; do
     -k) keep=1; shift ;;
     -v) variants+=("$2"); shift 2 ;;
     tcl | cpython | postgresql | perl | php) programs+=("$1"); shift ;;
-    *) sed -n '3,17s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) usage ;;
     esac
 done
-[ ${#programs[@]} -gt 0 ] || { sed -n '3,17s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ ${#programs[@]} -gt 0 ] || usage
 [ ${#compilers[@]} -gt 0 ] || compilers=(gcc)
 [ ${#variants[@]} -gt 0 ] || variants=(systemtap fastsdt fastprobe)
 fail() { echo "FAIL: $*" >&2; exit 1; }
@@ -53,18 +54,17 @@ fetch() {
 }
 
 # ---- The programs. Each runs in its build folder, with CC, CFLAGS, CPPFLAGS and PATH in the environment.
-# configure_X, build_X; test_X prints results that do not depend on time and order; files_X names what has probes;
-# live_X sets what the live test needs: see live().
-package_tcl=tcl8.6 provider_tcl=generic/tclDTrace.d
+# package_X is Debian's source package; provider_X the file of it that describes the probes, file_X what is built and has them.
+# configure_X, build_X; test_X prints results that do not depend on time and order; live_X sets what the live test needs: see live().
+package_tcl=tcl8.6 provider_tcl=generic/tclDTrace.d file_tcl=libtcl8.6.so
 configure_tcl() { "$source/unix/configure" -C --enable-dtrace --enable-threads; }
 build_tcl() { make -j"$jobs" CC="$CC"; make -j"$jobs" tcltest CC="$CC"; }
 test_tcl() {
     TCL_LIBRARY=$source/library LD_LIBRARY_PATH=$PWD ./tcltest "$source/tests/all.tcl" -singleproc 0 -file "append.test basic.test cmdAH.test compExpr.test compile.test dict.test execute.test expr.test for.test foreach.test if.test info.test lindex.test list.test lsearch.test namespace.test oo.test parse.test proc.test proc-old.test regexp.test set.test string.test subst.test switch.test trace.test uplevel.test upvar.test var.test while.test" 2>&1 |
         grep -E '^[a-zA-Z-]+\.test|Total|^==== .* FAILED'
 }
-files_tcl() { echo libtcl8.6.so; }
 live_tcl() {
-    live_file=libtcl8.6.so live_probe=tcl:proc__entry live_filter='str(arg0) == "twice"' live_gdb='$_streq((char*)$_probe_arg0, "twice")' live_count=400 # two sites in a row (tclProc.c, TclObjInterpProcCore)
+    live_probe=tcl:proc__entry live_filter='str(arg0) == "twice"' live_gdb='$_streq((char*)$_probe_arg0, "twice")' live_count=400 # two sites in a row (tclProc.c, TclObjInterpProcCore)
     live_command=(env "TCL_LIBRARY=$source/library" "LD_LIBRARY_PATH=$PWD" ./tclsh live.tcl)
     cat >live.tcl <<'END'
 proc twice {x} {expr {2 * $x}}
@@ -74,16 +74,15 @@ for {set i 0} {$i < 200} {incr i} {twice $i; other}
 END
 }
 
-package_cpython=python3.11 provider_cpython=Include/pydtrace.d
+package_cpython=python3.11 provider_cpython=Include/pydtrace.d file_cpython=python
 configure_cpython() { "$source/configure" -C OPT=-DNDEBUG --with-dtrace --disable-test-modules --without-ensurepip; }
 build_cpython() { make -j"$jobs" CC="$CC"; }
 test_cpython() {
     ./python -m test -w -j2 test_dtrace test_gc test_functools test_generators test_list test_dict test_import test_class test_json test_re test_math test_sys_settrace 2>&1 |
         grep -E '^test_|^[0-9]+ tests? |^Tests result|^  *test_' | sed 's/ (.*//; s/^ *//' | sort
 }
-files_cpython() { echo python; }
 live_cpython() {
-    live_file=python live_probe=python:function__entry live_filter='str(arg1) == "fib"' live_gdb='$_streq((char*)$_probe_arg1, "fib")' live_count=465
+    live_probe=python:function__entry live_filter='str(arg1) == "fib"' live_gdb='$_streq((char*)$_probe_arg1, "fib")' live_count=465
     live_more_probe=python:gc__start live_more_count=7
     live_command=(./python live.py)
     cat >live.py <<'END'
@@ -100,7 +99,7 @@ os._exit(0)  # at its end the interpreter collects too
 END
 }
 
-package_postgresql=postgresql-15 provider_postgresql=src/backend/utils/probes.d
+package_postgresql=postgresql-15 provider_postgresql=src/backend/utils/probes.d file_postgresql=src/backend/postgres
 configure_postgresql() { "$source/configure" -C --enable-dtrace --without-readline --without-zlib --without-icu "--prefix=$PWD/installed"; }
 build_postgresql() { # the server, and what its regression tests need: no ecpg, no dump tools
     make -C src/backend -j"$jobs" generated-headers
@@ -116,18 +115,17 @@ test_postgresql() { # it refuses to be run by root
         btree_index update delete prepare plpgsql copy2 temp domain with truncate alter_table sequence rowtypes returning json jsonb 2>&1 |
         grep -E '^test .*(ok|FAILED|failed)|^ All |tests passed|tests failed' | sed 's/ *[0-9]* ms$//; s/^ *//'
 }
-files_postgresql() { echo src/backend/postgres; }
 live_postgresql() {
     [ -d live ] || {
         as_user "$PWD/installed/bin/initdb" -D "$PWD/live" --no-locale -A trust >initdb.log 2>&1
     }
-    live_file=src/backend/postgres live_probe=postgresql:query__start live_filter='str(arg0) == "select 7;\n"' live_gdb='$_streq((char*)$_probe_arg0, "select 7;\n")' live_count=300
+    live_probe=postgresql:query__start live_filter='str(arg0) == "select 7;\n"' live_gdb='$_streq((char*)$_probe_arg0, "select 7;\n")' live_count=300
     live_more_probe=postgresql:query__done live_more_count=600
     live_command=("$PWD/src/backend/postgres" --single -D "$PWD/live" postgres) live_as_user=1
     live_input() { for _ in $(seq 300); do printf 'select 7;\nselect 8;\n'; done; }
 }
 
-package_perl=perl provider_perl=perldtrace.d
+package_perl=perl provider_perl=perldtrace.d file_perl=perl
 in_tree_perl=1
 configure_perl() { # with the modules that these tests and the build need
     local modules="attributes B Carp constant Cwd Data/Dumper Errno Exporter ExtUtils/ParseXS Fcntl File/Find File/Glob File/Path File/Temp FindBin Getopt/Long Hash/Util IO IPC/Open3 lib List/Util mro parent base PathTools PerlIO/scalar POSIX re Scalar/List/Utils Sys/Hostname Test/Harness Test/Simple Text/ParseWords Text/Tabs Tie/Hash/NamedCapture Time/HiRes Time/Local Unicode/Normalize version XSLoader"
@@ -138,24 +136,22 @@ test_perl() {
     make -j"$jobs" test_prep >/dev/null 2>&1
     (cd t && ./perl harness base/*.t cmd/*.t comp/*.t run/dtrace.t op/s*.t op/c*.t op/d*.t) 2>&1 | grep -E '^[a-z]+/.* \.+|^Result|^  Failed' | sed 's/ \.\.* */ /; s/ *[0-9]* ms *//' | sort
 }
-files_perl() { echo perl; }
 live_perl() {
-    live_file=perl live_probe=perl:sub__entry live_filter='str(arg0) == "twice"' live_gdb='$_streq((char*)$_probe_arg0, "twice")' live_count=200
+    live_probe=perl:sub__entry live_filter='str(arg0) == "twice"' live_gdb='$_streq((char*)$_probe_arg0, "twice")' live_count=200
     live_more_probe=perl:sub__return live_more_count=400
     live_command=(./perl -Ilib live.pl)
     echo 'sub twice { 2 * $_[0] } sub other { 1 } my $l = <STDIN>; for my $i (1..200) { twice($i); other() }' >live.pl
 }
 
-package_php=php8.2 provider_php=Zend/zend_dtrace.d
+package_php=php8.2 provider_php=Zend/zend_dtrace.d file_php=sapi/cli/php
 configure_php() { "$source/configure" -C --disable-all --enable-dtrace --enable-cli --disable-cgi --disable-phpdbg; }
 build_php() { make -j"$jobs"; }
 test_php() {
     TEST_PHP_EXECUTABLE=$PWD/sapi/cli/php NO_INTERACTION=1 ./sapi/cli/php "$source/run-tests.php" -q "-j$jobs" "$source"/Zend/tests/{closures,generators,traits,namespaces} 2>&1 |
         grep -E '^(PASS|FAIL|SKIP|XFAIL|BORK) ' | sed 's/ reason:.*//' | sort
 }
-files_php() { echo sapi/cli/php; }
 live_php() {
-    live_file=sapi/cli/php live_probe=php:function__entry live_filter='str(arg0) == "twice"' live_gdb='$_streq((char*)$_probe_arg0, "twice")' live_count=200
+    live_probe=php:function__entry live_filter='str(arg0) == "twice"' live_gdb='$_streq((char*)$_probe_arg0, "twice")' live_count=200
     live_more_probe=php:exception__thrown live_more_count=5
     live_command=(env USE_ZEND_DTRACE=1 ./sapi/cli/php live.php)
     echo '<?php function twice($x) { return 2 * $x; } function other() {} fgets(STDIN); for ($i = 0; $i < 200; $i++) { twice($i); other(); } for ($i = 0; $i < 5; $i++) { try { throw new Exception("x"); } catch (Exception $e) {} }' >live.php
@@ -190,10 +186,10 @@ live() {
     pid=$!
     exec 7>live.in
     # Attached when it says so: BEGIN runs when all probes are in place.
-    local script="BEGIN { printf(\"attached\\n\"); } usdt:$PWD/$live_file:$live_probe /$live_filter/ { @hits++; }"
-    [ -z "$live_more_probe" ] || script="$script usdt:$PWD/$live_file:$live_more_probe { @more++; }"
+    local script="BEGIN { printf(\"attached\\n\"); } usdt:$PWD/$file:$live_probe /$live_filter/ { @hits++; }"
+    [ -z "$live_more_probe" ] || script="$script usdt:$PWD/$file:$live_more_probe { @more++; }"
     # env, setpriv: the process is the program when its file is mapped.
-    until grep -q "$(basename "$live_file")" "/proc/$pid/maps" 2>/dev/null; do kill -0 $pid || fail "$where: the program for the live test ended: $(tail -n 3 live.out)"; done
+    until grep -q "$(basename "$file")" "/proc/$pid/maps" 2>/dev/null; do kill -0 $pid || fail "$where: the program for the live test ended: $(tail -n 3 live.out)"; done
     BPFTRACE_STRLEN=32 bpftrace -p $pid -e "$script" >trace.out 2>&1 &
     local tracer=$!
     until grep -qx attached trace.out 2>/dev/null; do kill -0 $tracer 2>/dev/null || { kill $pid; fail "$where: bpftrace: $(tail -n 3 trace.out)"; }; done
@@ -227,19 +223,6 @@ plugin_of() { # COMPILER
     clang-*) echo "$build/llvm-${1#clang-}/fastprobe.so" ;;
     *) echo "$build/gcc-$("$1" -dumpversion | cut -d. -f1)/fastprobe.so" ;;
     esac
-}
-
-# check_entries JSON REPORT: prints how many entries there are, and how many were missed; fails if another one is not cheap.
-check_entries() {
-    python3 - "$@" <<'END'
-import json, sys
-functions = [f for f in json.load(open(sys.argv[1]))["files"][0]["functions"] if f["selected"]]
-missed = {x["function"] for x in map(json.loads, open(sys.argv[2])) if x["action"] == "missed"}
-bad = [f["name"] for f in functions if any(k["verdict"] in ("xol", "reject") for k in f["kernels"].values()) and f["name"] not in missed]
-added = sum(f["record"]["added"] > 0 for f in functions)
-print(f"not cheap: {bad[:10]}" if bad or not functions else f"{len(functions)}, {added} with a nop, {sum(f['name'] in missed for f in functions)} missed")
-sys.exit(bool(bad or not functions))
-END
 }
 
 one() { # program, compiler, variant: built and judged; its row goes to results
@@ -279,38 +262,33 @@ one() { # program, compiler, variant: built and judged; its row goes to results
         "build_$program" >make.log 2>&1 || fail "$where: make: $(tail -n 5 make.log)"
         touch built
     fi
-    local file text
-    for file in $("files_$program"); do
-        probes_of "$file"
-    done >$result.probes
-    text=$(for file in $("files_$program"); do size -A "$file" | awk '$1 == ".text" {print $2}'; done | awk '{ n += $1 } END { print n }')
+    local file=file_$program text
+    file=${!file}
+    probes_of "$file" >$result.probes
+    text=$(size -A "$file" | awk '$1 == ".text" {print $2}')
     echo "== $where: its own tests"
     "test_$program" >$result.tests 2>&1 || true
     [ -s $result.tests ] || fail "$where: its tests print nothing"
     local sites layouts entries=-
-    sites=$(for file in $("files_$program"); do readelf -nW "$file" | grep -c 'Provider: ' || true; done | awk '{ n += $1 } END { print n }')
+    sites=$(readelf -nW "$file" | grep -c 'Provider: ' || true)
     layouts=nop1
     if [ "$variant" != systemtap ]; then
         [ -e $peer.probes ] || fail "run the variant systemtap before"
         diff $peer.probes $result.probes >difference || fail "$where: other probes than with systemtap's header: $(head -n 5 difference)"
         diff $peer.tests $result.tests >difference || fail "$where: its tests give other results: $(head -n 5 difference)"
-        for file in $("files_$program"); do
-            "$build/bin/fastsdt-check" --no-lines "$file" >check.log 2>&1 || fail "$where: fastsdt-check $file: $(tail -n 5 check.log)"
-        done
-        layouts=$(for file in $("files_$program"); do "$build/bin/fastsdt-check" --json --no-lines "$file" || true; done |
+        "$build/bin/fastsdt-check" --no-lines "$file" >check.log 2>&1 || fail "$where: fastsdt-check $file: $(tail -n 5 check.log)"
+        layouts=$("$build/bin/fastsdt-check" --json --no-lines "$file" |
             grep -E '^ "layout": ' | cut -d'"' -f4 | sort | uniq -c | awk '{ printf "%s%d %s", (NR > 1 ? ", " : ""), $1, $2 }')
     fi
     if [ "$variant" = fastprobe ]; then
-        for file in $("files_$program"); do
-            "$build/bin/fastsdt-check" --functions --json --no-lines "$file" >functions.json || fail "$where: fastsdt-check --functions $file"
-            entries=$(check_entries functions.json report.json) || fail "$where: entries of $file: $entries"
-        done
+        "$build/bin/fastsdt-check" --functions --json --no-lines "$file" >functions.json || fail "$where: fastsdt-check --functions $file"
+        entries=$("$top/scripts/check-entries.py" functions.json report.json) || fail "$where: entries of $file: $entries"
     fi
     local traced=no
     if [ -n "$can_trace" ] && [ "$variant" != systemtap ]; then
         echo "== $where: live"
         live
-        traced="$live_count ${live_more_count:+and $live_more_count }hits, bpftrace and gdb"
+        traced="$live_count of ${live_probe#*:}${live_more_count:+, $live_more_count of ${live_more_probe#*:}}"
     fi
     # Probes of the provider file, and how many of them the sources use.
     local described used
@@ -331,12 +309,15 @@ document() {
         echo "as with systemtap's header, it has the same probes with the same sizes and signs of arguments, fastsdt-check reports no error, and"
         echo "bpftrace and gdb count what the program did. With fastprobe, every selected entry is cheap on all kernels that fastsdt-check knows, or reported as missed."
         echo
+        echo "The last column has the hits of the live test. The test's script (\`live_NAME\`) fixes their number: at the first probe those of one function,"
+        echo "at the second all. bpftrace has to count both numbers, and gdb the first."
+        echo
         local name not_run=
         for name in tcl cpython postgresql perl php; do [ -e "$work/results/$name-gcc-fastsdt.row" ] || not_run="$not_run $name"; done
         [ -z "$not_run" ] || { echo "The script has recipes that have not passed here yet:$not_run." && echo; }
         echo "A function that is inlined has its site in each copy. With our header gcc takes a site for a small one (\`asm inline\`), so it inlines more."
         echo
-        echo "| program | compiler | built with | probes used | sites | layouts | .text over systemtap's | fastprobe's entries | live |"
+        echo "| program | compiler | built with | probes used | sites | layouts | .text over systemtap's | fastprobe's entries | hits, live |"
         echo "|---|---|---|---|---|---|---|---|---|"
         # Those to compare with first.
         { cat "$work"/results/*-systemtap.row; cat "$work"/results/*-fastsdt.row "$work"/results/*-fastprobe.row 2>/dev/null || true; } | awk -F'\t' '

@@ -3,8 +3,10 @@
 import csv
 import os
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 from run import Unavailable
@@ -84,9 +86,63 @@ class Sqlite:
         self.process.wait()
 
 
+class Postgresql:
+    """pgbench's read-only transactions, 8 clients; the probe counts hash_bytes(), which hashes the name of a page, a lock or a catalogue's key."""
+    name, symbol, unit, better = "PostgreSQL", "hash_bytes", "transactions/s", "more"
+    SERVER = ["src/timezone", "src/interfaces/libpq", "src/backend/snowball", "src/pl/plpgsql/src", "src/bin/initdb"]
+    USER = "nobody"  # the server refuses to be run by root
+
+    def build(self, bench, folder, command, flags):
+        if os.path.exists(f"{folder}/data/PG_VERSION"):
+            return
+        source, make = bench.source("postgresql-15"), ["make", f"-j{os.cpu_count()}", "-C"]
+        bench.run([f"{source}/configure", "-q", "--without-readline", "--without-zlib", "--without-icu", f"--prefix={folder}/installed", f"CC={command}",
+                   f"CFLAGS=-O2 {' '.join(flags)}"], cwd=folder)
+        bench.run([*make, "src/backend", "generated-headers"], cwd=folder)
+        for part in ["src/backend", *self.SERVER, "src/fe_utils", "src/bin/pgbench"]:
+            bench.run([*make, part], cwd=folder)
+        for part in ["src/backend", *self.SERVER, "src/bin/pgbench"]:
+            bench.run(["make", "-C", part, "install"], cwd=folder)
+        shutil.rmtree(f"{folder}/data", ignore_errors=True)
+        os.mkdir(f"{folder}/data")
+        shutil.chown(f"{folder}/data", self.USER)
+        bench.run([f"{folder}/installed/bin/initdb", "-D", f"{folder}/data", "--no-locale", "-A", "trust", "-N"], user=self.USER, cwd=f"{folder}/data")
+        self.start(folder)
+        try:
+            self.pgbench(bench, "-i", "-q", "-s", "10")
+        finally:
+            self.stop()
+
+    def start(self, folder):
+        self.folder = folder
+        self.sockets = tempfile.mkdtemp(prefix="fastsdt-")  # the name of a socket has 107 bytes
+        shutil.chown(self.sockets, self.USER)
+        self.server = subprocess.Popen([f"{folder}/installed/bin/postgres", "-D", f"{folder}/data", "-k", self.sockets, "-h", "", "-c", "fsync=off"],
+                                       user=self.USER, cwd=f"{folder}/data", stderr=subprocess.PIPE, text=True)
+        for line in self.server.stderr:
+            if "ready to accept connections" in line:
+                # Its processes are forked from this one and are counted by the file, not by the process.
+                return None, f"{folder}/installed/bin/postgres"
+        raise Unavailable(f"postgres: {line.strip()}")
+
+    def pgbench(self, bench, *arguments):
+        return bench.run([f"{self.folder}/installed/bin/pgbench", "-h", self.sockets, "-U", self.USER, *arguments, "postgres"], cwd=self.sockets,
+                         env={**os.environ, "LD_LIBRARY_PATH": f"{self.folder}/installed/lib"})
+
+    def measure(self, bench, probed):
+        said = self.pgbench(bench, "-S", "-n", "-M", "prepared", "-c", "8", "-t", "1000" if probed else "3000", "-l", "--log-prefix=log")
+        micros = sorted(int(line.split()[2]) for log in os.listdir(self.sockets) if log.startswith("log.") for line in open(f"{self.sockets}/{log}"))
+        return {"pgbench -S": {"value": float(re.search(r"tps = ([\d.]+)", said)[1]), "p99_ms": micros[len(micros) * 99 // 100] / 1000}}
+
+    def stop(self):
+        self.server.send_signal(signal.SIGINT)  # fast shutdown
+        self.server.communicate()
+        shutil.rmtree(self.sockets)
+
+
 def probe(bench, pid, file, symbol):
     """fastsdt-probe, counting; it has attached when this returns."""
-    tool = subprocess.Popen([bench.bin("fastsdt-probe"), "--force", "--symbol", symbol, "--pid", str(pid), "--json", file],
+    tool = subprocess.Popen([bench.bin("fastsdt-probe"), "--force", "--symbol", symbol, *(["--pid", str(pid)] if pid else []), "--json", file],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in tool.stderr:
         if "attached" in line:
@@ -101,39 +157,45 @@ def hits_of(tool):
     return int(found[1]) if found else 0
 
 
+def compare(bench, program, name, plugin, builds):
+    """Rows of one program with one compiler. The rounds go through the builds, unprobed and probed."""
+    folders = {}
+    for build in builds:
+        folders[build[0]] = bench.folder(f"{program.name}-{name}-{build[0]}".replace(" ", "-").replace(",", ""))
+        bench.say(f"{program.name}, {name}: {build[0]}")
+        program.build(bench, folders[build[0]], name, flags_of(build, plugin))
+    values = {}
+    for _ in range(3 if bench.quick else 7):
+        for build, *_ in builds:
+            for probed in (False, True):
+                pid, file = program.start(folders[build])
+                tool = probe(bench, pid, file, program.symbol) if probed else None
+                hits = None
+                try:
+                    measured = program.measure(bench, probed)
+                finally:
+                    if tool:
+                        hits = hits_of(tool)
+                    program.stop()
+                if tool and not hits:
+                    raise Unavailable(f"{program.symbol} was not hit")
+                for test, value in measured.items():
+                    row = values.setdefault((build, probed, test), {"values": [], "p99_ms": [], "hits": 0})
+                    row["values"].append(value["value"])
+                    row["p99_ms"] += [value["p99_ms"]] if "p99_ms" in value else []
+                    row["hits"] = hits
+    return [{"program": program.name, "test": test, "unit": program.unit, "better": program.better, "symbol": program.symbol, "compiler": name, "build": build,
+             "probed": probed, **{k: v for k, v in row.items() if v}} for (build, probed, test), row in values.items()]
+
+
 def measure(bench):
     rows = []
-    for program in [Redis()] if bench.quick else [Redis(), Sqlite()]:
-        for name, command, plugin in bench.compilers(("gcc",) if bench.quick else ("gcc", "clang")):
-            if program.name == "SQLite" and name.startswith("clang") and bench.quick:
-                continue
-            builds = BUILDS[:2] if bench.quick else BUILDS
-            folders = {}
-            for build in builds:
-                folders[build[0]] = bench.folder(f"{program.name}-{name}-{build[0]}".replace(" ", "-").replace(",", ""))
-                bench.say(f"{program.name}, {name}: {build[0]}")
-                program.build(bench, folders[build[0]], command, flags_of(build, plugin))
-            values = {}
-            for _ in range(3 if bench.quick else 7):
-                for build in builds:
-                    for probed in (False, True):
-                        pid, file = program.start(folders[build[0]])
-                        tool = probe(bench, pid, file, program.symbol) if probed else None
-                        try:
-                            for test, value in program.measure(bench, probed).items():
-                                row = values.setdefault((build[0], probed, test), {"values": [], "p99_ms": [], "hits": 0})
-                                row["values"].append(value["value"])
-                                if "p99_ms" in value:
-                                    row["p99_ms"].append(value["p99_ms"])
-                        finally:
-                            if tool:
-                                hits = hits_of(tool)
-                                if not hits:
-                                    raise Unavailable(f"{program.symbol} of {program.name} was not hit")
-                                for test in [key for key in values if key[:2] == (build[0], probed)]:
-                                    values[test]["hits"] = hits
-                            program.stop()
-            for (build, probed, test), row in values.items():
-                rows.append({"program": program.name, "test": test, "unit": program.unit, "better": program.better, "symbol": program.symbol,
-                             "compiler": name, "build": build, "probed": probed, **{k: v for k, v in row.items() if v}})
+    for program in [Redis()] if bench.quick else [Redis(), Sqlite(), Postgresql()]:
+        for name, _, plugin in bench.compilers(("gcc",) if bench.quick or program.name == "PostgreSQL" else ("gcc", "clang")):
+            try:
+                rows += compare(bench, program, name, plugin, BUILDS[:2] if bench.quick else BUILDS)
+            except Unavailable as why:
+                bench.skip(f"{program.name}, {name}", str(why))
+    if not rows:
+        raise Unavailable("no program could be measured")
     return rows

@@ -102,6 +102,22 @@ macro_rules! fastsdt_is_active {
 
 // ---- What the macros above are made of ----
 
+#[cfg(all(
+    any(target_os = "linux", target_os = "android"),
+    target_pointer_width = "64",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(feature = "disable")
+))]
+mod site;
+
+#[cfg(not(all(
+    any(target_os = "linux", target_os = "android"),
+    target_pointer_width = "64",
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    not(feature = "disable")
+)))]
+mod off;
+
 /// Names for the arguments: a type, a value and a size each.
 #[doc(hidden)]
 #[macro_export]
@@ -120,65 +136,6 @@ macro_rules! __fastsdt_site {
     (@ $sema:ident $provider:ident $name:ident; $done:tt; [$($rest:expr),+];) => {
         compile_error!("fastsdt: a probe has at most 12 arguments")
     };
-}
-
-#[doc(hidden)]
-#[macro_export]
-#[cfg(not(all(
-    any(target_os = "linux", target_os = "android"),
-    target_pointer_width = "64",
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    not(feature = "disable")
-)))]
-macro_rules! __fastsdt_emit {
-    ($sema:ident $provider:ident $name:ident [$(($T:ident $v:ident $s:ident $arg:expr))*]) => {
-        if false {
-            $(let _ = $crate::Arg::register($arg);)*
-        }
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-#[cfg(not(all(
-    any(target_os = "linux", target_os = "android"),
-    target_pointer_width = "64",
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    not(feature = "disable")
-)))]
-macro_rules! __fastsdt_semaphore {
-    ($provider:ident, $name:ident) => {
-        0u32
-    };
-}
-
-/// One site: a generic function, because only a type parameter can tell the assembly the size of an argument.
-#[doc(hidden)]
-#[macro_export]
-#[cfg(all(
-    any(target_os = "linux", target_os = "android"),
-    target_pointer_width = "64",
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    not(feature = "disable")
-))]
-macro_rules! __fastsdt_emit {
-    ($sema:ident $provider:ident $name:ident []) => {
-        unsafe { $crate::__fastsdt_asm!($sema $provider $name; ""; ) }
-    };
-    ($sema:ident $provider:ident $name:ident
-        [($T:ident $v:ident $s:ident $arg:expr) $(($Ts:ident $vs:ident $ss:ident $args:expr))*]) => {{
-        #[inline(always)]
-        fn site<$T: $crate::Arg $(, $Ts: $crate::Arg)*>($v: $T $(, $vs: $Ts)*) {
-            unsafe {
-                $crate::__fastsdt_asm!($sema $provider $name;
-                    concat!($crate::__fastsdt_operand!($s $v) $(, " ", $crate::__fastsdt_operand!($ss $vs))*);
-                    $s = const <$T as $crate::Arg>::SIZE, $v = in(reg) $crate::Arg::register($v),
-                    $($ss = const <$Ts as $crate::Arg>::SIZE, $vs = in(reg) $crate::Arg::register($vs),)*
-                )
-            }
-        }
-        site($arg $(, $args)*)
-    }};
 }
 
 /// The symbol of the semaphore, and what defines it.
@@ -265,123 +222,4 @@ macro_rules! __fastsdt_notes {
             ".endif"
         )
     };
-}
-
-// Link order needs a label of the site's own. LLVM's %= is not to be had here, so a macro is expanded with the value of a counter.
-#[doc(hidden)]
-#[macro_export]
-#[cfg(target_arch = "x86_64")]
-macro_rules! __fastsdt_asm {
-    ($sema:ident $provider:ident $name:ident; $args:expr; $($operands:tt)*) => {
-        core::arch::asm!(
-            $crate::__fastsdt_define!($sema $provider $name),
-            ".ifndef .Lfastsdt_count",
-            ".set .Lfastsdt_count, 0",
-            ".endif",
-            ".set .Lfastsdt_count, .Lfastsdt_count + 1",
-            ".macro _fastsdt_site fastsdt_number",
-            ".p2align 6,,10",
-            ".Lfastsdt\\fastsdt_number: nop",
-            ".byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00",
-            $crate::__fastsdt_notes!("R_X86_64_NONE", "6, 1, 10, 6", "1"; $sema $provider $name; $args),
-            ".endm",
-            ".altmacro",
-            "_fastsdt_site %.Lfastsdt_count",
-            ".noaltmacro",
-            ".purgem _fastsdt_site",
-            $($operands)*
-            options(att_syntax, nostack)
-        )
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-#[cfg(target_arch = "aarch64")]
-macro_rules! __fastsdt_asm {
-    ($sema:ident $provider:ident $name:ident; $args:expr; $($operands:tt)*) => {
-        core::arch::asm!(
-            $crate::__fastsdt_define!($sema $provider $name),
-            ".ifndef .Lfastsdt_count",
-            ".set .Lfastsdt_count, 0",
-            ".endif",
-            ".set .Lfastsdt_count, .Lfastsdt_count + 1",
-            ".macro _fastsdt_site fastsdt_number",
-            ".Lfastsdt\\fastsdt_number: nop",
-            $crate::__fastsdt_notes!("R_AARCH64_NONE", "1, 0, 4, 0", "0"; $sema $provider $name; $args),
-            ".endm",
-            ".altmacro",
-            "_fastsdt_site %.Lfastsdt_count",
-            ".noaltmacro",
-            ".purgem _fastsdt_site",
-            $($operands)*
-            options(nostack, preserves_flags)
-        )
-    };
-}
-
-/// Size and place of an argument, as tracers read it.
-#[doc(hidden)]
-#[macro_export]
-#[cfg(target_arch = "x86_64")]
-macro_rules! __fastsdt_operand {
-    ($s:ident $v:ident) => {
-        concat!("{", stringify!($s), "}@{", stringify!($v), ":r}")
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-#[cfg(target_arch = "aarch64")]
-macro_rules! __fastsdt_operand {
-    ($s:ident $v:ident) => {
-        concat!("{", stringify!($s), "}@{", stringify!($v), ":x}")
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-#[cfg(all(
-    any(target_os = "linux", target_os = "android"),
-    target_pointer_width = "64",
-    target_arch = "x86_64",
-    not(feature = "disable")
-))]
-macro_rules! __fastsdt_semaphore {
-    ($provider:ident, $name:ident) => {{
-        let value: u32;
-        unsafe {
-            core::arch::asm!(
-                $crate::__fastsdt_define!(implicit $provider $name),
-                concat!("movzwl ", $crate::__fastsdt_sema!(implicit $provider $name), "(%rip), {value:e}"),
-                value = out(reg) value,
-                options(att_syntax, nostack, readonly, preserves_flags)
-            );
-        }
-        value
-    }};
-}
-
-#[doc(hidden)]
-#[macro_export]
-#[cfg(all(
-    any(target_os = "linux", target_os = "android"),
-    target_pointer_width = "64",
-    target_arch = "aarch64",
-    not(feature = "disable")
-))]
-macro_rules! __fastsdt_semaphore {
-    ($provider:ident, $name:ident) => {{
-        let value: u32;
-        unsafe {
-            core::arch::asm!(
-                $crate::__fastsdt_define!(implicit $provider $name),
-                concat!("adrp {value:x}, ", $crate::__fastsdt_sema!(implicit $provider $name)),
-                concat!("ldrh {value:w}, [{value:x}, :lo12:", $crate::__fastsdt_sema!(implicit $provider $name), "]"),
-                value = out(reg) value,
-                options(nostack, readonly, preserves_flags)
-            );
-        }
-        value
-    }};
 }

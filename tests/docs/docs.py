@@ -214,6 +214,7 @@ RULES = {
         "gcc -O2 -fplugin=$PWD/build/default/gcc-12/fastprobe.so examples/entry.c": run(want=with_plugin("clang-19")),
         "gcc -O2 -fplugin=$PWD/build/default/gcc-12/fastprobe.so -fplugin-arg-fastprobe-exit=nop10": run(want=traced(with_plugin())),
         'uprobe:/tmp/e:mix { @start[tid, reg("sp")] = nsecs; }': exits_program,
+        "bench/in-guest.sh 7.2": elsewhere("bench/in-guest.sh", "scripts/demo.sh"),  # minutes in an emulator
         '{"function": "f.constprop.0"': report_line,
         "ok: gcc 14.2.0 (trixie) x86-64: ": elsewhere("scripts/test-gcc-versions.sh"),
         "ok: clang 18.1.8": elsewhere("scripts/test-llvm-versions.sh"),

@@ -29,7 +29,8 @@ guest_pack() {
 
 # guest_boot ARCH KERNEL INITRAMFS SECONDS: the guest's console on standard output. One CPU and no KVM: the same everywhere.
 # Without cmpxchg16b: with it, guests of 6.12 crashed now and then under QEMU 7.2.
-# FASTSDT_QEMU_LOCK names a file that makes boots on one machine take turns.
+# FASTSDT_QEMU_LOCK names a file that makes boots on one machine take turns. FASTSDT_GUEST_CLOCK=instructions: the guest's time is the
+# number of instructions that it has run, a nanosecond each, and nothing else on the machine can disturb it.
 guest_boot() {
     local arch=$1 kernel=$2 initramfs=$3 seconds=$4
     # Expedited RCU: every attach waits for a grace period.
@@ -40,6 +41,7 @@ guest_boot() {
     amd64) machine=(qemu-system-x86_64 -accel tcg -cpu max,-cx16 -m 1024 -append "console=ttyS0 no_timer_check $append") ;;
     arm64) machine=(qemu-system-aarch64 -M virt -accel tcg -cpu "max,pauth-impdef=on" -m 1024 -append "console=ttyAMA0 $append") ;;
     esac
+    [ "${FASTSDT_GUEST_CLOCK:-}" != instructions ] || machine+=(-icount "shift=0,sleep=off")
     flock "${FASTSDT_QEMU_LOCK:-/tmp/qemu.lock}" timeout "$seconds" "${machine[@]}" -smp 1 -nographic -no-reboot -net none \
         -kernel "$kernel" -initrd "$initramfs" </dev/null 2>&1
 }

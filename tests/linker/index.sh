@@ -209,12 +209,47 @@ E
 objcopy --update-section .note.stapsdt=notes.bin -R .stapsdt.base zero
 lost zero "section removed and bases 0"
 
+# Damage: one clear sentence, the file as it was.
+refused() { # FILE WORDS
+    cp "$1" before
+    status=0
+    fastsdt-index "$1" >out 2>err || status=$?
+    expect "$1: status and words" "$status $(cat err)" "2 fastsdt-index: $1: $2"
+    cmp "$1" before || fail "$1: changed"
+}
+cp whole indexed && fastsdt-index -q indexed
+damaged() { # FILE OFFSET-IN-ELF-HEADER BYTE-IN-OCTAL: a file that lacks nothing but .stapsdt.base, with that byte
+    objcopy -R .stapsdt.base indexed "$1"
+    printf "\\$3" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+for size in 0 40 200; do # e_shentsize is 64
+    damaged entsize $((0x3a)) $size
+    refused entsize "damaged ELF header: e_shentsize is not the size of a section header"
+done
+damaged phentsize $((0x37)) 377 # e_phentsize of 65,336
+refused phentsize "the program headers run over the end of the file"
+damaged ehsize $((0x35)) 377
+refused ehsize "the program headers run over the end of the file"
+damaged shoff $((0x2a)) 1
+refused shoff "truncated: the section headers lie past the end of the file"
+objcopy -R .stapsdt.base whole appended
+printf x >>appended
+refused appended "data follows the end of the ELF file: index the file first, then append"
+objcopy -R .stapsdt.base whole padded
+printf '\0' >>padded
+lost padded "a byte of padding"
+
 # Notes of another header beside ours: mold leaves two sections, of which libbpf and perf read the first only.
 if have mold; then
     printf '#include <fastsdt.h>\nvoid ours(void) { FASTSDT(test, ours); }\n' >ours.c
     for order in "app.c ours.c" "ours.c app.c"; do
         # shellcheck disable=SC2086 # two words
         gcc -O2 -I"$INCLUDE" -fuse-ld=mold $order -o two
+        if [ "$(readelf -SW two | grep -c ' \.note\.stapsdt ')" = 1 ]; then
+            echo "$(mold --version): joins them itself"
+            expect "probes in all" "$(names two)" "dead half half live ours "
+            continue
+        fi
         expect "mold's note sections" "$(readelf -SW two | grep -c ' \.note\.stapsdt ')" 2
         status=0
         fastsdt-check two >check.txt || status=$?

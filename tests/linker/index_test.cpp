@@ -257,4 +257,23 @@ TEST(Indexer, DamagedFilesGiveAnErrorOrAValidResult)
         expect_error_or_result({good.begin(), good.begin() + size});
 }
 
+TEST(Indexer, RefusesSectionsOverHeadersAndNamesThatAreNotThere)
+{
+    const auto good = own_file();
+    Elf64_Ehdr header;
+    std::memcpy(&header, good.data(), sizeof header);
+    const auto with = [&](size_t number, size_t field, uint64_t value, size_t size) {
+        auto bad = good;
+        std::memcpy(&bad[header.e_shoff + number * sizeof(Elf64_Shdr) + field], &value, size);
+        return bad;
+    };
+    const size_t offset = offsetof(Elf64_Shdr, sh_offset);
+    for (const auto& bad : {with(1, offset, 0x10, 8), with(1, offset, header.e_shoff + 8, 8),
+                            with(header.e_shstrndx, offsetof(Elf64_Shdr, sh_type), SHT_NULL, 4),
+                            with(1, offsetof(Elf64_Shdr, sh_name), 1 << 30, 4)}) {
+        EXPECT_THROW(index_notes(bad), Index_error);
+        expect_error_or_result(bad); // refused before it is written, not by the check of the result
+    }
+}
+
 } // namespace

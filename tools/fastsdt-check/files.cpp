@@ -30,6 +30,18 @@ void Progress::clear()
     visible_ = false;
 }
 
+void read_images(const std::string& path, const std::function<void(const Image&)>& visit,
+                 const std::function<void(const std::string&)>& trouble)
+{
+    try {
+        Image::each(path, visit, trouble);
+    } catch (const Unusable& error) {
+        trouble(error.what());
+    } catch (const std::bad_alloc&) {
+        trouble(path + ": not enough memory to read it");
+    }
+}
+
 void Files::each_image(const std::string& path, const Visit& visit, const Unread& unread)
 {
     const auto cannot = [&](const std::string& message) {
@@ -38,18 +50,12 @@ void Files::each_image(const std::string& path, const Visit& visit, const Unread
         unread(path, message);
         all_read_ = false;
     };
-    try {
-        progress_.at(path);
-        Image::each(
-            path,
-            [&](const Image& image) {
-                progress_.at(image.name());
-                visit(image);
-            },
-            cannot);
-    } catch (const Unusable& error) {
-        cannot(error.what());
-    } catch (const std::bad_alloc&) {
-        cannot(path + ": not enough memory to read it");
-    }
+    progress_.at(path);
+    read_images(
+        path,
+        [&](const Image& image) {
+            progress_.at(image.name());
+            visit(image);
+        },
+        cannot);
 }

@@ -19,6 +19,10 @@ private:
     std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
 };
 
+/// Calls `visit` for each image of the file. `trouble` gets a sentence for each that cannot be read.
+void read_images(const std::string& path, const std::function<void(const fastsdt::Image&)>& visit,
+                 const std::function<void(const std::string&)>& trouble);
+
 class Files {
 public:
     using Visit = std::function<void(const fastsdt::Image&)>;

@@ -7,6 +7,7 @@
 #include "printable.h"
 
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 

@@ -84,7 +84,7 @@ Json record_json(const Record& record, Arch arch)
     } else if (record.type == FASTSDT_NOTE_EXIT) {
         const unsigned size = record.flags >> FASTSDT_EXIT_SIZE_SHIFT;
         const bool sign = record.flags & FASTSDT_EXIT_SIGNED, no_sign = record.flags & FASTSDT_EXIT_UNSIGNED;
-        json["tail_call"] = bool(record.flags & FASTSDT_EXIT_TAIL_CALL);
+        json["tail_call"] = record.tail_call();
         json["result"] = {{"where", result_name(record.result)},
                           {"size", size ? Json(size) : Json()},
                           {"signed", sign != no_sign ? Json(sign) : Json()}};

@@ -33,7 +33,7 @@ Json point_json(const AttachPoint& point)
     if (!point.exits.empty()) {
         Json exits = Json::array();
         for (const AttachPoint& exit : point.exits)
-            exits.push_back({{"tail_call", bool(exit.exit->flags & FASTSDT_EXIT_TAIL_CALL)},
+            exits.push_back({{"tail_call", exit.exit->tail_call()},
                              {"result", result_name(exit.exit->result)},
                              {"note_address", exit.note_address},
                              {"verdict_at_note", name(exit.at_note.verdict)},
@@ -114,9 +114,8 @@ void PlanOutput::point(const AttachPoint& point)
         if (!point.perf.empty())
             fmt::format_to(to, "    {}\n", printable(point.perf));
         for (const AttachPoint& exit : point.exits)
-            fmt::format_to(to, "    {}  {:#x}{}  {}\n",
-                           exit.exit->flags & FASTSDT_EXIT_TAIL_CALL ? "tail call" : "return", exit.note_address,
-                           exit.offset.value_or(0) ? fmt::format("+{}", *exit.offset) : "",
+            fmt::format_to(to, "    {}  {:#x}{}  {}\n", exit.exit->tail_call() ? "tail call" : "return",
+                           exit.note_address, exit.offset.value_or(0) ? fmt::format("+{}", *exit.offset) : "",
                            name(exit.judgement.verdict));
         for (const std::string& command : {point.exits_bpftrace, point.exits_perf})
             if (!command.empty())

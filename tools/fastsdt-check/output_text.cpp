@@ -296,7 +296,7 @@ private:
             };
             functions_with_exits += !entry.exits.empty();
             for (const Exit& exit : entry.exits) {
-                tail_calls += exit.tail_call();
+                tail_calls += exit.record->tail_call();
                 ++exit_count;
                 if (!exit.judged)
                     continue;
@@ -396,10 +396,10 @@ private:
             for (const Exit& exit : entry.exits) {
                 if (style_.verbose)
                     fmt::format_to(std::back_inserter(out_), "    {:<10} {}  {}{}\n",
-                                   exit.tail_call() ? "tail call" : "return",
+                                   exit.record->tail_call() ? "tail call" : "return",
                                    printable(report.image.place(exit.record->address)),
                                    layout_name(exit.record->layout, report.image.arch()),
-                                   exit.tail_call() ? "" : "  " + result_text(*exit.record));
+                                   exit.record->tail_call() ? "" : "  " + result_text(*exit.record));
                 for (const Finding& finding : exit.findings)
                     this->finding(finding, "    ");
             }

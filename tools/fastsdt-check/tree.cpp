@@ -4,10 +4,10 @@
 #include "archive.h"
 #include "files.h"
 #include "image.h"
-#include "unusable.h"
 
 #include <fastsdt/note.h>
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <thread>
 
 using namespace fastsdt;
@@ -39,11 +40,11 @@ bool is_binary(const std::string& path, std::string& trouble)
         trouble = path + ": " + std::strerror(errno);
         return false;
     }
-    char magic[8] = {};
+    char magic[8] = {}; // as long as an archive's
     const ssize_t size = ::pread(file, magic, sizeof magic, 0);
     ::close(file);
     const std::string_view start(magic, size > 0 ? size_t(size) : 0);
-    return start.starts_with("\177ELF") || start == "!<arch>\n" || start == "!<thin>\n";
+    return start.starts_with(ELFMAG) || is_archive(std::as_bytes(std::span(start)));
 }
 
 void look(Found& found)
@@ -51,20 +52,14 @@ void look(Found& found)
     if (!is_binary(found.path, found.trouble))
         return;
     found.looked_at = true;
-    try {
-        Image::each(
-            found.path,
-            [&](const Image& image) {
-                for (const Section& section : image.sections())
-                    found.has_notes |=
-                        section.size > 0 && (section.name == ".note.stapsdt" || section.name == FASTSDT_NOTE_SECTION);
-            },
-            [&](const std::string& message) { found.trouble = message; });
-    } catch (const Unusable& error) {
-        found.trouble = error.what();
-    } catch (const std::bad_alloc&) {
-        found.trouble = found.path + ": not enough memory to read it";
-    }
+    read_images(
+        found.path,
+        [&](const Image& image) {
+            for (const Section& section : image.sections())
+                found.has_notes |=
+                    section.size > 0 && (section.name == ".note.stapsdt" || section.name == FASTSDT_NOTE_SECTION);
+        },
+        [&](const std::string& message) { found.trouble = message; });
 }
 
 // Regular files below the directory, by name.
@@ -122,7 +117,7 @@ Tree expand(const std::vector<std::string>& paths, unsigned jobs)
         };
         {
             std::vector<std::jthread> others;
-            for (unsigned i = 1; i < jobs; ++i)
+            for (size_t i = 1; i < std::min<size_t>(jobs, files.size()); ++i)
                 others.emplace_back(work, false);
             work(true);
         }

@@ -117,9 +117,7 @@ private:
             }
             if (!point.exits.empty() && chosen(options_.exits, point))
                 for (const AttachPoint& exit : point.exits)
-                    add_point("exit",
-                              exit.name + (exit.exit->flags & FASTSDT_EXIT_TAIL_CALL ? " (tail call)" : " (exit)"),
-                              exit);
+                    add_point("exit", exit.name + (exit.exit->tail_call() ? " (tail call)" : " (exit)"), exit);
         }
         for (const auto& [globs, what] :
              {std::pair(&options_.probes, "USDT probe"), std::pair(&options_.entries, "selected function entry"),

@@ -6,7 +6,7 @@ Each cell compiles the programs beside this file, links them and compares four i
 of the code (every nop1+nop10 is a site), the notes as this script decodes them, gdb's list, and the hits that libbpf
 counts while the program runs. A cell has an expected outcome (see expected()); any other is a failure, better ones too.
 """
-import argparse, collections, concurrent.futures, itertools, os, re, shutil, struct, subprocess, sys, threading
+import argparse, collections, concurrent.futures, itertools, os, re, shutil, struct, subprocess, sys, tempfile, threading
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SITE_BYTES = bytes.fromhex('90662e0f1f840000000000')
@@ -32,16 +32,20 @@ def ends(programs):
 COMPILERS = installed('gcc')[-1:] + ends(installed('clang'))
 LINKERS = ['bfd', 'gold'] + [program.removeprefix('ld.') for program in ends(installed('ld.lld'))] + ['mold']
 
-def mold_version():
-    try:
-        said = subprocess.run(['mold', '--version'], capture_output=True, text=True).stdout
-    except OSError:
-        return 0
-    found = re.match(r'mold (\d+)', said)
-    return int(found[1]) if found else 0
+def mold_joins():
+    """Whether mold makes one of note sections that differ in SHF_LINK_ORDER: 1.10 and 2.30 do not, 2.37.1 does."""
+    if not shutil.which('mold'):
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f'{folder}/two.c', 'w') as out:
+            out.write('int main(void) { __asm__ volatile(".Lhere:\\n.pushsection .note.two,\\"o\\",\\"note\\",.Lhere\\n.4byte 4,0,1,0\\n.popsection\\n'
+                      '.pushsection .note.two,\\"\\",\\"note\\",unique,7\\n.4byte 4,0,1,0\\n.popsection"); return 0; }\n')
+        subprocess.run(['gcc', '-fuse-ld=mold', f'{folder}/two.c', '-o', f'{folder}/two'], check=True)
+        said = subprocess.run(['readelf', '-SW', f'{folder}/two'], check=True, capture_output=True, text=True).stdout
+    return len(re.findall(r' \.note\.two ', said)) == 1
 
 
-MOLD_JOINS = mold_version() >= 3  # sections of one name and different flags; 1.10 to 2.37 do not
+MOLD_JOINS = mold_joins()
 OUTPUTS = ['exe', 'pie', 'shared', 'static', 'static-pie', 'r']
 VARIANTS = ['plain', 'gc', 'gc-unused', 'icf']
 LTOS = ['none', 'full', 'thin']

@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Makes the performance document and its pictures again from the recorded run: no figure in them was typed by hand.
+. "$FASTSDT_SOURCE/tests/common.sh"
+docs=$FASTSDT_SOURCE/docs
+python=python3
+$python -c 'import matplotlib' 2>/dev/null || python=/usr/bin/python3
+$python -c 'import matplotlib' 2>/dev/null || skip "matplotlib is not installed (Debian: python3-matplotlib)"
+rm -rf new
+mkdir new
+$python "$FASTSDT_SOURCE/bench/report.py" "$docs/performance.json" new/performance.md new/pictures || fail "report.py"
+diff -u "$docs/performance.md" new/performance.md || fail "docs/performance.md is not what bench/report.py makes of docs/performance.json"
+for picture in $(sed -n 's/^!\[.*(pictures\/\(.*\))$/\1/p' new/performance.md); do
+    [ -e "new/pictures/$picture" ] || fail "the document shows $picture, which nothing draws"
+    [ -e "$docs/pictures/$picture" ] || fail "docs/pictures/$picture is missing"
+done
+# Another version of matplotlib writes other bytes for the same picture: there the pictures are only drawn.
+recorded=$(sed -n 's/^ *"matplotlib": "\(.*\)".*/\1/p' "$docs/performance.json")
+here=$($python -c 'import matplotlib; print(matplotlib.__version__)')
+if [ "$here" != "$recorded" ]; then
+    echo "the pictures were recorded with matplotlib $recorded, here is $here: drawn, not compared"
+    exit 0
+fi
+for picture in new/pictures/*.svg; do
+    cmp "$docs/pictures/${picture##*/}" "$picture" || fail "docs/pictures/${picture##*/} is not what bench/pictures.py draws"
+done
