@@ -121,8 +121,11 @@ Environment own_environment(bool system_calls, bool rdfsbase)
     environment.pid = environment.inner_pid = getpid();
     environment.rdfsbase = rdfsbase;
     environment.system_calls = system_calls;
-    std::string why;
-    environment.clock = measure_clock(why);
+    static const std::optional<Clock> clock = [] {
+        std::string why;
+        return measure_clock(why);
+    }();
+    environment.clock = clock;
     return environment;
 }
 
