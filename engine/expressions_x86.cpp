@@ -14,11 +14,6 @@ namespace {
 /// The System V ABI's registers for integer arguments.
 constexpr Reg parameters[] = {rdi, rsi, rdx, rcx, r8, r9};
 
-bool is_map(const Expression& e)
-{
-    return e.kind == Expression::Kind::map;
-}
-
 bool fits32(int64_t value)
 {
     return value == int32_t(value);

@@ -106,7 +106,7 @@ void read_table(const Map& map, const Table& table, const Bytes& bytes, Merged& 
     for (size_t i = 0; i < entries; ++i) {
         const size_t at = i * table.entry_size;
         Entry entry;
-        if (map.keys.empty()) {
+        if (table.entries == 1) {
             if (assigned && bytes.word(at) == 0)
                 continue;
         } else if (table.direct) {

@@ -18,9 +18,10 @@ void Compiler::statement(const Statement& statement)
     case Statement::Kind::update: update(statement); return;
     case Statement::Kind::assign:
         if (map.kind == MapKind::string)
-            throw Refusal("wants " + map.name + ", a map of strings");
-        value(*statement.value, rdi);
-        if (table.key_size.empty()) {
+            text_value(*statement.value, key_bytes_);
+        else
+            value(*statement.value, rdi);
+        if (table.entries == 1) {
             // The value first: whoever sees that it is there sees one that was assigned.
             table_address(table);
             as_.store({.base = r8, .displacement = int64_t(table.value)}, rdi);
@@ -36,7 +37,7 @@ void Compiler::statement(const Statement& statement)
         }
         return;
     case Statement::Kind::remove:
-        if (!table.key_size.empty()) {
+        if (table.entries > 1) {
             fill_keys(statement.keys, table);
             table_address(table);
             call(routines_.maps[statement.map].remove, routine_changes);

@@ -35,21 +35,17 @@ namespace {
 
 constexpr Registers all_but_rsp = 0xffff & ~bit(rsp);
 
-bool is_tid(const Expression& e)
-{
-    return e.kind == Expression::Kind::value && e.value == Value::tid;
-}
-
-bool is_map(const Expression& e)
-{
-    return e.kind == Expression::Kind::map;
-}
-
 } // namespace
 
 Compiler::Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment)
     : script_(script), tables_(tables), arena_(arena), environment_(environment), as_(arena.code)
-{}
+{
+    for (const Table& table : tables_.maps)
+        key_bytes_ = std::max(key_bytes_, table.key_bytes());
+    for (const Map& map : script_.maps)
+        if (map.kind == MapKind::string)
+            text_bytes_ = string_size;
+}
 
 size_t Compiler::saved_offset(Reg reg) const
 {
@@ -115,9 +111,6 @@ void Compiler::stub(const Site& site)
     site_ = &site;
     keep_flags_ = site.kind == Probe::Kind::usdt;
     arguments_ = parse_arguments(site.arguments, Arch::x86_64);
-    key_bytes_ = 0;
-    for (const Table& table : tables_.maps)
-        key_bytes_ = std::max(key_bytes_, table.key_bytes());
 
     // Made twice: the first time to learn which registers it changes and how much it spills.
     as_.align(16);

@@ -23,7 +23,7 @@ inline constexpr size_t most_keys = 4096;    ///< of a map in one slot, or share
 struct Table {
     bool shared = false; ///< one for all threads: what is assigned, unless a key is `tid` everywhere
     size_t offset = 0;   ///< of the first entry, or of the value where there are no keys
-    size_t entries = 1;  ///< a power of two; 1 for no keys
+    size_t entries = 1;  ///< a power of two; 1: no keys, and no tag either
     size_t entry_size = 0;
     size_t value = 0; ///< in an entry
     size_t value_size = 0;

@@ -104,7 +104,8 @@ void make_writable(void* at, size_t size)
 
 Site placed(Site site, const Script& script)
 {
-    site.patch = uint64_t(own_site);
+    if (site.patch == 0)
+        site.patch = uint64_t(own_site);
     site.length = 10;
     if (site.clauses.empty())
         for (size_t i = 0; i < script.clauses.size(); ++i)
@@ -162,18 +163,19 @@ OwnRun::OwnRun(const std::string& text, Site site, bool system_calls, bool rdfsb
     if (code.bytes.size() > sizeof code_memory)
         throw std::runtime_error("the test's arena is too small");
     make_writable(code_memory, sizeof code_memory);
-    make_writable(own_site, 10);
+    site_ = reinterpret_cast<unsigned char*>(sites[0].patch);
+    make_writable(site_, 10);
     forked(false);
     std::copy(code.bytes.begin(), code.bytes.end(), reinterpret_cast<std::byte*>(code_memory));
-    if (std::memcmp(own_site, code.patches.at(0).before.data(), 8) != 0)
+    if (std::memcmp(site_, code.patches.at(0).before.data(), 8) != 0)
         throw std::runtime_error("the site is not what the patch says");
-    std::memcpy(own_site, code.patches[0].after.data(), 8);
+    std::memcpy(site_, code.patches[0].after.data(), 8);
 }
 
 OwnRun::~OwnRun()
 {
     if (!code.patches.empty())
-        std::memcpy(own_site, code.patches[0].before.data(), 8);
+        std::memcpy(site_, code.patches[0].before.data(), 8);
     if (data && data != MAP_FAILED)
         munmap(data, tables.size);
 }

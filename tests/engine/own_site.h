@@ -29,7 +29,7 @@ inline constexpr uint64_t arithmetic_flags = 0x8d5; // CF PF AF ZF SF OF
 extern "C" void own_site_pass(Processor* state);
 extern "C" unsigned char own_site[]; ///< the nop10
 
-/// The tables, stubs and patches of a script on the site above. One at a time.
+/// The tables, stubs and patches of a script on the site above, or on a nop10 of one's own at Site::patch. One at a time.
 class OwnRun {
 public:
     /// Arms. Throws std::runtime_error with the refusal.
@@ -53,6 +53,9 @@ public:
     fastsdt::engine::Tables tables;
     fastsdt::engine::Code code;
     unsigned char* data = nullptr;
+
+private:
+    unsigned char* site_ = nullptr;
 };
 
 /// Compiles and arms nothing: the refusal, empty for none.

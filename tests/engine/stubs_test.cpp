@@ -240,6 +240,31 @@ TEST(Stub, StringsEndWhereTheyEndOrCannotBeRead)
     munmap(page, 4096);
 }
 
+TEST(Stub, MapsOfStringsHoldTheLast)
+{
+    OwnRun run(action("", "@last = str(arg0); @by[arg1] = str(arg0); @name[arg1] = \"always\"; @p = probe;"),
+               usdt("8@%rax 8@%rcx"));
+    const char* const texts[] = {"one", "a longer one, of more than sixteen bytes", ""};
+    Processor state;
+    for (uint64_t i = 0; i < 3000; ++i) {
+        state.gpr[RAX] = uint64_t(texts[i / 7 % 3]);
+        state.gpr[RCX] = i % 5;
+        run.pass(state);
+        ASSERT_EQ(run.maps().maps[0].size(), 1u);
+        ASSERT_EQ(run.maps().maps[0][0].value.text, texts[i / 7 % 3]);
+        if (i == 100)
+            i = 2900;
+    }
+    const Maps maps = run.maps();
+    ASSERT_EQ(maps.maps[1].size(), 5u);
+    for (const Entry& entry : maps.maps[1]) {
+        const uint64_t last = 2995 + uint64_t(entry.keys[0].number);
+        EXPECT_EQ(entry.value.text, texts[last / 7 % 3]) << last;
+    }
+    EXPECT_EQ(maps.maps[2].at(4).value.text, "always");
+    EXPECT_EQ(maps.dropped, 0u);
+}
+
 TEST(Stub, TidPidProbeAndLiterals)
 {
     Site site = usdt("8@%rax");
