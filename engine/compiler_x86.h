@@ -66,12 +66,19 @@ private:
     void fill_keys(const std::vector<Expression>& keys, const Table& table);
     void text_value(const Expression& e, size_t frame_offset); ///< string_size bytes into the frame
     void map_value(const Expression& e);
+    Memory own(const Table& table, int64_t word) const
+    {
+        return {.base = rsi, .displacement = int64_t(*table.own) + 8 * word};
+    }
+    void if_own(const Table& table, const Expression& tid, Assembler::Label free, Assembler::Label other);
     void table_address(const Table& table);
+    void call_with_keys(Assembler::Label routine, const std::vector<Expression>& keys, const Table& table);
     bool uses(const Expression& e, bool (*what)(const Expression&)) const;
 
     // ---- statements_x86.cpp
     void statement(const Statement& statement);
     void update(const Statement& statement);
+    void assign_by_key(const Statement& statement);
     void record(const Map& map, Memory cell);
     Assembler::Label dropped(Assembler::Label next);
     Memory locate(const Statement& statement, Assembler::Label next);
@@ -101,6 +108,7 @@ private:
     Routines routines_;
 
     size_t key_bytes_ = 0, text_bytes_ = 0; // of each stub's frame
+    bool keeps_base_ = false;
 
     // Of the stub that is being made.
     const Site* site_ = nullptr;

@@ -155,15 +155,25 @@ Maps read_tables(const Script& script, const Tables& tables, const ReadData& rea
         if (table.shared)
             read_table(script.maps[i], table, fetch(table.offset, table_size(table)), merged[i]);
     }
+    const auto read_slot = [&](size_t i, size_t slot) {
+        const Table& table = tables.maps[i];
+        if (table.own) {
+            const Bytes own = fetch(slot + *table.own, 16);
+            Entry entry;
+            entry.keys = {{int64_t(own.word(0)), {}}};
+            entry.value.number = int64_t(own.word(8));
+            if (own.word(0) != 0)
+                merged[i].insert_or_assign(entry.keys, entry);
+        }
+        read_table(script.maps[i], table, fetch(slot + table.offset, table_size(table)), merged[i]);
+    };
     for (size_t slot = 0; slot < most_threads; ++slot) {
         if (header.word(Tables::owners + 8 * slot) == 0)
             continue;
         ++maps.threads;
         for (size_t i = 0; i < merged.size(); ++i) {
-            const Table& table = tables.maps[i];
-            if (!table.shared)
-                read_table(script.maps[i], table,
-                           fetch(tables.slots + slot * tables.slot_size + table.offset, table_size(table)), merged[i]);
+            if (!tables.maps[i].shared)
+                read_slot(i, tables.slots + slot * tables.slot_size);
         }
     }
     for (Merged& map : merged) {

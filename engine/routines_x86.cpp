@@ -333,8 +333,8 @@ void Compiler::direct_routine(const Table& table)
 // rdi: the value.
 void Compiler::assign_number(const Table& table)
 {
-    const auto again = as_.label(), found = as_.label(), exchange = as_.label(), absent = as_.label(), done = as_.label(),
-               full = as_.label(), leave = as_.label();
+    const auto again = as_.label(), found = as_.label(), exchange = as_.label(), absent = as_.label(),
+               done = as_.label(), full = as_.label(), leave = as_.label();
     as_.bind(again);
     find(table, 16, found, absent);
     as_.bind(found);

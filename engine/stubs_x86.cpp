@@ -42,6 +42,9 @@ Compiler::Compiler(const Script& script, const Tables& tables, const Arena& aren
 {
     for (const Table& table : tables_.maps)
         key_bytes_ = std::max(key_bytes_, table.key_bytes());
+    // For tables that all threads share, and to count what found no room.
+    keeps_base_ = std::any_of(tables_.maps.begin(), tables_.maps.end(),
+                              [](const Table& table) { return table.shared || table.entries > 1; });
     for (const Map& map : script_.maps)
         if (map.kind == MapKind::string)
             text_bytes_ = string_size;
@@ -218,7 +221,8 @@ void Compiler::slot()
                  as_.jump(ZYDIS_MNEMONIC_JMP, out_);
              }));
     as_.bind(found);
-    as_.store(frame(base_offset()), rax);
+    if (keeps_base_)
+        as_.store(frame(base_offset()), rax);
     as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rsi}, Part{rsi}, int64_t(tables_.slot_size)});
     as_.lea(rsi, {.base = rax, .displacement = int64_t(tables_.slots), .index = rsi});
 }

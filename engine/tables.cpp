@@ -97,6 +97,10 @@ Tables lay_out(const Script& script)
             table.entries = std::bit_floor(std::min(2 * most_keys, most_table_bytes / table.entry_size));
         }
         size_t& end = table.shared ? shared_end : slot_end;
+        if (map.kind == MapKind::integer && map.tid_key && map.keys.size() == 1) {
+            table.own = up(end, 16);
+            end = *table.own + 16;
+        }
         table.offset = up(end, table.entries == 1 ? 16 : 64);
         end = table.offset + table.entry_size * (table.entries + table.direct);
         if (end > most_slot_bytes)

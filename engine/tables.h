@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -34,6 +35,11 @@ struct Table {
     /// One integer is the key and nothing is ever deleted: the entry's first word is the key itself, 0 if it is free;
     /// key 0 is the entry behind the others, and its first word tells whether it is there.
     bool direct = false;
+
+    /// `tid` is the only key of integers that are assigned: the thread's own entry, a word for the tid and one for the
+    /// value, stands before all others at `own`. Only a thread that got the slot of one that ended, and whose entry is
+    /// still there, needs the table.
+    std::optional<size_t> own;
 };
 
 /// Offsets in `data`.

@@ -72,11 +72,11 @@ uint64_t interpret(const Expression& e, const Processor& state)
 
 std::string random_expression(std::mt19937_64& random, int depth)
 {
-    static constexpr const char* binary[] = {"||", "&&", "|", "^", "&",  "==", "!=", "<", "<=",
-                                             ">",  ">=", "<<", ">>", "+", "-",  "*",  "/", "%"};
+    static constexpr const char* binary[] = {
+        "||", "&&", "|", "^", "&", "==", "!=", "<", "<=", ">", ">=", "<<", ">>", "+", "-", "*", "/", "%"};
     static constexpr const char* unary[] = {"!", "~", "-"};
-    static constexpr const char* numbers[] = {"0", "1", "2", "3", "7", "10", "63", "255", "1000", "65536", "2147483647",
-                                              "4294967296", "9223372036854775807"};
+    static constexpr const char* numbers[] = {
+        "0", "1", "2", "3", "7", "10", "63", "255", "1000", "65536", "2147483647", "4294967296", "9223372036854775807"};
     if (depth == 0 || random() % 5 == 0)
         return random() % 2 ? "arg" + std::to_string(random() % arguments) : numbers[random() % std::size(numbers)];
     if (random() % 6 == 0)
@@ -149,7 +149,8 @@ TEST(Expression, DividesByEveryKindOfNumber)
             const uint64_t at = divisor && pass % 4 == 0 ? value / divisor * divisor - (pass % 8 == 0) : value;
             state.gpr[RAX] = at;
             run.pass(state);
-            ASSERT_EQ(uint64_t(run.maps().maps[0].at(0).value.number), divisor ? at / divisor : 0) << at << " / " << divisor;
+            ASSERT_EQ(uint64_t(run.maps().maps[0].at(0).value.number), divisor ? at / divisor : 0)
+                << at << " / " << divisor;
         }
     }
 }

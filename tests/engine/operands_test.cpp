@@ -51,7 +51,8 @@ uint64_t extend(uint64_t value, int size, bool is_signed)
 // rsp and the red zone are those of the pass: `after` knows them.
 uint64_t interpret(const std::string& text, const Processor& after)
 {
-    static const std::regex shape(R"((-?)([1248])@(?:\$(-?\d+)|%(\w+)|([-+\d]*)\((?:%(\w+))?(?:,%(\w+)(?:,(\d))?)?\)))");
+    static const std::regex shape(
+        R"((-?)([1248])@(?:\$(-?\d+)|%(\w+)|([-+\d]*)\((?:%(\w+))?(?:,%(\w+)(?:,(\d))?)?\)))");
     std::smatch m;
     if (!std::regex_match(text, m, shape))
         throw std::logic_error("the test made " + text);
@@ -177,8 +178,8 @@ TEST(Operand, MemoryThatIsNotThereIsZero)
 
 TEST(Operand, MemoryElsewhereIsRead)
 {
-    auto* pages = static_cast<unsigned char*>(
-        mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto* pages =
+        static_cast<unsigned char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     for (int i = 0; i < 8192; ++i)
         pages[i] = static_cast<unsigned char>(i * 7);
     OwnRun run("usdt:*:p:n { @ = arg0; }", usdt("8@4(%rbp)"));
