@@ -139,6 +139,5 @@ inline bool is_map(const Expression& e)
 
 /// What routines change, their callers' rsi, rdi, rbx and r12 to r15 excepted.
 inline constexpr Registers routine_changes = bit(rax) | bit(rcx) | bit(rdx) | bit(r8) | bit(r9) | bit(r10) | bit(r11);
-inline constexpr int64_t hash_multiplier = int64_t(0x9E3779B97F4A7C15); // 2^64 divided by the golden ratio, odd
 
 } // namespace fastsdt::engine::x86

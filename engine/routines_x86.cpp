@@ -208,7 +208,7 @@ void Compiler::find(const Table& table, int keys, Assembler::Label found, Assemb
     const auto loop = as_.label(), other = as_.label(), next = as_.label();
     const size_t words = table.key_bytes() / 8;
     const auto key = [&](size_t i) { return Memory{.base = rsp, .displacement = int64_t(keys + 8 * i)}; };
-    as_.constant(r9, hash_multiplier);
+    as_.constant(r9, int64_t(hash_multiplier));
     if (words == 0) {
         as_.move(r10, r9);
     } else {
@@ -359,16 +359,29 @@ void Compiler::assign_number(const Table& table)
     as_.bind(leave);
 }
 
-// Makes an entry with the new string and then deletes those before it, so that a reader always finds one. Who finds his
-// own entry deleted stops: somebody was later, and the one before that somebody's is his affair.
+// Makes an entry with the new string and then deletes the old one, so that a reader always finds one. Of two threads that
+// assign at once both may leave theirs: then all that the next search finds before our own are deleted too. Who finds
+// his own deleted stops: somebody was later.
 void Compiler::assign_text(const Table& table)
 {
-    const auto make = as_.label(), made = as_.label(), sweep = as_.label(), found = as_.label(), done = as_.label(),
-               full = as_.label(), leave = as_.label();
-    find(table, 16, make, make); // for the tag
+    const auto old = as_.label(), make = as_.label(), made = as_.label(), first = as_.label(), sweep = as_.label(),
+               found = as_.label(), done = as_.label(), full = as_.label(), leave = as_.label();
+    const auto erase = [&](Reg entry) {
+        as_.move(rax, r10);
+        as_.constant(rcx, deleted);
+        as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = entry}, Part{rcx}}, table.shared);
+    };
+    as_.constant(rbx, 0);
+    find(table, 16, old, make);
+    as_.bind(old);
+    as_.move(rbx, rdx);
     as_.bind(make);
     claim(table, 16, Fill::text, made, full);
     as_.bind(made);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rbx}, Part{rbx}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, first);
+    erase(rbx);
+    as_.bind(first);
     as_.move(rbx, rdx);
     as_.bind(sweep);
     find(table, 16, found, done);
@@ -377,9 +390,7 @@ void Compiler::assign_text(const Table& table)
     as_.jump(ZYDIS_MNEMONIC_JZ, done);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rbx}, Part{r10}});
     as_.jump(ZYDIS_MNEMONIC_JNZ, done);
-    as_.move(rax, r10);
-    as_.constant(rcx, deleted);
-    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}}, table.shared);
+    erase(rdx);
     as_.jump(ZYDIS_MNEMONIC_JMP, sweep);
     as_.bind(full);
     as_.constant(rax, 0);

@@ -107,7 +107,7 @@ Memory Compiler::locate(const Statement& statement, Assembler::Label next)
     }
     value(statement.keys[0], rax);
     const auto found = as_.label();
-    as_.constant(rcx, hash_multiplier);
+    as_.constant(rcx, int64_t(hash_multiplier));
     as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rcx}, Part{rax}});
     as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rcx}, int64_t(64 - std::countr_zero(table.entries))});
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});

@@ -206,7 +206,7 @@ void Compiler::slot()
         as_.emit(ZYDIS_MNEMONIC_RDFSBASE, {Part{rcx}});
     else
         as_.load(rcx, {.displacement = 0, .fs = true});
-    as_.constant(rsi, hash_multiplier);
+    as_.constant(rsi, int64_t(hash_multiplier));
     as_.emit(ZYDIS_MNEMONIC_NOT, {Part{rcx}}); // never 0, which is a slot that nobody has
     as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rsi}, Part{rcx}});
     as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rsi}, int64_t(64 - std::countr_zero(most_threads))});

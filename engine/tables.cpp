@@ -53,6 +53,14 @@ bool is_assigned(MapKind kind)
     return kind == MapKind::integer || kind == MapKind::string || kind == MapKind::probe;
 }
 
+size_t first_entry(const std::vector<uint64_t>& words, size_t entries)
+{
+    uint64_t hash = words.empty() ? hash_multiplier : words[0] * hash_multiplier;
+    for (size_t i = 1; i < words.size(); ++i)
+        hash = ((hash ^ hash >> 29) + words[i]) * hash_multiplier;
+    return size_t(hash >> (64 - std::countr_zero(entries)));
+}
+
 size_t Table::key_bytes() const
 {
     size_t sum = 0;

@@ -20,6 +20,13 @@ namespace fastsdt::engine {
 inline constexpr size_t most_threads = 1024; ///< slots. A power of two
 inline constexpr size_t most_keys = 4096;    ///< of a map in one slot, or shared: bpftrace's BPFTRACE_MAX_MAP_KEYS
 
+/// Where stubs multiply to hash: 2^64 divided by the golden ratio, odd.
+inline constexpr uint64_t hash_multiplier = 0x9E3779B97F4A7C15;
+
+/// The entry of a table at which the search for a key begins. The same in machine code: find() in routines_x86.cpp.
+/// @param words  the key's bytes, 8 by 8
+size_t first_entry(const std::vector<uint64_t>& words, size_t entries);
+
 /// Where one map is. Offsets are from the start of its slot, or of the data where it is shared.
 struct Table {
     bool shared = false; ///< one for all threads: what is assigned, unless a key is `tid` everywhere

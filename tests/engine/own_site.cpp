@@ -4,6 +4,7 @@
 #include <fastsdt/note.h>
 
 #include <algorithm>
+#include <sys/auxv.h>
 
 using namespace fastsdt::engine;
 
@@ -116,12 +117,12 @@ Site placed(Site site, const Script& script)
 
 } // namespace
 
-Environment own_environment(bool system_calls, bool rdfsbase)
+Environment own_environment()
 {
     Environment environment;
     environment.pid = environment.inner_pid = getpid();
-    environment.rdfsbase = rdfsbase;
-    environment.system_calls = system_calls;
+    environment.rdfsbase = getauxval(AT_HWCAP2) & 2; // HWCAP2_FSGSBASE
+    environment.system_calls = true;
     static const std::optional<Clock> clock = [] {
         std::string why;
         return measure_clock(why);
@@ -142,13 +143,14 @@ std::string refusal(const std::string& text, Site site, bool system_calls)
     const Script script = parse(text);
     const Tables tables = lay_out(script);
     const Site sites[] = {placed(std::move(site), script)};
-    return compile(script, tables, sites, {}, own_environment(system_calls)).refusals.at(0);
+    Environment environment = own_environment();
+    environment.system_calls = system_calls;
+    return compile(script, tables, sites, {}, environment).refusals.at(0);
 }
 
-OwnRun::OwnRun(const std::string& text, Site site, bool system_calls, bool rdfsbase)
+OwnRun::OwnRun(const std::string& text, Site site, const Environment& environment)
     : script(parse(text)), tables(lay_out(script))
 {
-    const Environment environment = own_environment(system_calls, rdfsbase);
     data = static_cast<unsigned char*>(
         mmap(nullptr, tables.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (data == MAP_FAILED)
