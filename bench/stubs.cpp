@@ -56,7 +56,7 @@ constexpr Case cases[] = {
     {"assigned by tid", "@[tid] = arg0;"},
     {"nsecs", "@ = sum(nsecs);"},
     {"begin of a latency", "@s[tid] = nsecs;"},
-    {"end of a latency", "@us = hist((nsecs - @s[tid]) / 1000); delete(@s[tid]);"},
+    {"both ends of a latency", "@s[tid] = nsecs; @us = hist((nsecs - @s[tid]) / 1000); delete(@s[tid]);"},
 };
 
 volatile sig_atomic_t steps = 0;
