@@ -77,6 +77,8 @@ own_site:
     .endr
     pushfq
     pop 128(%rax)
+    push $0x202
+    popfq
     pop %rdi
     pop %rdi
     pop %r15
