@@ -6,11 +6,13 @@
 #include <fastsdt/recognize.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csetjmp>
 #include <csignal>
 #include <map>
 #include <random>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <thread>
 
 using namespace fastsdt::engine;
@@ -398,110 +400,63 @@ TEST(Stub, SaysWhyAnArgumentCannotBeRead)
 
 namespace {
 
-constexpr uint64_t trap_flag = 0x100;
-
 OwnRun* in_signal = nullptr;
-long steps = 0, act_at = 0;
-bool jumps = false;
+std::atomic<uint64_t> handled = 0;
 sigjmp_buf jump;
+volatile sig_atomic_t may_jump = 0;
 
-// After each instruction of the pass: at one of them a pass within the pass, which may never come back.
-void on_step(int)
+// A pass inside a pass, at any instruction of it. Sometimes it never comes back.
+void on_signal(int)
 {
-    if (steps++ != act_at)
-        return;
-    Processor state;
-    state.gpr[RAX] = 3;
-    in_signal->pass(state);
-    if (jumps)
+    in_signal->pass();
+    const uint64_t n = handled.fetch_add(1, std::memory_order_relaxed);
+    if (may_jump && n % 3 == 0)
         siglongjmp(jump, 1);
 }
 
-// Passes with a signal after the `at`th instruction. False: it came to the end before that.
-bool interrupted_pass(OwnRun& run, long at, bool leave)
-{
-    in_signal = &run;
-    steps = 0;
-    act_at = at;
-    jumps = leave;
-    if (sigsetjmp(jump, 1) == 0) {
-        Processor state;
-        state.gpr[RAX] = 3;
-        state.flags |= trap_flag;
-        run.pass(state);
-        EXPECT_EQ(state.gpr[RAX], 3u);
-    }
-    return steps > at;
-}
-
-struct OnStep {
-    struct sigaction old = {};
-    OnStep()
-    {
-        struct sigaction act = {};
-        act.sa_handler = on_step;
-        sigaction(SIGTRAP, &act, &old);
-    }
-    ~OnStep() { sigaction(SIGTRAP, &old, nullptr); }
-};
-
 } // namespace
 
-// A signal handler that hits the same site with the same key, at each instruction of a stub in turn: nothing is lost. One
-// that leaves by siglongjmp: the pass that it cut short counts once or not at all, and later ones count.
+// A timer of 20 microseconds interrupts passes at whatever instruction they are. Nothing is lost, and a pass that a
+// siglongjmp cut short counts once or not at all.
 TEST(Stub, SignalHandlersMayHitTheSameSite)
 {
-    const OnStep on_step;
-    for (const char* actions :
-         {"@ = count();", "@[arg0] = count();", "@[arg0, tid] = count();", "@ = hist(arg0);", "@[arg0 - 3] = count();",
-          "@ = stats(arg0);", "@a[arg0] = arg0; delete(@a[arg0]); @ = count();"}) {
-        const auto total = [](const Maps& maps) {
-            int64_t total = 0;
-            for (const Entry& entry : maps.maps.back()) {
-                total += entry.buckets.empty() ? (entry.count ? int64_t(entry.count) : entry.number) : 0;
-                for (const uint64_t n : entry.buckets)
-                    total += int64_t(n);
-            }
-            return total;
-        };
-        for (const bool leave : {false, true}) {
-            long at = 0;
-            for (bool inside = true; inside; ++at) {
-                OwnRun run(action("", actions), usdt("8@%rax"));
-                inside = interrupted_pass(run, at, leave);
-                const int64_t first = total(run.maps());
-                if (!inside)
-                    ASSERT_EQ(first, 1) << actions;
-                else if (leave)
-                    ASSERT_TRUE(first == 1 || first == 2) << actions << ", instruction " << at << ": " << first;
-                else
-                    ASSERT_EQ(first, 2) << actions << ", instruction " << at;
-                Processor state;
-                state.gpr[RAX] = 3;
-                run.pass(state);
-                const Maps maps = run.maps();
-                ASSERT_EQ(total(maps), first + 1) << actions << ", instruction " << at;
-                ASSERT_EQ(maps.maps.back().size(), 1u);
-                ASSERT_EQ(maps.dropped, 0u);
-            }
-            EXPECT_GT(at, 60) << actions; // the pass itself has more
-        }
-    }
-}
+    OwnRun run(action("", "@ = count(); @k[arg0] = count(); @m[arg0, tid] = count(); @a[arg0] = 1; delete(@a[arg0]);"),
+               usdt("8@%rax"));
+    in_signal = &run;
+    handled = 0;
+    struct sigaction act = {}, old = {};
+    act.sa_handler = on_signal;
+    act.sa_flags = SA_NODEFER;
+    sigaction(SIGALRM, &act, &old);
+    const itimerval often{{0, 20}, {0, 20}}, never{};
 
-TEST(Stub, MinimaSurviveHandlersThatRecordLess)
-{
-    const OnStep on_step;
-    bool inside = true;
-    for (long at = 0; inside; ++at) {
-        OwnRun run(action("", "@a = min(arg0); @b = max(arg0); @c = max(0 - arg0);"), usdt("8@%rax"));
-        Processor state;
-        state.gpr[RAX] = 2; // recorded before
+    volatile uint64_t passes = 0, cut = 0;
+    Processor state;
+    setitimer(ITIMER_REAL, &often, nullptr);
+    if (sigsetjmp(jump, 1) != 0)
+        cut = cut + 1;
+    may_jump = 1;
+    while (passes < 1'000'000 || handled < 3000) {
+        state.gpr[RAX] = passes % 16;
         run.pass(state);
-        inside = interrupted_pass(run, at, false);
-        const Maps maps = run.maps();
-        ASSERT_EQ(maps.maps[0].at(0).number, 2) << at;
-        ASSERT_EQ(maps.maps[1].at(0).number, 3) << at;
-        ASSERT_EQ(maps.maps[2].at(0).number, -2) << at;
+        passes = passes + 1;
     }
+    may_jump = 0;
+    setitimer(ITIMER_REAL, &never, nullptr);
+    sigaction(SIGALRM, &old, nullptr);
+
+    const Maps maps = run.maps();
+    const uint64_t least = passes + handled;
+    EXPECT_GE(uint64_t(only_number(maps, 0)), least);
+    EXPECT_LE(uint64_t(only_number(maps, 0)), least + cut);
+    for (const size_t map : {1, 2}) {
+        uint64_t sum = 0;
+        for (const Entry& entry : maps.maps[map])
+            sum += uint64_t(entry.number);
+        EXPECT_GE(sum, least) << map;
+        EXPECT_LE(sum, least + cut) << map;
+        EXPECT_EQ(maps.maps[map].size(), 16u);
+    }
+    EXPECT_EQ(maps.dropped, 0u);
+    EXPECT_GT(cut, 100u);
 }
