@@ -62,7 +62,7 @@ set(CPACK_COMPONENTS_ALL "")
 fastsdt_package(libfastsdt-dev libdevel "USDT probe sites that Linux can trace cheaply"
   "The header fastsdt.h, drop-ins for systemtap's sys/sdt.h and libbpf's usdt.h\nin a directory of their own, and what CMake, pkg-config and make need.")
 fastsdt_package(fastsdt-tools devel "verifies, indexes and traces USDT probe sites"
-  "fastsdt-check says what each kernel does at the probes of a file or process,\nfastsdt-index makes their notes fast to search, fastsdt-probe attaches and\ncounts, fastsdt-dtrace makes headers and objects of provider files.")
+  "fastsdt-check says what each kernel does at the probes of a file or process,\nfastsdt-index makes their notes fast to search, fastsdt-probe attaches and\ncounts, fastsdt-trace runs scripts without the kernel, fastsdt-dtrace makes\nheaders and objects of provider files.")
 fastsdt_package(fastsdt-sdt-dev devel "sys/sdt.h and dtrace by fastsdt"
   "Puts fastsdt's sys/sdt.h and dtrace where builds look for those of systemtap." "libfastsdt-dev ${same}" "fastsdt-tools ${same}")
 foreach(relation PROVIDES CONFLICTS REPLACES)

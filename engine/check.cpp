@@ -127,6 +127,7 @@ private:
     }
 
     // Not below 0: bpftrace 0.17 refuses that.
+    // Not below 0: bpftrace 0.17 refuses that.
     static int64_t literal(const Expression& e)
     {
         if (e.kind == Expression::Kind::number && e.number >= 0)

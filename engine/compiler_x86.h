@@ -9,7 +9,7 @@
 //     rsi  the thread's slot, as a runtime address
 //     r8   a table, while a routine looks something up in it
 // Frame, from rsp up; 128 bytes above it are the program's red zone:
-//     keys | spilled values | address of the data | the program's registers | flags
+//     keys | a string to be assigned | spilled values | address of the data | the program's registers | flags
 #pragma once
 #include "assembler_x86.h"
 #include "integers.h"
@@ -42,7 +42,10 @@ private:
     void map_routines(size_t map);
     void direct_routine(const Table& table);
     void find(const Table& table, int keys, Assembler::Label found, Assembler::Label absent);
-    void claim(const Table& table, int keys, bool assign, Assembler::Label done, Assembler::Label full);
+    enum class Fill { zeros, number, text };
+    void claim(const Table& table, int keys, Fill fill, Assembler::Label done, Assembler::Label full);
+    void assign_number(const Table& table);
+    void assign_text(const Table& table);
     void system_call(int number);
 
     // ---- expressions_x86.cpp
@@ -63,12 +66,19 @@ private:
     void fill_keys(const std::vector<Expression>& keys, const Table& table);
     void text_value(const Expression& e, size_t frame_offset); ///< string_size bytes into the frame
     void map_value(const Expression& e);
+    Memory own(const Table& table, int64_t word) const
+    {
+        return {.base = rsi, .displacement = int64_t(*table.own) + 8 * word};
+    }
+    void if_own(const Table& table, const Expression& tid, Assembler::Label free, Assembler::Label other);
     void table_address(const Table& table);
+    void call_with_keys(Assembler::Label routine, const std::vector<Expression>& keys, const Table& table);
     bool uses(const Expression& e, bool (*what)(const Expression&)) const;
 
     // ---- statements_x86.cpp
     void statement(const Statement& statement);
     void update(const Statement& statement);
+    void assign_by_key(const Statement& statement);
     void record(const Map& map, Memory cell);
     Assembler::Label dropped(Assembler::Label next);
     Memory locate(const Statement& statement, Assembler::Label next);
@@ -97,27 +107,37 @@ private:
     Assembler as_;
     Routines routines_;
 
+    size_t key_bytes_ = 0, text_bytes_ = 0; // of each stub's frame
+    bool keeps_base_ = false;
+
     // Of the stub that is being made.
     const Site* site_ = nullptr;
     std::vector<Argument> arguments_;
     Registers saved_ = 0; // which registers of the program are in the frame
     bool keep_flags_ = true;
-    size_t key_bytes_ = 0; // of the frame
     size_t spills_ = 0, most_spills_ = 0;
     size_t frame_spills_ = 0;
     uint64_t stub_start_ = 0;
     Assembler::Label out_ = 0;
     std::vector<Cold> cold_;
 
-    size_t spill_offset(size_t index) const { return key_bytes_ + 8 * index; }
-    size_t base_offset() const { return key_bytes_ + 8 * frame_spills_; }
+    size_t spill_offset(size_t index) const { return key_bytes_ + text_bytes_ + 8 * index; }
+    size_t base_offset() const { return spill_offset(frame_spills_); }
     size_t saved_offset(Reg reg) const;
     size_t flags_offset() const;
     size_t frame_size() const { return flags_offset() + 8; }
 };
 
+inline bool is_tid(const Expression& e)
+{
+    return e.kind == Expression::Kind::value && e.value == Value::tid;
+}
+inline bool is_map(const Expression& e)
+{
+    return e.kind == Expression::Kind::map;
+}
+
 /// What routines change, their callers' rsi, rdi, rbx and r12 to r15 excepted.
 inline constexpr Registers routine_changes = bit(rax) | bit(rcx) | bit(rdx) | bit(r8) | bit(r9) | bit(r10) | bit(r11);
-inline constexpr int64_t hash_multiplier = int64_t(0x9E3779B97F4A7C15); // 2^64 divided by the golden ratio, odd
 
 } // namespace fastsdt::engine::x86

@@ -14,11 +14,6 @@ namespace {
 /// The System V ABI's registers for integer arguments.
 constexpr Reg parameters[] = {rdi, rsi, rdx, rcx, r8, r9};
 
-bool is_map(const Expression& e)
-{
-    return e.kind == Expression::Kind::map;
-}
-
 bool fits32(int64_t value)
 {
     return value == int32_t(value);
@@ -479,23 +474,50 @@ void Compiler::table_address(const Table& table)
     as_.lea(r8, {.base = base, .displacement = int64_t(table.offset)});
 }
 
+void Compiler::call_with_keys(Assembler::Label routine, const std::vector<Expression>& keys, const Table& table)
+{
+    fill_keys(keys, table);
+    table_address(table);
+    call(routine, routine_changes);
+}
+
+// Goes on where the thread's own entry is this thread's, whose id is in rax then; else to `free` or `other`.
+void Compiler::if_own(const Table& table, const Expression& tid, Assembler::Label free, Assembler::Label other)
+{
+    evaluate(tid);
+    as_.load(rcx, own(table, 0));
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rcx}, Part{rcx}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, free);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Part{rax}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, other);
+}
+
 void Compiler::map_value(const Expression& e)
 {
     const Table& table = tables_.maps[e.map];
     if (script_.maps[e.map].kind != MapKind::integer)
         throw std::logic_error("an aggregation cannot be read");
-    if (!e.operands.empty()) {
-        fill_keys(e.operands, table);
-        table_address(table);
-        call(routines_.maps[e.map].load, routine_changes);
+    const auto done = as_.label(), none = as_.label();
+    const auto look_up = [this, &e, &table] { call_with_keys(routines_.maps[e.map].load, e.operands, table); };
+    if (table.own) {
+        if_own(table, e.operands[0], none, cold([this, look_up, done] {
+                   look_up();
+                   as_.jump(ZYDIS_MNEMONIC_JMP, done);
+               }));
+        as_.load(rax, own(table, 1));
+        as_.jump(ZYDIS_MNEMONIC_JMP, done);
+    } else if (table.entries > 1) {
+        look_up();
         return;
+    } else {
+        table_address(table);
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = r8}, int64_t(0)});
+        as_.jump(ZYDIS_MNEMONIC_JZ, none);
+        as_.load(rax, {.base = r8, .displacement = int64_t(table.value)});
+        as_.jump(ZYDIS_MNEMONIC_JMP, done);
     }
-    const auto done = as_.label();
-    table_address(table);
+    as_.bind(none);
     as_.constant(rax, 0);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = r8}, int64_t(0)});
-    as_.jump(ZYDIS_MNEMONIC_JZ, done);
-    as_.load(rax, {.base = r8, .displacement = int64_t(table.value)});
     as_.bind(done);
 }
 

@@ -102,11 +102,12 @@ void read_table(const Map& map, const Table& table, const Bytes& bytes, Merged& 
 {
     const size_t entries = table.entries + table.direct;
     const bool assigned = is_assigned(map.kind);
-    Merged here; // of several entries with one key the first counts where something is assigned
+    // Of several entries with one key that was assigned, the one that a stub finds first counts.
+    std::map<std::vector<Datum>, size_t> steps;
     for (size_t i = 0; i < entries; ++i) {
         const size_t at = i * table.entry_size;
         Entry entry;
-        if (map.keys.empty()) {
+        if (table.entries == 1) {
             if (assigned && bytes.word(at) == 0)
                 continue;
         } else if (table.direct) {
@@ -129,15 +130,20 @@ void read_table(const Map& map, const Table& table, const Bytes& bytes, Merged& 
         }
         if (!decode(map, bytes, at + table.value, entry))
             continue;
-        auto [found, fresh] = (assigned ? here : merged).try_emplace(entry.keys);
-        if (fresh) {
-            found->second = std::move(entry);
-        } else if (!assigned) {
+        if (assigned && table.entries > 1) {
+            std::vector<uint64_t> words;
+            for (size_t offset = 0; offset < table.key_bytes(); offset += 8)
+                words.push_back(bytes.word(at + table.keys + offset));
+            const size_t step = (i - first_entry(words, table.entries)) & (table.entries - 1);
+            const auto [nearest, fresh] = steps.try_emplace(entry.keys, step);
+            if (!fresh && nearest->second < step)
+                continue;
+            nearest->second = step;
+            merged.insert_or_assign(entry.keys, entry);
+        } else if (const auto [found, fresh] = merged.try_emplace(entry.keys, entry); !fresh) {
             add(map, found->second, entry);
         }
     }
-    for (auto& [keys, entry] : here)
-        merged.insert_or_assign(keys, std::move(entry));
 }
 
 } // namespace
@@ -155,15 +161,25 @@ Maps read_tables(const Script& script, const Tables& tables, const ReadData& rea
         if (table.shared)
             read_table(script.maps[i], table, fetch(table.offset, table_size(table)), merged[i]);
     }
+    const auto read_slot = [&](size_t i, size_t slot) {
+        const Table& table = tables.maps[i];
+        if (table.own) {
+            const Bytes own = fetch(slot + *table.own, 16);
+            Entry entry;
+            entry.keys = {{int64_t(own.word(0)), {}}};
+            entry.value.number = int64_t(own.word(8));
+            if (own.word(0) != 0)
+                merged[i].insert_or_assign(entry.keys, entry);
+        }
+        read_table(script.maps[i], table, fetch(slot + table.offset, table_size(table)), merged[i]);
+    };
     for (size_t slot = 0; slot < most_threads; ++slot) {
         if (header.word(Tables::owners + 8 * slot) == 0)
             continue;
         ++maps.threads;
         for (size_t i = 0; i < merged.size(); ++i) {
-            const Table& table = tables.maps[i];
-            if (!table.shared)
-                read_table(script.maps[i], table,
-                           fetch(tables.slots + slot * tables.slot_size + table.offset, table_size(table)), merged[i]);
+            if (!tables.maps[i].shared)
+                read_slot(i, tables.slots + slot * tables.slot_size);
         }
     }
     for (Merged& map : merged) {

@@ -42,7 +42,7 @@ void Compiler::routines()
     }
     for (size_t i = 0; i < script_.maps.size(); ++i) {
         routines_.maps.push_back({as_.label(), as_.label(), as_.label(), as_.label(), as_.label()});
-        if (!script_.maps[i].keys.empty())
+        if (tables_.maps[i].entries > 1)
             map_routines(i);
     }
 }
@@ -208,9 +208,13 @@ void Compiler::find(const Table& table, int keys, Assembler::Label found, Assemb
     const auto loop = as_.label(), other = as_.label(), next = as_.label();
     const size_t words = table.key_bytes() / 8;
     const auto key = [&](size_t i) { return Memory{.base = rsp, .displacement = int64_t(keys + 8 * i)}; };
-    as_.constant(r9, hash_multiplier);
-    as_.load(r10, key(0));
-    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{r10}, Part{r9}});
+    as_.constant(r9, int64_t(hash_multiplier));
+    if (words == 0) {
+        as_.move(r10, r9);
+    } else {
+        as_.load(r10, key(0));
+        as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{r10}, Part{r9}});
+    }
     for (size_t i = 1; i < words; ++i) {
         as_.move(rcx, r10);
         as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rcx}, int64_t(29)});
@@ -245,8 +249,8 @@ void Compiler::find(const Table& table, int keys, Assembler::Label found, Assemb
     as_.jump(ZYDIS_MNEMONIC_JMP, absent);
 }
 
-// After find(): makes an entry, with rdi as its value or with zeros. To rdx: the entry.
-void Compiler::claim(const Table& table, int keys, bool assign, Assembler::Label done, Assembler::Label full)
+// After find(): makes an entry, and fills it with zeros, with rdi, or with the frame's string. To rdx: the entry.
+void Compiler::claim(const Table& table, int keys, Fill fill, Assembler::Label done, Assembler::Label full)
 {
     const auto loop = as_.label(), next = as_.label();
     const size_t words = table.key_bytes() / 8;
@@ -266,8 +270,13 @@ void Compiler::claim(const Table& table, int keys, bool assign, Assembler::Label
         as_.load(rax, {.base = rsp, .displacement = int64_t(keys + 8 * i)});
         as_.store({.base = rdx, .displacement = int64_t(table.keys + 8 * i)}, rax);
     }
-    if (assign) {
+    if (fill == Fill::number) {
         as_.store({.base = rdx, .displacement = int64_t(table.value)}, rdi);
+    } else if (fill == Fill::text) {
+        for (size_t i = 0; i < string_size; i += 8) {
+            as_.load(rax, {.base = rsp, .displacement = int64_t(size_t(keys) + key_bytes_ + i)});
+            as_.store({.base = rdx, .displacement = int64_t(table.value + i)}, rax);
+        }
     } else {
         const auto zero = as_.label();
         as_.constant(rcx, int64_t(table.value_size / 8));
@@ -321,6 +330,76 @@ void Compiler::direct_routine(const Table& table)
     as_.emit(ZYDIS_MNEMONIC_RET, {});
 }
 
+// rdi: the value.
+void Compiler::assign_number(const Table& table)
+{
+    const auto again = as_.label(), found = as_.label(), exchange = as_.label(), absent = as_.label(),
+               done = as_.label(), full = as_.label(), leave = as_.label();
+    as_.bind(again);
+    find(table, 16, found, absent);
+    as_.bind(found);
+    as_.move(r9, rdx);
+    as_.move(rax, r10);
+    as_.load(rdx, {.base = r9, .displacement = 8});
+    as_.move(rbx, r10);
+    as_.move(rcx, rdi);
+    as_.bind(exchange); // rdx:rax, what we think is there, for rcx:rbx
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG16B, {Memory{.base = r9, .size = 16}}, table.shared);
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{r10}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, exchange); // another value came in between
+    as_.jump(ZYDIS_MNEMONIC_JMP, again);   // it was deleted
+    as_.bind(absent);
+    claim(table, 16, Fill::number, done, full);
+    as_.bind(full);
+    as_.constant(rax, 0);
+    as_.jump(ZYDIS_MNEMONIC_JMP, leave);
+    as_.bind(done);
+    as_.constant(rax, 1);
+    as_.bind(leave);
+}
+
+// Makes an entry with the new string and then deletes the old one, so that a reader always finds one. Of two threads that
+// assign at once both may leave theirs: then all that the next search finds before our own are deleted too. Who finds
+// his own deleted stops: somebody was later.
+void Compiler::assign_text(const Table& table)
+{
+    const auto old = as_.label(), make = as_.label(), made = as_.label(), first = as_.label(), sweep = as_.label(),
+               found = as_.label(), done = as_.label(), full = as_.label(), leave = as_.label();
+    const auto erase = [&](Reg entry) {
+        as_.move(rax, r10);
+        as_.constant(rcx, deleted);
+        as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = entry}, Part{rcx}}, table.shared);
+    };
+    as_.constant(rbx, 0);
+    find(table, 16, old, make);
+    as_.bind(old);
+    as_.move(rbx, rdx);
+    as_.bind(make);
+    claim(table, 16, Fill::text, made, full);
+    as_.bind(made);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rbx}, Part{rbx}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, first);
+    erase(rbx);
+    as_.bind(first);
+    as_.move(rbx, rdx);
+    as_.bind(sweep);
+    find(table, 16, found, done);
+    as_.bind(found);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rdx}, Part{rbx}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rbx}, Part{r10}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, done);
+    erase(rdx);
+    as_.jump(ZYDIS_MNEMONIC_JMP, sweep);
+    as_.bind(full);
+    as_.constant(rax, 0);
+    as_.jump(ZYDIS_MNEMONIC_JMP, leave);
+    as_.bind(done);
+    as_.constant(rax, 1);
+    as_.bind(leave);
+}
+
 // Keys in the caller's frame from its start, r8: the table. None changes rsi or rdi.
 void Compiler::map_routines(size_t map)
 {
@@ -334,65 +413,42 @@ void Compiler::map_routines(size_t map)
     }
     const bool assigned = is_assigned(script_.maps[map].kind);
     const auto ret = [&] { as_.emit(ZYDIS_MNEMONIC_RET, {}); };
-
-    // To rdx: the entry, made if need be; 0: no room.
-    const auto find_or_claim = [&](Assembler::Label start) {
+    if (!assigned) {
+        // To rdx: the entry, made if need be; 0: no room.
         const auto done = as_.label(), absent = as_.label(), full = as_.label();
         as_.align(16);
-        as_.bind(start);
+        as_.bind(routine.update);
         find(table, 8, done, absent);
         as_.bind(absent);
-        claim(table, 8, false, done, full);
+        claim(table, 8, Fill::zeros, done, full);
         as_.bind(full);
         as_.constant(rdx, 0);
         as_.bind(done);
         ret();
-    };
-    if (!assigned) {
-        find_or_claim(routine.update);
     } else {
-        // rdi: the value. To rax: 1, or 0 if there is no room.
-        const auto again = as_.label(), found = as_.label(), exchange = as_.label(), absent = as_.label(),
-                   done = as_.label(), full = as_.label(), leave = as_.label();
+        // To rax: 1, or 0 if there is no room.
         as_.align(16);
         as_.bind(routine.assign);
         as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rbx}});
-        as_.bind(again);
-        find(table, 16, found, absent);
-        as_.bind(found);
-        as_.move(r9, rdx);
-        as_.move(rax, r10);
-        as_.load(rdx, {.base = r9, .displacement = 8});
-        as_.move(rbx, r10);
-        as_.move(rcx, rdi);
-        as_.bind(exchange); // rdx:rax, what we think is there, for rcx:rbx
-        as_.emit(ZYDIS_MNEMONIC_CMPXCHG16B, {Memory{.base = r9, .size = 16}}, table.shared);
-        as_.jump(ZYDIS_MNEMONIC_JZ, done);
-        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{r10}});
-        as_.jump(ZYDIS_MNEMONIC_JZ, exchange); // another value came in between
-        as_.jump(ZYDIS_MNEMONIC_JMP, again);   // it was deleted
-        as_.bind(absent);
-        claim(table, 16, true, done, full);
-        as_.bind(full);
-        as_.constant(rax, 0);
-        as_.jump(ZYDIS_MNEMONIC_JMP, leave);
-        as_.bind(done);
-        as_.constant(rax, 1);
-        as_.bind(leave);
+        if (script_.maps[map].kind == MapKind::string)
+            assign_text(table);
+        else
+            assign_number(table);
         as_.emit(ZYDIS_MNEMONIC_POP, {Part{rbx}});
         ret();
-
+    }
+    if (script_.maps[map].kind == MapKind::integer) {
         // To rax: the value, 0 if there is none.
-        const auto load_found = as_.label(), load_absent = as_.label();
+        const auto found = as_.label(), absent = as_.label();
         as_.align(16);
         as_.bind(routine.load);
-        find(table, 8, load_found, load_absent);
-        as_.bind(load_found);
+        find(table, 8, found, absent);
+        as_.bind(found);
         as_.load(rax, {.base = rdx, .displacement = int64_t(table.value)});
         as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rdx}, Part{r10}}); // still the same key's
-        as_.jump(ZYDIS_MNEMONIC_JNZ, load_absent);
+        as_.jump(ZYDIS_MNEMONIC_JNZ, absent);
         ret();
-        as_.bind(load_absent);
+        as_.bind(absent);
         as_.constant(rax, 0);
         ret();
     }

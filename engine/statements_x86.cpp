@@ -18,28 +18,40 @@ void Compiler::statement(const Statement& statement)
     case Statement::Kind::update: update(statement); return;
     case Statement::Kind::assign:
         if (map.kind == MapKind::string)
-            throw Refusal("wants " + map.name + ", a map of strings");
-        value(*statement.value, rdi);
-        if (table.key_size.empty()) {
+            text_value(*statement.value, key_bytes_);
+        else
+            value(*statement.value, rdi);
+        if (table.own) {
+            // The value first. A handler in between that assigns too has the last word, as if it had come after us.
+            const auto set = as_.label(), done = as_.label();
+            if_own(table, statement.keys[0], set, cold([this, &statement, done] {
+                       assign_by_key(statement);
+                       as_.jump(ZYDIS_MNEMONIC_JMP, done);
+                   }));
+            as_.bind(set);
+            as_.store(own(table, 1), rdi);
+            as_.store(own(table, 0), rax);
+            as_.bind(done);
+        } else if (table.entries > 1) {
+            assign_by_key(statement);
+        } else {
             // The value first: whoever sees that it is there sees one that was assigned.
             table_address(table);
             as_.store({.base = r8, .displacement = int64_t(table.value)}, rdi);
             as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = r8}, int64_t(1)});
-        } else {
-            fill_keys(statement.keys, table);
-            table_address(table);
-            call(routines_.maps[statement.map].assign, routine_changes);
-            as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax, 4}, Part{rax, 4}});
-            const auto next = as_.label();
-            as_.jump(ZYDIS_MNEMONIC_JZ, dropped(next));
-            as_.bind(next);
         }
         return;
     case Statement::Kind::remove:
-        if (!table.key_size.empty()) {
-            fill_keys(statement.keys, table);
-            table_address(table);
-            call(routines_.maps[statement.map].remove, routine_changes);
+        if (table.own) {
+            const auto done = as_.label();
+            if_own(table, statement.keys[0], done, cold([this, &statement, &table, done] {
+                       call_with_keys(routines_.maps[statement.map].remove, statement.keys, table);
+                       as_.jump(ZYDIS_MNEMONIC_JMP, done);
+                   }));
+            as_.emit(ZYDIS_MNEMONIC_MOV, {own(table, 0), int64_t(0)});
+            as_.bind(done);
+        } else if (table.entries > 1) {
+            call_with_keys(routines_.maps[statement.map].remove, statement.keys, table);
         } else if (is_assigned(map.kind)) {
             table_address(table);
             as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = r8}, int64_t(0)});
@@ -49,6 +61,16 @@ void Compiler::statement(const Statement& statement)
         return;
     default: throw std::logic_error("not for sites");
     }
+}
+
+// rdi, or the string in the frame.
+void Compiler::assign_by_key(const Statement& statement)
+{
+    const auto next = as_.label();
+    call_with_keys(routines_.maps[statement.map].assign, statement.keys, tables_.maps[statement.map]);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax, 4}, Part{rax, 4}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, dropped(next));
+    as_.bind(next);
 }
 
 /// A cold path: counts a statement that found no room and goes on.
@@ -78,16 +100,14 @@ Memory Compiler::locate(const Statement& statement, Assembler::Label next)
     if (table.key_size.empty())
         return {.base = rsi, .displacement = int64_t(table.offset + table.value)};
     if (!table.direct) {
-        fill_keys(statement.keys, table);
-        table_address(table);
-        call(routines_.maps[statement.map].update, routine_changes);
+        call_with_keys(routines_.maps[statement.map].update, statement.keys, table);
         as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rdx}, Part{rdx}});
         as_.jump(ZYDIS_MNEMONIC_JZ, dropped(next));
         return {.base = rdx, .displacement = int64_t(table.value)};
     }
     value(statement.keys[0], rax);
     const auto found = as_.label();
-    as_.constant(rcx, hash_multiplier);
+    as_.constant(rcx, int64_t(hash_multiplier));
     as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rcx}, Part{rax}});
     as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rcx}, int64_t(64 - std::countr_zero(table.entries))});
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});

@@ -35,21 +35,20 @@ namespace {
 
 constexpr Registers all_but_rsp = 0xffff & ~bit(rsp);
 
-bool is_tid(const Expression& e)
-{
-    return e.kind == Expression::Kind::value && e.value == Value::tid;
-}
-
-bool is_map(const Expression& e)
-{
-    return e.kind == Expression::Kind::map;
-}
-
 } // namespace
 
 Compiler::Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment)
     : script_(script), tables_(tables), arena_(arena), environment_(environment), as_(arena.code)
-{}
+{
+    for (const Table& table : tables_.maps)
+        key_bytes_ = std::max(key_bytes_, table.key_bytes());
+    // For tables that all threads share, and to count what found no room.
+    keeps_base_ = std::any_of(tables_.maps.begin(), tables_.maps.end(),
+                              [](const Table& table) { return table.shared || table.entries > 1; });
+    for (const Map& map : script_.maps)
+        if (map.kind == MapKind::string)
+            text_bytes_ = string_size;
+}
 
 size_t Compiler::saved_offset(Reg reg) const
 {
@@ -115,9 +114,6 @@ void Compiler::stub(const Site& site)
     site_ = &site;
     keep_flags_ = site.kind == Probe::Kind::usdt;
     arguments_ = parse_arguments(site.arguments, Arch::x86_64);
-    key_bytes_ = 0;
-    for (const Table& table : tables_.maps)
-        key_bytes_ = std::max(key_bytes_, table.key_bytes());
 
     // Made twice: the first time to learn which registers it changes and how much it spills.
     as_.align(16);
@@ -210,7 +206,7 @@ void Compiler::slot()
         as_.emit(ZYDIS_MNEMONIC_RDFSBASE, {Part{rcx}});
     else
         as_.load(rcx, {.displacement = 0, .fs = true});
-    as_.constant(rsi, hash_multiplier);
+    as_.constant(rsi, int64_t(hash_multiplier));
     as_.emit(ZYDIS_MNEMONIC_NOT, {Part{rcx}}); // never 0, which is a slot that nobody has
     as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rsi}, Part{rcx}});
     as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rsi}, int64_t(64 - std::countr_zero(most_threads))});
@@ -225,7 +221,8 @@ void Compiler::slot()
                  as_.jump(ZYDIS_MNEMONIC_JMP, out_);
              }));
     as_.bind(found);
-    as_.store(frame(base_offset()), rax);
+    if (keeps_base_)
+        as_.store(frame(base_offset()), rax);
     as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rsi}, Part{rsi}, int64_t(tables_.slot_size)});
     as_.lea(rsi, {.base = rax, .displacement = int64_t(tables_.slots), .index = rsi});
 }

@@ -53,6 +53,14 @@ bool is_assigned(MapKind kind)
     return kind == MapKind::integer || kind == MapKind::string || kind == MapKind::probe;
 }
 
+size_t first_entry(const std::vector<uint64_t>& words, size_t entries)
+{
+    uint64_t hash = words.empty() ? hash_multiplier : words[0] * hash_multiplier;
+    for (size_t i = 1; i < words.size(); ++i)
+        hash = ((hash ^ hash >> 29) + words[i]) * hash_multiplier;
+    return size_t(hash >> (64 - std::countr_zero(entries)));
+}
+
 size_t Table::key_bytes() const
 {
     size_t sum = 0;
@@ -72,7 +80,13 @@ Tables lay_out(const Script& script)
         table.value_size = value_bytes(map);
         for (const Type key : map.keys)
             table.key_size.push_back(key == Type::string ? string_size : 8);
-        if (map.keys.empty()) {
+        if (map.kind == MapKind::string) {
+            // A string takes several stores, so a new one gets an entry of its own: without keys there are some too.
+            table.value = 8;
+            table.keys = 8 + table.value_size;
+            table.entry_size = up(table.keys + table.key_bytes(), 16);
+            table.entries = map.keys.empty() ? 16 : 2 * most_keys;
+        } else if (map.keys.empty()) {
             // What is assigned, and what can be deleted, has a word that says whether it is there.
             const bool flag = is_assigned(map.kind);
             table.value = flag ? 8 : 0;
@@ -91,7 +105,11 @@ Tables lay_out(const Script& script)
             table.entries = std::bit_floor(std::min(2 * most_keys, most_table_bytes / table.entry_size));
         }
         size_t& end = table.shared ? shared_end : slot_end;
-        table.offset = up(end, map.keys.empty() ? 16 : 64);
+        if (map.kind == MapKind::integer && map.tid_key && map.keys.size() == 1) {
+            table.own = up(end, 16);
+            end = *table.own + 16;
+        }
+        table.offset = up(end, table.entries == 1 ? 16 : 64);
         end = table.offset + table.entry_size * (table.entries + table.direct);
         if (end > most_slot_bytes)
             throw Unusable(map.name

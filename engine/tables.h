@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -19,11 +20,18 @@ namespace fastsdt::engine {
 inline constexpr size_t most_threads = 1024; ///< slots. A power of two
 inline constexpr size_t most_keys = 4096;    ///< of a map in one slot, or shared: bpftrace's BPFTRACE_MAX_MAP_KEYS
 
+/// Where stubs multiply to hash: 2^64 divided by the golden ratio, odd.
+inline constexpr uint64_t hash_multiplier = 0x9E3779B97F4A7C15;
+
+/// The entry of a table at which the search for a key begins. The same in machine code: find() in routines_x86.cpp.
+/// @param words  the key's bytes, 8 by 8
+size_t first_entry(const std::vector<uint64_t>& words, size_t entries);
+
 /// Where one map is. Offsets are from the start of its slot, or of the data where it is shared.
 struct Table {
     bool shared = false; ///< one for all threads: what is assigned, unless a key is `tid` everywhere
     size_t offset = 0;   ///< of the first entry, or of the value where there are no keys
-    size_t entries = 1;  ///< a power of two; 1 for no keys
+    size_t entries = 1;  ///< a power of two; 1: no keys, and no tag either
     size_t entry_size = 0;
     size_t value = 0; ///< in an entry
     size_t value_size = 0;
@@ -34,6 +42,11 @@ struct Table {
     /// One integer is the key and nothing is ever deleted: the entry's first word is the key itself, 0 if it is free;
     /// key 0 is the entry behind the others, and its first word tells whether it is there.
     bool direct = false;
+
+    /// `tid` is the only key of integers that are assigned: the thread's own entry, a word for the tid and one for the
+    /// value, stands before all others at `own`. Only a thread that got the slot of one that ended, and whose entry is
+    /// still there, needs the table.
+    std::optional<size_t> own;
 };
 
 /// Offsets in `data`.

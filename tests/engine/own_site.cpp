@@ -4,6 +4,7 @@
 #include <fastsdt/note.h>
 
 #include <algorithm>
+#include <sys/auxv.h>
 
 using namespace fastsdt::engine;
 
@@ -76,6 +77,8 @@ own_site:
     .endr
     pushfq
     pop 128(%rax)
+    push $0x202
+    popfq
     pop %rdi
     pop %rdi
     pop %r15
@@ -104,7 +107,8 @@ void make_writable(void* at, size_t size)
 
 Site placed(Site site, const Script& script)
 {
-    site.patch = uint64_t(own_site);
+    if (site.patch == 0)
+        site.patch = uint64_t(own_site);
     site.length = 10;
     if (site.clauses.empty())
         for (size_t i = 0; i < script.clauses.size(); ++i)
@@ -115,14 +119,17 @@ Site placed(Site site, const Script& script)
 
 } // namespace
 
-Environment own_environment(bool system_calls, bool rdfsbase)
+Environment own_environment()
 {
     Environment environment;
     environment.pid = environment.inner_pid = getpid();
-    environment.rdfsbase = rdfsbase;
-    environment.system_calls = system_calls;
-    std::string why;
-    environment.clock = measure_clock(why);
+    environment.rdfsbase = getauxval(AT_HWCAP2) & 2; // HWCAP2_FSGSBASE
+    environment.system_calls = true;
+    static const std::optional<Clock> clock = [] {
+        std::string why;
+        return measure_clock(why);
+    }();
+    environment.clock = clock;
     return environment;
 }
 
@@ -138,13 +145,14 @@ std::string refusal(const std::string& text, Site site, bool system_calls)
     const Script script = parse(text);
     const Tables tables = lay_out(script);
     const Site sites[] = {placed(std::move(site), script)};
-    return compile(script, tables, sites, {}, own_environment(system_calls)).refusals.at(0);
+    Environment environment = own_environment();
+    environment.system_calls = system_calls;
+    return compile(script, tables, sites, {}, environment).refusals.at(0);
 }
 
-OwnRun::OwnRun(const std::string& text, Site site, bool system_calls, bool rdfsbase)
+OwnRun::OwnRun(const std::string& text, Site site, const Environment& environment)
     : script(parse(text)), tables(lay_out(script))
 {
-    const Environment environment = own_environment(system_calls, rdfsbase);
     data = static_cast<unsigned char*>(
         mmap(nullptr, tables.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (data == MAP_FAILED)
@@ -159,18 +167,19 @@ OwnRun::OwnRun(const std::string& text, Site site, bool system_calls, bool rdfsb
     if (code.bytes.size() > sizeof code_memory)
         throw std::runtime_error("the test's arena is too small");
     make_writable(code_memory, sizeof code_memory);
-    make_writable(own_site, 10);
+    site_ = reinterpret_cast<unsigned char*>(sites[0].patch);
+    make_writable(site_, 10);
     forked(false);
     std::copy(code.bytes.begin(), code.bytes.end(), reinterpret_cast<std::byte*>(code_memory));
-    if (std::memcmp(own_site, code.patches.at(0).before.data(), 8) != 0)
+    if (std::memcmp(site_, code.patches.at(0).before.data(), 8) != 0)
         throw std::runtime_error("the site is not what the patch says");
-    std::memcpy(own_site, code.patches[0].after.data(), 8);
+    std::memcpy(site_, code.patches[0].after.data(), 8);
 }
 
 OwnRun::~OwnRun()
 {
     if (!code.patches.empty())
-        std::memcpy(own_site, code.patches[0].before.data(), 8);
+        std::memcpy(site_, code.patches[0].before.data(), 8);
     if (data && data != MAP_FAILED)
         munmap(data, tables.size);
 }

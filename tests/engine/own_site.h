@@ -29,12 +29,15 @@ inline constexpr uint64_t arithmetic_flags = 0x8d5; // CF PF AF ZF SF OF
 extern "C" void own_site_pass(Processor* state);
 extern "C" unsigned char own_site[]; ///< the nop10
 
-/// The tables, stubs and patches of a script on the site above. One at a time.
+/// This process': it makes system calls, and a stub asks the kernel for the thread's id.
+fastsdt::engine::Environment own_environment();
+
+/// The tables, stubs and patches of a script on the site above, or on a nop10 of one's own at Site::patch. One at a time.
 class OwnRun {
 public:
     /// Arms. Throws std::runtime_error with the refusal.
-    explicit OwnRun(const std::string& script, fastsdt::engine::Site site = {}, bool system_calls = true,
-                    bool rdfsbase = true);
+    explicit OwnRun(const std::string& script, fastsdt::engine::Site site = {},
+                    const fastsdt::engine::Environment& environment = own_environment());
     OwnRun(const OwnRun&) = delete;
     OwnRun& operator=(const OwnRun&) = delete;
     ~OwnRun();
@@ -53,6 +56,9 @@ public:
     fastsdt::engine::Tables tables;
     fastsdt::engine::Code code;
     unsigned char* data = nullptr;
+
+private:
+    unsigned char* site_ = nullptr;
 };
 
 /// Compiles and arms nothing: the refusal, empty for none.
@@ -60,4 +66,3 @@ std::string refusal(const std::string& script, fastsdt::engine::Site site, bool 
 
 /// A usdt site with these arguments.
 fastsdt::engine::Site usdt(std::string arguments);
-fastsdt::engine::Environment own_environment(bool system_calls = true, bool rdfsbase = true);

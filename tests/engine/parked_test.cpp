@@ -32,17 +32,24 @@ protected:
             Traced traced(program.pid());
             ASSERT_TRUE(traced.seize(program.pid(), 0));
             ASSERT_TRUE(traced.stop(program.pid(), deadline()));
+            const std::byte int3{0xcc}, nop1{0x90};
+            target->write_code(site - 1, {&int3, 1});
             program.say("pass 4");
             Traced::Task& task = *traced.find(program.pid());
-            for (;;) {
+            do
+                ASSERT_TRUE(traced.go_on(task, PTRACE_CONT, deadline()));
+            while (task.event || task.signal != SIGTRAP);
+            target->write_code(site - 1, {&nop1, 1});
+            user_regs_struct registers = Traced::registers(task.number);
+            ASSERT_EQ(program_counter(registers), site);
+            set_program_counter(registers, site - 1);
+            Traced::set_registers(task.number, registers);
+            task.signal = 0; // the breakpoint itself
+            for (trail = {site - 1}; !here(trail.back());) {
                 ASSERT_TRUE(traced.go_on(task, PTRACE_SINGLESTEP, deadline()));
                 if (!task.event && task.signal == SIGTRAP)
                     task.signal = 0; // the step itself
-                const uint64_t pc = program_counter(Traced::registers(task.number));
-                if (pc == site - 1 || !trail.empty())
-                    trail.push_back(pc);
-                if (here(pc))
-                    break;
+                trail.push_back(program_counter(Traced::registers(task.number)));
             }
             kill(program.pid(), SIGSTOP);
         });
@@ -118,12 +125,8 @@ TEST_F(Parked, InAStub)
         const auto fresh = open_outside(program.pid());
         Arming arming(*fresh, CountingStubs(), 4096);
         arming.arm(sites);
-        size_t seen = 0;
-        park([&](uint64_t pc) {
-            if (pc == site - 1)
-                seen = 1;
-            return seen && ++seen == instruction + 2;
-        });
+        size_t executed = 0;
+        park([&](uint64_t) { return executed++ == instruction; });
         arming.disarm();
         EXPECT_EQ(bytes(), original);
         arming.arm(sites); // anew, while it still stands in the old stub

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <csetjmp>
 #include <csignal>
+#include <map>
 #include <random>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -52,6 +53,54 @@ TEST(Stub, CountsPasses)
     const Maps maps = run.maps();
     EXPECT_EQ(only_number(maps), 1000);
     EXPECT_EQ(maps.threads, 1u);
+    EXPECT_EQ(maps.dropped, 0u);
+}
+
+// Where user space may not read the thread pointer's base, and where the C library keeps the thread's id.
+TEST(Stub, KnowsThreadsInOtherWays)
+{
+    Environment environment = own_environment();
+    environment.rdfsbase = false;
+    const auto* self = reinterpret_cast<const char*>(pthread_self()); // glibc: the thread pointer
+    for (int32_t offset = 0; offset < 2048 && !environment.tid_offset; offset += 4)
+        if (pid_t word; std::memcpy(&word, self + offset, sizeof word), word == syscall(SYS_gettid))
+            environment.tid_offset = offset;
+    ASSERT_TRUE(environment.tid_offset);
+    environment.system_calls = false;
+    OwnRun run(action("tid > 1", "@[tid] = count();"), usdt(""), environment);
+    std::vector<int64_t> tids;
+    for (int i = 0; i < 4; ++i)
+        std::thread([&] {
+            tids.push_back(syscall(SYS_gettid));
+            run.pass(100);
+        }).join();
+    const Maps maps = run.maps();
+    ASSERT_EQ(maps.maps[0].size(), tids.size()); // of threads, one after the other, maybe all in one slot
+    for (const Entry& entry : maps.maps[0]) {
+        EXPECT_EQ(entry.number, 100);
+        EXPECT_NE(std::find(tids.begin(), tids.end(), entry.keys[0].number), tids.end());
+    }
+}
+
+// Threads that get the slot of one that ended do not touch what it left.
+TEST(Stub, MapsByTidKeepWhatEndedThreadsLeft)
+{
+    OwnRun run(action("", "@v[tid] = @v[tid] + arg0; @gone[tid] = 1; delete(@gone[tid]);"), usdt("8@%rax"));
+    std::map<int64_t, int64_t> expected;
+    for (int i = 1; i <= 20; ++i)
+        std::thread([&] {
+            Processor state;
+            state.gpr[RAX] = uint64_t(i);
+            for (int pass = 0; pass < 10; ++pass)
+                run.pass(state);
+            expected[syscall(SYS_gettid)] += 10 * i;
+        }).join();
+    const Maps maps = run.maps();
+    std::map<int64_t, int64_t> found;
+    for (const Entry& entry : maps.maps[0])
+        found[entry.keys[0].number] = entry.value.number;
+    EXPECT_EQ(found, expected);
+    EXPECT_TRUE(maps.maps[1].empty());
     EXPECT_EQ(maps.dropped, 0u);
 }
 
@@ -239,6 +288,32 @@ TEST(Stub, StringsEndWhereTheyEndOrCannotBeRead)
         EXPECT_EQ(maps.maps[0][0].keys[0].text, each.expected);
     }
     munmap(page, 4096);
+}
+
+TEST(Stub, MapsOfStringsHoldTheLast)
+{
+    OwnRun run(action("", "@last = str(arg0); @by[arg1] = str(arg0); @name[arg1] = \"always\"; @p = probe;"),
+               usdt("8@%rax 8@%rcx"));
+    const char* const texts[] = {"one", "a longer one, of more than sixteen bytes", ""};
+    Processor state;
+    for (uint64_t i = 0; i < 3000; ++i) {
+        state.gpr[RAX] = uint64_t(texts[i / 7 % 3]);
+        state.gpr[RCX] = i % 5;
+        run.pass(state);
+        const Maps maps = run.maps();
+        ASSERT_EQ(maps.maps[0].size(), 1u);
+        ASSERT_EQ(maps.maps[0][0].value.text, texts[i / 7 % 3]) << i;
+        if (i == 100)
+            i = 2900;
+    }
+    const Maps maps = run.maps();
+    ASSERT_EQ(maps.maps[1].size(), 5u);
+    for (const Entry& entry : maps.maps[1]) {
+        const uint64_t last = 2995 + uint64_t(entry.keys[0].number);
+        EXPECT_EQ(entry.value.text, texts[last / 7 % 3]) << last;
+    }
+    EXPECT_EQ(maps.maps[2].at(4).value.text, "always");
+    EXPECT_EQ(maps.dropped, 0u);
 }
 
 TEST(Stub, TidPidProbeAndLiterals)

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <iostream>
 #include <memory>
 #include <numeric>
@@ -98,6 +99,9 @@ public:
 
     int run()
     {
+        // Who reads the report may leave before its end. The sites are put back all the same. Not before the program is forked,
+        // which would inherit it.
+        std::signal(SIGPIPE, SIG_IGN);
         all_of(Probe::Kind::begin);
         session_.arm();
         states_ = session_.states();
@@ -276,6 +280,8 @@ private:
             output_->summary(summary());
         }
         std::cout.flush();
+        if (!std::cout)
+            exit_ = true;
     }
 
     void all_of(Probe::Kind kind)
@@ -377,6 +383,9 @@ int run(const Options& options, const engine::Script& script)
     session.emplace(script, traced->pid(), traced->target());
     for (const std::string& trouble : session->matcher().troubles())
         say(trouble);
+    if (const auto unmatched = session->matcher().unmatched();
+        options.pid && session->matcher().probes().empty() && !unmatched.empty())
+        give_up(fmt::format("process {}: nothing in it matches {}", options.pid, unmatched[0]->text));
     const bool choosing = options.engine == EngineChoice::automatic;
     if (options.dry || choosing) {
         const Session::Preview preview = session->preview();
@@ -397,9 +406,6 @@ int run(const Options& options, const engine::Script& script)
             run_kernel(options, &script);
         }
     }
-    const auto unmatched = session->matcher().unmatched();
-    if (options.pid && session->matcher().probes().empty() && !unmatched.empty())
-        give_up(fmt::format("process {}: nothing in it matches {}", options.pid, unmatched[0]->text));
     return Run(options, script, *traced, *session, signals).run();
 }
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// bench_stubs: what a hit of a site costs that the user-space engine has armed, in this process: nanoseconds for a turn of
+// a loop around the site, whose idle form is the first line. Instructions are counted by single steps: they are the same
+// on every run.
+#include "own_site.h"
+
+#include <benchmark/benchmark.h>
+
+#include <csignal>
+#include <memory>
+
+using namespace fastsdt::engine;
+
+// rdi turns; arg0 is the turn modulo 16, arg1 a constant.
+extern "C" void bench_site_loop(uint64_t turns);
+extern "C" unsigned char bench_site[];
+asm(R"(
+    .text
+    .globl bench_site_loop, bench_site
+    .type bench_site_loop, @function
+    .p2align 6
+bench_site_loop:
+    mov $1234, %esi
+0:  mov %edi, %eax
+    and $15, %eax
+    .p2align 6
+bench_site:
+    .byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0
+    dec %rdi
+    jnz 0b
+    ret
+    .size bench_site_loop, . - bench_site_loop
+)");
+
+namespace {
+
+struct Case {
+    const char* name;
+    const char* actions; // nullptr: the site is left as it is
+    Probe::Kind kind = Probe::Kind::usdt;
+};
+
+constexpr Case cases[] = {
+    {"idle", nullptr},
+    {"empty", ""},
+    {"count", "@ = count();"},
+    {"count, function entry", "@ = count();", Probe::Kind::entry},
+    {"count by integer key", "@[arg0] = count();"},
+    {"count by two integer keys", "@[arg0, arg1] = count();"},
+    {"count by string key", "@[str(arg2)] = count();"},
+    {"sum", "@ = sum(arg0);"},
+    {"max", "@ = max(arg0);"},
+    {"hist", "@ = hist(arg0);"},
+    {"lhist", "@ = lhist(arg0, 0, 20, 3);"},
+    {"hist by integer key", "@[arg0] = hist(arg1);"},
+    {"assigned by tid", "@[tid] = arg0;"},
+    {"nsecs", "@ = sum(nsecs);"},
+    {"begin of a latency", "@s[tid] = nsecs;"},
+    {"both ends of a latency", "@s[tid] = nsecs; @us = hist((nsecs - @s[tid]) / 1000); delete(@s[tid]);"},
+};
+
+volatile sig_atomic_t steps = 0;
+
+void on_step(int)
+{
+    steps = steps + 1;
+}
+
+/// One turn in single steps.
+int instructions()
+{
+    struct sigaction act = {}, old = {};
+    act.sa_handler = on_step;
+    sigaction(SIGTRAP, &act, &old);
+    steps = 0;
+    asm volatile("lea -128(%%rsp), %%rsp; mov $1, %%edi; pushfq; orq $0x100, (%%rsp); popfq; call bench_site_loop;"
+                 "pushfq; andq $-0x101, (%%rsp); popfq; lea 128(%%rsp), %%rsp"
+                 :
+                 :
+                 : "rax", "rdi", "rsi", "cc", "memory");
+    sigaction(SIGTRAP, &old, nullptr);
+    return steps;
+}
+
+void measure(benchmark::State& state, const Case& what)
+{
+    std::unique_ptr<OwnRun> run;
+    if (what.actions) {
+        Site site = usdt("8@%rax 8@%rsi 8@%rsp");
+        site.patch = uint64_t(bench_site);
+        site.kind = what.kind;
+        const std::string probe = what.kind == Probe::Kind::usdt ? "usdt:*:p:n" : "uprobe:*:f";
+        run = std::make_unique<OwnRun>(probe + " { " + what.actions + " }", site);
+    }
+    bench_site_loop(1000); // slots and keys are taken
+    state.counters["instructions"] = instructions();
+    constexpr uint64_t turns = 100'000;
+    for (auto _ : state)
+        bench_site_loop(turns);
+    // In units of the library: seconds.
+    state.counters["hit"] = benchmark::Counter(double(turns) * double(state.iterations()),
+                                               benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    for (const Case& each : cases)
+        benchmark::RegisterBenchmark(each.name, [&each](benchmark::State& state) { measure(state, each); });
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv))
+        return 2;
+    benchmark::RunSpecifiedBenchmarks();
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Expressions, compiled, against an interpreter of what bpftrace makes of them (script.h); buckets against their
+// definition.
+#include "own_site.h"
+
+#include <gtest/gtest.h>
+#include <numeric>
+#include <optional>
+#include <random>
+
+using namespace fastsdt::engine;
+
+namespace {
+
+constexpr int arguments = 6;
+// Sizes and signs of all kinds; the third and fourth are constants.
+constexpr const char* note = "8@%rax -4@%ecx -1@$-5 8@$1000000007 2@%r9w -8@%rbx";
+
+uint64_t argument_value(const Processor& state, unsigned index)
+{
+    switch (index) {
+    case 0: return state.gpr[RAX];
+    case 1: return uint64_t(int64_t(int32_t(state.gpr[RCX])));
+    case 2: return uint64_t(-5);
+    case 3: return 1000000007;
+    case 4: return uint16_t(state.gpr[R9]);
+    default: return state.gpr[RBX];
+    }
+}
+
+uint64_t interpret(const Expression& e, const Processor& state)
+{
+    switch (e.kind) {
+    case Expression::Kind::number: return uint64_t(e.number);
+    case Expression::Kind::value: return argument_value(state, e.argument);
+    case Expression::Kind::operation: break;
+    default: throw std::logic_error("not in this test");
+    }
+    const uint64_t a = interpret(e.operands[0], state);
+    if (e.op == Operator::logical_and && a == 0)
+        return 0;
+    if (e.op == Operator::logical_or && a != 0)
+        return 1;
+    const uint64_t b = e.operands.size() > 1 ? interpret(e.operands[1], state) : 0;
+    const bool with_sign = e.operands.size() > 1 && e.operands[0].is_signed && e.operands[1].is_signed;
+    const bool less = with_sign ? int64_t(a) < int64_t(b) : a < b;
+    switch (e.op) {
+    case Operator::logical_or:
+    case Operator::logical_and: return b != 0;
+    case Operator::bit_or: return a | b;
+    case Operator::bit_xor: return a ^ b;
+    case Operator::bit_and: return a & b;
+    case Operator::equal: return a == b;
+    case Operator::not_equal: return a != b;
+    case Operator::less: return less;
+    case Operator::less_equal: return less || a == b;
+    case Operator::greater: return !less && a != b;
+    case Operator::greater_equal: return !less;
+    case Operator::shift_left: return a << (b & 63);
+    case Operator::shift_right: return a >> (b & 63);
+    case Operator::add: return a + b;
+    case Operator::subtract: return a - b;
+    case Operator::multiply: return a * b;
+    case Operator::divide: return b == 0 ? 0 : a / b;
+    case Operator::modulo: return b == 0 ? a : a % b;
+    case Operator::negate: return 0 - a;
+    case Operator::logical_not: return a == 0;
+    case Operator::bit_not: return ~a;
+    }
+    return 0;
+}
+
+std::string random_expression(std::mt19937_64& random, int depth)
+{
+    static constexpr const char* binary[] = {
+        "||", "&&", "|", "^", "&", "==", "!=", "<", "<=", ">", ">=", "<<", ">>", "+", "-", "*", "/", "%"};
+    static constexpr const char* unary[] = {"!", "~", "-"};
+    static constexpr const char* numbers[] = {
+        "0", "1", "2", "3", "7", "10", "63", "255", "1000", "65536", "2147483647", "4294967296", "9223372036854775807"};
+    if (depth == 0 || random() % 5 == 0)
+        return random() % 2 ? "arg" + std::to_string(random() % arguments) : numbers[random() % std::size(numbers)];
+    if (random() % 6 == 0)
+        return std::string("(") + unary[random() % 3] + "(" + random_expression(random, depth - 1) + "))";
+    return "(" + random_expression(random, depth - 1) + " " + binary[random() % std::size(binary)] + " "
+        + random_expression(random, depth - 1) + ")";
+}
+
+uint64_t random_word(std::mt19937_64& random)
+{
+    switch (random() % 4) {
+    case 0: return random() % 16;
+    case 1: return 0 - random() % 16;
+    case 2: return random() >> random() % 64;
+    default: return random();
+    }
+}
+
+void set_arguments(Processor& state, std::mt19937_64& random)
+{
+    for (const int reg : {RAX, RCX, R9, RBX})
+        state.gpr[reg] = random_word(random);
+}
+
+} // namespace
+
+TEST(Expression, IsWhatTheInterpreterSays)
+{
+    std::mt19937_64 random(3);
+    int compiled = 0;
+    for (int i = 0; i < 600; ++i) {
+        const std::string text = random_expression(random, 4);
+        const std::string script = "usdt:*:p:n { @v = " + text + "; } usdt:*:p:n /" + text + "/ { @n = count(); }";
+        std::unique_ptr<OwnRun> run;
+        try {
+            run = std::make_unique<OwnRun>(script, usdt(note));
+        } catch (const ScriptError&) {
+            continue; // a number that bpftrace would not take there
+        }
+        ++compiled;
+        const Expression& value = *run->script.clauses[0].actions[0].value;
+        const Expression& filter = *run->script.clauses[1].filter;
+        int64_t count = 0;
+        for (int pass = 0; pass < 20; ++pass) {
+            Processor state;
+            set_arguments(state, random);
+            const Processor before = state;
+            run->pass(state);
+            count += interpret(filter, before) != 0;
+            ASSERT_EQ(uint64_t(run->maps().maps[0].at(0).value.number), interpret(value, before)) << text;
+        }
+        const auto& counted = run->maps().maps[1];
+        ASSERT_EQ(counted.empty() ? 0 : counted[0].number, count) << text;
+    }
+    EXPECT_GT(compiled, 400);
+}
+
+TEST(Expression, DividesByEveryKindOfNumber)
+{
+    std::mt19937_64 random(4);
+    std::vector<uint64_t> divisors = {1, 2, 3, 5, 6, 7, 9, 10, 1000, 1'000'000, 641, 6700417, 0x7fffffffffffffff};
+    for (int i = 0; i < 100; ++i)
+        divisors.push_back((random() >> 1) >> random() % 63);
+    for (const uint64_t divisor : divisors) {
+        OwnRun run("usdt:*:p:n { @ = arg0 / " + std::to_string(divisor) + "; }", usdt("8@%rax"));
+        for (int pass = 0; pass < 200; ++pass) {
+            Processor state;
+            const uint64_t value = pass < 3 ? uint64_t(0) - uint64_t(pass) : random_word(random) + (pass & 1);
+            // The places where a quotient changes are where a rounded multiplier would be wrong.
+            const uint64_t at = divisor && pass % 4 == 0 ? value / divisor * divisor - (pass % 8 == 0) : value;
+            state.gpr[RAX] = at;
+            run.pass(state);
+            ASSERT_EQ(uint64_t(run.maps().maps[0].at(0).value.number), divisor ? at / divisor : 0)
+                << at << " / " << divisor;
+        }
+    }
+}
+
+TEST(Aggregation, HistogramsHaveTheBucketsThatTheyPrint)
+{
+    std::mt19937_64 random(5);
+    OwnRun run("usdt:*:p:n { @h = hist(arg0); @l = lhist(arg0, -20, 1000, 7); @p = lhist(arg0, 0, 4096, 64); }",
+               usdt("-8@%rdx"));
+    std::vector<uint64_t> log(65), seven(147), powers(66);
+    const auto linear = [](int64_t value, int64_t low, int64_t high, int64_t step) {
+        if (value < low)
+            return size_t(0);
+        size_t bucket = 1;
+        for (int64_t at = low + step; at <= value && at <= high; at += step)
+            ++bucket;
+        return std::min(bucket, size_t((high - low) / step) + 1);
+    };
+    for (int pass = 0; pass < 5000; ++pass) {
+        const int64_t value = pass < 130 ? int64_t((uint64_t(1) << pass / 2) - uint64_t(pass % 2))
+                                         : int64_t(random_word(random) % 1200) - 60 * (pass % 2);
+        size_t bucket = 0; // below 0, 0, then [2^n, 2^(n+1))
+        if (value >= 0)
+            for (bucket = 1; value >> (bucket - 1) != 0;)
+                ++bucket;
+        ++log[bucket];
+        ++seven[linear(value, -20, 1000, 7)];
+        ++powers[linear(value, 0, 4096, 64)];
+        Processor state;
+        state.gpr[RDX] = uint64_t(value);
+        run.pass(state);
+    }
+    const Maps maps = run.maps();
+    EXPECT_EQ(maps.maps[0].at(0).buckets, log);
+    EXPECT_EQ(maps.maps[1].at(0).buckets, seven);
+    EXPECT_EQ(maps.maps[2].at(0).buckets, powers);
+}
+
+TEST(Aggregation, MinMaxSumAvgAndStats)
+{
+    std::mt19937_64 random(6);
+    OwnRun run("usdt:*:p:n { @a = min(arg0); @b = max(arg0); @c = sum(arg0); @d = avg(arg0); @e = stats(arg0);"
+               " @f = min(0 - 1); @g = max(-3); @k[arg0 % 3] = min(arg0); @x[arg0 % 3, 1] = max(arg0); }",
+               usdt("8@%r8"));
+    // In the order of the numbers, which have a sign or not.
+    const auto less = [&](size_t map, uint64_t a, uint64_t b) {
+        return run.script.maps[map].is_signed ? int64_t(a) < int64_t(b) : a < b;
+    };
+    std::vector<uint64_t> values;
+    for (int pass = 0; pass < 1000; ++pass) {
+        Processor state;
+        values.push_back(state.gpr[R8] = random_word(random));
+        run.pass(state);
+    }
+    const Maps maps = run.maps();
+    const auto number = [&](size_t map, size_t entry = 0) { return uint64_t(maps.maps[map].at(entry).number); };
+    const auto extreme = [&](size_t map, bool least, int rest) {
+        std::optional<uint64_t> found;
+        for (const uint64_t value : values)
+            if ((rest < 0 || value % 3 == uint64_t(rest))
+                && (!found || (least ? less(map, value, *found) : less(map, *found, value))))
+                found = value;
+        return found.value();
+    };
+    EXPECT_EQ(number(0), extreme(0, true, -1));
+    EXPECT_EQ(number(1), extreme(1, false, -1));
+    for (const size_t map : {2, 3, 4}) {
+        EXPECT_EQ(number(map), std::accumulate(values.begin(), values.end(), uint64_t(0)));
+        EXPECT_EQ(maps.maps[map][0].count, values.size());
+    }
+    EXPECT_EQ(int64_t(number(5)), -1);
+    EXPECT_EQ(int64_t(number(6)), -3);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(number(7, size_t(i)), extreme(7, true, i));
+        EXPECT_EQ(number(8, size_t(i)), extreme(8, false, i));
+    }
+}
+
+TEST(Aggregation, OnlyWhatCameSinceAClear)
+{
+    OwnRun run("usdt:*:p:n { @a = count(); @b = hist(arg0); @c[arg0] = sum(arg0); }", usdt("8@%r8"));
+    Processor state;
+    for (const uint64_t value : {1, 2, 2}) {
+        state.gpr[R8] = value;
+        run.pass(state);
+    }
+    const Maps before = run.maps();
+    run.pass(state);
+    Maps now = run.maps();
+    for (size_t map = 0; map < 3; ++map)
+        subtract(run.script, map, now, before);
+    EXPECT_EQ(now.maps[0].at(0).number, 1);
+    EXPECT_EQ(now.maps[1].at(0).buckets[3], 1u);
+    ASSERT_EQ(now.maps[2].size(), 1u);
+    EXPECT_EQ(now.maps[2][0].keys[0].number, 2);
+    EXPECT_EQ(now.maps[2][0].number, 2);
+}
+
+// A target may write anything into its tables.
+TEST(Tables, NonsenseIsReadAsNumbers)
+{
+    std::mt19937_64 random(7);
+    const Script script = parse("usdt:*:p:n { @a = count(); @b[arg0] = hist(arg0); @c[str(arg0), tid] = min(arg1);"
+                                " @d[arg0] = arg1; @e[probe] = lhist(arg0, 0, 10, 1); @f = avg(arg0); }");
+    const Tables tables = lay_out(script);
+    for (int i = 0; i < 2; ++i) {
+        const uint64_t seed = random();
+        const Maps maps = read_tables(script, tables, [&](size_t offset, size_t size) {
+            std::mt19937_64 bytes(seed + offset);
+            // One owner, or this takes long; and the tables end early now and then.
+            const size_t given = i % 2 ? size : size / 3;
+            std::vector<std::byte> data(given);
+            for (std::byte& byte : data)
+                byte = offset == 0 ? std::byte(&byte - data.data() >= 72 ? 0 : 0xff) : std::byte(bytes());
+            return data;
+        });
+        ASSERT_EQ(maps.maps.size(), script.maps.size());
+        for (const Entry& entry : maps.maps[2])
+            EXPECT_LT(entry.keys[0].text.size(), string_size);
+    }
+}
