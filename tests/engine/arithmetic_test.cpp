@@ -158,9 +158,9 @@ TEST(Expression, DividesByEveryKindOfNumber)
 TEST(Aggregation, HistogramsHaveTheBucketsThatTheyPrint)
 {
     std::mt19937_64 random(5);
-    OwnRun run("usdt:*:p:n { @h = hist(arg0); @l = lhist(arg0, -20, 1000, 7); @p = lhist(arg0, 0, 4096, 64); }",
+    OwnRun run("usdt:*:p:n { @h = hist(arg0); @l = lhist(arg0, 20, 1000, 7); @p = lhist(arg0, 0, 4096, 64); }",
                usdt("-8@%rdx"));
-    std::vector<uint64_t> log(65), seven(147), powers(66);
+    std::vector<uint64_t> log(65), seven(142), powers(66);
     const auto linear = [](int64_t value, int64_t low, int64_t high, int64_t step) {
         if (value < low)
             return size_t(0);
@@ -177,7 +177,7 @@ TEST(Aggregation, HistogramsHaveTheBucketsThatTheyPrint)
             for (bucket = 1; value >> (bucket - 1) != 0;)
                 ++bucket;
         ++log[bucket];
-        ++seven[linear(value, -20, 1000, 7)];
+        ++seven[linear(value, 20, 1000, 7)];
         ++powers[linear(value, 0, 4096, 64)];
         Processor state;
         state.gpr[RDX] = uint64_t(value);
