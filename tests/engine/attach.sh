@@ -53,7 +53,7 @@ done
 echo "$untraced mappings before, $(wc -l <"/proc/$pid/maps") after 3 rounds"
 
 # Who reads the report leaves early.
-"${as_user[@]}" fastsdt-trace --engine user -p "$pid" --interval 0.02 -e 'usdt:./app:shop:order { @n = count(); }' 2>err 3>&- 4<&- | head -1 >first || true
+"${as_user[@]}" fastsdt-trace --engine user -p "$pid" --interval 0.02 -e 'usdt:./app:shop:order { @n = count(); }' 2>err 3>&- 4<&- | { read -r line && echo "$line" >first; } || true
 expect "a reader that leaves: what it read" "$(cat first)" "@n: 0"
 expect "a reader that leaves: sites that are still armed" "$(jumps)" 0
 

@@ -13,7 +13,7 @@ expressions=('arg0 + arg1 * 2' 'arg0 - arg1' 'arg1' '-arg1' '~arg1' '!arg1' 'arg
     'arg0 > 3 && arg0 < 8 || !arg0' '0x7fffffffffffffff + arg0' '1e3 - arg0')
 script=''
 for i in "${!expressions[@]}"; do
-    script+="@v$i[arg0] = ${expressions[i]}; "
+    script+="@v${i}[arg0] = ${expressions[i]}; "
 done
 # Half of them at a time: a program of the kernel's is bounded.
 values="usdt:./maps:t:hit /arg0 < 24/ { ${script% } }"

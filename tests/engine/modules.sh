@@ -49,6 +49,7 @@ tracer=$!
 exec 3>in 5<report
 reported() { # PATTERN: reads reports until one has it
     local line
+    # shellcheck disable=SC2053 # a pattern
     while read -r line <&5; do [[ $line != $1 ]] || return 0; done
     fail "no report has $1: $(cat err)"
 }
