@@ -92,12 +92,15 @@ class Postgresql:
     SERVER = ["src/timezone", "src/interfaces/libpq", "src/backend/snowball", "src/pl/plpgsql/src", "src/bin/initdb"]
     USER = "nobody"  # the server refuses to be run by root
 
+    def __init__(self, *options):
+        self.options = options  # more for its configure script
+
     def build(self, bench, folder, command, flags):
         if os.path.exists(f"{folder}/data/PG_VERSION"):
             return
         source, make = bench.source("postgresql-15"), ["make", f"-j{os.cpu_count()}", "-C"]
         bench.run([f"{source}/configure", "-q", "--without-readline", "--without-zlib", "--without-icu", f"--prefix={folder}/installed", f"CC={command}",
-                   f"CFLAGS=-O2 {' '.join(flags)}"], cwd=folder)
+                   f"CFLAGS=-O2 {' '.join(flags)}", *self.options], cwd=folder)
         bench.run([*make, "src/backend", "generated-headers"], cwd=folder)
         for part in ["src/backend", *self.SERVER, "src/fe_utils", "src/bin/pgbench"]:
             bench.run([*make, part], cwd=folder)
