@@ -108,6 +108,16 @@ def disabled(rows):
     return lines or table([], [])
 
 
+def runtimes(rows):
+    body = []
+    for row in rows:
+        none = rows[0]
+        more = lambda what: "-" if row is none else f"{row[what] - none[what]:+,} ({(row[what] / none[what] - 1) * 100:+.2f} %)"  # noqa: E731
+        body.append([row["header"], row["sites"], f"{row['text']:,}", more("text"), f"{row['instructions']:,}", more("instructions"),
+                     number(statistics.median(row["values"])), f"{spread(row['values']):.0f} %", "1" if row is none else compared(row["values"], none["values"])])
+    return table(["header", "sites", "text of `size`", "more", "instructions of a query", "more", "transactions/s", "spread", "to no probes"], body)
+
+
 def attach(rows):
     return table(["tool, sites", "attach, s", "detach, s", "threads/s to unprobed", "forks/s to unprobed", "longest stall, ms"],
                  [[r["tool"], r["attach_s"], r["detach_s"], r["threads_ratio"], r["forks_ratio"], r["stall_ms"]] for r in rows])
@@ -131,13 +141,21 @@ def tools(rows):
                    compared(r["seconds"], find(rows, file=r["file"], tool="readelf -n")[0]["seconds"]) if r["tool"] != "readelf -n" else "1"] for r in rows])
 
 
+def made(parts):
+    """When, and with what: the parts of a run may have been renewed one by one."""
+    runs = {}
+    for name, part in parts.items():
+        runs.setdefault((part["date"], part["commit"]), []).append(name)
+    return "; ".join(f"{date}, commit {commit}" + (f" ({', '.join(names)})" if len(runs) > 1 else "") for (date, commit), names in runs.items())
+
+
 def document(results):
     machine, parts = results["machine"], results["parts"]
-    rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "disabled", "attach", "build", "tools")}
+    rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "disabled", "runtimes", "attach", "build", "tools")}
     lines = ["# What it costs and what it gains", "",
-             "All figures here come from one run, written by `bench/report.py`; [performance.json](performance.json) has every value of it.", "",
+             "All figures here come from one recorded run, written by `bench/report.py`; [performance.json](performance.json) has every value of it.", "",
              f"    {results['command']}", "",
-             f"{results['date']}, commit {results['commit']}. {machine['processor']}, {machine['processors']} processors, hypervisor {machine['hypervisor']}, "
+             f"{made(parts)}. {machine['processor']}, {machine['processors']} processors, hypervisor {machine['hypervisor']}, "
              f"Linux {machine['kernel']}, {machine['system']}, {machine['gcc']}.", "",
              "What is compared is run in turn, round by round. A time is the median of the rounds, a hit's the least; the spread is that of the middle",
              "half of the rounds, in per cent of the median. Instructions are counted by valgrind's callgrind.", "",
@@ -151,6 +169,8 @@ def document(results):
              "[kernels.md](kernels.md) has that grid as a table.", "",
              "## A site that nobody traces", "", "![Instructions and bytes of a site](pictures/disabled.svg)", "",
              "A loop with ten sites and a little work between them, less the same loop without sites, for one site:", "", *disabled(rows["disabled"]),
+             "## A program whose probes nobody traces", "", "PostgreSQL 15, `./configure --enable-dtrace`, its own probes. Instructions: one backend that looks up accounts by their number, counted by",
+             "callgrind. Transactions: `pgbench -S -M prepared -c 8`, in turn, seven rounds.", "", *runtimes(rows["runtimes"]),
              "## Attaching", "", "The process creates threads and forks as fast as it can; a thread of it sleeps a millisecond at a time. The ratios are to the same",
              "process before the tool came.", "", *attach(rows["attach"]),
              "## Building", "", "![Growth of assembler and linkers](pictures/growth.svg)", "", *build(rows["build"]),

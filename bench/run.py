@@ -19,7 +19,7 @@ import time
 
 top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(top, "bench"))
-PARTS = ["hits", "programs", "disabled", "attach", "build", "tools"]
+PARTS = ["hits", "programs", "disabled", "runtimes", "attach", "build", "tools"]
 
 
 class Unavailable(Exception):
@@ -31,13 +31,13 @@ class Bench:
 
     def __init__(self, quick, build, work):
         self.quick, self.build, self.work, self.top = quick, build, work, top
-        self.skipped = []
+        self.skipped, self.part = [], None
 
     def say(self, text):
         print(f"  {text}", file=sys.stderr, flush=True)
 
     def skip(self, what, why):
-        self.skipped.append({"what": what, "why": why})
+        self.skipped.append({"part": self.part, "what": what, "why": why})
         self.say(f"left out: {what}: {why}")
 
     def bin(self, name):
@@ -91,8 +91,9 @@ class Bench:
 
     def instructions(self, command, **options):
         """Instructions that a command executes, by valgrind --tool=callgrind."""
-        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, errors="replace", **options)
+        options.setdefault("input", "")
+        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command], capture_output=True, text=True, errors="replace",
+                              **options)
         found = re.search(r"Collected : (\d+)", done.stderr)
         if done.returncode or not found:
             raise Unavailable(f"valgrind {command[0]}: {done.stderr.strip().splitlines()[-1:]}")
@@ -121,9 +122,13 @@ def machine():
     lscpu = subprocess.run(["lscpu"], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
     model = re.search(r"^model name\s*: (.*)$", info, re.M)
     release = dict(re.findall(r'^(\w+)="?([^"\n]*)', open("/etc/os-release").read(), re.M))
+    try:
+        matplotlib = importlib.metadata.version("matplotlib")
+    except importlib.metadata.PackageNotFoundError:
+        matplotlib = "" # report.py will say so
     return {"processor": model[1] if model else platform.machine(), "processors": os.cpu_count(), "kernel": platform.release(),
             "hypervisor": (re.search(r"^Hypervisor vendor:\s*(.*)$", lscpu, re.M) or ["", "none"])[1], "system": release.get("PRETTY_NAME", ""),
-            "gcc": first(["gcc", "--version"]), "architecture": platform.machine(), "matplotlib": importlib.metadata.version("matplotlib")}
+            "gcc": first(["gcc", "--version"]), "architecture": platform.machine(), "matplotlib": matplotlib}
 
 
 def no_probes():
@@ -145,12 +150,18 @@ def main():
     build = os.path.realpath(os.environ.get("FASTSDT_BUILD", os.path.join(top, "build/bench")))
     bench = Bench(options.quick, build, os.path.join(build, "work"))
     commit = subprocess.run(["git", "-C", top, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
-    results = {"command": "scripts/bench.sh" + "".join(f" {a}" for a in sys.argv[1:] if a == "--quick"), "commit": commit,
-               "date": datetime.date.today().isoformat(), "machine": machine(), "parts": {}, "skipped": bench.skipped}
+    results = {"command": "scripts/bench.sh" + (" --quick" if options.quick else ""), "machine": machine(), "parts": {}, "skipped": []}
+    if options.only != PARTS and os.path.exists(options.output):
+        with open(options.output) as text: # --only renews parts of a run of the same kind on the same machine
+            before = json.load(text)
+        if (before["command"], before["machine"]) == (results["command"], results["machine"]):
+            results["parts"] = {name: part for name, part in before["parts"].items() if name not in options.only}
+            results["skipped"] = [skipped for skipped in before["skipped"] if skipped["part"] not in options.only]
     obstacle = no_probes()
     for name in options.only:
         part = importlib.import_module(f"parts.{name}")
         print(f"== {part.TITLE}", file=sys.stderr, flush=True)
+        bench.part = name
         if part.LIVE and obstacle:
             bench.skip(part.TITLE, obstacle)
             continue
@@ -160,7 +171,8 @@ def main():
         except Unavailable as why:
             bench.skip(part.TITLE, str(why))
             continue
-        results["parts"][name] = {"seconds": round(time.monotonic() - started), "rows": rows}
+        results["parts"][name] = {"date": datetime.date.today().isoformat(), "commit": commit, "seconds": round(time.monotonic() - started), "rows": rows}
+    results["skipped"] += bench.skipped
     with open(options.output + ".new", "w") as out:
         json.dump(results, out, indent=1)
         out.write("\n")

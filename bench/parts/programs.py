@@ -92,12 +92,15 @@ class Postgresql:
     SERVER = ["src/timezone", "src/interfaces/libpq", "src/backend/snowball", "src/pl/plpgsql/src", "src/bin/initdb"]
     USER = "nobody"  # the server refuses to be run by root
 
+    def __init__(self, *options):
+        self.options = options  # more for its configure script
+
     def build(self, bench, folder, command, flags):
         if os.path.exists(f"{folder}/data/PG_VERSION"):
             return
         source, make = bench.source("postgresql-15"), ["make", f"-j{os.cpu_count()}", "-C"]
         bench.run([f"{source}/configure", "-q", "--without-readline", "--without-zlib", "--without-icu", f"--prefix={folder}/installed", f"CC={command}",
-                   f"CFLAGS=-O2 {' '.join(flags)}"], cwd=folder)
+                   f"CFLAGS=-O2 {' '.join(flags)}", *self.options], cwd=folder)
         bench.run([*make, "src/backend", "generated-headers"], cwd=folder)
         for part in ["src/backend", *self.SERVER, "src/fe_utils", "src/bin/pgbench"]:
             bench.run([*make, part], cwd=folder)
@@ -121,8 +124,7 @@ class Postgresql:
                                        user=self.USER, cwd=f"{folder}/data", stderr=subprocess.PIPE, text=True)
         for line in self.server.stderr:
             if "ready to accept connections" in line:
-                # Its processes are forked from this one and are counted by the file, not by the process.
-                return None, f"{folder}/installed/bin/postgres"
+                return self.server.pid, f"{folder}/installed/bin/postgres"
         raise Unavailable(f"postgres: {line.strip()}")
 
     def pgbench(self, bench, *arguments):
@@ -140,9 +142,10 @@ class Postgresql:
         shutil.rmtree(self.sockets)
 
 
-def probe(bench, pid, file, symbol):
-    """fastsdt-probe, counting; it has attached when this returns."""
-    tool = subprocess.Popen([bench.bin("fastsdt-probe"), "--force", "--symbol", symbol, *(["--pid", str(pid)] if pid else []), "--json", file],
+def probe(bench, pid, file, symbol, recorded):
+    """fastsdt-probe, counting in the process and those that it forks; it has attached when this returns. At the entry that fastprobe
+    recorded, which in a CET build is behind the endbr64, or at the function's first instruction."""
+    tool = subprocess.Popen([bench.bin("fastsdt-probe"), "--force", "--entry" if recorded else "--symbol", symbol, "--pid", str(pid), "--children", "--json", file],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in tool.stderr:
         if "attached" in line:
@@ -166,12 +169,12 @@ def compare(bench, program, name, plugin, builds):
         program.build(bench, folders[build[0]], name, flags_of(build, plugin))
     values = {}
     for _ in range(3 if bench.quick else 7):
-        for build, *_ in builds:
+        for build, _, mode in builds:
             for probed in (False, True):
                 pid, file = program.start(folders[build])
-                tool = probe(bench, pid, file, program.symbol) if probed else None
-                hits = None
+                tool = hits = None
                 try:
+                    tool = probe(bench, pid, file, program.symbol, mode is not None) if probed else None
                     measured = program.measure(bench, probed)
                 finally:
                     if tool:
