@@ -20,7 +20,7 @@ if [ "${1:-}" = --record ]; then
     cp "$out/results.json" docs/performance.json
     mkdir -p docs/pictures
     scripts/demo.sh >"$out/demo.txt"
-    sed -n '/^== A probe on a function/,/times less/p' "$out/demo.txt" | bench/terminal.py >docs/pictures/demo.svg
+    sed -n "s|$PWD/||g; /^== A probe on a function/,/times less/p" "$out/demo.txt" | bench/terminal.py >docs/pictures/demo.svg
     exec "$python" bench/report.py docs/performance.json docs/performance.md docs/pictures
 fi
 mkdir -p "$out"
