@@ -20,6 +20,15 @@ $(cat difference)"
 as_user=()
 [ "$(id -u)" != 0 ] || as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all)
 
+# user_folder: goes to an empty folder that an ordinary user can reach, as the scratch directory below somebody's home cannot.
+# It is removed at the end, or with the trap that the test sets: "$user".
+user_folder() {
+    user=$(mktemp -d "${TMPDIR:-/tmp}/fastsdt-engine.XXXXXX")
+    trap 'rm -rf "$user"' EXIT
+    chmod 755 "$user"
+    cd "$user" || fail "cannot go to $user"
+}
+
 # attachable: an ordinary user may trace his own processes here.
 attachable() { [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]; }
 

@@ -4,7 +4,7 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc setpriv
-rm -rf user && mkdir user && cd user
+user_folder
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o app
 gcc -O2 -static -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o static
 gcc -O2 -static-pie -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o static-pie

@@ -3,7 +3,7 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc setpriv
-rm -rf user && mkdir user && cd user
+user_folder
 cat >library.c <<'END'
 #include <fastsdt.h>
 #include <stddef.h>
