@@ -15,10 +15,8 @@ class WithKernel : public testing::Test {
 protected:
     void SetUp() override
     {
-        if (const std::string why = fastsdt::test::why_no_uprobes(); !why.empty()) {
-            std::puts(("SKIP: " + why).c_str());
+        if (const std::string why = fastsdt::test::why_no_uprobes(); !why.empty())
             GTEST_SKIP() << why;
-        }
         for (const LiveFile& file : read_process(program.pid()).files)
             for (const LiveSite& live : file.sites)
                 if (live.name == "s0") {
@@ -38,11 +36,7 @@ protected:
         EXPECT_TRUE(probe || (offset == nop10 && errno == enotsupp)) << strerror(errno);
         return probe;
     }
-    static void skip()
-    {
-        std::puts("SKIP: this kernel takes no uprobe on a nop10 (Linux 7.2 does)");
-        GTEST_SKIP();
-    }
+    static void skip() { GTEST_SKIP() << "this kernel takes no uprobe on a nop10 (Linux 7.2 does)"; }
     static uint64_t counted(const Descriptor& probe)
     {
         uint64_t count = 0;

@@ -5,6 +5,7 @@
 #include "program.h"
 #include "tracing.h"
 
+#include <filesystem>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
@@ -128,17 +129,33 @@ int check(bool good, const std::string& text)
     return good ? 0 : 1;
 }
 
-#define NEED_ROOT_AND_A_READABLE_TARGET                                                                                \
-    if (geteuid() != 0 || as_nobody([] { return access(beside_us("engine_target").c_str(), R_OK | X_OK); }) != 0) {    \
-        std::puts("SKIP: becomes another user, which needs root, and a build directory that others can read");         \
-        GTEST_SKIP();                                                                                                  \
+// With the program in a folder that every user can reach, as the build directory below somebody's home cannot be.
+class Unprivileged : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        if (geteuid() != 0)
+            GTEST_SKIP() << "becomes another user, which needs root";
+        char name[] = "/tmp/fastsdt-engine.XXXXXX";
+        ASSERT_NE(mkdtemp(name), nullptr);
+        folder = name;
+        std::filesystem::copy(beside_us("engine_target"), folder);
+        std::filesystem::permissions(folder, std::filesystem::perms(0755));
+        target = {folder + "/engine_target"};
     }
+    void TearDown() override
+    {
+        if (!folder.empty())
+            std::filesystem::remove_all(folder);
+    }
+    std::string folder;
+    std::vector<std::string> target;
+};
 
-TEST(Unprivileged, OwnProcessIsArmed)
+TEST_F(Unprivileged, OwnProcessIsArmed)
 {
-    NEED_ROOT_AND_A_READABLE_TARGET
-    EXPECT_EQ(as_nobody([] {
-                  Program program;
+    EXPECT_EQ(as_nobody([&] {
+                  Program program(target);
                   const std::string why = refusal(program.pid());
                   int scope = 0;
                   if (FILE* f = std::fopen("/proc/sys/kernel/yama/ptrace_scope", "r")) {
@@ -154,10 +171,9 @@ TEST(Unprivileged, OwnProcessIsArmed)
               0);
 }
 
-TEST(Unprivileged, AnotherUsersProcess)
+TEST_F(Unprivileged, AnotherUsersProcess)
 {
-    NEED_ROOT_AND_A_READABLE_TARGET
-    Program program;
+    Program program(target);
     EXPECT_EQ(as_nobody([&] {
                   const std::string why = [&] {
                       try {
@@ -173,11 +189,10 @@ TEST(Unprivileged, AnotherUsersProcess)
     runs_on(program);
 }
 
-TEST(Unprivileged, NotDumpable)
+TEST_F(Unprivileged, NotDumpable)
 {
-    NEED_ROOT_AND_A_READABLE_TARGET
-    EXPECT_EQ(as_nobody([] {
-                  Program program;
+    EXPECT_EQ(as_nobody([&] {
+                  Program program(target);
                   if (program.ask("undump") != "undumped 0")
                       return 2;
                   std::string why;
@@ -200,10 +215,8 @@ TEST(Armed, WithoutMemoryThatBecomesExecutable)
     else {
         int status = 0;
         waitpid(pid, &status, 0);
-        if (status != 0) {
-            std::puts("SKIP: this kernel has no PR_SET_MDWE (6.3)");
-            GTEST_SKIP();
-        }
+        if (status != 0)
+            GTEST_SKIP() << "this kernel has no PR_SET_MDWE (6.3)";
     }
     Program program({beside_us("engine_target")}, [] { prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0); });
     const auto target = open_outside(program.pid());

@@ -335,7 +335,7 @@ TEST(Stub, TidPidProbeAndLiterals)
 TEST(Stub, NsecsIsTheTimeSinceBoot)
 {
     if (!own_environment().clock)
-        GTEST_SKIP() << "SKIP: the processor's counter is no clock here";
+        GTEST_SKIP() << "the processor's counter is no clock here";
     OwnRun run(action("", "@ = nsecs; @max = max(nsecs); @min = min(nsecs);"));
     const auto now = [] {
         timespec t{};

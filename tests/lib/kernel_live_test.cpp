@@ -76,10 +76,8 @@ class OnThisKernel : public testing::Test {
 protected:
     void SetUp() override
     {
-        if (auto why = test::why_no_uprobes(); !why.empty()) {
-            std::puts(("SKIP: " + why).c_str());
+        if (auto why = test::why_no_uprobes(); !why.empty())
             GTEST_SKIP() << why;
-        }
     }
     static void compare(const Case& c, bool run = true)
     {

@@ -58,7 +58,6 @@ protected:
 
 #define NEED_UPROBES()                                                                                                 \
     if (auto why = test::why_no_uprobes(); !why.empty()) {                                                             \
-        std::puts(("SKIP: " + why).c_str());                                                                           \
         GTEST_SKIP() << why;                                                                                           \
     }
 

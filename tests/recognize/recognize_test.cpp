@@ -293,10 +293,8 @@ TEST(Bounds, AnyBytes)
 class Live : public testing::Test {
     void SetUp() override
     {
-        if (auto why = fastsdt::test::why_no_uprobes(); !why.empty()) {
-            std::puts(("SKIP: " + why).c_str());
+        if (auto why = fastsdt::test::why_no_uprobes(); !why.empty())
             GTEST_SKIP() << why;
-        }
     }
 };
 

@@ -80,10 +80,8 @@ class Counting : public testing::TestWithParam<Means> {
 protected:
     void SetUp() override
     {
-        if (auto why = test::why_no_uprobes(); !why.empty()) {
-            std::puts(("SKIP: " + why).c_str());
+        if (auto why = test::why_no_uprobes(); !why.empty())
             GTEST_SKIP() << why;
-        }
     }
     uint64_t count(Scope scope)
     {
