@@ -6,6 +6,7 @@
 #include "program.h"
 #include "tracing.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <sys/ptrace.h>

@@ -6,6 +6,7 @@
 #include <fastsdt/recognize.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csetjmp>
 #include <csignal>
@@ -18,20 +19,6 @@
 using namespace fastsdt::engine;
 
 namespace {
-
-Processor random_state(std::mt19937_64& random)
-{
-    Processor state;
-    for (uint64_t& reg : state.gpr)
-        reg = random();
-    for (uint64_t& word : state.red_zone)
-        word = random();
-    for (auto& xmm : state.xmm)
-        for (unsigned char& byte : xmm)
-            byte = static_cast<unsigned char>(random());
-    state.flags = 0x202 | (random() & arithmetic_flags);
-    return state;
-}
 
 std::string action(const std::string& filter, const std::string& actions)
 {

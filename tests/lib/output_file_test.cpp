@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <iterator>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>

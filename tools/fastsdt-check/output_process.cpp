@@ -7,6 +7,7 @@
 #include <fastsdt/note.h>
 
 #include <fmt/format.h>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include <map>
