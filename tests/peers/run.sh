@@ -111,8 +111,14 @@ run_gdb() {
             grep -q '^PASS' "gdb.$header/results" || fail "gdb's tests with $c, $header: $(tail -n 3 "gdb.$header/log")"
         done
         diff gdb.theirs/results gdb.ours/results >difference || differs "gdb, $c: $(grep -c '^[<>]' difference) results: $(head -n 6 difference | tr '\n' ' ')"
-        # gdb 16's own: "breakpoints not deleted", with either header.
-        ! grep -E '^(FAIL|ERROR|UNRESOLVED)' gdb.ours/results >failed || echo "gdb, $c: not with either header: $(head -n 3 failed | tr '\n' ' ')"
+        if grep -E '^(FAIL|ERROR|UNRESOLVED)' gdb.ours/results >failed; then
+            # With either header, "breakpoints not deleted" is gdb 16's own.
+            if [ "$(gdb --version | sed -n '1s/^.* \([0-9]*\)\..*$/\1/p')" -ge 16 ]; then
+                echo "gdb, $c: not with either header: $(head -n 3 failed | tr '\n' ' ')"
+            else
+                differs "gdb, $c: $(head -n 3 failed | tr '\n' ' ')"
+            fi
+        fi
         echo "gdb, $c: $(grep -c '^PASS' gdb.ours/results) of $(grep -cE '^(PASS|FAIL|ERROR|UNRESOLVED)' gdb.ours/results) pass; with systemtap's header $(grep -c '^PASS' gdb.theirs/results)"
     done
 }

@@ -6,7 +6,7 @@ Each cell compiles the programs beside this file, links them and compares four i
 of the code (every nop1+nop10 is a site), the notes as this script decodes them, gdb's list, and the hits that libbpf
 counts while the program runs. A cell has an expected outcome (see expected()); any other is a failure, better ones too.
 """
-import argparse, collections, concurrent.futures, itertools, os, re, shutil, struct, subprocess, sys, tempfile, threading
+import argparse, collections, concurrent.futures, functools, itertools, os, re, shutil, struct, subprocess, sys, tempfile, threading
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SITE_BYTES = bytes.fromhex('90662e0f1f840000000000')
@@ -32,6 +32,8 @@ def ends(programs):
 COMPILERS = installed('gcc')[-1:] + ends(installed('clang'))
 LINKERS = ['bfd', 'gold'] + [program.removeprefix('ld.') for program in ends(installed('ld.lld'))] + ['mold']
 
+
+@functools.cache
 def mold_joins():
     """Whether mold makes one of note sections that differ in SHF_LINK_ORDER: 1.10 and 2.30 do not, 2.37.1 does."""
     if not shutil.which('mold'):
@@ -45,7 +47,6 @@ def mold_joins():
     return len(re.findall(r' \.note\.two ', said)) == 1
 
 
-MOLD_JOINS = mold_joins()
 OUTPUTS = ['exe', 'pie', 'shared', 'static', 'static-pie', 'r']
 VARIANTS = ['plain', 'gc', 'gc-unused', 'icf']
 LTOS = ['none', 'full', 'thin']
@@ -102,7 +103,7 @@ def expected(cell):
     left = []
     if dead and cell.linker == 'mold':
         left.append('dangling') # mold keeps the note of a dropped function; fastsdt-index removes it
-    if cell.linker == 'mold' and not MOLD_JOINS and cell.language == 'c++' and cell.output in ('static', 'static-pie'):
+    if cell.linker == 'mold' and not mold_joins() and cell.language == 'c++' and cell.output in ('static', 'static-pie'):
         left.append('split') # mold does not join our notes with those of libstdc++.a; fastsdt-index does
     return '+'.join(left) + ' -> ok' if left else 'ok'
 
