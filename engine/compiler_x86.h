@@ -41,6 +41,8 @@ private:
     void word_routine();
     void map_routines(size_t map);
     void direct_routine(const Table& table);
+    void first_entry(const Table& table, Assembler::Label loop);
+    void next_entry(const Table& table, Assembler::Label loop);
     void find(const Table& table, int keys, Assembler::Label found, Assembler::Label absent);
     enum class Fill { zeros, number, text };
     void claim(const Table& table, int keys, Fill fill, Assembler::Label done, Assembler::Label full);

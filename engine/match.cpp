@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "match.h"
+#include "search_path.h"
 
 #include <fastsdt/recognize.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fnmatch.h>
 
@@ -30,16 +30,8 @@ std::string resolve(const std::string& file)
     std::error_code error;
     if (file.find('/') != file.npos || fs::exists(file, error))
         return file;
-    const char* const variable = std::getenv("PATH");
-    const std::string path = variable ? variable : "";
-    for (size_t start = 0; start <= path.size();) {
-        const size_t end = std::min(path.find(':', start), path.size());
-        const std::string candidate = path.substr(start, end - start) + '/' + file;
-        if (fs::is_regular_file(candidate, error))
-            return candidate;
-        start = end + 1;
-    }
-    return file;
+    const std::string program = in_search_path(file);
+    return program.empty() ? file : program;
 }
 
 // The script's name of a file and the process' are names of the same.

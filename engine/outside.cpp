@@ -76,13 +76,7 @@ public:
         return threads.empty() ? std::vector<Mapping>() : read_maps(threads.front());
     }
 
-    std::vector<std::byte> read(uint64_t address, size_t size) override
-    {
-        std::vector<std::byte> bytes(size);
-        const ssize_t got = pread(memory_.get(), bytes.data(), size, static_cast<off_t>(address));
-        bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
-        return bytes;
-    }
+    std::vector<std::byte> read(uint64_t address, size_t size) override { return read_at(memory_, address, size); }
 
     uint64_t allocate_data(size_t size) override
     {
@@ -173,13 +167,7 @@ public:
         return outcomes;
     }
 
-    std::vector<std::byte> read_data(size_t offset, size_t size) override
-    {
-        std::vector<std::byte> bytes(size);
-        const ssize_t got = pread(data_file_.get(), bytes.data(), size, static_cast<off_t>(offset));
-        bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
-        return bytes;
-    }
+    std::vector<std::byte> read_data(size_t offset, size_t size) override { return read_at(data_file_, offset, size); }
 
 private:
     // One 8-byte instruction for another. With all threads stopped, none of them inside it, and within a page, so that the

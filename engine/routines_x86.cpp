@@ -201,6 +201,29 @@ void Compiler::word_routine()
     as_.emit(ZYDIS_MNEMONIC_RET, {});
 }
 
+// A search through the table r8 for the tag r10: to rdx the entry where it begins, to rax that entry's tag. At `loop` again
+// after each next_entry(). Keeps the index in r9 and the entries still to be looked at in r11. The tag's low bits don't matter:
+// they are shifted out.
+void Compiler::first_entry(const Table& table, Assembler::Label loop)
+{
+    as_.move(r9, r10);
+    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{r9}, int64_t(shift_of(table.entries))});
+    as_.constant(r11, most_probes);
+    as_.bind(loop);
+    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{r9}, int64_t(table.entry_size)});
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rdx}, Part{r8}});
+    as_.load(rax, {.base = rdx});
+}
+
+// Goes on with the next entry, or falls through when the search is over.
+void Compiler::next_entry(const Table& table, Assembler::Label loop)
+{
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r9, 4}, int64_t(1)});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{r9, 4}, int64_t(table.entries - 1)});
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r11, 4}, int64_t(1)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
+}
+
 // The keys are at rsp + keys, the table is r8. To rdx: the entry; to r10: the tag it has or would have.
 // Changes rax, rcx, r9 and r11.
 void Compiler::find(const Table& table, int keys, Assembler::Label found, Assembler::Label absent)
@@ -222,14 +245,8 @@ void Compiler::find(const Table& table, int keys, Assembler::Label found, Assemb
         as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r10}, key(i)});
         as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{r10}, Part{r9}});
     }
-    as_.move(r9, r10);
-    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{r9}, int64_t(shift_of(table.entries))});
     as_.emit(ZYDIS_MNEMONIC_OR, {Part{r10}, there});
-    as_.constant(r11, most_probes);
-    as_.bind(loop);
-    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{r9}, int64_t(table.entry_size)});
-    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rdx}, Part{r8}});
-    as_.load(rax, {.base = rdx});
+    first_entry(table, loop);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{r10}});
     as_.jump(ZYDIS_MNEMONIC_JNZ, other);
     for (size_t i = 0; i < words; ++i) {
@@ -242,10 +259,7 @@ void Compiler::find(const Table& table, int keys, Assembler::Label found, Assemb
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
     as_.jump(ZYDIS_MNEMONIC_JZ, absent);
     as_.bind(next);
-    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r9, 4}, int64_t(1)});
-    as_.emit(ZYDIS_MNEMONIC_AND, {Part{r9, 4}, int64_t(table.entries - 1)});
-    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r11, 4}, int64_t(1)});
-    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
+    next_entry(table, loop);
     as_.jump(ZYDIS_MNEMONIC_JMP, absent);
 }
 
@@ -254,13 +268,7 @@ void Compiler::claim(const Table& table, int keys, Fill fill, Assembler::Label d
 {
     const auto loop = as_.label(), next = as_.label();
     const size_t words = table.key_bytes() / 8;
-    as_.move(r9, r10);
-    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{r9}, int64_t(shift_of(table.entries))});
-    as_.constant(r11, most_probes);
-    as_.bind(loop);
-    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{r9}, int64_t(table.entry_size)});
-    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rdx}, Part{r8}});
-    as_.load(rax, {.base = rdx});
+    first_entry(table, loop);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, deleted});
     as_.jump(ZYDIS_MNEMONIC_JNBE, next);
     as_.lea(rcx, {.base = r10, .displacement = -2});
@@ -289,10 +297,7 @@ void Compiler::claim(const Table& table, int keys, Fill fill, Assembler::Label d
     as_.store({.base = rdx}, r10);
     as_.jump(ZYDIS_MNEMONIC_JMP, done);
     as_.bind(next);
-    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r9, 4}, int64_t(1)});
-    as_.emit(ZYDIS_MNEMONIC_AND, {Part{r9, 4}, int64_t(table.entries - 1)});
-    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r11, 4}, int64_t(1)});
-    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
+    next_entry(table, loop);
     as_.jump(ZYDIS_MNEMONIC_JMP, full);
 }
 

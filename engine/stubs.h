@@ -27,9 +27,6 @@ struct Environment {
     std::optional<Clock> clock; ///< empty: nsecs is refused
 };
 
-/// Bytes at the start of an arena's code that are left to whoever allocates it.
-inline constexpr size_t arena_header = 64;
-
 /// Compiles the stubs of `sites` for one arena, to be written to arena.code. The size does not depend on the arena.
 /// Sites that cannot be compiled have no patch, and their reason in Code::refusals. A stub for a site that has more than
 /// one clause runs them in order. Throws std::logic_error for a script that parse() would not make.

@@ -75,7 +75,6 @@ Assembler::Label Compiler::cold(std::function<void()> emit)
 Code Compiler::compile(std::span<const Site> sites)
 {
     Code code;
-    as_.zeros(arena_header);
     routines();
     static constexpr unsigned char nop[] = {FASTSDT_BYTES_nop10}, jump[] = {FASTSDT__JUMP};
     for (size_t i = 0; i < sites.size(); ++i) {

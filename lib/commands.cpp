@@ -11,14 +11,6 @@
 namespace fastsdt {
 namespace {
 
-std::string shell_quoted(std::string_view text)
-{
-    std::string quoted = "'";
-    for (char c : text)
-        quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return quoted + "'";
-}
-
 bool only_of(std::string_view text, std::string_view more)
 {
     return std::all_of(text.begin(), text.end(), [&](char c) {
@@ -161,6 +153,14 @@ Value value_of(const Record& exit, Arch arch)
 }
 
 } // namespace
+
+std::string shell_quoted(std::string_view text)
+{
+    std::string quoted = "'";
+    for (char c : text)
+        quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return quoted + "'";
+}
 
 Commands::Commands(const Image& image) : arch_(image.arch())
 {

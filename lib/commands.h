@@ -12,6 +12,9 @@
 
 namespace fastsdt {
 
+/// The text as one word of a POSIX shell.
+std::string shell_quoted(std::string_view text);
+
 /// Fills in AttachPoint::bpftrace, perf and remarks, for the points of one image.
 class Commands {
 public:

@@ -4,6 +4,7 @@
 // another mount namespace, and /proc/PID/mem has what stands there now.
 #include "live.h"
 #include "cover.h"
+#include "descriptor.h"
 #include "evaluate.h"
 
 #include <fmt/format.h>
@@ -11,11 +12,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <signal.h>
 #include <sstream>
@@ -27,22 +30,6 @@ namespace fastsdt {
 namespace {
 
 constexpr std::string_view deleted_suffix = " (deleted)";
-
-class Descriptor {
-public:
-    explicit Descriptor(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor()
-    {
-        if (fd_ >= 0)
-            close(fd_);
-    }
-    int get() const { return fd_; }
-
-private:
-    int fd_;
-};
 
 [[noreturn]] void cannot_read(pid_t pid, int error)
 {
@@ -98,8 +85,8 @@ void refuse_zombie(pid_t pid)
 
 std::vector<Mapping> read_maps(pid_t pid)
 {
-    const Descriptor file(fmt::format("/proc/{}/maps", pid));
-    if (file.get() < 0)
+    const Descriptor file(open(fmt::format("/proc/{}/maps", pid).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file)
         cannot_read(pid, errno);
     std::string text;
     std::array<char, 65536> buffer;
@@ -160,13 +147,14 @@ std::string_view function_at(const std::vector<Function>& functions, uint64_t ad
 
 class Reader {
 public:
-    explicit Reader(pid_t pid) : thread_(living_thread(pid)), memory_(fmt::format("/proc/{}/mem", thread_))
+    explicit Reader(pid_t pid)
+        : thread_(living_thread(pid)), memory_(open(fmt::format("/proc/{}/mem", thread_).c_str(), O_RDONLY | O_CLOEXEC))
     {
         process_.pid = pid;
         refuse_zombie(pid);
         if (thread_ == 0 || (kill(pid, 0) != 0 && errno == ESRCH))
             cannot_read(pid, ESRCH);
-        if (memory_.get() < 0)
+        if (!memory_)
             cannot_read(pid, errno);
         std::ifstream comm(fmt::format("/proc/{}/comm", pid));
         std::getline(comm, process_.name);
@@ -205,14 +193,6 @@ public:
 
 private:
     // Up to `size` bytes; fewer at the end of what is readable.
-    std::vector<std::byte> read_memory(uint64_t address, size_t size) const
-    {
-        std::vector<std::byte> bytes(size);
-        const ssize_t got = pread(memory_.get(), bytes.data(), size, static_cast<off_t>(address));
-        bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
-        return bytes;
-    }
-
     bool in_trampoline(uint64_t address) const
     {
         return std::any_of(process_.trampolines.begin(), process_.trampolines.end(),
@@ -313,7 +293,7 @@ private:
         const auto in_file = image.bytes_at(site.address);
         site.file_bytes.assign(in_file.begin(), in_file.begin() + std::min(in_file.size(), longest));
         site.expected = recognize(image, place, place.layout(), site.file_bytes);
-        site.live_bytes = read_memory(site.runtime, site.file_bytes.size());
+        site.live_bytes = read_at(memory_, site.runtime, site.file_bytes.size());
         if (site.live_bytes.empty()) {
             site.found = recognize(image, place, place.layout(), site.live_bytes);
             site.change = Change::unreadable;
@@ -331,7 +311,7 @@ private:
         if (instead)
             site.change = instead->executable ? Change::remapped : Change::unreadable;
         if (site.semaphore) {
-            const auto value = read_memory(site.semaphore + (site.runtime - site.address), 2);
+            const auto value = read_at(memory_, site.semaphore + (site.runtime - site.address), 2);
             if (value.size() == 2)
                 site.semaphore_value =
                     static_cast<uint16_t>(std::to_integer<unsigned>(value[image.encoding().big_endian ? 1 : 0])

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace fastsdt {
 namespace {
@@ -226,11 +228,7 @@ std::optional<uint64_t> runtime_address(pid_t pid, const std::string& path, uint
 
 std::vector<std::byte> read_memory(pid_t pid, uint64_t address, size_t size)
 {
-    std::vector<std::byte> bytes(size);
-    const Descriptor memory(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
-    const ssize_t got = memory ? pread(memory.get(), bytes.data(), size, static_cast<off_t>(address)) : 0;
-    bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
-    return bytes;
+    return read_at(Descriptor(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC)), address, size);
 }
 
 } // namespace fastsdt

@@ -21,7 +21,7 @@ as_user=()
 [ "$(id -u)" != 0 ] || as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all)
 
 # user_folder: goes to an empty folder that an ordinary user can reach, as the scratch directory below somebody's home cannot.
-# It is removed at the end, or with the trap that the test sets: "$user".
+# It is removed at the end.
 user_folder() {
     user=$(mktemp -d "${TMPDIR:-/tmp}/fastsdt-engine.XXXXXX")
     trap 'rm -rf "$user"' EXIT

@@ -83,16 +83,6 @@ uint64_t interpret(const std::string& text, const Processor& after)
     return extend(value, size, is_signed);
 }
 
-Processor random_state(std::mt19937_64& random)
-{
-    Processor state;
-    for (uint64_t& reg : state.gpr)
-        reg = random();
-    for (uint64_t& word : state.red_zone)
-        word = random();
-    return state;
-}
-
 } // namespace
 
 TEST(Operand, EveryRegisterInEverySize)

@@ -8,6 +8,20 @@
 
 using namespace fastsdt::engine;
 
+Processor random_state(std::mt19937_64& random)
+{
+    Processor state;
+    for (uint64_t& reg : state.gpr)
+        reg = random();
+    for (uint64_t& word : state.red_zone)
+        word = random();
+    for (auto& xmm : state.xmm)
+        for (unsigned char& byte : xmm)
+            byte = static_cast<unsigned char>(random());
+    state.flags = 0x202 | (random() & arithmetic_flags);
+    return state;
+}
+
 // Processor: gpr at 0, flags at 128, red zone at 136, xmm at 272. The stack has the state's address and a place for rax.
 static_assert(offsetof(Processor, flags) == 128 && offsetof(Processor, red_zone) == 136
               && offsetof(Processor, xmm) == 272);

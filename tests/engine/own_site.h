@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <sys/mman.h>
@@ -24,6 +25,9 @@ struct Processor {
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 inline constexpr uint64_t arithmetic_flags = 0x8d5; // CF PF AF ZF SF OF
+
+/// All but rsp and the flags that are not arithmetic.
+Processor random_state(std::mt19937_64& random);
 
 /// One pass: loads everything from `state`, executes the nop10 or what it has become, and stores everything back.
 extern "C" void own_site_pass(Processor* state);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "kernel.h"
+#include "commands.h"
 #include "say.h"
+#include "search_path.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <unistd.h>
 
 namespace fastsdt::tracing {
@@ -20,19 +20,6 @@ std::string joined(const std::vector<std::string>& command)
     for (const std::string& word : command)
         line += (line.empty() ? "" : " ") + word;
     return line;
-}
-
-bool in_path(const char* program)
-{
-    const char* const variable = std::getenv("PATH");
-    const std::string path = variable ? variable : "";
-    for (size_t start = 0; start <= path.size();) {
-        const size_t end = std::min(path.find(':', start), path.size());
-        if (access((path.substr(start, end - start) + "/" + program).c_str(), X_OK) == 0)
-            return true;
-        start = end + 1;
-    }
-    return false;
 }
 
 } // namespace
@@ -96,10 +83,7 @@ std::string shell_line(const std::vector<std::string>& words)
             return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
                 || std::string_view("-_./=:,+").find(c) != std::string_view::npos;
         });
-        std::string quoted = "'";
-        for (char c : word)
-            quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-        line += (line.empty() ? "" : " ") + (plain ? word : quoted + "'");
+        line += (line.empty() ? "" : " ") + (plain ? word : shell_quoted(word));
     }
     return line;
 }
@@ -110,7 +94,7 @@ std::string kernel_obstacle(const Options& options, const engine::Script* script
         return why;
     if (geteuid() != 0)
         return "bpftrace needs root";
-    if (!in_path("bpftrace"))
+    if (in_search_path("bpftrace").empty())
         return "bpftrace is not installed";
     return {};
 }

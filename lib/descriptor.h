@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A file descriptor that closes itself.
+// A file descriptor that closes itself, and reading from one at a place.
 #pragma once
+#include <cstddef>
+#include <cstdint>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace fastsdt {
 
@@ -28,5 +31,14 @@ public:
 private:
     int fd_ = -1;
 };
+
+/// Up to `size` bytes from `offset`: fewer at the end or where memory is not mapped, none after an error, which errno says.
+inline std::vector<std::byte> read_at(const Descriptor& file, uint64_t offset, size_t size)
+{
+    std::vector<std::byte> bytes(size);
+    const ssize_t got = pread(file.get(), bytes.data(), size, static_cast<off_t>(offset));
+    bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    return bytes;
+}
 
 } // namespace fastsdt
