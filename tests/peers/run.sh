@@ -6,6 +6,8 @@
 #     systemtap   testsuite/systemtap.base/sdt*.c: compiled with their options, notes compared
 #     bpftrace    tests/testprogs and tests/testlibs: compiled, notes compared
 #     linux       the programs of tools/testing/selftests/bpf, with its sdt.h and usdt.h: compiled, notes compared
+#     glibc       every file with a LIBC_PROBE, C and assembly, as glibc's makefiles compile it with --enable-systemtap; GCC only
+#     lttng       LTTng-UST's examples, whose tracepoints are probes too (LTTNG_UST_HAVE_SDT_INTEGRATION): compiled, notes compared
 #
 # Sources are Debian's packages, kept in the cache and never in the tree. The header to compare with is the newest that Debian
 # has (tests/header/fetch-peers.sh). Same notes: provider, name, sizes and signs of arguments, whether there is a semaphore.
@@ -16,12 +18,12 @@ if [ -z "${FASTSDT_SOURCE:-}" ]; then # by hand
     cd "$FASTSDT_SOURCE/build/peers"
 fi
 . "$FASTSDT_SOURCE/tests/common.sh"
-help() { sed -n '3,13s/^# \{0,1\}//p' "$FASTSDT_SOURCE/tests/peers/run.sh" >&2; exit 2; }
+help() { sed -n '3,15s/^# \{0,1\}//p' "$FASTSDT_SOURCE/tests/peers/run.sh" >&2; exit 2; }
 names=() compilers=()
 while [ $# -gt 0 ]; do
     case $1 in
     -c) [ $# -ge 2 ] || help; compilers+=("$2"); shift 2 ;;
-    gdb | systemtap | bpftrace | linux) names+=("$1"); shift ;;
+    gdb | systemtap | bpftrace | linux | glibc | lttng) names+=("$1"); shift ;;
     *) help ;;
     esac
 done
@@ -173,6 +175,60 @@ run_linux() {
         compile linux "$PWD/linux.theirs" "$options -D_GNU_SOURCE -I$folder/tools/lib -I$folder/tools/include/uapi" linux.files/*.c
     done
     report linux
+}
+run_glibc() {
+    local tool header include c object
+    for tool in gawk bison make; do command -v $tool >/dev/null || { missing="glibc's makefiles need $tool"; return 77; }; done
+    source_of glibc '*' || return 77
+    for c in "${compilers[@]}"; do
+        [[ $c == gcc* ]] || { echo "glibc: not with $c, which this glibc does not know"; continue; }
+        rm -rf glibc.build
+        mkdir glibc.build
+        (cd glibc.build && "$folder/configure" --prefix=/usr --enable-systemtap --disable-werror CC="$c -I$peers/systemtap") >configure.log 2>&1 ||
+            fail "glibc's configure with $c: $(tail -n 1 configure.log)"
+        # The files; arena.c is a part of malloc.c, pthread_join_common.c is compiled for both of its callers.
+        local objects=() provided=0
+        mapfile -t objects < <(cd "$folder" && grep -lE 'LIBC_PROBE' nptl/*.c elf/*.c malloc/malloc.c | sed 's/\.c$//')
+        objects+=(setjmp/setjmp setjmp/__longjmp debug/____longjmp_chk)
+        # What dl-load.c and ____longjmp_chk.S include, and another folder's makefile makes.
+        make -r PARALLELMFLAGS= -C "$folder/csu" objdir="$PWD/glibc.build" "$PWD"/glibc.build/{csu/abi-tag,sigaltstack-offsets}.h >make.log 2>&1 ||
+            fail "glibc, $c: $(grep -m 1 -E 'error|\*\*\*' make.log)"
+        for header in theirs ours; do
+            include=$INCLUDE
+            [ $header = ours ] || include=$peers/systemtap
+            for object in "${objects[@]}"; do
+                rm -f "glibc.build/$object.os"
+                make -r PARALLELMFLAGS= -C "$folder/${object%/*}" objdir="$PWD/glibc.build" CC="$c -I$include" "$PWD/glibc.build/$object.os" >make.log 2>&1 ||
+                    fail "glibc, $c, $header: $object: $(grep -m 1 -E 'error|\*\*\*' make.log)"
+                echo "$object"
+                probes "glibc.build/$object.os" | sort -u # GCC copies a block with a site at its own discretion: malloc.c's memory_sbrk_more
+            done >"glibc.$header"
+        done
+        diff glibc.theirs glibc.ours >difference || differs "glibc, $c: $(head -n 5 difference | tr '\n' ' ')"
+        provided=$(grep -c : glibc.ours)
+        [ "$provided" -gt 0 ] || fail "glibc, $c: no probe"
+        echo "glibc, $c: ${#objects[@]} files, $provided probes"
+    done
+    rm -rf glibc.build
+}
+run_lttng() {
+    local options files package
+    folder=$cache/peers-sources/lttng
+    if [ ! -e "$folder" ]; then
+        rm -rf lttng.part
+        mkdir lttng.part
+        (cd lttng.part && FASTSDT_CACHE=$cache "$FASTSDT_SOURCE/scripts/debian.sh" sid apt-get download liblttng-ust-dev liburcu-dev &&
+            for package in *.deb; do dpkg -x "$package" . || exit; done) >fetch.log 2>&1 || { missing="no packages liblttng-ust-dev and liburcu-dev"; return 77; }
+        mkdir -p "$(dirname "$folder")"
+        rm -f lttng.part/*.deb
+        mv lttng.part "$folder"
+    fi
+    compiled_jobs=0 compiled_probes=0 neither=''
+    mapfile -t files < <(with_probes 'tracepoint\(|tracef\(|tracelog\(' "$folder"/usr/share/doc/liblttng-ust-dev/examples/*/*.{c,cpp})
+    for options in "-O0 -g" "-O2" "-O2 -fPIC"; do
+        compile lttng "$peers/systemtap" "$options -DLTTNG_UST_HAVE_SDT_INTEGRATION -D_GNU_SOURCE -I$folder/usr/include -I$folder/usr/include/$(gcc -dumpmachine)" "${files[@]}"
+    done
+    report lttng
 }
 
 left_out=()
