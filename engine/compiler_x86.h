@@ -17,6 +17,7 @@
 #include "stubs.h"
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace fastsdt::engine::x86 {
@@ -88,6 +89,7 @@ private:
     // ---- stubs_x86.cpp
     void stub(const Site& site);
     void body(const Site& site);
+    void actions(const Clause& clause);
     void slot();
     void call(Assembler::Label routine, Registers changes);
     Memory frame(size_t offset, int size = 8) const
@@ -99,6 +101,8 @@ private:
     struct Cold {
         Assembler::Label from;
         std::function<void()> emit;
+        size_t spills; // of the hot path that it comes from
+        std::optional<size_t> time;
     };
     Assembler::Label cold(std::function<void()> emit);
 
@@ -118,6 +122,7 @@ private:
     Registers saved_ = 0; // which registers of the program are in the frame
     bool keep_flags_ = true;
     size_t spills_ = 0, most_spills_ = 0;
+    std::optional<size_t> time_; // the spill that has nsecs, in a clause that wants it more than once
     size_t frame_spills_ = 0;
     uint64_t stub_start_ = 0;
     Assembler::Label out_ = 0;

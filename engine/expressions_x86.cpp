@@ -72,8 +72,8 @@ bool Compiler::is_leaf(const Expression& e) const
     case Value::pid:
     case Value::probe:
     case Value::retval: return true;
-    case Value::str_arg:
-    case Value::nsecs: return false;
+    case Value::nsecs: return time_.has_value();
+    case Value::str_arg: return false;
     }
     return false;
 }
@@ -106,8 +106,8 @@ void Compiler::leaf(const Expression& e, Reg to)
             throw Refusal("has no result in an integer register");
         program_register(rax, to);
         return;
-    case Value::str_arg:
-    case Value::nsecs: break;
+    case Value::nsecs: as_.load(to, frame(spill_offset(*time_))); return;
+    case Value::str_arg: break;
     }
     throw std::logic_error("not a leaf");
 }

@@ -68,7 +68,7 @@ void Compiler::call(Assembler::Label routine, Registers changes)
 
 Assembler::Label Compiler::cold(std::function<void()> emit)
 {
-    cold_.push_back({as_.label(), std::move(emit)});
+    cold_.push_back({as_.label(), std::move(emit), spills_, time_});
     return cold_.back().from;
 }
 
@@ -144,6 +144,7 @@ void Compiler::stub(const Site& site)
 void Compiler::body(const Site& site)
 {
     spills_ = 0;
+    time_.reset();
     cold_.clear();
     out_ = as_.label();
 
@@ -169,8 +170,7 @@ void Compiler::body(const Site& site)
         }
         if (!clause.actions.empty())
             want();
-        for (const Statement& each : clause.actions)
-            statement(each);
+        actions(clause);
         as_.bind(next);
     }
 
@@ -190,9 +190,42 @@ void Compiler::body(const Site& site)
     as_.clobber(written);
     for (size_t i = 0; i < cold_.size(); ++i) { // a cold path may have another
         as_.bind(cold_[i].from);
+        spills_ = cold_[i].spills;
+        time_ = cold_[i].time;
         const auto emit = cold_[i].emit;
         emit();
     }
+    spills_ = 0;
+    time_.reset();
+}
+
+// One hit has one time: reading the clock costs more than all the rest, and what is recorded of a difference shall not be
+// what recording it before took.
+void Compiler::actions(const Clause& clause)
+{
+    const std::function<size_t(const Expression&)> times = [&](const Expression& e) {
+        size_t count = e.kind == Expression::Kind::value && e.value == Value::nsecs;
+        for (const Expression& operand : e.operands)
+            count += times(operand);
+        return count;
+    };
+    size_t count = 0;
+    for (const Statement& each : clause.actions) {
+        count += each.value ? times(*each.value) : 0;
+        for (const Expression& key : each.keys)
+            count += times(key);
+    }
+    const size_t spills = spills_;
+    if (count > 1) {
+        nanoseconds();
+        time_ = spills_++;
+        most_spills_ = std::max(most_spills_, spills_);
+        as_.store(frame(spill_offset(*time_)), rax);
+    }
+    for (const Statement& each : clause.actions)
+        statement(each);
+    spills_ = spills;
+    time_.reset();
 }
 
 // To rsi: the thread's slot; leaves the stub if there is none, or if this is a forked child. The data's address goes into

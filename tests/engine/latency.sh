@@ -41,6 +41,12 @@ for engine in user kernel; do
     [ "$average" -gt 300 ] && [ "$average" -lt 1000000000 ] || fail "--engine $engine: $average ns a pair: $(cat out)"
     expect "--engine $engine: the histogram" "$(sed -n '/^@ns: /,/^$/s/^\[.*) *\([0-9]*\) |.*/\1/p' out | awk '{ n += $1 } END { print n }')" 4000
 done
+# Of one pair there is one time: the bucket that it is in begins no higher, and ends above it.
+gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o app
+fastsdt-trace latency --engine user order closed -- ./app 1 >out 2>err || fail "one pair: $(cat err out)"
+total=$(sed -n 's/^@total: count 1, average \([0-9]*\), total \1$/\1/p' out)
+low=$(sed -n 's/^\[\([0-9]*\)\(K\?\), .*/\1 \2/p' out | awk '{ print $2 == "K" ? $1 * 1024 : $1 }')
+[ "$low" -le "$total" ] && [ "$total" -lt $((low < 2 ? low + 1 : 2 * low)) ] || fail "one pair: $(cat out)"
 fastsdt-trace latency --engine user shop:begin end -- ./pairs >out 2>err || fail "every file: $(cat err out)"
 grep -q '^@total: count 4000, ' out || fail "every file: $(cat err out)"
 for wrong in "" "a b c" "a:b:c" "shop:begin shop:e{nd" "a:b:c:d d"; do

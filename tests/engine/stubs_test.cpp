@@ -337,6 +337,30 @@ TEST(Stub, NsecsIsTheTimeSinceBoot)
     EXPECT_LE(value, after + 100'000);
 }
 
+// The first pass takes the cold paths, where keys are new, and the second the hot ones.
+TEST(Stub, OneHitHasOneTime)
+{
+    if (!own_environment().clock)
+        GTEST_SKIP() << "the processor's counter is no clock here";
+    OwnRun run(
+        action("",
+               "@a = nsecs; @by[arg0] = sum(arg0 * (nsecs - @a) + arg0); @mine[tid] = nsecs; @b[arg0, tid] = nsecs; "
+               "@max = max(nsecs); @apart[@a == nsecs, @b[arg0, tid] - nsecs, nsecs - @mine[tid]] = count();"),
+        usdt("8@%rax"));
+    for (int pass = 1; pass <= 2; ++pass) {
+        Processor state;
+        state.gpr[RAX] = 7;
+        run.pass(state);
+        const Maps maps = run.maps();
+        EXPECT_EQ(maps.maps[1].at(0).number, 7 * pass);
+        EXPECT_EQ(maps.maps[4].at(0).number, maps.maps[0].at(0).value.number);
+        ASSERT_EQ(maps.maps[5].size(), 1u);
+        const auto& keys = maps.maps[5][0].keys;
+        EXPECT_EQ(std::tuple(keys[0].number, keys[1].number, keys[2].number), std::tuple(1, 0, 0));
+        EXPECT_EQ(maps.maps[5][0].number, pass);
+    }
+}
+
 TEST(Stub, EntriesHaveParametersAndExitsAResult)
 {
     Site entry;
