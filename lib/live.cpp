@@ -130,9 +130,11 @@ std::string open_path(pid_t pid, const Mapping& mapping, const std::string& path
         struct stat status;
         return stat(candidate.c_str(), &status) == 0 && status.st_ino == mapping.inode;
     };
-    // Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the others do not.
-    for (const std::string& candidate : {fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end),
-                                         fmt::format("/proc/{}/root{}", pid, path), path})
+    // The first needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the others do not. The second is the program's file, which a
+    // package upgrade has replaced while it runs.
+    for (const std::string& candidate :
+         {fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end),
+          fmt::format("/proc/{}/exe", pid), fmt::format("/proc/{}/root{}", pid, path), path})
         if (same_file(candidate) && access(candidate.c_str(), R_OK) == 0)
             return candidate;
     return {};

@@ -1,0 +1,42 @@
+#!/bin/bash
+# Programs and libraries whose file is not what it was when they were mapped, as an ordinary user finds them.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+need gcc setpriv
+attachable || skip "kernel.yama.ptrace_scope is not 0"
+user_folder
+gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o app
+gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/examples/semaphore.c" -o new
+chown -R 65534:65534 . 2>/dev/null || true
+mkfifo in out
+"${as_user[@]}" ./app - <in >out &
+pid=$!
+exec 3>in 4<out
+order() { echo "$1" >&3; read -r line <&4; }
+order first
+read -r line <&4 # after "open"
+
+# counted SCRIPT: three orders under it; the maps.
+counted() {
+    "${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e "interval:ms:10 { printf(\"armed\n\"); } $1" >report 2>err 3>&- 4<&- &
+    local tracer=$!
+    exec 5<report
+    armed
+    for _ in 1 2 3; do order more; done
+    kill -INT $tracer
+    grep -v '^armed$' <&5 >maps || true
+    status=0
+    wait $tracer || status=$?
+    expect "$2: status" "$status" 0
+    expect "$2: hits" "$(head -1 maps)" "@n: 3"
+    grep -qxE 'sites ([0-9]+) of \1 armed; dropped 0' maps || fail "$2: $(cat maps err)"
+}
+mkfifo report
+script='usdt:./app:shop:order { @n = count(); }'
+counted "$script" "as it was"
+rm app
+counted "$script" "removed"
+counted 'usdt:*:shop:order { @n = count(); }' "removed, every file"
+# A package upgrade: another program under the name. Its probes are not those of the process.
+mv new app
+counted "$script" "replaced"
