@@ -108,8 +108,11 @@ size_t Matcher::probe_index(const Probe& probe, const LiveFile& file, const Live
 void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t clause, const Probe& probe)
 {
     for (const LiveSite& live : file.sites) {
-        if (!same_kind(probe, live) || !fits(probe.name, live.name))
+        if (!same_kind(probe, live) || !fits(probe.name, live.name)) {
+            if (!matched_.contains(&probe) && (probe.kind == Probe::Kind::usdt) == !(live.entry || live.exit))
+                others_[&probe].insert(live.provider.empty() ? live.name : live.provider + ':' + live.name);
             continue;
+        }
         matched_.insert(&probe);
         auto [found, added] = sites.try_emplace({live.runtime, probe.kind});
         Site& site = found->second;
@@ -173,6 +176,30 @@ std::vector<const Probe*> Matcher::unmatched() const
             if (probe.has_sites() && !matched_.contains(&probe))
                 found.push_back(&probe);
     return found;
+}
+
+std::string Matcher::instead(const Probe& probe) const
+{
+    const bool functions = probe.kind != Probe::Kind::usdt;
+    const auto found = others_.find(&probe);
+    if (found == others_.end()) {
+        std::error_code error;
+        if (!pattern(probe.file) && !std::filesystem::exists(resolve(probe.file), error))
+            return fmt::format("there is no file {}", probe.file);
+        const char* const where =
+            pattern(probe.file) ? "no file of the process that fits" : "no mapped file of that name";
+        return fmt::format("{} has {}", where, functions ? "functions that fastprobe recorded" : "probes");
+    }
+    constexpr size_t most = 8;
+    std::string names;
+    size_t count = 0;
+    for (const std::string& name : found->second)
+        if (count++ < most)
+            names += (names.empty() ? "" : ", ") + name;
+    if (count > most)
+        names += fmt::format(", and {} more", count - most);
+    return fmt::format("{} {}", functions ? "the functions that fastprobe recorded are" : "the probes there are",
+                       names);
 }
 
 } // namespace fastsdt::engine

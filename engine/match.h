@@ -29,6 +29,8 @@ public:
     const std::vector<std::string>& probes() const { return probes_; }
     /// Probes of the script that no look has matched so far.
     std::vector<const Probe*> unmatched() const;
+    /// What is there instead of a probe that no look has matched: "its probes are shop:closed, shop:order".
+    std::string instead(const Probe& probe) const;
     /// Files that could not be read at the last look, each one line.
     const std::vector<std::string>& troubles() const { return troubles_; }
 
@@ -46,6 +48,7 @@ private:
     std::map<std::string, size_t> probe_indexes_;
     std::set<Key> known_; // of the last look
     std::set<const Probe*> matched_;
+    std::map<const Probe*, std::set<std::string>> others_;          // names of its kind in the files that it means
     std::map<std::pair<std::string, std::string>, bool> same_file_; // by the script's file and the process'
     std::vector<std::string> troubles_;
 };

@@ -31,10 +31,24 @@ expect "a file" "$(head -1 err)" 'script.bt:2:15: error: a value is wanted, and 
 
 error -e 'BEGIN { exit() }'
 error -e 'BEGIN { exit() }' -p 1 -- ./app
+for pid in x 0 -1 99999999999; do
+    error -e 'BEGIN { exit() }' -p $pid
+    grep -q "^fastsdt-trace: --pid: \"$pid\" is not the number of a process" err || fail "-p $pid: $(cat err)"
+done
 error -- ./app
 error absent.bt -- ./app
 grep -q '^fastsdt-trace: absent.bt: No such file or directory$' err || fail "$(cat err)"
+error . -- ./app
+grep -q '^fastsdt-trace: .: Is a directory$' err || fail "$(cat err)"
+error /dev/zero -- ./app
+grep -q 'more than [0-9]* bytes are no script' err || fail "$(cat err)"
 error -e 'BEGIN { exit() }' script.bt -- ./app
+# Who forgets the dashes is told of them.
+for command in "./app" "./app 10"; do
+    # shellcheck disable=SC2086 # words
+    error -e 'usdt:./app:shop:order { @ = count() }' $command
+    grep -q 'a command to be traced goes behind --' err || fail "$(cat err)"
+done
 error -e 'usdt:./app:shop:order { @ = count() }' -- ./absent
 grep -q '^fastsdt-trace: .*absent.*No such file' err || fail "$(cat err)"
 error -e 'usdt:./app:shop:order { @ = count() }' -p 999999999
@@ -43,3 +57,25 @@ grep -q 'nothing in it matches usdt:./app:shop:order' err || fail "$(cat err)"
 error --engine nonsense -e 'BEGIN { exit() }' -- ./app
 error --duration 0 -e 'BEGIN { exit() }' -- ./app
 for option in --interval --duration; do error $option x -e 'BEGIN { exit() }' -- ./app; done
+
+# What has no match: what is there instead. bpftrace, which finds the same probes, is not named for them; it is for functions.
+missing() { # PROBE MESSAGE
+    local status=0
+    fastsdt-trace --engine user -e "$1 { @ = count(); }" -- ./app >out 2>err </dev/null || status=$?
+    expect "$1: status" "$status" 1
+    expect "$1: messages" "$(grep -v bpftrace err)" "fastsdt-trace: nothing matches $1 so far: $2
+fastsdt-trace: nothing matched $1"
+}
+missing usdt:./app:shop:oder "the probes there are shop:closed, shop:order"
+! grep -q bpftrace err || fail "$(cat err)"
+missing 'usdt:*:shop:oder' "the probes there are shop:closed, shop:order"
+missing usdt:./ap:shop:order "there is no file ./ap"
+missing usdt:./script.bt:shop:order "no mapped file of that name has probes"
+missing uprobe:./app:main "no mapped file of that name has functions that fastprobe recorded"
+grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace -c ./app -e ' err || fail "$(cat err)"
+
+# A script of several lines is one word of the command that is shown.
+printf '// orders\nusdt:./app:shop:order { printf("%%d '"it's"'\\n", arg0); }\n' >lines.bt
+error lines.bt -- ./app
+bash -c "set -- $(sed -n 's/^fastsdt-trace: bpftrace does it, as root: bpftrace -c .\/app -e //p' err)"' && printf %s "$1"' >word
+cmp -s word lines.bt || fail "the command has another script: $(cat word err)"

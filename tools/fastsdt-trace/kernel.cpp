@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "kernel.h"
 #include "commands.h"
+#include "printable.h"
 #include "say.h"
 #include "search_path.h"
 
@@ -75,10 +76,30 @@ std::vector<std::string> kernel_command(const Options& options, const engine::Sc
     return words;
 }
 
+namespace {
+
+// A script of several lines, say: bash, zsh and ksh read it. Escapes are those of printable(), and \n.
+std::string escaped_word(const std::string& word)
+{
+    std::string text;
+    for (char c : word)
+        text += c == '\n'            ? "\\n"
+            : c == '\t'              ? "\\t"
+            : c == '\\' || c == '\'' ? std::string("\\") + c
+                                     : std::string(1, c);
+    return "$'" + printable(text) + "'";
+}
+
+} // namespace
+
 std::string shell_line(const std::vector<std::string>& words)
 {
     std::string line;
     for (const std::string& word : words) {
+        if (printable(word) != word) {
+            line += (line.empty() ? "" : " ") + escaped_word(word);
+            continue;
+        }
         const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
             return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
                 || std::string_view("-_./=:,+").find(c) != std::string_view::npos;

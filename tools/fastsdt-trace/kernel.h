@@ -16,7 +16,7 @@ std::string untellable(const Options& options, const engine::Script* script);
 /// Gives up where bpftrace cannot be told so: see untellable().
 std::vector<std::string> kernel_command(const Options& options, const engine::Script* script);
 
-/// The words as they are typed into a shell.
+/// The words as they are typed into a shell, on one line and printable whatever they have.
 std::string shell_line(const std::vector<std::string>& words);
 
 /// Why bpftrace cannot run the script here; empty: it can.

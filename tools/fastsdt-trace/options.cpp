@@ -8,11 +8,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <map>
-#include <sstream>
 
 namespace fastsdt::tracing {
 namespace {
@@ -22,6 +21,13 @@ struct Given {
     std::vector<std::string> places; ///< of latency
     double duration = 0, interval = 0;
 };
+
+std::string process_number(const std::string& text)
+{
+    int value = 0;
+    const bool good = CLI::detail::lexical_cast(text, value) && value > 0;
+    return good ? std::string() : fmt::format("\"{}\" is not the number of a process", text);
+}
 
 std::string seconds(const std::string& text)
 {
@@ -41,9 +47,7 @@ CLI::App* add_options(CLI::App& app, Options& options, Given& given)
         "permission.");
     app.add_option("FILE", given.file, "The script");
     app.add_option("-e,--execute", given.text, "The script itself")->type_name("TEXT");
-    app.add_option("-p,--pid", options.pid, "Attach to a running process")
-        ->type_name("PID")
-        ->check(CLI::PositiveNumber);
+    app.add_option("-p,--pid", options.pid, "Attach to a running process")->type_name("PID")->check(process_number);
     const std::map<std::string, EngineChoice> engines = {
         {"auto", EngineChoice::automatic}, {"user", EngineChoice::user}, {"kernel", EngineChoice::kernel}};
     app.add_option(
@@ -70,12 +74,18 @@ CLI::App* add_options(CLI::App& app, Options& options, Given& given)
 
 std::string read_script(const std::string& file)
 {
+    constexpr size_t most = size_t(1) << 20; // nobody writes as much; a device has no end
     std::ifstream in(file, std::ios::binary);
     if (!in)
         give_up(fmt::format("{}: {}", file, std::strerror(errno)));
-    std::string text(std::istreambuf_iterator<char>(in), {});
+    std::string text(most + 1, '\0');
+    errno = 0;
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (in.bad())
-        give_up(fmt::format("{}: it cannot be read", file));
+        give_up(fmt::format("{}: {}", file, errno ? std::strerror(errno) : "it cannot be read"));
+    text.resize(static_cast<size_t>(in.gcount()));
+    if (text.size() > most)
+        give_up(fmt::format("{}: more than {} bytes are no script", file, most));
     return text;
 }
 
@@ -86,13 +96,19 @@ std::optional<std::chrono::milliseconds> duration(double seconds)
     return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
+// For who forgets it.
+const char* dashes_hint(const Options& options)
+{
+    return options.command.empty() && !options.pid ? "; a command to be traced goes behind --" : "";
+}
+
 // What the parser cannot see.
 void check_options(const CLI::App& latency, Options& options, const Given& given)
 {
     const bool is_latency = latency.parsed();
     const int scripts = int(is_latency) + int(!given.text.empty()) + int(!given.file.empty());
     if (scripts != 1)
-        give_up(scripts ? "one script is enough: -e TEXT, FILE or latency"
+        give_up(scripts ? fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options))
                         : "the script is missing: -e TEXT, FILE or latency; see fastsdt-trace --help");
     if ((options.pid != 0) == !options.command.empty())
         give_up(options.pid ? "--pid cannot be combined with a command"
@@ -132,7 +148,9 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)
             return app.exit(error); // --help, --version
-        give_up(fmt::format("{}; see fastsdt-trace --help", error.what()));
+        give_up(fmt::format(
+            "{}{}; see fastsdt-trace --help", error.what(),
+            error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ? dashes_hint(options) : ""));
     }
     check_options(*latency, options, given);
     return {};

@@ -105,7 +105,7 @@ public:
         all_of(Probe::Kind::begin);
         session_.arm();
         states_ = session_.states();
-        name_kernel_command();
+        say_what_is_missing();
         engine::Follow follow(traced_.pid());
         traced_.let_go();
         wait(follow);
@@ -130,14 +130,15 @@ public:
     }
 
 private:
-    // For what only the kernel can trace: the command that does.
-    void name_kernel_command() const
+    // What has no match, and for what only the kernel can trace the command that does.
+    void say_what_is_missing() const
     {
-        const auto unmatched = session_.matcher().unmatched();
-        for (const Probe* probe : unmatched)
-            say(fmt::format("nothing matches {} so far{}; what is loaded later is looked at", probe->text,
-                            probe->kind == Probe::Kind::usdt ? "" : " (functions are those that fastprobe recorded)"));
-        if (summary().complete() && unmatched.empty())
+        bool kernel_may = !summary().complete();
+        for (const Probe* probe : session_.matcher().unmatched()) {
+            say(fmt::format("nothing matches {} so far: {}", probe->text, session_.matcher().instead(*probe)));
+            kernel_may = kernel_may || probe->kind != Probe::Kind::usdt; // probes are the same for bpftrace
+        }
+        if (!kernel_may)
             return;
         if (const std::string why = untellable(options_, &script_); why.empty())
             say(fmt::format("bpftrace may do all of it, as root: {}", shell_line(kernel_command(options_, &script_))));
@@ -363,7 +364,8 @@ bool choose_kernel(const Session::Preview& preview, const Options& options, cons
 {
     const Summary summary = summary_of(preview);
     if (summary.complete()) {
-        say(fmt::format("engine user: {} of {} sites can be armed", summary.armed, summary.sites));
+        if (summary.sites)
+            say(fmt::format("engine user: {} of {} sites can be armed", summary.armed, summary.sites));
         return false;
     }
     const std::string obstacle = kernel_obstacle(options, &script);
@@ -385,14 +387,15 @@ int run(const Options& options, const engine::Script& script)
         say(trouble);
     if (const auto unmatched = session->matcher().unmatched();
         options.pid && session->matcher().probes().empty() && !unmatched.empty())
-        give_up(fmt::format("process {}: nothing in it matches {}", options.pid, unmatched[0]->text));
+        give_up(fmt::format("process {}: nothing in it matches {}: {}", options.pid, unmatched[0]->text,
+                            session->matcher().instead(*unmatched[0])));
     const bool choosing = options.engine == EngineChoice::automatic;
     if (options.dry || choosing) {
         const Session::Preview preview = session->preview();
         if (options.dry) {
             print_preview(preview, session->matcher().probes(), options.json, std::cout);
             for (const Probe* probe : session->matcher().unmatched())
-                say(fmt::format("nothing matches {}", probe->text));
+                say(fmt::format("nothing matches {}: {}", probe->text, session->matcher().instead(*probe)));
             const Summary summary = summary_of(preview);
             if (options.json)
                 json_output(script, std::cout)->summary(summary);
