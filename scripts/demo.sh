@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds fastsdt, compiles a program against its headers, says what each kernel will do at the probes, and (as root, on a
-# kernel with uprobes) traces it for real; then measures what a probe on a function costs without and with the compiler plugin.
+# kernel with uprobes) traces it for real, and without the kernel; then measures what a probe on a function costs without and with the compiler plugin.
 # `demo.sh` does so with the examples, by gcc and clang; `demo.sh tcl` with Tcl 8.6 from Debian's source package, its sources
 # unchanged; `demo.sh guest` boots Linux 7.2 in QEMU and shows a site there, where it needs no trap. Installs the packages it needs.
 set -euo pipefail
@@ -41,6 +41,15 @@ traced() {
     cat hits.txt
 }
 
+# counted SCRIPT COMMAND...: one run that is traced without the kernel, which takes no root.
+counted() {
+    say "Without the kernel: the sites jump to instructions made for a script"
+    local script=$1
+    shift
+    printf '%s$ fastsdt-trace -e %s -- %s%s\n' "$bold" "'$script'" "$*" "$plain"
+    fastsdt-trace --engine user -e "$script" -- "$@" || echo "(not traced)" # not x86-64, or a container's seccomp filter
+}
+
 # One function, as compiled and with the plugin, probed for real.
 gain() {
     local gcc plugin source=$here/examples/entry.c
@@ -69,6 +78,7 @@ the same for a function's entry. From Linux 7.2 on libbpf's tracers need no trap
   scripts/demo.sh tcl                        Tcl 8.6, unchanged sources, nearly 900 sites
   scripts/demo.sh guest                      Linux 7.2 in QEMU: a site becomes a call
   scripts/bench.sh --quick                   what it costs and gains, with Redis
+  build/demo/bin/fastsdt-trace --help        scripts like bpftrace's, without root
   build/demo/bin/fastsdt-check FILE          what kernels do at the probes of any program
   build/demo/bin/fastsdt-check --functions FILE
   docs/fastprobe.md, docs/linking.md         the plugin; CMake, pkg-config and make
@@ -136,6 +146,7 @@ if [ "${1:-}" != tcl ]; then
         exec {orders}>&-
         wait "$pid" || true
     fi
+    counted 'usdt:./hello-gcc:shop:order /arg2 > 1000/ { @[str(arg1)] = count(); @cents = hist(arg2); }' ./hello-gcc 2000
     gain
     exit 0
 fi
@@ -163,3 +174,4 @@ gdb -batch -ex 'info probes stap tcl proc' libtcl8.6.so | sed -n 1,8p
 say "On this kernel, $(uname -r)"
 printf 'proc twice {x} {expr {2*$x}}\nfor {set i 0} {$i < 10000} {incr i} {twice $i}\nputs [twice 21]\n' >twice.tcl
 traced libtcl8.6.so 'tcl:proc__entry' ./tclsh twice.tcl
+counted 'usdt:*:tcl:proc__entry { @[str(arg0)] = count(); }' ./tclsh twice.tcl

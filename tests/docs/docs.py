@@ -144,6 +144,12 @@ def readme_check(text):
     return printed_by(command.removeprefix("$ "), shown.partition("\n\n")[0], gcc != "12") or readme_probe(text[text.index("\n# ") + 1:])
 
 
+def readme_trace(text):
+    on_x86()
+    compile_line, command, shown = text.removeprefix("$ ").replace("\n$ ", "\n").split("\n", 2)
+    return printed_by(f"{compile_line} && {{ {command}; }} 2>&1", shown)
+
+
 def readme_probe(text):
     need(can_trace, "fastsdt-probe: needs root and uprobes")
     need("emulate" in shell("fastsdt-probe hello --probe shop:order -- ./hello 1")[1], "fastsdt-probe: this kernel does not emulate the site")
@@ -203,6 +209,7 @@ shop_d = "printf 'provider shop {\\n probe order(int id, char *item, int cents);
 INSTALL = elsewhere("tests/install/ways.sh", "tests/install/ways.py")
 RULES = {
     "README.md": {
+        "$ cc -O2 -Iinclude examples/hello.c -o hello": readme_trace,
         "./scripts/demo.sh": elsewhere("scripts/demo.sh", "scripts/test.sh"),
         "#include <fastsdt.h>": lambda text: None if "FASTSDT(shop, order, id, item, cents)" in open(f"{source}/examples/hello.c").read() and
             fragment("void f(int id, const char *item, long cents)")(text) is None else "not what examples/hello.c has, or it does not compile",

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <memory>
 
 namespace fastsdt::tracing {
 namespace {
@@ -37,14 +38,26 @@ std::string seconds(const std::string& text)
     return good ? std::string() : fmt::format("\"{}\" is not a number of seconds from 0.001 up", text);
 }
 
+// CLI11 does not know of what is behind --.
+class Help : public CLI::Formatter {
+    std::string make_usage(const CLI::App*, std::string) const override
+    {
+        return "Usage: fastsdt-trace [OPTIONS] -e TEXT -- COMMAND...\n"
+               "       fastsdt-trace [OPTIONS] -p PID FILE\n"
+               "       fastsdt-trace latency [OPTIONS] -p PID PROBE PROBE\n"
+               "       fastsdt-trace latency [OPTIONS] -p PID FUNCTION\n";
+    }
+};
+
 CLI::App* add_options(CLI::App& app, Options& options, Given& given)
 {
     app.name("fastsdt-trace");
+    app.formatter(std::make_shared<Help>());
     app.set_version_flag("-V,--version", "fastsdt-trace " FASTSDT_VERSION_STRING);
     app.footer(
         "COMMAND, after --, is run and traced from its first instruction on; --pid attaches to a running process.\n"
-        "Exit status: 0 complete, 1 not all sites were armed or something was not counted, 2 unusable input, usage or\n"
-        "permission.");
+        "Exit status: 0 complete, 1 a site was not armed, a probe matched nothing or something was not counted,\n"
+        "2 unusable input, usage or permission. See fastsdt-trace(1).");
     app.add_option("FILE", given.file, "The script");
     app.add_option("-e,--execute", given.text, "The script itself")->type_name("TEXT");
     app.add_option("-p,--pid", options.pid, "Attach to a running process")->type_name("PID")->check(process_number);
