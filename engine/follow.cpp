@@ -48,8 +48,7 @@ bool Follow::begin()
 Follow::News Follow::look()
 {
     News news;
-    char byte;
-    if (!memory_ || pread(memory_.get(), &byte, 1, 0) == 0) { // EIO while it lives: nothing is mapped at 0
+    if (!memory_ || memory_has_gone(memory_.get())) {
         news.executed = begin();
         news.ended = !news.executed;
         return news;

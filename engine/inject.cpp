@@ -5,6 +5,7 @@
 // each traces the process's first thread all the time.
 #include "inject.h"
 
+#include "descriptor.h"
 #include "live.h"
 #include "tracing.h"
 
@@ -16,6 +17,7 @@
 #include <cstring>
 #include <elf.h>
 #include <exception>
+#include <fcntl.h>
 #include <optional>
 #include <sys/ptrace.h>
 #include <unistd.h>
@@ -114,8 +116,8 @@ uint64_t find_room(const std::vector<Rest>& rests, size_t size)
 void write_all(int memory, uint64_t at, const std::vector<std::byte>& bytes, pid_t pid)
 {
     if (pwrite(memory, bytes.data(), bytes.size(), static_cast<off_t>(at)) != static_cast<ssize_t>(bytes.size()))
-        throw Unusable(fmt::format("process {}: its code cannot be written ({}): this kernel restricts /proc/PID/mem "
-                                   "(proc_mem.force_override)",
+        throw Unusable(fmt::format("process {}: its code cannot be written ({}): this kernel was started with "
+                                   "proc_mem.force_override=never",
                                    pid, std::strerror(errno)));
 }
 
@@ -191,12 +193,17 @@ void refuse_filter(pid_t pid, pid_t thread)
                                    pid, thread));
 }
 
-std::vector<int64_t> send(pid_t pid, int memory, const std::vector<Call>& calls, const std::string& text,
+std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls, const std::string& text,
                           const std::function<void(pid_t thread, size_t index, int64_t result)>& seen)
 {
     Traced traced(pid);
     const pid_t thread = borrow(traced);
     refuse_filter(pid, thread); // now that it is stopped: it may have one since it was opened
+    if (memory_has_gone(opened))
+        throw Unusable(fmt::format("process {}: it has ended or executes another program", pid));
+    // Of this thread, since only its tracer may write code where /proc/PID/mem is restricted (Outside::hold()).
+    const fastsdt::Descriptor file(open(fmt::format("/proc/{}/task/{}/mem", pid, thread).c_str(), O_RDWR | O_CLOEXEC));
+    const int memory = file.get();
     const user_regs_struct home = Traced::registers(thread);
     if (!is_64_bit(home))
         throw Unusable(fmt::format("process {}: it executes 32-bit code", pid));

@@ -13,10 +13,10 @@ namespace fastsdt::engine {
 void refuse_filter(pid_t pid, pid_t thread);
 
 /// One thread of `pid` makes the calls, the others run on. To be run as_tracer(). If it throws Busy, no call was made.
-/// @param memory  /proc/PID/mem, writable
+/// @param opened  /proc/PID/mem of the program that shall make them: throws Unusable if the process executes another
 /// @param seen    is called while `thread` is held behind call number `index`, with what it returned (-errno)
 /// @return        what the calls returned
-std::vector<int64_t> send(pid_t pid, int memory, const std::vector<Call>& calls, const std::string& text,
+std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls, const std::string& text,
                           const std::function<void(pid_t thread, size_t index, int64_t result)>& seen);
 
 } // namespace fastsdt::engine

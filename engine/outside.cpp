@@ -60,8 +60,7 @@ public:
             throw Unusable(fmt::format("process {}: it has no memory: a kernel thread", pid));
         for (const pid_t thread : threads)
             refuse_filter(pid, thread);
-        memory_ =
-            Descriptor(open(fmt::format("/proc/{}/task/{}/mem", pid, threads.front()).c_str(), O_RDWR | O_CLOEXEC));
+        hold(threads.front());
         if (!memory_) {
             // ptrace has the same rules, and its refusal is explained.
             as_tracer([&] { Traced(pid_).seize(threads.front()); });
@@ -143,7 +142,15 @@ public:
 
     void write_code(uint64_t address, std::span<const std::byte> bytes) override
     {
-        write(address, bytes.data(), bytes.size());
+        as_tracer([&] {
+            Traced traced(pid_);
+            for (const pid_t thread : living_threads(pid_))
+                if (traced.seize(thread, 0))
+                    break;
+            refuse_other_memory();
+            hold(traced);
+            write(address, bytes.data(), bytes.size());
+        });
     }
 
     std::vector<Outcome> patch(std::span<const Patch> patches, bool back) override
@@ -155,6 +162,7 @@ public:
                 traced.seize_all();
                 traced.stop_all();
                 refuse_other_memory();
+                hold(traced);
                 std::vector<uint64_t> counters;
                 for (const Traced::Task& task : traced.tasks())
                     counters.push_back(program_counter(Traced::registers(task.number)));
@@ -213,6 +221,19 @@ private:
         write(address, &value, sizeof value);
     }
 
+    // Writing code is left to the tracer of the thread whose file this is, where proc_mem.force_override is "ptrace" (Linux 6.12,
+    // proc_mem_foll_force() in fs/proc/base.c; Debian's kernels).
+    void hold(pid_t thread)
+    {
+        holder_ = thread;
+        memory_ = Descriptor(open(fmt::format("/proc/{}/task/{}/mem", pid_, thread).c_str(), O_RDWR | O_CLOEXEC));
+    }
+    void hold(Traced& traced)
+    {
+        if (!traced.find(holder_) && !traced.tasks().empty())
+            hold(traced.tasks().front().number);
+    }
+
     void write(uint64_t address, const void* bytes, size_t size)
     {
         const ssize_t wrote = pwrite(memory_.get(), bytes, size, static_cast<off_t>(address));
@@ -226,9 +247,7 @@ private:
 
     void refuse_other_memory() const
     {
-        char byte;
-        // EIO from memory that lives: nothing is mapped at 0. Nothing at all from memory that has gone (mem_rw()).
-        if (pread(memory_.get(), &byte, 1, 0) == 0)
+        if (memory_has_gone(memory_.get()))
             throw Unusable(fmt::format("process {}: it has ended or executes another program", pid_));
     }
 
@@ -237,12 +256,7 @@ private:
         const std::function<void(pid_t, size_t, int64_t)>& seen = [](pid_t, size_t, int64_t) {})
     {
         std::vector<int64_t> results;
-        patiently([&] {
-            as_tracer([&] {
-                refuse_other_memory();
-                results = send(pid_, memory_.get(), calls, name_of_data, seen);
-            });
-        });
+        patiently([&] { as_tracer([&] { results = send(pid_, memory_.get(), calls, name_of_data, seen); }); });
         return results;
     }
 
@@ -275,6 +289,7 @@ private:
 
     const pid_t pid_;
     Descriptor memory_, data_file_;
+    pid_t holder_ = 0; // the thread whose /proc/PID/task/TID/mem memory_ is
     uint64_t data_ = 0;
 };
 

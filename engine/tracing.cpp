@@ -80,13 +80,19 @@ std::string status_field(pid_t pid, pid_t thread, std::string_view name)
 void as_tracer(const std::function<void()>& work)
 {
     std::exception_ptr thrown;
+    pid_t tracer = 0;
     std::thread([&] {
+        tracer = gettid();
         try {
             work();
         } catch (...) {
             thrown = std::current_exception();
         }
     }).join();
+    // Joined is not ended: the kernel wakes us in exit_mm(), and lets go what the thread traced in exit_notify(), before it
+    // forgets the thread.
+    for (unsigned round = 0; syscall(SYS_tgkill, getpid(), tracer, 0) == 0; ++round)
+        pause_briefly(round);
     if (thrown)
         std::rethrow_exception(thrown);
 }
@@ -115,6 +121,13 @@ std::vector<pid_t> living_threads(pid_t pid)
     std::sort(threads.begin(), threads.end(),
               [&](pid_t a, pid_t b) { return std::pair(a != pid, a) < std::pair(b != pid, b); });
     return threads;
+}
+
+bool memory_has_gone(int memory)
+{
+    char byte;
+    // EIO from memory that lives: nothing is mapped at 0. Nothing at all from memory that has gone (mem_rw(), fs/proc/base.c).
+    return pread(memory, &byte, 1, 0) == 0;
 }
 
 pid_t sharer_of_memory(pid_t pid)

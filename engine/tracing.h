@@ -30,6 +30,9 @@ void patiently(const std::function<void()>& work);
 /// Living threads of a process by their numbers, the first one first. Empty: it has ended.
 std::vector<pid_t> living_threads(pid_t pid);
 
+/// Whether the process of an open /proc/PID/mem has ended or executes another program.
+bool memory_has_gone(int memory);
+
 /// What /proc has of a thread after `name`, for example "Seccomp:". Empty: nothing.
 std::string status_field(pid_t pid, pid_t thread, std::string_view name);
 

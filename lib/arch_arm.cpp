@@ -30,11 +30,12 @@ constexpr OperandRules operands{.gdb = true, .systemtap = true, .knows = [](Trac
 
 } // namespace
 
-const Architecture arch_arm{.arch = Arch::arm,
-                            .name = "arm",
-                            .is = [](uint16_t machine, bool) { return machine == EM_ARM; },
-                            .absolute_width = absolute_width,
-                            .libbpf = libbpf,
-                            .others = read_operand_by<operands>};
+const Architecture arch_arm{
+    .arch = Arch::arm,
+    .name = "arm",
+    .is = [](uint16_t machine, bool) { return machine == EM_ARM; },
+    .absolute_width = absolute_width,
+    .libbpf = libbpf,
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
 
 } // namespace fastsdt

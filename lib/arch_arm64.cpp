@@ -176,13 +176,14 @@ std::optional<size_t> register_word(std::string_view name)
 
 } // namespace
 
-const Architecture arch_arm64{.arch = Arch::arm64,
-                              .name = "arm64",
-                              .is = [](uint16_t machine, bool) { return machine == EM_AARCH64; },
-                              .absolute_width = plain_absolute<R_AARCH64_ABS64, R_AARCH64_ABS32>,
-                              .judge = judge,
-                              .libbpf = libbpf,
-                              .others = read_operand_by<operands>,
-                              .register_word = register_word};
+const Architecture arch_arm64{
+    .arch = Arch::arm64,
+    .name = "arm64",
+    .is = [](uint16_t machine, bool) { return machine == EM_AARCH64; },
+    .absolute_width = plain_absolute<R_AARCH64_ABS64, R_AARCH64_ABS32>,
+    .judge = judge,
+    .libbpf = libbpf,
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); },
+    .register_word = register_word};
 
 } // namespace fastsdt

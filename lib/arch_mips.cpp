@@ -13,10 +13,11 @@ constexpr OperandRules operands{.systemtap = true, .bare_constants = true, .know
 
 } // namespace
 
-const Architecture arch_mips{.arch = Arch::mips,
-                             .name = "mips",
-                             .is = [](uint16_t machine, bool) { return machine == EM_MIPS; },
-                             .absolute_width = plain_absolute<R_MIPS_64, R_MIPS_32>,
-                             .others = read_operand_by<operands>};
+const Architecture arch_mips{
+    .arch = Arch::mips,
+    .name = "mips",
+    .is = [](uint16_t machine, bool) { return machine == EM_MIPS; },
+    .absolute_width = plain_absolute<R_MIPS_64, R_MIPS_32>,
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
 
 } // namespace fastsdt

@@ -45,11 +45,12 @@ constexpr OperandRules operands{
 
 } // namespace
 
-const Architecture arch_powerpc{.arch = Arch::powerpc,
-                                .name = "powerpc",
-                                .is = [](uint16_t machine, bool) { return machine == EM_PPC64 || machine == EM_PPC; },
-                                .absolute_width = absolute_width,
-                                .judge = judge,
-                                .others = read_operand_by<operands>};
+const Architecture arch_powerpc{
+    .arch = Arch::powerpc,
+    .name = "powerpc",
+    .is = [](uint16_t machine, bool) { return machine == EM_PPC64 || machine == EM_PPC; },
+    .absolute_width = absolute_width,
+    .judge = judge,
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
 
 } // namespace fastsdt

@@ -61,12 +61,13 @@ constexpr OperandRules operands{.systemtap = true, .knows = [](Tracer, std::stri
 
 } // namespace
 
-const Architecture arch_riscv{.arch = Arch::riscv,
-                              .name = "riscv",
-                              .is = [](uint16_t machine, bool) { return machine == EM_RISCV; },
-                              .absolute_width = plain_absolute<R_RISCV_64, R_RISCV_32>,
-                              .judge = judge,
-                              .libbpf = libbpf,
-                              .others = read_operand_by<operands>};
+const Architecture arch_riscv{
+    .arch = Arch::riscv,
+    .name = "riscv",
+    .is = [](uint16_t machine, bool) { return machine == EM_RISCV; },
+    .absolute_width = plain_absolute<R_RISCV_64, R_RISCV_32>,
+    .judge = judge,
+    .libbpf = libbpf,
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
 
 } // namespace fastsdt

@@ -60,12 +60,13 @@ constexpr OperandRules operands{
 
 } // namespace
 
-const Architecture arch_s390{.arch = Arch::s390,
-                             .name = "s390",
-                             .is = [](uint16_t machine, bool elf64) { return machine == EM_S390 && elf64; },
-                             .absolute_width = plain_absolute<R_390_64, R_390_32>,
-                             .judge = judge,
-                             .libbpf = libbpf,
-                             .others = read_operand_by<operands>};
+const Architecture arch_s390{
+    .arch = Arch::s390,
+    .name = "s390",
+    .is = [](uint16_t machine, bool elf64) { return machine == EM_S390 && elf64; },
+    .absolute_width = plain_absolute<R_390_64, R_390_32>,
+    .judge = judge,
+    .libbpf = libbpf,
+    .others = [](Tracer tracer, const Argument& argument) { return read_operand(operands, tracer, argument); }};
 
 } // namespace fastsdt

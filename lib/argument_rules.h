@@ -151,10 +151,5 @@ struct OperandRules {
     bool (*knows)(Tracer tracer, std::string_view reg) = nullptr; ///< the tracer has a name for the register
 };
 Reading read_operand(const OperandRules& rules, Tracer tracer, const Argument& argument);
-/// Architecture::others by such rules.
-template <const OperandRules& rules> Reading read_operand_by(Tracer tracer, const Argument& argument)
-{
-    return read_operand(rules, tracer, argument);
-}
 
 } // namespace fastsdt

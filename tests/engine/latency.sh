@@ -39,7 +39,7 @@ for engine in user kernel; do
     expect "--engine $engine: pairs" "$count" 4000
     # A thousand turns of a loop through memory take a microsecond at the very least, and far less than a second.
     [ "$average" -gt 300 ] && [ "$average" -lt 1000000000 ] || fail "--engine $engine: $average ns a pair: $(cat out)"
-    expect "--engine $engine: the histogram" "$(sed -n '/^@ns: /,/^$/s/^\[.*) *\([0-9]*\) |.*/\1/p' out | awk '{ n += $1 } END { print n }')" 4000
+    expect "--engine $engine: the histogram" "$(sed -n '/^@ns:/,/^$/s/^\[.*) *\([0-9]*\) |.*/\1/p' out | awk '{ n += $1 } END { print n }')" 4000
 done
 # Of one pair there is one time: the bucket that it is in begins no higher, and ends above it.
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o app

@@ -12,11 +12,17 @@ __attribute__((constructor)) static void begin(void)
     FASTSDT(module, s0_constructed, constructed);
 }
 
+/* One site, also where the compiler takes the loop's first turn out of it. */
+__attribute__((noinline)) static void turn(long i)
+{
+    FASTSDT(module, s1_run, i);
+}
+
 long run(void)
 {
     long i;
 
     for (i = 0; i < 100; ++i)
-        FASTSDT(module, s1_run, i);
+        turn(i);
     return i;
 }

@@ -32,14 +32,13 @@ protected:
             Traced traced(program.pid());
             ASSERT_TRUE(traced.seize(program.pid(), 0));
             ASSERT_TRUE(traced.stop(program.pid(), deadline()));
-            const std::byte int3{0xcc}, nop1{0x90};
-            target->write_code(site - 1, {&int3, 1});
+            poke(site - 1, 0xcc); // int3
             program.say("pass 4");
             Traced::Task& task = *traced.find(program.pid());
             do
                 ASSERT_TRUE(traced.go_on(task, PTRACE_CONT, deadline()));
             while (task.event || task.signal != SIGTRAP);
-            target->write_code(site - 1, {&nop1, 1});
+            poke(site - 1, 0x90); // nop1
             user_regs_struct registers = Traced::registers(task.number);
             ASSERT_EQ(program_counter(registers), site);
             set_program_counter(registers, site - 1);
@@ -57,6 +56,12 @@ protected:
         EXPECT_EQ(waitpid(program.pid(), &status, WUNTRACED), program.pid());
         EXPECT_TRUE(WIFSTOPPED(status));
         return trail;
+    }
+    // One byte of the stopped program.
+    void poke(uint64_t address, unsigned char byte) const
+    {
+        const long word = ptrace(PTRACE_PEEKTEXT, program.pid(), address, nullptr);
+        ASSERT_EQ(ptrace(PTRACE_POKETEXT, program.pid(), address, (word & ~0xffl) | byte), 0);
     }
     void set_pc(uint64_t pc)
     {
