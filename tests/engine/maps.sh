@@ -11,7 +11,7 @@ gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/engine/maps.c" -o maps
 scripts=(
     'usdt:./maps:t:hit /arg0 != 3/ { @ = count(); @parity[arg0 % 2 == 0] = sum(arg0); @sum[arg0 % 4] = sum(arg2); @min[arg0 % 4] = min(arg2 + 1);
          @max[arg0 % 4] = max(arg2); @negative = sum(arg1); @last = arg2; @lasts[arg0 / 10] = arg2; @const = -5; }'
-    'usdt:./maps:t:hit { @avg[arg0 % 4] = avg(arg2); @stats[arg0 % 2] = stats(arg1); @average = avg(arg1); @below = stats(arg1 - 100); }'
+    'usdt:./maps:t:hit { @avg[arg0 % 4] = avg(arg2); @stats[arg0 % 2] = stats(arg1 + 20 * (arg0 % 2)); @average = avg(arg1); @below = stats(arg1 - 100); }'
     'usdt:./maps:t:hit { @hist = hist(arg2); @hists[arg0 % 3 == 0] = hist(arg1 * 1000); @lhist = lhist(arg1, 2, 17, 5);
          @lhists[arg0 > 30] = lhist(arg2, 0, 10000, 1000); }'
     'usdt:./maps:t:hit { @name[str(arg3)] = sum(arg2); @text = str(arg3); @texts[arg0 % 5] = str(arg3); }'
