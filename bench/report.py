@@ -149,11 +149,15 @@ def made(parts):
     return "; ".join(f"{date}, commit {commit}" + (f" ({', '.join(names)})" if len(runs) > 1 else "") for (date, commit), names in runs.items())
 
 
+def origin(parts):
+    return "one recorded run" if len({(part["date"], part["commit"]) for part in parts.values()}) == 1 else "recorded runs, a part from each"
+
+
 def document(results):
     machine, parts = results["machine"], results["parts"]
     rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "disabled", "runtimes", "attach", "build", "tools")}
     lines = ["# What it costs and what it gains", "",
-             "All figures here come from one recorded run, written by `bench/report.py`; [performance.json](performance.json) has every value of it.", "",
+             f"All figures here come from {origin(parts)}, written by `bench/report.py`; [performance.json](performance.json) has every value.", "",
              f"    {results['command']}", "",
              f"{made(parts)}. {machine['processor']}, {machine['processors']} processors, hypervisor {machine['hypervisor']}, "
              f"Linux {machine['kernel']}, {machine['system']}, {machine['gcc']}.", "",
