@@ -24,8 +24,11 @@
 #include <fcntl.h>
 #include <link.h>
 #include <map>
+#include <optional>
 #include <sys/ptrace.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace fastsdt::engine {
 namespace {
@@ -37,26 +40,52 @@ constexpr unsigned char int3 = 0xcc;
 
 class Start {
 public:
-    Start(Launched& launched) : launched_(launched), traced_(launched.pid()) {}
+    explicit Start(pid_t pid) : pid_(pid), traced_(pid) { traced_.seize(pid, PTRACE_O_TRACEEXEC); }
 
-    void run()
+    void run(Launched& launched)
     {
-        traced_.seize(launched_.pid(), PTRACE_O_TRACEEXEC);
-        launched_.go();
+        launched.go();
+        if (!executes(Clock::now() + 1h))
+            wait(false);
+        hold();
+    }
+
+    /// It executes another program, and is stopped at that. False: not by then, or it has ended.
+    bool executes(Clock::time_point deadline)
+    {
+        if (traced_.tasks().empty())
+            return false;
         Traced::Task& task = traced_.tasks().front();
-        wait(traced_.wait(task, Clock::now() + 1h));
-        while (task.event != PTRACE_EVENT_EXEC)
-            go_on(PTRACE_CONT);
-        memory_ = Descriptor(open(fmt::format("/proc/{}/mem", launched_.pid()).c_str(), O_RDWR | O_CLOEXEC));
+        if (!task.stopped)
+            traced_.wait(task, deadline);
+        while (task.stopped && task.event != PTRACE_EVENT_EXEC) {
+            const bool stays =
+                task.event == PTRACE_EVENT_STOP && task.signal != SIGTRAP; // stopped by SIGSTOP or its like
+            traced_.go_on(task, stays ? PTRACE_LISTEN : PTRACE_CONT, deadline);
+        }
+        return task.stopped;
+    }
+
+    /// From a stop at which it executes a program to where its sites are to be armed.
+    void hold()
+    {
+        Traced::Task& task = traced_.tasks().front();
+        memory_ = Descriptor(open(fmt::format("/proc/{}/mem", pid_).c_str(), O_RDWR | O_CLOEXEC));
         if (!memory_)
-            throw Unusable(
-                fmt::format("process {}: its memory cannot be opened: {}", launched_.pid(), std::strerror(errno)));
+            throw Unusable(fmt::format("process {}: its memory cannot be opened: {}", pid_, std::strerror(errno)));
         read_auxv();
         if (auxv_[AT_BASE] != 0)
             run_loader();
         // Before it is let go: then there is no instruction between.
-        kill(launched_.pid(), SIGSTOP);
+        kill(pid_, SIGSTOP);
         task.signal = 0;
+    }
+
+    /// To a stop, from which the end of this lets it go.
+    void leave()
+    {
+        if (!traced_.tasks().empty() && !traced_.tasks().front().stopped)
+            traced_.stop(pid_, Clock::now() + 1s);
     }
 
 private:
@@ -91,7 +120,7 @@ private:
     void wait(bool stopped) const
     {
         if (!stopped)
-            throw Unusable(fmt::format("process {}: it ended before its program began", launched_.pid()));
+            throw Unusable(fmt::format("process {}: it ended before its program began", pid_));
     }
     void go_on(int request) { wait(traced_.go_on(traced_.tasks().front(), request, Clock::now() + 1h)); }
 
@@ -105,8 +134,7 @@ private:
     void write(uint64_t address, unsigned char byte) const
     {
         if (pwrite(memory_.get(), &byte, 1, static_cast<off_t>(address)) != 1)
-            throw Unusable(
-                fmt::format("process {}: its code cannot be written: {}", launched_.pid(), std::strerror(errno)));
+            throw Unusable(fmt::format("process {}: its code cannot be written: {}", pid_, std::strerror(errno)));
     }
     void set(uint64_t address)
     {
@@ -116,7 +144,7 @@ private:
 
     void read_auxv()
     {
-        const Descriptor file(open(fmt::format("/proc/{}/auxv", launched_.pid()).c_str(), O_RDONLY | O_CLOEXEC));
+        const Descriptor file(open(fmt::format("/proc/{}/auxv", pid_).c_str(), O_RDONLY | O_CLOEXEC));
         ElfW(auxv_t) entry;
         while (::read(file.get(), &entry, sizeof entry) == sizeof entry && entry.a_type != AT_NULL)
             auxv_[entry.a_type] = entry.a_un.a_val;
@@ -126,12 +154,12 @@ private:
     uint64_t debug_state() const
     {
         uint64_t address = 0;
-        for (const Mapping& m : read_maps(launched_.pid())) {
+        for (const Mapping& m : read_maps(pid_)) {
             if (m.start != auxv_.at(AT_BASE))
                 continue;
             try {
                 Image::each(
-                    fmt::format("/proc/{}/root{}", launched_.pid(), m.name),
+                    fmt::format("/proc/{}/root{}", pid_, m.name),
                     [&](const Image& image) {
                         for (const Function& f : image.functions())
                             if (f.name == "_dl_debug_state"
@@ -170,7 +198,7 @@ private:
         return false;
     }
 
-    Launched& launched_;
+    const pid_t pid_;
     Traced traced_;
     Descriptor memory_;
     std::map<uint64_t, uint64_t> auxv_;
@@ -179,17 +207,65 @@ private:
 
 } // namespace
 
+// The tracer is told by SIGCHLD, which the thread has blocked as long as this lives.
+class Held::Next {
+public:
+    explicit Next(pid_t pid)
+    {
+        sigset_t child;
+        sigemptyset(&child);
+        sigaddset(&child, SIGCHLD);
+        pthread_sigmask(SIG_BLOCK, &child, &former_);
+        descriptor_ = Descriptor(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+        start_.emplace(pid);
+    }
+    Next(const Next&) = delete;
+    Next& operator=(const Next&) = delete;
+    ~Next()
+    {
+        start_->leave();
+        start_.reset();
+        pthread_sigmask(SIG_SETMASK, &former_, nullptr);
+    }
+
+    int descriptor() const { return descriptor_.get(); }
+    bool held(Clock::time_point deadline)
+    {
+        signalfd_siginfo info;
+        while (read(descriptor_.get(), &info, sizeof info) > 0) {}
+        if (!start_->executes(deadline))
+            return false;
+        start_->hold();
+        return true;
+    }
+
+private:
+    sigset_t former_{};
+    Descriptor descriptor_;
+    std::optional<Start> start_;
+};
+
+namespace {
+
+// Of a process that was stopped as by SIGSTOP.
+std::unique_ptr<Target> open_stopped(pid_t pid)
+{
+    siginfo_t info{}; // looked at only: its end is for Launched::reap()
+    while (waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
+    if (info.si_code != CLD_STOPPED)
+        throw Unusable(fmt::format("process {}: it ended before its program began", pid));
+    return open_outside(pid);
+}
+
+} // namespace
+
 Held::Held(Launched& launched) : pid_(launched.pid())
 {
 #ifndef __x86_64__
     throw Unusable("the user-space engine arms x86-64 programs only so far; trace it by the kernel");
 #endif
-    as_tracer([&] { Start(launched).run(); });
-    siginfo_t info{}; // looked at only: its end is for Launched::reap()
-    while (waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
-    if (info.si_code != CLD_STOPPED)
-        throw Unusable(fmt::format("process {}: it ended before its program began", pid_));
-    target_ = open_outside(pid_);
+    as_tracer([&] { Start(pid_).run(launched); });
+    target_ = open_stopped(pid_);
 }
 
 Held::~Held()
@@ -199,9 +275,34 @@ Held::~Held()
 
 void Held::let_go()
 {
-    if (pid_ > 0)
+    next_.reset();
+    if (held_)
         kill(pid_, SIGCONT);
-    pid_ = -1;
+    held_ = false;
+}
+
+void Held::await_next()
+{
+    next_ = std::make_unique<Next>(pid_);
+    if (held_)
+        kill(pid_, SIGCONT);
+    held_ = false;
+}
+
+int Held::descriptor() const
+{
+    return next_ ? next_->descriptor() : -1;
+}
+
+bool Held::next(Clock::time_point deadline)
+{
+    if (!next_ || !next_->held(deadline))
+        return false;
+    held_ = true;
+    next_.reset();
+    former_ = std::move(target_);
+    target_ = open_stopped(pid_);
+    return true;
 }
 
 } // namespace fastsdt::engine

@@ -188,7 +188,8 @@ std::string Matcher::instead(const Probe& probe) const
             return fmt::format("there is no file {}", probe.file);
         const char* const where =
             pattern(probe.file) ? "no file of the process that fits" : "no mapped file of that name";
-        return fmt::format("{} has {}", where, functions ? "functions that fastprobe recorded" : "probes");
+        return fmt::format("{} has {}; what it forks is not traced", where,
+                           functions ? "functions that fastprobe recorded" : "probes");
     }
     constexpr size_t most = 8;
     std::string names;

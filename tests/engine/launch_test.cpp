@@ -3,6 +3,7 @@
 // Programs that are started armed: what runs before main() is counted too.
 #include "launch.h"
 #include "program.h"
+#include "tracing.h"
 
 namespace fastsdt::engine {
 namespace {
@@ -37,6 +38,57 @@ TEST_P(Launching, ConstructorsAreCounted)
 INSTANTIATE_TEST_SUITE_P(Of, Launching,
                          testing::Values("engine_starter", "engine_starter_static", "engine_starter_static_pie"),
                          [](const auto& info) { return std::string(info.param).substr(7); });
+
+// A program that executes another, which executes a third: each is held before its constructors.
+TEST_P(Launching, WhatItExecutesIsHeld)
+{
+    Launched launched({"/usr/bin/env", "A=1", "/usr/bin/env", "B=2", beside_us(GetParam()), "42"}, signals);
+    Held held(launched);
+    for (int program = 0; program < 2; ++program) {
+        EXPECT_TRUE(sites_of(launched.pid(), "module").empty());
+        held.await_next();
+        EXPECT_TRUE(held.awaits_next());
+        // One that is traced by its starter, and not by somebody else.
+        EXPECT_EQ(status_field(launched.pid(), launched.pid(), "TracerPid:"), std::to_string(getpid()));
+        const Descriptor process = open_process(launched.pid());
+        while (!held.next())
+            ASSERT_FALSE(wait_readable({process.get(), held.descriptor()}, std::nullopt)[0]) << "it has ended";
+        EXPECT_FALSE(held.awaits_next());
+        EXPECT_EQ(status_field(launched.pid(), launched.pid(), "TracerPid:"), "0");
+    }
+    {
+        Arming arming(held.target(), CountingStubs(), 4096);
+        arming.arm(sites_of(launched.pid(), "module"));
+        held.let_go();
+        const Launched::End end = launched.reap();
+        EXPECT_TRUE(WIFEXITED(end.wait_status) && WEXITSTATUS(end.wait_status) == 42) << end.wait_status;
+    }
+    EXPECT_EQ(hits(held.target(), 0), 1u);
+    EXPECT_EQ(hits(held.target(), 1), 100u);
+    EXPECT_EQ(hits(held.target(), 2), 1u);
+    EXPECT_EQ(hits(held.target(), 3), 1u);
+}
+
+// It may be let go while the next is awaited, and awaited again.
+TEST(Launch, AwaitedAndLeftAlone)
+{
+    Signals signals;
+    Launched launched({"/bin/sleep", "1000"}, signals);
+    Held held(launched);
+    for (int i = 0; i < 20; ++i) {
+        held.await_next();
+        EXPECT_FALSE(held.next());
+        held.let_go();
+        EXPECT_EQ(status_field(launched.pid(), launched.pid(), "TracerPid:"), "0");
+    }
+    held.await_next();
+    kill(launched.pid(), SIGTERM);
+    const Descriptor process = open_process(launched.pid());
+    while (!wait_readable({process.get(), held.descriptor()}, std::nullopt)[0])
+        EXPECT_FALSE(held.next());
+    held.let_go();
+    EXPECT_TRUE(WIFSIGNALED(launched.reap().wait_status));
+}
 
 TEST(Launch, WhatCannotBeExecutedIsSaid)
 {

@@ -65,11 +65,41 @@ cat <&5 >rest
 wait $tracer || fail "the status: $(cat rest err)"
 expect "hits" "$(tail -5 rest | grep -E '^@(n|sum|start):' | xargs)" "@n: 200 @start: 1 @sum: 10100"
 
-# Another program: said, and not complete.
+# A program that only executes another, and that one another: the last has the sites, armed before its constructors.
+printf '#!/bin/sh\nexec nice ./linked\n' >script
+chmod +x script
+for command in "env A=1 nice ./linked" ./script; do
+    # shellcheck disable=SC2086 # words
+    "${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:lib:constructed, usdt:*:app:start { @[probe] = count(); }' -- $command </dev/null >out 2>err ||
+        fail "$command: $(cat err out)"
+    expect "$command" "$(grep '^@' out | sed 's/usdt:[^:]*://' | sort | xargs)" "@[app:start]: 1 @[lib:constructed]: 1"
+    grep -qx 'sites 2 of 2 armed; dropped 0' out || fail "$command: $(cat out)"
+done
+# While it is awaited, signals and stops are the program's own as ever, and so is its end.
+"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:app:start { @ = count(); }' -- sh -c 'trap "echo caught" USR1; kill -USR1 $$; (kill -CONT $$) & kill -STOP $$; wait; exec ./main' </dev/null >out 2>err ||
+    fail "signals: $(cat err out)"
+expect "signals" "$(head -2 out | xargs)" "caught @: 1"
 status=0
-"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:app:start { @ = count(); }' -- sh -c 'exec ./main' <in >out 2>err & tracer=$!
+"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:./main:app:start { @ = count(); }' -- sh -c 'kill -KILL $$' >out 2>err || status=$?
+expect "killed: status" "$status" 1
+grep -q 'sh was killed by signal 9' err || fail "killed: $(cat err)"
+
+# One that has sites of its own and executes another: said, and not complete. What was counted until then is there.
+cat >executes.c <<'END'
+#include <fastsdt.h>
+#include <unistd.h>
+int main(void)
+{
+    FASTSDT(app, start);
+    return execl("./main", "main", (char*)0);
+}
+END
+gcc -O2 -I"$INCLUDE" executes.c -o executes
+"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:app:start { @ = count(); }' -- ./executes <in >out 2>err & tracer=$!
 exec 3>in
+status=0
 wait $tracer || status=$?
 exec 3>&-
 expect "exec: status" "$status" 1
 grep -q 'has executed another program' err || fail "exec: $(cat err)"
+expect "exec: hits" "$(head -1 out)" "@: 1"

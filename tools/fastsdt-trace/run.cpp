@@ -57,6 +57,11 @@ public:
         if (held_)
             held_->let_go();
     }
+    /// Instead: until another program is executed in its place, or let_go().
+    void await_next() { held_->await_next(); }
+    bool awaits_next() const { return held_ && held_->awaits_next(); }
+    int next_descriptor() const { return held_ ? held_->descriptor() : -1; }
+    bool next(Clock::time_point deadline) { return held_->next(deadline); }
     void pass_on(Signals::Signal signal) { launched_->pass_on(signal); }
     /// Ends a program of ours that still runs, as bpftrace does.
     void finish(int process)
@@ -91,7 +96,8 @@ struct Timer {
 
 class Run {
 public:
-    Run(const Options& options, const engine::Script& script, Traced& traced, Session& session, Signals& signals)
+    Run(const Options& options, const engine::Script& script, Traced& traced, std::optional<Session>& session,
+        Signals& signals)
         : options_(options), script_(script), traced_(traced), session_(session), signals_(signals),
           process_(open_process(traced.pid())),
           output_(options.json ? json_output(script, std::cout) : text_output(script, std::cout))
@@ -103,12 +109,9 @@ public:
         // which would inherit it.
         std::signal(SIGPIPE, SIG_IGN);
         all_of(Probe::Kind::begin);
-        session_.arm();
-        states_ = session_.states();
-        say_what_is_missing();
-        engine::Follow follow(traced_.pid());
+        take_up();
+        wait();
         traced_.let_go();
-        wait(follow);
         if (!ended_ && !executed_)
             verify();
         if (!ended_)
@@ -120,22 +123,51 @@ public:
         std::cout.flush();
         if (!std::cout)
             give_up("standard output cannot be written");
-        for (const Probe* probe : session_.matcher().unmatched())
-            say(fmt::format("nothing matched {}", probe->text));
+        if (said_what_is_missing_)
+            for (const Probe* probe : session_->matcher().unmatched())
+                say(fmt::format("nothing matched {}", probe->text));
+        else
+            say_what_is_missing("matched", ": ");
         if (ended_)
             traced_.reap(options_.command.empty() ? std::string() : options_.command[0]);
         else
             traced_.finish(process_.get());
-        return last.complete() && !executed_ && session_.matcher().unmatched().empty() ? complete : incomplete;
+        return last.complete() && !executed_ && session_->matcher().unmatched().empty() ? complete : incomplete;
     }
 
 private:
-    // What has no match, and for what only the kernel can trace the command that does.
-    void say_what_is_missing() const
+    // Arms and lets go. A program in which nothing matches may be there to execute another only: a script, env, nice.
+    void take_up()
     {
+        session_->arm();
+        states_ = session_->states();
+        follow_.emplace(traced_.pid());
+        if (traced_.ours() && session_->matcher().probes().empty() && !session_->matcher().unmatched().empty()) {
+            traced_.await_next(); // what is missing can wait until it is known to stay
+        } else {
+            traced_.let_go();
+            if (!said_what_is_missing_)
+                say_what_is_missing("matches", " so far: ");
+        }
+    }
+
+    // It has executed another program, which is held.
+    void take_up_next()
+    {
+        session_.emplace(script_, traced_.pid(), traced_.target());
+        take_up();
+        if (!session_->sites().empty() && options_.engine == EngineChoice::automatic)
+            say(fmt::format("engine user: {} of {} sites of the program that it executed are armed", summary().armed,
+                            summary().sites));
+    }
+
+    // What has no match, and for what only the kernel can trace the command that does.
+    void say_what_is_missing(const char* matches, const char* so_far)
+    {
+        said_what_is_missing_ = true;
         bool kernel_may = !summary().complete();
-        for (const Probe* probe : session_.matcher().unmatched()) {
-            say(fmt::format("nothing matches {} so far: {}", probe->text, session_.matcher().instead(*probe)));
+        for (const Probe* probe : session_->matcher().unmatched()) {
+            say(fmt::format("nothing {} {}{}{}", matches, probe->text, so_far, session_->matcher().instead(*probe)));
             kernel_may = kernel_may || probe->kind != Probe::Kind::usdt; // probes are the same for bpftrace
         }
         if (!kernel_may)
@@ -149,7 +181,7 @@ private:
     void disarm()
     {
         try {
-            session_.disarm();
+            session_->disarm();
         } catch (const Unusable& error) {
             if (!has_ended())
                 say(fmt::format("the sites stay armed and count for nobody: {}", error.what()));
@@ -163,12 +195,12 @@ private:
     void verify()
     {
         try {
-            auto seen = session_.verify();
+            auto seen = session_->verify();
             const bool lost = std::any_of(seen.begin(), seen.end(),
                                           [](const engine::SiteState& s) { return s.state == State::ready; });
             if (lost) {
-                session_.look_again();
-                seen = session_.states();
+                session_->look_again();
+                seen = session_->states();
             }
             if (!has_ended())
                 states_ = seen;
@@ -182,7 +214,7 @@ private:
     {
         Summary summary;
         summary.dropped = dropped_;
-        const auto& sites = session_.sites();
+        const auto& sites = session_->sites();
         for (size_t i = 0; i < sites.size() && i < states_.size(); ++i) {
             if (states_[i].state == State::gone)
                 continue;
@@ -195,7 +227,7 @@ private:
         return summary;
     }
 
-    void wait(engine::Follow& follow)
+    void wait()
     {
         const auto start = Clock::now();
         std::vector<Timer> timers;
@@ -215,17 +247,19 @@ private:
             auto next = until ? std::min(*until, look) : look;
             for (const Timer& timer : timers)
                 next = std::min(next, timer.next);
-            const auto ready = wait_readable({signals_.descriptor(), process_.get()}, next);
+            const auto ready = wait_readable({signals_.descriptor(), process_.get(), traced_.next_descriptor()}, next);
             if (ready[1]) {
                 ended_ = true;
                 return;
             }
             if (ready[0] && stopped_by_signal())
                 return;
+            if (ready[2] && traced_.next({}))
+                take_up_next();
             const auto now = Clock::now();
             if (now >= look) {
                 look = now + look_period;
-                news(follow);
+                news();
             }
             if (now >= check && !exit_) {
                 check = now + verify_period;
@@ -254,21 +288,35 @@ private:
         return stop;
     }
 
-    void news(engine::Follow& follow)
+    void news()
     {
-        const auto news = follow.look();
-        if (news.executed && !news.ended) {
+        const auto news = follow_->look();
+        if (news.ended)
+            return;
+        if (news.executed) {
+            // It comes to its stop, unless it was another of its threads that executed.
+            if (traced_.awaits_next() && traced_.next(Clock::now() + std::chrono::seconds(1)))
+                return take_up_next();
             say("the process has executed another program, and is not traced any more; name that program after --");
             executed_ = exit_ = true;
-        } else if (news.modules && !news.ended) {
-            try {
-                session_.look_again();
-                states_ = session_.states();
-            } catch (const Unusable&) {
-                if (!has_ended())
-                    throw;
-            }
+            return;
         }
+        if (!said_what_is_missing_ && traced_.awaits_next())
+            say_what_is_missing("matches", " so far: ");
+        if (!news.modules)
+            return;
+        const bool awaited = traced_.awaits_next(); // only one can trace it, and arming wants to
+        if (awaited)
+            traced_.let_go();
+        try {
+            session_->look_again();
+            states_ = session_->states();
+        } catch (const Unusable&) {
+            if (!has_ended())
+                throw;
+        }
+        if (awaited && session_->matcher().probes().empty())
+            traced_.await_next();
     }
 
     void due(const Timer& timer)
@@ -299,7 +347,7 @@ private:
         for (const Statement& statement : clause.actions) {
             switch (statement.kind) {
             case Statement::Kind::print: print(statement); break;
-            case Statement::Kind::clear: session_.clear(statement.map); break;
+            case Statement::Kind::clear: session_->clear(statement.map); break;
             case Statement::Kind::printf: output_->text(statement.text); break;
             case Statement::Kind::exit: exit_ = true; return;
             default: break; // of sites
@@ -309,7 +357,7 @@ private:
 
     engine::Maps read()
     {
-        engine::Maps maps = session_.read();
+        engine::Maps maps = session_->read();
         dropped_ = maps.dropped;
         return maps;
     }
@@ -317,7 +365,7 @@ private:
     void print(const Statement& statement)
     {
         const engine::Maps maps = read();
-        output_->map(statement.map, maps.maps[statement.map], session_.matcher().probes(), statement.top,
+        output_->map(statement.map, maps.maps[statement.map], session_->matcher().probes(), statement.top,
                      statement.div);
     }
 
@@ -330,19 +378,20 @@ private:
         std::sort(order.begin(), order.end(),
                   [&](size_t a, size_t b) { return script_.maps[a].name < script_.maps[b].name; });
         for (size_t map : order)
-            output_->map(map, maps.maps[map], session_.matcher().probes());
+            output_->map(map, maps.maps[map], session_->matcher().probes());
     }
 
     const Options& options_;
     const engine::Script& script_;
     Traced& traced_;
-    Session& session_;
+    std::optional<Session>& session_;
+    std::optional<engine::Follow> follow_;
     Signals& signals_;
     const Descriptor process_;
     const std::unique_ptr<Output> output_;
     std::vector<engine::SiteState> states_; // when they were last seen
     uint64_t dropped_ = 0;
-    bool ended_ = false, executed_ = false, exit_ = false, interrupted_ = false;
+    bool ended_ = false, executed_ = false, exit_ = false, interrupted_ = false, said_what_is_missing_ = false;
 };
 
 Summary summary_of(const Session::Preview& preview)
@@ -409,7 +458,7 @@ int run(const Options& options, const engine::Script& script)
             run_kernel(options, &script);
         }
     }
-    return Run(options, script, *traced, *session, signals).run();
+    return Run(options, script, *traced, session, signals).run();
 }
 
 } // namespace fastsdt::tracing
