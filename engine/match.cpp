@@ -5,10 +5,12 @@
 #include <fastsdt/recognize.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fnmatch.h>
+#include <iterator>
 
 namespace fastsdt::engine {
 namespace {
@@ -191,16 +193,20 @@ std::string Matcher::instead(const Probe& probe) const
         return fmt::format("{} has {}; what it forks is not traced", where,
                            functions ? "functions that fastprobe recorded" : "probes");
     }
+    // Of the provider that was meant, if it has any: a process has others in its libraries.
+    std::vector<std::string> names;
+    std::copy_if(found->second.begin(), found->second.end(), std::back_inserter(names), [&](const std::string& name) {
+        return !functions && fits(probe.provider, name.substr(0, name.find(':')));
+    });
+    const std::string whose = names.empty() || pattern(probe.provider) ? "there" : "of " + probe.provider;
+    if (names.empty())
+        names.assign(found->second.begin(), found->second.end());
     constexpr size_t most = 8;
-    std::string names;
-    size_t count = 0;
-    for (const std::string& name : found->second)
-        if (count++ < most)
-            names += (names.empty() ? "" : ", ") + name;
-    if (count > most)
-        names += fmt::format(", and {} more", count - most);
-    return fmt::format("{} {}", functions ? "the functions that fastprobe recorded are" : "the probes there are",
-                       names);
+    const size_t more = names.size() > most ? names.size() - most : 0;
+    names.resize(names.size() - more);
+    return fmt::format("{} {}{}",
+                       functions ? "the functions that fastprobe recorded are" : "the probes " + whose + " are",
+                       fmt::join(names, ", "), more ? fmt::format(", and {} more", more) : "");
 }
 
 } // namespace fastsdt::engine

@@ -66,9 +66,9 @@ missing() { # PROBE MESSAGE
     # Said early if the program is still there by then.
     expect "$1: messages" "$(grep -v bpftrace err | sed 's/nothing matches \(.*\) so far: /nothing matched \1: /;2d')" "fastsdt-trace: nothing matched $1: $2"
 }
-missing usdt:./app:shop:oder "the probes there are shop:closed, shop:order"
+missing usdt:./app:shop:oder "the probes of shop are shop:closed, shop:order"
 ! grep -q bpftrace err || fail "$(cat err)"
-missing 'usdt:*:shop:oder' "the probes there are shop:closed, shop:order"
+missing 'usdt:*:shop:oder' "the probes of shop are shop:closed, shop:order"
 missing usdt:./ap:shop:order "there is no file ./ap"
 missing usdt:./script.bt:shop:order "no mapped file of that name has probes; what it forks is not traced"
 missing 'usdt:*.so:shop:order' "no file of the process that fits has probes; what it forks is not traced"
