@@ -25,7 +25,7 @@ __attribute__((noinline)) int f(int x) { USDT(fw, f, x); if (USDT_SEMA_IS_ACTIVE
 void dead(void) { USDT(fw, dead); }
 void _start(void) { USDT(fw, start); for (;;) f((int)(__stop_probes - __start_probes)); }
 E
-names() { readelf -nW "$1" | awk '/Provider: / { ours = $2 !~ /^(libc|libm|rtld|libpthread)$/ } /^ *Name: / && ours { print $2 }' | sort | tr '\n' ' '; } # a libc may have probes
+names() { readelf -nW "$1" | awk '/Provider: / { ours = $NF !~ /^(libc|libm|rtld|libpthread)$/ } /^ *Name: / && ours { print $2 }' | sort | tr '\n' ' '; } # a libc may have probes
 column() { readelf -SW "$1" | sed 's/^ *\[ *//; s/\]//' | awk -v s="$2" -v c="$3" '$2 == s {print $c}'; }
 check() { # FILE WHAT
     expect "$2: probes" "$(names "$1")" "f on start "
