@@ -63,6 +63,10 @@ fastsdt_package(libfastsdt-dev libdevel "USDT probe sites that Linux can trace c
   "The header fastsdt.h, drop-ins for systemtap's sys/sdt.h and libbpf's usdt.h\nin a directory of their own, and what CMake, pkg-config and make need.")
 fastsdt_package(fastsdt-tools devel "verifies, indexes and traces USDT probe sites"
   "fastsdt-check says what each kernel does at the probes of a file or process,\nfastsdt-index makes their notes fast to search, fastsdt-probe attaches and\ncounts, fastsdt-trace runs scripts without the kernel, fastsdt-dtrace makes\nheaders and objects of provider files.")
+fastsdt_package(libfastsdt-trace0 libs "traces USDT probe sites from within a program"
+  "The library of fastsdt/trace.h: a program traces its own probe sites, or those\nof another process, without the kernel and without root.")
+fastsdt_package(libfastsdt-trace-dev libdevel "traces USDT probe sites from within a program (development)"
+  "The header fastsdt/trace.h, its manual, and what CMake and pkg-config need." "libfastsdt-trace0 ${same}" "libfastsdt-dev ${same}")
 fastsdt_package(fastsdt-sdt-dev devel "sys/sdt.h and dtrace by fastsdt"
   "Puts fastsdt's sys/sdt.h and dtrace where builds look for those of systemtap." "libfastsdt-dev ${same}" "fastsdt-tools ${same}")
 foreach(relation PROVIDES CONFLICTS REPLACES)
@@ -97,6 +101,7 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_STRIP_FILES ON)

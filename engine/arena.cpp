@@ -125,6 +125,11 @@ std::vector<Front> find_arenas(Target& target)
             p.semaphore = record.semaphore;
             front.patches.push_back(p);
         }
+        uint64_t mark = 0;
+        const auto word = target.read(header.mark, sizeof mark);
+        std::memcpy(&mark, word.data(), word.size());
+        if (word.size() == sizeof mark && mark == 0)
+            front.tracer = {};
         fronts.push_back(std::move(front));
     }
     return fronts;

@@ -33,7 +33,8 @@ struct Front {
 /// Bytes of a front, a multiple of 64.
 size_t size_of_front(size_t patches);
 std::vector<std::byte> encode(const Front& front);
-/// All arenas that are mapped in the target, by address.
+/// All arenas that are mapped in the target, by address. One whose mark has been wiped is a forked process' copy, and
+/// nobody's.
 std::vector<Front> find_arenas(Target& target);
 
 } // namespace fastsdt::engine

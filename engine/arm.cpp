@@ -24,7 +24,7 @@ constexpr uint64_t nop10_length = 10;
 
 // What the process has, read once for many sites.
 struct View {
-    explicit View(Target& target) : mappings(target.mappings()), arenas(find_arenas(target)) {}
+    explicit View(Target& of) : target(of), mappings(of.mappings()), arenas(find_arenas(of)) {}
 
     const Mapping* mapping_of(uint64_t address) const
     {
@@ -40,6 +40,7 @@ struct View {
         return nullptr;
     }
 
+    Target& target;
     std::vector<Mapping> mappings;
     std::vector<Front> arenas;
 };
@@ -61,7 +62,8 @@ bool is_idle(std::span<const std::byte> bytes)
         && (found.state == FASTSDT_STATE_PRISTINE || found.state == FASTSDT_STATE_STALE_CALL);
 }
 
-SiteState judge(const View& view, const Site& site, std::span<const std::byte> bytes)
+// `data`: of the run that asks; 0: of none.
+SiteState judge(const View& view, const Site& site, std::span<const std::byte> bytes, uint64_t data)
 {
     if (!site.patch || site.length != nop10_length)
         return {State::no_nop};
@@ -84,12 +86,25 @@ SiteState judge(const View& view, const Site& site, std::span<const std::byte> b
         if (!arena)
             return {State::foreign};
         if (arena->tracer == Tracer::self())
-            return {State::armed};
+            return {data && arena->data == data ? State::armed : State::other_run};
         if (arena->tracer.may_run())
             return {State::other_tracer, arena->tracer.pid};
         return {State::left_over};
     }
-    return {is_idle(bytes) ? State::ready : State::changed};
+    if (!is_idle(bytes))
+        return {State::changed};
+    if (std::string why = view.target.obstacle(site.patch, bytes); !why.empty())
+        return {State::obstructed, 0, std::move(why)};
+    return {State::ready};
+}
+
+std::vector<SiteState> look_from(Target& target, std::span<const Site> sites, uint64_t data)
+{
+    const View view(target);
+    std::vector<SiteState> states;
+    for (const Site& site : sites)
+        states.push_back(judge(view, site, target.read(site.patch, nop10_length), data));
+    return states;
 }
 
 bool holds(std::span<const std::byte> bytes, const std::array<std::byte, 8>& wanted)
@@ -111,7 +126,7 @@ void clear_left_overs(Target& target)
             site.patch = p.at;
             site.length = nop10_length;
             const auto bytes = target.read(p.at, nop10_length);
-            if (!holds(bytes, p.after) || judge(view, site, bytes).state != State::left_over)
+            if (!holds(bytes, p.after) || judge(view, site, bytes, 0).state != State::left_over)
                 continue;
             std::vector<std::byte> then(bytes);
             std::copy(p.before.begin(), p.before.end(), then.begin());
@@ -137,6 +152,7 @@ std::string text(const SiteState& state)
     case State::no_nop: return "has no nop10";
     case State::kernel: return "taken by the kernel";
     case State::other_tracer: return fmt::format("taken by tracer {}", state.tracer);
+    case State::other_run: return "taken by another script of the same tracer";
     case State::left_over: return "left by a tracer that has ended";
     case State::foreign: return "taken by a jump that is not ours";
     case State::changed: return "has other bytes than its file";
@@ -146,6 +162,7 @@ std::string text(const SiteState& state)
     case State::too_far: return "has no free memory within reach";
     case State::busy: return "has a thread standing in it";
     case State::gone: return "is not mapped any more";
+    case State::obstructed:
     case State::refused: break;
     }
     return state.why;
@@ -153,11 +170,7 @@ std::string text(const SiteState& state)
 
 std::vector<SiteState> look(Target& target, std::span<const Site> sites)
 {
-    const View view(target);
-    std::vector<SiteState> states;
-    for (const Site& site : sites)
-        states.push_back(judge(view, site, target.read(site.patch, nop10_length)));
-    return states;
+    return look_from(target, sites, 0);
 }
 
 Arming::Arming(Target& target, Compile compile, size_t data_size)
@@ -208,6 +221,14 @@ void Arming::arm(std::vector<Site> sites)
             std::copy_n(bytes.begin(), patches_[i].before.size(), patches_[i].before.begin());
             now.push_back(patches_[i]);
         }
+    if (!now.empty()) {
+        jumps_ = true;
+        for (Front& front : fronts_)
+            if (front.tracer == Tracer{}) { // of a run that was over
+                front.tracer = Tracer::self();
+                target_.write_code(front.start, encode(front));
+            }
+    }
     for (unsigned tries = 0; !now.empty() && tries < 5; ++tries) {
         const auto outcomes = target_.patch(now, false);
         std::vector<Patch> again;
@@ -280,6 +301,8 @@ void Arming::place(const std::vector<size_t>& indices)
 
 void Arming::disarm()
 {
+    if (!jumps_)
+        return;
     std::vector<Patch> now;
     for (size_t i = 0; i < sites_.size(); ++i)
         if (patches_[i].length != 0)
@@ -301,16 +324,13 @@ void Arming::disarm()
             front.tracer = {};
             target_.write_code(front.start, encode(front));
         }
-    std::erase_if(fronts_, [](const Front& front) { return front.tracer == Tracer{}; });
-    for (Patch& p : patches_)
-        if (!stays(p))
-            p.length = 0;
+    jumps_ = !now.empty();
     verify();
 }
 
 const std::vector<SiteState>& Arming::verify()
 {
-    const auto found = look(target_, sites_);
+    const auto found = look_from(target_, sites_, data_);
     states_.resize(sites_.size());
     for (size_t i = 0; i < sites_.size(); ++i) {
         // What was refused is so for good, as long as nothing else is the matter with it.

@@ -18,7 +18,8 @@ enum class State {
     no_nop,       ///< nothing that can be exchanged at once: a nop1 or a push. Kernel only
     kernel,       ///< the kernel has a probe on the patchable instruction, or a debugger a breakpoint
     other_tracer, ///< another running tracer's jump
-    left_over,    ///< a jump of a tracer that has ended: arm() clears it away
+    other_run,    ///< by us for another script
+    left_over,    ///< a jump of a tracer that has ended, or of a forked process' parent: arm() clears it away
     foreign,      ///< a jump of nobody whom we know
     changed,      ///< other bytes
     damaged,      ///< FASTSDT_STATE_DAMAGED: executing it breaks the stack pointer
@@ -26,6 +27,7 @@ enum class State {
     not_private,  ///< its text is mapped shared or writable, or not executable, or cannot be read
     too_far,      ///< no free memory within reach
     busy,         ///< a thread kept standing where the change would tear an instruction
+    obstructed,   ///< Target::obstacle()
     refused,      ///< it cannot be compiled
     gone,         ///< its module is not mapped any more
 };
@@ -33,7 +35,7 @@ enum class State {
 struct SiteState {
     State state = State::ready;
     uint32_t tracer = 0;  ///< other_tracer: its process
-    std::string why = {}; ///< refused: Code::refusals
+    std::string why = {}; ///< refused: Code::refusals; obstructed: Target::obstacle()
 };
 /// "armed", "has no nop10", "taken by the kernel", "taken by tracer 4711", ...: what follows "1 " in the line that sums up.
 std::string text(const SiteState& state);
@@ -59,8 +61,8 @@ public:
     /// process is cleared away first.
     void arm(std::vector<Site> sites);
     /// Puts the file's bytes back wherever our jump still is. Afterwards nothing of ours is executed by a thread that
-    /// comes to a site; the stubs stay mapped for those that are in one. A site that is `armed` still has a thread standing
-    /// in it (which takes a debugger): try again.
+    /// comes to a site; the stubs stay mapped for those that are in one, and for arm(), which uses them again. A site that
+    /// is `armed` still has a thread standing in it (which takes a debugger): try again.
     void disarm();
     /// Looks at all sites again: the kernel or another may have changed one.
     const std::vector<SiteState>& verify();
@@ -80,6 +82,7 @@ private:
     std::vector<SiteState> states_;
     std::vector<Patch> patches_; // by site; length 0: it has no stub
     std::vector<Front> fronts_;
+    bool jumps_ = false; // some may have been made and not been undone
 };
 
 } // namespace fastsdt::engine

@@ -178,6 +178,14 @@ void Assembler::align(size_t boundary)
         ZydisEncoderNopFill(&bytes_[before], bytes_.size() - before);
 }
 
+void Assembler::align_to(uint8_t low)
+{
+    const size_t before = bytes_.size();
+    bytes_.resize(before + uint8_t(low - uint8_t(here())));
+    if (bytes_.size() > before)
+        ZydisEncoderNopFill(&bytes_[before], bytes_.size() - before);
+}
+
 void Assembler::rewind(size_t size, size_t labels)
 {
     bytes_.resize(size);

@@ -73,6 +73,7 @@ public:
     size_t size() const { return bytes_.size(); }
     uint64_t here() const { return start_ + bytes_.size(); } ///< runtime address of what comes next
     void align(size_t boundary);                             ///< by nops
+    void align_to(uint8_t low); ///< by nops: the lowest byte of the address of what comes next
     /// Takes everything back from `size` on. Labels made since are gone.
     void rewind(size_t size, size_t labels);
     size_t labels() const { return labels_.size(); }

@@ -9,7 +9,7 @@
 //     rsi  the thread's slot, as a runtime address
 //     r8   a table, while a routine looks something up in it
 // Frame, from rsp up; 128 bytes above it are the program's red zone:
-//     keys | a string to be assigned | spilled values | address of the data | the program's registers | flags
+//     keys | a string to be assigned, or a hit to be told of | spilled values | address of the data | the program's registers | flags
 #pragma once
 #include "assembler_x86.h"
 #include "integers.h"
@@ -85,6 +85,11 @@ private:
     void record(const Map& map, Memory cell);
     Assembler::Label dropped(Assembler::Label next);
     Memory locate(const Statement& statement, Assembler::Label next);
+
+    // ---- call_x86.cpp
+    void call_function(const Statement& statement);
+    uint64_t fill_hit(size_t count);
+    bool fill_argument(size_t index);
 
     // ---- stubs_x86.cpp
     void stub(const Site& site);

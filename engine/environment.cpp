@@ -40,6 +40,15 @@ bool uses(const Script& script, Value value)
     return false;
 }
 
+bool calls(const Script& script)
+{
+    for (const Clause& clause : script.clauses)
+        for (const Statement& statement : clause.actions)
+            if (statement.kind == Statement::Kind::call)
+                return true;
+    return false;
+}
+
 // A number of /proc/PID/status; of several the last.
 std::optional<long> status_field(pid_t pid, std::string_view name)
 {
@@ -131,6 +140,8 @@ Environment read_environment(const Script& script, pid_t pid)
         if (!environment.clock)
             throw Unusable(fmt::format("nsecs: {}; --engine kernel has it", why));
     }
+    if (calls(script))
+        environment.vectors = VectorState::here();
     return environment;
 }
 

@@ -14,12 +14,20 @@ Script parse(std::string_view text)
     return check(read_grammar(text));
 }
 
+Position position(std::string_view text, Span where)
+{
+    const size_t at = std::min(where.start, text.size());
+    const size_t start = text.substr(0, at).rfind('\n') + 1; // npos + 1 is 0
+    const auto lines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    return {static_cast<size_t>(lines) + 1, at - start + 1};
+}
+
 std::string explain(const ScriptError& error, std::string_view text, std::string_view name)
 {
     const size_t at = std::min(error.where.start, text.size());
-    const size_t start = text.substr(0, at).rfind('\n') + 1; // npos + 1 is 0
+    const Position position = engine::position(text, error.where);
+    const size_t start = at + 1 - position.column;
     const size_t end = std::min(text.find('\n', at), text.size());
-    const auto lines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
 
     // Each byte before the caret is as wide as what is printed for it.
     std::string line, pointer;
@@ -44,7 +52,7 @@ std::string explain(const ScriptError& error, std::string_view text, std::string
     }
     if (at >= end)
         pointer += '^';
-    return fmt::format("{}:{}:{}: error: {}\n{}\n{}\n", printable(name), lines + 1, at - start + 1,
+    return fmt::format("{}:{}:{}: error: {}\n{}\n{}\n", printable(name), position.line, position.column,
                        printable(error.what()), line, pointer);
 }
 

@@ -22,6 +22,12 @@ public:
 /// Throws ScriptError.
 Script parse(std::string_view text);
 
+/// Where in the text something is: both from 1, columns in bytes.
+struct Position {
+    size_t line = 1, column = 1;
+};
+Position position(std::string_view text, Span where);
+
 /// The error as a reader of the text wants it: "name:line:column: error: what", the line, a caret under the word.
 /// @param name  of the text: a file's, or "-e"
 std::string explain(const ScriptError& error, std::string_view text, std::string_view name);

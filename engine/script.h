@@ -102,6 +102,7 @@ struct Map {
 /// interval: print, clear, printf and exit. The tool runs the latter.
 struct Statement {
     enum class Kind {
+        call,   ///< of a function of the process itself; no text says so
         update, ///< @m[keys] = count(), sum(value), hist(value), ...: Map::kind says which; no value for count
         assign, ///< @m[keys] = value
         remove, ///< delete(@m[keys]); aggregations (count, sum, hist, ...) only where Map::tid_key
@@ -115,6 +116,8 @@ struct Statement {
     std::optional<Expression> value;
     std::string text;          ///< printf, escapes resolved
     uint32_t top = 0, div = 0; ///< print; 0: not given
+    uint64_t function = 0;     ///< call: runtime address of a CalledFunction, see hit.h
+    uint64_t context = 0;      ///< call: its first argument
     Span where;
 };
 

@@ -4,6 +4,7 @@
 #include "read.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace fastsdt::engine {
 
@@ -19,7 +20,9 @@ Session::Session(const Script& script, pid_t pid, Target& target)
           target, [this](std::span<const Site> sites, const Arena& arena) { return compiled(sites, arena); },
           tables_.size),
       cleared_(script.maps.size())
-{}
+{
+    environment_.threads_run = !target.stops_threads();
+}
 
 Code Session::compiled(std::span<const Site> sites, const Arena& arena) const
 {
@@ -62,9 +65,15 @@ void Session::arm()
     fresh_.clear();
 }
 
+void Session::match_again()
+{
+    std::vector<Site> come = matcher_.look();
+    fresh_.insert(fresh_.end(), std::make_move_iterator(come.begin()), std::make_move_iterator(come.end()));
+}
+
 void Session::look_again()
 {
-    fresh_ = matcher_.look();
+    match_again();
     arm();
 }
 

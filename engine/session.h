@@ -31,8 +31,9 @@ public:
     };
     Preview preview();
 
-    void arm();        ///< all sites that are matched
-    void look_again(); ///< matches once more, since modules came or went, and arms what is new
+    void arm();         ///< all sites that are matched, and those again that are known and have lost their jump
+    void match_again(); ///< since modules came or went
+    void look_again();  ///< matches again, and arms
     void disarm();
 
     /// The maps as they are now, less what was cleared.

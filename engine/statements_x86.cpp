@@ -12,6 +12,10 @@ namespace fastsdt::engine::x86 {
 
 void Compiler::statement(const Statement& statement)
 {
+    if (statement.kind == Statement::Kind::call) {
+        call_function(statement);
+        return;
+    }
     const Map& map = script_.maps[statement.map];
     const Table& table = tables_.maps[statement.map];
     switch (statement.kind) {

@@ -16,6 +16,15 @@
 
 namespace fastsdt::engine {
 
+/// How a stub saves what a compiled function may change besides the general registers.
+struct VectorState {
+    enum class By { fxsave, xsave, xsavec } by = By::fxsave;
+    uint32_t components = 0; ///< of XCR0: those that compiled code uses without asking
+    size_t size = 512;       ///< bytes of the area
+    /// This processor's.
+    static VectorState here();
+};
+
 /// What stubs have to know of the process that they run in.
 struct Environment {
     pid_t pid = 0;         ///< what `pid` gives
@@ -25,6 +34,10 @@ struct Environment {
     std::optional<int32_t> tid_offset;
     bool system_calls = false;  ///< stubs may make some (gettid, process_vm_readv): it has no seccomp filter
     std::optional<Clock> clock; ///< empty: nsecs is refused
+    /// Threads run while sites change. A jump over a site that reaches over two blocks of 16 bytes then has an end that
+    /// the nop10 may have as well: the lowest byte of its displacement is the nop10's fifth. See self.cpp.
+    bool threads_run = false;
+    VectorState vectors; ///< of stubs that call functions
 };
 
 /// Compiles the stubs of `sites` for one arena, to be written to arena.code. The size does not depend on the arena.

@@ -16,6 +16,7 @@
 //         jmp  site + 10
 //         cold paths
 #include "compiler_x86.h"
+#include "hit.h"
 
 #include <fastsdt/recognize.h>
 
@@ -48,6 +49,10 @@ Compiler::Compiler(const Script& script, const Tables& tables, const Arena& aren
     for (const Map& map : script_.maps)
         if (map.kind == MapKind::string)
             text_bytes_ = string_size;
+    for (const Clause& clause : script_.clauses)
+        for (const Statement& each : clause.actions)
+            if (each.kind == Statement::Kind::call)
+                text_bytes_ = std::max(text_bytes_, sizeof(Hit));
 }
 
 size_t Compiler::saved_offset(Reg reg) const
@@ -115,7 +120,13 @@ void Compiler::stub(const Site& site)
     arguments_ = parse_arguments(site.arguments, Arch::x86_64);
 
     // Made twice: the first time to learn which registers it changes and how much it spills.
-    as_.align(16);
+    constexpr uint64_t block = 16, jump_length = sizeof Patch::before;
+    if (environment_.threads_run && site.patch % block + jump_length > block) {
+        static constexpr unsigned char nop[] = {FASTSDT_BYTES_nop10};
+        as_.align_to(uint8_t(site.patch + jump_length + nop[4]));
+    } else {
+        as_.align(16);
+    }
     stub_start_ = as_.here();
     const size_t size = as_.size(), labels = as_.labels();
     saved_ = all_but_rsp;
@@ -168,7 +179,8 @@ void Compiler::body(const Site& site)
                 want();
             branch(*clause.filter, next, false);
         }
-        if (!clause.actions.empty())
+        if (std::any_of(clause.actions.begin(), clause.actions.end(),
+                        [](const Statement& each) { return each.kind != Statement::Kind::call; }))
             want();
         actions(clause);
         as_.bind(next);

@@ -41,6 +41,13 @@ public:
     /// wanted bytes already is done. No patch may cross a page.
     virtual std::vector<Outcome> patch(std::span<const Patch> patches, bool back) = 0;
 
+    /// Whether patch() stops all threads first. If not, they run through the sites while those change: see self.h.
+    virtual bool stops_threads() const { return true; }
+    /// Why a site that others could change cannot be changed this way, as what follows "1 " in the line that sums up;
+    /// empty: it can be.
+    /// @param bytes  what it has now
+    virtual std::string obstacle(uint64_t /*at*/, std::span<const std::byte> /*bytes*/) const { return {}; }
+
     /// Up to `size` bytes of the tables as they are now, or what is left of them after the target's end.
     virtual std::vector<std::byte> read_data(size_t offset, size_t size) = 0;
 };

@@ -55,6 +55,26 @@ for plugin in /usr/lib/*/fastsdt/*/fastprobe.so; do
     echo "  $name works"
 done
 
+echo "libfastsdt-trace"
+apt install ./old/libfastsdt-trace0_*.deb ./old/libfastsdt-trace-dev_*.deb
+cat >self.c <<'C'
+#include <fastsdt/trace.h>
+#include <sys/sdt.h>
+#include <stdio.h>
+int main(void)
+{
+    fastsdt_trace_error error;
+    fastsdt_trace *self = fastsdt_trace_open(0, &error);
+    fastsdt_trace_attachment *a = fastsdt_trace_attach(self, "usdt:*:app:start { @ = count(); }", &error);
+    fastsdt_trace_maps *maps;
+    DTRACE_PROBE(app, start);
+    if (!(maps = fastsdt_trace_maps_read(a, &error)) || !fastsdt_trace_maps_entry(maps, 0, 0)) { puts(error.text); return 1; }
+    return fastsdt_trace_maps_entry(maps, 0, 0)->value.number != 1;
+}
+C
+# shellcheck disable=SC2046
+gcc $(pkg-config --cflags fastsdt-compat) self.c -o self $(pkg-config --cflags --libs fastsdt-trace) && ./self || fail "libfastsdt-trace"
+
 echo "fastsdt-sdt-dev instead of systemtap-sdt-dev"
 apt install ./old/fastsdt-sdt-dev_*.deb
 [ "$(dpkg-query -W -f '${db:Status-Status}' systemtap-sdt-dev 2>/dev/null)" != installed ] || fail "systemtap-sdt-dev stayed"

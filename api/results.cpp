@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What is read: copies, which outlive their attachment.
+#include "handles.h"
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <numeric>
+
+using fastsdt::engine::Map;
+using fastsdt::engine::MapKind;
+using fastsdt::engine::Type;
+
+struct fastsdt_trace_sites {
+    std::deque<std::string> texts;
+    std::vector<fastsdt_trace_site> sites;
+};
+
+struct fastsdt_trace_maps {
+    struct One {
+        Map map;
+        fastsdt_trace_map told;
+        std::deque<std::vector<fastsdt_trace_value>> keys;
+        std::vector<fastsdt_trace_entry> entries;
+    };
+    fastsdt::engine::Maps read;
+    std::vector<std::string> probes;
+    std::deque<One> maps;
+};
+
+namespace fastsdt::api {
+namespace {
+
+int kind_of(MapKind kind)
+{
+    switch (kind) {
+    case MapKind::count: return FASTSDT_TRACE_COUNT;
+    case MapKind::sum: return FASTSDT_TRACE_SUM;
+    case MapKind::min: return FASTSDT_TRACE_MIN;
+    case MapKind::max: return FASTSDT_TRACE_MAX;
+    case MapKind::avg: return FASTSDT_TRACE_AVG;
+    case MapKind::stats: return FASTSDT_TRACE_STATS;
+    case MapKind::hist: return FASTSDT_TRACE_HIST;
+    case MapKind::lhist: return FASTSDT_TRACE_LHIST;
+    case MapKind::integer: return FASTSDT_TRACE_INTEGER;
+    case MapKind::string:
+    case MapKind::probe: break;
+    }
+    return FASTSDT_TRACE_STRING;
+}
+
+fastsdt_trace_value value_of(const fastsdt_trace_maps& maps, Type type, const engine::Datum& datum)
+{
+    switch (type) {
+    case Type::integer: return {nullptr, datum.number};
+    case Type::string: return {datum.text.c_str(), 0};
+    case Type::probe: break;
+    }
+    // The process may have written any number.
+    const auto index = static_cast<uint64_t>(datum.number);
+    return {index < maps.probes.size() ? maps.probes[index].c_str() : "?", 0};
+}
+
+fastsdt_trace_entry entry_of(const fastsdt_trace_maps& maps, const Map& map, const engine::Entry& from)
+{
+    fastsdt_trace_entry to = {};
+    to.value.number = to.total = from.number;
+    to.count = from.count;
+    switch (map.kind) {
+    case MapKind::count: to.count = static_cast<uint64_t>(from.number); break;
+    case MapKind::avg:
+    case MapKind::stats: to.value.number = average(from, map.is_signed); break;
+    case MapKind::hist:
+    case MapKind::lhist:
+        to.bucket = from.buckets.data();
+        to.count = std::accumulate(from.buckets.begin(), from.buckets.end(), uint64_t(0));
+        break;
+    case MapKind::integer: to.value = value_of(maps, Type::integer, from.value); break;
+    case MapKind::string: to.value = value_of(maps, Type::string, from.value); break;
+    case MapKind::probe: to.value = value_of(maps, Type::probe, from.value); break;
+    case MapKind::sum:
+    case MapKind::min:
+    case MapKind::max: break;
+    }
+    return to;
+}
+
+void tell(fastsdt_trace_maps& maps, const Map& map, const std::vector<engine::Entry>& entries)
+{
+    auto& one = maps.maps.emplace_back();
+    one.map = map;
+    for (const engine::Entry& entry : entries) {
+        fastsdt_trace_entry told = entry_of(maps, map, entry);
+        auto& keys = one.keys.emplace_back();
+        for (size_t i = 0; i < map.keys.size() && i < entry.keys.size(); ++i)
+            keys.push_back(value_of(maps, map.keys[i], entry.keys[i]));
+        told.key = keys.data();
+        one.entries.push_back(told);
+    }
+    one.told = {one.map.name.c_str(), kind_of(map.kind), map.is_signed, map.keys.size(), entries.size(), map.buckets()};
+}
+
+const fastsdt_trace_maps::One* find(const fastsdt_trace_maps* maps, size_t map)
+{
+    return maps && map < maps->maps.size() ? &maps->maps[map] : nullptr;
+}
+
+} // namespace
+} // namespace fastsdt::api
+
+using namespace fastsdt::api;
+
+fastsdt_trace_sites* fastsdt_trace_sites_read(fastsdt_trace_attachment* attachment, fastsdt_trace_error* error)
+{
+    return guarded(error, static_cast<fastsdt_trace_sites*>(nullptr), [&] {
+        check_usable(attachment);
+        const Work work(*attachment->trace);
+        auto& session = *attachment->session;
+        auto told = std::make_unique<fastsdt_trace_sites>();
+        const auto& states = session.verify();
+        const auto text = [&](std::string of) { return told->texts.emplace_back(std::move(of)).c_str(); };
+        for (size_t i = 0; i < states.size(); ++i) {
+            const auto& site = session.sites()[i];
+            told->sites.push_back({text(session.matcher().probes().at(site.probe)), site.address,
+                                   states[i].state == fastsdt::engine::State::armed, text(reason(site, states[i]))});
+        }
+        return told.release();
+    });
+}
+
+size_t fastsdt_trace_sites_count(const fastsdt_trace_sites* sites)
+{
+    return sites ? sites->sites.size() : 0;
+}
+
+const fastsdt_trace_site* fastsdt_trace_sites_get(const fastsdt_trace_sites* sites, size_t index)
+{
+    return sites && index < sites->sites.size() ? &sites->sites[index] : nullptr;
+}
+
+void fastsdt_trace_sites_free(fastsdt_trace_sites* sites)
+{
+    delete sites;
+}
+
+fastsdt_trace_maps* fastsdt_trace_maps_read(fastsdt_trace_attachment* attachment, fastsdt_trace_error* error)
+{
+    return guarded(error, static_cast<fastsdt_trace_maps*>(nullptr), [&] {
+        check_usable(attachment);
+        const Work work(*attachment->trace);
+        auto told = std::make_unique<fastsdt_trace_maps>();
+        told->read = attachment->session->read();
+        told->probes = attachment->session->matcher().probes();
+        if (attachment->function)
+            told->read.dropped += attachment->function->missed();
+        for (size_t i = 0; i < attachment->script.maps.size(); ++i)
+            tell(*told, attachment->script.maps[i], told->read.maps[i]);
+        return told.release();
+    });
+}
+
+size_t fastsdt_trace_maps_count(const fastsdt_trace_maps* maps)
+{
+    return maps ? maps->maps.size() : 0;
+}
+
+const fastsdt_trace_map* fastsdt_trace_maps_get(const fastsdt_trace_maps* maps, size_t map)
+{
+    const auto* const one = find(maps, map);
+    return one ? &one->told : nullptr;
+}
+
+const fastsdt_trace_entry* fastsdt_trace_maps_entry(const fastsdt_trace_maps* maps, size_t map, size_t entry)
+{
+    const auto* const one = find(maps, map);
+    return one && entry < one->entries.size() ? &one->entries[entry] : nullptr;
+}
+
+int fastsdt_trace_maps_bucket(const fastsdt_trace_maps* maps, size_t map, size_t bucket, int64_t* low, int64_t* high)
+{
+    const auto* const one = find(maps, map);
+    if (!one || bucket >= one->told.buckets || !low || !high)
+        return -1;
+    // script.h says what the buckets are.
+    const auto i = static_cast<int64_t>(bucket);
+    if (one->map.kind == MapKind::lhist) {
+        *low = one->map.low + (i - 1) * one->map.step;
+        *high = *low + one->map.step - 1;
+    } else {
+        *low = bucket < 2 ? 0 : static_cast<int64_t>(uint64_t(1) << (bucket - 2));
+        *high = bucket < 2 ? 0 : *low + (*low - 1);
+    }
+    if (bucket == 0) {
+        *low = std::numeric_limits<int64_t>::min();
+        *high = one->map.kind == MapKind::lhist ? one->map.low - 1 : -1;
+    }
+    if (bucket + 1 == one->told.buckets) {
+        *low = one->map.kind == MapKind::lhist ? one->map.high : *low;
+        *high = std::numeric_limits<int64_t>::max();
+    }
+    return 0;
+}
+
+uint64_t fastsdt_trace_maps_dropped(const fastsdt_trace_maps* maps)
+{
+    return maps ? maps->read.dropped : 0;
+}
+
+void fastsdt_trace_maps_free(fastsdt_trace_maps* maps)
+{
+    delete maps;
+}

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A nop10 becomes a jump, or a jump a nop10, under threads that execute it. Both are one instruction, so no thread stands
+// inside; what has to be seen to is that none decodes half of either. Processors fetch code in blocks of 16 aligned bytes or
+// more. Where the eight bytes lie in one of them, they are exchanged at once (lock cmpxchg, which also compares):
+//
+//     66 2e 0f 1f 84 00 00 00   00 00   nop10
+//     66 2e 48 e9 d0 d1 d2 d3   00 00   jmp stub
+//     barrier: membarrier(SYNC_CORE) has every thread fetch anew before it goes on
+//
+// Otherwise the end comes first. The fifth byte of a nop10 says how an address is made up, the next five are parts of that
+// address, which nobody uses: with d0 = 84, which the stub's place sees to, any d1 to d3 leave it a nop10 of ten bytes, and it
+// does not matter what of them a thread gets to see.
+//
+//     66 2e 0f 1f 84 d1 d2 d3   00 00   still a nop10
+//     barrier                           nobody has the old end any more
+//     66 2e 48 e9 84 d1 d2 d3   00 00   two bytes of one block
+//     barrier
+//
+// And back in the opposite order. Where those two bytes lie in different blocks (address modulo 16 is 13), and where the eight
+// lie in two cache lines, there is no such way: from outside, with all threads stopped, there is.
+#include "self.h"
+
+#include "live.h"
+#include "place.h"
+#include "unusable.h"
+
+#include <fastsdt/recognize.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <functional>
+#include <linux/membarrier.h>
+#include <link.h>
+#include <mutex>
+#include <pthread.h>
+#include <set>
+#include <sys/mman.h>
+#include <sys/syscall.h> // SYS_membarrier
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace fastsdt::engine {
+namespace {
+
+constexpr uint64_t page = 4096, line = 64, block = 16;
+constexpr std::byte breakpoint{0xcc};
+using Bytes = std::array<std::byte, 8>;
+constexpr size_t kind_at = 2, end_at = 4; // of the eight: what tells nop from jump, and what comes behind
+constexpr uint8_t nop10[] = {FASTSDT_BYTES_nop10};
+
+uint64_t whole_pages(uint64_t size)
+{
+    return (size + page - 1) / page * page;
+}
+
+enum class Way { at_once, end_first, none };
+
+Way way_of(uint64_t at)
+{
+    if (at % block + sizeof(Bytes) <= block)
+        return Way::at_once;
+    // A lock on two lines stops the whole machine, or is forbidden (split_lock_detect).
+    return at % line + sizeof(Bytes) > line || at % block + kind_at + 1 == block ? Way::none : Way::end_first;
+}
+
+// One change of text at a time in this process; and none while another thread forks, so that a child's text and loader are in
+// order.
+std::mutex changing;
+
+// While this thread holds `changing`: a handler might fork, or leave by longjmp.
+class SignalsBlocked {
+public:
+    SignalsBlocked()
+    {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+    sigset_t before_{};
+};
+
+void watch_forks()
+{
+    static const int watched =
+        pthread_atfork([] { changing.lock(); }, [] { changing.unlock(); }, [] { changing.unlock(); });
+    if (watched != 0)
+        throw Unusable(fmt::format("this process: pthread_atfork: {}", std::strerror(watched)));
+}
+
+void refuse_filter()
+{
+    std::ifstream in("/proc/thread-self/status");
+    for (std::string line; std::getline(in, line);)
+        if (line.starts_with("Seccomp:")) {
+            if (line.find_first_of("123456789") != line.npos)
+                throw Unusable(
+                    "this process has a seccomp filter, which could kill it for a system call: open before it "
+                    "is installed, or trace from outside");
+            return;
+        }
+    throw Unusable("this process: /proc/thread-self/status cannot be read, and so nobody knows of a seccomp filter");
+}
+
+long membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0);
+}
+
+// Every thread of this process fetches its instructions anew before it goes on.
+void barrier()
+{
+    if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) == 0)
+        return;
+    if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE) == 0
+        && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) == 0)
+        return;
+    throw Unusable(fmt::format("this process: membarrier(SYNC_CORE), Linux 4.16: {}", std::strerror(errno)));
+}
+
+// Eight bytes of one cache line, at any address.
+bool exchange(uint64_t at, const Bytes& from, const Bytes& to)
+{
+#if defined(__x86_64__)
+    uint64_t now = std::bit_cast<uint64_t>(from);
+    bool done = false;
+    asm volatile("lock cmpxchgq %3, %1"
+                 : "=@ccz"(done), "+m"(*reinterpret_cast<uint64_t*>(at)), "+a"(now)
+                 : "r"(std::bit_cast<uint64_t>(to))
+                 : "memory");
+    return done;
+#else
+    return at == 0 && from == to;
+#endif
+}
+
+std::string forbidden()
+{
+    return fmt::format(
+        " (PR_SET_MDWE; SELinux: execmem, execmod); from outside it can be traced: fastsdt-trace --pid {}", getpid());
+}
+
+// What memory may be is put back at the end. While it is writable it stays executable: threads are in it.
+class Writable {
+public:
+    Writable() = default;
+    Writable(const Writable&) = delete;
+    Writable& operator=(const Writable&) = delete;
+    ~Writable()
+    {
+        for (const auto& [first, end] : ranges_)
+            mprotect(reinterpret_cast<void*>(first), end - first, PROT_READ | PROT_EXEC);
+    }
+    /// All pages of `size` bytes.
+    void open(uint64_t at, uint64_t size)
+    {
+        const uint64_t first = at / page * page, end = whole_pages(at + size);
+        if (ranges_.contains({first, end}))
+            return;
+        if (mprotect(reinterpret_cast<void*>(first), end - first, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
+            throw Unusable(fmt::format("this process: its text at {:#x} cannot be made writable: {}{}", first,
+                                       std::strerror(errno), errno == EACCES ? forbidden() : ""));
+        ranges_.insert({first, end});
+    }
+
+private:
+    std::set<std::pair<uint64_t, uint64_t>> ranges_;
+};
+
+// Runs `work` while no module can be unmapped: dlclose() wants the same lock for that. What it throws does not go through
+// the loader.
+void with_modules_held(const std::function<void()>& work)
+{
+    struct Held {
+        const std::function<void()>& work;
+        std::exception_ptr thrown;
+    } held{work, nullptr};
+    dl_iterate_phdr(
+        [](dl_phdr_info*, size_t, void* data) {
+            Held& held = *static_cast<Held*>(data);
+            try {
+                held.work();
+            } catch (...) {
+                held.thrown = std::current_exception();
+            }
+            return 1; // no further module
+        },
+        &held);
+    if (held.thrown)
+        std::rethrow_exception(held.thrown);
+}
+
+const Mapping* find(const std::vector<Mapping>& mappings, uint64_t at, uint64_t size)
+{
+    const auto after = std::upper_bound(mappings.begin(), mappings.end(), at,
+                                        [](uint64_t a, const Mapping& m) { return a < m.start; });
+    return after != mappings.begin() && at + size <= std::prev(after)->end ? &*std::prev(after) : nullptr;
+}
+
+class OwnProcess final : public Self {
+public:
+    OwnProcess()
+    {
+#ifndef __x86_64__
+        throw Unusable("this process: the user-space engine arms x86-64 processes only so far; trace it by the kernel");
+#endif
+        refuse_filter();
+        barrier();
+        watch_forks();
+    }
+
+    std::vector<Mapping> mappings() override { return read_maps(getpid()); }
+
+    // By the kernel: what is not mapped any more is no fault then.
+    std::vector<std::byte> read(uint64_t address, size_t size) override
+    {
+        std::vector<std::byte> bytes(size);
+        const iovec to = {bytes.data(), size}, from = {reinterpret_cast<void*>(address), size};
+        const ssize_t got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+        bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
+        return bytes;
+    }
+
+    // Private, so that a child that was forked in the middle of a stub counts for nobody. Small pages: of the slots of 1024
+    // threads few are ever used, and each would take a huge one.
+    uint64_t allocate_data(size_t size) override
+    {
+        size = whole_pages(size);
+        void* const at =
+            mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at == MAP_FAILED)
+            throw Unusable(fmt::format("this process: {} bytes for the tables: {}", size, std::strerror(errno)));
+        madvise(at, size, MADV_NOHUGEPAGE); // fails where there are none
+        size_ = size;
+        return data_ = reinterpret_cast<uint64_t>(at);
+    }
+
+    Arena allocate_code(std::span<const uint64_t> near, size_t size) override
+    {
+        size = whole_pages(size);
+        const auto map = [](uint64_t at, uint64_t size, int protection) {
+            return mmap(reinterpret_cast<void*>(at), size, protection,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)
+                == reinterpret_cast<void*>(at);
+        };
+        int error = EEXIST;
+        for (unsigned tries = 0; tries < 8 && error == EEXIST; ++tries) {
+            const uint64_t at = find_place(mappings(), near, size + page);
+            if (!at)
+                return {};
+            const uint64_t mark = at + size;
+            if (!map(at, size + page, PROT_READ | PROT_WRITE)) {
+                error = errno; // EEXIST: another thread was faster
+                continue;
+            }
+            // All pages are ours alone from the start. A mapping in which some are and some are not falls into pieces when
+            // one is changed, and arena.h looks for one piece.
+            std::memset(reinterpret_cast<void*>(at), 0, size);
+            if (madvise(reinterpret_cast<void*>(mark), page, MADV_WIPEONFORK) == 0
+                && mprotect(reinterpret_cast<void*>(at), size, PROT_READ | PROT_EXEC) == 0) {
+                *reinterpret_cast<uint64_t*>(mark) = data_;
+                return {at, data_, mark};
+            }
+            error = errno;
+            munmap(reinterpret_cast<void*>(at), size + page); // nothing has ever been executed there
+        }
+        throw Unusable(fmt::format("this process: memory for the stubs: {}{}", std::strerror(error),
+                                   error == EACCES ? forbidden() : ""));
+    }
+
+    void write_code(uint64_t address, std::span<const std::byte> bytes) override
+    {
+        refuse_filter();
+        const SignalsBlocked blocked;
+        const std::lock_guard lock(changing);
+        Writable writable;
+        writable.open(address, bytes.size());
+        std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
+    }
+
+    std::vector<Outcome> patch(std::span<const Patch> patches, bool back) override
+    {
+        refuse_filter();
+        std::vector<Outcome> outcomes(patches.size(), Outcome::changed);
+        const SignalsBlocked blocked;
+        const std::lock_guard lock(changing);
+        with_modules_held([&] { change(patches, back, outcomes); });
+        return outcomes;
+    }
+
+    bool stops_threads() const override { return false; }
+
+    std::string obstacle(uint64_t at, std::span<const std::byte> bytes) const override
+    {
+        if (way_of(at) == Way::none)
+            return "lies so that it cannot change while threads run";
+        // Where the kernel had a call a thread may still stand before it.
+        if (bytes.size() < sizeof nop10 || std::memcmp(bytes.data(), nop10, sizeof nop10) != 0)
+            return "has the rest of a kernel's call";
+        return {};
+    }
+
+    std::vector<std::byte> read_data(size_t offset, size_t size) override
+    {
+        std::vector<std::byte> bytes(offset < size_ ? std::min(size, size_ - offset) : 0);
+        const auto* const from = reinterpret_cast<const std::byte*>(data_) + offset;
+        size_t i = 0;
+        for (; offset % sizeof(uint64_t) == 0 && i + sizeof(uint64_t) <= bytes.size(); i += sizeof(uint64_t)) {
+            // Threads write them meanwhile.
+            const uint64_t word = __atomic_load_n(reinterpret_cast<const uint64_t*>(from + i), __ATOMIC_RELAXED);
+            std::memcpy(&bytes[i], &word, sizeof word);
+        }
+        std::copy(from + i, from + bytes.size(), bytes.begin() + static_cast<std::ptrdiff_t>(i));
+        return bytes;
+    }
+
+    void forget_data() override
+    {
+        if (data_)
+            madvise(reinterpret_cast<void*>(data_), size_, MADV_DONTNEED);
+    }
+
+private:
+    struct Change {
+        const Patch* patch;
+        size_t index;
+        Bytes from, between, to; // between: with one's kind and the other's end
+    };
+
+    void change(std::span<const Patch> patches, bool back, std::vector<Outcome>& outcomes)
+    {
+        const auto now_mapped = mappings();
+        std::vector<Change> changes;
+        Writable writable;
+        for (size_t i = 0; i < patches.size(); ++i) {
+            const Patch& p = patches[i];
+            const Mapping* const text = find(now_mapped, p.at, sizeof nop10);
+            if (!text || !text->readable || !text->executable || text->writable || text->shared)
+                continue;
+            Change change{&p, i, back ? p.after : p.before, {}, back ? p.before : p.after};
+            if (now_is(p.at, change.to)) {
+                outcomes[i] = Outcome::done;
+            } else if (can_be_made(change, back)) {
+                writable.open(text->start, text->end - text->start); // in part it would fall into pieces
+                changes.push_back(change);
+            }
+        }
+        if (changes.empty())
+            return;
+        const auto semaphore = [&](const Change& change, int by) {
+            const uint64_t at = change.patch->semaphore;
+            const Mapping* const m =
+                at && at % sizeof(uint16_t) == 0 ? find(now_mapped, at, sizeof(uint16_t)) : nullptr;
+            if (m && m->writable)
+                __atomic_fetch_add(reinterpret_cast<uint16_t*>(at), static_cast<uint16_t>(by), __ATOMIC_RELAXED);
+        };
+        // The orders are those of the head of this file; both ways go side by side, so that they share the barriers.
+        const auto step = [&](Bytes Change::* from, Bytes Change::* to) {
+            bool some = false;
+            std::erase_if(changes, [&](const Change& c) {
+                if (c.*from == c.*to)
+                    return false;
+                some = true;
+                if (exchange(c.patch->at, c.*from, c.*to))
+                    return false;
+                if (!back)
+                    semaphore(c, -1);
+                return true; // somebody else's now
+            });
+            if (some)
+                barrier();
+        };
+        if (!back)
+            for (const Change& c : changes)
+                semaphore(c, 1);
+        step(&Change::from, &Change::between);
+        step(&Change::between, &Change::to);
+        for (const Change& c : changes) {
+            outcomes[c.index] = Outcome::done;
+            if (back)
+                semaphore(c, -1);
+        }
+    }
+
+    static bool now_is(uint64_t at, const Bytes& bytes)
+    {
+        return std::memcmp(reinterpret_cast<const void*>(at), bytes.data(), bytes.size()) == 0;
+    }
+
+    static bool can_be_made(Change& change, bool back)
+    {
+        const auto* const now = reinterpret_cast<const std::byte*>(change.patch->at);
+        const Bytes& nop = back ? change.to : change.from;
+        const Bytes& jump = back ? change.from : change.to;
+        const Way way = way_of(change.patch->at);
+        if (way == Way::none || change.patch->length != nop.size() || std::memcmp(nop.data(), nop10, nop.size()) != 0
+            || std::memcmp(now + nop.size(), nop10 + nop.size(), sizeof nop10 - nop.size()) != 0
+            || (way == Way::end_first && jump[end_at] != nop[end_at]))
+            return false;
+        // A breakpoint on our jump, the kernel's or a debugger's, stays.
+        if (back && *now == breakpoint)
+            change.from[0] = change.to[0] = breakpoint;
+        change.between = change.from;
+        if (way == Way::end_first) {
+            const Bytes& kind = back ? change.to : change.from;
+            const Bytes& end = jump;
+            change.between = kind;
+            std::copy(end.begin() + end_at, end.end(), change.between.begin() + end_at);
+        }
+        return now_is(change.patch->at, change.from);
+    }
+
+    uint64_t data_ = 0;
+    size_t size_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Self> open_self()
+{
+    return std::make_unique<OwnProcess>();
+}
+
+} // namespace fastsdt::engine

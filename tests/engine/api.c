@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A program that traces itself by fastsdt/trace.h, C89 and C++98. `api WHAT` is one test; api.sh runs them and knows the rest.
+ */
+#ifndef _GNU_SOURCE /* g++ has it */
+#define _GNU_SOURCE
+#endif
+#include <fastsdt.h>
+#include <fastsdt/trace.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static fastsdt_trace_error error;
+
+static void failed(int line, const char* what)
+{
+    fprintf(stderr, "api.c:%d: %s; the last error: %d, %u:%u, %s\n", line, what, error.kind, error.line, error.column,
+            error.text);
+    exit(1);
+}
+#define WANT(x) ((x) ? (void)0 : failed(__LINE__, #x))
+
+/* ---- The probes */
+
+static void order(long shop, int items, const char* text)
+{
+    FASTSDT(app, order, shop, items, text);
+}
+
+static void plain(long n)
+{
+    FASTSDT_WITH(nop, none, app, plain, n);
+}
+
+static void twice(long n)
+{
+    FASTSDT_WITH(default, implicit, app, twice, n);
+}
+
+enum { threads = 8, passes = 20000 };
+
+static void* orders(void* first)
+{
+    long i;
+
+    for (i = 0; i < passes; ++i)
+        order((long)(size_t)first % 4, (int)(i % 1000), "text");
+    return NULL;
+}
+
+static void all_orders(void)
+{
+    pthread_t all[threads];
+    size_t i;
+
+    for (i = 0; i < threads; ++i)
+        WANT(pthread_create(&all[i], NULL, orders, (void*)i) == 0);
+    for (i = 0; i < threads; ++i)
+        pthread_join(all[i], NULL);
+}
+
+/* ---- What is read */
+
+static size_t site_count(fastsdt_trace_attachment* a, int armed)
+{
+    fastsdt_trace_sites* sites = fastsdt_trace_sites_read(a, &error);
+    size_t i, count = 0;
+
+    WANT(sites);
+    for (i = 0; i < fastsdt_trace_sites_count(sites); ++i) {
+        const fastsdt_trace_site* site = fastsdt_trace_sites_get(sites, i);
+        WANT(site && site->address && site->armed == !strcmp(site->reason, "armed"));
+        if (site->armed == armed)
+            ++count;
+        if (!site->armed)
+            printf("%s %s\n", strrchr(site->probe, ':') + 1, site->reason);
+    }
+    WANT(!fastsdt_trace_sites_get(sites, i));
+    fastsdt_trace_sites_free(sites);
+    return count;
+}
+
+/* Of the first entry of a map. */
+static int64_t number(fastsdt_trace_attachment* a, size_t map)
+{
+    fastsdt_trace_maps* maps = fastsdt_trace_maps_read(a, &error);
+    const fastsdt_trace_entry* entry;
+    int64_t value;
+
+    WANT(maps);
+    entry = fastsdt_trace_maps_entry(maps, map, 0);
+    value = entry ? entry->value.number : 0;
+    fastsdt_trace_maps_free(maps);
+    return value;
+}
+
+static fastsdt_trace* self(void)
+{
+    fastsdt_trace* trace = fastsdt_trace_open(0, &error);
+
+    WANT(trace && error.kind == 0 && !*error.text);
+    return trace;
+}
+
+/* ---- The tests */
+
+/* Prints all maps: MAP KIND KEYS VALUE COUNT [LOW HIGH N]... */
+static void print_maps(fastsdt_trace_attachment* a)
+{
+    fastsdt_trace_maps* maps = fastsdt_trace_maps_read(a, &error);
+    const fastsdt_trace_map* map;
+    const fastsdt_trace_entry* entry;
+    size_t m, e, k;
+    int64_t low, high;
+
+    WANT(maps);
+    for (m = 0; (map = fastsdt_trace_maps_get(maps, m)) != NULL; ++m)
+        for (e = 0; (entry = fastsdt_trace_maps_entry(maps, m, e)) != NULL; ++e) {
+            printf("%s %d", map->name, map->kind);
+            for (k = 0; k < map->keys; ++k)
+                if (entry->key[k].text)
+                    printf(" [%s]", entry->key[k].text);
+                else
+                    printf(" [%ld]", (long)entry->key[k].number);
+            if (entry->value.text)
+                printf(" %s", entry->value.text);
+            else
+                printf(" %ld", (long)entry->value.number);
+            printf(" %ld %lu", (long)entry->total, (unsigned long)entry->count);
+            for (k = 0; k < map->buckets; ++k)
+                if (entry->bucket[k]) {
+                    WANT(fastsdt_trace_maps_bucket(maps, m, k, &low, &high) == 0);
+                    printf(" %ld..%ld=%lu", (long)low, (long)high, (unsigned long)entry->bucket[k]);
+                }
+            printf("\n");
+            WANT(fastsdt_trace_maps_bucket(maps, m, map->buckets, &low, &high) == -1);
+        }
+    WANT(m == fastsdt_trace_maps_count(maps) && fastsdt_trace_maps_dropped(maps) == 0);
+    fastsdt_trace_maps_free(maps);
+}
+
+static void maps(void)
+{
+    fastsdt_trace* trace = self();
+    fastsdt_trace_attachment* a = fastsdt_trace_attach(
+        trace,
+        "usdt:*:app:order { @n[arg0] = count(); @sum = sum(arg1); @min = min(arg1); @max = max(arg1); @avg = avg(arg1);"
+        " @stats = stats(arg1); @h = hist(arg1); @l = lhist(arg1, 100, 300, 100); @last = arg1; @text[arg0] = "
+        "str(arg2); }",
+        &error);
+
+    WANT(a && site_count(a, 0) == 0);
+    all_orders();
+    print_maps(a);
+    WANT(fastsdt_trace_close(trace, &error) == 0);
+}
+
+/* A function gets every hit, with its values. */
+static long calls[4], items_sum;
+static double floating;
+static fastsdt_trace_attachment* of_function;
+static fastsdt_trace* own;
+
+static void called(const fastsdt_trace_hit* hit, void* context)
+{
+    fastsdt_trace_error inside;
+    char text[64];
+    double x = (double)hit->argument[1];
+
+    WANT(context == (void*)&calls && hit->arguments == 3 && hit->readable == 7);
+    WANT(!strcmp(strrchr(hit->probe, ':'), ":order") && hit->address);
+    WANT(!strcmp((const char*)hit->argument[2], "text"));
+    __sync_fetch_and_add(&calls[hit->argument[0]], 1);
+    __sync_fetch_and_add(&items_sum, (long)hit->argument[1]);
+    /* Vector registers and the like, as a C library uses them. */
+    sprintf(text, "%f", x / 3);
+    memset(text, 1, sizeof text);
+    floating += x;
+    errno = ERANGE;
+    order(0, 600, "from inside"); /* not delivered */
+    WANT(fastsdt_trace_update(of_function, &inside) == -1 && inside.kind == FASTSDT_TRACE_MISUSE);
+    WANT(fastsdt_trace_detach(of_function, NULL) == -1);
+    WANT(!fastsdt_trace_open(0, NULL));
+}
+
+static void function(void)
+{
+    fastsdt_trace_maps* read;
+    long i;
+
+    own = self();
+    of_function = fastsdt_trace_attach_function(own, "usdt:*:app:order /arg1 >= 500/", called, calls, &error);
+    WANT(of_function && site_count(of_function, 1) > 0);
+    errno = 0;
+    all_orders();
+    for (i = 0; i < 1000; ++i) {
+        order(3, 500, "text");
+        WANT(errno == 0);
+    }
+    WANT((read = fastsdt_trace_maps_read(of_function, &error)) != NULL && fastsdt_trace_maps_count(read) == 0);
+    printf("%ld %ld %ld %ld sum %ld dropped %lu\n", calls[0], calls[1], calls[2], calls[3], items_sum,
+           (unsigned long)fastsdt_trace_maps_dropped(read));
+    fastsdt_trace_maps_free(read);
+    WANT(fastsdt_trace_detach(of_function, &error) == 0);
+    order(0, 999, "text");
+    printf("%ld\n", calls[0]);
+    WANT(fastsdt_trace_close(own, &error) == 0);
+}
+
+/* While a call lasts, its attachment does. */
+static int entered[2], leave[2];
+
+static void waits(const fastsdt_trace_hit* hit, void* context)
+{
+    char byte = 0;
+
+    (void)context;
+    WANT(hit->arguments == 1 && hit->argument[0] == 42);
+    WANT(write(entered[1], &byte, 1) == 1 && read(leave[0], &byte, 1) == 1);
+}
+
+static void* one_plain(void* unused)
+{
+    twice(42);
+    return unused;
+}
+
+static void busy(void)
+{
+    fastsdt_trace* trace = self();
+    fastsdt_trace_attachment* a = fastsdt_trace_attach_function(trace, "usdt:*:app:twice", waits, NULL, &error);
+    pthread_t thread;
+    char byte;
+
+    WANT(a && pipe(entered) == 0 && pipe(leave) == 0);
+    WANT(FASTSDT_IS_ACTIVE(app, twice));
+    WANT(pthread_create(&thread, NULL, one_plain, NULL) == 0 && read(entered[0], &byte, 1) == 1);
+    WANT(fastsdt_trace_detach(a, &error) == -1 && error.kind == FASTSDT_TRACE_BUSY);
+    WANT(!FASTSDT_IS_ACTIVE(app, twice));
+    twice(1); /* nobody asks */
+    WANT(fastsdt_trace_close(trace, &error) == -1 && error.kind == FASTSDT_TRACE_BUSY);
+    WANT(write(leave[1], &byte, 1) == 1);
+    pthread_join(thread, NULL);
+    WANT(fastsdt_trace_close(trace, &error) == 0);
+    printf("%s\n", error.text);
+}
+
+/* A site without a nop10 is told and not armed. */
+static void refused(void)
+{
+    size_t armed = 0;
+    fastsdt_trace* trace = self();
+    fastsdt_trace_attachment *a = fastsdt_trace_attach(trace, "usdt:*:app:plain,usdt:*:app:twice { @ = count(); }",
+                                                       &error),
+                             *b;
+
+    WANT(a && (armed = site_count(a, 1)) > 0);
+    plain(1);
+    twice(1);
+    WANT(number(a, 0) == 1);
+    b = fastsdt_trace_attach(trace, "usdt:*:app:twice { @b = count(); }", &error);
+    WANT(b && site_count(b, 1) == 0);
+    WANT(fastsdt_trace_detach(a, &error) == 0 && fastsdt_trace_update(b, &error) == 0);
+    WANT(site_count(b, 1) == armed);
+    WANT(fastsdt_trace_close(trace, &error) == 0);
+}
+
+static void module(const char* path)
+{
+    fastsdt_trace* trace = self();
+    fastsdt_trace_attachment* a = fastsdt_trace_attach(trace, "usdt:*:module:s1_run { @ = count(); }", &error);
+    void* handle;
+    union {
+        void* object;
+        long (*function)(void);
+    } run;
+    int i;
+
+    WANT(a && site_count(a, 1) == 0);
+    for (i = 0; i < 3; ++i) {
+        WANT((handle = dlopen(path, RTLD_NOW)) != NULL && (run.object = dlsym(handle, "run")) != NULL);
+        WANT(fastsdt_trace_update(a, &error) == 0);
+        run.function();
+        WANT(dlclose(handle) == 0);
+    }
+    printf("%ld\n", (long)number(a, 0));
+    WANT(fastsdt_trace_close(trace, &error) == 0);
+}
+
+/* A child counts for nobody, and may trace itself. */
+static void forked(void)
+{
+    fastsdt_trace* trace = self();
+    fastsdt_trace_attachment *a = fastsdt_trace_attach(trace, "usdt:*:app:twice { @ = count(); }", &error), *b;
+    int status = -1;
+    pid_t child;
+
+    WANT(a);
+    twice(1);
+    fflush(stdout);
+    if ((child = fork()) == 0) {
+        twice(2);
+        WANT(fastsdt_trace_update(a, &error) == -1 && error.kind == FASTSDT_TRACE_MISUSE);
+        WANT(fastsdt_trace_close(trace, &error) == -1);
+        trace = self();
+        WANT((b = fastsdt_trace_attach(trace, "usdt:*:app:twice { @ = count(); }", &error)) && site_count(b, 1) > 0);
+        twice(3);
+        twice(4);
+        WANT(number(b, 0) == 2 && fastsdt_trace_close(trace, &error) == 0);
+        _exit(0);
+    }
+    WANT(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    printf("%ld\n", (long)number(a, 0));
+    WANT(fastsdt_trace_close(trace, &error) == 0);
+}
+
+/* Another process, from outside. */
+static void outside(void)
+{
+    int go[2], done[2], status;
+    fastsdt_trace* trace;
+    fastsdt_trace_attachment* a;
+    pid_t child;
+    char byte = 0;
+    long i;
+
+    WANT(pipe(go) == 0 && pipe(done) == 0);
+    if ((child = fork()) == 0) {
+        close(go[1]);
+        while (read(go[0], &byte, 1) == 1) {
+            for (i = 0; i < 1000; ++i)
+                order(7, (int)i, "text");
+            WANT(write(done[1], &byte, 1) == 1);
+        }
+        _exit(0);
+    }
+    WANT((trace = fastsdt_trace_open(child, &error)) != NULL);
+    WANT(!fastsdt_trace_attach_function(trace, "usdt:*:app:order", called, NULL, &error)
+         && error.kind == FASTSDT_TRACE_MISUSE);
+    WANT((a = fastsdt_trace_attach(trace, "usdt:*:app:order { @[arg0] = sum(arg1); }", &error)) != NULL
+         && site_count(a, 0) == 0);
+    WANT(write(go[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 1);
+    printf("%ld\n", (long)number(a, 0));
+    WANT(fastsdt_trace_detach(a, &error) == 0);
+    WANT((a = fastsdt_trace_attach(trace, "usdt:*:app:order { @[arg0] = count(); }", &error)) != NULL);
+    WANT(write(go[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 1);
+    close(go[1]);
+    WANT(waitpid(child, &status, 0) == child && status == 0);
+    printf("%ld\n", (long)number(a, 0)); /* what it left */
+    WANT(fastsdt_trace_close(trace, &error) == 0);
+    WANT(!fastsdt_trace_open(child, &error) && error.kind == FASTSDT_TRACE_REFUSED);
+    printf("%s\n", strchr(error.text, ':') + 2);
+}
+
+/* Texts that say nothing sensible: an error each, with its place. */
+static void texts(void)
+{
+    static const char* const wrong[] = {
+        "",
+        "usdt",
+        "usdt:*:app:order",
+        "usdt:*:app:order { @ = count()",
+        "usdt:*:app:order { @ = count(); @ = hist(arg0); }",
+        "usdt:*:app:order\n{ @ = no_such(arg0); }",
+        "usdt:*:app:order /arg0 +/ { @ = count(); }",
+        "BEGIN { printf(\"hello\"); }",
+        "usdt:*:app:order { system(\"rm -rf /\"); }",
+        "usdt:*:app:order { @[arg99999999999999999999] = count(); }",
+        "\033[31m\377\001",
+        "usdt:*:app:order { print(@x); }",
+    };
+    fastsdt_trace* trace = self();
+    char* deep;
+    size_t i;
+
+    for (i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        WANT(!fastsdt_trace_attach(trace, wrong[i], &error) && error.kind == FASTSDT_TRACE_TEXT && error.line
+             && error.column);
+        printf("%u:%u %s\n", error.line, error.column, error.text);
+        for (deep = error.text; *deep; ++deep)
+            WANT((unsigned char)*deep >= ' ');
+    }
+    WANT(!fastsdt_trace_attach_function(trace, "usdt:*:app:order { @ = count(); }", called, NULL, &error));
+    printf("%u:%u %s\n", error.line, error.column, error.text);
+    WANT(!fastsdt_trace_attach_function(trace, "usdt:*:app:order { @ = count(); } usdt:*:app:twice", called, NULL,
+                                        &error));
+    WANT(!fastsdt_trace_attach_function(trace, "END", called, NULL, &error) && error.kind == FASTSDT_TRACE_TEXT);
+    /* Long and deep. */
+    WANT((deep = (char*)malloc(1000000)) != NULL);
+    memset(deep, '(', 999999);
+    deep[999999] = 0;
+    memcpy(deep, "usdt:*:app:order /", 18);
+    WANT(!fastsdt_trace_attach(trace, deep, &error) && error.kind == FASTSDT_TRACE_TEXT);
+    memset(deep, 'a', 999999);
+    WANT(!fastsdt_trace_attach(trace, deep, &error) && strlen(error.text) < sizeof error.text);
+    free(deep);
+    /* Nothing where something is wanted. */
+    WANT(!fastsdt_trace_attach(NULL, "usdt:*:app:order { @ = count(); }", &error)
+         && error.kind == FASTSDT_TRACE_MISUSE);
+    WANT(!fastsdt_trace_attach(trace, NULL, NULL)
+         && !fastsdt_trace_attach_function(trace, "usdt:*:app:order", NULL, NULL, NULL));
+    WANT(fastsdt_trace_detach(NULL, &error) == -1 && fastsdt_trace_close(NULL, NULL) == -1
+         && !fastsdt_trace_maps_read(NULL, NULL));
+    WANT(!fastsdt_trace_sites_read(NULL, NULL) && !fastsdt_trace_sites_count(NULL) && !fastsdt_trace_maps_count(NULL));
+    WANT(!fastsdt_trace_maps_get(NULL, 0) && !fastsdt_trace_maps_entry(NULL, 0, 0)
+         && !fastsdt_trace_sites_get(NULL, 0));
+    fastsdt_trace_maps_free(NULL);
+    fastsdt_trace_sites_free(NULL);
+    WANT(fastsdt_trace_version() == FASTSDT_VERSION);
+    WANT(fastsdt_trace_close(trace, &error) == 0);
+}
+
+static long mappings(void)
+{
+    FILE* file = fopen("/proc/self/maps", "r");
+    long lines = 0;
+    int c;
+
+    WANT(file);
+    while ((c = getc(file)) != EOF)
+        lines += c == '\n';
+    fclose(file);
+    return lines;
+}
+
+/* Attached and detached for ever, while threads pass: nothing grows, nothing is lost between. */
+static volatile int stop;
+
+static void* passes_on(void* unused)
+{
+    long n = 0;
+
+    while (!stop) {
+        twice(n);
+        ++n;
+    }
+    return unused;
+}
+
+static void ignores(const fastsdt_trace_hit* hit, void* context)
+{
+    __sync_fetch_and_add((long*)context, hit->readable);
+}
+
+static void loop(long times)
+{
+    fastsdt_trace_attachment *a, *b, *c;
+    fastsdt_trace* trace;
+    pthread_t all[threads];
+    long i, before = 0, hits;
+    size_t t;
+
+    for (t = 0; t < threads; ++t)
+        WANT(pthread_create(&all[t], NULL, passes_on, NULL) == 0);
+    for (i = 0; i < times; ++i) {
+        trace = self();
+        hits = 0;
+        WANT((a = fastsdt_trace_attach(trace, "usdt:*:app:order { @[arg0] = count(); }", &error)) != NULL);
+        WANT((b = fastsdt_trace_attach(trace, "usdt:*:app:plain { @ = count(); }", &error)) != NULL);
+        WANT((c = fastsdt_trace_attach_function(trace, "usdt:*:app:twice", ignores, &hits, &error)) != NULL);
+        order(i, 1, "text");
+        order(i, 1, "text");
+        WANT(number(a, 0) == 2); /* from zero each time */
+        twice(1);
+        WANT(__sync_fetch_and_add(&hits, 0) > 0);
+        WANT(fastsdt_trace_detach(c, &error) == 0); /* `hits` is nobody's business any more */
+        WANT(fastsdt_trace_detach(b, &error) == 0);
+        WANT(fastsdt_trace_close(trace, &error) == 0);
+        if (i == 2)
+            before = mappings();
+    }
+    stop = 1;
+    for (t = 0; t < threads; ++t)
+        pthread_join(all[t], NULL);
+    printf("%s\n", mappings() <= before + 2 ? "no more mappings" : "mappings grow");
+}
+
+int main(int argc, char** argv)
+{
+    const char* what = argc > 1 ? argv[1] : "";
+
+    if (!strcmp(what, "maps"))
+        maps();
+    else if (!strcmp(what, "function"))
+        function();
+    else if (!strcmp(what, "busy"))
+        busy();
+    else if (!strcmp(what, "refused"))
+        refused();
+    else if (!strcmp(what, "module") && argc > 2)
+        module(argv[2]);
+    else if (!strcmp(what, "forked"))
+        forked();
+    else if (!strcmp(what, "outside"))
+        outside();
+    else if (!strcmp(what, "texts"))
+        texts();
+    else if (!strcmp(what, "loop") && argc > 2)
+        loop(atol(argv[2]));
+    else
+        return 2;
+    return 0;
+}
