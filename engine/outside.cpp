@@ -283,7 +283,8 @@ private:
             throw Unusable(
                 fmt::format("process {}: its memory for the tables cannot be shared: {}", pid_, std::strerror(errno)));
         if (ftruncate(file.get(), static_cast<off_t>(size)) < 0)
-            throw Unusable(fmt::format("process {}: {} bytes for the tables: {}", pid_, size, std::strerror(errno)));
+            throw Unusable(fmt::format("process {}: {} bytes for the tables: {}{}", pid_, size, std::strerror(errno),
+                                       errno == EFBIG ? " (ulimit -f of this tool)" : ""));
         data_file_ = std::move(file);
     }
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <elf.h>
 #include <exception>
@@ -83,6 +84,10 @@ void as_tracer(const std::function<void()>& work)
     pid_t tracer = 0;
     std::thread([&] {
         tracer = gettid();
+        // Signals are for others: what interrupts the process, and SIGXFSZ, by which it would die of its own RLIMIT_FSIZE.
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, nullptr);
         try {
             work();
         } catch (...) {

@@ -242,5 +242,23 @@ TEST(Armed, WithLimits)
     EXPECT_EQ(all_hits(*target, 4), 400u);
 }
 
+// Nor may a tracer of which a limit is asked: it says so, and ends in order.
+TEST(Refused, TablesBeyondTheTracersLimit)
+{
+    Program program;
+    const pid_t tracer = fork();
+    if (tracer == 0) {
+        const rlimit none = {0, 0};
+        setrlimit(RLIMIT_FSIZE, &none);
+        _exit(check(refusal(program.pid()).find("bytes for the tables: File too large") != std::string::npos, "no reason"));
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(tracer, &status, 0), tracer);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    runs_on(program);
+    EXPECT_EQ(program.ask("mask"), "mask 0");
+    EXPECT_EQ(refusal(program.pid()), "");
+}
+
 } // namespace
 } // namespace fastsdt::engine
