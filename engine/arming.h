@@ -21,8 +21,8 @@ struct Site {
     std::string provider, name;           ///< name: of the probe, or of the function
     size_t probe = 0;                     ///< what `probe` gives: index in Matches::probes, shared by sites of one name
     std::string arguments;                ///< as the stapsdt note has them; empty for entries and exits
-    int result = -1;                      ///< exit: where the result is, FASTSDT_RESULT_*
-    uint64_t address = 0;                 ///< runtime address of the note's pc, of the function or of the exit
+    int result = -1;      ///< exit: where the result is, FASTSDT_RESULT_*; -1: at a tail call, where there is none yet
+    uint64_t address = 0; ///< runtime address of the note's pc, of the function or of the exit
     std::string
         refusal;        ///< why there is no patch, as what follows "1 " in the line that sums up; empty: "has no nop10"
     uint64_t patch = 0; ///< of the patchable instruction: a nop10 (x86), a nop (arm64); 0: none

@@ -101,6 +101,8 @@ void Compiler::leaf(const Expression& e, Reg to)
     case Value::pid: as_.constant(to, environment_.pid); return;
     case Value::probe: as_.constant(to, int64_t(site_->probe)); return;
     case Value::retval:
+        if (site_->kind == Probe::Kind::exit && site_->result < 0)
+            throw Refusal("has no result yet, being a tail call");
         if (site_->kind != Probe::Kind::exit
             || (site_->result != FASTSDT_RESULT_REGISTER && site_->result != FASTSDT_RESULT_PAIR))
             throw Refusal("has no result in an integer register");

@@ -256,6 +256,7 @@ private:
             site.entry = !exit;
             site.exit = exit;
             site.result = record.result;
+            site.tail_call = exit && (record.flags & FASTSDT_EXIT_TAIL_CALL);
             site.exits = !exit && (record.flags & FASTSDT_ENTRY_EXITS);
             site.address = record.address;
             site.name = function_at(functions, function);

@@ -250,7 +250,8 @@ TEST(Refused, TablesBeyondTheTracersLimit)
     if (tracer == 0) {
         const rlimit none = {0, 0};
         setrlimit(RLIMIT_FSIZE, &none);
-        _exit(check(refusal(program.pid()).find("bytes for the tables: File too large") != std::string::npos, "no reason"));
+        _exit(check(refusal(program.pid()).find("bytes for the tables: File too large") != std::string::npos,
+                    "no reason"));
     }
     int status = 0;
     ASSERT_EQ(waitpid(tracer, &status, 0), tracer);

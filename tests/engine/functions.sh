@@ -1,0 +1,56 @@
+#!/bin/bash
+# Functions that fastprobe recorded: their calls, arguments and results, by the arithmetic of examples/entry.c, on both engines.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+. "$FASTSDT_SOURCE/scripts/versions.sh"
+plugin=$(plugin gcc)
+[ -n "$plugin" ] || skip "fastprobe was not built for GCC"
+need "$plugin" python3
+compile() { # OUTPUT OPTIONS...: all entries that can be armed
+    local output=$1
+    shift
+    "$plugin" -O2 -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 "$@" "$FASTSDT_SOURCE/examples/entry.c" -o "$output"
+}
+compile e -fplugin-arg-fastprobe-exit=nop10
+
+# The registers of 32-bit values have anything in their upper halves.
+script='uprobe:./e:request { @calls = count(); @ids = sum(arg0 & 0xffffffff); } uretprobe:./e:chain { @results = sum(retval & 0xffffffff); }
+    uprobe:./e:mix, uretprobe:./e:mix { @by[probe] = sum(1); }'
+wanted=$(python3 - <<'END'
+def chain(x):
+    total = 0
+    for _ in range(3):
+        x = (x ^ (x >> 15)) * 0x2c1b3c6d & 0xffffffff
+        total = total + x & 0xffffffff
+    return total
+ids = range(2, 1002) # argc is 2
+print(f"@by[uprobe:./e:mix]: 3000\n@by[uretprobe:./e:mix]: 3000\n@calls: 1000\n@ids: {sum(ids)}\n@results: {sum(map(chain, ids))}")
+END
+)
+for engine in user kernel; do
+    if [ $engine = kernel ]; then
+        have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] || continue
+    fi
+    fastsdt-trace --engine $engine -e "$script" -- ./e 1000 >out 2>err || fail "--engine $engine: $(cat err out)"
+    expect "--engine $engine" "$(grep '^@' out | sort)" "$wanted"
+done
+fastsdt-trace latency --engine user ./e:request -- ./e 1000 >out 2>err || fail "latency: $(cat err out)"
+grep -q '^@total: count 1000, ' out || fail "latency: $(cat out)"
+
+# request() ends in a jump to chain(), which makes the result: there is none to be had before it.
+status=0
+fastsdt-trace --engine user -e 'uretprobe:./e:request { @results = sum(retval); } uretprobe:./e:request { @calls = count(); }' -- ./e 1000 >out 2>err || status=$?
+expect "a tail call: status" "$status" 1
+grep -qx 'sites 0 of 1 armed (1 has no result yet, being a tail call); dropped 0' out || fail "a tail call: $(cat out)"
+fastsdt-trace --engine user -e 'uretprobe:./e:request { @calls = count(); }' -- ./e 1000 >out 2>err || fail "a tail call: $(cat err)"
+grep -qx '@calls: 1000' out || fail "a tail call: $(cat out)"
+
+# Entries without exits: the report says what is missing, and the command that has it.
+compile entries
+status=0
+fastsdt-trace --engine user -e 'uprobe:./entries:request { @calls = count(); } uretprobe:./entries:request { @results = count(); }' -- ./entries 1000 >out 2>err || status=$?
+expect "no exits: status" "$status" 1
+expect "no exits" "$(grep -E '^(@|sites)' out)" "@calls: 1000
+@results: 0
+sites 1 of 2 armed (1 has no exit sites); dropped 0"
+grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace ' err || fail "no exits: $(cat err)"
