@@ -49,6 +49,15 @@ public:
         }
     }
 
+    Traced(const Traced&) = delete;
+    Traced& operator=(const Traced&) = delete;
+    // A program that is still held shall not run for the moment until its end: a dry run runs nothing.
+    ~Traced()
+    {
+        if (launched_ && launched_->pid() > 0)
+            kill(pid_, SIGKILL);
+    }
+
     pid_t pid() const { return pid_; }
     engine::Target& target() { return held_ ? held_->target() : *target_; }
     bool ours() const { return launched_.has_value(); }
