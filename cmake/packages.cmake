@@ -65,6 +65,12 @@ fastsdt_package(fastsdt-tools devel "verifies, indexes and traces USDT probe sit
   "fastsdt-check says what each kernel does at the probes of a file or process,\nfastsdt-index makes their notes fast to search, fastsdt-probe attaches and\ncounts, fastsdt-trace runs scripts without the kernel, fastsdt-dtrace makes\nheaders and objects of provider files.")
 fastsdt_package(libfastsdt-trace0 libs "traces USDT probe sites from within a program"
   "The library of fastsdt/trace.h: a program traces its own probe sites, or those\nof another process, without the kernel and without root.")
+# The trigger is what Debian wants; CPack's scripts call ldconfig themselves all the same.
+set(trace ${CMAKE_CURRENT_BINARY_DIR}/doc/libfastsdt-trace0)
+file(WRITE ${trace}/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_LIBFASTSDT-TRACE0_PACKAGE_CONTROL_EXTRA ${trace}/triggers)
+file(WRITE ${trace}/overrides "# By CPack, beside the trigger.\nlibfastsdt-trace0: maintscript-calls-ldconfig\n")
+install(FILES ${trace}/overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME libfastsdt-trace0 COMPONENT libfastsdt-trace0)
 fastsdt_package(libfastsdt-trace-dev libdevel "traces USDT probe sites from within a program (development)"
   "The header fastsdt/trace.h, its manual, and what CMake and pkg-config need." "libfastsdt-trace0 ${same}" "libfastsdt-dev ${same}")
 fastsdt_package(fastsdt-sdt-dev devel "sys/sdt.h and dtrace by fastsdt"
