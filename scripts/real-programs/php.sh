@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-2-Clause
+package=php8.2 provider=Zend/zend_dtrace.d file=sapi/cli/php
+tests_are="Zend/tests/{closures,generators,traits,namespaces}, probes switched on, without extensions"
+configure() { "$source/configure" -C --disable-all --enable-dtrace --enable-cli --disable-cgi --disable-phpdbg; }
+build() { make -j"$jobs"; }
+recompile() { make "${@/%.o/.lo}"; }
+own_tests() {
+    USE_ZEND_DTRACE=1 TEST_PHP_EXECUTABLE=$PWD/sapi/cli/php NO_INTERACTION=1 ./sapi/cli/php "$source/run-tests.php" -q "-j$jobs" "$source"/Zend/tests/{closures,generators,traits,namespaces} 2>&1 |
+        grep -E '^(PASS|FAIL|SKIP|XFAIL|BORK) ' | sed 's/ reason:.*//' | sort
+}
+live_setup() {
+    live_probe=php:function__entry live_filter='str(arg0) == "twice"' live_gdb='$_streq((char*)$_probe_arg0, "twice")' live_count=200
+    live_more_probe=php:exception__thrown live_more_count=5
+    live_command=(env USE_ZEND_DTRACE=1 ./sapi/cli/php live.php)
+    echo '<?php function twice($x) { return 2 * $x; } function other() {} fgets(STDIN); for ($i = 0; $i < 200; $i++) { twice($i); other(); } for ($i = 0; $i < 5; $i++) { try { throw new Exception("x"); } catch (Exception $e) {} }' >live.php
+}
