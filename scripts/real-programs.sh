@@ -148,8 +148,8 @@ probes_of() {
 }
 # PROVIDER:NAME and the number of arguments of each probe in the provider file, as systemtap's dtrace understands it.
 described() {
-    "$systemtap_dtrace" -h -s "$source/$provider" -o "$work/described.h"
-    sed -n 's/^DTRACE_PROBE\([0-9]*\) (\([^,)]*\), \([^,)]*\).*/\2:\3 \1/p' "$work/described.h" | awk '{ print $1, $2 + 0 }' | sort -u
+    "$systemtap_dtrace" -h -s "$source/$provider" -o "$dir/described.h"
+    sed -n 's/^DTRACE_PROBE\([0-9]*\) (\([^,)]*\), \([^,)]*\).*/\2:\3 \1/p' "$dir/described.h" | awk '{ print $1, $2 + 0 }' | sort -u
 }
 
 # live: starts live_command, which waits for a line on its standard input; attaches bpftrace, sends the line, and compares
