@@ -112,12 +112,8 @@ build_inputs() {
         echo "$package $in_tree"
         cat "$source/.dsc"
         PATH=$clean_path "$CC" -v 2>&1
-        if [ "$variant" = systemtap ]; then
-            cat "$systemtap_dtrace"
-            echo '#include <sys/sdt.h>' | PATH=$clean_path "$CC" -E -dD -
-        else
-            find "$top/include" -type f -print0 | sort -z | xargs -0 cat "$build_of_fastsdt/bin/fastsdt-dtrace"
-        fi
+        echo '#include <sys/sdt.h>' | PATH=$clean_path "$CC" $CPPFLAGS -E -dD -P -
+        if [ "$variant" = systemtap ]; then cat "$systemtap_dtrace"; else cat "$build_of_fastsdt/bin/fastsdt-dtrace"; fi
         [ -z "$plugin" ] || cat "$plugin"
     } | digest
 }
