@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A program that traces itself by fastsdt/trace.h, C89 and C++98. `api WHAT` is one test; api.sh runs them and knows the rest.
+ * strchr() and strrchr() are in parentheses: as macros, glibc 2.43 has them in C11.
  */
 #ifndef _GNU_SOURCE /* g++ has it */
 #define _GNU_SOURCE
@@ -81,7 +82,7 @@ static size_t site_count(fastsdt_trace_attachment* a, int armed)
         if (site->armed == armed)
             ++count;
         if (!site->armed)
-            printf("%s %s\n", strrchr(site->probe, ':') + 1, site->reason);
+            printf("%s %s\n", (strrchr)(site->probe, ':') + 1, site->reason);
     }
     WANT(!fastsdt_trace_sites_get(sites, i));
     fastsdt_trace_sites_free(sites);
@@ -176,7 +177,7 @@ static void called(const fastsdt_trace_hit* hit, void* context)
     double x = (double)hit->argument[1];
 
     WANT(context == (void*)&calls && hit->arguments == 3 && hit->readable == 7);
-    WANT(!strcmp(strrchr(hit->probe, ':'), ":order") && hit->address);
+    WANT(!strcmp((strrchr)(hit->probe, ':'), ":order") && hit->address);
     WANT(!strcmp((const char*)hit->argument[2], "text"));
     __sync_fetch_and_add(&calls[hit->argument[0]], 1);
     __sync_fetch_and_add(&items_sum, (long)hit->argument[1]);
@@ -357,7 +358,7 @@ static void outside(void)
     printf("%ld\n", (long)number(a, 0)); /* what it left */
     WANT(fastsdt_trace_close(trace, &error) == 0);
     WANT(!fastsdt_trace_open(child, &error) && error.kind == FASTSDT_TRACE_REFUSED);
-    printf("%s\n", strchr(error.text, ':') + 2);
+    printf("%s\n", (strchr)(error.text, ':') + 2);
 }
 
 /* Texts that say nothing sensible: an error each, with its place. */

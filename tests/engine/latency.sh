@@ -35,7 +35,8 @@ for engine in user kernel; do
         have bpftrace && [ "$(id -u)" = 0 ] || continue
     fi
     fastsdt-trace latency --engine $engine ./pairs:shop:begin ./pairs:shop:end -- ./pairs >out 2>err || fail "--engine $engine: $(cat err out)"
-    read -r count average < <(sed -n 's/^@total: count \([0-9]*\), average \([0-9]*\), total [0-9]*$/\1 \2/p' out)
+    # bpftrace 0.27 prints stats as { .count = N, .average = N, .total = N }.
+    read -r count average < <(sed -n 's/^@total: [^0-9]*\([0-9]*\), [^0-9]*\([0-9]*\), [^0-9]*[0-9]*[^0-9]*$/\1 \2/p' out)
     expect "--engine $engine: pairs" "$count" 4000
     # A thousand turns of a loop through memory take a microsecond at the very least, and far less than a second.
     [ "$average" -gt 300 ] && [ "$average" -lt 1000000000 ] || fail "--engine $engine: $average ns a pair: $(cat out)"

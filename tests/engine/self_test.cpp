@@ -30,12 +30,13 @@
 #endif
 
 // 64 sites, the Nth N bytes into a cache line, between a beginning that fills registers, carry and red zone and an end that looks
-// at them. Returns what was changed, by bit.
+// at them. Returns what was changed, by bit. It begins a page, so that the one site that crosses a page's end is one of those that
+// could not be armed anyway.
 asm(R"(
     .text
     .globl line_pass, line_sites
     .type line_pass, @function
-    .p2align 6
+    .p2align 12
 line_pass:
     push %rbx
     push %rbp
@@ -205,7 +206,12 @@ TEST(Self, EachPlaceOfALine)
     const auto counts = run.counts();
     for (size_t i = 0; i < places; ++i) {
         const SiteState& state = run.arming.states()[i];
-        EXPECT_EQ(text(state), in_halves(i) ? "lies so that it cannot change while threads run" : "armed") << i;
+        const bool crosses = sites[i].patch % 4096 + length > 4096;
+        EXPECT_EQ(text(state),
+                  crosses            ? "crosses a page"
+                      : in_halves(i) ? "lies so that it cannot change while threads run"
+                                     : "armed")
+            << i;
         EXPECT_EQ(counts[i], in_halves(i) ? 0u : 2u) << i;
     }
     run.arming.disarm();
