@@ -20,17 +20,20 @@ class Option:
 def options(tool):
     out = subprocess.run([os.path.join(bindir, tool), "--help"], capture_output=True, text=True, check=True).stdout
     found = []
+    folded = False # the line goes on with the text of the one before
     for line in out.split("\n"):
-        # "  -k,--kernel LIST   text"; fastsdt-dtrace writes "-V, --version". The text may be on the next line.
-        match = re.match(r" {2,6}(-[\w-]+(?:, ?-[\w-]+)*)(?:[ =](?!Excludes:)([A-Z][^ ]*(?: in \[[^]]*\])?(?: \.\.\.)?))?(?: Excludes:(?: --\w+)+)?(?: +(.*))?$", line)
+        # "  -k,--kernel LIST   text"; fastsdt-dtrace writes "-V, --version". The text may be on the next line. CLI11 2.6 writes the
+        # names in columns and folds the text.
+        match = re.match(r" {2,10}(-[\w-]+(?:, *-[\w-]+)*)(?:[ =](?!Excludes:)([A-Z][^ ]*(?: in \[[^]]*\])?(?: \.\.\.)?))?(?: Excludes:(?: --\w+)+)?(?: +(.*))?$", line)
         if match:
-            names = re.split(", ?", match.group(1))
+            names = re.split(", *", match.group(1))
             found.append(Option(names, (match.group(2) or "").removesuffix(" ..."), match.group(3) or ""))
-        elif found and not found[-1].text and line.startswith("   "):
-            found[-1].text = " ".join(line.split())
+        elif found and line.startswith("   ") and (not found[-1].text or folded and line.startswith(" " * 20)):
+            found[-1].text = " ".join([found[-1].text, *line.split()]).strip()
         elif tool == "fastsdt-dtrace" and line.startswith("  -I DIR, -D"):
             found += [Option(["-I"], "DIR", "directory for the preprocessor"), Option(["-D"], "NAME", "macro for the preprocessor"),
                       Option(["-U"], "NAME", "macro that the preprocessor forgets")]
+        folded = tool != "fastsdt-dtrace" and (bool(match) or folded and line.startswith(" " * 20))
     assert len(found) > 5, f"{tool}: the help text cannot be read: {[o.names for o in found]}"
     return found
 
