@@ -6,15 +6,16 @@ usage() {
     cat <<'END'
 Usage: run-matrix.sh [--ci] [--record] [KERNEL...]
 
-Boots Debian kernels in QEMU, runs the oracle in each and compares its answers with fastsdt's kernel model.
-KERNEL is a series, "6.12" for x86-64 or "arm64/6.12". Without one: all that docs/kernels.md lists.
+Boots Debian's and Ubuntu's kernels in QEMU, runs the oracle in each and compares its answers with fastsdt's kernel model.
+KERNEL is a series, "6.12" for x86-64 or "arm64/6.12", or of Ubuntu's "ubuntu-6.8", "ubuntu-7.0.0-43"; "6.12-rt",
+"6.12-generic" and "ubuntu-7.0-realtime" are other flavours. Without one: all that docs/kernels.md lists.
 
   --ci       the oldest and the newest x86-64 kernel and the newest arm64 kernel
   --record   store the answers in tests/kernel/results (then run update-docs.sh); a new kernel is
              `run-matrix.sh --record 7.4`
   --help     this text
 
-Kernels come from the Debian mirror in /etc/apt and are kept in ${XDG_CACHE_HOME:-~/.cache}/fastsdt. Nothing is installed.
+Kernels come from the mirror in /etc/apt, Ubuntu's from the folder beside Debian's there, and are kept in ${XDG_CACHE_HOME:-~/.cache}/fastsdt. Nothing is installed.
 The build directory is $FASTSDT_BUILD, or build/default.
 Exit status: 0 all agree, 1 a kernel disagrees with the model, 2 something did not run, 77 nothing could be asked.
 END
@@ -27,8 +28,10 @@ plugin_file() { FASTSDT_BUILD=$build plugin "$@" | sed "s|.*|$build/&/fastprobe.
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt
 . "$here/guest.sh"
 
-all="6.1 6.12 6.16 6.17 6.18 6.19 7.0 7.1 7.2 7.3 \
-arm64/6.1 arm64/6.12 arm64/6.16 arm64/6.17 arm64/6.18 arm64/6.19 arm64/7.0 arm64/7.1 arm64/7.2 arm64/7.3"
+all="5.10 6.1 6.12 6.16 6.17 6.18 6.19 7.0 7.1 7.2 7.3 6.12-rt 6.12-generic \
+ubuntu-5.15 ubuntu-6.2 ubuntu-6.5 ubuntu-6.8 ubuntu-6.11 ubuntu-6.14 ubuntu-6.17 \
+ubuntu-7.0.0-14 ubuntu-7.0.0-39 ubuntu-7.0.0-42 ubuntu-7.0.0-43 ubuntu-7.0.0-44 ubuntu-7.0.0-43-realtime ubuntu-7.3 \
+arm64/5.10 arm64/6.1 arm64/6.12 arm64/6.16 arm64/6.17 arm64/6.18 arm64/6.19 arm64/7.0 arm64/7.1 arm64/7.2 arm64/7.3"
 ci="6.1 7.3 arm64/7.3"
 record=no
 kernels=()
