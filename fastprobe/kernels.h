@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which first instructions are cheap to probe, and on which kernels. A compiler plugin cannot ask the kernel model in
-// lib/ (it would drag a disassembler into the compiler), so this is the part of it that entries need.
+// Which first instructions are cheap to probe, and on which kernels. Names and features of kernels are those of lib/; its rules would
+// drag a disassembler into the compiler, so this is the part of them that entries need.
 #pragma once
+#include "kernel_features.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,24 +26,17 @@ enum class First {
     address,    ///< arm64: adr, adrp
 };
 
-struct Version {
-    unsigned major = 0;
-    unsigned minor = 0;
-};
-constexpr bool operator<(Version a, Version b)
-{
-    return a.major != b.major ? a.major < b.major : a.minor < b.minor;
-}
-
 /// Kernels that the entries are meant for.
 class Kernels {
 public:
-    static constexpr Version oldest{5, 10}; ///< older ones are not in the table
+    static constexpr fastsdt::Release oldest{fastsdt::Vendor::upstream, 5, 10}; ///< of which entries were measured
     static constexpr std::string_view default_text = "5.10-";
 
-    /// RANGE, as fastsdt-check's --kernel: a comma-separated list of V and V-V; here V-, without an end, as well. V is
-    /// MAJOR.MINOR. An item that ends in "+stp" means kernels that carry the out-of-tree patch which emulates the frame
-    /// push on arm64.
+    Kernels();
+
+    /// RANGE, as fastsdt-check's --kernel: a comma-separated list of V and V-V; here V-, without an end, as well. V is a name of
+    /// parse_release(): 6.12, 6.1.176, ubuntu-7.0.0-43. "+stp" behind an item means kernels that carry the out-of-tree patch
+    /// which emulates the frame push on arm64.
     /// @return false with one sentence in `error`, and *this unchanged.
     bool parse(std::string_view text, std::string& error);
 
@@ -55,12 +50,8 @@ public:
     const std::string& text() const { return text_; }
 
 private:
-    struct Item {
-        Version from, to;
-        bool stp;
-    };
-    std::string text_{default_text};
-    std::vector<Item> items_{{oldest, {~0u, ~0u}, false}};
+    std::string text_;
+    std::vector<fastsdt::Knowledge> kernels_;
 };
 
 } // namespace fastprobe

@@ -4,7 +4,6 @@
 // decide, with the masks of arch/arm64/include/asm/insn.h.
 #include "architecture.h"
 #include "argument_rules.h"
-#include "kernel_features.h"
 #include "opcode_masks.h"
 
 #include <elf.h>
@@ -62,6 +61,7 @@ constexpr std::array literal_loads{
     Pattern{0xff000000, 0x98000000}, // ldrsw
     Pattern{0xff000000, 0xd8000000}, // prfm
 };
+constexpr std::array simulated_loads{literal_loads[0], literal_loads[1]};
 constexpr Pattern exclusive{0x3f800000, 0x08000000};
 
 // aarch64_insn_is_steppable_hint(): a list, the other hints are refused.
@@ -87,13 +87,13 @@ bool is_steppable_hint(uint32_t insn)
 
 constexpr Pattern bc_cond{0xff000010, 0x54000010};
 
-bool is_simulated_branch(const Features& features, uint32_t insn)
+bool is_simulated_branch(Features features, uint32_t insn)
 {
-    return any(simulated_branches, insn) && (features.bc_cond == Features::BcCond::simulated || !bc_cond.matches(insn));
+    return any(simulated_branches, insn) && (features.has(Feature::simulate_bc_cond) || !bc_cond.matches(insn));
 }
 
 // aarch64_insn_is_steppable(): nullptr, or why not.
-const char* why_not_steppable(const Features& features, uint32_t insn)
+const char* why_not_steppable(Features features, uint32_t insn)
 {
     if (class_branch_sys.matches(insn)) {
         if (is_simulated_branch(features, insn) || any(authenticated_branches, insn))
@@ -110,14 +110,13 @@ const char* why_not_steppable(const Features& features, uint32_t insn)
         return "aarch64_insn_is_steppable(): reads a PC-relative literal";
     if (exclusive.matches(insn))
         return "aarch64_insn_is_steppable(): exclusive load or store";
-    if (mops.matches(insn) && features.reject_mops)
+    if (mops.matches(insn) && features.has(Feature::reject_mops))
         return "aarch64_insn_is_steppable(): memory copy and set";
     return nullptr;
 }
 
-Judgement judge(const Kernel& kernel, std::span<const std::byte> bytes, uint64_t vaddr)
+Judgement judge(Features features, std::span<const std::byte> bytes, uint64_t vaddr)
 {
-    const Features features = features_of(kernel);
     if (vaddr % 4)
         return not_aligned;
     if (bytes.empty())
@@ -127,13 +126,10 @@ Judgement judge(const Kernel& kernel, std::span<const std::byte> bytes, uint64_t
         return {Verdict::reject, "prepare_uprobe(): the file has a breakpoint here"};
 
     // arm_probe_decode_insn()
-    if (nop.matches(insn) && features.simulate_nop)
+    if (nop.matches(insn) && features.has(Feature::simulate_nop))
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_nop"};
-    if (features.simulate_stp && stp_fp_lr_sp_64b.matches(insn))
+    if (features.has(Feature::simulate_stp) && stp_fp_lr_sp_64b.matches(insn))
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_stp_fp_lr_sp_64b"};
-    if (bc_cond.matches(insn) && features.bc_cond == Features::BcCond::either)
-        return {Verdict::unknown,
-                "aarch64_insn_is_bcond(): bc.cond is simulated or stepped, depending on the stable release"};
     const char* why_not = why_not_steppable(features, insn);
     if (!why_not)
         return {Verdict::xol, "arm_probe_decode_insn(): steppable"};
@@ -141,6 +137,9 @@ Judgement judge(const Kernel& kernel, std::span<const std::byte> bytes, uint64_t
         return {Verdict::emulate, "arm_probe_decode_insn(): a simulated branch"};
     if (adr_adrp.matches(insn))
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_adr_adrp"};
+    if (!features.has(Feature::reject_literal_loads) && any(simulated_loads, insn))
+        return {Verdict::emulate_unsafe,
+                "simulate_ldr_literal(): reads the program's memory as the kernel's; the program dies"};
     return {Verdict::reject, why_not};
 }
 

@@ -31,7 +31,7 @@ constexpr OpcodeMask rules[] = {
     {0, 0, xol, "arch_uprobe_analyze_insn(): not simulated"},
 };
 
-Judgement judge(const Kernel&, std::span<const std::byte> bytes, uint64_t vaddr)
+Judgement judge(Features, std::span<const std::byte> bytes, uint64_t vaddr)
 {
     if (bytes.empty())
         return no_bytes;

@@ -25,7 +25,7 @@ constexpr OpcodeMask rules[] = {
     {0, 0, Verdict::unknown, "no rule for this instruction"},
 };
 
-Judgement judge(const Kernel&, std::span<const std::byte> bytes, uint64_t vaddr)
+Judgement judge(Features, std::span<const std::byte> bytes, uint64_t vaddr)
 {
     if (bytes.empty())
         return no_bytes;

@@ -27,7 +27,7 @@ constexpr OpcodeMask rules[] = {
     {0, 0, xol, "riscv_probe_decode_insn(): INSN_GOOD"},
 };
 
-Judgement judge(const Kernel&, std::span<const std::byte> bytes, uint64_t)
+Judgement judge(Features, std::span<const std::byte> bytes, uint64_t)
 {
     if (bytes.empty())
         return no_bytes;

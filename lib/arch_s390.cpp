@@ -33,7 +33,7 @@ constexpr OpcodeMask rules[] = {
     {0, 0, xol, "probe_is_insn_relative_long(): not PC-relative"},
 };
 
-Judgement judge(const Kernel&, std::span<const std::byte> bytes, uint64_t)
+Judgement judge(Features, std::span<const std::byte> bytes, uint64_t)
 {
     if (bytes.empty())
         return no_bytes;

@@ -17,7 +17,6 @@
 // from Zydis. The two decoders disagree about encodings that no CPU executes, which is why Zydis is not asked for more.
 #include "arch_x86.h"
 #include "architecture.h"
-#include "kernel_features.h"
 
 #include <Zydis/Zydis.h>
 #include <elf.h>
@@ -183,7 +182,7 @@ Decoded decode_rex2(Insn& insn, const Code& code, size_t at)
 }
 
 // insn_decode(), arch/x86/lib/insn.c.
-Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, const Features& features)
+Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, Features features)
 {
     insn.x86_64 = x86_64;
 
@@ -207,7 +206,7 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, const Features& f
         insn.rex = code[at++];
         if (insn.rex & 8)
             insn.operand_bytes = 8;
-    } else if (x86_64 && code[at] == 0xd5 && features.decode_rex2) {
+    } else if (x86_64 && code[at] == 0xd5 && features.has(Feature::decode_rex2)) {
         return decode_rex2(insn, code, at);
     }
     if (at >= max_insn_size)
@@ -216,10 +215,10 @@ Decoded insn_decode(Insn& insn, const Code& code, bool x86_64, const Features& f
     // VEX, EVEX, and XOP where 8f is not pop. In 32-bit mode these are lds, les and bound (and, to the kernel, pop)
     // unless the next byte has the bits of a register operand.
     const uint8_t second = at + 1 < max_insn_size ? code[at + 1] : 0;
-    const bool xop = features.decode_xop && next == 0x8f && (second >> 3 & 7) != 0;
+    const bool xop = features.has(Feature::decode_xop) && next == 0x8f && (second >> 3 & 7) != 0;
     // Since it knows XOP, a REX prefix before them makes them plain opcodes.
     insn.vex = (next == 0xc4 || next == 0xc5 || next == 0x62 || xop) && (x86_64 || second >> 6 == 3)
-        && !(insn.rex && features.decode_xop);
+        && !(insn.rex && features.has(Feature::decode_xop));
     // What follows the prefixes is the opcode, even if it is one more prefix, which no operands follow then.
     if (x86_64 ? is_prefix_as_opcode(next) && !insn.vex : is_legacy_prefix(next)) {
         insn.opcode[0] = next;
@@ -440,9 +439,8 @@ Judgement default_xol_ops(const Insn& insn)
 }
 
 // For a 64-bit process (x32 too) or a 32-bit one, both on a 64-bit kernel.
-Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte> bytes, uint64_t vaddr)
+Judgement judge_x86(Features features, bool mode64, std::span<const std::byte> bytes, uint64_t vaddr)
 {
-    const Features features = features_of(kernel);
     if (bytes.empty())
         return {Verdict::reject, "copy_insn(): no byte of the file at this offset"};
     Code code{}; // copy_insn(): what the file does not have stays zero
@@ -458,8 +456,8 @@ Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte
     }
 
     // can_optimize()
-    const bool nop10 = features.optimize_nop10 && mode64 && insn.length == 10 && insn_is_nop(insn) && code[0] == 0x66
-        && code[1] == 0x2e && code[2] == 0x0f && code[3] == 0x1f && code[4] == 0x84;
+    const bool nop10 = features.has(Feature::optimize_nop10) && mode64 && insn.length == 10 && insn_is_nop(insn)
+        && code[0] == 0x66 && code[1] == 0x2e && code[2] == 0x0f && code[3] == 0x1f && code[4] == 0x84;
     if (nop10 && in_one_page(vaddr, 10))
         return {Verdict::optimize, "can_optimize(): the 10-byte NOP, inside one page"};
     if (auto why = uprobe_init_insn(insn); !why.empty()) {
@@ -467,21 +465,21 @@ Judgement judge_x86(const Kernel& kernel, bool mode64, std::span<const std::byte
             return {Verdict::reject, "can_optimize(): the 10-byte NOP crosses a page, and is_prefix_bad() refuses it"};
         return {Verdict::reject, std::string(why)};
     }
-    if (features.optimize_nop5 && mode64 && insn.length == 5
-        && (features.insn_is_nop ? insn_is_nop(insn) : insn_is_nop_6_18(insn)) && in_one_page(vaddr, 5))
+    if (features.has(Feature::optimize) && !features.has(Feature::optimize_nop10) && mode64 && insn.length == 5
+        && (features.has(Feature::insn_is_nop) ? insn_is_nop(insn) : insn_is_nop_6_18(insn)) && in_one_page(vaddr, 5))
         return {Verdict::optimize_unsafe,
                 "can_optimize(): a 5-byte NOP becomes a call, which overwrites the red zone and breaks fork()"};
 
     // branch_setup_xol_ops()
     const bool branch = is_relative_branch(insn);
-    if (features.insn_is_nop && insn_is_nop(insn))
+    if (features.has(Feature::insn_is_nop) && insn_is_nop(insn))
         return {Verdict::emulate, "insn_is_nop(): a NOP"};
-    if (features.nop_table && in_x86_nops(insn, code))
+    if (features.has(Feature::nop_table) && in_x86_nops(insn, code))
         return {Verdict::emulate, "branch_setup_xol_ops(): in x86_nops[]"};
-    if (!features.insn_is_nop && insn.opcode[0] == 0x90 && insn.mistaken())
+    if (!features.has(Feature::insn_is_nop) && insn.opcode[0] == 0x90 && insn.mistaken())
         return {Verdict::emulate_unsafe,
                 "branch_setup_xol_ops(): takes the opcode after the VEX prefix for a NOP; its effect is lost"};
-    if (!features.insn_is_nop && insn.opcode[0] == 0x90)
+    if (!features.has(Feature::insn_is_nop) && insn.opcode[0] == 0x90)
         return {Verdict::emulate, "branch_setup_xol_ops(): opcode 90 is a NOP"};
     if (branch) {
         if (insn.has_prefix(0x66))
@@ -532,8 +530,8 @@ const Architecture arch_x86_64{
     .absolute_width = [](uint16_t, uint32_t type) -> size_t {
         return type == R_X86_64_64 ? 8 : type == R_X86_64_32 || type == R_X86_64_32S ? 4 : 0;
     },
-    .judge = [](const Kernel& kernel, std::span<const std::byte> bytes,
-                uint64_t vaddr) { return judge_x86(kernel, true, bytes, vaddr); },
+    .judge = [](Features features, std::span<const std::byte> bytes,
+                uint64_t vaddr) { return judge_x86(features, true, bytes, vaddr); },
     .libbpf = [](Scan& scan) { return libbpf_x86(scan, true); },
     .others = [](Tracer tracer, const Argument& argument) { return read_operand_x86(tracer, argument, true); },
     .register_word = register_word};
@@ -543,8 +541,8 @@ const Architecture arch_i386{
     .name = "i386",
     .is = [](uint16_t machine, bool) { return machine == EM_386; },
     .absolute_width = [](uint16_t, uint32_t type) -> size_t { return type == R_386_32 ? 4 : 0; },
-    .judge = [](const Kernel& kernel, std::span<const std::byte> bytes,
-                uint64_t vaddr) { return judge_x86(kernel, false, bytes, vaddr); },
+    .judge = [](Features features, std::span<const std::byte> bytes,
+                uint64_t vaddr) { return judge_x86(features, false, bytes, vaddr); },
     .libbpf = [](Scan& scan) { return libbpf_x86(scan, false); },
     .others = [](Tracer tracer, const Argument& argument) { return read_operand_x86(tracer, argument, false); }};
 

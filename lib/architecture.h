@@ -22,8 +22,8 @@ struct Architecture {
     /// Bytes that a plain absolute relocation writes in a relocatable object, the only kind a note needs; 0: another
     /// kind. Numbers are those of the processor supplement, by their names in <elf.h>.
     size_t (*absolute_width)(uint16_t e_machine, uint32_t type);
-    /// judge(). nullptr: its kernel is not modelled.
-    Judgement (*judge)(const Kernel& kernel, std::span<const std::byte> bytes, uint64_t vaddr) = nullptr;
+    /// judge() for one kernel that is known to the last feature. nullptr: its kernel is not modelled.
+    Judgement (*judge)(Features features, std::span<const std::byte> bytes, uint64_t vaddr) = nullptr;
     /// What libbpf makes of the argument at `scan`, as one call of its parse_usdt_arg(); on success `scan` stands
     /// after the argument. nullptr: libbpf reads no arguments here.
     Reading (*libbpf)(Scan& scan) = nullptr;

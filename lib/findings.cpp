@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "findings.h"
 #include "integers.h"
-#include "kernel_features.h"
 #include "tracers.h"
 
 #include <fastsdt/note.h>
@@ -159,8 +158,8 @@ std::string_view name(FindingId id)
 }
 std::string meaning(FindingId id)
 {
-    return fmt::format(fmt::runtime(finding_rows[size_t(id)].meaning), fmt::arg("nop5_first", nop5_first.name()),
-                       fmt::arg("nop5_last", nop5_last.name()), fmt::arg("most_arguments", most_arguments));
+    return fmt::format(fmt::runtime(finding_rows[size_t(id)].meaning), fmt::arg("nop5_first", name(nop5_first)),
+                       fmt::arg("nop5_last", name(nop5_last)), fmt::arg("most_arguments", most_arguments));
 }
 Severity usual_severity(FindingId id)
 {
@@ -346,8 +345,8 @@ void Report::check_site(Site& site)
                          : fmt::format("{}, and {} attaches there", nop10_crosses, libbpf_that_moves(judged->layout)));
         else if (crossing && nop5_kind(judged->layout))
             add_here(FindingId::page_crossing,
-                     fmt::format("the nop5 crosses a page: Linux {} to {} do not optimize it", nop5_first.name(),
-                                 nop5_last.name()),
+                     fmt::format("the nop5 crosses a page: Linux {} to {} do not optimize it", name(nop5_first),
+                                 name(nop5_last)),
                      Severity::info);
 
         const auto kernels_where = [&](auto predicate) {
@@ -787,7 +786,10 @@ void Report::check_file()
     if (selected && marked_for_shadow_stack(image)) {
         std::vector<Kernel> broken;
         std::copy_if(options.kernels.begin(), options.kernels.end(), std::back_inserter(broken),
-                     [](const Kernel& kernel) { return features_of(kernel).uretprobe_breaks_shadow_stack; });
+                     [](const Kernel& kernel) {
+                         return kernel.features.surely(Feature::shadow_stack)
+                             && !kernel.features.surely(Feature::shadow_stack_return_probe);
+                     });
         if (!broken.empty())
             add(findings, FindingId::return_probe_unsafe,
                 fmt::format("marked for shadow stacks (SHSTK): a process that has one dies of a return probe on {}",

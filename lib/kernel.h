@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The kernel model: what a Linux kernel does with a uprobe at an instruction.
 #pragma once
-#include "arch.h"
+#include "kernel_features.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace fastsdt {
 
-/// From worst to best; `unknown` is for architectures the model does not cover. The unsafe ones change what the probed
+/// From worst to best; `unknown` is for what the model does not cover. The unsafe ones change what the probed
 /// program does: xol and emulate where the kernel takes the instruction for another one, optimize for a nop5.
 enum class Verdict { unknown, reject, xol_unsafe, emulate_unsafe, xol, emulate, optimize_unsafe, optimize };
 
@@ -28,31 +28,33 @@ inline bool breaks_program(Verdict verdict)
 }
 
 struct Kernel {
-    unsigned major = 0;
-    unsigned minor = 0;
-    /// The kernel carries the out-of-tree patch that emulates stp x29,x30,[sp,#imm]! on arm64.
-    bool arm64_stp = false;
+    Release release;
+    /// Of the release, or what the running kernel answered.
+    Knowledge features;
+    /// "this": the release is a name for it, the features are asked (ask_running() of trace/ask.h asks on).
+    bool running = false;
 
-    std::string name() const; ///< "6.12", or "6.12+stp"
-    auto operator<=>(const Kernel&) const = default;
+    Kernel() = default;
+    explicit Kernel(const Release& which) : release(which), features(features_of(which)) {}
+    std::string name() const { return fastsdt::name(release); } ///< "6.12", "ubuntu-7.0.0-43", "6.12+stp"
+    bool operator==(const Kernel&) const = default;
 };
 
-/// A release ("6.12", or a whole release name: "6.1.0-44-amd64"), "7.2+stp", or "this": the running kernel, told by what syscall 336 answers (distributions backport)
-/// and else by its version. Empty when the text is none of these.
+/// A release by parse_release(), or "this": the running kernel, its release as uname() tells it and its features corrected by what
+/// syscall 336 answers (distributions backport). Empty when the text is none of these.
 std::optional<Kernel> parse_kernel(std::string_view text);
 
-/// The kernels that a report covers when none are named.
+/// The kernels that a report covers when none are named: what is run in 2026.
 std::vector<Kernel> default_kernels();
 
-/// Kernels as a list says them: "6.1,6.12,6.18-7.2,this". Ranges cover every release between their ends. On failure
-/// returns an empty list and says why.
+/// Kernels as a list says them: "6.1,6.12,6.18-7.2,this", ranges as parse_range() has them. On failure returns an empty list and
+/// says why.
 std::vector<Kernel> parse_kernels(std::string_view list, std::string& error);
 /// The inverse: "6.1, 6.12, 6.18-7.2".
 std::string list_kernels(std::span<const Kernel> kernels);
 
-/// The rules of judge() were read from these kernels' sources and measured on them (docs/kernels.md).
-inline constexpr Kernel oldest_known{5, 4}, newest_known{7, 3};
-/// One sentence about a kernel outside of them, empty for the others.
+/// One sentence about a kernel that was not measured: older or newer than those of which the rules are known, or Red Hat's. Empty for the
+/// others.
 std::string doubt(const Kernel& kernel);
 
 struct Judgement {
@@ -60,7 +62,7 @@ struct Judgement {
     std::string why; ///< one clause, naming the kernel's function or rule
 };
 
-/// What `kernel` does with a uprobe on the first of `bytes`.
+/// What `kernel` does with a uprobe on the first of `bytes`; unknown where that depends on a feature of which nothing is known.
 /// @param bytes  the file's bytes from the probed address on; as many as the segment has, 16 are enough.
 ///               Fewer than the instruction needs is judged as the kernel would (it reads zeros past the file).
 /// @param vaddr  ELF virtual address of the first byte; only its offset in the 4096-byte page matters.

@@ -1,36 +1,83 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What came into the kernel when. The rules in arch_*.cpp, the reports and the texts are made from it; no other rule
-// compares versions.
+// What a kernel is, as far as its uprobes go: a set of features. What came when and who has it back is the table in
+// kernel_features.cpp. The rules in arch_*.cpp ask features, the reports and texts are made from them; no other rule compares versions.
+// C++17 and nothing but the standard library, as kernel_release.h.
 #pragma once
-#include "kernel.h"
+#include "arch.h"
+#include "kernel_release.h"
+
+#include <vector>
 
 namespace fastsdt {
 
+enum class Feature : uint8_t {
+    // x86
+    nop_table,                 ///< "Add support to emulate nop instructions": x86_nops[length]
+    insn_is_nop,               ///< one insn_is_nop() in arch/x86/lib/insn-eval.c replaces table and opcode 90
+    decode_rex2,               ///< the decoder knows REX2
+    decode_xop,                ///< and XOP
+    optimize,                  ///< a call instead of the breakpoint: the system call `uprobe`, of a nop5 at first
+    optimize_nop10,            ///< "Move optimized uprobe from nop5 to nop10"
+    shadow_stack,              ///< user shadow stacks
+    shadow_stack_return_probe, ///< prepare_uretprobe() changes the return address on the shadow stack too
+    // arm64
+    simulate_nop,         ///< "Simulate nop instruction for better uprobe performance"
+    simulate_stp,         ///< stp x29,x30,[sp,#imm]!: posted in 2024, out of tree
+    simulate_bc_cond,     ///< "Handle probes on hinted conditional branch instructions"
+    reject_literal_loads, ///< "Remove broken LDR (literal) uprobe support", CVE-2024-50099
+    reject_mops,          ///< FEAT_MOPS is enabled for user space, and its instructions are refused
+    count
+};
+
+/// The features of one kernel that is known to the last bit: what a rule asks.
+class Features {
+public:
+    constexpr explicit Features(uint32_t bits) : bits_(bits) {}
+    constexpr bool has(Feature feature) const { return bits_ >> unsigned(feature) & 1; }
+
+private:
+    uint32_t bits_;
+};
+
+constexpr uint32_t bit(Feature feature)
+{
+    return 1u << unsigned(feature);
+}
+
+/// What is known of a kernel's features, a bit each.
+struct Knowledge {
+    uint32_t has = 0;
+    uint32_t unknown = 0; ///< depends on what the name does not tell; not in `has`
+
+    void learn(uint32_t yes, uint32_t no)
+    {
+        has = (has | yes) & ~no;
+        unknown &= ~(yes | no);
+    }
+    bool surely(Feature feature) const { return has & bit(feature); }
+    bool maybe(Feature feature) const { return (has | unknown) & bit(feature); }
+    friend bool operator==(const Knowledge& a, const Knowledge& b) { return a.has == b.has && a.unknown == b.unknown; }
+};
+
+Knowledge features_of(const Release& release);
+
+/// The features that judge() asks for on this architecture.
+uint32_t features_for(Arch arch);
+
+/// Builds of that series, in order, that have a feature the build before does not have.
+std::vector<unsigned> builds_with_news(const Release& series);
+
+/// A feature of this name that a kernel may carry as a patch: "stp". Feature::count if there is none.
+Feature patch_named(std::string_view name);
+/// "+stp" for each of the bits.
+std::string patch_suffixes(uint32_t patches);
+
 /// The first and the last release that make a call of a nop5, and the first one that does so with the nop10. The system
 /// call `uprobe` (336) tells them apart from inside a program.
-inline constexpr Kernel nop5_first{6, 18}, nop5_last{7, 1}, nop10_first{7, 2};
+inline constexpr Release nop5_first{Vendor::upstream, 6, 18}, nop5_last{Vendor::upstream, 7, 1},
+    nop10_first{Vendor::upstream, 7, 2};
 
-/// What a kernel's uprobes can do.
-struct Features {
-    // x86
-    bool nop_table;      ///< 6.16: "Add support to emulate nop instructions": x86_nops[length]
-    bool optimize_nop5;  ///< nop5_first to nop5_last
-    bool insn_is_nop;    ///< 6.19: one insn_is_nop() in arch/x86/lib/insn-eval.c replaces table and opcode 90
-    bool decode_rex2;    ///< 6.10: the decoder knows REX2
-    bool decode_xop;     ///< 6.18: and XOP
-    bool optimize_nop10; ///< nop10_first
-    /// 6.6 (first user shadow stacks) to 6.10: prepare_uretprobe() changes the return address and not its copy on the shadow stack.
-    /// "x86/shstk: Make return uprobe work with shadow stack" is in 6.11, and in later stable releases of 6.6 and 6.10.
-    bool uretprobe_breaks_shadow_stack;
-    // arm64
-    bool simulate_nop; ///< 6.13
-    bool simulate_stp; ///< Kernel::arm64_stp
-    bool reject_mops;  ///< 6.6: FEAT_MOPS is enabled for user space, and its instructions are refused
-    /// bc.cond: FEAT_HBC is known since 6.6, and it was an instruction like any other until "arm64: probes: Handle probes
-    /// on hinted conditional branch instructions" widened the mask of aarch64_insn_is_bcond(): by 7.1, and in stable
-    /// releases of 2026 (6.12.92 has it, 6.18.15 does not). A Kernel has two numbers, so in between it may be either.
-    enum class BcCond { stepped, either, simulated } bc_cond;
-};
-Features features_of(const Kernel& kernel);
+/// The rules were read from these kernels' sources and measured on them (docs/kernels.md).
+inline constexpr Release oldest_known{Vendor::upstream, 5, 4}, newest_known{Vendor::upstream, 7, 3};
 
 } // namespace fastsdt

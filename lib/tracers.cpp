@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tracers.h"
-#include "kernel_features.h"
 
 #include <fastsdt/note.h>
 
@@ -30,14 +29,15 @@ std::string_view consequence(Tracer tracer)
 
 bool libbpf_moves(const Kernel& kernel, uint8_t layout)
 {
-    const Features features = features_of(kernel);
-    return (layout == FASTSDT_LAYOUT_NOP1_NOP10 && features.optimize_nop10)
-        || (layout == FASTSDT_LAYOUT_NOP1_NOP5 && features.optimize_nop5);
+    const Knowledge& features = kernel.features;
+    return (layout == FASTSDT_LAYOUT_NOP1_NOP10 && features.surely(Feature::optimize_nop10))
+        || (layout == FASTSDT_LAYOUT_NOP1_NOP5 && features.maybe(Feature::optimize)
+            && !features.surely(Feature::optimize_nop10));
 }
 
 std::string libbpf_that_moves(uint8_t layout)
 {
-    return layout == FASTSDT_LAYOUT_NOP1_NOP5 ? "libbpf 1.7" : "the libbpf of Linux " + nop10_first.name();
+    return layout == FASTSDT_LAYOUT_NOP1_NOP5 ? "libbpf 1.7" : "the libbpf of Linux " + name(nop10_first);
 }
 
 } // namespace fastsdt

@@ -10,8 +10,13 @@ gcc -g -O2 -I"$INCLUDE" prog.c -o prog
 # Kernels: a whole release name; and what lies outside of what was measured is said.
 for release in 6.12 6.12.43 6.1.0-44-amd64 6.18.5-cloud-amd64 4.18.0-553.5.1.el8_10.x86_64 "$(uname -r)"; do
     fastsdt-check -k "$release" prog > out 2> err || fail "-k $release: $(cat err)"
-    grep -q " kernels    ${release%%.*}\." out || fail "-k $release: $(cat out)"
+    grep -qE " kernels    (${release%%.*}\.|ubuntu-${release%%.*}\.|rhel-)" out || fail "-k $release: $(cat out)"
 done
+fastsdt-check -k 6.1.176,ubuntu-7.0.0-30-7.0.0-43 prog | matches 'kernels    6.1.176, ubuntu-7.0.0-30, ubuntu-7.0.0-40: ' || fail "a range of Ubuntu's"
+fastsdt-check -k rhel-9.6 prog > out 2> err
+grep -q "Linux rhel-9.6 was not measured" err || fail "rhel-9.6 without a word: $(cat err)"
+# The running kernel is one kernel, whatever else is asked for.
+fastsdt-check -k "this,$(uname -r)" prog | matches 'kernels    [^,|]*: ' || fail "this"
 fastsdt-check -k 6.1-6.3 prog | matches 'kernels    6.1-6.3: ' || fail "a range"
 for unknown in 2.6:older 5.3:older 99.9:newer; do
     fastsdt-check -k ${unknown%:*} prog > out 2> err || fail "-k $unknown"

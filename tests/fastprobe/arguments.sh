@@ -22,8 +22,8 @@ refused entry "'entry'" "needs a value"
 refused entry=fast "'entry'" "'fast' is not one of" nop10
 refused exit "'exit'" "needs a value"
 refused exit=frame "'exit'" "'frame' is not one of" nop10
-refused kernels=six "'kernels'" "'six'"
-refused kernels=7.2-6.1 "'kernels'" "ends before it begins"
+refused kernels=six "'kernels'" '"six"'
+refused kernels=7.2-6.1 "'kernels'" "runs backwards"
 refused kernels=4.4- "'kernels'" "5.10"
 refused kernels=6.1, "'kernels'"
 refused 'include=(' "'include'" "regular expression"

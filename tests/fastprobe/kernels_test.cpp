@@ -39,8 +39,27 @@ const Sample samples[] = {
 };
 
 // Every version that a boundary of the table or of the kernel might lie at.
-const char* const versions[] = {"5.10", "5.15", "6.1",  "6.6",      "6.11",     "6.12", "6.13", "6.14",
-                                "6.15", "6.16", "6.18", "6.12+stp", "6.13+stp", "7.1",  "7.2",  "7.3"};
+const char* const versions[] = {"5.10",
+                                "5.15",
+                                "6.1",
+                                "6.6",
+                                "6.11",
+                                "6.12",
+                                "6.13",
+                                "6.14",
+                                "6.15",
+                                "6.16",
+                                "6.18",
+                                "6.12+stp",
+                                "6.13+stp",
+                                "7.1",
+                                "7.2",
+                                "7.3",
+                                "6.1.176",
+                                "ubuntu-6.8",
+                                "ubuntu-7.0.0-43",
+                                "ubuntu-7.0.0-14+stp",
+                                "rhel-9.6"};
 
 TEST(kernels, table_agrees_with_the_kernel_model)
 {
@@ -84,9 +103,14 @@ TEST(kernels, ranges)
     ASSERT_TRUE(kernels.parse("6.13-7.2+stp", error));
     EXPECT_TRUE(kernels.frame_as_cheap_as_nop(Arch::arm64));
     EXPECT_TRUE(kernels.cheap(Arch::arm64, First::frame_push));
+    ASSERT_TRUE(kernels.parse("ubuntu-6.17-7.0.0-43,6.16.3-", error)) << error;
+    EXPECT_TRUE(kernels.cheap(Arch::x86_64, First::long_nop));
+    ASSERT_TRUE(kernels.parse("6.18,rhel-9.6", error));
+    EXPECT_FALSE(kernels.cheap(Arch::x86_64, First::long_nop)) << "nobody knows what that one has";
+    ASSERT_TRUE(kernels.parse("6.13-7.2+stp", error));
 
     for (const char* bad : {"", "6", "6.", ".1", "6.1-6.0", "6.1--7.2", "6.1,", ",6.1", "6.1 ", "v6.1", "6.1-7.2-7.3",
-                            "6.99999", "4.19", "6.1+foo", "-7.2"}) {
+                            "6.99999", "4.19", "6.1+foo", "-7.2", "this", "ubuntu-5.4", "rhel-8.10"}) {
         EXPECT_FALSE(kernels.parse(bad, error)) << bad;
         EXPECT_FALSE(error.empty());
     }

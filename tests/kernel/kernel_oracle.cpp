@@ -96,6 +96,8 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
             checks[run]["passed"] = checks[run]["passed"].get<int>() + 1;
         else if (checks.contains(run) && text == "FAIL")
             checks[run]["failed"].push_back(line.substr(line.find("FAIL") + 5));
+        else if (checks.contains(run) && text == "SKIP")
+            checks[run]["left_out"] = line.substr(line.find("SKIP") + 5);
         else if (run == "guest" && text == "release")
             result["release"] = value;
         else if (text == "exit") { // the first bad one of a run that is several commands
@@ -123,7 +125,8 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
     for (const auto& [run, lines] : checks) {
         if (!exits.contains(run))
             continue;
-        if (lines.at("failed").empty() && (exits[run] != "0" || lines.at("passed") == 0))
+        const bool left_out = lines.contains("left_out") && exits[run] == "77";
+        if (lines.at("failed").empty() && !left_out && (exits[run] != "0" || lines.at("passed") == 0))
             throw std::runtime_error(fmt::format("{} on {} did not end well", run, package));
         result[run] = lines;
     }
@@ -137,6 +140,7 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
 struct Result {
     std::string file, package, release;
     std::string passed;              ///< how many checks, by run
+    std::string left_out;            ///< runs that this kernel is too old for, and why
     std::vector<std::string> failed; ///< the others
     fastsdt::Kernel kernel;
     /// Architecture -> (pattern -> what the kernel did).
@@ -156,14 +160,18 @@ Result read_result(const std::string& path)
     for (const char* run : Check_runs) {
         if (!json.contains(run))
             continue;
-        result.passed += fmt::format(" {} {}", run, json.at(run).at("passed").get<int>());
+        if (const int passed = json.at(run).at("passed").get<int>())
+            result.passed += fmt::format(" {} {}", run, passed);
+        if (json.at(run).contains("left_out"))
+            result.left_out += fmt::format("; left out: {} ({})", run, json.at(run).at("left_out").get<std::string>());
         for (const std::string failed : json.at(run).at("failed"))
             result.failed.push_back(fmt::format("{}: {}", run, failed));
     }
-    auto kernel = fastsdt::parse_kernel(result.release);
-    if (!kernel)
+    // "6.1.0-50-cloud-amd64" alone does not tell the point release, the package's version 6.1.176-1 does.
+    auto release = fastsdt::parse_release(result.release, result.package.substr(result.package.find(' ') + 1));
+    if (!release)
         throw std::runtime_error(path + ": cannot tell the kernel from its release \"" + result.release + '"');
-    result.kernel = *kernel;
+    result.kernel = fastsdt::Kernel(*release);
     for (const char* arch : {"x86_64", "i386", "arm64"}) {
         if (!json.contains(arch))
             continue;
@@ -198,7 +206,7 @@ bool agrees(Verdict model, const std::string& kernel)
 int compare(const std::vector<std::string>& files, unsigned limit)
 {
     size_t total = 0;
-    fmt::print("{:<8}{:<8}{:>9}{:>8}{:>7}{:>9}{:>10}{:>9}{:>10}  {}\n", "kernel", "arch", "patterns", "reject", "xol",
+    fmt::print("{:<18}{:<8}{:>9}{:>8}{:>7}{:>9}{:>10}{:>9}{:>10}  {}\n", "kernel", "arch", "patterns", "reject", "xol",
                "emulate", "optimize", "unknown", "disagree", "package");
     std::string details;
     for (const std::string& file : files) {
@@ -207,7 +215,7 @@ int compare(const std::vector<std::string>& files, unsigned limit)
         for (const std::string& failed : result.failed)
             details += fmt::format("{} {}\n", result.kernel.name(), failed);
         if (!result.passed.empty())
-            details += fmt::format("{} checks passed:{}\n", result.kernel.name(), result.passed);
+            details += fmt::format("{} checks passed:{}{}\n", result.kernel.name(), result.passed, result.left_out);
         for (const auto& [arch_name, answers] : result.answers) {
             const Arch arch = arch_named(arch_name);
             std::map<std::string, size_t> counts;
@@ -223,7 +231,7 @@ int compare(const std::vector<std::string>& files, unsigned limit)
                                            pattern, kernel, name(judgement.verdict), judgement.why);
             }
             total += wrong;
-            fmt::print("{:<8}{:<8}{:>9}{:>8}{:>7}{:>9}{:>10}{:>9}{:>10}  {}\n", result.kernel.name(), arch_name,
+            fmt::print("{:<18}{:<8}{:>9}{:>8}{:>7}{:>9}{:>10}{:>9}{:>10}  {}\n", result.kernel.name(), arch_name,
                        answers.size(), counts["reject"], counts["xol"], counts["emulate"], counts["optimize"], unknown,
                        wrong, result.package);
         }
@@ -285,39 +293,60 @@ const std::map<std::string, std::vector<Row>> Rows = {
       {"`svc #0`", "d4000001"}}},
 };
 
+std::string cell(const Result& result, const std::string& arch, const char* pattern)
+{
+    const auto& answers = result.answers.at(arch);
+    auto it = std::find_if(answers.begin(), answers.end(), [&](const auto& a) { return a.first == pattern; });
+    if (it == answers.end())
+        throw std::runtime_error(fmt::format("{}: no answer for {} {}", result.file, arch, pattern));
+    const std::string verdict = it->second.substr(0, it->second.find(':'));
+    const Verdict judged = model(result.kernel, arch_named(arch), pattern).verdict;
+    if (judged == Verdict::optimize_unsafe || fastsdt::breaks_program(judged))
+        return fmt::format("**{}, unsafe**", verdict);
+    return verdict == "optimize" ? "**optimize**" : verdict;
+}
+
+/// One column for neighbours that answer alike.
+struct Column {
+    std::string first, last;
+    std::vector<std::string> cells;
+};
+
 void table(const std::vector<std::string>& files)
 {
     std::vector<Result> results;
     for (const std::string& file : files)
         results.push_back(read_result(file));
-    std::stable_sort(results.begin(), results.end(), [](const auto& a, const auto& b) { return a.kernel < b.kernel; });
+    std::stable_sort(results.begin(), results.end(),
+                     [](const auto& a, const auto& b) { return a.kernel.release < b.kernel.release; });
     for (const char* arch : {"x86_64", "i386", "arm64"}) {
+        const std::vector<Row>& rows = Rows.at(arch);
+        std::string packages;
+        std::vector<Column> columns;
+        for (const Result& result : results) {
+            if (!result.answers.contains(arch))
+                continue;
+            packages += fmt::format("- {}: {}, {} patterns{}{}{}\n", result.kernel.name(), result.package,
+                                    result.answers.at(arch).size(),
+                                    result.passed.empty() ? "" : "; checks passed:", result.passed, result.left_out);
+            std::vector<std::string> cells;
+            for (const Row& row : rows)
+                cells.push_back(cell(result, arch, row.pattern));
+            if (columns.empty() || columns.back().cells != cells)
+                columns.push_back({result.kernel.name(), {}, std::move(cells)});
+            columns.back().last = result.kernel.name();
+        }
         fmt::print("\n### {}\n\n| instruction |", arch);
-        std::string rule = "\n|---|", packages;
-        std::vector<const Result*> columns;
-        for (const Result& result : results)
-            if (result.answers.contains(arch)) {
-                columns.push_back(&result);
-                fmt::print(" {} |", result.kernel.name());
-                rule += "---|";
-                packages += fmt::format("- {}: {}, {} patterns{}{}\n", result.kernel.name(), result.package,
-                                        result.answers.at(arch).size(),
-                                        result.passed.empty() ? "" : "; checks passed:", result.passed);
-            }
-        fmt::print("{}\n", rule);
-        for (const Row& row : Rows.at(arch)) {
-            fmt::print("| {} |", row.text);
-            for (const Result* result : columns) {
-                const auto& answers = result->answers.at(arch);
-                auto it =
-                    std::find_if(answers.begin(), answers.end(), [&](const auto& a) { return a.first == row.pattern; });
-                if (it == answers.end())
-                    throw std::runtime_error(fmt::format("{}: no answer for {} {}", result->file, arch, row.pattern));
-                const std::string verdict = it->second.substr(0, it->second.find(':'));
-                const bool unsafe =
-                    model(result->kernel, arch_named(arch), row.pattern).verdict == Verdict::optimize_unsafe;
-                fmt::print(" {} |", unsafe ? "**optimize, unsafe**" : verdict == "optimize" ? "**optimize**" : verdict);
-            }
+        for (const Column& column : columns)
+            fmt::print(" {}{} |", column.first, column.first == column.last ? "" : " to " + column.last);
+        fmt::print("\n|---|");
+        for (size_t i = 0; i < columns.size(); ++i)
+            fmt::print("---|");
+        fmt::print("\n");
+        for (size_t i = 0; i < rows.size(); ++i) {
+            fmt::print("| {} |", rows[i].text);
+            for (const Column& column : columns)
+                fmt::print(" {} |", column.cells[i]);
             fmt::print("\n");
         }
         fmt::print("\nKernels asked:\n\n{}", packages);

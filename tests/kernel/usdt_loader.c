@@ -161,8 +161,11 @@ int main(int argc, char** argv)
     if (setrlimit(RLIMIT_NOFILE, &files))
         return perror("setrlimit"), 2;
     struct bpf_object* object = bpf_object__open_file(argv[1], NULL);
-    if (!object || bpf_object__load(object))
+    if (!object || bpf_object__load(object)) {
+        if (errno == E2BIG) // an attribute of bpf() that the kernel does not know: 5.10 and older
+            return printf("SKIP this libbpf loads no program here: %s\n", strerror(errno)), 77;
         return perror("loading the BPF program"), 2;
+    }
     program = bpf_object__find_program_by_name(object, "count");
     struct bpf_map* map;
     bpf_object__for_each_map(map, object)

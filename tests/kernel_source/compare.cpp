@@ -102,7 +102,7 @@ void arm64(uint32_t insn)
     const auto judged = judge(kernel, Arch::arm64, std::as_bytes(std::span(bytes)), 0);
     ++compared;
     const int theirs = linux_arm64(insn);
-    if (int(judged.verdict) == theirs)
+    if (int(mechanism(judged.verdict)) == theirs)
         return;
     char text[200];
     std::snprintf(text, sizeof text, "%08x is %s, judged %s: %s", insn, name(Verdict(theirs)).data(),

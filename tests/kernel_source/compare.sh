@@ -30,8 +30,6 @@ function_of() {
 
 compare() { # TREE NAME
     local tree=$1 name=$2 f u=$1/arch/x86/kernel/uprobes.c a=$1/arch/arm64
-    local major minor
-    major=${name%%.*} minor=${name#*.}
     rm -rf gen && mkdir gen
     awk -f "$tree/arch/x86/tools/gen-insn-attr-x86.awk" "$tree/arch/x86/lib/x86-opcode-map.txt" >gen/inat-tables.c
     {
@@ -64,7 +62,7 @@ compare() { # TREE NAME
     gcc -O2 -w -I"$FASTSDT_COMPARE/stubs" -Igen -c "$FASTSDT_COMPARE/arm64.c" -o arm64.o || fail "$name: cannot compile its arm64 functions"
     g++ -std=c++20 -O2 -I"$FASTSDT_SOURCE/lib" -I"$INCLUDE" "$FASTSDT_COMPARE/compare.cpp" x86.o arm64.o \
         "$FASTSDT_BUILD/lib/libfastsdt_reader.a" -lZydis -lfmt -lelf -ldw -o compare
-    ./compare "$major.$minor" "$count"
+    ./compare "$name" "$count"
 }
 
 for source in $FASTSDT_LINUX_SOURCE; do
@@ -78,7 +76,7 @@ for source in $FASTSDT_LINUX_SOURCE; do
         fi
     fi
     [ -f "$tree/arch/x86/kernel/uprobes.c" ] || fail "$source: no Linux source tree"
-    version=$(awk -F' = ' '/^VERSION/ { v = $2 } /^PATCHLEVEL/ { print v "." $2; exit }' "$tree/Makefile")
+    version=$(awk -F' = ' '/^VERSION/ { v = $2 } /^PATCHLEVEL/ { v = v "." $2 } /^SUBLEVEL/ { print v "." $2; exit }' "$tree/Makefile")
     [ -n "$version" ] || fail "$source: no version in its Makefile"
     compare "$tree" "$version"
 done

@@ -214,9 +214,9 @@ TEST(X86_64, FirstTenBytesAreWhatMattersForNop10)
           {always("2e 2e 0f 1f 84 00 00 00 00 00", reject), always("66 2e 0f 1f 80 00 00 00 00", reject),
            always("66 3e 0f 1f 84 00 00 00 00 00", reject)});
     // Cut off by the end of the file the kernel reads zeros.
-    EXPECT_EQ(judge({7, 2}, Arch::x86_64, bytes_of("66 2e 0f 1f 84"), 0x1000).verdict, optimize);
-    EXPECT_EQ(judge({7, 2}, Arch::x86_64, bytes_of("0f"), 0x1000).verdict, xol); // 0f 00 00
-    EXPECT_EQ(judge({7, 2}, Arch::x86_64, {}, 0x1000).verdict, reject);
+    EXPECT_EQ(judge(*parse_kernel("7.2"), Arch::x86_64, bytes_of("66 2e 0f 1f 84"), 0x1000).verdict, optimize);
+    EXPECT_EQ(judge(*parse_kernel("7.2"), Arch::x86_64, bytes_of("0f"), 0x1000).verdict, xol); // 0f 00 00
+    EXPECT_EQ(judge(*parse_kernel("7.2"), Arch::x86_64, {}, 0x1000).verdict, reject);
 }
 
 TEST(X86_64, NotAnInstruction)
@@ -365,16 +365,82 @@ TEST(OtherArchitectures, AsStated)
     EXPECT_EQ(verdict("6.12", Arch::unknown, "90"), Verdict::unknown);
 }
 
+// CVE-2024-50099: kernels that are not mended accept a probe on a literal load. Its record names the releases that are; 5.10.223 was
+// measured (arm64, 2026).
+TEST(Kernel, PointReleases)
+{
+    const char* const ldr_literal = "80 00 00 58";
+    for (const char* kernel : {"5.10.227", "5.10.223", "5.15.168", "6.1.113", "6.6.57", "6.11.4", "6.2", "6.10"})
+        EXPECT_EQ(verdict(kernel, Arch::arm64, ldr_literal), Verdict::emulate_unsafe) << kernel;
+    for (const char* kernel : {"5.10.228", "5.15.169", "6.1.114", "6.1.176", "6.6.58", "6.11.5", "6.12", "7.3"})
+        EXPECT_EQ(verdict(kernel, Arch::arm64, ldr_literal), reject) << kernel;
+    for (const char* kernel :
+         {"5.10", "5.15", "6.1", "6.6", "6.11", "ubuntu-6.8", "ubuntu-6.8.0-44", "rhel-9.6", "6.1.0-44-arm64"})
+        EXPECT_EQ(verdict(kernel, Arch::arm64, ldr_literal), Verdict::unknown) << kernel;
+    // What does not depend on it is known.
+    EXPECT_EQ(verdict("6.1", Arch::arm64, "1f 20 03 d5"), xol);
+    // bc.eq: the announcements of 6.6.142, 6.12.92, 6.18.34 and 7.0.11 name the patch. Before 6.6 nobody knew the instruction.
+    const char* const bc_eq = "90 00 00 54";
+    for (const char* kernel : {"5.15", "6.1.176", "6.6.141", "6.12.91", "6.16", "6.18.33", "6.19", "7.0.10"})
+        EXPECT_EQ(verdict(kernel, Arch::arm64, bc_eq), xol) << kernel;
+    for (const char* kernel : {"6.6.142", "6.12.92", "6.18.34", "7.0.11", "7.1"})
+        EXPECT_EQ(verdict(kernel, Arch::arm64, bc_eq), emulate) << kernel;
+    EXPECT_EQ(verdict("6.12", Arch::arm64, bc_eq), Verdict::unknown);
+    // Ubuntu's changelogs name the builds.
+    EXPECT_EQ(verdict("ubuntu-7.0.0-27", Arch::arm64, bc_eq), xol);
+    EXPECT_EQ(verdict("ubuntu-7.0.0-28", Arch::arm64, bc_eq), emulate);
+}
+
+// As the kernels of Ubuntu's archive answered: tests/kernel/results.
+TEST(Kernel, UbuntuHasTheNop10)
+{
+    const char* const nop5 = "0f 1f 44 00 00";
+    const char* const nop10 = "66 2e 0f 1f 84 00 00 00 00 00";
+    EXPECT_EQ(verdict("ubuntu-7.0.0-14", Arch::x86_64, nop5), optimize_unsafe);
+    EXPECT_EQ(verdict("ubuntu-7.0.0-14", Arch::x86_64, nop10), reject);
+    EXPECT_EQ(verdict("ubuntu-7.0.0-39", Arch::x86_64, nop10), reject);
+    EXPECT_EQ(verdict("ubuntu-7.0.0-42", Arch::x86_64, nop10), optimize);
+    EXPECT_EQ(verdict("ubuntu-7.0.0-43", Arch::x86_64, nop5), emulate);
+    EXPECT_EQ(verdict("ubuntu-7.0.0-43", Arch::x86_64, nop10), optimize);
+    EXPECT_EQ(verdict("7.0.0-43-generic", Arch::x86_64, nop10), optimize);
+    EXPECT_EQ(verdict("7.0.0-1012-aws", Arch::x86_64, nop10), Verdict::unknown);
+    EXPECT_EQ(verdict("ubuntu-7.0", Arch::x86_64, nop10), Verdict::unknown);
+    EXPECT_EQ(verdict("7.0.13", Arch::x86_64, nop10), reject); // Debian's
+    EXPECT_EQ(verdict("ubuntu-7.0", Arch::x86_64, "90"), emulate);
+    EXPECT_EQ(verdict("ubuntu-6.8", Arch::x86_64, nop10), reject);
+    EXPECT_EQ(verdict("rhel-9.6", Arch::x86_64, nop10), Verdict::unknown); // nobody asked one
+    EXPECT_EQ(verdict("rhel-9.6", Arch::x86_64, "55"), emulate);
+}
+
 TEST(Kernel, Names)
 {
     EXPECT_EQ(parse_kernel("6.12")->name(), "6.12");
     EXPECT_EQ(parse_kernel("7.2+stp")->name(), "7.2+stp");
     EXPECT_EQ(parse_kernel("6.1.0-44-amd64")->name(), "6.1");
-    EXPECT_EQ(parse_kernel("7.2.13+deb14-amd64")->name(), "7.2");
+    EXPECT_EQ(parse_kernel("7.2.13+deb14-amd64")->name(), "7.2.13");
+    EXPECT_EQ(parse_kernel("7.0.0-43-generic")->name(), "ubuntu-7.0.0-43");
+    EXPECT_EQ(parse_kernel("6.8.0-151-lowlatency")->name(), "ubuntu-6.8.0-151");
+    EXPECT_EQ(parse_kernel("6.8.0-1015-aws")->name(), "ubuntu-6.8"); // counted by itself
+    EXPECT_EQ(parse_kernel("5.14.0-570.12.1.el9_6.x86_64")->name(), "rhel-9.6");
+    EXPECT_EQ(parse_kernel("5.14.0-611.el9.x86_64")->name(), "rhel-9");         // CentOS Stream
+    EXPECT_EQ(parse_kernel("5.15.0-300.161.13.el9uek.x86_64")->name(), "5.15"); // Oracle's own
+    EXPECT_EQ(parse_kernel("6.1.112-122.189.amzn2023.x86_64")->name(), "6.1.112");
+    EXPECT_EQ(parse_kernel("6.4.0-150600.21-default")->name(), "6.4"); // SUSE
+    EXPECT_EQ(parse_kernel("6.17.5-200.fc42.x86_64")->name(), "6.17.5");
+    EXPECT_EQ(parse_kernel("7.3-rc2")->name(), "7.3");
+    for (const char* same : {"6.1.176", "ubuntu-7.0", "ubuntu-7.0.0-43", "ubuntu-6.8.0-44+stp", "rhel-9", "rhel-9.6"})
+        EXPECT_EQ(parse_kernel(same)->name(), same);
+    // `uname -v` and the package's version tell what Debian's .0 is.
+    for (const char* version : {"#1 SMP PREEMPT_DYNAMIC Debian 6.1.176-1 (2026-07-12)", "6.1.176-1"})
+        EXPECT_EQ(name(*parse_release("6.1.0-50-amd64", version)), "6.1.176");
+    EXPECT_EQ(name(*parse_release("6.1.0-50-amd64", "#1 SMP Debian 16.1.176-1")), "6.1");
+    for (const char* bad : {"ubuntu-7", "ubuntu-", "ubuntu-7.0.0", "ubuntu-7.0.0-", "ubuntu-7.0.0-43-", "rhel-11",
+                            "rhel-9.", "rhel-", "6.1.", "6.1+foo", "7.2+stp+"})
+        EXPECT_FALSE(parse_kernel(bad)) << bad;
     for (const char* bad : {"", "6", "6.", ".1", "6.x", "six", "6.12x", "-6.1", "6.-1", "6.12 ", "99999999999.1"})
         EXPECT_FALSE(parse_kernel(bad)) << bad;
     ASSERT_TRUE(parse_kernel("this"));
-    EXPECT_GT(parse_kernel("this")->major, 2u);
+    EXPECT_GT(parse_kernel("this")->release.major, 2u);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "options.h"
 
+#include "ask.h"
 #include "printable.h"
 
 #include <fastsdt/note.h>
@@ -31,7 +32,8 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
     app.add_option("FILE", arguments.files,
                    "ELF files, ar archives, and directories: all such files below them that have probes");
     app.add_option("-k,--kernel", words.kernels,
-                   "Kernels to judge for: 6.1,6.12 or 6.1-7.2 or this; +stp for arm64 kernels with stp emulation")
+                   "Kernels to judge for: 6.1,6.12.90 or 6.1-7.2 or ubuntu-7.0.0-43 or rhel-9.6 or this; +stp for "
+                   "arm64 kernels with stp emulation")
         ->type_name("LIST");
     app.add_option("-P,--probe", arguments.globs, "Only probes whose name, or provider:name, matches; can be repeated")
         ->type_name("GLOB")
@@ -145,6 +147,9 @@ std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments
         arguments.report.kernels = parse_kernels(words.kernels, error);
         if (arguments.report.kernels.empty())
             return usage("--kernel: " + error);
+        for (Kernel& kernel : arguments.report.kernels)
+            if (kernel.running)
+                ask_running(kernel);
     }
     if (const std::string what = conflict(arguments, words); !what.empty())
         return usage(what);

@@ -342,18 +342,23 @@ private:
                     columns.emplace_back(i, i);
             }
             fmt::format_to(std::back_inserter(out_), "    {:<42}", fmt::format("{} ({})", title, total));
-            for (const auto& [first, last] : columns)
-                fmt::format_to(std::back_inserter(out_), "{:>13}",
-                               first == last ? kernels[first].name()
-                                             : fmt::format("{}-{}", kernels[first].name(), kernels[last].name()));
+            size_t width = 13;
+            std::vector<std::string> heads;
+            for (const auto& [first, last] : columns) {
+                heads.push_back(first == last ? kernels[first].name()
+                                              : fmt::format("{}-{}", kernels[first].name(), kernels[last].name()));
+                width = std::max(width, heads.back().size() + 2);
+            }
+            for (const std::string& head : heads)
+                fmt::format_to(std::back_inserter(out_), "{:>{}}", head, width);
             out_ += '\n';
             for (auto row = counts.rbegin(); row != counts.rend(); ++row) {
                 const auto colour = colour_of(row->first);
                 fmt::format_to(std::back_inserter(out_), "      {}{:<40}{}", colour, name(row->first),
                                colour.empty() ? "" : off());
                 for (const auto& [first, last] : columns)
-                    fmt::format_to(std::back_inserter(out_), "{:>11.1f} %",
-                                   100.0 * double(row->second[first]) / double(total));
+                    fmt::format_to(std::back_inserter(out_), "{:>{}.1f} %",
+                                   100.0 * double(row->second[first]) / double(total), width - 2);
                 out_ += '\n';
             }
         };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "ask.h"
 #include "live.h"
 #include "output_file.h"
 #include "printable.h"
@@ -92,9 +93,10 @@ void write_report(const std::string& text, const std::optional<OutputFile>& file
 // The rows of the file, with what the model and the kernel say of each; and whether the file can be run.
 std::vector<Row> read_rows(const Options& options, bool& runnable)
 {
-    const auto kernel = parse_kernel("this");
+    auto kernel = parse_kernel("this");
     if (!kernel)
         give_up("cannot tell this kernel's version from \"" + release() + '"');
+    ask_running(*kernel);
     std::vector<Row> rows;
     const auto visit = [&](const Image& image) {
         if (image.relocatable() || !image.member().empty())
