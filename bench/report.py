@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes the document and the pictures of one recorded run: report.py RESULTS.json DOCUMENT.md PICTURES
+`report.py --trace RESULTS.json` prints the section about tracing in user space alone.
 
 Every figure in them comes from RESULTS.json (and docs/kernels.md, for the grid of verdicts). tests/bench does it again and compares."""
 import json
 import os
 import statistics
 import sys
-
-import pictures
 
 PUBLISHED = [  # on the mailing lists; million hits a second
     ("J. Olsa, v6 of the nop5 series, July 2025, Intel", "3.148", "2.976", "1.068", "7.038 (nop5)"),
@@ -93,6 +92,56 @@ def hits(rows):
     return lines or table([], [])
 
 
+def trace(rows):
+    """Nothing where the part was not measured: its section is left out."""
+    if not rows:
+        return []
+    mine = find(rows, what="hit")
+    threads = list(dict.fromkeys(r["threads"] for r in mine))
+
+    def over(row, other):
+        a, b = row["ns"], other["ns"]
+        return f"{min(a) - min(b):.2f} ({statistics.median(a) - statistics.median(b):.2f})"
+
+    def cells(tool, action, base):
+        """`base`: the row to subtract, for one of the tool's."""
+        found = []
+        for n in threads:
+            row = find(mine, tool=tool, action=action, threads=n)
+            other = base(row[0]) if row else []
+            found.append(over(row[0], other[0]) if other else "-")
+        return found
+
+    def idle(row):
+        return find(mine, action="idle", variant=row["variant"], loop=row["loop"], threads=row["threads"])
+
+    body = [[tool, action, *cells(tool, action, idle)] for tool, action in dict.fromkeys((r["tool"], r["action"]) for r in mine) if action != "idle"]
+    load = cells("fastsdt-trace", "sum of an argument", lambda r: find(mine, tool=r["tool"], action="sum of a constant", threads=r["threads"]))
+    if find(mine, action="sum of an argument"):
+        body.append(["fastsdt-trace", "the argument: what one sum takes over the other", *load])
+    lines = ["## Tracing in user space", "",
+             "Nanoseconds of a processor for a turn of a loop, less those of the same loop of the same program with nobody there: the least of the rounds,",
+             "in brackets the median. fastsdt-trace, bpftrace and perf stat aggregate where the event happens and write nothing; LTTng-UST, uftrace and XRay's FDR",
+             "write each event to a trace, so their figures buy something else. A latency is two hits and two times of the clock.", "",
+             *table(["tool", "what", *(f"{n} thread{'s' if n > 1 else ''}" for n in threads)], body)]
+    lines += [f"Bytes of the program's text that differ from its file after detaching: {max([r['changed_bytes'] for r in find(mine, action='after detaching')], default='-')}.", "",
+              "The instructions of a hit, those of the program not among them, counted by single steps (`bench_stubs`):", "",
+              *table(["what", "instructions"], [[r["action"], r["instructions"]] for r in find(rows, what="instructions")]),
+              "How late eight threads were, at most, while their process was attached to and its sites were armed, and in 0.3 s without: those that sleep 0.1 ms at a time,",
+              "and those that compute, which wait for each other where there are fewer processors.", ""]
+    lines += table(["sites", "threads", "late, ms: median (most)", "without", "attached after, s"],
+                   [[f"{r['sites']:,}", {"sleep": "sleep", "compute": "compute"}[r["loop"]],
+                     *(f"{statistics.median(r[k]):.2f} ({max(r[k]):.2f})" for k in ("late_ms", "without_ms")), f"{statistics.median(r['attach_s']):.3f}"] for r in find(rows, what="stop")])
+    for test in dict.fromkeys(r["test"] for r in find(rows, what="program")):
+        some = find(rows, what="program", test=test)
+        none = find(some, tool="-")[0]["values"]
+        lines += [f"**{some[0]['program']}, {test}, {some[0]['compiler']}, fastprobe nop10** ({some[0]['unit']}, median; a counter on `{some[0]['symbol']}`)", "",
+                  *table(["counted by", "throughput", "spread", "to nobody"],
+                         [["nobody" if r["tool"] == "-" else r["tool"], number(statistics.median(r["values"])), f"{spread(r['values']):.0f} %",
+                           "1" if r["tool"] == "-" else compared(r["values"], none)] for r in some])]
+    return lines
+
+
 def disabled(rows):
     lines = []
     for compiler in dict.fromkeys(r["compiler"] for r in rows):
@@ -153,14 +202,23 @@ def origin(parts):
     return "one recorded run" if len({(part["date"], part["commit"]) for part in parts.values()}) == 1 else "recorded runs, a part from each"
 
 
+def machine_of(results):
+    machine = results["machine"]
+    return [f"{made(results['parts'])}. {machine['processor']}, {machine['processors']} processors, hypervisor {machine['hypervisor']}, "
+            f"Linux {machine['kernel']}, {machine['system']}, {machine['gcc']}.", ""]
+
+
+def left_out(results):
+    return ["## Not in this run", "", *(f"- {s['what']}: {s['why']}" for s in results["skipped"]), ""] if results["skipped"] else []
+
+
 def document(results):
-    machine, parts = results["machine"], results["parts"]
-    rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "disabled", "runtimes", "attach", "build", "tools")}
+    parts = results["parts"]
+    rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "trace", "disabled", "runtimes", "attach", "build", "tools")}
     lines = ["# What it costs and what it gains", "",
              f"All figures here come from {origin(parts)}, written by `bench/report.py`; [performance.json](performance.json) has every value.", "",
              f"    {results['command']}", "",
-             f"{made(parts)}. {machine['processor']}, {machine['processors']} processors, hypervisor {machine['hypervisor']}, "
-             f"Linux {machine['kernel']}, {machine['system']}, {machine['gcc']}.", "",
+             *machine_of(results),
              "What is compared is run in turn, round by round. A time is the median of the rounds, a hit's the least; the spread is that of the middle",
              "half of the rounds, in per cent of the median. Instructions are counted by valgrind's callgrind.", "",
              "## Programs under a probe", "", "![Requests a second of Redis with a counting probe](pictures/redis.svg)", "", *programs(rows["programs"]),
@@ -171,6 +229,7 @@ def document(results):
              *table(["source", "nop1", "push", "stepped (ret)", "optimized"], PUBLISHED),
              "![What each kernel does at each instruction](pictures/kernels.svg)", "",
              "[kernels.md](kernels.md) has that grid as a table.", "",
+             *trace(rows["trace"]),
              "## A site that nobody traces", "", "![Instructions and bytes of a site](pictures/disabled.svg)", "",
              "A loop with ten sites and a little work between them, less the same loop without sites, for one site:", "", *disabled(rows["disabled"]),
              "## A program whose probes nobody traces", "", "PostgreSQL 15, `./configure --enable-dtrace`, its own probes. Instructions: one backend that looks up accounts by their number, counted by",
@@ -178,15 +237,21 @@ def document(results):
              "## Attaching", "", "The process creates threads and forks as fast as it can; a thread of it sleeps a millisecond at a time. The ratios are to the same",
              "process before the tool came.", "", *attach(rows["attach"]),
              "## Building", "", "![Growth of assembler and linkers](pictures/growth.svg)", "", *build(rows["build"]),
-             "## The tools", "", *tools(rows["tools"])]
-    if results["skipped"]:
-        lines += ["## Not in this run", "", *(f"- {s['what']}: {s['why']}" for s in results["skipped"]), ""]
+             "## The tools", "", *tools(rows["tools"]), *left_out(results)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def main():
+    if sys.argv[1:2] == ["--trace"] and len(sys.argv) == 3:
+        with open(sys.argv[2]) as text:
+            results = json.load(text)
+        rows = results["parts"].get("trace", {}).get("rows", [])
+        print("\n".join([*machine_of(results), *trace(rows), *left_out(results)]).rstrip())
+        return
     if len(sys.argv) != 4:
         sys.exit(__doc__.splitlines()[0])
+    import pictures  # wants matplotlib, which the section alone does not
+
     source, target, folder = sys.argv[1:]
     with open(source) as text:
         results = json.load(text)

@@ -8,7 +8,7 @@ needed="cmake ninja-build make pkg-config gcc g++ libc6-dev scdoc ca-certificate
 libelf-dev libdw-dev libbpf-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev"
 # What a release may lack: the tests that want it are skipped, with the reason.
 demo="bpftrace gdb systemtap-sdt-dev dpkg-dev zlib1g-dev"
-bench="$demo git libbenchmark-dev python3-matplotlib valgrind linux-perf mold
+bench="$demo git libbenchmark-dev python3-matplotlib valgrind linux-perf mold lttng-tools liblttng-ust-dev uftrace
 qemu-system-x86 cpio zstd xz-utils busybox-static"
 everything="$bench
 ccache libgtest-dev libgmock-dev libzstd-dev libunwind-dev binutils patchelf shellcheck
@@ -44,7 +44,7 @@ compilers() {
     default=$(apt-cache show gcc 2>/dev/null | sed -n 's/^Depends:.* gcc-\([0-9][0-9]*\) .*/\1/p' | sed -n 1p)
     case ${1:-} in
     demo) echo "clang-${llvm[-1]} gcc-$default gcc-$default-plugin-dev"; return ;;
-    bench) echo "clang-${llvm[-1]} lld-${llvm[-1]} llvm-${llvm[-1]}-dev libclang-${llvm[-1]}-dev gcc-$default g++-$default gcc-$default-plugin-dev"; return ;;
+    bench) echo "clang-${llvm[-1]} lld-${llvm[-1]} llvm-${llvm[-1]}-dev libclang-${llvm[-1]}-dev libclang-rt-${llvm[-1]}-dev gcc-$default g++-$default gcc-$default-plugin-dev"; return ;;
     esac
     for v in $(printf '%s\n' "${llvm[0]}" "${llvm[@]: -2}" | sort -un); do
         echo "clang-$v lld-$v llvm-$v-dev libclang-$v-dev libclang-rt-$v-dev llvm-$v-tools"
