@@ -20,6 +20,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <signal.h>
 #include <sstream>
 #include <sys/stat.h>
@@ -140,6 +141,39 @@ std::string open_path(pid_t pid, const Mapping& mapping, const std::string& path
     return {};
 }
 
+// The mappings of a file, by address, as the modules that they belong to: dlmopen() maps a file once for each name space. One
+// begins where the file's first segment is mapped, and has what follows at the distances that the segments have. A copy of
+// which nothing can be executed was only read.
+std::vector<std::vector<const Mapping*>> modules(const Image& image, const std::vector<const Mapping*>& mappings)
+{
+    const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    std::set<uint64_t> distances; // runtime address less file offset, of a segment at its ELF vaddr
+    const Segment* lowest = nullptr;
+    for (const Segment& segment : image.segments()) {
+        distances.insert(segment.address / page * page - segment.offset / page * page);
+        if (!lowest)
+            lowest = &segment;
+    }
+    std::vector<std::vector<const Mapping*>> found;
+    uint64_t bias = 0;
+    for (const Mapping* m : mappings) {
+        const bool belongs = !found.empty() && distances.contains(m->start - m->offset - bias);
+        if (!belongs && lowest && m->offset == lowest->offset / page * page) {
+            found.emplace_back();
+            bias = m->start - lowest->address / page * page;
+        } else if (!belongs) {
+            continue;
+        }
+        found.back().push_back(m);
+    }
+    std::erase_if(found, [](const std::vector<const Mapping*>& module) {
+        return std::none_of(module.begin(), module.end(), [](const Mapping* m) { return m->executable; });
+    });
+    if (found.size() < 2) // all of them, also what stands elsewhere: text may have been replaced
+        return {mappings};
+    return found;
+}
+
 std::string_view function_at(const std::vector<Function>& functions, uint64_t address)
 {
     const auto found = std::lower_bound(functions.begin(), functions.end(), address,
@@ -206,7 +240,6 @@ private:
         ++process_.files_seen;
         LiveFile file;
         file.path = mappings.front()->name;
-        file.start = mappings.front()->start;
         file.deleted = file.path.ends_with(deleted_suffix);
         if (file.deleted)
             file.path.resize(file.path.size() - deleted_suffix.size());
@@ -217,11 +250,27 @@ private:
             return;
         }
         try {
-            const auto visit = [&](const Image& image) { read_sites(image, mappings, entries, file); };
+            const auto visit = [&](const Image& image) {
+                auto found = modules(image, mappings);
+                constexpr size_t most = 64; // the C library has 16 name spaces
+                if (found.size() > most) {
+                    process_.troubles.push_back(
+                        fmt::format("{}: it is mapped {} times: {} are looked at", file.path, found.size(), most));
+                    found.resize(most);
+                }
+                for (const auto& module : found)
+                    read_module(image, module, entries, file);
+            };
             Image::each(path, visit, [](const std::string&) {});
         } catch (const Unusable&) {
             // Mapped executable and no ELF file: code generated into a file. It has no notes.
         }
+    }
+
+    void read_module(const Image& image, const std::vector<const Mapping*>& mappings, bool entries, LiveFile file)
+    {
+        file.start = mappings.front()->start;
+        read_sites(image, mappings, entries, file);
         if (file.sites.empty())
             return;
         std::stable_sort(file.sites.begin(), file.sites.end(),

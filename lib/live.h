@@ -74,6 +74,7 @@ struct LiveSite {
     std::optional<uint16_t> semaphore_value; ///< tracers that want the probe's arguments prepared
 };
 
+/// A file as the process has it mapped once; dlmopen() maps it again, which makes another LiveFile.
 struct LiveFile {
     std::string path;     ///< as the process has it
     uint64_t start = 0;   ///< runtime address of its lowest mapping
