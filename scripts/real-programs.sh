@@ -3,7 +3,7 @@
 # Real programs from Debian's unchanged sources, configured with their dtrace switch, built three times: with systemtap's header
 # and dtrace, with ours, and with ours and fastprobe.
 #
-#     scripts/real-programs.sh [-k] [--again] [-c COMPILER]... [-v VARIANT]... NAME...
+#     scripts/real-programs.sh [-k] [-t] [--again] [-c COMPILER]... [-v VARIANT]... NAME...
 #
 # NAME: tcl cpython postgresql perl php, each described in scripts/real-programs/NAME.sh. COMPILER: gcc, clang-19, ... (default: gcc).
 # VARIANT: systemtap, fastsdt, fastprobe (default: all; the other two need systemtap's to compare with). For each program and compiler:
@@ -14,8 +14,9 @@
 #   - with fastprobe, no kernel single-steps or refuses a selected entry, but for those that the report lists as missed.
 # What passed is recorded in build/real-programs/results and not done again while all that it depends on is the same: compiler,
 # sources, headers, tools, recipe. A build whose test failed is taken up again. --again: all anew. From all records that still hold
-# docs/real-programs.md is written. -k keeps the build folders. After a build of fastsdt (build/default). With ccache, what is the
-# same with both headers is compiled once. FASTSDT_JOBS: for make, default 2.
+# docs/real-programs.md is written. -k keeps the build folders. -t: no compile times; where the folders were kept, a later run on a
+# quiet machine takes them. After a build of fastsdt (build/default). With ccache, what is the same with both headers is compiled
+# once. FASTSDT_JOBS: for make, default 2.
 set -euo pipefail
 usage() { sed -n '3,20s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
@@ -26,11 +27,12 @@ work=$top/build/real-programs
 results=$work/results
 jobs=${FASTSDT_JOBS:-2}
 all_programs="tcl cpython postgresql perl php"
-programs=() compilers=() variants=() keep= again=
+programs=() compilers=() variants=() keep= again= timed=1
 while [ $# -gt 0 ]; do
     case $1 in
     -c) compilers+=("${2:?-c wants a compiler}"); shift 2 ;;
     -k) keep=1; shift ;;
+    -t) timed=; shift ;;
     -v) variants+=("${2:?-v wants a variant}"); shift 2 ;;
     --again) again=1; shift ;;
     *) [[ " $all_programs " = *" $1 "* ]] || usage; programs+=("$1"); shift ;;
@@ -296,8 +298,10 @@ group() { # COMPILER: all variants of the program
         [ ! -e "$dir" ] || present+=("$variant")
     done
     if [ ${#present[@]} -gt 0 ]; then
-        say "$program, $compiler: compile times"
-        compile_times "${present[@]}"
+        if [ -n "$timed" ]; then
+            say "$program, $compiler: compile times"
+            compile_times "${present[@]}"
+        fi
         [ -n "$keep" ] || for variant in "${present[@]}"; do rm -rf "$work/$program-$compiler-$variant"; done
     fi
 }

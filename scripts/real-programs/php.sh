@@ -3,7 +3,11 @@ package=php8.2 provider=Zend/zend_dtrace.d file=sapi/cli/php
 tests_are="Zend/tests/{closures,generators,traits,namespaces}, probes switched on, without extensions"
 configure() { "$source/configure" -C --disable-all --enable-dtrace --enable-cli --disable-cgi --disable-phpdbg; }
 build() { make -j"$jobs"; }
-recompile() { make "${@/%.o/.lo}"; }
+recompile() { # libtool's rules make .lo, and the .o beside it
+    local rules=("${@/%.o/.lo}")
+    rm -f "${rules[@]}"
+    make "${rules[@]}"
+}
 own_tests() {
     USE_ZEND_DTRACE=1 TEST_PHP_EXECUTABLE=$PWD/sapi/cli/php NO_INTERACTION=1 ./sapi/cli/php "$source/run-tests.php" -q "-j$jobs" "$source"/Zend/tests/{closures,generators,traits,namespaces} 2>&1 |
         grep -E '^(PASS|FAIL|SKIP|XFAIL|BORK) ' | sed 's/ reason:.*//' | sort
