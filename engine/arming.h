@@ -2,6 +2,7 @@
 // The pure part: a script and the sites of a process become code, data and patches. Needs no process: what it is told of
 // one are addresses.
 #pragma once
+#include "index.h"
 #include "script.h"
 
 #include <array>
@@ -21,6 +22,7 @@ struct Site {
     std::string provider, name;           ///< name: of the probe, or of the function
     size_t probe = 0;                     ///< what `probe` gives: index in Matches::probes, shared by sites of one name
     std::string arguments;                ///< as the stapsdt note has them; empty for entries and exits
+    uint64_t stack_bytes = unknown_bytes; ///< entry: of arguments on the stack
     int result = -1;      ///< exit: where the result is, FASTSDT_RESULT_*; -1: at a tail call, where there is none yet
     uint64_t address = 0; ///< runtime address of the note's pc, of the function or of the exit
     std::string

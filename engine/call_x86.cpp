@@ -107,9 +107,8 @@ void Compiler::call_function(const Statement& statement)
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
     as_.jump(ZYDIS_MNEMONIC_JZ, out_);
 
-    constexpr size_t in_registers = 6;
     fill_hit(site_->kind == Probe::Kind::usdt        ? std::min(arguments_.size(), most_hit_arguments)
-                 : site_->kind == Probe::Kind::entry ? in_registers
+                 : site_->kind == Probe::Kind::entry ? register_arguments
                                                      : 1);
     as_.lea(rsi, frame(key_bytes_));
     as_.constant(rdi, int64_t(statement.context));

@@ -254,6 +254,15 @@ private:
         switch (e.value) {
         case Value::str_arg: e.type = Type::string; [[fallthrough]];
         case Value::arg:
+            if (e.on_stack) {
+                only([](Probe::Kind k) { return k == Probe::Kind::entry; },
+                     "arguments on the stack are those of a uprobe");
+                return;
+            }
+            if (e.argument >= register_arguments)
+                only([](Probe::Kind k) { return k != Probe::Kind::entry; },
+                     fmt::format("arg{} is of usdt probes (of a function it is sarg{})", e.argument,
+                                 e.argument - register_arguments));
             only([](Probe::Kind k) { return k == Probe::Kind::usdt || k == Probe::Kind::entry; },
                  "arguments are those of a usdt probe or of a uprobe");
             return;

@@ -62,10 +62,10 @@ private:
     void branch(const Expression& e, Assembler::Label target, bool when);
     void nanoseconds();
     void thread_id(Reg to);
-    void argument(unsigned index, Reg to);
+    void argument(const Expression& e, Reg to);
     void program_register(Reg from, Reg to);
     void memory_argument(const Source& source);
-    Source argument_source(unsigned index) const;
+    Source argument_source(const Expression& e) const; ///< of Value::arg
     void fill_keys(const std::vector<Expression>& keys, const Table& table);
     void text_value(const Expression& e, size_t frame_offset); ///< string_size bytes into the frame
     void map_value(const Expression& e);

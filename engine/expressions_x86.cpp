@@ -12,7 +12,7 @@ namespace fastsdt::engine::x86 {
 namespace {
 
 /// The System V ABI's registers for integer arguments.
-constexpr Reg parameters[] = {rdi, rsi, rdx, rcx, r8, r9};
+constexpr Reg parameters[register_arguments] = {rdi, rsi, rdx, rcx, r8, r9};
 
 bool fits32(int64_t value)
 {
@@ -45,15 +45,26 @@ bool Compiler::uses(const Expression& e, bool (*what)(const Expression&)) const
         || std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return uses(o, what); });
 }
 
-Source Compiler::argument_source(unsigned index) const
+Source Compiler::argument_source(const Expression& e) const
 {
+    const unsigned index = e.argument;
     if (site_->kind == Probe::Kind::usdt)
         return find_argument(arguments_, index);
     if (site_->kind != Probe::Kind::entry)
         throw Refusal("has no arguments, being an exit");
-    if (index >= std::size(parameters))
-        throw Refusal("has arg" + std::to_string(index) + " on the stack");
     Source source;
+    if (e.on_stack) {
+        constexpr unsigned word = 8; // the return address, and each argument
+        if (site_->stack_bytes == unknown_bytes)
+            throw Refusal("has no record of its arguments on the stack");
+        if (site_->stack_bytes / word <= index)
+            throw Refusal("has no sarg" + std::to_string(index));
+        source.kind = Source::Kind::memory;
+        source.memory = {.base = rsp, .displacement = int64_t{word} * (1 + index)};
+        return source;
+    }
+    if (index >= register_arguments)
+        throw std::logic_error("not an argument in a register");
     source.kind = Source::Kind::reg;
     source.reg = parameters[index];
     return source;
@@ -67,7 +78,7 @@ bool Compiler::is_leaf(const Expression& e) const
     if (e.kind != Expression::Kind::value)
         return false;
     switch (e.value) {
-    case Value::arg: return argument_source(e.argument).kind != Source::Kind::memory;
+    case Value::arg: return argument_source(e).kind != Source::Kind::memory;
     case Value::tid: return environment_.tid_offset.has_value();
     case Value::pid:
     case Value::probe:
@@ -96,7 +107,7 @@ void Compiler::leaf(const Expression& e, Reg to)
         return;
     }
     switch (e.value) {
-    case Value::arg: argument(e.argument, to); return;
+    case Value::arg: argument(e, to); return;
     case Value::tid: thread_id(to); return;
     case Value::pid: as_.constant(to, environment_.pid); return;
     case Value::probe: as_.constant(to, int64_t(site_->probe)); return;
@@ -127,7 +138,7 @@ void Compiler::evaluate(const Expression& e)
         else if (e.value == Value::tid)
             thread_id(rax);
         else if (e.value == Value::arg)
-            memory_argument(argument_source(e.argument));
+            memory_argument(argument_source(e));
         else
             throw std::logic_error("a string is no integer");
         return;
@@ -149,9 +160,9 @@ void Compiler::program_register(Reg from, Reg to)
         as_.move(to, from);
 }
 
-void Compiler::argument(unsigned index, Reg to)
+void Compiler::argument(const Expression& e, Reg to)
 {
-    const Source source = argument_source(index);
+    const Source source = argument_source(e);
     if (source.kind == Source::Kind::constant) {
         as_.constant(to, source.constant);
         return;

@@ -128,6 +128,7 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             site.address = live.runtime;
             site.load_bias = live.runtime - live.address;
             site.semaphore = live.semaphore ? live.semaphore + site.load_bias : 0;
+            site.stack_bytes = live.stack_bytes;
             if (live.exit && !live.tail_call)
                 site.result = live.result;
             if (probe.kind == Probe::Kind::exit && live.entry)

@@ -605,14 +605,19 @@ private:
                                                          "str() wants an argument of the probe: str(arg0)");
             found.value = Value::str_arg;
             found.argument = given[0].argument;
+            found.on_stack = given[0].on_stack;
             return found;
         }
-        if (word.starts_with("arg") && word.size() > 3
-            && std::all_of(word.begin() + 3, word.end(), [](char c) { return c >= '0' && c <= '9'; })) {
-            if (word.size() != 4)
-                fail(token.where, "arguments are arg0 to arg9");
+        for (const std::string_view kind : {"arg", "sarg"}) {
+            const size_t length = kind.size();
+            if (!word.starts_with(kind) || word.size() == length
+                || !std::all_of(word.begin() + long(length), word.end(), [](char c) { return c >= '0' && c <= '9'; }))
+                continue;
+            if (word.size() != length + 1)
+                fail(token.where, fmt::format("arguments are {}0 to {}9", kind, kind));
             found.value = Value::arg;
-            found.argument = static_cast<unsigned>(word[3] - '0');
+            found.argument = static_cast<unsigned>(word[length] - '0');
+            found.on_stack = kind == "sarg";
             return found;
         }
         static const std::map<std::string_view, Value> values = {{"tid", Value::tid},
@@ -626,7 +631,7 @@ private:
             found.value = known->second;
             return found;
         }
-        if (word.starts_with("sarg") || one_of(word, kernel_values))
+        if (one_of(word, kernel_values))
             kernel_only(token.where, fmt::format("\"{}\" is not in this subset", word));
         if (is("(") && one_of(word, kernel_functions))
             kernel_only(token.where, fmt::format("{}() is not in this subset", word));
@@ -635,7 +640,9 @@ private:
             }))
             fail(token.where, fmt::format("{}() is no value; a map is assigned it: @ = {}(...)", word, word));
         fail(token.where,
-             fmt::format("\"{}\" is no value: arg0 to arg9, str(argN), retval, tid, pid, nsecs and probe are", word));
+             fmt::format(
+                 "\"{}\" is no value: arg0 to arg9, sarg0 to sarg9, str(argN), retval, tid, pid, nsecs and probe are",
+                 word));
     }
 
     Lexer lexer_;

@@ -34,6 +34,9 @@ enum class Type { integer, string, probe };
 /// Bytes of a string in tables, its NUL among them: longer ones are cut (bpftrace: BPFTRACE_STRLEN, 64 by default).
 inline constexpr size_t string_size = 64;
 
+/// Of a function, the arguments that its registers hold: argN at its entry (x86-64). What follows on the stack is sargN.
+inline constexpr unsigned register_arguments = 6;
+
 enum class Value { arg, str_arg, tid, pid, nsecs, probe, retval };
 
 enum class Operator {
@@ -70,6 +73,7 @@ struct Expression {
     std::string text;            ///< text: a string literal, escapes resolved, shorter than string_size
     Value value = Value::arg;    ///< value
     unsigned argument = 0;       ///< Value::arg and str_arg: its index
+    bool on_stack = false;       ///< Value::arg and str_arg: sargN, the index counts those on the stack
     size_t map = 0;              ///< map: index in Script::maps, of kind integer; its keys are `operands`
     Operator op = Operator::add; ///< operation; its operands, one or two, are `operands`
     std::vector<Expression> operands;

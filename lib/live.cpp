@@ -307,6 +307,8 @@ private:
             site.result = record.result;
             site.tail_call = exit && (record.flags & FASTSDT_EXIT_TAIL_CALL);
             site.exits = !exit && (record.flags & FASTSDT_ENTRY_EXITS);
+            if (!exit)
+                site.stack_bytes = record.operand;
             site.address = record.address;
             site.name = function_at(functions, function);
             if (site.name.empty())

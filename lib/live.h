@@ -2,6 +2,7 @@
 // A running process: the probe sites of every file it has mapped, and what stands there now.
 #pragma once
 #include "image.h"
+#include "index.h"
 #include "notes.h"
 
 #include <fastsdt/recognize.h>
@@ -54,13 +55,14 @@ std::vector<Mapping> read_maps(pid_t pid);
 /// A probe site, or the entry or an exit of a function that fastprobe selected.
 struct LiveSite {
     bool entry = false, exit = false;
-    std::string provider;   ///< empty for entries and exits
-    std::string name;       ///< of the probe, or of the function
-    std::string arguments;  ///< as the stapsdt note has them
-    uint64_t address = 0;   ///< ELF vaddr: the note's pc; entries: of the function; exits: of the layout
-    uint8_t result = 0;     ///< exits: where the result is, FASTSDT_RESULT_*
-    bool tail_call = false; ///< exits: a jump to another function, which makes the result
-    bool exits = false;     ///< entries: every way out of the function has an exit
+    std::string provider;                 ///< empty for entries and exits
+    std::string name;                     ///< of the probe, or of the function
+    std::string arguments;                ///< as the stapsdt note has them
+    uint64_t address = 0;                 ///< ELF vaddr: the note's pc; entries: of the function; exits: of the layout
+    uint8_t result = 0;                   ///< exits: where the result is, FASTSDT_RESULT_*
+    bool tail_call = false;               ///< exits: a jump to another function, which makes the result
+    bool exits = false;                   ///< entries: every way out of the function has an exit
+    uint64_t stack_bytes = unknown_bytes; ///< entries: of arguments on the stack
     uint64_t file_offset = 0;
     uint64_t runtime = 0; ///< where `address` is in the process
 

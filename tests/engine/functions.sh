@@ -54,3 +54,46 @@ expect "no exits" "$(grep -E '^(@|sites)' out)" "@calls: 1000
 @results: 0
 sites 1 of 2 armed (1 has no exit sites); dropped 0"
 grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace ' err || fail "no exits: $(cat err)"
+
+# Arguments on the stack, as many as the entry's record says. Of one with a variable number of arguments it says nothing.
+cat >stack.c <<'END'
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define KEEP __attribute__((noinline, noclone))
+KEEP long eight(long a, long b, long c, long d, long e, long f, long g, const char* h)
+{
+    __asm__ volatile("");
+    return a + b + c + d + e + f + g + *h;
+}
+KEEP long many(int n, ...)
+{
+    va_list list;
+    va_start(list, n);
+    long sum = 0;
+    for (int i = 0; i < n; ++i)
+        sum += va_arg(list, long);
+    va_end(list);
+    return sum;
+}
+static const char* volatile names[] = {"often", "rarely"};
+int main(void)
+{
+    long sum = *names[0] + *names[1]; /* BPF reads no memory that was not touched */
+    for (long i = 0; i < 1000; ++i)
+        sum += eight(1, 2, 3, 4, 5, 6, i * 0x100000000, names[i % 4 == 0]) + many(8, i, i, i, i, i, i, i, i);
+    return sum == 0;
+}
+END
+"$plugin" -O2 -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 stack.c -o stack
+for engine in user kernel; do
+    if [ $engine = kernel ]; then
+        have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] || continue
+    fi
+    fastsdt-trace --engine $engine -e 'uprobe:./stack:eight { @sum = sum(sarg0); @by[str(sarg1), arg5] = count(); }' -- ./stack >out 2>err || fail "--engine $engine: $(cat err out)"
+    expect "--engine $engine: on the stack" "$(grep '^@' out | sort)" "@by[often, 6]: 750
+@by[rarely, 6]: 250
+@sum: $((999 * 1000 / 2 * 0x100000000))"
+done
+fastsdt-trace --engine user -e 'uprobe:./stack:eight { @ = sum(sarg2); } uprobe:./stack:many { @n = sum(sarg0); } uprobe:./stack:main { @main = count(); }' -- ./stack >out 2>err || true
+expect "not on the stack" "$(tail -1 out)" "sites 1 of 3 armed (1 has no record of its arguments on the stack, 1 has no sarg2); dropped 0"

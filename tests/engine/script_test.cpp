@@ -199,8 +199,9 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c\n/ arg0 >"), "2:9 a value is wanted, and not the end of the script");
     EXPECT_EQ(error("usdt:a:b:c { @ = count() @x = 1 }"),
               "1:26 \";\" or \"}\" is wanted after a statement, and not \"@x\"");
-    EXPECT_EQ(error("usdt:a:b:c { @ = counts() }"),
-              "1:18 \"counts\" is no value: arg0 to arg9, str(argN), retval, tid, pid, nsecs and probe are");
+    EXPECT_EQ(
+        error("usdt:a:b:c { @ = counts() }"),
+        "1:18 \"counts\" is no value: arg0 to arg9, sarg0 to sarg9, str(argN), retval, tid, pid, nsecs and probe are");
     EXPECT_EQ(error("usdt:a:b:c { @ = count(); @ = 5 }"),
               "1:27 @ is a count() elsewhere, and cannot be an integer too");
     EXPECT_EQ(error("usdt:a:b:c { @[1] = count(); @[1,2] = count() }"), "1:30 @ has 1 key elsewhere, and 2 keys here");
@@ -215,6 +216,11 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c/arg0/ { @ = count() }"),
               "1:1 a name has no \"/\": a blank is wanted before the filter");
     EXPECT_EQ(error("usdt:a:b:c { @ = arg12 }"), "1:18 arguments are arg0 to arg9");
+    EXPECT_EQ(error("uprobe:a:b { @ = sarg10 }"), "1:18 arguments are sarg0 to sarg9");
+    EXPECT_EQ(error("usdt:a:b:c { @ = sarg0 }"),
+              "1:18 arguments on the stack are those of a uprobe, and usdt:a:b:c is none");
+    EXPECT_EQ(error("uprobe:a:b { @ = str(arg7) }"),
+              "1:18 arg7 is of usdt probes (of a function it is sarg1), and uprobe:a:b is none");
     EXPECT_EQ(error("usdt:a:b:c { @[\"x] = count() }"), "1:16 the string has no end");
     EXPECT_EQ(error("usdt:a:b:c { @ = 99999999999999999999 }"), "1:18 the number does not fit into 64 bits");
     EXPECT_EQ(error("usdt:a:b:c { @ = 12ab }"), "1:18 this is not a number: decimal, 0x1f, 1_000 and 1e6 are");
@@ -277,7 +283,8 @@ TEST(Script, Caret)
         FAIL();
     } catch (const ScriptError& e) {
         EXPECT_EQ(explain(e, text, "x.bt"),
-                  "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg9, str(argN), retval, tid, pid, nsecs and "
+                  "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg9, sarg0 to sarg9, str(argN), retval, tid, pid, "
+                  "nsecs and "
                   "probe are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t         ^~~\n");
     }
 }

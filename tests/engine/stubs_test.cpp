@@ -378,6 +378,41 @@ TEST(Stub, EntriesHaveParametersAndExitsAResult)
     EXPECT_EQ(only_number(maps, 2), 13);
 }
 
+// Behind the return address, as many as the entry's record says.
+extern "C" void on_stack_call();
+extern "C" unsigned char on_stack_site[];
+asm(R"(
+    .text
+    .globl on_stack_call, on_stack_site
+on_stack_call:
+    push $222
+    push $111
+    call on_stack_site
+    add $16, %rsp
+    ret
+    .p2align 4
+on_stack_site:
+    .byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0
+    ret
+)");
+
+TEST(Stub, EntriesHaveArgumentsOnTheStack)
+{
+    Site entry;
+    entry.kind = Probe::Kind::entry;
+    entry.patch = uint64_t(on_stack_site);
+    entry.stack_bytes = 16;
+    {
+        OwnRun run("uprobe:*:f { @a = sum(sarg0); @b = sum(sarg1); }", entry);
+        on_stack_call();
+        EXPECT_EQ(only_number(run.maps(), 0), 111);
+        EXPECT_EQ(only_number(run.maps(), 1), 222);
+    }
+    EXPECT_EQ(refusal("uprobe:*:f { @ = sum(sarg2); }", entry), "has no sarg2");
+    entry.stack_bytes = fastsdt::unknown_bytes;
+    EXPECT_EQ(refusal("uprobe:*:f { @ = sum(sarg0); }", entry), "has no record of its arguments on the stack");
+}
+
 TEST(Stub, ExitsHaveAResult)
 {
     Site exit;
