@@ -61,7 +61,7 @@ int main(int argc, char** argv)
             for (size_t at = 0; at + header <= plain.size();) {
                 uint32_t size;
                 memcpy(&size, &plain[at + 4], 4);
-                const auto record = decode_record(FASTSDT_NOTE_ENTRY, std::span(plain).subspan(at + header, size), {});
+                auto record = decode_record(FASTSDT_NOTE_ENTRY, std::span(plain).subspan(at + header, size), {});
                 if (record && record->address == address) {
                     benchmark::DoNotOptimize(*record);
                     break;

@@ -128,7 +128,7 @@ TEST(Expression, IsWhatTheInterpreterSays)
             count += interpret(filter, before) != 0;
             ASSERT_EQ(uint64_t(run->maps().maps[0].at(0).value.number), interpret(value, before)) << text;
         }
-        const auto& counted = run->maps().maps[1];
+        const auto counted = run->maps().maps[1];
         ASSERT_EQ(counted.empty() ? 0 : counted[0].number, count) << text;
     }
     EXPECT_GT(compiled, 400);

@@ -50,7 +50,8 @@ private:
 
 Bytes operator+(Bytes a, const Bytes& b)
 {
-    a.insert(a.end(), b.begin(), b.end());
+    for (uint8_t byte : b) // GCC 16 warns of insert()
+        a.push_back(byte);
     return a;
 }
 
