@@ -130,7 +130,7 @@ def trace(rows):
               "How late eight threads were, at most, while their process was attached to and its sites were armed, and in 0.3 s without: those that sleep 0.1 ms at a time,",
               "and those that compute, which wait for each other where there are fewer processors.", ""]
     lines += table(["sites", "threads", "late, ms: median (most)", "without", "attached after, s"],
-                   [[f"{r['sites']:,}", {"sleep": "sleep", "compute": "compute"}[r["loop"]],
+                   [[f"{r['sites']:,}", r["loop"],
                      *(f"{statistics.median(r[k]):.2f} ({max(r[k]):.2f})" for k in ("late_ms", "without_ms")), f"{statistics.median(r['attach_s']):.3f}"] for r in find(rows, what="stop")])
     for test in dict.fromkeys(r["test"] for r in find(rows, what="program")):
         some = find(rows, what="program", test=test)

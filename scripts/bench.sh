@@ -5,7 +5,7 @@
 # and keeps the others of results.json. All takes an hour and a half on an idle machine with two processors, --quick less than five
 # minutes (and what building takes). As root on a kernel with uprobes; without that the parts that attach probes are left out, and
 # it says so. Installs the packages it needs. `bench.sh --record` makes docs/performance.md, docs/performance.json and the pictures
-# from build/bench/results.json, and a picture of the demo.
+# from build/bench/results.json, and a picture of the demo; `bench.sh --redraw` makes the document and pictures anew from performance.json.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 usage() { sed -n '3,8s/^# //p' "$0"; }
@@ -21,8 +21,9 @@ if [ "${1:-}" = --record ]; then
     mkdir -p docs/pictures
     scripts/demo.sh >"$out/demo.txt"
     sed -n "s|$PWD/||g; /^== A probe on a function/,/times less/p" "$out/demo.txt" | bench/terminal.py >docs/pictures/demo.svg
-    exec "$python" bench/report.py docs/performance.json docs/performance.md docs/pictures
+    set -- --redraw
 fi
+[ "${1:-}" != --redraw ] || exec "$python" bench/report.py docs/performance.json docs/performance.md docs/pictures
 mkdir -p "$out"
 echo "== Building fastsdt (build/bench)"
 { cmake -S . -B "$out" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFASTSDT_TESTS=OFF -DFASTSDT_EXAMPLES=OFF -DFASTSDT_BENCHMARKS=ON &&

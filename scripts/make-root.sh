@@ -14,25 +14,18 @@ fail() { echo "make-root.sh: $2" >&2; exit "$1"; }
 [ ! -e "$root" ] || fail 2 "$root exists"
 command -v debootstrap >/dev/null || fail 2 "debootstrap is not installed"
 
-# The machine's main archive. Its keys sign Ubuntu's keys, as a package.
-mirror=$("$here/debian.sh" sid apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | sed -n 1p)
-[ -n "$mirror" ] || fail 4 "found no Debian mirror"
-mirror=${mirror%/}
-components=main script=()
-keys=/usr/share/keyrings/debian-archive-keyring.gpg
+. "$here/archive.sh"
+use_archive debian "$cache" || exit 4
+script=()
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 found() { apt-helper "$1/dists/$suite/Release"; }
 # Asks through apt, whose proxy and certificates are the machine's.
 apt-helper() { /usr/lib/apt/apt-helper download-file "$1" "$work/Release" >/dev/null 2>&1; }
 if ! found "$mirror"; then
-    mirror=${FASTSDT_UBUNTU_MIRROR:-${mirror%/debian}/ubuntu}
+    use_archive ubuntu "$cache" || exit 4
     found "$mirror" || fail 4 "the machine's mirror has no $suite"
     grep -q '^Origin: Ubuntu' "$work/Release" || fail 4 "$suite of $mirror is neither Debian nor Ubuntu"
-    (cd "$work" && "$here/debian.sh" sid apt-get download ubuntu-keyring >/dev/null) || fail 4 "no package ubuntu-keyring"
-    dpkg-deb -x "$work"/ubuntu-keyring_*.deb "$work"
-    keys=$work/usr/share/keyrings/ubuntu-archive-keyring.gpg
-    components=main,universe
     [ -e "/usr/share/debootstrap/scripts/$suite" ] || script=(gutsy) # what all of Ubuntu's releases are links to
 elif [ ! -e "/usr/share/debootstrap/scripts/$suite" ]; then
     script=(sid)
@@ -41,15 +34,15 @@ include=()
 case $mirror in https:*) include=(--include=ca-certificates) ;; esac
 mkdir -p "$cache/debs/$suite"
 # It mounts /proc there: in a namespace of its own, so that nothing stays mounted however it ends.
-unshare --mount debootstrap --variant=minbase --keyring="$keys" --components="$components" --cache-dir="$(realpath "$cache/debs/$suite")" \
+unshare --mount debootstrap --variant=minbase --keyring="$keys" --components="${components// /,}" --cache-dir="$(realpath "$cache/debs/$suite")" \
     "${include[@]}" "$suite" "$root" "$mirror" "${script[@]}" >"$work/log" 2>&1 || { tail -n 5 "$work/log" >&2; fail 1 "no root of $suite"; }
 
 # Where packages come from later: the release, and its updates and security where the machine's lists have them.
 sources=$(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' 2>/dev/null |
     grep -E "/? $suite(-updates|-security)? main\$" || true)
-case $sources in *" $suite main"*) ;; *) sources="deb $mirror $suite ${components//,/ }" ;; esac
+case $sources in *" $suite main"*) ;; *) sources="deb $mirror $suite $components" ;; esac
 case $components in *universe*) sources="$sources
-deb $mirror $suite-updates ${components//,/ }" ;; esac
+deb $mirror $suite-updates $components" ;; esac
 printf '%s\n' "$sources" >"$root/etc/apt/sources.list"
 # A mirror that is a snapshot may be older than its lists are valid; a proxy is the machine's.
 {

@@ -75,8 +75,9 @@ for command in "env A=1 nice ./linked" ./script; do
     expect "$command" "$(grep '^@' out | sed 's/usdt:[^:]*://' | sort | xargs)" "@[app:start]: 1 @[lib:constructed]: 1"
     grep -qx 'sites 2 of 2 armed; dropped 0' out || fail "$command: $(cat out)"
 done
-# While it is awaited, signals and stops are the program's own as ever, and so is its end.
-"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:app:start { @ = count(); }' -- sh -c 'trap "echo caught" USR1; kill -USR1 $$; (kill -CONT $$) & kill -STOP $$; wait; exec ./main' </dev/null >out 2>err ||
+# While it is awaited, signals and stops are the program's own as ever, and so is its end. SIGCONT is sent until it has helped: one sent
+# before the stop is lost.
+"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:app:start { @ = count(); }' -- sh -c 'trap "echo caught" USR1; kill -USR1 $$; (until [ -e continued ]; do kill -CONT $$; done) & kill -STOP $$; : >continued; wait; exec ./main' </dev/null >out 2>err ||
     fail "signals: $(cat err out)"
 expect "signals" "$(head -2 out | xargs)" "caught @: 1"
 status=0

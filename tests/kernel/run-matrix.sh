@@ -8,7 +8,7 @@ Usage: run-matrix.sh [--ci] [--record] [KERNEL...]
 
 Boots Debian's and Ubuntu's kernels in QEMU, runs the oracle in each and compares its answers with fastsdt's kernel model.
 KERNEL is a series, "6.12" for x86-64 or "arm64/6.12", or of Ubuntu's "ubuntu-6.8", "ubuntu-7.0.0-43"; "6.12-rt",
-"6.12-generic" and "ubuntu-7.0-realtime" are other flavours. Without one: all that docs/kernels.md lists.
+"6.12-generic" and "ubuntu-7.0-realtime" are other flavours. Without one: all that the list in this script names.
 
   --ci       the oldest and the newest x86-64 kernel and the newest arm64 kernel
   --record   store the answers in tests/kernel/results (then run update-docs.sh); a new kernel is

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Writes the tables of docs/kernels.md anew from the recorded answers. With --check it only says whether they are current.
+# Writes the tables of docs/kernels.md anew from the recorded answers, and the pictures. With --check it only says whether they are current.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
@@ -17,3 +17,5 @@ if [ "${1-}" = --check ]; then
     exit 1
 fi
 cat "$new" >"$page"
+# Its grid is one of the pictures.
+"$source/scripts/bench.sh" --redraw

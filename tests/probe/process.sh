@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
     if (!strcmp(how, "forever")) { if (fork()) _exit(3); ready(); for (;;) pause(); }
     if (!strcmp(how, "churn")) { /* threads all the time */
         ready();
-        for (int i = 0; i < 100000; i++) {
+        for (;;) {
             if (pthread_create(&thread, 0, some, 0) == 0) pthread_join(thread, 0);
         }
     }
