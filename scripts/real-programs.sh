@@ -349,10 +349,10 @@ EOF
             esac
         done
         cat <<EOF
-The last column has the hits of the live test. The recipe (\`live_setup\` in \`scripts/real-programs/\`) fixes their number: at the first probe those of
-one function or statement, at the second all. bpftrace has to count both numbers, and gdb the first.
+The last column has the hits of the live test. The recipe (\`live_setup\` in \`scripts/real-programs/\`) fixes their number: at the first probe only the
+hits of one function or statement are counted, at the second all hits. bpftrace has to count both numbers, and gdb the first.
 
-A function that is inlined has its site in each copy. With our header gcc takes a site for a small one (\`asm inline\`), so it inlines more.
+A function that is inlined has its site in each copy. With our header gcc reckons a site as short (\`asm inline\`), so it inlines more functions.
 The compile time is the CPU time for the files that have sites, the least of five rounds; two such figures of the same build differ by up to a tenth.
 
 Compilers: $(printf '%s; ' "${with[@]}" | sed 's/; $//').
