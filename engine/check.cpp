@@ -149,7 +149,7 @@ private:
         if (step <= 0)
             fail(update.arguments[3].where, "the step is above 0");
         if (low >= high)
-            fail(update.arguments[2].where, "the range ends above its start");
+            fail(update.arguments[2].where, "MAX has to be above MIN");
         if ((high - low) / step > most_buckets)
             fail(update.arguments[3].where, fmt::format("more than {} buckets: a larger step is wanted", most_buckets));
         map.low = low;

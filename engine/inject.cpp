@@ -189,7 +189,7 @@ void refuse_filter(pid_t pid, pid_t thread)
 {
     if (const std::string mode = status_field(pid, thread, "Seccomp:"); !mode.empty() && mode != "0")
         throw Unusable(fmt::format("process {}: its thread {} has a seccomp filter, which could kill it for the system "
-                                   "calls that it would make for us; trace it by the kernel",
+                                   "calls that it would make for us; trace it with the kernel's probes",
                                    pid, thread));
 }
 

@@ -262,7 +262,7 @@ std::unique_ptr<Target> open_stopped(pid_t pid)
 Held::Held(Launched& launched) : pid_(launched.pid())
 {
 #ifndef __x86_64__
-    throw Unusable("the user-space engine arms x86-64 programs only so far; trace it by the kernel");
+    throw Unusable("the user-space engine arms x86-64 programs only so far; trace it with --engine kernel");
 #endif
     as_tracer([&] { Start(pid_).run(launched); });
     target_ = open_stopped(pid_);

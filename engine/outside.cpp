@@ -43,10 +43,9 @@ public:
     explicit Outside(pid_t pid) : pid_(pid)
     {
 #ifndef __x86_64__
-        throw Unusable(
-            fmt::format("process {}: the user-space engine arms x86-64 processes only so far; trace it by the "
-                        "kernel",
-                        pid));
+        throw Unusable(fmt::format("process {}: the user-space engine arms x86-64 processes only so far; trace it with "
+                                   "the kernel's probes",
+                                   pid));
 #endif
         if (pid == getpid())
             throw Unusable(fmt::format("process {}: that is this process itself", pid));
@@ -277,7 +276,7 @@ private:
         struct stat theirs{}, ours{};
         if (fstat(path.get(), &theirs) < 0 || fstat(own.get(), &ours) < 0 || theirs.st_dev != ours.st_dev
             || theirs.st_size != 0 || !S_ISREG(theirs.st_mode))
-            throw Unusable(fmt::format("process {}: it exchanges its files while it is prepared", pid_));
+            throw Unusable(fmt::format("process {}: it replaced the file of the tables while it was prepared", pid_));
         Descriptor file(open(fmt::format("/proc/self/fd/{}", path.get()).c_str(), O_RDWR | O_CLOEXEC));
         if (!file)
             throw Unusable(

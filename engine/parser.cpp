@@ -174,7 +174,7 @@ private:
         if (lexer_.peek() != '{')
             fail(lexer_.here(),
                  clause.filter ? "\"{\" is wanted after the filter"
-                               : "a blank and a filter, or \"{\", is wanted after the probe");
+                               : "\"{\", or a blank and a filter, is wanted after the probe");
         advance(); // the brace
         advance();
         draft_.updates.emplace_back();
@@ -220,7 +220,7 @@ private:
         const std::string& type = parts[0];
         if (type == "BEGIN" || type == "END") {
             if (parts.size() != 1)
-                fail(token.where, fmt::format("{} stands alone", type));
+                fail(token.where, fmt::format("{} has no further parts", type));
             probe.kind = type == "END" ? Probe::Kind::end : Probe::Kind::begin;
         } else if (type == "interval" || type == "i") {
             interval(probe, parts);
@@ -448,7 +448,7 @@ private:
     {
         expect("(", "\"printf\"");
         if (token_.kind != Token::Kind::text)
-            fail(token_.where, "printf() wants a text");
+            fail(token_.where, "printf() wants a string");
         for (size_t i = 0; i < token_.text.size(); ++i) {
             const char c = token_.text[i];
             statement.text += c;
@@ -470,7 +470,7 @@ private:
         Depth(size_t& depth, Span where) : depth_(depth)
         {
             if (++depth_ > deepest)
-                fail(where, fmt::format("more than {} operators and brackets in one another", deepest));
+                fail(where, fmt::format("more than {} nested operators and brackets", deepest));
         }
         Depth(const Depth&) = delete;
         Depth& operator=(const Depth&) = delete;
@@ -499,7 +499,7 @@ private:
             if (found == infixes.end() || found->precedence < precedence)
                 return left;
             if (length >= deepest)
-                fail(token_.where, fmt::format("more than {} operators in one another", deepest));
+                fail(token_.where, fmt::format("more than {} nested operators", deepest));
             advance();
             Expression both;
             both.kind = Expression::Kind::operation;
@@ -535,7 +535,7 @@ private:
             kernel_only(token_.where, fmt::format("\"{}\" before a value is not in this subset", token_.word));
         Expression found = primary();
         if (is("[") || is("->") || is("++") || is("--"))
-            kernel_only(token_.where, fmt::format("\"{}\" behind a value is not in this subset", token_.word));
+            kernel_only(token_.where, fmt::format("\"{}\" after a value is not in this subset", token_.word));
         return found;
     }
 

@@ -108,11 +108,11 @@ void refuse_filter()
         if (line.starts_with("Seccomp:")) {
             if (line.find_first_of("123456789") != line.npos)
                 throw Unusable(
-                    "this process has a seccomp filter, which could kill it for a system call: open before it "
-                    "is installed, or trace from outside");
+                    "this process has a seccomp filter, which could kill it for a system call: open the trace "
+                    "before the filter is installed, or trace from another process");
             return;
         }
-    throw Unusable("this process: /proc/thread-self/status cannot be read, and so nobody knows of a seccomp filter");
+    throw Unusable("this process: /proc/thread-self/status cannot be read, so a seccomp filter cannot be ruled out");
 }
 
 long membarrier(int command)
@@ -150,7 +150,7 @@ bool exchange(uint64_t at, const Bytes& from, const Bytes& to)
 std::string forbidden()
 {
     return fmt::format(
-        " (PR_SET_MDWE; SELinux: execmem, execmod); from outside it can be traced: fastsdt-trace --pid {}", getpid());
+        " (PR_SET_MDWE; SELinux: execmem, execmod); another process can trace it: fastsdt-trace --pid {}", getpid());
 }
 
 // What memory may be is put back at the end. While it is writable it stays executable: threads are in it.
@@ -215,7 +215,8 @@ public:
     OwnProcess()
     {
 #ifndef __x86_64__
-        throw Unusable("this process: the user-space engine arms x86-64 processes only so far; trace it by the kernel");
+        throw Unusable(
+            "this process: the user-space engine arms x86-64 processes only so far; trace it with the kernel's probes");
 #endif
         refuse_filter();
         barrier();

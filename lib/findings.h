@@ -60,7 +60,7 @@ std::optional<Severity> parse_severity(std::string_view text);
       "The semaphore is in read-only memory. The kernel cannot count there.")                                          \
     X(semaphore_shared_page, "semaphore-shared-page", warning,                                                         \
       "Two writable segments map the semaphore's page of the file, and the kernel may count in the wrong one: a "      \
-      "guarded probe stays off. lld: -z separate-loadable-segments.")                                                  \
+      "probe with a semaphore then stays off. lld: -z separate-loadable-segments.")                                    \
     X(semaphore_varies, "semaphore-varies", warning,                                                                   \
       "Sites of one probe have different semaphores. Tools that set only one of them miss hits.")                      \
     X(duplicate_probe, "duplicate-probe", warning,                                                                     \
@@ -90,7 +90,7 @@ std::optional<Severity> parse_severity(std::string_view text);
     X(ungrouped_note, "ungrouped-note", info,                                                                          \
       "An assembler without link-order sections made the note: it may outlive its code.")                              \
     X(notes_stripped, "notes-stripped", warning,                                                                       \
-      "What probes leave in memory is there and their notes are not: llvm-strip removes them. Use strip, or "          \
+      "The file has what probes leave in memory, but not their notes: llvm-strip removes those. Use strip, or "        \
       "llvm-strip -g.")                                                                                                \
     X(no_section_headers, "no-section-headers", warning, "Without section headers notes cannot be found.")             \
     X(no_text, "no-text", info, "A separate debug file: it has the notes and not the code. Check the stripped file.")  \

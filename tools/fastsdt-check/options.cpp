@@ -87,15 +87,15 @@ std::string conflict(const Arguments& a, const Words& words)
     if (a.diff && (a.plan || a.report.functions))
         return "--diff cannot be combined with --plan or --functions";
     if (a.sarif && (a.json || a.plan || a.diff || a.pid != 0))
-        return "--sarif has the findings in files: leave out --json, --plan, --diff and --pid";
+        return "--sarif reports the findings in files: leave out --json, --plan, --diff and --pid";
     if (a.plan && a.pid != 0)
         return "--plan is for files; name the program";
     if (a.plan && a.report.kernels.size() != 1)
-        return "--plan is for one kernel: --kernel 7.2";
+        return "--plan is for one kernel, for example --kernel 7.2";
     if (a.plan && a.report.functions)
-        return "--plan has the functions that fastprobe selected, and no others: leave out --functions";
+        return "--plan lists the functions that fastprobe selected, and no others: leave out --functions";
     if (a.plan && !words.only.empty())
-        return "--plan has no findings: leave out --only";
+        return "--plan reports no findings: leave out --only";
     return {};
 }
 

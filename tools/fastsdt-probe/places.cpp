@@ -124,8 +124,8 @@ private:
               std::pair(&options_.exits, "function with exit sites")})
             for (const std::string& glob : *globs)
                 if (!used.contains(&glob))
-                    give_up(fmt::format("{}: no {} matches \"{}\"; `fastsdt-check {}` lists them", options_.file_name,
-                                        what, glob, options_.file_name));
+                    give_up(fmt::format("{}: no {} matches \"{}\"; `fastsdt-check --plan {}` lists them",
+                                        options_.file_name, what, glob, options_.file_name));
     }
 
     void add_symbols()

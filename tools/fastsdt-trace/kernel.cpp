@@ -36,8 +36,8 @@ std::string untellable(const Options& options, const engine::Script* script)
     for (const std::string& word : options.command)
         if (word.empty() || word.find(' ') != word.npos)
             return fmt::format(
-                "bpftrace cannot run a command with \"{}\" in it, since it takes commands apart at blanks; start it "
-                "and use --pid",
+                "bpftrace cannot run a command with \"{}\" in it, since it splits commands at blanks; start the "
+                "command and use --pid",
                 word);
     if (script)
         for (const engine::Clause& clause : script->clauses)

@@ -166,8 +166,8 @@ private:
         session_.emplace(script_, traced_.pid(), traced_.target());
         take_up();
         if (!session_->sites().empty() && options_.engine == EngineChoice::automatic)
-            say(fmt::format("engine user: {} of {} sites of the program that it executed are armed", summary().armed,
-                            summary().sites));
+            say(fmt::format("engine user: {} of {} sites of the program that the process executed are armed",
+                            summary().armed, summary().sites));
     }
 
     // What has no match, and for what only the kernel can trace the command that does.
