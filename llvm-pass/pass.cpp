@@ -23,7 +23,7 @@
 
 using namespace llvm;
 
-#if LLVM_VERSION_MAJOR < 21
+#if LLVM_VERSION_MAJOR < 20
 // The type is known by the address of this variable: it has to be LLVM's own, though all else in this file is hidden.
 template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const Module*>;
 #endif
