@@ -44,14 +44,16 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
     app.add_flag("-f,--functions", arguments.report.functions,
                  "Judge the entries of all functions in the symbol table too");
     app.add_flag("-s,--summary", arguments.style.summary, "Counts instead of single probes");
-    app.add_flag("-v,--verbose", arguments.style.verbose, "Show infos too, and single functions with --functions");
-    app.add_option("-p,--pid", arguments.pid, "A running process instead of files: what stands at its sites now")
+    app.add_flag("-v,--verbose", arguments.style.verbose,
+                 "Show findings of level info too, and each function with --functions");
+    app.add_option("-p,--pid", arguments.pid, "Read a running process instead of files: what its sites hold now")
         ->type_name("PID")
         ->check(CLI::Range(1, 4194304));
     app.add_flag(
         "--plan", arguments.plan,
         "Where to attach for the best result on one --kernel (default: this), with bpftrace and perf commands");
-    app.add_flag("--diff", arguments.diff, "Two files, OLD and NEW: which probes and arguments went, changed or came");
+    app.add_flag("--diff", arguments.diff,
+                 "Two files, OLD and NEW: which probes are gone, have other arguments or are new");
     app.add_flag("-j,--json", arguments.json, "JSON, as docs/json.md describes it");
     app.add_flag("--sarif", arguments.sarif, "Findings as SARIF 2.1.0, for code hosts; infos with --verbose");
     app.add_option("-J,--jobs", arguments.jobs, "Threads that look through directories (default: all processors)")
@@ -59,7 +61,7 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
         ->check(CLI::Range(1u, 1024u));
     app.add_flag("--no-lines", words.no_lines, "Do not look for source lines");
     app.add_option("--fail-on", words.fail_on,
-                   "Findings from which on the exit status is 1: info, warning, error (default), never")
+                   "Lowest level of a finding that makes the exit status 1: info, warning, error (default), never")
         ->type_name("LEVEL")
         ->check(CLI::IsMember({"info", "warning", "error", "never"}));
     app.add_option("--color", words.colour, "auto (default), always, never")

@@ -18,7 +18,8 @@ void add_options(CLI::App& app, Options& options)
         "FILE is probed and run; COMMAND runs something else, --pid attaches to a running process. With --dry-run,\n"
         "and for a shared library without COMMAND, the probes are only tried.\n"
         "Exit status: 0 all attached, 1 some were not, 2 unusable input, usage or permission.");
-    app.add_option("FILE", options.file, "ELF file to probe: a program or a shared library; with --pid its program");
+    app.add_option("FILE", options.file,
+                   "ELF file to probe: a program or a shared library; default with --pid: the program of the process");
     app.add_option("COMMAND", options.command, "After --: what to run; FILE itself by default");
     const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* type, const char* text) {
         app.add_option(name, values, text)->type_name(type)->allow_extra_args(false);

@@ -45,7 +45,8 @@ class Help : public CLI::Formatter {
         return "Usage: fastsdt-trace [OPTIONS] -e TEXT -- COMMAND...\n"
                "       fastsdt-trace [OPTIONS] -p PID FILE\n"
                "       fastsdt-trace latency [OPTIONS] -p PID PROBE PROBE\n"
-               "       fastsdt-trace latency [OPTIONS] -p PID FUNCTION\n";
+               "       fastsdt-trace latency [OPTIONS] -p PID FUNCTION\n"
+               "Each form takes -p PID or -- COMMAND.\n";
     }
 };
 
@@ -58,22 +59,23 @@ CLI::App* add_options(CLI::App& app, Options& options, Given& given)
         "COMMAND, after --, is run and traced from its first instruction on; --pid attaches to a running process.\n"
         "Exit status: 0 complete, 1 a site was not armed, a probe matched nothing or something was not counted,\n"
         "2 unusable input, usage or permission. See fastsdt-trace(1).");
-    app.add_option("FILE", given.file, "The script");
+    app.add_option("FILE", given.file, "File with the script");
     app.add_option("-e,--execute", given.text, "The script itself")->type_name("TEXT");
     app.add_option("-p,--pid", options.pid, "Attach to a running process")->type_name("PID")->check(process_number);
     const std::map<std::string, EngineChoice> engines = {
         {"auto", EngineChoice::automatic}, {"user", EngineChoice::user}, {"kernel", EngineChoice::kernel}};
     app.add_option(
            "--engine", options.engine,
-           "user: sites are patched from outside, without the kernel; kernel: bpftrace runs the script; auto: user "
-           "where every site can be armed")
+           "user: sites are patched to count in the process; kernel: bpftrace runs the script; auto: user where every "
+           "site can be armed, else kernel if bpftrace can be run")
         ->transform(CLI::CheckedTransformer(engines, CLI::ignore_case).description("{auto,user,kernel}"));
     app.add_option("-t,--duration", given.duration, "End after this time")->type_name("SECONDS")->check(seconds);
-    app.add_option("-i,--interval", given.interval, "Print all maps each time this has passed")
+    app.add_option("-i,--interval", given.interval, "Print all maps at this interval")
         ->type_name("SECONDS")
         ->check(seconds);
     app.add_flag("-d,--dry-run", options.dry,
-                 "Only show the sites, their stubs, and why one cannot be armed; a COMMAND is not run");
+                 "Only show the sites, the instructions that would count there, and why a site cannot be armed; a "
+                 "COMMAND is not run");
     app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
     app.require_subcommand(0, 1);
     CLI::App* const latency = app.add_subcommand(
