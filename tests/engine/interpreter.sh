@@ -44,7 +44,7 @@ int main(void) /* a line, 4 threads, an answer */
 END
 gcc -O2 -I"$INCLUDE" -shared -fPIC interpreter.c -o libinterpreter.so
 gcc -O2 -pthread program.c -o program -L. -linterpreter -Wl,-rpath,"$PWD"
-mkfifo in out report
+rm -f in out report && mkfifo in out report
 ./program <in >out &
 pid=$!
 exec 3>in 4<out
