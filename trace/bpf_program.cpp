@@ -39,6 +39,14 @@ constexpr int16_t ip_offset = -1; // nothing is read
 
 constexpr ino_t initial_pid_namespace = 0xEFFFFFFC; // PROC_PID_INIT_INO, include/linux/proc_ns.h
 
+/// libbpf's options, all 0 but the size that tells libbpf's version. LIBBPF_OPTS() warns with clang in C++.
+template <class Options> Options sized()
+{
+    Options options{};
+    options.sz = sizeof options;
+    return options;
+}
+
 enum Register : uint8_t { r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10 };
 
 class Assembler {
@@ -94,7 +102,8 @@ public:
     {
         for (const auto& [at, label] : jumps_)
             code_[at].off = static_cast<int16_t>(labels_.at(label) - at - 1);
-        LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = static_cast<bpf_attach_type>(attach_type));
+        auto options = sized<bpf_prog_load_opts>();
+        options.expected_attach_type = static_cast<bpf_attach_type>(attach_type);
         return Descriptor(bpf_prog_load(type, name, "Dual BSD/GPL", code_.data(), code_.size(), &options));
     }
 
@@ -192,7 +201,8 @@ Descriptor checked(Descriptor fd, const char* what)
 
 Descriptor create_map(bpf_map_type type, const char* name, size_t key, size_t value, size_t entries, uint32_t flags = 0)
 {
-    LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = flags);
+    auto options = sized<bpf_map_create_opts>();
+    options.map_flags = flags;
     return checked(bpf_map_create(type, name, static_cast<uint32_t>(key), static_cast<uint32_t>(value),
                                   static_cast<uint32_t>(entries), &options),
                    "BPF map");
@@ -420,7 +430,7 @@ Descriptor load_empty_uprobe_program()
 
 Descriptor link_event(int program, int event, uint64_t cookie)
 {
-    LIBBPF_OPTS(bpf_link_create_opts, options);
+    auto options = sized<bpf_link_create_opts>();
     options.perf_event.bpf_cookie = cookie;
     return Descriptor(bpf_link_create(program, event, BPF_PERF_EVENT, &options));
 }
