@@ -17,9 +17,11 @@ constexpr uint64_t highest = (uint64_t{1} << 47) - page;
 
 uint64_t find_place(const std::vector<Mapping>& mappings, std::span<const uint64_t> near, uint64_t size)
 {
-    const auto [first, last] = std::minmax_element(near.begin(), near.end());
-    const uint64_t from = *last > reach ? std::max(*last - reach, lowest) : lowest;
-    const uint64_t to = std::min(*first + reach, highest);
+    // No structured binding: clang 14's lambdas cannot capture one.
+    const uint64_t first = *std::min_element(near.begin(), near.end());
+    const uint64_t last = *std::max_element(near.begin(), near.end());
+    const uint64_t from = last > reach ? std::max(last - reach, lowest) : lowest;
+    const uint64_t to = std::min(first + reach, highest);
     uint64_t below = 0, above = 0, beside_heap = 0;
     const auto look = [&](uint64_t start, uint64_t end, bool heap) {
         start = std::max(start + page, from);
@@ -29,7 +31,7 @@ uint64_t find_place(const std::vector<Mapping>& mappings, std::span<const uint64
         const uint64_t at = (end - size) / page * page;
         if (heap)
             beside_heap = at; // as far from it as possible
-        else if (at < *first)
+        else if (at < first)
             below = at; // the nearest: gaps come by address
         else if (!above)
             above = (start + page - 1) / page * page;
