@@ -223,7 +223,7 @@ TEST(X86_64, NotAnInstruction)
 {
     check(Arch::x86_64,
           {always("66 66 66 66 66 66 66 66 66 66 66 66 66 66 66 66", reject),
-           always("66 66 66 66 66 66 66 66 66 66 66 66 66 66 90", {emulate})});
+           always("66 66 66 66 66 66 66 66 66 66 66 66 66 66 90", emulate)});
     EXPECT_EQ(verdict("7.2", Arch::x86_64, "66 66 66 66 66 66 66 66 66 66 66 66 66 66 66 90"), reject);
 }
 
