@@ -32,8 +32,10 @@ constexpr Pattern hint{0xfffff01f, 0xd503201f};
 constexpr Pattern mrs{0xfff00000, 0xd5300000};
 constexpr Pattern mops{0x3b200c00, 0x19000400};
 constexpr Pattern adr_adrp{0x1f000000, 0x10000000};
-constexpr Pattern brk_uprobes{0xffffffff, 0xd42000a0};      // BRK64_OPCODE_UPROBES
-constexpr Pattern stp_fp_lr_sp_64b{0xffc07fff, 0xa9807bfd}; // posted 2024, not merged
+constexpr Pattern brk_uprobes{0xffffffff, 0xd42000a0}; // BRK64_OPCODE_UPROBES
+// kernel/patches
+constexpr Pattern push_frame{0xffe07fff, 0xa9a07bfd};
+constexpr Pattern bti{0xffffff3f, 0xd503241f};
 
 constexpr std::array simulated_branches{
     Pattern{0xff000000, 0x54000000}, // b.cond, bc.cond
@@ -128,8 +130,10 @@ Judgement judge(Features features, std::span<const std::byte> bytes, uint64_t va
     // arm_probe_decode_insn()
     if (nop.matches(insn) && features.has(Feature::simulate_nop))
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_nop"};
-    if (features.has(Feature::simulate_stp) && stp_fp_lr_sp_64b.matches(insn))
-        return {Verdict::emulate, "arm_probe_decode_insn(): simulate_stp_fp_lr_sp_64b"};
+    if (bti.matches(insn) && features.has(Feature::simulate_bti))
+        return {Verdict::emulate, "arm_probe_decode_insn(): simulate_nop, patched for bti"};
+    if (push_frame.matches(insn) && features.has(Feature::simulate_stp))
+        return {Verdict::emulate, "arch_uprobe_skip_sstep(): simulate_push_frame, a patch"};
     const char* why_not = why_not_steppable(features, insn);
     if (!why_not)
         return {Verdict::xol, "arm_probe_decode_insn(): steppable"};

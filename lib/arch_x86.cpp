@@ -474,6 +474,9 @@ Judgement judge_x86(Features features, bool mode64, std::span<const std::byte> b
     const bool branch = is_relative_branch(insn);
     if (features.has(Feature::insn_is_nop) && insn_is_nop(insn))
         return {Verdict::emulate, "insn_is_nop(): a NOP"};
+    if (features.has(Feature::emulate_endbr) && insn.length == 4 && code[0] == 0xf3 && code[1] == 0x0f
+        && code[2] == 0x1e && (code[3] | 1) == 0xfb)
+        return {Verdict::emulate, "branch_setup_xol_ops(): insn_is_endbr, a patch"};
     if (features.has(Feature::nop_table) && in_x86_nops(insn, code))
         return {Verdict::emulate, "branch_setup_xol_ops(): in x86_nops[]"};
     if (!features.has(Feature::insn_is_nop) && insn.opcode[0] == 0x90 && insn.mistaken())

@@ -20,9 +20,11 @@ enum class Feature : uint8_t {
     optimize_nop10,            ///< "Move optimized uprobe from nop5 to nop10"
     shadow_stack,              ///< user shadow stacks
     shadow_stack_return_probe, ///< prepare_uretprobe() changes the return address on the shadow stack too
+    emulate_endbr,             ///< endbr64 and endbr32: kernel/patches
     // arm64
     simulate_nop,         ///< "Simulate nop instruction for better uprobe performance"
-    simulate_stp,         ///< stp x29,x30,[sp,#imm]!: posted in 2024, out of tree
+    simulate_stp,         ///< stp x29,x30,[sp,#-N]!: kernel/patches; another form was posted in 2024
+    simulate_bti,         ///< bti, bti c, bti j, bti jc: kernel/patches
     simulate_bc_cond,     ///< "Handle probes on hinted conditional branch instructions"
     reject_literal_loads, ///< "Remove broken LDR (literal) uprobe support", CVE-2024-50099
     reject_mops,          ///< FEAT_MOPS is enabled for user space, and its instructions are refused

@@ -25,13 +25,16 @@ using namespace std::string_view_literals;
 constexpr Arch own_arch = Arch::x86_64;
 constexpr std::string_view nop3 = "\x0f\x1f\x00"sv, nop5 = "\x0f\x1f\x44\x00\x00"sv,
                            nop10 = "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"sv, mov = "\x48\x89\xc0"sv,
-                           push_rex2 = "\xd5\x00\x50"sv, no_xop = "\x8f\xc9\x00\x00\x00\x00"sv;
+                           endbr64 = "\xf3\x0f\x1e\xfa"sv, push_rex2 = "\xd5\x00\x50"sv,
+                           no_xop = "\x8f\xc9\x00\x00\x00\x00"sv;
 // What is refused somewhere comes last: probes are put on all at once, and a half that has none of those costs least.
 constexpr Sample samples[] = {
     {nop3, Verdict::xol, 0, bit(Feature::nop_table) | bit(Feature::insn_is_nop)},
     {nop3, Verdict::emulate, bit(Feature::nop_table), 0},
     {mov, Verdict::emulate, bit(Feature::insn_is_nop), 0},
     {mov, Verdict::xol, 0, bit(Feature::insn_is_nop)},
+    {endbr64, Verdict::emulate, bit(Feature::emulate_endbr), 0},
+    {endbr64, Verdict::xol, 0, bit(Feature::emulate_endbr)},
     // What is optimized is one or the other; a later line of this table overrides an earlier one.
     {nop5, Verdict::optimize, bit(Feature::optimize), bit(Feature::optimize_nop10)},
     {nop5, Verdict::emulate, 0, bit(Feature::optimize)},
@@ -47,13 +50,16 @@ constexpr Sample samples[] = {
 #elif defined(__aarch64__)
 using namespace std::string_view_literals;
 constexpr Arch own_arch = Arch::arm64;
-constexpr std::string_view nop = "\x1f\x20\x03\xd5"sv, stp = "\xfd\x7b\xbf\xa9"sv, bc_eq = "\x90\x00\x00\x54"sv,
-                           ldr_literal = "\x80\x00\x00\x58"sv, cpyfp = "\x40\x04\x01\x19"sv;
+constexpr std::string_view nop = "\x1f\x20\x03\xd5"sv, stp = "\xfd\x7b\xbf\xa9"sv, bti_c = "\x5f\x24\x03\xd5"sv,
+                           bc_eq = "\x90\x00\x00\x54"sv, ldr_literal = "\x80\x00\x00\x58"sv,
+                           cpyfp = "\x40\x04\x01\x19"sv;
 constexpr Sample samples[] = {
     {nop, Verdict::emulate, bit(Feature::simulate_nop), 0},
     {nop, Verdict::xol, 0, bit(Feature::simulate_nop)},
     {stp, Verdict::emulate, bit(Feature::simulate_stp), 0},
     {stp, Verdict::xol, 0, bit(Feature::simulate_stp)},
+    {bti_c, Verdict::emulate, bit(Feature::simulate_bti), 0},
+    {bti_c, Verdict::xol, 0, bit(Feature::simulate_bti)},
     {bc_eq, Verdict::emulate, bit(Feature::simulate_bc_cond), 0},
     {bc_eq, Verdict::xol, 0, bit(Feature::simulate_bc_cond)},
     {ldr_literal, Verdict::reject, bit(Feature::reject_literal_loads), 0},

@@ -289,14 +289,27 @@ TEST(I386, NeverOptimized)
           });
 }
 
+TEST(X86, PatchedForEndbr)
+{
+    for (const Arch arch : {Arch::x86_64, Arch::i386}) {
+        for (const char* bytes : {"f3 0f 1e fa", "f3 0f 1e fb"}) {
+            EXPECT_EQ(verdict("6.1+endbr", arch, bytes), emulate) << bytes;
+            EXPECT_EQ(verdict("7.3+endbr", arch, bytes), emulate) << bytes;
+        }
+        EXPECT_EQ(verdict("7.3+endbr", arch, "f3 0f 1e f9"), xol);
+        EXPECT_EQ(verdict("7.3+endbr", arch, "66 f3 0f 1e fa"), xol);
+    }
+}
+
 TEST(Arm64, AsMeasured)
 {
     struct {
         const char* bytes;
-        Verdict old, now, stp;
+        Verdict old, now, patched;
     } rows[] = {
         {"1f 20 03 d5", xol, emulate, emulate},     // nop
-        {"5f 24 03 d5", xol, xol, xol},             // bti c
+        {"1f 24 03 d5", xol, xol, emulate},         // bti
+        {"5f 24 03 d5", xol, xol, emulate},         // bti c
         {"3f 23 03 d5", xol, xol, xol},             // paciasp
         {"7f 23 03 d5", xol, xol, xol},             // pacibsp
         {"bf 23 03 d5", reject, reject, reject},    // autiasp
@@ -331,8 +344,11 @@ TEST(Arm64, AsMeasured)
         EXPECT_EQ(verdict("6.12", Arch::arm64, row.bytes), row.old) << row.bytes;
         EXPECT_EQ(verdict("6.13", Arch::arm64, row.bytes), row.now) << row.bytes;
         EXPECT_EQ(verdict("7.2", Arch::arm64, row.bytes), row.now) << row.bytes;
-        EXPECT_EQ(verdict("7.2+stp", Arch::arm64, row.bytes), row.stp) << row.bytes;
+        EXPECT_EQ(verdict("7.2+stp+bti", Arch::arm64, row.bytes), row.patched) << row.bytes;
     }
+    EXPECT_EQ(verdict("7.2+stp", Arch::arm64, "5f 24 03 d5"), xol);
+    EXPECT_EQ(verdict("7.2+bti", Arch::arm64, "fd 7b bf a9"), xol);
+    EXPECT_EQ(verdict("7.2+stp", Arch::arm64, "fd 7b 82 a9"), xol);         // stp x29, x30, [sp, #32]!: no push
     EXPECT_EQ(verdict("6.12", Arch::arm64, "1f 20 03 d5", 0x1002), reject); // not aligned
 }
 

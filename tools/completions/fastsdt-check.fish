@@ -2,7 +2,7 @@
 # Made by scripts/completions.py of what the tools print for --help.
 complete -c fastsdt-check -s h -l help -d 'Print this help message and exit'
 complete -c fastsdt-check -s V -l version -d 'Display program version information and exit'
-complete -c fastsdt-check -s k -l kernel -x -d 'Kernels to judge for: 6.1,6.12.90 or 6.1-7.2 or ubuntu-7.0.0-43 or rhel-9.6 or this; +stp for arm64 kernels with stp emulation'
+complete -c fastsdt-check -s k -l kernel -x -d 'Kernels to judge for: 6.1,6.12.90 or 6.1-7.2 or ubuntu-7.0.0-43 or rhel-9.6 or this; +stp, +bti, +endbr: patched'
 complete -c fastsdt-check -s P -l probe -x -d 'Only probes whose name, or provider:name, matches; can be repeated'
 complete -c fastsdt-check -l only -x -a 'info warning error' -d 'Show only probes with a finding at least this bad'
 complete -c fastsdt-check -s f -l functions -d 'Judge the entries of all functions in the symbol table too'

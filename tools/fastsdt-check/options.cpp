@@ -32,8 +32,8 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
     app.add_option("FILE", arguments.files,
                    "ELF files, ar archives, and directories: all such files below them that have probes");
     app.add_option("-k,--kernel", words.kernels,
-                   "Kernels to judge for: 6.1,6.12.90 or 6.1-7.2 or ubuntu-7.0.0-43 or rhel-9.6 or this; +stp for "
-                   "arm64 kernels with stp emulation")
+                   "Kernels to judge for: 6.1,6.12.90 or 6.1-7.2 or ubuntu-7.0.0-43 or rhel-9.6 or this; +stp, +bti, "
+                   "+endbr: patched")
         ->type_name("LIST");
     app.add_option("-P,--probe", arguments.globs, "Only probes whose name, or provider:name, matches; can be repeated")
         ->type_name("GLOB")
