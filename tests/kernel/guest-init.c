@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The init of a test guest: mounts what uprobes need, runs the lines of /commands one after the other and powers off.
+// The init of a test guest: mounts what uprobes need, runs the lines of /commands, and of /commands.kernel if one kernel has
+// more, one after the other and ends.
 //
 // A line is `NAME INPUT PROGRAM [ARGUMENTS...]`: standard input comes from the file INPUT, every line of standard output is
 // printed to the console as `@NAME line`, and the end as `@NAME exit STATUS`. Lines without the @ are the kernel's.
@@ -62,12 +63,15 @@ int main(void)
     struct utsname name;
     uname(&name);
     printf("@guest release %s\n", name.release);
-    FILE* commands = fopen("/commands", "r");
-    char line[4096];
-    while (commands && fgets(line, sizeof line, commands))
-        run(line);
+    const char* const files[] = {"/commands", "/commands.kernel"};
+    for (int i = 0; i < 2; i++) {
+        FILE* commands = fopen(files[i], "r");
+        char line[4096];
+        while (commands && fgets(line, sizeof line, commands))
+            run(line);
+    }
     printf("@guest done\n");
     sync();
-    reboot(RB_POWER_OFF);
+    reboot(RB_AUTOBOOT); // QEMU ends then (-no-reboot); a small kernel cannot switch it off
     return 1;
 }

@@ -71,7 +71,7 @@ Arch arch_named(const std::string& text)
 }
 
 /// Runs in a guest that check something by themselves and report line by line.
-constexpr const char* Check_runs[] = {"layouts", "libbpf"};
+constexpr const char* Check_runs[] = {"layouts", "libbpf", "entry", "recognize", "selftest"};
 
 // ---- record: console text -> JSON ----
 
@@ -81,7 +81,7 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
     std::map<std::string, std::map<std::string, std::string>> answers;
     std::map<std::string, std::string> exits;
     Json result = {{"package", package}, {"release", ""}};
-    std::map<std::string, Json> checks; // the lines of layouts.sh and usdt_loader: how many are good, which are not
+    std::map<std::string, Json> checks; // the lines of runs that check by themselves: how many are good, which are not
     for (const char* run : Check_runs)
         checks[run] = {{"passed", 0}, {"failed", Json::array()}};
     for (std::string line; std::getline(console, line);) {
@@ -92,11 +92,13 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
         std::istringstream words(line.substr(at + 1));
         std::string run, text, value;
         words >> run >> text >> value;
-        if (checks.contains(run) && text == "ok")
+        if (checks.contains(run) && text == "ok" && line.find("# SKIP") == std::string::npos)
             checks[run]["passed"] = checks[run]["passed"].get<int>() + 1;
         else if (checks.contains(run) && text == "FAIL")
             checks[run]["failed"].push_back(line.substr(line.find("FAIL") + 5));
-        else if (checks.contains(run) && text == "SKIP")
+        else if (checks.contains(run) && text == "not") // the kernel's own tests say "not ok"
+            checks[run]["failed"].push_back(line.substr(line.find("not ok") + 7));
+        else if (checks.contains(run) && (text == "SKIP" || text == "ok"))
             checks[run]["left_out"] = line.substr(line.find("SKIP") + 5);
         else if (run == "guest" && text == "release")
             result["release"] = value;

@@ -13,6 +13,7 @@ KERNEL is a series, "6.12" for x86-64 or "arm64/6.12", or of Ubuntu's "ubuntu-6.
   --ci       the oldest and the newest x86-64 kernel and the newest arm64 kernel
   --record   store the answers in tests/kernel/results (then run update-docs.sh); a new kernel is
              `run-matrix.sh --record 7.4`
+  --console DIR   keep what each guest printed
   --help     this text
 
 Kernels come from the mirror in /etc/apt, Ubuntu's from the folder beside Debian's there, and are kept in ${XDG_CACHE_HOME:-~/.cache}/fastsdt. Nothing is installed.
@@ -34,12 +35,13 @@ ubuntu-5.15 ubuntu-6.2 ubuntu-6.5 ubuntu-6.8 ubuntu-6.11 ubuntu-6.14 ubuntu-6.17
 ubuntu-7.0.0-14 ubuntu-7.0.0-39 ubuntu-7.0.0-42 ubuntu-7.0.0-43 ubuntu-7.0.0-44 ubuntu-7.0.0-43-realtime ubuntu-7.3 \
 arm64/5.10 arm64/6.1 arm64/6.12 arm64/6.16 arm64/6.17 arm64/6.18 arm64/6.19 arm64/7.0 arm64/7.1 arm64/7.2 arm64/7.3"
 ci="6.1 7.3 arm64/7.3"
-record=no
+record=no console=
 kernels=()
 while [ $# -gt 0 ]; do
     case $1 in
     --ci) read -ra kernels <<<"$ci" ;;
     --record) record=yes ;;
+    --console) console=$2; shift ;;
     --help | -h) usage; exit 0 ;;
     -*) usage >&2; exit 2 ;;
     *) kernels+=("$1") ;;
@@ -129,7 +131,10 @@ initramfs() {
         if [ "$1" = amd64 ]; then
             $(guest_compiler amd64) "$here/oracle.c" -o "$root/bin/oracle"
             $(guest_compiler i386) "$here/oracle.c" -o "$root/bin/oracle32"
-            printf '%s\n' "x86_64 /patterns /bin/oracle x86_64" "i386 /patterns /bin/oracle32 i386" >"$root/commands"
+            $(guest_compiler amd64) "$here/entry.c" -o "$root/bin/entry"
+            $(guest_compiler i386) "$here/entry.c" -o "$root/bin/entry32"
+            printf '%s\n' "x86_64 /patterns /bin/oracle x86_64" "i386 /patterns /bin/oracle32 i386" \
+                "entry /dev/null /bin/entry" "entry /dev/null /bin/entry32" >"$root/commands"
             add_layouts "$root" >>"$root/commands"
             if add_libbpf "$root" >"$work/libbpf.log" 2>&1; then
                 echo "libbpf /dev/null /libbpf/usdt_loader /libbpf/usdt_count.bpf.o" >>"$root/commands"
@@ -138,7 +143,8 @@ initramfs() {
             fi
         else
             $(guest_compiler arm64) "$here/oracle.c" -o "$root/bin/oracle"
-            echo "arm64 /patterns /bin/oracle arm64" >"$root/commands"
+            $(guest_compiler arm64) "$here/entry.c" -o "$root/bin/entry"
+            printf '%s\n' "arm64 /patterns /bin/oracle arm64" "entry /dev/null /bin/entry" >"$root/commands"
             add_layouts_arm64 "$root" >>"$root/commands"
         fi
         guest_pack "$root" "$file"
@@ -164,6 +170,8 @@ for kernel in "${kernels[@]}"; do
         continue
     fi
     image=$(initramfs "$arch")
+    # What kernel/build.sh adds for its own kernels: a second archive behind the first.
+    [ ! -e "$dir/more.cpio.gz" ] || { cat "$image" "$dir/more.cpio.gz" >"$work/image" && image=$work/image; }
     started=$SECONDS
     name=$arch-$series
     # A guest that stops is booted once more, and this is said: on a busy machine a guest may be too slow to boot at all.
@@ -179,6 +187,7 @@ for kernel in "${kernels[@]}"; do
         fi
         echo "$kernel: stopped after \"$(tail -n 1 "$work/console" | tr -d '\r')\"; booted once more"
     done
+    [ -z "$console" ] || cp "$work/console" "$console/$name.console"
     echo "$kernel: asked in $((SECONDS - started)) s ($(cat "$dir/package"))"
     results+=("$work/$name.json")
     [ "$record" = no ] || cp "$work/$name.json" "$here/results/"
