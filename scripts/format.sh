@@ -8,8 +8,8 @@ format=${FASTSDT_CLANG_FORMAT:-clang-format-19}
 case ${1:-} in "" | --check) ;; *) sed -n '3,4s/^# //p' "$0" >&2; exit 2 ;; esac
 command -v "$format" >/dev/null || { echo "format.sh: $format is not installed" >&2; exit 2; }
 # Not formatted: the headers of macros full of assembly, whose columns are set by hand; test inputs, whose lines are part
-# of the expectation; copies of kernel declarations.
-by_hand='^include/(fastsdt|usdt|sys/sdt)\.h$|^tests/fastprobe/cases/|^tests/kernel_source/stubs/|^tests/header/'
+# of the expectation; copies of kernel declarations; what is the kernel's, by the kernel's style.
+by_hand='^include/(fastsdt|usdt|sys/sdt)\.h$|^tests/fastprobe/cases/|^tests/kernel_source/stubs/|^tests/header/|^kernel/recognize\.c$'
 files=$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cpp' | grep -vE "$by_hand")
 # shellcheck disable=SC2086 # a list of files without blanks
 if [ -z "${1:-}" ]; then "$format" -i $files; else "$format" --dry-run --Werror $files; fi

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Installs what building and testing fastsdt needs, on Debian or Ubuntu: `install-deps.sh`, or `install-deps.sh demo` or `bench` for
-# what demo.sh or bench.sh need only. Of compilers it takes the versions that the release has. Needs root where something is missing.
+# Installs what building and testing fastsdt needs, on Debian or Ubuntu: `install-deps.sh`, or `install-deps.sh demo`, `bench` or `kernel`
+# for what demo.sh, bench.sh or kernel/build.sh need only. Of compilers it takes the versions that the release has. Needs root where something is missing.
 # Safe to run again.
 set -euo pipefail
 needed="cmake ninja-build make pkg-config gcc g++ libc6-dev scdoc ca-certificates python3
@@ -10,6 +10,8 @@ libelf-dev libdw-dev libbpf-dev libzydis-dev libcli11-dev nlohmann-json3-dev lib
 demo="bpftrace gdb systemtap-sdt-dev dpkg-dev zlib1g-dev"
 bench="$demo git libbenchmark-dev python3-matplotlib valgrind linux-perf mold lttng-tools liblttng-ust-dev uftrace
 qemu-system-x86 cpio zstd xz-utils busybox-static"
+kernel="git dpkg-dev patch flex bison bc cpio xz-utils busybox-static qemu-system-x86 qemu-system-arm
+gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 everything="$bench
 ccache libgtest-dev libgmock-dev libzstd-dev libunwind-dev binutils patchelf shellcheck
 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu
@@ -23,6 +25,7 @@ case ${1:-} in
 "") wanted=$everything ;;
 demo) wanted=$demo ;;
 bench) wanted=$bench ;;
+kernel) wanted=$kernel ;;
 *)
     sed -n '3,5s/^# //p' "$0" >&2
     exit 2
@@ -44,6 +47,7 @@ compilers() {
     default=$(apt-cache show gcc 2>/dev/null | sed -n 's/^Depends:.* gcc-\([0-9][0-9]*\) .*/\1/p' | sed -n 1p)
     case ${1:-} in
     demo) echo "clang-${llvm[-1]} gcc-$default gcc-$default-plugin-dev"; return ;;
+    kernel) echo "clang-${llvm[-1]} gcc-$default gcc-$default-multilib gcc-$default-plugin-dev gcc-$default-plugin-dev-aarch64-linux-gnu"; return ;;
     bench) echo "clang-${llvm[-1]} lld-${llvm[-1]} llvm-${llvm[-1]}-dev libclang-${llvm[-1]}-dev libclang-rt-${llvm[-1]}-dev gcc-$default g++-$default gcc-$default-plugin-dev"; return ;;
     esac
     for v in $(printf '%s\n' "${llvm[0]}" "${llvm[@]: -2}" | sort -un); do

@@ -84,8 +84,12 @@ int main(int argc, char** argv)
         sscanf(line, "hits %llu", &wanted);
         strcpy(last, line);
     }
-    if (waitpid(child, &status, 0) != child || status != 0)
-        return bad("the program failed:", last);
+    if (waitpid(child, &status, 0) != child || status != 0) {
+        char how[64];
+        snprintf(how, sizeof how, "the program %s %d:", WIFSIGNALED(status) ? "was killed by signal" : "ended with",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        return bad(how, last);
+    }
     if (probes && !wanted)
         return bad("the program does not say how many hits:", last);
     for (int i = 0; i < probes; i++) {
