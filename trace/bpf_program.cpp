@@ -271,7 +271,7 @@ BpfPrograms::BpfPrograms(size_t size, Members members, bool multi)
         a.label("out");
         a.leave();
         return checked(a.assemble(BPF_PROG_TYPE_KPROBE, "fastsdt_count", multi ? bpf_trace_uprobe_multi : 0),
-                       "BPF program");
+                       "BPF program, which needs Linux 5.15"); // for bpf_get_attach_cookie()
     };
     entry_ = uprobe_program(false);
     return_ = uprobe_program(true);

@@ -25,8 +25,10 @@ usable() {
 check() {
     name=$1 file=$2
     shift 2
-    fastsdt-probe --output report.txt "$@" >out.txt 2>err.txt
+    fastsdt-probe --output report.txt "$@" >out.txt 2>all.txt
     status=$?
+    # Before 5.15 perf events count; nobody else runs these programs.
+    grep -v ': BPF cannot be used' all.txt >err.txt
     hits=$(sed -n 's/^hits //p' out.txt | tail -n 1)
     if [ $status != 0 ] || [ -s err.txt ] || [ -z "$hits" ]; then
         bad "$name: status $status $(head -n 3 err.txt | tr '\n' ' ')"

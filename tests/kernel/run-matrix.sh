@@ -115,7 +115,8 @@ add_libbpf() {
     command -v "$clang" >/dev/null || { echo "no clang"; return 1; }
     libbpf=$("$here/fetch-libbpf.sh" 7.2 "$cache") || return 1
     mkdir -p "$1/libbpf"
-    "$clang" -O2 -g -target bpf -D__TARGET_ARCH_x86 -I"$libbpf/include" -I"$libbpf/uapi" -I"/usr/include/$(gcc -print-multiarch)" \
+    # v2: 5.10 does not know the atomic operations of v3.
+    "$clang" -O2 -g -target bpf -mcpu=v2 -D__TARGET_ARCH_x86 -I"$libbpf/include" -I"$libbpf/uapi" -I"/usr/include/$(gcc -print-multiarch)" \
         -c "$here/usdt_count.bpf.c" -o "$1/libbpf/usdt_count.bpf.o" || return 1
     gcc -O2 -static -no-pie -I"$source/include" -I"$libbpf/include" "$here/usdt_loader.c" "$here/usdt_sites.S" "$libbpf/libbpf.a" \
         -lelf -lz -o "$1/libbpf/usdt_loader" || return 1
