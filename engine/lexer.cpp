@@ -128,7 +128,9 @@ Token Lexer::next()
     }
     if (c == '$') {
         const size_t length = identifier_end(at_ + 1) - at_;
-        throw ScriptError({at_, length}, "variables and positional parameters are not in this subset; use a map", true);
+        throw ScriptError(
+            {at_, length},
+            "variables and positional parameters are not in this subset of bpftrace's language; use a map", true);
     }
     if (digit(c))
         return number(std::move(token));
@@ -140,7 +142,8 @@ Token Lexer::next()
         if (text_.substr(at_).starts_with(symbol))
             return take(Token::Kind::symbol, symbol.size());
     if (c == '#' || c == '.')
-        throw ScriptError({at_, 1}, "structures and the preprocessor are not in this subset", true);
+        throw ScriptError({at_, 1}, "structures and the preprocessor are not in this subset of bpftrace's language",
+                          true);
     throw ScriptError({at_, 1}, "no word of the language begins with this character");
 }
 

@@ -238,7 +238,8 @@ private:
             file_and_name(probe, parts[1], parts[2]);
         } else if (one_of(type, kernel_probes)) {
             kernel_only(token.where,
-                        fmt::format("\"{}\" is not in this subset: it has usdt, uprobe, uretprobe, interval, BEGIN "
+                        fmt::format("\"{}\" is not in this subset of bpftrace's language: it has usdt, uprobe, "
+                                    "uretprobe, interval, BEGIN "
                                     "and END",
                                     type));
         } else {
@@ -257,7 +258,7 @@ private:
         if (name.find('/') != name.npos)
             fail(probe.where, "a name has no \"/\": a blank is wanted before the filter");
         if (probe.kind != Probe::Kind::usdt && name.find('+') != name.npos)
-            kernel_only(probe.where, "an offset into a function is not in this subset");
+            kernel_only(probe.where, "an offset into a function is not in this subset of bpftrace's language");
         probe.file = file;
         probe.name = name;
     }
@@ -342,9 +343,12 @@ private:
         advance();
         statement.keys = keys();
         if (token_.kind == Token::Kind::symbol && !is("=") && token_.word != "==" && token_.word.ends_with("="))
-            kernel_only(token_.where, fmt::format("\"{}\" is not in this subset; sum() adds up", token_.word));
+            kernel_only(token_.where,
+                        fmt::format("\"{}\" is not in this subset of bpftrace's language; sum() adds up", token_.word));
         if (is("++") || is("--"))
-            kernel_only(token_.where, fmt::format("\"{}\" is not in this subset; count() counts", token_.word));
+            kernel_only(
+                token_.where,
+                fmt::format("\"{}\" is not in this subset of bpftrace's language; count() counts", token_.word));
         expect("=", "a map");
         if (token_.kind == Token::Kind::identifier) {
             const auto* const found = std::find_if(aggregations.begin(), aggregations.end(),
@@ -367,7 +371,7 @@ private:
             return;
         const Span where = join(update_.function, last_);
         if (function.kind == MapKind::hist && update_.arguments.size() == 2)
-            kernel_only(where, "hist() of finer buckets is not in this subset");
+            kernel_only(where, "hist() of finer buckets is not in this subset of bpftrace's language");
         fail(where,
              function.kind == MapKind::lhist
                  ? std::string("lhist(VALUE, MIN, MAX, STEP) wants these four")
@@ -412,15 +416,17 @@ private:
         } else if (name == "exit") {
             advance();
             if (!arguments(name).empty())
-                kernel_only(join(function.where, last_), "exit() with a status is not in this subset");
+                kernel_only(join(function.where, last_),
+                            "exit() with a status is not in this subset of bpftrace's language");
             statement.kind = Statement::Kind::exit;
         } else if (name == "printf") {
             advance();
             print_text(statement);
         } else if (one_of(name, kernel_words)) {
-            kernel_only(function.where, fmt::format("\"{}\" is not in this subset; filters select", name));
+            kernel_only(function.where,
+                        fmt::format("\"{}\" is not in this subset of bpftrace's language; filters select", name));
         } else if (one_of(name, kernel_functions)) {
-            kernel_only(function.where, fmt::format("{}() is not in this subset", name));
+            kernel_only(function.where, fmt::format("{}() is not in this subset of bpftrace's language", name));
         } else if (std::any_of(aggregations.begin(), aggregations.end(),
                                [&](const Aggregation& a) { return a.name == name; })) {
             fail(function.where, fmt::format("the result of {}() belongs to a map: @ = {}(...)", name, name));
@@ -455,11 +461,11 @@ private:
             if (c != '%')
                 continue;
             if (i + 1 == token_.text.size() || token_.text[++i] != '%')
-                kernel_only(token_.where, "printf() with values is not in this subset");
+                kernel_only(token_.where, "printf() with values is not in this subset of bpftrace's language");
         }
         advance();
         if (is(","))
-            kernel_only(token_.where, "printf() with values is not in this subset");
+            kernel_only(token_.where, "printf() with values is not in this subset of bpftrace's language");
         expect(")", "the text");
         statement.kind = Statement::Kind::printf;
     }
@@ -484,7 +490,7 @@ private:
     {
         Expression found = infix(1);
         if (is("?"))
-            kernel_only(token_.where, "\"? :\" is not in this subset; filters select");
+            kernel_only(token_.where, "\"? :\" is not in this subset of bpftrace's language; filters select");
         return found;
     }
 
@@ -532,10 +538,12 @@ private:
         if (is("~"))
             return prefixed(Operator::bit_not);
         if (is("*") || is("&") || is("++") || is("--"))
-            kernel_only(token_.where, fmt::format("\"{}\" before a value is not in this subset", token_.word));
+            kernel_only(token_.where,
+                        fmt::format("\"{}\" before a value is not in this subset of bpftrace's language", token_.word));
         Expression found = primary();
         if (is("[") || is("->") || is("++") || is("--"))
-            kernel_only(token_.where, fmt::format("\"{}\" after a value is not in this subset", token_.word));
+            kernel_only(token_.where,
+                        fmt::format("\"{}\" after a value is not in this subset of bpftrace's language", token_.word));
         return found;
     }
 
@@ -567,10 +575,11 @@ private:
         if (!accept("("))
             fail(token_.where, fmt::format("a value is wanted, and not {}", found_or_filter()));
         if (token_.kind == Token::Kind::identifier && cast_type(token_.word))
-            kernel_only(token_.where, "casts are not in this subset");
+            kernel_only(token_.where, "casts are not in this subset of bpftrace's language");
         found = expression();
         if (is(","))
-            kernel_only(token_.where, "tuples are not in this subset; a map may have several keys");
+            kernel_only(token_.where,
+                        "tuples are not in this subset of bpftrace's language; a map may have several keys");
         expect(")", "the expression");
         return found;
     }
@@ -599,7 +608,7 @@ private:
             const auto given = arguments(word);
             found.where = join(token.where, last_);
             if (given.size() == 2)
-                kernel_only(found.where, "str() with a length is not in this subset");
+                kernel_only(found.where, "str() with a length is not in this subset of bpftrace's language");
             if (given.size() != 1 || given[0].kind != Expression::Kind::value || given[0].value != Value::arg)
                 (given.size() == 1 ? kernel_only : fail)(found.where,
                                                          "str() wants an argument of the probe: str(arg0)");
@@ -632,9 +641,9 @@ private:
             return found;
         }
         if (one_of(word, kernel_values))
-            kernel_only(token.where, fmt::format("\"{}\" is not in this subset", word));
+            kernel_only(token.where, fmt::format("\"{}\" is not in this subset of bpftrace's language", word));
         if (is("(") && one_of(word, kernel_functions))
-            kernel_only(token.where, fmt::format("{}() is not in this subset", word));
+            kernel_only(token.where, fmt::format("{}() is not in this subset of bpftrace's language", word));
         if (is("(") && std::any_of(aggregations.begin(), aggregations.end(), [&](const Aggregation& a) {
                 return a.name == word;
             }))

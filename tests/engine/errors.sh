@@ -17,7 +17,7 @@ expect "a caret" "$(cat err)" '-e:1:29: error: "cmm" is no value: arg0 to arg9, 
 usdt:./app:shop:order { @ = cmm; }
                             ^~~'
 error -e 'usdt:./app:shop:order { @[comm] = count(); }' -- ./app 3
-expect "kernel only" "$(cat err)" '-e:1:27: error: "comm" is not in this subset
+expect "kernel only" "$(cat err)" '-e:1:27: error: "comm" is not in this subset of bpftrace'\''s language
 usdt:./app:shop:order { @[comm] = count(); }
                           ^~~~
 fastsdt-trace: bpftrace does it, as root: bpftrace -c '\''./app 3'\'' -e '\''usdt:./app:shop:order { @[comm] = count(); }'\'''
@@ -55,6 +55,7 @@ error -e 'usdt:./app:shop:order { @ = count() }' -p 999999999
 error -e 'usdt:./app:shop:order { @ = count() }' -p $$
 grep -q 'nothing in it matches usdt:./app:shop:order' err || fail "$(cat err)"
 error --engine nonsense -e 'BEGIN { exit() }' -- ./app
+grep -q '^fastsdt-trace: --engine: nonsense not in {auto,user,kernel}' err || fail "$(cat err)"
 error --duration 0 -e 'BEGIN { exit() }' -- ./app
 for option in --interval --duration; do error $option x -e 'BEGIN { exit() }' -- ./app; done
 

@@ -45,8 +45,12 @@ public:
     {
         add_probes();
         add_symbols();
-        for (const std::string& text : options_.addresses)
-            add("address", text, number(text, "--address"), "address");
+        for (const std::string& text : options_.addresses) {
+            const uint64_t address = number(text, "--address");
+            if (!image_.executable_at(address))
+                give_up(fmt::format("{}: address {} is in no executable segment", options_.file_name, text));
+            add("address", text, address, "address");
+        }
         add_offsets();
         if (rows_.empty())
             give_up(fmt::format("{}: it has no USDT probe and no selected function entry; name a place with --symbol, "

@@ -11,14 +11,13 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <memory>
 
 namespace fastsdt::tracing {
 namespace {
 
 struct Given {
-    std::string text, file;
+    std::string text, file, engine;
     std::vector<std::string> places; ///< of latency
     double duration = 0, interval = 0;
 };
@@ -62,13 +61,11 @@ CLI::App* add_options(CLI::App& app, Options& options, Given& given)
     app.add_option("FILE", given.file, "File with the script");
     app.add_option("-e,--execute", given.text, "The script itself")->type_name("TEXT");
     app.add_option("-p,--pid", options.pid, "Attach to a running process")->type_name("PID")->check(process_number);
-    const std::map<std::string, EngineChoice> engines = {
-        {"auto", EngineChoice::automatic}, {"user", EngineChoice::user}, {"kernel", EngineChoice::kernel}};
     app.add_option(
-           "--engine", options.engine,
+           "--engine", given.engine,
            "user: sites are patched to count in the process; kernel: bpftrace runs the script; auto: user where every "
            "site can be armed, else kernel if bpftrace can be run")
-        ->transform(CLI::CheckedTransformer(engines, CLI::ignore_case).description("{auto,user,kernel}"));
+        ->check(CLI::IsMember({"auto", "user", "kernel"}));
     app.add_option("-t,--duration", given.duration, "End after this time")->type_name("SECONDS")->check(seconds);
     app.add_option("-i,--interval", given.interval, "Print all maps at this interval")
         ->type_name("SECONDS")
@@ -128,6 +125,9 @@ void check_options(const CLI::App& latency, Options& options, const Given& given
     if ((options.pid != 0) == !options.command.empty())
         give_up(options.pid ? "--pid cannot be combined with a command"
                             : "name a process with --pid, or a command after --");
+    options.engine = given.engine == "user" ? EngineChoice::user
+        : given.engine == "kernel"          ? EngineChoice::kernel
+                                            : EngineChoice::automatic;
     options.duration = duration(given.duration);
     options.interval = duration(given.interval);
     if (is_latency) {
