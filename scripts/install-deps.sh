@@ -18,7 +18,7 @@ gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-
 gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
 libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-ppc64el-cross
 libc6-dev-s390x-cross libc6-dev-mips64el-cross
-qemu-user qemu-system-arm musl-tools
+qemu-user qemu-system-arm qemu-system-misc qemu-system-ppc opensbi musl-tools
 gdb-multiarch elfutils debootstrap tcl meson automake cargo librust-cc-dev lintian
 python3-yaml python3-jsonschema fakeroot dejagnu zsh fish"
 case ${1:-} in

@@ -1,14 +1,17 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# build-layouts.sh ARCH INCLUDE DIRECTORY [PLUGIN]: builds the programs of layouts.sh for amd64 or arm64. PLUGIN is a
+# build-layouts.sh ARCH INCLUDE DIRECTORY [PLUGIN]: builds the programs of layouts.sh for an architecture of guest.sh. PLUGIN is a
 # fastprobe.so as the build has it, gcc-12/fastprobe.so or gcc-12-aarch64/fastprobe.so, whose GCC is then used.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../../scripts/versions.sh"
+. "$here/guest.sh"
 gcc=gcc
 if [ -e "${4-}" ]; then gcc=$(basename "$(dirname "$4")" -aarch64); fi
 case $1 in
 amd64) cc=$gcc landing_pads="-fcf-protection=none -fcf-protection=full" modes="auto nop nop10 frame" ;;
-arm64) cc=aarch64-linux-gnu-$gcc landing_pads="-mbranch-protection=none -mbranch-protection=standard" modes="auto nop frame" ;;
+arm64) cc=$(guest_target arm64)-$gcc landing_pads="-mbranch-protection=none -mbranch-protection=standard" modes="auto nop frame" ;;
+*) cc=$(guest_cc "$1") landing_pads= modes= ;;
 esac
 mkdir -p "$3"
 # The layouts that the header warns of are meant here.

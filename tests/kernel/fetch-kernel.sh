@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Fetches a kernel of Debian or Ubuntu into the cache and prints the directory: `fetch-kernel.sh ARCH KERNEL CACHE`, for
 # example `fetch-kernel.sh amd64 6.12 ~/.cache/fastsdt`. The directory then holds `vmlinuz` and `package` (name and version).
-#   6.12, 6.12-rt                                       Debian's newest of the series; the flavour is cloud, rt or generic
+#   6.12, 6.12-rt                                       Debian's newest of the series; the flavour is cloud, rt or generic on amd64
+#                                                       and arm64, elsewhere what most machines run
 #   ubuntu-6.8, ubuntu-7.0.0-43, ubuntu-7.0-realtime    Ubuntu's; the flavour is generic unless named
 # Nothing is installed (see scripts/debian.sh). Exit 3: the mirror has no such kernel. Exit 4: no mirror.
 set -euo pipefail
@@ -25,10 +26,15 @@ ubuntu-*)
     }
     ;;
 *)
-    flavour=-${flavour:-cloud}-$arch
-    flavour=${flavour#-generic}
+    archs=$arch
+    case $arch in
+    amd64 | arm64) flavour=-${flavour:-cloud}-$arch flavour=${flavour#-generic} archs="amd64 arm64" ;;
+    armhf) flavour=-${flavour:-armmp} ;;
+    ppc64el) flavour=-${flavour:-powerpc64le} ;;
+    *) flavour=-$arch ;;
+    esac
     archive() {
-        FASTSDT_CACHE=$cache FASTSDT_ARCHS="amd64 arm64" "$here/../../scripts/debian.sh" \
+        FASTSDT_CACHE=$cache FASTSDT_ARCHS=$archs "$here/../../scripts/debian.sh" \
             "bullseye bookworm bookworm-backports trixie trixie-backports sid experimental" "$@"
     }
     ;;
@@ -58,8 +64,8 @@ trap 'rm -rf "$new"' EXIT
 cd "$new"
 archive apt-get download "$package:$arch" >download.log 2>&1 || { cat download.log >&2; exit 4; }
 deb=$(echo ./*.deb)
-dpkg-deb --fsys-tarfile "$deb" | tar -x --wildcards './boot/vmlinuz*' './usr/lib/modules/*/vmlinuz*' 2>/dev/null || true
-image=$(find . -name 'vmlinuz*' -type f | sed -n 1p)
+dpkg-deb --fsys-tarfile "$deb" | tar -x --wildcards './boot/vmlinu[xz]*' './usr/lib/modules/*/vmlinu[xz]*' 2>/dev/null || true
+image=$(find . -name 'vmlinu[xz]*' -type f | sed -n 1p)
 if [ -z "$image" ]; then
     echo "fetch-kernel.sh: no vmlinuz in $package" >&2
     exit 3

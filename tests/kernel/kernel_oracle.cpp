@@ -22,6 +22,10 @@ using Json = nlohmann::ordered_json;
 using fastsdt::Arch;
 using fastsdt::Verdict;
 
+/// Those that oracle.c runs on.
+constexpr Arch Asked[] = {Arch::x86_64, Arch::i386,    Arch::arm64, Arch::arm,
+                          Arch::riscv,  Arch::powerpc, Arch::s390,  Arch::loongarch};
+
 constexpr uint64_t Default_offset = 256; // of a pattern in its page; oracle.c uses the same
 
 struct Pattern {
@@ -52,19 +56,29 @@ std::vector<std::byte> bytes_of(Arch arch, const std::string& hex)
     std::vector<std::byte> bytes;
     for (size_t i = 0; i + 1 < hex.size(); i += 2)
         bytes.push_back(static_cast<std::byte>(std::stoul(hex.substr(i, 2), nullptr, 16)));
-    if (arch == Arch::arm64) {
+    if (arch == Arch::arm64 || arch == Arch::arm || arch == Arch::riscv || arch == Arch::powerpc
+        || arch == Arch::loongarch)
         std::reverse(bytes.begin(), bytes.end()); // the pattern is an instruction word
-        for (unsigned byte : {0x00u, 0x00u, 0x20u, 0xd4u})
+    const auto breakpoint = [arch]() -> std::vector<unsigned> {
+        switch (arch) {
+        case Arch::arm64: return {0x00, 0x00, 0x20, 0xd4};
+        case Arch::arm: return {0xf0, 0x01, 0xf0, 0xe7};
+        case Arch::riscv: return {0x02, 0x90};
+        case Arch::powerpc: return {0x08, 0x00, 0xe0, 0x7f};
+        case Arch::loongarch: return {0x00, 0x00, 0x2a, 0x00};
+        case Arch::s390: return {0x00, 0x01};
+        default: return {0xcc};
+        }
+    }();
+    while (bytes.size() < 32)
+        for (unsigned byte : breakpoint)
             bytes.push_back(static_cast<std::byte>(byte));
-    } else {
-        bytes.resize(32, std::byte{0xcc});
-    }
     return bytes;
 }
 
 Arch arch_named(const std::string& text)
 {
-    for (Arch arch : {Arch::x86_64, Arch::i386, Arch::arm64})
+    for (Arch arch : Asked)
         if (text == name(arch))
             return arch;
     throw std::runtime_error("unknown architecture " + text);
@@ -132,7 +146,7 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
             throw std::runtime_error(fmt::format("{} on {} did not end well", run, package));
         result[run] = lines;
     }
-    if (!result.contains("x86_64") && !result.contains("arm64"))
+    if (std::none_of(std::begin(Asked), std::end(Asked), [&](Arch arch) { return result.contains(name(arch)); }))
         throw std::runtime_error(package + ": the guest reported nothing");
     return result;
 }
@@ -174,7 +188,8 @@ Result read_result(const std::string& path)
     if (!release)
         throw std::runtime_error(path + ": cannot tell the kernel from its release \"" + result.release + '"');
     result.kernel = fastsdt::Kernel(*release);
-    for (const char* arch : {"x86_64", "i386", "arm64"}) {
+    for (const Arch one : Asked) {
+        const std::string arch(name(one));
         if (!json.contains(arch))
             continue;
         for (const auto& group : json.at(arch))
@@ -293,6 +308,65 @@ const std::map<std::string, std::vector<Row>> Rows = {
       {"`ldr` literal", "58000080"},
       {"`ldxr`", "c85f7c00"},
       {"`svc #0`", "d4000001"}}},
+    {"arm",
+     {{"`nop`", "e320f000"},
+      {"`mov r0, r0`", "e1a00000"},
+      {"`push {r4, lr}`", "e92d4010"},
+      {"`mov ip, sp`", "e1a0c00d"},
+      {"`sub sp, sp, #8`", "e24dd008"},
+      {"`bx lr`", "e12fff1e"},
+      {"`pop {r4, pc}`", "e8bd8010"},
+      {"`b`, `bl`", "eb000004"},
+      {"`ldr` literal", "e59f0010"},
+      {"`ldrex`", "e1910f9f"},
+      {"`vpush {d8}`", "ed2d8b02"},
+      {"`svc #0`", "eff00000"}}},
+    {"riscv",
+     {{"`nop`", "00000013"},
+      {"`c.nop`", "0001"},
+      {"`c.addi sp, -16`", "1141"},
+      {"`addi sp, sp, -32`", "fe010113"},
+      {"`ret` (c.jr ra)", "8082"},
+      {"`j`, `jal`", "008000ef"},
+      {"`beq`", "00b50463"},
+      {"`auipc`", "00000097"},
+      {"`ecall`", "00000073"},
+      {"`fence`", "0ff0000f"},
+      {"`lr.w`", "1005252f"}}},
+    {"powerpc",
+     {{"`nop`", "60000000"},
+      {"`mflr r0`", "7c0802a6"},
+      {"`stdu r1,-96(r1)`", "f821ffa1"},
+      {"`std r0,16(r1)`", "f8010010"},
+      {"`addis r2,r12`", "3c4c0002"},
+      {"`blr`", "4e800020"},
+      {"`b`, `bl`", "48000011"},
+      {"`lxvd2x`", "7cc41e98"},
+      {"`fmr`, floating point", "fc00002a"},
+      {"`isync`", "4c00012c"},
+      {"`sc`", "44000002"},
+      {"`trap`", "7fe00008"}}},
+    {"s390",
+     {{"`nopr %r7`", "0707"},
+      {"`nop`", "47000000"},
+      {"`jgnop`", "c00400000000"},
+      {"`stmg %r6,%r15,48(%r15)`", "eb6ff0300024"},
+      {"`larl`", "c01000000004"},
+      {"`brasl`", "c0e500000004"},
+      {"`lgrl`", "c41800000004"},
+      {"`br %r14`", "07fe"},
+      {"`ex`", "44000004"},
+      {"`tbegin`", "e56000000004"}}},
+    {"loongarch",
+     {{"`nop`", "03400000"},
+      {"`addi.d $sp, $sp, -16`", "02ffc063"},
+      {"`st.d $ra, $sp, 8`", "29c02061"},
+      {"`ret`", "4c000020"},
+      {"`b`, `bl`", "54000400"},
+      {"`pcaddu12i`", "1c000004"},
+      {"`ll.w`", "200010c5"},
+      {"`nop` before `ll.w`", "2000008403400000"},
+      {"`syscall 0`", "002b0000"}}},
 };
 
 std::string cell(const Result& result, const std::string& arch, const char* pattern)
@@ -321,7 +395,8 @@ void table(const std::vector<std::string>& files)
         results.push_back(read_result(file));
     std::stable_sort(results.begin(), results.end(),
                      [](const auto& a, const auto& b) { return a.kernel.release < b.kernel.release; });
-    for (const char* arch : {"x86_64", "i386", "arm64"}) {
+    for (const Arch one : Asked) {
+        const std::string arch(name(one));
         const std::vector<Row>& rows = Rows.at(arch);
         std::string packages;
         std::vector<Column> columns;
@@ -338,6 +413,8 @@ void table(const std::vector<std::string>& files)
                 columns.push_back({result.kernel.name(), {}, std::move(cells)});
             columns.back().last = result.kernel.name();
         }
+        if (columns.empty()) // nobody was asked yet
+            continue;
         fmt::print("\n### {}\n\n| instruction |", arch);
         for (const Column& column : columns)
             fmt::print(" {}{} |", column.first, column.first == column.last ? "" : " to " + column.last);

@@ -26,26 +26,65 @@
 #include <unistd.h>
 
 // What stands here about registers and flags is what layout_sites.S has set.
+typedef unsigned long Word;
 #ifdef __x86_64__
 #define LAYOUTS(X) X(nop1) X(nop1_nop4) X(nop5) X(nop1_nop5) X(nop10) X(nop1_nop10)
-static const uint64_t registers[] = {0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x108,
-                                     0x109, 0x10a, 0x10b, 0x10c, 0x10d, 0x10e, 0x80000000};
-static const uint64_t status_flags = 0x97 << 8 | 1; // SF, AF, PF, CF and the bit that is always set, and OF
+static const Word registers[] = {0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x108,
+                                 0x109, 0x10a, 0x10b, 0x10c, 0x10d, 0x10e, 0x80000000};
+static const Word status_flags = 0x97 << 8 | 1; // SF, AF, PF, CF and the bit that is always set, and OF
 static const uint8_t before_site[] = {0x41, 0x83, 0xc7, 0x01, 0xf9}; // add, stc
 enum { Red_zone_words = 16 };
 #elif defined __aarch64__
 #define LAYOUTS(X) X(nop)
-static const uint64_t registers[] = {0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109,
-                                     0x10a, 0x10b, 0x10c, 0x10d, 0x10e, 0x10f, 0x110, 0x111, 0x113,
-                                     0x114, 0x115, 0x116, 0x117, 0x118, 0x119, 0x11a, 0x11b, 0x11c};
-static const uint64_t status_flags = 0xf0000000;
+static const Word registers[] = {0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109,
+                                 0x10a, 0x10b, 0x10c, 0x10d, 0x10e, 0x10f, 0x110, 0x111, 0x113,
+                                 0x114, 0x115, 0x116, 0x117, 0x118, 0x119, 0x11a, 0x11b, 0x11c};
+static const Word status_flags = 0xf0000000;
 static const uint8_t before_site[] = {0x01, 0x42, 0x1b, 0xd5, 0x21, 0x20, 0x80, 0xd2}; // msr nzcv, x1; mov x1, #0x101
 enum { Red_zone_words = 0 }; // arm64 has none: signals come there
+#elif defined __riscv
+#define LAYOUTS(X) X(nop)
+static const Word registers[] = {0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109,
+                                 0x10a, 0x10b, 0x10c, 0x10d, 0x10e, 0x10f, 0x110, 0x111, 0x112,
+                                 0x113, 0x114, 0x115, 0x116, 0x117, 0x118, 0x119, 0x11a, 0x11b};
+static const Word status_flags = 0;
+static const uint8_t before_site[] = {0x93, 0x05, 0x10, 0x10}; // li a1, 0x101
+enum { Red_zone_words = 0 };
+#elif defined __loongarch__
+#define LAYOUTS(X) X(nop)
+static const Word registers[] = {0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109,
+                                 0x10a, 0x10b, 0x10c, 0x10d, 0x10e, 0x10f, 0x110, 0x111, 0x112,
+                                 0x113, 0x114, 0x115, 0x116, 0x117, 0x118, 0x119, 0x11a, 0x11b};
+static const Word status_flags = 0;
+static const uint8_t before_site[] = {0x05, 0x04, 0x84, 0x03}; // ori $a1, $zero, 0x101
+enum { Red_zone_words = 0 };
+#elif defined __s390x__
+#define LAYOUTS(X) X(nop)
+static const Word registers[] = {0x101, 0x102, 0x105, 0x106, 0x107, 0x108, 0x109,
+                                 0x10a, 0x10b, 0x10c, 0x10d, 0x10e, 0x10f, 0x110};
+static const Word status_flags = 3;
+static const uint8_t before_site[] = {0xa7, 0x11, 0x01, 0x01}; // tmll %r1, 0x101
+enum { Red_zone_words = 0 };
+#elif defined __powerpc64__
+#define LAYOUTS(X) X(nop)
+static const Word registers[] = {0x101, 0x102, 0x107, 0x108, 0x109, 0x10a, 0x10b, 0x10c, 0x10d, 0x10e,
+                                 0x110, 0x111, 0x112, 0x113, 0x114, 0x115, 0x116, 0x117, 0x118, 0x119,
+                                 0x11a, 0x11b, 0x11c, 0x11d, 0x11e, 0x11f, 0x120, 0x121};
+static const Word status_flags = 0x5a3c0000;
+static const uint8_t before_site[] = {0x01, 0x01, 0x80, 0x38}; // li r4, 0x101
+enum { Red_zone_words = 16 };
+#elif defined __arm__
+#define LAYOUTS(X) X(nop)
+static const Word registers[] = {0x101, 0x102, 0x103, 0x104, 0x105, 0x106, 0x107,
+                                 0x108, 0x109, 0x10a, 0x10b, 0x10c, 0x10e};
+static const Word status_flags = 0xf0000000;
+static const uint8_t before_site[] = {0x01, 0x11, 0x00, 0xe3}; // movw r1, #0x101
+enum { Red_zone_words = 0 };
 #endif
 enum { Registers = sizeof registers / sizeof *registers };
 
 struct Seen {
-    uint64_t regs[Registers], sp_moved, flags, red_zone[16];
+    Word regs[Registers], sp_moved, flags, red_zone[16];
 };
 typedef void Check(struct Seen*);
 #define X(name) Check check_##name;
@@ -139,7 +178,7 @@ static int open_uprobe(int layout, int second)
     const uint8_t* code = (const uint8_t*)checks[layout].check;
     while (memcmp(code - sizeof before_site, before_site, sizeof before_site) != 0)
         code++;
-    uintptr_t start = 0, end = 0, offset = 0, at = (uintptr_t)code + second;
+    unsigned long start = 0, end = 0, offset = 0, at = (uintptr_t)code + second;
     char line[512], access[8];
     int type = -1;
     FILE* f = fopen("/proc/self/maps", "r");
@@ -249,12 +288,16 @@ int main(int argc, char** argv)
         hits = 220;
     } else if (strcmp(scenario, "signals") == 0) {
         signal(SIGALRM, on_signal);
-        struct itimerval every = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
-        setitimer(ITIMER_REAL, &every, NULL);
-        // Until enough signals have landed somewhere in this loop, in sites too.
-        for (hits = 0; signals_taken < 50 || hits < 200; hits++)
+        // Until enough signals have landed somewhere in this loop, in sites too. One at a time: a slow machine would only take signals.
+        int sent = 0;
+        for (hits = 0; signals_taken < 50 || hits < 200; hits++) {
+            if (sent == signals_taken) {
+                sent++;
+                setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = 1000}, NULL);
+            }
             pass(1);
-        setitimer(ITIMER_REAL, &never, NULL);
+        }
+        setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = 0}, NULL);
         hits += signals_taken;
     } else if (strcmp(scenario, "dlopen") == 0 && argc > 2) {
         for (int round = 0; round < 3; round++) {

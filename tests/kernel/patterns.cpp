@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The instruction patterns that kernels are asked about: lines `ARCH HEX [PAGE_OFFSET]`, grouped under `# ARCH: title`.
 //
-// HEX is the bytes in memory, for arm64 the instruction word. What follows a pattern in memory is breakpoint
+// HEX is the bytes in memory; where instructions are words (arm64, arm, riscv, powerpc, loongarch) the word. What follows a pattern in memory is breakpoint
 // instructions. Lists are exhaustive where an encoding is small (prefixes, opcodes, ModRM forms of the NOPs), because
 // nobody can know in advance where a kernel's rule has its edge.
 #include "patterns.h"
@@ -481,14 +481,266 @@ void arm64(Writer& out, const std::string& directory)
     entries(out, directory, "arm64");
 }
 
+// riscv_probe_decode_insn() looks at opcodes and funct3, of compressed instructions at the quadrant and what belongs to it.
+void riscv(Writer& out, const std::string& directory)
+{
+    const auto half = [&](unsigned insn) { out.add_hex(fmt::format("{:04x}", insn)); };
+    out.group("compressed: every quadrant and funct3, with registers, immediates and the bits that tell forms apart");
+    for (unsigned quadrant : {0u, 1u, 2u})
+        for (unsigned funct3 = 0; funct3 < 8; ++funct3)
+            for (unsigned rest : {0x001u, 0x008u, 0x020u, 0x021u, 0x029u, 0x040u, 0x055u, 0x108u, 0x1e0u,
+                                  0x200u, 0x208u, 0x220u, 0x2a0u, 0x300u, 0x308u, 0x318u, 0x328u, 0x338u,
+                                  0x400u, 0x420u, 0x428u, 0x4e0u, 0x700u, 0x718u, 0x738u, 0x7ffu})
+                half(quadrant | rest << 2 | funct3 << 13);
+    for (unsigned insn :
+         {0x0000u, 0x0001u, 0x0002u, 0x2001u, 0x4001u, 0x4002u, 0x6001u, 0x8001u, 0x8002u, 0x9002u, 0x8082u,
+          0x9082u, 0x8302u, 0x9302u, 0x1141u, 0x1101u, 0x7179u, 0xe406u, 0xa011u, 0xc111u, 0xe111u})
+        half(insn);
+    out.group("every major opcode and funct3");
+    for (uint32_t opcode = 0; opcode < 32; ++opcode)
+        for (uint32_t funct3 = 0; funct3 < 8; ++funct3)
+            for (uint32_t high : {0x00800000u, 0x40000000u})
+                for (uint32_t registers : {10u << 15 | 1u << 7, 2u << 15 | 2u << 7})
+                    out.word(high | registers | funct3 << 12 | opcode << 2 | 3);
+    out.group("named instructions: system, fences, jumps, branches, auipc, atomics");
+    for (uint32_t insn :
+         {0x00000013u, 0x00000073u, 0x00100073u, 0x30200073u, 0x10500073u, 0xc0002573u, 0xc0102573u, 0x00102573u,
+          0x00151073u, 0x0ff0000fu, 0x0000100fu, 0x0100000fu, 0x8330000fu, 0x0080006fu, 0x008000efu, 0xff9ff06fu,
+          0x00008067u, 0x000500e7u, 0x00000097u, 0x00001517u, 0x00b50463u, 0x00b51463u, 0x00b54463u, 0x00b55463u,
+          0x00b56463u, 0x00b57463u, 0x1005252fu, 0x18b5252fu, 0x00b5252fu, 0x08b5252fu, 0x1005352fu, 0x18b5352fu,
+          0xff010113u, 0x00113423u, 0x00812023u, 0xfe010113u, 0x000017b7u, 0x00053503u, 0x0005b507u, 0x00b53027u,
+          0x02b50533u, 0x0205553bu, 0x00000000u, 0xffffffffu})
+        out.word(insn);
+    out.group("at the end of the page, and between instructions");
+    for (int offset : {0, 4088, 4092, 4094}) {
+        out.word(0x00000013, offset);
+        out.word(0x00000097, offset);
+        out.add_hex("0001", offset);
+        out.add_hex("8082", offset);
+    }
+    for (int offset : {257, 258}) {
+        out.word(0x00000013, offset);
+        out.add_hex("0001", offset);
+    }
+    entries(out, directory, "riscv");
+}
+
+// The rest of an opcode is in the second byte, or its low half, or the sixth byte. What else an instruction has is such that
+// a branch goes forward, not to itself.
+void s390(Writer& out, const std::string& directory)
+{
+    const auto insn = [&](unsigned first, unsigned second, unsigned sixth) {
+        std::string hex = fmt::format("{:02x}{:02x}", first, second);
+        if (first >= 0xc0)
+            hex += fmt::format("000000{:02x}", sixth);
+        else if (first >= 0x40)
+            hex += "0004";
+        out.add_hex(hex);
+    };
+    out.group("every first byte, with two second ones");
+    for (unsigned first = 0; first < 256; ++first)
+        for (unsigned second : {0x00u, 0x15u})
+            if (first != 0x0a || second == 0) // svc 0 is no system call; another would be one
+                insn(first, second, 4);
+    out.group("opcodes that go on in the second byte");
+    for (unsigned first : {0x00u, 0x01u, 0xb2u, 0xb3u, 0xb9u, 0xe5u})
+        for (unsigned second = 0; second < 256; ++second)
+            insn(first, second, 4);
+    out.group("opcodes that go on in the second byte's low half");
+    for (unsigned first : {0xa5u, 0xa7u, 0xaau, 0xc0u, 0xc2u, 0xc4u, 0xc6u, 0xc8u, 0xccu})
+        for (unsigned low = 0; low < 16; ++low)
+            for (unsigned reg : {0x00u, 0x10u, 0xe0u})
+                insn(first, reg | low, 4);
+    out.group("opcodes that go on in the sixth byte");
+    for (unsigned first : {0xe3u, 0xe6u, 0xe7u, 0xebu, 0xecu, 0xedu})
+        for (unsigned sixth = 0; sixth < 256; ++sixth)
+            insn(first, 0, sixth);
+    out.group("named instructions: nops, entries, branches, addresses");
+    for (const char* hex : {"0700",         "0707",     "47000000", "c00400000000", "eb6ff0300024", "ebbff0580024",
+                            "e3f0ff60ff71", "a7fbff60", "b904001f", "c01000000004", "c0e500000004", "c0f400000004",
+                            "a7f40004",     "a7150004", "0de1",     "07fe",         "c41800000004", "c61d00000004",
+                            "e54c00000000", "a7490000", "b3cd0010", "b24f0010",     "b9140022",     "5810f000",
+                            "e310f0000004", "84000004", "8500000a", "ec1200040064", "ec12000400e4", "eb1200000044"})
+        out.add_hex(hex);
+    out.group("at the end of the page, and between instructions");
+    for (int offset : {0, 4090, 4092, 4094}) {
+        out.add_hex("0707", offset);
+        out.add_hex("47000000", offset);
+        out.add_hex("c00400000000", offset);
+        out.add_hex("c01000000004", offset);
+    }
+    out.add_hex("0707", 257);
+    out.add_hex("0707", 258);
+    entries(out, directory, "s390");
+}
+
+// arm_probes_decode_insn() looks at bits 27-20 and 7-4, then at registers that are pc. Every condition is one that holds.
+void arm(Writer& out, const std::string& directory)
+{
+    constexpr uint32_t always = 14u << 28, registers = 1u << 16 | 2u << 12 | 3u << 8 | 4u;
+    constexpr uint32_t rn = 15u << 16, rd = 15u << 12, rs = 15u << 8, rm = 15u;
+    out.group("every class: bits 27-20 and 7-4");
+    for (uint32_t high = 0; high < 0xf0; ++high)
+        for (uint32_t low = 0; low < 16; ++low) {
+            const bool by_register = high < 0x20 || (high >= 0x60 && high < 0x80);
+            if (by_register || low == 0 || low == 9)
+                out.word(always | high << 20 | low << 4 | registers);
+        }
+    for (uint32_t high = 0xf0; high < 0x100; ++high) // svc
+        out.word(always | high << 20);
+    out.group("each register as pc");
+    for (uint32_t high = 0; high < 0x80; ++high)
+        for (uint32_t low : {0u, 1u, 3u, 5u, 7u, 8u, 9u, 11u, 13u, 15u}) {
+            const bool by_register = high < 0x20 || high >= 0x60;
+            if ((!by_register && low != 0) || (high >= 0x60 && low > 7) || (high < 0x20 && (low == 3 || low == 7)))
+                continue;
+            for (uint32_t one : {rn, rd, rs, rm})
+                if (by_register || one == rn || one == rd)
+                    out.word(always | high << 20 | low << 4 | registers | one);
+        }
+    out.group("load and store multiple");
+    for (uint32_t high = 0x80; high < 0xa0; ++high)
+        for (uint32_t base : {1u, 13u, 14u, 15u})
+            for (uint32_t list : {0x0010u, 0x4010u, 0x8010u, 0xc010u})
+                out.word(always | high << 20 | base << 16 | list);
+    out.group("unconditional instructions");
+    for (uint32_t high = 0; high < 256; ++high)
+        for (uint32_t low : {0u, 1u})
+            out.word(15u << 28 | high << 20 | 1u << 16 | 2u << 12 | low << 4 | 4u);
+    out.group("hints");
+    for (uint32_t hint = 0; hint < 32; ++hint)
+        out.word(0xe320f000 | hint);
+    out.word(0xe320f0f0); // dbg
+    out.group("named instructions: nops, entries, returns, branches, traps");
+    for (uint32_t insn :
+         {0xe1a00000u, 0xe320f000u, 0xe1a0c00du, 0xe92d4010u, 0xe92d4ff0u, 0xe92dd800u, 0xe8bd8010u, 0xe52de004u,
+          0xe49df004u, 0xe24dd008u, 0xe12fff1eu, 0xe12fff33u, 0xe1a0f00eu, 0xeb000004u, 0xea000004u, 0x1a000004u,
+          0xfa000004u, 0xe59f0010u, 0xe59ff010u, 0xe5910000u, 0xe28f0010u, 0xe3a00000u, 0xe3000101u, 0xe7f001f0u,
+          0xe7f001f9u, 0xe7f000f0u, 0xe1200070u, 0xe1910f9fu, 0xe1812f93u, 0xf57ff05bu, 0xee1d0f70u, 0xed2d8b02u,
+          0xf4600a0fu, 0xf2000000u, 0xe6ef0071u, 0x11a00000u, 0x1320f000u, 0xe10f0000u, 0xe128f000u, 0xf1010200u})
+        out.word(insn);
+    out.group("at the end of the page, and between instructions");
+    for (int offset : {0, 4088, 4092}) {
+        out.word(0xe320f000, offset);
+        out.word(0xe1a00000, offset);
+    }
+    for (int offset : {257, 258})
+        out.word(0xe320f000, offset);
+    entries(out, directory, "arm");
+}
+
+// analyse_instr() of arch/powerpc/lib/sstep.c: the primary opcode, then what is extended. r3 is small, the others are addresses.
+void powerpc(Writer& out, const std::string& directory)
+{
+    constexpr uint32_t registers = 6u << 21 | 4u << 16, index = 3u << 11;
+    out.group("every primary opcode and what its last bits may say");
+    for (uint32_t opcode = 0; opcode < 64; ++opcode)
+        for (uint32_t low = 0; low < 8; ++low)
+            out.word(opcode << 26 | registers | 0x0010 | low);
+    out.group("every extended opcode of 19 and 31");
+    for (uint32_t extended = 0; extended < 1024; ++extended) {
+        out.word(31u << 26 | registers | index | extended << 1);
+        out.word(19u << 26 | registers | extended << 1);
+    }
+    for (uint32_t extended = 0; extended < 1024; extended += 3)
+        out.word(31u << 26 | registers | index | extended << 1 | 1);
+    out.group("extended opcodes of 4 and 30");
+    for (uint32_t low = 0; low < 64; ++low) {
+        out.word(4u << 26 | registers | index | 5u << 6 | low);
+        out.word(30u << 26 | registers | index | low);
+    }
+    out.group("forms that are invalid for a register: odd, zero, the same");
+    for (uint32_t rd : {4u, 5u, 6u})
+        for (uint32_t ra : {0u, 4u}) {
+            const uint32_t pair = rd << 21 | ra << 16;
+            for (uint32_t opcode : {33u, 35u, 37u, 39u, 41u, 43u, 45u, 46u, 47u, 49u, 51u, 53u, 55u, 56u})
+                out.word(opcode << 26 | pair | 0x10);
+            for (uint32_t opcode : {57u, 58u, 61u, 62u})
+                for (uint32_t low = 0; low < 4; ++low)
+                    out.word(opcode << 26 | pair | 0x10 | low);
+            for (uint32_t extended : {53u, 55u, 119u, 181u, 183u, 247u, 276u, 182u, 373u, 439u, 567u, 631u, 695u, 759u})
+                out.word(31u << 26 | pair | index | extended << 1);
+        }
+    out.group("special registers");
+    for (uint32_t spr : {1u, 8u, 9u, 3u, 13u, 256u, 268u, 269u, 287u, 815u})
+        for (uint32_t extended : {339u, 467u})
+            out.word(31u << 26 | 5u << 21 | (spr & 31) << 16 | spr >> 5 << 11 | extended << 1);
+    for (uint32_t length = 0; length < 4; ++length) // darn
+        out.word(31u << 26 | 5u << 21 | length << 16 | 755u << 1);
+    out.group("named instructions: nops, entries, returns, branches, traps, system calls");
+    for (uint32_t insn :
+         {0x60000000u, 0x7c0802a6u, 0xf8010010u, 0xf821ffa1u, 0x3c4c0002u, 0x38420100u, 0x4e800020u, 0x4e800420u,
+          0x4e800421u, 0x48000010u, 0x48000011u, 0x41820010u, 0x4182fff0u, 0x7fe00008u, 0x7c810808u, 0x0fe00000u,
+          0x08000000u, 0x44000002u, 0x44000001u, 0x4c00012cu, 0x7c0004acu, 0x7c2004acu, 0x7c0006acu, 0x4c000024u,
+          0x7c000124u, 0x7c000164u, 0x7d8c42a6u, 0x7c2903a6u, 0x00000000u, 0x04000000u, 0x06000000u, 0x60420000u,
+          0x63ff0000u, 0x7fffffffu, 0xffffffffu, 0xf0000000u, 0x10000000u, 0xfc00002au})
+        out.word(insn);
+    out.group("at the end of the page, and between instructions");
+    for (int offset : {0, 4088, 4092}) {
+        out.word(0x60000000, offset);
+        out.word(0xf821ffa1, offset);
+    }
+    for (int offset : {257, 258})
+        out.word(0x60000000, offset);
+    entries(out, directory, "powerpc");
+}
+
+// insns_not_supported() and insns_need_simulation() of arch/loongarch/kernel/inst.c: opcodes of 6 to 22 bits from the top.
+void loongarch(Writer& out, const std::string& directory)
+{
+    constexpr uint32_t registers = 4u << 10 | 6u << 5 | 5u; // a branch goes forward
+    out.group("the highest ten bits");
+    for (uint32_t high = 0; high < 1024; ++high)
+        out.word(high << 22 | registers);
+    out.group("seventeen bits where they are an opcode");
+    for (uint32_t opcode = 0; opcode < 0x80; ++opcode)
+        out.word(opcode << 15 | registers);
+    for (uint32_t opcode = 0x7000; opcode < 0x7100; opcode += opcode < 0x7080 ? 4 : 1)
+        out.word(opcode << 15 | registers);
+    out.group("ll, sc and their neighbours");
+    for (uint32_t opcode = 0xe15d8; opcode < 0xe15f0; ++opcode)
+        out.word(opcode << 10 | 6u << 5 | 5u);
+    out.group("branches on a condition flag, and the bits beside their offset");
+    for (uint32_t middle = 0; middle < 4; ++middle)
+        for (uint32_t opcode : {0x10u, 0x11u, 0x12u})
+            out.word(opcode << 26 | 4u << 10 | middle << 8 | 6u << 5);
+    out.group("an instruction and the next");
+    for (uint64_t next : {0x03400000u, 0x20000084u, 0x21000084u, 0x38610084u, 0x48000000u, 0x002a0000u, 0x1c000004u})
+        for (uint64_t insn : {0x03400000u, 0x1c000004u, 0x54000400u})
+            out.add_hex(fmt::format("{:016x}", next << 32 | insn));
+    out.group("named instructions: nops, entries, returns, branches, system calls, breaks");
+    for (uint32_t insn : {0x03400000u, 0x02ffc063u, 0x02ff8063u, 0x29c02061u, 0x4c000020u, 0x54000400u, 0x50000400u,
+                          0x1c000004u, 0x1a000004u, 0x18000004u, 0x1e000004u, 0x58000485u, 0x002b0000u, 0x002a0000u,
+                          0x002a8000u, 0x00150004u, 0x28c02061u, 0x2400002cu, 0x00000000u, 0xffffffffu})
+        out.word(insn);
+    out.group("at the end of the page, and between instructions");
+    for (int offset : {0, 4088, 4092})
+        out.word(0x03400000, offset);
+    for (int offset : {257, 258})
+        out.word(0x03400000, offset);
+    entries(out, directory, "loongarch");
+}
+
 } // namespace
 
 std::string patterns(const std::string& entries_directory)
 {
     std::string text;
-    Writer x64(text, "x86_64"), x32(text, "i386"), a64(text, "arm64");
-    x86(x64, "x86_64", entries_directory);
-    x86(x32, "i386", entries_directory);
-    arm64(a64, entries_directory);
+    const auto write = [&](const char* arch, void (*rules)(Writer&, const std::string&)) {
+        Writer out(text, arch);
+        rules(out, entries_directory);
+    };
+    const auto write_x86 = [&](const char* arch) {
+        Writer out(text, arch);
+        x86(out, arch, entries_directory);
+    };
+    write_x86("x86_64");
+    write_x86("i386");
+    write("arm64", arm64);
+    write("arm", arm);
+    write("riscv", riscv);
+    write("powerpc", powerpc);
+    write("s390", s390);
+    write("loongarch", loongarch);
     return text;
 }
