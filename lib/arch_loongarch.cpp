@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Read from the sources of Linux 7.2, not measured.
+// What arch_uprobe_analyze_insn() (arch/loongarch/kernel/uprobes.c) decides, by insns_not_supported() and insns_need_simulation()
+// (arch/loongarch/kernel/inst.c).
 #include "architecture.h"
 #include "opcode_masks.h"
 

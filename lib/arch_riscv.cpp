@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Read from the sources of Linux 7.2, not measured.
+// What arch_uprobe_analyze_insn() (arch/riscv/kernel/probes/uprobes.c) and riscv_probe_decode_insn() (decode-insn.c) decide,
+// with the masks of arch/riscv/include/asm/insn.h, for 64 bits.
 #include "architecture.h"
 #include "argument_rules.h"
 #include "opcode_masks.h"
@@ -10,12 +11,12 @@
 namespace fastsdt {
 namespace {
 
-// arch/riscv/kernel/probes/decode-insn.c, riscv_probe_decode_insn(); masks of arch/riscv/include/asm/insn.h.
 constexpr OpcodeMask rules[] = {
     {0x7f, 0x73, reject, "RISCV_INSN_REJECTED(system)"},
     {0x7f, 0x0f, reject, "RISCV_INSN_REJECTED(fence)"},
     {0xffff, 0x9002, reject, "RISCV_INSN_REJECTED(c_ebreak)"},
     {0xe003, 0xa001, emulate, "simulate_c_j"},
+    {0xffff, 0x8002, xol, "riscv_insn_is_c_jr(): no jump by x0"},
     {0xf07f, 0x8002, emulate, "simulate_c_jr"},
     {0xf07f, 0x9002, emulate, "simulate_c_jalr"},
     {0xe003, 0xc001, emulate, "simulate_c_beqz"},
@@ -23,12 +24,16 @@ constexpr OpcodeMask rules[] = {
     {0x7f, 0x6f, emulate, "simulate_jal"},
     {0x707f, 0x67, emulate, "simulate_jalr"},
     {0x7f, 0x17, emulate, "simulate_auipc"},
+    {0x607f, 0x2063, Verdict::emulate_unsafe,
+     "simulate_branch(): there is no such branch; the program stays at it for ever"},
     {0x7f, 0x63, emulate, "simulate_branch"},
     {0, 0, xol, "riscv_probe_decode_insn(): INSN_GOOD"},
 };
 
-Judgement judge(Features, std::span<const std::byte> bytes, uint64_t)
+Judgement judge(Features, std::span<const std::byte> bytes, uint64_t vaddr)
 {
+    if (vaddr % 2)
+        return not_aligned;
     if (bytes.empty())
         return no_bytes;
     return look_up(rules, first_bytes(bytes, 4, false));

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Read from the sources of Linux 7.2, not measured.
+// What arch_uprobe_analyze_insn() and arch_uprobe_skip_sstep() (arch/s390/kernel/uprobes.c) decide, by
+// probe_is_prohibited_opcode() and probe_is_insn_relative_long() (arch/s390/lib/probes.c).
 #include "architecture.h"
 #include "argument_rules.h"
 #include "opcode_masks.h"
+#include "s390_opcodes.h"
 
 #include <elf.h>
+
+#include <algorithm>
+#include <iterator>
 
 namespace fastsdt {
 namespace {
 
-// arch/s390/lib/probes.c, on the first halfword: probe_is_prohibited_opcode(), probe_is_insn_relative_long().
+// On the first halfword.
 constexpr OpcodeMask rules[] = {
+    {0xffff, 0x0002, reject, "prepare_uprobe(): the file has a breakpoint here"},
     {0xff00, 0x0c00, reject, "probe_is_prohibited_opcode(): bassm"},
     {0xff00, 0x0b00, reject, "probe_is_prohibited_opcode(): bsm"},
     {0xff00, 0x8300, reject, "probe_is_prohibited_opcode(): diag"},
@@ -28,15 +34,56 @@ constexpr OpcodeMask rules[] = {
     {0xffff, 0xb98d, reject, "probe_is_prohibited_opcode(): epsw"},
     {0xfffe, 0xe560, reject, "probe_is_prohibited_opcode(): tbegin"},
     {0xff0f, 0xc000, emulate, "probe_is_insn_relative_long(): larl"},
-    {0xff00, 0xc400, emulate, "probe_is_insn_relative_long(): load or store"},
+    {0xff00, 0xc400, emulate, "probe_is_insn_relative_long(): load or store"}, // all that is_known_insn() lets through
     {0xff00, 0xc600, emulate, "probe_is_insn_relative_long(): compare"},
     {0, 0, xol, "probe_is_insn_relative_long(): not PC-relative"},
 };
 
-Judgement judge(Features, std::span<const std::byte> bytes, uint64_t)
+// find_insn() of arch/s390/kernel/dis.c: the first byte and what belongs to the opcode of the rest, insn_type_table[] of
+// arch/s390/tools/gen_opcode_table.c.
+uint16_t s390_opcode(std::span<const std::byte> bytes)
 {
+    const auto byte = [&](size_t i) { return i < bytes.size() ? std::to_integer<uint8_t>(bytes[i]) : uint8_t(0); };
+    const uint16_t first = byte(0) << 8;
+    switch (byte(0)) {
+    case 0xa5:
+    case 0xa7:
+    case 0xaa:
+    case 0xc0:
+    case 0xc2:
+    case 0xc4:
+    case 0xc6:
+    case 0xc8:
+    case 0xcc: return first | (byte(1) & 0x0f);
+    case 0xe3:
+    case 0xe6:
+    case 0xe7:
+    case 0xeb:
+    case 0xec:
+    case 0xed: return first | byte(5);
+    default: return first | byte(1);
+    }
+}
+
+template <size_t n> bool contains(const S390Opcodes (&ranges)[n], uint16_t opcode)
+{
+    return std::any_of(std::begin(ranges), std::end(ranges),
+                       [&](const S390Opcodes& range) { return range.first <= opcode && opcode <= range.last; });
+}
+
+bool is_known_insn(Features features, uint16_t opcode)
+{
+    return contains(s390_opcodes, opcode) && (features.has(Feature::know_z17) || !contains(s390_z17_opcodes, opcode));
+}
+
+Judgement judge(Features features, std::span<const std::byte> bytes, uint64_t vaddr)
+{
+    if (vaddr % 2)
+        return not_aligned;
     if (bytes.empty())
         return no_bytes;
+    if (!is_known_insn(features, s390_opcode(bytes)))
+        return {Verdict::reject, "probe_is_prohibited_opcode(): is_known_insn() does not find it"};
     return look_up(rules, first_bytes(bytes, 2, true));
 }
 

@@ -77,6 +77,14 @@ Evaluation Evaluator::evaluate(const Place& place, const fastsdt_recognized& see
         result.patch_offset = seen.patch_offset;
         result.patch_length = seen.patch_length;
     }
+    // judge() has the instructions of a powerpc process in one byte order; they are words.
+    std::vector<std::byte> turned;
+    if (image_.arch() == Arch::powerpc && image_.encoding().big_endian) {
+        turned.assign(bytes.begin(), bytes.end());
+        for (size_t at = 0; at + 4 <= turned.size(); at += 4)
+            std::reverse(turned.begin() + long(at), turned.begin() + long(at) + 4);
+        bytes = turned;
+    }
     for (const Kernel& kernel : kernels_) {
         const auto judge_at = [&](size_t offset) {
             return judge(kernel, image_.arch(), bytes.subspan(offset), in_page + offset);

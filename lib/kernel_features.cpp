@@ -65,6 +65,7 @@ constexpr Row table[] = {
       {Vendor::upstream, 6, 11, 5},
       {Vendor::ubuntu, 6, 11, 17}}},
     {Feature::reject_mops, Arch::arm64, 6, 6, {}},
+    {Feature::know_z17, Arch::s390, 6, 12, {}},
 };
 
 const Backport* backport(const Row& row, const Release& series)

@@ -28,6 +28,8 @@ enum class Feature : uint8_t {
     simulate_bc_cond,     ///< "Handle probes on hinted conditional branch instructions"
     reject_literal_loads, ///< "Remove broken LDR (literal) uprobe support", CVE-2024-50099
     reject_mops,          ///< FEAT_MOPS is enabled for user space, and its instructions are refused
+    // s390
+    know_z17, ///< "s390/disassembler: Add instructions" of August 2024: is_known_insn() finds those of z17
     count
 };
 

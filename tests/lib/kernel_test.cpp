@@ -354,15 +354,26 @@ TEST(Arm64, AsMeasured)
 
 TEST(OtherArchitectures, AsStated)
 {
-    EXPECT_EQ(verdict("6.12", Arch::riscv, "13 00 00 00"), xol);          // nop
-    EXPECT_EQ(verdict("6.12", Arch::riscv, "01 00"), xol);                // c.nop
-    EXPECT_EQ(verdict("6.12", Arch::riscv, "82 80"), emulate);            // ret: c.jr ra
-    EXPECT_EQ(verdict("6.12", Arch::riscv, "97 00 00 00"), emulate);      // auipc
-    EXPECT_EQ(verdict("6.12", Arch::riscv, "73 00 00 00"), reject);       // ecall
-    EXPECT_EQ(verdict("6.12", Arch::powerpc, "00 00 00 60"), emulate);    // nop, little-endian
-    EXPECT_EQ(verdict("6.12", Arch::powerpc, "60 00 00 00"), emulate);    // nop, big-endian
-    EXPECT_EQ(verdict("6.12", Arch::powerpc, "a6 02 08 7c"), emulate);    // mflr r0
-    EXPECT_EQ(verdict("6.12", Arch::powerpc, "d1 ff 21 f8"), emulate);    // stdu r1, -48(r1)
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "13 00 00 00"), xol);                     // nop
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "01 00"), xol);                           // c.nop
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "82 80"), emulate);                       // ret: c.jr ra
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "97 00 00 00"), emulate);                 // auipc
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "73 00 00 00"), reject);                  // ecall
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "63 24 b5 00"), Verdict::emulate_unsafe); // a branch that there is not
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "13 00 00 00", 0x1002), xol);             // halfwords are aligned enough
+    EXPECT_EQ(verdict("6.12", Arch::riscv, "13 00 00 00", 0x1001), reject);
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "00 00 00 60"), emulate);          // nop
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "a6 02 08 7c"), emulate);          // mflr r0
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "d1 ff 21 f8"), emulate);          // stdu r1, -48(r1)
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "2a 00 00 fc"), xol);              // fadd
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "02 00 00 44"), reject);           // sc
+    EXPECT_EQ(verdict("6.12", Arch::powerpc, "00 01 83 7c"), Verdict::unknown); // setb, which POWER8 lacks
+    EXPECT_EQ(verdict("6.12", Arch::arm, "00 f0 20 e3"), emulate);              // nop
+    EXPECT_EQ(verdict("6.12", Arch::arm, "00 00 a0 e1"), xol);                  // mov r0, r0
+    EXPECT_EQ(verdict("6.12", Arch::arm, "10 40 2d e9"), xol);                  // push {r4, lr}
+    EXPECT_EQ(verdict("6.12", Arch::arm, "9f 0f 91 e1"), reject);               // ldrex
+    EXPECT_EQ(verdict("6.12", Arch::arm, "00 bf 08 b5"), Verdict::xol_unsafe);  // Thumb: nop; push {r3, lr}
+    EXPECT_EQ(verdict("6.12", Arch::arm, "00 bf 08 b5", 0x1002), reject);
     EXPECT_EQ(verdict("6.12", Arch::s390, "07 00"), xol);                 // nopr
     EXPECT_EQ(verdict("6.12", Arch::s390, "47 00 00 00"), xol);           // nop
     EXPECT_EQ(verdict("6.12", Arch::s390, "c0 10 00 00 00 01"), emulate); // larl %r1
@@ -370,13 +381,16 @@ TEST(OtherArchitectures, AsStated)
     EXPECT_EQ(verdict("6.12", Arch::s390, "c0 e5 00 00 00 01"), xol);     // brasl %r14
     EXPECT_EQ(verdict("6.12", Arch::s390, "eb bf f0 58 00 24"), xol);     // stmg %r11, %r15, 88(%r15)
     EXPECT_EQ(verdict("6.12", Arch::s390, "e5 60 00 00 ff 00"), reject);  // tbegin
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "00 00 40 03"), xol);      // nop
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "63 c0 ff 02"), xol);      // addi.d $sp, $sp, -16
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "04 00 00 1c"), emulate);  // pcaddu12i $a0, 0
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "20 00 00 4c"), emulate);  // ret: jirl $zero, $ra, 0
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "00 04 00 54"), emulate);  // bl
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "84 00 00 20"), reject);   // ll.w
-    EXPECT_EQ(verdict("6.12", Arch::loongarch, "84 10 61 38"), reject);   // amadd.w $a0, $a0, $a0
+    EXPECT_EQ(verdict("6.12", Arch::s390, "03 00"), reject);              // nothing that is_known_insn() knows
+    EXPECT_EQ(verdict("6.11", Arch::s390, "b9 68 00 12"), reject);        // clzg of z17
+    EXPECT_EQ(verdict("6.12", Arch::s390, "b9 68 00 12"), xol);
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "00 00 40 03"), xol);     // nop
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "63 c0 ff 02"), xol);     // addi.d $sp, $sp, -16
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "04 00 00 1c"), emulate); // pcaddu12i $a0, 0
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "20 00 00 4c"), emulate); // ret: jirl $zero, $ra, 0
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "00 04 00 54"), emulate); // bl
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "84 00 00 20"), reject);  // ll.w
+    EXPECT_EQ(verdict("6.12", Arch::loongarch, "84 10 61 38"), reject);  // amadd.w $a0, $a0, $a0
     EXPECT_EQ(verdict("6.12", Arch::mips, "00 00 00 00"), Verdict::unknown);
     EXPECT_EQ(verdict("6.12", Arch::unknown, "90"), Verdict::unknown);
 }
