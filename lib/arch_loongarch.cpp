@@ -7,6 +7,8 @@
 
 #include <elf.h>
 
+#include <algorithm>
+
 #ifndef EM_LOONGARCH // glibc before 2.37 lacks it
 #define EM_LOONGARCH 258
 #endif
@@ -38,6 +40,9 @@ Judgement judge(Features, std::span<const std::byte> bytes, uint64_t vaddr)
         return no_bytes;
     if (vaddr % 4)
         return not_aligned;
+    const auto next = look_up(rules, first_bytes(bytes.subspan(std::min<size_t>(bytes.size(), 4)), 4, false));
+    if (next.verdict == reject)
+        return {Verdict::reject, "arch_uprobe_analyze_insn(): insns_not_supported() of the next instruction"};
     return look_up(rules, first_bytes(bytes, 4, false));
 }
 

@@ -26,18 +26,22 @@ const Judgement stepped{Verdict::xol, "emulate_step(): not emulated"};
 const Judgement emulated{Verdict::emulate, "emulate_step()"};
 // Older processors do not have the instruction; there the kernel lets it be stepped.
 const Judgement of_power9{Verdict::unknown, "emulate_step(): emulated on POWER9 and later processors"};
+// The kernel reads or writes the program's memory by the instruction itself. Where it is kept from that memory (KUAP, POWER9 and later
+// processors) this fails, and the instruction is stepped.
+const Judgement of_kuap{Verdict::unknown,
+                        "emulate_step(): stepped where the kernel is kept from the program's memory (KUAP)"};
 const Judgement of_power10{Verdict::unknown, "emulate_step(): emulated on POWER10 and later processors"};
 
 // Extended opcodes of 31, bits 10-1, that analyse_instr() knows whatever the registers and the processor.
 // clang-format off
 // with no condition
 constexpr uint16_t extended_31[] = {
-    0, 7, 8, 9, 10, 11, 12, 19, 20, 21, 23, 24, 26, 27, 28, 32, 39, 40, 52, 54, 58, 60, 71, 73, 75, 76, 84, 86, 87,
-    103, 104, 116, 122, 124, 135, 136, 138, 140, 144, 149, 150, 151, 154, 167, 186, 199, 200, 202, 214, 215, 231, 232,
-    233, 234, 235, 246, 252, 266, 278, 279, 284, 316, 332, 341, 343, 359, 378, 393, 407, 412, 425, 444, 457, 459, 476,
-    487, 489, 491, 506, 508, 524, 532, 533, 534, 535, 536, 539, 588, 597, 598, 599, 652, 660, 661, 662, 663, 694, 716,
-    725, 726, 727, 780, 790, 791, 792, 794, 824, 826, 827, 844, 854, 855, 887, 908, 918, 919, 922, 954, 972, 982, 983,
-    986, 1014,
+    0, 7, 8, 9, 10, 11, 12, 19, 21, 23, 24, 26, 27, 28, 32, 39, 40, 53, 55, 58, 60, 71, 73, 75, 76, 87, 103, 104, 119,
+    122, 124, 135, 136, 138, 140, 144, 149, 151, 154, 167, 181, 183, 186, 199, 200, 202, 215, 231, 232, 233, 234, 235,
+    246, 247, 252, 266, 278, 279, 284, 311, 316, 332, 341, 343, 359, 373, 375, 378, 393, 407, 412, 425, 439, 444, 457,
+    459, 476, 487, 489, 491, 506, 508, 524, 532, 533, 534, 535, 536, 539, 567, 588, 597, 598, 599, 631, 652, 660, 661,
+    662, 663, 695, 716, 725, 727, 759, 780, 790, 791, 792, 794, 824, 826, 827, 844, 854, 855, 887, 908, 918, 919, 922,
+    954, 972, 983, 986, 1014,
 };
 // with CPU_FTR_ARCH_300
 constexpr uint16_t extended_31_power9[] = {
@@ -73,12 +77,6 @@ bool is_refused(const Fields& f)
     }
 }
 
-// A load that changes its address needs a register for it that is not loaded; a store, and a load of a floating-point register, need one.
-Judgement updating(const Fields& f, bool load)
-{
-    return f.ra == 0 || (load && f.ra == f.rd) ? stepped : emulated;
-}
-
 Judgement extended_19(uint32_t word, const Fields& f)
 {
     if (contains(crops, f.extended))
@@ -96,23 +94,20 @@ Judgement extended_31_of(const Fields& f)
         const unsigned spr = f.ra | f.rb << 5;
         return spr == 1 || spr == 8 || spr == 9 ? emulated : stepped;
     }
-    case 755: return (f.ra & 3) == 3 ? stepped : of_power9;                         // darn
-    case 276: return f.rd % 2 || f.rd == f.ra || f.rd == f.rb ? stepped : emulated; // lqarx
-    case 182: return f.rd % 2 ? stepped : emulated;                                 // stqcx.
-    case 53:
-    case 55:
-    case 119:
-    case 311:
-    case 373:
-    case 375: return updating(f, true);
-    case 181:
-    case 183:
-    case 247:
-    case 439:
-    case 567:
-    case 631:
-    case 695:
-    case 759: return updating(f, false);
+    case 755: return (f.ra & 3) == 3 ? stepped : of_power9;                        // darn
+    case 276: return f.rd % 2 || f.rd == f.ra || f.rd == f.rb ? stepped : of_kuap; // lqarx
+    case 182: return f.rd % 2 ? stepped : of_kuap;                                 // stqcx.
+    case 20:
+    case 52:
+    case 84:
+    case 116: // lwarx and the like
+    case 150:
+    case 214:
+    case 694:
+    case 726: // stwcx. and the like
+    case 54:
+    case 86:
+    case 982: return of_kuap; // dcbst, dcbf, icbi
     case 333:
     case 461: return of_power10; // lxvpx, stxvpx
     default: break;
@@ -150,48 +145,23 @@ Judgement analyse(uint32_t word)
     case 27:
     case 28:
     case 29: return emulated;
+    case 46: return f.ra >= f.rd ? stepped : emulated;            // lmw
+    case 56: return f.rd % 2 || f.rd == f.ra ? stepped : of_kuap; // lq
     case 19: return extended_19(word, f);
     case 30: return (word & 0x10) == 0 || (word >> 1 & 7) <= 1 ? emulated : stepped;
     case 31: return extended_31_of(f);
-    case 33:
-    case 35:
-    case 41:
-    case 43: return updating(f, true);
-    case 37:
-    case 39:
-    case 45:
-    case 49:
-    case 51:
-    case 53:
-    case 55: return updating(f, false);
-    case 32:
-    case 34:
-    case 36:
-    case 38:
-    case 40:
-    case 42:
-    case 44:
-    case 47:
-    case 48:
-    case 50:
-    case 52:
-    case 54: return emulated;
-    case 46: return f.ra >= f.rd ? stepped : emulated;             // lmw
-    case 56: return f.rd % 2 || f.rd == f.ra ? stepped : emulated; // lq
-    case 57:                                                       // lfdp, lxsd, lxssp
+    case 57: // lfdp, lxsd, lxssp
         if ((word & 3) == 0)
             return f.rd % 2 ? stepped : emulated;
         return (word & 3) == 1 ? stepped : of_power9;
     case 58: // ld, ldu, lwa
-        if ((word & 3) == 1)
-            return updating(f, true);
         return (word & 3) == 3 ? stepped : emulated;
     case 61: return (word & 3) == 0 ? emulated : of_power9; // stfdp; lxv, stxsd, stxssp, stxv
     case 62:                                                // std, stdu, stq
-        if ((word & 3) == 1)
-            return updating(f, false);
-        return (word & 3) == 3 || ((word & 3) == 2 && f.rd % 2) ? stepped : emulated;
-    default: return stepped;
+        if ((word & 3) == 2 && f.rd % 2 == 0)
+            return of_kuap;
+        return (word & 3) <= 1 ? emulated : stepped;
+    default: return f.opcode >= 32 && f.opcode <= 55 ? emulated : stepped; // loads and stores
     }
 }
 

@@ -184,7 +184,6 @@ static void start_at(pid_t child, uintptr_t pc, uintptr_t pointer)
 #elif defined(__powerpc64__)
     for (int i = 0; i < 32; i++)
         regs.gpr[i] = pointer;
-    regs.gpr[3] = 64; // an index
     regs.ctr = regs.link = pointer;
     regs.nip = pc;
 #elif defined(__arm__)
@@ -284,6 +283,14 @@ int main(int argc, char** argv)
     int fd = make_file(path);
     uint8_t* code = mmap(NULL, (size_t)count * Slot, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
     uint8_t* scratch = mmap(NULL, Scratch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+#if defined(__powerpc64__)
+    // The sum of two registers is an address too.
+    scratch = mmap((void*)0x200000000, Scratch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (mmap(scratch + (uintptr_t)scratch, 2 * Scratch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+             -1, 0)
+        == MAP_FAILED)
+        die("mmap");
+#endif
     if (code == MAP_FAILED || scratch == MAP_FAILED)
         die("mmap");
 #if defined(__x86_64__)
