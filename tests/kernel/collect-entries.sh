@@ -3,7 +3,8 @@
 # Prints one example of each form of first instruction in the functions of the given objects, the 200 most frequent forms:
 #   collect-entries.sh OBJDUMP ARCH FILE... >entries-ARCH.txt
 # A form is the mnemonic with register names, numbers and symbols left out. The recorded files in this directory came from
-# Debian 12's libc, libstdc++, libcrypto, libpython, libLLVM and compiler-rt (the last is built by clang).
+# Debian 12's libc, libstdc++, libcrypto, libpython, libLLVM and compiler-rt (the last is built by clang); those of other architectures
+# from their libc, libm and libstdc++, arm's from armel's, which are not Thumb, loongarch's from sid's libc and libm.
 set -euo pipefail
 objdump=$1 arch=$2
 shift 2
