@@ -111,7 +111,7 @@ add_layouts_cross() { # ARCH ROOT
     echo "layouts /dev/null /bin/count orphan /layouts/layouts - /layouts/layouts orphan nop"
     # What ends the program there, docs/kernels.md says so, cannot be asked.
     case $arch in
-    riscv64 | s390x | loong64) ;;
+    riscv64 | s390x | ppc64el | loong64) ;;
     *) echo "layouts /dev/null /bin/count churn /layouts/layouts - /layouts/layouts churn" ;;
     esac
     for program in "$1"/layouts/entries.*; do
