@@ -15,8 +15,8 @@ top=$(cd "$here/.." && pwd)
 record=()
 [ "${1:-}" != --record ] || { record=(--record); shift; }
 case ${1:-} in
-x86) arch=amd64 image=arch/x86/boot/bzImage make=(ARCH=x86) features=+endbr ;;
-arm64) arch=arm64 image=arch/arm64/boot/Image make=(ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-) features=+stp+bti ;;
+x86) arch=amd64 plugin_suffix= image=arch/x86/boot/bzImage make=(ARCH=x86) features=+endbr ;;
+arm64) arch=arm64 plugin_suffix=-aarch64 image=arch/arm64/boot/Image make=(ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu-) features=+stp+bti ;;
 *) sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 target=$1
@@ -53,10 +53,10 @@ fi
 say "The patches"
 inputs=$(cat "$here"/patches/*.patch | sha256sum)
 if [ "$(cat "$patched.inputs" 2>/dev/null)" != "$inputs" ]; then
-    rm -rf "$patched"
+    # With what was built of it: a file that is no longer patched has its old date again, and make would keep its object.
+    rm -rf "$patched" "$linux/$version"/*-patched
     cp -al "$plain" "$patched" # patch replaces files: the links of the others stay
     for patch in "$here"/patches/[0-9]*.patch; do
-        case $patch in */0000-*) continue ;; esac
         patch -d "$patched" -p1 --forward --no-backup-if-mismatch --fuzz=0 <"$patch" || fail 2 "$patch does not apply to $version"
     done
     echo "$inputs" >"$patched.inputs"
@@ -112,9 +112,10 @@ selftest merge mm/merge.c mm/vm_util.c -- -t handle_uprobe_upon_merged_vma
 guest_pack "$more/plain" "$cache/kernels/$arch/$series-built/more.cpio.gz"
 guest_pack "$more/patched" "$cache/kernels/$arch/$series$features/more.cpio.gz"
 
-say "fastsdt's oracle"
-{ cmake -S "$top" -B "$top/build/kernel" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFASTSDT_BENCHMARKS=OFF &&
-    cmake --build "$top/build/kernel" --target kernel-oracle fastsdt-probe fastsdt-check; } >"$linux/cmake.log" 2>&1 ||
+say "fastsdt's oracle and plugin"
+plugin=fastprobe-gcc-$($compile -dumpversion)$plugin_suffix # for the entries of layouts.sh
+{ cmake -S "$top" -B "$top/build/kernel" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFASTSDT_BENCHMARKS=OFF -DFASTSDT_TESTS=ON &&
+    cmake --build "$top/build/kernel" --target kernel-oracle fastsdt-probe fastsdt-check "$plugin"; } >"$linux/cmake.log" 2>&1 ||
     { tail -n 20 "$linux/cmake.log" >&2; fail 2 "fastsdt cannot be built"; }
 
 say "Both kernels, booted"
@@ -126,7 +127,8 @@ status=0
 # The guest's clock counts instructions, 1 ns each, so that a busy machine does not change the figures.
 FASTSDT_GUEST_CLOCK=instructions FASTSDT_BUILD=$top/build/kernel "$top/tests/kernel/run-matrix.sh" "${record[@]}" --console "$console" "$prefix$series-built" "$prefix$series$features" || status=$?
 for name in "$series-built" "$series$features"; do
-    if grep -E 'BUG:|WARNING:' "$console/$arch-$name.console" >&2; then status=1; fi
+    [ -s "$console/$arch-$name.console" ] || fail 2 "$name was not booted"
+    if grep -E 'BUG:|WARNING:|Oops|Unable to handle|Call trace:' "$console/$arch-$name.console" >&2; then status=1; fi
 done
 
 say "Instructions a hit takes, on emulated hardware"

@@ -22,7 +22,7 @@ struct Row {
 };
 
 // Upstream's releases: from its sources. Point releases: the announcements of the stable kernels, and the list in the record of
-// CVE-2024-50099. Ubuntu's builds: its changelogs; of 7.0 system call 336 was asked in the builds 14, 38, 39, 42, 43 and 44.
+// CVE-2024-50099. Ubuntu's builds: its changelogs; of 7.0 the builds 14, 39, 42, 43 and 44 were asked.
 constexpr Row table[] = {
     {Feature::nop_table, Arch::x86_64, 6, 16, {}},
     {Feature::insn_is_nop, Arch::x86_64, 6, 19, {}},

@@ -10,7 +10,7 @@ libelf-dev libdw-dev libbpf-dev libzydis-dev libcli11-dev nlohmann-json3-dev lib
 demo="bpftrace gdb systemtap-sdt-dev dpkg-dev zlib1g-dev"
 bench="$demo git libbenchmark-dev python3-matplotlib valgrind linux-perf mold lttng-tools liblttng-ust-dev uftrace
 qemu-system-x86 cpio zstd xz-utils busybox-static"
-kernel="git dpkg-dev patch flex bison bc cpio xz-utils busybox-static qemu-system-x86 qemu-system-arm
+kernel="git dpkg-dev patch libgtest-dev flex bison bc cpio xz-utils busybox-static qemu-system-x86 qemu-system-arm
 gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 everything="$bench
 ccache libgtest-dev libgmock-dev libzstd-dev libunwind-dev binutils patchelf shellcheck

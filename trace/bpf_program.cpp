@@ -270,8 +270,13 @@ BpfPrograms::BpfPrograms(size_t size, Members members, bool multi)
         }
         a.label("out");
         a.leave();
-        return checked(a.assemble(BPF_PROG_TYPE_KPROBE, "fastsdt_count", multi ? bpf_trace_uprobe_multi : 0),
-                       "BPF program, which needs Linux 5.15"); // for bpf_get_attach_cookie()
+        Descriptor program = a.assemble(BPF_PROG_TYPE_KPROBE, "fastsdt_count", multi ? bpf_trace_uprobe_multi : 0);
+        if (const int error = errno; !program) {
+            const bool old = libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, nullptr) == 0;
+            throw std::system_error(error, std::generic_category(),
+                                    old ? "BPF cookies, which came with Linux 5.15" : "BPF program");
+        }
+        return program;
     };
     entry_ = uprobe_program(false);
     return_ = uprobe_program(true);

@@ -22,7 +22,7 @@ $cc $flags -no-pie "$here/layouts.c" "$here/layout_sites.S" -o "$3/layouts" -ldl
 $cc $flags -shared "$here/layout_sites.S" -o "$3/liblayouts.so"
 
 # One program for each entry mode, with and without landing pads.
-[ -e "${4-}" ] || exit 0
+[ -e "${4-}" ] || { echo "build-layouts.sh: there is no fastprobe for GCC: function entries are not among the layouts" >&2; exit 0; }
 for mode in $modes; do
     for pads in $landing_pads; do
         $cc -O2 -g -no-pie "$pads" -fplugin="$4" -fplugin-arg-fastprobe-entry=$mode -fplugin-arg-fastprobe-include='^f_' \

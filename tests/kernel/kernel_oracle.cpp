@@ -106,14 +106,18 @@ Json record(std::istream& console, const Patterns& patterns, const std::string& 
         std::istringstream words(line.substr(at + 1));
         std::string run, text, value;
         words >> run >> text >> value;
+        const auto behind = [&line](std::string_view word) {
+            const size_t found = line.find(word);
+            return found == std::string::npos ? line : line.substr(std::min(line.size(), found + word.size() + 1));
+        };
         if (checks.contains(run) && text == "ok" && line.find("# SKIP") == std::string::npos)
             checks[run]["passed"] = checks[run]["passed"].get<int>() + 1;
         else if (checks.contains(run) && text == "FAIL")
-            checks[run]["failed"].push_back(line.substr(line.find("FAIL") + 5));
+            checks[run]["failed"].push_back(behind("FAIL"));
         else if (checks.contains(run) && text == "not") // the kernel's own tests say "not ok"
-            checks[run]["failed"].push_back(line.substr(line.find("not ok") + 7));
+            checks[run]["failed"].push_back(behind("not ok"));
         else if (checks.contains(run) && (text == "SKIP" || text == "ok"))
-            checks[run]["left_out"] = line.substr(line.find("SKIP") + 5);
+            checks[run]["left_out"] = behind("SKIP");
         else if (run == "guest" && text == "release")
             result["release"] = value;
         else if (text == "exit") { // the first bad one of a run that is several commands

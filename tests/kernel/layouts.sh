@@ -27,8 +27,8 @@ check() {
     shift 2
     fastsdt-probe --output report.txt "$@" >out.txt 2>all.txt
     status=$?
-    # Before 5.15 perf events count; nobody else runs these programs.
-    grep -v ': BPF cannot be used' all.txt >err.txt
+    # Before 5.15 perf events count, and this is said; nobody else runs these programs.
+    case $(uname -r) in 5.[0-9].* | 5.1[0-4].*) grep -v ': BPF cannot be used' all.txt >err.txt ;; *) cat all.txt >err.txt ;; esac
     hits=$(sed -n 's/^hits //p' out.txt | tail -n 1)
     if [ $status != 0 ] || [ -s err.txt ] || [ -z "$hits" ]; then
         bad "$name: status $status $(head -n 3 err.txt | tr '\n' ' ')"

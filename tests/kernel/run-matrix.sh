@@ -191,9 +191,11 @@ for kernel in "${kernels[@]}"; do
     [ ! -e "$dir/more.cpio.gz" ] || { cat "$image" "$dir/more.cpio.gz" >"$work/image" && image=$work/image; }
     started=$SECONDS
     name=$arch-$series
+    [ -z "$console" ] || rm -f "$console/$name.console"
     # A guest that stops is booted once more, and this is said: on a busy machine a guest may be too slow to boot at all.
     for try in first second; do
         guest_boot "$arch" "$dir/vmlinuz" "$image" "${FASTSDT_GUEST_SECONDS:-700}" >"$work/console" || true
+        [ -z "$console" ] || cat "$work/console" >>"$console/$name.console"
         if "$oracle" record --package "$(cat "$dir/package")" "$work/patterns" "$work/console" >"$work/$name.json" 2>"$work/record.err"; then break; fi
         if [ $try = second ]; then
             tail -n 30 "$work/console" >&2
@@ -204,7 +206,6 @@ for kernel in "${kernels[@]}"; do
         fi
         echo "$kernel: stopped after \"$(tail -n 1 "$work/console" | tr -d '\r')\"; booted once more"
     done
-    [ -z "$console" ] || cp "$work/console" "$console/$name.console"
     echo "$kernel: asked in $((SECONDS - started)) s ($(cat "$dir/package"))"
     results+=("$work/$name.json")
     [ "$record" = no ] || cp "$work/$name.json" "$here/results/"
