@@ -70,6 +70,10 @@ static void every_offset(void)
     say(offsets == 4096 && crossing == 0,
         "code before a site ends at %d offsets of a page; nop10s that cross a page: %d", offsets, crossing);
     struct bpf_link* link = attach("aligned", "all");
+    if (!link && errno == E2BIG) { // without BPF cookies, before 5.15, libbpf has a table of 1,024 sites
+        printf("SKIP attach to %d sites: %s\n", Aligned, strerror(errno));
+        return;
+    }
     if (!link) {
         say(0, "attach to the aligned sites: %s", strerror(errno));
         return;
