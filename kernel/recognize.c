@@ -20,21 +20,12 @@ module_param_string(result, result, sizeof(result), 0444);
 
 static unsigned int compared, different;
 
-static void differ(const u8 *bytes, unsigned int length, const char *header, const char *kernel)
-{
-	if (!different++)
-		snprintf(result, sizeof(result), "FAIL recognize: %*ph: header: %s, kernel: %s", length, bytes, header, kernel);
-}
-
 static void compare(const u8 *bytes, unsigned int length, bool header, bool kernel, const char *what)
 {
-	char yes[32], no[32];
-
 	compared++;
-	snprintf(yes, sizeof(yes), "%s", what);
-	snprintf(no, sizeof(no), "no %s", what);
-	if (header != kernel)
-		differ(bytes, length, header ? yes : no, kernel ? yes : no);
+	if (header != kernel && !different++)
+		snprintf(result, sizeof(result), "FAIL recognize: %*ph: header: %s%s, kernel: %s%s", length, bytes,
+			 header ? "" : "no ", what, kernel ? "" : "no ", what);
 }
 
 static int ask(struct arch_uprobe *auprobe, const u8 *bytes, unsigned int length, unsigned long addr)
@@ -132,12 +123,12 @@ static void run(void)
 
 	for (hint = 0; hint < 128; hint++)
 		one(0xd503201f | hint << 5);
-	for (imm = 0; imm < 128; imm++)
+	for (imm = 0; imm < 128; imm++) {
+		one(0xa9807bfd | imm << 15);
 		for (i = 0; i < 32; i++)
 			for (j = 0; j <= i; j++) /* one bit changed where they are the same, else two */
 				one((0xa9807bfd | imm << 15) ^ (BIT(i) | BIT(j)));
-	for (imm = 0; imm < 128; imm++)
-		one(0xa9807bfd | imm << 15);
+	}
 }
 #endif
 

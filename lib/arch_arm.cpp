@@ -141,11 +141,10 @@ Judgement judge_arm(uint32_t insn)
 {
     if ((insn & 0x0fffffff) == 0x07f001f9)
         return {Verdict::reject, "is_swbp_insn(): the file has a breakpoint here"};
-    const auto matches = [&](const Class& row) { return (insn & row.mask) == row.value; };
-    const Class* const found = std::find_if(std::begin(classes), std::end(classes), matches);
-    if (found->verdict != reject && has_pc(insn, found->no_pc))
+    const Class& found = first_match(classes, insn);
+    if (found.verdict != reject && has_pc(insn, found.no_pc))
         return {Verdict::reject, "decode_regs(): pc"};
-    return {found->verdict, found->why};
+    return {found.verdict, found.why};
 }
 
 // Nothing but its nop tells Thumb code, and the kernel does not look: it takes what it finds for ARM's.

@@ -34,7 +34,7 @@ constexpr Pattern mops{0x3b200c00, 0x19000400};
 constexpr Pattern adr_adrp{0x1f000000, 0x10000000};
 constexpr Pattern brk_uprobes{0xffffffff, 0xd42000a0}; // BRK64_OPCODE_UPROBES
 // kernel/patches
-constexpr Pattern push_frame{0xffe07fff, 0xa9a07bfd};
+constexpr Pattern frame_push{0xffe07fff, 0xa9a07bfd};
 constexpr Pattern bti{0xffffff3f, 0xd503241f};
 
 constexpr std::array simulated_branches{
@@ -131,9 +131,9 @@ Judgement judge(Features features, std::span<const std::byte> bytes, uint64_t va
     if (nop.matches(insn) && features.has(Feature::simulate_nop))
         return {Verdict::emulate, "arm_probe_decode_insn(): simulate_nop"};
     if (bti.matches(insn) && features.has(Feature::simulate_bti))
-        return {Verdict::emulate, "arm_probe_decode_insn(): simulate_nop, patched for bti"};
-    if (push_frame.matches(insn) && features.has(Feature::simulate_stp))
-        return {Verdict::emulate, "arch_uprobe_skip_sstep(): simulate_push_frame, a patch"};
+        return {Verdict::emulate, "arch_uprobe_analyze_insn(): simulate_nop for bti, a patch"};
+    if (frame_push.matches(insn) && features.has(Feature::simulate_stp))
+        return {Verdict::emulate, "arch_uprobe_skip_sstep(): simulate_frame_push, a patch"};
     const char* why_not = why_not_steppable(features, insn);
     if (!why_not)
         return {Verdict::xol, "arm_probe_decode_insn(): steppable"};

@@ -18,11 +18,16 @@ struct OpcodeMask {
     const char* why;
 };
 
+template <class Row, size_t n> const Row& first_match(const Row (&rows)[n], uint32_t insn)
+{
+    return *std::find_if(std::begin(rows), std::end(rows),
+                         [&](const Row& row) { return (insn & row.mask) == row.value; });
+}
+
 template <size_t n> Judgement look_up(const OpcodeMask (&rows)[n], uint32_t insn)
 {
-    const auto matches = [&](const OpcodeMask& row) { return (insn & row.mask) == row.value; };
-    const OpcodeMask* const row = std::find_if(std::begin(rows), std::end(rows), matches);
-    return {row->verdict, row->why};
+    const OpcodeMask& row = first_match(rows, insn);
+    return {row.verdict, row.why};
 }
 
 /// An instruction's first `size` bytes as a number; what the file does not have is zero (copy_insn()).

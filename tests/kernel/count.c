@@ -7,15 +7,15 @@
 // exit status alone counts. The command prints `hits N`. Prints `ok NAME: ...` or `FAIL NAME: ...`. It stands alone, so that it
 // runs where our tools do not: in a guest of another architecture, without a shell.
 #define _GNU_SOURCE
+#include "uprobe.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,14 +28,6 @@ static int bad(const char* what, const char* detail)
     return 1;
 }
 
-// For every process on every processor: children count too, without perf_event_attr.inherit (docs/kernels.md).
-static int attach(const char* file, uint64_t offset, int on_return, int type, int cpu)
-{
-    struct perf_event_attr attr = {
-        .size = sizeof attr, .type = type, .config = on_return, .config1 = (uintptr_t)file, .config2 = offset};
-    return syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
 int main(int argc, char** argv)
 {
     if (argc < 5)
@@ -43,13 +35,11 @@ int main(int argc, char** argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     name = argv[1];
     const char* file = argv[2];
-    int cpus = sysconf(_SC_NPROCESSORS_ONLN), fds[Max_probes][16], probes = 0, type = -1;
+    int cpus = sysconf(_SC_NPROCESSORS_ONLN), fds[Max_probes][16], probes = 0, type = uprobe_type();
     if (cpus > 16)
         return bad("more than 16 processors", "");
-    FILE* f = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
-    if (!f || fscanf(f, "%d", &type) != 1)
+    if (type < 0)
         return bad("no uprobes", "");
-    fclose(f);
     // The kernel looks at the instruction only where the file is mapped: a refusal has to show itself here.
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || mmap(NULL, lseek(fd, 0, SEEK_END), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
@@ -58,8 +48,9 @@ int main(int argc, char** argv)
         int on_return = *word == 'r';
         if (probes == Max_probes)
             return bad("too many probes", "");
-        for (int cpu = 0; cpu < cpus; cpu++)
-            if ((fds[probes][cpu] = attach(file, strtoull(word + on_return, NULL, 0), on_return, type, cpu)) < 0)
+        uint64_t offset = strtoull(word + on_return, NULL, 0);
+        for (int cpu = 0; cpu < cpus; cpu++) // for every process on every processor: children count too
+            if ((fds[probes][cpu] = open_uprobe(type, file, offset, on_return, -1, cpu)) < 0)
                 return bad(word, strerror(errno));
         probes++;
     }

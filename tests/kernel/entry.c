@@ -8,10 +8,11 @@
 // and a return probe. What happens without a probe is what has to happen with one. A line per case: `ok CASE: what was
 // seen`, or `FAIL CASE: with and without`; where a function is called, with what a hit takes.
 #define _GNU_SOURCE
+#include "uprobe.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -20,7 +21,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -241,9 +241,7 @@ static double time_calls(void (*function)(void))
 
 static int probe(int type, const char* path, uint64_t offset, int on_return)
 {
-    struct perf_event_attr attr = {
-        .size = sizeof attr, .type = type, .config = on_return, .config1 = (uintptr_t)path, .config2 = offset};
-    int fd = syscall(SYS_perf_event_open, &attr, -1, sched_getcpu(), -1, PERF_FLAG_FD_CLOEXEC);
+    int fd = open_uprobe(type, path, offset, on_return, -1, sched_getcpu());
     if (fd < 0)
         die("perf_event_open");
     return fd;
@@ -285,11 +283,10 @@ static int compare(const char* name, const char* how, const char* stack, const s
 int main(int argc, char** argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    int type = -1, failed = 0;
-    FILE* f = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
-    if (!f || fscanf(f, "%d", &type) != 1)
+    const int type = uprobe_type();
+    int failed = 0;
+    if (type < 0)
         return printf("SKIP: this kernel has no uprobes\n"), 77;
-    fclose(f);
     cpu_set_t cpu; // the counters are one processor's
     CPU_ZERO(&cpu);
     CPU_SET(sched_getcpu(), &cpu);

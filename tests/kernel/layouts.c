@@ -9,9 +9,10 @@
 // Prints `hits N`: how often each site is passed in this process and all it makes. Exit status 1: something was changed; the
 // line on stderr says what.
 #define _GNU_SOURCE
+#include "uprobe.h"
+
 #include <dlfcn.h>
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -172,7 +172,7 @@ static void await(pid_t child)
 }
 
 // A uprobe on byte `second` of a site, for this thread, opened by the program itself; -1: refused.
-static int open_uprobe(int layout, int second)
+static int probe_site(int layout, int second)
 {
     // The site stands behind the instructions that end the set-up.
     const uint8_t* code = (const uint8_t*)checks[layout].check;
@@ -180,19 +180,15 @@ static int open_uprobe(int layout, int second)
         code++;
     unsigned long start = 0, end = 0, offset = 0, at = (uintptr_t)code + second;
     char line[512], access[8];
-    int type = -1;
     FILE* f = fopen("/proc/self/maps", "r");
     while (fgets(line, sizeof line, f)
            && (sscanf(line, "%lx-%lx %7s %lx", &start, &end, access, &offset) != 4 || at < start || at >= end))
         ;
     fclose(f);
-    f = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
-    if (!f || fscanf(f, "%d", &type) != 1)
+    const int type = uprobe_type();
+    if (type < 0)
         fprintf(stderr, "no uprobes\n"), exit(1);
-    fclose(f);
-    struct perf_event_attr attr = {
-        .size = sizeof attr, .type = type, .config1 = (uintptr_t)"/proc/self/exe", .config2 = at - start + offset};
-    return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    return open_uprobe(type, "/proc/self/exe", at - start + offset, 0, 0, -1);
 }
 
 // Attaches to and detaches from every site, at the first byte and at the second where a nop1 precedes, while threads run.
@@ -209,7 +205,7 @@ static void churn(void)
             for (int second = 0; second < 2; second++) {
                 if (second == 1 && strncmp(checks[i].name, "nop1_", 5) != 0)
                     continue;
-                int fd = open_uprobe(i, second);
+                int fd = probe_site(i, second);
                 if (fd >= 0)
                     attached++, pass(3), close(fd);
             }
@@ -252,7 +248,7 @@ int main(int argc, char** argv)
         int layout = 0;
         while (layout < Checks - 1 && only && strcmp(only, checks[layout].name) != 0)
             layout++;
-        int second = argc > 3, fd = open_uprobe(layout, second);
+        int second = argc > 3, fd = probe_site(layout, second);
         if (fd < 0)
             return fprintf(stderr, "%s: cannot attach at byte %d: %s\n", checks[layout].name, second, strerror(errno)),
                    1;

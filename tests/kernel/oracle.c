@@ -16,10 +16,11 @@
 //   [uprobes-trampoline] is there: optimized; [uprobes] is there: single-stepped out of line; neither: emulated.
 // A last line `#done=N` says that all N patterns were asked about.
 #define _GNU_SOURCE
+#include "uprobe.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -29,7 +30,6 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -124,13 +124,6 @@ static int make_file(const char* path)
             die(path);
     }
     return fd;
-}
-
-static int open_uprobe(int type, const char* path, uint64_t offset)
-{
-    struct perf_event_attr attr = {.size = sizeof attr, .type = type, .config1 = (uintptr_t)path, .config2 = offset};
-    // Every process on CPU 0; this process and its children stay there.
-    return syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 #if defined(__s390x__)
@@ -266,11 +259,9 @@ int main(int argc, char** argv)
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0); // if the guest dies, the last line tells of what
-    int type = -1;
-    FILE* f = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
-    if (!f || fscanf(f, "%d", &type) != 1)
+    const int type = uprobe_type();
+    if (type < 0)
         die("/sys/bus/event_source/devices/uprobe/type");
-    fclose(f);
     read_patterns(argv[1]);
     struct rlimit limit = {Max_patterns + 64, Max_patterns + 64};
     cpu_set_t cpu;
@@ -304,7 +295,8 @@ int main(int argc, char** argv)
 #endif
     for (unsigned i = 0; i < count; i++) {
         struct Pattern* p = &patterns[i];
-        p->fd = open_uprobe(type, path, (uint64_t)i * Slot + p->offset);
+        // Every process on CPU 0; this process and its children stay there.
+        p->fd = open_uprobe(type, path, (uint64_t)i * Slot + p->offset, 0, -1, 0);
         p->err = p->fd < 0 ? errno : 0;
     }
     for (unsigned i = 0; i < count; i++) {
