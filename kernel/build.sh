@@ -33,7 +33,7 @@ exec 9>"$linux/lock"
 flock 9
 
 # The newest source, as SERIES VERSION PACKAGE.
-debian() { "$top/scripts/debian.sh" "bookworm bookworm-backports trixie trixie-backports sid experimental" "$@"; }
+debian() { "$top/scripts/debian.sh" all "$@"; }
 mapfile -t names < <(debian apt-cache pkgnames linux-source-)
 read -r series version package < <(debian apt-cache madison "${names[@]}" | awk -F' *[|] *' '{ sub(/^ */, "", $1); print substr($1, 14), $2, $1 }' |
     grep -E '^[0-9]+\.[0-9]+ ' | grep -v '~rc' | sort -k2,2V | tail -n 1) || true
@@ -62,7 +62,7 @@ if [ "$(cat "$patched.inputs" 2>/dev/null)" != "$inputs" ]; then
     echo "$inputs" >"$patched.inputs"
 fi
 
-# build NAME SOURCE LOCALVERSION: a kernel, in the folder where run-matrix.sh looks for kernels of that name.
+# build NAME SOURCE FOLDER LOCALVERSION [PATCHES]: a kernel, compiled in FOLDER, for run-matrix.sh to find by NAME.
 build() {
     local source=$2 out=$linux/$version/$target-$3 dir=$cache/kernels/$arch/$1 line
     say "Building $1"
@@ -132,10 +132,11 @@ for name in "$series-built" "$series$features"; do
 done
 
 say "Instructions a hit takes, on emulated hardware"
-# hits FILE: NAME<tab>INSTRUCTIONS
-hits() { tr -d '\r' <"$1" | sed -n 's/.*@entry ok \(.*\), called: .*; \([0-9]*\) ns a hit.*/\1\t\2/p'; }
+# hits NAME: ENTRY<tab>INSTRUCTIONS of that kernel's guest
+hits() {
+    tr -d '\r' <"$console/$arch-$1.console" | sed -n 's/.*@entry ok \(.*\), called: .*; \([0-9]*\) ns a hit.*/\1\t\2/p' | sort -u -t$'\t' -k1,1
+}
 printf '%-14s %12s %12s %8s\n' entry "$series" "$series$features" times
-join -t"$(printf '\t')" <(hits "$console/$arch-$series-built.console" | sort -u -t"$(printf '\t')" -k1,1) \
-    <(hits "$console/$arch-$series$features.console" | sort -u -t"$(printf '\t')" -k1,1) |
+join -t$'\t' <(hits "$series-built") <(hits "$series$features") |
     awk -F'\t' '{ printf "%-14s %12d %12d %8.2f\n", $1, $2, $3, $2 / $3 }'
 exit $status

@@ -7,12 +7,13 @@
 #
 # Nothing is installed and the machine's package lists stay as they are: mirror and keys are the machine's, read through a
 # configuration of our own that is kept in the cache (FASTSDT_CACHE, default ~/.cache/fastsdt). The lists are read anew
-# after a day. FASTSDT_ARCHS names the architectures, default amd64. FASTSDT_ARCHIVE=ubuntu: Ubuntu's suites, from the folder beside
+# after a day. SUITE `all`: those that have kernels which the project asks. FASTSDT_ARCHS names the architectures, default amd64. FASTSDT_ARCHIVE=ubuntu: Ubuntu's suites, from the folder beside
 # the machine's Debian or from FASTSDT_UBUNTU_MIRROR; Debian's keys sign Ubuntu's, as a package. Exit 4: no mirror.
 set -euo pipefail
 [ $# -ge 2 ] || { sed -n '3,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 . "$(dirname "$(realpath "$0")")/archive.sh"
 suites=$1
+[ "$suites" != all ] || suites="bullseye bookworm bookworm-backports trixie trixie-backports sid experimental"
 shift
 archs=${FASTSDT_ARCHS:-amd64}
 archive=${FASTSDT_ARCHIVE:-debian}

@@ -4,7 +4,6 @@
 # fastprobe.so as the build has it, gcc-12/fastprobe.so or gcc-12-aarch64/fastprobe.so, whose GCC is then used.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-. "$here/../../scripts/versions.sh"
 . "$here/guest.sh"
 gcc=gcc
 if [ -e "${4-}" ]; then gcc=$(basename "$(dirname "$4")" -aarch64); fi

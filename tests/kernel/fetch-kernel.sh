@@ -34,8 +34,7 @@ ubuntu-*)
     *) flavour=-$arch ;;
     esac
     archive() {
-        FASTSDT_CACHE=$cache FASTSDT_ARCHS=$archs "$here/../../scripts/debian.sh" \
-            "bullseye bookworm bookworm-backports trixie trixie-backports sid experimental" "$@"
+        FASTSDT_CACHE=$cache FASTSDT_ARCHS=$archs "$here/../../scripts/debian.sh" all "$@"
     }
     ;;
 esac
