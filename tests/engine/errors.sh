@@ -54,6 +54,8 @@ grep -q '^fastsdt-trace: .*absent.*No such file' err || fail "$(cat err)"
 error -e 'usdt:./app:shop:order { @ = count() }' -p 999999999
 error -e 'usdt:./app:shop:order { @ = count() }' -p $$
 grep -q 'nothing in it matches usdt:./app:shop:order' err || fail "$(cat err)"
+status=0; fastsdt-trace --engine USER -d -e 'usdt:./app:shop:order { @ = count(); }' -- ./app >out 2>err </dev/null || status=$?
+expect "an engine in capitals: status" "$status" 0
 error --engine nonsense -e 'BEGIN { exit() }' -- ./app
 grep -q '^fastsdt-trace: --engine: nonsense not in {auto,user,kernel}' err || fail "$(cat err)"
 error --duration 0 -e 'BEGIN { exit() }' -- ./app

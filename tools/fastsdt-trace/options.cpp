@@ -17,7 +17,7 @@ namespace fastsdt::tracing {
 namespace {
 
 struct Given {
-    std::string text, file, engine;
+    std::string text, file;
     std::vector<std::string> places; ///< of latency
     double duration = 0, interval = 0;
 };
@@ -61,11 +61,14 @@ CLI::App* add_options(CLI::App& app, Options& options, Given& given)
     app.add_option("FILE", given.file, "File with the script");
     app.add_option("-e,--execute", given.text, "The script itself")->type_name("TEXT");
     app.add_option("-p,--pid", options.pid, "Attach to a running process")->type_name("PID")->check(process_number);
+    const CLI::TransformPairs<EngineChoice> engines = {
+        {"auto", EngineChoice::automatic}, {"user", EngineChoice::user}, {"kernel", EngineChoice::kernel}};
     app.add_option(
-           "--engine", given.engine,
+           "--engine", options.engine,
            "user: sites are patched to count in the process; kernel: bpftrace runs the script; auto: user where every "
            "site can be armed, else kernel if bpftrace can be run")
-        ->check(CLI::IsMember({"auto", "user", "kernel"}));
+        ->transform(CLI::Transformer(engines, CLI::ignore_case).description(""))
+        ->transform(CLI::IsMember(engines, CLI::ignore_case)); // comes first, and says what there is
     app.add_option("-t,--duration", given.duration, "End after this time")->type_name("SECONDS")->check(seconds);
     app.add_option("-i,--interval", given.interval, "Print all maps at this interval")
         ->type_name("SECONDS")
@@ -125,9 +128,6 @@ void check_options(const CLI::App& latency, Options& options, const Given& given
     if ((options.pid != 0) == !options.command.empty())
         give_up(options.pid ? "--pid cannot be combined with a command"
                             : "name a process with --pid, or a command after --");
-    options.engine = given.engine == "user" ? EngineChoice::user
-        : given.engine == "kernel"          ? EngineChoice::kernel
-                                            : EngineChoice::automatic;
     options.duration = duration(given.duration);
     options.interval = duration(given.interval);
     if (is_latency) {
