@@ -1,9 +1,11 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # Size and lookup time of an index with N function entries (default 100,000).
-# Usage: bench/index.sh [N], after building; FASTSDT_BUILD names the build directory (default build/default).
+# Usage: bench/index.sh [N [OPTION OF BENCHMARK...]], after building; FASTSDT_BUILD names the build directory (default build/default).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 n=${1:-100000}
+shift $(($# > 0))
 bin=$(realpath "${FASTSDT_BUILD:-build/default}")/bin
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -26,4 +28,4 @@ echo "file after:  $(stat -c %s indexed) bytes"
 for f in plain indexed; do
     objcopy -O binary --only-section=.note.fastsdt --set-section-flags .note.fastsdt=alloc $f $f.note
 done
-"$bin/bench_index" plain.note indexed.note
+"$bin/bench_index" plain.note indexed.note "$@"

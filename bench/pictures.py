@@ -10,6 +10,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plot  # noqa: E402  after use()
 
 GREY, OPTIMIZED, EMULATED, STEPPED, REFUSED = "#7d8590", "#2da44e", "#3b82d0", "#d9822b", "#cf4a4a"
+LINES = (GREY, OPTIMIZED, EMULATED, STEPPED, REFUSED, "#8957e5")  # where colours mean no verdict
 OF_VERDICT = {"optimize": OPTIMIZED, "emulate": EMULATED, "xol": STEPPED, "reject": REFUSED}
 plot.rcParams.update({
     "svg.fonttype": "none", "svg.hashsalt": "fastsdt", "font.family": "sans-serif", "font.size": 10, "text.color": GREY, "axes.labelcolor": GREY,
@@ -35,14 +36,14 @@ def redis(rows, folder):
     figure, axes = plot.subplots(figsize=(8, 3.2))
     labels = []
     for test in ("SET", "GET"):
-        for probed in (False, True):
+        for place in ("", "entry"):
             for build in builds:
-                row = next(r for r in rows if (r["compiler"], r["test"], r["probed"], r["build"]) == (compiler, test, probed, build))
+                row = next(r for r in rows if (r["compiler"], r["test"], r["probe_at"], r["build"]) == (compiler, test, place, build))
                 value = statistics.median(row["values"])
                 at = len(labels)
-                axes.barh(at, value, color=GREY if not probed else STEPPED if build == "plain" else EMULATED)
+                axes.barh(at, value, color=GREY if not place else STEPPED if build == "plain" else EMULATED)
                 axes.text(value, at, f" {value:,.0f}", va="center")
-                labels.append(f"{test}, {'probed' if probed else 'no probe'}, {build}")
+                labels.append(f"{test}, {'probed' if place else 'no probe'}, {build}")
     axes.set_yticks(range(len(labels)), labels)
     axes.invert_yaxis()
     axes.xaxis.set_major_formatter("{x:,.0f}")
@@ -96,13 +97,25 @@ def growth(rows, folder):
     headers = list(dict.fromkeys(r["header"] for r in rows))
     figure, all_axes = plot.subplots(1, len(headers), figsize=(4.2 * len(headers), 3.2), sharey=True, squeeze=False)
     for axes, header in zip(all_axes[0], headers):
-        for tool, tint in zip(tools, (STEPPED, GREY, REFUSED, EMULATED, OPTIMIZED)):
+        for tool, tint in zip(tools, LINES):
             mine = [r for r in rows if r["header"] == header and tool in r]
             axes.plot([r["sites"] for r in mine], [max(r[tool], 0.001) for r in mine], marker="o", markersize=3, color=tint, label=tool[:-2].replace("bfd", "ld.bfd"))
         axes.set(xscale="log", yscale="log", title=header, xlabel="sites in one file")
     all_axes[0][0].set_ylabel("processor seconds")
     all_axes[0][0].legend(fontsize=8)
     save(figure, folder, "growth")
+
+
+def tools(rows, folder):
+    rows = [{**r, "probes": int(r["file"].split()[0].replace(",", ""))} for r in rows if r.get("file", "").endswith(" probes")]
+    figure, all_axes = plot.subplots(1, 2, figsize=(9, 3.4))
+    for axes, value, label in ((all_axes[0], lambda r: statistics.median(r["seconds"]), "processor seconds"), (all_axes[1], lambda r: r["megabytes"], "peak memory, MB")):
+        for tool, tint in zip(dict.fromkeys(r["tool"] for r in rows), LINES):
+            mine = [r for r in rows if r["tool"] == tool]
+            axes.plot([r["probes"] for r in mine], [value(r) for r in mine], marker="o", markersize=3, color=tint, label=tool)
+        axes.set(xscale="log", yscale="log", xlabel="probes in the file", ylabel=label)
+    all_axes[0].legend(fontsize=8)
+    save(figure, folder, "tools")
 
 
 def kernels(document, folder):
@@ -131,7 +144,7 @@ def kernels(document, folder):
 
 def draw(results, folder):
     rows = {name: part["rows"] for name, part in results["parts"].items()}
-    for part, picture in (("programs", redis), ("hits", hits), ("disabled", disabled), ("build", growth)):
+    for part, picture in (("programs", redis), ("hits", hits), ("disabled", disabled), ("build", growth), ("tools", tools)):
         if rows.get(part):
             picture(rows[part], folder)
     kernels(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs/kernels.md"), folder)

@@ -52,14 +52,14 @@ def find(rows, **wanted):
 
 def programs(rows):
     lines = []
-    for program, test, compiler in dict.fromkeys((r["program"], r["test"], r["compiler"]) for r in rows):
+    for program, test, compiler, place in dict.fromkeys((r["program"], r["test"], r["compiler"], r["probe_at"]) for r in rows if r["probe_at"]):
         mine = find(rows, program=program, test=test, compiler=compiler)
-        lines += [f"**{program}, {test}, {compiler}** ({mine[0]['unit']}, median; a counter on `{mine[0]['symbol']}`)", ""]
+        lines += [f"**{program}, {test}, {compiler}** ({mine[0]['unit']}, median; a counter at {place} of `{mine[0]['symbol']}`)", ""]
         body = []
         for build in dict.fromkeys(r["build"] for r in mine):
-            idle, probed = (find(mine, build=build, probed=p)[0] for p in (False, True))
+            idle, probed = (find(mine, build=build, probe_at=p)[0] for p in ("", place))
             plain = "plain, CET" if "CET" in build else "plain"
-            base = find(mine, build=plain, probed=True)[0]["values"]
+            base = find(mine, build=plain, probe_at=place)[0]["values"]
             gain = compared(probed["values"], base) if mine[0]["better"] == "more" else compared(base, probed["values"])
             p99 = [f"{statistics.median(r['p99_ms']):.3g} ms" if r.get("p99_ms") else "-" for r in (idle, probed)]
             body.append([build, number(statistics.median(idle["values"])), number(statistics.median(probed["values"])), f"{spread(probed['values']):.0f} %",
@@ -158,18 +158,35 @@ def disabled(rows):
 
 
 def runtimes(rows):
-    body = []
-    for row in rows:
-        none = rows[0]
-        more = lambda what: "-" if row is none else f"{row[what] - none[what]:+,} ({(row[what] / none[what] - 1) * 100:+.2f} %)"  # noqa: E731
-        body.append([row["header"], row["sites"], f"{row['text']:,}", more("text"), f"{row['instructions']:,}", more("instructions"),
-                     number(statistics.median(row["values"])), f"{spread(row['values']):.0f} %", "1" if row is none else compared(row["values"], none["values"])])
-    return table(["header", "sites", "text of `size`", "more", "instructions of a query", "more", "transactions/s", "spread", "to no probes"], body)
+    def more(row, none, what):
+        return "-" if row is none else f"{row[what] - none[what]:+,} ({(row[what] / none[what] - 1) * 100:+.2f} %)"
+
+    lines = []
+    server, tcl = find(rows, program="PostgreSQL"), find(rows, program="Tcl")
+    if server:
+        lines += ["PostgreSQL 15, `./configure --enable-dtrace`, its own probes. Instructions: one backend that looks up accounts by their number, counted by",
+                  "callgrind. Transactions: `pgbench -S -M prepared -c 8`, in turn, seven rounds.", "",
+                  *table(["header", "sites", "text of `size`", "more", "instructions of a query", "more", "transactions/s", "spread", "to no probes"],
+                         [[row["header"], row["sites"], f"{row['text']:,}", more(row, server[0], "text"), f"{row['instructions']:,}", more(row, server[0], "instructions"),
+                           number(statistics.median(row["values"])), f"{spread(row['values']):.0f} %", "1" if row is server[0] else compared(row["values"], server[0]["values"])]
+                          for row in server])]
+    if tcl:
+        lines += ["Tcl 8.6, `--enable-dtrace`, GCC: libtcl's text, and the instructions of a small Tcl program (`bench/tcl.sh`):", "",
+                  *table(["header", "text of `size`", "more", "instructions", "more"],
+                         [[row["header"], f"{row['text']:,}", more(row, tcl[0], "text"), f"{row['instructions']:,}", more(row, tcl[0], "instructions")] for row in tcl])]
+    return lines or table([], [])
 
 
 def attach(rows):
-    return table(["tool, sites", "attach, s", "detach, s", "threads/s to unprobed", "forks/s to unprobed", "longest stall, ms"],
-                 [[r["tool"], r["attach_s"], r["detach_s"], r["threads_ratio"], r["forks_ratio"], r["stall_ms"]] for r in rows])
+    interfaces = [r for r in rows if "interface" in r]
+    return table(["interface, sites", "attach, s", "detach, s"],
+                 [[f"{r['interface']}, {r['sites']:,}",
+                   *([r["why"], "-"] if "why" in r else [f"{statistics.median(r[k]):.3f} ({spread(r[k]):.0f} %)" for k in ("attach_s", "detach_s")])]
+                  for r in sorted(interfaces, key=lambda r: r["sites"])]) + [
+        "The same by tools, from their start on. Their process creates threads and forks as fast as it can; a thread of it sleeps a millisecond at a time. The",
+        "ratios are to the same process before the tool came.", "",
+        *table(["tool, sites", "attach, s", "detach, s", "threads/s to unprobed", "forks/s to unprobed", "longest stall, ms"],
+               [[r["tool"], r["attach_s"], r["detach_s"], r["threads_ratio"], r["forks_ratio"], r["stall_ms"]] for r in rows if "tool" in r])]
 
 
 def build(rows):
@@ -180,14 +197,33 @@ def build(rows):
     grown = find(rows, what="growth")
     linkers = [k[:-2] for k in (grown[0] if grown else {}) if k.endswith("_s") and k != "as_s"]
     lines += ["All sites in one file; processor seconds of the assembler and of each linker:", ""]
-    return lines + table(["header", "sites", "as", *linkers, "bytes of object"],
-                         [[r["header"], r["sites"], r["as_s"], *(r.get(f"{k}_s", "-") for k in linkers), r["object"]] for r in grown])
+    lines += table(["header", "sites", "as", *linkers, "bytes of object"],
+                   [[r["header"], r["sites"], r["as_s"], *(r.get(f"{k}_s", "-") for k in linkers), r["object"]] for r in grown])
+    share = find(rows, what="fastprobe")
+    if share:
+        kernels = list(share[0]["cheap"])
+        lines += ["fastprobe on SQLite: functions whose entry a kernel emulates or optimizes, those whose entry 7.2 optimizes, size of .text, and the time of speedtest1",
+                  "and of the compiler as ratios to the build without fastprobe (`bench/fastprobe.sh`):", "",
+                  *table(["compiler", "entry=", "functions", *(f"cheap on {k}" for k in kernels), "optimized", ".text", "more", "run", "compiling"],
+                         [[r["compiler"], r["mode"], r["entries"], *(f"{r['cheap'][k]:.1f} %" for k in kernels), f"{r['optimized']:.1f} %", f"{r['text']:,}", f"{r['text_growth']:+.2f} %",
+                           *("-" if r[k] is None else f"{r[k]:.3f}" for k in ("run_ratio", "compile_ratio"))] for r in share])]
+    made_by = find(rows, what="dtrace")
+    if made_by:
+        lines += [f"`dtrace -h` for {made_by[0]['probes']:,} probes, processor seconds:", "",
+                  *table(["tool", "seconds", "spread", "ratio"], [[r["tool"], f"{statistics.median(r['seconds']):.4f}", f"{spread(r['seconds']):.0f} %",
+                         "1" if r is made_by[0] else compared(r["seconds"], made_by[0]["seconds"])] for r in made_by])]
+    return lines
 
 
 def tools(rows):
-    return table(["file", "tool", "processor seconds", "spread", "peak MB", "to readelf -n"],
-                 [[r["file"], r["tool"], f"{statistics.median(r['seconds']):.3f}", f"{spread(r['seconds']):.0f} %", r["megabytes"],
-                   compared(r["seconds"], find(rows, file=r["file"], tool="readelf -n")[0]["seconds"]) if r["tool"] != "readelf -n" else "1"] for r in rows])
+    files = [r for r in rows if "tool" in r]
+    lines = table(["file", "tool", "processor seconds", "spread", "peak MB", "to readelf -n"],
+                  [[r["file"], r["tool"], f"{statistics.median(r['seconds']):.3f}", f"{spread(r['seconds']):.0f} %", r["megabytes"],
+                    compared(r["seconds"], find(files, file=r["file"], tool="readelf -n")[0]["seconds"]) if r["tool"] != "readelf -n" else "1"] for r in files])
+    for row in find(rows, what="index"):
+        lines += [f"fastsdt-index turns a file with {row['entries']:,} function entries and nothing else from {row['before']:,} bytes into {row['after']:,}. Then, for one address:", "",
+                  *table(["what", "ns"], [[name, number(ns)] for name, ns in row["lookup_ns"].items()])]
+    return lines
 
 
 def made(parts):
@@ -232,12 +268,11 @@ def document(results):
              *trace(rows["trace"]),
              "## A site that nobody traces", "", "![Instructions and bytes of a site](pictures/disabled.svg)", "",
              "A loop with ten sites and a little work between them, less the same loop without sites, for one site:", "", *disabled(rows["disabled"]),
-             "## A program whose probes nobody traces", "", "PostgreSQL 15, `./configure --enable-dtrace`, its own probes. Instructions: one backend that looks up accounts by their number, counted by",
-             "callgrind. Transactions: `pgbench -S -M prepared -c 8`, in turn, seven rounds.", "", *runtimes(rows["runtimes"]),
-             "## Attaching", "", "The process creates threads and forks as fast as it can; a thread of it sleeps a millisecond at a time. The ratios are to the same",
-             "process before the tool came.", "", *attach(rows["attach"]),
+             "## A program whose probes nobody traces", "", *runtimes(rows["runtimes"]),
+             "## Attaching", "", "Seconds to attach probes to sites of one process and to detach them, by the kernel's interfaces (`bench_attach`): the median, and the spread.", "",
+             *attach(rows["attach"]),
              "## Building", "", "![Growth of assembler and linkers](pictures/growth.svg)", "", *build(rows["build"]),
-             "## The tools", "", *tools(rows["tools"]), *left_out(results)]
+             "## The tools", "", "![Time and memory by number of probes](pictures/tools.svg)", "", *tools(rows["tools"]), *left_out(results)]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -99,10 +99,10 @@ class Bench:
             raise Unavailable(f"valgrind {command[0]}: {done.stderr.strip().splitlines()[-1:]}")
         return int(found[1])
 
-    def script(self, *command, header):
+    def script(self, *command, header, env=None):
         """Rows of the table that one of bench's scripts prints: `header` names its columns, whose first may have blanks."""
         rows = []
-        for line in self.run([os.path.join(top, "bench", command[0]), *command[1:]], cwd=top).splitlines():
+        for line in self.run([os.path.join(top, "bench", command[0]), *command[1:]], cwd=top, env={**os.environ, **(env or {})}).splitlines():
             words = line.rsplit(maxsplit=len(header) - 1) if len(header) > 1 else [line]
             try:
                 rows.append({header[0]: words[0].strip(), **{h: float(w) for h, w in zip(header[1:], words[1:], strict=True)}})

@@ -8,7 +8,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
 wanted=${1:-}
-work=$here/build/bench-tcl
+work=${FASTSDT_BUILD:-$here/build}/bench-tcl
+headers=$here/include
+. "$here/scripts/versions.sh"
+peers=$("$here/tests/header/fetch-peers.sh" "${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}")
 mkdir -p "$work"
 cd "$work"
 if [ ! -d source ]; then
@@ -32,8 +35,8 @@ row() {
     rm -rf b && mkdir b
     (
         cd b
-        CC=$compiler CPPFLAGS="-I$here/include" CFLAGS="$*" ../source/unix/configure $configure >log 2>&1
-        make -j"$(nproc)" CC="$compiler" CFLAGS="-O2 $* -I$here/include" >log 2>&1
+        CC=$compiler CPPFLAGS="-I$headers" CFLAGS="$*" ../source/unix/configure $configure >log 2>&1
+        make -j"$(nproc)" CC="$compiler" CFLAGS="-O2 $* -I$headers" >log 2>&1
     ) || { tail -3 b/log >&2; exit 1; }
     local text instructions
     text=$(size b/libtcl8.6.so | awk 'NR == 2 {print $1}')
@@ -42,8 +45,9 @@ row() {
     printf '%-9s %-34s %9s %12s\n' "$compiler" "$name" "$text" "$instructions"
 }
 printf '%-9s %-34s %9s %12s\n' compiler build text instructions
-for compiler in gcc clang-19; do
+for compiler in gcc "$(newest clang)"; do
     row "no probes" $compiler ""
+    headers=$peers/systemtap row "systemtap's sys/sdt.h" $compiler --enable-dtrace
     row "default (nr, bound 6)" $compiler --enable-dtrace
     row "bound 0 (no padding, no promise)" $compiler --enable-dtrace -DFASTSDT_BOUND=0
     row "bound 4" $compiler --enable-dtrace -DFASTSDT_BOUND=4

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a probe costs to compile, and how assembler and linkers grow with the number of sites in one file."""
+"""What a probe costs to compile, and fastprobe, and `dtrace -h`; and how assembler and linkers grow with the number of sites in one file."""
 import os
+import re
 import shutil
 
 from run import Unavailable
@@ -40,10 +41,50 @@ def growth(bench):
     return rows
 
 
+def fastprobe(bench):
+    """What fastprobe makes of SQLite, and what of the compiler's time it takes."""
+    rows = []
+    for name, command, plugin in bench.compilers():
+        bench.say(f"fastprobe for {name}, SQLite")
+        said = bench.run([f"{bench.top}/bench/fastprobe.sh", "-m", "auto", "-m", "nop10", "-n", "5", name.partition("-")[0], "x86-64", plugin, command, command],
+                         env={**os.environ, "FASTSDT_BUILD": bench.build})
+        head, *lines = said.splitlines()
+        kernels = re.findall(r"cheap on +(\S+)", head)
+        for line in lines:
+            mode, entries, missed, *shares, optimized, text, growth, run, compiling, _ = line.replace("%", "").split()
+            rows.append({"what": "fastprobe", "compiler": name, "mode": mode, "entries": int(entries), "missed": int(missed),
+                         "cheap": dict(zip(kernels, map(float, shares), strict=True)), "optimized": float(optimized), "text": int(text), "text_growth": float(growth),
+                         **{k: None if v == "-" else float(v) for k, v in (("run_ratio", run), ("compile_ratio", compiling))}})
+    return rows
+
+
+def dtrace(bench):
+    """Processor seconds of `dtrace -h` for a thousand probes, systemtap's and ours."""
+    theirs, folder, probes = "/usr/bin/dtrace", bench.folder("dtrace"), 1000
+    if not os.path.exists(theirs) or b"python" not in open(theirs, "rb").readline():
+        raise Unavailable(f"{theirs} is not systemtap's script")
+    with open(f"{folder}/many.d", "w") as out:
+        out.write("provider bench {\n" + "".join(f"    probe request__number__{i}(int id, const char *item, struct node **list);\n" for i in range(probes)) + "};\n")
+    tools = {"systemtap's dtrace": theirs, "fastsdt-dtrace": bench.bin("fastsdt-dtrace")}
+    took = {tool: [] for tool in tools}
+    for _ in range(3 if bench.quick else 9):
+        for tool, command in tools.items():
+            took[tool].append(round(seconds(bench, [command, "-h", "-s", f"{folder}/many.d", "-o", f"{folder}/many.h"]), 4))
+    return [{"what": "dtrace", "tool": tool, "probes": probes, "seconds": values} for tool, values in took.items()]
+
+
 def measure(bench):
     bench.say("compile time of a probe")
     rows = []
     for row in bench.script("compile.sh", "3" if bench.quick else "9", header=["header", "seconds", "ratio", "object"]):
         words = row["header"].split()
         rows.append({**row, "what": "compile", "compiler": words[0], "header": words[1]})
-    return rows + growth(bench)
+    rows += growth(bench)
+    for what, measured in (("dtrace -h", dtrace), ("fastprobe on SQLite", fastprobe)):
+        try:
+            if bench.quick and measured is fastprobe:
+                raise Unavailable("SQLite is compiled many times, which takes longer")
+            rows += measured(bench)
+        except Unavailable as why:
+            bench.skip(what, str(why))
+    return rows

@@ -26,7 +26,7 @@ def flags_of(build, plugin):
 
 class Redis:
     """SET and GET of redis-benchmark, 50 clients, 16 requests at a time; the probe counts siphash(), which hashes a key."""
-    name, symbol, unit, better = "Redis", "siphash", "requests/s", "more"
+    name, symbol, unit, better, returns = "Redis", "siphash", "requests/s", "more", True
 
     def build(self, bench, folder, command, flags):
         if not os.path.exists(f"{folder}/src/redis-server"):
@@ -60,7 +60,7 @@ class Redis:
 
 class Sqlite:
     """SQLite's speedtest1; the probe counts sqlite3VdbeSerialGet(), which reads a value of a record."""
-    name, symbol, unit, better = "SQLite", "sqlite3VdbeSerialGet", "s", "less"
+    name, symbol, unit, better, returns = "SQLite", "sqlite3VdbeSerialGet", "s", "less", False
 
     def build(self, bench, folder, command, flags):
         source = bench.source("sqlite3")
@@ -88,7 +88,7 @@ class Sqlite:
 
 class Postgresql:
     """pgbench's read-only transactions, 8 clients; the probe counts hash_bytes(), which hashes the name of a page, a lock or a catalogue's key."""
-    name, symbol, unit, better = "PostgreSQL", "hash_bytes", "transactions/s", "more"
+    name, symbol, unit, better, returns = "PostgreSQL", "hash_bytes", "transactions/s", "more", False
     SERVER = ["src/timezone", "src/interfaces/libpq", "src/backend/snowball", "src/pl/plpgsql/src", "src/bin/initdb"]
     USER = "nobody"  # the server refuses to be run by root
 
@@ -142,11 +142,11 @@ class Postgresql:
         shutil.rmtree(self.sockets)
 
 
-def probe(bench, pid, file, symbol, recorded):
+def probe(bench, pid, file, symbol, recorded, returns):
     """fastsdt-probe, counting in the process and those that it forks; it has attached when this returns. At the entry that fastprobe
-    recorded, which in a CET build is behind the endbr64, or at the function's first instruction."""
-    tool = subprocess.Popen([bench.bin("fastsdt-probe"), "--force", "--entry" if recorded else "--symbol", symbol, "--pid", str(pid), "--children", "--json", file],
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    recorded, which in a CET build is behind the endbr64, or at the function's first instruction; and at the return, if asked."""
+    tool = subprocess.Popen([bench.bin("fastsdt-probe"), "--force", "--entry" if recorded else "--symbol", symbol, *(["--return"] if returns else []),
+                             "--pid", str(pid), "--children", "--json", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in tool.stderr:
         if "attached" in line:
             return tool
@@ -170,12 +170,12 @@ def compare(bench, program, name, plugin, builds):
     values = {}
     for _ in range(3 if bench.quick else 7):
         for build, _, mode in builds:
-            for probed in (False, True):
+            for probe_at in ("", "entry", "entry and return") if program.returns else ("", "entry"):
                 pid, file = program.start(folders[build])
                 tool = hits = None
                 try:
-                    tool = probe(bench, pid, file, program.symbol, mode is not None) if probed else None
-                    measured = program.measure(bench, probed)
+                    tool = probe(bench, pid, file, program.symbol, mode is not None, "return" in probe_at) if probe_at else None
+                    measured = program.measure(bench, bool(probe_at))
                 finally:
                     if tool:
                         hits = hits_of(tool)
@@ -183,12 +183,12 @@ def compare(bench, program, name, plugin, builds):
                 if tool and not hits:
                     raise Unavailable(f"{program.symbol} was not hit")
                 for test, value in measured.items():
-                    row = values.setdefault((build, probed, test), {"values": [], "p99_ms": [], "hits": 0})
+                    row = values.setdefault((build, probe_at, test), {"values": [], "p99_ms": [], "hits": 0})
                     row["values"].append(value["value"])
                     row["p99_ms"] += [value["p99_ms"]] if "p99_ms" in value else []
                     row["hits"] = hits
     return [{"program": program.name, "test": test, "unit": program.unit, "better": program.better, "symbol": program.symbol, "compiler": name, "build": build,
-             "probed": probed, **{k: v for k, v in row.items() if v}} for (build, probed, test), row in values.items()]
+             "probe_at": probe_at, **{k: v for k, v in row.items() if v}} for (build, probe_at, test), row in values.items()]
 
 
 def measure(bench):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What probes that nobody traces cost a whole program: PostgreSQL without them, with systemtap's header, with ours."""
+"""What probes that nobody traces cost a whole program: PostgreSQL and Tcl without them, with systemtap's header, with ours."""
 import os
 
 from parts.programs import Postgresql
@@ -10,9 +10,28 @@ LIVE = False
 QUERIES = 2000
 
 
+def tcl(bench):
+    """Instructions of a run, since those do not depend on what else the machine does."""
+    bench.say("Tcl")
+    names = {"no probes": "no probes", "systemtap's sys/sdt.h": "systemtap's sys/sdt.h", "default (nr, bound 6)": "fastsdt"}
+    rows = bench.script("tcl.sh", "^gcc (no probes$|systemtap's sys|default [(])", header=["build", "text", "instructions"], env={"FASTSDT_BUILD": bench.build})
+    return [{"program": "Tcl", "compiler": "gcc", "header": names[row["build"].removeprefix("gcc").strip()], "text": int(row["text"]), "instructions": int(row["instructions"])}
+            for row in rows]
+
+
 def measure(bench):
     if bench.quick:
-        raise Unavailable("PostgreSQL is built three times, which takes longer")
+        raise Unavailable("PostgreSQL and Tcl are built three times, which takes longer")
+    rows = []
+    for what, measured in (("PostgreSQL", postgresql), ("Tcl", tcl)):
+        try:
+            rows += measured(bench)
+        except Unavailable as why:
+            bench.skip(what, str(why))
+    return rows
+
+
+def postgresql(bench):
     if os.geteuid() != 0:
         raise Unavailable("the server runs as another user, which needs root")
     dtrace, peers = bench.bin("fastsdt-dtrace"), bench.peers()
