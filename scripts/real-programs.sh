@@ -10,7 +10,7 @@
 #   - it builds, and its own tests give what they give with systemtap's header;
 #   - every probe in it is one of its provider file, with as many arguments; it has systemtap's probes, with arguments of the same
 #     sizes and signs; fastsdt-check reports no error;
-#   - as root, on a kernel with uprobes: bpftrace and gdb count as many hits as the program says it made;
+#   - as root, on a kernel with uprobes: bpftrace, fastsdt-trace's user engine and gdb count as many hits as the program says it made;
 #   - with fastprobe, no kernel single-steps or refuses a selected entry, but for those that the report lists as missed.
 # What passed is recorded in build/real-programs/results and not done again while all that it depends on is the same: compiler,
 # sources, headers, tools, recipe. A build whose test failed is taken up again. --again: all anew. From all records that still hold
@@ -43,7 +43,7 @@ done
 [ ${#variants[@]} -gt 0 ] || variants=(systemtap fastsdt fastprobe)
 say() { printf '[%3d:%02d] %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
 fail() { say "FAIL: $*" >&2; exit 1; }
-for tool in fastsdt-check fastsdt-dtrace; do [ -x "$build_of_fastsdt/bin/$tool" ] || fail "build fastsdt first: $build_of_fastsdt/bin/$tool is missing"; done
+for tool in fastsdt-check fastsdt-dtrace fastsdt-trace; do [ -x "$build_of_fastsdt/bin/$tool" ] || fail "build fastsdt first: $build_of_fastsdt/bin/$tool is missing"; done
 for compiler in "${compilers[@]}"; do command -v "$compiler" >/dev/null || fail "no compiler $compiler"; done
 clean_path=$PATH
 systemtap_dtrace=$(command -v dtrace) && [[ $(sed -n 1p "$systemtap_dtrace") = *python* ]] || fail "systemtap's dtrace is not on the PATH (systemtap-sdt-dev)"
@@ -123,7 +123,7 @@ tests_inputs() { { build_inputs; declare -f own_tests as_user; } | digest; }
 judge_inputs() {
     {
         tests_inputs
-        declare -f judge probes_of described live live_setup as_user
+        declare -f judge probes_of described live live_under live_setup as_user
         echo "$provider $file $can_trace"
         [ "$variant" = systemtap ] || cat "$peer.probes" "$peer.tests" "$checker" "$top/scripts/check-entries.py" 2>&1
     } | digest
@@ -146,38 +146,55 @@ probes_of() {
 }
 # PROVIDER:NAME and the number of arguments of each probe in the provider file, as systemtap's dtrace understands it.
 described() {
-    "$systemtap_dtrace" -h -s "$source/$provider" -o "$dir/described.h"
+    "$systemtap_dtrace" -h -s "$source/$provider" -o "$dir/described.h" >/dev/null # it warns there
     sed -n 's/^DTRACE_PROBE\([0-9]*\) (\([^,)]*\), \([^,)]*\).*/\2:\3 \1/p' "$dir/described.h" | awk '{ print $1, $2 + 0 }' | sort -u
 }
 
-# live: starts live_command, which waits for a line on its standard input; attaches bpftrace, sends the line, and compares
-# the hits of live_probe that pass live_filter with live_count; then the same in gdb.
-live() {
-    local pid count what user=()
-    live_more_probe='' live_more_count='' live_as_user=''
-    live_input() { echo; }
-    live_setup
-    [ -z "$live_as_user" ] || [ "$(id -u)" != 0 ] || user=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
+# live_under TRACER...: starts live_command, which waits for a line on its standard input; attaches, and sends the line when the tracer
+# says "attached". trace.out has what it said.
+live_under() {
+    local pid tracer
     rm -f live.in trace.out
     mkfifo live.in
     "${user[@]}" "${live_command[@]}" <live.in >live.out 2>&1 &
     pid=$!
     exec 7>live.in
-    # Attached when it says so: BEGIN runs when all probes are in place.
-    local script="BEGIN { printf(\"attached\\n\"); } usdt:$PWD/$file:$live_probe /$live_filter/ { @hits++; }"
-    [ -z "$live_more_probe" ] || script="$script usdt:$PWD/$file:$live_more_probe { @more++; }"
     # env, setpriv: the process is the program when its file is mapped.
     until grep -q "$(basename "$file")" "/proc/$pid/maps" 2>/dev/null; do kill -0 $pid || fail "$where: the program for the live test ended: $(tail -n 3 live.out)"; done
-    BPFTRACE_STRLEN=32 bpftrace -p $pid -e "$script" >trace.out 2>&1 &
-    local tracer=$!
-    until grep -qx attached trace.out 2>/dev/null; do kill -0 $tracer 2>/dev/null || { kill $pid; fail "$where: bpftrace: $(tail -n 3 trace.out)"; }; done
+    "$@" -p $pid >trace.out 2>&1 &
+    tracer=$!
+    until grep -qE '^(attached$|\{"type": "printf")' trace.out 2>/dev/null; do kill -0 $tracer 2>/dev/null || { kill $pid; fail "$where: $1: $(tail -n 3 trace.out)"; }; done
     live_input >&7
     exec 7>&-
     wait $pid || true
     wait $tracer || true
+}
+# live: runs live_command under bpftrace, under fastsdt-trace's user engine and in gdb, and compares the hits of live_probe
+# whose live_argument is the string live_value with live_count.
+live() {
+    local count what hits more user=()
+    live_more_probe='' live_more_count='' live_as_user=''
+    live_input() { echo; }
+    live_setup
+    [ -z "$live_as_user" ] || [ "$(id -u)" != 0 ] || user=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
+    hits="usdt:$PWD/$file:$live_probe"
+    more=${live_more_probe:+"usdt:$PWD/$file:$live_more_probe { @more = count(); }"}
+    # Attached when it says so: BEGIN runs when all probes are in place.
+    BPFTRACE_STRLEN=32 live_under bpftrace -e "BEGIN { printf(\"attached\\n\"); } $hits /str($live_argument) == \"$live_value\"/ { @hits = count(); } $more"
     count=$(sed -n 's/^@hits: //p' trace.out)
     [ "$count" = "$live_count" ] || fail "$where: bpftrace counts '$count' of $live_probe, the program does $live_count: $(tail -n 5 trace.out)"
     [ -z "$live_more_probe" ] || { count=$(sed -n 's/^@more: //p' trace.out); [ "$count" = "$live_more_count" ] || fail "$where: bpftrace counts '$count' of $live_more_probe, the program does $live_more_count"; }
+    # Its filters compare no strings, so the string is a key.
+    live_under "${user[@]}" "$build_of_fastsdt/bin/fastsdt-trace" --engine user --json \
+        -e "interval:ms:10 { printf(\"attached\\n\"); } $hits { @hits[str($live_argument)] = count(); } $more"
+    count=$(LIVE_VALUE=$live_value python3 -c '
+import json, os, sys
+maps = {}
+for line in sys.stdin:
+    if line.startswith("{\"type\": \"map\""):
+        maps |= json.loads(line)["data"]
+print(maps["@hits"][os.environ["LIVE_VALUE"].replace("\\n", "\n")], maps.get("@more", ""))' <trace.out) || true
+    [ "$count" = "$live_count $live_more_count" ] || fail "$where: fastsdt-trace counts '$count', the program does '$live_count $live_more_count': $(tail -n 5 trace.out)"
     live_input >live.txt
     local words=("${live_command[@]}") setenv=()
     if [ "${words[0]}" = env ]; then
@@ -189,7 +206,7 @@ live() {
         printf 'set pagination off\nhandle SIGUSR1 SIGCHLD nostop noprint\nbreak main\n'
         echo "run$(printf ' %q' "${words[@]:1}") <live.txt >gdb.out"
         # In gdb 13 a condition behind the probe's name is lost, and one that waits for the library too.
-        printf 'delete\nbreak -probe-stap %s\ncondition 2 %s\nignore 2 1000000\ncontinue\ninfo breakpoints\n' "$live_probe" "$live_gdb"
+        printf 'delete\nbreak -probe-stap %s\ncondition 2 %s\nignore 2 1000000\ncontinue\ninfo breakpoints\n' "$live_probe" "\$_streq((char*)\$_probe_$live_argument, \"$live_value\")"
     } >gdb.commands
     "${user[@]}" gdb -nx -batch -x gdb.commands --args "${words[@]}" >gdb.log 2>&1 </dev/null || true
     count=$(sed -n 's/.*breakpoint already hit \([0-9]*\) times*/\1/p' gdb.log | sed -n 1p)
@@ -331,8 +348,8 @@ document() {
 
 Written by \`scripts/real-programs.sh\`: Debian 12's unchanged sources, configured with their dtrace switch, -O2. Each row is a build that
 passed: the program's own tests give the same results as with systemtap's header; every probe is one of the provider file, with as many
-arguments; the program has the same probes with the same sizes and signs of arguments, fastsdt-check reports no error, and bpftrace and
-gdb count what the program did. With fastprobe, every selected entry is cheap on all kernels that fastsdt-check knows, or reported as missed.
+arguments; the program has the same probes with the same sizes and signs of arguments, fastsdt-check reports no error, and bpftrace,
+fastsdt-trace's user engine and gdb count what the program did. With fastprobe, every selected entry is cheap on all kernels that fastsdt-check knows, or reported as missed.
 
 What is run of the programs' own tests, each with the dtrace of the build on the PATH:
 
@@ -343,14 +360,14 @@ EOF
         echo
         for name in $all_programs; do
             case $found in *"/$name-gcc-fastsdt"*)
-                comm -13 <(cut -d' ' -f1 "$results/$name-gcc-fastsdt.probes" | sort -u) <(cut -d' ' -f1 "$results/$name.described") | sed 's/^[^:]*://' | paste -sd' ' |
+                comm -13 <(cut -d' ' -f1 "$results/$name-gcc-fastsdt.probes" | sort -u) <(cut -d' ' -f1 "$results/$name.described" | sort -u) | sed 's/^[^:]*://' | paste -sd' ' |
                     sed "s/..*/The sources of $name pass no probe &: no build has it.\n/"
                 ;;
             esac
         done
         cat <<EOF
 The last column has the hits of the live test. The recipe (\`live_setup\` in \`scripts/real-programs/\`) fixes their number: at the first probe only the
-hits of one function or statement are counted, at the second all hits. bpftrace has to count both numbers, and gdb the first.
+hits of one function or statement are counted, at the second all hits. bpftrace and fastsdt-trace have to count both numbers, and gdb the first.
 
 A function that is inlined has its site in each copy. With our header gcc reckons a site as short (\`asm inline\`), so it inlines more functions.
 The compile time is the CPU time for the files that have sites, the least of five rounds; two such figures of the same build differ by up to a tenth.

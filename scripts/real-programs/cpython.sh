@@ -9,7 +9,7 @@ own_tests() {
         grep -E '^test_|^[0-9]+ tests? |^Tests result|^  *test_' | sed 's/ (.*//; s/^ *//' | sort
 }
 live_setup() {
-    live_probe=python:function__entry live_filter='str(arg1) == "fib"' live_gdb='$_streq((char*)$_probe_arg1, "fib")' live_count=465
+    live_probe=python:function__entry live_argument=arg1 live_value=fib live_count=465
     live_more_probe=python:gc__start live_more_count=7
     live_command=(./python live.py)
     cat >live.py <<'PYTHON'

@@ -14,7 +14,7 @@ own_tests() {
         grep -E '^[a-z]+/.* \.+|^Result|^  Failed' | sed 's/ \.\.* */ /; s/ *[0-9]* ms *//; s/skipped: .*/skipped/' | sort
 }
 live_setup() {
-    live_probe=perl:sub__entry live_filter='str(arg0) == "twice"' live_gdb='$_streq((char*)$_probe_arg0, "twice")' live_count=200
+    live_probe=perl:sub__entry live_argument=arg0 live_value=twice live_count=200
     live_more_probe=perl:sub__return live_more_count=400
     live_command=(./perl -Ilib live.pl)
     echo 'sub twice { 2 * $_[0] } sub other { 1 } my $l = <STDIN>; for my $i (1..200) { twice($i); other() }' >live.pl

@@ -13,7 +13,7 @@ own_tests() {
         grep -E '^(PASS|FAIL|SKIP|XFAIL|BORK) ' | sed 's/ reason:.*//' | sort
 }
 live_setup() {
-    live_probe=php:function__entry live_filter='str(arg0) == "twice"' live_gdb='$_streq((char*)$_probe_arg0, "twice")' live_count=200
+    live_probe=php:function__entry live_argument=arg0 live_value=twice live_count=200
     live_more_probe=php:exception__thrown live_more_count=5
     live_command=(env USE_ZEND_DTRACE=1 ./sapi/cli/php live.php)
     echo '<?php function twice($x) { return 2 * $x; } function other() {} fgets(STDIN); for ($i = 0; $i < 200; $i++) { twice($i); other(); } for ($i = 0; $i < 5; $i++) { try { throw new Exception("x"); } catch (Exception $e) {} }' >live.php

@@ -23,7 +23,7 @@ own_tests() { # the server refuses to be run by root
 }
 live_setup() {
     [ -d live ] || as_user "$PWD/installed/bin/initdb" -D "$PWD/live" --no-locale -A trust >initdb.log 2>&1
-    live_probe=postgresql:query__start live_filter='str(arg0) == "select 7;\n"' live_gdb='$_streq((char*)$_probe_arg0, "select 7;\n")' live_count=300
+    live_probe=postgresql:query__start live_argument=arg0 live_value='select 7;\n' live_count=300
     live_more_probe=postgresql:query__done live_more_count=600
     live_command=("$PWD/src/backend/postgres" --single -D "$PWD/live" postgres) live_as_user=1
     live_input() { for _ in $(seq 300); do printf 'select 7;\nselect 8;\n'; done; }

@@ -13,7 +13,7 @@ own_tests() {
         grep -E '^[a-zA-Z-]+\.test|Total|^==== .* FAILED'
 }
 live_setup() {
-    live_probe=tcl:proc__entry live_filter='str(arg0) == "twice"' live_gdb='$_streq((char*)$_probe_arg0, "twice")' live_count=400 # two sites in a row (tclProc.c, TclObjInterpProcCore)
+    live_probe=tcl:proc__entry live_argument=arg0 live_value=twice live_count=400 # two sites in a row (tclProc.c, TclObjInterpProcCore)
     live_command=(env "TCL_LIBRARY=$source/library" "LD_LIBRARY_PATH=$PWD" ./tclsh live.tcl)
     cat >live.tcl <<'TCL'
 proc twice {x} {expr {2 * $x}}
