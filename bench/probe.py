@@ -14,7 +14,7 @@ arguments = argparse.ArgumentParser(description=__doc__)
 arguments.add_argument("--sites", default="1,100,10000")
 arguments.add_argument("--seconds", type=float, default=3)
 options = arguments.parse_args()
-longest = 120  # seconds to attach or to detach, for any tool
+longest = 40  # seconds to attach or to detach, for any tool
 most_for_others = 1000  # the others take a perf event a site, and 0.1 s to close each
 
 PROGRAM = r"""

@@ -158,25 +158,29 @@ def main():
             results["parts"] = {name: part for name, part in before["parts"].items() if name not in options.only}
             results["skipped"] = [skipped for skipped in before["skipped"] if skipped["part"] not in options.only]
     obstacle = no_probes()
+    before = results["skipped"]
+
+    def save():  # after each part: what a later one ends by takes nothing away
+        results["skipped"] = before + bench.skipped
+        with open(options.output + ".new", "w") as out:
+            json.dump(results, out, indent=1)
+            out.write("\n")
+        os.rename(options.output + ".new", options.output)
+
     for name in options.only:
         part = importlib.import_module(f"parts.{name}")
         print(f"== {part.TITLE}", file=sys.stderr, flush=True)
         bench.part = name
-        if part.LIVE and obstacle:
-            bench.skip(part.TITLE, obstacle)
-            continue
         started = time.monotonic()
         try:
+            if part.LIVE and obstacle:
+                raise Unavailable(obstacle)
             rows = part.measure(bench)
         except Unavailable as why:
             bench.skip(part.TITLE, str(why))
-            continue
-        results["parts"][name] = {"date": datetime.date.today().isoformat(), "commit": commit, "seconds": round(time.monotonic() - started), "rows": rows}
-    results["skipped"] += bench.skipped
-    with open(options.output + ".new", "w") as out:
-        json.dump(results, out, indent=1)
-        out.write("\n")
-    os.rename(options.output + ".new", options.output)
+        else:
+            results["parts"][name] = {"date": datetime.date.today().isoformat(), "commit": commit, "seconds": round(time.monotonic() - started), "rows": rows}
+        save()
 
 
 if __name__ == "__main__":

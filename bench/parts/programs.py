@@ -70,7 +70,7 @@ class Sqlite:
 
     # It is started for each measurement and waits for the probe at a FIFO.
     def start(self, folder):
-        self.process = subprocess.Popen(["sh", "-c", 'read -r go && exec "$0" --size 25 :memory:', f"{folder}/speedtest1"],
+        self.process = subprocess.Popen(["sh", "-c", 'read -r go && exec "$0" --size 10 :memory:', f"{folder}/speedtest1"],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         return self.process.pid, f"{folder}/speedtest1"
 

@@ -52,7 +52,7 @@ def index(bench):
 
 
 def measure(bench):
-    check, index = bench.bin("fastsdt-check"), bench.bin("fastsdt-index")
+    check, indexer = bench.bin("fastsdt-check"), bench.bin("fastsdt-index")
     files = {f"{n:,} probes": program(bench, n) for n in ((1000, 20000) if bench.quick else (1000, 10000, 20000, 100000, MANY))}
     library = largest_library()
     files[f"{re.sub('[.]so.*', '', os.path.basename(library))}, {os.path.getsize(library) >> 20} MB"] = library
@@ -60,7 +60,7 @@ def measure(bench):
     for name, file in files.items():
         out = os.path.join(bench.folder("tools"), "indexed")
         commands = {"readelf -n": ["readelf", "-n", file], "fastsdt-check": [check, file], "fastsdt-check --plan": [check, "--plan", file],
-                    "gdb info probes": ["gdb", "-nx", "-batch", "-ex", "info probes stap", file], "fastsdt-index": [index, file, "-o", out]}
+                    "gdb info probes": ["gdb", "-nx", "-batch", "-ex", "info probes stap", file], "fastsdt-index": [indexer, file, "-o", out]}
         if shutil.which("bpftrace") and os.geteuid() == 0 and not name.endswith("00,000 probes"):  # with 100,000 a run takes more than two minutes
             commands["bpftrace -l"] = ["bpftrace", "-l", f"usdt:{file}:*"]
         values = {tool: [] for tool in commands}
