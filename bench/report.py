@@ -50,21 +50,31 @@ def find(rows, **wanted):
     return [row for row in rows if all(row.get(k) == v for k, v in wanted.items())]
 
 
+def best(row):
+    return (max if row["better"] == "more" else min)(row["values"])
+
+
+def gain(row, base):
+    """How many times as good as the base's: of the best rounds, and of the medians."""
+    ratio = (lambda a, b: a / b) if row["better"] == "more" else (lambda a, b: b / a)
+    medians = compared(*((row["values"], base["values"]) if row["better"] == "more" else (base["values"], row["values"])))
+    return f"{ratio(best(row), best(base)):.2f} ({medians})" if medians[0].isdigit() else medians
+
+
 def programs(rows):
     lines = []
     for program, test, compiler, place in dict.fromkeys((r["program"], r["test"], r["compiler"], r["probe_at"]) for r in rows if r["probe_at"]):
         mine = find(rows, program=program, test=test, compiler=compiler)
-        lines += [f"**{program}, {test}, {compiler}** ({mine[0]['unit']}, median; a counter at {place} of `{mine[0]['symbol']}`)", ""]
+        lines += [f"**{program}, {test}, {compiler}** ({mine[0]['unit']}, {len(mine[0]['values'])} rounds; a counter at the {place} of `{mine[0]['symbol']}`)", ""]
         body = []
         for build in dict.fromkeys(r["build"] for r in mine):
             idle, probed = (find(mine, build=build, probe_at=p)[0] for p in ("", place))
             plain = "plain, CET" if "CET" in build else "plain"
-            base = find(mine, build=plain, probe_at=place)[0]["values"]
-            gain = compared(probed["values"], base) if mine[0]["better"] == "more" else compared(base, probed["values"])
-            p99 = [f"{statistics.median(r['p99_ms']):.3g} ms" if r.get("p99_ms") else "-" for r in (idle, probed)]
-            body.append([build, number(statistics.median(idle["values"])), number(statistics.median(probed["values"])), f"{spread(probed['values']):.0f} %",
-                         "1" if build == plain else gain, p99[0], p99[1]])
-        lines += table(["build", "unprobed", "probed", "spread", "probed, times as fast as plain", "p99 unprobed", "p99 probed"], body)
+            base = find(mine, build=plain, probe_at=place)[0]
+            figures = [f"{number(best(r))} ({number(statistics.median(r['values']))})" for r in (idle, probed)]
+            p99 = [f"{min(r['p99_ms']):.3g} ms" if r.get("p99_ms") else "-" for r in (idle, probed)]
+            body.append([build, *figures, "1" if build == plain else gain(probed, base), *p99])
+        lines += table(["build", "unprobed", "probed", "probed, times as fast as plain", "p99 unprobed", "p99 probed"], body)
     return lines or table([], [])
 
 
@@ -257,7 +267,8 @@ def document(results):
              *machine_of(results),
              "What is compared is run in turn, round by round. A time is the median of the rounds, a hit's the least; the spread is that of the middle",
              "half of the rounds, in per cent of the median. Instructions are counted by valgrind's callgrind.", "",
-             "## Programs under a probe", "", "![Requests a second of Redis with a counting probe](pictures/redis.svg)", "", *programs(rows["programs"]),
+             "## Programs under a probe", "", "![Requests a second of Redis with a counting probe](pictures/redis.svg)", "", "The best round, and in brackets the median: what else runs on the machine takes from a round and adds nothing. The 99th percentile is the least of the rounds.",
+             "", *programs(rows["programs"]),
              "## A hit in the kernel", "", "![Nanoseconds for a hit, by first instruction and kernel](pictures/hits.svg)", "",
              "The program probes functions of its own and calls them; `perf` counts by a perf event, `bpf` by a BPF program. A site `nop1+nop10` is probed",
              "where `fastsdt-check --plan` says. `return:` is a return probe on a function that begins so.", "", *hits(rows["hits"]),
