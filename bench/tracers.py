@@ -209,6 +209,8 @@ class Lttng(Way):
                           ["enable-event", "--userspace", "--session", self.session, "bench:hit"], ["start", self.session]):
                 bench.run(["lttng", *words])
             self.target = Target(file, threads, self.loop, environment={"LTTNG_UST_REGISTER_TIMEOUT": "-1"})
+            # Only this one: the process that is to be idle has the same events.
+            bench.run(["lttng", "track", "--userspace", "--session", self.session, "--vpid", str(self.target.process.pid)])
         except Unavailable:
             self.leave()
             raise
@@ -220,6 +222,10 @@ class Lttng(Way):
     def finish(self, bench):
         try:
             super().finish(bench)
+            bench.run(["lttng", "snapshot", "record", "--session", self.session])
+            written = sum(os.path.getsize(os.path.join(where, name)) for where, _, names in os.walk(f"{self.folder}/{self.session}") for name in names if "channel" in name)
+            if written < 1 << 20:  # a full buffer of a processor is 1 MiB, and each thread fills one
+                raise Unavailable(f"LTTng-UST wrote {written} bytes")
             bench.run(["lttng", "destroy", self.session])
         finally:
             self.leave()
