@@ -4,6 +4,7 @@
 // (uprobe_multi), tracefs. The process is this one, which has mapped a file of sites of its own. Prints a line of JSON for each interface
 // and number of sites: the seconds of each round, or why there are none. Exit 1: a site was not counted; 2: cannot.
 #include "counter.h"
+#include "live_site.h"
 #include "unusable.h"
 
 #include <nlohmann/json.hpp>
@@ -12,13 +13,8 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
-#include <fstream>
 #include <functional>
 #include <sstream>
 
@@ -26,111 +22,89 @@ using namespace fastsdt;
 
 namespace {
 
-constexpr size_t distance = 16; // bytes from a site to the next
 #if defined(__x86_64__)
-const std::string code = "\x90\xc3"; // nop; ret
+const std::vector<uint8_t> code = {0x90, 0xc3}; // nop; ret
 #else
-const std::string code = "\x1f\x20\x03\xd5\xc0\x03\x5f\xd6";
+const std::vector<uint8_t> code = {0x1f, 0x20, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6};
 #endif
+constexpr size_t distance = 16; // bytes from a site to the next
 const std::string tracing = "/sys/kernel/tracing/", group = "fastsdt_bench";
 
-double seconds(const std::function<void()>& work)
-{
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// A file of sites, mapped as a program's text is.
-class Sites {
-public:
-    explicit Sites(size_t most) : size_(most * distance)
+/// Many sites in one file.
+struct Sites : test::LiveSite {
+    explicit Sites(size_t count) : LiveSite(all(count), 0) {}
+    static std::vector<uint8_t> all(size_t count)
     {
-        std::string name = "/var/tmp/fastsdt-attach-XXXXXX"; // /tmp may be a file system that uprobes refuse
-        const Descriptor file(mkstemp(name.data()));
-        path = name;
-        std::string text(size_, '\0');
-        for (size_t at = 0; at < size_; at += distance)
-            text.replace(at, code.size(), code);
-        if (!file || write(file.get(), text.data(), size_) != static_cast<ssize_t>(size_))
-            throw Unusable(fmt::format("cannot write {}", path));
-        text_ = mmap(nullptr, size_, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get(), 0);
-        if (text_ == MAP_FAILED)
-            throw Unusable(fmt::format("cannot map {}", path));
+        std::vector<uint8_t> bytes(count * distance);
+        for (size_t at = 0; at < bytes.size(); at += distance)
+            std::copy(code.begin(), code.end(), bytes.begin() + static_cast<ptrdiff_t>(at));
+        return bytes;
     }
-    Sites(const Sites&) = delete;
-    Sites& operator=(const Sites&) = delete;
-    ~Sites()
-    {
-        munmap(text_, size_);
-        unlink(path.c_str());
-    }
-
     std::vector<Target> targets(size_t count) const
     {
-        std::vector<Target> all;
+        std::vector<Target> found;
         for (size_t i = 0; i < count; ++i)
-            all.push_back({path, i * distance, 0, false});
-        return all;
+            found.push_back({path(), i * distance, 0, false});
+        return found;
     }
-    void call(size_t site) const { reinterpret_cast<void (*)()>(static_cast<char*>(text_) + site * distance)(); }
-
-    std::string path;
-
-private:
-    size_t size_;
-    void* text_;
 };
 
 struct Took {
-    double attach, detach;
+    double attach, detach; ///< seconds
+    uint64_t hits;         ///< of all sites, of which two were called in between, or one twice
 };
 
-// Hits of the first and the last of `count` sites, called once: every interface has to count 2.
-void expect(uint64_t hits, const char* by)
+Took time(const Sites& sites, size_t count, const std::function<void()>& attach, const std::function<uint64_t()>& hits,
+          const std::function<void()>& detach)
 {
-    if (hits != 2)
-        throw std::runtime_error(fmt::format("{}: two calls, {} counted", by, hits));
+    const auto seconds = [](const std::function<void()>& work) {
+        const auto start = std::chrono::steady_clock::now();
+        work();
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    Took took{};
+    took.attach = seconds(attach);
+    sites.call(0);
+    sites.call((count - 1) * distance);
+    took.hits = hits();
+    took.detach = seconds(detach);
+    return took;
 }
 
 Took with_events(const Sites& sites, size_t count)
 {
-    const std::vector<Target> targets = sites.targets(count);
+    allow_many_descriptors();
     std::vector<Descriptor> events;
-    Took took{};
-    took.attach = seconds([&] {
-        for (const Target& target : targets) {
+    const auto attach = [&] {
+        for (const Target& target : sites.targets(count)) {
             events.push_back(open_uprobe_event(target, getpid(), -1, false));
             if (!events.back())
                 throw Unusable(fmt::format("perf_event_open: {}", errno_name(errno)));
         }
-    });
-    sites.call(0);
-    sites.call(count - 1);
-    uint64_t hits = 0, value = 0;
-    for (const Descriptor& event : events)
-        hits += read(event.get(), &value, sizeof value) == sizeof value ? value : 0;
-    expect(hits, "perf events");
-    took.detach = seconds([&] { events.clear(); });
-    return took;
+    };
+    const auto hits = [&] {
+        uint64_t all = 0, one = 0;
+        for (const Descriptor& event : events)
+            all += read(event.get(), &one, sizeof one) == sizeof one ? one : 0;
+        return all;
+    };
+    return time(sites, count, attach, hits, [&] { events.clear(); });
 }
 
 Took with_bpf(const Sites& sites, size_t count, Means means)
 {
     std::unique_ptr<Counter> counter;
-    Took took{};
-    took.attach =
-        seconds([&] { counter = std::make_unique<Counter>(sites.targets(count), getpid(), Scope::process, means); });
-    counter->start();
-    sites.call(0);
-    sites.call(count - 1);
-    counter->stop();
-    uint64_t hits = 0;
-    for (size_t i = 0; i < count; ++i)
-        hits += counter->counted(i).hits;
-    expect(hits, means == Means::bpf_multi ? "uprobe_multi" : "perf events with BPF");
-    took.detach = seconds([&] { counter.reset(); });
-    return took;
+    const auto attach = [&] {
+        counter = std::make_unique<Counter>(sites.targets(count), getpid(), Scope::process, means);
+        counter->start();
+    };
+    const auto hits = [&] {
+        uint64_t all = 0;
+        for (size_t i = 0; i < count; ++i)
+            all += counter->counted(i).hits;
+        return all;
+    };
+    return time(sites, count, attach, hits, [&] { counter.reset(); });
 }
 
 void say(const std::string& file, const std::string& text, int flags = 0)
@@ -150,29 +124,50 @@ void say(const std::string& file, const std::string& text, int flags = 0)
 Took with_tracefs(const Sites& sites, size_t count)
 {
     std::string make, remove;
-    for (size_t i = 0; i < count; ++i) {
-        make += fmt::format("p:{}/s{} {}:{:#x}\n", group, i, sites.path, i * distance);
-        remove += fmt::format("-:{}/s{}\n", group, i);
+    for (const Target& target : sites.targets(count)) {
+        make += fmt::format("p:{}/s{} {}:{:#x}\n", group, target.file_offset, target.path, target.file_offset);
+        remove += fmt::format("-:{}/s{}\n", group, target.file_offset);
     }
-    Took took{};
-    took.attach = seconds([&] {
+    const auto attach = [&] {
         say("uprobe_events", make, O_APPEND);
         say("events/" + group + "/enable", "1");
-    });
-    sites.call(0);
-    sites.call(count - 1);
-    uint64_t hits = 0, value = 0;
-    std::ifstream profile(tracing + "uprobe_profile");
-    for (std::string line, file, event; std::getline(profile, line);)
-        if (std::istringstream(line) >> file >> event >> value && file == sites.path)
-            hits += value;
-    expect(hits, "tracefs");
-    took.detach = seconds([&] {
+    };
+    const auto hits = [&] {
+        uint64_t all = 0, one = 0;
+        std::ifstream profile(tracing + "uprobe_profile");
+        for (std::string line, file, event; std::getline(profile, line);)
+            if (std::istringstream(line) >> file >> event >> one && file == sites.path())
+                all += one;
+        return all;
+    };
+    return time(sites, count, attach, hits, [&] {
         say("events/" + group + "/enable", "0");
         say("uprobe_events", remove, O_APPEND);
     });
-    return took;
 }
+
+/// A way to attach, and what it took with one number of sites.
+struct Interface {
+    const char* name;
+    std::function<Took(size_t)> measure;
+    std::string why = {}; ///< it is not measured any more
+    double one = 0;       ///< seconds for a site, as far as is known
+    std::vector<double> attach = {}, detach = {};
+
+    void round(size_t sites)
+    {
+        try {
+            const Took took = measure(sites);
+            if (took.hits != 2)
+                throw std::runtime_error(fmt::format("{}: two calls, {} hits", name, took.hits));
+            attach.push_back(took.attach);
+            detach.push_back(took.detach);
+            one = (took.attach + took.detach) / static_cast<double>(sites);
+        } catch (const Unusable& obstacle) {
+            why = obstacle.what();
+        }
+    }
+};
 
 } // namespace
 
@@ -190,17 +185,7 @@ try {
 
     if (const std::string why = cannot_attach(); !why.empty())
         throw Unusable(why);
-    rlimit limit;
-    getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
     const Sites sites(numbers.back());
-    struct Interface {
-        const char* name;
-        std::function<Took(size_t)> measure;
-        std::string why = {}; // it is not measured any more
-        double one = 0;       // seconds for a site, as far as is known
-    };
     Interface interfaces[] = {
         {"perf events", [&](size_t n) { return with_events(sites, n); }},
         {"perf events with BPF", [&](size_t n) { return with_bpf(sites, n, Means::bpf_events); }},
@@ -210,30 +195,23 @@ try {
     if (multi_support() == MultiSupport::none)
         interfaces[2].why = "this kernel has no uprobe_multi";
     for (const size_t n : numbers) {
-        std::vector<std::vector<double>> attach(std::size(interfaces)), detach(std::size(interfaces));
+        for (Interface& interface : interfaces) {
+            interface.attach.clear();
+            interface.detach.clear();
+            if (const double seconds = interface.one * static_cast<double>(n); interface.why.empty() && seconds > most)
+                interface.why = fmt::format("it would take about {:.0f} s", seconds);
+        }
         for (unsigned round = 0; round < rounds; ++round)
-            for (size_t i = 0; i < std::size(interfaces); ++i) {
-                Interface& interface = interfaces[i];
-                if (round == 0 && interface.why.empty() && interface.one * static_cast<double>(n) > most)
-                    interface.why = fmt::format("it would take about {:.0f} s", interface.one * static_cast<double>(n));
-                if (!interface.why.empty())
-                    continue;
-                try {
-                    const Took took = interface.measure(n);
-                    attach[i].push_back(took.attach);
-                    detach[i].push_back(took.detach);
-                    interface.one = (took.attach + took.detach) / static_cast<double>(n);
-                } catch (const Unusable& why) {
-                    interface.why = why.what();
-                }
-            }
-        for (size_t i = 0; i < std::size(interfaces); ++i) {
-            nlohmann::json row = {{"interface", interfaces[i].name}, {"sites", n}};
-            if (interfaces[i].why.empty()) {
-                row["attach_s"] = attach[i];
-                row["detach_s"] = detach[i];
+            for (Interface& interface : interfaces)
+                if (interface.why.empty())
+                    interface.round(n);
+        for (const Interface& interface : interfaces) {
+            nlohmann::json row = {{"interface", interface.name}, {"sites", n}};
+            if (interface.why.empty()) {
+                row["attach_s"] = interface.attach;
+                row["detach_s"] = interface.detach;
             } else {
-                row["why"] = interfaces[i].why;
+                row["why"] = interface.why;
             }
             std::printf("%s\n", row.dump().c_str());
         }

@@ -11,20 +11,10 @@
 #include <cerrno>
 #include <cstring>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <system_error>
 
 namespace fastsdt {
 namespace {
-
-void allow_many_descriptors()
-{
-    rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
 
 // Errors that have nothing to do with the one place.
 bool concerns_all(int error)

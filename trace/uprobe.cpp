@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <linux/perf_event.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -78,6 +79,15 @@ std::string cannot_attach()
     if (error == ENOSYS)
         return "this kernel, or a seccomp filter around this process, has no perf_event_open";
     return {};
+}
+
+void allow_many_descriptors()
+{
+    rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
 }
 
 Descriptor open_uprobe_event(const Target& target, pid_t pid, int cpu, bool disabled)

@@ -25,6 +25,9 @@ std::string errno_name(int error);
 /// Why this process may not attach uprobes, as one sentence that says what to do; empty if it may.
 std::string cannot_attach();
 
+/// Lets this process open as many descriptors as it may: each event is one.
+void allow_many_descriptors();
+
 /// Opens a perf event for `target`; it counts the hits of task `pid` on any CPU (`cpu` -1), or of all on one (`pid` -1).
 /// Empty, with errno set: the kernel refused. EOVERFLOW: semaphores beyond 4 GiB do not fit into perf_event_attr.config.
 /// Closing such an event takes the kernel about 0.1 s (6.18): it waits for RCU.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A uprobe as a perf event, for the programs that run in guests.
+// A uprobe as a perf event, for the programs that run in guests, in C, and for tests in C++.
 #pragma once
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,7 +24,12 @@ static inline int uprobe_type(void)
 /// them. Not inherited: docs/kernels.md. Returns a descriptor, or -1 with errno.
 static inline int open_uprobe(int type, const char* path, uint64_t offset, int on_return, pid_t pid, int cpu)
 {
-    struct perf_event_attr attr = {
-        .size = sizeof attr, .type = type, .config = on_return, .config1 = (uintptr_t)path, .config2 = offset};
-    return syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    struct perf_event_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.size = sizeof attr;
+    attr.type = (uint32_t)type;
+    attr.config = (uint64_t)on_return;
+    attr.config1 = (uintptr_t)path;
+    attr.config2 = offset;
+    return (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }

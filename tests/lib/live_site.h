@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A few bytes of code in a file of their own, mapped executable into this process, with real uprobes on them.
 #pragma once
+#include "../kernel/uprobe.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -11,9 +13,7 @@
 #include <string>
 #include <vector>
 
-#include <linux/perf_event.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace fastsdt::test {
@@ -34,14 +34,7 @@ public:
     /// @param offset  file offset. error() tells whether the kernel accepted it.
     Uprobe(const std::string& path, uint64_t offset)
     {
-        unsigned type = 0;
-        std::ifstream("/sys/bus/event_source/devices/uprobe/type") >> type;
-        perf_event_attr attr{};
-        attr.size = sizeof attr;
-        attr.type = type;
-        attr.config1 = reinterpret_cast<uint64_t>(path.c_str());
-        attr.config2 = offset;
-        fd_ = static_cast<int>(syscall(SYS_perf_event_open, &attr, 0 /* this process */, -1, -1, PERF_FLAG_FD_CLOEXEC));
+        fd_ = open_uprobe(uprobe_type(), path.c_str(), offset, 0, 0 /* this process */, -1);
         error_ = fd_ < 0 ? errno : 0;
     }
     Uprobe(const Uprobe&) = delete;
@@ -63,17 +56,18 @@ private:
     int error_ = 0;
 };
 
-/// Code at `offset` of a file of two pages, mapped into this process.
+/// Code at `offset` of a file of two pages, or of what it needs, mapped into this process.
 class LiveSite {
 public:
-    explicit LiveSite(const std::vector<uint8_t>& code, size_t offset = 0x100) : offset_(offset)
+    explicit LiveSite(const std::vector<uint8_t>& code, size_t offset = 0x100)
+        : offset_(offset), size_(std::max<size_t>(2 * 4096, offset + code.size()))
     {
         char name[] = "/tmp/fastsdt-site-XXXXXX";
         const int fd = mkstemp(name);
         if (fd < 0)
             throw std::runtime_error("mkstemp: " + std::string(strerror(errno)));
         path_ = name;
-        std::vector<uint8_t> image(2 * 4096, 0xc3);
+        std::vector<uint8_t> image(size_, 0xc3);
         std::copy(code.begin(), code.end(), image.begin() + offset);
         if (write(fd, image.data(), image.size()) != static_cast<ssize_t>(image.size()))
             throw std::runtime_error("write: " + std::string(strerror(errno)));
@@ -86,17 +80,18 @@ public:
     LiveSite& operator=(const LiveSite&) = delete;
     ~LiveSite()
     {
-        munmap(base_, 2 * 4096);
+        munmap(base_, size_);
         unlink(path_.c_str());
     }
     const std::string& path() const { return path_; }
     uint64_t offset() const { return offset_; }
     const uint8_t* bytes() const { return base_ + offset_; } ///< as they stand in memory now
-    void call() const { reinterpret_cast<void (*)()>(base_ + offset_)(); }
+    /// @param at  offset in the code
+    void call(size_t at = 0) const { reinterpret_cast<void (*)()>(base_ + offset_ + at)(); }
 
 private:
     std::string path_;
-    size_t offset_;
+    size_t offset_, size_;
     uint8_t* base_;
 };
 
