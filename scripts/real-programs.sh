@@ -125,7 +125,7 @@ judge_inputs() {
         tests_inputs
         declare -f judge probes_of described live live_under live_setup as_user
         echo "$provider $file $can_trace"
-        [ "$variant" = systemtap ] || cat "$peer.probes" "$peer.tests" "$checker" "$top/scripts/check-entries.py" 2>&1
+        [ "$variant" = systemtap ] || cat "$peer.probes" "$peer.tests" "$checker" "$build_of_fastsdt/bin/fastsdt-trace" "$top/scripts/check-entries.py" 2>&1
     } | digest
 }
 holds() { [ -e "$1" ] && [ "$(cat "$1")" = "$2" ]; } # FILE INPUTS: it has the record of these inputs
@@ -169,6 +169,7 @@ live_under() {
     wait $pid || true
     wait $tracer || true
 }
+
 # live: runs live_command under bpftrace, under fastsdt-trace's user engine and in gdb, and compares the hits of live_probe
 # whose live_argument is the string live_value with live_count.
 live() {
