@@ -108,13 +108,13 @@ def growth(rows, folder):
 
 def tools(rows, folder):
     rows = [{**r, "probes": int(r["file"].split()[0].replace(",", ""))} for r in rows if r.get("file", "").endswith(" probes")]
-    figure, all_axes = plot.subplots(1, 2, figsize=(9, 3.4))
-    for axes, value, label in ((all_axes[0], lambda r: statistics.median(r["seconds"]), "processor seconds"), (all_axes[1], lambda r: r["megabytes"], "peak memory, MB")):
+    figure, (left, right) = plot.subplots(1, 2, figsize=(9, 3.4))
+    for axes, value, label in ((left, lambda r: statistics.median(r["seconds"]), "processor seconds"), (right, lambda r: r["megabytes"], "peak memory, MB")):
         for tool, tint in zip(dict.fromkeys(r["tool"] for r in rows), LINES):
             mine = [r for r in rows if r["tool"] == tool]
             axes.plot([r["probes"] for r in mine], [value(r) for r in mine], marker="o", markersize=3, color=tint, label=tool)
         axes.set(xscale="log", yscale="log", xlabel="probes in the file", ylabel=label)
-    all_axes[0].legend(fontsize=8)
+    left.legend(fontsize=8)
     save(figure, folder, "tools")
 
 

@@ -17,6 +17,9 @@ PUBLISHED = [  # on the mailing lists; million hits a second
 ]
 
 
+NOISE = "too noisy to conclude"
+
+
 def table(head, rows):
     if not rows:
         return ["(not measured in this run)", ""]
@@ -39,10 +42,10 @@ def spread(values):
 
 
 def compared(one, other):
-    """The ratio of two lists of values, or that they cannot be told apart."""
+    """The ratio of the medians of two lists of values, or that they cannot be told apart."""
     a, b = statistics.median(one), statistics.median(other)
     if max(min(one), min(other)) <= min(max(one), max(other)) and abs(a / b - 1) < (spread(one) + spread(other)) / 100:
-        return "too noisy to conclude"
+        return NOISE
     return f"{a / b:.2f}"
 
 
@@ -56,9 +59,9 @@ def best(row):
 
 def gain(row, base):
     """How many times as good as the base's: of the best rounds, and of the medians."""
-    ratio = (lambda a, b: a / b) if row["better"] == "more" else (lambda a, b: b / a)
-    medians = compared(*((row["values"], base["values"]) if row["better"] == "more" else (base["values"], row["values"])))
-    return f"{ratio(best(row), best(base)):.2f} ({medians})" if medians[0].isdigit() else medians
+    over, under = (row, base) if row["better"] == "more" else (base, row)
+    medians = compared(over["values"], under["values"])
+    return medians if medians == NOISE else f"{best(over) / best(under):.2f} ({medians})"
 
 
 def programs(rows):
@@ -188,11 +191,10 @@ def runtimes(rows):
 
 
 def attach(rows):
-    interfaces = [r for r in rows if "interface" in r]
     return table(["interface, sites", "attach, s", "detach, s"],
                  [[f"{r['interface']}, {r['sites']:,}",
                    *([r["why"], "-"] if "why" in r else [f"{statistics.median(r[k]):.3f} ({spread(r[k]):.0f} %)" for k in ("attach_s", "detach_s")])]
-                  for r in sorted(interfaces, key=lambda r: r["sites"])]) + [
+                  for r in rows if "interface" in r]) + [
         "The same by tools, from their start on. Their process creates threads and forks as fast as it can; a thread of it sleeps a millisecond at a time. The",
         "ratios are to the same process before the tool came.", "",
         *table(["tool, sites", "attach, s", "detach, s", "threads/s to unprobed", "forks/s to unprobed", "longest stall, ms"],

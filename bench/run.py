@@ -40,6 +40,14 @@ class Bench:
         self.skipped.append({"part": self.part, "what": what, "why": why})
         self.say(f"left out: {what}: {why}")
 
+    def piece(self, what, measure, *arguments):
+        """The rows of a piece of a part; none if it is unavailable, which leaves the rest of the part as it is."""
+        try:
+            return measure(self, *arguments)
+        except Unavailable as why:
+            self.skip(what, str(why))
+            return []
+
     def bin(self, name):
         path = os.path.join(self.build, "bin", name)
         if not os.path.exists(path):
@@ -150,18 +158,16 @@ def main():
     build = os.path.realpath(os.environ.get("FASTSDT_BUILD", os.path.join(top, "build/bench")))
     bench = Bench(options.quick, build, os.path.join(build, "work"))
     commit = subprocess.run(["git", "-C", top, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
-    results = {"command": "scripts/bench.sh" + (" --quick" if options.quick else ""), "machine": machine(), "parts": {}, "skipped": []}
+    results = {"command": "scripts/bench.sh" + (" --quick" if options.quick else ""), "machine": machine(), "parts": {}, "skipped": bench.skipped}
     if options.only != PARTS and os.path.exists(options.output):
         with open(options.output) as text: # --only renews parts of a run of the same kind on the same machine
             before = json.load(text)
         if (before["command"], before["machine"]) == (results["command"], results["machine"]):
             results["parts"] = {name: part for name, part in before["parts"].items() if name not in options.only}
-            results["skipped"] = [skipped for skipped in before["skipped"] if skipped["part"] not in options.only]
+            bench.skipped += [skipped for skipped in before["skipped"] if skipped["part"] not in options.only]
     obstacle = no_probes()
-    before = results["skipped"]
 
-    def save():  # after each part: what a later one ends by takes nothing away
-        results["skipped"] = before + bench.skipped
+    def save():  # after each part, so that a later one that fails takes nothing away
         with open(options.output + ".new", "w") as out:
             json.dump(results, out, indent=1)
             out.write("\n")

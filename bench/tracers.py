@@ -224,7 +224,7 @@ class Lttng(Way):
             super().finish(bench)
             bench.run(["lttng", "snapshot", "record", "--session", self.session])
             written = sum(os.path.getsize(os.path.join(where, name)) for where, _, names in os.walk(f"{self.folder}/{self.session}") for name in names if "channel" in name)
-            if written < 1 << 20:  # a full buffer of a processor is 1 MiB, and each thread fills one
+            if written < 1 << 20:  # with every turn recorded at least 1.7 MB were seen, without any 4 KiB for each processor
                 raise Unavailable(f"LTTng-UST wrote {written} bytes")
             bench.run(["lttng", "destroy", self.session])
         finally:

@@ -43,6 +43,8 @@ def growth(bench):
 
 def fastprobe(bench):
     """What fastprobe makes of SQLite, and what of the compiler's time it takes."""
+    if bench.quick:
+        raise Unavailable("SQLite is compiled many times, which takes longer")
     rows = []
     for name, command, plugin in bench.compilers():
         bench.say(f"fastprobe for {name}, SQLite")
@@ -79,12 +81,4 @@ def measure(bench):
     for row in bench.script("compile.sh", "3" if bench.quick else "9", header=["header", "seconds", "ratio", "object"]):
         words = row["header"].split()
         rows.append({**row, "what": "compile", "compiler": words[0], "header": words[1]})
-    rows += growth(bench)
-    for what, measured in (("dtrace -h", dtrace), ("fastprobe on SQLite", fastprobe)):
-        try:
-            if bench.quick and measured is fastprobe:
-                raise Unavailable("SQLite is compiled many times, which takes longer")
-            rows += measured(bench)
-        except Unavailable as why:
-            bench.skip(what, str(why))
-    return rows
+    return rows + growth(bench) + bench.piece("dtrace -h", dtrace) + bench.piece("fastprobe on SQLite", fastprobe)

@@ -195,10 +195,7 @@ def measure(bench):
     rows = []
     for program in [Redis()] if bench.quick else [Redis(), Sqlite(), Postgresql()]:
         for name, _, plugin in bench.compilers(("gcc",) if bench.quick or program.name == "PostgreSQL" else ("gcc", "clang")):
-            try:
-                rows += compare(bench, program, name, plugin, BUILDS[:2] if bench.quick else BUILDS)
-            except Unavailable as why:
-                bench.skip(f"{program.name}, {name}", str(why))
+            rows += bench.piece(f"{program.name}, {name}", compare, program, name, plugin, BUILDS[:2] if bench.quick else BUILDS)
     if not rows:
         raise Unavailable("no program could be measured")
     return rows

@@ -19,18 +19,6 @@ def tcl(bench):
             for row in rows]
 
 
-def measure(bench):
-    if bench.quick:
-        raise Unavailable("PostgreSQL and Tcl are built three times, which takes longer")
-    rows = []
-    for what, measured in (("PostgreSQL", postgresql), ("Tcl", tcl)):
-        try:
-            rows += measured(bench)
-        except Unavailable as why:
-            bench.skip(what, str(why))
-    return rows
-
-
 def postgresql(bench):
     if os.geteuid() != 0:
         raise Unavailable("the server runs as another user, which needs root")
@@ -63,3 +51,9 @@ def postgresql(bench):
             finally:
                 server.stop()
     return [{k: v for k, v in row.items() if k != "folder"} for row in rows.values()]
+
+
+def measure(bench):
+    if bench.quick:
+        raise Unavailable("PostgreSQL and Tcl are built three times, which takes longer")
+    return bench.piece("PostgreSQL", postgresql) + bench.piece("Tcl", tcl)

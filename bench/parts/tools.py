@@ -53,18 +53,18 @@ def index(bench):
 
 def measure(bench):
     check, indexer = bench.bin("fastsdt-check"), bench.bin("fastsdt-index")
-    files = {f"{n:,} probes": program(bench, n) for n in ((1000, 20000) if bench.quick else (1000, 10000, 20000, 100000, MANY))}
+    files = [(f"{n:,} probes", program(bench, n), n) for n in ((1000, 20000) if bench.quick else (1000, 10000, 20000, 100000, MANY))]
     library = largest_library()
-    files[f"{re.sub('[.]so.*', '', os.path.basename(library))}, {os.path.getsize(library) >> 20} MB"] = library
+    files.append((f"{re.sub('[.]so.*', '', os.path.basename(library))}, {os.path.getsize(library) >> 20} MB", library, 0))
     rows = []
-    for name, file in files.items():
+    for name, file, probes in files:
         out = os.path.join(bench.folder("tools"), "indexed")
         commands = {"readelf -n": ["readelf", "-n", file], "fastsdt-check": [check, file], "fastsdt-check --plan": [check, "--plan", file],
                     "gdb info probes": ["gdb", "-nx", "-batch", "-ex", "info probes stap", file], "fastsdt-index": [indexer, file, "-o", out]}
-        if shutil.which("bpftrace") and os.geteuid() == 0 and not name.endswith("00,000 probes"):  # with 100,000 a run takes more than two minutes
+        if shutil.which("bpftrace") and os.geteuid() == 0 and probes < 100000:  # with 100,000 a run takes more than two minutes
             commands["bpftrace -l"] = ["bpftrace", "-l", f"usdt:{file}:*"]
         values = {tool: [] for tool in commands}
-        for _ in range(3 if bench.quick or name == f"{MANY:,} probes" else 7):
+        for _ in range(3 if bench.quick or probes == MANY else 7):
             for tool, command in commands.items():
                 if os.path.exists(out):
                     os.unlink(out)

@@ -177,8 +177,4 @@ def measure(bench):
         for loop in ("sleep", "compute"):
             bench.say(f"arming {sites} sites, threads that {loop}")
             rows.append(stops(bench, sites, loop))
-    try:
-        rows += redis(bench)
-    except Unavailable as why:
-        bench.skip("Redis", str(why))
-    return rows
+    return rows + bench.piece("Redis", redis)
