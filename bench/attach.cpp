@@ -2,7 +2,7 @@
 // bench_attach [--rounds N] [--sites 1,100,10000] [--most SECONDS]: how long the running kernel takes to attach uprobes to many
 // sites of a process and to detach them, by the interface: perf events, perf events with a BPF program, one BPF link
 // (uprobe_multi), tracefs. The process is this one, which has mapped a file of sites of its own. Prints a line of JSON for each interface
-// and number of sites: the seconds of each round, or why there are none. Exit 1: a site was not counted; 2: cannot.
+// and number of sites: the seconds of each round, or why there are none. Exit 1: a site was not counted; 2: nothing can be measured.
 #include "counter.h"
 #include "live_site.h"
 #include "unusable.h"
@@ -199,7 +199,7 @@ try {
             interface.attach.clear();
             interface.detach.clear();
             if (const double seconds = interface.one * static_cast<double>(n); interface.why.empty() && seconds > most)
-                interface.why = fmt::format("it would take about {:.0f} s", seconds);
+                interface.why = fmt::format("not run: both would take about {:.0f} s", seconds);
         }
         for (unsigned round = 0; round < rounds; ++round)
             for (Interface& interface : interfaces)

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # What a probe costs to compile: 2000 three-argument probes in one file, against systemtap's and libbpf's headers and
-# against a plain asm statement with the same operands. Prints the least CPU time of several runs, in seconds, the ratio to
-# libbpf's usdt.h, and the bytes that a probe adds to the object file. `bench/compile.sh [RUNS]`, default 7.
+# against a plain asm statement with the same operands. Prints the least CPU time of several rounds, in seconds, the ratio to
+# libbpf's usdt.h, and the bytes that a probe adds to the object file. A round compiles with each header in turn.
+# `bench/compile.sh [ROUNDS]`, default 7.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-runs=${1:-7}
+rounds=${1:-7}
 peers=$(bash tests/header/fetch-peers.sh "${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -30,19 +31,20 @@ source_of "$PWD/include/usdt.h" 'USDT(p, n%d, a, b, c);' >"$work/USDT.c"
 
 source_of "" '/* %d */' >"$work/none.c" # the same functions without probes
 
-least() { # least COMMAND...: user and system time of the fastest run
-    local i TIMEFORMAT='%U %S'
-    for i in $(seq "$runs"); do { time "$@"; } 2>&1; done | awk '{t = $1 + $2; if (!m || t < m) m = t} END {print m}'
-}
+headers=(asm systemtap libbpf FASTSDT STAP_PROBE3 USDT)
+TIMEFORMAT='%U %S'
 printf '%-12s %-12s %8s %8s %12s\n' compiler header seconds ratio 'bytes/probe'
 for compiler in gcc g++ clang-19 clang++-19; do
     command -v "$compiler" >/dev/null || { echo "$compiler is not installed"; continue; }
     case $compiler in *++*) language=c++ ;; *) language=c ;; esac
-    base=$(least "$compiler" -x $language -O2 -c "$work/libbpf.c" -o "$work/libbpf.o")
-    "$compiler" -x $language -O2 -c "$work/none.c" -o "$work/none.o"
-    for header in asm systemtap libbpf FASTSDT STAP_PROBE3 USDT; do
-        t=$(least "$compiler" -x $language -O2 -c "$work/$header.c" -o "$work/$header.o")
-        printf '%-12s %-12s %8s %8s %12s\n' "$compiler" "$header" "$t" "$(awk "BEGIN {printf \"%.2f\", $t / $base}")" \
-            "$((($(stat -c %s "$work/$header.o") - $(stat -c %s "$work/none.o")) / 2000))"
+    compile() { "$compiler" -x $language -O2 -c "$work/$1.c" -o "$work/$1.o"; }
+    compile none
+    for ((round = 0; round < rounds; ++round)); do
+        for header in "${headers[@]}"; do echo "$header $({ time compile "$header"; } 2>&1)"; done
+    done >"$work/times"
+    for header in "${headers[@]}"; do
+        awk -v compiler="$compiler" -v header="$header" -v bytes=$((($(stat -c %s "$work/$header.o") - $(stat -c %s "$work/none.o")) / 2000)) '
+            { t = $2 + $3; if (!($1 in least) || t < least[$1]) least[$1] = t }
+            END { printf "%-12s %-12s %8s %8.2f %12d\n", compiler, header, least[header], least[header] / least["libbpf"], bytes }' "$work/times"
     done
 done

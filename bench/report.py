@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes the document and the pictures of one recorded run: report.py RESULTS.json DOCUMENT.md PICTURES
-`report.py --trace RESULTS.json` prints the section about tracing in user space alone.
+"""Makes the document and the pictures of one recorded run: report.py RESULTS.json DOCUMENT.md PICTURES [README.md]
+README.md gets the run's ratios of compile time. `report.py --trace RESULTS.json` prints the section about tracing in user space alone.
 
 Every figure in them comes from RESULTS.json (and docs/kernels.md, for the grid of verdicts). tests/bench does it again and compares."""
 import json
 import os
+import re
 import statistics
 import sys
 
@@ -13,7 +14,7 @@ PUBLISHED = [  # on the mailing lists; million hits a second
     ("J. Olsa, v6 of the nop5 series, July 2025, Intel", "3.148", "2.976", "1.068", "7.038 (nop5)"),
     ("A. Nakryiko, May 2026, Skylake / Milan / Sapphire Rapids / Bergamo, usdt", "3.149 / 2.910 / 1.896 / 3.393", "", "", "6.422 / 3.443 / 4.023 / 3.895 (nop5)"),
     ("J. Olsa, nop10 series, May 2026", "3.247", "3.030", "1.124", "7.374 (nop10)"),
-    ("Liao Chang, 2024, Kunpeng 916, arm64: stepped -> emulated", "0.916 -> 1.862", "0.908 -> 1.743", "1.840", ""),
+    ("Liao Chang, 2024, Kunpeng 916, arm64: stepped -> emulated (ret was emulated before)", "0.916 -> 1.862", "0.908 -> 1.743", "1.840", ""),
 ]
 
 
@@ -24,6 +25,14 @@ def table(head, rows):
     if not rows:
         return ["(not measured in this run)", ""]
     return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(map(str, row)) + " |" for row in rows), ""]
+
+
+def folded(title, lines):
+    return ["<details>", f"<summary>{title}</summary>", "", *lines, "</details>", ""] if lines else []
+
+
+def plural(count, what):
+    return f"{count} {what}" + ("s" if count != 1 else "")
 
 
 def number(value):
@@ -65,9 +74,11 @@ def gain(row, base):
 
 
 def programs(rows):
-    lines = []
+    """The entries of what gcc makes first; other compilers and returns folded."""
+    shown, more = [], []
     for program, test, compiler, place in dict.fromkeys((r["program"], r["test"], r["compiler"], r["probe_at"]) for r in rows if r["probe_at"]):
         mine = find(rows, program=program, test=test, compiler=compiler)
+        lines = shown if place == "entry" and compiler.startswith("gcc") else more
         lines += [f"**{program}, {test}, {compiler}** ({mine[0]['unit']}, {len(mine[0]['values'])} rounds; a counter at the {place} of `{mine[0]['symbol']}`)", ""]
         body = []
         for build in dict.fromkeys(r["build"] for r in mine):
@@ -78,15 +89,15 @@ def programs(rows):
             p99 = [f"{min(r['p99_ms']):.3g} ms" if r.get("p99_ms") else "-" for r in (idle, probed)]
             body.append([build, *figures, "1" if build == plain else gain(probed, base), *p99])
         lines += table(["build", "unprobed", "probed", "probed, times as fast as plain", "p99 unprobed", "p99 probed"], body)
-    return lines or table([], [])
+    return shown + folded("Compiled by clang, and with a probe at the return too", more) or table([], [])
 
 
 def hits(rows):
-    lines = []
-    for hardware in ("native", "emulated"):
+    native, guests = [], []
+    for hardware, lines in (("native", native), ("emulated", guests)):
         for kernel in dict.fromkeys(r["kernel"] for r in find(rows, hardware=hardware)):
             mine = find(rows, hardware=hardware, kernel=kernel)
-            lines += [f"**{kernel}**" + (", under QEMU without KVM: ratios within this table are what counts" if hardware == "emulated" else ""), ""]
+            lines += [f"**{kernel}**", ""]
             ways = list(dict.fromkeys((r["by"], r["threads"]) for r in mine))
             body = []
             for site in dict.fromkeys(r["site"] for r in mine):
@@ -101,8 +112,13 @@ def hits(rows):
                     best = min(way[0]["ns"])
                     cells.append(f"{number(best)} ns, {threads * 1000 / best:.3g} M/s" if site != "unprobed" else f"{number(best)} ns")
                 body.append(cells)
-            lines += table(["first instruction", "published as", "the model", *(f"{by}, {n} thread{'s' if n > 1 else ''}" for by, n in ways)], body)
-    return lines or table([], [])
+            lines += table(["first instruction", "published as", "verdict", *(f"{by}, {plural(n, 'thread')}" for by, n in ways)], body)
+    return native + folded("Guests: Debian's kernels under QEMU without KVM, where only ratios within a table count", guests) or table([], [])
+
+
+def idle_of(rows, row):
+    """The row of the same loop without a tracer."""
+    return find(rows, what="hit", action="idle", variant=row["variant"], loop=row["loop"], threads=row["threads"])
 
 
 def trace(rows):
@@ -125,30 +141,27 @@ def trace(rows):
             found.append(over(row[0], other[0]) if other else "-")
         return found
 
-    def idle(row):
-        return find(mine, action="idle", variant=row["variant"], loop=row["loop"], threads=row["threads"])
-
-    body = [[tool, action, *cells(tool, action, idle)] for tool, action in dict.fromkeys((r["tool"], r["action"]) for r in mine) if action != "idle"]
-    load = cells("fastsdt-trace", "sum of an argument", lambda r: find(mine, tool=r["tool"], action="sum of a constant", threads=r["threads"]))
+    body = [[tool, action, *cells(tool, action, lambda r: idle_of(mine, r))] for tool, action in dict.fromkeys((r["tool"], r["action"]) for r in mine) if action != "idle"]
+    lines = ["Processor nanoseconds of a turn of a loop, less those of the same loop of the same program without a tracer: the least of the rounds,",
+             "in brackets the median. fastsdt-trace, bpftrace and perf stat add up where the event happens and write nothing; LTTng-UST, uftrace and XRay's FDR",
+             "write each event to a trace, so they do more work for it. A latency is two hits and two times of the clock.", "",
+             *table(["tool", "what", *(plural(n, "thread") for n in threads)], body)]
     if find(mine, action="sum of an argument"):
-        body.append(["fastsdt-trace", "the argument: what one sum takes over the other", *load])
-    lines = ["## Tracing in user space", "",
-             "Nanoseconds of a processor for a turn of a loop, less those of the same loop of the same program with nobody there: the least of the rounds,",
-             "in brackets the median. fastsdt-trace, bpftrace and perf stat aggregate where the event happens and write nothing; LTTng-UST, uftrace and XRay's FDR",
-             "write each event to a trace, so their figures buy something else. A latency is two hits and two times of the clock.", "",
-             *table(["tool", "what", *(f"{n} thread{'s' if n > 1 else ''}" for n in threads)], body)]
+        load = cells("fastsdt-trace", "sum of an argument", lambda r: find(mine, tool=r["tool"], action="sum of a constant", threads=r["threads"]))
+        lines += [f"Reading an argument takes {', '.join(load)} ns ({', '.join(plural(n, 'thread') for n in threads)}): the difference of the two sums.", ""]
     lines += [f"Bytes of the program's text that differ from its file after detaching: {max([r['changed_bytes'] for r in find(mine, action='after detaching')], default='-')}.", "",
-              "The instructions of a hit, those of the program not among them, counted by single steps (`bench_stubs`):", "",
-              *table(["what", "instructions"], [[r["action"], r["instructions"]] for r in find(rows, what="instructions")]),
-              "How late eight threads were, at most, while their process was attached to and its sites were armed, and in 0.3 s without: those that sleep 0.1 ms at a time,",
-              "and those that compute, which wait for each other where there are fewer processors.", ""]
-    lines += table(["sites", "threads", "late, ms: median (most)", "without", "attached after, s"],
+              *folded("Instructions of a hit", [
+                  "Those that fastsdt-trace adds to the program's own, counted by single steps (`bench_stubs`):", "",
+                  *table(["what", "instructions"], [[r["action"], r["instructions"]] for r in find(rows, what="instructions")])]),
+              "Eight threads of the process, while fastsdt-trace attaches to it and arms its sites: the longest delay of any of them in each run, and in 0.3 s without.",
+              "They sleep 0.1 ms at a time, or compute; those that compute wait for each other where there are fewer processors.", ""]
+    lines += table(["sites", "threads", "longest delay, ms: median of the runs (worst)", "without", "attached after, s"],
                    [[f"{r['sites']:,}", r["loop"],
                      *(f"{statistics.median(r[k]):.2f} ({max(r[k]):.2f})" for k in ("late_ms", "without_ms")), f"{statistics.median(r['attach_s']):.3f}"] for r in find(rows, what="stop")])
     for test in dict.fromkeys(r["test"] for r in find(rows, what="program")):
         some = find(rows, what="program", test=test)
         none = find(some, tool="-")[0]["values"]
-        lines += [f"**{some[0]['program']}, {test}, {some[0]['compiler']}, fastprobe nop10** ({some[0]['unit']}, median; a counter on `{some[0]['symbol']}`)", "",
+        lines += [f"**{some[0]['program']}, {test}, {some[0]['compiler']}, fastprobe nop10** ({some[0]['unit']}, median of {len(none)} rounds; a counter on `{some[0]['symbol']}`)", "",
                   *table(["counted by", "throughput", "spread", "to nobody"],
                          [["nobody" if r["tool"] == "-" else r["tool"], number(statistics.median(r["values"])), f"{spread(r['values']):.0f} %",
                            "1" if r["tool"] == "-" else compared(r["values"], none)] for r in some])]
@@ -156,7 +169,7 @@ def trace(rows):
 
 
 def disabled(rows):
-    lines = []
+    shown = []
     for compiler in dict.fromkeys(r["compiler"] for r in rows):
         base = {r["arguments"]: r for r in find(rows, compiler=compiler, header="none")}
         body = []
@@ -166,8 +179,9 @@ def disabled(rows):
             none = base[row["arguments"]]
             body.append([row["header"], row["arguments"], f"{statistics.median(row['ns']) - statistics.median(none['ns']):.3f}",
                          f"{spread(row['ns']):.0f} %", f"{row['instructions'] - none['instructions']:.2f}", f"{row['bytes'] - none['bytes']:.1f}"])
-        lines += [f"**{compiler}**", ""] + table(["header, layout", "arguments", "ns", "spread", "instructions", "bytes of code"], body)
-    return lines or table([], [])
+        lines = [f"**{compiler}**", ""] + table(["header, layout", "arguments", "ns", "spread", "instructions", "bytes of code"], body)
+        shown += lines if not shown else folded(f"Compiled by {compiler}", lines)
+    return shown or table([], [])
 
 
 def runtimes(rows):
@@ -195,22 +209,28 @@ def attach(rows):
                  [[f"{r['interface']}, {r['sites']:,}",
                    *([r["why"], "-"] if "why" in r else [f"{statistics.median(r[k]):.3f} ({spread(r[k]):.0f} %)" for k in ("attach_s", "detach_s")])]
                   for r in rows if "interface" in r]) + [
-        "The same by tools, from their start on. Their process creates threads and forks as fast as it can; a thread of it sleeps a millisecond at a time. The",
-        "ratios are to the same process before the tool came.", "",
-        *table(["tool, sites", "attach, s", "detach, s", "threads/s to unprobed", "forks/s to unprobed", "longest stall, ms"],
-               [[r["tool"], r["attach_s"], r["detach_s"], r["threads_ratio"], r["forks_ratio"], r["stall_ms"]] for r in rows if "tool" in r])]
+        "The same by tools, measured once from their start on (`bench/probe.py`). The probed process creates threads and forks as fast as it can; a thread of it",
+        "sleeps a millisecond at a time. The ratios are to the same process before the tool came.", "",
+        *table(["tool, sites", "attach, s", "detach, s", "threads/s to unprobed", "forks/s to unprobed", "longest stall, ms", "stall before"],
+               [[r["tool"], r["attach_s"], r["detach_s"], r["threads_ratio"], r["forks_ratio"], r["stall_ms"], r["stall_without_ms"]] for r in rows if "tool" in r])]
+
+
+def compile_ratios(rows):
+    """Each row about compiling probes, and its ratio to libbpf's header with the same compiler."""
+    compiled = find(rows, what="compile")
+    return [(r, r["seconds"] / find(compiled, compiler=r["compiler"], header="libbpf")[0]["seconds"]) for r in compiled]
 
 
 def build(rows):
-    compile_rows = find(rows, what="compile")
-    lines = ["2000 probes of three arguments in one file; processor time, the least of the runs, and its ratio to libbpf's header:", ""]
-    lines += table(["compiler", "header", "seconds", "ratio", "bytes of object"],
-                   [[r["compiler"], r["header"], r["seconds"], r["ratio"], int(r["object"])] for r in compile_rows])
+    lines = ["2000 probes of three arguments in one file; processor time, the least of the runs, and its ratio to libbpf's header (`bench/compile.sh`). `asm` is a",
+             "plain nop with the same operands, `FASTSDT` is fastsdt.h, `STAP_PROBE3` and `USDT` are our headers under the others' names.", ""]
+    lines += table(["compiler", "header", "seconds", "ratio", "bytes of object file for a probe"],
+                   [[r["compiler"], r["header"], r["seconds"], f"{ratio:.2f}", int(r["object"])] for r, ratio in compile_ratios(rows)])
     grown = find(rows, what="growth")
     linkers = [k[:-2] for k in (grown[0] if grown else {}) if k.endswith("_s") and k != "as_s"]
     lines += ["All sites in one file; processor seconds of the assembler and of each linker:", ""]
-    lines += table(["header", "sites", "as", *linkers, "bytes of object"],
-                   [[r["header"], r["sites"], r["as_s"], *(r.get(f"{k}_s", "-") for k in linkers), r["object"]] for r in grown])
+    lines += table(["header", "sites", "as", *linkers, "bytes of the object file"],
+                   [[r["header"], f"{r['sites']:,}", r["as_s"], *(r.get(f"{k}_s", "-") for k in linkers), f"{r['object']:,}"] for r in grown])
     share = find(rows, what="fastprobe")
     if share:
         kernels = list(share[0]["cheap"])
@@ -238,22 +258,56 @@ def tools(rows):
     return lines
 
 
-def made(parts):
-    """When, and with what: the parts of a run may have been renewed one by one."""
-    runs = {}
-    for name, part in parts.items():
-        runs.setdefault((part["date"], part["commit"]), []).append(name)
-    return "; ".join(f"{date}, commit {commit}" + (f" ({', '.join(names)})" if len(runs) > 1 else "") for (date, commit), names in runs.items())
-
-
-def origin(parts):
-    return "one recorded run" if len({(part["date"], part["commit"]) for part in parts.values()}) == 1 else "recorded runs, a part from each"
-
-
 def machine_of(results):
     machine = results["machine"]
-    return [f"{made(results['parts'])}. {machine['processor']}, {machine['processors']} processors, hypervisor {machine['hypervisor']}, "
-            f"Linux {machine['kernel']}, {machine['system']}, {machine['gcc']}.", ""]
+    return [f"{machine['processor']}, {machine['processors']} processors, hypervisor {machine['hypervisor']}, Linux {machine['kernel']}, {machine['system']}, {machine['gcc']}.", ""]
+
+
+def summary(rows):
+    """The answers in one table, as far as they were measured."""
+    body = []
+
+    def answer(what, section, of, values):
+        if values:
+            body.append([f"[{what}](#{section})", " / ".join(of), " / ".join(values)])
+
+    for builds in (("plain", "fastprobe"), ("plain, CET", "fastprobe, CET")):
+        probed = [row for build in builds for row in find(rows["programs"], program="Redis", test="SET", compiler="gcc-12", probe_at="entry", build=build)]
+        answer("Redis, gcc, SET with a counter on one function: requests/s", "programs-under-a-probe", builds, [number(best(row)) for row in probed])
+    for kernel in dict.fromkeys(r["kernel"] for r in rows["hits"]):
+        hit = {r["site"]: r for r in find(rows["hits"], kernel=kernel, by="bpf", threads=1) if "ns" in r}
+        hit = [hit[site] for site in ("ret", "push %rbp", "nop1+nop10") if site in hit]
+        guest = any(row["hardware"] == "emulated" for row in hit)
+        if not guest or hit[-1]["verdict"] == "optimize":
+            answer(f"A hit on Linux {kernel}{' in QEMU' if guest else ''}: ns", "a-hit-in-the-kernel", [f"`{r['site']}` ({r['verdict']})" for r in hit], [number(min(r["ns"])) for r in hit])
+    counts = find(rows["trace"], what="hit", threads=1, action="count")
+    answer("To count a hit: ns", "tracing-in-user-space", [r["tool"] for r in counts], [f"{min(r['ns']) - min(idle_of(rows['trace'], r)[0]['ns']):.1f}" for r in counts])
+    sites = {r["header"]: r for r in find(rows["disabled"], compiler="gcc-12", arguments=3)}
+    headers = [h for h in ("systemtap's sys/sdt.h", "libbpf's usdt.h", "nop1_nop10") if h in sites]
+    answer("A site of three arguments that nobody traces: instructions", "a-site-that-nobody-traces", headers, [f"{sites[h]['instructions'] - sites['none']['instructions']:.1f}" for h in headers])
+    for program in ("PostgreSQL", "Tcl"):
+        none, *built = find(rows["runtimes"], program=program) or [None]
+        answer(f"{program} with its own probes, which nobody traces: more instructions", "a-program-whose-probes-nobody-traces", [r["header"] for r in built],
+               [f"{(r['instructions'] / none['instructions'] - 1) * 100:+.2f} %" for r in built])
+    attached = find([r for r in rows["attach"] if "why" not in r], sites=100)
+    answer("To attach 100 sites and detach them: s", "attaching", [r["interface"] for r in attached],
+           [f"{statistics.median(r['attach_s']) + statistics.median(r['detach_s']):.2f}" for r in attached])
+    compiled = [(r, ratio) for r, ratio in compile_ratios(rows["build"]) if r["compiler"] == "gcc" and r["header"] in ("systemtap", "libbpf", "FASTSDT")]
+    answer("To compile a probe with gcc: ratio", "building", [r["header"] for r, _ in compiled], [f"{ratio:.2f}" for _, ratio in compiled])
+    readers = find(rows["tools"], file="20,000 probes")[:2]
+    answer("To read 20,000 probes: s", "the-tools", [r["tool"] for r in readers], [f"{statistics.median(r['seconds']):.3f}" for r in readers])
+    return table(["what", "compared", "measured"], body)
+
+
+def stepping(rows, machine):
+    """What a hypervisor does to the ratios, for those who have none."""
+    hit = {r["site"]: min(r["ns"]) for r in find(rows, hardware="native", by="bpf", threads=1) if "ns" in r}
+    if machine["hypervisor"] == "none" or "ret" not in hit:
+        return []
+    source, nop1, _, ret, _ = PUBLISHED[0]
+    return [f"This is a virtual machine: a stepped hit takes {hit['ret'] / hit['nop1']:.1f} times as long as an emulated one. On hardware it takes {float(nop1) / float(ret):.1f} times as long",
+            f"({source}, published), so fastprobe gains less there. It gains nothing where a compiler already begins the function with an instruction that the",
+            "kernel emulates.", ""]
 
 
 def left_out(results):
@@ -263,30 +317,53 @@ def left_out(results):
 def document(results):
     parts = results["parts"]
     rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "trace", "disabled", "runtimes", "attach", "build", "tools")}
+
+    def section(title, part, lines, picture=None):
+        if part not in parts:
+            return []
+        shown = [f"![{picture[0]}](pictures/{picture[1]}.svg)", ""] if picture else []
+        return [f"## {title}", "", f"`scripts/bench.sh --only {part}`, {parts[part]['date']}, commit {parts[part]['commit']}.", "", *shown, *lines]
+
     lines = ["# What it costs and what it gains", "",
-             f"All figures here come from {origin(parts)}, written by `bench/report.py`; [performance.json](performance.json) has every value.", "",
-             f"    {results['command']}", "",
+             "`bench/report.py` wrote this page from the values that `scripts/bench.sh` recorded: [performance.json](performance.json) has all of them. Only the",
+             "published figures of others are not from here. [glossary.md](glossary.md) explains the words.", "",
              *machine_of(results),
-             "What is compared is run in turn, round by round. A time is the median of the rounds, a hit's the least; the spread is that of the middle",
-             "half of the rounds, in per cent of the median. Instructions are counted by valgrind's callgrind.", "",
-             "## Programs under a probe", "", "![Requests a second of Redis with a counting probe](pictures/redis.svg)", "", "The best round, and in brackets the median: what else runs on the machine takes from a round and adds nothing. The 99th percentile is the least of the rounds.",
-             "", *programs(rows["programs"]),
-             "## A hit in the kernel", "", "![Nanoseconds for a hit, by first instruction and kernel](pictures/hits.svg)", "",
-             "The program probes functions of its own and calls them; `perf` counts by a perf event, `bpf` by a BPF program. A site `nop1+nop10` is probed",
-             "where `fastsdt-check --plan` says. `return:` is a return probe on a function that begins so.", "", *hits(rows["hits"]),
-             "Published figures, of other people's machines (million hits a second, one thread, a BPF counter):", "",
-             *table(["source", "nop1", "push", "stepped (ret)", "optimized"], PUBLISHED),
-             "![What each kernel does at each instruction](pictures/kernels.svg)", "",
-             "[kernels.md](kernels.md) has that grid as a table.", "",
-             *trace(rows["trace"]),
-             "## A site that nobody traces", "", "![Instructions and bytes of a site](pictures/disabled.svg)", "",
-             "A loop with ten sites and a little work between them, less the same loop without sites, for one site:", "", *disabled(rows["disabled"]),
-             "## A program whose probes nobody traces", "", *runtimes(rows["runtimes"]),
-             "## Attaching", "", "Seconds to attach probes to sites of one process and to detach them, by the kernel's interfaces (`bench_attach`): the median, and the spread.", "",
-             *attach(rows["attach"]),
-             "## Building", "", "![Growth of assembler and linkers](pictures/growth.svg)", "", *build(rows["build"]),
-             "## The tools", "", "![Time and memory by number of probes](pictures/tools.svg)", "", *tools(rows["tools"]), *left_out(results)]
+             *summary(rows),
+             *stepping(rows["hits"], results["machine"]),
+             "What is compared is run in turn, round by round. Each section says which value of the rounds it shows; the spread is that of the middle half of the",
+             "rounds, in per cent of the median. \"Too noisy to conclude\" means that the rounds of both overlap and that their medians differ by less than both",
+             "spreads together. Instructions are counted by valgrind's callgrind.", "",
+             *section("Programs under a probe", "programs", [
+                 "The best round, and in brackets the median: what else runs on the machine takes from a round and adds nothing. The 99th percentile is the least of the",
+                 "rounds. `fastprobe` and `fastprobe nop10` are compiled with the plugin, `entry=auto` and `entry=nop10`; CET is `-fcf-protection=full`.", "",
+                 *programs(rows["programs"])], ("Requests a second of Redis with a counting probe", "redis")),
+             *section("A hit in the kernel", "hits", [
+                 "The least of the rounds. The program probes functions of its own and calls them; `perf` counts by a perf event, `bpf` by a BPF program. A site",
+                 "`nop1+nop10` is probed where `fastsdt-check --plan` says. `return:` is a return probe on a function that begins so. The verdict is fastsdt-check's: `xol` is",
+                 "stepped, with two traps; `emulate` has one; `optimize` none. An unsafe one makes programs go wrong ([kernels.md](kernels.md), where the grid is a table).", "",
+                 *hits(rows["hits"]),
+                 "Published figures, of other people's machines (million hits a second, one thread, a BPF counter):", "",
+                 *table(["source", "nop1", "push", "stepped (ret)", "optimized"], PUBLISHED),
+                 "![What each kernel does at each instruction](pictures/kernels.svg)", ""], ("Nanoseconds for a hit, by first instruction and kernel", "hits")),
+             *section("Tracing in user space", "trace", trace(rows["trace"])),
+             *section("A site that nobody traces", "disabled", [
+                 "A loop with ten sites and a little work between them, less the same loop without sites, for one site: the median. `nop1_nop10` is fastsdt.h's default on",
+                 "x86-64; a bound is a power of two whose multiples the site's nop10 does not cross (6 where none is named).", "", *disabled(rows["disabled"])],
+                 ("Instructions and bytes of a site", "disabled")),
+             *section("A program whose probes nobody traces", "runtimes", runtimes(rows["runtimes"])),
+             *section("Attaching", "attach", [
+                 "Seconds to attach probes to sites of one process and to detach them, by the kernel's interfaces (`bench_attach`): the median, and the spread.", "",
+                 *attach(rows["attach"])]),
+             *section("Building", "build", build(rows["build"]), ("Growth of assembler and linkers", "growth")),
+             *section("The tools", "tools", tools(rows["tools"]), ("Time and memory by number of probes", "tools")),
+             *left_out(results)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def write(name, text):
+    with open(name + ".new", "w") as out:
+        out.write(text)
+    os.rename(name + ".new", name)
 
 
 def main():
@@ -294,20 +371,22 @@ def main():
         with open(sys.argv[2]) as text:
             results = json.load(text)
         rows = results["parts"].get("trace", {}).get("rows", [])
-        print("\n".join([*machine_of(results), *trace(rows), *left_out(results)]).rstrip())
+        print("\n".join(["## Tracing in user space", "", *machine_of(results), *trace(rows), *left_out(results)]).rstrip())
         return
-    if len(sys.argv) != 4:
+    if len(sys.argv) not in (4, 5):
         sys.exit(__doc__.splitlines()[0])
     import pictures  # wants matplotlib, which the section alone does not
 
-    source, target, folder = sys.argv[1:]
+    source, target, folder, *readme = sys.argv[1:]
     with open(source) as text:
         results = json.load(text)
     os.makedirs(folder, exist_ok=True)
     pictures.draw(results, folder)
-    with open(target + ".new", "w") as out:
-        out.write(document(results))
-    os.rename(target + ".new", target)
+    write(target, document(results))
+    for name in readme:
+        ratio = {r["header"]: f"{ratio:.1f}" for r, ratio in compile_ratios(results["parts"]["build"]["rows"]) if r["compiler"] == "gcc"}
+        with open(name) as text:
+            write(name, re.sub(r"(?m)^(\| CPU time to compile .*?) \| [\d.]+ \| 1 \| [\d.]+ \|$", rf"\1 | {ratio['systemtap']} | 1 | {ratio['FASTSDT']} |", text.read()))
 
 
 if __name__ == "__main__":

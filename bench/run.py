@@ -80,11 +80,18 @@ class Bench:
         return self.run(["bash", os.path.join(top, "tests/header/fetch-peers.sh"), cache]).strip()
 
     def cost(self, command):
-        """Processor seconds of a command and its children, peak memory in MB, and its status. Its output is not kept."""
+        """Processor seconds of a command and its children, and its status. Its output is not kept."""
         pid = os.posix_spawnp(command[0], command, os.environ, file_actions=[
             (os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_WRONLY, 0) for fd in (1, 2)])
         _, status, usage = os.wait4(pid, 0)
-        return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, os.waitstatus_to_exitcode(status)
+        return usage.ru_utime + usage.ru_stime, os.waitstatus_to_exitcode(status)
+
+    def peak(self, command):
+        """Most memory of a command, in MB. A process of Python's would begin with Python's; time(1) is small."""
+        file = os.path.join(self.work, "peak")
+        self.cost(["/usr/bin/time", "-q", "-f", "%M", "-o", file, *command])
+        with open(file) as text:
+            return int(text.read()) / 1024
 
     def compilers(self, kinds=("gcc", "clang")):
         """(name, command, plugin) of the newest compilers that fastprobe was built for."""

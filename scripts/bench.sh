@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Measures what fastsdt costs and gains, and writes build/bench/results.json, performance.md and pictures/*.svg:
-# `bench.sh [--quick] [--only PART,...]`. Parts: hits, trace, programs, disabled, runtimes, attach, build, tools; --only measures these anew
-# and keeps the others of results.json. All takes an hour and a half on an idle machine with two processors, --quick less than five
-# minutes (and what building takes). As root on a kernel with uprobes; without that the parts that attach probes are left out, and
-# it says so. Installs the packages it needs. `bench.sh --record` makes docs/performance.md, docs/performance.json and the pictures
-# from build/bench/results.json, and a picture of the demo; `bench.sh --redraw` makes the document and pictures anew from performance.json.
+# Measures what fastsdt costs and gains, and writes build/bench/results.json, performance.md and pictures/*.svg (with --quick in
+# build/bench/quick): `bench.sh [--quick] [--only PART,...]`. Parts: hits, trace, programs, disabled, runtimes, attach, build, tools;
+# --only measures these anew and keeps the others that results.json has of this machine. All takes an hour and a half on an idle machine with
+# two processors, --quick less than five minutes (and what building takes). As root on a kernel with uprobes; without that the parts
+# that attach probes are left out, and it says so. Installs the packages it needs. `bench.sh --record` makes docs/performance.md,
+# docs/performance.json, the pictures and README's figures from build/bench/results.json, and a picture of the demo; `bench.sh --redraw`
+# makes them anew from performance.json.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-usage() { sed -n '3,8s/^# //p' "$0"; }
+usage() { sed -n '3,9s/^# //p' "$0"; }
 out=$PWD/build/bench
+case " $* " in *" --quick "*) results=$out/quick ;; *) results=$out ;; esac # a quick look costs nobody a long run's figures
 python=python3
 case ${1:-} in -h | --help) usage; exit 0 ;; esac
 scripts/install-deps.sh bench
@@ -23,12 +25,12 @@ if [ "${1:-}" = --record ]; then
     sed -n "s|$PWD/||g; /^== A probe on a function/,/times less/p" "$out/demo.txt" | bench/terminal.py >docs/pictures/demo.svg
     set -- --redraw
 fi
-[ "${1:-}" != --redraw ] || exec "$python" bench/report.py docs/performance.json docs/performance.md docs/pictures
-mkdir -p "$out"
+[ "${1:-}" != --redraw ] || exec "$python" bench/report.py docs/performance.json docs/performance.md docs/pictures README.md
+mkdir -p "$results"
 echo "== Building fastsdt (build/bench)"
 { cmake -S . -B "$out" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFASTSDT_TESTS=OFF -DFASTSDT_EXAMPLES=OFF -DFASTSDT_BENCHMARKS=ON &&
     cmake --build "$out"; } >"$out/build.log" 2>&1 || { tail -n 20 "$out/build.log" >&2; exit 1; }
-"$python" bench/run.py "$@" -o "$out/results.json"
-"$python" bench/report.py "$out/results.json" "$out/performance.md" "$out/pictures"
-cat "$out/performance.md"
-echo "== $out/performance.md, $out/results.json and the pictures in $out/pictures"
+"$python" bench/run.py "$@" -o "$results/results.json"
+"$python" bench/report.py "$results/results.json" "$results/performance.md" "$results/pictures"
+cat "$results/performance.md"
+echo "== $results/performance.md, $results/results.json and the pictures in $results/pictures"

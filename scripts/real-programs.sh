@@ -351,6 +351,7 @@ Written by \`scripts/real-programs.sh\`: Debian 12's unchanged sources, configur
 passed: the program's own tests give the same results as with systemtap's header; every probe is one of the provider file, with as many
 arguments; the program has the same probes with the same sizes and signs of arguments, fastsdt-check reports no error, and bpftrace,
 fastsdt-trace's user engine and gdb count what the program did. With fastprobe, every selected entry is cheap on all kernels that fastsdt-check knows, or reported as missed.
+The rows of systemtap's header are there to compare with: they are neither checked nor traced.
 
 What is run of the programs' own tests, each with the dtrace of the build on the PATH:
 

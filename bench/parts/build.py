@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a probe costs to compile, and fastprobe, and `dtrace -h`; and how assembler and linkers grow with the number of sites in one file."""
+import glob
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ LIVE = False
 
 
 def seconds(bench, command):
-    took, _, status = bench.cost(command)
+    took, status = bench.cost(command)
     if status:
         raise Unavailable(f"{' '.join(command)}: status {status}")
     return took
@@ -23,7 +24,12 @@ def growth(bench):
     headers = {"systemtap's sys/sdt.h": (f"{peers}/systemtap/sys/sdt.h", "STAP_PROBE1(p, n{}, a);"),
                "fastsdt.h": (f"{bench.top}/include/fastsdt.h", "FASTSDT(p, n{}, a);")}
     folder, rows = bench.folder("growth"), []
-    linkers = [linker for linker in ("bfd", "gold", "lld", "mold") if shutil.which("ld." + linker)]
+    llvm = sorted(glob.glob("/usr/lib/llvm-*/bin/ld.lld"))[-1:]  # Debian has it in the PATH for its default version only
+    linkers = {name: [f"-fuse-ld={name}"] for name in ("bfd", "gold", "lld", "mold") if shutil.which("ld." + name)}
+    if llvm and "lld" not in linkers:
+        linkers["lld"] = ["-fuse-ld=lld", "-B" + os.path.dirname(llvm[0])]
+    if "mold" in linkers:
+        linkers["mold"].append("-Wl,--no-fork")  # else a child does the work, which nobody waits for
     for count in (1000, 5000) if bench.quick else (1000, 5000, 10000, 20000, 50000):
         for header, (file, probe) in headers.items():
             with open(f"{folder}/many.c", "w") as out:
@@ -34,8 +40,8 @@ def growth(bench):
             bench.run(["gcc", "-O1", "-S", f"{folder}/many.c", "-o", f"{folder}/many.s"])
             took = seconds(bench, ["as", f"{folder}/many.s", "-o", f"{folder}/many.o"])
             row = {"what": "growth", "header": header, "sites": count, "as_s": round(took, 3), "object": os.path.getsize(f"{folder}/many.o")}
-            for linker in linkers:
-                row[f"{linker}_s"] = round(seconds(bench, ["gcc", f"-fuse-ld={linker}", f"{folder}/many.o", "-o", f"{folder}/many"]), 3)
+            for linker, options in linkers.items():
+                row[f"{linker}_s"] = round(seconds(bench, ["gcc", *options, f"{folder}/many.o", "-o", f"{folder}/many"]), 3)
             rows.append(row)
             bench.say(f"{header}: {count} sites, {row['as_s']} s in as")
     return rows

@@ -68,9 +68,9 @@ def measure(bench):
             for tool, command in commands.items():
                 if os.path.exists(out):
                     os.unlink(out)
-                values[tool].append(bench.cost(command))
-        for tool, found in values.items():
-            rows.append({"file": name, "tool": tool, "seconds": [round(s, 4) for s, _, _ in found], "megabytes": round(min(m for _, m, _ in found), 1)})
+                values[tool].append(round(bench.cost(command)[0], 4))
+        for tool, command in commands.items():
+            rows.append({"file": name, "tool": tool, "seconds": values[tool], "megabytes": round(bench.peak(command), 1)})
         bench.say(name)
     bench.say("an index")
     return [*rows, index(bench)]

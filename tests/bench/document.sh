@@ -8,7 +8,9 @@ $python -c 'import matplotlib' 2>/dev/null || python=/usr/bin/python3
 $python -c 'import matplotlib' 2>/dev/null || skip "matplotlib is not installed (Debian: python3-matplotlib)"
 rm -rf new
 mkdir new
-$python "$FASTSDT_SOURCE/bench/report.py" "$docs/performance.json" new/performance.md new/pictures || fail "report.py"
+cp "$FASTSDT_SOURCE/README.md" new/
+$python "$FASTSDT_SOURCE/bench/report.py" "$docs/performance.json" new/performance.md new/pictures new/README.md || fail "report.py"
+diff -u "$FASTSDT_SOURCE/README.md" new/README.md || fail "README.md has other figures than docs/performance.json: run scripts/bench.sh --redraw"
 diff -u "$docs/performance.md" new/performance.md || fail "docs/performance.md is not what bench/report.py makes of docs/performance.json"
 for picture in $(sed -n 's/^!\[.*(pictures\/\(.*\))$/\1/p' new/performance.md); do
     [ -e "new/pictures/$picture" ] || fail "the document shows $picture, which nothing draws"

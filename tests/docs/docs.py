@@ -5,7 +5,9 @@
 Blocks are found by file and first line in the table RULES below. A block that is not in it is an error: say there how it is run."""
 import glob, json, os, re, shutil, subprocess, sys
 
-source, build = sys.argv[1:3]
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
+source, build = sys.argv[1:]
 problems, left_out, ran = [], [], 0
 have = shutil.which
 gcc = subprocess.run(["cc", "-dumpversion"], capture_output=True, text=True).stdout.strip().split(".")[0]
@@ -247,7 +249,6 @@ E
 cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "for n in 5000 10000 20000; do": run(change=[("5000 10000 20000", "60")]),
     },
-    "docs/performance.md": {"scripts/bench.sh": elsewhere("bench/report.py", "tests/bench/document.sh")},
     "docs/kernels.md": {"tests/kernel/run-matrix.sh": elsewhere("tests/kernel/run-matrix.sh", "tests/kernel/update-docs.sh")},
     "docs/linking.md": {
         "find_package(fastsdt REQUIRED)": elsewhere("tests/linker/cmake.sh", "cmake/fastsdt_target.cmake"),
