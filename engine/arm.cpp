@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 //     a group of sites within reach of each other -> compiled for nowhere, to know the size -> an arena -> compiled for it
-//     -> front and stubs written while the target runs -> all jumps at one stop
+//     -> front and stubs written while the target runs -> all jumps, at stops of a thousand
 //
 // The front names every jump before the first is made. So whatever a killed tracer leaves behind can be found and undone.
 #include "arm.h"

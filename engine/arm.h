@@ -56,9 +56,9 @@ public:
     Arming& operator=(const Arming&) = delete;
     ~Arming(); ///< disarms, as far as it can
 
-    /// Arms those of the sites that can be, at one stop, and those again that are known and have lost their jump (a module
-    /// that was unmapped and mapped again, a kernel's probe that came and went). What tracers that ended have left in the
-    /// process is cleared away first.
+    /// Arms those of the sites that can be, and those again that are known and have lost their jump (a module that was
+    /// unmapped and mapped again, a kernel's probe that came and went). What tracers that ended have left in the process is
+    /// cleared away first.
     void arm(std::vector<Site> sites);
     /// Puts the file's bytes back wherever our jump still is. Afterwards nothing of ours is executed by a thread that
     /// comes to a site; the stubs stay mapped for those that are in one, and for arm(), which uses them again. A site that

@@ -4,21 +4,19 @@
 // memory that the process had then, and reads nothing when that is gone: so it tells that another program is executed.
 #include "follow.h"
 
-#include "live.h"
 #include "tracing.h"
 
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <unistd.h>
 
 namespace fastsdt::engine {
 namespace {
 
-std::vector<std::string> modules_of(pid_t thread)
+std::vector<std::string> modules_of(pid_t pid)
 {
     std::vector<std::string> modules;
-    for (const Mapping& m : read_maps(thread))
+    for (const Mapping& m : mappings_of(pid))
         if (m.executable && m.inode)
             modules.push_back(fmt::format("{:x} {:x} {} {} {}", m.start, m.offset, m.device, m.inode, m.name));
     return modules;
@@ -34,14 +32,10 @@ Follow::Follow(pid_t pid) : pid_(pid)
 // False: it has ended.
 bool Follow::begin()
 {
-    const std::vector<pid_t> threads = living_threads(pid_);
-    if (threads.empty())
-        return false;
-    memory_ =
-        Descriptor(open(fmt::format("/proc/{}/task/{}/mem", pid_, threads.front()).c_str(), O_RDONLY | O_CLOEXEC));
+    memory_ = open_memory(pid_, O_RDONLY).file;
     if (!memory_)
         return false;
-    modules_ = modules_of(threads.front());
+    modules_ = modules_of(pid_);
     return true;
 }
 
@@ -53,11 +47,10 @@ Follow::News Follow::look()
         news.ended = !news.executed;
         return news;
     }
-    const std::vector<pid_t> threads = living_threads(pid_);
-    news.ended = threads.empty();
+    news.ended = living_threads(pid_).empty();
     if (news.ended)
         return news;
-    auto now = modules_of(threads.front());
+    auto now = modules_of(pid_);
     news.modules = now != modules_;
     modules_ = std::move(now);
     return news;

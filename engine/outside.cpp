@@ -55,11 +55,13 @@ public:
             throw Unusable(fmt::format("process {}: there is no such process", pid));
         if (const std::string group = status_field(pid, pid, "Tgid:"); !group.empty() && group != std::to_string(pid))
             throw Unusable(fmt::format("process {}: that is a thread of process {}; name the process", pid, group));
-        if (read_maps(threads.front()).empty())
+        if (mappings_of(pid).empty())
             throw Unusable(fmt::format("process {}: it has no memory: a kernel thread", pid));
         for (const pid_t thread : threads)
             refuse_filter(pid, thread);
-        hold(threads.front());
+        Memory memory = open_memory(pid, O_RDWR);
+        holder_ = memory.thread;
+        memory_ = std::move(memory.file);
         if (!memory_) {
             // ptrace has the same rules, and its refusal is explained.
             as_tracer([&] { Traced(pid_).seize(threads.front()); });
@@ -68,11 +70,7 @@ public:
         }
     }
 
-    std::vector<Mapping> mappings() override
-    {
-        const std::vector<pid_t> threads = living_threads(pid_);
-        return threads.empty() ? std::vector<Mapping>() : read_maps(threads.front());
-    }
+    std::vector<Mapping> mappings() override { return mappings_of(pid_); }
 
     std::vector<std::byte> read(uint64_t address, size_t size) override { return read_at(memory_, address, size); }
 
@@ -154,23 +152,26 @@ public:
 
     std::vector<Outcome> patch(std::span<const Patch> patches, bool back) override
     {
+        // A site takes between one and two microseconds, so that many of them stop the threads for one or two milliseconds.
+        constexpr size_t at_one_stop = 1000;
         std::vector<Outcome> outcomes;
-        patiently([&] {
-            as_tracer([&] {
-                Traced traced(pid_);
-                traced.seize_all();
-                traced.stop_all();
-                refuse_other_memory();
-                hold(traced);
-                std::vector<uint64_t> counters;
-                for (const Traced::Task& task : traced.tasks())
-                    counters.push_back(program_counter(Traced::registers(task.number)));
-                std::sort(counters.begin(), counters.end());
-                outcomes.clear();
-                for (const Patch& p : patches)
-                    outcomes.push_back(patch_one(p, back, counters));
+        for (size_t from = 0; from < patches.size(); from += at_one_stop)
+            patiently([&] {
+                as_tracer([&] {
+                    Traced traced(pid_);
+                    traced.seize_all();
+                    traced.stop_all();
+                    refuse_other_memory();
+                    hold(traced);
+                    std::vector<uint64_t> counters;
+                    for (const Traced::Task& task : traced.tasks())
+                        counters.push_back(program_counter(Traced::registers(task.number)));
+                    std::sort(counters.begin(), counters.end());
+                    outcomes.resize(from);
+                    for (const Patch& p : patches.subspan(from, std::min(at_one_stop, patches.size() - from)))
+                        outcomes.push_back(patch_one(p, back, counters));
+                });
             });
-        });
         return outcomes;
     }
 

@@ -37,8 +37,8 @@ public:
         changed, ///< the site has neither `before` nor `after`: somebody else's, left alone
         busy,    ///< a thread stands where the change would tear an instruction; try again
     };
-    /// Exchanges before and after of each, all at one stop of the target; `back`: the other way. A site that has the
-    /// wanted bytes already is done. No patch may cross a page.
+    /// Exchanges before and after of each, at as few stops of the target as keep each short; `back`: the other way. A site
+    /// that has the wanted bytes already is done. No patch may cross a page.
     virtual std::vector<Outcome> patch(std::span<const Patch> patches, bool back) = 0;
 
     /// Whether patch() stops all threads first. If not, they run through the sites while those change: see self.h.

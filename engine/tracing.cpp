@@ -5,8 +5,6 @@
 // being a thread is found by kcmp(), or by the event of its making.
 #include "tracing.h"
 
-#include "live.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include <cstring>
 #include <elf.h>
 #include <exception>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <linux/kcmp.h>
@@ -126,6 +125,22 @@ std::vector<pid_t> living_threads(pid_t pid)
     std::sort(threads.begin(), threads.end(),
               [&](pid_t a, pid_t b) { return std::pair(a != pid, a) < std::pair(b != pid, b); });
     return threads;
+}
+
+std::vector<Mapping> mappings_of(pid_t pid)
+{
+    for (const pid_t thread : living_threads(pid))
+        if (auto mappings = read_maps(thread); !mappings.empty())
+            return mappings;
+    return {};
+}
+
+Memory open_memory(pid_t pid, int flags)
+{
+    for (const pid_t thread : living_threads(pid))
+        if (Descriptor file(open(fmt::format("/proc/{}/task/{}/mem", pid, thread).c_str(), flags | O_CLOEXEC)); file)
+            return {std::move(file), thread};
+    return {};
 }
 
 bool memory_has_gone(int memory)

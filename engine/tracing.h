@@ -2,6 +2,8 @@
 // ptrace, for as long as one change takes: all tasks of a process stopped, or one of them borrowed. What is traced is let
 // go when the thread that traces ends, stopped or not, which the kernel sees to: hence as_tracer().
 #pragma once
+#include "descriptor.h"
+#include "live.h"
 #include "unusable.h"
 
 #include <chrono>
@@ -29,6 +31,15 @@ void patiently(const std::function<void()>& work);
 
 /// Living threads of a process by their numbers, the first one first. Empty: it has ended.
 std::vector<pid_t> living_threads(pid_t pid);
+
+/// What a process has mapped; and its memory, opened by the name of one of its threads, with `flags` of open(2). A thread that ends
+/// meanwhile has neither, so the next is asked. Empty: it has ended, or errno says why none can be opened.
+std::vector<Mapping> mappings_of(pid_t pid);
+struct Memory {
+    Descriptor file;  ///< /proc/PID/task/TID/mem
+    pid_t thread = 0; ///< TID
+};
+Memory open_memory(pid_t pid, int flags);
 
 /// Whether the process of an open /proc/PID/mem has ended or executes another program.
 bool memory_has_gone(int memory);
