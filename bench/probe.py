@@ -6,7 +6,7 @@ sites are not hit, so that what is seen is the cost of attaching, of being follo
 and number of sites: seconds to attach and to detach, threads and forks a second while attached, and the longest time
 the sleeping thread was late from before the attach to after the detach. Needs root; perf needs tracefs mounted.
 FASTSDT_PROBE names the tool, else build/default's."""
-import argparse, mmap, os, shutil, signal, struct, subprocess, sys, tempfile, time
+import argparse, errno, mmap, os, shutil, signal, struct, subprocess, sys, tempfile, time
 
 top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 probe = os.environ.get("FASTSDT_PROBE", top + "/build/default/bin/fastsdt-probe")
@@ -144,9 +144,17 @@ with tempfile.TemporaryDirectory() as folder:
         if shutil.which("perf") and os.path.exists(events):
             offsets = [line.split() for line in subprocess.run(["nm", program], capture_output=True, text=True).stdout.splitlines()]
             def write(lines):
+                last = time.monotonic() + longest
                 for line in lines:
                     file = os.open(events, os.O_WRONLY | os.O_APPEND)
-                    os.write(file, line.encode() + b"\n")
+                    while True:
+                        try:
+                            os.write(file, line.encode() + b"\n")
+                            break
+                        except OSError as error:  # a perf that was killed closes its events one by one
+                            if error.errno != errno.EBUSY or time.monotonic() > last:
+                                raise
+                            time.sleep(0.1)
                     os.close(file)
             names = [(n[2], int(n[0], 16)) for n in offsets if len(n) == 3 and n[2].startswith("site")]
             write(f"p:fastsdt_bench/{n} {program}:{a:#x}" for n, a in names)

@@ -16,8 +16,6 @@ PUBLISHED = [  # on the mailing lists; million hits a second
     ("J. Olsa, nop10 series, May 2026", "3.247", "3.030", "1.124", "7.374 (nop10)"),
     ("Liao Chang, 2024, Kunpeng 916, arm64: stepped -> emulated (ret was emulated before)", "0.916 -> 1.862", "0.908 -> 1.743", "1.840", ""),
 ]
-
-
 NOISE = "too noisy to conclude"
 
 
@@ -266,13 +264,14 @@ def machine_of(results):
 def summary(rows):
     """The answers in one table, as far as they were measured."""
     body = []
+    gcc = next((r["compiler"] for r in rows["programs"] + rows["disabled"] if r["compiler"].startswith("gcc")), None)
 
     def answer(what, section, of, values):
         if values:
             body.append([f"[{what}](#{section})", " / ".join(of), " / ".join(values)])
 
     for builds in (("plain", "fastprobe"), ("plain, CET", "fastprobe, CET")):
-        probed = [row for build in builds for row in find(rows["programs"], program="Redis", test="SET", compiler="gcc-12", probe_at="entry", build=build)]
+        probed = [row for build in builds for row in find(rows["programs"], program="Redis", test="SET", compiler=gcc, probe_at="entry", build=build)]
         answer("Redis, gcc, SET with a counter on one function: requests/s", "programs-under-a-probe", builds, [number(best(row)) for row in probed])
     for kernel in dict.fromkeys(r["kernel"] for r in rows["hits"]):
         hit = {r["site"]: r for r in find(rows["hits"], kernel=kernel, by="bpf", threads=1) if "ns" in r}
@@ -282,7 +281,7 @@ def summary(rows):
             answer(f"A hit on Linux {kernel}{' in QEMU' if guest else ''}: ns", "a-hit-in-the-kernel", [f"`{r['site']}` ({r['verdict']})" for r in hit], [number(min(r["ns"])) for r in hit])
     counts = find(rows["trace"], what="hit", threads=1, action="count")
     answer("To count a hit: ns", "tracing-in-user-space", [r["tool"] for r in counts], [f"{min(r['ns']) - min(idle_of(rows['trace'], r)[0]['ns']):.1f}" for r in counts])
-    sites = {r["header"]: r for r in find(rows["disabled"], compiler="gcc-12", arguments=3)}
+    sites = {r["header"]: r for r in find(rows["disabled"], compiler=gcc, arguments=3)}
     headers = [h for h in ("systemtap's sys/sdt.h", "libbpf's usdt.h", "nop1_nop10") if h in sites]
     answer("A site of three arguments that nobody traces: instructions", "a-site-that-nobody-traces", headers, [f"{sites[h]['instructions'] - sites['none']['instructions']:.1f}" for h in headers])
     for program in ("PostgreSQL", "Tcl"):
@@ -322,7 +321,7 @@ def document(results):
         if part not in parts:
             return []
         shown = [f"![{picture[0]}](pictures/{picture[1]}.svg)", ""] if picture else []
-        return [f"## {title}", "", f"`scripts/bench.sh --only {part}`, {parts[part]['date']}, commit {parts[part]['commit']}.", "", *shown, *lines]
+        return [f"## {title}", "", f"`{results['command']} --only {part}`, {parts[part]['date']}, commit {parts[part]['commit']}.", "", *shown, *lines]
 
     lines = ["# What it costs and what it gains", "",
              "`bench/report.py` wrote this page from the values that `scripts/bench.sh` recorded: [performance.json](performance.json) has all of them. Only the",

@@ -115,14 +115,16 @@ class Bench:
         return int(found[1])
 
     def script(self, *command, header, env=None):
-        """Rows of the table that one of bench's scripts prints: `header` names its columns, whose first may have blanks."""
+        """Rows of the table that one of bench's scripts prints: `header` names its columns, whose first may have blanks. Other lines are headings
+        and remarks, and `NAME  WHY` for a row that cannot be had."""
         rows = []
         for line in self.run([os.path.join(top, "bench", command[0]), *command[1:]], cwd=top, env={**os.environ, **(env or {})}).splitlines():
             words = line.rsplit(maxsplit=len(header) - 1) if len(header) > 1 else [line]
             try:
                 rows.append({header[0]: words[0].strip(), **{h: float(w) for h, w in zip(header[1:], words[1:], strict=True)}})
             except (ValueError, IndexError):
-                continue  # a heading or a remark
+                if missing := re.fullmatch(r"(\S.*?) {2,}(not .*)", line):
+                    self.skip(missing[1], missing[2])
         return rows
 
 
