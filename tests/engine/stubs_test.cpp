@@ -447,13 +447,14 @@ TEST(Stub, SaysWhyAnArgumentCannotBeRead)
 namespace {
 
 OwnRun* in_signal = nullptr;
-std::atomic<uint64_t> handled = 0;
+std::atomic<uint64_t> begun = 0, handled = 0; // handlers
 sigjmp_buf jump;
 volatile sig_atomic_t may_jump = 0;
 
 // A pass inside a pass, at any instruction of it. Sometimes it never comes back.
 void on_signal(int)
 {
+    begun.fetch_add(1, std::memory_order_relaxed);
     in_signal->pass();
     const uint64_t n = handled.fetch_add(1, std::memory_order_relaxed);
     if (may_jump && n % 3 == 0)
@@ -463,13 +464,13 @@ void on_signal(int)
 } // namespace
 
 // A timer of 20 microseconds interrupts passes at whatever instruction they are. Nothing is lost, and a pass that a
-// siglongjmp cut short counts once or not at all.
+// siglongjmp cut short counts once or not at all: on a busy machine one jump leaves many handlers at once.
 TEST(Stub, SignalHandlersMayHitTheSameSite)
 {
     OwnRun run(action("", "@ = count(); @k[arg0] = count(); @m[arg0, tid] = count(); @a[arg0] = 1; delete(@a[arg0]);"),
                usdt("8@%rax"));
     in_signal = &run;
-    handled = 0;
+    begun = handled = 0;
     struct sigaction act = {}, old = {};
     act.sa_handler = on_signal;
     act.sa_flags = SA_NODEFER;
@@ -492,15 +493,15 @@ TEST(Stub, SignalHandlersMayHitTheSameSite)
     sigaction(SIGALRM, &old, nullptr);
 
     const Maps maps = run.maps();
-    const uint64_t least = passes + handled;
+    const uint64_t least = passes + handled, most = passes + cut + begun;
     EXPECT_GE(uint64_t(only_number(maps, 0)), least);
-    EXPECT_LE(uint64_t(only_number(maps, 0)), least + cut);
+    EXPECT_LE(uint64_t(only_number(maps, 0)), most);
     for (const size_t map : {1, 2}) {
         uint64_t sum = 0;
         for (const Entry& entry : maps.maps[map])
             sum += uint64_t(entry.number);
         EXPECT_GE(sum, least) << map;
-        EXPECT_LE(sum, least + cut) << map;
+        EXPECT_LE(sum, most) << map;
         EXPECT_EQ(maps.maps[map].size(), 16u);
     }
     EXPECT_EQ(maps.dropped, 0u);
