@@ -34,25 +34,13 @@ bool only_reads(ZydisMnemonic mnemonic)
 
 } // namespace
 
-Assembler::Label Assembler::label()
-{
-    labels_.push_back(SIZE_MAX);
-    return labels_.size() - 1;
-}
-
-void Assembler::bind(Label label)
-{
-    labels_[label] = bytes_.size();
-}
-
 void Assembler::put(const ZydisEncoderRequest& request)
 {
     unsigned char buffer[ZYDIS_MAX_INSTRUCTION_LENGTH];
     ZyanUSize length = sizeof buffer;
     if (!ZYAN_SUCCESS(ZydisEncoderEncodeInstruction(&request, buffer, &length)))
         throw std::logic_error("no such instruction: " + std::string(ZydisMnemonicGetString(request.mnemonic)));
-    const auto* first = reinterpret_cast<const std::byte*>(buffer);
-    bytes_.insert(bytes_.end(), first, first + length);
+    append(buffer, length);
 }
 
 void Assembler::emit(ZydisMnemonic mnemonic, std::initializer_list<Operand> operands, bool lock)
@@ -68,7 +56,7 @@ void Assembler::emit(ZydisMnemonic mnemonic, std::initializer_list<Operand> oper
             to.type = ZYDIS_OPERAND_TYPE_REGISTER;
             to.reg.value = named(*part);
             if (request.operand_count == 0 && !only_reads(mnemonic))
-                written_ |= bit(part->reg);
+                clobber(bit(part->reg));
         } else if (const auto* memory = std::get_if<Memory>(&operand)) {
             to.type = ZYDIS_OPERAND_TYPE_MEMORY;
             to.mem.base = named({memory->base, 8});
@@ -90,7 +78,7 @@ void Assembler::emit(ZydisMnemonic mnemonic, std::initializer_list<Operand> oper
 void Assembler::jump(ZydisMnemonic mnemonic, Label to)
 {
     jump_to(mnemonic, here());
-    uses_.push_back({bytes_.size() - 4, to});
+    use(bytes_.size() - 4, to);
 }
 
 void Assembler::jump_to(ZydisMnemonic mnemonic, uint64_t runtime)
@@ -119,7 +107,7 @@ void Assembler::load_near(Reg reg, uint64_t from)
     request.operands[1].mem.size = 8;
     put(request);
     displacement(bytes_.size() - 4, from);
-    written_ |= bit(reg);
+    clobber(bit(reg));
 }
 
 void Assembler::jump_through(uint64_t from)
@@ -184,21 +172,6 @@ void Assembler::align_to(uint8_t low)
     bytes_.resize(before + uint8_t(low - uint8_t(here())));
     if (bytes_.size() > before)
         ZydisEncoderNopFill(&bytes_[before], bytes_.size() - before);
-}
-
-void Assembler::rewind(size_t size, size_t labels)
-{
-    bytes_.resize(size);
-    labels_.resize(labels);
-    while (!uses_.empty() && uses_.back().at >= size)
-        uses_.pop_back();
-}
-
-std::vector<std::byte> Assembler::finish()
-{
-    for (const Use& use : uses_)
-        displacement(use.at, start_ + labels_[use.label]);
-    return std::move(bytes_);
 }
 
 } // namespace fastsdt::engine::x86

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// x86-64 machine code by Zydis' encoder, with labels. Knows which registers it has written.
+// x86-64 machine code by Zydis' encoder.
 #pragma once
+#include "emitter.h"
+
 #include <Zydis/Zydis.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <variant>
-#include <vector>
 
 namespace fastsdt::engine::x86 {
 
 /// In the order of their encoding.
 enum Reg : uint8_t { rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15, no_register };
 
-/// A set of them, by bit.
-using Registers = uint32_t;
 constexpr Registers bit(Reg reg)
 {
     return Registers(1) << reg;
@@ -39,14 +38,9 @@ struct Memory {
 
 using Operand = std::variant<Part, Memory, int64_t>;
 
-class Assembler {
+class Assembler : public Emitter {
 public:
-    /// @param start  runtime address of the first byte
-    explicit Assembler(uint64_t start) : start_(start) {}
-
-    using Label = size_t;
-    Label label();
-    void bind(Label label);
+    using Emitter::Emitter;
 
     /// Any instruction but jumps. Throws std::logic_error for one that does not exist.
     void emit(ZydisMnemonic mnemonic, std::initializer_list<Operand> operands, bool lock = false);
@@ -65,37 +59,12 @@ public:
     void constant(Reg to, int64_t value); ///< leaves the flags
     void lea(Reg to, const Memory& of);
 
-    /// Says that instructions change a register implicitly, or a routine that is called does.
-    void clobber(Registers registers) { written_ |= registers; }
-    Registers written() const { return written_; }
-    void forget_written() { written_ = 0; }
-
-    size_t size() const { return bytes_.size(); }
-    uint64_t here() const { return start_ + bytes_.size(); } ///< runtime address of what comes next
-    void align(size_t boundary);                             ///< by nops
-    void align_to(uint8_t low); ///< by nops: the lowest byte of the address of what comes next
-    /// Takes everything back from `size` on. Labels made since are gone.
-    void rewind(size_t size, size_t labels);
-    size_t labels() const { return labels_.size(); }
-    /// Displacements did not all fit: the arena is not within reach.
-    bool far() const { return far_; }
-    /// Fills in the displacements. Afterwards nothing more can be emitted.
-    std::vector<std::byte> finish();
+    void align(size_t boundary); ///< by nops
+    void align_to(uint8_t low);  ///< by nops: the lowest byte of the address of what comes next
 
 private:
     void put(const ZydisEncoderRequest& request);
-    void displacement(size_t at, uint64_t target); // the 4 bytes at `at`, relative to the byte after them
-
-    struct Use {
-        size_t at; // of the displacement
-        Label label;
-    };
-    uint64_t start_;
-    std::vector<std::byte> bytes_;
-    std::vector<size_t> labels_; // offsets; SIZE_MAX: not bound yet
-    std::vector<Use> uses_;
-    Registers written_ = 0;
-    bool far_ = false;
+    void displacement(size_t at, uint64_t target) override; // the 4 bytes at `at`, relative to the byte after them
 };
 
 } // namespace fastsdt::engine::x86

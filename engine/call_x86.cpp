@@ -74,7 +74,7 @@ bool Compiler::fill_argument(size_t index)
     e.argument = unsigned(index);
     bool readable = true;
     try {
-        value(e, rax);
+        value(e, Role::result);
     } catch (const Refusal&) {
         as_.rewind(size, labels);
         cold_.resize(colds, {});

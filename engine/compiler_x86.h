@@ -8,145 +8,109 @@
 //     rdi  the value that a statement records
 //     rsi  the thread's slot, as a runtime address
 //     r8   a table, while a routine looks something up in it
-// Frame, from rsp up; 128 bytes above it are the program's red zone:
-//     keys | a string to be assigned, or a hit to be told of | spilled values | address of the data | the program's registers | flags
+// 128 bytes above the frame (compiler.h) are the program's red zone; the last word of the frame has its flags.
 #pragma once
 #include "assembler_x86.h"
+#include "compiler.h"
 #include "integers.h"
 #include "operands_x86.h"
-#include "stubs.h"
-
-#include <functional>
-#include <optional>
-#include <vector>
 
 namespace fastsdt::engine::x86 {
 
-class Compiler {
+class Compiler final : public engine::Compiler {
 public:
     Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment);
-    Code compile(std::span<const Site> sites);
 
 private:
     // ---- routines_x86.cpp
-    struct MapRoutines {
-        Assembler::Label update, assign, remove, load, direct;
-    };
-    struct Routines {
-        Assembler::Label acquire, text, word;
-        std::vector<MapRoutines> maps;
-    };
-    void routines();
-    void acquire_routine();
-    void text_routine();
-    void word_routine();
-    void map_routines(size_t map);
+    void acquire_routine() override;
+    void text_routine() override;
+    void word_routine() override;
+    void map_routines(size_t map) override;
     void direct_routine(const Table& table);
-    void first_entry(const Table& table, Assembler::Label loop);
-    void next_entry(const Table& table, Assembler::Label loop);
-    void find(const Table& table, int keys, Assembler::Label found, Assembler::Label absent);
+    void first_entry(const Table& table, Label loop);
+    void next_entry(const Table& table, Label loop);
+    void find(const Table& table, int keys, Label found, Label absent);
     enum class Fill { zeros, number, text };
-    void claim(const Table& table, int keys, Fill fill, Assembler::Label done, Assembler::Label full);
+    void claim(const Table& table, int keys, Fill fill, Label done, Label full);
     void assign_number(const Table& table);
     void assign_text(const Table& table);
     void system_call(int number);
 
     // ---- expressions_x86.cpp
-    bool is_leaf(const Expression& e) const;
-    void value(const Expression& e, Reg to); ///< leaves go to any register, the rest to rax and from there
-    void leaf(const Expression& e, Reg to);
-    void evaluate(const Expression& e); ///< to rax
-    void operation(const Expression& e);
-    void operands(const Expression& e); ///< to rax and rcx
-    void divide_by(uint64_t divisor);   ///< rax = rax / divisor, unsigned
-    void branch(const Expression& e, Assembler::Label target, bool when);
-    void nanoseconds();
-    void thread_id(Reg to);
-    void argument(const Expression& e, Reg to);
+    bool in_memory(const Expression& argument) const override;
+    void argument(const Expression& e, Role to) override;
+    void memory_argument(const Expression& e) override;
+    void returned(Role to) override;
+    void thread_id(Role to) override;
+    void nanoseconds() override;
+    void constant(Role to, int64_t value) override;
+    void move(Role to, Role from) override;
+    void load(Role to, Place from) override;
+    void store(Place to, Role from) override;
+    void publish(Place to, int32_t number) override;
+    void address(Role to, Place of) override;
+    void load_frame(Role to, size_t offset) override;
+    void store_frame(size_t offset, Role from) override;
+    void store_frame_number(size_t offset, int64_t number) override;
+    void copy_text(size_t offset) override;
+    void unary(Operator op) override;
+    void binary(Operator op) override;
+    void divide(bool modulo);
+    void divide_by(uint64_t divisor) override;
+    void jump(Label to) override;
+    void jump_if_zero(Role role, Label to, bool zero) override;
+    void jump_if_unlike(Role a, Role b, Label to) override;
+    void jump_if_empty(Place place, Label to) override;
+    bool compares_with(int64_t number) const override;
+    void jump_if(Operator comparison, std::optional<int64_t> number, bool is_signed, bool when, Label to) override;
+    void call_routine(Label routine) override;
+    void jump_if_refused(Label to) override;
     void program_register(Reg from, Reg to);
-    void memory_argument(const Source& source);
     Source argument_source(const Expression& e) const; ///< of Value::arg
-    void fill_keys(const std::vector<Expression>& keys, const Table& table);
-    void text_value(const Expression& e, size_t frame_offset); ///< string_size bytes into the frame
-    void map_value(const Expression& e);
-    Memory own(const Table& table, int64_t word) const
-    {
-        return {.base = rsi, .displacement = int64_t(*table.own) + 8 * word};
-    }
-    void if_own(const Table& table, const Expression& tid, Assembler::Label free, Assembler::Label other);
-    void table_address(const Table& table);
-    void call_with_keys(Assembler::Label routine, const std::vector<Expression>& keys, const Table& table);
-    bool uses(const Expression& e, bool (*what)(const Expression&)) const;
 
     // ---- statements_x86.cpp
-    void statement(const Statement& statement);
-    void update(const Statement& statement);
-    void assign_by_key(const Statement& statement);
-    void record(const Map& map, Memory cell);
-    Assembler::Label dropped(Assembler::Label next);
-    Memory locate(const Statement& statement, Assembler::Label next);
+    void count_dropped() override;
+    void find_direct(const Statement& statement, Label next) override;
+    void increment(Place place) override;
+    void add_recorded(Place place) override;
+    void keep_extreme(const Map& map, Place place) override;
+    void count_in_histogram(Place first_bucket) override;
+    void count_in_steps(const Map& map, Place first_bucket) override;
 
     // ---- call_x86.cpp
-    void call_function(const Statement& statement);
+    void call_function(const Statement& statement) override;
     uint64_t fill_hit(size_t count);
     bool fill_argument(size_t index);
 
     // ---- stubs_x86.cpp
-    void stub(const Site& site);
-    void body(const Site& site);
-    void actions(const Clause& clause);
-    void slot();
-    void call(Assembler::Label routine, Registers changes);
+    Patch patch(const Site& site, uint64_t stub) const override;
+    void align_stub(const Site& site) override;
+    Registers all_registers() const override;
+    Registers saved_registers(Registers written) const override;
+    void save() override;
+    void restore() override;
+    void slot() override;
+    void call(Label routine, Registers changes);
     Memory frame(size_t offset, int size = 8) const
     {
         return {.base = rsp, .displacement = int64_t(offset), .size = size};
     }
-
-    // What a cold path does is written behind the stub's hot one.
-    struct Cold {
-        Assembler::Label from;
-        std::function<void()> emit;
-        size_t spills; // of the hot path that it comes from
-        std::optional<size_t> time;
-    };
-    Assembler::Label cold(std::function<void()> emit);
-
-    const Script& script_;
-    const Tables& tables_;
-    const Arena& arena_;
-    const Environment& environment_;
-    Assembler as_;
-    Routines routines_;
-
-    size_t key_bytes_ = 0, text_bytes_ = 0; // of each stub's frame
-    bool keeps_base_ = false;
-
-    // Of the stub that is being made.
-    const Site* site_ = nullptr;
-    std::vector<Argument> arguments_;
-    Registers saved_ = 0; // which registers of the program are in the frame
-    bool keep_flags_ = true;
-    size_t spills_ = 0, most_spills_ = 0;
-    std::optional<size_t> time_; // the spill that has nsecs, in a clause that wants it more than once
-    size_t frame_spills_ = 0;
-    uint64_t stub_start_ = 0;
-    Assembler::Label out_ = 0;
-    std::vector<Cold> cold_;
-
-    size_t spill_offset(size_t index) const { return key_bytes_ + text_bytes_ + 8 * index; }
-    size_t base_offset() const { return spill_offset(frame_spills_); }
-    size_t saved_offset(Reg reg) const;
     size_t flags_offset() const;
     size_t frame_size() const { return flags_offset() + 8; }
+
+    Assembler as_;
 };
 
-inline bool is_tid(const Expression& e)
+/// Role by role.
+constexpr Reg reg(Role role)
 {
-    return e.kind == Expression::Kind::value && e.value == Value::tid;
+    constexpr Reg of[] = {rax, rcx, rdi, rsi, r8, rdx};
+    return of[size_t(role)];
 }
-inline bool is_map(const Expression& e)
+inline Memory memory(Place place)
 {
-    return e.kind == Expression::Kind::map;
+    return {.base = reg(place.base), .displacement = int64_t(place.offset)};
 }
 
 /// What routines change, their callers' rsi, rdi, rbx and r12 to r15 excepted.

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Values. Arithmetic is bpftrace's (script.h): unsigned division, x / 0 is 0, x % 0 is x.
 #include "compiler_x86.h"
 
-#include <fastsdt/note.h>
-
-#include <algorithm>
 #include <bit>
-#include <cstring>
 
 namespace fastsdt::engine::x86 {
 namespace {
@@ -39,26 +34,15 @@ ZydisMnemonic jump_for(Operator op, bool is_signed, bool when)
 
 } // namespace
 
-bool Compiler::uses(const Expression& e, bool (*what)(const Expression&)) const
-{
-    return what(e)
-        || std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return uses(o, what); });
-}
-
 Source Compiler::argument_source(const Expression& e) const
 {
     const unsigned index = e.argument;
     if (site_->kind == Probe::Kind::usdt)
         return find_argument(arguments_, index);
-    if (site_->kind != Probe::Kind::entry)
-        throw Refusal("has no arguments, being an exit");
     Source source;
     if (e.on_stack) {
         constexpr unsigned word = 8; // the return address, and each argument
-        if (site_->stack_bytes == unknown_bytes)
-            throw Refusal("has no record of its arguments on the stack");
-        if (site_->stack_bytes / word <= index)
-            throw Refusal("has no sarg" + std::to_string(index));
+        check_stack_argument(index, word);
         source.kind = Source::Kind::memory;
         source.memory = {.base = rsp, .displacement = int64_t{word} * (1 + index)};
         return source;
@@ -70,84 +54,14 @@ Source Compiler::argument_source(const Expression& e) const
     return source;
 }
 
-// Leaves change no register but the one they go to.
-bool Compiler::is_leaf(const Expression& e) const
+bool Compiler::in_memory(const Expression& argument) const
 {
-    if (e.kind == Expression::Kind::number)
-        return true;
-    if (e.kind != Expression::Kind::value)
-        return false;
-    switch (e.value) {
-    case Value::arg: return argument_source(e).kind != Source::Kind::memory;
-    case Value::tid: return environment_.tid_offset.has_value();
-    case Value::pid:
-    case Value::probe:
-    case Value::retval: return true;
-    case Value::nsecs: return time_.has_value();
-    case Value::str_arg: return false;
-    }
-    return false;
+    return argument_source(argument).kind == Source::Kind::memory;
 }
 
-void Compiler::value(const Expression& e, Reg to)
+void Compiler::returned(Role to)
 {
-    if (is_leaf(e)) {
-        leaf(e, to);
-        return;
-    }
-    evaluate(e);
-    if (to != rax)
-        as_.move(to, rax);
-}
-
-void Compiler::leaf(const Expression& e, Reg to)
-{
-    if (e.kind == Expression::Kind::number) {
-        as_.constant(to, e.number);
-        return;
-    }
-    switch (e.value) {
-    case Value::arg: argument(e, to); return;
-    case Value::tid: thread_id(to); return;
-    case Value::pid: as_.constant(to, environment_.pid); return;
-    case Value::probe: as_.constant(to, int64_t(site_->probe)); return;
-    case Value::retval:
-        if (site_->kind == Probe::Kind::exit && site_->result < 0)
-            throw Refusal("has no result yet, being a tail call");
-        if (site_->kind != Probe::Kind::exit
-            || (site_->result != FASTSDT_RESULT_REGISTER && site_->result != FASTSDT_RESULT_PAIR))
-            throw Refusal("has no result in an integer register");
-        program_register(rax, to);
-        return;
-    case Value::nsecs: as_.load(to, frame(spill_offset(*time_))); return;
-    case Value::str_arg: break;
-    }
-    throw std::logic_error("not a leaf");
-}
-
-void Compiler::evaluate(const Expression& e)
-{
-    if (is_leaf(e)) {
-        leaf(e, rax);
-        return;
-    }
-    switch (e.kind) {
-    case Expression::Kind::value:
-        if (e.value == Value::nsecs)
-            nanoseconds();
-        else if (e.value == Value::tid)
-            thread_id(rax);
-        else if (e.value == Value::arg)
-            memory_argument(argument_source(e));
-        else
-            throw std::logic_error("a string is no integer");
-        return;
-    case Expression::Kind::map: map_value(e); return;
-    case Expression::Kind::operation: operation(e); return;
-    case Expression::Kind::number:
-    case Expression::Kind::text: break;
-    }
-    throw std::logic_error("a string is no integer");
+    program_register(rax, reg(to));
 }
 
 void Compiler::program_register(Reg from, Reg to)
@@ -160,8 +74,9 @@ void Compiler::program_register(Reg from, Reg to)
         as_.move(to, from);
 }
 
-void Compiler::argument(const Expression& e, Reg to)
+void Compiler::argument(const Expression& e, Role role)
 {
+    const Reg to = reg(role);
     const Source source = argument_source(e);
     if (source.kind == Source::Kind::constant) {
         as_.constant(to, source.constant);
@@ -194,10 +109,9 @@ void Compiler::argument(const Expression& e, Reg to)
 
 // An operand in memory is read here only if all its bytes are on the page that the stack pointer is on, which is there.
 // The kernel copies others. So no note, however wrong, makes a stub touch memory that is not there.
-void Compiler::memory_argument(const Source& source)
+void Compiler::memory_argument(const Expression& e)
 {
-    if (!environment_.system_calls)
-        throw Refusal("has an argument in memory, which takes system calls, and a seccomp filter");
+    const Source source = argument_source(e);
     const auto done = as_.label();
     as_.constant(rax, source.memory.displacement);
     if (source.memory.base != no_register) {
@@ -236,22 +150,18 @@ void Compiler::memory_argument(const Source& source)
     as_.bind(done);
 }
 
-void Compiler::thread_id(Reg to)
+void Compiler::thread_id(Role to)
 {
     if (environment_.tid_offset) {
         as_.emit(ZYDIS_MNEMONIC_MOV,
-                 {Part{to, 4}, Memory{.displacement = *environment_.tid_offset, .size = 4, .fs = true}});
+                 {Part{reg(to), 4}, Memory{.displacement = *environment_.tid_offset, .size = 4, .fs = true}});
         return;
     }
-    if (!environment_.system_calls)
-        throw Refusal("wants tid, which takes a system call, and a seccomp filter");
     system_call(186); // gettid, <asm/unistd_64.h>
 }
 
 void Compiler::nanoseconds()
 {
-    if (!environment_.clock)
-        throw Refusal("wants nsecs, and the processor's counter is no clock");
     const Clock& clock = *environment_.clock;
     as_.emit(ZYDIS_MNEMONIC_RDTSC, {});
     as_.clobber(bit(rax) | bit(rdx));
@@ -266,79 +176,90 @@ void Compiler::nanoseconds()
     as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rax}, Part{rcx}});
 }
 
-void Compiler::operands(const Expression& e)
+void Compiler::constant(Role to, int64_t value)
 {
-    const Expression &left = e.operands[0], &right = e.operands[1];
-    if (is_leaf(right)) {
-        evaluate(left);
-        leaf(right, rcx);
-        return;
-    }
-    evaluate(right);
-    const size_t spill = spills_++;
-    most_spills_ = std::max(most_spills_, spills_);
-    as_.store(frame(spill_offset(spill)), rax);
-    evaluate(left);
-    as_.load(rcx, frame(spill_offset(spill)));
-    --spills_;
+    as_.constant(reg(to), value);
 }
 
-void Compiler::operation(const Expression& e)
+void Compiler::move(Role to, Role from)
 {
-    switch (e.op) {
-    case Operator::logical_or:
-    case Operator::logical_and:
-    case Operator::logical_not:
-    case Operator::equal:
-    case Operator::not_equal:
-    case Operator::less:
-    case Operator::less_equal:
-    case Operator::greater:
-    case Operator::greater_equal: {
-        const auto no = as_.label(), done = as_.label();
-        branch(e, no, false);
-        as_.constant(rax, 1);
-        as_.jump(ZYDIS_MNEMONIC_JMP, done);
-        as_.bind(no);
+    as_.move(reg(to), reg(from));
+}
+
+void Compiler::load(Role to, Place from)
+{
+    as_.load(reg(to), memory(from));
+}
+
+void Compiler::store(Place to, Role from)
+{
+    as_.store(memory(to), reg(from));
+}
+
+// Stores are seen in their order here.
+void Compiler::publish(Place to, int32_t number)
+{
+    as_.emit(ZYDIS_MNEMONIC_MOV, {memory(to), int64_t(number)});
+}
+
+void Compiler::address(Role to, Place of)
+{
+    as_.lea(reg(to), memory(of));
+}
+
+void Compiler::load_frame(Role to, size_t offset)
+{
+    as_.load(reg(to), frame(offset));
+}
+
+void Compiler::store_frame(size_t offset, Role from)
+{
+    as_.store(frame(offset), reg(from));
+}
+
+void Compiler::store_frame_number(size_t offset, int64_t number)
+{
+    if (fits32(number)) {
+        as_.emit(ZYDIS_MNEMONIC_MOV, {frame(offset), number});
+    } else {
+        as_.constant(rax, number);
+        as_.store(frame(offset), rax);
+    }
+}
+
+void Compiler::copy_text(size_t offset)
+{
+    as_.lea(rdx, frame(offset));
+    call(routines_.text, routine_changes);
+}
+
+void Compiler::unary(Operator op)
+{
+    as_.emit(op == Operator::negate ? ZYDIS_MNEMONIC_NEG : ZYDIS_MNEMONIC_NOT, {Part{rax}});
+}
+
+void Compiler::divide(bool modulo)
+{
+    const auto zero = label(), done = label();
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rcx}, Part{rcx}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, zero);
+    as_.constant(rdx, 0);
+    as_.emit(ZYDIS_MNEMONIC_DIV, {Part{rcx}});
+    as_.clobber(bit(rax) | bit(rdx));
+    if (modulo) {
+        as_.move(rax, rdx);
+        bind(zero);
+    } else {
+        jump(done);
+        bind(zero);
         as_.constant(rax, 0);
-        as_.bind(done);
-        return;
     }
-    case Operator::negate:
-    case Operator::bit_not:
-        evaluate(e.operands[0]);
-        as_.emit(e.op == Operator::negate ? ZYDIS_MNEMONIC_NEG : ZYDIS_MNEMONIC_NOT, {Part{rax}});
-        return;
-    case Operator::divide:
-        if (e.operands[1].kind == Expression::Kind::number) {
-            evaluate(e.operands[0]);
-            divide_by(uint64_t(e.operands[1].number));
-            return;
-        }
-        [[fallthrough]];
-    case Operator::modulo: {
-        const auto zero = as_.label(), done = as_.label();
-        operands(e);
-        as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rcx}, Part{rcx}});
-        as_.jump(ZYDIS_MNEMONIC_JZ, zero);
-        as_.constant(rdx, 0);
-        as_.emit(ZYDIS_MNEMONIC_DIV, {Part{rcx}});
-        as_.clobber(bit(rax) | bit(rdx));
-        if (e.op == Operator::modulo) {
-            as_.move(rax, rdx);
-            as_.bind(zero);
-        } else {
-            as_.jump(ZYDIS_MNEMONIC_JMP, done);
-            as_.bind(zero);
-            as_.constant(rax, 0);
-        }
-        as_.bind(done);
-        return;
-    }
-    default: break;
-    }
-    operands(e);
-    switch (e.op) {
+    bind(done);
+}
+
+void Compiler::binary(Operator op)
+{
+    switch (op) {
     case Operator::bit_or: as_.emit(ZYDIS_MNEMONIC_OR, {Part{rax}, Part{rcx}}); return;
     case Operator::bit_xor: as_.emit(ZYDIS_MNEMONIC_XOR, {Part{rax}, Part{rcx}}); return;
     case Operator::bit_and: as_.emit(ZYDIS_MNEMONIC_AND, {Part{rax}, Part{rcx}}); return;
@@ -348,6 +269,8 @@ void Compiler::operation(const Expression& e)
     case Operator::add: as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rax}, Part{rcx}}); return;
     case Operator::subtract: as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rax}, Part{rcx}}); return;
     case Operator::multiply: as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rax}, Part{rcx}}); return;
+    case Operator::divide: divide(false); return;
+    case Operator::modulo: divide(true); return;
     default: throw std::logic_error("no such operation");
     }
 }
@@ -380,158 +303,52 @@ void Compiler::divide_by(uint64_t divisor)
         as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rax}, int64_t(l - 1)});
 }
 
-void Compiler::branch(const Expression& e, Assembler::Label target, bool when)
+void Compiler::jump(Label to)
 {
-    if (e.kind == Expression::Kind::operation) {
-        switch (e.op) {
-        case Operator::logical_not: branch(e.operands[0], target, !when); return;
-        case Operator::logical_and:
-        case Operator::logical_or: {
-            // `and` is false, and `or` true, as soon as its left side is.
-            const bool decides = e.op == Operator::logical_or;
-            const auto past = as_.label();
-            branch(e.operands[0], when == decides ? target : past, decides);
-            branch(e.operands[1], target, when);
-            as_.bind(past);
-            return;
-        }
-        case Operator::equal:
-        case Operator::not_equal:
-        case Operator::less:
-        case Operator::less_equal:
-        case Operator::greater:
-        case Operator::greater_equal: {
-            const Expression &left = e.operands[0], &right = e.operands[1];
-            if (right.kind == Expression::Kind::number && fits32(right.number)) {
-                evaluate(left);
-                as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, right.number});
-            } else {
-                operands(e);
-                as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{rcx}});
-            }
-            as_.jump(jump_for(e.op, left.is_signed && right.is_signed, when), target);
-            return;
-        }
-        default: break;
-        }
-    }
-    evaluate(e);
-    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
-    as_.jump(when ? ZYDIS_MNEMONIC_JNZ : ZYDIS_MNEMONIC_JZ, target);
+    as_.jump(ZYDIS_MNEMONIC_JMP, to);
 }
 
-void Compiler::text_value(const Expression& e, size_t offset)
+void Compiler::jump_if_zero(Role role, Label to, bool zero)
 {
-    if (e.kind == Expression::Kind::text) {
-        for (size_t i = 0; i < string_size; i += 8) {
-            char word[8]{};
-            if (i < e.text.size())
-                std::memcpy(word, e.text.data() + i, std::min<size_t>(8, std::min(e.text.size(), string_size - 1) - i));
-            const int64_t number = std::bit_cast<int64_t>(word);
-            if (fits32(number)) {
-                as_.emit(ZYDIS_MNEMONIC_MOV, {frame(offset + i), number});
-            } else {
-                as_.constant(rax, number);
-                as_.store(frame(offset + i), rax);
-            }
-        }
-        return;
-    }
-    if (e.kind != Expression::Kind::value || e.value != Value::str_arg)
-        throw std::logic_error("no string");
-    if (!environment_.system_calls)
-        throw Refusal("wants a string, which takes a system call, and a seccomp filter");
-    Expression address = e;
-    address.type = Type::integer;
-    address.value = Value::arg;
-    value(address, rax);
-    as_.lea(rdx, frame(offset));
-    call(routines_.text, routine_changes);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{reg(role)}, Part{reg(role)}});
+    as_.jump(zero ? ZYDIS_MNEMONIC_JZ : ZYDIS_MNEMONIC_JNZ, to);
 }
 
-// Reading a map needs the keys' place in the frame for its own keys, so those come first and wait among the spills.
-void Compiler::fill_keys(const std::vector<Expression>& keys, const Table& table)
+void Compiler::jump_if_unlike(Role a, Role b, Label to)
 {
-    const size_t spills = spills_;
-    std::vector<size_t> waiting(keys.size(), SIZE_MAX);
-    for (size_t i = 0; i < keys.size(); ++i)
-        if (uses(keys[i], is_map)) {
-            evaluate(keys[i]);
-            waiting[i] = spills_++;
-            most_spills_ = std::max(most_spills_, spills_);
-            as_.store(frame(spill_offset(waiting[i])), rax);
-        }
-    size_t offset = 0;
-    for (size_t i = 0; i < keys.size(); offset += table.key_size[i++]) {
-        if (keys[i].type == Type::string) {
-            text_value(keys[i], offset);
-        } else if (waiting[i] != SIZE_MAX) {
-            as_.load(rax, frame(spill_offset(waiting[i])));
-            as_.store(frame(offset), rax);
-        } else {
-            evaluate(keys[i]);
-            as_.store(frame(offset), rax);
-        }
-    }
-    spills_ = spills;
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{reg(a)}, Part{reg(b)}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, to);
 }
 
-// To r8; the data's address is in the frame.
-void Compiler::table_address(const Table& table)
+void Compiler::jump_if_empty(Place place, Label to)
 {
-    Reg base = rsi;
-    if (table.shared) {
-        as_.load(r8, frame(base_offset()));
-        base = r8;
-    }
-    as_.lea(r8, {.base = base, .displacement = int64_t(table.offset)});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {memory(place), int64_t(0)});
+    as_.jump(ZYDIS_MNEMONIC_JZ, to);
 }
 
-void Compiler::call_with_keys(Assembler::Label routine, const std::vector<Expression>& keys, const Table& table)
+bool Compiler::compares_with(int64_t number) const
 {
-    fill_keys(keys, table);
-    table_address(table);
+    return fits32(number);
+}
+
+void Compiler::jump_if(Operator comparison, std::optional<int64_t> number, bool is_signed, bool when, Label to)
+{
+    if (number)
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, *number});
+    else
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{rcx}});
+    as_.jump(jump_for(comparison, is_signed, when), to);
+}
+
+void Compiler::call_routine(Label routine)
+{
     call(routine, routine_changes);
 }
 
-// Goes on where the thread's own entry is this thread's, whose id is in rax then; else to `free` or `other`.
-void Compiler::if_own(const Table& table, const Expression& tid, Assembler::Label free, Assembler::Label other)
+void Compiler::jump_if_refused(Label to)
 {
-    evaluate(tid);
-    as_.load(rcx, own(table, 0));
-    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rcx}, Part{rcx}});
-    as_.jump(ZYDIS_MNEMONIC_JZ, free);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Part{rax}});
-    as_.jump(ZYDIS_MNEMONIC_JNZ, other);
-}
-
-void Compiler::map_value(const Expression& e)
-{
-    const Table& table = tables_.maps[e.map];
-    if (script_.maps[e.map].kind != MapKind::integer)
-        throw std::logic_error("an aggregation cannot be read");
-    const auto done = as_.label(), none = as_.label();
-    const auto look_up = [this, &e, &table] { call_with_keys(routines_.maps[e.map].load, e.operands, table); };
-    if (table.own) {
-        if_own(table, e.operands[0], none, cold([this, look_up, done] {
-                   look_up();
-                   as_.jump(ZYDIS_MNEMONIC_JMP, done);
-               }));
-        as_.load(rax, own(table, 1));
-        as_.jump(ZYDIS_MNEMONIC_JMP, done);
-    } else if (table.entries > 1) {
-        look_up();
-        return;
-    } else {
-        table_address(table);
-        as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = r8}, int64_t(0)});
-        as_.jump(ZYDIS_MNEMONIC_JZ, none);
-        as_.load(rax, {.base = r8, .displacement = int64_t(table.value)});
-        as_.jump(ZYDIS_MNEMONIC_JMP, done);
-    }
-    as_.bind(none);
-    as_.constant(rax, 0);
-    as_.bind(done);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax, 4}, Part{rax, 4}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, to);
 }
 
 } // namespace fastsdt::engine::x86

@@ -2,7 +2,7 @@
 #include "operands_x86.h"
 
 #include "argument_rules.h"
-#include "printable.h"
+#include "operands.h"
 
 #include <array>
 #include <charconv>
@@ -69,12 +69,6 @@ std::optional<Named> scan_register(Scan& scan)
     return named(scan.text.substr(from, scan.at - from));
 }
 
-int64_t extend(int64_t value, int size, bool is_signed)
-{
-    const int drop = 64 - 8 * size;
-    return is_signed ? int64_t(uint64_t(value) << drop) >> drop : int64_t(uint64_t(value) << drop >> drop);
-}
-
 /// Numbers added up, each with its sign: "-8+4". False: something else stands there, or no 32-bit displacement.
 bool scan_sum(Scan& scan, int64_t& sum)
 {
@@ -128,37 +122,20 @@ bool scan_memory(Scan& scan, Memory& memory)
 
 Source find_argument(const std::vector<Argument>& arguments, unsigned index)
 {
-    const std::string which = "arg" + std::to_string(index);
-    if (index >= arguments.size())
-        throw Refusal("has no " + which);
-    const Argument& argument = arguments[index];
-    const auto refuse = [&](std::string_view why) {
-        throw Refusal("has " + which + " " + std::string(why) + " (" + printable(argument.text) + ")");
-    };
-    if (argument.is_float)
-        refuse("that is a floating-point number");
+    const Argument& argument = integer_argument(arguments, index);
+    const auto refuse = [&](std::string_view why) { refuse_argument(arguments, index, why); };
     Source source;
     source.size = argument.size;
     source.is_signed = argument.is_signed;
-    if (argument.size != 1 && argument.size != 2 && argument.size != 4 && argument.size != 8)
-        refuse("of a size that no integer has");
 
     Scan scan{argument.operand};
     if (scan.peek() == '$') {
-        ++scan.at;
-        int64_t value = 0;
-        if (blank(scan.peek()) || !scan.number(value) || !scan.done())
-            refuse("that is the address of a symbol");
-        if (scan.clamped) { // 2^63 and up are written without a sign
-            uint64_t magnitude = 0;
-            const std::string_view digits = argument.operand.substr(1);
-            const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), magnitude);
-            if (error != std::errc() || end != digits.data() + digits.size())
-                refuse("that has more than 64 bits");
-            value = int64_t(magnitude);
-        }
+        bool too_large = false;
+        const auto value = constant(argument.operand.substr(1), too_large);
+        if (!value)
+            refuse(too_large ? "that has more than 64 bits" : "that is the address of a symbol");
         source.kind = Source::Kind::constant;
-        source.constant = extend(value, source.size, source.is_signed);
+        source.constant = extend(*value, source.size, source.is_signed);
         return source;
     }
     if (scan.peek() == '%') {

@@ -3,16 +3,11 @@
 #pragma once
 #include "args.h"
 #include "assembler_x86.h"
+#include "refusal.h"
 
 #include <cstdint>
-#include <stdexcept>
 
 namespace fastsdt::engine::x86 {
-
-/// Why a site gets no stub: what follows "1 " in the line that sums up.
-struct Refusal : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 struct Source {
     enum class Kind { constant, reg, high_byte, memory } kind = Kind::constant;

@@ -19,33 +19,12 @@ namespace fastsdt::engine::x86 {
 
 namespace {
 
-// Entries that a search looks at. With the table half full, linear probing needs more than this for one key in a million.
-constexpr int64_t most_probes = 64;
-constexpr int64_t deleted = 2, there = 7;
-
 int shift_of(size_t entries)
 {
     return 64 - std::countr_zero(entries);
 }
 
 } // namespace
-
-void Compiler::routines()
-{
-    routines_.acquire = as_.label();
-    routines_.text = as_.label();
-    routines_.word = as_.label();
-    acquire_routine();
-    if (environment_.system_calls) {
-        text_routine();
-        word_routine();
-    }
-    for (size_t i = 0; i < script_.maps.size(); ++i) {
-        routines_.maps.push_back({as_.label(), as_.label(), as_.label(), as_.label(), as_.label()});
-        if (tables_.maps[i].entries > 1)
-            map_routines(i);
-    }
-}
 
 // rax: data, rcx: the complement of the thread pointer, rsi: the word of `owners` to begin at.
 // To rsi: the thread's slot, or -1 if there is none left, which is counted. Changes nothing else.
@@ -245,7 +224,7 @@ void Compiler::find(const Table& table, int keys, Assembler::Label found, Assemb
         as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r10}, key(i)});
         as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{r10}, Part{r9}});
     }
-    as_.emit(ZYDIS_MNEMONIC_OR, {Part{r10}, there});
+    as_.emit(ZYDIS_MNEMONIC_OR, {Part{r10}, tag_there});
     first_entry(table, loop);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{r10}});
     as_.jump(ZYDIS_MNEMONIC_JNZ, other);
@@ -269,7 +248,7 @@ void Compiler::claim(const Table& table, int keys, Fill fill, Assembler::Label d
     const auto loop = as_.label(), next = as_.label();
     const size_t words = table.key_bytes() / 8;
     first_entry(table, loop);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, deleted});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, tag_deleted});
     as_.jump(ZYDIS_MNEMONIC_JNBE, next);
     as_.lea(rcx, {.base = r10, .displacement = -2});
     as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}}, table.shared);
@@ -373,7 +352,7 @@ void Compiler::assign_text(const Table& table)
                found = as_.label(), done = as_.label(), full = as_.label(), leave = as_.label();
     const auto erase = [&](Reg entry) {
         as_.move(rax, r10);
-        as_.constant(rcx, deleted);
+        as_.constant(rcx, tag_deleted);
         as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = entry}, Part{rcx}}, table.shared);
     };
     as_.constant(rbx, 0);
@@ -463,7 +442,7 @@ void Compiler::map_routines(size_t map)
     find(table, 8, found, absent);
     as_.bind(found);
     as_.move(rax, r10);
-    as_.constant(rcx, deleted);
+    as_.constant(rcx, tag_deleted);
     as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}}, table.shared);
     as_.jump(ZYDIS_MNEMONIC_JMP, routine.remove); // there may be a second
     as_.bind(absent);

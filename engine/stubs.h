@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// From a script and sites to machine code. One file for each architecture: stubs_x86.cpp.
+// From a script and sites to machine code. compiler.h has what is the same for all architectures, stubs_x86.cpp and
+// stubs_arm64.cpp what stands at a site and in its stub.
 //
 // What a stub may do: read registers and, where it is safe, memory; write its tables. It never calls anything but code of
-// its own, takes no lock, keeps no state, and leaves all registers, flags, vector registers and the 128 bytes below the
-// stack pointer as they are. A signal handler may run the same stub at any of its instructions and may leave by longjmp.
+// its own, takes no lock, keeps no state, and leaves all registers, flags, vector registers and the program's bytes below the
+// stack pointer (128 on x86-64) as they are. A signal handler may run the same stub at any of its instructions and may
+// leave by longjmp.
 #pragma once
 #include "arming.h"
 #include "clock.h"
@@ -37,7 +39,9 @@ struct Environment {
     /// Threads run while sites change. A jump over a site that reaches over two blocks of 16 bytes then has an end that
     /// the nop10 may have as well: the lowest byte of its displacement is the nop10's fifth. See self.cpp.
     bool threads_run = false;
-    VectorState vectors; ///< of stubs that call functions
+    VectorState vectors;  ///< of stubs that call functions
+    bool atomics = false; ///< arm64, HWCAP_ATOMICS: the processor has stadd and its like
+    bool sve = false;     ///< arm64, HWCAP_SVE: system calls may clear what vector registers have beyond 16 bytes
 };
 
 /// Compiles the stubs of `sites` for one arena, to be written to arena.code. The size does not depend on the arena.

@@ -16,22 +16,13 @@
 //         jmp  site + 10
 //         cold paths
 #include "compiler_x86.h"
-#include "hit.h"
 
 #include <fastsdt/recognize.h>
 
 #include <algorithm>
 #include <bit>
 
-namespace fastsdt::engine {
-
-Code compile(const Script& script, const Tables& tables, std::span<const Site> sites, const Arena& arena,
-             const Environment& environment)
-{
-    return x86::Compiler(script, tables, arena, environment).compile(sites);
-}
-
-namespace x86 {
+namespace fastsdt::engine::x86 {
 namespace {
 
 constexpr Registers all_but_rsp = 0xffff & ~bit(rsp);
@@ -39,26 +30,8 @@ constexpr Registers all_but_rsp = 0xffff & ~bit(rsp);
 } // namespace
 
 Compiler::Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment)
-    : script_(script), tables_(tables), arena_(arena), environment_(environment), as_(arena.code)
-{
-    for (const Table& table : tables_.maps)
-        key_bytes_ = std::max(key_bytes_, table.key_bytes());
-    // For tables that all threads share, and to count what found no room.
-    keeps_base_ = std::any_of(tables_.maps.begin(), tables_.maps.end(),
-                              [](const Table& table) { return table.shared || table.entries > 1; });
-    for (const Map& map : script_.maps)
-        if (map.kind == MapKind::string)
-            text_bytes_ = string_size;
-    for (const Clause& clause : script_.clauses)
-        for (const Statement& each : clause.actions)
-            if (each.kind == Statement::Kind::call)
-                text_bytes_ = std::max(text_bytes_, sizeof(Hit));
-}
-
-size_t Compiler::saved_offset(Reg reg) const
-{
-    return base_offset() + 8 + 8 * size_t(std::popcount(saved_ & (bit(reg) - 1)));
-}
+    : engine::Compiler(machine_x86_64, script, tables, arena, environment, as_), as_(arena.code)
+{}
 
 size_t Compiler::flags_offset() const
 {
@@ -71,55 +44,21 @@ void Compiler::call(Assembler::Label routine, Registers changes)
     as_.clobber(changes);
 }
 
-Assembler::Label Compiler::cold(std::function<void()> emit)
+Patch Compiler::patch(const Site& site, uint64_t stub) const
 {
-    cold_.push_back({as_.label(), std::move(emit), spills_, time_});
-    return cold_.back().from;
-}
-
-Code Compiler::compile(std::span<const Site> sites)
-{
-    Code code;
-    routines();
     static constexpr unsigned char nop[] = {FASTSDT_BYTES_nop10}, jump[] = {FASTSDT__JUMP};
-    for (size_t i = 0; i < sites.size(); ++i) {
-        const Site& site = sites[i];
-        code.stubs.push_back(0);
-        code.refusals.emplace_back();
-        const size_t size = as_.size(), labels = as_.labels();
-        try {
-            if (site.patch == 0 || site.length != sizeof nop)
-                throw Refusal("has no nop10");
-            stub(site);
-        } catch (const Refusal& refusal) {
-            as_.rewind(size, labels);
-            code.refusals[i] = refusal.what();
-            continue;
-        }
-        const uint64_t start = stub_start_;
-        code.stubs[i] = start;
-        Patch patch{.site = i, .at = site.patch};
-        std::transform(nop, nop + 8, patch.before.begin(), [](unsigned char c) { return std::byte(c); });
-        std::transform(jump, jump + 4, patch.after.begin(), [](unsigned char c) { return std::byte(c); });
-        const int64_t relative = int64_t(start - (site.patch + 8));
-        if (arena_.code && relative != int32_t(relative))
-            throw std::logic_error("the arena is not within reach of a site");
-        fastsdt::store(&patch.after[4], 4, uint64_t(relative), false);
-        code.patches.push_back(patch);
-    }
-    code.bytes = as_.finish();
-    if (arena_.code && as_.far())
-        throw std::logic_error("the arena is not within reach of a site or of its mark");
-    return code;
+    Patch patch{.at = site.patch};
+    std::transform(nop, nop + 8, patch.before.begin(), [](unsigned char c) { return std::byte(c); });
+    std::transform(jump, jump + 4, patch.after.begin(), [](unsigned char c) { return std::byte(c); });
+    const int64_t relative = int64_t(stub - (site.patch + 8));
+    if (arena_.code && relative != int32_t(relative))
+        throw std::logic_error("the arena is not within reach of a site");
+    fastsdt::store(&patch.after[4], 4, uint64_t(relative), false);
+    return patch;
 }
 
-void Compiler::stub(const Site& site)
+void Compiler::align_stub(const Site& site)
 {
-    site_ = &site;
-    keep_flags_ = site.kind == Probe::Kind::usdt;
-    arguments_ = parse_arguments(site.arguments, Arch::x86_64);
-
-    // Made twice: the first time to learn which registers it changes and how much it spills.
     constexpr uint64_t block = 16, jump_length = sizeof Patch::before;
     if (environment_.threads_run && site.patch % block + jump_length > block) {
         static constexpr unsigned char nop[] = {FASTSDT_BYTES_nop10};
@@ -127,18 +66,20 @@ void Compiler::stub(const Site& site)
     } else {
         as_.align(16);
     }
-    stub_start_ = as_.here();
-    const size_t size = as_.size(), labels = as_.labels();
-    saved_ = all_but_rsp;
-    frame_spills_ = 16;
-    most_spills_ = 0;
-    as_.forget_written();
-    body(site);
-    const Registers written = as_.written() & all_but_rsp;
-    as_.rewind(size, labels);
-    saved_ = written | (keep_flags_ ? bit(rax) : 0);
-    frame_spills_ = most_spills_;
+}
 
+Registers Compiler::all_registers() const
+{
+    return all_but_rsp;
+}
+
+Registers Compiler::saved_registers(Registers written) const
+{
+    return (written & all_but_rsp) | (keep_flags_ ? bit(rax) : 0);
+}
+
+void Compiler::save()
+{
     const auto whole = int64_t(128 + frame_size());
     as_.lea(rsp, {.base = rsp, .displacement = -whole});
     for (int reg = rax; reg <= r15; ++reg)
@@ -149,95 +90,20 @@ void Compiler::stub(const Site& site)
         as_.emit(ZYDIS_MNEMONIC_SETO, {Part{rax, 1}});
         as_.store(frame(flags_offset(), 4), rax);
     }
-    body(site);
 }
 
-void Compiler::body(const Site& site)
+void Compiler::restore()
 {
-    spills_ = 0;
-    time_.reset();
-    cold_.clear();
-    out_ = as_.label();
-
-    // A filter that reads nothing but the site's values comes first: what it rejects needs no slot.
-    const auto wants_slot = [&](const Expression& e) {
-        return uses(e, is_map) || (uses(e, is_tid) && environment_.tid_offset);
-    };
-    bool has_slot = false;
-    const auto want = [&] {
-        if (!has_slot)
-            slot();
-        has_slot = true;
-    };
-    if (site.clauses.size() > 1)
-        want();
-    for (const size_t index : site.clauses) {
-        const Clause& clause = script_.clauses[index];
-        const auto next = as_.label();
-        if (clause.filter) {
-            if (wants_slot(*clause.filter))
-                want();
-            branch(*clause.filter, next, false);
-        }
-        if (std::any_of(clause.actions.begin(), clause.actions.end(),
-                        [](const Statement& each) { return each.kind != Statement::Kind::call; }))
-            want();
-        actions(clause);
-        as_.bind(next);
-    }
-
-    as_.bind(out_);
     if (keep_flags_) {
         as_.emit(ZYDIS_MNEMONIC_MOV, {Part{rax, 4}, frame(flags_offset(), 4)});
         as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rax, 1}, int64_t(127)}); // 1 overflows
         as_.emit(ZYDIS_MNEMONIC_SAHF, {});
     }
-    const Registers written = as_.written();
     for (int reg = r15; reg >= rax; --reg)
         if (saved_ & bit(Reg(reg)))
             as_.load(Reg(reg), frame(saved_offset(Reg(reg))));
     as_.lea(rsp, {.base = rsp, .displacement = int64_t(128 + frame_size())});
-    as_.jump_to(ZYDIS_MNEMONIC_JMP, site.patch + site.length);
-    as_.forget_written();
-    as_.clobber(written);
-    for (size_t i = 0; i < cold_.size(); ++i) { // a cold path may have another
-        as_.bind(cold_[i].from);
-        spills_ = cold_[i].spills;
-        time_ = cold_[i].time;
-        const auto emit = cold_[i].emit;
-        emit();
-    }
-    spills_ = 0;
-    time_.reset();
-}
-
-// One hit has one time: reading the clock costs more than all the rest, and what is recorded of a difference shall not be
-// what recording it before took.
-void Compiler::actions(const Clause& clause)
-{
-    const std::function<size_t(const Expression&)> times = [&](const Expression& e) {
-        size_t count = e.kind == Expression::Kind::value && e.value == Value::nsecs;
-        for (const Expression& operand : e.operands)
-            count += times(operand);
-        return count;
-    };
-    size_t count = 0;
-    for (const Statement& each : clause.actions) {
-        count += each.value ? times(*each.value) : 0;
-        for (const Expression& key : each.keys)
-            count += times(key);
-    }
-    const size_t spills = spills_;
-    if (count > 1) {
-        nanoseconds();
-        time_ = spills_++;
-        most_spills_ = std::max(most_spills_, spills_);
-        as_.store(frame(spill_offset(*time_)), rax);
-    }
-    for (const Statement& each : clause.actions)
-        statement(each);
-    spills_ = spills;
-    time_.reset();
+    as_.jump_to(ZYDIS_MNEMONIC_JMP, site_->patch + site_->length);
 }
 
 // To rsi: the thread's slot; leaves the stub if there is none, or if this is a forked child. The data's address goes into
@@ -271,5 +137,4 @@ void Compiler::slot()
     as_.lea(rsi, {.base = rax, .displacement = int64_t(tables_.slots), .index = rsi});
 }
 
-} // namespace x86
-} // namespace fastsdt::engine
+} // namespace fastsdt::engine::x86

@@ -23,7 +23,7 @@ inline constexpr size_t most_keys = 4096;    ///< of a map in one slot, or share
 /// Where stubs multiply to hash: 2^64 divided by the golden ratio, odd.
 inline constexpr uint64_t hash_multiplier = 0x9E3779B97F4A7C15;
 
-/// The entry of a table at which the search for a key begins. The same in machine code: find() in routines_x86.cpp.
+/// The entry of a table at which the search for a key begins. The same in machine code: find() in routines_*.cpp.
 /// @param words  the key's bytes, 8 by 8
 size_t first_entry(const std::vector<uint64_t>& words, size_t entries);
 

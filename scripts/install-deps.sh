@@ -13,7 +13,7 @@ qemu-system-x86 cpio zstd xz-utils busybox-static"
 kernel="git dpkg-dev patch libgtest-dev flex bison bc cpio xz-utils busybox-static qemu-system-x86 qemu-system-arm
 gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 everything="$bench
-ccache libgtest-dev libgmock-dev libzstd-dev libunwind-dev binutils patchelf shellcheck
+ccache libgtest-dev libgmock-dev libvixl-dev libzstd-dev libunwind-dev binutils patchelf shellcheck
 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu
 gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
 libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-ppc64el-cross

@@ -33,6 +33,10 @@ left_out | matches -E 'fastprobe: FASTSDT_PLUGINS is OFF' || fail "what was swit
 if configure "${light[@]}" -DFASTSDT_TOOLS=ON -DCMAKE_DISABLE_FIND_PACKAGE_zydis=ON; then fail "FASTSDT_TOOLS=ON without Zydis was accepted"; fi
 says "FASTSDT_TOOLS=ON without Zydis" "FASTSDT_TOOLS is ON and cannot be built: missing:"
 says "FASTSDT_TOOLS=ON without Zydis" "libzydis-dev"
+printf '#!/bin/sh\ncase "$*" in *vixl*) exit 1 ;; esac\nexec pkg-config "$@"\n' >pkg-config
+chmod +x pkg-config
+PKG_CONFIG=$PWD/pkg-config configure "${light[@]}" || fail "without VIXL: $(cat log)"
+left_out | matches -E 'the user engine of fastsdt-trace for arm64: missing: vixl \(Debian: libvixl-dev\)' || fail "without VIXL: $(left_out)"
 if configure -DFASTSDT_TOOLS=OFF -DFASTSDT_GCCS=gcc-1; then fail "FASTSDT_GCCS=gcc-1 was accepted"; fi
 says "FASTSDT_GCCS" "FASTSDT_GCCS names gcc-1, which is not there"
 

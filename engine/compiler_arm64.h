@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The arm64 stub compiler, inside: routines_arm64.cpp has what all stubs of an arena call, expressions_arm64.cpp values,
+// statements_arm64.cpp updates of maps, stubs_arm64.cpp the stub around them.
+//
+// Registers in a stub, after what the program had in them is saved:
+//     x0      the value of an expression, and a key
+//     x1, x6 to x16  anything
+//     x2      the entry that was found
+//     x3      the value that a statement records
+//     x4      the thread's slot, as a runtime address
+//     x5      a table, while a routine looks something up in it
+//     x17     the assembler's
+// The flags are saved like a register, if the stub changes them: most do not.
+#pragma once
+#include "assembler_arm64.h"
+#include "compiler.h"
+#include "integers.h"
+#include "operands_arm64.h"
+
+namespace fastsdt::engine::arm64 {
+
+class Compiler final : public engine::Compiler {
+public:
+    Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment);
+
+private:
+    // ---- routines_arm64.cpp
+    void acquire_routine() override;
+    void text_routine() override;
+    void word_routine() override;
+    void map_routines(size_t map) override;
+    void direct_routine(const Table& table);
+    void first_entry(const Table& table, Label loop);
+    void next_entry(const Table& table, Label loop);
+    void find(const Table& table, Label found, Label absent);
+    enum class Fill { zeros, number, text };
+    void claim(const Table& table, Fill fill, Label done, Label full);
+    void assign_number(const Table& table);
+    void assign_text(const Table& table);
+    void erase(Reg entry);
+    void system_call(int number);
+    void read_memory(int64_t pieces);
+
+    // ---- expressions_arm64.cpp
+    bool in_memory(const Expression& argument) const override;
+    void argument(const Expression& e, Role to) override;
+    void memory_argument(const Expression& e) override;
+    void returned(Role to) override;
+    void thread_id(Role to) override;
+    void nanoseconds() override;
+    void constant(Role to, int64_t value) override;
+    void move(Role to, Role from) override;
+    void load(Role to, Place from) override;
+    void store(Place to, Role from) override;
+    void publish(Place to, int32_t number) override;
+    void address(Role to, Place of) override;
+    void load_frame(Role to, size_t offset) override;
+    void store_frame(size_t offset, Role from) override;
+    void store_frame_number(size_t offset, int64_t number) override;
+    void copy_text(size_t offset) override;
+    void unary(Operator op) override;
+    void binary(Operator op) override;
+    void divide_by(uint64_t divisor) override;
+    void jump(Label to) override;
+    void jump_if_zero(Role role, Label to, bool zero) override;
+    void jump_if_unlike(Role a, Role b, Label to) override;
+    void jump_if_empty(Place place, Label to) override;
+    bool compares_with(int64_t number) const override;
+    void jump_if(Operator comparison, std::optional<int64_t> number, bool is_signed, bool when, Label to) override;
+    void call_routine(Label routine) override;
+    void jump_if_refused(Label to) override;
+    void program_register(Reg from, Reg to);
+    Source argument_source(const Expression& e) const; ///< of Value::arg
+
+    // ---- statements_arm64.cpp
+    void count_dropped() override;
+    void find_direct(const Statement& statement, Label next) override;
+    void increment(Place place) override;
+    void add_recorded(Place place) override;
+    void keep_extreme(const Map& map, Place place) override;
+    void count_in_histogram(Place first_bucket) override;
+    void count_in_steps(const Map& map, Place first_bucket) override;
+    void call_function(const Statement& statement) override;
+
+    // ---- stubs_arm64.cpp
+    Patch patch(const Site& site, uint64_t stub) const override;
+    void align_stub(const Site& site) override;
+    Registers all_registers() const override;
+    Registers saved_registers(Registers written) const override;
+    void save() override;
+    void restore() override;
+    void slot() override;
+    void call(Label routine, Registers changes);
+    std::vector<Reg> saved_general() const;
+    Memory frame(size_t offset) const { return {.displacement = int64_t(offset)}; }
+    size_t frame_size() const;
+
+    Assembler as_;
+};
+
+/// Role by role.
+constexpr Reg reg(Role role)
+{
+    constexpr Reg of[] = {x0, x1, x3, x4, x5, x2};
+    return of[size_t(role)];
+}
+inline Memory memory(Place place)
+{
+    return {.base = reg(place.base), .displacement = int64_t(place.offset)};
+}
+
+/// What routines change, their callers' x3 and x4 excepted.
+inline constexpr Registers routine_changes = bit(x0) | bit(x1) | bit(x2) | bit(x5) | bit(x6) | bit(x7) | bit(x8)
+    | bit(x9) | bit(x10) | bit(x11) | bit(x12) | bit(x13) | bit(x14) | bit(x15) | bit(x16) | bit(x17) | bit(flags);
+
+} // namespace fastsdt::engine::arm64

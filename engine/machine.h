@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the architectures that the engine arms differ in, as far as it is no instruction of a stub.
+#pragma once
+#include "arch.h"
+
+#include <fastsdt/note.h>
+#include <fastsdt/recognize.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace fastsdt::engine {
+
+struct Machine {
+    Arch arch = Arch::unknown;
+    int elf = 0;            ///< FASTSDT_MACHINE_*
+    int layout = 0;         ///< FASTSDT_LAYOUT_* of the instruction that becomes a jump
+    std::string_view nop;   ///< what that is called
+    uint64_t length = 0;    ///< its bytes: a thread that executed it goes on behind them
+    size_t exchanged = 0;   ///< bytes of it, from the first on, that become the jump
+    uint64_t reach = 0;     ///< bytes that the jump may span, less what an instruction and a page more take
+    uint64_t most_stub = 0; ///< bytes that a jump within a stub may span
+    uint64_t most_code = 0; ///< bytes of stubs in one place: less than half of the reach, so that there is a place
+};
+
+inline constexpr Machine machine_x86_64{.arch = Arch::x86_64,
+                                        .elf = FASTSDT_MACHINE_X86_64,
+                                        .layout = FASTSDT_LAYOUT_NOP10,
+                                        .nop = "nop10",
+                                        .length = 10,
+                                        .exchanged = 8,
+                                        .reach = (uint64_t{1} << 31) - (1 << 20),
+                                        .most_stub = uint64_t{1} << 30,
+                                        .most_code = uint64_t{64} << 20};
+inline constexpr Machine machine_arm64{.arch = Arch::arm64,
+                                       .elf = FASTSDT_MACHINE_ARM64,
+                                       .layout = FASTSDT_LAYOUT_NOP,
+                                       .nop = "nop",
+                                       .length = 4,
+                                       .exchanged = 4,
+                                       .reach = (uint64_t{1} << 27) - (1 << 20),
+                                       .most_stub = (uint64_t{1} << 20) - 4096,
+                                       .most_code = uint64_t{16} << 20};
+
+/// This build's: a process can be armed only by a tracer of its own architecture.
+#if defined(__aarch64__)
+inline constexpr const Machine& own_machine = machine_arm64;
+#else
+inline constexpr const Machine& own_machine = machine_x86_64;
+#endif
+
+} // namespace fastsdt::engine

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The stub around a site's clauses. What stands at the site and what it becomes, an aligned word at once:
+//
+//     d503201f   nop
+//     14......   b stub
+//
+// Both are instructions that may be exchanged while a processor executes them (Arm ARM, B2.2.5).
+//
+// The stub:
+//
+//         sub  sp, sp, #frame                 before anything is stored: below sp is a signal handler's
+//         stp  x0, x1, ...                    what the clauses will change
+//         mrs  x0, nzcv; str x0, flags        if they change the flags, and at usdt sites only: entries and exits have no live
+//         clauses                             flags
+//         ldr  x0, flags; msr nzcv, x0
+//         ldp  x0, x1, ...
+//         add  sp, sp, #frame
+//         b    site + 4
+//         cold paths
+#include "compiler_arm64.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace fastsdt::engine::arm64 {
+namespace {
+
+constexpr uint32_t nop = 0xd503201f;
+constexpr size_t most_frame = 32760; // what one load or store of 8 bytes reaches
+constexpr size_t most_pair = 504;
+
+} // namespace
+
+Compiler::Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment)
+    : engine::Compiler(machine_arm64, script, tables, arena, environment, as_), as_(arena.code)
+{}
+
+Patch Compiler::patch(const Site& site, uint64_t stub) const
+{
+    Patch patch{.at = site.patch, .length = 4};
+    bool far = false;
+    const uint32_t jump = jump_word(site.patch, stub, far);
+    if (arena_.code && far)
+        throw std::logic_error("the arena is not within reach of a site");
+    fastsdt::store(patch.before.data(), 4, nop, false);
+    fastsdt::store(patch.after.data(), 4, jump, false);
+    return patch;
+}
+
+void Compiler::align_stub(const Site&)
+{
+    as_.align(16);
+}
+
+Registers Compiler::all_registers() const
+{
+    return ~Registers(0);
+}
+
+Registers Compiler::saved_registers(Registers written) const
+{
+    if (!keep_flags_)
+        return written & ~bit(flags);
+    return written & bit(flags) ? written | bit(x0) : written;
+}
+
+size_t Compiler::frame_size() const
+{
+    return (saved_offset(flags) + 8 * (saved_ >> flags & 1) + 15) / 16 * 16;
+}
+
+std::vector<Reg> Compiler::saved_general() const
+{
+    std::vector<Reg> registers;
+    for (int reg = x0; reg <= x30; ++reg)
+        if (saved_ & bit(Reg(reg)))
+            registers.push_back(Reg(reg));
+    return registers;
+}
+
+void Compiler::save()
+{
+    if (frame_size() > most_frame)
+        throw Refusal("wants more than 32 KiB of the stack for the keys of a map");
+    as_.move_stack(-int64_t(frame_size()));
+    const std::vector<Reg> registers = saved_general();
+    for (size_t i = 0; i < registers.size(); ++i) {
+        const size_t offset = saved_offset(registers[i]);
+        if (i + 1 < registers.size() && offset <= most_pair) {
+            as_.store_pair(frame(offset), registers[i], registers[i + 1]);
+            ++i;
+        } else {
+            as_.store(frame(offset), registers[i]);
+        }
+    }
+    if (saved_ & bit(flags)) {
+        as_.read_system(x0, Assembler::System::nzcv);
+        as_.store(frame(saved_offset(flags)), x0);
+    }
+}
+
+void Compiler::restore()
+{
+    if (saved_ & bit(flags)) {
+        as_.load(x0, frame(saved_offset(flags)));
+        as_.write_flags(x0);
+    }
+    const std::vector<Reg> registers = saved_general();
+    for (size_t i = 0; i < registers.size(); ++i) {
+        const size_t offset = saved_offset(registers[i]);
+        if (i + 1 < registers.size() && offset <= most_pair) {
+            as_.load_pair(registers[i], registers[i + 1], frame(offset));
+            ++i;
+        } else {
+            as_.load(registers[i], frame(offset));
+        }
+    }
+    as_.move_stack(int64_t(frame_size()));
+    as_.jump_to(site_->patch + site_->length);
+}
+
+void Compiler::call(Label routine, Registers changes)
+{
+    as_.call(routine);
+    as_.clobber(changes | bit(lr));
+}
+
+// To x4: the thread's slot; leaves the stub if there is none, or if this is a forked child. The data's address goes into
+// the frame: a handler may fork in between, and then the mark reads 0.
+void Compiler::slot()
+{
+    const auto found = label();
+    as_.load_near(x0, arena_.mark);
+    as_.read_system(x1, Assembler::System::thread_pointer);
+    as_.constant(x4, hash_multiplier);
+    as_.logic_not(x1, x1); // never 0, which is a slot that nobody has
+    as_.compute(&vixl::Assembler::mul, x4, x4, x1);
+    as_.shift_right(x4, x4, unsigned(64 - std::countr_zero(most_threads)));
+    as_.jump_if_zero(x0, out_);
+    as_.add(x2, x0, Assembler::shifted(x4, vixl::LSL, 3));
+    as_.load(x2, {.base = x2, .displacement = int64_t(Tables::owners)});
+    as_.sub(x2, x2, x1);
+    as_.jump_if_zero(x2, cold([this, found] {
+                         // The routine changes x4 alone, and lr is kept here: stubs do not save what only this path changes.
+                         as_.put([](auto& a) { a.str(vixl::lr, vixl::MemOperand(vixl::sp, -16, vixl::PreIndex)); });
+                         as_.call(routines_.acquire);
+                         as_.put([](auto& a) { a.ldr(vixl::lr, vixl::MemOperand(vixl::sp, 16, vixl::PostIndex)); });
+                         as_.add(x2, x4, Assembler::Operand(1));
+                         as_.jump_if_zero(x2, out_);
+                         as_.jump(found);
+                     }),
+                     false);
+    bind(found);
+    if (keeps_base_)
+        as_.store(frame(base_offset()), x0);
+    as_.constant(x2, tables_.slot_size);
+    as_.compute(&vixl::Assembler::madd, x4, x4, x2, x0);
+    as_.address(x4, {.base = x4, .displacement = int64_t(tables_.slots)});
+}
+
+} // namespace fastsdt::engine::arm64

@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Stubs for arm64, executed: under qemu-user where the machine is another, on processors with and without the atomic instructions of
+# Armv8.1; the signals' test also with an interrupt possible at each instruction. And what objdump makes of the code.
+. "$FASTSDT_SOURCE/tests/common.sh"
+test=$FASTSDT_BUILD/bin/engine_stubs_arm64
+[ -x "$test" ] || skip "this build has no stubs for arm64 (libvixl-dev)"
+prefix='' old='' new='' each=''
+if [ "$(uname -m)" != aarch64 ]; then
+    prefix=aarch64-linux-gnu-
+    old='qemu-aarch64 -cpu cortex-a53 ' new='qemu-aarch64 -cpu max ' each=-singlestep
+    need qemu-aarch64
+    # Since QEMU 8.1 it is called so.
+    if qemu-aarch64 -help | matches -F one-insn-per-tb; then each=-one-insn-per-tb; fi
+fi
+need "${prefix}gcc" "${prefix}objdump"
+"${prefix}gcc" -static -O2 -Wall -Wextra -Werror -pthread "$FASTSDT_SOURCE/tests/engine/runner_arm64.c" -o runner
+
+rm -rf code
+mkdir code
+for processor in "$old" "$new"; do
+    FASTSDT_RUNNER="$processor$PWD/runner" FASTSDT_CODE=$PWD/code "$test" >out 2>&1 ||
+        fail "'$processor': $(grep -vE '^\[ *(OK|RUN|-+) *\]' out)"
+    [ -n "$prefix" ] || break
+    FASTSDT_RUNNER="${processor/ / $each }$PWD/runner" FASTSDT_PASSES=3000 "$test" --gtest_filter='*SignalHandlers*' >out 2>&1 ||
+        fail "'$processor' $each: $(grep -vE '^\[ *(OK|RUN|-+) *\]' out)"
+done
+
+for file in code/*; do
+    "${prefix}objdump" -D -b binary -m aarch64 "$file" >"$file.s"
+    if grep -nE 'undefined|\.inst|\.word|udf' "$file.s"; then fail "$file has what is no instruction"; fi
+    # sp goes down before anything is stored below it, and no flag or vector register is changed behind the program's back.
+    if grep -E '	(str|stp)	.*\[sp, #-|	(adds|subs|ands)	| [vdsqbh][0-9]+,' "$file.s" | grep -v 'str	x30, \[sp, #-16\]!'; then fail "$file"; fi
+done
+if grep -lE '	(st|ld)l?a?xr' code/lse*.s; then fail "loops where there are instructions"; fi
+grep -qE '	stadd	' code/lse0.s || fail "no stadd: $(cat code/lse0.s)"
+grep -qE '	stxr	' code/llsc0.s || fail "no stxr: $(cat code/llsc0.s)"

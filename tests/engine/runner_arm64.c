@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Executes stubs for arm64 that a test has compiled elsewhere: under qemu-user, where the machine is another. Commands come on
+// standard input, answers go to standard output, both in binary; stubs_arm64.cpp has the other end.
+//
+//     -> greeting       struct greeting
+//     M address size    maps memory that may be executed
+//     W address size bytes
+//     R address size    -> bytes
+//     P state           one pass -> state
+//     N times state     passes -> state
+//     T threads times   threads that pass, with x0 from 0 to 15 -> their ids
+//     S passes          a timer interrupts passes, x0 from 0 to 15, by handlers that pass too -> passes by handlers
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+struct state {
+    uint64_t x[31], sp, flags;
+    uint64_t stack[16]; // from sp up
+    uint64_t unused;
+    unsigned char v[32][16];
+};
+_Static_assert(offsetof(struct state, sp) == 248 && offsetof(struct state, flags) == 256
+                   && offsetof(struct state, stack) == 264 && offsetof(struct state, v) == 400,
+               "the assembly has these");
+struct greeting {
+    uint64_t site, pid, tid_offset, atomics, sve, copies;
+};
+extern void own_site_pass(struct state*);
+extern char own_site[];
+
+__asm__("    .text\n"
+        "    .globl own_site_pass, own_site\n"
+        "    .type own_site_pass, %function\n"
+        "    .p2align 4\n"
+        "own_site_pass:\n"
+        "    stp x29, x30, [sp, #-16]!\n"
+        "    stp x27, x28, [sp, #-16]!\n"
+        "    stp x25, x26, [sp, #-16]!\n"
+        "    stp x23, x24, [sp, #-16]!\n"
+        "    stp x21, x22, [sp, #-16]!\n"
+        "    stp x19, x20, [sp, #-16]!\n"
+        "    stp d14, d15, [sp, #-16]!\n"
+        "    stp d12, d13, [sp, #-16]!\n"
+        "    stp d10, d11, [sp, #-16]!\n"
+        "    stp d8, d9, [sp, #-16]!\n"
+        "    sub sp, sp, #144\n"
+        "    str x0, [sp, #128]\n"
+        "    .irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
+        "    ldr x1, [x0, #264 + 8 * \\i]\n"
+        "    str x1, [sp, #8 * \\i]\n"
+        "    .endr\n"
+        "    mov x1, sp\n"
+        "    str x1, [x0, #248]\n"
+        "    ldr x1, [x0, #256]\n"
+        "    msr nzcv, x1\n"
+        "    .irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+        "    ldr q\\i, [x0, #400 + 16 * \\i]\n"
+        "    .endr\n"
+        "    .irp i, 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,0\n"
+        "    ldr x\\i, [x0, #8 * \\i]\n"
+        "    .endr\n"
+        "own_site:\n"
+        "    nop\n"
+        "    str x0, [sp, #136]\n"
+        "    ldr x0, [sp, #128]\n"
+        "    .irp i, 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30\n"
+        "    str x\\i, [x0, #8 * \\i]\n"
+        "    .endr\n"
+        "    ldr x1, [sp, #136]\n"
+        "    str x1, [x0]\n"
+        "    mrs x1, nzcv\n"
+        "    str x1, [x0, #256]\n"
+        "    mov x2, sp\n"
+        "    ldr x1, [x0, #248]\n"
+        "    sub x1, x2, x1\n"
+        "    str x1, [x0, #248]\n" // 0: sp is as before
+        "    .irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
+        "    ldr x1, [sp, #8 * \\i]\n"
+        "    str x1, [x0, #264 + 8 * \\i]\n"
+        "    .endr\n"
+        "    .irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+        "    str q\\i, [x0, #400 + 16 * \\i]\n"
+        "    .endr\n"
+        "    add sp, sp, #144\n"
+        "    ldp d8, d9, [sp], #16\n"
+        "    ldp d10, d11, [sp], #16\n"
+        "    ldp d12, d13, [sp], #16\n"
+        "    ldp d14, d15, [sp], #16\n"
+        "    ldp x19, x20, [sp], #16\n"
+        "    ldp x21, x22, [sp], #16\n"
+        "    ldp x23, x24, [sp], #16\n"
+        "    ldp x25, x26, [sp], #16\n"
+        "    ldp x27, x28, [sp], #16\n"
+        "    ldp x29, x30, [sp], #16\n"
+        "    ret\n"
+        "    .size own_site_pass, . - own_site_pass\n");
+
+static void get(void* to, size_t size)
+{
+    for (char* at = to; size > 0;) {
+        const ssize_t n = read(0, at, size);
+        if (n <= 0)
+            exit(0);
+        at += n;
+        size -= (size_t)n;
+    }
+}
+
+static void put(const void* from, size_t size)
+{
+    for (const char* at = from; size > 0;) {
+        const ssize_t n = write(1, at, size);
+        if (n <= 0)
+            exit(1);
+        at += n;
+        size -= (size_t)n;
+    }
+}
+
+static uint64_t number(void)
+{
+    uint64_t value;
+    get(&value, sizeof value);
+    return value;
+}
+
+static void* at(uint64_t address)
+{
+    return (void*)(uintptr_t)address;
+}
+
+static struct greeting greet(void)
+{
+    struct greeting hello = {0};
+    hello.site = (uint64_t)(uintptr_t)own_site;
+    hello.pid = (uint64_t)getpid();
+    // glibc keeps a thread's id below the thread pointer.
+    const char* const pointer = __builtin_thread_pointer();
+    for (int offset = -4; offset > -4096 && !hello.tid_offset; offset -= 4) {
+        int32_t word;
+        memcpy(&word, pointer + offset, sizeof word);
+        if (word == getpid())
+            hello.tid_offset = (uint64_t)(int64_t)offset;
+    }
+    hello.atomics = getauxval(AT_HWCAP) >> 8 & 1; // HWCAP_ATOMICS
+    hello.sve = getauxval(AT_HWCAP) >> 22 & 1;    // HWCAP_SVE
+    // qemu-user 7.2 does not know this system call.
+    uint64_t from = 1, to = 0;
+    const struct iovec local = {&to, 8}, remote = {&from, 8};
+    hello.copies = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 8;
+    return hello;
+}
+
+static uint64_t times;
+
+static void* passes(void* id)
+{
+    struct state state = {0};
+    for (uint64_t i = 0; i < times; ++i) {
+        state.x[0] = i % 16;
+        own_site_pass(&state);
+    }
+    *(uint64_t*)id = (uint64_t)syscall(SYS_gettid);
+    return NULL;
+}
+
+static volatile uint64_t handled;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    struct state state = {0};
+    state.x[0] = handled % 16;
+    own_site_pass(&state);
+    handled = handled + 1;
+}
+
+static void signals(uint64_t count)
+{
+    struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
+    sigaction(SIGALRM, &act, NULL);
+    const struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+    handled = 0;
+    setitimer(ITIMER_REAL, &often, NULL);
+    struct state state = {0};
+    for (uint64_t i = 0; i < count; ++i) {
+        state.x[0] = i % 16;
+        own_site_pass(&state);
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+}
+
+int main(void)
+{
+    const struct greeting hello = greet();
+    put(&hello, sizeof hello);
+    for (;;) {
+        char command;
+        get(&command, 1);
+        struct state state;
+        switch (command) {
+        case 'M': {
+            const uint64_t address = number(), size = number();
+            const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+            const int protection = PROT_READ | PROT_WRITE | PROT_EXEC;
+            if (mmap(at(address), size, protection, flags, -1, 0) == MAP_FAILED)
+                return 1;
+            break;
+        }
+        case 'W': {
+            const uint64_t address = number(), size = number();
+            // The site's page is the program's own.
+            mprotect(at(address & ~UINT64_C(65535)), 131072, PROT_READ | PROT_WRITE | PROT_EXEC);
+            get(at(address), size);
+            __builtin___clear_cache(at(address), at(address + size));
+            break;
+        }
+        case 'R': {
+            const uint64_t address = number(), size = number();
+            put(at(address), size);
+            break;
+        }
+        case 'P':
+            get(&state, sizeof state);
+            own_site_pass(&state);
+            put(&state, sizeof state);
+            break;
+        case 'N': {
+            const uint64_t count = number();
+            get(&state, sizeof state);
+            for (uint64_t i = 0; i < count; ++i)
+                own_site_pass(&state);
+            put(&state, sizeof state);
+            break;
+        }
+        case 'T': {
+            const uint64_t count = number();
+            times = number();
+            pthread_t thread[64];
+            uint64_t ids[64];
+            for (uint64_t i = 0; i < count; ++i)
+                pthread_create(&thread[i], NULL, passes, &ids[i]);
+            for (uint64_t i = 0; i < count; ++i)
+                pthread_join(thread[i], NULL);
+            put(ids, count * sizeof ids[0]);
+            break;
+        }
+        case 'S':
+            signals(number());
+            {
+                const uint64_t n = handled;
+                put(&n, sizeof n);
+            }
+            break;
+        default: return 1;
+        }
+    }
+}

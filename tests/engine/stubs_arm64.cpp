@@ -1,0 +1,731 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Stubs for arm64, compiled here and executed by runner_arm64.c, which may run under qemu-user: arm64.sh.
+#include "compiler_arm64.h"
+#include "expected.h"
+#include "parse.h"
+#include "read.h"
+
+#include <fastsdt/note.h>
+#include <fastsdt/recognize.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <random>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace fastsdt::engine;
+
+namespace {
+
+/// As the runner has it.
+struct State {
+    uint64_t x[31] = {};
+    uint64_t sp = 0; ///< after a pass: what it has changed by
+    uint64_t flags = 0;
+    uint64_t stack[16] = {}; ///< from sp up
+    uint64_t unused = 0;
+    unsigned char v[32][16] = {};
+    bool operator==(const State&) const = default;
+};
+
+/// The other end of runner_arm64.c.
+class Runner {
+public:
+    struct Greeting {
+        uint64_t site = 0, pid = 0, tid_offset = 0, atomics = 0, sve = 0, copies = 0;
+    };
+
+    Runner()
+    {
+        int to[2], from[2];
+        if (pipe(to) < 0 || pipe(from) < 0)
+            throw std::runtime_error("pipe");
+        child_ = fork();
+        if (child_ == 0) {
+            dup2(to[0], 0);
+            dup2(from[1], 1);
+            for (const int end : {to[0], to[1], from[0], from[1]})
+                close(end);
+            execl("/bin/sh", "sh", "-c", (std::string("exec ") + std::getenv("FASTSDT_RUNNER")).c_str(), nullptr);
+            _exit(127);
+        }
+        close(to[0]);
+        close(from[1]);
+        to_ = to[1];
+        from_ = from[0];
+        get(&greeting, sizeof greeting);
+    }
+    Runner(const Runner&) = delete;
+    Runner& operator=(const Runner&) = delete;
+    ~Runner()
+    {
+        close(to_);
+        close(from_);
+        waitpid(child_, nullptr, 0);
+    }
+
+    void get(void* bytes, size_t size) const
+    {
+        for (auto* at = static_cast<char*>(bytes); size > 0;) {
+            const ssize_t n = read(from_, at, size);
+            if (n <= 0)
+                throw std::runtime_error("the runner has ended");
+            at += n;
+            size -= static_cast<size_t>(n);
+        }
+    }
+    void put(const void* bytes, size_t size) const
+    {
+        for (const auto* at = static_cast<const char*>(bytes); size > 0;) {
+            const ssize_t n = write(to_, at, size);
+            if (n <= 0)
+                throw std::runtime_error("the runner has ended");
+            at += n;
+            size -= static_cast<size_t>(n);
+        }
+    }
+    void command(char letter, std::initializer_list<uint64_t> numbers) const
+    {
+        put(&letter, 1);
+        for (const uint64_t number : numbers)
+            put(&number, sizeof number);
+    }
+
+    Greeting greeting;
+
+private:
+    pid_t child_ = 0;
+    int to_ = -1, from_ = -1;
+};
+
+/// Tables, stubs and patch of a script in a runner of its own.
+class RemoteRun {
+public:
+    static constexpr uint64_t code_at = 0x4000000, code_size = 1 << 20, mark = code_at + code_size;
+    static constexpr uint64_t data = uint64_t(1) << 40;
+
+    explicit RemoteRun(const std::string& text, Site site = {}, bool with_tid_offset = false)
+        : script(parse(text)), tables(lay_out(script))
+    {
+        Environment environment;
+        environment.pid = environment.inner_pid = static_cast<pid_t>(runner.greeting.pid);
+        environment.system_calls = true;
+        environment.atomics = runner.greeting.atomics;
+        environment.sve = runner.greeting.sve;
+        if (with_tid_offset)
+            environment.tid_offset = static_cast<int32_t>(runner.greeting.tid_offset);
+        environment.clock = Clock{0, 0, uint64_t(16) << 32}; // as if there were 62.5 million counts in a second
+        site.patch = runner.greeting.site;
+        site.length = 4;
+        if (site.clauses.empty())
+            for (size_t i = 0; i < script.clauses.size(); ++i)
+                site.clauses.push_back(i);
+        const Site sites[] = {site};
+        const Arena arena{code_at, data, mark};
+        code = arm64::Compiler(script, tables, arena, environment).compile(sites);
+        if (!code.refusals.at(0).empty())
+            throw std::runtime_error(code.refusals[0]);
+        if (code.bytes.size() != arm64::Compiler(script, tables, {}, environment).compile(sites).bytes.size())
+            throw std::runtime_error("the size depends on the arena");
+        runner.command('M', {code_at, code_size + 4096});
+        runner.command('M', {data, tables.size});
+        write(code_at, code.bytes.data(), code.bytes.size());
+        forked(false);
+        uint32_t now = 0;
+        read(site.patch, &now, sizeof now);
+        if (std::memcmp(&now, code.patches.at(0).before.data(), 4) != 0 || code.patches[0].length != 4)
+            throw std::runtime_error("the site is not what the patch says");
+        write(site.patch, code.patches[0].after.data(), 4);
+    }
+
+    void write(uint64_t at, const void* bytes, size_t size) const
+    {
+        runner.command('W', {at, size});
+        runner.put(bytes, size);
+    }
+    void read(uint64_t at, void* bytes, size_t size) const
+    {
+        runner.command('R', {at, size});
+        runner.get(bytes, size);
+    }
+    void pass(State& state) const
+    {
+        runner.command('P', {});
+        runner.put(&state, sizeof state);
+        runner.get(&state, sizeof state);
+    }
+    void pass(uint64_t times = 1) const
+    {
+        State state;
+        runner.command('N', {times});
+        runner.put(&state, sizeof state);
+        runner.get(&state, sizeof state);
+    }
+    void forked(bool yes) const
+    {
+        const uint64_t word = yes ? 0 : data;
+        write(mark, &word, sizeof word);
+    }
+    Maps maps() const
+    {
+        return read_tables(script, tables, [this](size_t offset, size_t size) {
+            std::vector<std::byte> bytes(std::min(size, tables.size - offset));
+            read(data + offset, bytes.data(), bytes.size());
+            return bytes;
+        });
+    }
+
+    Runner runner;
+    Script script;
+    Tables tables;
+    Code code;
+};
+
+std::string action(const std::string& filter, const std::string& actions)
+{
+    return "usdt:*:p:n " + (filter.empty() ? "" : "/" + filter + "/ ") + "{ " + actions + " }";
+}
+
+Site usdt(std::string arguments)
+{
+    Site site;
+    site.arguments = std::move(arguments);
+    return site;
+}
+
+std::string refusal(const std::string& text, Site site, bool system_calls = true)
+{
+    const Script script = parse(text);
+    const Tables tables = lay_out(script);
+    site.patch = 0x400000;
+    site.length = 4;
+    site.clauses = {0};
+    Environment environment;
+    environment.system_calls = system_calls;
+    const Site sites[] = {site};
+    return arm64::Compiler(script, tables, {}, environment).compile(sites).refusals.at(0);
+}
+
+State random_state(std::mt19937_64& random)
+{
+    State state;
+    for (uint64_t& x : state.x)
+        x = random();
+    for (uint64_t& word : state.stack)
+        word = random();
+    for (auto& v : state.v)
+        for (unsigned char& byte : v)
+            byte = static_cast<unsigned char>(random());
+    state.flags = random() & 0xf0000000;
+    return state;
+}
+
+int64_t only_number(const Maps& maps, size_t map = 0)
+{
+    EXPECT_EQ(maps.maps.at(map).size(), 1u);
+    return maps.maps[map].empty() ? INT64_MIN : maps.maps[map][0].number;
+}
+
+uint64_t sum_of(const std::vector<Entry>& map)
+{
+    return std::accumulate(map.begin(), map.end(), uint64_t(0),
+                           [](uint64_t sum, const Entry& entry) { return sum + uint64_t(entry.number); });
+}
+
+// Every kind of statement.
+const char* const all_actions[] = {
+    "@ = count();",
+    "@[arg0] = count();",
+    "@ = sum(arg0);",
+    "@ = min(arg1); @b = max(arg2);",
+    "@ = hist(arg0);",
+    "@ = lhist(arg0, 0, 1000, 7);",
+    "@[arg0, arg1] = stats(arg2);",
+    "@[arg0] = hist(arg1);",
+    "@a[tid] = nsecs; @b = hist(nsecs - @a[tid]); delete(@a[tid]);",
+    "@a[arg0] = arg1; @c[@a[arg0]] = count(); delete(@a[arg0]);",
+    "@a = arg0; @b = sum(@a * arg1 / (arg2 + 1) % 77); delete(@a);",
+    "@[str(arg3)] = count(); @last = str(arg3); @by[arg0] = str(arg3);",
+    "@[probe, pid] = avg(arg4);",
+    "@ = sum(arg5);",
+};
+constexpr const char* no_copies = "the runner's kernel has no process_vm_readv (qemu-user)";
+constexpr const char* all_operands = "8@x0 -4@w1 2@w2 8@x19 -1@w30 8@[sp, 24]";
+
+} // namespace
+
+// Every register, the flags, all vector registers, sp, and what is on the stack.
+TEST(StubArm64, LeavesTheProgramAsItIs)
+{
+    std::mt19937_64 random(1);
+    for (const char* actions : all_actions)
+        for (const char* filter : {"", "arg0 != 7", "arg0 != 7 || arg1 < arg2"}) {
+            const RemoteRun run(action(filter, actions), usdt(all_operands));
+            for (int i = 0; i < 100; ++i) {
+                const State before = random_state(random);
+                State after = before;
+                run.pass(after);
+                ASSERT_EQ(after, before) << filter << actions;
+            }
+        }
+}
+
+TEST(StubArm64, TheSiteIsABranchToTheStub)
+{
+    const RemoteRun run(action("", "@ = count();"));
+    uint32_t word = 0;
+    std::memcpy(&word, run.code.patches.at(0).after.data(), sizeof word);
+    EXPECT_EQ(word >> 26, 5u); // b
+    EXPECT_EQ(run.runner.greeting.site + uint64_t(int64_t(int32_t(word << 6)) >> 4), run.code.stubs.at(0));
+}
+
+TEST(StubArm64, CountsPasses)
+{
+    const RemoteRun run(action("", "@ = count();"));
+    run.pass(1000);
+    const Maps maps = run.maps();
+    EXPECT_EQ(only_number(maps), 1000);
+    EXPECT_EQ(maps.threads, 1u);
+    EXPECT_EQ(maps.dropped, 0u);
+}
+
+TEST(StubArm64, AForkedChildRecordsNothing)
+{
+    const RemoteRun run(action("", "@ = count(); @b[arg0] = sum(arg0); @c[tid] = 1;"), usdt("8@x0"));
+    run.forked(true);
+    run.pass(10);
+    for (const auto& map : run.maps().maps)
+        EXPECT_TRUE(map.empty());
+}
+
+TEST(StubArm64, EachThreadHasItsSlot)
+{
+    const RemoteRun run(
+        action("", "@ = count(); @k[arg0] = count(); @m[arg0, tid] = count(); @t[tid] = count(); @x[arg0] = 7;"),
+        usdt("8@x0"), true);
+    constexpr uint64_t threads = 4, passes = 20'000;
+    run.runner.command('T', {threads, passes});
+    std::vector<uint64_t> ids(threads);
+    run.runner.get(ids.data(), 8 * threads);
+    const Maps maps = run.maps();
+    EXPECT_EQ(uint64_t(only_number(maps)), threads * passes);
+    EXPECT_LE(maps.threads, threads);
+    ASSERT_EQ(maps.maps[1].size(), 16u);
+    for (const Entry& entry : maps.maps[1])
+        EXPECT_EQ(uint64_t(entry.number), threads * passes / 16);
+    EXPECT_EQ(maps.maps[2].size(), 16 * threads);
+    EXPECT_EQ(sum_of(maps.maps[2]), threads * passes);
+    ASSERT_EQ(maps.maps[3].size(), threads);
+    for (const Entry& entry : maps.maps[3]) {
+        EXPECT_EQ(uint64_t(entry.number), passes);
+        EXPECT_NE(std::find(ids.begin(), ids.end(), uint64_t(entry.keys[0].number)), ids.end());
+    }
+    ASSERT_EQ(maps.maps[4].size(), 16u);
+    for (const Entry& entry : maps.maps[4])
+        EXPECT_EQ(entry.value.number, 7);
+    EXPECT_EQ(maps.dropped, 0u);
+}
+
+TEST(StubArm64, ThreadsBeyondTheSlotsAreCountedAsDropped)
+{
+    const RemoteRun run(action("", "@ = count();"));
+    const std::vector<uint64_t> others(most_threads, 0x101);
+    run.write(RemoteRun::data + Tables::owners, others.data(), 8 * others.size());
+    run.pass(5);
+    EXPECT_EQ(run.maps().dropped, 5u);
+}
+
+TEST(StubArm64, KeysBeyondTheTableAreCountedAsDropped)
+{
+    for (const char* what : {"@[arg0] = count();", "@[arg0, 1] = count();", "@[arg0] = 1;"}) {
+        const RemoteRun run(action("", what), usdt("8@x5"));
+        State state;
+        constexpr size_t keys = 12'000;
+        for (size_t i = 0; i < keys; ++i) {
+            state.x[5] = i;
+            run.pass(state);
+        }
+        const Maps maps = run.maps();
+        EXPECT_GE(maps.maps[0].size(), most_keys) << what;
+        EXPECT_EQ(maps.maps[0].size() + maps.dropped, keys) << what;
+    }
+}
+
+TEST(StubArm64, DeletedKeysMakeRoom)
+{
+    const RemoteRun run(action("", "@a[arg0] = arg1; @s = sum(@a[arg0]); delete(@a[arg0]);"), usdt("8@x0 8@x1"));
+    State state;
+    uint64_t expected = 0;
+    for (uint64_t i = 0; i < 12'000; ++i) {
+        state.x[0] = i * 0x10001;
+        state.x[1] = i;
+        expected += i;
+        run.pass(state);
+    }
+    const Maps maps = run.maps();
+    EXPECT_TRUE(maps.maps[0].empty());
+    EXPECT_EQ(maps.dropped, 0u);
+    EXPECT_EQ(uint64_t(only_number(maps, 1)), expected);
+}
+
+TEST(StubArm64, KeyZeroIsAKey)
+{
+    const RemoteRun run(action("", "@[arg0] = count(); @b[arg0] = arg0; @c[arg0, arg0] = max(arg0);"), usdt("8@x0"));
+    run.pass(3);
+    const Maps maps = run.maps();
+    for (const auto& map : maps.maps) {
+        ASSERT_EQ(map.size(), 1u);
+        for (const Datum& key : map[0].keys)
+            EXPECT_EQ(key.number, 0);
+    }
+    EXPECT_EQ(maps.maps[0][0].number, 3);
+    EXPECT_EQ(maps.maps[2][0].count, 3u);
+}
+
+TEST(StubArm64, StringsEndWhereTheyEndOrCannotBeRead)
+{
+    constexpr uint64_t page = 0x2000000;
+    const std::string longest(63, 'x');
+    struct {
+        uint64_t at;
+        std::string text, expected;
+    } const cases[] = {
+        {page, "a", "a"},
+        {page + 100, "seven77", "seven77"},
+        {page + 203, "eight888", "eight888"},
+        {page + 300, std::string(80, 'x'), longest},
+        {page + 4096 - 3, "abc", "abc"}, // no NUL on the page
+        {page + 4096, "", ""},
+        {0, "", ""},
+        {~uint64_t(7), "", ""},
+        {uint64_t(1) << 63, "", ""},
+    };
+    if (!Runner().greeting.copies)
+        GTEST_SKIP() << no_copies;
+    for (const auto& each : cases) {
+        const RemoteRun run(action("", "@[str(arg0)] = count();"), usdt("8@x20"));
+        run.runner.command('M', {page, 4096});
+        if (!each.text.empty())
+            run.write(each.at, each.text.data(), each.text.size());
+        State state;
+        state.x[20] = each.at;
+        run.pass(state);
+        const Maps maps = run.maps();
+        ASSERT_EQ(maps.maps[0].size(), 1u);
+        EXPECT_EQ(maps.maps[0][0].keys[0].text, each.expected);
+    }
+}
+
+TEST(StubArm64, MapsOfStringsHoldTheLast)
+{
+    constexpr uint64_t page = 0x2000000;
+    const RemoteRun run(action("", "@last = str(arg0); @by[arg1] = str(arg0); @name[arg1] = \"always\"; @p = probe;"),
+                        usdt("8@x0 8@x1"));
+    if (!run.runner.greeting.copies)
+        GTEST_SKIP() << no_copies;
+    run.runner.command('M', {page, 4096});
+    const std::string texts[] = {"one", "a longer one, of more than sixteen bytes", ""};
+    for (size_t i = 0; i < 3; ++i)
+        run.write(page + 100 * i, texts[i].c_str(), texts[i].size() + 1);
+    State state;
+    for (uint64_t i = 0; i < 300; ++i) {
+        state.x[0] = page + 100 * (i / 7 % 3);
+        state.x[1] = i % 5;
+        run.pass(state);
+    }
+    const Maps maps = run.maps();
+    ASSERT_EQ(maps.maps[0].size(), 1u);
+    EXPECT_EQ(maps.maps[0][0].value.text, texts[299 / 7 % 3]);
+    ASSERT_EQ(maps.maps[1].size(), 5u);
+    for (const Entry& entry : maps.maps[1])
+        EXPECT_EQ(entry.value.text, texts[(295 + uint64_t(entry.keys[0].number)) / 7 % 3]);
+    EXPECT_EQ(maps.maps[2].at(4).value.text, "always");
+    EXPECT_EQ(maps.dropped, 0u);
+}
+
+TEST(StubArm64, TidPidProbeAndLiterals)
+{
+    for (const bool with_offset : {false, true}) {
+        Site site = usdt("8@x0");
+        site.probe = 5;
+        const RemoteRun run(action("", "@[tid, pid, probe, \"a text\", 1 << 40] = count();"), site, with_offset);
+        run.pass(2);
+        const Maps maps = run.maps();
+        ASSERT_EQ(maps.maps[0].size(), 1u);
+        const auto& keys = maps.maps[0][0].keys;
+        EXPECT_EQ(uint64_t(keys[0].number), run.runner.greeting.pid);
+        EXPECT_EQ(uint64_t(keys[1].number), run.runner.greeting.pid);
+        EXPECT_EQ(keys[2].number, 5);
+        EXPECT_EQ(keys[3].text, "a text");
+        EXPECT_EQ(keys[4].number, int64_t(1) << 40);
+    }
+}
+
+TEST(StubArm64, OneHitHasOneTime)
+{
+    const RemoteRun run(action("", "@a = nsecs; @by[arg0] = sum(arg0 * (nsecs - @a) + arg0); @max = max(nsecs);"),
+                        usdt("8@x0"));
+    State state;
+    int64_t before = 0;
+    for (int pass = 1; pass <= 3; ++pass) {
+        state.x[0] = 7;
+        run.pass(state);
+        const Maps maps = run.maps();
+        EXPECT_EQ(maps.maps[1].at(0).number, 7 * pass);
+        const int64_t now = maps.maps[0].at(0).value.number;
+        EXPECT_EQ(maps.maps[2].at(0).number, now);
+        EXPECT_GT(now, before);
+        before = now;
+    }
+}
+
+TEST(StubArm64, EntriesHaveParametersAndExitsAResult)
+{
+    Site entry;
+    entry.kind = Probe::Kind::entry;
+    entry.stack_bytes = 16;
+    State state;
+    {
+        const RemoteRun run("uprobe:*:f { @a = sum(arg0); @b = sum(arg5); @c = sum(sarg0); @d = sum(sarg1); }", entry);
+        state.x[0] = 11;
+        state.x[5] = 12;
+        state.stack[0] = 13;
+        state.stack[1] = 14;
+        run.pass(state);
+        for (size_t map = 0; map < 4; ++map)
+            EXPECT_EQ(only_number(run.maps(), map), 11 + int64_t(map));
+    }
+    EXPECT_EQ(refusal("uprobe:*:f { @ = sum(sarg2); }", entry), "has no sarg2");
+    Site exit;
+    exit.kind = Probe::Kind::exit;
+    exit.result = FASTSDT_RESULT_REGISTER;
+    {
+        const RemoteRun run("uretprobe:*:f { @ = max(retval); }", exit);
+        state.x[0] = 99;
+        run.pass(state);
+        EXPECT_EQ(only_number(run.maps()), 99);
+    }
+    exit.result = FASTSDT_RESULT_VECTOR;
+    EXPECT_EQ(refusal("uretprobe:*:f { @ = max(retval); }", exit), "has no result in an integer register");
+}
+
+TEST(OperandArm64, EveryRegisterInEverySize)
+{
+    std::mt19937_64 random(1);
+    const auto extended = [](uint64_t value, int size, bool is_signed) {
+        const int drop = 64 - 8 * size;
+        return is_signed ? uint64_t(int64_t(value << drop) >> drop) : value << drop >> drop;
+    };
+    for (int reg = 0; reg <= 31; ++reg)
+        for (const int size : {1, -1, 2, -2, 4, -4, 8, -8}) {
+            const std::string name = reg == 31 ? "[sp, 40]" : (std::abs(size) == 8 ? "x" : "w") + std::to_string(reg);
+            const std::string text = std::to_string(size) + "@" + name;
+            // Once where the stub changes few registers, once where it changes many.
+            for (const char* script : {"usdt:*:p:n { @ = arg0; }",
+                                       "usdt:*:p:n { @k[arg0, 1] = count(); @ = arg0; @x = @ * 3 / (arg0 | 1); }"}) {
+                const RemoteRun run(script, usdt(text));
+                State state = random_state(random);
+                run.pass(state);
+                const uint64_t value = reg == 31 ? state.stack[5] : state.x[reg];
+                const size_t map = run.script.maps[0].name == "@" ? 0 : 1;
+                ASSERT_EQ(uint64_t(run.maps().maps[map].at(0).value.number), extended(value, std::abs(size), size < 0))
+                    << text;
+            }
+        }
+}
+
+TEST(OperandArm64, FormsOfMemoryAndConstants)
+{
+    constexpr uint64_t page = 0x2000000;
+    const RemoteRun run(
+        "usdt:*:p:n { @ = arg0; @b = arg1; @c = arg2; @d = arg3; @e = arg4; @f = arg5; @g = arg6; @h = arg7; }",
+        usdt("8@[x1] 8@[x2, 16] -1@[x3, #-8] 8@[x4, x5] 4@[x4, x6, lsl 3] -4@-5 8@18446744073709551615 8@xzr"));
+    run.runner.command('M', {page, 8192});
+    std::vector<uint64_t> words(1024);
+    std::iota(words.begin(), words.end(), 0xf0f0f080);
+    run.write(page, words.data(), 8 * words.size());
+    State state;
+    state.x[1] = page + 8;
+    state.x[2] = page + 4096;
+    state.x[3] = page + 72;
+    state.x[4] = page;
+    state.x[5] = 4095; // on two pages
+    state.x[6] = 100;
+    if (!run.runner.greeting.copies)
+        std::fill(words.begin(), words.end(), 0); // nothing can be read
+    run.pass(state);
+    const Maps maps = run.maps();
+    uint64_t across;
+    std::memcpy(&across, reinterpret_cast<const char*>(words.data()) + 4095, sizeof across);
+    const uint64_t expected[] = {
+        words[1],     words[514], uint64_t(int64_t(int8_t(words[8]))), across, uint32_t(words[100]), uint64_t(-5),
+        ~uint64_t(0), 0};
+    for (size_t map = 0; map < std::size(expected); ++map)
+        EXPECT_EQ(uint64_t(maps.maps[map].at(0).value.number), expected[map]) << map;
+    // And where nothing is.
+    for (int reg = 1; reg <= 6; ++reg)
+        state.x[reg] = uint64_t(1) << 60;
+    run.pass(state);
+    for (size_t map = 0; map < 5; ++map)
+        EXPECT_EQ(run.maps().maps[map].at(0).value.number, 0) << map;
+}
+
+TEST(OperandArm64, SaysWhyAnArgumentCannotBeRead)
+{
+    const std::string text = action("", "@ = sum(arg0);");
+    for (const char* operand :
+         {"8@v0", "4f@s0", "8@d1", "8@symbol", "3@x0", "8@", "x", "8@[w0]", "8@[x0", "8@[x0, w1, sxtw]", "8@[x0, 8]!",
+          "8@x31", "8@[x0, 99999999999]", "8@[]", "8@36893488147419103232"})
+        EXPECT_NE(refusal(text, usdt(operand)), "") << operand;
+    EXPECT_EQ(refusal(text, usdt("")), "has no arg0");
+    EXPECT_EQ(refusal(text, usdt("8@[x29, -8]")), "");
+    EXPECT_NE(refusal(text, usdt("8@[x29, -8]"), false), "");
+    EXPECT_NE(refusal(action("", "@[str(arg0)] = count();"), usdt("8@x0"), false), "");
+    std::string many = "@[";
+    for (int i = 0; i < 600; ++i)
+        many += "\"x\",";
+    EXPECT_EQ(refusal(action("", many + "1] = count();"), usdt("")),
+              "wants more than 32 KiB of the stack for the keys of a map");
+}
+
+TEST(ExpressionArm64, IsWhatTheInterpreterSays)
+{
+    std::mt19937_64 random(3);
+    int compiled = 0;
+    for (int i = 0; i < 150; ++i) {
+        const std::string text = random_expression(random, 4);
+        const std::string script = "usdt:*:p:n { @v = " + text + "; } usdt:*:p:n /" + text + "/ { @n = count(); }";
+        std::optional<RemoteRun> run;
+        try {
+            run.emplace(script, usdt("8@x0 -4@w1 -1@-5 8@1000000007 2@w9 -8@x29"));
+        } catch (const ScriptError&) {
+            continue; // a number that bpftrace would not take there
+        }
+        ++compiled;
+        const Expression& value = *run->script.clauses[0].actions[0].value;
+        const Expression& filter = *run->script.clauses[1].filter;
+        int64_t count = 0;
+        for (int pass = 0; pass < 20; ++pass) {
+            State state;
+            for (const int reg : {0, 1, 9, 29})
+                state.x[reg] = random_word(random);
+            const auto argument = [&](unsigned index) {
+                const uint64_t values[] = {state.x[0],           uint64_t(int64_t(int32_t(state.x[1]))),
+                                           uint64_t(-5),         1000000007,
+                                           uint16_t(state.x[9]), state.x[29]};
+                return values[index];
+            };
+            count += interpret(filter, argument) != 0;
+            run->pass(state);
+            ASSERT_EQ(uint64_t(run->maps().maps[0].at(0).value.number), interpret(value, argument)) << text;
+        }
+        const auto counted = run->maps().maps[1];
+        ASSERT_EQ(counted.empty() ? 0 : counted[0].number, count) << text;
+    }
+    EXPECT_GT(compiled, 100);
+}
+
+TEST(AggregationArm64, HistogramsMinMaxSumAvgAndStats)
+{
+    std::mt19937_64 random(5);
+    const RemoteRun run(
+        "usdt:*:p:n { @h = hist(arg0); @l = lhist(arg0, 20, 1000, 7); @a = min(arg0); @b = max(arg0);"
+        " @c = sum(arg0); @d = avg(arg0); @e = stats(arg0); @f = min(0 - 1); @k[arg0 % 3] = min(arg0);"
+        " @x[arg0 % 3, 1] = max(arg0); @y[arg0 % 2] = hist(arg0); @z[arg0 % 2, 0] = lhist(arg0, 20, 1000, 7); }",
+        usdt("8@x7"));
+    std::vector<uint64_t> log(65), seven(142);
+    std::vector<uint64_t> values;
+    for (int pass = 0; pass < 1000; ++pass) {
+        const int64_t value = pass < 130 ? int64_t((uint64_t(1) << pass / 2) - uint64_t(pass % 2))
+                                         : int64_t(random_word(random) % 1200) - 60 * (pass % 2);
+        size_t bucket = 0; // below 0, 0, then [2^n, 2^(n+1))
+        if (value >= 0)
+            for (bucket = 1; value >> (bucket - 1) != 0;)
+                ++bucket;
+        ++log[bucket];
+        ++seven[value < 20 ? 0 : value >= 1000 ? 141 : 1 + size_t(value - 20) / 7];
+        values.push_back(uint64_t(value));
+        State state;
+        state.x[7] = uint64_t(value);
+        run.pass(state);
+    }
+    const Maps maps = run.maps();
+    EXPECT_EQ(maps.maps[0].at(0).buckets, log);
+    EXPECT_EQ(maps.maps[1].at(0).buckets, seven);
+    const auto less = [&](uint64_t a, uint64_t b) { return int64_t(a) < int64_t(b); }; // as bpftrace compares them
+    EXPECT_EQ(uint64_t(maps.maps[2].at(0).number), *std::min_element(values.begin(), values.end(), less));
+    EXPECT_EQ(uint64_t(maps.maps[3].at(0).number), *std::max_element(values.begin(), values.end(), less));
+    for (const size_t map : {4, 5, 6}) {
+        EXPECT_EQ(uint64_t(maps.maps[map].at(0).number), std::accumulate(values.begin(), values.end(), uint64_t(0)));
+        EXPECT_EQ(maps.maps[map][0].count, values.size());
+    }
+    EXPECT_EQ(maps.maps[7].at(0).number, -1);
+    for (int rest = 0; rest < 3; ++rest) {
+        std::vector<uint64_t> some;
+        std::copy_if(values.begin(), values.end(), std::back_inserter(some),
+                     [&](uint64_t value) { return value % 3 == uint64_t(rest); });
+        EXPECT_EQ(uint64_t(maps.maps[8].at(size_t(rest)).number), *std::min_element(some.begin(), some.end(), less));
+        EXPECT_EQ(uint64_t(maps.maps[9].at(size_t(rest)).number), *std::max_element(some.begin(), some.end(), less));
+    }
+    for (size_t bucket = 0; bucket < log.size(); ++bucket)
+        EXPECT_EQ(maps.maps[10].at(0).buckets[bucket] + maps.maps[10].at(1).buckets[bucket], log[bucket]);
+    for (size_t bucket = 0; bucket < seven.size(); ++bucket)
+        EXPECT_EQ(maps.maps[11].at(0).buckets[bucket] + maps.maps[11].at(1).buckets[bucket], seven[bucket]);
+}
+
+// A timer interrupts passes, and its handler passes the same site. Nothing is lost.
+TEST(StubArm64, SignalHandlersMayHitTheSameSite)
+{
+    const RemoteRun run(action("",
+                               "@ = count(); @k[arg0] = count(); @m[arg0, tid] = count(); @s = sum(arg0); "
+                               "@a[arg0] = 1; @b[arg0] = @a[arg0]; delete(@a[arg0]); @x = max(arg0);"),
+                        usdt("8@x0"), true);
+    const char* const wanted = std::getenv("FASTSDT_PASSES");
+    const uint64_t passes = wanted ? std::stoull(wanted) : 200'000;
+    run.runner.command('S', {passes});
+    uint64_t handled = 0;
+    run.runner.get(&handled, sizeof handled);
+    const Maps maps = run.maps();
+    EXPECT_EQ(uint64_t(only_number(maps, 0)), passes + handled);
+    for (const size_t map : {1, 2}) {
+        EXPECT_EQ(sum_of(maps.maps[map]), passes + handled) << map;
+        EXPECT_EQ(maps.maps[map].size(), 16u);
+    }
+    EXPECT_EQ(maps.maps[3].at(0).count, passes + handled);
+    EXPECT_EQ(maps.dropped, 0u);
+    EXPECT_GT(handled, 20u);
+}
+
+// What arm64.sh has objdump decode: the stubs of all kinds of statements.
+TEST(StubArm64, WritesItsCode)
+{
+    const char* const folder = std::getenv("FASTSDT_CODE");
+    if (!folder)
+        GTEST_SKIP() << "FASTSDT_CODE names no folder";
+    for (const bool atomics : {false, true})
+        for (size_t i = 0; i < std::size(all_actions); ++i) {
+            const Script script = parse(action("arg0 != 7 || arg1 < arg2", all_actions[i]));
+            const Tables tables = lay_out(script);
+            Environment environment;
+            environment.system_calls = environment.sve = true;
+            environment.atomics = atomics;
+            environment.clock = Clock{1, 2, 3};
+            Site site = usdt(all_operands);
+            site.patch = 0x400000;
+            site.length = 4;
+            site.clauses = {0};
+            const Site sites[] = {site};
+            const Code code =
+                arm64::Compiler(script, tables, {0x500000, 0x10000, 0x510000}, environment).compile(sites);
+            ASSERT_EQ(code.refusals[0], "");
+            const std::string file = std::string(folder) + "/" + (atomics ? "lse" : "llsc") + std::to_string(i);
+            FILE* const out = fopen(file.c_str(), "w");
+            fwrite(code.bytes.data(), 1, code.bytes.size(), out);
+            fclose(out);
+        }
+}
