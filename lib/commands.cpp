@@ -152,6 +152,13 @@ Value value_of(const Record& exit, Arch arch)
     }
 }
 
+std::string absolute_path(const Image& image)
+{
+    std::error_code error;
+    const std::string path = std::filesystem::absolute(image.path(), error).lexically_normal().string();
+    return error ? image.path() : path;
+}
+
 } // namespace
 
 std::string shell_quoted(std::string_view text)
@@ -162,13 +169,34 @@ std::string shell_quoted(std::string_view text)
     return quoted + "'";
 }
 
-Commands::Commands(const Image& image) : arch_(image.arch())
+std::vector<NamedCommand> commands_by_name(const Image& image, const AttachPoint& point)
 {
-    std::error_code error;
-    path_ = std::filesystem::absolute(image.path(), error).lexically_normal().string();
-    if (error)
-        path_ = image.path();
+    const std::string path = absolute_path(image);
+    // lttng and bcc separate the parts by colons.
+    if (point.entry || !plain_name(point.provider) || !plain_name(point.name) || !plain_path(path)
+        || path.find(':') != path.npos)
+        return {};
+    const std::string& provider = point.provider;
+    const std::string& name = point.name;
+    std::vector<NamedCommand> commands;
+    const auto add = [&](std::string_view tracer, std::string_view before, const std::string& word,
+                         std::string_view behind = "") {
+        commands.push_back({tracer, fmt::format("{} {}{}", before, shell_quoted(word), behind)});
+    };
+    // It attaches by ptrace, so what the kernel does with a uprobe there does not matter.
+    add("gdb", "gdb -ex", fmt::format("break -probe-stap {}:{}", provider, name), ' ' + shell_quoted(path));
+    if (point.at_note.verdict == Verdict::reject || point.at_note.verdict == Verdict::unknown)
+        return commands;
+    add("systemtap", "stap -e",
+        fmt::format("probe process(\"{}\").provider(\"{}\").mark(\"{}\") {{ println(pn()) }}", path, provider, name));
+    add("bcc", "trace-bpfcc", fmt::format("u:{}:{}", path, name));
+    if (point.semaphore_offset == 0) // lttng-enable-event(1), 2.13: no probes with a semaphore
+        add("lttng", "lttng enable-event --kernel",
+            fmt::format("--userspace-probe=sdt:{}:{}:{}", path, provider, name), fmt::format(" {}_{}", provider, name));
+    return commands;
 }
+
+Commands::Commands(const Image& image) : path_(absolute_path(image)), arch_(image.arch()) {}
 
 void Commands::write(AttachPoint& point, std::string_view symbol, const ArgumentNames* names)
 {

@@ -9,11 +9,20 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace fastsdt {
 
 /// The text as one word of a POSIX shell.
 std::string shell_quoted(std::string_view text);
+
+/// A command line of a tracer that finds a probe by its name, and attaches at the note's pc.
+struct NamedCommand {
+    std::string_view tracer; ///< gdb, systemtap, bcc, lttng
+    std::string line;
+};
+/// Those for a probe. None for entries, for words that are not plain, and of tracers that cannot attach to this probe.
+std::vector<NamedCommand> commands_by_name(const Image& image, const AttachPoint& point);
 
 /// Fills in AttachPoint::bpftrace, perf and remarks, for the points of one image.
 class Commands {

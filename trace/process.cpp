@@ -78,6 +78,7 @@ Signals::Signals()
 
 Signals::~Signals()
 {
+    while (next()) {} // what it was to stop is over
     sigprocmask(SIG_SETMASK, &former_, nullptr);
 }
 

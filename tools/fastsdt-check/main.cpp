@@ -75,7 +75,7 @@ Status plan_files(const Arguments& arguments)
                     notes.exits.clear();
                 }
                 output.begin_image(image, notes.probes.size() + notes.entries.size());
-                plan(image, notes, kernel, [&](const AttachPoint& point) { output.point(point); });
+                plan(image, notes, kernel, [&](const AttachPoint& point) { output.point(image, point); });
                 output.end_image();
             },
             [&](const std::string& file, const std::string& message) { output.unusable(file, message); });

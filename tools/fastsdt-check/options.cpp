@@ -45,7 +45,7 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
                  "Judge the entries of all functions in the symbol table too");
     app.add_flag("-s,--summary", arguments.style.summary, "Counts instead of single probes");
     app.add_flag("-v,--verbose", arguments.style.verbose,
-                 "Show findings of level info too, and each function with --functions");
+                 "Show findings of level info too, each function with --functions, more tracers with --plan");
     app.add_option("-p,--pid", arguments.pid, "Read a running process instead of files: what its sites hold now")
         ->type_name("PID")
         ->check(CLI::Range(1, 4194304));

@@ -50,7 +50,7 @@ public:
     PlanOutput(Style style, bool json, const fastsdt::Kernel& kernel);
     /// An image with so many points, which follow one by one: there may be a million.
     void begin_image(const fastsdt::Image& image, size_t points);
-    void point(const fastsdt::AttachPoint& point);
+    void point(const fastsdt::Image& image, const fastsdt::AttachPoint& point);
     void end_image();
     void unusable(const std::string& path, const std::string& message);
     void finish();

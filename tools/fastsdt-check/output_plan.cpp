@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // --plan: where to attach, as commands and as JSON (docs/json.md, "plan").
+#include "commands.h"
 #include "output.h"
 
 #include <fastsdt/note.h>
@@ -12,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-Json point_json(const AttachPoint& point)
+Json point_json(const AttachPoint& point, const std::vector<NamedCommand>& by_name)
 {
     const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
     Json json = {{"entry", point.entry},
@@ -30,6 +31,11 @@ Json point_json(const AttachPoint& point)
                  {"bpftrace", or_null(point.bpftrace)},
                  {"perf", or_null(point.perf)},
                  {"remarks", point.remarks}};
+    if (!by_name.empty()) {
+        Json& lines = json["by_name"] = Json::object();
+        for (const NamedCommand& command : by_name)
+            lines[std::string(command.tracer)] = command.line;
+    }
     if (!point.exits.empty()) {
         Json exits = Json::array();
         for (const AttachPoint& exit : point.exits)
@@ -92,12 +98,15 @@ void PlanOutput::begin_image(const Image& image, size_t points)
                        kernel_.name());
 }
 
-void PlanOutput::point(const AttachPoint& point)
+void PlanOutput::point(const Image& image, const AttachPoint& point)
 {
+    std::vector<NamedCommand> by_name;
+    if (style_.verbose)
+        by_name = commands_by_name(image, point);
     if (json_) {
         out_ += first_ ? "\n" : ",\n";
         first_ = false;
-        out_ += dump(point_json(point));
+        out_ += dump(point_json(point, by_name));
     } else {
         const std::string_view bold = on("\033[1m"), dim = on("\033[2m"), off = on("\033[0m");
         const auto to = std::back_inserter(out_);
@@ -113,6 +122,8 @@ void PlanOutput::point(const AttachPoint& point)
             fmt::format_to(to, "    {}\n", printable(point.bpftrace));
         if (!point.perf.empty())
             fmt::format_to(to, "    {}\n", printable(point.perf));
+        for (const NamedCommand& command : by_name)
+            fmt::format_to(to, "    {}\n", printable(command.line));
         for (const AttachPoint& exit : point.exits)
             fmt::format_to(to, "    {}  {:#x}{}  {}\n", exit.exit->tail_call() ? "tail call" : "return",
                            exit.note_address, exit.offset.value_or(0) ? fmt::format("+{}", *exit.offset) : "",

@@ -5,6 +5,7 @@
 #include "image.h"
 #include "kernel.h"
 #include "observe.h"
+#include "process.h"
 
 #include <optional>
 #include <string>
@@ -62,7 +63,7 @@ struct Result {
 };
 
 /// Attaches, runs or waits, and fills in what was counted.
-Result run(std::vector<Row>& rows, const Options& options);
+Result run(std::vector<Row>& rows, const Options& options, Signals& signals);
 
 /// A screen of --live: the busiest places, as many as the terminal has lines.
 class LiveScreen {

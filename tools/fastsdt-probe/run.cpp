@@ -138,9 +138,8 @@ size_t attached_count(const Counter& counter, size_t size)
     return count;
 }
 
-Result watch_process(const std::vector<Row*>& rows, const Options& options)
+Result watch_process(const std::vector<Row*>& rows, const Options& options, Signals& signals)
 {
-    Signals signals;
     Watched watched(rows, options.pid, options.children ? Scope::tree : Scope::process, options);
     Counter& counter = watched.counter();
     counter.start();
@@ -174,9 +173,8 @@ OneRun run_once(const std::vector<Row*>& rows, const Options& options, Signals& 
     return {watched.counter().scope(), program.reap(), watched.interrupted()};
 }
 
-Result run_program(std::vector<Row*>& rows, const Options& options)
+Result run_program(std::vector<Row*>& rows, const Options& options, Signals& signals)
 {
-    Signals signals;
     Result result{true, Scope::tree, {}};
     double with = 0, without = 0;
     bool interrupted = false;
@@ -206,12 +204,12 @@ Result run_program(std::vector<Row*>& rows, const Options& options)
 
 } // namespace
 
-Result run(std::vector<Row>& rows, const Options& options)
+Result run(std::vector<Row>& rows, const Options& options, Signals& signals)
 {
     std::vector<Row*> attached = attached_rows(rows);
     if (options.pid)
-        return watch_process(attached, options);
-    return run_program(attached, options);
+        return watch_process(attached, options, signals);
+    return run_program(attached, options, signals);
 }
 
 } // namespace fastsdt::probe
