@@ -191,8 +191,8 @@ std::vector<NamedCommand> commands_by_name(const Image& image, const AttachPoint
         fmt::format("probe process(\"{}\").provider(\"{}\").mark(\"{}\") {{ println(pn()) }}", path, provider, name));
     add("bcc", "trace-bpfcc", fmt::format("u:{}:{}", path, name));
     if (point.semaphore_offset == 0) // lttng-enable-event(1), 2.13: no probes with a semaphore
-        add("lttng", "lttng enable-event --kernel",
-            fmt::format("--userspace-probe=sdt:{}:{}:{}", path, provider, name), fmt::format(" {}_{}", provider, name));
+        add("lttng", "lttng enable-event --kernel", fmt::format("--userspace-probe=sdt:{}:{}:{}", path, provider, name),
+            fmt::format(" {}_{}", provider, name));
     return commands;
 }
 

@@ -504,6 +504,8 @@ TEST(Stub, SignalHandlersMayHitTheSameSite)
         EXPECT_LE(sum, most) << map;
         EXPECT_EQ(maps.maps[map].size(), 16u);
     }
-    EXPECT_EQ(maps.dropped, 0u);
+    // A jump out of an assignment leaves its entry half made, and taken. Behind 64 of those the key's later assignments find
+    // no room: dropped, and counted as that. Counts have their entries from the first pass on and lose nothing, as above.
+    EXPECT_LE(maps.dropped, most);
     EXPECT_GT(cut, 100u);
 }

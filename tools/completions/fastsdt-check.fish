@@ -7,7 +7,7 @@ complete -c fastsdt-check -s P -l probe -x -d 'Only probes whose name, or provid
 complete -c fastsdt-check -l only -x -a 'info warning error' -d 'Show only probes with a finding at least this bad'
 complete -c fastsdt-check -s f -l functions -d 'Judge the entries of all functions in the symbol table too'
 complete -c fastsdt-check -s s -l summary -d 'Counts instead of single probes'
-complete -c fastsdt-check -s v -l verbose -d 'Show findings of level info too, and each function with --functions'
+complete -c fastsdt-check -s v -l verbose -d 'Show findings of level info too, each function with --functions, more tracers with --plan'
 complete -c fastsdt-check -s p -l pid -x -a '(__fish_complete_pids)' -d 'Read a running process instead of files: what its sites hold now'
 complete -c fastsdt-check -l plan -d 'Where to attach for the best result on one --kernel (default: this), with bpftrace and perf commands'
 complete -c fastsdt-check -l diff -d 'Two files, OLD and NEW: which probes are gone, have other arguments or are new'

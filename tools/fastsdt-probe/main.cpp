@@ -132,7 +132,8 @@ int probe(Options& options)
     if (options.command.empty())
         options.command = {std::filesystem::absolute(options.file)};
     Result result;
-    std::optional<Signals> signals; // until the report is written: one that comes when the process has just ended takes nothing away
+    std::optional<Signals>
+        signals; // until the report is written: one that comes when the process has just ended takes nothing away
     if (!options.dry && !library)
         result = run(rows, options, signals.emplace());
     write_report(options.json ? json_report(rows, options, result) : text_report(rows, options, result), output);
