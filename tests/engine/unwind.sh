@@ -41,12 +41,15 @@ KEEP int around(int n)
 {
     return jumper(n) + 1;
 }
-KEEP int deep(int n) /* how often its own name is in the stack, if main is below that; or waits for a line */
+KEEP int deep(int n) /* how often its own name is in the stack, if main is below that; or says that it waits for a line */
 {
     if (n > 0)
         return deep(n - 1) + 1;
-    if (n < 0)
+    if (n < 0) {
+        std::puts("waiting");
+        std::fflush(stdout);
         return std::getchar() == '\n' ? 0 : -1000;
+    }
     void* frames[64];
     const int count = backtrace(frames, 64);
     char** const names = backtrace_symbols(frames, count);
@@ -65,8 +68,6 @@ KEEP int waits(int n)
 int main()
 {
     static int caught, jumped, right; /* longjmp() leaves locals in registers undefined */
-    std::puts("ready");
-    std::fflush(stdout);
     if (waits(1) != 1)
         return 1;
     for (volatile int n = 0; n < 1200; n = n + 1) {
@@ -108,6 +109,7 @@ echo >&3
 read -r line <&4
 # Of 0 to 1199 a third is thrown and a quarter jumps; 10 depths.
 expect "the program: caught, cleaned, jumped, right" "$line" "400 1200 300 $((800 + 900 + 10))"
+read -r line <&4 # the second wait, so deep() and waits() are entered again before the tracer ends
 kill -INT $tracer
 grep -v '^armed$' <&5 >maps || true
 wait $tracer || fail "the status: $(cat maps err)"

@@ -32,7 +32,7 @@ rm -f config.cache
 CPPFLAGS="" made systemtap
 CPPFLAGS=-I$INCLUDE PATH=$PWD/bin:$PATH made fastsdt
 grep -q "^DTRACE=.*$PWD/bin/dtrace" fastsdt/Makefile || fail "the makefile has another dtrace: $(grep '^DTRACE=' fastsdt/Makefile)"
-readelf -SW "${objects[@]/#/fastsdt/}" | grep -q 'note.fastsdt' || fail "the objects were not made with our header"
+readelf -SW "${objects[@]/#/fastsdt/}" | matches 'note.fastsdt' || fail "the objects were not made with our header"
 expect "probes of ${#objects[@]} objects" "$(cat fastsdt/probes)" "$(cat systemtap/probes)"
 [ "$(wc -l <fastsdt/probes)" -ge 8 ] || fail "few probes: $(cat fastsdt/probes)"
 "$FASTSDT_BUILD/bin/fastsdt-check" --no-lines "${objects[@]/#/fastsdt/}" >check.log || fail "fastsdt-check: $(tail -n 5 check.log)"
