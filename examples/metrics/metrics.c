@@ -7,7 +7,7 @@
  *     curl localhost:9100/orders?n=1000; curl localhost:9100/metrics
  *
  * The code that is measured has probes and no counters. What is counted is a text, below: other figures need no other program, and while
- * nobody attaches a probe is one nop. Port 0 takes any and prints it.
+ * nobody attaches a probe is two nops. Port 0 takes any and prints it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
