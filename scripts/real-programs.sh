@@ -340,17 +340,21 @@ records() { # the files of the records, without suffix; systemtap's first
     done
 }
 document() {
-    local found record name with=()
+    local found record name times measured='' with=()
     found=$(records)
+    for record in $found; do [ ! -e "$record.seconds" ] || measured=1; done
+    times="No compile times were measured in this run (\`-t\` leaves them out)."
+    [ -z "$measured" ] || times="The compile time is the CPU time for the files that have sites, the least of five rounds; two such figures of the same build differ by up to a tenth."
     for compiler in $(for record in $found; do cut -f2 "$record.row"; done | sort -u); do with+=("$("$compiler" --version | sed -n 1p)"); done
     {
         cat <<EOF
 # Real programs
 
-Written by \`scripts/real-programs.sh\`: Debian 12's unchanged sources, configured with their dtrace switch, -O2. Each row is a build that
-passed: the program's own tests give the same results as with systemtap's header; every probe is one of the provider file, with as many
-arguments; the program has the same probes with the same sizes and signs of arguments, fastsdt-check reports no error, and bpftrace,
-fastsdt-trace's user engine and gdb count what the program did. With fastprobe, every selected entry is cheap on all kernels that fastsdt-check knows, or reported as missed.
+Written by \`scripts/real-programs.sh $all_programs\`, as root after a build of fastsdt: Debian 12's
+unchanged sources, configured with their dtrace switch, -O2. Each row is a build that passed: the program's own tests give the same results
+as with systemtap's header; every probe is one of the provider file, with as many arguments; the program has the same probes with the same
+sizes and signs of arguments, fastsdt-check reports no error, and bpftrace, fastsdt-trace's user engine and gdb count what the program did.
+With fastprobe, every selected entry is cheap on all kernels that fastsdt-check knows, or reported as missed.
 The rows of systemtap's header are there to compare with: they are neither checked nor traced.
 
 What is run of the programs' own tests, each with the dtrace of the build on the PATH:
@@ -362,8 +366,8 @@ EOF
         echo
         for name in $all_programs; do
             case $found in *"/$name-gcc-fastsdt"*)
-                comm -13 <(cut -d' ' -f1 "$results/$name-gcc-fastsdt.probes" | sort -u) <(cut -d' ' -f1 "$results/$name.described" | sort -u) | sed 's/^[^:]*://' | paste -sd' ' |
-                    sed -n "s/..*/The sources of $name pass no probe &: no build has them.\n/p"
+                comm -13 <(cut -d' ' -f1 "$results/$name-gcc-fastsdt.probes" | sort -u) <(cut -d' ' -f1 "$results/$name.described" | sort -u) | sed 's/^[^:]*://' | paste -sd, |
+                    sed -n "s/,/, /g; s/..*/The sources of $name have no site of &: no build has them.\n/p"
                 ;;
             esac
         done
@@ -372,7 +376,7 @@ The last column has the hits of the live test. The recipe (\`live_setup\` in \`s
 hits of one function or statement are counted, at the second all hits. bpftrace and fastsdt-trace have to count both numbers, and gdb the first.
 
 A function that is inlined has its site in each copy. With our header gcc reckons a site as short (\`asm inline\`), so it inlines more functions.
-The compile time is the CPU time for the files that have sites, the least of five rounds; two such figures of the same build differ by up to a tenth.
+$times
 
 Compilers: $(printf '%s; ' "${with[@]}" | sed 's/; $//').
 
