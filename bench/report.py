@@ -339,7 +339,8 @@ def document(results):
              *section("A hit in the kernel", "hits", [
                  "The least of the rounds. The program probes functions of its own and calls them; `perf` counts by a perf event, `bpf` by a BPF program. A site",
                  "`nop1+nop10` is probed where `fastsdt-check --plan` says. `return:` is a return probe on a function that begins so. The verdict is fastsdt-check's: `xol` is",
-                 "stepped, with two traps; `emulate` has one; `optimize` none. An unsafe one makes programs go wrong ([kernels.md](kernels.md), where the grid is a table).", "",
+                 "stepped, with two traps; `emulate` has one; `optimize` none. An unsafe one makes programs go wrong ([kernels.md](kernels.md), where the grid is a table).",
+                 "`published as` is its name in the kernel's own benchmark, `bench_trigger.c` of the BPF selftests.", "",
                  *hits(rows["hits"]),
                  "Published figures, of other people's machines (million hits a second, one thread, a BPF counter):", "",
                  *table(["source", "nop1", "push", "stepped (ret)", "optimized"], PUBLISHED),
