@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "arena.h"
 
+#include "machine.h"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -123,6 +125,7 @@ std::vector<Front> find_arenas(Target& target)
             p.before = record.before;
             p.after = record.after;
             p.semaphore = record.semaphore;
+            p.length = own_machine.exchanged;
             front.patches.push_back(p);
         }
         uint64_t mark = 0;

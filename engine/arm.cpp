@@ -6,6 +6,7 @@
 // The front names every jump before the first is made. So whatever a killed tracer leaves behind can be found and undone.
 #include "arm.h"
 
+#include "machine.h"
 #include "place.h"
 
 #include <fastsdt/recognize.h>
@@ -20,7 +21,6 @@ namespace fastsdt::engine {
 namespace {
 
 constexpr uint64_t page = 4096;
-constexpr uint64_t nop10_length = 10;
 
 // What the process has, read once for many sites.
 struct View {
@@ -48,8 +48,8 @@ struct View {
 fastsdt_recognized recognize(std::span<const std::byte> bytes)
 {
     fastsdt_recognized found;
-    fastsdt_recognize(&found, FASTSDT_MACHINE_X86_64, FASTSDT_LAYOUT_NOP10,
-                      reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    fastsdt_recognize(&found, own_machine.elf, own_machine.layout, reinterpret_cast<const unsigned char*>(bytes.data()),
+                      bytes.size());
     return found;
 }
 
@@ -58,24 +58,24 @@ fastsdt_recognized recognize(std::span<const std::byte> bytes)
 bool is_idle(std::span<const std::byte> bytes)
 {
     const fastsdt_recognized found = recognize(bytes);
-    return found.layout == FASTSDT_LAYOUT_NOP10 && !found.lead && !found.breakpoints
+    return found.layout == own_machine.layout && !found.lead && !found.breakpoints
         && (found.state == FASTSDT_STATE_PRISTINE || found.state == FASTSDT_STATE_STALE_CALL);
 }
 
 // `data`: of the run that asks; 0: of none.
 SiteState judge(const View& view, const Site& site, std::span<const std::byte> bytes, uint64_t data)
 {
-    if (!site.patch || site.length != nop10_length)
+    if (!site.patch || site.length != own_machine.length)
         return {State::no_nop};
     const Mapping* const mapping = view.mapping_of(site.patch);
     if (!mapping)
         return {State::gone};
-    if (!mapping->executable || mapping->writable || mapping->shared || bytes.size() != nop10_length)
+    if (!mapping->executable || mapping->writable || mapping->shared || bytes.size() != own_machine.length)
         return {State::not_private};
-    if (site.patch % page + sizeof Patch::before > page)
+    if (site.patch % page + own_machine.exchanged > page)
         return {State::crosses_page};
     const fastsdt_recognized found = recognize(bytes);
-    if (found.layout != FASTSDT_LAYOUT_NOP10 || found.lead)
+    if (found.layout != own_machine.layout || found.lead)
         return {State::changed};
     if (found.state == FASTSDT_STATE_DAMAGED)
         return {State::damaged};
@@ -103,16 +103,17 @@ std::vector<SiteState> look_from(Target& target, std::span<const Site> sites, ui
     const View view(target);
     std::vector<SiteState> states;
     for (const Site& site : sites)
-        states.push_back(judge(view, site, target.read(site.patch, nop10_length), data));
+        states.push_back(judge(view, site, target.read(site.patch, own_machine.length), data));
     return states;
 }
 
 bool holds(std::span<const std::byte> bytes, const std::array<std::byte, 8>& wanted)
 {
-    return bytes.size() >= wanted.size() && std::equal(wanted.begin(), wanted.end(), bytes.begin());
+    return bytes.size() >= own_machine.exchanged
+        && std::equal(wanted.begin(), wanted.begin() + own_machine.exchanged, bytes.begin());
 }
 
-// Undoes what tracers left that have ended. Only jumps that lead into the arena which names them are touched, and only nop10s
+// Undoes what tracers left that have ended. Only jumps that lead into the arena which names them are touched, and only nops
 // take their place: a front may be a lie.
 void clear_left_overs(Target& target)
 {
@@ -124,12 +125,12 @@ void clear_left_overs(Target& target)
         for (const Patch& p : arena.patches) {
             Site site;
             site.patch = p.at;
-            site.length = nop10_length;
-            const auto bytes = target.read(p.at, nop10_length);
+            site.length = own_machine.length;
+            const auto bytes = target.read(p.at, own_machine.length);
             if (!holds(bytes, p.after) || judge(view, site, bytes, 0).state != State::left_over)
                 continue;
             std::vector<std::byte> then(bytes);
-            std::copy(p.before.begin(), p.before.end(), then.begin());
+            std::copy_n(p.before.begin(), own_machine.exchanged, then.begin());
             if (!is_idle(then))
                 continue;
             undo.push_back(p);
@@ -149,7 +150,7 @@ std::string text(const SiteState& state)
     switch (state.state) {
     case State::ready: return "not armed";
     case State::armed: return "armed";
-    case State::no_nop: return "has no nop10";
+    case State::no_nop: return fmt::format("has no {}", own_machine.nop);
     case State::kernel: return "taken by the kernel";
     case State::other_tracer: return fmt::format("taken by tracer {}", state.tracer);
     case State::other_run: return "taken by another script of the same tracer";
@@ -215,10 +216,10 @@ void Arming::arm(std::vector<Site> sites)
     for (size_t i = 0; i < sites_.size(); ++i)
         if (states_[i].state == State::ready && patches_[i].length != 0) {
             // As it is now: a kernel's probe may have been there since, and left its call behind.
-            const auto bytes = target_.read(patches_[i].at, nop10_length);
+            const auto bytes = target_.read(patches_[i].at, own_machine.length);
             if (!is_idle(bytes))
                 continue;
-            std::copy_n(bytes.begin(), patches_[i].before.size(), patches_[i].before.begin());
+            std::copy_n(bytes.begin(), patches_[i].length, patches_[i].before.begin());
             now.push_back(patches_[i]);
         }
     if (!now.empty()) {
@@ -253,7 +254,7 @@ void Arming::place(const std::vector<size_t>& indices)
     std::vector<uint64_t> addresses;
     for (size_t i : indices)
         addresses.push_back(sites_[i].patch);
-    constexpr uint64_t most = uint64_t{64} << 20;
+    constexpr uint64_t most = own_machine.most_code;
     const std::vector<size_t> groups = group_by_reach(addresses, most);
     for (size_t group = 0; group < sites_.size(); ++group) {
         std::vector<size_t> members;

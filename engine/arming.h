@@ -26,8 +26,8 @@ struct Site {
     int result = -1;      ///< exit: where the result is, FASTSDT_RESULT_*; -1: at a tail call, where there is none yet
     uint64_t address = 0; ///< runtime address of the note's pc, of the function or of the exit
     std::string
-        refusal;        ///< why there is no patch, as what follows "1 " in the line that sums up; empty: "has no nop10"
-    uint64_t patch = 0; ///< of the patchable instruction: a nop10 (x86), a nop (arm64); 0: none
+        refusal; ///< why there is no patch, as what follows "1 " in the line that sums up; empty: "has no nop10", or "nop"
+    uint64_t patch = 0;          ///< of the patchable instruction: a nop10 (x86), a nop (arm64); 0: none
     uint64_t length = 0;         ///< of that instruction: execution goes on at patch + length
     uint64_t load_bias = 0;      ///< runtime address minus ELF vaddr, for operands like symbol(%rip)
     uint64_t semaphore = 0;      ///< of the semaphore; 0: none

@@ -13,6 +13,22 @@ namespace fastsdt::engine {
 namespace {
 
 #if defined(__x86_64__)
+constexpr const char* counter_source = "tsc";
+uint64_t read_counter()
+{
+    return __rdtsc();
+}
+#elif defined(__aarch64__)
+constexpr const char* counter_source = "arch_sys_counter";
+uint64_t read_counter()
+{
+    uint64_t value = 0;
+    asm volatile("isb; mrs %0, cntvct_el0" : "=r"(value)); // not before what stands in front of it
+    return value;
+}
+#endif
+
+#if defined(__x86_64__) || defined(__aarch64__)
 uint64_t nanoseconds()
 {
     timespec now{};
@@ -30,7 +46,7 @@ Moment moment()
     Moment best{};
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < 32; ++i) {
-        const uint64_t before = __rdtsc(), ns = nanoseconds(), after = __rdtsc();
+        const uint64_t before = read_counter(), ns = nanoseconds(), after = read_counter();
         if (after - before < least) {
             least = after - before;
             best = {before + (after - before) / 2, ns};
@@ -44,10 +60,10 @@ Moment moment()
 
 std::optional<Clock> measure_clock(std::string& why)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
     std::string source;
     std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
-    if (source != "tsc") {
+    if (source != counter_source) {
         why = "the kernel does not tell the time by the processor's counter but by " + (source.empty() ? "?" : source);
         return std::nullopt;
     }

@@ -134,6 +134,7 @@ protected:
     // ---- expressions.cpp
     bool uses(const Expression& e, bool (*what)(const Expression&)) const;
     void check_stack_argument(unsigned index, unsigned word) const; ///< throws Refusal
+    void want_system_calls(std::string_view what) const;            ///< throws Refusal
     bool is_leaf(const Expression& e) const;
     void value(const Expression& e, Role to); ///< leaves go to any register, the rest to Role::result and from there
     void leaf(const Expression& e, Role to);

@@ -2,6 +2,7 @@
 #include "environment.h"
 #include "image.h"
 #include "live.h"
+#include "machine.h"
 #include "unusable.h"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include <sstream>
 #include <string_view>
 #include <sys/auxv.h>
+#include <vector>
 
 namespace fastsdt::engine {
 namespace {
@@ -65,12 +67,11 @@ std::optional<long> status_field(pid_t pid, std::string_view name)
     return {};
 }
 
-// The GNU C library tells debuggers where a thread's id is: _thread_db_pthread_tid of nptl_db/structs.def is three words
-// of 32 bits, the size in bits, how many there are, and the offset from the thread pointer.
-std::optional<int32_t> tid_offset(const Image& image)
+// `count` words of 32 bits of a variable; empty: the file has none of that name.
+std::vector<uint32_t> words_of(const Image& image, std::string_view name, size_t count)
 {
-    for (const char* name : {".dynsym", ".symtab"}) {
-        const Section* const symbols = image.section(name);
+    for (const char* table_name : {".dynsym", ".symtab"}) {
+        const Section* const symbols = image.section(table_name);
         if (!symbols || symbols->link >= image.sections().size())
             continue;
         const auto table = image.raw_contents(*symbols);
@@ -78,23 +79,38 @@ std::optional<int32_t> tid_offset(const Image& image)
         for (size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
             Elf64_Sym symbol;
             std::memcpy(&symbol, table.data() + at, sizeof symbol);
-            constexpr std::string_view wanted("_thread_db_pthread_tid\0", 23);
             if (symbol.st_shndx == SHN_UNDEF || symbol.st_name > strings.size()
-                || strings.size() - symbol.st_name < wanted.size()
-                || std::memcmp(strings.data() + symbol.st_name, wanted.data(), wanted.size()) != 0)
+                || strings.size() - symbol.st_name <= name.size()
+                || std::memcmp(strings.data() + symbol.st_name, name.data(), name.size()) != 0
+                || strings[symbol.st_name + name.size()] != std::byte{0})
                 continue;
-            uint32_t field[3];
+            std::vector<uint32_t> words(count);
             const auto bytes = image.bytes_at(symbol.st_value);
-            if (bytes.size() < sizeof field)
+            if (bytes.size() < count * sizeof(uint32_t))
                 return {};
-            std::memcpy(field, bytes.data(), sizeof field);
-            constexpr uint32_t most = 1 << 16; // of a struct pthread; it has some 2300 bytes
-            if (field[0] == 32 && field[1] == 1 && field[2] < most)
-                return static_cast<int32_t>(field[2]);
-            return {};
+            std::memcpy(words.data(), bytes.data(), count * sizeof(uint32_t));
+            return words;
         }
     }
     return {};
+}
+
+// The GNU C library tells debuggers where a thread's id is: _thread_db_pthread_tid of nptl_db/structs.def is three words
+// of 32 bits, the size in bits, how many there are, and the offset in a struct pthread. The thread pointer leads to that
+// (x86-64), or to the byte behind it (arm64).
+std::optional<int32_t> tid_offset(const Image& image)
+{
+    constexpr uint32_t most = 1 << 16; // of a struct pthread; it has some 2300 bytes
+    const auto field = words_of(image, "_thread_db_pthread_tid", 3);
+    if (field.empty() || field[0] != 32 || field[1] != 1 || field[2] >= most)
+        return {};
+    const auto offset = static_cast<int32_t>(field[2]);
+    if (own_machine.arch != Arch::arm64)
+        return offset;
+    const auto size = words_of(image, "_thread_db_sizeof_pthread", 1);
+    if (size.empty() || size[0] >= most || size[0] < field[2])
+        return {};
+    return offset - static_cast<int32_t>(size[0]);
 }
 
 std::optional<int32_t> tid_offset(pid_t pid)
@@ -109,7 +125,7 @@ std::optional<int32_t> tid_offset(pid_t pid)
             Image::each(
                 fmt::format("/proc/{}/root{}", pid, mapping.name),
                 [&](const Image& image) {
-                    if (!offset && image.arch() == Arch::x86_64)
+                    if (!offset && image.arch() == own_machine.arch)
                         offset = tid_offset(image);
                 },
                 [](const std::string&) {});
@@ -122,16 +138,35 @@ std::optional<int32_t> tid_offset(pid_t pid)
     return offset;
 }
 
+// One kernel, one answer for all processes.
+void read_processor(Environment& environment)
+{
+    [[maybe_unused]] const unsigned long first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
+#if defined(__x86_64__)
+    constexpr unsigned long fsgsbase = 1 << 1; // HWCAP2_FSGSBASE, arch/x86/include/uapi/asm/hwcap2.h
+    environment.rdfsbase = second & fsgsbase;
+#elif defined(__aarch64__)
+    // HWCAP_ATOMICS, HWCAP_SVE, HWCAP2_SME, arch/arm64/include/uapi/asm/hwcap.h
+    constexpr unsigned long atomics = 1 << 8, sve = 1 << 22, sme = 1 << 23;
+    environment.atomics = first & atomics;
+    environment.sve = first & sve;
+    // A system call ends the streaming mode, in which a program may be at a site.
+    if (second & sme) {
+        environment.system_calls = false;
+        environment.no_system_calls = "this processor has streaming vectors (SME)";
+    }
+#endif
+}
+
 } // namespace
 
 Environment read_environment(const Script& script, pid_t pid)
 {
-    constexpr unsigned long hwcap2_fsgsbase = 1 << 1; // HWCAP2_FSGSBASE, arch/x86/include/uapi/asm/hwcap2.h
     Environment environment;
     environment.pid = pid;
     environment.inner_pid = static_cast<pid_t>(status_field(pid, "NSpid:").value_or(pid));
-    environment.rdfsbase = getauxval(AT_HWCAP2) & hwcap2_fsgsbase; // one kernel, one answer for all processes
     environment.system_calls = status_field(pid, "Seccomp:").value_or(1) == 0;
+    read_processor(environment);
     if (uses(script, Value::tid))
         environment.tid_offset = tid_offset(pid);
     if (uses(script, Value::nsecs)) {

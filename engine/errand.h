@@ -45,13 +45,21 @@ struct ErrandCode {
     uint64_t after_all = 0;            ///< behind the last system call, the one that gives back the signal mask
 };
 
+/// How far from home an errand may stand: the last instruction is a jump.
+#if defined(__aarch64__)
+inline constexpr uint64_t errand_reach = (uint64_t{1} << 27) - (1 << 20);
+#else
+inline constexpr uint64_t errand_reach = UINT64_MAX;
+#endif
+
 /// @param at    runtime address where the bytes will stand
 /// @param home  registers of the thread when it was stopped
 ErrandCode encode_errand(uint64_t at, const Errand& errand, const user_regs_struct& home);
 
-/// The registers with which a thread that was stopped with `home` goes on in user space: the kernel begins an interrupted
-/// system call again where it is to be (arch_do_signal_or_restart()).
-user_regs_struct restarted(const user_regs_struct& home);
+/// The registers of a thread that was stopped, so that a system call goes on that the stop interrupted.
+/// @param instruction  at its program counter
+/// @param slept        it did not run before
+user_regs_struct as_interrupted(const user_regs_struct& stopped, uint32_t instruction, bool slept);
 /// Registers for the first instruction of an errand.
 user_regs_struct sent_off(const user_regs_struct& home, uint64_t start);
 uint64_t program_counter(const user_regs_struct& registers);

@@ -2,19 +2,22 @@
 // Where there is no errand yet: nothing is sent on one, since open_outside() and Held refuse first.
 #include "errand.h"
 
+#include "machine.h"
 #include "unusable.h"
 
-#ifndef __x86_64__
+#include <string>
+
+#if !defined(__x86_64__) && !defined(FASTSDT_ENGINE_ARM64)
 namespace fastsdt::engine {
 
 ErrandCode encode_errand(uint64_t, const Errand&, const user_regs_struct&)
 {
-    throw Unusable("the user-space engine arms x86-64 processes only so far");
+    throw Unusable("the user-space engine " + std::string(arms_nothing));
 }
 
-user_regs_struct restarted(const user_regs_struct& home)
+user_regs_struct as_interrupted(const user_regs_struct& stopped, uint32_t, bool)
 {
-    return home;
+    return stopped;
 }
 
 user_regs_struct sent_off(const user_regs_struct& home, uint64_t)

@@ -27,7 +27,33 @@ namespace {
 // include/linux/errno.h: what a system call that a signal interrupted leaves in rax.
 constexpr int64_t erestartsys = 512, erestartnointr = 513, erestartnohand = 514, erestart_restartblock = 516;
 
+// The registers with which a thread that was stopped with `home` goes on in user space: the kernel begins an interrupted
+// system call again where it is to be (arch_do_signal_or_restart()).
+user_regs_struct restarted(const user_regs_struct& home)
+{
+    user_regs_struct back = home;
+    back.orig_rax = ~0ull;
+    if (static_cast<int64_t>(home.orig_rax) < 0) // not in a system call
+        return back;
+    constexpr unsigned syscall_length = 2;
+    switch (-static_cast<int64_t>(home.rax)) {
+    case erestartsys:
+    case erestartnointr:
+    case erestartnohand: back.rax = home.orig_rax; break;
+    case erestart_restartblock: back.rax = SYS_restart_syscall; break;
+    default: return back;
+    }
+    back.rip -= syscall_length;
+    return back;
+}
+
 } // namespace
+
+// Set back to these at a stop, the kernel sees to it.
+user_regs_struct as_interrupted(const user_regs_struct& stopped, uint32_t, bool)
+{
+    return stopped;
+}
 
 ErrandCode encode_errand(uint64_t at, const Errand& errand, const user_regs_struct& home)
 {
@@ -83,24 +109,6 @@ ErrandCode encode_errand(uint64_t at, const Errand& errand, const user_regs_stru
     const auto instructions = code.finish();
     append(instructions.data(), instructions.size());
     return result;
-}
-
-user_regs_struct restarted(const user_regs_struct& home)
-{
-    user_regs_struct back = home;
-    back.orig_rax = ~0ull;
-    if (static_cast<int64_t>(home.orig_rax) < 0) // not in a system call
-        return back;
-    constexpr unsigned syscall_length = 2;
-    switch (-static_cast<int64_t>(home.rax)) {
-    case erestartsys:
-    case erestartnointr:
-    case erestartnohand: back.rax = home.orig_rax; break;
-    case erestart_restartblock: back.rax = SYS_restart_syscall; break;
-    default: return back;
-    }
-    back.rip -= syscall_length;
-    return back;
 }
 
 user_regs_struct sent_off(const user_regs_struct& home, uint64_t start)

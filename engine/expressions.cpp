@@ -25,6 +25,12 @@ void Compiler::check_stack_argument(unsigned index, unsigned word) const
         throw Refusal("has no sarg" + std::to_string(index));
 }
 
+void Compiler::want_system_calls(std::string_view what) const
+{
+    if (!environment_.system_calls)
+        throw Refusal(std::string(what) + ", and " + std::string(environment_.no_system_calls));
+}
+
 // Leaves change no register but the one they go to.
 bool Compiler::is_leaf(const Expression& e) const
 {
@@ -94,12 +100,10 @@ void Compiler::evaluate(const Expression& e)
         if (e.value == Value::nsecs) {
             read_clock();
         } else if (e.value == Value::tid) {
-            if (!environment_.system_calls)
-                throw Refusal("wants tid, which takes a system call, and a seccomp filter");
+            want_system_calls("wants tid, which takes a system call");
             thread_id(Role::result);
         } else if (e.value == Value::arg) {
-            if (!environment_.system_calls)
-                throw Refusal("has an argument in memory, which takes system calls, and a seccomp filter");
+            want_system_calls("has an argument in memory, which takes system calls");
             memory_argument(e);
         } else {
             throw std::logic_error("a string is no integer");
@@ -226,8 +230,7 @@ void Compiler::text_value(const Expression& e, size_t offset)
     }
     if (e.kind != Expression::Kind::value || e.value != Value::str_arg)
         throw std::logic_error("no string");
-    if (!environment_.system_calls)
-        throw Refusal("wants a string, which takes a system call, and a seccomp filter");
+    want_system_calls("wants a string, which takes a system call");
     Expression address = e;
     address.type = Type::integer;
     address.value = Value::arg;

@@ -2,12 +2,13 @@
 #include "compiler_x86.h"
 
 #include <bit>
+#include <iterator>
 
 namespace fastsdt::engine::x86 {
 namespace {
 
 /// The System V ABI's registers for integer arguments.
-constexpr Reg parameters[register_arguments] = {rdi, rsi, rdx, rcx, r8, r9};
+constexpr Reg parameters[] = {rdi, rsi, rdx, rcx, r8, r9};
 
 bool fits32(int64_t value)
 {
@@ -47,7 +48,7 @@ Source Compiler::argument_source(const Expression& e) const
         source.memory = {.base = rsp, .displacement = int64_t{word} * (1 + index)};
         return source;
     }
-    if (index >= register_arguments)
+    if (index >= std::size(parameters))
         throw std::logic_error("not an argument in a register");
     source.kind = Source::Kind::reg;
     source.reg = parameters[index];

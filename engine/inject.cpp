@@ -61,7 +61,7 @@ std::optional<uint64_t> end_of_contents(int memory, const Mapping& first, const 
         else if (stop > text.start && start < text.end)
             return std::nullopt;
     }
-    if (end && first.start == text.start)
+    if (end && first.start == text.start && header->e_shoff < text.end - text.start)
         end = std::max(*end, text.start + header->e_shoff + header->e_shnum * uint64_t{header->e_shentsize});
     return end && *end < text.end ? end : std::nullopt;
 }
@@ -104,12 +104,14 @@ std::vector<Rest> find_rests(pid_t thread, int memory)
     return rests;
 }
 
-// An address for `size` bytes. 0: there is none.
-uint64_t find_room(const std::vector<Rest>& rests, size_t size)
+// An address for `size` bytes, no further from `home` than an errand may be. 0: there is none.
+uint64_t find_room(const std::vector<Rest>& rests, size_t size, uint64_t home)
 {
-    for (const Rest& rest : rests)
-        if (const uint64_t at = rest.start + (rest.used ? (rest.used + 31) / 16 * 16 : 0); at + size <= rest.end)
+    for (const Rest& rest : rests) {
+        const uint64_t at = rest.start + (rest.used ? (rest.used + 31) / 16 * 16 : 0);
+        if (at + size <= rest.end && (at > home ? at + size - home : home - at) <= errand_reach)
             return at;
+    }
     return 0;
 }
 
@@ -156,13 +158,15 @@ bool in_restartable_sequence(pid_t thread, int memory, uint64_t pc)
 }
 
 // A thread that has been stopped where its registers can be exchanged: on its way to user space, about to get no signal.
-pid_t borrow(Traced& traced)
+// `slept`: it did not run before.
+pid_t borrow(Traced& traced, bool& slept)
 {
     const std::vector<pid_t> threads = living_threads(traced.pid());
     for (pid_t thread : threads) {
         // The first is traced as long as this lasts, which keeps a second tracer away.
         if (!traced.seize(thread, 0))
             continue;
+        slept = !status_field(traced.pid(), thread, "State:").starts_with('R');
         const auto deadline = Clock::now() + 50ms;
         bool stopped = traced.stop(thread, deadline);
         Traced::Task& task = *traced.find(thread);
@@ -197,16 +201,19 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
                           const std::function<void(pid_t thread, size_t index, int64_t result)>& seen)
 {
     Traced traced(pid);
-    const pid_t thread = borrow(traced);
+    bool slept = false;
+    const pid_t thread = borrow(traced, slept);
     refuse_filter(pid, thread); // now that it is stopped: it may have one since it was opened
     if (memory_has_gone(opened))
         throw Unusable(fmt::format("process {}: it has ended or executes another program", pid));
     // Of this thread, since only its tracer may write code where /proc/PID/mem is restricted (Outside::hold()).
     const fastsdt::Descriptor file(open(fmt::format("/proc/{}/task/{}/mem", pid, thread).c_str(), O_RDWR | O_CLOEXEC));
     const int memory = file.get();
-    const user_regs_struct home = Traced::registers(thread);
-    if (!is_64_bit(home))
+    const user_regs_struct stopped = Traced::registers(thread);
+    if (!is_64_bit(stopped))
         throw Unusable(fmt::format("process {}: it executes 32-bit code", pid));
+    const auto instruction = read_at<uint32_t>(memory, program_counter(stopped)).value_or(0);
+    const user_regs_struct home = as_interrupted(stopped, instruction, slept);
     if (in_restartable_sequence(thread, memory, program_counter(home)))
         throw Busy(fmt::format("process {}: its thread {} is in a restartable sequence", pid, thread));
     Errand errand{calls, text, 0};
@@ -215,10 +222,10 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
 
     const size_t size = encode_errand(0, errand, home).bytes.size() + 64; // addresses may take longer instructions
     std::vector<Rest> rests = find_rests(thread, memory);
-    uint64_t at = find_room(rests, size);
+    uint64_t at = find_room(rests, size, program_counter(home));
     if (!at) {
         clear_errands(traced, memory, rests);
-        at = find_room(rests = find_rests(thread, memory), size);
+        at = find_room(rests = find_rests(thread, memory), size, program_counter(home));
     }
     if (!at)
         throw Unusable(
@@ -226,7 +233,8 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
     const ErrandCode code = encode_errand(at, errand, home);
     write_all(memory, at, code.bytes, pid);
 
-    // From here on the thread comes home with or without us.
+    // From here on the thread comes home with or without us; but for the vectors, if it was not in a system call.
+    const std::vector<std::byte> vectors = Traced::wide_vectors(thread);
     Traced::set_registers(thread, sent_off(home, code.start));
     Traced::Task& task = *traced.find(thread); // stays where it is: nothing more is traced
     std::vector<int64_t> results;
@@ -268,6 +276,7 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
         go_on(PTRACE_CONT);
     }
     Traced::set_registers(thread, home);
+    Traced::set_wide_vectors(thread, vectors);
     write_all(memory, at, std::vector<std::byte>(code.bytes.size()), pid);
     if (refused)
         throw Unusable(

@@ -11,12 +11,14 @@
 #include "errand.h"
 #include "image.h"
 #include "live.h"
+#include "machine.h"
 #include "outside.h"
 #include "tracing.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -36,7 +38,16 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr unsigned char int3 = 0xcc;
+// What a breakpoint is, and how far behind its first byte a thread stands that has come to it.
+#if defined(__aarch64__)
+using Instruction = std::array<unsigned char, 4>;
+constexpr Instruction breakpoint = {0x00, 0x00, 0x20, 0xd4}; // brk #0
+constexpr uint64_t behind = 0;
+#else
+using Instruction = std::array<unsigned char, 1>;
+constexpr Instruction breakpoint = {0xcc}; // int3
+constexpr uint64_t behind = 1;
+#endif
 
 class Start {
 public:
@@ -100,7 +111,7 @@ private:
             if (task.event || task.signal != SIGTRAP)
                 continue;
             user_regs_struct registers = Traced::registers(task.number);
-            const uint64_t address = program_counter(registers) - sizeof int3;
+            const uint64_t address = program_counter(registers) - behind;
             if (!breakpoints_.contains(address))
                 continue;
             set_program_counter(registers, address);
@@ -111,10 +122,10 @@ private:
             write(address, breakpoints_[address]);
             go_on(PTRACE_SINGLESTEP);
             traced_.tasks().front().signal = 0;
-            write(address, int3);
+            write(address, breakpoint);
         }
-        for (const auto& [address, byte] : breakpoints_)
-            write(address, byte);
+        for (const auto& [address, hidden] : breakpoints_)
+            write(address, hidden);
     }
 
     void wait(bool stopped) const
@@ -131,15 +142,16 @@ private:
             value = T{};
         return value;
     }
-    void write(uint64_t address, unsigned char byte) const
+    void write(uint64_t address, const Instruction& bytes) const
     {
-        if (pwrite(memory_.get(), &byte, 1, static_cast<off_t>(address)) != 1)
+        if (pwrite(memory_.get(), bytes.data(), bytes.size(), static_cast<off_t>(address))
+            != static_cast<ssize_t>(bytes.size()))
             throw Unusable(fmt::format("process {}: its code cannot be written: {}", pid_, std::strerror(errno)));
     }
     void set(uint64_t address)
     {
-        breakpoints_[address] = read<unsigned char>(address);
-        write(address, int3);
+        breakpoints_[address] = read<Instruction>(address);
+        write(address, breakpoint);
     }
 
     void read_auxv()
@@ -202,7 +214,7 @@ private:
     Traced traced_;
     Descriptor memory_;
     std::map<uint64_t, uint64_t> auxv_;
-    std::map<uint64_t, unsigned char> breakpoints_; // and what they hide
+    std::map<uint64_t, Instruction> breakpoints_; // and what they hide
 };
 
 } // namespace
@@ -261,9 +273,8 @@ std::unique_ptr<Target> open_stopped(pid_t pid)
 
 Held::Held(Launched& launched) : pid_(launched.pid())
 {
-#ifndef __x86_64__
-    throw Unusable("the user-space engine arms x86-64 programs only so far; trace it with --engine kernel");
-#endif
+    if (!arms_nothing.empty())
+        throw Unusable(fmt::format("the user-space engine {}; trace it with --engine kernel", arms_nothing));
     as_tracer([&] { Start(pid_).run(launched); });
     target_ = open_stopped(pid_);
 }

@@ -20,6 +20,8 @@ struct Machine {
     uint64_t length = 0;    ///< its bytes: a thread that executed it goes on behind them
     size_t exchanged = 0;   ///< bytes of it, from the first on, that become the jump
     uint64_t reach = 0;     ///< bytes that the jump may span, less what an instruction and a page more take
+    uint64_t page = 0;      ///< bytes of the largest pages that its kernels have as their smallest
+    uint64_t highest = 0;   ///< from here on nothing is mapped by programs
     uint64_t most_stub = 0; ///< bytes that a jump within a stub may span
     uint64_t most_code = 0; ///< bytes of stubs in one place: less than half of the reach, so that there is a place
 };
@@ -31,6 +33,8 @@ inline constexpr Machine machine_x86_64{.arch = Arch::x86_64,
                                         .length = 10,
                                         .exchanged = 8,
                                         .reach = (uint64_t{1} << 31) - (1 << 20),
+                                        .page = 4096,
+                                        .highest = (uint64_t{1} << 47) - 4096, // four levels of page tables
                                         .most_stub = uint64_t{1} << 30,
                                         .most_code = uint64_t{64} << 20};
 inline constexpr Machine machine_arm64{.arch = Arch::arm64,
@@ -40,6 +44,8 @@ inline constexpr Machine machine_arm64{.arch = Arch::arm64,
                                        .length = 4,
                                        .exchanged = 4,
                                        .reach = (uint64_t{1} << 27) - (1 << 20),
+                                       .page = 65536,
+                                       .highest = (uint64_t{1} << 48) - 65536,
                                        .most_stub = (uint64_t{1} << 20) - 4096,
                                        .most_code = uint64_t{16} << 20};
 
@@ -48,6 +54,15 @@ inline constexpr Machine machine_arm64{.arch = Arch::arm64,
 inline constexpr const Machine& own_machine = machine_arm64;
 #else
 inline constexpr const Machine& own_machine = machine_x86_64;
+#endif
+
+/// Why this build arms nothing: what follows "the user-space engine ". Empty: it does.
+#if defined(__x86_64__) || defined(FASTSDT_ENGINE_ARM64)
+inline constexpr std::string_view arms_nothing;
+#elif defined(__aarch64__)
+inline constexpr std::string_view arms_nothing = "was built without VIXL, which arm64 takes";
+#else
+inline constexpr std::string_view arms_nothing = "arms x86-64 and arm64 processes only";
 #endif
 
 } // namespace fastsdt::engine

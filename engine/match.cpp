@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "match.h"
+#include "machine.h"
 #include "search_path.h"
 
 #include <fastsdt/recognize.h>
@@ -66,19 +67,18 @@ bool same_kind(const Probe& probe, const LiveSite& site)
 void find_patch(const LiveFile& file, const LiveSite& live, Site& site)
 {
     const fastsdt_recognized& layout = live.expected;
-    const unsigned wanted = file.arch == Arch::x86_64 ? 10 : file.arch == Arch::arm64 ? 4 : 0;
-    if (wanted == 0) {
+    if (file.arch != own_machine.arch) {
         site.refusal = fmt::format("is of an architecture that only the kernel traces ({})", name(file.arch));
         return;
     }
-    if (layout.length == 0 || layout.patch_length != wanted)
+    if (layout.length == 0 || layout.patch_length != own_machine.length)
         return;
     if (live.change == Change::remapped) {
         site.refusal = "has its text in huge pages, away from its file";
         return;
     }
     site.patch = live.runtime + layout.lead + layout.patch_offset;
-    site.length = wanted;
+    site.length = own_machine.length;
 }
 
 } // namespace
@@ -161,7 +161,7 @@ std::vector<Site> Matcher::look()
     for (auto& [key, site] : sites) {
         if (site.patch && !patches.insert(site.patch).second) {
             site.patch = 0;
-            site.refusal = "shares its nop10 with another probe";
+            site.refusal = fmt::format("shares its {} with another probe", own_machine.nop);
         }
         seen.insert(key);
         if (!known_.contains(key))

@@ -6,6 +6,7 @@
 
 #include "descriptor.h"
 #include "inject.h"
+#include "machine.h"
 #include "place.h"
 #include "tracing.h"
 
@@ -27,7 +28,7 @@
 namespace fastsdt::engine {
 namespace {
 
-constexpr uint64_t page = 4096;
+constexpr uint64_t page = own_machine.page;
 // Of the memory that has the tables: the kernel shows it in /proc/PID/maps.
 const std::string name_of_data = "fastsdt";
 
@@ -42,11 +43,9 @@ class Outside : public Target {
 public:
     explicit Outside(pid_t pid) : pid_(pid)
     {
-#ifndef __x86_64__
-        throw Unusable(fmt::format("process {}: the user-space engine arms x86-64 processes only so far; trace it with "
-                                   "the kernel's probes",
-                                   pid));
-#endif
+        if (!arms_nothing.empty())
+            throw Unusable(fmt::format("process {}: the user-space engine {}; trace it with the kernel's probes", pid,
+                                       arms_nothing));
         if (pid == getpid())
             throw Unusable(fmt::format("process {}: that is this process itself", pid));
         refuse_zombie(pid);
@@ -78,11 +77,12 @@ public:
     {
         using Kind = Call::Argument::Kind;
         size = whole_pages(size);
+        const uint64_t hint = place_for_data(mappings(), size);
         for (unsigned flags : {MFD_CLOEXEC | MFD_NOEXEC_SEAL, MFD_CLOEXEC}) {
             const auto results = call(
                 {
                     {SYS_memfd_create, {Kind::text, flags}},
-                    {SYS_mmap, {0, size, PROT_READ | PROT_WRITE, MAP_SHARED, Kind::first_result, 0}},
+                    {SYS_mmap, {hint, size, PROT_READ | PROT_WRITE, MAP_SHARED, Kind::first_result, 0}},
                     {SYS_close, {Kind::first_result}},
                 },
                 [&](pid_t thread, size_t index, int64_t result) {
@@ -178,7 +178,7 @@ public:
     std::vector<std::byte> read_data(size_t offset, size_t size) override { return read_at(data_file_, offset, size); }
 
 private:
-    // One 8-byte instruction for another. With all threads stopped, none of them inside it, and within a page, so that the
+    // One instruction for another. With all threads stopped, none of them inside it, and within a page, so that the
     // write is whole even if we are killed in it.
     Outcome patch_one(const Patch& p, bool back, const std::vector<uint64_t>& counters)
     {
@@ -189,13 +189,14 @@ private:
             return Outcome::changed;
         if (std::equal(now.begin(), now.end(), to.begin()))
             return Outcome::done;
-        // A breakpoint on our jump, the kernel's or a debugger's, stays; what it hides begins like the nop10 (x86).
-        const size_t kept = back && now[0] == breakpoint && from[0] == to[0] ? 1 : 0;
+        // x86: a breakpoint on our jump, the kernel's or a debugger's, stays; what it hides begins like the nop10.
+        const bool beside_breakpoint = own_machine.arch == Arch::x86_64 && now[0] == breakpoint && from[0] == to[0];
+        const size_t kept = back && beside_breakpoint ? 1 : 0;
         if (!std::equal(now.begin() + kept, now.end(), from.begin() + kept))
             return Outcome::changed;
-        constexpr uint64_t instruction = 10; // a nop10; a kernel's call that is left in one begins at its sixth byte
+        // A kernel's call that is left in a nop10 begins at its sixth byte.
         const auto inside = std::upper_bound(counters.begin(), counters.end(), p.at);
-        if (inside != counters.end() && *inside < p.at + std::max<uint64_t>(p.length, instruction))
+        if (inside != counters.end() && *inside < p.at + own_machine.length)
             return Outcome::busy;
         if (!back)
             count_semaphore(p.semaphore, 1); // before: if we are killed in between, it is only one too many

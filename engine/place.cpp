@@ -7,16 +7,15 @@
 namespace fastsdt::engine {
 namespace {
 
-constexpr uint64_t page = 4096;
 // Below it no mapping is given to an ordinary user: vm.mmap_min_addr.
 constexpr uint64_t lowest = 65536;
-// The first address that is the kernel's, x86-64 and arm64 with four levels of page tables.
-constexpr uint64_t highest = (uint64_t{1} << 47) - page;
 
 } // namespace
 
-uint64_t find_place(const std::vector<Mapping>& mappings, std::span<const uint64_t> near, uint64_t size)
+uint64_t find_place(const std::vector<Mapping>& mappings, std::span<const uint64_t> near, uint64_t size,
+                    const Machine& machine)
 {
+    const uint64_t page = machine.page, reach = machine.reach, highest = machine.highest;
     // No structured binding: clang 14's lambdas cannot capture one.
     const uint64_t first = *std::min_element(near.begin(), near.end());
     const uint64_t last = *std::max_element(near.begin(), near.end());
@@ -49,13 +48,28 @@ uint64_t find_place(const std::vector<Mapping>& mappings, std::span<const uint64
     return below ? below : above ? above : beside_heap;
 }
 
-std::vector<size_t> group_by_reach(std::span<const uint64_t> addresses, uint64_t size)
+uint64_t place_for_data(const std::vector<Mapping>& mappings, uint64_t size, const Machine& machine)
+{
+    uint64_t end = lowest, largest = 0, start = 0;
+    for (const Mapping& m : mappings) {
+        if (m.start > end && m.start - end > largest && m.start <= machine.highest) {
+            largest = m.start - end;
+            start = end;
+        }
+        end = std::max(end, m.end);
+    }
+    if (size < machine.reach / 4 || largest / 4 < size)
+        return 0;
+    return (start + largest / 2) / machine.page * machine.page;
+}
+
+std::vector<size_t> group_by_reach(std::span<const uint64_t> addresses, uint64_t size, const Machine& machine)
 {
     std::vector<size_t> order(addresses.size()), groups(addresses.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return addresses[a] < addresses[b]; });
     // Half of the reach for the sites, so that there is room to look for a place on either side.
-    const uint64_t span = reach / 2 > size ? reach / 2 - size : 0;
+    const uint64_t span = machine.reach / 2 > size ? machine.reach / 2 - size : 0;
     size_t group = 0;
     uint64_t start = order.empty() ? 0 : addresses[order[0]];
     for (size_t i : order) {

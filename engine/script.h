@@ -34,8 +34,12 @@ enum class Type { integer, string, probe };
 /// Bytes of a string in tables, its NUL among them: longer ones are cut (bpftrace: BPFTRACE_STRLEN, 64 by default).
 inline constexpr size_t string_size = 64;
 
-/// Of a function, the arguments that its registers hold: argN at its entry (x86-64). What follows on the stack is sargN.
+/// Of a function, the arguments that its registers hold: argN at its entry. What follows on the stack is sargN.
+#if defined(__aarch64__)
+inline constexpr unsigned register_arguments = 8;
+#else
 inline constexpr unsigned register_arguments = 6;
+#endif
 
 enum class Value { arg, str_arg, tid, pid, nsecs, probe, retval };
 

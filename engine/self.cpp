@@ -19,9 +19,13 @@
 //
 // And back in the opposite order. Where those two bytes lie in different blocks (address modulo 16 is 13), and where the eight
 // lie in two cache lines, there is no such way: from outside, with all threads stopped, there is.
+//
+// arm64: a nop becomes a branch, an aligned word that is exchanged at once. Both are among the instructions that a processor may
+// execute while another exchanges them (Arm ARM, B2.2.5). The caches of data and of instructions are told, then comes the barrier.
 #include "self.h"
 
 #include "live.h"
+#include "machine.h"
 #include "place.h"
 #include "unusable.h"
 
@@ -51,11 +55,17 @@
 namespace fastsdt::engine {
 namespace {
 
-constexpr uint64_t page = 4096, line = 64, block = 16;
+constexpr uint64_t page = own_machine.page, line = 64, block = 16;
 constexpr std::byte breakpoint{0xcc};
-using Bytes = std::array<std::byte, 8>;
+using Bytes = std::array<std::byte, 8>;   // arm64: the first four count
 constexpr size_t kind_at = 2, end_at = 4; // of the eight: what tells nop from jump, and what comes behind
-constexpr uint8_t nop10[] = {FASTSDT_BYTES_nop10};
+constexpr bool on_x86 = own_machine.arch == Arch::x86_64;
+#if defined(__aarch64__)
+constexpr uint8_t nop_bytes[] = {0x1f, 0x20, 0x03, 0xd5};
+#else
+constexpr uint8_t nop_bytes[] = {FASTSDT_BYTES_nop10};
+#endif
+static_assert(sizeof nop_bytes == own_machine.length);
 
 uint64_t whole_pages(uint64_t size)
 {
@@ -66,7 +76,7 @@ enum class Way { at_once, end_first, none };
 
 Way way_of(uint64_t at)
 {
-    if (at % block + sizeof(Bytes) <= block)
+    if (!on_x86 || at % block + sizeof(Bytes) <= block)
         return Way::at_once;
     // A lock on two lines stops the whole machine, or is forbidden (split_lock_detect).
     return at % line + sizeof(Bytes) > line || at % block + kind_at + 1 == block ? Way::none : Way::end_first;
@@ -131,7 +141,13 @@ void barrier()
     throw Unusable(fmt::format("this process: membarrier(SYNC_CORE), Linux 4.16: {}", std::strerror(errno)));
 }
 
-// Eight bytes of one cache line, at any address.
+// What was written is what all processors fetch from now on, once they fetch anew.
+void tell_caches(uint64_t at, uint64_t size)
+{
+    __builtin___clear_cache(reinterpret_cast<char*>(at), reinterpret_cast<char*>(at + size)); // nothing on x86
+}
+
+// Eight bytes of one cache line, at any address; arm64: an aligned word.
 bool exchange(uint64_t at, const Bytes& from, const Bytes& to)
 {
 #if defined(__x86_64__)
@@ -143,7 +159,14 @@ bool exchange(uint64_t at, const Bytes& from, const Bytes& to)
                  : "memory");
     return done;
 #else
-    return at == 0 && from == to;
+    uint32_t now = 0, wanted = 0;
+    std::memcpy(&now, from.data(), sizeof now);
+    std::memcpy(&wanted, to.data(), sizeof wanted);
+    if (!__atomic_compare_exchange_n(reinterpret_cast<uint32_t*>(at), &now, wanted, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_RELAXED))
+        return false;
+    tell_caches(at, sizeof wanted);
+    return true;
 #endif
 }
 
@@ -167,7 +190,8 @@ public:
     /// All pages of `size` bytes.
     void open(uint64_t at, uint64_t size)
     {
-        const uint64_t first = at / page * page, end = whole_pages(at + size);
+        static const auto smallest = static_cast<uint64_t>(sysconf(_SC_PAGESIZE)); // what lies behind stays as it is
+        const uint64_t first = at / smallest * smallest, end = (at + size + smallest - 1) / smallest * smallest;
         if (ranges_.contains({first, end}))
             return;
         if (mprotect(reinterpret_cast<void*>(first), end - first, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
@@ -214,10 +238,9 @@ class OwnProcess final : public Self {
 public:
     OwnProcess()
     {
-#ifndef __x86_64__
-        throw Unusable(
-            "this process: the user-space engine arms x86-64 processes only so far; trace it with the kernel's probes");
-#endif
+        if (!arms_nothing.empty())
+            throw Unusable(
+                fmt::format("this process: the user-space engine {}; trace it with the kernel's probes", arms_nothing));
         refuse_filter();
         barrier();
         watch_forks();
@@ -240,8 +263,8 @@ public:
     uint64_t allocate_data(size_t size) override
     {
         size = whole_pages(size);
-        void* const at =
-            mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* const hint = reinterpret_cast<void*>(place_for_data(mappings(), size));
+        void* const at = mmap(hint, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (at == MAP_FAILED)
             throw Unusable(fmt::format("this process: {} bytes for the tables: {}", size, std::strerror(errno)));
         madvise(at, size, MADV_NOHUGEPAGE); // fails where there are none
@@ -290,6 +313,9 @@ public:
         Writable writable;
         writable.open(address, bytes.size());
         std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
+        tell_caches(address, bytes.size());
+        if (!on_x86)
+            barrier();
     }
 
     std::vector<Outcome> patch(std::span<const Patch> patches, bool back) override
@@ -309,7 +335,7 @@ public:
         if (way_of(at) == Way::none)
             return "lies so that it cannot change while threads run";
         // Where the kernel had a call a thread may still stand before it.
-        if (bytes.size() < sizeof nop10 || std::memcmp(bytes.data(), nop10, sizeof nop10) != 0)
+        if (bytes.size() < sizeof nop_bytes || std::memcmp(bytes.data(), nop_bytes, sizeof nop_bytes) != 0)
             return "has the rest of a kernel's call";
         return {};
     }
@@ -348,7 +374,7 @@ private:
         Writable writable;
         for (size_t i = 0; i < patches.size(); ++i) {
             const Patch& p = patches[i];
-            const Mapping* const text = find(now_mapped, p.at, sizeof nop10);
+            const Mapping* const text = find(now_mapped, p.at, sizeof nop_bytes);
             if (!text || !text->readable || !text->executable || text->writable || text->shared)
                 continue;
             Change change{&p, i, back ? p.after : p.before, {}, back ? p.before : p.after};
@@ -398,7 +424,7 @@ private:
 
     static bool now_is(uint64_t at, const Bytes& bytes)
     {
-        return std::memcmp(reinterpret_cast<const void*>(at), bytes.data(), bytes.size()) == 0;
+        return std::memcmp(reinterpret_cast<const void*>(at), bytes.data(), own_machine.exchanged) == 0;
     }
 
     static bool can_be_made(Change& change, bool back)
@@ -407,12 +433,13 @@ private:
         const Bytes& nop = back ? change.to : change.from;
         const Bytes& jump = back ? change.from : change.to;
         const Way way = way_of(change.patch->at);
-        if (way == Way::none || change.patch->length != nop.size() || std::memcmp(nop.data(), nop10, nop.size()) != 0
-            || std::memcmp(now + nop.size(), nop10 + nop.size(), sizeof nop10 - nop.size()) != 0
+        constexpr size_t exchanged = own_machine.exchanged;
+        if (way == Way::none || change.patch->length != exchanged || std::memcmp(nop.data(), nop_bytes, exchanged) != 0
+            || std::memcmp(now + exchanged, nop_bytes + exchanged, sizeof nop_bytes - exchanged) != 0
             || (way == Way::end_first && jump[end_at] != nop[end_at]))
             return false;
         // A breakpoint on our jump, the kernel's or a debugger's, stays.
-        if (back && *now == breakpoint)
+        if (on_x86 && back && *now == breakpoint)
             change.from[0] = change.to[0] = breakpoint;
         change.between = change.from;
         if (way == Way::end_first) {

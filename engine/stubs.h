@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 
 namespace fastsdt::engine {
@@ -34,8 +35,9 @@ struct Environment {
     bool rdfsbase = false; ///< AT_HWCAP2 bit 1: user space may read the thread pointer's base
     /// Where its C library keeps a thread's id, from the thread pointer; 4 bytes. Empty: a stub asks the kernel.
     std::optional<int32_t> tid_offset;
-    bool system_calls = false;  ///< stubs may make some (gettid, process_vm_readv): it has no seccomp filter
-    std::optional<Clock> clock; ///< empty: nsecs is refused
+    bool system_calls = false; ///< stubs may make some (gettid, process_vm_readv): it has no seccomp filter
+    std::string_view no_system_calls = "a seccomp filter"; ///< why they may not
+    std::optional<Clock> clock;                            ///< empty: nsecs is refused
     /// Threads run while sites change. A jump over a site that reaches over two blocks of 16 bytes then has an end that
     /// the nop10 may have as well: the lowest byte of its displacement is the nop10's fifth. See self.cpp.
     bool threads_run = false;

@@ -363,4 +363,27 @@ void Traced::set_registers(pid_t thread, const user_regs_struct& registers)
         throw Busy(fmt::format("thread {}: its registers cannot be set: {}", thread, std::strerror(errno)));
 }
 
+std::vector<std::byte> Traced::wide_vectors([[maybe_unused]] pid_t thread)
+{
+#if defined(__aarch64__)
+    std::vector<std::byte> vectors(16384); // for the longest that there may be
+    iovec io{vectors.data(), vectors.size()};
+    if (ptrace(PTRACE_GETREGSET, thread, NT_ARM_SVE, &io) == 0) {
+        vectors.resize(io.iov_len);
+        return vectors;
+    }
+#endif
+    return {};
+}
+
+void Traced::set_wide_vectors([[maybe_unused]] pid_t thread, [[maybe_unused]] const std::vector<std::byte>& vectors)
+{
+#if defined(__aarch64__)
+    std::vector<std::byte> copy = vectors;
+    iovec io{copy.data(), copy.size()};
+    if (!copy.empty() && ptrace(PTRACE_SETREGSET, thread, NT_ARM_SVE, &io) < 0)
+        throw Busy(fmt::format("thread {}: its vector registers cannot be set: {}", thread, std::strerror(errno)));
+#endif
+}
+
 } // namespace fastsdt::engine

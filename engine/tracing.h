@@ -7,6 +7,7 @@
 #include "unusable.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <set>
@@ -88,6 +89,9 @@ public:
 
     static user_regs_struct registers(pid_t thread);
     static void set_registers(pid_t thread, const user_regs_struct& registers);
+    /// What a system call may clear of vector registers: arm64's SVE beyond the first 16 bytes. Empty: nothing.
+    static std::vector<std::byte> wide_vectors(pid_t thread);
+    static void set_wide_vectors(pid_t thread, const std::vector<std::byte>& vectors);
 
 private:
     bool poll(Task& task); // true: stopped or ended

@@ -37,7 +37,7 @@
 #define FASTSDT_STATE_LEA_CALL 3   /* 48 8d 64 24 80 e8 d0 d1 d2 d3  over a nop10: Linux 7.2 and later */
 #define FASTSDT_STATE_STALE_CALL 4 /* 66 2e 0f 1f 84 e8 d0 d1 d2 d3  after Linux 7.2 detached: again a nop10 */
 #define FASTSDT_STATE_OTHER_TAIL 5 /* 66 2e 0f 1f 84 and five others: a nop10 for the kernel, not for libbpf */
-#define FASTSDT_STATE_JUMP 6       /* 66 2e 48 e9 d0 d1 d2 d3        a user-space engine's jump, written at once */
+#define FASTSDT_STATE_JUMP 6       /* 66 2e 48 e9 d0 d1 d2 d3        a user-space engine's jump (arm64: b over a nop) */
 #define FASTSDT_STATE_DAMAGED                                                                                          \
     7 /* 66 8d 64 24 80                 a kernel put back the first byte of a nop10 that
                                     * somebody else had turned into lea and call: executing it breaks %rsp */
@@ -239,6 +239,12 @@ FASTSDT__INLINE void fastsdt__arm64(struct fastsdt_recognized* r, int expected, 
     }
     if (insn == 0xd503201fUL) {
         fastsdt__plain(r, FASTSDT_LAYOUT_NOP, 4, 4);
+    } else if (expected == FASTSDT_LAYOUT_NOP && (insn & 0xfc000000UL) == 0x14000000UL) {
+        /* A branch is an everyday thing; only who knows that a nop was there can tell. It counts from its own start. */
+        fastsdt__plain(r, FASTSDT_LAYOUT_NOP, 4, 4);
+        r->state = FASTSDT_STATE_JUMP;
+        r->rel_end = (unsigned char)(r->lead + 4);
+        r->rel = 4 * fastsdt__signed(insn & 0x3ffffffUL, 26) - 4;
     } else if ((insn & 0xffe07fffUL) == 0xa9a07bfdUL) { /* imm7 negative */
         fastsdt__plain(r, FASTSDT_LAYOUT_STP, 4, 0);
         r->operand = 8 * fastsdt__signed(insn >> 15 & 0x7f, 7);

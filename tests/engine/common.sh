@@ -1,6 +1,6 @@
 # Sourced by the scripts of this folder after tests/common.sh.
 
-[ "$(uname -m)" = x86_64 ] || skip "the user-space engine is for x86-64 so far"
+[ "$(uname -m)" = x86_64 ] || skip "a run on x86-64; guest_arm64.sh has those for arm64"
 
 # bpftrace's strings as long as ours, and cut without a sign, as they were before its 0.20.
 export BPFTRACE_MAX_STRLEN=64 BPFTRACE_STR_TRUNC_TRAILER=

@@ -8,10 +8,8 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 
 namespace fastsdt::engine {
 namespace {
@@ -37,7 +35,6 @@ bool killed_at(size_t stop, const std::function<void()>& tracer)
     waitpid(pid, nullptr, WUNTRACED);
     ptrace(PTRACE_SEIZE, pid, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE);
     kill(pid, SIGCONT);
-    std::map<pid_t, bool> entered; // by thread
     size_t seen = 0;
     for (;;) {
         int status = 0;
@@ -52,11 +49,10 @@ bool killed_at(size_t stop, const std::function<void()>& tracer)
         int signal = status >> 16 ? 0 : WSTOPSIG(status);
         if (signal == (SIGTRAP | 0x80)) {
             signal = 0;
-            user_regs_struct registers;
-            if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) == 0 && !entered[thread]
-                && counts(registers.orig_rax) && seen++ == stop)
+            __ptrace_syscall_info info{};
+            if (ptrace(static_cast<__ptrace_request>(PTRACE_GET_SYSCALL_INFO), thread, sizeof info, &info) > 0
+                && info.op == PTRACE_SYSCALL_INFO_ENTRY && counts(info.entry.nr) && seen++ == stop)
                 kill(pid, SIGKILL);
-            entered[thread] = !entered[thread];
         }
         ptrace(PTRACE_SYSCALL, thread, nullptr, static_cast<long>(signal));
     }

@@ -5,6 +5,7 @@
 #include "program.h"
 #include "tracing.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sched.h>
@@ -79,6 +80,36 @@ TEST_F(Life, SleepsAreNotCutShort)
     }
     EXPECT_EQ(program.line(), "slept 0");
 }
+
+// A call that a stop interrupts goes on with the rest of its time.
+TEST_F(Life, SleepsAreNotBegunAgain)
+{
+    EXPECT_EQ(program.ask("nap"), "napping");
+    for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+         std::chrono::steady_clock::now() < end;) {
+        arm();
+        arming->disarm();
+    }
+    const std::string answer = program.line();
+    long ms = 0;
+    EXPECT_EQ(std::sscanf(answer.c_str(), "napped %ld", &ms), 1) << answer;
+    EXPECT_GE(ms, 1000);
+    EXPECT_LT(ms, 3000);
+}
+
+#if defined(__aarch64__)
+// A system call may clear what an arm64 thread has in long vectors, and a thread that works with them may have to make some.
+TEST_F(Life, VectorsAreKept)
+{
+    if (program.ask("vectors") == "none")
+        GTEST_SKIP() << "no registers that a system call changes";
+    for (int i = 0; i < 10; ++i) {
+        arm();
+        arming->disarm();
+    }
+    EXPECT_EQ(program.line(), "changed 0");
+}
+#endif
 
 TEST_F(Life, StoppedProcessStaysStopped)
 {

@@ -2,6 +2,7 @@
 // The program target.c as a child, told what to do and asked what it saw; its sites; and a stub made by hand for them.
 #pragma once
 #include "arm.h"
+#include "machine.h"
 #include "outside.h"
 
 #include <gtest/gtest.h>
@@ -114,9 +115,9 @@ inline std::vector<Site> sites_of(pid_t pid, const std::string& provider = "targ
             site.arguments = live.arguments;
             site.load_bias = live.runtime - live.address;
             site.semaphore = live.semaphore ? live.semaphore + site.load_bias : 0;
-            if (live.expected.patch_length == 10) {
+            if (live.expected.patch_length == own_machine.length) {
                 site.patch = live.runtime + live.expected.lead + live.expected.patch_offset;
-                site.length = 10;
+                site.length = own_machine.length;
             }
             sites.push_back(std::move(site));
         }
@@ -138,6 +139,41 @@ public:
         Code code;
         for (size_t i = 0; i < sites.size(); ++i) {
             const uint64_t stub = arena.code + code.bytes.size();
+            Patch patch;
+            patch.site = i;
+            patch.at = sites[i].patch;
+            patch.length = own_machine.exchanged;
+            const auto append = [&](const void* bytes) {
+                const auto* p = static_cast<const std::byte*>(bytes);
+                code.bytes.insert(code.bytes.end(), p, p + length);
+            };
+#if defined(__aarch64__)
+            const auto branch = [](uint64_t from, uint64_t to) {
+                return 0x14000000 | (static_cast<uint32_t>(static_cast<int64_t>(to - from) / 4) & 0x3ffffff);
+            };
+            const uint64_t pages = arena.mark / 4096 - (stub + 12) / 4096;
+            const uint32_t words[length / 4] = {
+                0xd10083ff, // sub sp, sp, #32
+                0xa90007e0, // stp x0, x1, [sp]
+                0xf9000be2, // str x2, [sp, #16]
+                static_cast<uint32_t>(0x90000000 | (pages & 3) << 29 | (pages >> 2 & 0x7ffff) << 5), // adrp x0, mark
+                static_cast<uint32_t>(0xf9400000 | (arena.mark % 4096 / 8) << 10),         // ldr x0, [x0, mark]
+                0xb40000c0,                                                                // cbz x0, behind the loop
+                static_cast<uint32_t>(0x91000000 | (8 * (first_ + sites[i].probe)) << 10), // add x0, x0, word
+                0xc85f7c01,                                                                // ldxr x1, [x0]
+                0x91000421,                                                                // add x1, x1, #1
+                0xc8027c01,                                                                // stxr w2, x1, [x0]
+                0x35ffffa2,                                                                // cbnz w2, to the ldxr
+                0xf9400be2,                                                                // ldr x2, [sp, #16]
+                0xa94007e0,                                                                // ldp x0, x1, [sp]
+                0x910083ff,                                                                // add sp, sp, #32
+                branch(stub + 56, sites[i].patch + 4),
+            };
+            append(words);
+            const uint32_t nop = 0xd503201f, jump = branch(patch.at, stub);
+            std::memcpy(patch.before.data(), &nop, 4);
+            std::memcpy(patch.after.data(), &jump, 4);
+#else
             uint8_t bytes[length] = {
                 0x48, 0x8d, 0x64, 0x24, 0x80,          // lea -0x80(%rsp), %rsp
                 0x50,                                  // push %rax
@@ -159,17 +195,13 @@ public:
             put(bytes + 14, arena.mark - (stub + 18));
             put(bytes + 27, 8 * (first_ + sites[i].probe));
             put(bytes + 45, sites[i].patch + sites[i].length - (stub + 49));
-            const auto* p = reinterpret_cast<const std::byte*>(bytes);
-            code.bytes.insert(code.bytes.end(), p, p + length);
-
-            Patch patch;
-            patch.site = i;
-            patch.at = sites[i].patch;
+            append(bytes);
             const uint8_t nop[] = {0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0};
             uint8_t jump[] = {0x66, 0x2e, 0x48, 0xe9, 0, 0, 0, 0};
             put(jump + 4, stub - (patch.at + 8));
             std::memcpy(patch.before.data(), nop, 8);
             std::memcpy(patch.after.data(), jump, 8);
+#endif
             code.patches.push_back(patch);
             code.stubs.push_back(stub);
         }

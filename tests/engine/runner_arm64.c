@@ -9,6 +9,7 @@
 //     P state           one pass -> state
 //     N times state     passes -> state
 //     T threads times   threads that pass, with x0 from 0 to 15 -> their ids
+//     V                 one pass of wide_site with full SVE registers -> 1 if one of them has changed, else 0
 //     S passes          a timer interrupts passes, x0 from 0 to 15, by handlers that pass too -> passes by handlers
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -35,10 +36,11 @@ _Static_assert(offsetof(struct state, sp) == 248 && offsetof(struct state, flags
                    && offsetof(struct state, stack) == 264 && offsetof(struct state, v) == 400,
                "the assembly has these");
 struct greeting {
-    uint64_t site, pid, tid_offset, atomics, sve, copies;
+    uint64_t site, wide_site, pid, tid_offset, atomics, sve, copies;
 };
 extern void own_site_pass(struct state*);
-extern char own_site[];
+extern uint64_t own_wide_pass(const void*);
+extern char own_site[], own_wide_site[];
 
 __asm__("    .text\n"
         "    .globl own_site_pass, own_site\n"
@@ -105,7 +107,49 @@ __asm__("    .text\n"
         "    ldp x27, x28, [sp], #16\n"
         "    ldp x29, x30, [sp], #16\n"
         "    ret\n"
-        "    .size own_site_pass, . - own_site_pass\n");
+        "    .size own_site_pass, . - own_site_pass\n"
+        "    .arch_extension sve\n"
+        "    .globl own_wide_pass, own_wide_site\n"
+        "    .type own_wide_pass, %function\n"
+        "own_wide_pass:\n" // x0: an address
+        "    stp d8, d9, [sp, #-64]!\n"
+        "    stp d10, d11, [sp, #16]\n"
+        "    stp d12, d13, [sp, #32]\n"
+        "    stp d14, d15, [sp, #48]\n"
+        "    mov x9, #0x3c3c\n"
+        "    .irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
+        "    ptrue p\\i\\().b\n"
+        "    .endr\n"
+        "    setffr\n"
+        "    .irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+        "    dup z\\i\\().d, x9\n"
+        "    .endr\n"
+        "own_wide_site:\n"
+        "    nop\n"
+        "    mov x12, #0\n"
+        "    cntb x10\n"
+        "    .irp i, 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,0\n"
+        "    cntp x11, p\\i, p\\i\\().b\n" // how many bytes are true
+        "    eor x11, x11, x10\n"
+        "    orr x12, x12, x11\n"
+        "    .endr\n"
+        "    rdffr p1.b\n"
+        "    cntp x11, p1, p1.b\n"
+        "    eor x11, x11, x10\n"
+        "    orr x12, x12, x11\n"
+        "    .irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+        "    lastb x11, p0, z\\i\\().d\n"
+        "    eor x11, x11, x9\n"
+        "    orr x12, x12, x11\n"
+        "    .endr\n"
+        "    ldp d10, d11, [sp, #16]\n"
+        "    ldp d12, d13, [sp, #32]\n"
+        "    ldp d14, d15, [sp, #48]\n"
+        "    ldp d8, d9, [sp], #64\n"
+        "    cmp x12, #0\n"
+        "    cset x0, ne\n"
+        "    ret\n"
+        "    .size own_wide_pass, . - own_wide_pass\n");
 
 static void get(void* to, size_t size)
 {
@@ -145,6 +189,7 @@ static struct greeting greet(void)
 {
     struct greeting hello = {0};
     hello.site = (uint64_t)(uintptr_t)own_site;
+    hello.wide_site = (uint64_t)(uintptr_t)own_wide_site;
     hello.pid = (uint64_t)getpid();
     // glibc keeps a thread's id below the thread pointer.
     const char* const pointer = __builtin_thread_pointer();
@@ -255,6 +300,11 @@ int main(void)
             for (uint64_t i = 0; i < count; ++i)
                 pthread_join(thread[i], NULL);
             put(ids, count * sizeof ids[0]);
+            break;
+        }
+        case 'V': {
+            const uint64_t changed = own_wide_pass("a text");
+            put(&changed, sizeof changed);
             break;
         }
         case 'S':

@@ -219,8 +219,9 @@ TEST(Script, Errors)
     EXPECT_EQ(error("uprobe:a:b { @ = sarg10 }"), "1:18 arguments are sarg0 to sarg9");
     EXPECT_EQ(error("usdt:a:b:c { @ = sarg0 }"),
               "1:18 arguments on the stack are those of a uprobe, and usdt:a:b:c is none");
-    EXPECT_EQ(error("uprobe:a:b { @ = str(arg7) }"),
-              "1:18 arg7 is of usdt probes (of a function it is sarg1), and uprobe:a:b is none");
+    EXPECT_EQ(error("uprobe:a:b { @ = str(arg9) }"),
+              "1:18 arg9 is of usdt probes (of a function it is sarg" + std::to_string(9 - register_arguments)
+                  + "), and uprobe:a:b is none");
     EXPECT_EQ(error("usdt:a:b:c { @[\"x] = count() }"), "1:16 the string has no end");
     EXPECT_EQ(error("usdt:a:b:c { @ = 99999999999999999999 }"), "1:18 the number does not fit into 64 bits");
     EXPECT_EQ(error("usdt:a:b:c { @ = 12ab }"), "1:18 this is not a number: decimal, 0x1f, 1_000 and 1e6 are");

@@ -37,7 +37,7 @@ struct State {
 class Runner {
 public:
     struct Greeting {
-        uint64_t site = 0, pid = 0, tid_offset = 0, atomics = 0, sve = 0, copies = 0;
+        uint64_t site = 0, wide_site = 0, pid = 0, tid_offset = 0, atomics = 0, sve = 0, copies = 0;
     };
 
     Runner()
@@ -120,7 +120,7 @@ public:
         if (with_tid_offset)
             environment.tid_offset = static_cast<int32_t>(runner.greeting.tid_offset);
         environment.clock = Clock{0, 0, uint64_t(16) << 32}; // as if there were 62.5 million counts in a second
-        site.patch = runner.greeting.site;
+        site.patch = site.patch ? runner.greeting.wide_site : runner.greeting.site;
         site.length = 4;
         if (site.clauses.empty())
             for (size_t i = 0; i < script.clauses.size(); ++i)
@@ -273,6 +273,23 @@ TEST(StubArm64, LeavesTheProgramAsItIs)
                 ASSERT_EQ(after, before) << filter << actions;
             }
         }
+}
+
+// What the kernel may clear in a system call.
+TEST(StubArm64, KeepsLongVectors)
+{
+    if (!Runner().greeting.sve)
+        GTEST_SKIP() << "this processor has none";
+    Site site = usdt("8@x0 8@[x0]");
+    site.patch = 1; // the runner's other site
+    const RemoteRun run(action("", "@[str(arg0), tid, arg1] = count();"), site);
+    for (int i = 0; i < 3; ++i) {
+        uint64_t changed = 1;
+        run.runner.command('V', {});
+        run.runner.get(&changed, sizeof changed);
+        EXPECT_EQ(changed, 0u);
+    }
+    EXPECT_EQ(only_number(run.maps()), 3);
 }
 
 TEST(StubArm64, TheSiteIsABranchToTheStub)

@@ -20,6 +20,9 @@
  *     load FILE            dlopen: "loaded N", N what its run() returns; call: "called N"; unload: dlclose
  *     mask                 "mask HEX": signals that the first thread has blocked
  *     sleep                nanosleep for 1 ms, 300 times: "sleeping", then "slept N", N how many returned early
+ *     vectors              the first thread fills its SVE registers and works with them for a while: "working", then
+ *                          "changed N"; without such registers "none" at once
+ *     nap                  nanosleep for a second: "napping", then "napped N", N milliseconds
  */
 #define _GNU_SOURCE
 #include <fastsdt.h>
@@ -31,6 +34,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -38,6 +42,7 @@
 #include <time.h>
 #include <unistd.h>
 
+long keep_vectors(long rounds);
 int pass_many(void), pass_s0(void), pass_s1(void), pass_s2(void), pass_s3(void);
 FASTSDT_DEFINE_SEMA(target_counted);
 
@@ -203,6 +208,25 @@ static void* commands(void* unused)
             for (int i = 0; i < 300; ++i)
                 early += nanosleep(&ms, NULL) != 0;
             printf("slept %d\n", early);
+        } else if (!strcmp(line, "vectors")) {
+#if defined(__aarch64__)
+            if (getauxval(AT_HWCAP) >> 22 & 1) { /* HWCAP_SVE */
+                long changed = 0;
+                puts("working");
+                for (int i = 0; i < 2000; ++i)
+                    changed += keep_vectors(100);
+                printf("changed %ld\n", changed);
+                continue;
+            }
+#endif
+            puts("none");
+        } else if (!strcmp(line, "nap")) {
+            struct timespec second = {1, 0}, begin, end;
+            puts("napping");
+            clock_gettime(CLOCK_MONOTONIC, &begin);
+            nanosleep(&second, NULL);
+            clock_gettime(CLOCK_MONOTONIC, &end);
+            printf("napped %ld\n", (end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000);
         }
         FASTSDT_WITH(default, explicit(target_counted), target, counted);
     }

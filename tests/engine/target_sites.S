@@ -6,6 +6,98 @@
  */
 #include <fastsdt.h>
 
+#if defined(__aarch64__)
+/* x9 has the value that all others have. The flags are N and V. */
+    .macro known
+    movz x9, #0x3c3c; movk x9, #0xc3c3, lsl #16; movk x9, #0xa5a5, lsl #32; movk x9, #0x5a5a, lsl #48
+    mov x10, sp
+    movz x8, #0x9000, lsl #16
+    msr nzcv, x8
+    .irp i, 0,1,2,3,4,5,6,7,8,11,12,13,14,15,16,17
+    mov x\i, x9
+    .endr
+    .endm
+    .macro as_before
+    .irp i, 1,2,3,4,5,6,7,8,11,12,13,14,15,16,17
+    eor x\i, x\i, x9
+    .endr
+    eor x0, x0, x9
+    .irp i, 1,2,3,4,5,6,7,8,11,12,13,14,15,16,17
+    orr x0, x0, x\i
+    .endr
+    mrs x1, nzcv
+    eor x1, x1, #0x80000000
+    eor x1, x1, #0x10000000
+    orr x0, x0, x1
+    mov x1, sp
+    eor x1, x1, x10
+    orr x0, x0, x1
+    movz x1, #0x3c3c; movk x1, #0xc3c3, lsl #16; movk x1, #0xa5a5, lsl #32; movk x1, #0x5a5a, lsl #48
+    eor x1, x1, x9
+    orr x0, x0, x1
+    cmp x0, #0
+    cset w0, ne
+    .endm
+
+#define PASS(name)                                                                                                     \
+    .globl pass_##name; .type pass_##name, %function;                                                                  \
+pass_##name:                                                                                                           \
+    .cfi_startproc; known;                                                                                             \
+    FASTSDT(target, name);                                                                                             \
+    as_before; ret;                                                                                                    \
+    .cfi_endproc; .size pass_##name, . - pass_##name
+
+    .text
+    PASS(s0)
+    PASS(s1)
+    PASS(s2)
+    PASS(s3)
+
+    .globl pass_many; .type pass_many, %function
+pass_many:
+    .cfi_startproc
+    known
+    .rept 256
+    FASTSDT(target, many)
+    .endr
+    as_before
+    ret
+    .cfi_endproc; .size pass_many, . - pass_many
+
+/* long keep_vectors(long rounds): fills the SVE registers, spins, and answers 1 if the end of one has changed. */
+    .arch_extension sve
+    .globl keep_vectors; .type keep_vectors, %function
+keep_vectors:
+    .cfi_startproc
+    stp d8, d9, [sp, #-64]!
+    stp d10, d11, [sp, #16]
+    stp d12, d13, [sp, #32]
+    stp d14, d15, [sp, #48]
+    movz x9, #0x3c3c
+    mov x12, #0
+    ptrue p0.d
+    .irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+    dup z\i\().d, x9
+    .endr
+1:  mov x10, #1000
+2:  subs x10, x10, #1
+    b.ne 2b
+    .irp i, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+    lastb x11, p0, z\i\().d
+    eor x11, x11, x9
+    orr x12, x12, x11
+    .endr
+    subs x0, x0, #1
+    b.ne 1b
+    ldp d10, d11, [sp, #16]
+    ldp d12, d13, [sp, #32]
+    ldp d14, d15, [sp, #48]
+    ldp d8, d9, [sp], #64
+    cmp x12, #0
+    cset x0, ne
+    ret
+    .cfi_endproc; .size keep_vectors, . - keep_vectors
+#else
 #define POISON 0x5a5aa5a5c3c33c3c
 #define SET(r) movabs $POISON, r
 #define CHECK(r) xor %r11, r; or r, %r10
@@ -55,5 +147,6 @@ pass_many:
 1:  mov $1, %eax
     ret
     .cfi_endproc; .size pass_many, . - pass_many
+#endif
 
     .section .note.GNU-stack, "", @progbits

@@ -196,6 +196,15 @@ TEST(Arm64, Entries)
         EXPECT_EQ(arm64(pad + word(0xa9817bfd)).layout, FASTSDT_LAYOUT_OTHER); // [sp, #16]!
         EXPECT_EQ(arm64(pad + word(0xa9017bfd)).layout, FASTSDT_LAYOUT_OTHER); // [sp, #16]
         EXPECT_EQ(arm64(pad).layout, FASTSDT_LAYOUT_OTHER);
+        // b .+0x1000 and b .-4: only where a nop is expected.
+        EXPECT_EQ(arm64(pad + word(0x14000400)).layout, FASTSDT_LAYOUT_OTHER);
+        for (const auto& [branch, distance] : {std::pair(0x14000400u, 0x1000), {0x17ffffffu, -4}}) {
+            r = arm64(pad + word(branch), FASTSDT_LAYOUT_NOP);
+            EXPECT_EQ(r.layout, FASTSDT_LAYOUT_NOP);
+            EXPECT_EQ(r.state, FASTSDT_STATE_JUMP);
+            EXPECT_EQ(r.rel_end + r.rel, int(pad.size()) + distance);
+        }
+        EXPECT_EQ(arm64(pad + word(0x94000400), FASTSDT_LAYOUT_NOP).layout, FASTSDT_LAYOUT_OTHER); // bl
     }
     // autiasp and the other hints are no landing pads.
     for (unsigned hint : {0xd50323bfu, 0xd503203fu, 0xd503231fu, 0xd50320dfu})

@@ -2,7 +2,11 @@
 #include "printable.h"
 #include "run.h"
 
+#if defined(FASTSDT_ENGINE_ARM64)
+#include <aarch64/disasm-aarch64.h>
+#else
 #include <Zydis/Zydis.h>
+#endif
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -28,6 +32,18 @@ std::vector<std::string> disassembled(const Session::Preview& preview, uint64_t 
 {
     std::vector<std::string> lines;
     const uint64_t end = stub_end(preview, start);
+#if defined(FASTSDT_ENGINE_ARM64)
+    vixl::aarch64::Decoder decoder;
+    vixl::aarch64::Disassembler disassembler;
+    decoder.AppendVisitor(&disassembler);
+    for (uint64_t at = start; at + 4 <= end; at += 4) {
+        const auto* const word =
+            reinterpret_cast<const vixl::aarch64::Instruction*>(preview.code.bytes.data() + (at - preview.base));
+        disassembler.MapCodeAddress(int64_t(at), word);
+        decoder.Decode(word);
+        lines.push_back(fmt::format("{:x}  {}", at, disassembler.GetOutput()));
+    }
+#else
     for (uint64_t at = start; at < end;) {
         ZydisDisassembledInstruction found;
         const auto* const bytes = preview.code.bytes.data() + (at - preview.base);
@@ -36,6 +52,7 @@ std::vector<std::string> disassembled(const Session::Preview& preview, uint64_t 
         lines.push_back(fmt::format("{:x}  {}", at, found.text));
         at += found.info.length;
     }
+#endif
     return lines;
 }
 

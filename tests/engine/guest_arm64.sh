@@ -1,0 +1,176 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The user engine on arm64: cross-built with the libraries of Debian's arm64 packages, and run in a guest under Debian's kernel. The
+# programs of the tests are armed from outside, started, killed, probed by the kernel meanwhile; the stubs of all kinds of statements are
+# executed there; and fastsdt-trace traces the examples. What it has to find is their arithmetic.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/kernel/guest.sh"
+need qemu-system-aarch64 cpio gzip apt-get dpkg-deb dpkg-query cmake ninja pkg-config aarch64-linux-gnu-gcc aarch64-linux-gnu-g++
+cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}
+[ -x "$FASTSDT_BUILD/bin/engine_stubs_arm64" ] || skip "this build has no stubs for arm64 (libvixl-dev)"
+kernel=$("$FASTSDT_SOURCE/tests/kernel/fetch-kernel.sh" arm64 6.12 "$cache" 2>err) || skip "$(tail -n 1 err)"
+
+# ---- Libraries: the packages that this machine has, for arm64. Those without an architecture are copied.
+suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+mkdir -p debs
+if [ ! -e debs/done ]; then
+    rm -rf root
+    mkdir root
+    files=$(ldd "$FASTSDT_BUILD/bin/fastsdt-trace" "$FASTSDT_BUILD/bin/engine_stubs_arm64" | grep -o '/[^ )]*' | grep -v ':$' | sort -u)
+    packages=$(for file in $files; do { dpkg-query -S "$(realpath "$file")" || dpkg-query -S "$file"; } 2>/dev/null | sed 's/:.*//'; done | sort -u)
+    # Of libbpf only fastsdt-probe has a use.
+    packages=$(grep -v '^libbpf' <<<"$packages")
+    dev="libelf-dev libdw-dev libzydis-dev libzycore-dev libfmt-dev libvixl-dev zlib1g-dev libgtest-dev"
+    # A package for development names libraries in its files for CMake, needed here or not.
+    # shellcheck disable=SC2086 # a list of words
+    packages="$packages $dev $(dpkg-query -W -f '${Depends}, ' $dev | tr , '\n' | sed -nE 's/^ *(lib[^ ]*) .*/\1/p' | grep -v -- '-dev$' | sort -u | xargs) libc6 libgcc-s1 libstdc++6 busybox-static"
+    # shellcheck disable=SC2086 # a list of words
+    (cd debs && FASTSDT_CACHE=$cache FASTSDT_ARCHS=arm64 "$FASTSDT_SOURCE/scripts/debian.sh" "$suite" apt-get download $packages) >err 2>&1 ||
+        skip "no arm64 packages of $suite: $(tail -n 1 err)"
+    for deb in debs/*.deb; do dpkg-deb -x "$deb" root; done
+    dpkg-query -L libcli11-dev nlohmann-json3-dev | grep -E '^/usr/(include|share/cmake|lib/cmake)/' | while read -r file; do
+        [ -d "$file" ] || cp --parents "$file" root/
+    done
+    find root -type l -lname '/*' | while read -r link; do ln -sf "$PWD/root$(readlink "$link")" "$link"; done
+    sed -i '/^Requires.private/d' root/usr/lib/aarch64-linux-gnu/pkgconfig/*.pc
+    touch debs/done
+fi
+
+# ---- Programs
+cat >toolchain.cmake <<END
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH $PWD/root $PWD/root/usr)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY BOTH)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-L$PWD/root/usr/lib/aarch64-linux-gnu -Wl,-rpath-link,$PWD/root/usr/lib/aarch64-linux-gnu:$PWD/root/lib/aarch64-linux-gnu")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "\${CMAKE_EXE_LINKER_FLAGS_INIT}")
+END
+launcher=()
+! have ccache || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+tests="outside life launch stress follow place script kernel killed"
+(
+    export PKG_CONFIG_LIBDIR=$PWD/root/usr/lib/aarch64-linux-gnu/pkgconfig PKG_CONFIG_SYSROOT_DIR=$PWD/root
+    unset CC CXX CFLAGS CXXFLAGS
+    cmake -S "$FASTSDT_SOURCE" -B build -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/toolchain.cmake" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+        "${launcher[@]}" -DFASTSDT_PLUGINS=OFF -DFASTSDT_MAN=OFF -DFASTSDT_BENCHMARKS=OFF -DFASTSDT_TOOLS=ON -DFASTSDT_TESTS=ON
+    # shellcheck disable=SC2086,SC2046 # lists of words
+    ninja -C build fastsdt-trace fastsdt_trace_api engine_stubs_arm64 engine_module engine_target engine_target_static \
+        engine_starter engine_starter_static engine_starter_static_pie $(printf 'engine_%s_test ' $tests)
+) >log 2>&1 || fail "building for arm64: $(grep -E 'error|missing' log || tail -n 5 log)"
+
+rm -rf guest
+mkdir -p guest/bin guest/usr/bin guest/lib
+cp build/bin/fastsdt-trace build/bin/engine_* guest/bin/
+cp build/bin/libengine_module.so guest/bin/ # where the tests look
+cp build/bin/libengine_module.so guest/lib/ # where the loader does
+cp "$(find build -name 'libfastsdt-trace.so.0' -print -quit)" guest/lib/
+cross() { aarch64-linux-gnu-gcc -O2 -I"$INCLUDE" "$@"; }
+cross -static -pthread "$FASTSDT_SOURCE/tests/engine/runner_arm64.c" -o guest/bin/runner
+cross "$FASTSDT_SOURCE/examples/hello.c" -o guest/bin/app
+cross -static "$FASTSDT_SOURCE/examples/hello.c" -o guest/bin/static
+cross -static-pie "$FASTSDT_SOURCE/examples/hello.c" -o guest/bin/static-pie
+cross -pthread "$FASTSDT_SOURCE/tests/engine/api.c" guest/lib/libfastsdt-trace.so.0 -Wl,-rpath-link,root/usr/lib/aarch64-linux-gnu:root/lib/aarch64-linux-gnu -o guest/bin/api
+plugin=$(find "$FASTSDT_BUILD" -path '*aarch64/fastprobe.so' -print -quit)
+[ -z "$plugin" ] || cross -fplugin="$plugin" -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 -mbranch-protection=standard \
+    "$FASTSDT_SOURCE/examples/entry.c" -o guest/bin/entry || fail "fastprobe"
+aarch64-linux-gnu-strip guest/bin/engine_*_test guest/bin/engine_stubs_arm64 guest/bin/fastsdt-trace
+# Libraries, with what they need themselves.
+library() { find root/lib root/usr/lib -name "$1" -print -quit; }
+needed() { aarch64-linux-gnu-readelf -d "$@" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u; }
+cp -L "$(library ld-linux-aarch64.so.1)" guest/lib/
+for round in 1 2 3; do
+    for name in $(needed guest/bin/* guest/lib/*.so*); do
+        [ -e "guest/lib/$name" ] || cp -L "$(library "$name")" guest/lib/ || fail "round $round: no $name"
+    done
+done
+cp root/bin/busybox guest/bin/ 2>/dev/null || cp root/usr/bin/busybox guest/bin/
+for tool in sh env sleep kill; do ln -sf busybox guest/bin/$tool; done
+ln -sf ../../bin/busybox guest/usr/bin/env
+$(guest_compiler arm64) "$FASTSDT_SOURCE/tests/kernel/guest-init.c" -o guest/init
+
+# ---- The guest
+cat >guest/trace.sh <<'END'
+cd /bin
+case $1 in
+attach)
+    ./app 2000000000 >/dev/null &
+    fastsdt-trace --engine user -e 'usdt:./app:shop:order { @ = count(); } interval:ms:300 { exit(); }' --pid $!
+    kill -9 $!
+    ;;
+entry)
+    fastsdt-trace --engine user -e 'uprobe:./entry:request { @calls = count(); @ids = sum(arg0 & 0xffffffff); } uretprobe:./entry:chain { @results = sum(retval & 0xffffffff); }' -- ./entry 1000
+    ;;
+latency) fastsdt-trace latency --engine user ./entry:chain -- ./entry 1000 ;;
+*)
+    fastsdt-trace --engine user -e "usdt:./$1:shop:order /arg2 > 1000/ { @[arg0 % 3] = sum(arg0); @cents = hist(arg2); @n = count(); @who[str(arg1)] = count(); @t[tid] = max(nsecs); }" -- ./$1 2000
+    ;;
+esac
+END
+touch guest/empty
+{
+    for test in $tests; do echo "$test /empty /bin/engine_${test}_test"; done
+    echo "stubs /empty /bin/engine_stubs_arm64"
+    echo "api /empty /bin/api maps"
+    for program in app static static-pie attach; do echo "$program /empty /bin/sh /trace.sh $program"; done
+    [ ! -e guest/bin/entry ] || printf '%s /empty /bin/sh /trace.sh %s\n' entry entry latency latency
+} >guest/commands
+sed -i 's|/bin/engine_stress_test|/bin/env FASTSDT_TOGGLES=20000 &|; s|/bin/engine_stubs_arm64|/bin/env FASTSDT_RUNNER=/bin/runner FASTSDT_CODE=/tmp &|' guest/commands
+guest_pack guest initramfs
+guest_boot arm64 "$kernel/vmlinuz" initramfs 900 | tr -d '\r' >console || true
+grep -q '^@guest done' console || { tail -n 20 console >&2; fail "the guest did not come to its end"; }
+lines() { sed -n "s/^@$1 //p" console; }
+
+for test in $tests stubs; do
+    [ "$(lines "$test" | sed -n 's/^exit //p')" = 0 ] || fail "$test: $(lines "$test")"
+    skipped=$(lines "$test" | sed -nE 's/^\[  SKIPPED \] ([A-Za-z]+\.[A-Za-z0-9]+) \(.*/\1/p')
+    # Sites have no nop1 here.
+    case $skipped in "" | WithKernel.BothCountAtTheNop1) ;; *) fail "$test: skipped: $skipped" ;; esac
+done
+
+# Orders 751 to 2000 cost more than 1000 cents: 250 and their number.
+sum=(0 0 0)
+for ((id = 751; id <= 2000; ++id)); do sum[id % 3]=$((sum[id % 3] + id)); done
+for program in app static static-pie; do
+    expect "$program" "$(lines $program | grep -E '^(@\[|@n|@who|sites|exit)')" "@[0]: ${sum[0]}
+@[1]: ${sum[1]}
+@[2]: ${sum[2]}
+@n: 1250
+@who[coffee]: 625
+@who[tea]: 625
+sites 2 of 2 armed; dropped 0
+exit 0"
+    expect "$program: histogram" "$(lines $program | sed -n 's/^\(\[[0-9K]*, [0-9K]*)\) *\([0-9]*\) .*/\1 \2/p')" "[512, 1K) 23
+[1K, 2K) 1024
+[2K, 4K) 203"
+    expect "$program: threads" "$(lines $program | grep -c '^@t\[[0-9]*\]: [1-9][0-9]*$')" 1
+done
+lines attach | matches -xE '@: [1-9][0-9]+' || fail "attach: $(lines attach)"
+lines attach | matches -x 'sites 2 of 2 armed; dropped 0' || fail "attach: $(lines attach)"
+
+
+# A program that traces itself: 8 threads, 20,000 orders each: shop thread % 4, items i % 1000.
+expect "api" "$(lines api | grep -E '^(@n|@sum|@min|@max|exit)')" "$(for shop in 0 1 2 3; do echo "@n 1 [$shop] 40000 40000 40000"; done)
+@sum 2 $((160 * 999 * 1000 / 2)) $((160 * 999 * 1000 / 2)) 160000
+@min 3 0 0 160000
+@max 4 999 999 160000
+exit 0"
+
+[ -n "$plugin" ] || exit 0
+results=0
+for ((id = 2; id < 1002; ++id)); do # argc is 2
+    for ((x = id, total = 0, i = 0; i < 3; ++i)); do
+        x=$(((x ^ (x >> 15)) * 0x2c1b3c6d & 0xffffffff)) total=$((total + x & 0xffffffff))
+    done
+    results=$((results + total))
+done
+expect "functions" "$(lines entry | grep -E '^(@|exit)')" "@calls: 1000
+@ids: $((1000 * 1003 / 2))
+@results: $results
+exit 0"
+lines latency | matches '^@total: count 1000, ' || fail "latency: $(lines latency)"
