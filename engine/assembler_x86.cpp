@@ -153,7 +153,7 @@ void Assembler::constant(Reg to, int64_t value)
         emit(ZYDIS_MNEMONIC_MOV, {Part{to}, value});
 }
 
-void Assembler::lea(Reg to, const Memory& of)
+void Assembler::address(Reg to, const Memory& of)
 {
     emit(ZYDIS_MNEMONIC_LEA, {Part{to}, of});
 }

@@ -110,7 +110,7 @@ void Compiler::call_function(const Statement& statement)
     fill_hit(site_->kind == Probe::Kind::usdt        ? std::min(arguments_.size(), most_hit_arguments)
                  : site_->kind == Probe::Kind::entry ? register_arguments
                                                      : 1);
-    as_.lea(rsi, frame(key_bytes_));
+    as_.address(rsi, frame(key_bytes_));
     as_.constant(rdi, int64_t(statement.context));
     program_register(rbp, rdx);
     as_.constant(rax, int64_t(site_->address));
@@ -122,7 +122,7 @@ void Compiler::call_function(const Statement& statement)
     const VectorState& vectors = environment_.vectors;
     const bool fx = vectors.by == VectorState::By::fxsave;
     as_.emit(ZYDIS_MNEMONIC_AND, {Part{rsp}, int64_t(-64)});
-    as_.lea(rsp, {.base = rsp, .displacement = -int64_t(vectors.size)});
+    as_.address(rsp, {.base = rsp, .displacement = -int64_t(vectors.size)});
     Memory area{.base = rsp};
     area.size = 0; // an area of its own kind
     const auto components = [&] {

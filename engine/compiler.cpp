@@ -44,6 +44,17 @@ Compiler::Label Compiler::cold(std::function<void()> emit)
     return cold_.back().from;
 }
 
+void Compiler::answer(Label yes, Label no)
+{
+    const auto leave = label();
+    bind(no);
+    constant(Role::result, 0);
+    jump(leave);
+    bind(yes);
+    constant(Role::result, 1);
+    bind(leave);
+}
+
 void Compiler::routines()
 {
     routines_.acquire = label();

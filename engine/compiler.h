@@ -130,6 +130,7 @@ protected:
     Label cold(std::function<void()> emit);
     Label label() { return code_.label(); }
     void bind(Label label) { code_.bind(label); }
+    void answer(Label yes, Label no); ///< Role::result: 1 for those that come to `yes`, 0 for those that come to `no`
 
     // ---- expressions.cpp
     bool uses(const Expression& e, bool (*what)(const Expression&)) const;

@@ -13,13 +13,27 @@
 // The flags are saved like a register, if the stub changes them: most do not.
 #pragma once
 #include "assembler_arm64.h"
-#include "compiler.h"
+#include "compiler_by.h"
 #include "integers.h"
 #include "operands_arm64.h"
 
 namespace fastsdt::engine::arm64 {
 
-class Compiler final : public engine::Compiler {
+/// compiler_by.h
+struct Processor {
+    using Assembler = arm64::Assembler;
+    using Reg = arm64::Reg;
+    using Memory = arm64::Memory;
+    static constexpr Reg stack = sp, returned = x0;
+    static constexpr size_t red_zone = 0;
+    static constexpr Reg reg(Role role)
+    {
+        constexpr Reg of[] = {x0, x1, x3, x4, x5, x2};
+        return of[size_t(role)];
+    }
+};
+
+class Compiler final : public CompilerBy<Processor> {
 public:
     Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment);
 
@@ -45,17 +59,10 @@ private:
     bool in_memory(const Expression& argument) const override;
     void argument(const Expression& e, Role to) override;
     void memory_argument(const Expression& e) override;
-    void returned(Role to) override;
     void thread_id(Role to) override;
     void nanoseconds() override;
     void constant(Role to, int64_t value) override;
-    void move(Role to, Role from) override;
-    void load(Role to, Place from) override;
-    void store(Place to, Role from) override;
     void publish(Place to, int32_t number) override;
-    void address(Role to, Place of) override;
-    void load_frame(Role to, size_t offset) override;
-    void store_frame(size_t offset, Role from) override;
     void store_frame_number(size_t offset, int64_t number) override;
     void copy_text(size_t offset) override;
     void unary(Operator op) override;
@@ -69,7 +76,6 @@ private:
     void jump_if(Operator comparison, std::optional<int64_t> number, bool is_signed, bool when, Label to) override;
     void call_routine(Label routine) override;
     void jump_if_refused(Label to) override;
-    void program_register(Reg from, Reg to);
     Source argument_source(const Expression& e) const; ///< of Value::arg
 
     // ---- statements_arm64.cpp
@@ -91,23 +97,9 @@ private:
     void restore() override;
     void slot() override;
     void call(Label routine, Registers changes);
-    std::vector<Reg> saved_general() const;
-    Memory frame(size_t offset) const { return {.displacement = int64_t(offset)}; }
-    size_t frame_size() const;
-
-    Assembler as_;
+    void move_saved(bool back); ///< the general registers that saved_ names, to the frame or back
+    size_t frame_size() const override;
 };
-
-/// Role by role.
-constexpr Reg reg(Role role)
-{
-    constexpr Reg of[] = {x0, x1, x3, x4, x5, x2};
-    return of[size_t(role)];
-}
-inline Memory memory(Place place)
-{
-    return {.base = reg(place.base), .displacement = int64_t(place.offset)};
-}
 
 /// What routines change, their callers' x3 and x4 excepted.
 inline constexpr Registers routine_changes = bit(x0) | bit(x1) | bit(x2) | bit(x5) | bit(x6) | bit(x7) | bit(x8)

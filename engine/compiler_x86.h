@@ -11,13 +11,27 @@
 // 128 bytes above the frame (compiler.h) are the program's red zone; the last word of the frame has its flags.
 #pragma once
 #include "assembler_x86.h"
-#include "compiler.h"
+#include "compiler_by.h"
 #include "integers.h"
 #include "operands_x86.h"
 
 namespace fastsdt::engine::x86 {
 
-class Compiler final : public engine::Compiler {
+/// compiler_by.h
+struct Processor {
+    using Assembler = x86::Assembler;
+    using Reg = x86::Reg;
+    using Memory = x86::Memory;
+    static constexpr Reg stack = rsp, returned = rax;
+    static constexpr size_t red_zone = 128;
+    static constexpr Reg reg(Role role)
+    {
+        constexpr Reg of[] = {rax, rcx, rdi, rsi, r8, rdx};
+        return of[size_t(role)];
+    }
+};
+
+class Compiler final : public CompilerBy<Processor> {
 public:
     Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment);
 
@@ -41,17 +55,10 @@ private:
     bool in_memory(const Expression& argument) const override;
     void argument(const Expression& e, Role to) override;
     void memory_argument(const Expression& e) override;
-    void returned(Role to) override;
     void thread_id(Role to) override;
     void nanoseconds() override;
     void constant(Role to, int64_t value) override;
-    void move(Role to, Role from) override;
-    void load(Role to, Place from) override;
-    void store(Place to, Role from) override;
     void publish(Place to, int32_t number) override;
-    void address(Role to, Place of) override;
-    void load_frame(Role to, size_t offset) override;
-    void store_frame(size_t offset, Role from) override;
     void store_frame_number(size_t offset, int64_t number) override;
     void copy_text(size_t offset) override;
     void unary(Operator op) override;
@@ -66,7 +73,6 @@ private:
     void jump_if(Operator comparison, std::optional<int64_t> number, bool is_signed, bool when, Label to) override;
     void call_routine(Label routine) override;
     void jump_if_refused(Label to) override;
-    void program_register(Reg from, Reg to);
     Source argument_source(const Expression& e) const; ///< of Value::arg
 
     // ---- statements_x86.cpp
@@ -92,26 +98,9 @@ private:
     void restore() override;
     void slot() override;
     void call(Label routine, Registers changes);
-    Memory frame(size_t offset, int size = 8) const
-    {
-        return {.base = rsp, .displacement = int64_t(offset), .size = size};
-    }
     size_t flags_offset() const;
-    size_t frame_size() const { return flags_offset() + 8; }
-
-    Assembler as_;
+    size_t frame_size() const override { return flags_offset() + 8; }
 };
-
-/// Role by role.
-constexpr Reg reg(Role role)
-{
-    constexpr Reg of[] = {rax, rcx, rdi, rsi, r8, rdx};
-    return of[size_t(role)];
-}
-inline Memory memory(Place place)
-{
-    return {.base = reg(place.base), .displacement = int64_t(place.offset)};
-}
 
 /// What routines change, their callers' rsi, rdi, rbx and r12 to r15 excepted.
 inline constexpr Registers routine_changes = bit(rax) | bit(rcx) | bit(rdx) | bit(r8) | bit(r9) | bit(r10) | bit(r11);

@@ -50,21 +50,6 @@ bool Compiler::in_memory(const Expression& argument) const
     return argument_source(argument).kind == Source::Kind::memory;
 }
 
-void Compiler::returned(Role to)
-{
-    program_register(x0, reg(to));
-}
-
-void Compiler::program_register(Reg from, Reg to)
-{
-    if (from == sp)
-        as_.address(to, {.displacement = int64_t(frame_size())});
-    else if (saved_ & bit(from))
-        as_.load(to, frame(saved_offset(from)));
-    else if (to != from)
-        as_.move(to, from);
-}
-
 void Compiler::argument(const Expression& e, Role role)
 {
     const Reg to = reg(role);
@@ -141,42 +126,12 @@ void Compiler::constant(Role to, int64_t value)
     as_.constant(reg(to), uint64_t(value));
 }
 
-void Compiler::move(Role to, Role from)
-{
-    as_.move(reg(to), reg(from));
-}
-
-void Compiler::load(Role to, Place from)
-{
-    as_.load(reg(to), memory(from));
-}
-
-void Compiler::store(Place to, Role from)
-{
-    as_.store(memory(to), reg(from));
-}
-
 void Compiler::publish(Place to, int32_t number)
 {
     as_.address(x1, memory(to));
     if (number)
         as_.constant(x0, uint64_t(int64_t(number)));
     as_.store_release(x1, number ? x0 : xzr);
-}
-
-void Compiler::address(Role to, Place of)
-{
-    as_.address(reg(to), memory(of));
-}
-
-void Compiler::load_frame(Role to, size_t offset)
-{
-    as_.load(reg(to), frame(offset));
-}
-
-void Compiler::store_frame(size_t offset, Role from)
-{
-    as_.store(frame(offset), reg(from));
 }
 
 void Compiler::store_frame_number(size_t offset, int64_t number)

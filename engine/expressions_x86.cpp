@@ -60,21 +60,6 @@ bool Compiler::in_memory(const Expression& argument) const
     return argument_source(argument).kind == Source::Kind::memory;
 }
 
-void Compiler::returned(Role to)
-{
-    program_register(rax, reg(to));
-}
-
-void Compiler::program_register(Reg from, Reg to)
-{
-    if (from == rsp)
-        as_.lea(to, {.base = rsp, .displacement = int64_t(frame_size() + 128)});
-    else if (saved_ & bit(from))
-        as_.load(to, frame(saved_offset(from)));
-    else if (to != from)
-        as_.move(to, from);
-}
-
 void Compiler::argument(const Expression& e, Role role)
 {
     const Reg to = reg(role);
@@ -121,7 +106,7 @@ void Compiler::memory_argument(const Expression& e)
     }
     if (source.memory.index != no_register) {
         program_register(source.memory.index, rcx);
-        as_.lea(rax, {.base = rax, .index = rcx, .scale = source.memory.scale});
+        as_.address(rax, {.base = rax, .index = rcx, .scale = source.memory.scale});
     }
     const auto extend = [this, source](const Operand& from) {
         if (source.size == 8)
@@ -136,7 +121,7 @@ void Compiler::memory_argument(const Expression& e)
             as_.emit(ZYDIS_MNEMONIC_MOVZX, {Part{rax, 4}, from});
     };
     program_register(rsp, rcx);
-    as_.lea(rdx, {.base = rax, .displacement = source.size - 1});
+    as_.address(rdx, {.base = rax, .displacement = source.size - 1});
     as_.emit(ZYDIS_MNEMONIC_XOR, {Part{rdx}, Part{rcx}});
     as_.emit(ZYDIS_MNEMONIC_XOR, {Part{rcx}, Part{rax}});
     as_.emit(ZYDIS_MNEMONIC_OR, {Part{rcx}, Part{rdx}});
@@ -182,40 +167,10 @@ void Compiler::constant(Role to, int64_t value)
     as_.constant(reg(to), value);
 }
 
-void Compiler::move(Role to, Role from)
-{
-    as_.move(reg(to), reg(from));
-}
-
-void Compiler::load(Role to, Place from)
-{
-    as_.load(reg(to), memory(from));
-}
-
-void Compiler::store(Place to, Role from)
-{
-    as_.store(memory(to), reg(from));
-}
-
 // Stores are seen in their order here.
 void Compiler::publish(Place to, int32_t number)
 {
     as_.emit(ZYDIS_MNEMONIC_MOV, {memory(to), int64_t(number)});
-}
-
-void Compiler::address(Role to, Place of)
-{
-    as_.lea(reg(to), memory(of));
-}
-
-void Compiler::load_frame(Role to, size_t offset)
-{
-    as_.load(reg(to), frame(offset));
-}
-
-void Compiler::store_frame(size_t offset, Role from)
-{
-    as_.store(frame(offset), reg(from));
 }
 
 void Compiler::store_frame_number(size_t offset, int64_t number)
@@ -230,7 +185,7 @@ void Compiler::store_frame_number(size_t offset, int64_t number)
 
 void Compiler::copy_text(size_t offset)
 {
-    as_.lea(rdx, frame(offset));
+    as_.address(rdx, frame(offset));
     call(routines_.text, routine_changes);
 }
 
@@ -299,7 +254,7 @@ void Compiler::divide_by(uint64_t divisor)
     as_.clobber(bit(rax) | bit(rdx));
     as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rcx}, Part{rdx}});
     as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rcx}, int64_t(1)});
-    as_.lea(rax, {.base = rdx, .index = rcx});
+    as_.address(rax, {.base = rdx, .index = rcx});
     if (l > 1)
         as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rax}, int64_t(l - 1)});
 }

@@ -305,8 +305,7 @@ void Compiler::direct_routine(const Table& table)
 // x3: the value.
 void Compiler::assign_number(const Table& table)
 {
-    const auto again = label(), found = label(), exchange = label(), absent = label(), done = label(), full = label(),
-               leave = label();
+    const auto again = label(), found = label(), exchange = label(), absent = label(), done = label(), full = label();
     bind(again);
     find(table, found, absent);
     bind(found);
@@ -336,12 +335,7 @@ void Compiler::assign_number(const Table& table)
     as_.jump(done);
     bind(absent);
     claim(table, Fill::number, done, full);
-    bind(full);
-    as_.constant(x0, 0);
-    as_.jump(leave);
-    bind(done);
-    as_.constant(x0, 1);
-    bind(leave);
+    answer(done, full);
 }
 
 void Compiler::erase(Reg entry)
@@ -355,7 +349,7 @@ void Compiler::erase(Reg entry)
 void Compiler::assign_text(const Table& table)
 {
     const auto old = label(), make = label(), made = label(), first = label(), sweep = label(), found = label(),
-               done = label(), full = label(), leave = label();
+               done = label(), full = label();
     as_.constant(x11, 0);
     find(table, old, make);
     bind(old);
@@ -377,12 +371,7 @@ void Compiler::assign_text(const Table& table)
     as_.jump_if_zero(x0, done, false);
     erase(x2);
     as_.jump(sweep);
-    bind(full);
-    as_.constant(x0, 0);
-    as_.jump(leave);
-    bind(done);
-    as_.constant(x0, 1);
-    bind(leave);
+    answer(done, full);
 }
 
 // Keys in the caller's frame from its start, x5: the table. None changes x3 or x4.

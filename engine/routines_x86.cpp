@@ -84,7 +84,7 @@ void Compiler::text_routine()
         as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rdx, .displacement = int64_t(i)}, int64_t(0)});
     // Three struct iovec: ours; the string's up to the end of its page; the rest. What the kernel promises is that each
     // of the latter is copied whole or not at all.
-    as_.lea(rsp, {.base = rsp, .displacement = -48});
+    as_.address(rsp, {.base = rsp, .displacement = -48});
     as_.store({.base = rsp}, rdx);
     as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rsp, .displacement = 8}, most});
     as_.store({.base = rsp, .displacement = 16}, rax);
@@ -102,11 +102,11 @@ void Compiler::text_routine()
     as_.constant(rdi, environment_.inner_pid);
     as_.move(rsi, rsp);
     as_.constant(rdx, 1);
-    as_.lea(r10, {.base = rsp, .displacement = 16});
+    as_.address(r10, {.base = rsp, .displacement = 16});
     as_.constant(r8, 2);
     as_.constant(r9, 0);
     system_call(310); // process_vm_readv, <asm/unistd_64.h>
-    as_.lea(rsp, {.base = rsp, .displacement = 48});
+    as_.address(rsp, {.base = rsp, .displacement = 48});
     as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdi}});
 
     // Zeros behind the first zero. (x - 0x01...) & ~x & 0x80... has its lowest bit in the first byte that is zero.
@@ -159,8 +159,8 @@ void Compiler::word_routine()
     as_.bind(routines_.word);
     as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rsi}});
     as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdi}});
-    as_.lea(rsp, {.base = rsp, .displacement = -40}); // two struct iovec, and the word
-    as_.lea(rdx, {.base = rsp, .displacement = 32});
+    as_.address(rsp, {.base = rsp, .displacement = -40}); // two struct iovec, and the word
+    as_.address(rdx, {.base = rsp, .displacement = 32});
     as_.store({.base = rsp}, rdx);
     as_.store({.base = rsp, .displacement = 8}, rcx);
     as_.store({.base = rsp, .displacement = 16}, rax);
@@ -169,12 +169,12 @@ void Compiler::word_routine()
     as_.constant(rdi, environment_.inner_pid);
     as_.move(rsi, rsp);
     as_.constant(rdx, 1);
-    as_.lea(r10, {.base = rsp, .displacement = 16});
+    as_.address(r10, {.base = rsp, .displacement = 16});
     as_.constant(r8, 1);
     as_.constant(r9, 0);
     system_call(310);
     as_.load(rax, {.base = rsp, .displacement = 32});
-    as_.lea(rsp, {.base = rsp, .displacement = 40});
+    as_.address(rsp, {.base = rsp, .displacement = 40});
     as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdi}});
     as_.emit(ZYDIS_MNEMONIC_POP, {Part{rsi}});
     as_.emit(ZYDIS_MNEMONIC_RET, {});
@@ -250,7 +250,7 @@ void Compiler::claim(const Table& table, int keys, Fill fill, Assembler::Label d
     first_entry(table, loop);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, tag_deleted});
     as_.jump(ZYDIS_MNEMONIC_JNBE, next);
-    as_.lea(rcx, {.base = r10, .displacement = -2});
+    as_.address(rcx, {.base = r10, .displacement = -2});
     as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}}, table.shared);
     as_.jump(ZYDIS_MNEMONIC_JNZ, next);
     for (size_t i = 0; i < words; ++i) {
@@ -304,7 +304,7 @@ void Compiler::direct_routine(const Table& table)
     as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rcx, 4}, int64_t(1)});
     as_.emit(ZYDIS_MNEMONIC_AND, {Part{rcx, 4}, int64_t(table.entries - 1)});
     as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{rcx}, int64_t(table.entry_size)});
-    as_.lea(rdx, {.base = rsi, .displacement = int64_t(table.offset), .index = rdx});
+    as_.address(rdx, {.base = rsi, .displacement = int64_t(table.offset), .index = rdx});
     as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rbx, 4}, int64_t(1)});
     as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
     as_.constant(rdx, 0);
@@ -318,7 +318,7 @@ void Compiler::direct_routine(const Table& table)
 void Compiler::assign_number(const Table& table)
 {
     const auto again = as_.label(), found = as_.label(), exchange = as_.label(), absent = as_.label(),
-               done = as_.label(), full = as_.label(), leave = as_.label();
+               done = as_.label(), full = as_.label();
     as_.bind(again);
     find(table, 16, found, absent);
     as_.bind(found);
@@ -335,12 +335,7 @@ void Compiler::assign_number(const Table& table)
     as_.jump(ZYDIS_MNEMONIC_JMP, again);   // it was deleted
     as_.bind(absent);
     claim(table, 16, Fill::number, done, full);
-    as_.bind(full);
-    as_.constant(rax, 0);
-    as_.jump(ZYDIS_MNEMONIC_JMP, leave);
-    as_.bind(done);
-    as_.constant(rax, 1);
-    as_.bind(leave);
+    answer(done, full);
 }
 
 // Makes an entry with the new string and then deletes the old one, so that a reader always finds one. Of two threads that
@@ -349,7 +344,7 @@ void Compiler::assign_number(const Table& table)
 void Compiler::assign_text(const Table& table)
 {
     const auto old = as_.label(), make = as_.label(), made = as_.label(), first = as_.label(), sweep = as_.label(),
-               found = as_.label(), done = as_.label(), full = as_.label(), leave = as_.label();
+               found = as_.label(), done = as_.label(), full = as_.label();
     const auto erase = [&](Reg entry) {
         as_.move(rax, r10);
         as_.constant(rcx, tag_deleted);
@@ -376,12 +371,7 @@ void Compiler::assign_text(const Table& table)
     as_.jump(ZYDIS_MNEMONIC_JNZ, done);
     erase(rdx);
     as_.jump(ZYDIS_MNEMONIC_JMP, sweep);
-    as_.bind(full);
-    as_.constant(rax, 0);
-    as_.jump(ZYDIS_MNEMONIC_JMP, leave);
-    as_.bind(done);
-    as_.constant(rax, 1);
-    as_.bind(leave);
+    answer(done, full);
 }
 
 // Keys in the caller's frame from its start, r8: the table. None changes rsi or rdi.

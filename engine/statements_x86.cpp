@@ -22,7 +22,7 @@ void Compiler::find_direct(const Statement& statement, Label next)
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
     as_.jump(ZYDIS_MNEMONIC_JZ, cold([this, &table, found] {
                  const auto end = int64_t(table.offset + table.entries * table.entry_size);
-                 as_.lea(rdx, {.base = rsi, .displacement = end});
+                 as_.address(rdx, {.base = rsi, .displacement = end});
                  as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rdx}, int64_t(1)});
                  as_.jump(ZYDIS_MNEMONIC_JMP, found);
              }));
@@ -32,7 +32,7 @@ void Compiler::find_direct(const Statement& statement, Label next)
     } else {
         as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{rcx}, int64_t(table.entry_size)});
     }
-    as_.lea(rdx, {.base = rsi, .displacement = int64_t(table.offset), .index = rdx});
+    as_.address(rdx, {.base = rsi, .displacement = int64_t(table.offset), .index = rdx});
     as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rdx}, Part{rax}});
     as_.jump(ZYDIS_MNEMONIC_JNZ, cold([this, map = statement.map, found, next] {
                  call(routines_.maps[map].direct, bit(rcx) | bit(rdx));
@@ -74,7 +74,7 @@ void Compiler::count_in_histogram(Place first_bucket)
 {
     // 2v + 1 has its highest bit one above v's, and one for 0.
     const auto add = label();
-    as_.lea(rax, {.base = rdi, .displacement = 1, .index = rdi});
+    as_.address(rax, {.base = rdi, .displacement = 1, .index = rdi});
     as_.emit(ZYDIS_MNEMONIC_BSR, {Part{rax}, Part{rax}});
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rdi}, Part{rdi}});
     as_.jump(ZYDIS_MNEMONIC_JS, cold([this, add] {

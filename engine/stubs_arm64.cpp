@@ -32,7 +32,7 @@ constexpr size_t most_pair = 504;
 } // namespace
 
 Compiler::Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment)
-    : engine::Compiler(machine_arm64, script, tables, arena, environment, as_), as_(arena.code)
+    : CompilerBy(machine_arm64, script, tables, arena, environment)
 {}
 
 Patch Compiler::patch(const Site& site, uint64_t stub) const
@@ -69,13 +69,21 @@ size_t Compiler::frame_size() const
     return (saved_offset(flags) + 8 * (saved_ >> flags & 1) + 15) / 16 * 16;
 }
 
-std::vector<Reg> Compiler::saved_general() const
+void Compiler::move_saved(bool back)
 {
-    std::vector<Reg> registers;
-    for (int reg = x0; reg <= x30; ++reg)
-        if (saved_ & bit(Reg(reg)))
-            registers.push_back(Reg(reg));
-    return registers;
+    for (int number = x0; number <= x30; ++number) {
+        const Reg one = Reg(number);
+        if (!(saved_ & bit(one)))
+            continue;
+        const Memory place = frame(saved_offset(one));
+        const Registers higher = saved_ & ~bit(flags) & ~Registers(0) << (number + 1);
+        if (higher && size_t(place.displacement) <= most_pair) {
+            const Reg two = Reg(number = std::countr_zero(higher));
+            back ? as_.load_pair(one, two, place) : as_.store_pair(place, one, two);
+        } else {
+            back ? as_.load(one, place) : as_.store(place, one);
+        }
+    }
 }
 
 void Compiler::save()
@@ -83,16 +91,7 @@ void Compiler::save()
     if (frame_size() > most_frame)
         throw Refusal("wants more than 32 KiB of the stack for the keys of a map");
     as_.move_stack(-int64_t(frame_size()));
-    const std::vector<Reg> registers = saved_general();
-    for (size_t i = 0; i < registers.size(); ++i) {
-        const size_t offset = saved_offset(registers[i]);
-        if (i + 1 < registers.size() && offset <= most_pair) {
-            as_.store_pair(frame(offset), registers[i], registers[i + 1]);
-            ++i;
-        } else {
-            as_.store(frame(offset), registers[i]);
-        }
-    }
+    move_saved(false);
     if (saved_ & bit(flags)) {
         as_.read_system(x0, Assembler::System::nzcv);
         as_.store(frame(saved_offset(flags)), x0);
@@ -105,16 +104,7 @@ void Compiler::restore()
         as_.load(x0, frame(saved_offset(flags)));
         as_.write_flags(x0);
     }
-    const std::vector<Reg> registers = saved_general();
-    for (size_t i = 0; i < registers.size(); ++i) {
-        const size_t offset = saved_offset(registers[i]);
-        if (i + 1 < registers.size() && offset <= most_pair) {
-            as_.load_pair(registers[i], registers[i + 1], frame(offset));
-            ++i;
-        } else {
-            as_.load(registers[i], frame(offset));
-        }
-    }
+    move_saved(true);
     as_.move_stack(int64_t(frame_size()));
     as_.jump_to(site_->patch + site_->length);
 }

@@ -30,7 +30,7 @@ constexpr Registers all_but_rsp = 0xffff & ~bit(rsp);
 } // namespace
 
 Compiler::Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment)
-    : engine::Compiler(machine_x86_64, script, tables, arena, environment, as_), as_(arena.code)
+    : CompilerBy(machine_x86_64, script, tables, arena, environment)
 {}
 
 size_t Compiler::flags_offset() const
@@ -81,7 +81,7 @@ Registers Compiler::saved_registers(Registers written) const
 void Compiler::save()
 {
     const auto whole = int64_t(128 + frame_size());
-    as_.lea(rsp, {.base = rsp, .displacement = -whole});
+    as_.address(rsp, {.base = rsp, .displacement = -whole});
     for (int reg = rax; reg <= r15; ++reg)
         if (saved_ & bit(Reg(reg)))
             as_.store(frame(saved_offset(Reg(reg))), Reg(reg));
@@ -102,7 +102,7 @@ void Compiler::restore()
     for (int reg = r15; reg >= rax; --reg)
         if (saved_ & bit(Reg(reg)))
             as_.load(Reg(reg), frame(saved_offset(Reg(reg))));
-    as_.lea(rsp, {.base = rsp, .displacement = int64_t(128 + frame_size())});
+    as_.address(rsp, {.base = rsp, .displacement = int64_t(128 + frame_size())});
     as_.jump_to(ZYDIS_MNEMONIC_JMP, site_->patch + site_->length);
 }
 
@@ -134,7 +134,7 @@ void Compiler::slot()
     if (keeps_base_)
         as_.store(frame(base_offset()), rax);
     as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rsi}, Part{rsi}, int64_t(tables_.slot_size)});
-    as_.lea(rsi, {.base = rax, .displacement = int64_t(tables_.slots), .index = rsi});
+    as_.address(rsi, {.base = rax, .displacement = int64_t(tables_.slots), .index = rsi});
 }
 
 } // namespace fastsdt::engine::x86
