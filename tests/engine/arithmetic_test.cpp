@@ -11,60 +11,23 @@
 
 using namespace fastsdt::engine;
 
-namespace {
-
-// Sizes and signs of all kinds; the third and fourth are constants.
-constexpr const char* note = "8@%rax -4@%ecx -1@$-5 8@$1000000007 2@%r9w -8@%rbx";
-
-uint64_t argument_value(const Processor& state, unsigned index)
-{
-    switch (index) {
-    case 0: return state.gpr[RAX];
-    case 1: return uint64_t(int64_t(int32_t(state.gpr[RCX])));
-    case 2: return uint64_t(-5);
-    case 3: return 1000000007;
-    case 4: return uint16_t(state.gpr[R9]);
-    default: return state.gpr[RBX];
-    }
-}
-
-void set_arguments(Processor& state, std::mt19937_64& random)
-{
-    for (const int reg : {RAX, RCX, R9, RBX})
-        state.gpr[reg] = random_word(random);
-}
-
-} // namespace
-
 TEST(Expression, IsWhatTheInterpreterSays)
 {
-    std::mt19937_64 random(3);
+    const auto set = [](Processor& state, std::mt19937_64& random) {
+        for (const int reg : {RAX, RCX, R9, RBX})
+            state.gpr[reg] = random_word(random);
+    };
+    const auto values = [](const Processor& state) -> std::array<uint64_t, 6> {
+        return {state.gpr[RAX],
+                uint64_t(int64_t(int32_t(state.gpr[RCX]))),
+                uint64_t(-5),
+                1000000007,
+                uint16_t(state.gpr[R9]),
+                state.gpr[RBX]};
+    };
     int compiled = 0;
-    for (int i = 0; i < 600; ++i) {
-        const std::string text = random_expression(random, 4);
-        const std::string script = "usdt:*:p:n { @v = " + text + "; } usdt:*:p:n /" + text + "/ { @n = count(); }";
-        std::unique_ptr<OwnRun> run;
-        try {
-            run = std::make_unique<OwnRun>(script, usdt(note));
-        } catch (const ScriptError&) {
-            continue; // a number that bpftrace would not take there
-        }
-        ++compiled;
-        const Expression& value = *run->script.clauses[0].actions[0].value;
-        const Expression& filter = *run->script.clauses[1].filter;
-        int64_t count = 0;
-        for (int pass = 0; pass < 20; ++pass) {
-            Processor state;
-            set_arguments(state, random);
-            const Processor before = state;
-            run->pass(state);
-            const auto argument = [&](unsigned index) { return argument_value(before, index); };
-            count += interpret(filter, argument) != 0;
-            ASSERT_EQ(uint64_t(run->maps().maps[0].at(0).value.number), interpret(value, argument)) << text;
-        }
-        const auto counted = run->maps().maps[1];
-        ASSERT_EQ(counted.empty() ? 0 : counted[0].number, count) << text;
-    }
+    expect_interpreted<OwnRun, Processor>(600, "8@%rax -4@%ecx -1@$-5 8@$1000000007 2@%r9w -8@%rbx", set, values,
+                                          compiled);
     EXPECT_GT(compiled, 400);
 }
 

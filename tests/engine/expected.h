@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What expressions come to, by an interpreter of what bpftrace makes of them (script.h).
+// What stubs have to leave, whatever they run on: expressions by an interpreter of what bpftrace makes of them (script.h), keys.
 #pragma once
+#include "parse.h"
+#include "read.h"
 #include "script.h"
+#include "site.h"
 
+#include <gtest/gtest.h>
+
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -78,6 +85,67 @@ inline uint64_t random_word(std::mt19937_64& random)
     case 1: return 0 - random() % 16;
     case 2: return random() >> random() % 64;
     default: return random();
+    }
+}
+
+/// The number of a map that has one entry.
+inline int64_t only_number(const Maps& maps, size_t map = 0)
+{
+    EXPECT_EQ(maps.maps.at(map).size(), 1u);
+    return maps.maps[map].empty() ? INT64_MIN : maps.maps[map][0].number;
+}
+
+/// Three passes with arg0 = 0.
+template <class Run> void expect_that_zero_is_a_key(const Run& run)
+{
+    run.pass(3);
+    const Maps maps = run.maps();
+    ASSERT_EQ(maps.maps.size(), 3u);
+    for (const auto& map : maps.maps) {
+        ASSERT_EQ(map.size(), 1u);
+        for (const Datum& key : map[0].keys)
+            EXPECT_EQ(key.number, 0);
+    }
+    EXPECT_EQ(maps.maps[0][0].number, 3);
+    EXPECT_EQ(maps.maps[2][0].count, 3u);
+}
+inline const std::string zero_as_key = action("", "@[arg0] = count(); @b[arg0] = arg0; @c[arg0, arg0] = max(arg0);");
+
+/// Random expressions, in filters and as values.
+/// @param note  sizes and signs of all kinds; arg2 and arg3 are constants
+/// @param set   gives the registers values
+/// @param values_of  of arg0 to arg5, by the registers
+/// @param compiled   of how many the script was one
+template <class Run, class State>
+void expect_interpreted(int expressions, const std::string& note, void (*set)(State&, std::mt19937_64&),
+                        std::array<uint64_t, 6> (*values_of)(const State&), int& compiled)
+{
+    std::mt19937_64 random(3);
+    compiled = 0;
+    for (int i = 0; i < expressions; ++i) {
+        const std::string text = random_expression(random, 4);
+        const std::string script = "usdt:*:p:n { @v = " + text + "; } usdt:*:p:n /" + text + "/ { @n = count(); }";
+        std::unique_ptr<Run> run;
+        try {
+            run = std::make_unique<Run>(script, usdt(note));
+        } catch (const ScriptError&) {
+            continue; // a number that bpftrace would not take there
+        }
+        ++compiled;
+        const Expression& value = *run->script.clauses[0].actions[0].value;
+        const Expression& filter = *run->script.clauses[1].filter;
+        int64_t count = 0;
+        for (int pass = 0; pass < 20; ++pass) {
+            State state;
+            set(state, random);
+            const std::array<uint64_t, 6> values = values_of(state);
+            const auto argument = [&](unsigned index) { return values.at(index); };
+            run->pass(state);
+            count += interpret(filter, argument) != 0;
+            ASSERT_EQ(uint64_t(run->maps().maps[0].at(0).value.number), interpret(value, argument)) << text;
+        }
+        const auto counted = run->maps().maps[1];
+        ASSERT_EQ(counted.empty() ? 0 : counted[0].number, count) << text;
     }
 }
 

@@ -147,13 +147,6 @@ Environment own_environment()
     return environment;
 }
 
-Site usdt(std::string arguments)
-{
-    Site site;
-    site.arguments = std::move(arguments);
-    return site;
-}
-
 std::string refusal(const std::string& text, Site site, bool system_calls)
 {
     const Script script = parse(text);

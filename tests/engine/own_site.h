@@ -3,6 +3,7 @@
 #pragma once
 #include "parse.h"
 #include "read.h"
+#include "site.h"
 #include "stubs.h"
 
 #include <cstdint>
@@ -67,6 +68,3 @@ private:
 
 /// Compiles and arms nothing: the refusal, empty for none.
 std::string refusal(const std::string& script, fastsdt::engine::Site site, bool system_calls = true);
-
-/// A usdt site with these arguments.
-fastsdt::engine::Site usdt(std::string arguments);

@@ -186,18 +186,6 @@ public:
     Code code;
 };
 
-std::string action(const std::string& filter, const std::string& actions)
-{
-    return "usdt:*:p:n " + (filter.empty() ? "" : "/" + filter + "/ ") + "{ " + actions + " }";
-}
-
-Site usdt(std::string arguments)
-{
-    Site site;
-    site.arguments = std::move(arguments);
-    return site;
-}
-
 std::string refusal(const std::string& text, Site site, bool system_calls = true)
 {
     const Script script = parse(text);
@@ -223,12 +211,6 @@ State random_state(std::mt19937_64& random)
             byte = static_cast<unsigned char>(random());
     state.flags = random() & 0xf0000000;
     return state;
-}
-
-int64_t only_number(const Maps& maps, size_t map = 0)
-{
-    EXPECT_EQ(maps.maps.at(map).size(), 1u);
-    return maps.maps[map].empty() ? INT64_MIN : maps.maps[map][0].number;
 }
 
 uint64_t sum_of(const std::vector<Entry>& map)
@@ -392,16 +374,7 @@ TEST(StubArm64, DeletedKeysMakeRoom)
 
 TEST(StubArm64, KeyZeroIsAKey)
 {
-    const RemoteRun run(action("", "@[arg0] = count(); @b[arg0] = arg0; @c[arg0, arg0] = max(arg0);"), usdt("8@x0"));
-    run.pass(3);
-    const Maps maps = run.maps();
-    for (const auto& map : maps.maps) {
-        ASSERT_EQ(map.size(), 1u);
-        for (const Datum& key : map[0].keys)
-            EXPECT_EQ(key.number, 0);
-    }
-    EXPECT_EQ(maps.maps[0][0].number, 3);
-    EXPECT_EQ(maps.maps[2][0].count, 3u);
+    expect_that_zero_is_a_key(RemoteRun(zero_as_key, usdt("8@x0")));
 }
 
 TEST(StubArm64, StringsEndWhereTheyEndOrCannotBeRead)
@@ -612,38 +585,16 @@ TEST(OperandArm64, SaysWhyAnArgumentCannotBeRead)
 
 TEST(ExpressionArm64, IsWhatTheInterpreterSays)
 {
-    std::mt19937_64 random(3);
+    const auto set = [](State& state, std::mt19937_64& random) {
+        for (const int reg : {0, 1, 9, 29})
+            state.x[reg] = random_word(random);
+    };
+    const auto values = [](const State& state) -> std::array<uint64_t, 6> {
+        return {state.x[0], uint64_t(int64_t(int32_t(state.x[1]))), uint64_t(-5), 1000000007, uint16_t(state.x[9]),
+                state.x[29]};
+    };
     int compiled = 0;
-    for (int i = 0; i < 150; ++i) {
-        const std::string text = random_expression(random, 4);
-        const std::string script = "usdt:*:p:n { @v = " + text + "; } usdt:*:p:n /" + text + "/ { @n = count(); }";
-        std::optional<RemoteRun> run;
-        try {
-            run.emplace(script, usdt("8@x0 -4@w1 -1@-5 8@1000000007 2@w9 -8@x29"));
-        } catch (const ScriptError&) {
-            continue; // a number that bpftrace would not take there
-        }
-        ++compiled;
-        const Expression& value = *run->script.clauses[0].actions[0].value;
-        const Expression& filter = *run->script.clauses[1].filter;
-        int64_t count = 0;
-        for (int pass = 0; pass < 20; ++pass) {
-            State state;
-            for (const int reg : {0, 1, 9, 29})
-                state.x[reg] = random_word(random);
-            const auto argument = [&](unsigned index) {
-                const uint64_t values[] = {state.x[0],           uint64_t(int64_t(int32_t(state.x[1]))),
-                                           uint64_t(-5),         1000000007,
-                                           uint16_t(state.x[9]), state.x[29]};
-                return values[index];
-            };
-            count += interpret(filter, argument) != 0;
-            run->pass(state);
-            ASSERT_EQ(uint64_t(run->maps().maps[0].at(0).value.number), interpret(value, argument)) << text;
-        }
-        const auto counted = run->maps().maps[1];
-        ASSERT_EQ(counted.empty() ? 0 : counted[0].number, count) << text;
-    }
+    expect_interpreted<RemoteRun, State>(150, "8@x0 -4@w1 -1@-5 8@1000000007 2@w9 -8@x29", set, values, compiled);
     EXPECT_GT(compiled, 100);
 }
 
