@@ -97,6 +97,7 @@ private:
     void save() override;
     void restore() override;
     void slot() override;
+    void first_owner();
     void call(Label routine, Registers changes);
     size_t flags_offset() const;
     size_t frame_size() const override { return flags_offset() + 8; }

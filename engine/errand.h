@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <sys/user.h>
@@ -64,6 +65,8 @@ user_regs_struct as_interrupted(const user_regs_struct& stopped, uint32_t instru
 user_regs_struct sent_off(const user_regs_struct& home, uint64_t start);
 uint64_t program_counter(const user_regs_struct& registers);
 void set_program_counter(user_regs_struct& registers, uint64_t address);
+/// Where memory leads to it that stubs read: x86-64.
+std::optional<uint64_t> thread_pointer(const user_regs_struct& registers);
 /// It executes instructions of the width that stubs are made of.
 bool is_64_bit(const user_regs_struct& registers);
 

@@ -107,6 +107,11 @@ void set_program_counter(user_regs_struct& registers, uint64_t address)
     registers.pc = address;
 }
 
+std::optional<uint64_t> thread_pointer(const user_regs_struct&)
+{
+    return {};
+}
+
 bool is_64_bit(const user_regs_struct& registers)
 {
     constexpr unsigned mode32 = 0x10; // arch/arm64/include/uapi/asm/ptrace.h: PSR_MODE32_BIT

@@ -32,6 +32,11 @@ uint64_t program_counter(const user_regs_struct&)
 
 void set_program_counter(user_regs_struct&, uint64_t) {}
 
+std::optional<uint64_t> thread_pointer(const user_regs_struct&)
+{
+    return {};
+}
+
 bool is_64_bit(const user_regs_struct&)
 {
     return false;

@@ -129,6 +129,11 @@ void set_program_counter(user_regs_struct& registers, uint64_t address)
     registers.rip = address;
 }
 
+std::optional<uint64_t> thread_pointer(const user_regs_struct& registers)
+{
+    return registers.fs_base;
+}
+
 bool is_64_bit(const user_regs_struct& registers)
 {
     constexpr unsigned user_cs = 0x33; // arch/x86/include/asm/segment.h: __USER_CS

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h> // SYS_*
@@ -72,6 +73,27 @@ public:
     std::vector<Mapping> mappings() override { return mappings_of(pid_); }
 
     std::vector<std::byte> read(uint64_t address, size_t size) override { return read_at(memory_, address, size); }
+
+    bool stores_thread_pointers() override
+    {
+        bool all = true;
+        patiently([&] {
+            as_tracer([&] {
+                Traced traced(pid_);
+                traced.seize_all();
+                traced.stop_all();
+                hold(traced);
+                all = std::all_of(traced.tasks().begin(), traced.tasks().end(), [&](const Traced::Task& task) {
+                    const std::optional<uint64_t> pointer = thread_pointer(Traced::registers(task.number));
+                    uint64_t word = 0;
+                    return pointer
+                        && pread(memory_.get(), &word, sizeof word, static_cast<off_t>(*pointer)) == sizeof word
+                        && word == *pointer;
+                });
+            });
+        });
+        return all;
+    }
 
     uint64_t allocate_data(size_t size) override
     {

@@ -27,7 +27,8 @@ int shift_of(size_t entries)
 } // namespace
 
 // rax: data, rcx: the complement of the thread pointer, rsi: the word of `owners` to begin at.
-// To rsi: the thread's slot, or -1 if there is none left, which is counted. Changes nothing else.
+// To rsi: the thread's slot, or -1 if there is none left, which is counted. Changes rcx, and nothing else.
+// A thread that stores no thread pointer, or another number in its place, comes here at each hit. The processor knows who it is.
 void Compiler::acquire_routine()
 {
     const auto loop = as_.label(), next = as_.label(), done = as_.label();
@@ -36,6 +37,10 @@ void Compiler::acquire_routine()
     as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rax}});
     as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdx}});
     as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rbx}});
+    if (environment_.rdfsbase && environment_.stored_thread_pointers) {
+        as_.emit(ZYDIS_MNEMONIC_RDFSBASE, {Part{rcx}});
+        first_owner();
+    }
     as_.move(rdx, rax);
     as_.constant(rbx, int64_t(most_threads));
     const Memory owner{.base = rdx, .displacement = int64_t(Tables::owners), .index = rsi, .scale = 8};

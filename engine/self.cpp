@@ -35,6 +35,9 @@
 
 #include <algorithm>
 #include <array>
+#if defined(__x86_64__)
+#include <asm/prctl.h> // ARCH_GET_FS
+#endif
 #include <bit>
 #include <cerrno>
 #include <csignal>
@@ -256,6 +259,20 @@ public:
         const ssize_t got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
         bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
         return bytes;
+    }
+
+    // Threads that the C library did not make would be asked too late, and have its word as well: they execute its code.
+    bool stores_thread_pointers() override
+    {
+#if defined(__x86_64__)
+        uint64_t pointer = 0, word = 0;
+        if (syscall(SYS_arch_prctl, ARCH_GET_FS, &pointer) < 0 || pointer == 0)
+            return false;
+        std::memcpy(&word, reinterpret_cast<const void*>(pointer), sizeof word);
+        return word == pointer;
+#else
+        return false;
+#endif
     }
 
     // Private, so that a child that was forked in the middle of a stub counts for nobody. Small pages: of the slots of 1024

@@ -61,6 +61,11 @@ Session::Preview Session::preview()
 
 void Session::arm()
 {
+    // Not before: a preview stops no thread.
+    if (!asked_) {
+        environment_.stored_thread_pointers = target_.stores_thread_pointers();
+        asked_ = true;
+    }
     arming_.arm(std::move(fresh_));
     fresh_.clear();
 }

@@ -58,6 +58,7 @@ private:
     Tables tables_;
     Arming arming_;
     std::vector<std::optional<Maps>> cleared_; // by map: what it held then
+    bool asked_ = false;                       // Target::stores_thread_pointers()
 };
 
 /// Why a site is not armed: what follows "1 " in the line that sums up.

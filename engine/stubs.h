@@ -32,7 +32,9 @@ struct VectorState {
 struct Environment {
     pid_t pid = 0;         ///< what `pid` gives
     pid_t inner_pid = 0;   ///< in the process' own pid namespace: the last number of NSpid in /proc/PID/status
-    bool rdfsbase = false; ///< AT_HWCAP2 bit 1: user space may read the thread pointer's base
+    bool rdfsbase = false; ///< x86-64, AT_HWCAP2 bit 1: user space may read the thread pointer from the processor
+    /// x86-64: Target::stores_thread_pointers(). A load, where rdfsbase takes some 15 cycles on AMD's processors.
+    bool stored_thread_pointers = false;
     /// Where its C library keeps a thread's id, from the thread pointer; 4 bytes. Empty: a stub asks the kernel.
     std::optional<int32_t> tid_offset;
     bool system_calls = false; ///< stubs may make some (gettid, process_vm_readv): it has no seccomp filter

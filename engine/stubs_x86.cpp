@@ -106,20 +106,26 @@ void Compiler::restore()
     as_.jump_to(ZYDIS_MNEMONIC_JMP, site_->patch + site_->length);
 }
 
+// rcx: a thread pointer. To rcx: its complement; to rsi: the word of `owners` to begin at.
+void Compiler::first_owner()
+{
+    as_.constant(rsi, int64_t(hash_multiplier));
+    as_.emit(ZYDIS_MNEMONIC_NOT, {Part{rcx}}); // never 0, which is a slot that nobody has
+    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rsi}, Part{rcx}});
+    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rsi}, int64_t(64 - std::countr_zero(most_threads))});
+}
+
 // To rsi: the thread's slot; leaves the stub if there is none, or if this is a forked child. The data's address goes into
 // the frame: a handler may fork in between, and then the mark reads 0.
 void Compiler::slot()
 {
     const auto found = as_.label();
     as_.load_near(rax, arena_.mark);
-    if (environment_.rdfsbase)
+    if (environment_.rdfsbase && !environment_.stored_thread_pointers)
         as_.emit(ZYDIS_MNEMONIC_RDFSBASE, {Part{rcx}});
     else
         as_.load(rcx, {.displacement = 0, .fs = true});
-    as_.constant(rsi, int64_t(hash_multiplier));
-    as_.emit(ZYDIS_MNEMONIC_NOT, {Part{rcx}}); // never 0, which is a slot that nobody has
-    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rsi}, Part{rcx}});
-    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rsi}, int64_t(64 - std::countr_zero(most_threads))});
+    first_owner();
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
     as_.jump(ZYDIS_MNEMONIC_JZ, out_);
     as_.emit(ZYDIS_MNEMONIC_CMP,

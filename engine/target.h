@@ -21,6 +21,9 @@ public:
     virtual std::vector<Mapping> mappings() = 0;
     /// Up to `size` bytes; fewer where the memory ends.
     virtual std::vector<std::byte> read(uint64_t address, size_t size) = 0;
+    /// Whether each of its threads has its thread pointer in the word that this leads to, as programs for x86-64 have it (ELF Handling
+    /// For Thread-Local Storage, 3.4.6). A static program that has not begun does not. False on other architectures.
+    virtual bool stores_thread_pointers() = 0;
 
     /// The tables: zeros, readable and writable, shared with us. Once for a run, before allocate_code().
     /// @return  its runtime address

@@ -24,6 +24,7 @@ TEST_P(Outside, EveryPassIsCountedAndNothingElseChanges)
     const auto target = open_outside(program.pid());
     const auto sites = sites_of(program.pid());
     ASSERT_EQ(sites.size(), 4u);
+    EXPECT_EQ(target->stores_thread_pointers(), own_machine.arch == Arch::x86_64);
     Arming arming(*target, CountingStubs(), 4096);
     arming.arm(sites);
     all_are(arming.states(), State::armed);

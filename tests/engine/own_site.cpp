@@ -138,6 +138,7 @@ Environment own_environment()
     Environment environment;
     environment.pid = environment.inner_pid = getpid();
     environment.rdfsbase = getauxval(AT_HWCAP2) & 2; // HWCAP2_FSGSBASE
+    environment.stored_thread_pointers = true;       // by the C library
     environment.system_calls = true;
     static const std::optional<Clock> clock = [] {
         std::string why;

@@ -143,6 +143,7 @@ Environment here()
     Environment environment;
     environment.pid = environment.inner_pid = getpid();
     environment.rdfsbase = getauxval(AT_HWCAP2) & 2; // HWCAP2_FSGSBASE
+    environment.stored_thread_pointers = true;       // by the C library
     environment.system_calls = true;
     environment.threads_run = true;
     return environment;

@@ -55,6 +55,40 @@ TEST(Stub, KnowsThreadsInOtherWays)
     }
 }
 
+// The processor says who a thread is that has no thread pointer in its memory, or another number there.
+TEST(Stub, KnowsThreadsByTheProcessor)
+{
+    if (!own_environment().rdfsbase)
+        GTEST_SKIP() << "this kernel leaves the thread pointer to itself (Linux 5.9 does not)";
+    Environment environment = own_environment();
+    environment.stored_thread_pointers = false;
+    {
+        OwnRun run(action("", "@ = count();"), usdt(""), environment);
+        run.pass(1000);
+        EXPECT_EQ(only_number(run.maps()), 1000);
+    }
+    OwnRun run(action("", "@ = count();"));
+    std::vector<std::thread> threads;
+    for (uint64_t number = 0; number < 4; ++number)
+        threads.emplace_back([&, number] {
+            Processor state;
+            run.pass(1000);
+            for (int i = 0; i < 1000; ++i) {
+                uint64_t kept = 0;
+                // In between nothing may want the C library.
+                asm volatile("mov %%fs:0, %0; mov %1, %%fs:0" : "=&r"(kept) : "r"(number % 2 ? number : 0) : "memory");
+                own_site_pass(&state);
+                asm volatile("mov %0, %%fs:0" : : "r"(kept) : "memory");
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    const Maps maps = run.maps();
+    EXPECT_EQ(only_number(maps), 4 * 2000);
+    EXPECT_EQ(maps.threads, 4u);
+    EXPECT_EQ(maps.dropped, 0u);
+}
+
 // Threads that get the slot of one that ended do not touch what it left.
 TEST(Stub, MapsByTidKeepWhatEndedThreadsLeft)
 {
