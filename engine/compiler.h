@@ -204,7 +204,7 @@ inline bool is_map(const Expression& e)
 
 /// Entries that a search looks at. With the table half full, linear probing needs more than this for one key in a million.
 inline constexpr int64_t most_probes = 64;
-/// Low bits of an entry's tag.
-inline constexpr int64_t tag_deleted = 2, tag_there = 7;
+/// Low bits of an entry's tag. With tag_used among them, no other key may have the entry.
+inline constexpr int64_t tag_deleted = 3, tag_claimed = 5, tag_there = 7, tag_used = 4;
 
 } // namespace fastsdt::engine

@@ -44,7 +44,7 @@ private:
     void direct_routine(const Table& table);
     void first_entry(const Table& table, Label loop);
     void next_entry(const Table& table, Label loop);
-    void find(const Table& table, int keys, Label found, Label absent);
+    void find(const Table& table, int keys, Label found, Label absent, bool deleted = false);
     enum class Fill { zeros, number, text };
     void claim(const Table& table, int keys, Fill fill, Label done, Label full);
     void assign_number(const Table& table);

@@ -37,8 +37,9 @@ inline int64_t average(const Entry& entry, bool is_signed)
 /// What was in the tables at some moment, while threads may have gone on.
 struct Maps {
     std::vector<std::vector<Entry>> maps; ///< by Script::maps; entries by their keys, none where nothing was recorded
-    /// What a hit wanted to record and found no room for: more keys than a map holds (most_keys), or more threads than
-    /// there are slots (most_threads). One for each statement, or for all of a hit without a slot.
+    /// What a hit wanted to record and found no room for: more keys than a map holds (most_keys), with those whose entry a
+    /// longjmp left half made, or more threads than there are slots (most_threads). One for each statement, or for all of
+    /// a hit without a slot.
     uint64_t dropped = 0;
     size_t threads = 0; ///< slots that threads have taken so far
 };

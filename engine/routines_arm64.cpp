@@ -197,11 +197,11 @@ void Compiler::next_entry(const Table& table, Label loop)
     as_.jump_if_zero(x8, loop, false);
 }
 
-// The keys are at sp, the table is x5. To x2: the entry; to x6: the tag it has or would have.
-// Changes x0, x1, x7, x8 and x10.
-void Compiler::find(const Table& table, Label found, Label absent)
+// The keys are at sp, the table is x5. To x2: the entry; to x6: the tag it has or would have; to x0: the tag it has, which
+// is another one where the key was deleted and `deleted` wants that. Changes x1, x7 to x10.
+void Compiler::find(const Table& table, Label found, Label absent, bool deleted)
 {
-    const auto loop = label(), other = label(), next = label();
+    const auto loop = label(), compare = label(), other = label(), next = label();
     const size_t words = table.key_bytes() / 8;
     as_.constant(x1, hash_multiplier);
     if (words == 0) {
@@ -220,15 +220,20 @@ void Compiler::find(const Table& table, Label found, Label absent)
     first_entry(table, loop);
     as_.sub(x1, x0, x6);
     as_.jump_if_zero(x1, other, false);
+    bind(compare);
     for (size_t i = 0; i < words; ++i) {
-        as_.load(x0, frame(8 * i));
-        as_.load(x1, {.base = x2, .displacement = int64_t(table.keys + 8 * i)});
-        as_.sub(x0, x0, x1);
-        as_.jump_if_zero(x0, next, false);
+        as_.load(x1, frame(8 * i));
+        as_.load(x9, {.base = x2, .displacement = int64_t(table.keys + 8 * i)});
+        as_.sub(x1, x1, x9);
+        as_.jump_if_zero(x1, next, false);
     }
     as_.jump(found);
     bind(other);
     as_.jump_if_zero(x0, absent);
+    if (deleted) {
+        as_.add(x1, x1, Assembler::Operand(tag_there - tag_deleted));
+        as_.jump_if_zero(x1, compare);
+    }
     bind(next);
     next_entry(table, loop);
     as_.jump(absent);
@@ -240,9 +245,9 @@ void Compiler::claim(const Table& table, Fill fill, Label done, Label full)
     const auto loop = label(), next = label();
     const size_t words = table.key_bytes() / 8;
     first_entry(table, loop);
-    as_.logic_and(x1, x0, Assembler::Operand(~tag_deleted)); // free, or deleted
+    as_.logic_and(x1, x0, Assembler::Operand(tag_used));
     as_.jump_if_zero(x1, next, false);
-    as_.sub(x1, x6, Assembler::Operand(2));
+    as_.sub(x1, x6, Assembler::Operand(tag_there - tag_claimed));
     as_.move(x9, x0);
     as_.compare_exchange(x2, x0, x1, environment_.atomics, {x12, x13});
     as_.sub(x9, x9, x0);
@@ -307,7 +312,7 @@ void Compiler::assign_number(const Table& table)
 {
     const auto again = label(), found = label(), exchange = label(), absent = label(), done = label(), full = label();
     bind(again);
-    find(table, found, absent);
+    find(table, found, absent, true);
     bind(found);
     if (environment_.atomics) {
         // x12 and x13, what we think is there, for x14 and x15
@@ -315,20 +320,20 @@ void Compiler::assign_number(const Table& table)
         as_.move(x14, x6);
         as_.move(x15, x3);
         bind(exchange);
-        as_.move(x12, x6);
+        as_.move(x12, x0);
         as_.move(x16, x13);
         as_.clobber(bit(x12) | bit(x13));
         as_.put([](auto& a) { a.caspal(vixl::x12, vixl::x13, vixl::x14, vixl::x15, vixl::MemOperand(vixl::x2)); });
-        as_.sub(x0, x12, x6);
-        as_.jump_if_zero(x0, again, false); // it was deleted
-        as_.sub(x0, x13, x16);
-        as_.jump_if_zero(x0, exchange, false); // another value came in between
+        as_.sub(x1, x12, x0);
+        as_.jump_if_zero(x1, again, false); // it was deleted, or brought back
+        as_.sub(x1, x13, x16);
+        as_.jump_if_zero(x1, exchange, false); // another value came in between
     } else {
         bind(exchange);
         as_.clobber(bit(x12) | bit(x13));
         as_.put([](auto& a) { a.ldaxp(vixl::x12, vixl::x13, vixl::MemOperand(vixl::x2)); });
-        as_.sub(x0, x12, x6);
-        as_.jump_if_zero(x0, again, false);
+        as_.sub(x1, x12, x0);
+        as_.jump_if_zero(x1, again, false);
         as_.put([](auto& a) { a.stlxp(vixl::w12, vixl::x6, vixl::x3, vixl::MemOperand(vixl::x2)); });
         as_.jump_if_zero(x12, exchange, false);
     }
@@ -341,7 +346,7 @@ void Compiler::assign_number(const Table& table)
 void Compiler::erase(Reg entry)
 {
     as_.move(x0, x6);
-    as_.constant(x1, uint64_t(tag_deleted));
+    as_.sub(x1, x6, Assembler::Operand(tag_there - tag_deleted));
     as_.compare_exchange(entry, x0, x1, environment_.atomics, {x12, x13});
 }
 

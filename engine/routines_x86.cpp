@@ -3,7 +3,7 @@
 //
 // An entry's tag is a word of hash with its low bits set, and says what the entry is:
 //     0          never used: a search may stop here
-//     2          was deleted: may be used again
+//     hash | 3   was deleted: may be used again by any key, and still has the keys that it had
 //     hash | 5   somebody is writing the keys; nobody else reads them
 //     hash | 7   there
 // Each step is one instruction, so a signal handler that comes in between, or leaves by longjmp, finds one of the four and
@@ -11,6 +11,11 @@
 // first in the order of the search counts; deleting deletes both; the reader adds up what is added up.
 // What is assigned is exchanged together with the tag (cmpxchg16b), so that it cannot get into an entry that was deleted
 // and given to another key meanwhile. A table of one thread needs no lock prefix for that, one of all threads does.
+//
+// hash | 5 is for ever if a longjmp leads out of it. Not even the same thread can take such an entry: whoever writes it may
+// only be interrupted, and would come back and write into what is another key's by then. So a number whose key was deleted
+// finds that entry, and one cmpxchg16b brings it back. Strings, aggregations and new keys take several stores; most_probes
+// entries that are half made, in a row, leave a key no room.
 #include "compiler_x86.h"
 
 #include <bit>
@@ -208,11 +213,11 @@ void Compiler::next_entry(const Table& table, Assembler::Label loop)
     as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
 }
 
-// The keys are at rsp + keys, the table is r8. To rdx: the entry; to r10: the tag it has or would have.
-// Changes rax, rcx, r9 and r11.
-void Compiler::find(const Table& table, int keys, Assembler::Label found, Assembler::Label absent)
+// The keys are at rsp + keys, the table is r8. To rdx: the entry; to r10: the tag it has or would have; to rax: the tag it
+// has, which is another one where the key was deleted and `deleted` wants that. Changes rcx, r9 and r11.
+void Compiler::find(const Table& table, int keys, Assembler::Label found, Assembler::Label absent, bool deleted)
 {
-    const auto loop = as_.label(), other = as_.label(), next = as_.label();
+    const auto loop = as_.label(), compare = as_.label(), other = as_.label(), next = as_.label();
     const size_t words = table.key_bytes() / 8;
     const auto key = [&](size_t i) { return Memory{.base = rsp, .displacement = int64_t(keys + 8 * i)}; };
     as_.constant(r9, int64_t(hash_multiplier));
@@ -233,15 +238,21 @@ void Compiler::find(const Table& table, int keys, Assembler::Label found, Assemb
     first_entry(table, loop);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{r10}});
     as_.jump(ZYDIS_MNEMONIC_JNZ, other);
+    as_.bind(compare);
     for (size_t i = 0; i < words; ++i) {
-        as_.load(rax, key(i));
-        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Memory{.base = rdx, .displacement = int64_t(table.keys + 8 * i)}});
+        as_.load(rcx, key(i));
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Memory{.base = rdx, .displacement = int64_t(table.keys + 8 * i)}});
         as_.jump(ZYDIS_MNEMONIC_JNZ, next);
     }
     as_.jump(ZYDIS_MNEMONIC_JMP, found);
     as_.bind(other);
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
     as_.jump(ZYDIS_MNEMONIC_JZ, absent);
+    if (deleted) {
+        as_.address(rcx, {.base = r10, .displacement = tag_deleted - tag_there});
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{rcx}});
+        as_.jump(ZYDIS_MNEMONIC_JZ, compare);
+    }
     as_.bind(next);
     next_entry(table, loop);
     as_.jump(ZYDIS_MNEMONIC_JMP, absent);
@@ -253,9 +264,9 @@ void Compiler::claim(const Table& table, int keys, Fill fill, Assembler::Label d
     const auto loop = as_.label(), next = as_.label();
     const size_t words = table.key_bytes() / 8;
     first_entry(table, loop);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, tag_deleted});
-    as_.jump(ZYDIS_MNEMONIC_JNBE, next);
-    as_.address(rcx, {.base = r10, .displacement = -2});
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax, 4}, tag_used});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, next);
+    as_.address(rcx, {.base = r10, .displacement = tag_claimed - tag_there});
     as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}}, table.shared);
     as_.jump(ZYDIS_MNEMONIC_JNZ, next);
     for (size_t i = 0; i < words; ++i) {
@@ -325,10 +336,9 @@ void Compiler::assign_number(const Table& table)
     const auto again = as_.label(), found = as_.label(), exchange = as_.label(), absent = as_.label(),
                done = as_.label(), full = as_.label();
     as_.bind(again);
-    find(table, 16, found, absent);
+    find(table, 16, found, absent, true);
     as_.bind(found);
     as_.move(r9, rdx);
-    as_.move(rax, r10);
     as_.load(rdx, {.base = r9, .displacement = 8});
     as_.move(rbx, r10);
     as_.move(rcx, rdi);
@@ -337,7 +347,7 @@ void Compiler::assign_number(const Table& table)
     as_.jump(ZYDIS_MNEMONIC_JZ, done);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{r10}});
     as_.jump(ZYDIS_MNEMONIC_JZ, exchange); // another value came in between
-    as_.jump(ZYDIS_MNEMONIC_JMP, again);   // it was deleted
+    as_.jump(ZYDIS_MNEMONIC_JMP, again);   // it was deleted, or given to another key
     as_.bind(absent);
     claim(table, 16, Fill::number, done, full);
     answer(done, full);
@@ -352,7 +362,7 @@ void Compiler::assign_text(const Table& table)
                found = as_.label(), done = as_.label(), full = as_.label();
     const auto erase = [&](Reg entry) {
         as_.move(rax, r10);
-        as_.constant(rcx, tag_deleted);
+        as_.address(rcx, {.base = r10, .displacement = tag_deleted - tag_there});
         as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = entry}, Part{rcx}}, table.shared);
     };
     as_.constant(rbx, 0);
@@ -437,7 +447,7 @@ void Compiler::map_routines(size_t map)
     find(table, 8, found, absent);
     as_.bind(found);
     as_.move(rax, r10);
-    as_.constant(rcx, tag_deleted);
+    as_.address(rcx, {.base = r10, .displacement = tag_deleted - tag_there});
     as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}}, table.shared);
     as_.jump(ZYDIS_MNEMONIC_JMP, routine.remove); // there may be a second
     as_.bind(absent);

@@ -372,6 +372,45 @@ TEST(StubArm64, DeletedKeysMakeRoom)
     EXPECT_EQ(uint64_t(only_number(maps, 1)), expected);
 }
 
+// Where jumps out of assignments have taken all other entries.
+TEST(StubArm64, DeletedKeysKeepTheirPlace)
+{
+    const RemoteRun run("usdt:*:p:n /arg2 == 0/ { @a[arg0] = arg1; @b[arg0, pid] = arg1; } "
+                        "usdt:*:p:n /arg2 == 1/ { delete(@a[arg0]); delete(@b[arg0, pid]); }",
+                        usdt("8@x0 8@x1 8@x2"));
+    const auto pass = [&run](uint64_t key, uint64_t value, bool remove) {
+        State state;
+        state.x[0] = key;
+        state.x[1] = value;
+        state.x[2] = remove;
+        run.pass(state);
+    };
+    pass(7, 1, false);
+    pass(7, 1, true);
+    for (const Table& table : run.tables.maps) {
+        const size_t words = table.entries * table.entry_size / 8;
+        std::vector<uint64_t> all(words);
+        run.read(RemoteRun::data + table.offset, all.data(), 8 * words);
+        for (size_t entry = 0; entry < words; entry += table.entry_size / 8)
+            if (all[entry] == 0)
+                all[entry] = uint64_t(tag_claimed);
+        run.write(RemoteRun::data + table.offset, all.data(), 8 * words);
+    }
+    for (uint64_t value = 2; value < 5; ++value) {
+        pass(7, value, false);
+        const Maps maps = run.maps();
+        for (size_t map = 0; map < 2; ++map) {
+            ASSERT_EQ(maps.maps[map].size(), 1u) << map;
+            EXPECT_EQ(uint64_t(maps.maps[map][0].value.number), value) << map;
+        }
+        EXPECT_EQ(maps.dropped, 0u);
+        pass(7, value, true);
+        EXPECT_TRUE(run.maps().maps[0].empty() && run.maps().maps[1].empty());
+    }
+    pass(8, 1, false);
+    EXPECT_EQ(run.maps().dropped, 2u);
+}
+
 TEST(StubArm64, KeyZeroIsAKey)
 {
     expect_that_zero_is_a_key(RemoteRun(zero_as_key, usdt("8@x0")));
