@@ -17,7 +17,7 @@ Session::Session(const Script& script, pid_t pid, Target& target)
     : script_(script), target_(target), matcher_(script, pid), fresh_(matcher_.look()),
       environment_(read_environment(script, pid)), tables_(lay_out(script)),
       arming_(
-          target, [this](std::span<const Site> sites, const Arena& arena) { return compiled(sites, arena); },
+          target, [this](std::span<const Site> sites, const Arena& arena) { return compiled_to_arm(sites, arena); },
           tables_.size),
       cleared_(script.maps.size())
 {
@@ -27,6 +27,16 @@ Session::Session(const Script& script, pid_t pid, Target& target)
 Code Session::compiled(std::span<const Site> sites, const Arena& arena) const
 {
     return compile(script_, tables_, sites, arena, environment_);
+}
+
+// That threads have to stop for one more question is for those that are armed, not for a preview.
+Code Session::compiled_to_arm(std::span<const Site> sites, const Arena& arena)
+{
+    if (!asked_) {
+        environment_.stored_thread_pointers = target_.stores_thread_pointers();
+        asked_ = true;
+    }
+    return compiled(sites, arena);
 }
 
 Session::Preview Session::preview()
@@ -61,11 +71,6 @@ Session::Preview Session::preview()
 
 void Session::arm()
 {
-    // Not before: a preview stops no thread.
-    if (!asked_) {
-        environment_.stored_thread_pointers = target_.stores_thread_pointers();
-        asked_ = true;
-    }
     arming_.arm(std::move(fresh_));
     fresh_.clear();
 }

@@ -49,6 +49,7 @@ public:
 private:
     Maps read_all();
     Code compiled(std::span<const Site> sites, const Arena& arena) const;
+    Code compiled_to_arm(std::span<const Site> sites, const Arena& arena);
 
     const Script& script_;
     Target& target_;
