@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "session.h"
 #include "environment.h"
+#include "machine.h"
+#include "place.h"
 #include "read.h"
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 namespace fastsdt::engine {
 
@@ -32,7 +35,7 @@ Code Session::compiled(std::span<const Site> sites, const Arena& arena) const
 // That threads have to stop for one more question is for those that are armed, not for a preview.
 Code Session::compiled_to_arm(std::span<const Site> sites, const Arena& arena)
 {
-    if (!asked_) {
+    if (!asked_ && environment_.rdfsbase) { // else there is no choice
         environment_.stored_thread_pointers = target_.stores_thread_pointers();
         asked_ = true;
     }
@@ -45,26 +48,40 @@ Session::Preview Session::preview()
     Preview preview;
     preview.sites = fresh_;
     preview.states = look(target_, preview.sites);
-    // Compiled for the page before the lowest site, where nothing will be written: distances are as real as any.
-    std::vector<Site> ready;
+    preview.stubs.resize(preview.sites.size());
     std::vector<size_t> indices;
-    for (size_t i = 0; i < preview.sites.size(); ++i) {
-        const State state = preview.states[i].state;
-        if (state != State::ready && state != State::left_over)
-            continue;
-        indices.push_back(i);
-        ready.push_back(preview.sites[i]);
-        const uint64_t at = preview.sites[i].patch / page * page;
-        preview.base = preview.base ? std::min(preview.base, at) : at;
-    }
-    const Arena arena{preview.base, preview.base, preview.base};
-    Code code = compiled(ready, arena);
-    preview.code.bytes = std::move(code.bytes);
-    preview.code.stubs.resize(preview.sites.size());
-    for (size_t k = 0; k < indices.size(); ++k) {
-        preview.code.stubs[indices[k]] = code.stubs[k];
-        if (!code.refusals[k].empty())
-            preview.states[indices[k]] = {State::refused, 0, code.refusals[k]};
+    std::vector<uint64_t> addresses;
+    for (size_t i = 0; i < preview.sites.size(); ++i)
+        if (const State state = preview.states[i].state; state == State::ready || state == State::left_over) {
+            indices.push_back(i);
+            addresses.push_back(preview.sites[i].patch);
+        }
+    // As arming groups them: an arena reaches so far.
+    std::map<size_t, std::vector<size_t>> groups;
+    const std::vector<size_t> group_of = group_by_reach(addresses, own_machine.most_code);
+    for (size_t k = 0; k < indices.size(); ++k)
+        groups[group_of[k]].push_back(indices[k]);
+    for (const auto& [number, members] : groups) {
+        std::vector<Site> sites;
+        uint64_t base = UINT64_MAX;
+        for (const size_t i : members) {
+            sites.push_back(preview.sites[i]);
+            base = std::min(base, preview.sites[i].patch / page * page);
+        }
+        // For the page of the lowest site, where nothing will be written: distances are as real as any.
+        const Code code = compiled(sites, {base, base, base});
+        for (size_t k = 0; k < members.size(); ++k) {
+            if (!code.refusals[k].empty()) {
+                preview.states[members[k]] = {State::refused, 0, code.refusals[k]};
+                continue;
+            }
+            uint64_t end = base + code.bytes.size();
+            for (const uint64_t other : code.stubs)
+                if (other > code.stubs[k])
+                    end = std::min(end, other);
+            const auto first = code.bytes.begin() + static_cast<ptrdiff_t>(code.stubs[k] - base);
+            preview.stubs[members[k]] = {code.stubs[k], {first, first + static_cast<ptrdiff_t>(end - code.stubs[k])}};
+        }
     }
     return preview;
 }

@@ -26,8 +26,11 @@ public:
     struct Preview {
         std::vector<Site> sites;
         std::vector<SiteState> states; ///< ready, or why not
-        Code code;                     ///< compiled for `base`
-        uint64_t base = 0;             ///< a runtime address within reach: arming may choose another
+        struct Stub {
+            uint64_t address = 0; ///< a runtime address within reach: arming may choose another
+            std::vector<std::byte> bytes;
+        };
+        std::vector<Stub> stubs; ///< of those that are ready
     };
     Preview preview();
 

@@ -42,6 +42,14 @@ chown -R 65534:65534 . 2>/dev/null || true
     fail "linked: $(cat err out)"
 expect "constructors" "$(grep '^@' out | sed 's/usdt:[^:]*://' | sort | xargs)" "@[app:start]: 1 @[lib:constructed]: 1"
 
+# The same without a word on the engine, which looks at what arming would come to first; a jump does not reach from one to the other.
+"${as_user[@]}" fastsdt-trace -e 'usdt:*:lib:constructed, usdt:*:app:start { @[probe] = count(); }' -- ./linked </dev/null >out 2>err ||
+    fail "linked, any engine: $(cat err out)"
+expect "constructors, any engine" "$(grep '^@' out | sed 's/usdt:[^:]*://' | sort | xargs)" "@[app:start]: 1 @[lib:constructed]: 1"
+"${as_user[@]}" fastsdt-trace --dry-run -e 'usdt:*:lib:constructed, usdt:*:app:start { @[probe] = count(); }' -- ./linked </dev/null >out 2>err ||
+    fail "linked, --dry-run: $(cat err out)"
+expect "--dry-run: stubs that come back" "$(grep -c '^0x.* can be armed$' out) $(grep -c '^    [0-9a-f]*  lahf' out)" "2 2"
+
 # One that is loaded later is found; the report tells when. Twice, since it is unloaded in between.
 mkfifo in out2 report
 "${as_user[@]}" fastsdt-trace --engine user --interval 0.02 -e 'usdt:*:lib:work { @n = count(); @sum = sum(arg0); } usdt:*:app:start { @start = count(); }' -- ./main <in >report 2>err &

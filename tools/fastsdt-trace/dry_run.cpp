@@ -18,35 +18,25 @@ namespace {
 using engine::Session;
 using engine::State;
 
-// The end of the stub of one site: where the next one begins, or the code ends.
-uint64_t stub_end(const Session::Preview& preview, uint64_t start)
-{
-    uint64_t end = preview.base + preview.code.bytes.size();
-    for (uint64_t other : preview.code.stubs)
-        if (other > start && other < end)
-            end = other;
-    return end;
-}
-
-std::vector<std::string> disassembled(const Session::Preview& preview, uint64_t start)
+std::vector<std::string> disassembled(const Session::Preview::Stub& stub)
 {
     std::vector<std::string> lines;
-    const uint64_t end = stub_end(preview, start);
+    const uint64_t end = stub.address + stub.bytes.size();
 #if defined(FASTSDT_ENGINE_ARM64)
     vixl::aarch64::Decoder decoder;
     vixl::aarch64::Disassembler disassembler;
     decoder.AppendVisitor(&disassembler);
-    for (uint64_t at = start; at + 4 <= end; at += 4) {
+    for (uint64_t at = stub.address; at + 4 <= end; at += 4) {
         const auto* const word =
-            reinterpret_cast<const vixl::aarch64::Instruction*>(preview.code.bytes.data() + (at - preview.base));
+            reinterpret_cast<const vixl::aarch64::Instruction*>(stub.bytes.data() + (at - stub.address));
         disassembler.MapCodeAddress(int64_t(at), word);
         decoder.Decode(word);
         lines.push_back(fmt::format("{:x}  {}", at, disassembler.GetOutput()));
     }
 #else
-    for (uint64_t at = start; at < end;) {
+    for (uint64_t at = stub.address; at < end;) {
         ZydisDisassembledInstruction found;
-        const auto* const bytes = preview.code.bytes.data() + (at - preview.base);
+        const auto* const bytes = stub.bytes.data() + (at - stub.address);
         if (!ZYAN_SUCCESS(ZydisDisassembleATT(ZYDIS_MACHINE_MODE_LONG_64, at, bytes, end - at, &found)))
             break; // constants behind the code
         lines.push_back(fmt::format("{:x}  {}", at, found.text));
@@ -67,8 +57,7 @@ void print_preview(const Session::Preview& preview, const std::vector<std::strin
         const bool good = state == State::ready || state == State::left_over;
         const std::string what = good ? "can be armed" : reason(site, preview.states[i]);
         const std::string& probe = probes.at(site.probe);
-        const uint64_t stub = preview.code.stubs[i];
-        const auto lines = good && stub ? disassembled(preview, stub) : std::vector<std::string>();
+        const auto lines = good ? disassembled(preview.stubs[i]) : std::vector<std::string>();
         if (json) {
             nlohmann::json data = {{"probe", probe},    {"address", fmt::format("{:#x}", site.address)},
                                    {"file", site.file}, {"armable", good},
