@@ -37,7 +37,7 @@ struct SiteState {
     uint32_t tracer = 0;  ///< other_tracer: its process
     std::string why = {}; ///< refused: Code::refusals; obstructed: Target::obstacle()
 };
-/// "armed", "has no nop10", "taken by the kernel", "taken by tracer 4711", ...: what follows "1 " in the line that sums up.
+/// "armed", "has no nop10" (arm64: "nop"), "taken by the kernel", "taken by tracer 4711", ...: what follows "1 " in the line that sums up.
 std::string text(const SiteState& state);
 
 /// Stubs for sites in an arena, whose `code` here is where they begin. Called twice: the first time only the size counts,

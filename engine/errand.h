@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // An errand: system calls that a borrowed thread makes, as code that also brings it back to where it was, with all that it
-// had. So the tracer may be killed at any time: the thread does not need it to get home.
+// had, but for what the system call clears of arm64's SVE registers. So the tracer may be killed at any time: the thread
+// does not need it to get home.
 #pragma once
 #include <array>
 #include <cstddef>

@@ -16,12 +16,15 @@
 // A system call that the stop interrupted is one that the kernel has set up to begin again (do_signal(),
 // arch/arm64/kernel/signal.c), but for what it does last: a call that goes on where it was, as nanosleep(2) does with the rest of its
 // time, is named restart_syscall only when the thread goes on from that very stop. as_interrupted() does it instead.
+// What is lost: a signal that comes during the errand finds no interrupted call any more. Its handler runs, and the call begins
+// again where it would have failed with EINTR. It is as if the signal had come just before the call.
 #include "errand.h"
 
 #ifdef __aarch64__
 #include "assembler_arm64.h"
 
 #include <csignal>
+#include <ctime> // TIMER_ABSTIME
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <utility>
@@ -82,7 +85,7 @@ user_regs_struct as_interrupted(const user_regs_struct& stopped, uint32_t instru
     if (!slept || instruction != svc)
         return home;
     const auto* const x = stopped.regs;
-    const bool waits_with_a_timeout = x[8] == SYS_nanosleep || (x[8] == SYS_clock_nanosleep && x[1] == 0)
+    const bool waits_with_a_timeout = x[8] == SYS_nanosleep || (x[8] == SYS_clock_nanosleep && !(x[1] & TIMER_ABSTIME))
         || (x[8] == SYS_futex && x[3] != 0
             && ((x[1] & FUTEX_CMD_MASK) == FUTEX_WAIT || (x[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET));
     if (waits_with_a_timeout)
@@ -92,8 +95,12 @@ user_regs_struct as_interrupted(const user_regs_struct& stopped, uint32_t instru
 
 user_regs_struct sent_off(const user_regs_struct& home, uint64_t start)
 {
+    // After an indirect branch, and at the first instruction of a signal handler, guarded pages want a landing pad (PSTATE.BTYPE,
+    // bits 11 and 10: arch/arm64/include/asm/ptrace.h: PSR_BTYPE_MASK). An errand has none.
+    constexpr uint64_t btype = 3 << 10;
     user_regs_struct registers = home;
     registers.pc = start;
+    registers.pstate &= ~btype;
     return registers;
 }
 

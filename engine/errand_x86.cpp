@@ -49,7 +49,7 @@ user_regs_struct restarted(const user_regs_struct& home)
 
 } // namespace
 
-// Set back to these at a stop, the kernel sees to it.
+// The kernel does that itself when the thread is set back to these registers at a stop.
 user_regs_struct as_interrupted(const user_regs_struct& stopped, uint32_t, bool)
 {
     return stopped;

@@ -104,12 +104,12 @@ std::vector<Rest> find_rests(pid_t thread, int memory)
     return rests;
 }
 
-// An address for `size` bytes, no further from `home` than an errand may be. 0: there is none.
-uint64_t find_room(const std::vector<Rest>& rests, size_t size, uint64_t home)
+// An address for `size` bytes, no further from `home` than an errand may be; empty: anywhere. 0: there is none.
+uint64_t find_room(const std::vector<Rest>& rests, size_t size, std::optional<uint64_t> home)
 {
     for (const Rest& rest : rests) {
         const uint64_t at = rest.start + (rest.used ? (rest.used + 31) / 16 * 16 : 0);
-        if (at + size <= rest.end && (at > home ? at + size - home : home - at) <= errand_reach)
+        if (at + size <= rest.end && (!home || (at > *home ? at + size - *home : *home - at) <= errand_reach))
             return at;
     }
     return 0;
@@ -220,6 +220,7 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
     if (ptrace(PTRACE_GETSIGMASK, thread, sizeof errand.signal_mask, &errand.signal_mask) < 0)
         throw Busy(fmt::format("thread {}: its signal mask cannot be read: {}", thread, std::strerror(errno)));
 
+    const std::vector<std::byte> vectors = Traced::wide_vectors(thread);
     const size_t size = encode_errand(0, errand, home).bytes.size() + 64; // addresses may take longer instructions
     std::vector<Rest> rests = find_rests(thread, memory);
     uint64_t at = find_room(rests, size, program_counter(home));
@@ -227,14 +228,17 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
         clear_errands(traced, memory, rests);
         at = find_room(rests = find_rests(thread, memory), size, program_counter(home));
     }
+    if (!at && find_room(rests, size, std::nullopt))
+        throw Busy(fmt::format("process {}: no room for {} bytes of code within {} MiB of where its thread {} is", pid,
+                               size, errand_reach >> 20, thread));
     if (!at)
         throw Unusable(
             fmt::format("process {}: no room for {} bytes of code behind its text or in its vdso", pid, size));
     const ErrandCode code = encode_errand(at, errand, home);
     write_all(memory, at, code.bytes, pid);
 
-    // From here on the thread comes home with or without us; but for the vectors, if it was not in a system call.
-    const std::vector<std::byte> vectors = Traced::wide_vectors(thread);
+    // From here on the thread comes home with or without us. Without us it has lost what a system call clears of vector registers,
+    // unless it was in one.
     Traced::set_registers(thread, sent_off(home, code.start));
     Traced::Task& task = *traced.find(thread); // stays where it is: nothing more is traced
     std::vector<int64_t> results;

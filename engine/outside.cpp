@@ -82,6 +82,7 @@ public:
                 Traced traced(pid_);
                 traced.seize_all();
                 traced.stop_all();
+                refuse_other_memory();
                 hold(traced);
                 all = std::all_of(traced.tasks().begin(), traced.tasks().end(), [&](const Traced::Task& task) {
                     const std::optional<uint64_t> pointer = thread_pointer(Traced::registers(task.number));
@@ -148,6 +149,8 @@ public:
                 call(away);
             if (results[0] == -EEXIST || results[1] == -EEXIST)
                 continue; // one of its threads was faster
+            if (results[0] == -ENOMEM && at > mappings().back().end)
+                return {}; // a kernel whose programs have fewer addresses (arm64 with 39 or 42 bits)
             if (results[0] == -EACCES)
                 throw Unusable(
                     fmt::format("process {}: it may have no new executable memory (SELinux: execmem)", pid_));

@@ -45,11 +45,14 @@
 #include <exception>
 #include <fstream>
 #include <functional>
+#include <cinttypes>
+#include <cstdio>
+#include <map>
 #include <linux/membarrier.h>
 #include <link.h>
 #include <mutex>
 #include <pthread.h>
-#include <set>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h> // SYS_membarrier
 #include <sys/uio.h>
@@ -179,6 +182,26 @@ std::string forbidden()
         " (PR_SET_MDWE; SELinux: execmem, execmod); another process can trace it: fastsdt-trace --pid {}", getpid());
 }
 
+// PROT_BTI, if the page at this address has it: mprotect() takes it away else (arch/arm64/include/asm/mman.h).
+int guarded([[maybe_unused]] uint64_t address)
+{
+#if defined(__aarch64__)
+    constexpr unsigned long bti = 1 << 17; // HWCAP2_BTI, arch/arm64/include/uapi/asm/hwcap.h
+    if (!(getauxval(AT_HWCAP2) & bti))
+        return 0;
+    std::ifstream maps("/proc/self/smaps");
+    bool here = false;
+    for (std::string line; std::getline(maps, line);) {
+        uint64_t start = 0, end = 0;
+        if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " ", &start, &end) == 2)
+            here = start <= address && address < end;
+        else if (here && line.starts_with("VmFlags:"))
+            return line.find(" bt") != std::string::npos ? PROT_BTI : 0;
+    }
+#endif
+    return 0;
+}
+
 // What memory may be is put back at the end. While it is writable it stays executable: threads are in it.
 class Writable {
 public:
@@ -187,8 +210,8 @@ public:
     Writable& operator=(const Writable&) = delete;
     ~Writable()
     {
-        for (const auto& [first, end] : ranges_)
-            mprotect(reinterpret_cast<void*>(first), end - first, PROT_READ | PROT_EXEC);
+        for (const auto& [range, guard] : ranges_)
+            mprotect(reinterpret_cast<void*>(range.first), range.second - range.first, PROT_READ | PROT_EXEC | guard);
     }
     /// All pages of `size` bytes.
     void open(uint64_t at, uint64_t size)
@@ -197,14 +220,15 @@ public:
         const uint64_t first = at / smallest * smallest, end = (at + size + smallest - 1) / smallest * smallest;
         if (ranges_.contains({first, end}))
             return;
-        if (mprotect(reinterpret_cast<void*>(first), end - first, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
+        const int guard = guarded(first);
+        if (mprotect(reinterpret_cast<void*>(first), end - first, PROT_READ | PROT_WRITE | PROT_EXEC | guard) < 0)
             throw Unusable(fmt::format("this process: its text at {:#x} cannot be made writable: {}{}", first,
                                        std::strerror(errno), errno == EACCES ? forbidden() : ""));
-        ranges_.insert({first, end});
+        ranges_.insert({{first, end}, guard});
     }
 
 private:
-    std::set<std::pair<uint64_t, uint64_t>> ranges_;
+    std::map<std::pair<uint64_t, uint64_t>, int> ranges_;
 };
 
 // Runs `work` while no module can be unmapped: dlclose() wants the same lock for that. What it throws does not go through
@@ -261,7 +285,7 @@ public:
         return bytes;
     }
 
-    // Threads that the C library did not make would be asked too late, and have its word as well: they execute its code.
+    // Threads that the C library did not make are not looked at; they need its word anyway, since they execute its code.
     bool stores_thread_pointers() override
     {
 #if defined(__x86_64__)

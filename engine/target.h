@@ -29,7 +29,7 @@ public:
     /// @return  its runtime address
     virtual uint64_t allocate_data(size_t size) = 0;
     /// Memory for stubs, empty so far. `mark` of the answer is within reach of a 32-bit displacement too.
-    /// @param near  addresses that the code has to reach by a 32-bit displacement, and to be reached from
+    /// @param near  addresses that the code has to reach, and to be reached from, by a jump: 2 GiB (arm64: 128 MiB)
     virtual Arena allocate_code(std::span<const uint64_t> near, size_t size) = 0;
     /// Writes stubs. They are not executed yet.
     virtual void write_code(uint64_t address, std::span<const std::byte> bytes) = 0;

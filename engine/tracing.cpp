@@ -8,6 +8,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#if defined(__aarch64__)
+#include <asm/ptrace.h> // SVE_PT_*
+#endif
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -368,6 +371,14 @@ std::vector<std::byte> Traced::wide_vectors([[maybe_unused]] pid_t thread)
 #if defined(__aarch64__)
     std::vector<std::byte> vectors(16384); // for the longest that there may be
     iovec io{vectors.data(), vectors.size()};
+    constexpr int streaming_vectors = 0x40b; // NT_ARM_SSVE, include/uapi/linux/elf.h
+    if (ptrace(PTRACE_GETREGSET, thread, streaming_vectors, &io) == 0) {
+        user_sve_header header;
+        std::memcpy(&header, vectors.data(), sizeof header);
+        if ((header.flags & SVE_PT_REGS_MASK) == SVE_PT_REGS_SVE)
+            throw Busy(fmt::format("thread {}: it is in streaming mode (SME), which a system call ends", thread));
+    }
+    io = {vectors.data(), vectors.size()};
     if (ptrace(PTRACE_GETREGSET, thread, NT_ARM_SVE, &io) == 0) {
         vectors.resize(io.iov_len);
         return vectors;

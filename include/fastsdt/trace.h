@@ -115,7 +115,7 @@ typedef struct fastsdt_trace_site {
     const char* probe; /* as fastsdt_trace_hit has it */
     uintptr_t address;
     int armed;
-    const char* reason; /* "armed", "has no nop10", "taken by the kernel", "taken by tracer 4711", ... */
+    const char* reason; /* "armed", "has no nop10" (arm64: "nop"), "taken by the kernel", "taken by tracer 4711", ... */
 } fastsdt_trace_site;
 
 /* Looks at each site: somebody else may have changed it. */

@@ -3,6 +3,7 @@
 // What processes do while they are armed: stop, sleep, mask signals, fork, vfork, execute, end, lose their first thread.
 #include "follow.h"
 #include "program.h"
+#include "errand.h"
 #include "tracing.h"
 
 #include <chrono>
@@ -98,6 +99,15 @@ TEST_F(Life, SleepsAreNotBegunAgain)
 }
 
 #if defined(__aarch64__)
+// PSTATE.BTYPE of a thread that is stopped behind an indirect branch, or at the begin of a signal handler, would have the errand
+// begin with a landing pad where pages are guarded (Arm ARM, D8.4.4: BTI).
+TEST(Errand, BeginsWithoutABranchType)
+{
+    user_regs_struct home{};
+    home.pstate = 0x60000c00;
+    EXPECT_EQ(sent_off(home, 4096).pstate, 0x60000000u);
+}
+
 // A system call may clear what an arm64 thread has in long vectors, and a thread that works with them may have to make some.
 TEST_F(Life, VectorsAreKept)
 {
