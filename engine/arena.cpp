@@ -33,7 +33,8 @@ constexpr char magic[8] = {'f', 'a', 's', 't', 's', 'd', 't', '\n'};
 uint64_t start_time_of(const std::string& stat)
 {
     std::ifstream in(stat);
-    std::string text(std::istreambuf_iterator<char>(in), {});
+    std::string text;
+    std::getline(in, text, '\0');            // an iterator would throw where the process ends in between
     const size_t name_end = text.rfind(')'); // the name may have anything in it
     if (name_end == text.npos)
         return 0;

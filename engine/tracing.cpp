@@ -118,18 +118,6 @@ void patiently(const std::function<void()>& work)
     }
 }
 
-std::vector<pid_t> living_threads(pid_t pid)
-{
-    std::vector<pid_t> threads;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), error))
-        if (const pid_t thread = std::atoi(entry.path().filename().c_str()); !ended(state_of(pid, thread)))
-            threads.push_back(thread);
-    std::sort(threads.begin(), threads.end(),
-              [&](pid_t a, pid_t b) { return std::pair(a != pid, a) < std::pair(b != pid, b); });
-    return threads;
-}
-
 std::vector<Mapping> mappings_of(pid_t pid)
 {
     for (const pid_t thread : living_threads(pid))

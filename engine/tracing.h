@@ -30,9 +30,6 @@ void as_tracer(const std::function<void()>& work);
 /// Tries until `work` throws no Busy any more, at most for about two seconds; then Busy is passed on.
 void patiently(const std::function<void()>& work);
 
-/// Living threads of a process by their numbers, the first one first. Empty: it has ended.
-std::vector<pid_t> living_threads(pid_t pid);
-
 /// What a process has mapped; and its memory, opened by the name of one of its threads, with `flags` of open(2). A thread that ends
 /// meanwhile has neither, so the next is asked. Empty: it has ended, or errno says why none can be opened.
 std::vector<Mapping> mappings_of(pid_t pid);

@@ -47,7 +47,8 @@ constexpr std::string_view deleted_suffix = " (deleted)";
 char state_of(const std::string& directory)
 {
     std::ifstream in(directory + "/stat");
-    std::string text(std::istreambuf_iterator<char>(in), {});
+    std::string text;
+    std::getline(in, text, '\0'); // an iterator would throw where the thread ends in between: ESRCH
     const size_t end = text.rfind(") ");
     return end == text.npos || end + 2 >= text.size() ? 0 : text[end + 2];
 }
@@ -57,44 +58,52 @@ bool ended(char state)
     return state == 'Z' || state == 'X' || state == 0;
 }
 
-// A thread of the process that has not ended, whose /proc directory has the process's memory; 0: there is none.
-pid_t living_thread(pid_t pid)
+} // namespace
+
+std::vector<pid_t> living_threads(pid_t pid)
 {
-    if (!ended(state_of(fmt::format("/proc/{}/task/{}", pid, pid))))
-        return pid;
+    std::vector<pid_t> threads;
     std::error_code error;
     for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), error))
         if (!ended(state_of(thread.path())))
-            return static_cast<pid_t>(std::atoi(thread.path().filename().c_str()));
-    return 0;
+            threads.push_back(static_cast<pid_t>(std::atoi(thread.path().filename().c_str())));
+    std::sort(threads.begin(), threads.end(),
+              [&](pid_t a, pid_t b) { return std::pair(a != pid, a) < std::pair(b != pid, b); });
+    return threads;
 }
-
-} // namespace
 
 bool first_thread_ended(pid_t pid)
 {
-    const pid_t thread = living_thread(pid);
-    return thread != 0 && thread != pid;
+    const std::vector<pid_t> threads = living_threads(pid);
+    return !threads.empty() && threads.front() != pid;
 }
 
 void refuse_zombie(pid_t pid)
 {
-    if (state_of(fmt::format("/proc/{}", pid)) == 'Z' && living_thread(pid) == 0)
+    if (state_of(fmt::format("/proc/{}", pid)) == 'Z' && living_threads(pid).empty())
         throw Unusable(
             fmt::format("process {}: it has ended, and its parent has not waited for it yet (a zombie)", pid));
 }
 
-std::vector<Mapping> read_maps(pid_t pid)
+namespace {
+
+// `error`: errno, if it cannot be read.
+std::vector<Mapping> read_maps(pid_t pid, int& error)
 {
+    error = 0;
     const Descriptor file(open(fmt::format("/proc/{}/maps", pid).c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file)
-        cannot_read(pid, errno);
+    if (!file) {
+        error = errno;
+        return {};
+    }
     std::string text;
     std::array<char, 65536> buffer;
     for (;;) {
         const ssize_t got = read(file.get(), buffer.data(), buffer.size());
-        if (got < 0)
-            cannot_read(pid, errno);
+        if (got < 0) {
+            error = errno;
+            return {};
+        }
         if (got == 0)
             break;
         text.append(buffer.data(), static_cast<size_t>(got));
@@ -119,6 +128,17 @@ std::vector<Mapping> read_maps(pid_t pid)
         m.name = line.substr(std::min<size_t>(at, line.size()));
         mappings.push_back(std::move(m));
     }
+    return mappings;
+}
+
+} // namespace
+
+std::vector<Mapping> read_maps(pid_t pid)
+{
+    int error = 0;
+    std::vector<Mapping> mappings = read_maps(pid, error);
+    if (error)
+        cannot_read(pid, error);
     return mappings;
 }
 
@@ -184,19 +204,28 @@ std::string_view function_at(const std::vector<Function>& functions, uint64_t ad
 class Reader {
 public:
     explicit Reader(pid_t pid)
-        : thread_(living_thread(pid)), memory_(open(fmt::format("/proc/{}/mem", thread_).c_str(), O_RDONLY | O_CLOEXEC))
     {
         process_.pid = pid;
         refuse_zombie(pid);
-        if (thread_ == 0 || (kill(pid, 0) != 0 && errno == ESRCH))
+        if (kill(pid, 0) != 0 && errno == ESRCH)
             cannot_read(pid, ESRCH);
-        if (!memory_)
-            cannot_read(pid, errno);
-        std::ifstream comm(fmt::format("/proc/{}/comm", pid));
-        std::getline(comm, process_.name);
-        mappings_ = read_maps(thread_);
+        // A thread that is about to end has no memory any more, also the first one; the others have it still.
+        int error = ESRCH;
+        for (const pid_t thread : living_threads(pid)) {
+            memory_ = Descriptor(open(fmt::format("/proc/{}/mem", thread).c_str(), O_RDONLY | O_CLOEXEC));
+            error = errno;
+            if (memory_)
+                mappings_ = read_maps(thread, error);
+            thread_ = thread;
+            if (!mappings_.empty() || error == EACCES || error == EPERM)
+                break;
+        }
+        if (error)
+            cannot_read(pid, error);
         if (mappings_.empty())
             throw Unusable(fmt::format("process {}: it has no memory: a kernel thread, or it has exited", pid));
+        std::ifstream comm(fmt::format("/proc/{}/comm", pid));
+        std::getline(comm, process_.name);
     }
 
     Process run(bool entries)
@@ -414,7 +443,7 @@ private:
         return Change::changed;
     }
 
-    const pid_t thread_; // any that lives: all have the same memory
+    pid_t thread_ = 0; // any that lives: all have the same memory
     Descriptor memory_;
     std::vector<Mapping> mappings_;
     Process process_;

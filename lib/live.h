@@ -46,6 +46,9 @@ struct Mapping {
 
 /// The first thread has ended and others run: a zombie that lives.
 bool first_thread_ended(pid_t pid);
+
+/// Living threads of a process by their numbers, the first one first. Empty: it has ended.
+std::vector<pid_t> living_threads(pid_t pid);
 /// Throws Unusable if all of the process has ended and only its parent has not waited for it yet.
 void refuse_zombie(pid_t pid);
 
