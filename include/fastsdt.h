@@ -1090,9 +1090,9 @@ template <typename _fastsdt_T> struct _fastsdt_passed<_fastsdt_T, true> { static
 #endif
 template <int _fastsdt_n> struct _fastsdt_checked {
 #if __cplusplus >= 201103L
-    static_assert(8 % _fastsdt_n == 0, "fastsdt: an argument of more than 8 bytes: pass its address, or its halves");
+    static_assert(8 % _fastsdt_n == 0, "fastsdt: an argument that is not of 1, 2, 4 or 8 bytes: pass its address, or its parts");
 #else
-    typedef char fastsdt_an_argument_of_more_than_8_bytes__pass_its_address_or_its_halves[8 % _fastsdt_n == 0 ? 1 : -1];
+    typedef char fastsdt_an_argument_not_of_1_2_4_or_8_bytes__pass_its_address_or_its_parts[8 % _fastsdt_n == 0 ? 1 : -1];
 #endif
     enum { _fastsdt_size = _fastsdt_n };
 };
@@ -1117,7 +1117,7 @@ template <int _fastsdt_n> struct _fastsdt_checked {
 #define _FASTSDT_SIZE_OF(x) _FASTSDT_SIZE_OF_TYPE(__typeof__(((void)0, (x))))
 #define _FASTSDT_ANY_SIZE(n) _FASTSDT_SIZE_OF_TYPE(_fastsdt_t##n)
 /* What is too wide becomes an error that names the struct: nothing can be multiplied with one. */
-extern struct fastsdt_an_argument_of_more_than_8_bytes__pass_its_address_or_its_halves _fastsdt_too_wide;
+extern struct fastsdt_an_argument_not_of_1_2_4_or_8_bytes__pass_its_address_or_its_parts _fastsdt_too_wide;
 #define _FASTSDT_SIZE(n) _FASTSDT_SIZE_OF_TYPE(_fastsdt_t##n) * __builtin_choose_expr(8 % sizeof(_fastsdt_t##n) == 0, 1, _fastsdt_too_wide)
 #ifdef _FASTSDT_REGISTERS
 #define _FASTSDT_WIDE(n, x) || 8 % sizeof(_fastsdt_t##n) != 0 || (unsigned)__builtin_classify_type(*(_fastsdt_t##n *)0) - 1 >= 8
