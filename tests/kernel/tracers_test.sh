@@ -16,7 +16,7 @@ cc -O2 -no-pie -I"$INCLUDE" program.c -o program
 address=$(readelf -n program | sed -n 's/.*Location: \(0x[0-9a-f]*\),.*/\1/p')
 ./program >ready & pid=$!
 tracer=
-trap 'kill $pid $tracer 2>/dev/null || true; perf probe -d "sdt_app:*" >/dev/null 2>&1 || true' EXIT
+trap 'kill $pid $tracer 2>/dev/null || true; perf probe -d "sdt_app:*" -d "sdt_twice:*" >/dev/null 2>&1 || true' EXIT
 until grep -q ready ready; do :; done
 # The site's eleven bytes as the process has them.
 live() { python3 -c 'import sys; f = open(f"/proc/{sys.argv[1]}/mem", "rb"); f.seek(int(sys.argv[2], 16)); print(f.read(11).hex())' $pid "$address"; }
@@ -57,5 +57,21 @@ if have perf && perf --buildid-dir "$PWD/cache" buildid-cache --add "$PWD/progra
     attached perf
     [ "$(sed -n 's/^\([0-9]*\),.*sdt_app:work.*/\1/p' tracer.err)" -gt 0 ] || fail "perf counted nothing: $(cat tracer.err)"
     measured=$((measured + 1))
+fi
+# By its name, perf 6.1 reaches one of the sites of a probe.
+if have perf && [[ $(perf --version) == "perf version 6.1."* ]]; then
+    cat >twice.c <<'END'
+#include <fastsdt.h>
+__attribute__((noinline)) void one(int n) { FASTSDT(twice, work, n); }
+__attribute__((noinline)) void two(int n) { FASTSDT(twice, work, n); }
+int main(void) { one(1); two(2); return 0; }
+END
+    cc -O2 -no-pie -I"$INCLUDE" twice.c -o twice
+    perf --buildid-dir "$PWD/cache" buildid-cache --add "$PWD/twice" >probe.out 2>&1
+    if perf --buildid-dir "$PWD/cache" probe -x "$PWD/twice" sdt_twice:work >probe.out 2>&1; then
+        fail "perf 6.1 takes a probe with two sites: $(cat probe.out)"
+    fi
+    grep -q "File exists" probe.out || fail "perf, a probe with two sites: $(cat probe.out)"
+    expect "perf's events of a probe with two sites" "$(perf probe -l 'sdt_twice:*' 2>/dev/null | grep -c sdt_twice:)" 1
 fi
 [ $measured -gt 0 ] || skip "neither bpftrace nor perf is here"
