@@ -58,20 +58,19 @@ if have perf && perf --buildid-dir "$PWD/cache" buildid-cache --add "$PWD/progra
     [ "$(sed -n 's/^\([0-9]*\),.*sdt_app:work.*/\1/p' tracer.err)" -gt 0 ] || fail "perf counted nothing: $(cat tracer.err)"
     measured=$((measured + 1))
 fi
-# By its name, perf 6.1 reaches one of the sites of a probe.
+# By its name, perf 6.1 reaches the sites of a probe whose arguments have the types of the first one's.
 if have perf && [[ $(perf --version) == "perf version 6.1."* ]]; then
-    cat >twice.c <<'END'
-#include <fastsdt.h>
-__attribute__((noinline)) void one(int n) { FASTSDT(twice, work, n); }
-__attribute__((noinline)) void two(int n) { FASTSDT(twice, work, n); }
-int main(void) { one(1); two(2); return 0; }
-END
-    cc -O2 -no-pie -I"$INCLUDE" twice.c -o twice
-    perf --buildid-dir "$PWD/cache" buildid-cache --add "$PWD/twice" >probe.out 2>&1
-    if perf --buildid-dir "$PWD/cache" probe -x "$PWD/twice" sdt_twice:work >probe.out 2>&1; then
-        fail "perf 6.1 takes a probe with two sites: $(cat probe.out)"
-    fi
-    grep -q "File exists" probe.out || fail "perf, a probe with two sites: $(cat probe.out)"
-    expect "perf's events of a probe with two sites" "$(perf probe -l 'sdt_twice:*' 2>/dev/null | grep -c sdt_twice:)" 1
+    for second in "n 2" "7 1" "(long)n 1"; do # an argument, and how many events there are
+        printf '#include <fastsdt.h>
+            __attribute__((noinline)) void one(int n) { FASTSDT(twice, pair, n); }
+            __attribute__((noinline)) void two(int n) { FASTSDT(twice, pair, %s); (void)n; }
+            int main(void) { one(1); two(2); return 0; }\n' "${second% *}" | cc -O2 -no-pie -I"$INCLUDE" -x c - -o twice
+        perf probe -d "sdt_twice:*" >/dev/null 2>&1 || true
+        perf --buildid-dir "$PWD/cache" buildid-cache --add "$PWD/twice" >probe.out 2>&1
+        status=0
+        perf --buildid-dir "$PWD/cache" probe -x "$PWD/twice" sdt_twice:pair >probe.out 2>&1 || status=1
+        expect "perf's status and events of a probe with the arguments n and ${second% *}" \
+            "$status $(grep -c ':sdt_twice/' /sys/kernel/tracing/uprobe_events)" "$((2 - ${second##* })) ${second##* }"
+    done
 fi
 [ $measured -gt 0 ] || skip "neither bpftrace nor perf is here"
