@@ -70,15 +70,15 @@ Session::Preview Session::preview()
         }
         // For the page of the lowest site, where nothing will be written: distances are as real as any.
         const Code code = compiled(sites, {base, base, base});
+        std::vector<uint64_t> borders = code.stubs; // a stub ends where the next begins, or with the code
+        borders.push_back(base + code.bytes.size());
+        std::sort(borders.begin(), borders.end());
         for (size_t k = 0; k < members.size(); ++k) {
             if (!code.refusals[k].empty()) {
                 preview.states[members[k]] = {State::refused, 0, code.refusals[k]};
                 continue;
             }
-            uint64_t end = base + code.bytes.size();
-            for (const uint64_t other : code.stubs)
-                if (other > code.stubs[k])
-                    end = std::min(end, other);
+            const uint64_t end = *std::upper_bound(borders.begin(), borders.end(), code.stubs[k]);
             const auto first = code.bytes.begin() + static_cast<ptrdiff_t>(code.stubs[k] - base);
             preview.stubs[members[k]] = {code.stubs[k], {first, first + static_cast<ptrdiff_t>(end - code.stubs[k])}};
         }
