@@ -26,6 +26,9 @@ struct Machine {
     uint64_t most_code = 0; ///< bytes of stubs in one place: less than half of the reach, so that there is a place
 };
 
+/// arm64: what a site is that is not armed.
+inline constexpr uint32_t nop_arm64 = 0xd503201f;
+
 inline constexpr Machine machine_x86_64{.arch = Arch::x86_64,
                                         .elf = FASTSDT_MACHINE_X86_64,
                                         .layout = FASTSDT_LAYOUT_NOP10,

@@ -77,20 +77,12 @@ public:
     bool stores_thread_pointers() override
     {
         bool all = true;
-        patiently([&] {
-            as_tracer([&] {
-                Traced traced(pid_);
-                traced.seize_all();
-                traced.stop_all();
-                refuse_other_memory();
-                hold(traced);
-                all = std::all_of(traced.tasks().begin(), traced.tasks().end(), [&](const Traced::Task& task) {
-                    const std::optional<uint64_t> pointer = thread_pointer(Traced::registers(task.number));
-                    uint64_t word = 0;
-                    return pointer
-                        && pread(memory_.get(), &word, sizeof word, static_cast<off_t>(*pointer)) == sizeof word
-                        && word == *pointer;
-                });
+        while_stopped([&](Traced& traced) {
+            all = std::all_of(traced.tasks().begin(), traced.tasks().end(), [&](const Traced::Task& task) {
+                const std::optional<uint64_t> pointer = thread_pointer(Traced::registers(task.number));
+                uint64_t word = 0;
+                return pointer && pread(memory_.get(), &word, sizeof word, static_cast<off_t>(*pointer)) == sizeof word
+                    && word == *pointer;
             });
         });
         return all;
@@ -181,21 +173,14 @@ public:
         constexpr size_t at_one_stop = 1000;
         std::vector<Outcome> outcomes;
         for (size_t from = 0; from < patches.size(); from += at_one_stop)
-            patiently([&] {
-                as_tracer([&] {
-                    Traced traced(pid_);
-                    traced.seize_all();
-                    traced.stop_all();
-                    refuse_other_memory();
-                    hold(traced);
-                    std::vector<uint64_t> counters;
-                    for (const Traced::Task& task : traced.tasks())
-                        counters.push_back(program_counter(Traced::registers(task.number)));
-                    std::sort(counters.begin(), counters.end());
-                    outcomes.resize(from);
-                    for (const Patch& p : patches.subspan(from, std::min(at_one_stop, patches.size() - from)))
-                        outcomes.push_back(patch_one(p, back, counters));
-                });
+            while_stopped([&](Traced& traced) {
+                std::vector<uint64_t> counters;
+                for (const Traced::Task& task : traced.tasks())
+                    counters.push_back(program_counter(Traced::registers(task.number)));
+                std::sort(counters.begin(), counters.end());
+                outcomes.resize(from);
+                for (const Patch& p : patches.subspan(from, std::min(at_one_stop, patches.size() - from)))
+                    outcomes.push_back(patch_one(p, back, counters));
             });
         return outcomes;
     }
@@ -203,6 +188,21 @@ public:
     std::vector<std::byte> read_data(size_t offset, size_t size) override { return read_at(data_file_, offset, size); }
 
 private:
+    // With all threads stopped, and its memory open, which is still the same program's.
+    void while_stopped(const std::function<void(Traced&)>& work)
+    {
+        patiently([&] {
+            as_tracer([&] {
+                Traced traced(pid_);
+                traced.seize_all();
+                traced.stop_all();
+                refuse_other_memory();
+                hold(traced);
+                work(traced);
+            });
+        });
+    }
+
     // One instruction for another. With all threads stopped, none of them inside it, and within a page, so that the
     // write is whole even if we are killed in it.
     Outcome patch_one(const Patch& p, bool back, const std::vector<uint64_t>& counters)

@@ -67,9 +67,9 @@ using Bytes = std::array<std::byte, 8>;   // arm64: the first four count
 constexpr size_t kind_at = 2, end_at = 4; // of the eight: what tells nop from jump, and what comes behind
 constexpr bool on_x86 = own_machine.arch == Arch::x86_64;
 #if defined(__aarch64__)
-constexpr uint8_t nop_bytes[] = {0x1f, 0x20, 0x03, 0xd5};
+constexpr auto nop_bytes = std::bit_cast<std::array<uint8_t, sizeof nop_arm64>>(nop_arm64);
 #else
-constexpr uint8_t nop_bytes[] = {FASTSDT_BYTES_nop10};
+constexpr std::array<uint8_t, own_machine.length> nop_bytes = {FASTSDT_BYTES_nop10};
 #endif
 static_assert(sizeof nop_bytes == own_machine.length);
 
@@ -376,7 +376,7 @@ public:
         if (way_of(at) == Way::none)
             return "lies so that it cannot change while threads run";
         // Where the kernel had a call a thread may still stand before it.
-        if (bytes.size() < sizeof nop_bytes || std::memcmp(bytes.data(), nop_bytes, sizeof nop_bytes) != 0)
+        if (bytes.size() < sizeof nop_bytes || std::memcmp(bytes.data(), nop_bytes.data(), sizeof nop_bytes) != 0)
             return "has the rest of a kernel's call";
         return {};
     }
@@ -475,8 +475,9 @@ private:
         const Bytes& jump = back ? change.from : change.to;
         const Way way = way_of(change.patch->at);
         constexpr size_t exchanged = own_machine.exchanged;
-        if (way == Way::none || change.patch->length != exchanged || std::memcmp(nop.data(), nop_bytes, exchanged) != 0
-            || std::memcmp(now + exchanged, nop_bytes + exchanged, sizeof nop_bytes - exchanged) != 0
+        if (way == Way::none || change.patch->length != exchanged
+            || std::memcmp(nop.data(), nop_bytes.data(), exchanged) != 0
+            || std::memcmp(now + exchanged, nop_bytes.data() + exchanged, sizeof nop_bytes - exchanged) != 0
             || (way == Way::end_first && jump[end_at] != nop[end_at]))
             return false;
         // A breakpoint on our jump, the kernel's or a debugger's, stays.

@@ -25,7 +25,6 @@
 namespace fastsdt::engine::arm64 {
 namespace {
 
-constexpr uint32_t nop = 0xd503201f;
 constexpr size_t most_frame = 32760; // what one load or store of 8 bytes reaches
 constexpr size_t most_pair = 504;
 
@@ -42,7 +41,7 @@ Patch Compiler::patch(const Site& site, uint64_t stub) const
     const uint32_t jump = jump_word(site.patch, stub, far);
     if (arena_.code && far)
         throw std::logic_error("the arena is not within reach of a site");
-    fastsdt::store(patch.before.data(), 4, nop, false);
+    fastsdt::store(patch.before.data(), 4, nop_arm64, false);
     fastsdt::store(patch.after.data(), 4, jump, false);
     return patch;
 }

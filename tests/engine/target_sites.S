@@ -48,10 +48,6 @@ pass_##name:                                                                    
     .cfi_endproc; .size pass_##name, . - pass_##name
 
     .text
-    PASS(s0)
-    PASS(s1)
-    PASS(s2)
-    PASS(s3)
 
     .globl pass_many; .type pass_many, %function
 pass_many:
@@ -118,10 +114,6 @@ pass_##name:                                                                    
     .cfi_endproc; .size pass_##name, . - pass_##name
 
     .text
-    PASS(s0)
-    PASS(s1)
-    PASS(s2)
-    PASS(s3)
 
 /* int pass_many(void): passes all sites target:many, each with other code before it, so that they lie at all offsets in a
  * cache line that a site can have. rax, rcx, rdx and the carry flag are known at each. */
@@ -148,5 +140,10 @@ pass_many:
     ret
     .cfi_endproc; .size pass_many, . - pass_many
 #endif
+
+    PASS(s0)
+    PASS(s1)
+    PASS(s2)
+    PASS(s3)
 
     .section .note.GNU-stack, "", @progbits
