@@ -8,7 +8,8 @@
 namespace fastsdt::api {
 namespace {
 
-// Of the static TLS block: the first use of another kind would allocate, and a stub may be anywhere.
+// In the static TLS block, since the first use of other thread-local data would allocate: a stub runs where that is
+// forbidden.
 thread_local const void* nested [[gnu::tls_model("initial-exec")]] = nullptr;
 
 } // namespace
@@ -23,7 +24,8 @@ Nested::~Nested()
     nested = outer_;
 }
 
-// Stacks grow down. So a thread that has left a function by longjmp is not deaf from then on, only as deep as it was.
+// Stacks grow down, so a deeper frame has a lower address. If a function is left by longjmp all the same, its thread
+// loses only the hits that are deeper in the stack than the function was.
 bool Nested::at(const void* frame)
 {
     return nested && frame < nested;
@@ -38,7 +40,7 @@ void Function::enable(fastsdt_trace_function* function, void* context)
 bool Function::disable()
 {
     function_ = nullptr;
-    // A thread says that it runs before it looks: either it sees the null, or it is seen here.
+    // deliver() counts running_ up before it reads function_. So a thread reads the null, or is seen here.
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
     while (running_ != 0) {
         if (std::chrono::steady_clock::now() > end)
@@ -51,7 +53,7 @@ bool Function::disable()
 void Function::set_names(const std::vector<std::string>& names)
 {
     if (!all_names_.empty() && all_names_.back()->size() == names.size())
-        return; // it only ever grows
+        return; // the list only grows: it is still the same
     all_names_.push_back(std::make_unique<const std::vector<std::string>>(names));
     names_ = all_names_.back().get();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Functions of the program that stubs call, and the threads that are in them.
 #pragma once
-#include "hit.h"
+#include "maps/hit.h"
 
 #include <fastsdt/trace.h>
 
@@ -13,14 +13,16 @@
 
 namespace fastsdt::api {
 
-/// This thread is in a function, or in this library: what it hits now, deeper in this stack, is not delivered.
+/// While it lives, this thread is in an attached function or in this library: hits deeper in this stack are not
+/// delivered.
 class Nested {
 public:
     Nested();
     Nested(const Nested&) = delete;
     Nested& operator=(const Nested&) = delete;
     ~Nested();
-    /// Whether a hit whose stub's frame is at `frame` comes from inside of one. A signal handler with a stack of its own does not.
+    /// Whether a hit whose stub's frame is at `frame` is deeper in the stack than a Nested of this thread. A hit in a
+    /// signal handler with a stack of its own is on another stack, where addresses do not tell.
     static bool at(const void* frame);
 
 private:
@@ -32,9 +34,9 @@ class Function {
 public:
     /// From now on hits are delivered.
     void enable(fastsdt_trace_function* function, void* context);
-    /// None is delivered any more. False: after half a second some thread is still in the function.
+    /// From now on no hit is delivered. False: after half a second some thread is still in the function.
     bool disable();
-    /// What Site::probe is an index of. Before a site is armed whose probe is new.
+    /// The names of probes, by Site::probe. To be called before a site of a new probe is armed.
     void set_names(const std::vector<std::string>& names);
     uint64_t missed() const { return missed_; }
     void forget_missed() { missed_ = 0; }
@@ -46,7 +48,7 @@ private:
     std::atomic<fastsdt_trace_function*> function_ = nullptr;
     std::atomic<void*> context_ = nullptr;
     std::atomic<uint64_t> running_ = 0, missed_ = 0;
-    // A reader may have any of them.
+    // None is freed: a thread may be reading any of them.
     std::vector<std::unique_ptr<const std::vector<std::string>>> all_names_;
     std::atomic<const std::vector<std::string>*> names_ = nullptr;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is behind the handles of fastsdt/trace.h, and what every function of it is wrapped in.
+// The structures behind the handles of fastsdt/trace.h, and guarded(), which wraps each of its functions.
 #pragma once
-#include "follow.h"
 #include "functions.h"
-#include "parse.h"
-#include "self.h"
+#include "process/follow.h"
+#include "process/self.h"
+#include "script/parse.h"
 #include "session.h"
 
 #include <fastsdt/trace.h>
@@ -13,6 +13,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <pthread.h>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -29,16 +30,16 @@ struct fastsdt_trace_attachment {
 };
 
 struct fastsdt_trace {
-    pid_t pid = 0;    ///< that is traced
-    pid_t opener = 0; ///< that has the handle
+    pid_t pid = 0;    ///< the process that is traced
+    pid_t opener = 0; ///< the process that has the handle
     bool own() const { return pid == opener; }
-    std::mutex one_at_a_time; ///< of another process; this process has one for all handles
+    std::mutex one_at_a_time; ///< for another process; all handles to this process share one
     std::vector<fastsdt_trace_attachment*> attachments;
 };
 
 namespace fastsdt::api {
 
-/// An error of a kind of its own. Unusable is FASTSDT_TRACE_REFUSED, engine::ScriptError FASTSDT_TRACE_TEXT.
+/// An error that names its kind. Unusable becomes FASTSDT_TRACE_REFUSED, engine::ScriptError FASTSDT_TRACE_TEXT.
 struct Failure : std::runtime_error {
     Failure(int kind, const std::string& what) : std::runtime_error(what), kind(kind) {}
     int kind;
@@ -46,11 +47,11 @@ struct Failure : std::runtime_error {
 
 void set_error(fastsdt_trace_error* error, int kind, const std::string& text, engine::Position where = {0, 0});
 
-/// The handle may be used here, by this process and thread. Throws Failure.
+/// Throws Failure if this process or thread may not use the handle now.
 void check_usable(const fastsdt_trace* trace);
 void check_usable(const fastsdt_trace_attachment* attachment);
 
-/// While a process is changed or read: its lock, and no function is called by what this thread hits.
+/// Lives while a process is changed or read. Holds the lock, and keeps hits of this thread from calling functions.
 class Work {
 public:
     explicit Work(fastsdt_trace& trace);
@@ -60,11 +61,25 @@ private:
     Nested nested_;
 };
 
-/// What `work` returns, or `otherwise` and an error.
-/// @param script  what a ScriptError is about
+/// While it lives, pthread_cancel() has to wait: its unwinding would leave the work half done, and may not pass a function
+/// of C.
+class NoCancel {
+public:
+    NoCancel() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+    NoCancel(const NoCancel&) = delete;
+    NoCancel& operator=(const NoCancel&) = delete;
+    ~NoCancel() { pthread_setcancelstate(before_, nullptr); }
+
+private:
+    int before_ = 0;
+};
+
+/// Returns what `work` returns. If it throws, sets the error and returns `otherwise`.
+/// @param script  the text that a ScriptError is about
 template <class F, class T>
 T guarded(fastsdt_trace_error* error, T otherwise, F&& work, const char* script = "") noexcept
 {
+    const NoCancel no_cancel;
     try {
         if (error)
             *error = {};

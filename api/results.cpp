@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is read: copies, which outlive their attachment.
+// The results of reading: copies, which outlive their attachment.
 #include "handles.h"
 
 #include <cstdint>
@@ -110,6 +110,38 @@ const fastsdt_trace_maps::One* find(const fastsdt_trace_maps* maps, size_t map)
 
 using namespace fastsdt::api;
 
+namespace {
+
+using fastsdt::engine::State;
+static_assert(
+    int(State::ready) == FASTSDT_TRACE_SITE_READY && int(State::armed) == FASTSDT_TRACE_SITE_ARMED
+    && int(State::no_nop) == FASTSDT_TRACE_SITE_NO_NOP && int(State::kernel) == FASTSDT_TRACE_SITE_KERNEL
+    && int(State::other_tracer) == FASTSDT_TRACE_SITE_OTHER_TRACER
+    && int(State::other_run) == FASTSDT_TRACE_SITE_OTHER_RUN && int(State::left_over) == FASTSDT_TRACE_SITE_LEFT_OVER
+    && int(State::foreign) == FASTSDT_TRACE_SITE_FOREIGN && int(State::changed) == FASTSDT_TRACE_SITE_CHANGED
+    && int(State::damaged) == FASTSDT_TRACE_SITE_DAMAGED && int(State::crosses_page) == FASTSDT_TRACE_SITE_CROSSES_PAGE
+    && int(State::not_private) == FASTSDT_TRACE_SITE_NOT_PRIVATE && int(State::too_far) == FASTSDT_TRACE_SITE_TOO_FAR
+    && int(State::busy) == FASTSDT_TRACE_SITE_BUSY && int(State::gone) == FASTSDT_TRACE_SITE_GONE
+    && int(State::not_under_threads) == FASTSDT_TRACE_SITE_NOT_UNDER_THREADS
+    && int(State::stale_call) == FASTSDT_TRACE_SITE_STALE_CALL
+    && int(State::other_architecture) == FASTSDT_TRACE_SITE_OTHER_ARCHITECTURE
+    && int(State::huge_pages) == FASTSDT_TRACE_SITE_HUGE_PAGES
+    && int(State::no_exit_sites) == FASTSDT_TRACE_SITE_NO_EXIT_SITES
+    && int(State::shared_nop) == FASTSDT_TRACE_SITE_SHARED_NOP
+    && int(State::no_argument) == FASTSDT_TRACE_SITE_NO_ARGUMENT
+    && int(State::unreadable_argument) == FASTSDT_TRACE_SITE_UNREADABLE_ARGUMENT
+    && int(State::no_stack_record) == FASTSDT_TRACE_SITE_NO_STACK_RECORD
+    && int(State::no_stack_argument) == FASTSDT_TRACE_SITE_NO_STACK_ARGUMENT
+    && int(State::exit_arguments) == FASTSDT_TRACE_SITE_EXIT_ARGUMENTS
+    && int(State::tail_call) == FASTSDT_TRACE_SITE_TAIL_CALL && int(State::no_result) == FASTSDT_TRACE_SITE_NO_RESULT
+    && int(State::needs_system_call) == FASTSDT_TRACE_SITE_NEEDS_SYSTEM_CALL
+    && int(State::no_clock) == FASTSDT_TRACE_SITE_NO_CLOCK
+    && int(State::too_much_stack) == FASTSDT_TRACE_SITE_TOO_MUCH_STACK
+    && int(State::too_long) == FASTSDT_TRACE_SITE_TOO_LONG
+    && int(State::no_functions) == FASTSDT_TRACE_SITE_NO_FUNCTIONS);
+
+} // namespace
+
 fastsdt_trace_sites* fastsdt_trace_sites_read(fastsdt_trace_attachment* attachment, fastsdt_trace_error* error)
 {
     return guarded(error, static_cast<fastsdt_trace_sites*>(nullptr), [&] {
@@ -122,7 +154,8 @@ fastsdt_trace_sites* fastsdt_trace_sites_read(fastsdt_trace_attachment* attachme
         for (size_t i = 0; i < states.size(); ++i) {
             const auto& site = session.sites()[i];
             told->sites.push_back({text(session.matcher().probes().at(site.probe)), site.address,
-                                   states[i].state == fastsdt::engine::State::armed, text(reason(site, states[i]))});
+                                   states[i].state == fastsdt::engine::State::armed,
+                                   text(fastsdt::engine::text(states[i])), static_cast<int>(states[i].state)});
         }
         return told.release();
     });

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Handles: opened, attached, detached, closed.
 //
-// An attachment to this process is never freed. A thread may be in one of its stubs for as long as it likes, and writes to its
-// tables when it goes on: so they stay, and serve the next attachment of the same text.
+// An attachment to this process is never freed. A thread may stay in one of its stubs for any time, and then write to
+// its tables. So stubs and tables stay, and the next attachment of the same text uses them.
+#include "base/printable.h"
+#include "base/unusable.h"
 #include "handles.h"
-#include "outside.h"
-#include "printable.h"
-#include "unusable.h"
+#include "process/outside.h"
 
 #include <fastsdt.h>
 
@@ -26,7 +26,8 @@ using engine::ScriptError;
 using engine::State;
 using engine::Statement;
 
-// What this process has for all its handles. A forked child begins anew: another thread of the parent may have held the lock.
+// Shared by all handles to this process. A forked child makes its own: another thread of the parent may have held the
+// lock.
 struct Own {
     pid_t pid = getpid();
     std::mutex one_at_a_time;
@@ -45,7 +46,7 @@ Own& own()
     return *now;
 }
 
-// A character of UTF-8 stays whole or goes.
+// Cuts a text to `most` bytes, but no character of UTF-8 in two.
 std::string cut(std::string text, size_t most)
 {
     if (text.size() <= most)
@@ -70,7 +71,7 @@ Script parse_probes(const char* probes, Function& function)
     Script script = engine::parse(std::string(probes) + " {}");
     if (script.clauses.size() != 1 || !script.clauses.front().actions.empty())
         throw ScriptError(script.clauses.front().where,
-                          "probes and a filter are wanted, and no action: the function is it");
+                          "probes and a filter are wanted, and no action: the function is the action");
     if (!script.clauses.front().probes.front().has_sites())
         throw ScriptError(script.clauses.front().where,
                           "BEGIN, END and interval are left to the program that attaches");
@@ -82,7 +83,7 @@ Script parse_probes(const char* probes, Function& function)
     return script;
 }
 
-// Arms what is matched.
+// Arms the sites that are matched.
 void arm(fastsdt_trace_attachment& attachment)
 {
     if (attachment.function)
@@ -101,7 +102,7 @@ void disarm(fastsdt_trace_attachment& attachment)
 void begin(fastsdt_trace_attachment& attachment)
 {
     const fastsdt_trace& trace = *attachment.trace;
-    if (attachment.session) { // once more
+    if (attachment.session) { // it was attached before
         attachment.self->forget_data();
         attachment.session->match_again();
     } else {
@@ -150,7 +151,8 @@ fastsdt_trace_attachment* attach_own(fastsdt_trace& trace, const char* text, fas
             if (!function || attachment->function->disable())
                 attachment->trace = nullptr;
         } catch (const Unusable&) {
-            // It stays with this handle, which is in nobody's list: its stubs count for nobody.
+            // It may still be armed. So it keeps its handle, and no later attachment takes it; nobody reads what its
+            // stubs count.
         }
         throw;
     }
@@ -170,23 +172,28 @@ fastsdt_trace_attachment* attach_outside(fastsdt_trace& trace, const char* text)
     return attachment.release();
 }
 
-void detach(fastsdt_trace_attachment& attachment)
+// Puts the sites back and waits for calls. Where it throws, the attachment is still there, and this can be tried again.
+void release(fastsdt_trace_attachment& attachment)
 {
-    fastsdt_trace& trace = *attachment.trace;
     try {
         disarm(attachment);
     } catch (const Unusable&) {
-        // Gone with all that was in it.
+        // If the process has ended or executes another program, its sites are gone with its memory.
         if (!attachment.follow)
             throw;
-        const engine::Follow::News news = attachment.follow->look();
+        const engine::Follow::News news = attachment.follow->news();
         if (!news.ended && !news.executed)
             throw;
     }
     if (attachment.function && !attachment.function->disable())
         throw Failure(FASTSDT_TRACE_BUSY,
                       "a thread is still in the function: its sites are the file's again; detach again later");
-    std::erase(trace.attachments, &attachment);
+}
+
+// What is released.
+void forget(fastsdt_trace_attachment& attachment)
+{
+    std::erase(attachment.trace->attachments, &attachment);
     if (attachment.self) {
         attachment.self->forget_data();
         attachment.trace = nullptr;
@@ -262,8 +269,10 @@ int fastsdt_trace_close(fastsdt_trace* trace, fastsdt_trace_error* error)
         check_usable(trace);
         {
             const Work work(*trace);
+            for (fastsdt_trace_attachment* const attachment : trace->attachments)
+                release(*attachment);
             while (!trace->attachments.empty())
-                detach(*trace->attachments.back());
+                forget(*trace->attachments.back());
         }
         delete trace;
         return 0;
@@ -319,7 +328,8 @@ int fastsdt_trace_detach(fastsdt_trace_attachment* attachment, fastsdt_trace_err
     return guarded(error, -1, [&] {
         check_usable(attachment);
         const Work work(*attachment->trace);
-        detach(*attachment);
+        release(*attachment);
+        forget(*attachment);
         return 0;
     });
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // bench_attach [--rounds N] [--sites 1,100,10000] [--most SECONDS]: how long the running kernel takes to attach uprobes to many
 // sites of a process and to detach them, by the interface: perf events, perf events with a BPF program, one BPF link
-// (uprobe_multi), tracefs. The process is this one, which has mapped a file of sites of its own. Prints a line of JSON for each interface
+// (uprobe_multi), tracefs. The process is this one; it has mapped its own file of sites. Prints a line of JSON for each
+// interface
 // and number of sites: the seconds of each round, or why there are none. Exit 1: a site was not counted; 2: nothing can be measured.
+#include "base/unusable.h"
 #include "counter.h"
 #include "live_site.h"
-#include "unusable.h"
 
 #include <nlohmann/json.hpp>
 
@@ -150,8 +151,8 @@ Took with_tracefs(const Sites& sites, size_t count)
 struct Interface {
     const char* name;
     std::function<Took(size_t)> measure;
-    std::string why = {}; ///< it is not measured any more
-    double one = 0;       ///< seconds for a site, as far as is known
+    std::string why = {}; ///< why it is not measured any more; empty: it is
+    double one = 0;       ///< seconds for a site, by the rounds so far
     std::vector<double> attach = {}, detach = {};
 
     void round(size_t sites)

@@ -1,14 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What fastprobe does to real programs: share of entries by verdict, size of .text, run time, compile time. Usage:
+# What fastprobe does to real programs: share of entries by verdict, size of .text, run time, compile time.
+# Usage:
 #
 #   bench/fastprobe.sh [-p sqlite|leveldb] [-m MODE]... [-n ROUNDS] [-c ROUNDS] [-i] [-o "FLAGS"] gcc|clang x86-64|arm64 PLUGIN CC CXX
 #
-# One line per mode, the first without the plugin. MODE is that of entry=; ENTRY+EXIT has exits too: none+nop10. Sources are Debian's, as in scripts/fastprobe-real.sh. Sizes are
-# of the whole .text; times are user time, the smallest of ROUNDS (default 7; -c: compiling, 3), ratios to the build without
-# plugin, all builds in turn in each round. sqlite runs speedtest1, leveldb its db_bench. ROUNDS 0 leaves the times
-# out, as for arm64, whose programs would run in qemu. -i counts the instructions of a small run with valgrind, in which times
-# are noise.
+# One line per mode, the first without the plugin. MODE is that of entry=; ENTRY+EXIT adds exits: none+nop10.
+# Sources are Debian's, as in scripts/fastprobe-real.sh. Sizes are of the whole .text. Times are user time, the smallest
+# of ROUNDS (default 7; -c: compiling, 3), as ratios to the build without plugin; each round runs all builds in turn.
+# sqlite runs speedtest1, leveldb its db_bench. ROUNDS 0 leaves the times out, as for arm64, whose programs would run
+# in qemu.
+#
+# -i counts the instructions of a small run with valgrind, too short to time.
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/..")
 build=$(realpath "${FASTSDT_BUILD:-$top/build/default}")

@@ -2,10 +2,11 @@
 // bench_hits [--rounds N] [--milliseconds N] [--threads 1,2] [--perf | --bpf]: what the running kernel takes for one hit of
 // a uprobe, by the instruction it stands on. The program probes functions of its own (hits_sites.S), all at once, and calls
 // them in turn, round by round, so that what disturbs one disturbs all. Prints a line of JSON for
-// each site, counter and number of threads: the nanoseconds for a call in each round; the same for a function without probe. Exit 1: hits were lost; 2: cannot.
+// each site, counter and number of threads: the nanoseconds for a call in each round; the same for a function without
+// probe. Exit 1: hits were lost; 2: nothing can be measured.
+#include "base/unusable.h"
 #include "counter.h"
-#include "evaluate.h"
-#include "unusable.h"
+#include "judge/evaluate.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Finding the record of a pc in an index: bench/index.sh gives the file. The linear walk over plain notes is what
 // readers do without an index.
-#include "index.h"
+#include "elf/index.h"
 
 #include <fastsdt/note.h>
 

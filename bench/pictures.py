@@ -124,7 +124,7 @@ def kernels(document, folder):
     lines = [[cell.strip() for cell in line.strip("| \n").split("|")] for line in text.splitlines() if line.startswith("|")]
     head, body = lines[0][1:], []
     for line in lines[2:]:
-        if len(line) != len(head) + 1 or line[0] == "instruction":
+        if len(line) != len(head) + 1 or line[0] == "pattern":
             break
         body.append(line)
     figure, axes = plot.subplots(figsize=(8, 0.28 * len(body) + 0.8))

@@ -320,20 +320,20 @@ def document(results):
     def section(title, part, lines, picture=None):
         if part not in parts:
             return []
-        shown = [f"![{picture[0]}](pictures/{picture[1]}.svg)", ""] if picture else []
+        shown = [f"![{picture[0]}](recorded/{picture[1]}.svg)", ""] if picture else []
         return [f"## {title}", "", f"`{results['command']} --only {part}`, {parts[part]['date']}, commit {parts[part]['commit']}.", "", *shown, *lines]
 
     lines = ["# What it costs and what it gains", "",
-             "`bench/report.py` wrote this page from the values that `scripts/bench.sh` recorded: [performance.json](performance.json) has all of them. Only the",
+             "`bench/report.py` wrote this page from the values that `scripts/bench.sh` recorded: [recorded/performance.json](recorded/performance.json) has all of them. Only the",
              "published figures of others are not from here. [glossary.md](glossary.md) explains the words.", "",
              *machine_of(results),
              *summary(rows),
              *stepping(rows["hits"], results["machine"]),
-             "What is compared is run in turn, round by round. Each section says which value of the rounds it shows; the spread is that of the middle half of the",
+             "Things that are compared run in turn, round by round. Each section says which value of the rounds it shows; the spread is that of the middle half of the",
              "rounds, in per cent of the median. \"Too noisy to conclude\" means that the rounds of both overlap and that their medians differ by less than both",
              "spreads together. Instructions are counted by valgrind's callgrind.", "",
              *section("Programs under a probe", "programs", [
-                 "The best round, and in brackets the median: what else runs on the machine takes from a round and adds nothing. The 99th percentile is the least of the",
+                 "The best round, and in brackets the median: other load on the machine can only slow a round down. The 99th percentile is the least of the",
                  "rounds. `fastprobe` and `fastprobe nop10` are compiled with the plugin, `entry=auto` and `entry=nop10`; CET is `-fcf-protection=full`.", "",
                  *programs(rows["programs"])], ("Requests a second of Redis with a counting probe", "redis")),
              *section("A hit in the kernel", "hits", [
@@ -344,7 +344,7 @@ def document(results):
                  *hits(rows["hits"]),
                  "Published figures, of other people's machines (million hits a second, one thread, a BPF counter):", "",
                  *table(["source", "nop1", "push", "stepped (ret)", "optimized"], PUBLISHED),
-                 "![What each kernel does at each instruction](pictures/kernels.svg)", ""], ("Nanoseconds for a hit, by first instruction and kernel", "hits")),
+                 "![What each kernel does at each instruction](recorded/kernels.svg)", ""], ("Nanoseconds for a hit, by first instruction and kernel", "hits")),
              *section("Tracing in user space", "trace", trace(rows["trace"])),
              *section("A site that nobody traces", "disabled", [
                  "A loop with ten sites and a little work between them, less the same loop without sites, for one site: the median. `nop1_nop10` is fastsdt.h's default on",

@@ -87,7 +87,7 @@ class Bench:
         return usage.ru_utime + usage.ru_stime, os.waitstatus_to_exitcode(status)
 
     def peak(self, command):
-        """Most memory of a command, in MB. A process of Python's would begin with Python's; time(1) is small."""
+        """Peak memory of a command, in MB, by time(1), which is small: a child of Python would begin with Python's memory."""
         file = os.path.join(self.work, "peak")
         self.cost(["/usr/bin/time", "-q", "-f", "%M", "-o", file, *command])
         with open(file) as text:
@@ -126,6 +126,20 @@ class Bench:
                 if missing := re.fullmatch(r"(\S.*?) {2,}(not .*)", line):
                     self.skip(missing[1], missing[2])
         return rows
+
+
+def as_text(results):
+    """JSON with one row a line, so that a diff of two runs shows the rows that differ."""
+    rows = []
+
+    def taken_out(value):
+        if isinstance(value, dict):
+            return {key: [f"@row {rows.append(row) or len(rows) - 1}@" for row in one] if key == "rows" else taken_out(one)
+                    for key, one in value.items()}
+        return value
+
+    text = json.dumps(taken_out(results), indent=1)
+    return re.sub(r'"@row (\d+)@"', lambda found: json.dumps(rows[int(found[1])]), text) + "\n"
 
 
 def machine():
@@ -178,8 +192,7 @@ def main():
 
     def save():  # after each part, so that a later one that fails takes nothing away
         with open(options.output + ".new", "w") as out:
-            json.dump(results, out, indent=1)
-            out.write("\n")
+            out.write(as_text(results))
         os.rename(options.output + ".new", options.output)
 
     for name in options.only:

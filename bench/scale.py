@@ -22,8 +22,8 @@ def note(owner, kind, descriptor, big=False):
     return struct.pack(">III" if big else "<III", len(owner) + 1, len(descriptor), kind) + owner + b"\0" + descriptor
 
 
-def probe(pc, name, semaphore=0, base=BASE, big=False):
-    text = b"p\0" + name + b"\0\0"
+def probe(pc, name, semaphore=0, base=BASE, big=False, arguments=b""):
+    text = b"p\0" + name + b"\0" + arguments + b"\0"
     e = ">" if big else "<"
     descriptor = struct.pack(e + "QQQ", pc, base, semaphore) + text
     size = len(descriptor)
@@ -36,7 +36,7 @@ def site(pc, semaphore=0, lead=0, layout=6):
 
 
 def elf(sections, segments, machine=62, kind=2, big=False):
-    """sections: (name, type, flags, address, bytes or offset and size, link, info, entry size)"""
+    """sections: (name, type, flags, address, bytes or offset and size, link, info, entry size[, alignment])"""
     e = ">" if big else "<"
     names, offsets = bytearray(b"\0"), {}
     for name in [s[0] for s in sections] + [".shstrtab"]:
@@ -47,7 +47,7 @@ def elf(sections, segments, machine=62, kind=2, big=False):
     start = 64 + 56 * len(segments)
     out = bytearray(start)
     rows = [bytes(64)]
-    for name, typ, flags, address, content, link, info, size in sections:
+    for name, typ, flags, address, content, link, info, size, *align in sections:
         if isinstance(content, tuple):
             offset, length = content
         elif flags & 2 and address:  # loaded: at its address
@@ -58,7 +58,7 @@ def elf(sections, segments, machine=62, kind=2, big=False):
             out.extend(bytes(-len(out) % 8))
             offset, length = len(out), len(content)
             out += content
-        rows.append(struct.pack(e + "IIQQQQIIQQ", offsets[name], typ, flags, address, offset, length, link, info, 1 if size == 0 else 8, size))
+        rows.append(struct.pack(e + "IIQQQQIIQQ", offsets[name], typ, flags, address, offset, length, link, info, align[0] if align else 1 if size == 0 else 8, size))
     out.extend(bytes(-len(out) % 8))
     many = len(rows) >= 0xFF00
     if many:
@@ -105,6 +105,49 @@ def note_sections(n):
     return program([], [], 16 * n, more=sections)
 
 
+def shared_notes(n):  # a section of n records that n/50 headers name
+    records = b"".join(site(TEXT + 16 * i) for i in range(n))
+    body = program([], [records], 16 * n)
+    where = (body.find(records), len(records))
+    return program([], [records], 16 * n, more=[(".note.fastsdt", 7, 0, 0, where, 0, 0, 0)] * (n // 50))
+
+
+def alignments(n):  # n sections of a byte that are to be aligned to 16 MB, behind notes that an index makes smaller
+    sites = [TEXT + 16 * i for i in range(50)]
+    sections = [(".x%d" % i, 1, 0, 0, b"x", 0, 0, 0, 1 << 24) for i in range(n)]
+    return program([probe(pc, b"n", base=BASE + 0xF00) for pc in sites], [site(pc) for pc in sites], 1024, more=sections)
+
+
+def names_note(name, count, text=b""):  # types and names of so many arguments; the first type has the text
+    body = b"p\0" + name + b"\0" + text + b"\0" * (2 * count)
+    return note(b"fastsdt", 0x4E, struct.pack("<BBH", 1, count, 0) + body)
+
+
+def names_that_never_fit(n):  # n probes of one name, and n notes of names for another number of arguments
+    sites = [TEXT + 16 * i for i in range(n)]
+    more = [(".note.fastsdt.names", 7, 0, 0, b"".join(names_note(b"same", 2 + i % 200, b"t%d" % i) for i in range(n)), 0, 0, 0)]
+    return program([probe(pc, b"same", base=BASE + 0xF00, arguments=b"8@%rdi") for pc in sites], [site(pc) for pc in sites], 16 * n, more=more)
+
+
+def one_names_note(n):  # n probes of one name, whose argument has a type of 200 KB
+    sites = [TEXT + 16 * i for i in range(n)]
+    more = [(".note.fastsdt.names", 7, 0, 0, names_note(b"same", 1, b"t" * 200000), 0, 0, 0)]
+    return program([probe(pc, b"same", base=BASE + 0xF00, arguments=b"8@%rdi") for pc in sites], [site(pc) for pc in sites], 16 * n, more=more)
+
+
+def aliases(n):  # n names of one function, each as long as the reader takes them, which share their bytes
+    strings = b"\0" + b"".join(b"%x_" % i for i in range(n))[: 8192 + n] + b"\0"
+    symbols = bytes(24) + b"".join(struct.pack("<IBBHQQ", 1 + i, 0x12, 0, 1, TEXT, 16) for i in range(n))
+    more = [(".strtab", 3, 0, 0, strings, 0, 0, 0), (".symtab", 2, 0, 0, symbols, 5, 1, 24)]
+    return program([], [], 4096, more=more)
+
+
+def long_places(n):  # an object: n probes, with semaphores, in a section with the longest name that the reader takes
+    first = 4096  # the address that the reader gives the first section
+    notes = [probe(first + i, b"n", first, base=0) for i in range(n)]
+    return elf([(".t" + "x" * 8000, 1, 6, 0, bytes([0xF4]) * n, 0, 0, 0), (".note.stapsdt", 7, 0, 0, b"".join(notes), 0, 0, 0)], [], kind=1)
+
+
 def semaphores(n):  # n probes with semaphores, one in each of n writable segments
     load = [(0x1000 + 16 * i, 0x10000000 + 0x10000 * i, 16, 6, 1) for i in range(min(n, 60000))]
     sites = [TEXT + 16 * i for i in range(n)]
@@ -137,7 +180,7 @@ def relocations(n):  # a big-endian object: n note sections share one table of n
     return elf(sections, [], 21, 1, True)
 
 
-def lines(n):  # a compressed line table of n rows for one unit: a thousandth of its size in the file
+def lines(n, compressed=True):  # a line table of n rows for one unit: compressed, a thousandth of its size in the file
     uleb = lambda v: bytes([v & 127 | 128, v >> 7 & 127 | 128, v >> 14 & 127])
     header = struct.pack("<HI", 4, 31) + bytes([1, 1, 1, 0xFB, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]) + b"\0a.c\0\0\0\0\0"
     header = struct.pack("<H", 4) + struct.pack("<I", len(header) - 6) + header[6:]
@@ -146,15 +189,16 @@ def lines(n):  # a compressed line table of n rows for one unit: a thousandth of
     abbrev = bytes([1, 0x11, 0, 0x10, 0x17, 0x11, 1, 0x12, 7, 0, 0, 0])
     die = bytes([1]) + struct.pack("<IQQ", 0, TEXT, 0x10000)
     info = struct.pack("<IHIB", 7 + len(die), 4, 0, 8) + die
-    packed = struct.pack("<IIQQ", 1, 0, len(table), 1) + zlib.compress(table, 9)
-    more = [(".debug_info", 1, 0, 0, info, 0, 0, 0), (".debug_abbrev", 1, 0, 0, abbrev, 0, 0, 0), (".debug_line", 1, 0x800, 0, packed, 0, 0, 0)]
+    packed = struct.pack("<IIQQ", 1, 0, len(table), 1) + zlib.compress(table, 9) if compressed else table
+    more = [(".debug_info", 1, 0, 0, info, 0, 0, 0), (".debug_abbrev", 1, 0, 0, abbrev, 0, 0, 0), (".debug_line", 1, 0x800 if compressed else 0, 0, packed, 0, 0, 0)]
     return program([probe(TEXT, b"n", base=BASE + 0xF00)], [site(TEXT)], 4096, more=more)
 
 
-KINDS = {"names": names, "one-name": one_name, "one-pc": one_pc, "record-sections": record_sections, "note-sections": note_sections,
-         "semaphores": semaphores, "archive": archive, "thin": lambda n: archive(n, True), "relocations": relocations, "lines": lines}
+KINDS = {"names": names, "one-name": one_name, "one-pc": one_pc, "record-sections": record_sections, "note-sections": note_sections, "shared-notes": shared_notes,
+         "names-that-never-fit": names_that_never_fit, "one-names-note": one_names_note, "aliases": aliases, "long-places": long_places, "alignments": alignments,
+         "semaphores": semaphores, "archive": archive, "thin": lambda n: archive(n, True), "relocations": relocations, "lines": lines, "plain-lines": lambda n: lines(n, False)}
 
-# The process under --pid: one page of this program, COUNT times, so that each is a mapping of its own.
+# The process under --pid: maps one page of this program COUNT times, each a mapping of its own.
 MAPPER = """
 #include <fastsdt.h>
 #include <fcntl.h>
@@ -213,7 +257,7 @@ def measure(bin_directory):
                 with open(path, "wb") as file:
                     file.write(make(count))
                 for tool, command in COMMANDS:
-                    if tool == "index" and kind in ("archive", "thin", "relocations"):
+                    if tool == "index" and kind in ("archive", "thin", "relocations", "long-places"):
                         continue
                     command = [os.path.join(bin_directory, command[0])] + command[1:] + [path]
                     key = " ".join(command[1:-1]) + tool

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// bench_stubs: what a hit of a site costs that the user-space engine has armed, in this process: nanoseconds for a turn of
-// a loop around the site, whose idle form is the first line. Instructions are counted by single steps: they are the same
-// on every run.
+// bench_stubs: what a hit costs at a site that the user-space engine has armed in this process: nanoseconds for a turn
+// of a loop around the site. The first line is the loop with an idle site. Instructions are counted by single steps:
+// they are the same on every run.
 #include "own_site.h"
 
 #include <benchmark/benchmark.h>

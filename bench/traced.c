@@ -8,7 +8,7 @@
  *     end 0                                ends that: the longest time in nanoseconds that one of them was late
  *
  * Compiled with WITH_LTTNG the probes are LTTng's; with WITH_XRAY, work() is XRay's, and `traced THREADS handler` has a function that
- * counts called for it. With MANY=S10000 there are that many sites more, which nobody passes. */
+ * counts called for it. With MANY=S10000 there are that many more sites, which are never executed. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>

@@ -209,7 +209,7 @@ class Lttng(Way):
                           ["enable-event", "--userspace", "--session", self.session, "bench:hit"], ["start", self.session]):
                 bench.run(["lttng", *words])
             self.target = Target(file, threads, self.loop, environment={"LTTNG_UST_REGISTER_TIMEOUT": "-1"})
-            # Only this one: the process that is to be idle has the same events.
+            # Only this process: the idle one has the same events.
             bench.run(["lttng", "track", "--userspace", "--session", self.session, "--vpid", str(self.target.process.pid)])
         except Unavailable:
             self.leave()
@@ -224,7 +224,7 @@ class Lttng(Way):
             super().finish(bench)
             bench.run(["lttng", "snapshot", "record", "--session", self.session])
             written = sum(os.path.getsize(os.path.join(where, name)) for where, _, names in os.walk(f"{self.folder}/{self.session}") for name in names if "channel" in name)
-            if written < 1 << 20:  # with every turn recorded at least 1.7 MB were seen, without any 4 KiB for each processor
+            if written < 1 << 20:  # with every turn recorded it is at least 1.7 MB, with none 4 KiB for each processor
                 raise Unavailable(f"LTTng-UST wrote {written} bytes")
             bench.run(["lttng", "destroy", self.session])
         finally:

@@ -16,7 +16,7 @@ FASTSDT_CHECK_LEVEL ?= error
 fastsdt_variable = $(shell $(FASTSDT_PKG_CONFIG) --variable=$(1) fastsdt)
 
 FASTSDT_CFLAGS := $(shell $(FASTSDT_PKG_CONFIG) --cflags fastsdt-compat) $(if $(FASTSDT_LAYOUT),-DFASTSDT_LAYOUT=$(FASTSDT_LAYOUT))
-# lld and mold: else the kernel counts semaphores where the program does not look (docs/linking.md).
+# lld and mold: without it the kernel counts semaphores where the program does not look (docs/linking.md).
 fastsdt_linker := $(shell $(CC) $(LDFLAGS) -Wl,--version 2>&1)
 FASTSDT_LDFLAGS :=
 ifneq ($(filter LLD mold,$(fastsdt_linker)),)
@@ -44,7 +44,7 @@ ifneq ($(FASTSDT_ENTRY),)
   ifeq ($(fastsdt_clang),)
     FASTSDT_LDFLAGS += $(fastsdt_plugin)
   else ifneq ($(filter -flto%,$(CFLAGS) $(LDFLAGS)),)
-    ifneq ($(filter LLD,$(fastsdt_linker)),) # generates the code itself: the pass has to fit lld
+    ifneq ($(filter LLD,$(fastsdt_linker)),) # lld generates the code itself: the pass has to fit lld
       fastsdt_lld := $(shell echo '$(fastsdt_linker)' | sed 's/.*LLD \([0-9]*\).*/\1/')
       FASTSDT_LDFLAGS += -Wl,-mllvm,-load=$(dir $(fastsdt_dir))llvm-$(fastsdt_lld)/fastprobe-pass.so
     else

@@ -55,7 +55,7 @@ function(fastsdt_target target)
     message(FATAL_ERROR "${me}: CHECK_KERNELS without CHECK")
   endif()
 
-  # Not target_link_libraries: it does not mix with calls for the same target that have no PRIVATE.
+  # Not target_link_libraries: CMake forbids mixing calls with and without PRIVATE for one target.
   # Before all others: the target asked for our sites, so sys/sdt.h and usdt.h are ours.
   target_include_directories(${target} BEFORE PRIVATE
     $<TARGET_PROPERTY:fastsdt::compat,INTERFACE_INCLUDE_DIRECTORIES>)
@@ -167,7 +167,7 @@ function(_fastsdt_plugin target)
   endif()
 endfunction()
 
-# Clang: what was selected travels in the bitcode, and the linker has to load the pass that carries it out.
+# Clang: the selection travels in the bitcode, and the linker has to load the pass that carries it out.
 function(_fastsdt_clang_lto target language name)
   _fastsdt_uses_lto(${target} ${language} lto)
   if(NOT lto)
@@ -179,7 +179,7 @@ function(_fastsdt_clang_lto target language name)
     if(NOT EXISTS "${pass}" AND NOT TARGET fastprobe_llvm_${version}_pass)
       message(FATAL_ERROR "fastsdt_target(${target}): ENTRY with LTO and lld ${version}: there is no ${pass}")
     endif()
-    set(flag "LINKER:-mllvm,-load=${pass}") # --load-pass-plugin is younger than lld 14
+    set(flag "LINKER:-mllvm,-load=${pass}") # lld 14 has no --load-pass-plugin
   elseif(linker)
     # A second plugin beside LLVMgold.so, or, for mold, instead of it.
     set(flag "LINKER:-plugin,${FASTSDT_PLUGIN_DIR}/${name}/fastprobe-pass.so")
@@ -225,7 +225,7 @@ function(_fastsdt_uses_lto target language result)
   endforeach()
 endfunction()
 
-# lld, mold, gold, bfd or empty: what answers to the flags that choose the target's linker. And its major version.
+# lld, mold, gold, bfd or empty: the linker that the target's flags choose, and its major version.
 function(_fastsdt_linker target language result result_version)
   separate_arguments(flags NATIVE_COMMAND "${CMAKE_${language}_FLAGS} ${CMAKE_EXE_LINKER_FLAGS}")
   get_target_property(options ${target} LINK_OPTIONS)

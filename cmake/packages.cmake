@@ -20,7 +20,7 @@ if(FASTSDT_HAVE_TOOLS)
   endif()
 endif()
 
-# "PACKAGE (= VERSION)" of whom a file belongs to: empty, if it is no package's.
+# "PACKAGE (= VERSION)" of the package that a file belongs to; empty if there is none.
 function(exact_dependency file result)
   set(${result} "" PARENT_SCOPE)
   file(REAL_PATH "${file}" file)
@@ -65,7 +65,7 @@ fastsdt_package(fastsdt-tools devel "verifies, indexes and traces USDT probe sit
   "fastsdt-check says what each kernel does at the probes of a file or process,\nfastsdt-index makes their notes fast to search, fastsdt-probe attaches and\ncounts, fastsdt-trace runs scripts without the kernel, fastsdt-dtrace makes\nheaders and objects of provider files.")
 fastsdt_package(libfastsdt-trace0 libs "traces USDT probe sites from within a program"
   "The library of fastsdt/trace.h: a program traces its own probe sites, or those\nof another process, without the kernel and without root.")
-# The trigger is what Debian wants; CPack's scripts call ldconfig themselves all the same.
+# Debian wants the trigger; CPack's scripts call ldconfig in spite of it.
 set(trace ${CMAKE_CURRENT_BINARY_DIR}/doc/libfastsdt-trace0)
 file(WRITE ${trace}/triggers "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_LIBFASTSDT-TRACE0_PACKAGE_CONTROL_EXTRA ${trace}/triggers)
@@ -78,7 +78,7 @@ fastsdt_package(fastsdt-sdt-dev devel "sys/sdt.h and dtrace by fastsdt"
 foreach(relation PROVIDES CONFLICTS REPLACES)
   set(CPACK_DEBIAN_FASTSDT-SDT-DEV_PACKAGE_${relation} systemtap-sdt-dev)
 endforeach()
-# A plugin knows the compiler's inner layout: it loads into the build that it was compiled for and into no other.
+# A plugin depends on the compiler's internals: it loads only into the build that it was compiled for.
 get_property(plugins GLOBAL PROPERTY FASTSDT_GCC_PLUGINS)
 foreach(plugin IN LISTS plugins)
   get_property(with GLOBAL PROPERTY FASTSDT_${plugin})

@@ -1,5 +1,5 @@
-# The parts of the build. FASTSDT_<PART> is ON, OFF or AUTO: AUTO builds the part where what it needs is there and says in
-# the summary what was missing, ON stops with the same words.
+# The parts of the build. FASTSDT_<PART> is ON, OFF or AUTO. AUTO builds the part if everything it needs is there, else
+# the summary says what is missing; ON stops with the same words.
 
 # fastsdt_part(PART "what it is" KIND NAME DEBIAN-PACKAGE ...): sets FASTSDT_HAVE_<PART>. KIND is one of
 #   language   a language that was enabled       module    of pkg-config      program   in PATH
@@ -70,7 +70,7 @@ endfunction()
 function(fastsdt_built what)
   set_property(GLOBAL APPEND PROPERTY FASTSDT_BUILT "${what}")
 endfunction()
-# What was asked for by name (further arguments) is not left out: it stops the configure step.
+# A part that was asked for by name (further arguments) is not left out: it stops the configure step.
 function(fastsdt_left_out what why)
   if(ARGN)
     message(FATAL_ERROR "fastsdt: ${what} cannot be built: ${why}")

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "arming/place.h"
+#include "code/machine.h"
+#include "maps/read.h"
+#include "process/environment.h"
 #include "session.h"
-#include "environment.h"
-#include "machine.h"
-#include "place.h"
-#include "read.h"
 
 #include <algorithm>
 #include <iterator>
@@ -11,13 +11,8 @@
 
 namespace fastsdt::engine {
 
-std::string reason(const Site& site, const SiteState& state)
-{
-    return state.state == State::no_nop && !site.refusal.empty() ? site.refusal : text(state);
-}
-
 Session::Session(const Script& script, pid_t pid, Target& target)
-    : script_(script), target_(target), matcher_(script, pid), fresh_(matcher_.look()),
+    : script_(script), target_(target), matcher_(script, pid), fresh_(matcher_.find_new()),
       environment_(read_environment(script, pid)), tables_(lay_out(script)),
       arming_(
           target, [this](std::span<const Site> sites, const Arena& arena) { return compiled_to_arm(sites, arena); },
@@ -32,10 +27,10 @@ Code Session::compiled(std::span<const Site> sites, const Arena& arena) const
     return compile(script_, tables_, sites, arena, environment_);
 }
 
-// That threads have to stop for one more question is for those that are armed, not for a preview.
+// Asks about thread pointers only when arming, not for a preview: the question stops all threads.
 Code Session::compiled_to_arm(std::span<const Site> sites, const Arena& arena)
 {
-    if (!asked_ && environment_.rdfsbase) { // else there is no choice
+    if (!asked_ && environment_.rdfsbase) { // without it stubs have no choice
         environment_.stored_thread_pointers = target_.stores_thread_pointers();
         asked_ = true;
     }
@@ -44,19 +39,18 @@ Code Session::compiled_to_arm(std::span<const Site> sites, const Arena& arena)
 
 Session::Preview Session::preview()
 {
-    constexpr uint64_t page = 4096;
     Preview preview;
     preview.sites = fresh_;
-    preview.states = look(target_, preview.sites);
+    preview.states = can_arm(target_, preview.sites);
     preview.stubs.resize(preview.sites.size());
     std::vector<size_t> indices;
     std::vector<uint64_t> addresses;
     for (size_t i = 0; i < preview.sites.size(); ++i)
-        if (const State state = preview.states[i].state; state == State::ready || state == State::left_over) {
+        if (can_be_armed(preview.states[i])) {
             indices.push_back(i);
             addresses.push_back(preview.sites[i].patch);
         }
-    // As arming groups them: an arena reaches so far.
+    // Groups sites as arming does: one arena reaches all sites of a group.
     std::map<size_t, std::vector<size_t>> groups;
     const std::vector<size_t> group_of = group_by_reach(addresses, own_machine.most_code);
     for (size_t k = 0; k < indices.size(); ++k)
@@ -66,16 +60,16 @@ Session::Preview Session::preview()
         uint64_t base = UINT64_MAX;
         for (const size_t i : members) {
             sites.push_back(preview.sites[i]);
-            base = std::min(base, preview.sites[i].patch / page * page);
+            base = std::min(base, preview.sites[i].patch / smallest_page * smallest_page);
         }
-        // For the page of the lowest site, where nothing will be written: distances are as real as any.
+        // Compiled as if for the page of the lowest site; nothing is written there. So distances are realistic.
         const Code code = compiled(sites, {base, base, base});
         std::vector<uint64_t> borders = code.stubs; // a stub ends where the next begins, or with the code
         borders.push_back(base + code.bytes.size());
         std::sort(borders.begin(), borders.end());
         for (size_t k = 0; k < members.size(); ++k) {
-            if (!code.refusals[k].empty()) {
-                preview.states[members[k]] = {State::refused, 0, code.refusals[k]};
+            if (code.refusals[k].state != State::ready) {
+                preview.states[members[k]] = code.refusals[k];
                 continue;
             }
             const uint64_t end = *std::upper_bound(borders.begin(), borders.end(), code.stubs[k]);
@@ -88,17 +82,24 @@ Session::Preview Session::preview()
 
 void Session::arm()
 {
-    arming_.arm(std::move(fresh_));
+    const size_t known = arming_.sites().size();
+    try {
+        arming_.arm(fresh_);
+    } catch (...) {
+        if (arming_.sites().size() != known) // it takes all of them, or none
+            fresh_.clear();
+        throw;
+    }
     fresh_.clear();
 }
 
 void Session::match_again()
 {
-    std::vector<Site> come = matcher_.look();
+    std::vector<Site> come = matcher_.find_new();
     fresh_.insert(fresh_.end(), std::make_move_iterator(come.begin()), std::make_move_iterator(come.end()));
 }
 
-void Session::look_again()
+void Session::match_and_arm()
 {
     match_again();
     arm();
@@ -118,15 +119,30 @@ Maps Session::read_all()
 Maps Session::read()
 {
     Maps now = read_all();
+    const auto clears = [](const Clause& clause) {
+        return std::any_of(clause.actions.begin(), clause.actions.end(),
+                           [](const Statement& s) { return s.kind == Statement::Kind::clear; });
+    };
+    if (std::any_of(script_.clauses.begin(), script_.clauses.end(), clears))
+        last_ = now;
     for (size_t map = 0; map < cleared_.size(); ++map)
         if (cleared_[map])
             subtract(script_, map, now, *cleared_[map]);
     return now;
 }
 
-void Session::clear(size_t map)
+void Session::clear(size_t map, bool as_read)
 {
-    cleared_[map] = read_all();
+    clear_table(
+        script_, tables_, map, [this](size_t offset, size_t size) { return target_.read_data(offset, size); },
+        [this](size_t offset, uint64_t from, uint64_t to) { return target_.change_data(offset, from, to); });
+    if (!is_subtracted(script_, tables_, map))
+        return;
+    const MapKind kind = script_.maps[map].kind;
+    if (as_read && kind != MapKind::min && kind != MapKind::max)
+        cleared_[map] = last_;
+    else
+        cleared_[map] = read_all();
 }
 
 } // namespace fastsdt::engine

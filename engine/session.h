@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A script in one process: matched, armed, read. What prints it knows nothing of the process.
+// A script in one process: matched, armed, read. The code that prints the maps knows nothing of the process.
 #pragma once
-#include "arm.h"
-#include "maps.h"
-#include "match.h"
-#include "stubs.h"
-#include "tables.h"
-#include "target.h"
+#include "arming/arm.h"
+#include "arming/match.h"
+#include "arming/target.h"
+#include "code/stubs.h"
+#include "maps/maps.h"
+#include "maps/tables.h"
 
 #include <cstdint>
 #include <optional>
@@ -22,28 +22,30 @@ public:
     /// Reads the process and matches. `script` and `target` have to outlive it. Throws Unusable.
     Session(const Script& script, pid_t pid, Target& target);
 
-    /// What arming would come to, by site, and changes nothing.
+    /// What arming would make of each site.
     struct Preview {
         std::vector<Site> sites;
         std::vector<SiteState> states; ///< ready, or why not
         struct Stub {
-            uint64_t address = 0; ///< a runtime address within reach: arming may choose another
+            uint64_t address = 0; ///< a runtime address within reach; arming may choose another
             std::vector<std::byte> bytes;
         };
         std::vector<Stub> stubs; ///< of those that are ready
     };
     Preview preview();
 
-    void arm();         ///< all sites that are matched, and those again that are known and have lost their jump
-    void match_again(); ///< since modules came or went
-    void look_again();  ///< matches again, and arms
+    void arm();           ///< all sites that are matched, and again those that have lost their jump
+    void match_again();   ///< after modules came or went
+    void match_and_arm(); ///< matches again, and arms
     void disarm();
 
     /// The maps as they are now, less what was cleared.
     Maps read();
-    void clear(size_t map);
+    /// While threads go on, and so that stubs see it too. `as_read`: what the last read() gave is cleared and no more, so that
+    /// a hit between the two is in the next; as far as the map's kind allows (is_subtracted() in maps/read.h).
+    void clear(size_t map, bool as_read);
 
-    /// What has become of the sites; the text of `states()` is text(state), or the site's refusal.
+    /// What has become of the sites.
     const std::vector<Site>& sites() const { return arming_.sites(); }
     const std::vector<SiteState>& verify() { return arming_.verify(); }
     const std::vector<SiteState>& states() const { return arming_.states(); }
@@ -61,11 +63,9 @@ private:
     Environment environment_;
     Tables tables_;
     Arming arming_;
-    std::vector<std::optional<Maps>> cleared_; // by map: what it held then
+    Maps last_;                                // as read() found the tables, if the script clears
+    std::vector<std::optional<Maps>> cleared_; // by map: what it held when it was cleared
     bool asked_ = false;                       // Target::stores_thread_pointers()
 };
-
-/// Why a site is not armed: what follows "1 " in the line that sums up.
-std::string reason(const Site& site, const SiteState& state);
 
 } // namespace fastsdt::engine

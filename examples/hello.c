@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The whole of it: include, and say what happened. Build with any compiler:
+ * That is all: include the header, and say what happened. Build with any compiler:
  *
  *     cc -O2 -I../include hello.c -o hello
  *     fastsdt-check hello

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One site of each layout: what `fastsdt-check layouts` says of them, kernel by kernel, is the reason for the default.
+ * One site of each layout. `fastsdt-check layouts` says what each kernel does with each: hence the default.
  */
 #define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1
 #define FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2

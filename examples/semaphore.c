@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Arguments that cost something to compute: ask first whether anybody listens. The tracer counts the semaphore up.
+ * Arguments that cost something to compute: ask first whether anybody traces. A tracer raises the semaphore.
  */
 #include <fastsdt.h>
 #include <stdio.h>

@@ -33,7 +33,7 @@ Emulated emulated(const Knowledge& kernel, Arch arch, First first)
     return Emulated::no;
 }
 
-// "6.12-" goes on to the newest that is known: what came once stays.
+// "6.12-" ends at the newest known kernel: later kernels emulate what that one does.
 std::string with_end(std::string_view item)
 {
     std::string text(item);
@@ -54,11 +54,6 @@ std::string with_end(std::string_view item)
 }
 
 } // namespace
-
-std::string_view name(Arch arch)
-{
-    return arch == Arch::x86_64 ? "x86-64" : "arm64";
-}
 
 Kernels::Kernels()
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which first instructions are cheap to probe, and on which kernels. Names and features of kernels are those of lib/; its rules would
-// drag a disassembler into the compiler, so this is the part of them that entries need.
+// Which first instructions are cheap to probe, and on which kernels. Names and features of kernels are those of lib/.
+// The rules of lib/ need a disassembler, which a compiler should not load: this is the part of them that entries need.
 #pragma once
-#include "kernel_features.h"
+#include "base/arch.h"
+#include "kernel/features.h"
 
 #include <cstdint>
 #include <string>
@@ -11,10 +12,9 @@
 
 namespace fastprobe {
 
-enum class Arch { x86_64, arm64 };
-std::string_view name(Arch arch); ///< "x86-64", "arm64"
+using fastsdt::Arch; ///< here always x86_64 or arm64
 
-/// What a function begins with behind its landing pad, as far as a kernel tells entries apart.
+/// What a function begins with behind its landing pad. Kernels treat the entries of one kind alike.
 enum class First {
     other,      ///< everything that a kernel single-steps or refuses
     nop,        ///< the native nop; x86: nop1
@@ -34,9 +34,9 @@ public:
 
     Kernels();
 
-    /// RANGE, as fastsdt-check's --kernel: a comma-separated list of V and V-V; here V-, without an end, as well. V is a name of
-    /// parse_release(): 6.12, 6.1.176, ubuntu-7.0.0-43. "+stp" behind an item means kernels that carry the out-of-tree patch
-    /// which emulates the frame push on arm64.
+    /// RANGE, as for fastsdt-check's --kernel: a comma-separated list of V and V-V, and here also V-, which has no end.
+    /// V is a name for parse_release(): 6.12, 6.1.176, ubuntu-7.0.0-43. "+stp" after an item means kernels with the
+    /// out-of-tree patch that emulates the frame push on arm64.
     /// @return false with one sentence in `error`, and *this unchanged.
     bool parse(std::string_view text, std::string& error);
 

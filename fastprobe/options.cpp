@@ -63,8 +63,8 @@ std::optional<Value> value_in(const std::pair<Value, std::string_view> (&names)[
     return std::nullopt;
 }
 
-/// ccache gives out an object of an earlier compilation if what it knows of is the same, and nobody tells it that a list
-/// is read: an object made with an older list would pass for a new one.
+/// ccache returns an object of an earlier compilation if all inputs that it knows of are the same. It does not know of
+/// the list: an object made with an older list would pass for a new one.
 bool list_is_hidden_from_ccache(const char* path)
 {
     if (!getenv("UNCACHED_ERR_FD")) // ccache sets it for the compilers that it starts

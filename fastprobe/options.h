@@ -22,14 +22,19 @@ std::string_view name(Exit exit);                      ///< as in exit=
 std::optional<Exit> parse_exit(std::string_view text); ///< also the argument of the attribute fastprobe_exit("...")
 extern const char exit_choices[];
 
-struct Options {
+/// What a selected function shall get.
+struct Request {
     Entry entry = Entry::automatic;
     Exit exit = Exit::none;
     Kernels kernels;
+    unsigned min_insns = 0; ///< of a function with fewer instructions, nothing
+};
+
+/// The arguments: the request of every function that does not ask for something else in the source.
+struct Options : Request {
     Selection selection;
     std::vector<std::string> lists; ///< paths of the files that `selection` was read from
-    unsigned min_insns = 0;
-    std::string report; ///< path; empty: no report
+    std::string report;             ///< path; empty: no report
     bool verbose = false;
     bool disable = false;
 
@@ -44,7 +49,7 @@ extern const char options_help[];
 /// What to do with one function.
 struct Decision {
     enum class Add { nothing, nop, nop1_nop10 } add = Add::nothing;
-    bool missed = false; ///< the form asked for could not be had
+    bool missed = false; ///< the form asked for was not possible
     std::string reason;  ///< why it is missed, or worth a remark; else empty
 };
 

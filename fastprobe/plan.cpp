@@ -4,13 +4,13 @@
 namespace fastprobe {
 namespace {
 
-/// nop1+nop10 with the layout at `lead`: the smallest alignment of the function, in bytes, that keeps the ten in one block.
-unsigned alignment_for_nop10(unsigned lead)
+/// nop1+nop10 so many bytes behind an aligned address: the log2 of the smallest alignment that keeps the ten in one block.
+unsigned bound_of_nop10(unsigned offset)
 {
-    unsigned alignment = 16;
-    while ((lead + 1) / alignment != (lead + 10) / alignment)
-        alignment *= 2;
-    return alignment;
+    unsigned bound = 4;
+    while ((offset + 1) >> bound != (offset + 10) >> bound)
+        bound++;
+    return bound;
 }
 
 const char* words(Decision::Add add)
@@ -18,7 +18,7 @@ const char* words(Decision::Add add)
     return add == Decision::Add::nop ? "nop" : "nop1+nop10";
 }
 
-/// What to say of the exits behind the sentence about the entry.
+/// The words about the exits; they follow the sentence about the entry.
 std::string exit_words(const Exits& exits)
 {
     if (exits.asked == Exit::none)
@@ -29,11 +29,11 @@ std::string exit_words(const Exits& exits)
     return text + (exits.reason.empty() ? "" : ": " + exits.reason);
 }
 
-Exits plan_exits(Arch arch, Exit asked, Entry entry, const Front& front)
+Exits plan_exits(Arch arch, const Request& request, const Front& front)
 {
     Exits exits;
-    exits.asked = asked;
-    if (asked == Exit::none)
+    exits.asked = request.exit;
+    if (exits.asked == Exit::none)
         return exits;
     if (front.returns_twice)
         exits.reason = "returns twice: there would be more exits than entries";
@@ -41,47 +41,59 @@ Exits plan_exits(Arch arch, Exit asked, Entry entry, const Front& front)
         exits.reason = front.ways.obstacle;
     else if (front.ways.count == 0)
         exits.reason = "never returns";
-    else if (front.ways.at_entry && entry == Entry::none)
+    else if (front.ways.at_entry && request.entry == Entry::none)
         exits.reason = "the function begins with an exit, and entry=none leaves no place for two probes";
     else
         exits.count = front.ways.count;
     if (exits.count == 0)
         return exits;
     exits.add = Decision::Add::nop;
-    if (asked == Exit::nop10 && arch == Arch::x86_64)
+    if (exits.asked == Exit::nop10 && arch == Arch::x86_64)
         exits.add = Decision::Add::nop1_nop10;
-    else if (asked == Exit::nop10)
+    else if (exits.asked == Exit::nop10)
         exits.reason = no_nop10;
+    // A cache line, so that few sites need padding; but a section has the alignment of what is in it, and one for each function
+    // would be padded to 64 bytes.
+    if (exits.add == Decision::Add::nop1_nop10)
+        exits.bound = front.own_section ? 4 : 6;
     exits.bytes_added = exits.count * layout_size(arch, exits.add);
     return exits;
 }
 
+/// Makes the assembler take the next instruction as it is. With -mbranches-within-32B-boundaries gas keeps branches off
+/// boundaries by prefixes on the instructions before them, a recorded push too, and by nops before the branch itself, which
+/// would part a site from its jump. Behind data, if only an empty string, it does neither.
+std::string as_compiled(Arch arch)
+{
+    return arch == Arch::x86_64 ? ".ascii \"\"\n\t" : "";
+}
+
 } // namespace
 
-Plan skip(Entry entry, const char* why, Exit exit)
+Plan skip(const Request& request, const char* why)
 {
     Plan plan;
-    plan.exits.asked = exit;
-    if (exit != Exit::none)
+    plan.exits.asked = request.exit;
+    if (request.exit != Exit::none)
         plan.exits.reason = why;
-    plan.entry = entry;
+    plan.entry = request.entry;
     plan.skip = why;
     plan.reason = why;
     return plan;
 }
 
-Plan plan(Arch arch, Entry entry, const Kernels& kernels, const Front& front, Exit exit)
+Plan plan(Arch arch, const Request& request, const Front& front)
 {
     using Add = Decision::Add;
-    Decision decision = decide(entry, arch, kernels, front.first, front.branch_target);
-    if (front.nop_stands && decision.add == Add::nothing)
+    Decision decision = decide(request.entry, arch, request.kernels, front.first, front.branch_target);
+    if (front.nop_reserved && decision.add == Add::nothing)
         decision.add = Add::nop;
 
     Plan plan;
-    plan.exits = plan_exits(arch, exit, entry, front);
+    plan.exits = plan_exits(arch, request, front);
     if (plan.exits.count > 0 && front.ways.at_entry && decision.add == Add::nothing)
         decision = {Add::nop, false, "the function begins with an exit: a probe there is no entry"};
-    plan.entry = entry;
+    plan.entry = request.entry;
     plan.reason = decision.reason;
     if (front.no_frame && (decision.missed || decision.reason.empty()))
         plan.reason = front.no_frame;
@@ -98,10 +110,10 @@ Plan plan(Arch arch, Entry entry, const Kernels& kernels, const Front& front, Ex
         record.lead += front.pad_with_nop;
     }
     if (record.lead > 255)
-        return skip(entry, "more than 255 bytes before the entry", exit);
+        return skip(request, "more than 255 bytes before the entry");
     if (decision.add == Add::nop1_nop10) {
-        plan.alignment = alignment_for_nop10(record.lead);
-        record.aligned16 = true;
+        record.bound = bound_of_nop10(front.prefix + record.lead);
+        plan.alignment = 1u << record.bound;
     }
     return plan;
 }
@@ -111,6 +123,8 @@ std::string entry_text(Arch arch, const Plan& plan, const std::string& label, co
     std::string text = label + ":\n\t";
     if (plan.record.added != Decision::Add::nothing)
         text += layout_text(plan.record.added) + "\n\t";
+    else
+        text += as_compiled(arch);
     return text + record_text(record_fields(arch, plan.record), label, function_expression(plan, label), section);
 }
 
@@ -119,8 +133,8 @@ std::string exit_text(Arch arch, const Exit_record& record, const std::string& l
 {
     std::string text;
     if (unsigned most = exit_padding(arch, record.added))
-        text = ".p2align " + std::to_string(exit_bound) + ",," + std::to_string(most) + "\n\t";
-    return text + label + ":\n\t" + layout_text(record.added) + "\n\t"
+        text = ".p2align " + std::to_string(record.bound) + ",," + std::to_string(most) + "\n\t";
+    return text + label + ":\n\t" + layout_text(record.added) + "\n\t" + as_compiled(arch)
         + record_text(record_fields(arch, record), label, function, section);
 }
 

@@ -12,10 +12,9 @@ struct Shape {
 // The header's shapes are "id, offset, length" lists.
 constexpr Shape nop1{FASTSDT_SHAPE_nop1};
 constexpr Shape nop1_nop10{FASTSDT_SHAPE_nop1_nop10};
-constexpr unsigned log2_16 = 4;
 constexpr unsigned char nop10_bytes[] = {FASTSDT_BYTES_nop10};
 
-/// Of a layout that was added.
+/// The shape of a layout that was added.
 Shape shape(Arch arch, Decision::Add add)
 {
     if (add == Decision::Add::nop1_nop10)
@@ -100,15 +99,10 @@ std::string layout_text(Decision::Add add)
 
 std::vector<Field> record_fields(Arch arch, const Entry_record& record)
 {
-    const Shape s = shape(arch, record);
-    unsigned bound = 0;
-    unsigned first = record.lead + s.patch_offset;
-    if (record.aligned16 && s.patch_length > 0 && first / 16 == (first + s.patch_length - 1) / 16)
-        bound = log2_16;
     const unsigned flags = (record.returns_twice ? FASTSDT_ENTRY_RETURNS_TWICE : 0)
         | (record.added != Decision::Add::nothing ? FASTSDT_ENTRY_ADDED : 0)
         | (record.missed ? FASTSDT_ENTRY_MISSED : 0) | (record.exits ? FASTSDT_ENTRY_EXITS : 0);
-    return note(FASTSDT_NOTE_ENTRY, s, bound, record.lead, flags, {8, 0, Field::Is::function},
+    return note(FASTSDT_NOTE_ENTRY, shape(arch, record), record.bound, record.lead, flags, {8, 0, Field::Is::function},
                 {8, record.stack_bytes.value_or(~uint64_t{0})});
 }
 
@@ -121,8 +115,8 @@ std::vector<Field> record_fields(Arch arch, const Exit_record& record)
         flags |= FASTSDT_EXIT_UNSIGNED;
     if (record.result.size < 256)
         flags |= static_cast<unsigned>(record.result.size) << FASTSDT_EXIT_SIZE_SHIFT;
-    return note(FASTSDT_NOTE_EXIT, shape(arch, record.added), exit_padding(arch, record.added) ? exit_bound : 0,
-                number(record.result.where), flags, {8, 0, Field::Is::layout}, {8, 0, Field::Is::function});
+    return note(FASTSDT_NOTE_EXIT, shape(arch, record.added), record.bound, number(record.result.where), flags,
+                {8, 0, Field::Is::layout}, {8, 0, Field::Is::function});
 }
 
 unsigned exit_padding(Arch arch, Decision::Add add)

@@ -13,7 +13,7 @@ namespace fastprobe {
 /// The bytes to add, as assembler text: lines separated by "\n\t", none at the end. Empty for Add::nothing.
 /// Contains no '%', '$', '{', '|', '}': fit for inline assembly of any compiler as it is.
 std::string layout_text(Decision::Add add);
-/// Their number.
+/// The number of those bytes.
 unsigned layout_size(Arch arch, Decision::Add add);
 
 struct Entry_record {
@@ -22,8 +22,8 @@ struct Entry_record {
     unsigned lead = 0;          ///< bytes from the function's address to the layout's first byte
     bool missed = false;
     bool returns_twice = false;
-    bool aligned16 = false;              ///< the function's address is a multiple of 16, by the assembler
-    bool exits = false;                  ///< every way out of the function has an EXIT record
+    unsigned bound = 0; ///< log2 of the boundary that the patchable bytes do not cross, by the function's alignment
+    bool exits = false; ///< every way out of the function has an EXIT record
     std::optional<uint64_t> stack_bytes; ///< bytes of arguments on the stack; empty: unknown
 };
 
@@ -34,17 +34,16 @@ struct Result {
     uint64_t size = 0;                                                        ///< bytes; 0: unknown
 };
 
-/// Of a result in so many integer registers, vector registers and other places.
+/// The kind of a result in that many integer registers, vector registers and other places.
 Result::Where where_of(unsigned integers, unsigned vectors, unsigned others);
 
 struct Exit_record {
     Decision::Add added = Decision::Add::nop;
     bool tail_call = false; ///< otherwise a return
+    unsigned bound = 0;     ///< log2 of the boundary that the patchable bytes do not cross
     Result result;          ///< of the function; at a tail call it is not there yet
 };
-/// nop1+nop10 at an exit: log2 of the boundary that the ten bytes do not cross. Unlike an entry, an exit comes where it
-/// comes, so the assembler pads the few that would cross: exit_padding() bytes at most.
-constexpr unsigned exit_bound = 6;
+/// Unlike an entry, an exit comes where it comes, so the assembler pads those that would cross `bound`: so many bytes at most.
 unsigned exit_padding(Arch arch, Decision::Add add);
 
 /// A record is a sequence of integers; one or two of them are addresses.

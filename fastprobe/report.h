@@ -12,6 +12,7 @@ struct Exits {
     Exit asked = Exit::none;
     unsigned count = 0;                         ///< of sites; 0: none
     Decision::Add add = Decision::Add::nothing; ///< the layout of each
+    unsigned bound = 0;                         ///< see Exit_record
     std::string reason;                         ///< why there are none although they were asked for, or a remark
     unsigned bytes_added = 0;                   ///< without padding
 };

@@ -43,8 +43,8 @@ static bool signs_return_address(rtx_insn* insn)
     return GET_CODE(source) == UNSPEC && (XINT(source, 1) == UNSPEC_PACIASP || XINT(source, 1) == UNSPEC_PACIBSP);
 }
 
-// paciasp is a landing pad as well, but behind it x30 is signed: a return probe there would put an unsigned address
-// in its place, and the function's autiasp would make that one unusable. So the nop goes before it, and where paciasp
+// paciasp is a landing pad as well, but behind it x30 is signed: a return probe there would replace x30 by an unsigned
+// address, and the function's autiasp would make that address unusable. So the nop goes before paciasp, and if paciasp
 // was the landing pad, bti c takes over. "hint 34" is bti c for every assembler.
 const char* landing_pad_before(rtx_insn* first)
 {

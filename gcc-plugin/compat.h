@@ -2,8 +2,8 @@
 // GCC's internal headers in an order that works, and every difference between its versions (11 to 16).
 #pragma once
 
-// Ours and the standard library's first: GCC's poison names that those use. The relative path is there because GCC has
-// an options.h as well.
+// Our headers and the standard library's come first, because GCC's headers poison names that these use. The path is
+// relative because GCC has an options.h as well.
 #include "../fastprobe/plan.h"
 
 #include <map>

@@ -53,7 +53,7 @@ void move_push_first()
         for (rtx_insn* before = first; before != insn; before = NEXT_INSN(before))
             if (NONDEBUG_INSN_P(before) && !push_may_precede(before, pushed))
                 return;
-        // -g shall change no code: a location that would not be right any more is given up instead of the move.
+        // -g must not change code: drop a variable's location that would become wrong, and make the move.
         for (rtx_insn* before = first; before != insn; before = NEXT_INSN(before))
             if (DEBUG_BIND_INSN_P(before) && mentions(PATTERN(before), STACK_POINTER_REGNUM))
                 INSN_VAR_LOCATION_LOC(before) = gen_rtx_UNKNOWN_VAR_LOC();

@@ -90,7 +90,7 @@ Result result_of(tree function)
 
 } // namespace
 
-rtx asm_text(const std::string& text)
+rtx gen_asm(const std::string& text)
 {
     // BUILTINS_LOCATION: `final` prints "# line file" for others, and crashes for none.
     return gen_rtx_ASM_INPUT_loc(VOIDmode, ggc_strdup(text.c_str()), BUILTINS_LOCATION);
@@ -118,6 +118,7 @@ void make_exits(tree function, const Exits& exits, const std::string& function_a
 {
     Exit_record record;
     record.added = exits.add;
+    record.bound = exits.bound;
     record.result = result_of(function);
     std::string section = section_label;
     bool other_part = false; // of a split function: in a section of its own
@@ -132,7 +133,7 @@ void make_exits(tree function, const Exits& exits, const std::string& function_a
         if (other_part && section.empty())
             section = label;
         record.tail_call = is_tail_call(insn);
-        emit_insn_before(asm_text(exit_text(target::arch, record, label, function_address, section)), insn);
+        emit_insn_before(gen_asm(exit_text(target::arch, record, label, function_address, section)), insn);
     }
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The ways out of a function: returns and tail calls, and a site in front of each.
 //
-// What is put right in front of the return instruction is behind all that the epilogue does, and where the code goes
-// back to GCC's own description of the stack is the one for that instruction:
+// A site right in front of the return instruction comes after everything that the epilogue does. GCC's description of
+// the stack for the return instruction holds for the site too:
 //
 //     pop    %rbx
 //     nop                     the site: the stack is as at the entry, the result is in its register
 //     ret
 //
-// A function's returns that stand at one place (cross-jumping) are one way out. Not seen, since GCC does not see them
+// Returns that GCC has merged at one place (cross-jumping) are one way out. Not seen, because GCC does not see them
 // either: longjmp(), exceptions, exit(), and asm that leaves the function.
 #pragma once
 #include "compat.h"
@@ -26,6 +26,6 @@ void make_exits(tree function, const Exits& exits, const std::string& function_a
                 const std::string& section_label, std::string (*next_label)());
 
 /// Basic asm that stands where an instruction does.
-rtx asm_text(const std::string& text);
+rtx gen_asm(const std::string& text);
 
 } // namespace fastprobe

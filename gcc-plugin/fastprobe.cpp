@@ -5,7 +5,7 @@
 //   fastprobe_select, before register allocation: decides whether the function is selected, and if it shall have a
 //     frame, asks GCC for one (targetm.frame_pointer_required, no shrink-wrapping).
 //   fastprobe_push, after scheduling: a push of the prologue becomes the first instruction where it can.
-//   fastprobe_entry, right before branches get their lengths, when nothing changes instructions any more but before
+//   fastprobe_sites, right before branches get their lengths, when nothing changes instructions any more but before
 //     GCC writes CFI: looks at the first instruction, puts a layout in front of it where that pays, and a label and the
 //     note that records the entry in any case; and a site in front of every way out, where that is asked for.
 #include "target_entry.h"
@@ -29,11 +29,10 @@ Log log;
 struct Current {
     tree function = NULL_TREE;
     bool selected = false;
-    Entry entry = Entry::none;
-    Exit exit = Exit::none;
+    Request request;
     bool frame = false;
     const char* no_frame = nullptr;                // why it has none although it should
-    int shrink_wrap = 0, shrink_wrap_separate = 0; // the user's, while ours are in force
+    int shrink_wrap = 0, shrink_wrap_separate = 0; // the user's options, while ours replace them
 } current;
 
 [[noreturn]] void stop(const std::string& why)
@@ -88,7 +87,7 @@ bool macro_is_due;
 
 void macro_will_be_due(void*, void*)
 {
-    // What is preprocessed already (-save-temps, ccache) was so with the macro.
+    // Input that is preprocessed already (-save-temps, ccache) was preprocessed with the macro.
     macro_is_due = &parse_in && parse_in && !cpp_get_options(parse_in)->preprocessed;
 }
 
@@ -123,18 +122,17 @@ void select(tree function)
 {
     current = Current();
     current.function = function;
-    current.entry = options.entry;
-    current.exit = options.exit;
+    current.request = options;
     if (has_attribute(function, "no_fastprobe") || has_attribute(function, "no_instrument_function"))
         return;
     if (tree attribute = lookup_attribute("fastprobe", DECL_ATTRIBUTES(function))) {
         current.selected = true;
         if (tree arguments = TREE_VALUE(attribute))
-            current.entry = *parse_entry(TREE_STRING_POINTER(TREE_VALUE(arguments)));
+            current.request.entry = *parse_entry(TREE_STRING_POINTER(TREE_VALUE(arguments)));
     }
     if (tree attribute = lookup_attribute("fastprobe_exit", DECL_ATTRIBUTES(function))) {
-        current.exit = *parse_exit(TREE_STRING_POINTER(TREE_VALUE(TREE_VALUE(attribute))));
-        current.selected = current.selected || current.exit != Exit::none; // "none" asks for nothing
+        current.request.exit = *parse_exit(TREE_STRING_POINTER(TREE_VALUE(TREE_VALUE(attribute))));
+        current.selected = current.selected || current.request.exit != Exit::none; // "none" asks for nothing
     }
     if (current.selected)
         return;
@@ -169,7 +167,7 @@ bool frame_pointer_required()
 }
 
 /// Why this function can have no frame pointer: it would be in the way of the user's own use of that register, or null.
-const char* frame_pointer_taken()
+const char* why_no_frame()
 {
     if (global_regs[HARD_FRAME_POINTER_REGNUM])
         return "the frame pointer is a global register variable";
@@ -196,9 +194,9 @@ struct Select_pass : rtl_opt_pass {
     {
         select(current_function_decl);
         current.frame = current.selected && !skip_reason(current_function_decl)
-            && wants_frame(current.entry, target::arch, options.kernels, leaf_function_p());
+            && wants_frame(current.request.entry, target::arch, current.request.kernels, leaf_function_p());
         if (current.frame)
-            current.no_frame = frame_pointer_taken();
+            current.no_frame = why_no_frame();
         current.frame = current.frame && !current.no_frame;
         if (current.frame) {
             current.shrink_wrap = flag_shrink_wrap;
@@ -211,7 +209,7 @@ struct Select_pass : rtl_opt_pass {
 
 // ---- Second pass ----
 
-/// A push at the entry would do, on every kernel that is aimed at, what a nop does.
+/// On every kernel that is aimed at, a push at the entry is as good as a nop.
 bool push_serves(Entry entry)
 {
     if (target::arch != Arch::x86_64 || options.kernels.nop_pays(target::arch, First::other_push))
@@ -227,7 +225,7 @@ struct Push_pass : rtl_opt_pass {
     unsigned execute(function*) final override
     {
         if (current.function == current_function_decl && current.selected && !current.no_frame
-            && push_serves(current.entry) && !skip_reason(current_function_decl))
+            && push_serves(current.request.entry) && !skip_reason(current_function_decl))
             move_push_first();
         return 0;
     }
@@ -237,27 +235,27 @@ struct Push_pass : rtl_opt_pass {
 
 /// The beginning of a function's instructions, as it will be assembled.
 struct Beginning {
-    rtx_insn* pad = nullptr;    ///< landing pad, if the function has one
-    rtx_insn* before = nullptr; ///< what to insert before, so that it is behind the pad and every branch target
-    rtx_insn* first = nullptr;  ///< the first instruction behind the pad; null when there is none
-    bool branch_target = false; ///< a used label stands right before `first`
+    Front front;
+    rtx_insn* first = nullptr; ///< the first instruction behind the landing pad; null when there is none
+    rtx_insn* at = nullptr;    ///< where a layout goes: in front of this, behind the pad and every branch target
+    const char* pad = nullptr; ///< landing pad that a layout brings along, as text
 };
 
 Beginning look_at_beginning()
 {
-    Beginning found;
+    Beginning beginning;
     for (rtx_insn* insn = get_insns(); insn; insn = NEXT_INSN(insn)) {
         if (NOTE_P(insn) || DEBUG_INSN_P(insn) || BARRIER_P(insn))
             continue;
-        if (!found.pad && !found.before && target::is_landing_pad(insn)) {
-            found.pad = insn;
+        if (beginning.front.lead == 0 && !beginning.at && target::is_landing_pad(insn)) {
+            beginning.front.lead = landing_pad_size;
             continue;
         }
-        if (!found.before)
-            found.before = insn;
+        if (!beginning.at)
+            beginning.at = insn;
         if (LABEL_P(insn)) {
             if (LABEL_NUSES(insn) > 0 || LABEL_PRESERVE_P(insn))
-                found.branch_target = true;
+                beginning.front.branch_target = true;
             continue;
         }
         if (!INSN_P(insn))
@@ -266,15 +264,23 @@ Beginning look_at_beginning()
             continue;
         if (NONJUMP_INSN_P(insn) && get_attr_length(insn) == 0)
             continue; // blockage, stack_tie and the like
-        found.first = insn;
+        beginning.first = insn;
         break;
     }
-    return found;
+    if (!beginning.first)
+        return beginning;
+    beginning.front.first = target::classify(beginning.first);
+    if (beginning.front.lead == 0)
+        beginning.pad = target::landing_pad_before(beginning.first);
+    if (beginning.pad)
+        beginning.front.pad_with_nop = landing_pad_size;
+    return beginning;
 }
 
-std::string describe(rtx_insn* insn, First kind)
+std::string describe(const Beginning& beginning)
 {
-    if (const char* text = target::describe(kind))
+    rtx_insn* insn = beginning.first;
+    if (const char* text = target::describe(beginning.front.first))
         return text;
     if (!insn)
         return "nothing";
@@ -296,12 +302,11 @@ std::string unit_of(tree function)
     return main_input_filename ? main_input_filename : "";
 }
 
-void tell(tree function, const Plan& plan, rtx_insn* first, First kind)
+void tell(tree function, const Plan& plan, const Beginning& beginning)
 {
     if (log.idle())
         return;
-    const std::string text =
-        log.tell(target::arch, plan, symbol_of(function), unit_of(function), describe(first, kind));
+    const std::string text = log.tell(target::arch, plan, symbol_of(function), unit_of(function), describe(beginning));
     if (!text.empty())
         inform(DECL_SOURCE_LOCATION(function), "fastprobe: %s", text.c_str());
 }
@@ -316,25 +321,22 @@ const std::string& section_label(tree function, const std::string& label)
     return labels.emplace(function_section(function), label).first->second;
 }
 
-Plan plan_entry(tree function, const Beginning& found, const char* pad_before_layout, First first)
+Plan plan_function(tree function, const Beginning& beginning)
 {
     if (const char* reason = skip_reason(function))
-        return skip(current.entry, reason, current.exit);
-    if (!found.before) // not one instruction: __builtin_unreachable() and nothing else
-        return skip(current.entry, "no instructions: the next function begins here", current.exit);
-    Front front;
-    front.first = first;
-    front.branch_target = found.branch_target;
-    front.lead = found.pad ? target::landing_pad_size : 0;
-    front.pad_with_nop = pad_before_layout ? target::landing_pad_size : 0;
+        return skip(current.request, reason);
+    if (!beginning.at) // not one instruction: __builtin_unreachable() and nothing else
+        return skip(current.request, "no instructions: the next function begins here");
+    Front front = beginning.front;
     front.no_frame = current.no_frame;
+    front.own_section = flag_function_sections || DECL_COMDAT_GROUP(function) || DECL_SECTION_NAME(function);
     front.returns_twice = (flags_from_decl_or_type(function) & ECF_RETURNS_TWICE) != 0;
     HOST_WIDE_INT size;
     if (!stdarg_p(TREE_TYPE(function)) && crtl->args.size.is_constant(&size))
         front.stack_bytes = size;
-    if (current.exit != Exit::none)
-        front.ways = look_at_exits(found.first);
-    return plan(target::arch, current.entry, options.kernels, front, current.exit);
+    if (current.request.exit != Exit::none)
+        front.ways = look_at_exits(beginning.first);
+    return plan(target::arch, current.request, front);
 }
 
 std::string next_label()
@@ -345,17 +347,15 @@ std::string next_label()
 
 void make_sites(tree function)
 {
-    const Beginning found = look_at_beginning();
-    const First first = found.first ? target::classify(found.first) : First::other;
-    const char* pad = found.first && !found.pad ? target::landing_pad_before(found.first) : nullptr;
-    const Plan plan = plan_entry(function, found, pad, first);
+    const Beginning beginning = look_at_beginning();
+    const Plan plan = plan_function(function, beginning);
     if (!plan.skip) {
         const std::string label = next_label();
         const std::string& section = section_label(function, label);
         const bool added = plan.record.added != Decision::Add::nothing;
-        emit_insn_before(
-            asm_text((added && pad ? std::string(pad) + "\n" : "") + entry_text(target::arch, plan, label, section)),
-            found.before);
+        emit_insn_before(gen_asm((added && beginning.pad ? std::string(beginning.pad) + "\n" : "")
+                                 + entry_text(target::arch, plan, label, section)),
+                         beginning.at);
         if (plan.exits.count > 0)
             make_exits(function, plan.exits, function_expression(plan, label), section, next_label);
         if (DECL_ALIGN(function) < plan.alignment * BITS_PER_UNIT)
@@ -363,12 +363,12 @@ void make_sites(tree function)
         if (added)
             mark_prologue_end(function);
     }
-    tell(function, plan, found.first, first);
+    tell(function, plan, beginning);
 }
 
-struct Entry_pass : rtl_opt_pass {
-    explicit Entry_pass(gcc::context* context)
-        : rtl_opt_pass({RTL_PASS, "fastprobe_entry", OPTGROUP_NONE, TV_PLUGIN_RUN, 0, 0, 0, 0, 0}, context)
+struct Sites_pass : rtl_opt_pass {
+    explicit Sites_pass(gcc::context* context)
+        : rtl_opt_pass({RTL_PASS, "fastprobe_sites", OPTGROUP_NONE, TV_PLUGIN_RUN, 0, 0, 0, 0, 0}, context)
     {}
 
     unsigned execute(function*) final override
@@ -470,7 +470,7 @@ PLUGIN_EXPORT int plugin_init(plugin_name_args* arguments, plugin_gcc_version* v
     register_callback(plugin, PLUGIN_START_UNIT, start_unit, nullptr);
     insert_pass(plugin, new Select_pass(g), "ira");
     insert_pass(plugin, new Push_pass(g), "vartrack");
-    insert_pass(plugin, new Entry_pass(g), "shorten");
+    insert_pass(plugin, new Sites_pass(g), "shorten");
     register_callback(plugin, PLUGIN_FINISH, finish, nullptr);
     return 0;
 }

@@ -23,7 +23,7 @@ void source_line(unsigned line, unsigned column, const char* file, int discrimin
     if (!due)
         return original->source_line(line, column, file, discriminator, is_statement);
     due = false;
-    // The number that the assembler knows the file by is GCC's secret: take what it prints, and add the word.
+    // Only GCC knows the number that the assembler has for the file: take the line that GCC prints, and add the word.
     char* text = nullptr;
     size_t size = 0;
     FILE* const output = asm_out_file;

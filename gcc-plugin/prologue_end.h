@@ -14,9 +14,9 @@
 
 namespace fastprobe {
 
-/// Once debug_hooks are chosen (PLUGIN_START_UNIT).
+/// Call it once debug_hooks are chosen (PLUGIN_START_UNIT).
 void watch_line_table();
-/// The end of this function's prologue shall be told, if debuggers need that.
+/// Has the line table say where this function's prologue ends, if debuggers need that.
 void mark_prologue_end(tree function);
 
 } // namespace fastprobe

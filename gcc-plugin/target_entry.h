@@ -11,12 +11,11 @@ extern const Arch arch;
 /// are processed.
 const char* unsupported();
 
-/// Why the entry of this function is nobody's to change, or null: target-specific attributes and options.
+/// Why the entry of this function must not be changed, or null: target-specific attributes and options.
 const char* skip_reason(tree function);
 
-/// A landing pad for indirect branches: it has to stay first. All are 4 bytes long.
+/// A landing pad for indirect branches: it has to stay first.
 bool is_landing_pad(rtx_insn* insn);
-constexpr unsigned landing_pad_size = 4;
 
 /// Assembler text that has to precede a nop which is put at the function's address in front of `first`, or null. It
 /// is a landing pad.
@@ -25,8 +24,8 @@ const char* landing_pad_before(rtx_insn* first);
 /// What kernels make of `insn` as a function's first instruction. In doubt, First::other: it costs a nop.
 First classify(rtx_insn* insn);
 
-/// What a hard register that a function returns its value in (or a part of it) is to readers of the record:
-/// one_register, pair, vector or other.
+/// How a record names a hard register that a function returns its value, or a part of it, in: one_register, pair,
+/// vector or other.
 Result::Where result_in(const_rtx reg);
 
 /// For people: "push %rbp". Null: use GCC's name of the pattern.

@@ -24,9 +24,9 @@
  *         Semaphores are hidden: each executable and library has its own. They are known by name alone: two namespaces
  *         that use one name share it.
  *
- *     FASTPROBE, NO_FASTPROBE                  before a function: ask the fastprobe compiler plugin for a cheap entry, or
- *     FASTPROBE_MODE("nop10")                  forbid one; with a mode of its own;
- *     FASTPROBE_EXIT("nop10")                  cheap sites in front of its ways out. Nothing without the plugin
+ *     FASTPROBE, NO_FASTPROBE                  before a function: ask the plugin fastprobe for a cheap entry; forbid it
+ *     FASTPROBE_MODE("nop10")                  ask for an entry of this mode
+ *     FASTPROBE_EXIT("nop10")                  ask for cheap sites in front of its ways out. Nothing without the plugin
  *
  * In assembly (.S) FASTSDT and FASTSDT_WITH take operands as the assembler writes them; they are recorded as they are.
  *
@@ -36,8 +36,8 @@
  *     FASTSDT_BOUND            log2 of the boundary that a site's patchable bytes never cross: 6 (a cache line, and
  *                              with it every page). 4 to 12, or 0 for no promise and no padding
  *     FASTSDT_ARG_CONSTRAINT   constraint of arguments: nr on 64-bit targets, for operands that every tracer can parse
- *     FASTSDT_DISABLE          no site, no note; arguments are compiled but not evaluated, and every probe is inactive. So it is,
- *                              without the setting, where there is no Linux or no ELF: macOS, Windows, wasm, BPF
+ *     FASTSDT_DISABLE          no site, no note; arguments are compiled but not evaluated, and every probe is inactive.
+ *                              Also the default outside Linux/ELF: macOS, Windows, wasm, BPF
  *
  * nop5 and nop1_nop5 need FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1 to be defined: the kernels named rewrite a
  * traced nop5 into a call whose target a forked child has not mapped. A bare nop10 needs
@@ -96,8 +96,8 @@
 #define FASTSDT_SHAPE_nop10 FASTSDT_LAYOUT_NOP10, 0, 10
 #define FASTSDT_SHAPE_nop1_nop10 FASTSDT_LAYOUT_NOP1_NOP10, 1, 10
 
-/* .note.fastsdt: owner, note types, version. The types avoid the numbers that readelf and others print names
- * for with any owner. */
+/* .note.fastsdt: owner, note types, version. The types avoid the numbers for which readelf and others print a
+ * name whatever the owner is. */
 #define FASTSDT_NOTE_SECTION ".note.fastsdt"
 #define FASTSDT_NOTE_OWNER "fastsdt"
 /* In .comment: the LLVM plugin selected functions, and their code was made where its pass was not loaded (LTO). */
@@ -128,7 +128,7 @@
 #define FASTSDT_SITE_UNGROUPED 0x0004   /* assembler without link-order groups: the note may outlive its code */
 #define FASTSDT_ENTRY_RETURNS_TWICE 0x0001 /* setjmp-like: a return probe would fire twice */
 #define FASTSDT_ENTRY_ADDED 0x0002      /* fastprobe put the layout there; otherwise found as compiled */
-#define FASTSDT_ENTRY_MISSED 0x0004     /* the form asked for could not be had; the layout says what stands there */
+#define FASTSDT_ENTRY_MISSED 0x0004     /* the form asked for was not possible; the layout says what stands there */
 #define FASTSDT_ENTRY_EXITS 0x0008      /* every way out of the function has an EXIT record */
 #define FASTSDT_EXIT_TAIL_CALL 0x0001   /* a jump to another function: its result is not there yet. Otherwise a return */
 #define FASTSDT_EXIT_SIGNED 0x0002      /* the result is a signed integer */
@@ -136,7 +136,7 @@
 #define FASTSDT_EXIT_SIZE_SHIFT 8       /* from this bit on: the result's bytes, 0 = unknown or more than 255 */
 
 /* Where a function's result is when it returns. Never reuse a number. */
-#define FASTSDT_RESULT_OTHER 0    /* elsewhere, or nobody knows */
+#define FASTSDT_RESULT_OTHER 0    /* elsewhere, or unknown */
 #define FASTSDT_RESULT_NONE 1     /* there is none */
 #define FASTSDT_RESULT_REGISTER 2 /* the first integer register: rax, x0. Bits above its size hold anything */
 #define FASTSDT_RESULT_PAIR 3     /* the first two: rax and rdx, x0 and x1 */
@@ -149,7 +149,7 @@
 #define FASTSDT_H
 
 #if defined(__GNUC__) && !defined(__ASSEMBLER__)
-#pragma GCC system_header /* variadic macros and GNU asm are meant, whatever -std and -Wpedantic say */
+#pragma GCC system_header /* variadic macros and GNU asm are intended, whatever -std and -Wpedantic say */
 #endif
 
 /* ---- Part 2: what users call ---- */
@@ -187,7 +187,7 @@
 
 #define _FASTSDT_CAT(a, b) _FASTSDT_CAT_(a, b)
 #define _FASTSDT_CAT_(a, b) a##b
-/* An error where the macro stands, in C, C++ and assembly, in front of a site or of nothing. */
+/* An error at the macro, in C, C++ and assembly, whether or not a site follows. */
 #ifdef __ASSEMBLER__
 #define _FASTSDT_ERROR(text) .error text;
 #else
@@ -238,8 +238,11 @@ struct fastsdt_sema {
 #define _FASTSDT_T12(t, ...) _FASTSDT_N_TEXT t _FASTSDT_T11(__VA_ARGS__)
 #endif
 
-#if defined(FASTSDT_DISABLE) || !defined(__ELF__) || !defined(__linux__) || defined(__bpf__)
+#if defined(FASTSDT_DISABLE) || !defined(__ELF__) || !defined(__linux__) || defined(__bpf__) || defined(__TINYC__)
 #define _FASTSDT_OFF
+#if defined(__TINYC__) && !defined(FASTSDT_DISABLE)
+#warning "fastsdt.h: tcc's assembler knows no note sections: there are no probes in what it compiles (-DFASTSDT_DISABLE: intended)"
+#endif
 
 /* ---- Part 2b: switched off. What the other parts define for users and for the other headers, without a site ---- */
 
@@ -260,7 +263,7 @@ struct fastsdt_sema {
 #else
 #define _FASTSDT_SITE(...) _FASTSDT_SITE_(__VA_ARGS__)
 #endif
-/* The arguments are used, so that no compiler says they are not, and never evaluated. */
+/* The arguments are never evaluated, but used, so that no compiler warns of unused ones. */
 #define _FASTSDT_SITE_(layout, semaphore, header, n, provider, name, ...)                                              \
     do {                                                                                                               \
         if (0) {                                                                                                       \
@@ -285,9 +288,13 @@ struct fastsdt_sema {
 #define _FASTSDT_IS_ACTIVE(provider, name) 0
 #define _FASTSDT_SEMA_IS_ACTIVE(symbol) 0
 #ifdef __ELF__ /* hidden as ever, so that a library's exports do not depend on the setting */
-#define _FASTSDT_DEFINE_SEMA(type, symbol) struct type symbol __attribute__((__visibility__("hidden"))) = {0}
+#define _FASTSDT_DEFINE_SEMA(type, symbol) \
+    extern struct type symbol;             \
+    struct type symbol __attribute__((__visibility__("hidden"))) = {0}
 #else
-#define _FASTSDT_DEFINE_SEMA(type, symbol) struct type symbol = {0}
+#define _FASTSDT_DEFINE_SEMA(type, symbol) \
+    extern struct type symbol;             \
+    struct type symbol = {0}
 #endif
 #define _FASTSDT_DECLARE_SEMA(type, symbol) extern struct type symbol
 
@@ -306,7 +313,7 @@ struct fastsdt_sema {
 #define _FASTSDT_PICK_default _nop
 #endif
 
-/* Whether a layout can be had here, by its name: 1 yes, otherwise the number of an error below. A name that is not in the
+/* Whether a layout exists here, by its name: 1 yes, otherwise the number of an error below. A name that is not in the
  * list gives 0. */
 #define _FASTSDT_CAN_nop 1
 #define _FASTSDT_CAN_custom 1
@@ -381,19 +388,20 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
  *             .pushsection .note.stapsdt, "?o", "note", site      COMDAT group
  *     note:   stapsdt note, .popsection, layout note, .popsection
  *
- * Code lives and dies by sections, so one pair of note sections serves all sites of a section, and the relocations of the
- * first keep it. No directive tells which section this is. But an empty subsection of it is a place that all its sites
- * share: a label there equals the label of the site before exactly when both are in one section. If not, gas gets a new
- * macro that opens the notes of the section at hand. (The label is compared through a symbol set to it ahead of its definition:
- * gas compares labels of two sections only then.) That is what makes gas fast: for each new section it looks through all
- * that have the same name. clang's assembler compares no such labels, finds sections by a hash, and gets a pair for each site.
+ * Linkers keep or drop whole sections, so one pair of note sections serves all sites of a section, and the relocations
+ * of the first site keep the pair. No directive tells which section is current. But all sites of a section share its
+ * empty subsection: a label there equals the label of the site before exactly when both sites are in one section. If
+ * they are not, gas gets a new macro that opens the notes of the current section. (The label is compared through a
+ * symbol that is set to it ahead of its definition: only then does gas compare labels of two sections.) Few sections
+ * keep gas fast: for each new one it looks through all that have the same name. clang's assembler cannot compare such
+ * labels, finds sections by a hash, and gets a pair for each site.
  *
- * Text in strings, not in tokens: a program may have macros called byte, weak or size. Few strings, and few macros with
- * arguments: the preprocessor is most of what a probe costs to compile.
- * gas before 2.35 has no link order, and 2.35 warns at each note that has it (PR 26256): they get plain sections, and the
- * note says so (FASTSDT_SITE_UNGROUPED). GNU ld before 2.36 keeps all notes, and dead functions with them, in either
- * form (PR 26681). Only gas defines .gasversion.; clang's assembler has had link order in all versions that this header
- * supports. */
+ * The text is in strings, not in tokens: a program may have macros called byte, weak or size. There are few strings,
+ * and few macros with arguments: the preprocessor is most of what a probe costs to compile.
+ * gas before 2.35 has no link order, and 2.35 warns at each note that has it (PR 26256): both get plain sections, and
+ * the note says so (FASTSDT_SITE_UNGROUPED). GNU ld before 2.36 keeps all notes, in either form, and dead functions
+ * with them (PR 26681). Only gas defines .gasversion.; clang's assembler has had link order in all versions that this
+ * header supports. */
 
 #define _FASTSDT_STR(...) _FASTSDT_STR_(__VA_ARGS__)
 #define _FASTSDT_STR_(...) #__VA_ARGS__
@@ -408,7 +416,7 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 #endif
 
 /* A debugger finds a site by its source line, and gas makes a line entry for a mnemonic or, when told to, for a label,
- * never for .byte. So the first nop is written as a mnemonic, and what has none follows a label that is marked. clang's
+ * never for .byte. So the first nop is written as a mnemonic, and bytes without one follow a marked label. clang's
  * assembler makes an entry for everything and does not know the directive. */
 #if defined(__clang__)
 #define _FASTSDT_LINE_BYTES(...) _FASTSDT_BYTES(__VA_ARGS__)
@@ -470,7 +478,7 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 #elif defined(__s390__)
 #define _FASTSDT_INSNS_nop "nop 0"
 #define _FASTSDT_SHAPE_nop FASTSDT_LAYOUT_NOP, 0, 4
-#elif defined(__arm__) /* Thumb or not is a function's choice, and an assembly file's: measure */
+#elif defined(__arm__) /* each function and each assembly file chooses Thumb or ARM: measure */
 #define _FASTSDT_INSNS_nop "988: nop; 989:"
 #define _FASTSDT_SHAPE_nop FASTSDT_LAYOUT_NOP, 0, 989b - 988b
 #elif defined(__riscv_compressed)
@@ -483,8 +491,8 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 #define _FASTSDT_INSNS_nop1 _FASTSDT_INSNS_nop
 #define _FASTSDT_SHAPE_nop1 _FASTSDT_SHAPE_nop
 
-/* Padding. At most a layout's length less one can be missing to the boundary when the layout would cross it. A single
- * byte crosses nothing, and other architectures align their instructions. */
+/* Padding. A layout that would cross the boundary needs at most its length less one. A single byte crosses nothing, and
+ * other architectures align their instructions. */
 #ifdef __ASSEMBLER__
 #define _FASTSDT_PAD(max) max
 #define _FASTSDT_NO_PAD 0
@@ -521,7 +529,7 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 #define _FASTSDT_OLD_GAS _FASTSDT_TEXT(((.gasversion. < 23600) & 4))
 #endif
 
-/* Numbers of the format in the text: making strings of them at each site takes time. */
+/* The text has the format's numbers as literals: making strings of them at each site takes time. */
 #if FASTSDT_NOTE_SITE != 0x53 || FASTSDT_SITE_FLAGS_DEAD != 1 || FASTSDT_SITE_NO_REDZONE != 2 || FASTSDT_SITE_UNGROUPED != 4
 #error "fastsdt.h: the text has other numbers than part 1"
 #endif
@@ -546,7 +554,7 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 #define _FASTSDT_EAT(...)
 #define _FASTSDT_IMPLICIT_NAME(provider, name) _FASTSDT_CAT(_FASTSDT_CAT(__usdt_sema_, provider), _FASTSDT_CAT(__, name))
 
-/* The semaphore of a site by the word its user wrote: what the note refers to, as text. Arguments: (provider, name). */
+/* The semaphore that the note refers to, as text, by the word that the user wrote. Arguments: (provider, name). */
 #define _FASTSDT_SEMA_none "0" _FASTSDT_EAT
 #define _FASTSDT_SEMA_implicit(provider, name) _FASTSDT_STR(_FASTSDT_IMPLICIT_NAME(provider, name))
 #define _FASTSDT_SEMA_explicit(sema) _FASTSDT_STR(_FASTSDT_SEMA_NAME(sema)) _FASTSDT_EAT
@@ -583,7 +591,7 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 #define _FASTSDT_WORDS_11(a, b, c, d, e, f, g, h, i, j, k, end) a b c d e f g h i j k
 #define _FASTSDT_WORDS_12(a, b, c, d, e, f, g, h, i, j, k, l, end) a b c d e f g h i j k l
 
-	/* In the program's .altmacro, strings keep their quotes and % computes: out of it, and back into it afterwards. */
+	/* In .altmacro mode strings keep their quotes and % computes: leave the mode, and return to it afterwards. */
 	.macro _fastsdt_begin mode
 	.ifc "\mode", "2"
 	.noaltmacro
@@ -613,7 +621,7 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 	.endif
 	.endm
 
-	/* The text of part 5b once more, as statements: a preprocessor cannot make these of strings. */
+	/* The text of part 5b again, as statements: a preprocessor cannot turn strings into statements. */
 	.macro _fastsdt_site pad, insns, shape, bound, sema, provider, name, args
 	.if \pad
 	.p2align FASTSDT_BOUND,,\pad
@@ -692,7 +700,7 @@ _.stapsdt.base:
 
 /* ---- Part 5b: in C and C++ ---- */
 
-/* From the site's first byte on, which is 990b. What keeps the notes and the base, and the base itself: */
+/* The relocations at the site's first byte (990b), which keep the notes and the base; then the base itself. */
 #define _FASTSDT_KEEP                                                                                                  \
     ".reloc 990b, " _FASTSDT_RELOC_NONE ", 992f\n"                                                                     \
     ".reloc 990b, " _FASTSDT_RELOC_NONE ", 991f\n"                                                                     \
@@ -761,15 +769,15 @@ _.stapsdt.base:
 #endif
 
 /* Before and after the asm text and its operands. `inline`: gcc else takes the lines of the asm for instructions and stops
- * inlining small functions with a probe. "memory": the tracer reads what an argument points to, so it has to be stored by
- * then, and it writes semaphores, so they have to be read again. */
+ * inlining small functions with a probe. "memory": tracers read what an argument points to, so that has to be stored
+ * before; and they write semaphores, so those have to be read again. */
 #define _FASTSDT_BEGIN_PLAIN __asm__ __volatile__ __inline__(
 #define _FASTSDT_END_PLAIN : "memory")
 
 /* The kernels that optimize nop5 put a call there, which writes below the stack pointer: keep the enclosing function out
  * of the red zone. Reading the flags register pushes, and compilers know it: a function that does so anywhere keeps
  * nothing below the stack pointer. A cold block that is never reached is enough. */
-#if defined(__FASTPROBE_NOREDZONE__) /* the compiler plugin sees to it */
+#if defined(__FASTPROBE_NOREDZONE__) /* the compiler plugin does that */
 #define _FASTSDT_BEGIN_CALL _FASTSDT_BEGIN_PLAIN
 #define _FASTSDT_END_CALL _FASTSDT_END_PLAIN
 #elif !defined(__clang__) && __GNUC__ >= 15
@@ -793,7 +801,8 @@ _.stapsdt.base:
     }
 #endif
 
-/* What a layout's first kernels put there: nothing that writes, or such a call. `part`: BEGIN, END, FLAGS. */
+/* What the first kernels that optimize a layout write over it: CALL, such a call; PLAIN, nothing that uses the stack.
+ * `part`: BEGIN, END, FLAGS. */
 #define _FASTSDT_PLAIN(part) part##_PLAIN
 #define _FASTSDT_CALL(part) part##_CALL
 #define _FASTSDT_CLASS_nop _FASTSDT_PLAIN
@@ -805,7 +814,7 @@ _.stapsdt.base:
 #define _FASTSDT_CLASS_nop1_nop10 _FASTSDT_PLAIN
 #define _FASTSDT_CLASS_custom _FASTSDT_PLAIN
 
-/* Semaphores: statements that define or use one, behind its site: LLVM gives the line entry to what comes first. */
+/* Semaphores: statements that define or use one. They follow the site: LLVM gives the line entry to what is first. */
 #define _FASTSDT_SEMA_STMT_none _FASTSDT_EAT
 #define _FASTSDT_SEMA_STMT_implicit _FASTSDT_IMPLICIT_STMT
 #define _FASTSDT_SEMA_STMT_explicit(sema) _FASTSDT_SEMA_USE(_FASTSDT_SEMA_NAME(sema)) _FASTSDT_EAT
@@ -827,6 +836,7 @@ _.stapsdt.base:
 
 #define _FASTSDT_SEMA_IS_ACTIVE(symbol) ((symbol).active > 0)
 #define _FASTSDT_DEFINE_SEMA(type, symbol)                                                                             \
+    _FASTSDT_DECLARE_SEMA(type, symbol);                                                                               \
     struct type __attribute__((__section__(".probes"))) symbol __asm__(_FASTSDT_STR(symbol))                           \
         __attribute__((__visibility__("hidden"))) = {0}
 #define _FASTSDT_DECLARE_SEMA(type, symbol) extern struct type symbol __asm__(_FASTSDT_STR(symbol))
@@ -837,7 +847,7 @@ _.stapsdt.base:
         _FASTSDT_IMPLICIT_NAME(provider, name).active > 0;                                                             \
     }))
 
-/* clang takes strings made by # for the user's own, and warns in spite of the system header: C89 has strings of 509 bytes. */
+/* clang takes strings made by # for the user's: in spite of the system header it warns of more than C89's 509 bytes. */
 #if defined(__clang__) && !defined(__cplusplus) && !defined(__STDC_VERSION__)
 #define _FASTSDT_QUIET_BEGIN _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Woverlength-strings\"")
 #define _FASTSDT_QUIET_END _Pragma("clang diagnostic pop")
@@ -846,7 +856,7 @@ _.stapsdt.base:
 #define _FASTSDT_QUIET_END
 #endif
 
-/* A site, and once in a file and by its group once in a program the note with the names. */
+/* A site, and the note with the names: once in a file, and once in a program because of its group. */
 #define _FASTSDT_NAMED(values, provider, name, ...)                                                                    \
     do {                                                                                                               \
         FASTSDT(provider, name, values(__VA_ARGS__));                                                                  \
@@ -869,7 +879,7 @@ _.stapsdt.base:
         ".endif\n");                                                                                                   \
     _FASTSDT_QUIET_END
 
-/* Arguments go through as few macros as can be, as they came. */
+/* Arguments pass unchanged through as few macros as possible. */
 #define _FASTSDT_SITE_(layout, semaphore, rules, n, provider, name, ...)                                               \
     do {                                                                                                               \
         _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAN##layout)                                                            \
@@ -967,8 +977,8 @@ _.stapsdt.base:
 #define _FASTSDT_LIST_12(f) _FASTSDT_LIST_8(f) " " f(17, 18) " " f(19, 20) " " f(21, 22) " " f(23, 24)
 #define _FASTSDT_LIST_at_most_12_arguments(f) ""
 
-/* Whose rules. `own`: FASTSDT(), constants and registers. `any`: the macros of others, which accept what does not fit into a
- * register: when there is such an argument, the addresses of all are passed. */
+/* The rules for arguments. `own`: FASTSDT(), constants and registers. `any`: the macros of others, which also accept
+ * what does not fit into a register: if there is such an argument, the addresses of all are passed. */
 #define _FASTSDT_ARGS_own(n) ".asciz \"" _FASTSDT_LIST_##n(_FASTSDT_IN) "\""
 #define _FASTSDT_MEMORY_own(...)
 #define _FASTSDT_IN_MEMORY_own 0
@@ -991,7 +1001,21 @@ _.stapsdt.base:
 
 #ifdef __cplusplus
 extern "C++" {
-template <typename _fastsdt_T> struct _fastsdt_signed { enum { _fastsdt_value = 0 }; };
+/* Whether a type is signed: the numbers below, enumerations as the type beneath them, and what holds one value and says of which
+ * type: std::atomic. */
+template <typename _fastsdt_T, int _fastsdt_kind = __is_enum(_fastsdt_T) ? 1 : __is_class(_fastsdt_T) ? 2 : 0>
+struct _fastsdt_signed { enum { _fastsdt_value = 0 }; };
+#if defined(__clang__) || __GNUC__ > 4 || (__GNUC__ == 4 && __GNUC_MINOR__ >= 7)
+template <typename _fastsdt_T> struct _fastsdt_signed<_fastsdt_T, 1> : _fastsdt_signed<__underlying_type(_fastsdt_T)> {};
+#endif
+#if __cplusplus >= 201103L
+template <typename _fastsdt_T> struct _fastsdt_signed<_fastsdt_T, 2> {
+    template <typename _fastsdt_U> static char (&_fastsdt_look(typename _fastsdt_U::value_type *))
+        [_fastsdt_signed<typename _fastsdt_U::value_type>::_fastsdt_value && sizeof(typename _fastsdt_U::value_type) == sizeof(_fastsdt_U) ? 2 : 1];
+    template <typename _fastsdt_U> static char (&_fastsdt_look(...))[1];
+    enum { _fastsdt_value = sizeof(_fastsdt_look<_fastsdt_T>(0)) == 2 };
+};
+#endif
 #define _FASTSDT_SIGNED(type) template <> struct _fastsdt_signed<type> { enum { _fastsdt_value = (type)(-1) < (type)(1) }; };
 _FASTSDT_SIGNED(char)
 _FASTSDT_SIGNED(signed char)
@@ -1046,10 +1070,15 @@ template <typename _fastsdt_T, int _fastsdt_size> struct _fastsdt_pass<_fastsdt_
 template <typename _fastsdt_T> struct _fastsdt_pass<_fastsdt_T, false, 8> { typedef _fastsdt_stored<_fastsdt_T> _fastsdt_type; };
 #endif
 #endif
-#if __cplusplus >= 201103L /* vectors and complex numbers too */
-#define _FASTSDT_OBJECT(type) ((unsigned)__builtin_classify_type(*(type *)0) - 1 >= 8)
+#ifdef __clang__ /* takes no pointer to a member for an operand */
+#define _FASTSDT_MEMBER(type) || __is_member_object_pointer(type)
 #else
-#define _FASTSDT_OBJECT(type) (__is_class(type) || __is_union(type))
+#define _FASTSDT_MEMBER(type)
+#endif
+#if __cplusplus >= 201103L /* vectors and complex numbers too */
+#define _FASTSDT_OBJECT(type) ((unsigned)__builtin_classify_type(*(type *)0) - 1 >= 8 _FASTSDT_MEMBER(type))
+#else
+#define _FASTSDT_OBJECT(type) (__is_class(type) || __is_union(type) _FASTSDT_MEMBER(type))
 #endif
 template <typename _fastsdt_T> struct _fastsdt_arg {
     enum { _fastsdt_size = (_fastsdt_signed<_fastsdt_T>::_fastsdt_value ? _FASTSDT_SIGN_OR_NOT) * (int)sizeof(_fastsdt_T) };
@@ -1116,7 +1145,7 @@ template <int _fastsdt_n> struct _fastsdt_checked {
     ((__typeof__(__builtin_choose_expr(((__builtin_classify_type(*(type *)0) + 3) & -4) == 4, *(type *)0, 0U))) - 1 < 1 ? _FASTSDT_SIGN_OR_NOT) * (int)sizeof(type)
 #define _FASTSDT_SIZE_OF(x) _FASTSDT_SIZE_OF_TYPE(__typeof__(((void)0, (x))))
 #define _FASTSDT_ANY_SIZE(n) _FASTSDT_SIZE_OF_TYPE(_fastsdt_t##n)
-/* What is too wide becomes an error that names the struct: nothing can be multiplied with one. */
+/* A value that is too wide becomes an error that names the struct, because a struct cannot be multiplied. */
 extern struct fastsdt_an_argument_not_of_1_2_4_or_8_bytes__pass_its_address_or_its_parts _fastsdt_too_wide;
 #define _FASTSDT_SIZE(n) _FASTSDT_SIZE_OF_TYPE(_fastsdt_t##n) * __builtin_choose_expr(8 % sizeof(_fastsdt_t##n) == 0, 1, _fastsdt_too_wide)
 #ifdef _FASTSDT_REGISTERS

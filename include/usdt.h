@@ -12,13 +12,13 @@
  * the layout (the note then names no layout).
  */
 #ifndef __USDT_H
-#define __USDT_H
 
 #include "fastsdt.h"
 
 #if defined(__GNUC__) && !defined(__ASSEMBLER__)
 #pragma GCC system_header
 #endif
+#define __USDT_H /* behind the pragma, as the name is reserved */
 
 #define USDT_MAJOR_VERSION 0
 #define USDT_MINOR_VERSION 1

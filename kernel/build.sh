@@ -53,7 +53,8 @@ fi
 say "The patches"
 inputs=$(cat "$here"/patches/*.patch | sha256sum)
 if [ "$(cat "$patched.inputs" 2>/dev/null)" != "$inputs" ]; then
-    # With what was built of it: a file that is no longer patched has its old date again, and make would keep its object.
+    # Remove also what was built from it: a file that is no longer patched has its old date again, and make would keep
+    # its object.
     rm -rf "$patched" "$linux/$version"/*-patched
     cp -al "$plain" "$patched" # patch replaces files: the links of the others stay
     for patch in "$here"/patches/[0-9]*.patch; do
@@ -91,8 +92,8 @@ make -s -C "$patched" O="$out" "${make[@]}" M="$more/recognize" FASTSDT_INCLUDE=
 $compile "$here/load.c" -o "$more/patched/bin/load"
 cp "$more/recognize/recognize.ko" "$more/patched/"
 echo "recognize /dev/null /bin/load /recognize.ko" >"$more/patched/commands.kernel"
-# Of the kernel's selftests, those that attach uprobes and want no more than a C library and libcap. The others are shell scripts that want a whole
-# system, or programs of the BPF test suite, which wants the kernel's type information.
+# The kernel's selftests that attach uprobes and need only a C library and libcap. The others are shell scripts that
+# need a whole system, or programs of the BPF test suite, which needs the kernel's type information.
 make -s -C "$plain" O="$linux/$version/$target-plain" "${make[@]}" headers >>"$more/log" 2>&1 || fail 2 "no headers: see $more/log"
 (cd "$more" && FASTSDT_ARCHS=$arch debian apt-get download "libcap-dev:$arch" >download.log 2>&1 && dpkg-deb -x libcap-dev_*.deb libcap) ||
     fail 4 "$(tail -n 1 "$more/download.log")"

@@ -49,7 +49,7 @@ static void pad_or_nop10(const u8 *bytes, unsigned int length, unsigned long add
 
 	fastsdt_recognize(&r, FASTSDT_MACHINE_X86_64, FASTSDT_LAYOUT_OTHER, bytes, min_t(unsigned long, length, PAGE_SIZE - addr % PAGE_SIZE));
 	if (length == 4) {
-		/* 0f 1e: other NOPs are none of the header's business. */
+		/* 0f 1e: the header does not know the other NOPs. */
 		if (bytes[1] == 0x0f && bytes[2] == 0x1e)
 			compare(bytes, length, r.lead == 4 && !r.breakpoints, !err && auprobe.ops == nop_ops && auprobe.branch.ilen == 4, "landing pad");
 	} else {
@@ -109,7 +109,7 @@ static void one(u32 insn)
 	bool simulate = !ask(&auprobe, bytes, 4, 0x400000) && auprobe.simulate;
 
 	fastsdt_recognize(&r, FASTSDT_MACHINE_ARM64, FASTSDT_LAYOUT_OTHER, bytes, 4);
-	/* Pairs of registers, and hints: what else is simulated is none of the header's business. */
+	/* Pairs of registers, and hints: the header knows nothing else that is simulated. */
 	if ((insn & 0x7e000000) == 0x28000000)
 		compare(bytes, 4, r.layout == FASTSDT_LAYOUT_STP, simulate, "frame push");
 	else if ((insn & 0xfffff01f) == 0xd503201f)

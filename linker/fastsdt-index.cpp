@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // fastsdt-index: arguments, files and messages. indexer.cpp does the work.
-#include "archive.h"
+#include "base/output_file.h"
+#include "base/printable.h"
+#include "base/unusable.h"
+#include "elf/archive.h"
 #include "indexer.h"
-#include "output_file.h"
-#include "printable.h"
-#include "unusable.h"
 
 #include <CLI/CLI.hpp>
 #include <fastsdt/note.h>
@@ -19,7 +19,7 @@ namespace {
 
 enum { done = 0, unusable = 2 };
 
-void print_text(const std::string& path, const Index_result& result, bool verbose)
+void print_text(const std::string& path, const IndexResult& result, bool verbose)
 {
     const std::string sites = plural(result.sites, "site"), entries = plural(result.entries, "entry", "entries");
     std::string line = result.exits
@@ -38,14 +38,14 @@ void print_text(const std::string& path, const Index_result& result, bool verbos
         line += fmt::format(", the base of {} corrected", plural(result.rebased, "probe"));
     fmt::print("{}\n", line);
     if (verbose)
-        for (const Removed_note& note : result.removed)
+        for (const RemovedNote& note : result.removed)
             fmt::print("  removed: {} at {:#x}: {}\n", printable(note.what), note.address, note.why);
 }
 
-nlohmann::json to_json(const std::string& path, const Index_result& result)
+nlohmann::json to_json(const std::string& path, const IndexResult& result)
 {
     nlohmann::json removed = nlohmann::json::array();
-    for (const Removed_note& note : result.removed)
+    for (const RemovedNote& note : result.removed)
         removed.push_back({{"note", note.what}, {"address", note.address}, {"why", note.why}});
     return {{"file", path},
             {"changed", result.changed},
@@ -72,7 +72,7 @@ struct Options {
     bool dry_run = false, quiet = false, verbose = false, json = false;
 };
 
-// A status: the program ends with it, all has been said.
+// If it returns a status, the program ends with it; every message is printed already.
 std::optional<int> read_options(int argc, char** argv, Options& options)
 {
     CLI::App app{"Merges the probe layout notes of executables and libraries into one sorted index, and removes notes"
@@ -99,18 +99,21 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
     return {};
 }
 
-Index_result index_file(const std::string& path, const Options& options)
+IndexResult index_file(const std::string& path, const Options& options)
 {
     // Where a file is changed in place, symbolic links are followed once, for reading and for writing.
     std::optional<OutputFile> target;
     if (!options.dry_run && options.output.empty())
         target.emplace(path, false); // there may be nothing to do
     const MappedFile file(target ? target->path() : path);
-    Index_result result = index_notes(file.bytes());
+    IndexResult result = index_notes(file.bytes());
     if (!options.dry_run && (result.changed || !options.output.empty())) {
-        if (!target)
+        if (target) {
+            target->change(result.file, file.descriptor());
+        } else {
             target.emplace(options.output);
-        target->write(result.changed ? result.file : file.bytes(), file.descriptor());
+            target->write(result.changed ? result.file : file.bytes(), file.descriptor());
+        }
         if (target->other_names() > 0)
             say(fmt::format("{}: has {} other names (hard links), which keep the old contents", target->path(),
                             target->other_names()));
@@ -130,7 +133,7 @@ int main(int argc, char** argv)
     nlohmann::json report = nlohmann::json::array();
     for (const std::string& path : options.paths) {
         try {
-            const Index_result result = index_file(path, options);
+            const IndexResult result = index_file(path, options);
             if (options.json)
                 report.push_back(to_json(path, result));
             else if (!options.quiet)

@@ -7,11 +7,12 @@
 // 5. If .stapsdt.base is lost, give the file a section of that name again.
 #include "indexer.h"
 
-#include "evaluate.h"
-#include "image.h"
-#include "index.h"
-#include "integers.h"
-#include "notes.h"
+#include "base/integers.h"
+#include "elf/image.h"
+#include "elf/index.h"
+#include "elf/moved.h"
+#include "elf/notes.h"
+#include "judge/evaluate.h"
 
 #include <fastsdt/note.h>
 
@@ -49,7 +50,7 @@ bool loaded(const Section& section)
 void require(bool condition, const char* message)
 {
     if (!condition)
-        throw Index_error(message);
+        throw IndexError(message);
 }
 
 // `end` is where the last section or header ends. Padding may follow: patchelf 0.18 leaves a zero byte.
@@ -80,17 +81,20 @@ void with_image(Bytes bytes, const std::function<void(const Image&)>& use)
             require(offset <= bytes.size() && size <= bytes.size() - offset, "a segment runs over the end of the file");
         require(image.sections().size() > 1, "no section headers, hence no notes to read");
         const FileLayout::Table& table = layout.section_headers;
+        uint64_t together = 0;
         for (const Section& section : image.sections()) {
             if (!in_file(section))
                 continue;
             require(section.offset <= bytes.size() && section.size <= bytes.size() - section.offset,
                     "a section runs over the end of the file");
-            // They change, and a section must not change with them.
+            // The headers change, and no section may change with them.
             require(section.size == 0
                         || (section.offset >= layout.header_size
                             && (section.offset >= table.offset + table.size()
                                 || section.offset + section.size <= table.offset)),
                     "a section lies over the ELF header or the section headers");
+            // Each is compared before and after. In a sound file they do not overlap; twice its size leaves room for oddities.
+            require((together += section.size) <= 2 * bytes.size(), "sections overlap");
         }
         require(layout.section_names == 0 || in_file(image.sections()[layout.section_names]),
                 "the names of the sections are not in the file");
@@ -99,7 +103,7 @@ void with_image(Bytes bytes, const std::function<void(const Image&)>& use)
     try {
         Image::each("", bytes, checked, [](const std::string&) {}); // only archives have members to report
     } catch (const Unusable& error) {
-        throw Index_error(error.what());
+        throw IndexError(error.what());
     }
 }
 
@@ -110,13 +114,13 @@ std::vector<RawNote> notes_in(const Image& file, const Section& section)
     const auto fault =
         each_note(file.raw_contents(section), file.encoding(), [&](const RawNote& note) { notes.push_back(note); });
     if (fault)
-        throw Index_error(
+        throw IndexError(
             fmt::format("{}: the note at offset {:#x} runs over the section's end", section.name, fault->offset));
     return notes;
 }
 
-// The code at a vaddr, up to the end of its section; empty where the file has no code. Sections are asked and not
-// segments, because old layouts map the ELF header executable and a dropped function's address is often 0.
+// The code at a vaddr, up to the end of its section; empty where the file has no code. Looks at sections, not segments,
+// because old layouts map the ELF header executable and a dropped function's address is often 0.
 Bytes code_at(const Image& file, uint64_t vaddr)
 {
     if (file.arch() == Arch::arm)
@@ -128,21 +132,7 @@ Bytes code_at(const Image& file, uint64_t vaddr)
     return code.empty() ? code : code.subspan(vaddr - section->address);
 }
 
-// Whether `code` begins with a nop, as every site has it. Where nothing is known about the architecture: yes.
-bool any_nop(const Image& file, Bytes code)
-{
-    if (file.arch() == Arch::unknown || recognize(file, {}, FASTSDT_LAYOUT_NOP, code).patch_length)
-        return true;
-    if (file.arch() != Arch::x86_64 && file.arch() != Arch::i386)
-        return false;
-    // Multi-byte nops that are no layout of ours: prefixes, then nop or nopl.
-    while (!code.empty() && (code[0] == std::byte(0x66) || code[0] == std::byte(0x2e)))
-        code = code.subspan(1);
-    return (code.size() > 0 && code[0] == std::byte(0x90))
-        || (code.size() > 1 && code[0] == std::byte(0x0f) && code[1] == std::byte(0x1f));
-}
-
-// Why no code of ours stands where the record says, or nothing.
+// Why the code that the record describes is not there; nullptr: it is.
 const char* missing(const Image& file, const Record& record, uint64_t moved)
 {
     const Bytes code = code_at(file, record.address + moved);
@@ -150,7 +140,7 @@ const char* missing(const Image& file, const Record& record, uint64_t moved)
         return "not in an executable section";
     if (record.layout == FASTSDT_LAYOUT_OTHER || file.arch() == Arch::unknown)
         return nullptr; // any code may be meant
-    const Place place{record.address + moved, &record, record.type == FASTSDT_NOTE_ENTRY};
+    const ProbePoint place{record.address + moved, &record, record.type == FASTSDT_NOTE_ENTRY};
     const fastsdt_recognized found = recognize(file, place, record.layout, code);
     return found.layout == record.layout ? nullptr : "the code there does not have its layout";
 }
@@ -203,7 +193,7 @@ std::vector<std::byte> index_note(const std::vector<Record>& records, Encoding e
     try {
         descriptor = encode_index(records, encoding);
     } catch (const std::length_error& error) {
-        throw Index_error(error.what());
+        throw IndexError(error.what());
     }
     constexpr std::string_view owner(FASTSDT_NOTE_OWNER, sizeof FASTSDT_NOTE_OWNER); // with its NUL
     static_assert(owner.size() % 4 == 0);
@@ -217,14 +207,14 @@ std::vector<std::byte> index_note(const std::vector<Record>& records, Encoding e
     return note;
 }
 
-struct Layout_notes {
+struct LayoutNotes {
     std::vector<Record> records; // of SITE, ENTRY, EXIT and INDEX notes
     std::vector<RawNote> others; // of types and versions that this program does not know: kept
 };
 
-Layout_notes read_layout(const Image& file)
+LayoutNotes read_layout(const Image& file)
 {
-    Layout_notes result;
+    LayoutNotes result;
     for (const Section& section : file.sections()) {
         if (section.name != layout_section || section.type != SHT_NOTE)
             continue;
@@ -233,9 +223,9 @@ Layout_notes read_layout(const Image& file)
                 std::string error;
                 const auto index = Index::open(note.descriptor, file.encoding(), error);
                 if (!index)
-                    throw Index_error(fmt::format("{}: {}", section.name, error));
+                    throw IndexError(fmt::format("{}: {}", section.name, error));
                 if (const auto wrong = index->check())
-                    throw Index_error(fmt::format("{}: INDEX note: {}", section.name, *wrong));
+                    throw IndexError(fmt::format("{}: INDEX note: {}", section.name, *wrong));
                 for (size_t i = 0; i < index->size(); ++i)
                     result.records.push_back(*index->at(i));
                 continue;
@@ -275,9 +265,9 @@ void place_section(std::vector<std::byte>& out, const Image& file, uint64_t tabl
           encoding.big_endian);
 }
 
-// Where the notes or the section headers lie between segments, nothing moves: patchelf puts a segment after all, and
-// PT_RISCV_ATTRIBUTES is one that is not loaded. What the smaller notes leave is zeroed; notes that have grown go to the
-// end of the file.
+// For files whose notes or section headers lie between segments: patchelf puts a segment behind everything else, and
+// PT_RISCV_ATTRIBUTES is a segment that is not loaded. Nothing moves. The room that smaller notes leave is zeroed;
+// notes that have grown go to the end of the file.
 std::vector<std::byte> rewrite_in_place(const Image& file, const Contents& contents)
 {
     std::vector<std::byte> out(file.file().begin(), file.file().end());
@@ -308,8 +298,8 @@ std::vector<std::byte> rewrite_in_place(const Image& file, const Contents& conte
         if (section.size > 0
             && ((next != taken.begin() && std::prev(next)->second > section.offset)
                 || !taken.emplace(section.offset, section.offset + section.size).second))
-            throw Index_error(fmt::format("{} shares its place in the file with something else, so it cannot change",
-                                          file.sections()[number].name));
+            throw IndexError(fmt::format("{} shares its place in the file with something else, so it cannot change",
+                                         file.sections()[number].name));
         end = std::max<uint64_t>(end, section.offset + section.size);
     }
     for (const auto& [number, content] : contents) {
@@ -359,16 +349,23 @@ std::vector<std::byte> rewrite(const Image& file, const Contents& contents)
     std::vector<std::byte> out(file.file().begin(), file.file().begin() + fixed);
     std::map<size_t, uint64_t> offsets;
     uint64_t table_offset = 0, end = fixed;
-    const auto align = [&](uint64_t alignment) {
+    uint64_t most = file.file().size() + (1 << 16);
+    for (const auto& [number, content] : contents)
+        most += content.size();
+    // What is loaded elsewhere, or not at all, needs no alignment in the file beyond the one that it has there: a section of
+    // one byte may ask for 16 MB.
+    const auto align = [&](uint64_t alignment, uint64_t like) {
         require((alignment & (alignment - 1)) == 0 && alignment <= 1 << 24, "a section's alignment is not sensible");
-        out.resize((out.size() + alignment - 1) & ~(alignment - 1));
+        const uint64_t at = out.size() + ((like - out.size()) & (alignment - 1));
+        require(at <= most, "its sections' alignments would make the result much larger than the file");
+        out.resize(at);
     };
     for (const Piece& piece : pieces) {
         require(piece.offset >= end, "sections overlap");
         const Bytes gap = file.file().subspan(end, piece.offset - end);
         if (std::any_of(gap.begin(), gap.end(), [](std::byte b) { return b != std::byte(0); }))
             append(out, gap); // not ours and not padding: it stays
-        align(piece.alignment);
+        align(piece.alignment, piece.table ? 0 : piece.offset);
         if (piece.table)
             table_offset = out.size();
         if (piece.section) {
@@ -402,7 +399,7 @@ void verify(const Image& old, const Image& now, const Contents& contents, const 
 {
     const auto check = [](bool condition, const char* what) {
         if (!condition)
-            throw Index_error(
+            throw IndexError(
                 fmt::format("the result failed verification ({}); this is a bug, nothing was written", what));
     };
     const Bytes bytes = now.file();
@@ -421,10 +418,14 @@ void verify(const Image& old, const Image& now, const Contents& contents, const 
           "program headers");
     check(same(0, shoff) && same(behind_shoff, old.encoding().elf64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)),
           "ELF header");
-    for (const auto& [offset, size] : layout.segments) {
-        const uint64_t from = std::max<uint64_t>(offset, behind_shoff), end = offset + size;
+    std::vector<FileLayout::Range> segments = layout.segments;
+    std::sort(segments.begin(), segments.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+    uint64_t compared = behind_shoff;
+    for (const auto& [offset, size] : segments) {
+        const uint64_t from = std::max<uint64_t>(offset, compared), end = offset + size;
         // Section headers inside a segment: compared below.
         check(same(from, std::min(end, table)) && same(std::max(from, table_end), end), "loaded bytes");
+        compared = std::max(compared, end);
     }
     for (size_t i = 0; i < old.sections().size(); ++i) {
         const Section& a = old.sections()[i];
@@ -442,40 +443,7 @@ void verify(const Image& old, const Image& now, const Contents& contents, const 
     check(fold(read_layout(now).records) == records, "records");
 }
 
-// Where a lost .stapsdt.base was, by what the notes say, or a byte that may be called so. Empty: there is no telling.
-std::optional<Section> lost_base(const Image& file, const std::vector<const Section*>& stapsdt_sections)
-{
-    std::set<uint64_t> bases;
-    for (const Section* section : stapsdt_sections)
-        for (const RawNote& note : notes_in(file, *section)) {
-            const char* error = nullptr;
-            if (const auto probe = decode_stapsdt(note, file.encoding(), error))
-                bases.insert(probe->note_base);
-        }
-    bases.erase(0); // the linker dropped the section, and the note's reference to it
-    if (stapsdt_sections.empty() || bases.size() > 1)
-        return {};
-    Section base;
-    base.name = base_section;
-    base.type = SHT_PROGBITS;
-    base.flags = SHF_ALLOC;
-    base.size = base.align = 1;
-    if (!bases.empty()) {
-        base.address = *bases.begin();
-    } else {
-        // Any address does, if notes and section agree on it: tracers add the difference.
-        for (const Section& section : file.sections())
-            if (!base.address && loaded(section) && in_file(section) && section.size > 0)
-                base.address = section.address;
-    }
-    const auto offset = file.file_offset(base.address);
-    if (!base.address || !offset)
-        return {};
-    base.offset = *offset;
-    return base;
-}
-
-// The file with one more section. Names and headers go to its end; what they were stays behind as it is.
+// The file with one more section. The new names and headers go to its end; the old ones stay where they are, unused.
 std::vector<std::byte> with_section(const Image& file, const Section& section)
 {
     const Encoding encoding = file.encoding();
@@ -534,194 +502,286 @@ std::vector<std::byte> with_section(const Image& file, const Section& section)
                 && (i == names || !in_file(file.sections()[i])
                     || equal(now.raw_contents(now.sections()[i]), file.raw_contents(file.sections()[i])));
         if (!same)
-            throw Index_error("the result failed verification (.stapsdt.base); this is a bug, nothing was written");
+            throw IndexError("the result failed verification (.stapsdt.base); this is a bug, nothing was written");
     });
     return out;
 }
 
-Index_result index_image(const Image& file)
-{
-    Index_result result;
-    std::vector<const Section*> layout_sections, stapsdt_sections;
-    const Section* base = nullptr;
-    for (const Section& section : file.sections()) {
-        if (section.name == layout_section && section.type == SHT_NOTE)
-            layout_sections.push_back(&section);
-        if (section.name == stapsdt_section && section.type == SHT_NOTE)
-            stapsdt_sections.push_back(&section);
-        if (section.name == base_section && !base)
-            base = &section;
-        if ((section.flags & SHF_EXECINSTR) && loaded(section))
-            require(in_file(section),
-                    "the code is not in this file (separate debug information?): index the file that has it");
+// What SITE records vouch for, or would if their code were there.
+class Vouched {
+public:
+    Vouched(const Image& file, const std::vector<Record>& records) : file_(file)
+    {
+        // Beyond the last layout and the longest landing pad all are alike: nothing stands there.
+        for (const Record& record : records)
+            if (record.type == FASTSDT_NOTE_SITE)
+                sites_.push_back({record.address, std::min<uint8_t>(record.layout, FASTSDT_LAYOUT_STP + 1),
+                                  std::min<uint8_t>(record.lead, 16)});
+        std::sort(sites_.begin(), sites_.end());
+        sites_.erase(std::unique(sites_.begin(), sites_.end()), sites_.end());
     }
 
-    std::optional<Section> restored;
-    if (!base && (restored = lost_base(file, stapsdt_sections)))
-        base = &*restored;
-
-    Layout_notes layout = read_layout(file);
-    // What SITE records vouch for, or would if their code were there: pc, layout and lead, each once and sorted. Beyond
-    // the last layout and the longest landing pad all are alike: nothing stands there.
-    struct Vouched {
-        uint64_t pc;
-        uint8_t layout, lead;
-        auto operator<=>(const Vouched&) const = default;
-    };
-    std::vector<Vouched> sites;
-    for (const Record& record : layout.records)
-        if (record.type == FASTSDT_NOTE_SITE)
-            sites.push_back({record.address, std::min<uint8_t>(record.layout, FASTSDT_LAYOUT_STP + 1),
-                             std::min<uint8_t>(record.lead, 16)});
-    std::sort(sites.begin(), sites.end());
-    sites.erase(std::unique(sites.begin(), sites.end()), sites.end());
-    const auto why_no_site = [&](uint64_t pc, uint64_t moved) -> const char* {
-        auto known = std::lower_bound(sites.begin(), sites.end(), Vouched{pc, 0, 0});
-        if (known == sites.end() || known->pc != pc) {
-            const Bytes code = code_at(file, pc + moved);
-            return code.empty() ? "not in an executable section" : any_nop(file, code) ? nullptr : "no nop there";
+    // Why no site stands at the pc of a stapsdt note, or nothing.
+    const char* why_no_site(uint64_t pc, uint64_t moved) const
+    {
+        auto known = std::lower_bound(sites_.begin(), sites_.end(), Site{pc, 0, 0});
+        if (known == sites_.end() || known->pc != pc) {
+            const Bytes code = code_at(file_, pc + moved);
+            return code.empty()                ? "not in an executable section"
+                : begins_with_nop(file_, code) ? nullptr
+                                               : "no nop there";
         }
         const char* why = nullptr;
-        for (; known != sites.end() && known->pc == pc; ++known) {
+        for (; known != sites_.end() && known->pc == pc; ++known) {
             Record record;
             record.address = pc;
             record.layout = known->layout;
             record.lead = known->lead;
-            if (!(why = missing(file, record, moved)))
+            if (!(why = missing(file_, record, moved)))
                 break;
         }
         return why;
-    };
+    }
 
-    Contents contents;
-    uint64_t moved = 0; // by prelink, as the notes' base tells
-    std::unordered_set<std::string_view> seen;
-    // libbpf and perf read the first section of the name only, so all goes there. mold makes a second one for notes that
-    // another header made, without SHF_LINK_ORDER: those of a static libstdc++, for example.
-    const bool join =
-        std::none_of(stapsdt_sections.begin(), stapsdt_sections.end(), [](const Section* s) { return loaded(*s); });
-    std::map<const Section*, std::vector<std::byte>> stapsdt;
-    for (const Section* section : stapsdt_sections) {
-        std::vector<std::byte>& kept = stapsdt[join ? stapsdt_sections.front() : section];
-        pad(kept);
-        const size_t before = kept.size();
+private:
+    struct Site {
+        uint64_t pc;
+        uint8_t layout, lead;
+        auto operator<=>(const Site&) const = default;
+    };
+    const Image& file_;
+    std::vector<Site> sites_; // sorted, each once
+};
+
+// Where a lost .stapsdt.base was, by what the notes of sites say, or a byte that may be called so: any address does, if notes
+// and section agree on it, since tracers add the difference. Empty: nothing needs it, or nothing is loaded.
+std::optional<Section> lost_base(const Image& file, const std::vector<const Section*>& stapsdt_sections,
+                                 const Vouched& vouched)
+{
+    std::set<uint64_t> bases;
+    for (const Section* section : stapsdt_sections)
         for (const RawNote& note : notes_in(file, *section)) {
             const char* error = nullptr;
             const auto probe = decode_stapsdt(note, file.encoding(), error);
-            if (!probe) { // not ours to judge: fastsdt-check tells what is wrong with it
-                append(kept, note.whole);
-                continue;
-            }
-            const auto remove = [&](const char* why) {
-                result.removed.push_back(
-                    {fmt::format("probe {}:{}", probe->provider, probe->name), probe->note_address, why});
-            };
-            const uint64_t shift = base && probe->note_base ? base->address - probe->note_base : 0;
-            const char* why = why_no_site(probe->note_address, shift);
-            // Readers take the note's base as it is; where it leads away from the site, it was not relocated.
-            const bool wrong_base = base && probe->note_base != base->address && (why || shift == 0)
-                && !why_no_site(probe->note_address, 0);
-            if (why && !wrong_base) {
-                remove(why);
-                continue;
-            }
-            const std::string_view text(reinterpret_cast<const char*>(note.whole.data()), note.whole.size());
-            if (!seen.insert(text).second) {
-                remove("the same note twice");
-                continue;
-            }
-            const size_t at = kept.size() + (note.descriptor.data() - note.whole.data());
-            append(kept, note.whole);
-            ++result.probes;
-            if (wrong_base) {
-                store(&kept[at + file.encoding().address_size()], file.encoding().address_size(), base->address,
-                      file.encoding().big_endian);
-                ++result.rebased;
-            } else {
-                moved = shift;
-            }
+            if (probe && !vouched.why_no_site(probe->note_address, 0))
+                bases.insert(probe->note_base);
         }
-        result.joined += kept.size() > before && before > 0;
-        result.stapsdt_bytes_before += section->size;
-    }
-    for (const Section* section : stapsdt_sections) {
-        std::vector<std::byte>& kept = stapsdt[section];
-        result.stapsdt_bytes_after += kept.size();
-        if (!equal(kept, file.raw_contents(*section)))
-            contents[section->index] = std::move(kept);
-    }
-
-    std::vector<Record> live;
-    for (const Record& record : layout.records) {
-        const char* why = missing(file, record, moved);
-        const char* what = record.type == FASTSDT_NOTE_SITE ? "site"
-            : record.type == FASTSDT_NOTE_ENTRY             ? "entry"
-                                                            : "exit";
-        if (why)
-            result.removed.push_back({what, record.address, why});
-        else
-            live.push_back(record);
-    }
-    live = fold(std::move(live));
-    for (const Record& record : live)
-        ++(record.type == FASTSDT_NOTE_SITE        ? result.sites
-               : record.type == FASTSDT_NOTE_ENTRY ? result.entries
-                                                   : result.exits);
-
-    for (const Section* section : layout_sections) {
-        std::vector<std::byte> content;
-        if (section == layout_sections.front()) {
-            if (!live.empty())
-                content = index_note(live, file.encoding());
-            for (const RawNote& note : layout.others) {
-                append(content, note.whole);
-                pad(content);
-            }
-        }
-        result.layout_bytes_before += section->size;
-        result.layout_bytes_after += content.size();
-        if (!equal(content, file.raw_contents(*section)))
-            contents[section->index] = std::move(content);
-    }
-
-    std::set<size_t> relocated;
+    if (bases.empty())
+        return {};
+    Section base;
+    base.name = base_section;
+    base.type = SHT_PROGBITS;
+    base.flags = SHF_ALLOC;
+    base.size = base.align = 1;
+    // 0: the linker dropped the section, and the notes' reference to it. objcopy -R shortens a segment that ended there.
+    if (bases.size() == 1 && *bases.begin() != 0 && file.file_offset(*bases.begin()))
+        base.address = *bases.begin();
     for (const Section& section : file.sections())
-        if (section.type == SHT_REL || section.type == SHT_RELA)
-            relocated.insert(section.info);
-    for (const auto& [number, content] : contents) {
-        const Section& section = file.sections()[number];
-        if (loaded(section))
-            throw Index_error(fmt::format("{} is loaded with the program and cannot change: link it as a section"
-                                          " that is not allocated",
-                                          section.name));
-        if (relocated.count(number))
-            throw Index_error(fmt::format("{} has relocations (--emit-relocs): index the file after the tool that"
-                                          " needs them, or drop them with objcopy --remove-relocations={}",
-                                          section.name, section.name));
-    }
-    result.changed = !contents.empty();
-    if (result.changed) {
-        result.file = rewrite(file, contents);
-        with_image(result.file, [&](const Image& now) { verify(file, now, contents, live); });
-    }
-    if (restored && result.probes > 0) {
-        std::vector<std::byte> out;
-        if (result.changed)
-            with_image(result.file, [&](const Image& now) { out = with_section(now, *restored); });
-        else
-            out = with_section(file, *restored);
-        result.file = std::move(out);
-        result.changed = result.base_restored = true;
-    }
-    return result;
+        if (!base.address && loaded(section) && in_file(section) && section.size > 0
+            && file.file_offset(section.address))
+            base.address = section.address;
+    const auto offset = file.file_offset(base.address);
+    if (!base.address || !offset)
+        return {};
+    base.offset = *offset;
+    return base;
 }
+
+class Indexer {
+public:
+    explicit Indexer(const Image& file) : file_(file) {}
+
+    IndexResult run()
+    {
+        find_sections();
+        layout_ = read_layout(file_);
+        const Vouched vouched(file_, layout_.records);
+        if (!base_ && (restored_ = lost_base(file_, stapsdt_sections_, vouched)))
+            base_ = &*restored_;
+        keep_probes(vouched);
+        keep_records();
+        write_layout_sections();
+        require_changeable();
+        write_file();
+        return std::move(result_);
+    }
+
+private:
+    void find_sections()
+    {
+        NoteBudget budget(file_);
+        for (const Section& section : file_.sections()) {
+            if ((section.name == layout_section || section.name == stapsdt_section) && section.type == SHT_NOTE)
+                require(budget.afford(file_.raw_contents(section)), notes_overlap);
+            if (section.name == layout_section && section.type == SHT_NOTE)
+                layout_sections_.push_back(&section);
+            if (section.name == stapsdt_section && section.type == SHT_NOTE)
+                stapsdt_sections_.push_back(&section);
+            if (section.name == base_section && !base_)
+                base_ = &section;
+            if ((section.flags & SHF_EXECINSTR) && loaded(section))
+                require(in_file(section),
+                        "the code is not in this file (separate debug information?): index the file that has it");
+        }
+    }
+
+    // The stapsdt notes whose site is there, each once and in the sections where they belong.
+    void keep_probes(const Vouched& vouched)
+    {
+        // libbpf and perf read the first section of the name only, so all goes there. mold makes a second one for notes that
+        // another header made, without SHF_LINK_ORDER: those of a static libstdc++, for example.
+        const bool join = std::none_of(stapsdt_sections_.begin(), stapsdt_sections_.end(),
+                                       [](const Section* s) { return loaded(*s); });
+        std::map<const Section*, std::vector<std::byte>> stapsdt;
+        for (const Section* section : stapsdt_sections_) {
+            std::vector<std::byte>& kept = stapsdt[join ? stapsdt_sections_.front() : section];
+            pad(kept);
+            const size_t before = kept.size();
+            for (const RawNote& note : notes_in(file_, *section))
+                keep_probe(note, vouched, kept);
+            result_.joined += kept.size() > before && before > 0;
+            result_.stapsdt_bytes_before += section->size;
+        }
+        for (const Section* section : stapsdt_sections_) {
+            std::vector<std::byte>& kept = stapsdt[section];
+            result_.stapsdt_bytes_after += kept.size();
+            if (!equal(kept, file_.raw_contents(*section)))
+                contents_[section->index] = std::move(kept);
+        }
+    }
+
+    void keep_probe(const RawNote& note, const Vouched& vouched, std::vector<std::byte>& kept)
+    {
+        const char* error = nullptr;
+        const auto probe = decode_stapsdt(note, file_.encoding(), error);
+        if (!probe) { // not ours to judge: fastsdt-check tells what is wrong with it
+            append(kept, note.whole);
+            return;
+        }
+        const auto remove = [&](const char* why) {
+            result_.removed.push_back(
+                {fmt::format("probe {}:{}", probe->provider, probe->name), probe->note_address, why});
+        };
+        // A base that was lost says nothing about a move.
+        const uint64_t shift = base_ && !restored_ && probe->note_base ? base_->address - probe->note_base : 0;
+        const char* why = vouched.why_no_site(probe->note_address, shift);
+        // Readers take the note's base as it is; where it leads away from the site, it was not relocated.
+        const bool wrong_base = base_ && probe->note_base != base_->address && (why || shift == 0)
+            && !vouched.why_no_site(probe->note_address, 0);
+        if (why && !wrong_base)
+            return remove(why);
+        const std::string_view text(reinterpret_cast<const char*>(note.whole.data()), note.whole.size());
+        if (!seen_.insert(text).second)
+            return remove("the same note twice");
+        const size_t at = kept.size() + (note.descriptor.data() - note.whole.data());
+        append(kept, note.whole);
+        ++result_.probes;
+        if (wrong_base) {
+            store(&kept[at + file_.encoding().address_size()], file_.encoding().address_size(), base_->address,
+                  file_.encoding().big_endian);
+            ++result_.rebased;
+        } else {
+            moved_ = shift;
+        }
+    }
+
+    void keep_records()
+    {
+        const Moved moved(file_);
+        for (const Record& record : layout_.records) {
+            const char* why = missing(file_, record, moved_);
+            if (!why && moved.stale(record, moved_))
+                why = "its code was moved after the link (BOLT)";
+            const char* what = record.type == FASTSDT_NOTE_SITE ? "site"
+                : record.type == FASTSDT_NOTE_ENTRY             ? "entry"
+                                                                : "exit";
+            if (why)
+                result_.removed.push_back({what, record.address, why});
+            else
+                live_.push_back(record);
+        }
+        live_ = fold(std::move(live_));
+        for (const Record& record : live_)
+            ++(record.type == FASTSDT_NOTE_SITE        ? result_.sites
+                   : record.type == FASTSDT_NOTE_ENTRY ? result_.entries
+                                                       : result_.exits);
+    }
+
+    // All records in one INDEX note, in the first section.
+    void write_layout_sections()
+    {
+        for (const Section* section : layout_sections_) {
+            std::vector<std::byte> content;
+            if (section == layout_sections_.front()) {
+                if (!live_.empty())
+                    content = index_note(live_, file_.encoding());
+                for (const RawNote& note : layout_.others) {
+                    append(content, note.whole);
+                    pad(content);
+                }
+            }
+            result_.layout_bytes_before += section->size;
+            result_.layout_bytes_after += content.size();
+            if (!equal(content, file_.raw_contents(*section)))
+                contents_[section->index] = std::move(content);
+        }
+    }
+
+    void require_changeable() const
+    {
+        std::set<size_t> relocated;
+        for (const Section& section : file_.sections())
+            if (section.type == SHT_REL || section.type == SHT_RELA)
+                relocated.insert(section.info);
+        for (const auto& [number, content] : contents_) {
+            const Section& section = file_.sections()[number];
+            if (loaded(section))
+                throw IndexError(fmt::format("{} is loaded with the program and cannot change: link it as a section"
+                                             " that is not allocated",
+                                             section.name));
+            if (relocated.count(number))
+                throw IndexError(fmt::format("{} has relocations (--emit-relocs): index the file after the tool that"
+                                             " needs them, or drop them with objcopy --remove-relocations={}",
+                                             section.name, section.name));
+        }
+    }
+
+    void write_file()
+    {
+        result_.changed = !contents_.empty();
+        if (result_.changed) {
+            result_.file = rewrite(file_, contents_);
+            with_image(result_.file, [&](const Image& now) { verify(file_, now, contents_, live_); });
+        }
+        if (!restored_ || result_.probes == 0)
+            return;
+        std::vector<std::byte> out;
+        if (result_.changed)
+            with_image(result_.file, [&](const Image& now) { out = with_section(now, *restored_); });
+        else
+            out = with_section(file_, *restored_);
+        result_.file = std::move(out);
+        result_.changed = result_.base_restored = true;
+    }
+
+    const Image& file_;
+    IndexResult result_;
+    std::vector<const Section*> layout_sections_, stapsdt_sections_;
+    const Section* base_ = nullptr; // of the file, or restored_
+    std::optional<Section> restored_;
+    LayoutNotes layout_;
+    std::unordered_set<std::string_view> seen_; // stapsdt notes
+    uint64_t moved_ = 0;                        // by prelink, as the notes' base tells
+    std::vector<Record> live_;
+    Contents contents_;
+};
 
 } // namespace
 
-Index_result index_notes(std::span<const std::byte> bytes)
+IndexResult index_notes(std::span<const std::byte> bytes)
 {
-    Index_result result;
-    with_image(bytes, [&](const Image& image) { result = index_image(image); });
+    IndexResult result;
+    with_image(bytes, [&](const Image& image) { result = Indexer(image).run(); });
     return result;
 }
 

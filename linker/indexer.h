@@ -11,18 +11,18 @@
 namespace fastsdt {
 
 /// The file cannot be indexed; what() is one clause that says why and what to do.
-class Index_error : public std::runtime_error {
+class IndexError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 /// A note that was taken out.
-struct Removed_note {
+struct RemovedNote {
     std::string what; ///< "probe provider:name", "site", "entry" or "exit"
     uint64_t address; ///< ELF vaddr the note names
     std::string why;  ///< one clause
 };
 
-struct Index_result {
+struct IndexResult {
     std::vector<std::byte> file; ///< the new file; empty if there was nothing to do
     bool changed = false;
     size_t sites = 0;           ///< SITE records in the index
@@ -32,13 +32,13 @@ struct Index_result {
     size_t rebased = 0;         ///< stapsdt notes whose base did not lead to their site and now does
     bool base_restored = false; ///< the file had no .stapsdt.base and has one now
     size_t joined = 0;          ///< .note.stapsdt sections that are empty now, their notes in the first one
-    std::vector<Removed_note> removed;
+    std::vector<RemovedNote> removed;
     size_t layout_bytes_before = 0, layout_bytes_after = 0;   ///< size of .note.fastsdt
     size_t stapsdt_bytes_before = 0, stapsdt_bytes_after = 0; ///< size of .note.stapsdt
 };
 
 /// Merges the SITE, ENTRY and EXIT notes of a linked ELF file into one INDEX note, drops the notes whose code the linker
-/// dropped, and verifies the result against the original. Throws Index_error; `file` is never modified.
-Index_result index_notes(std::span<const std::byte> file);
+/// dropped, and verifies the result against the original. Throws IndexError; `file` is never modified.
+IndexResult index_notes(std::span<const std::byte> file);
 
 } // namespace fastsdt

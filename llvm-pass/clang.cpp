@@ -48,6 +48,8 @@ public:
             annotate(*function, "no_fastprobe");
         if (function->doesThisDeclarationHaveABody() && wants_exits(*function))
             annotate_result(*function);
+        if (function->doesThisDeclarationHaveABody())
+            annotate_declarations(*function);
         return true;
     }
     bool shouldVisitTemplateInstantiations() const { return true; }
@@ -59,6 +61,17 @@ private:
             if (annotation->getAnnotation() == text)
                 return;
         function.addAttr(AnnotateAttr::CreateImplicit(function.getASTContext(), text, nullptr, 0));
+    }
+    /// Of a static function that is used before it is defined, clang emits the annotations of the declaration that was used.
+    static void annotate_declarations(FunctionDecl& function)
+    {
+        std::vector<std::string> texts;
+        for (const auto* annotation : function.specific_attrs<AnnotateAttr>())
+            if (annotation->getAnnotation().contains("fastprobe"))
+                texts.push_back(annotation->getAnnotation().str());
+        for (FunctionDecl* declaration : function.redecls())
+            for (const std::string& text : texts)
+                annotate(*declaration, text);
     }
     static bool wants_exits(const FunctionDecl& function)
     {
@@ -106,18 +119,18 @@ protected:
     std::unique_ptr<ASTConsumer> CreateASTConsumer(CompilerInstance& compiler, StringRef) override
     {
         CodeGenOptions& options = compiler.getCodeGenOpts();
-#if LLVM_VERSION_MAJOR >= 22 // has loaded what stands in PassPlugins before any action begins
+#if LLVM_VERSION_MAJOR >= 22 // clang has loaded what is in PassPlugins before any action begins
         options.PassBuilderCallbacks.push_back(llvmGetPassPluginInfo().RegisterPassBuilderCallbacks);
 #else
         options.PassPlugins.push_back(fastprobe_pass_path());
 #endif
 
-        if (options.DisableLLVMPasses) // -save-temps: another process goes on, with the bitcode and without us
+        if (options.DisableLLVMPasses) // -save-temps: another process compiles the bitcode, without this plugin
             fastprobe_select_without_passes();
 
         Preprocessor& preprocessor = compiler.getPreprocessor();
         std::string macros = "#define __FASTPROBE__ 1\n";
-        // Code that ends up inlined elsewhere in a link without the plugin must look after the red zone itself.
+        // LTO may inline code elsewhere in a link without the plugin: such code must keep out of the red zone itself.
         const auto action = compiler.getFrontendOpts().ProgramAction;
         if ((action == frontend::EmitObj || action == frontend::EmitAssembly) && !options.PrepareForLTO
             && !options.PrepareForThinLTO)

@@ -36,21 +36,25 @@ namespace fastprobe {
 
 // ---- look.cpp ----
 
-/// What stands at a function's entry.
-struct Found {
+/// The beginning of a function's code, as it will be assembled.
+struct Beginning {
     Front front;
-    const llvm::MachineInstr* instruction = nullptr; ///< the first behind the landing pad and behind our placeholder
-    llvm::MachineBasicBlock::iterator at;            ///< in the entry block: where a layout goes, or the placeholder
-    unsigned instructions = 0;                       ///< of the whole function, without landing pad and placeholder
-    const char* skip = nullptr;                      ///< nothing may be done to the function, and why
+    const llvm::MachineInstr* first = nullptr; ///< the first instruction behind the landing pad and the reserved nop
+    llvm::MachineBasicBlock::iterator at;      ///< in the entry block: where a layout goes, or the reserved nop
+    unsigned instructions = 0;                 ///< of the whole function, without landing pad and reserved nop
+    const char* skip = nullptr;                ///< nothing may be done to the function, and why
 
-    std::string words(Arch arch) const; ///< the first instruction, for people
+    std::string describe(Arch arch) const; ///< the first instruction, for people
 };
-Found look(llvm::MachineFunction& mf, Arch arch);
+Beginning look_at_beginning(llvm::MachineFunction& mf, Arch arch);
 /// Why nobody may change this entry, or null. Such a function has no record either, only a line in the report.
 const char* skip_reason(const llvm::Function& function);
+/// The text of inline assembly; null for other instructions.
+const char* asm_text(const llvm::MachineInstr& instruction);
+/// x86-64: the assembler may put nops in front of this instruction, to keep it off a boundary.
+bool assembler_pads(const llvm::MachineInstr& instruction);
 /// arm64: the nop that was put first before branches got their distances.
-bool is_placeholder(const llvm::MachineInstr& instruction);
+bool is_reserved_nop(const llvm::MachineInstr& instruction);
 
 // ---- insert.cpp ----
 
@@ -69,13 +73,13 @@ struct Exit_site {
     llvm::MCSymbol* at;
     Exit_record record;
 };
-/// @param first     the first instruction, behind landing pad and placeholder
+/// @param first     the first instruction, behind landing pad and reserved nop
 /// @param reserved  reserve_exits() has been here
 Ways_out look_at_exits(llvm::MachineFunction& mf, const llvm::MachineInstr* first, bool reserved);
 /// arm64, before branches get their distances: the sites.
-void reserve_exits(llvm::MachineFunction& mf, Arch arch, Decision::Add add);
+void reserve_exits(llvm::MachineFunction& mf, Arch arch, const Exits& exits);
 /// The sites, where they do not stand already, and their records. @param zero  as for insert()
-std::vector<Exit_site> make_exits(llvm::MachineFunction& mf, Arch arch, Decision::Add add, llvm::MCSymbol* zero);
+std::vector<Exit_site> make_exits(llvm::MachineFunction& mf, Arch arch, const Exits& exits, llvm::MCSymbol* zero);
 bool is_exit_site(const llvm::MachineInstr& instruction);
 /// Where the function's result is when it returns.
 Result result_of(const llvm::MachineFunction& mf);
@@ -85,9 +89,9 @@ Result result_of(const llvm::MachineFunction& mf);
 /// Between instruction selection and register allocation: functions with nop5 sites keep out of the red zone, and those
 /// that shall begin with the frame push get a frame.
 void prepare(llvm::MachineFunction& mf, Arch arch);
-/// Behind shrink-wrapping: the frame push belongs first.
+/// After shrink-wrapping: undoes it, so that the frame push comes first.
 void keep_frame_first(llvm::MachineFunction& mf, Arch arch);
-/// Why a function that was to get a frame has none; null: it has, or was not to.
+/// Why a function that was to get a frame has none; null: it has one, or was not to get one.
 const char* why_no_frame(const llvm::MachineFunction& mf);
 
 // ---- emit.cpp ----
@@ -102,7 +106,7 @@ public:
 
     void begin(llvm::Module& module);
     /// The code is final: the decision, the layout, the report.
-    void finish(llvm::MachineFunction& mf);
+    void make_sites(llvm::MachineFunction& mf);
     /// The printer is at the function's address, before its first instruction: the label.
     void label(const llvm::MachineFunction& mf);
     /// All functions are out: the records.

@@ -42,7 +42,7 @@ void pop_section(MCStreamer& out)
 }
 #endif
 
-/// The compilation has failed, as far as this LLVM keeps that.
+/// Whether the compilation has failed, if this LLVM records that.
 template <class Handler>
 auto failed(const Handler& diagnostics, int) -> decltype(diagnostics.HasErrors)
 {
@@ -63,24 +63,34 @@ MCSection* note_section(MCContext& context, MCSection& text, MCSymbol& label)
         elf.getGroup(), elf.getGroup() && elf.isComdat(), MCSection::NonUniqueID, static_cast<MCSymbolELF*>(&label));
 }
 
+/// @param reserved  reserve() has been here
+Plan plan_function(MachineFunction& mf, Arch arch, const Request& request, const Beginning& beginning, bool reserved)
+{
+    if (beginning.skip)
+        return skip(request, beginning.skip);
+    Front front = beginning.front;
+    front.no_frame = why_no_frame(mf);
+    if (request.exit != Exit::none)
+        front.ways = look_at_exits(mf, beginning.first, reserved);
+    return plan(arch, request, front);
+}
+
 } // namespace
 
 void reserve(MachineFunction& mf, Arch arch)
 {
-    std::optional<Request> request = Request::of(mf.getFunction());
+    std::optional<Request> request = request_of(mf.getFunction());
     if (!request || arch != Arch::arm64)
         return;
-    Found found = look(mf, arch);
-    if (found.skip || found.instructions < request->min_insns)
+    Beginning beginning = look_at_beginning(mf, arch);
+    if (beginning.instructions < request->min_insns)
         return;
-    if (request->exit != Exit::none)
-        found.front.ways = look_at_exits(mf, found.instruction, false);
-    Plan what = plan(arch, request->entry, request->kernels, found.front, request->exit);
-    if (what.skip)
+    const Plan plan = plan_function(mf, arch, *request, beginning, false);
+    if (plan.skip)
         return;
-    insert(mf, found.at, what, nullptr);
-    if (what.exits.count > 0)
-        reserve_exits(mf, arch, what.exits.add);
+    insert(mf, beginning.at, plan, nullptr);
+    if (plan.exits.count > 0)
+        reserve_exits(mf, arch, plan.exits);
 }
 
 void Unit::begin(Module& module)
@@ -102,37 +112,33 @@ void Unit::end(Module& module)
         error(module.getContext(), why);
 }
 
-void Unit::finish(MachineFunction& mf)
+void Unit::make_sites(MachineFunction& mf)
 {
     if (!mf.getFunction().hasFnAttribute("fastprobe"))
         return;
-    std::optional<Request> request = Request::of(mf.getFunction());
+    std::optional<Request> request = request_of(mf.getFunction());
     if (!request)
         return error(mf.getFunction().getContext(),
                      "attribute of '" + mf.getName().str() + "' is not MODE;KERNELS;MIN-INSNS;EXIT");
-    Found found = look(mf, arch_);
-    if (found.instructions < request->min_insns)
+    Beginning beginning = look_at_beginning(mf, arch_);
+    if (beginning.instructions < request->min_insns)
         return;
-    found.front.no_frame = why_no_frame(mf);
-    if (request->exit != Exit::none)
-        found.front.ways = look_at_exits(mf, found.instruction, arch_ == Arch::arm64);
-    Plan what = found.skip ? skip(request->entry, found.skip, request->exit)
-                           : plan(arch_, request->entry, request->kernels, found.front, request->exit);
+    const Plan plan = plan_function(mf, arch_, *request, beginning, arch_ == Arch::arm64);
     if (!log_.idle()) {
         StringRef symbol = mf.getName();
         symbol.consume_front("\1");
-        std::string sentence =
-            log_.tell(arch_, what, symbol.str(), mf.getFunction().getParent()->getSourceFileName(), found.words(arch_));
+        std::string sentence = log_.tell(arch_, plan, symbol.str(), mf.getFunction().getParent()->getSourceFileName(),
+                                         beginning.describe(arch_));
         if (!sentence.empty())
             note(sentence);
     }
-    if (what.skip)
+    if (plan.skip)
         return;
-    if (!found.front.nop_stands)
-        insert(mf, found.at, what, zero());
-    Planned planned{what.record, {}};
-    if (what.exits.count > 0)
-        planned.exits = make_exits(mf, arch_, what.exits.add, zero());
+    if (!beginning.front.nop_reserved)
+        insert(mf, beginning.at, plan, zero());
+    Planned planned{plan.record, {}};
+    if (plan.exits.count > 0)
+        planned.exits = make_exits(mf, arch_, plan.exits, zero());
     planned_.emplace(&mf.getFunction(), std::move(planned));
 }
 
@@ -148,10 +154,10 @@ void Unit::label(const MachineFunction& mf)
     auto planned = planned_.find(&mf.getFunction());
     if (planned == planned_.end())
         return;
-    MCSymbol* here = printer_.OutContext.createNamedTempSymbol("fastprobe");
-    printer_.OutStreamer->emitLabel(here);
-    add(printer_.OutStreamer->getCurrentSectionOnly(), {record_fields(arch_, planned->second.record), here, here});
-    printed_.emplace_back(here, std::move(planned->second));
+    MCSymbol* label = printer_.OutContext.createNamedTempSymbol("fastprobe");
+    printer_.OutStreamer->emitLabel(label);
+    add(printer_.OutStreamer->getCurrentSectionOnly(), {record_fields(arch_, planned->second.record), label, label});
+    printed_.emplace_back(label, std::move(planned->second));
     planned_.erase(planned);
 }
 
@@ -169,7 +175,7 @@ void Unit::write()
     MCContext& context = printer_.OutContext;
     if (zero_)
         out.emitAssignment(zero_, MCConstantExpr::create(0, context));
-    // By now it is known in which section an exit came to stand.
+    // Only now is it known which section each exit is in.
     for (const auto& [function, planned] : printed_)
         for (const Exit_site& exit : planned.exits)
             add(&exit.at->getSection(), {record_fields(arch_, exit.record), function, exit.at});

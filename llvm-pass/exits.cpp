@@ -3,11 +3,11 @@
 //
 //     popq %rbx
 //     .cfi_def_cfa_offset 8
-//     .p2align 6, , 10        nop10 only: this and what follows is a block of its own, as blocks are what has an alignment
+//     .p2align 6, , 10        (or 4) nop10 only: this and what follows is a block of its own, as blocks are what has an alignment
 //     nop                     the site: the stack is as at the entry, the result is in its register
 //     retq
 //
-// A site bears its label from the moment it exists. That is what tells it from other nops.
+// A site gets its label when it is made; the label tells it from other nops.
 #include "codegen.h"
 
 #include <llvm/ADT/MapVector.h>
@@ -58,7 +58,7 @@ bool is_conditional_tail_call(const MachineInstr& instruction)
     return instruction.getMF()->getSubtarget().getInstrInfo()->getName(instruction.getOpcode()) == "TAILJMPd64_CC";
 }
 
-/// Why an instruction is no way out that can have a site, or no way out that is known.
+/// Why an instruction that leaves the function cannot have a site in front of it. Null: it can, or it does not leave.
 const char* obstacle(const MachineInstr& instruction)
 {
     const unsigned opcode = instruction.getOpcode();
@@ -124,7 +124,7 @@ uint64_t size_of(const MachineFunction& mf, Type& type)
     return size.isScalable() ? 0 : size.getFixedValue();
 }
 
-/// The variables that are known where `block` ends are known in `next`, its rest.
+/// Makes the variables that are known at the end of `block` known in `next`, which was split off from it.
 void bring_variables(MachineFunction& mf, MachineBasicBlock& block, MachineBasicBlock& next)
 {
     const TargetRegisterInfo& registers = *mf.getSubtarget().getRegisterInfo();
@@ -159,7 +159,8 @@ void add_block(MachineFunction& mf, MachineBasicBlock& before, MachineBasicBlock
     }
 }
 
-/// Makes a way out of a conditional tail call. A site in front of that would be hit also when it does not leave.
+/// Turns a conditional tail call into a branch around a way out. A site in front of the conditional jump would be hit
+/// even when the function is not left.
 ///
 ///     jne f      ->      je 1f
 ///                        jmp f
@@ -189,7 +190,7 @@ void unfold(MachineFunction& mf, MachineInstr& leave)
 }
 
 /// `leave` and what follows it becomes a block, which has the alignment that keeps a nop1+nop10 in front of it whole.
-void align(MachineFunction& mf, MachineInstr& leave, unsigned padding)
+void align(MachineFunction& mf, MachineInstr& leave, unsigned bound, unsigned padding)
 {
     MachineBasicBlock* block = leave.getParent();
     if (code_before(*block, leave.getIterator()) != block->end()) {
@@ -197,16 +198,16 @@ void align(MachineFunction& mf, MachineInstr& leave, unsigned padding)
         add_block(mf, *block, *rest);
         block = rest;
     }
-    block->setAlignment(Align(uint64_t{1} << exit_bound), padding);
+    block->setAlignment(Align(uint64_t{1} << bound), padding);
 }
 
 /// In front of `leave`. @param zero  as for build_layout()  @return its first instruction, which has the label
-MachineInstr* make_site(MachineFunction& mf, MachineInstr& leave, Arch arch, Decision::Add add, MCSymbol* zero)
+MachineInstr* make_site(MachineFunction& mf, MachineInstr& leave, Arch arch, const Exits& exits, MCSymbol* zero)
 {
-    if (unsigned padding = exit_padding(arch, add))
-        align(mf, leave, padding);
-    MachineInstr* first =
-        build_layout(*leave.getParent(), leave.getIterator(), leave.getDebugLoc(), MachineInstr::NoFlags, add, zero);
+    if (unsigned padding = exit_padding(arch, exits.add))
+        align(mf, leave, exits.bound, padding);
+    MachineInstr* first = build_layout(*leave.getParent(), leave.getIterator(), leave.getDebugLoc(),
+                                       MachineInstr::NoFlags, exits.add, zero);
     first->setPreInstrSymbol(mf, mf.getContext().createNamedTempSymbol(label_name));
     return first;
 }
@@ -249,25 +250,28 @@ Ways_out look_at_exits(MachineFunction& mf, const MachineInstr* first, bool rese
     for (MachineInstr* leave : ways_out(mf)) {
         ways.count++;
         ways.at_entry |= leave == first;
+        if (assembler_pads(*leave))
+            ways.obstacle = "the assembler may put nops between a site and its jump";
         if (reserved && !ways.obstacle && !site_before(*leave))
             ways.obstacle = "code came between a site and its return";
     }
     return ways;
 }
 
-void reserve_exits(MachineFunction& mf, Arch arch, Decision::Add add)
+void reserve_exits(MachineFunction& mf, Arch arch, const Exits& exits)
 {
-    // Returns stay in their functions.
+    // The outliner would move returns out of their functions.
     mf.getFunction().addFnAttr("nooutline");
     for (MachineInstr* leave : ways_out(mf))
-        make_site(mf, *leave, arch, add, nullptr);
+        make_site(mf, *leave, arch, exits, nullptr);
 }
 
-std::vector<Exit_site> make_exits(MachineFunction& mf, Arch arch, Decision::Add add, MCSymbol* zero)
+std::vector<Exit_site> make_exits(MachineFunction& mf, Arch arch, const Exits& exits, MCSymbol* zero)
 {
     std::vector<Exit_site> sites;
     Exit_record record;
-    record.added = add;
+    record.added = exits.add;
+    record.bound = exits.bound;
     record.result = result_of(mf);
     for (MachineInstr* leave : ways_out(mf))
         if (is_conditional_tail_call(*leave))
@@ -275,7 +279,7 @@ std::vector<Exit_site> make_exits(MachineFunction& mf, Arch arch, Decision::Add 
     for (MachineInstr* leave : ways_out(mf)) {
         const MachineInstr* site = site_before(*leave); // on arm64, since reserve_exits()
         if (!site)
-            site = make_site(mf, *leave, arch, add, zero);
+            site = make_site(mf, *leave, arch, exits, zero);
         record.tail_call = is_tail_call(*leave);
         sites.push_back({site->getPreInstrSymbol(), record});
     }
@@ -302,7 +306,7 @@ Result result_of(const MachineFunction& mf)
         result.sign = Result::Sign::is_unsigned;
     if (function.hasRetAttribute(Attribute::SExt))
         result.sign = Result::Sign::is_signed;
-    // IR's integers have no sign, and what is left of a struct is not its size.
+    // IR's integers have no sign, and IR does not keep the size of a struct.
     const auto [sign, size] = function.getFnAttribute(result_attribute).getValueAsString().split(':');
     if (sign == "signed")
         result.sign = Result::Sign::is_signed;

@@ -20,17 +20,6 @@ namespace {
 /// Attribute of functions that were to get a frame: "yes", or why not.
 constexpr const char frame_attribute[] = "fastprobe-frame";
 
-/// The text of inline assembly; null for other instructions.
-const char* asm_text(const MachineInstr& instruction)
-{
-    if (!instruction.isInlineAsm())
-        return nullptr;
-    for (const MachineOperand& operand : instruction.operands())
-        if (operand.isSymbol())
-            return operand.getSymbolName();
-    return nullptr;
-}
-
 /// The kernels that optimize a nop5 put a call there, which writes below the stack pointer. fastsdt.h's site names its
 /// layout in its note: .asciz "fastsdt", .byte VERSION, LAYOUT, ...
 bool is_nop5_site(StringRef text)
@@ -86,7 +75,7 @@ bool asm_owns_frame_pointer(const MachineFunction& mf)
 bool wants_frame(const MachineFunction& mf, Arch arch)
 {
     const Function& function = mf.getFunction();
-    auto request = Request::of(function);
+    auto request = request_of(function);
     return request && !skip_reason(function)
         && wants_frame(request->entry, arch, request->kernels, !calls_others(function));
 }
@@ -135,9 +124,7 @@ void prepare(MachineFunction& mf, Arch arch)
     if (!wants_frame(mf, arch))
         return;
     if (asm_owns_frame_pointer(mf)) {
-        function.addFnAttr(
-            frame_attribute,
-            arch == Arch::x86_64 ? "no frame: inline assembly uses rbp" : "no frame: inline assembly uses x29");
+        function.addFnAttr(frame_attribute, "the function's asm uses the frame pointer");
         return;
     }
     function.addFnAttr(frame_attribute, "yes");

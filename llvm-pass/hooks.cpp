@@ -4,7 +4,7 @@
 //   finalize-isel       behind: frame.cpp, prepare()
 //   shrink-wrap         behind: frame.cpp, keep_frame_first()
 //   patchable-function  behind: emit.cpp, reserve(), for arm64
-//   the AsmPrinter      right before, so that no pass changes the code any more: Unit::finish()
+//   the AsmPrinter      right before, so that no pass changes the code any more: Unit::make_sites()
 //                       in it, as an AsmPrinterHandler: Unit::label(), Unit::write()
 //
 // The first three are what TargetPassConfig::insertPass() is for. The last goes through the registry of targets, which lets
@@ -71,10 +71,10 @@ using Prepare = Step<prepare, false>;
 using Keep_frame_first = Step<keep_frame_first, false>;
 using Reserve = Step<reserve, true>;
 
-struct Finish : MachineFunctionPass {
+struct Sites : MachineFunctionPass {
     static inline char ID = 0;
-    explicit Finish(std::shared_ptr<Unit> unit) : MachineFunctionPass(ID), unit_(std::move(unit)) {}
-    StringRef getPassName() const override { return "fastprobe entries"; }
+    explicit Sites(std::shared_ptr<Unit> unit) : MachineFunctionPass(ID), unit_(std::move(unit)) {}
+    StringRef getPassName() const override { return "fastprobe sites"; }
     void getAnalysisUsage(AnalysisUsage& usage) const override
     {
         usage.setPreservesAll(); // only the AsmPrinter is left
@@ -87,7 +87,7 @@ struct Finish : MachineFunctionPass {
     }
     bool runOnMachineFunction(MachineFunction& mf) override
     {
-        unit_->finish(mf);
+        unit_->make_sites(mf);
         return true;
     }
     // Passes end in reverse order: the object has been written.
@@ -129,7 +129,7 @@ AsmPrinter* make_printer(TargetMachine& machine, std::unique_ptr<MCStreamer>&& s
     if (!printer || !schedule || !arch)
         return printer;
     auto unit = std::make_shared<Unit>(*arch, *printer);
-    schedule(new Finish(unit));
+    schedule(new Sites(unit));
     auto handler = std::make_unique<Handler>(unit);
 #if LLVM_VERSION_MAJOR >= 19
     printer->addAsmPrinterHandler(std::move(handler));
@@ -139,7 +139,7 @@ AsmPrinter* make_printer(TargetMachine& machine, std::unique_ptr<MCStreamer>&& s
     return printer;
 }
 
-/// A second copy would put down every entry twice.
+/// A second copy would make every entry twice.
 __attribute__((constructor)) void announce()
 {
     static std::string path;
@@ -175,7 +175,8 @@ void configure(TargetPassConfig& config, TargetMachine& machine, std::function<v
     if (target_of(machine.getTargetTriple()) == Arch::arm64)
         config.insertPass(&PatchableFunctionID, &Reserve::ID);
     pipeline = std::move(schedule);
-    // Now, because by now targets have registered themselves; in each thread, under the lock, before it comes to the AsmPrinter.
+    // Not earlier: only now have the targets registered themselves. Each thread does this, under the lock, before it
+    // gets to the AsmPrinter.
     std::lock_guard lock(targets_mutex);
     auto& target = const_cast<Target&>(machine.getTarget());
     targets.try_emplace(&target, target);

@@ -23,13 +23,13 @@ unsigned register_named(const TargetRegisterInfo& info, StringRef name)
     report_fatal_error("fastprobe: this LLVM has no register " + name);
 }
 
-/// A block in front of the first one, which the function branches back to: what is inserted is passed once.
+/// A new block in front of the first one, which the function branches back to: what is inserted there runs once.
 MachineBasicBlock::iterator leave_loop(MachineFunction& mf, MachineBasicBlock::iterator at)
 {
     MachineBasicBlock* loop = &mf.front();
     MachineBasicBlock* entry = mf.CreateMachineBasicBlock(loop->getBasicBlock());
     mf.push_front(entry);
-    // The landing pad goes along; where variables are holds at both places.
+    // The landing pad moves to the new block; the locations of variables hold in both.
     for (auto next = loop->begin(); next != at;) {
         MachineInstr& instruction = *next++;
         if (instruction.isDebugInstr())
@@ -48,7 +48,7 @@ MachineBasicBlock::iterator leave_loop(MachineFunction& mf, MachineBasicBlock::i
     return entry->end();
 }
 
-/// The first block is empty, and the first instruction in a later one. What is said there of variables holds here too.
+/// The first block is empty, and the first instruction is in a later one. Copies what is said there about variables.
 void bring_variables(MachineFunction& mf)
 {
     MachineBasicBlock& entry = mf.front();
@@ -64,7 +64,7 @@ void bring_variables(MachineFunction& mf)
 void align(MachineFunction& mf, Align alignment)
 {
     mf.ensureAlignment(alignment);
-    // A function in a named section with an alignment of its own gets that one, whatever `mf` says.
+    // A function in a named section that has an alignment of its own keeps that one, whatever `mf` says.
     Function& function = mf.getFunction();
     if (function.getAlign() && *function.getAlign() < alignment)
         function.setAlignment(alignment);
@@ -94,7 +94,8 @@ void insert(MachineFunction& mf, MachineBasicBlock::iterator at, const Plan& pla
     else if (at == mf.front().end())
         bring_variables(mf);
     DebugLoc location; // the line of the function's opening, as the rest of the prologue
-    // A jump without a line (to a loop's condition) is outside of the scope of variables; they are known where that begins.
+    // A jump without a line (to a loop's condition) is outside the scope of variables; they are known where the scope
+    // begins.
     const bool outside = at != mf.front().end() && at->isUnconditionalBranch() && !at->getDebugLoc();
     if (DISubprogram* function = mf.getFunction().getSubprogram(); function && !outside)
         location = DILocation::get(mf.getFunction().getContext(), function->getScopeLine(), 0, function);
@@ -114,8 +115,8 @@ MachineInstr* build_layout(MachineBasicBlock& block, MachineBasicBlock::iterator
         instruction.addImm(operand.getImm());
     if (add != Decision::Add::nop1_nop10)
         return instruction;
-    // 66 | 2e 0f 1f 84 00 disp32. The order of the prefixes is the kernel's wish, not the encoder's habit; a symbol
-    // that is 0 is what gets all four bytes of a displacement of 0.
+    // 66 | 2e 0f 1f 84 00 disp32. The kernel wants this order of prefixes; the encoder makes another one. A symbol that
+    // is 0 makes the encoder write all four bytes of a displacement of 0.
     const TargetRegisterInfo& registers = *mf.getSubtarget().getRegisterInfo();
     static const unsigned data16 = opcode_named(info, "DATA16_PREFIX"), nopl = opcode_named(info, "NOOPL"),
                           rax = register_named(registers, "RAX"), cs = register_named(registers, "CS");

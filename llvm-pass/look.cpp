@@ -6,8 +6,12 @@
 #include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetRegisterInfo.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/GlobalIFunc.h>
+#include <llvm/IR/Metadata.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Target/TargetMachine.h>
 
 #include <algorithm>
 
@@ -29,14 +33,31 @@ StringRef register_name(const MachineInstr& instruction, unsigned operand)
     return instruction.getMF()->getSubtarget().getRegisterInfo()->getName(o.getReg());
 }
 
-bool emits_nothing(const MachineInstr& instruction)
+/// asm("" ::: "memory"), or nothing but a comment.
+bool is_empty_asm(const MachineInstr& instruction)
 {
-    return instruction.isMetaInstruction() || instruction.isPosition() || instruction.isCFIInstruction()
-        || opcode_name(instruction) == "EMITBKEY" || opcode_name(instruction) == "EMITMTETAGGED";
+    const char* text = asm_text(instruction);
+    const MachineFunction& mf = *instruction.getMF();
+    return text && mf.getSubtarget().getInstrInfo()->getInlineAsmLength(text, *mf.getTarget().getMCAsmInfo()) == 0;
 }
 
-/// Names of LLVM's opcodes are not interface; an unknown one is "other", which costs a nop and is never wrong.
-/// An opcode of its own from LLVM 22 on, a HINT before.
+bool emits_nothing(const MachineInstr& instruction)
+{
+    return instruction.isMetaInstruction() || is_empty_asm(instruction) || instruction.isPosition()
+        || instruction.isCFIInstruction() || opcode_name(instruction) == "EMITBKEY"
+        || opcode_name(instruction) == "EMITMTETAGGED";
+}
+
+/// x86: is this option of LLVM on the command line?
+bool given(StringRef name)
+{
+    const auto& options = cl::getRegisteredOptions();
+    const auto option = options.find(name);
+    return option != options.end() && option->second->getNumOccurrences() > 0;
+}
+
+/// The names of LLVM's opcodes are no interface; an unknown one is "other", which costs a nop and is never wrong.
+/// arm64's nop has an opcode of its own from LLVM 22 on; before, it is a HINT.
 bool is_arm64_nop(const MachineInstr& instruction)
 {
     const StringRef name = opcode_name(instruction);
@@ -45,6 +66,8 @@ bool is_arm64_nop(const MachineInstr& instruction)
 
 First classify(const MachineInstr& instruction, Arch arch)
 {
+    if (arch == Arch::x86_64 && assembler_pads(instruction))
+        return First::other;
     // XRay's sled begins with a jump over itself. (-fpatchable-function-entry is skipped.)
     if (instruction.getOpcode() == TargetOpcode::PATCHABLE_FUNCTION_ENTER)
         return First::branch;
@@ -79,16 +102,16 @@ First classify(const MachineInstr& instruction, Arch arch)
     return First::other;
 }
 
-/// Of endbr64 or bti; 0: none. paciasp is a landing pad as well, but behind it x30 is signed, and a return probe would
+/// endbr64 or bti. paciasp is a landing pad as well, but behind it x30 is signed, and a return probe would
 /// break the function: the nop goes before it, and LLVM then puts a bti c first by itself.
-unsigned landing_pad_size(const MachineInstr& instruction, Arch arch)
+bool is_landing_pad(const MachineInstr& instruction, Arch arch)
 {
     if (arch == Arch::x86_64)
-        return opcode_name(instruction) == "ENDBR64" ? 4 : 0;
+        return opcode_name(instruction) == "ENDBR64";
     if (opcode_name(instruction) != "HINT")
-        return 0;
+        return false;
     const int64_t hint = instruction.getOperand(0).getImm();
-    return hint == 32 || hint == 34 || hint == 36 || hint == 38 ? 4 : 0;
+    return hint == 32 || hint == 34 || hint == 36 || hint == 38;
 }
 
 bool is_ifunc_resolver(const Function& function)
@@ -120,11 +143,33 @@ std::optional<uint64_t> stack_bytes(const MachineFunction& mf)
     if (mf.getFunction().isVarArg())
         return std::nullopt;
     const MachineFrameInfo& frame = mf.getFrameInfo();
-    int64_t end = 0; // offsets of incoming objects count from the last argument; what is below are saved registers
+    int64_t end = 0; // offsets of incoming objects count from the last argument; saved registers are below
     for (int i = frame.getObjectIndexBegin(); i < 0; i++)
         if (!frame.isDeadObjectIndex(i) && frame.getObjectOffset(i) >= 0)
             end = std::max(end, frame.getObjectOffset(i) + static_cast<int64_t>(frame.getObjectSize(i)));
     return (static_cast<uint64_t>(end) + 7) & ~uint64_t{7};
+}
+
+/// What LLVM emits around the function's address that is no instruction. KCFI's type comes with padding of its own.
+void add_constants(const MachineFunction& mf, Front& front)
+{
+    const Function& function = mf.getFunction();
+    const auto size = [&](const Constant* constant) {
+        return static_cast<unsigned>(mf.getDataLayout().getTypeAllocSize(constant->getType()));
+    };
+    if (function.hasPrefixData())
+        front.prefix += size(function.getPrefixData());
+    if (function.hasPrologueData()) // -fsanitize=function up to LLVM 14
+        front.lead += size(function.getPrologueData());
+#if LLVM_VERSION_MAJOR >= 15 // -fsanitize=function: a signature and the function's type
+    if (const MDNode* type = function.getMetadata(LLVMContext::MD_func_sanitize); type && type->getNumOperands() == 2) {
+        const unsigned signature = size(mdconst::extract<Constant>(type->getOperand(0)));
+        if (LLVM_VERSION_MAJOR >= 17)
+            front.prefix += signature + size(mdconst::extract<Constant>(type->getOperand(1)));
+        else
+            front.lead += signature + 4;
+    }
+#endif
 }
 
 bool signs_return_address(const MachineInstr& instruction)
@@ -133,6 +178,16 @@ bool signs_return_address(const MachineInstr& instruction)
 }
 
 } // namespace
+
+const char* asm_text(const MachineInstr& instruction)
+{
+    if (!instruction.isInlineAsm())
+        return nullptr;
+    for (const MachineOperand& operand : instruction.operands())
+        if (operand.isSymbol())
+            return operand.getSymbolName();
+    return nullptr;
+}
 
 /// Why nobody may change this entry, or null. Such a function has no record either, only a line in the report.
 const char* skip_reason(const Function& function)
@@ -151,71 +206,80 @@ const char* skip_reason(const Function& function)
         return "interrupt handler: no return address at the entry";
     if (function.getCallingConv() == CallingConv::GHC)
         return "GHC's calling convention: no return address at the entry";
+    if (given("x86-pad-max-prefix-size"))
+        return "-mpad-max-prefix-size: the assembler may put prefixes on what stands there";
     if (function.getName().contains(".cold."))
         return "outlined cold part: not an entry of its own";
     return nullptr;
 }
 
-bool is_placeholder(const MachineInstr& instruction)
+bool assembler_pads(const MachineInstr& instruction)
+{
+    static const bool jumps = given("x86-branches-within-32B-boundaries"), all = given("x86-align-branch-boundary");
+    return (all && (instruction.isBranch() || instruction.isCall() || instruction.isReturn()))
+        || (jumps && (instruction.isBranch() || instruction.isCall()));
+}
+
+bool is_reserved_nop(const MachineInstr& instruction)
 {
     return is_arm64_nop(instruction) && instruction.getFlag(MachineInstr::FrameSetup);
 }
 
-Found look(MachineFunction& mf, Arch arch)
+Beginning look_at_beginning(MachineFunction& mf, Arch arch)
 {
     const Function& function = mf.getFunction();
-    Found found;
-    found.skip = skip_reason(function);
-    found.front.returns_twice = function.hasFnAttribute(Attribute::ReturnsTwice);
-    found.front.stack_bytes = stack_bytes(mf);
-    // Constants that LLVM emits at the function's address, before any instruction: -fsanitize=function up to LLVM 16.
-    if (function.hasPrologueData())
-        found.front.lead =
-            static_cast<unsigned>(mf.getDataLayout().getTypeAllocSize(function.getPrologueData()->getType()));
+    Beginning beginning;
+    beginning.skip = skip_reason(function);
+    beginning.front.own_section =
+        mf.getTarget().getFunctionSections() || function.hasComdat() || function.hasSection() || mf.hasBBSections();
+    beginning.front.returns_twice = function.hasFnAttribute(Attribute::ReturnsTwice);
+    beginning.front.stack_bytes = stack_bytes(mf);
+    add_constants(mf, beginning.front);
 
     MachineBasicBlock& entry = mf.front();
-    found.at = entry.end();
+    beginning.at = entry.end();
     bool landing = true;
     for (MachineBasicBlock& block : mf) {
-        if (!found.instruction)
-            found.front.branch_target |= &block == &entry ? !block.pred_empty() : block.pred_size() > 1;
+        if (!beginning.first)
+            beginning.front.branch_target |= &block == &entry ? !block.pred_empty() : block.pred_size() > 1;
         for (MachineInstr& instruction : block) {
             if (emits_nothing(instruction) || is_exit_site(instruction))
                 continue;
-            const bool first = !found.instruction && &block == &entry;
-            if (first && !found.front.nop_stands && arch == Arch::arm64 && is_placeholder(instruction)) {
-                found.front.nop_stands = true;
-                found.at = instruction.getIterator();
+            const bool may_be_first = !beginning.first && &block == &entry;
+            if (may_be_first && !beginning.front.nop_reserved && arch == Arch::arm64 && is_reserved_nop(instruction)) {
+                beginning.front.nop_reserved = true;
+                beginning.at = instruction.getIterator();
                 landing = false;
                 continue;
             }
-            if (unsigned size = landing && first ? landing_pad_size(instruction, arch) : 0) {
+            if (landing && may_be_first && is_landing_pad(instruction, arch)) {
                 landing = false;
-                found.front.lead += size;
+                beginning.front.lead += landing_pad_size;
                 continue;
             }
-            found.instructions++;
-            if (found.instruction)
+            beginning.instructions++;
+            if (beginning.first)
                 continue;
-            found.instruction = &instruction;
-            if (first && !found.front.nop_stands)
-                found.at = instruction.getIterator();
-            found.front.first = classify(instruction, arch);
+            beginning.first = &instruction;
+            if (may_be_first && !beginning.front.nop_reserved)
+                beginning.at = instruction.getIterator();
+            beginning.front.first = classify(instruction, arch);
             // paciasp was the landing pad. LLVM puts a bti c in front of a nop by itself.
-            if (found.front.nop_stands && found.front.lead >= 4 && signs_return_address(instruction)) {
-                found.front.lead -= 4;
-                found.front.pad_with_nop = 4;
+            if (beginning.front.nop_reserved && beginning.front.lead >= landing_pad_size
+                && signs_return_address(instruction)) {
+                beginning.front.lead -= landing_pad_size;
+                beginning.front.pad_with_nop = landing_pad_size;
             }
         }
     }
-    if (!found.instruction)
-        found.skip = "no instructions: the next function begins here";
-    return found;
+    if (!beginning.first && !beginning.skip)
+        beginning.skip = "no instructions: the next function begins here";
+    return beginning;
 }
 
-std::string Found::words(Arch arch) const
+std::string Beginning::describe(Arch arch) const
 {
-    return instruction ? describe(*instruction, arch, front.first) : "nothing";
+    return first ? ::fastprobe::describe(*first, arch, front.first) : "nothing";
 }
 
 } // namespace fastprobe

@@ -33,9 +33,12 @@ namespace fastprobe {
 namespace {
 constexpr const char attribute_name[] = "fastprobe";
 constexpr const char metadata_name[] = "fastprobe";
+// What the source asks for, between the two passes below.
+constexpr const char asked_attribute[] = "fastprobe-asked";
+constexpr const char exit_asked_attribute[] = "fastprobe-exit-asked";
 } // namespace
 
-std::optional<Request> Request::of(const Function& function)
+std::optional<Request> request_of(const Function& function)
 {
     if (!function.hasFnAttribute(attribute_name))
         return std::nullopt;
@@ -55,10 +58,11 @@ std::optional<Request> Request::of(const Function& function)
     return request;
 }
 
-void Request::put_on(Function& function) const
+void put_on(Function& function, const Request& request)
 {
-    std::string value(name(entry));
-    value += ';' + kernels.text() + ';' + std::to_string(min_insns) + ';' + std::string(name(exit));
+    std::string value(name(request.entry));
+    value +=
+        ';' + request.kernels.text() + ';' + std::to_string(request.min_insns) + ';' + std::string(name(request.exit));
     function.addFnAttr(attribute_name, value);
 }
 
@@ -68,7 +72,7 @@ std::optional<Module_note> Module_note::of(const Module& module)
     if (!node)
         return std::nullopt;
     Module_note note;
-    // After full LTO one per module that was merged.
+    // After full LTO there is one for each module that was merged.
     for (const MDNode* words : node->operands()) {
         if (words->getNumOperands() != 2)
             continue;
@@ -163,27 +167,26 @@ StringRef annotation_text(Value* value)
 /// @return false: not one of ours.
 bool take_annotation(Function& function, StringRef text)
 {
-    constexpr const char wish[] = "fastprobe-wish";
-    const bool refused = function.getFnAttribute(wish).getValueAsString() == "no";
+    const bool refused = function.getFnAttribute(asked_attribute).getValueAsString() == "no";
     if (text == "no_fastprobe") {
-        function.addFnAttr(wish, "no");
+        function.addFnAttr(asked_attribute, "no");
     } else if (text == "fastprobe") {
-        if (!function.hasFnAttribute(wish))
-            function.addFnAttr(wish, "yes");
+        if (!function.hasFnAttribute(asked_attribute))
+            function.addFnAttr(asked_attribute, "yes");
     } else if (text.consume_front("fastprobe=")) {
         if (!parse_entry({text.data(), text.size()}))
             error(function.getContext(),
                   "annotation of '" + function.getName().str() + "': '" + text.str() + "' is not one of "
                       + entry_choices);
         else if (!refused)
-            function.addFnAttr(wish, text);
+            function.addFnAttr(asked_attribute, text);
     } else if (text.consume_front("fastprobe_exit=")) {
         if (!parse_exit({text.data(), text.size()}))
             error(
                 function.getContext(),
                 "annotation of '" + function.getName().str() + "': '" + text.str() + "' is not one of " + exit_choices);
         else
-            function.addFnAttr("fastprobe-exit-wish", text);
+            function.addFnAttr(exit_asked_attribute, text);
     } else if (text.consume_front("fastprobe_result=")) {
         function.addFnAttr(result_attribute, text);
     } else {
@@ -218,7 +221,7 @@ void take_annotations(Module& module)
 }
 
 /// First on the module as the front end made it: annotations become attributes.
-struct Wishes_pass : PassInfoMixin<Wishes_pass> {
+struct Attributes_pass : PassInfoMixin<Attributes_pass> {
     PreservedAnalyses run(Module& module, ModuleAnalysisManager&)
     {
         if (configuration().options.disable)
@@ -231,15 +234,15 @@ struct Wishes_pass : PassInfoMixin<Wishes_pass> {
 
 /// Last on the module: by now inlining has happened and clones exist. In the link of LTO it finds the modules that were
 /// compiled with the plugin selected already.
-struct Selection_pass : PassInfoMixin<Selection_pass> {
-    explicit Selection_pass(const Options* options) : options_(options) {}
+struct Select_pass : PassInfoMixin<Select_pass> {
+    explicit Select_pass(const Options* options) : options_(options) {}
 
     PreservedAnalyses run(Module& module, ModuleAnalysisManager& manager)
     {
         const Options& options = options_ ? *options_ : configuration().options;
         if (options.disable || Module_note::of(module))
             return PreservedAnalyses::all();
-        Wishes_pass().run(module, manager);
+        Attributes_pass().run(module, manager);
 
         if (!target_of(module)) {
             note("target '" + Triple(module.getTargetTriple()).str()
@@ -267,24 +270,23 @@ struct Selection_pass : PassInfoMixin<Selection_pass> {
 private:
     static bool select(Function& function, const Options& options)
     {
-        StringRef wish = function.getFnAttribute("fastprobe-wish").getValueAsString();
-        StringRef exit_wish = function.getFnAttribute("fastprobe-exit-wish").getValueAsString();
-        const bool no = wish == "no", asked = !wish.empty() || (!exit_wish.empty() && exit_wish != "none");
+        StringRef entry_asked = function.getFnAttribute(asked_attribute).getValueAsString();
+        StringRef exit_asked = function.getFnAttribute(exit_asked_attribute).getValueAsString();
+        const bool no = entry_asked == "no",
+                   asked = !entry_asked.empty() || (!exit_asked.empty() && exit_asked != "none");
         // \1 tells LLVM not to mangle the name.
         StringRef symbol = function.getName();
         symbol.consume_front("\1");
         if (no || !(asked || options.selection.selects(symbol.str())))
             return false;
-        Request request;
-        request.entry = options.entry;
-        if (auto entry = parse_entry({wish.data(), wish.size()}))
+        Request request = options;
+        if (auto entry = parse_entry({entry_asked.data(), entry_asked.size()}))
             request.entry = *entry;
-        request.exit = options.exit;
-        if (auto exit = parse_exit({exit_wish.data(), exit_wish.size()}))
+        if (auto exit = parse_exit({exit_asked.data(), exit_asked.size()}))
             request.exit = *exit;
-        request.kernels = options.kernels;
-        request.min_insns = asked ? 0 : options.min_insns;
-        request.put_on(function);
+        if (asked)
+            request.min_insns = 0;
+        put_on(function, request);
         return true;
     }
 
@@ -304,7 +306,7 @@ bool parse_pass(StringRef name, ModulePassManager& manager)
     if (!name.consume_front("fastprobe"))
         return false;
     if (name.empty()) {
-        manager.addPass(Selection_pass(nullptr));
+        manager.addPass(Select_pass(nullptr));
         return true;
     }
     if (!name.consume_front("<") || !name.consume_back(">"))
@@ -318,12 +320,12 @@ bool parse_pass(StringRef name, ModulePassManager& manager)
         if (!options->set({key.data(), key.size()}, word.contains('=') ? text.c_str() : nullptr, error))
             stop(error);
     }
-    manager.addPass(Selection_pass(options));
+    manager.addPass(Select_pass(options));
     return true;
 }
 
-/// What writes bitcode is a pass, and of all passes the one that clang runs with -disable-llvm-passes. Its beginning is told to
-/// whoever asks.
+/// Bitcode is written by a pass, the only one that clang runs with -disable-llvm-passes. A callback runs before each
+/// pass: this one selects functions before that pass.
 void select_before_bitcode(PassBuilder& builder)
 {
     PassInstrumentationCallbacks* callbacks = builder.getPassInstrumentationCallbacks();
@@ -333,7 +335,7 @@ void select_before_bitcode(PassBuilder& builder)
         // "BitcodeWriterPass", "ThinLTOBitcodeWriterPass"
         if (const Module** module = pass.contains("BitcodeWriterPass") ? any_cast<const Module*>(&ir) : nullptr) {
             ModuleAnalysisManager none;
-            Selection_pass(nullptr).run(const_cast<Module&>(**module), none);
+            Select_pass(nullptr).run(const_cast<Module&>(**module), none);
         }
     });
 }
@@ -345,12 +347,13 @@ void register_passes(PassBuilder& builder)
         [](StringRef name, ModulePassManager& manager, ArrayRef<PassBuilder::PipelineElement>) {
             return parse_pass(name, manager);
         });
-    builder.registerPipelineStartEPCallback([](ModulePassManager& manager, auto) { manager.addPass(Wishes_pass()); });
+    builder.registerPipelineStartEPCallback(
+        [](ModulePassManager& manager, auto) { manager.addPass(Attributes_pass()); });
     builder.registerOptimizerLastEPCallback(
-        [](ModulePassManager& manager, auto...) { manager.addPass(Selection_pass(nullptr)); });
+        [](ModulePassManager& manager, auto...) { manager.addPass(Select_pass(nullptr)); });
 #if LLVM_VERSION_MAJOR >= 15
     builder.registerFullLinkTimeOptimizationLastEPCallback(
-        [](ModulePassManager& manager, auto) { manager.addPass(Selection_pass(nullptr)); });
+        [](ModulePassManager& manager, auto) { manager.addPass(Select_pass(nullptr)); });
 #endif
 }
 

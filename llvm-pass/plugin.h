@@ -20,16 +20,9 @@ namespace fastprobe {
 // The selection happens on IR and its result travels in the IR, so that it reaches the code generator wherever that
 // runs: in the same compiler, in llc, or in a linker after LTO.
 
-/// What a function's attribute "fastprobe"="MODE;KERNELS;MIN-INSNS;EXIT" asks for.
-struct Request {
-    Entry entry = Entry::none;
-    Exit exit = Exit::none;
-    Kernels kernels;
-    unsigned min_insns = 0;
-
-    static std::optional<Request> of(const llvm::Function& function);
-    void put_on(llvm::Function& function) const;
-};
+/// The request in a function's attribute "fastprobe"="MODE;KERNELS;MIN-INSNS;EXIT".
+std::optional<Request> request_of(const llvm::Function& function);
+void put_on(llvm::Function& function, const Request& request);
 
 /// Attribute of functions: what the source says of the result, SIGN:SIZE, "signed:4" or ":24". Only the clang plugin knows.
 constexpr const char result_attribute[] = "fastprobe-result";
@@ -51,7 +44,7 @@ void take_mark(llvm::Module& module);
 std::optional<Arch> target_of(const llvm::Triple& triple);
 std::optional<Arch> target_of(const llvm::Module& module);
 
-/// Fails the compilation, through whatever program it is that compiles.
+/// Fails the compilation, whatever program compiles.
 void error(llvm::LLVMContext& context, const std::string& text);
 /// A line for the user that no warning option turns off.
 void note(const std::string& text);
@@ -71,7 +64,7 @@ extern "C" __attribute__((visibility("default"))) const char* fastprobe_argument
 extern "C" __attribute__((visibility("default"))) bool fastprobe_wants_exits();
 /// The argument report=, or an empty string.
 extern "C" __attribute__((visibility("default"))) const char* fastprobe_report_path();
-/// The passes of this process are switched off and bitcode is what it writes: selects functions right before that.
+/// For a process that writes bitcode with its passes switched off: selects functions right before it writes.
 extern "C" __attribute__((visibility("default"))) void fastprobe_select_without_passes();
 /// Path of this shared object, to be loaded as a pass plugin.
 extern "C" __attribute__((visibility("default"))) const char* fastprobe_pass_path();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // LLVM 14 to 20 tell nobody that they build a pipeline for the code generator; later ones do (hooks.cpp). But they create
 // finalize-isel, the first pass over machine code on every target and level, through the PassRegistry, and that lets everybody say
-// how a pass is constructed (PassInfo::setNormalCtor()). What stands in for it here does nothing but learn that it is added
-// to a pipeline, and has the original added in front of itself. Nothing is patched, and no vtable is touched.
+// how a pass is constructed (PassInfo::setNormalCtor()). The stand-in here only learns that it is added to a pipeline,
+// and adds the original in front of itself. Nothing is patched, and no vtable is touched.
 #include "codegen.h"
 
 #if LLVM_VERSION_MAJOR < 21

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Sourced by what reads an archive of packages. `use_archive debian|ubuntu CACHE` sets mirror, keys and components (with blanks between):
+# Sourced by scripts that read an archive of packages. `use_archive debian|ubuntu CACHE` sets mirror, keys and components (with blanks between):
 # the machine's own Debian mirror, from /etc/apt; for Ubuntu the folder beside it, or FASTSDT_UBUNTU_MIRROR. Ubuntu's keys are a package
 # of Debian's, kept in CACHE. Returns 4, with the reason on standard error, where there is none.
 use_archive() {

@@ -23,7 +23,8 @@ clean() {
 trap clean EXIT
 trap 'exit 130' INT TERM
 mkdir "$work/disk"
-# One file as a disk: it is removed at once, where half a million files take minutes. Where there is no loop device the folder does.
+# One file as a disk: it is removed at once, while half a million files take minutes. Without a loop device, a plain
+# folder.
 if [ -z "${FASTSDT_KEEP_ROOT:-}" ]; then
     { truncate -s 60G "$work/image" && PATH=$PATH:/usr/sbin mkfs.ext4 -q -O ^has_journal "$work/image" &&
         mount -o loop,noatime "$work/image" "$work/disk"; } 2>/dev/null || rm -f "$work/image"

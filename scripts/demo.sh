@@ -37,11 +37,11 @@ traced() {
         return 0
     fi
     printf '%s$ %s%s\n' "$bold" "fastsdt-probe $file --probe $probe --time 3 -- $*" "$plain"
-    fastsdt-probe "$file" --probe "$probe" --time 3 --output hits.txt -- "$@" >/dev/null # six runs, whose output is of no interest
+    fastsdt-probe "$file" --probe "$probe" --time 3 --output hits.txt -- "$@" >/dev/null # six runs; their output does not matter
     cat hits.txt
 }
 
-# counted SCRIPT COMMAND...: one run that is traced without the kernel, which takes no root.
+# counted SCRIPT COMMAND...: one run that is traced without the kernel and without root.
 counted() {
     say "Without the kernel: the sites jump to instructions made for a script"
     local script=$1
@@ -85,7 +85,7 @@ the same for a function's entry. From Linux 7.2 on libbpf's tracers need no trap
 EOF
 }
 
-# The same site in a kernel that optimizes it, as a breakpoint and as a call.
+# The same site under a kernel that optimizes it, as a breakpoint and as a call.
 guest() {
     local series=7.2 at
     say "The site in the file: nop1, then the nop10 that Linux $series knows"

@@ -107,7 +107,7 @@ check_entries() { # BINARY REPORT
 # Hits of all entries and exits in one run; longjmp(), exceptions and exit() leave fewer exits.
 check_pairs() { # PROGRAM
     [ "$exit" != none ] || return 0
-    python3 "$top/tests/fastprobe/entries.py" --check-exits --objdump "$objdump" "$(check_$1)" || return 1
+    python3 "$top/tests/fastprobe/entries.py" --check-exits --entry "$mode" --objdump "$objdump" "$(check_$1)" || return 1
     [ "$target" = x86-64 ] && [ "$(id -u)" = 0 ] || return 0
     export -f pairs_$1
     export top

@@ -6,7 +6,7 @@
 set -euo pipefail
 needed="cmake ninja-build make pkg-config gcc g++ libc6-dev scdoc ca-certificates python3
 libelf-dev libdw-dev libbpf-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev"
-# What a release may lack: the tests that want it are skipped, with the reason.
+# Packages that a release may lack: the tests that want one are skipped, with the reason.
 demo="bpftrace gdb systemtap-sdt-dev dpkg-dev zlib1g-dev"
 bench="$demo git libbenchmark-dev python3-matplotlib valgrind time linux-perf mold lttng-tools liblttng-ust-dev uftrace
 qemu-system-x86 cpio zstd xz-utils busybox-static"
@@ -43,7 +43,7 @@ compilers() {
     local llvm gcc default v
     mapfile -t llvm < <(versions clang "" | awk '$1 >= 14')
     [ ${#llvm[@]} -gt 0 ] || return 0
-    # The compiler that `gcc` is.
+    # The version of the compiler that is called `gcc`.
     default=$(apt-cache show gcc 2>/dev/null | sed -n 's/^Depends:.* gcc-\([0-9][0-9]*\) .*/\1/p' | sed -n 1p)
     case ${1:-} in
     demo) echo "clang-${llvm[-1]} gcc-$default gcc-$default-plugin-dev"; return ;;
@@ -82,7 +82,7 @@ if [ "$(id -u)" != 0 ]; then
     echo "install-deps.sh: installing needs root; missing:${install:- the lists of packages (apt-get update)}" >&2
     exit 1
 fi
-# What is chosen depends on what the release has, so the lists have to be fresh.
+# The choice depends on what the release has, so the lists have to be fresh.
 apt-get update -qq
 choose "$@"
 for p in $absent; do

@@ -20,13 +20,13 @@ script=()
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 found() { apt-helper "$1/dists/$suite/Release"; }
-# Asks through apt, whose proxy and certificates are the machine's.
+# Asks through apt, which uses the machine's proxy and certificates.
 apt-helper() { /usr/lib/apt/apt-helper download-file "$1" "$work/Release" >/dev/null 2>&1; }
 if ! found "$mirror"; then
     use_archive ubuntu "$cache" || exit 4
     found "$mirror" || fail 4 "the machine's mirror has no $suite"
     grep -q '^Origin: Ubuntu' "$work/Release" || fail 4 "$suite of $mirror is neither Debian nor Ubuntu"
-    [ -e "/usr/share/debootstrap/scripts/$suite" ] || script=(gutsy) # what all of Ubuntu's releases are links to
+    [ -e "/usr/share/debootstrap/scripts/$suite" ] || script=(gutsy) # the scripts of all Ubuntu releases are links to this one
 elif [ ! -e "/usr/share/debootstrap/scripts/$suite" ]; then
     script=(sid)
 fi
@@ -44,12 +44,12 @@ case $sources in *" $suite main"*) ;; *) sources="deb $mirror $suite $components
 case $components in *universe*) sources="$sources
 deb $mirror $suite-updates $components" ;; esac
 printf '%s\n' "$sources" >"$root/etc/apt/sources.list"
-# A mirror that is a snapshot may be older than its lists are valid; a proxy is the machine's.
+# The lists of a mirror that is a snapshot may have expired. The proxy is the machine's.
 {
     echo 'Acquire::Check-Valid-Until "false";'
     apt-config dump 2>/dev/null | grep -iE '^Acquire::[a-z]+::proxy ' || true
 } >"$root/etc/apt/apt.conf.d/90machine"
-# A root that is thrown away need not survive a crash of the machine: dpkg waits for the disk after each file else.
+# A temporary root need not survive a crash of the machine: without this dpkg waits for the disk after each file.
 mkdir -p "$root/etc/dpkg/dpkg.cfg.d" && echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/90throw-away"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-[ -e "$root/etc/hosts" ] || echo "127.0.0.1 localhost" >"$root/etc/hosts" # which the installer of a system writes
+[ -e "$root/etc/hosts" ] || echo "127.0.0.1 localhost" >"$root/etc/hosts" # usually the installer of a system writes it

@@ -48,7 +48,7 @@ build "$work/one" "$version" "$@"
 mv "$work"/one/packages/*.deb "$out/"
 ls -l "$out" | awk 'NR > 1 {print $5, $9}'
 echo "== Building it again, elsewhere"
-# A compiler cache would make anything the same.
+# A compiler cache would hide differences between the two builds.
 CCACHE_DISABLE=1 build "$work/two/deeper" "$version" "$@"
 for package in "$out"/*.deb; do
     cmp "$package" "$work/two/deeper/packages/$(basename "$package")" || fail "$(basename "$package") is not reproducible"

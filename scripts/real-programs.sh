@@ -96,7 +96,7 @@ use() {
         mkdir -p "$work/ccache/$compiler"
         ln -sf "$(command -v ccache)" "$work/ccache/$compiler/$compiler"
         export CCACHE_BASEDIR=$dir CCACHE_NOHASHDIR=1
-        [ "$variant" != fastprobe ] || export CCACHE_DISABLE=1 # what it answers is in no report
+        [ "$variant" != fastprobe ] || export CCACHE_DISABLE=1 # an object from the cache is in no report
         PATH=$work/ccache/$compiler:$PATH
     fi
     if [ "$variant" = fastprobe ]; then
@@ -106,7 +106,7 @@ use() {
     fi
 }
 
-# ---- What a result depends on, as one word.
+# ---- All inputs of a result, as one word.
 digest() { sha256sum | cut -c1-32; }
 build_inputs() {
     {
@@ -159,7 +159,7 @@ live_under() {
     "${user[@]}" "${live_command[@]}" <live.in >live.out 2>&1 &
     pid=$!
     exec 7>live.in
-    # env, setpriv: the process is the program when its file is mapped.
+    # env and setpriv execute other programs: wait until the program's own file is mapped.
     until grep -q "$(basename "$file")" "/proc/$pid/maps" 2>/dev/null; do kill -0 $pid || fail "$where: the program for the live test ended: $(tail -n 3 live.out)"; done
     "$@" -p $pid >trace.out 2>&1 7>&- & # a tracer that waits for the end of the program must not keep its input open
     tracer=$!
@@ -185,7 +185,7 @@ live() {
     count=$(sed -n 's/^@hits: //p' trace.out)
     [ "$count" = "$live_count" ] || fail "$where: bpftrace counts '$count' of $live_probe, the program does $live_count: $(tail -n 5 trace.out)"
     [ -z "$live_more_probe" ] || { count=$(sed -n 's/^@more: //p' trace.out); [ "$count" = "$live_more_count" ] || fail "$where: bpftrace counts '$count' of $live_more_probe, the program does $live_more_count"; }
-    # Its filters compare no strings, so the string is a key.
+    # fastsdt-trace's filters compare no strings, so the string is a key.
     live_under "${user[@]}" "$build_of_fastsdt/bin/fastsdt-trace" --engine user --json \
         -e "interval:ms:10 { printf(\"attached\\n\"); } $hits { @hits[str($live_argument)] = count(); } $more"
     count=$(LIVE_VALUE=$live_value python3 -c '
@@ -220,7 +220,7 @@ make_it() { # in the build folder
     mkdir "$dir"
     cd "$dir"
     [ -z "$in_tree" ] || cp -a "$source/." .
-    # What configure found out with systemtap's header, but for the environment and all that is about probes.
+    # The results of configure with systemtap's header, except the environment and everything about probes.
     [ "$variant" = systemtap ] || [ ! -e "$peer.cache" ] || grep -Evi '^ac_cv_env|dtrace|sdt' "$peer.cache" >config.cache
     configure >configure.log 2>&1 || fail "$where: configure: $(tail -n 3 configure.log)"
     [ "$variant" != systemtap ] || [ ! -e config.cache ] || cp config.cache "$peer.cache"
@@ -286,8 +286,8 @@ one() { # of the build that `use` names: its row goes to results
     say "$where: ok after $((SECONDS - begun)) s: $(tr '\t' '|' <"$result.row")"
 }
 
-# CPU seconds that it takes to compile the objects with sites, for each variant whose folder is there: the least of five rounds, and in each
-# round all variants, so that what else the machine does meets all of them.
+# CPU seconds that it takes to compile the objects with sites, for each variant whose folder is there: the least of five
+# rounds. Each round compiles all variants, so that other load on the machine affects all of them.
 compile_times() { # VARIANT...
     local round objects cpu least
     for round in 1 2 3 4 5; do

@@ -34,7 +34,8 @@ tests() {
     sed -n "/tests passed/p; s/^.*[0-9] - \(.*\) ([FTN].*/  \1/p" build/ctest.log | tr "\n" " " >&3
     return $status
 }
-# Warnings are errors, in our code: the headers of GCC and LLVM are system headers. Those of clang do not depend on optimization.
+# Warnings in our code are errors; the headers of GCC and LLVM are system headers. Warnings of clang do not depend on
+# optimization.
 compilers() {
     ./scripts/install-deps.sh || return
     local found="" all=1 v type

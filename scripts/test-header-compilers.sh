@@ -28,7 +28,7 @@ for pair in "$@"; do
     dir=$out/$compiler-$suite
     rm -rf "$dir"
     mkdir -p "$dir/bin"
-    # What tests do with plain `gcc` is done with this one.
+    # Tests that use plain `gcc` get this one.
     case $compiler in gcc-*)
         ln -s "/usr/bin/$compiler" "$dir/bin/gcc"
         ln -s "/usr/bin/g++-${compiler#gcc-}" "$dir/bin/g++" ;;

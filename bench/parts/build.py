@@ -29,7 +29,7 @@ def growth(bench):
     if llvm and "lld" not in linkers:
         linkers["lld"] = ["-fuse-ld=lld", "-B" + os.path.dirname(llvm[0])]
     if "mold" in linkers:
-        linkers["mold"].append("-Wl,--no-fork")  # else a child does the work, which nobody waits for
+        linkers["mold"].append("-Wl,--no-fork")  # else a child does the work, and nobody waits for it
     for count in (1000, 5000) if bench.quick else (1000, 5000, 10000, 20000, 50000):
         for header, (file, probe) in headers.items():
             with open(f"{folder}/many.c", "w") as out:
@@ -48,7 +48,7 @@ def growth(bench):
 
 
 def fastprobe(bench):
-    """What fastprobe makes of SQLite, and what of the compiler's time it takes."""
+    """What fastprobe does to SQLite, and how much compile time it takes."""
     if bench.quick:
         raise Unavailable("SQLite is compiled many times, which takes longer")
     rows = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a hit costs that fastsdt-trace counts in user space, and what others take on the same program; what the program suffers when
+"""What a hit costs when fastsdt-trace counts it in user space, and what others take on the same program; what the program suffers when
 its sites are armed; Redis under each."""
 import json
 import os
@@ -15,7 +15,7 @@ LIVE = True
 FASTPROBE = [f"-fplugin-arg-fastprobe-{argument}" for argument in ("entry=nop10", "exit=nop10", "include=^work$")]
 LATENCY = "usdt:FILE:bench:begin { @s[tid] = nsecs; } usdt:FILE:bench:end /@s[tid]/ { @ns = hist(nsecs - @s[tid]); delete(@s[tid]); }"
 
-# What is counted: name, loop of traced.c, script, whether the one map's total is the number of passes, or twice as many.
+# What is counted: name, loop of traced.c, script, whether the one map's total is the number of passes, or twice that.
 SCRIPTS = [("count", "site", SITE % "@ = count();", True), ("count by integer key", "site", SITE % "@[arg0] = count();", True),
            ("hist", "site", SITE % "@ = hist(arg0);", True), ("sum of a constant", "site", SITE % "@ = sum(1);", True),
            ("sum of an argument", "site", SITE % "@ = sum(arg0);", False), ("latency between two probes", "pair", LATENCY, True),
@@ -54,7 +54,7 @@ def all_ways(bench, built):
     tools = ["fastsdt-trace"] + (["bpftrace"] if shutil.which("bpftrace") else [])
     if len(tools) == 1:
         bench.skip("bpftrace", "it is not installed")
-    # The two sums tell what loading an argument costs, which is nothing beside a trap.
+    # The difference of the two sums is the cost of loading an argument, which cannot be seen beside a trap.
     ways += [Script(tool, *script) for tool in tools for script in SCRIPTS if tool == "fastsdt-trace" or not script[0].startswith("sum")]
     if shutil.which("perf") and os.path.exists("/sys/kernel/tracing/uprobe_events"):
         ways.append(Perf("perf stat", "count", "site"))

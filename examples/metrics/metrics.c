@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A server that exports what passes its own probes as Prometheus text, without root and without the kernel:
+ * A server that exports the hits of its own probes as Prometheus text, without root and without the kernel:
  *
  *     cc -O2 metrics.c $(pkg-config --cflags --libs fastsdt fastsdt-trace) -pthread -o metrics
  *     ./metrics 9100
  *     curl localhost:9100/orders?n=1000; curl localhost:9100/metrics
  *
- * The code that is measured has probes and no counters. What is counted is a text, below: other figures need no other program, and while
- * nobody attaches a probe is two nops. Port 0 takes any and prints it.
+ * The code that is measured has probes and no counters. The scripts below say what is counted, so other figures need no
+ * change of that code. While nothing is attached, a probe is two nops. With port 0 the server takes any free port and
+ * prints its number.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -145,7 +146,7 @@ static void add_metrics(struct text* out)
     add(out, "# TYPE shop_dropped_total counter\nshop_dropped_total %" PRIu64 "\n", dropped);
 }
 
-/* ---- HTTP, as much as it takes. */
+/* ---- HTTP, as much as the server needs. */
 
 static void answer(int client, const char* status, const char* body, size_t size)
 {

@@ -10,7 +10,7 @@
  *     if (r.layout == FASTSDT_LAYOUT_NOP1_NOP10 && r.state == FASTSDT_STATE_PRISTINE && !r.breakpoints)
  *         patch(bytes + r.lead + r.patch_offset, r.patch_length);
  *
- * The bytes of the layouts come from fastsdt.h. What others write over them stands here.
+ * The bytes of the layouts come from fastsdt.h. What others write over them is defined here.
  */
 #ifndef FASTSDT_RECOGNIZE_H
 #define FASTSDT_RECOGNIZE_H
@@ -42,8 +42,8 @@
     7 /* 66 8d 64 24 80                 a kernel put back the first byte of a nop10 that
                                     * somebody else had turned into lea and call: executing it breaks %rsp */
 
-/* Where a breakpoint stands: int3 on x86, any brk on arm64. It hides one byte on x86; there the state is what the
- * bytes behind it show. */
+/* Where a breakpoint stands: int3 on x86, any brk on arm64. On x86 it hides one byte, and the state is what the bytes
+ * behind it show. */
 #define FASTSDT_BREAKPOINT_PAD 1  /* on the landing pad */
 #define FASTSDT_BREAKPOINT_NOP1 2 /* on the nop1 before the patchable bytes */
 #define FASTSDT_BREAKPOINT_PATCH                                                                                       \
@@ -120,7 +120,7 @@ FASTSDT__INLINE int fastsdt__nop10_state(const unsigned char* q, const unsigned 
     return 0;
 }
 
-/* Whether one layout stands at p; then r tells how, unless a longer one did already. */
+/* If this layout stands at p, describes it in *r, unless *r has a longer one. */
 FASTSDT__INLINE void fastsdt__try(struct fastsdt_recognized* r, int expected, const unsigned char* p,
                                   unsigned long size, const unsigned char* bytes, unsigned length, int layout,
                                   unsigned offset, unsigned patch)
@@ -142,13 +142,13 @@ FASTSDT__INLINE void fastsdt__try(struct fastsdt_recognized* r, int expected, co
     if (patch == 10) {
         state = fastsdt__nop10_state(q, bytes + offset, hidden);
     } else if (patch == 1) {
-        /* Nothing behind it tells what a breakpoint hides. */
+        /* The bytes behind a breakpoint do not tell what it hides. */
         if (q[0] == bytes[0] || (hidden && layout == expected))
             state = FASTSDT_STATE_PRISTINE;
     } else if ((hidden || q[0] == bytes[offset]) && fastsdt__same(q + 1, bytes + offset + 1, patch - 1)) {
         state = FASTSDT_STATE_PRISTINE;
     } else if (patch == 5 && layout == expected && (hidden || q[0] == FASTSDT__CALL)) {
-        /* A call behind a nop1 is an everyday thing; only who knows that a nop5 was there can tell. */
+        /* A call behind a nop1 is common; only `expected` can say that a nop5 was there. */
         state = FASTSDT_STATE_CALL;
     }
     if (!state)
@@ -164,7 +164,7 @@ FASTSDT__INLINE void fastsdt__try(struct fastsdt_recognized* r, int expected, co
         rel_at = offset + 6;
     else if (state == FASTSDT_STATE_JUMP)
         rel_at = offset + 4;
-    else if (state == FASTSDT_STATE_CALL && !hidden) /* in the middle of an update the displacement may be half of it */
+    else if (state == FASTSDT_STATE_CALL && !hidden) /* during an update the displacement may be half written */
         rel_at = offset + 1;
     r->rel_end = (unsigned char)(rel_at ? r->lead + rel_at + 4 : 0);
     r->rel = rel_at ? fastsdt__signed(fastsdt__le32(p + rel_at), 32) : 0;
@@ -240,7 +240,7 @@ FASTSDT__INLINE void fastsdt__arm64(struct fastsdt_recognized* r, int expected, 
     if (insn == 0xd503201fUL) {
         fastsdt__plain(r, FASTSDT_LAYOUT_NOP, 4, 4);
     } else if (expected == FASTSDT_LAYOUT_NOP && (insn & 0xfc000000UL) == 0x14000000UL) {
-        /* A branch is an everyday thing; only who knows that a nop was there can tell. It counts from its own start. */
+        /* Branches are common; only `expected` can say that a nop was there. The target counts from the branch. */
         fastsdt__plain(r, FASTSDT_LAYOUT_NOP, 4, 4);
         r->state = FASTSDT_STATE_JUMP;
         r->rel_end = (unsigned char)(r->lead + 4);
@@ -255,7 +255,7 @@ FASTSDT__INLINE void fastsdt__arm64(struct fastsdt_recognized* r, int expected, 
     }
 }
 
-/* The architectures of which only the native nop is known. */
+/* The architectures where only the native nop is known. */
 FASTSDT__INLINE void fastsdt__nop(struct fastsdt_recognized* r, int machine, const unsigned char* p, unsigned long size)
 {
     unsigned long word = size >= 4 ? fastsdt__le32(p) : 0;

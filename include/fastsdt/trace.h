@@ -14,11 +14,13 @@
  *
  * Link with libfastsdt-trace: pkg-config --libs fastsdt-trace. C89, C++98.
  *
- * Errors. What can fail returns NULL or -1 and says why in *error; `error` may be NULL. Nothing is printed, nothing ends the
- * process, no C++ exception leaves the library.
+ * Errors. A function that fails returns NULL or -1 and says why in *error; `error` may be NULL. Nothing is printed,
+ * nothing ends the process, no C++ exception leaves the library.
  *
- * Threads. Every function may be called from any thread; those that change or read one process wait for each other. Not from a
- * signal handler, and not from a fastsdt_trace_function. In a forked child the handles are its parent's: open anew.
+ * Threads. Every function may be called from any thread; those that change or read one process wait for each other.
+ * pthread_cancel() of a thread that is in one takes effect when it returns.
+ * None may be called from a signal handler or from a fastsdt_trace_function. Handles belong to the process that opened
+ * them: a forked child opens its own.
  *
  * Addresses are runtime addresses of the process that is traced.
  */
@@ -38,8 +40,8 @@ extern "C" {
 
 /* ---- Errors */
 
-#define FASTSDT_TRACE_TEXT 1    /* the script is wrong, or says what this library does not do: line and column */
-#define FASTSDT_TRACE_REFUSED 2 /* the process cannot be traced, or not any more: text says why and what to do */
+#define FASTSDT_TRACE_TEXT 1    /* the script is wrong, or this library cannot do it: see line and column */
+#define FASTSDT_TRACE_REFUSED 2 /* the process cannot be traced, or no longer: text says why and what to do */
 #define FASTSDT_TRACE_MISUSE 3  /* a call that makes no sense here */
 #define FASTSDT_TRACE_BUSY 4    /* threads are in the way: call again */
 #define FASTSDT_TRACE_MEMORY 5  /* none is left */
@@ -57,77 +59,115 @@ unsigned fastsdt_trace_version(void);
 
 typedef struct fastsdt_trace fastsdt_trace;
 
-/* `pid` 0, or one's own: this process. Its threads run on while sites are armed and disarmed. Refused with a seccomp filter.
- * Another one: it is stopped by ptrace for the moment of a change, which takes the right to trace it. Meanwhile no thread of
- * this process may wait for any child (waitpid(-1)), and SIGCHLD may come. */
+/* `pid` 0, or one's own: this process. Its threads run on while sites are armed and disarmed. It is refused if it
+ * has a seccomp filter. Another pid: ptrace stops that process for the moment of a change, which needs the right to
+ * trace it. Meanwhile no thread of this process may wait for any child (waitpid(-1)), and SIGCHLD may come. */
 fastsdt_trace* fastsdt_trace_open(pid_t pid, fastsdt_trace_error* error);
 
-/* Detaches what is attached, then frees the handle and its attachments. On error all of them are still there. A process that has
- * ended is no error. */
+/* Detaches all attachments, then frees them and the handle. On error all of them are still there, but the sites of
+ * some may be the file's again: call again. It is no error if the process has ended. */
 int fastsdt_trace_close(fastsdt_trace* trace, fastsdt_trace_error* error);
 
 /* ---- Attaching */
 
 typedef struct fastsdt_trace_attachment fastsdt_trace_attachment;
 
-/* Arms the sites that `script` names; fastsdt-trace(1) has the language. BEGIN, END and interval are the caller's business.
- * No error where a site cannot be armed, or where there is none yet: fastsdt_trace_sites_read() tells. A site takes one
- * attachment at a time; a script may have many clauses for it.
- * This process keeps stubs and tables of a script that was detached, and takes them again when the same text is attached: a
- * program that attaches and detaches for ever should not make up new texts for ever. */
+/* Arms the sites that `script` names; fastsdt-trace(1) has the language. BEGIN, END and interval are the caller's
+ * business. It is no error if a site cannot be armed, or if there is none yet: fastsdt_trace_sites_read() tells. A site
+ * takes one attachment at a time; a script may have many clauses for it.
+ * This process keeps stubs and tables of a script that was detached, and uses them again when the same text is
+ * attached: a program that attaches and detaches for ever should not make up new texts for ever. */
 fastsdt_trace_attachment* fastsdt_trace_attach(fastsdt_trace* trace, const char* script, fastsdt_trace_error* error);
 
-/* What a function gets to know of a hit. Valid until it returns. */
+/* What a function is told about a hit. Valid until the function returns. */
 typedef struct fastsdt_trace_hit {
     const char* probe;       /* "usdt:/path/of/file:provider:name" */
     uintptr_t address;       /* of the site */
     unsigned arguments;      /* of a probe: how many it has, at most 12. Entries: 6. Exits: 1, the result */
-    unsigned readable;       /* bit N: argument[N] is its value. Else 0: floating point, memory where there is none */
+    unsigned readable;       /* bit N: argument[N] is its value; else it is 0: floating point, or not readable */
     const int64_t* argument; /* of fewer than 8 bytes: extended as the probe says, by sign or by zeros */
 } fastsdt_trace_hit;
 
-/* Is called by the thread that passes the site, wherever that is: in a signal handler, with locks held, on a small stack (it
- * takes some 4 KiB by itself). So it may do what a signal handler may do, and the data it shares with the program has to be
- * atomic. It may use all registers, vector registers and floating point: they and the flags are put back, and so is errno. It
- * returns, always: no longjmp, exception or pthread_exit.
- * While it runs, what its thread hits is not delivered and counts as dropped, its own sites and those of other functions. */
+/* Called by the thread that passes the site, wherever that is: in a signal handler, with locks held, on a small stack
+ * (the call takes some 4 KiB). So it may do what a signal handler may do, and the data it shares with the program has
+ * to be atomic. It may use all registers, vector registers and floating point: they and the flags are put back, and so
+ * is errno. It has to return: no longjmp, exception or pthread_exit.
+ * While it runs, its thread's hits are not delivered and count as dropped, at its own sites and at those of other
+ * functions. */
 typedef void fastsdt_trace_function(const fastsdt_trace_hit* hit, void* context);
 
 /* Calls `function` for each hit of the sites that `probes` names: a script without its action, "usdt:*:shop:order /arg2 > 1000/".
- * Of this process only. In a child that is forked it is not called. */
+ * Only for this process. A forked child does not call it. */
 fastsdt_trace_attachment* fastsdt_trace_attach_function(fastsdt_trace* trace, const char* probes,
                                                         fastsdt_trace_function* function, void* context,
                                                         fastsdt_trace_error* error);
 
-/* After modules came (dlopen) or went, or a site was lost to another tracer: arms what is not armed and can be. */
+/* After modules came (dlopen) or went, or a site was lost to another tracer: arms the sites that are not armed and
+ * can be. */
 int fastsdt_trace_update(fastsdt_trace_attachment* attachment, fastsdt_trace_error* error);
 
-/* The sites' bytes are those of the file again; then frees the attachment. Read its maps first.
- * A function is not being called any more afterwards, by no thread: what it needs may go. FASTSDT_TRACE_BUSY where a call
- * lasts: the sites are the file's, the attachment is still there, call again. */
+/* Puts the file's bytes back at the sites, then frees the attachment. Read its maps first.
+ * After success no thread is in the function; its data may be freed. FASTSDT_TRACE_BUSY: a thread is still in the
+ * function. Then the sites have the file's bytes, the attachment is still there; call again. */
 int fastsdt_trace_detach(fastsdt_trace_attachment* attachment, fastsdt_trace_error* error);
 
 /* ---- Sites */
 
-typedef struct fastsdt_trace_sites fastsdt_trace_sites; /* as they were when they were read; anybody's to free */
+typedef struct fastsdt_trace_sites fastsdt_trace_sites; /* as they were when they were read; the caller frees them */
+
+/* What a site is, or why it is not armed, and its `reason`. Later versions may add numbers. */
+#define FASTSDT_TRACE_SITE_READY 0                /* not armed */
+#define FASTSDT_TRACE_SITE_ARMED 1                /* armed */
+#define FASTSDT_TRACE_SITE_NO_NOP 2               /* has no nop10 (arm64: nop) */
+#define FASTSDT_TRACE_SITE_KERNEL 3               /* taken by the kernel */
+#define FASTSDT_TRACE_SITE_OTHER_TRACER 4         /* taken by tracer 4711 */
+#define FASTSDT_TRACE_SITE_OTHER_RUN 5            /* taken by another script of the same tracer */
+#define FASTSDT_TRACE_SITE_LEFT_OVER 6            /* left by a tracer that has ended */
+#define FASTSDT_TRACE_SITE_FOREIGN 7              /* taken by a jump that is not ours */
+#define FASTSDT_TRACE_SITE_CHANGED 8              /* has other bytes than its file */
+#define FASTSDT_TRACE_SITE_DAMAGED 9              /* damaged by another tracer */
+#define FASTSDT_TRACE_SITE_CROSSES_PAGE 10        /* crosses a page */
+#define FASTSDT_TRACE_SITE_NOT_PRIVATE 11         /* is not in private, executable memory */
+#define FASTSDT_TRACE_SITE_TOO_FAR 12             /* has no free memory within reach */
+#define FASTSDT_TRACE_SITE_BUSY 13                /* has a thread standing in it */
+#define FASTSDT_TRACE_SITE_GONE 14                /* is not mapped any more */
+#define FASTSDT_TRACE_SITE_NOT_UNDER_THREADS 15   /* lies so that it cannot change while threads run */
+#define FASTSDT_TRACE_SITE_STALE_CALL 16          /* has the rest of a kernel's call */
+#define FASTSDT_TRACE_SITE_OTHER_ARCHITECTURE 17  /* is of an architecture that only the kernel traces (arm64) */
+#define FASTSDT_TRACE_SITE_HUGE_PAGES 18          /* has its text in huge pages, away from its file */
+#define FASTSDT_TRACE_SITE_NO_EXIT_SITES 19       /* has no exit sites */
+#define FASTSDT_TRACE_SITE_SHARED_NOP 20          /* shares its nop10 with another probe */
+#define FASTSDT_TRACE_SITE_NO_ARGUMENT 21         /* has no arg3 */
+#define FASTSDT_TRACE_SITE_UNREADABLE_ARGUMENT 22 /* has arg0 that is a floating-point number (-8f@%xmm0) */
+#define FASTSDT_TRACE_SITE_NO_STACK_RECORD 23     /* has no record of its arguments on the stack */
+#define FASTSDT_TRACE_SITE_NO_STACK_ARGUMENT 24   /* has no sarg1 */
+#define FASTSDT_TRACE_SITE_EXIT_ARGUMENTS 25      /* has no arguments, being an exit */
+#define FASTSDT_TRACE_SITE_TAIL_CALL 26           /* has no result yet, being a tail call */
+#define FASTSDT_TRACE_SITE_NO_RESULT 27           /* has no result in an integer register */
+#define FASTSDT_TRACE_SITE_NEEDS_SYSTEM_CALL 28   /* wants a string, which takes a system call, and a seccomp filter */
+#define FASTSDT_TRACE_SITE_NO_CLOCK 29            /* wants nsecs, and the processor's counter is no clock */
+#define FASTSDT_TRACE_SITE_TOO_MUCH_STACK 30      /* wants more than 512 bytes of the stack for the keys of a map */
+#define FASTSDT_TRACE_SITE_TOO_LONG 31            /* needs a stub that is longer than a jump can span */
+#define FASTSDT_TRACE_SITE_NO_FUNCTIONS 32        /* would call a function, which stubs for this architecture cannot */
 
 typedef struct fastsdt_trace_site {
     const char* probe; /* as fastsdt_trace_hit has it */
     uintptr_t address;
     int armed;
-    const char* reason; /* "armed", "has no nop10" (arm64: "nop"), "taken by the kernel", "taken by tracer 4711", ... */
+    const char* reason; /* the sentence for `state` */
+    int state;          /* FASTSDT_TRACE_SITE_* */
 } fastsdt_trace_site;
 
 /* Looks at each site: somebody else may have changed it. */
 fastsdt_trace_sites* fastsdt_trace_sites_read(fastsdt_trace_attachment* attachment, fastsdt_trace_error* error);
 size_t fastsdt_trace_sites_count(const fastsdt_trace_sites* sites);
-/* NULL: there is none of that number. Valid until the sites are freed. */
+/* NULL: no site has this index. Valid until the sites are freed. */
 const fastsdt_trace_site* fastsdt_trace_sites_get(const fastsdt_trace_sites* sites, size_t index);
 void fastsdt_trace_sites_free(fastsdt_trace_sites* sites);
 
 /* ---- Maps */
 
-typedef struct fastsdt_trace_maps fastsdt_trace_maps; /* as they were when they were read; anybody's to free */
+typedef struct fastsdt_trace_maps fastsdt_trace_maps; /* as they were when they were read; the caller frees them */
 
 #define FASTSDT_TRACE_COUNT 1
 #define FASTSDT_TRACE_SUM 2
@@ -149,7 +189,7 @@ typedef struct fastsdt_trace_map {
     size_t buckets; /* of each entry of a hist or lhist, else 0 */
 } fastsdt_trace_map;
 
-/* text NULL: a number. A text is what the process has put there: any bytes but NUL. */
+/* text NULL: a number. The process may have put anything into a text: any bytes but NUL. */
 typedef struct fastsdt_trace_value {
     const char* text;
     int64_t number;
@@ -163,18 +203,18 @@ typedef struct fastsdt_trace_entry {
     const uint64_t* bucket;         /* fastsdt_trace_map.buckets of them */
 } fastsdt_trace_entry;
 
-/* Adds up what all threads have recorded so far, while they go on. Changes nothing. Of a function: no maps, only
- * fastsdt_trace_maps_dropped(). */
+/* Adds up what all threads have recorded so far, while they go on. Changes nothing. For an attached function there
+ * are no maps, only fastsdt_trace_maps_dropped(). */
 fastsdt_trace_maps* fastsdt_trace_maps_read(fastsdt_trace_attachment* attachment, fastsdt_trace_error* error);
 size_t fastsdt_trace_maps_count(const fastsdt_trace_maps* maps);
-/* NULL, also below: there is none of that number. Valid until the maps are freed. Maps come in the order of their first mention,
- * entries by their keys. */
+/* NULL: no map, or below no entry, has this index. Valid until the maps are freed. Maps come in the order of their
+ * first mention, entries by their keys. */
 const fastsdt_trace_map* fastsdt_trace_maps_get(const fastsdt_trace_maps* maps, size_t map);
 const fastsdt_trace_entry* fastsdt_trace_maps_entry(const fastsdt_trace_maps* maps, size_t map, size_t entry);
 /* The values that a bucket counts, from *low to *high; -1: there is no such bucket. The first and the last of a hist or lhist reach
  * to the smallest and the largest number. */
 int fastsdt_trace_maps_bucket(const fastsdt_trace_maps* maps, size_t map, size_t bucket, int64_t* low, int64_t* high);
-/* Hits, or statements of them, that found no room or were not delivered. */
+/* The number of hits, or of their statements, that found no room or were not delivered. */
 uint64_t fastsdt_trace_maps_dropped(const fastsdt_trace_maps* maps);
 void fastsdt_trace_maps_free(fastsdt_trace_maps* maps);
 

@@ -4,6 +4,9 @@
  * knows "?" in .pushsection.
  */
 #ifndef _SDT_CONFIG_H
+#if defined(__GNUC__) && !defined(__ASSEMBLER__)
+#pragma GCC system_header
+#endif
 #define _SDT_CONFIG_H
 
 #define _SDT_ASM_SECTION_AUTOGROUP_SUPPORT 1

@@ -11,7 +11,6 @@
  * to a semaphore <provider>_<name>_semaphore that the user defines). In .S files operands are recorded as written.
  */
 #ifndef _SYS_SDT_H
-#define _SYS_SDT_H 1
 
 #include "../fastsdt.h"
 #include "sdt-config.h"
@@ -19,6 +18,7 @@
 #if defined(__GNUC__) && !defined(__ASSEMBLER__)
 #pragma GCC system_header
 #endif
+#define _SYS_SDT_H 1 /* behind the pragma, as the name is reserved */
 
 #define STAP_PROBE(provider, name) _SDT_SITE(0, provider, name, ~)
 #define STAP_PROBE1(provider, name, a1) \
@@ -89,7 +89,7 @@
 #define _SDT_SEMAPHORE_NAME(provider, name) _FASTSDT_CAT(_FASTSDT_CAT(provider, _), _FASTSDT_CAT(name, _semaphore))
 #define _FASTSDT_SEMA_systemtap(provider, name) _FASTSDT_STR(_SDT_SEMAPHORE_NAME(provider, name))
 
-/* LTTng-UST's way in. */
+/* LTTng-UST calls this. */
 #define _SDT_PROBE(provider, name, n, args) _SDT_SITE(n, provider, name, _FASTSDT_CAT(_SDT_TAIL_, n) args ~)
 #define _SDT_TAIL_0()
 #define _SDT_TAIL_1(a1) a1,
@@ -128,7 +128,7 @@
 #define _SDT_CONSTRAINT _FASTSDT_CONSTRAINT
 #endif
 
-/* For an asm of the user's: there is no list of ours around these, so they have names. */
+/* Operands of the user's own asm. They have names, because their numbers are not known here. */
 #define _SDT_OPERAND(n, x) [_SDT_S##n] "n"(_FASTSDT_SIZE_OF(x)), [_SDT_A##n] _SDT_CONSTRAINT(x)
 #define _SDT_ASM_OPERANDS_0() [_sdt_none] "n"(0)
 #define _SDT_ASM_OPERANDS_1(a1) \
@@ -164,8 +164,8 @@
 
 #else
 
-/* In an asm statement of the user's, basic or extended. A basic one has no %=, hence no name for the site that is unique,
- * hence no link order: the note stays where it is and says so. A template is text like the user's own operands. */
+/* In the user's own asm statement, basic or extended. A basic one has no %=, hence no unique name for the site and no
+ * link order: the note may outlive its code, and says so. A template is text like the user's own operands. */
 #define STAP_PROBE_ASM(...) _SDT_PROBE_ASM(_FASTSDT_PICK_default, _SDT_SEMAPHORE, __VA_ARGS__)
 #define STAP_PROBE_ASM_TEMPLATE(n) _FASTSDT_CAT(_SDT_ASM_TEMPLATE_, n)
 #define STAP_PROBE_ASM_OPERANDS(n, ...) _FASTSDT_CAT(_SDT_ASM_OPERANDS_, n)(__VA_ARGS__)

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! On x86-64 a site is nop1+nop10 and never crosses a cache line; on arm64 it is a nop. On other targets, and with the
-//! feature `disable`, the macros are checked and leave nothing.
+//! feature `disable`, the macros check their arguments and emit nothing.
 //!
 //! The macros contain `unsafe` (inline assembly), so a crate that says `#![forbid(unsafe_code)]` cannot use them.
 #![no_std]

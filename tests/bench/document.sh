@@ -9,20 +9,20 @@ $python -c 'import matplotlib' 2>/dev/null || skip "matplotlib is not installed 
 rm -rf new
 mkdir new
 cp "$FASTSDT_SOURCE/README.md" new/
-$python "$FASTSDT_SOURCE/bench/report.py" "$docs/performance.json" new/performance.md new/pictures new/README.md || fail "report.py"
-diff -u "$FASTSDT_SOURCE/README.md" new/README.md || fail "README.md has other figures than docs/performance.json: run scripts/bench.sh --redraw"
-diff -u "$docs/performance.md" new/performance.md || fail "docs/performance.md is not what bench/report.py makes of docs/performance.json"
-for picture in $(sed -n 's/^!\[.*(pictures\/\(.*\))$/\1/p' new/performance.md); do
-    [ -e "new/pictures/$picture" ] || fail "the document shows $picture, which nothing draws"
-    [ -e "$docs/pictures/$picture" ] || fail "docs/pictures/$picture is missing"
+$python "$FASTSDT_SOURCE/bench/report.py" "$docs/recorded/performance.json" new/performance.md new/recorded new/README.md || fail "report.py"
+diff -u "$FASTSDT_SOURCE/README.md" new/README.md || fail "README.md has other figures than docs/recorded/performance.json: run scripts/bench.sh --redraw"
+diff -u "$docs/performance.md" new/performance.md || fail "docs/performance.md is not what bench/report.py makes of docs/recorded/performance.json"
+for picture in $(sed -n 's/^!\[.*(recorded\/\(.*\))$/\1/p' new/performance.md); do
+    [ -e "new/recorded/$picture" ] || fail "the document shows $picture, which nothing draws"
+    [ -e "$docs/recorded/$picture" ] || fail "docs/recorded/$picture is missing"
 done
 # Another version of matplotlib writes other bytes for the same picture: there the pictures are only drawn.
-recorded=$(sed -n 's/^ *"matplotlib": "\(.*\)".*/\1/p' "$docs/performance.json")
+recorded=$(sed -n 's/^ *"matplotlib": "\(.*\)".*/\1/p' "$docs/recorded/performance.json")
 here=$($python -c 'import matplotlib; print(matplotlib.__version__)')
 if [ "$here" != "$recorded" ]; then
     echo "the pictures were recorded with matplotlib $recorded, here is $here: drawn, not compared"
     exit 0
 fi
-for picture in new/pictures/*.svg; do
-    cmp "$docs/pictures/${picture##*/}" "$picture" || fail "docs/pictures/${picture##*/} is not what bench/pictures.py draws"
+for picture in new/recorded/*.svg; do
+    cmp "$docs/recorded/${picture##*/}" "$picture" || fail "docs/recorded/${picture##*/} is not what bench/pictures.py draws"
 done

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // args_dump ARCH < argument strings, one per line: which tracers accept all of each, as "libbpf bcc gdb systemtap"
 // with a dash for those that do not. For comparison with the tracers themselves.
-#include "args.h"
+#include "arch/args.h"
 
 #include <cstdio>
 #include <iostream>

@@ -133,6 +133,6 @@ status=0
 ./bcc ./p 2> bcc.log > bcc.out || status=$?
 [ $status != 77 ] || skip "libbcc.so.0 is not installed (gdb agreed)"
 sort -n bcc.out | cut -d' ' -f2 > bcc.counts
-awk '{ print NF }' list > words # arguments there are; "-4@ %eax" is one too few in any case
+awk '{ print NF }' list > words # the number of arguments; "-4@ %eax" counts as two, so bcc's count differs
 paste -d' ' bcc.counts words | awk '{ print $1 == $2 ? "bcc" : "-" }' > bcc.verdicts
 expect "bcc's verdicts" "$(paste -d' ' <(cut -d' ' -f2 ours) list)" "$(paste -d' ' bcc.verdicts list)"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# fastsdt-check --diff: what went, came and changed between two builds, and nothing where only the code is another.
+# fastsdt-check --diff: probes that went, came or changed between two builds; nothing if only the code differs.
 . "$FASTSDT_SOURCE/tests/common.sh"
 need gcc ar
 check() { # STATUS WORDS...: output in out

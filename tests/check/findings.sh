@@ -433,7 +433,8 @@ END
 finds exits "bytes-mismatch entry-single-stepped exit-missing 3 record-mismatch return-probe-unsafe" --functions
 ld -z shstk -z noexecstack -z noseparate-code exits.o -o shadow
 readelf -n shadow | matches SHSTK
-# Its process may have a shadow stack, of which kernels up to 6.10 know nothing when they place a return probe. Once for the file.
+# A process may have a shadow stack, which kernels up to 6.10 ignore when they place a return probe. One finding for the
+# file.
 finds shadow "bytes-mismatch entry-single-stepped exit-missing 3 record-mismatch return-probe-unsafe" --functions -k 6.11
 finds shadow "bytes-mismatch entry-single-stepped exit-missing 3 record-mismatch 2 return-probe-unsafe" --functions -k 6.6-6.10
 finds exits "bytes-mismatch entry-single-stepped exit-missing 3 record-mismatch return-probe-unsafe" --functions -k 6.6-6.10
@@ -444,6 +445,26 @@ for line in "the way out at .* \[exit-missing\]" "neither a return nor a jump" "
 done
 grep -q '8 exits of 5 functions: 7 returns, 1 tail call' out || fail "number of exits: $(cat out)"
 grep -q '^    tail call  0x' out || fail "-v does not list the exits"
+
+# What BOLT leaves behind: tests/check/bolt.sh has real ones. `left` has a symbol, so it is executed still.
+made bolted <<'END'
+.type _start,@function; ret
+.size _start, . - _start
+.section .bolt.org.text,"ax",@progbits
+1: nop
+2: nop1_nop10
+.type left,@function; left: nop
+3: nop1_nop10
+.size left, . - left
+record 1b, 1, 0, 1, type=0x45
+record 2b, 6, 1, 10, flags=1
+record left, 1, 0, 1, type=0x45
+probe 3b, a
+record 3b, 6, 1, 10, flags=1
+base
+END
+finds bolted stale-record --functions
+{ fastsdt-check bolted || true; } | matches '2 of 4 layout records' || fail "bolted: another number of records"
 
 # clang's LTO without the pass: tests/fastprobe/llvm/lto.sh makes real ones.
 made unfinished <<END
@@ -467,6 +488,10 @@ fi
 # A line table that grows a thousandfold when it is unpacked.
 python3 "$FASTSDT_SOURCE/bench/scale.py" lines 30000000 swollen
 finds swollen lines-left-out
+
+# A type of 200 KB for the arguments of many probes.
+python3 "$FASTSDT_SOURCE/bench/scale.py" one-names-note 20 shared-names
+finds shared-names names-left-out
 
 all=$(fastsdt-check --list-findings | cut -d' ' -f1 | sort)
 expect "findings that no file here shows" "$(comm -23 <(echo "$all") <(tr ' ' '\n' <<< "$covered" | sort -u))" ""

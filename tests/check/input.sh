@@ -84,7 +84,52 @@ expect "an archive" "$(names ordinary.a)" "t:first t:first t:second t:second"
 fastsdt-check ordinary.a | matches '^ordinary.a(a_name_that_is_longer_than_fifteen_characters.o): ' || fail "long member name"
 mkdir -p sub
 (cd sub && ar rcT thin.a ../a.o ../a_name_that_is_longer_than_fifteen_characters.o)
-expect "a thin archive" "$(names sub/thin.a)" "t:first t:first t:second t:second"
+expect "a thin archive" "$(names --outside sub/thin.a)" "t:first t:first t:second t:second"
+# An archive that somebody sent: names that lead elsewhere are not followed, devices and FIFOs not opened, files read once.
+expect "a thin archive of the outside" "$(status sub/thin.a)" 2
+expect "what it says" "$(cat err)" "fastsdt-check: sub/thin.a: 2 members outside the archive's directory are left out (../a.o, ...); --outside reads them"
+expect "nothing was read" "$(grep -c '^  t:' out || true)" 0
+thin() { # FILE NAMES...: a thin archive, for names that ar would not take
+    python3 - "$@" <<'E'
+import sys
+table = b"".join(name.encode() + b"/\n" for name in sys.argv[2:])
+member = lambda name, size: b"%-16s%-12d%-6d%-6d%-8s%-10d`\n" % (name, 0, 0, 0, b"644", size)
+out, at = b"!<thin>\n" + member(b"//", len(table)) + table + b"\n" * (len(table) % 2), 0
+for name in sys.argv[2:]:
+    out += member(b"/%d" % at, 4)
+    at += len(name) + 2
+open(sys.argv[1], "wb").write(out)
+E
+}
+thin absolute.a "$PWD/a.o"
+expect "an absolute name" "$(status absolute.a)" 2
+expect "what it says" "$(cat err)" "fastsdt-check: absolute.a: 1 member outside the archive's directory is left out ($PWD/a.o); --outside reads them"
+thin same.a a.o a.o ./a.o
+expect "one file three times" "$(status same.a) $(cat err)" "2 fastsdt-check: same.a: files that it names more than once are read once (2 names)"
+expect "read once" "$(grep -c '^  t:' out)" 2
+mkdir -p sent && cp a.o sent/ && rm -f sent/fifo && mkfifo sent/fifo && thin sent/thin.a fifo a.o && thin fifo.a sent/fifo
+opened() { # COMMAND...: what the kernel says was opened in sent/ meanwhile, by inotify
+    python3 - "$@" <<'E'
+import ctypes, os, struct, subprocess, sys
+libc = ctypes.CDLL(None, use_errno=True)
+fd = libc.inotify_init1(os.O_NONBLOCK)
+assert libc.inotify_add_watch(fd, b"sent", 0x20) >= 0  # IN_OPEN
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+data, names = b"", set()
+try:
+    data = os.read(fd, 1 << 16)
+except BlockingIOError:
+    pass
+while data:
+    _, mask, _, length = struct.unpack_from("iIII", data)
+    names.add(data[16 : 16 + length].rstrip(b"\0").decode())
+    data = data[16 + length :]
+print(*sorted(name for name in names if name))
+E
+}
+expect "opened" "$(opened fastsdt-check sent/thin.a)" "a.o thin.a"
+expect "opened in a directory" "$(opened fastsdt-check sent)" "a.o thin.a"
+expect "opened by name" "$(opened fastsdt-check sent/fifo)" ""
 cp a.o gone.o
 ar rcT broken.a gone.o a.o
 rm gone.o

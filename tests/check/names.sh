@@ -76,7 +76,7 @@ for point in plan:
     # perf: one event definition of plain words, and names that perf takes.
     match = re.fullmatch(rf"echo 'p:([A-Za-z_]\w*)/([A-Za-z_]\w*) {re.escape(path)}:0x[0-9a-f]+' >>/sys/kernel/tracing/uprobe_events && perf record -a -e \1:\2", point["perf"])
     assert match, point["perf"]
-    # The plan leads to the place all the same.
+    # The plan still leads to the place.
     if ":0x" in words[-1]:
         assert int(words[-1].split(":0x")[1].split()[0], 16) == point["address"], point
 events = [p["perf"].split("'")[1].split()[0] for p in plan]

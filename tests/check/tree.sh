@@ -35,7 +35,7 @@ expect "files and directories" "$(fastsdt-check tree/plain tree/a/b | grep -c '^
 expect "an empty directory" "$(run fastsdt-check tree/empty) $(sed -n 1p out)" "0 0 ELF files and archives looked at, 0 with probes"
 expect "--diff" "$(run fastsdt-check --diff tree tree)" 2
 
-# What cannot be read is named, and the rest done.
+# Files that cannot be read are named; the rest is done.
 head -c 3000 tree/plain >tree/cut
 expect "status with a damaged file" "$(run fastsdt-check tree)" 2
 grep -q '^fastsdt-check: tree/cut: ' err || fail "not named: $(cat err)"

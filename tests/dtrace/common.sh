@@ -2,7 +2,7 @@
 need gcc readelf nm
 dtrace=$FASTSDT_BUILD/bin/fastsdt-dtrace
 here=$FASTSDT_SOURCE/tests/dtrace
-# systemtap's script, if it is here: whatever is called dtrace may be ours.
+# systemtap's script, if it is installed: a program called dtrace may be ours.
 peer=
 for file in /usr/bin/dtrace "$(command -v dtrace || true)"; do
     [ -n "$peer" ] || [ ! -e "$file" ] || ! head -c 20 "$file" | matches -a python || peer=$file

@@ -12,7 +12,7 @@ bad() {
     [ $status = 1 ] || fail "status $status for: $3"
     expect "error for: $3" "$(head -n 1 errors)" "bad.d:$1: error: $2"
     [ "$(wc -l <errors)" = 3 ] || fail "not three lines: $(cat errors)"
-    # The caret stands below the column: it is that column of its line but for the blank before.
+    # The caret stands below the column; its line begins with one more blank.
     local column=${1#*:}
     expect "caret for: $3" "$(sed -n 3p errors | wc -m)" "$((column + 2))"
     [ ! -e bad.h ] || fail "output in spite of an error: $3"
@@ -77,7 +77,7 @@ for ((i = 0; i < size; i++)); do
     done
 done
 
-# Of a long line, what is around the place; and no byte of the file reaches the terminal that would do something there.
+# Of a long line only the part around the place is shown, and no byte of the file that would control the terminal.
 { printf 'provider p { probe n(int %s' "$(printf 'a%.0s' $(seq 5000))"; printf '\001\377\033[31m \303\251 ! %s ); };\n' "$(printf 'b%.0s' $(seq 5000))"; } >long.d
 ! $dtrace -h -s long.d -o long.h 2>errors || fail "a binary file was accepted"
 [ "$(wc -c <errors)" -lt 600 ] || fail "the whole line is shown: $(wc -c <errors) bytes"

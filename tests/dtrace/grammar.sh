@@ -118,7 +118,7 @@ for case in "p.d|s/POSTGRESQL_/TRACE_POSTGRESQL_/g|TRACE_POSTGRESQL_QUERY_START(
     gcc -Wall -Werror -I"$INCLUDE" sed.c sed.o -o sed || fail "no program after sed $script"
 done
 
-# A file that includes <sys/sdt.h> before gets probes without semaphores, that nothing guards (dtrace(1) of systemtap).
+# A file that includes <sys/sdt.h> before gets probes without semaphores, which nothing guards (dtrace(1) of systemtap).
 $dtrace -h -s y.d
 { echo '#include <sys/sdt.h>'; calls y.h; } >early.c
 gcc -Wall -Werror -I"$INCLUDE" early.c -o early || fail "<sys/sdt.h> before the header: does not link without an object"

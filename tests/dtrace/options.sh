@@ -49,6 +49,22 @@ ln -s sub/real.h link.h
 yes_ $dtrace -h -s sub/my.probes.d -o link.h
 [ -L link.h ] && [ -s sub/real.h ] || fail "the link was replaced"
 rm link.h sub/real.h
+# Another user's link in a sticky directory: where the kernel refuses to follow it, so does dtrace.
+victim="setpriv --reuid 2500 --regid 2500 --clear-groups"
+if [ "$(id -u)" = 0 ] && have setpriv && $victim test -x "$(command -v "$dtrace")"; then
+    shared=$(mktemp -d /var/tmp/dtrace_options.XXXXXX) && chmod 1777 "$shared" && ln -s "$shared/precious" "$shared/link.h"
+    cp sub/my.probes.d "$shared/" && chmod 644 "$shared/my.probes.d"
+    chown -h 1500 "$shared/link.h" && echo kept >"$shared/precious" && chown 2500 "$shared/precious"
+    before=$(cat /proc/sys/fs/protected_symlinks)
+    if [ "$before" = 1 ] || echo 1 >/proc/sys/fs/protected_symlinks; then
+        status=0
+        $victim $dtrace -h -s "$shared/my.probes.d" -o "$shared/link.h" 2>errors || status=$?
+        [ "$before" = 1 ] || echo "$before" >/proc/sys/fs/protected_symlinks
+        expect "another user's link" "$status $(cat "$shared/precious")" "1 kept"
+        grep -q "cannot write $shared/link.h: Permission denied" errors || fail "another user's link: $(cat errors)"
+    fi
+    rm -r "$shared"
+fi
 umask 027
 yes_ $dtrace -h -s sub/my.probes.d -o x.h
 expect "mode" "$(stat -c %a x.h)" 640

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A program that traces itself by fastsdt/trace.h, C89 and C++98. `api WHAT` is one test; api.sh runs them and knows the rest.
+ * A program that traces itself by fastsdt/trace.h, C89 and C++98. `api WHAT` is one test; api.sh runs them and checks
+ * what they print.
  * strchr() and strrchr() are in parentheses: as macros, glibc 2.43 has them in C11.
  */
 #ifndef _GNU_SOURCE /* g++ has it */
@@ -68,7 +69,7 @@ static void all_orders(void)
         pthread_join(all[i], NULL);
 }
 
-/* ---- What is read */
+/* ---- Results that are read */
 
 static size_t site_count(fastsdt_trace_attachment* a, int armed)
 {
@@ -216,7 +217,7 @@ static void function(void)
     WANT(fastsdt_trace_close(own, &error) == 0);
 }
 
-/* While a call lasts, its attachment does. */
+/* An attachment stays while a call of its function lasts. */
 static int entered[2], leave[2];
 
 static void waits(const fastsdt_trace_hit* hit, void* context)
@@ -238,23 +239,59 @@ static void busy(void)
 {
     fastsdt_trace* trace = self();
     fastsdt_trace_attachment* a = fastsdt_trace_attach_function(trace, "usdt:*:app:twice", waits, NULL, &error);
+    fastsdt_trace_attachment* b = fastsdt_trace_attach(trace, "usdt:*:app:order { @ = count(); }", &error);
     pthread_t thread;
     char byte;
 
+    WANT(b);
+    order(0, 0, "text");
     WANT(a && pipe(entered) == 0 && pipe(leave) == 0);
     WANT(FASTSDT_IS_ACTIVE(app, twice));
     WANT(pthread_create(&thread, NULL, one_plain, NULL) == 0 && read(entered[0], &byte, 1) == 1);
     WANT(fastsdt_trace_detach(a, &error) == -1 && error.kind == FASTSDT_TRACE_BUSY);
     WANT(!FASTSDT_IS_ACTIVE(app, twice));
-    twice(1); /* nobody asks */
+    twice(1); /* not counted */
     WANT(fastsdt_trace_close(trace, &error) == -1 && error.kind == FASTSDT_TRACE_BUSY);
+    WANT(number(b, 0) == 1); /* still there */
     WANT(write(leave[1], &byte, 1) == 1);
     pthread_join(thread, NULL);
     WANT(fastsdt_trace_close(trace, &error) == 0);
     printf("%s\n", error.text);
 }
 
-/* A site without a nop10 is told and not armed. */
+/* A thread is cancelled while it attaches and detaches. What it does is done first, and it ends behind it. */
+static void* attaches(void* trace)
+{
+    for (;;) {
+        fastsdt_trace_attachment* a =
+            fastsdt_trace_attach((fastsdt_trace*)trace, "usdt:*:app:order { @ = count(); }", NULL);
+        char byte = 0;
+
+        if (!a || fastsdt_trace_detach(a, NULL) != 0)
+            return NULL;
+        if (write(entered[1], &byte, 1) != 1)
+            return NULL;
+    }
+}
+
+static void cancelled(void)
+{
+    int i;
+
+    WANT(pipe(entered) == 0);
+    for (i = 0; i < 20; ++i) {
+        fastsdt_trace* trace = self();
+        pthread_t thread;
+        void* result;
+        char byte;
+
+        WANT(pthread_create(&thread, NULL, attaches, trace) == 0 && read(entered[0], &byte, 1) == 1);
+        WANT(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+        WANT(fastsdt_trace_close(trace, &error) == 0);
+    }
+}
+
+/* A site without a nop10 is reported and not armed. */
 static void refused(void)
 {
     size_t armed = 0;
@@ -296,7 +333,7 @@ static void module(const char* path)
     WANT(fastsdt_trace_close(trace, &error) == 0);
 }
 
-/* A child counts for nobody, and may trace itself. */
+/* A forked child is not counted, and may trace itself. */
 static void forked(void)
 {
     fastsdt_trace* trace = self();
@@ -355,13 +392,13 @@ static void outside(void)
     WANT(write(go[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 1);
     close(go[1]);
     WANT(waitpid(child, &status, 0) == child && status == 0);
-    printf("%ld\n", (long)number(a, 0)); /* what it left */
+    printf("%ld\n", (long)number(a, 0)); /* the process has ended; its counts are still there */
     WANT(fastsdt_trace_close(trace, &error) == 0);
     WANT(!fastsdt_trace_open(child, &error) && error.kind == FASTSDT_TRACE_REFUSED);
     printf("%s\n", (strchr)(error.text, ':') + 2);
 }
 
-/* Texts that say nothing sensible: an error each, with its place. */
+/* Texts that make no sense: each gives an error with its place. */
 static void texts(void)
 {
     static const char* const wrong[] = {
@@ -432,7 +469,7 @@ static long mappings(void)
     return lines;
 }
 
-/* Attached and detached for ever, while threads pass: nothing grows, nothing is lost between. */
+/* Attached and detached again and again, while threads pass: no memory grows, and no hit is lost in between. */
 static volatile int stop;
 
 static void* passes_on(void* unused)
@@ -472,7 +509,7 @@ static void loop(long times)
         WANT(number(a, 0) == 2); /* from zero each time */
         twice(1);
         WANT(__sync_fetch_and_add(&hits, 0) > 0);
-        WANT(fastsdt_trace_detach(c, &error) == 0); /* `hits` is nobody's business any more */
+        WANT(fastsdt_trace_detach(c, &error) == 0); /* nobody uses `hits` any more */
         WANT(fastsdt_trace_detach(b, &error) == 0);
         WANT(fastsdt_trace_close(trace, &error) == 0);
         if (i == 2)
@@ -494,6 +531,8 @@ int main(int argc, char** argv)
         function();
     else if (!strcmp(what, "busy"))
         busy();
+    else if (!strcmp(what, "cancelled"))
+        cancelled();
     else if (!strcmp(what, "refused"))
         refused();
     else if (!strcmp(what, "module") && argc > 2)

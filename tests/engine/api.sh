@@ -1,6 +1,6 @@
 #!/bin/bash
-# libfastsdt-trace as C and C++ programs use it: compiled by strict compilers, linked, run. Every figure is what the program api.c
-# does, worked out here.
+# libfastsdt-trace as C and C++ programs use it: compiled by strict compilers, linked, run. Every expected figure is worked out here from
+# what the program api.c does.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc nm
@@ -12,7 +12,7 @@ build() { # build COMPILER OPTIONS...: api
 }
 run() { timeout 120 ./api "$@" >out 2>err || fail "api $*: status $?: $(cat err out)"; }
 
-# What the header declares is what the library exports.
+# The library exports exactly what the header declares.
 grep -v '^typedef' "$header" | grep -oE '\bfastsdt_trace_[a-z_]+\(' | tr -d '(' | sort -u >declared
 nm -D --defined-only "$library/libfastsdt-trace.so" | awk '$2 != "A" { sub("@.*", "", $3); print $3 }' | sort >exported
 diff declared exported || fail "the header and the library differ (< header, > library)"
@@ -48,12 +48,13 @@ run maps
 } >wanted
 diff wanted out || fail "maps: (< wanted, > read)"
 
-# The function gets those from 500 up, and 1000 more for shop 3; each makes a hit from inside, which is dropped.
+# The function gets items from 500 up, and 1000 more for shop 3. Each call makes a hit from inside, which is dropped.
 run function
 each=$((40000 / 2)) sum=$((160 * (500 + 999) * 500 / 2 + 1000 * 500))
 expect "function" "$(cat out)" "$each $each $each $((each + 1000)) sum $sum dropped $((4 * each + 1000))
 $each"
 run busy
+run cancelled
 run refused
 expect "refused" "$(sort -u out)" "plain has no nop10
 twice taken by another script of the same tracer"
@@ -67,7 +68,7 @@ grep -q '^1:20 system() is not in this subset' out || fail "what bpftrace has: $
 run loop 30
 expect "attached and detached" "$(cat out)" "no more mappings"
 
-# As an ordinary user; and without memory that nobody refers to.
+# As an ordinary user; and without memory leaks.
 scratch=$PWD
 user_folder
 cp "$scratch/api" "$library/libfastsdt-trace.so.0" .

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Expressions, compiled, against an interpreter of what bpftrace makes of them (script.h); buckets against their
-// definition.
+// Compiled expressions against an interpreter of bpftrace's arithmetic (script.h); buckets against their definition.
 #include "expected.h"
 #include "own_site.h"
 
@@ -92,7 +91,7 @@ TEST(Aggregation, MinMaxSumAvgAndStats)
     OwnRun run("usdt:*:p:n { @a = min(arg0); @b = max(arg0); @c = sum(arg0); @d = avg(arg0); @e = stats(arg0);"
                " @f = min(0 - 1); @g = max(-3); @k[arg0 % 3] = min(arg0); @x[arg0 % 3, 1] = max(arg0); }",
                usdt("8@%r8"));
-    // In the order of the numbers, which have a sign or not.
+    // In the order of the numbers, as signed or unsigned ones.
     const auto less = [&](size_t map, uint64_t a, uint64_t b) {
         return run.script.maps[map].is_signed ? int64_t(a) < int64_t(b) : a < b;
     };
@@ -157,7 +156,7 @@ TEST(Tables, NonsenseIsReadAsNumbers)
         const uint64_t seed = random();
         const Maps maps = read_tables(script, tables, [&](size_t offset, size_t size) {
             std::mt19937_64 bytes(seed + offset);
-            // One owner, or this takes long; and the tables end early now and then.
+            // Only one slot has an owner, since more take long. Now and then the tables end early.
             const size_t given = i % 2 ? size : size / 3;
             std::vector<std::byte> data(given);
             for (std::byte& byte : data)

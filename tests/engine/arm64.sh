@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Stubs for arm64, executed: under qemu-user where the machine is another, on processors with and without the atomic instructions of
-# Armv8.1; the signals' test also with an interrupt possible at each instruction. And what objdump makes of the code.
+# Executes stubs for arm64, on another machine under qemu-user: on processors with and without the atomic instructions of Armv8.1, and for
+# the test of signals also with an interrupt possible at each instruction. Then looks at the code by objdump.
 . "$FASTSDT_SOURCE/tests/common.sh"
 test=$FASTSDT_BUILD/bin/engine_stubs_arm64
 [ -x "$test" ] || skip "this build has no stubs for arm64 (libvixl-dev)"
@@ -10,7 +10,7 @@ if [ "$(uname -m)" != aarch64 ]; then
     prefix=aarch64-linux-gnu-
     old='qemu-aarch64 -cpu cortex-a53 ' new='qemu-aarch64 -cpu max ' each=-singlestep
     need qemu-aarch64
-    # Since QEMU 8.1 it is called so.
+    # The option's name since QEMU 8.1.
     if qemu-aarch64 -help | matches -F one-insn-per-tb; then each=-one-insn-per-tb; fi
 fi
 need "${prefix}gcc" "${prefix}objdump"
@@ -29,7 +29,7 @@ done
 for file in code/*; do
     "${prefix}objdump" -D -b binary -m aarch64 "$file" >"$file.s"
     if grep -nE 'undefined|\.inst|\.word|udf' "$file.s"; then fail "$file has what is no instruction"; fi
-    # sp goes down before anything is stored below it, and no flag or vector register is changed behind the program's back.
+    # Nothing is stored below sp, since sp goes down first; and no instruction changes a flag or a vector register.
     if grep -E '	(str|stp)	.*\[sp, #-|	(adds|subs|ands)	| [vdsqbh][0-9]+,' "$file.s" | grep -v 'str	x30, \[sp, #-16\]!'; then fail "$file"; fi
 done
 if grep -lE '	(st|ld)l?a?xr' code/lse*.s; then fail "loops where there are instructions"; fi

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A running process: attached to, counted, left alone again; again and again. A Ctrl-C ends the report.
+# A running process is attached to, counted and left alone, several times. A Ctrl-C ends each run with its report.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc setpriv
@@ -8,7 +8,7 @@ user_folder
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o app
 chown -R 65534:65534 . 2>/dev/null || true
 
-# The program takes an order for each line, and answers: so every hit has its time.
+# The program takes an order for each line and answers, so the test knows when each hit happens.
 mkfifo in out report
 "${as_user[@]}" ./app - <in >out &
 pid=$!
@@ -20,7 +20,7 @@ order() { echo "$1" >&3; read -r line <&4; }
 
 # jumps: sites of the program that are armed, as fastsdt-check sees them.
 jumps() {
-    fastsdt-check --pid "$pid" --json >check.json 2>check.err || true # findings are none of ours
+    fastsdt-check --pid "$pid" --json >check.json 2>check.err || true # findings do not matter here
     grep -q '"change"' check.json || fail "fastsdt-check: $(cat check.err)"
     grep -c '"change": "jump"' check.json || true
 }
@@ -46,13 +46,13 @@ for round in 1 2 3; do
     grep -qx '@n: 5' maps || fail "round $round: $(cat maps err)"
     expect "round $round: items" "$(grep -c '^@item\[item [0-4]' maps)" 5
     grep -qxE 'sites ([0-9]+) of \1 armed; dropped 0' maps || fail "round $round: $(cat maps)"
-    # Between the rounds nobody counts, and the bytes are the file's.
+    # Between the rounds nothing is counted, and the sites have the file's bytes.
     order between
     expect "round $round: sites that are still armed" "$(jumps)" 0
 done
 echo "$untraced mappings before, $(wc -l <"/proc/$pid/maps") after 3 rounds"
 
-# Who reads the report leaves early.
+# The reader of the report leaves early.
 "${as_user[@]}" fastsdt-trace --engine user -p "$pid" --interval 0.02 -e 'usdt:./app:shop:order { @n = count(); }' 2>err 3>&- 4<&- | { read -r line && echo "$line" >first; } || true
 expect "a reader that leaves: what it read" "$(cat first)" "@n: 0"
 expect "a reader that leaves: sites that are still armed" "$(jumps)" 0

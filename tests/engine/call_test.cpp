@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A stub that calls a function which leaves nothing as it was: all that the program can see is put back, the upper halves of
-// vector registers, the x87 stack and the control words among it. The values that it is told are those of the site.
-#include "arm.h"
-#include "hit.h"
+// A stub that calls a function which changes everything. All that the program can see is put back, with the upper
+// halves of vector registers, the x87 stack and the control words. The function gets the site's values.
+#include "arming/arm.h"
+#include "maps/hit.h"
 #include "own_site.h"
-#include "self.h"
+#include "process/self.h"
 
 #include <Zydis/Zydis.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ struct Told {
     unsigned char area[64] = {};
 };
 
-// What the ABI lets a function do, and more.
+// Changes all that the ABI lets a function change, and more.
 [[gnu::noinline]] void wreck()
 {
     asm volatile("fninit; fldpi; fldpi; fldpi\n"
@@ -114,13 +114,13 @@ TEST(Call, EverythingIsPutBack)
     for (const VectorState::By by : {VectorState::By::fxsave, VectorState::By::xsave, VectorState::By::xsavec}) {
         VectorState vectors = VectorState::here();
         if (by > vectors.by)
-            continue; // this processor has it not
+            continue; // this processor does not have it
         vectors.by = by;
         vectors.size =
             by == VectorState::By::fxsave ? 512 : std::max<size_t>(vectors.size, 2688); // of the standard format
         CallRun run(usdt("-4@%edi 8@%rsi 1@%al 8@$-5 4f@%xmm0"), "usdt:f:p:n", vectors);
         ASSERT_EQ(run.arming.states()[0].state, State::armed) << text(run.arming.states()[0]);
-        // Each flag, and all; the direction too, which the function must not see.
+        // Each flag by itself, and all. Also the direction flag, which the function must find clear.
         for (const uint64_t flags : {uint64_t(0), uint64_t(1), uint64_t(4), uint64_t(0x10), uint64_t(0x40),
                                      uint64_t(0x80), uint64_t(0x800), arithmetic_flags, direction | arithmetic_flags}) {
             Processor state = full();
@@ -144,7 +144,7 @@ TEST(Call, UpperHalvesX87AndControlWords)
     std::memcpy(state.xmm, before, 0);
     for (size_t i = 0; i < 16; ++i)
         std::memcpy(state.xmm[i], before[i], 16);
-    const unsigned mxcsr = 0x1fa0 | 0x4000; // another rounding
+    const unsigned mxcsr = 0x1fa0 | 0x4000; // another rounding mode
     const unsigned short control = 0x027f;
     unsigned mxcsr_after = 0, mxcsr_old = 0;
     unsigned short control_after = 0, control_old = 0;
@@ -194,7 +194,7 @@ TEST(Call, WhatItIsTold)
     EXPECT_EQ(hit.arguments[3], -5);
     EXPECT_EQ(hit.arguments[4], 0);
     EXPECT_EQ(hit.arguments[5], -128);
-    // A walk by frame pointers comes to the site, and to what the program has in rbp.
+    // A walk by frame pointers comes to the site, and then to the program's rbp.
     EXPECT_EQ(run.told.frame[1], reinterpret_cast<uint64_t>(own_site));
     EXPECT_EQ(run.told.frame[0], state.gpr[RBP]);
     EXPECT_EQ(run.told.stack % 16, 0u); // rbp after a push

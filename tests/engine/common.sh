@@ -1,8 +1,8 @@
 # Sourced by the scripts of this folder after tests/common.sh.
 
-[ "$(uname -m)" = x86_64 ] || skip "a run on x86-64; guest_arm64.sh has those for arm64"
+[ "$(uname -m)" = x86_64 ] || skip "only on x86-64; guest_arm64.sh has such runs for arm64"
 
-# bpftrace's strings as long as ours, and cut without a sign, as they were before its 0.20.
+# Makes bpftrace's strings as long as ours, and cut without a mark, as before its 0.20.
 export BPFTRACE_MAX_STRLEN=64 BPFTRACE_STR_TRUNC_TRAILER=
 
 # both OPTIONS...: runs fastsdt-trace on both engines, and fails where their maps differ. Leaves them in user.txt, kernel.txt.
@@ -10,8 +10,8 @@ both() {
     local engine
     for engine in user kernel; do
         fastsdt-trace --engine "$engine" "$@" >$engine.out 2>$engine.err || fail "--engine $engine $*: $(cat $engine.err $engine.out)"
-        # bpftrace says what it attaches to; ours, what it armed. No part of the maps are blank lines before them,
-        # and the blank behind a histogram's name, which bpftrace 0.23 has no more.
+        # Not compared: bpftrace's line on what it attaches to and our line on what is armed, blank lines before the maps,
+        # and the blank behind a histogram's name, which bpftrace 0.23 no longer prints.
         grep -vE '^Attaching [0-9]+ probes?\.\.\.$|^sites [0-9]+ of [0-9]+ armed|"type": "(attached_probes|sites)"' $engine.out | sed -e '/./,$!d; s/: $/:/' >$engine.txt
     done
     diff kernel.txt user.txt >difference || fail "the engines differ (< kernel, > user) for $*
@@ -19,13 +19,13 @@ $(cat difference)"
     [ -s user.txt ] || fail "no maps for $*"
 }
 
-# "${as_user[@]}" COMMAND...: as an ordinary user without any right of root's. The scratch directory has to be his. An array, so
-# that $! is the command's own number.
+# "${as_user[@]}" COMMAND...: runs it as an ordinary user without any right of root's, who has to own the scratch directory. An
+# array, so that $! is the command's own number.
 as_user=()
 [ "$(id -u)" != 0 ] || as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all)
 
-# user_folder: goes to an empty folder that an ordinary user can reach, as the scratch directory below somebody's home cannot.
-# It is removed at the end.
+# user_folder: goes to an empty folder that an ordinary user can reach, unlike a scratch directory below somebody's home. The
+# folder is removed at the end.
 user_folder() {
     user=$(mktemp -d "${TMPDIR:-/tmp}/fastsdt-engine.XXXXXX")
     trap 'rm -rf "$user"' EXIT
@@ -36,8 +36,8 @@ user_folder() {
 # attachable: an ordinary user may trace his own processes here.
 attachable() { [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]; }
 
-# armed: reads a tracer's output from descriptor 5 until its script's `interval:ms:10 { printf("armed\n"); }` has printed that, which
-# is after arming.
+# armed: waits until a tracer has armed its sites. Reads its output from descriptor 5 until the `interval:ms:10 { printf("armed\n"); }` of
+# its script has printed.
 armed() {
     local line
     read -r line <&5 && [ "$line" = armed ] || fail "the tracer ended: $line $(cat err)"

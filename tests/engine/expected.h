@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What stubs have to leave, whatever they run on: expressions by an interpreter of what bpftrace makes of them (script.h), keys.
+// Results that stubs have to leave on every architecture: keys, and expressions by an interpreter of bpftrace's
+// arithmetic (script.h).
 #pragma once
-#include "parse.h"
-#include "read.h"
-#include "script.h"
+#include "maps/read.h"
+#include "script/parse.h"
+#include "script/script.h"
 #include "site.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +63,7 @@ inline uint64_t interpret(const Expression& e, const std::function<uint64_t(unsi
     return 0;
 }
 
-/// Of arg0 to arg5 and numbers.
+/// An expression of arg0 to arg5 and numbers.
 inline std::string random_expression(std::mt19937_64& random, int depth)
 {
     static constexpr const char* binary[] = {
@@ -114,8 +115,8 @@ inline const std::string zero_as_key = action("", "@[arg0] = count(); @b[arg0] =
 /// Random expressions, in filters and as values.
 /// @param note  sizes and signs of all kinds; arg2 and arg3 are constants
 /// @param set   gives the registers values
-/// @param values_of  of arg0 to arg5, by the registers
-/// @param compiled   of how many the script was one
+/// @param values_of  the values of arg0 to arg5, from the registers
+/// @param compiled   the number of expressions of which the script was one
 template <class Run, class State>
 void expect_interpreted(int expressions, const std::string& note, void (*set)(State&, std::mt19937_64&),
                         std::array<uint64_t, 6> (*values_of)(const State&), int& compiled)
@@ -129,7 +130,7 @@ void expect_interpreted(int expressions, const std::string& note, void (*set)(St
         try {
             run = std::make_unique<Run>(script, usdt(note));
         } catch (const ScriptError&) {
-            continue; // a number that bpftrace would not take there
+            continue; // bpftrace would not take such a number there
         }
         ++compiled;
         const Expression& value = *run->script.clauses[0].actions[0].value;

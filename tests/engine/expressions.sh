@@ -1,7 +1,7 @@
 #!/bin/bash
-# Filters and expressions mean on our engine what bpftrace makes of them: signs, division, shifts, truth. Not division by 0,
-# which LLVM does not define: bpftrace takes x / 0 for 0 as a value, and for true as a filter. Nor a comparison of two constants,
-# which is -1 where it is true for bpftrace 0.23.
+# Filters and expressions mean the same on our engine and in bpftrace: signs, division, shifts, truth. Division by 0 is not tried, since
+# LLVM does not define it: to bpftrace x / 0 is 0 as a value, and true as a filter. Nor is a comparison of two constants: in
+# bpftrace 0.23 it is -1 if it is true.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc bpftrace
@@ -16,7 +16,7 @@ script=''
 for i in "${!expressions[@]}"; do
     script+="@v${i}[arg0] = ${expressions[i]}; "
 done
-# Half of them at a time: a program of the kernel's is bounded.
+# Half of them at a time, since the kernel bounds a BPF program.
 values="usdt:./maps:t:hit /arg0 < 24/ { ${script% } }"
 filters=''
 for i in "${!expressions[@]}"; do
@@ -35,4 +35,4 @@ $(for i in "${!expressions[@]}"; do echo "$i: ${expressions[i]}"; done)"
     [ "$(wc -l <user.txt)" -ge "$2" ] || fail "too few lines: $(cat user.txt)"
 }
 run "$values" $((24 * ${#expressions[@]}))
-run "$filters" 30 # a few are never true
+run "$filters" 30 # a few filters are never true

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Programs and libraries whose file is not what it was when they were mapped, as an ordinary user finds them.
+# Programs and libraries whose file has changed since they were mapped, traced by an ordinary user.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc setpriv
@@ -16,7 +16,7 @@ order() { echo "$1" >&3; read -r line <&4; }
 order first
 read -r line <&4 # after "open"
 
-# counted SCRIPT: three orders under it; the maps.
+# counted SCRIPT: has three orders made while it runs, and prints the maps.
 counted() {
     "${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e "interval:ms:10 { printf(\"armed\n\"); } $1" >report 2>err 3>&- 4<&- &
     local tracer=$!
@@ -37,6 +37,6 @@ counted "$script" "as it was"
 rm app
 counted "$script" "removed"
 counted 'usdt:*:shop:order { @n = count(); }' "removed, every file"
-# A package upgrade: another program under the name. Its probes are not those of the process.
+# A package upgrade: the name now leads to another program, whose probes are not those of the process.
 mv new app
 counted "$script" "replaced"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The first example of the documentation, as an ordinary user. What is expected is the arithmetic of examples/hello.c: order N
-# costs 250 + N cents.
+# The first example of the documentation, as an ordinary user. The expected figures follow from examples/hello.c: order N costs
+# 250 + N cents.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc setpriv
@@ -12,7 +12,7 @@ gcc -O2 -s -no-pie -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o stripped
 chown -R 65534:65534 . 2>/dev/null || true
 script() { printf 'usdt:./%s:shop:order /arg2 > 1000/ { @[arg0 %% 3] = sum(arg0); @cents = hist(arg2); @n = count(); }' "$1"; }
 
-# Orders 751 to 2000, by their number's rest of 3; and their cents, 1001 to 2250, by powers of two.
+# Orders 751 to 2000, by their number modulo 3; and their cents, 1001 to 2250, by powers of two.
 wanted=$(python3 - <<'END'
 ids = range(751, 2001)
 for total, rest in sorted((sum(i for i in ids if i % 3 == r), r) for r in range(3)):
@@ -27,7 +27,7 @@ END
 )
 for program in app static static-pie stripped; do
     "${as_user[@]}" fastsdt-trace --engine user -e "$(script $program)" -- ./$program 2000 >out 2>err || fail "$program: $(cat err out)"
-    # The program's own lines come from its own descriptor; ours are together.
+    # The program prints its own lines by itself, so they may be anywhere; ours are together.
     expect "$program" "$(grep -vE '^open$|^2000 orders$' out | sed '$d')" "$wanted"
     grep -qxE 'sites ([0-9]+) of \1 armed; dropped 0' out || fail "$program: $(tail -1 out)"
     grep -qx '2000 orders' out || fail "$program does not print what it printed untraced: $(cat out)"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Modules that come and go while others are armed.
-#include "follow.h"
+#include "process/follow.h"
 #include "program.h"
 
 namespace fastsdt::engine {
@@ -23,11 +23,11 @@ TEST(Following, ModulesComeAndGo)
     Arming arming(*target, CountingStubs(), 4096);
     Follow follow(program.pid());
     arming.arm(sites_of(program.pid()));
-    EXPECT_FALSE(follow.look().modules);
+    EXPECT_FALSE(follow.news().modules);
     uint64_t expected = 0;
     for (int i = 0; i < 10; ++i) {
         EXPECT_EQ(number(program.ask("load " + beside_us("libengine_module.so"))), 100);
-        EXPECT_TRUE(follow.look().modules);
+        EXPECT_TRUE(follow.news().modules);
         auto module = sites_of(program.pid(), "module");
         ASSERT_EQ(module.size(), 2u);
         for (Site& site : module)
@@ -38,12 +38,12 @@ TEST(Following, ModulesComeAndGo)
         EXPECT_EQ(number(program.ask("call")), 100);
         EXPECT_EQ(hits(*target, 11), expected += 100);
         EXPECT_EQ(program.ask("unload"), "unloaded");
-        EXPECT_TRUE(follow.look().modules);
+        EXPECT_TRUE(follow.news().modules);
         EXPECT_NE(text(arming.verify().back()), "armed");
         EXPECT_EQ(text(arming.verify().front()), "armed");
     }
-    EXPECT_FALSE(follow.look().modules);
-    arming.disarm(); // whatever is there no more
+    EXPECT_FALSE(follow.news().modules);
+    arming.disarm(); // though some sites are not mapped any more
     EXPECT_EQ(program.passes("run 1 100").wrong, 0);
 }
 

@@ -13,7 +13,7 @@ compile() { # OUTPUT OPTIONS...: all entries that can be armed
 }
 compile e -fplugin-arg-fastprobe-exit=nop10
 
-# The registers of 32-bit values have anything in their upper halves.
+# The upper half of a register with a 32-bit value may hold anything.
 script='uprobe:./e:request { @calls = count(); @ids = sum(arg0 & 0xffffffff); } uretprobe:./e:chain { @results = sum(retval & 0xffffffff); }
     uprobe:./e:mix, uretprobe:./e:mix { @by[probe] = sum(1); }'
 wanted=$(python3 - <<'END'
@@ -37,7 +37,7 @@ done
 fastsdt-trace latency --engine user ./e:request -- ./e 1000 >out 2>err || fail "latency: $(cat err out)"
 grep -q '^@total: count 1000, ' out || fail "latency: $(cat out)"
 
-# request() ends in a jump to chain(), which makes the result: there is none to be had before it.
+# request() ends in a jump to chain(), which makes the result: at the jump there is none yet.
 status=0
 fastsdt-trace --engine user -e 'uretprobe:./e:request { @results = sum(retval); } uretprobe:./e:request { @calls = count(); }' -- ./e 1000 >out 2>err || status=$?
 expect "a tail call: status" "$status" 1
@@ -45,7 +45,7 @@ grep -qx 'sites 0 of 1 armed (1 has no result yet, being a tail call); dropped 0
 fastsdt-trace --engine user -e 'uretprobe:./e:request { @calls = count(); }' -- ./e 1000 >out 2>err || fail "a tail call: $(cat err)"
 grep -qx '@calls: 1000' out || fail "a tail call: $(cat out)"
 
-# Entries without exits: the report says what is missing, and the command that has it.
+# Entries without exits: the report says what is missing, and names the command that can trace it.
 compile entries
 status=0
 fastsdt-trace --engine user -e 'uprobe:./entries:request { @calls = count(); } uretprobe:./entries:request { @results = count(); }' -- ./entries 1000 >out 2>err || status=$?
@@ -55,7 +55,7 @@ expect "no exits" "$(grep -E '^(@|sites)' out)" "@calls: 1000
 sites 1 of 2 armed (1 has no exit sites); dropped 0"
 grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace ' err || fail "no exits: $(cat err)"
 
-# Arguments on the stack, as many as the entry's record says. Of one with a variable number of arguments it says nothing.
+# Arguments on the stack, as many as the entry's record says. For a function with a variable number of arguments it says nothing.
 cat >stack.c <<'END'
 #include <stdarg.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ KEEP long many(int n, ...)
 static const char* volatile names[] = {"often", "rarely"};
 int main(void)
 {
-    long sum = *names[0] + *names[1]; /* BPF reads no memory that was not touched */
+    long sum = *names[0] + *names[1]; /* BPF cannot read memory that was not touched */
     for (long i = 0; i < 1000; ++i)
         sum += eight(1, 2, 3, 4, 5, 6, i * 0x100000000, names[i % 4 == 0]) + many(8, i, i, i, i, i, i, i, i);
     return sum == 0;

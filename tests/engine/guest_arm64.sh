@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The user engine on arm64: cross-built with the libraries of Debian's arm64 packages, and run in a guest under Debian's kernel. The
-# programs of the tests are armed from outside, started, killed, probed by the kernel meanwhile; the stubs of all kinds of statements are
-# executed there; and fastsdt-trace traces the examples. What it has to find is their arithmetic.
+# tests' programs are started, armed from outside, killed, and probed by the kernel meanwhile. The stubs of all kinds of statements are
+# executed there. fastsdt-trace traces the examples; the expected figures follow from what these do.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/kernel/guest.sh"
 need qemu-system-aarch64 cpio gzip apt-get dpkg-deb dpkg-query cmake ninja pkg-config aarch64-linux-gnu-gcc aarch64-linux-gnu-g++
@@ -10,7 +10,7 @@ cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}
 [ -x "$FASTSDT_BUILD/bin/engine_stubs_arm64" ] || skip "this build has no stubs for arm64 (libvixl-dev)"
 kernel=$("$FASTSDT_SOURCE/tests/kernel/fetch-kernel.sh" arm64 6.12 "$cache" 2>err) || skip "$(tail -n 1 err)"
 
-# ---- Libraries: the packages that this machine has, for arm64. Those without an architecture are copied.
+# ---- Libraries: the arm64 packages of those that this machine has. Files of packages without an architecture are copied.
 suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 mkdir -p debs
 if [ ! -e debs/done ]; then
@@ -18,10 +18,10 @@ if [ ! -e debs/done ]; then
     mkdir root
     files=$(ldd "$FASTSDT_BUILD/bin/fastsdt-trace" "$FASTSDT_BUILD/bin/engine_stubs_arm64" | grep -o '/[^ )]*' | grep -v ':$' | sort -u)
     packages=$(for file in $files; do { dpkg-query -S "$(realpath "$file")" || dpkg-query -S "$file"; } 2>/dev/null | sed 's/:.*//'; done | sort -u)
-    # Of libbpf only fastsdt-probe has a use.
+    # Only fastsdt-probe uses libbpf.
     packages=$(grep -v '^libbpf' <<<"$packages")
     dev="libelf-dev libdw-dev libzydis-dev libzycore-dev libfmt-dev libvixl-dev zlib1g-dev libgtest-dev"
-    # A package for development names libraries in its files for CMake, needed here or not.
+    # A development package's files for CMake name libraries, and CMake wants all of them, needed here or not.
     # shellcheck disable=SC2086 # a list of words
     packages="$packages $dev $(dpkg-query -W -f '${Depends}, ' $dev | tr , '\n' | sed -nE 's/^ *(lib[^ ]*) .*/\1/p' | grep -v -- '-dev$' | sort -u | xargs) libc6 libgcc-s1 libstdc++6 busybox-static"
     # shellcheck disable=SC2086 # a list of words
@@ -67,8 +67,8 @@ tests="outside life launch stress follow place script kernel killed"
 rm -rf guest
 mkdir -p guest/bin guest/usr/bin guest/lib
 cp build/bin/fastsdt-trace build/bin/engine_* guest/bin/
-cp build/bin/libengine_module.so guest/bin/ # where the tests look
-cp build/bin/libengine_module.so guest/lib/ # where the loader does
+cp build/bin/libengine_module.so guest/bin/ # where the tests look for it
+cp build/bin/libengine_module.so guest/lib/ # where the loader looks for it
 cp "$(find build -name 'libfastsdt-trace.so.0' -print -quit)" guest/lib/
 cross() { aarch64-linux-gnu-gcc -O2 -I"$INCLUDE" "$@"; }
 cross -static -pthread "$FASTSDT_SOURCE/tests/engine/runner_arm64.c" -o guest/bin/runner

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Procedures of an interpreter, by one script on both engines: what a library with Tcl's probes (proc__entry, proc__return) takes in
-# each thread. A process that runs already.
+# One script on both engines measures the procedures of an interpreter: the time that each takes in each thread, by Tcl's probes
+# (proc__entry, proc__return) in a library. The process runs already.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc python3
@@ -66,7 +66,7 @@ for engine in user kernel; do
     cat <&5 >maps
     wait $tracer || fail "--engine $engine: $(cat err maps)"
     expect "--engine $engine: times" "$(sed -n '/^@us:/,/^$/s/^\[.*) *\([0-9]*\) |.*/\1/p; /^@us:/,/^$/s/^\[[0-9]*\] *\([0-9]*\) |.*/\1/p' maps | awk '{ n += $1 } END { print n }')" 4000
-    # i % 3 of the 0 to 999 that 10 divides, and of the others; four threads
+    # i % 3 for i from 0 to 999, those that 10 divides and the others apart; four threads
     python3 - >wanted <<'END'
 from collections import Counter
 calls = Counter(("often" if i % 10 else "rarely", i % 3) for i in range(1000))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The kernel's uprobes on the same sites, before, while and after they are armed. Whoever has a probe counts every pass that
-// it should, and nobody breaks what the other has written.
+// The kernel's uprobes on the same sites, before, while and after they are armed. Each side counts every pass that it
+// should, and neither breaks what the other has written.
 #include "live_site.h"
 #include "program.h"
 #include "uprobe.h"
@@ -28,7 +28,8 @@ protected:
         arming = std::make_unique<Arming>(*target, CountingStubs(), 4096);
         sites = {sites_of(program.pid()).at(0)};
     }
-    // Empty if the kernel takes none there: before Linux 7.2 it refuses a nop10, whose cs prefix it does not know.
+    // Empty if the kernel takes no probe there: before Linux 7.2 it refuses a nop10, since it does not know the cs
+    // prefix.
     Descriptor attach(uint64_t offset) const
     {
         Descriptor probe = open_uprobe_event({path, offset, 0, false}, program.pid(), -1, false);
@@ -43,7 +44,7 @@ protected:
         return read(probe.get(), &count, sizeof count) == sizeof count ? count : ~uint64_t{0};
     }
     std::string state() { return text(arming->verify().at(0)); }
-    // 100 of them pass site 0, in the thread that the event counts.
+    // Passes site 0 100 times, in the thread that the event counts.
     void pass()
     {
         const auto p = program.passes("pass 400");
@@ -59,13 +60,13 @@ protected:
 
     Program program;
     std::string path;
-    uint64_t nop1 = 0, nop = 0; // file offsets of the probe, and of what becomes our jump
+    uint64_t nop1 = 0, nop = 0; // file offsets of the probe and of our jump
     std::unique_ptr<Target> target;
     std::unique_ptr<Arming> arming;
     std::vector<Site> sites;
 };
 
-// bpftrace's place: both see every pass.
+// bpftrace attaches at the nop1: both see every pass.
 TEST_F(WithKernel, BothCountAtTheNop1)
 {
     if (nop == nop1)
@@ -99,7 +100,7 @@ TEST_F(WithKernel, BeforeUsOnThePatch)
     pass();
     EXPECT_EQ(counted(probe), 100u);
     probe.reset();
-    arming->arm({}); // when it has gone
+    arming->arm({}); // after the probe has gone
     EXPECT_EQ(state(), "armed");
     pass();
     EXPECT_EQ(hits(*target, 0), 100u);
@@ -110,7 +111,8 @@ TEST_F(WithKernel, BeforeUsOnThePatch)
 
 class WhileArmed : public WithKernel, public testing::WithParamInterface<bool> {};
 
-// It comes over our jump, is hit or not, and goes: the jump is there again, or the site can be armed again.
+// The kernel's probe comes over our jump, is hit or not, and goes: the jump is there again, or the site can be armed
+// again.
 TEST_P(WhileArmed, OnThePatch)
 {
     arming->arm(sites);
@@ -135,7 +137,7 @@ TEST_P(WhileArmed, OnThePatch)
     EXPECT_EQ(hits(*target, 0), by_us + 100u);
 }
 
-// We go first, while its breakpoint stands on our jump.
+// We disarm first, while the kernel's breakpoint stands on our jump.
 TEST_P(WhileArmed, DisarmedUnderIt)
 {
     arming->arm(sites);
@@ -151,11 +153,11 @@ TEST_P(WhileArmed, DisarmedUnderIt)
     probe.reset();
     pass();
     EXPECT_EQ(hits(*target, 0), before);
-    const std::string after = text(look(*target, sites).at(0));
+    const std::string after = text(can_arm(*target, sites).at(0));
     EXPECT_EQ(after, "not armed");
 }
 
-// What a breakpoint does, by hand and on every kernel: it keeps us out, it stays where it is, and what it hides is put right.
+// A breakpoint written by hand, so on every kernel: it keeps us out, it stays, and the bytes behind it are put right.
 TEST_F(WithKernel, ABreakpointOnThePatch)
 {
 #if defined(__aarch64__)

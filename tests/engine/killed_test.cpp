@@ -3,59 +3,23 @@
 // The tracer is killed before each of its system calls in turn, as strace would see them. Each time the target goes on
 // unharmed, and a later tracer finds what was left and makes use of the sites. Of calls that only read, one after another
 // makes no difference, so that those are left out unless the environment variable FASTSDT_EVERY_CALL is set.
+#include "nth_call.h"
 #include "program.h"
-#include "tracing.h"
 
 #include <cstdlib>
 #include <filesystem>
-#include <sys/ptrace.h>
-#include <sys/syscall.h>
 
 namespace fastsdt::engine {
 namespace {
 
 using namespace test;
 
-bool counts(unsigned long call)
+bool counts(pid_t, const __ptrace_syscall_info& info)
 {
     static const bool every = std::getenv("FASTSDT_EVERY_CALL") != nullptr;
+    const auto call = info.entry.nr;
     return every || call == SYS_ptrace || call == SYS_pwrite64 || call == SYS_pidfd_getfd || call == SYS_ftruncate
         || call == SYS_exit_group;
-}
-
-// Runs `tracer` in a child until it is about to make its call number `stop`, and kills it then. False: it was done before.
-bool killed_at(size_t stop, const std::function<void()>& tracer)
-{
-    const pid_t pid = fork();
-    if (pid == 0) {
-        raise(SIGSTOP);
-        tracer();
-        _exit(0);
-    }
-    waitpid(pid, nullptr, WUNTRACED);
-    ptrace(PTRACE_SEIZE, pid, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE);
-    kill(pid, SIGCONT);
-    size_t seen = 0;
-    for (;;) {
-        int status = 0;
-        const pid_t thread = waitpid(-1, &status, __WALL | __WNOTHREAD);
-        if (thread < 0)
-            return false;
-        if (!WIFSTOPPED(status)) {
-            if (thread == pid)
-                return WIFSIGNALED(status);
-            continue;
-        }
-        int signal = status >> 16 ? 0 : WSTOPSIG(status);
-        if (signal == (SIGTRAP | 0x80)) {
-            signal = 0;
-            __ptrace_syscall_info info{};
-            if (ptrace(static_cast<__ptrace_request>(PTRACE_GET_SYSCALL_INFO), thread, sizeof info, &info) > 0
-                && info.op == PTRACE_SYSCALL_INFO_ENTRY && counts(info.entry.nr) && seen++ == stop)
-                kill(pid, SIGKILL);
-        }
-        ptrace(PTRACE_SYSCALL, thread, nullptr, static_cast<long>(signal));
-    }
 }
 
 TEST(Killed, BeforeEachOfItsSystemCalls)
@@ -70,12 +34,15 @@ TEST(Killed, BeforeEachOfItsSystemCalls)
     size_t stop = 0;
     for (bool killed = true; killed; ++stop) {
         SCOPED_TRACE(stop);
-        killed = killed_at(stop, [&] {
+        const Ended tracer = at_call(stop, {}, counts, [&] {
             const auto target = open_outside(program.pid());
             Arming arming(*target, CountingStubs(), 4096);
             arming.arm(sites);
             arming.disarm();
+            return 0;
         });
+        killed = WIFSIGNALED(tracer.status);
+        ASSERT_EQ(killed, tracer.came);
         // Whatever is armed counts for nobody; the program sees nothing of it.
         const auto alone = program.passes("run 2 100");
         ASSERT_EQ(alone.passed, 200);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# fastsdt-trace latency: as many times as there are pairs of hits, by thread, and its script is one that bpftrace takes.
+# fastsdt-trace latency: one time for each pair of hits in a thread; and bpftrace takes its script.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc
@@ -42,7 +42,7 @@ for engine in user kernel; do
     [ "$average" -gt 300 ] && [ "$average" -lt 1000000000 ] || fail "--engine $engine: $average ns a pair: $(cat out)"
     expect "--engine $engine: the histogram" "$(sed -n '/^@ns:/,/^$/s/^\[.*) *\([0-9]*\) |.*/\1/p' out | awk '{ n += $1 } END { print n }')" 4000
 done
-# Of one pair there is one time: the bucket that it is in begins no higher, and ends above it.
+# One pair has one time, and its bucket begins no higher and ends above it.
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o app
 fastsdt-trace latency --engine user order closed -- ./app 1 >out 2>err || fail "one pair: $(cat err out)"
 total=$(sed -n 's/^@total: count 1, average \([0-9]*\), total \1$/\1/p' out)

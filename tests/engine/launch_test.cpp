@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Programs that are started armed: what runs before main() is counted too.
-#include "launch.h"
+#include "process/launch.h"
+#include "process/ptrace.h"
 #include "program.h"
-#include "tracing.h"
 
 namespace fastsdt::engine {
 namespace {
@@ -22,7 +22,7 @@ TEST_P(Launching, ConstructorsAreCounted)
     const auto sites = sites_of(launched.pid(), "module");
     ASSERT_EQ(sites.size(), 4u);
 #if defined(__x86_64__)
-    // The loader sees to that, or the program itself later on.
+    // The loader has stored the thread pointer; a static program stores it itself, later on.
     EXPECT_EQ(held.target().stores_thread_pointers(), std::string(GetParam()).find("static") == std::string::npos);
 #endif
     Arming arming(held.target(), CountingStubs(), 4096);
@@ -52,7 +52,7 @@ TEST_P(Launching, WhatItExecutesIsHeld)
         EXPECT_TRUE(sites_of(launched.pid(), "module").empty());
         held.await_next();
         EXPECT_TRUE(held.awaits_next());
-        // One that is traced by its starter, and not by somebody else.
+        // Its starter traces it, and nobody else.
         EXPECT_EQ(status_field(launched.pid(), launched.pid(), "TracerPid:"), std::to_string(getpid()));
         const Descriptor process = open_process(launched.pid());
         while (!held.next())
@@ -73,7 +73,7 @@ TEST_P(Launching, WhatItExecutesIsHeld)
     EXPECT_EQ(hits(held.target(), 3), 1u);
 }
 
-// It may be let go while the next is awaited, and awaited again.
+// A program may be let go while the next one is awaited, and then awaited again.
 TEST(Launch, AwaitedAndLeftAlone)
 {
     Signals signals;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What processes do while they are armed: stop, sleep, mask signals, fork, vfork, execute, end, lose their first thread.
-#include "follow.h"
+// Processes that do all kinds of things while they are armed: stop, sleep, mask signals, fork, vfork, execute, end,
+// lose their first thread.
+#include "process/errand.h"
+#include "process/follow.h"
+#include "process/ptrace.h"
 #include "program.h"
-#include "errand.h"
-#include "tracing.h"
 
 #include <chrono>
 #include <filesystem>
@@ -38,8 +39,8 @@ protected:
         const auto files = std::filesystem::directory_iterator("/proc/" + std::to_string(program.pid()) + "/fd");
         return static_cast<size_t>(std::distance(begin(files), end(files)));
     }
-    // A thread that is let go executes nothing, but needs the CPU to come to its stop again. If it does not, the test's time
-    // is over one day.
+    // A stopped thread that is let go executes nothing, but it needs the CPU to come to its stop again. If it never
+    // does, the test runs into its time limit.
     void is_stopped() const
     {
         while (state() != 'T')
@@ -55,7 +56,7 @@ protected:
 
     Program program;
     std::unique_ptr<Target> target;
-    std::unique_ptr<Arming> arming; // goes first
+    std::unique_ptr<Arming> arming; // destroyed before its target
 };
 
 TEST_F(Life, NothingIsLeftBehind)
@@ -99,8 +100,8 @@ TEST_F(Life, SleepsAreNotBegunAgain)
 }
 
 #if defined(__aarch64__)
-// PSTATE.BTYPE of a thread that is stopped behind an indirect branch, or at the begin of a signal handler, would have the errand
-// begin with a landing pad where pages are guarded (Arm ARM, D8.4.4: BTI).
+// A thread that is stopped behind an indirect branch, or at the start of a signal handler, has a PSTATE.BTYPE by which
+// guarded pages would demand a landing pad at the errand's start (Arm ARM, D8.4.4: BTI).
 TEST(Errand, BeginsWithoutABranchType)
 {
     user_regs_struct home{};
@@ -108,7 +109,8 @@ TEST(Errand, BeginsWithoutABranchType)
     EXPECT_EQ(sent_off(home, 4096).pstate, 0x60000000u);
 }
 
-// A system call may clear what an arm64 thread has in long vectors, and a thread that works with them may have to make some.
+// A system call may clear part of an arm64 thread's long vectors. A thread that works with them may have to run an
+// errand.
 TEST_F(Life, VectorsAreKept)
 {
     if (program.ask("vectors") == "none")
@@ -140,7 +142,7 @@ TEST_F(Life, StoppedProcessStaysStopped)
     EXPECT_EQ(all_hits(*target, 4), 400u);
 }
 
-// The child has the jumps, and counts for nobody: the memory that it would count in is its parent's.
+// A forked child has the jumps and is not counted: its stubs do nothing.
 TEST_F(Life, ForkedChildDoesNotCount)
 {
     arm();
@@ -152,7 +154,7 @@ TEST_F(Life, ForkedChildDoesNotCount)
     EXPECT_EQ(all_hits(*target, 4), 400u);
 }
 
-// A child of vfork executes the same memory and is another process: it would run while its parent's threads are stopped.
+// A child of vfork has the same memory but is another process: it would run while its parent's threads are stopped.
 TEST_F(Life, NothingIsChangedUnderAVforkedChild)
 {
     const std::string child = program.ask("vfork");
@@ -175,7 +177,7 @@ TEST_F(Life, AnotherProgramIsLeftAlone)
     Follow follow(program.pid());
     EXPECT_EQ(program.passes("run 1 400").passed, 400);
     EXPECT_EQ(program.ask("exec"), "ready");
-    const Follow::News news = follow.look();
+    const Follow::News news = follow.news();
     EXPECT_TRUE(news.executed);
     EXPECT_FALSE(news.ended);
     EXPECT_EQ(all_hits(*target, 4), 400u); // what the first counted
@@ -186,7 +188,7 @@ TEST_F(Life, AnotherProgramIsLeftAlone)
     arm();
     EXPECT_EQ(program.passes("run 1 40").passed, 40);
     EXPECT_EQ(all_hits(*target, 4), 40u);
-    EXPECT_FALSE(follow.look().executed);
+    EXPECT_FALSE(follow.news().executed);
 }
 
 TEST_F(Life, CountsOutliveIt)
@@ -197,7 +199,7 @@ TEST_F(Life, CountsOutliveIt)
     kill(program.pid(), SIGKILL);
     siginfo_t info;
     ASSERT_EQ(waitid(P_PID, static_cast<id_t>(program.pid()), &info, WEXITED | WNOWAIT), 0);
-    EXPECT_TRUE(follow.look().ended);
+    EXPECT_TRUE(follow.news().ended);
     EXPECT_EQ(all_hits(*target, 4), 400u);
     EXPECT_THROW(arming->disarm(), Unusable);
 }
@@ -223,13 +225,35 @@ TEST_F(Life, SemaphoreIsUpWhileArmed)
         Arming first(*target, CountingStubs(), 4096);
         first.arm(counted);
         EXPECT_EQ(program.ask("semaphore"), "active 1");
-        first.arm(counted); // once, however often it is asked for
+        first.arm(counted); // the semaphore is raised once, however often this is called
         EXPECT_EQ(program.ask("semaphore"), "active 1");
         first.disarm();
         EXPECT_EQ(program.ask("semaphore"), "active 0");
         first.arm({});
         EXPECT_EQ(program.ask("semaphore"), "active 1");
     }
+    EXPECT_EQ(program.ask("semaphore"), "active 0");
+}
+
+// A jump that was lost, as to a kernel's probe that came and went, has been counted already; and is no more after the end.
+TEST_F(Life, SemaphoreIsCountedOnceForAJumpThatWasLost)
+{
+    target = open_outside(program.pid());
+    const auto counted = sites_of(program.pid(), "target", "counted");
+    const auto original = target->read(counted[0].patch, own_machine.length);
+    Arming first(*target, CountingStubs(), 4096);
+    first.arm(counted);
+    EXPECT_EQ(program.ask("semaphore"), "active 1");
+    target->write_code(counted[0].patch, original);
+    EXPECT_EQ(text(first.verify()[0]), "not armed");
+    first.arm({});
+    EXPECT_EQ(text(first.states()[0]), "armed");
+    EXPECT_EQ(program.ask("semaphore"), "active 1");
+    target->write_code(counted[0].patch, original);
+    first.disarm();
+    EXPECT_EQ(program.ask("semaphore"), "active 0");
+    first.arm({});
+    first.disarm();
     EXPECT_EQ(program.ask("semaphore"), "active 0");
 }
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# More sites than are armed at one stop of the process: each counts once a pass, each has its own argument, and all are the file's
+# More sites than are armed at one stop of the process: each counts once a pass, each has its own argument, and all have the file's
 # bytes again afterwards.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
@@ -35,7 +35,7 @@ for run in 1 2; do
     expect "run $run" "$(grep . maps)" "@n: $((2 * sites))
 @sum: $((sites * (sites - 1)))
 sites $sites of $sites armed; dropped 0"
-    fastsdt-check --pid "$pid" --json >check.json 2>check.err || true # findings are none of ours
+    fastsdt-check --pid "$pid" --json >check.json 2>check.err || true # findings do not matter here
     expect "untouched afterwards" "$(grep -c '"change": "untouched"' check.json)" $sites
 done
 exec 3>&-

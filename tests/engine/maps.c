@@ -1,4 +1,4 @@
-/* A program whose every hit is known: what its probes pass is arithmetic of the hit's number. */
+/* A program whose every hit is known: its probes' arguments are computed from the number of the hit. */
 #include <fastsdt.h>
 #include <stdint.h>
 #include <stdlib.h>

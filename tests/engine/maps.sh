@@ -6,8 +6,8 @@ need gcc bpftrace
 need_uprobes
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/engine/maps.c" -o maps
 
-# Entries of one map have values of their own where they can: bpftrace prints equal ones in no order. Several scripts, since
-# BPF bounds the stack of one.
+# Where possible the entries of a map have different values, since bpftrace prints equal ones in no order. Several scripts, since BPF
+# bounds the stack of each.
 scripts=(
     'usdt:./maps:t:hit /arg0 != 3/ { @ = count(); @parity[arg0 % 2 == 0] = sum(arg0); @sum[arg0 % 4] = sum(arg2); @min[arg0 % 4] = min(arg2 + 1);
          @max[arg0 % 4] = max(arg2); @negative = sum(arg1); @last = arg2; @lasts[arg0 / 10] = arg2; @const = -5; }'
@@ -34,7 +34,7 @@ for line in open("user.txt"): json.loads(line)' || fail "not JSON: $(cat user.tx
     esac
 done
 
-# What is printed and cleared before the end, and what is left for the end. bpftrace puts blank lines between, which are no part of it.
+# Maps that are printed and cleared before the end, and what is left for the end. Blank lines, which bpftrace puts between, are not compared.
 printed() { # ENGINE
     fastsdt-trace --engine "$1" -e 'BEGIN { printf("begin\n"); } usdt:./maps:t:hit { @k[arg0] = sum(arg0); @c = count(); @h[arg0 % 7 == 0] = hist(arg0); @s = stats(arg0); }
         END { printf("end\n"); print(@k, 3); print(@k, 2, 10); clear(@k); print(@c); print(@h, 1); print(@h, 1, 2); clear(@h); }' -- ./maps 101 >"$1.out" 2>"$1.err" ||

@@ -1,5 +1,5 @@
 #!/bin/bash
-# examples/metrics: a fixed number of orders, by several clients at once; what is scraped is worked out here. As an ordinary user.
+# examples/metrics, as an ordinary user: several clients at once make a fixed number of orders. The metrics to be scraped are worked out here.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc setpriv
@@ -61,7 +61,7 @@ awk -v n=$n -v times=$requests 'BEGIN {
 }' >wanted
 grep -v microseconds scraped | grep -v '^# TYPE shop_dropped' >figures
 diff wanted figures || fail "(< wanted, > scraped) $(cat err)"
-# How long they took nobody knows, but how many there were; where the processor's counter is no clock, it said so.
+# The durations cannot be known here, but their number can. If the processor's counter is no clock, the server said so.
 if grep -q microseconds scraped; then
     grep -qx "shop_request_microseconds_count $requests" scraped || fail "durations: $(grep microseconds scraped)"
 else

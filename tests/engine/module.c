@@ -12,7 +12,7 @@ __attribute__((constructor)) static void begin(void)
     FASTSDT(module, s0_constructed, constructed);
 }
 
-/* One site, also where the compiler takes the loop's first turn out of it. */
+/* A function, so that there is one site even if the compiler takes the loop's first turn out of the loop. */
 __attribute__((noinline)) static void turn(long i)
 {
     FASTSDT(module, s1_run, i);

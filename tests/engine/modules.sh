@@ -42,7 +42,7 @@ chown -R 65534:65534 . 2>/dev/null || true
     fail "linked: $(cat err out)"
 expect "constructors" "$(grep '^@' out | sed 's/usdt:[^:]*://' | sort | xargs)" "@[app:start]: 1 @[lib:constructed]: 1"
 
-# The same without a word on the engine, which looks at what arming would come to first; a jump does not reach from one to the other.
+# The same without --engine: then a preview comes first. No jump reaches from the program to the library.
 "${as_user[@]}" fastsdt-trace -e 'usdt:*:lib:constructed, usdt:*:app:start { @[probe] = count(); }' -- ./linked </dev/null >out 2>err ||
     fail "linked, any engine: $(cat err out)"
 expect "constructors, any engine" "$(grep '^@' out | sed 's/usdt:[^:]*://' | sort | xargs)" "@[app:start]: 1 @[lib:constructed]: 1"
@@ -50,7 +50,7 @@ expect "constructors, any engine" "$(grep '^@' out | sed 's/usdt:[^:]*://' | sor
     fail "linked, --dry-run: $(cat err out)"
 expect "--dry-run: stubs that come back" "$(grep -c '^0x.* can be armed$' out) $(grep -c '^    [0-9a-f]*  lahf' out)" "2 2"
 
-# One that is loaded later is found; the report tells when. Twice, since it is unloaded in between.
+# A library that is loaded later is found; the report shows when. Twice: it is unloaded in between.
 mkfifo in out2 report
 "${as_user[@]}" fastsdt-trace --engine user --interval 0.02 -e 'usdt:*:lib:work { @n = count(); @sum = sum(arg0); } usdt:*:app:start { @start = count(); }' -- ./main <in >report 2>err &
 tracer=$!
@@ -73,7 +73,70 @@ cat <&5 >rest
 wait $tracer || fail "the status: $(cat rest err)"
 expect "hits" "$(tail -5 rest | grep -E '^@(n|sum|start):' | xargs)" "@n: 200 @start: 1 @sum: 10100"
 
-# A program that only executes another, and that one another: the last has the sites, armed before its constructors.
+# One library goes and another comes to its place at once: each counts under its own name and with its own operands.
+for name in one two; do
+    number=$([ $name = one ] && echo 111 || echo 222)
+    printf '#include <fastsdt.h>\nvoid work(void) { FASTSDT(plugin, %s, %s); }\n' $name $number >$name.c
+    gcc -O2 -I"$INCLUDE" -shared -fPIC $name.c -o $name.so
+done
+cat >turns.c <<'END'
+#include <dlfcn.h>
+#include <fastsdt.h>
+#include <stdio.h>
+int main(void)
+{
+    char line[16];
+    void *library = NULL, *first = NULL;
+    int turn = 0, calls[2] = {0, 0};
+    FASTSDT(app, start);
+    while (fgets(line, sizeof line, stdin)) { /* "next": the other library; "work": a call */
+        if (line[0] == 'n') {
+            if (library && turn++ >= 0)
+                dlclose(library);
+            library = dlopen(turn % 2 ? "./two.so" : "./one.so", RTLD_NOW);
+            if (!first)
+                first = dlsym(library, "work");
+            puts(dlsym(library, "work") == first ? "same place" : "another place");
+        } else {
+            ((void (*)(void))dlsym(library, "work"))();
+            ++calls[turn % 2];
+        }
+        fflush(stdout);
+    }
+    printf("calls %d %d\n", calls[0], calls[1]);
+    return 0;
+}
+END
+gcc -O2 -I"$INCLUDE" turns.c -o turns -ldl
+"${as_user[@]}" fastsdt-trace --engine user --interval 0.02 -e 'usdt:*:plugin:* { @[probe, arg0] = count(); } usdt:*:app:start { @start = count(); }' -- ./turns <in >report 2>err &
+tracer=$!
+exec 3>in 5<report
+for round in 1 2 3; do
+    for name in one two; do
+        echo next >&3
+        reported "same place"
+        before=$(grep -o "plugin:$name, [0-9]*\]: .*" seen 2>/dev/null | tail -n 1 || true)
+        for ((i = 0; i < 10000; ++i)); do # until it counts
+            echo work >&3
+            read -r line <&5
+            echo "$line" >>seen
+            [[ $line != *"plugin:$name, "* || ${line#*plugin:} = "${before#plugin:}" ]] || break
+        done
+        [ "$i" -lt 10000 ] || fail "round $round: $name never counts: $(tail -n 20 seen)"
+    done
+done
+exec 3>&-
+cat <&5 >rest
+wait $tracer || fail "libraries in turn: $(cat rest err)"
+read -r _ one two < <(grep '^calls' rest)
+for line in "one 111 $one" "two 222 $two"; do
+    read -r name number calls <<<"$line"
+    counted=$(sed -n "s/^@\[.*plugin:$name, $number\]: //p" rest | tail -n 1)
+    { [ "$counted" -gt 0 ] && [ "$counted" -le "$calls" ]; } || fail "$name: $counted of $calls calls: $(cat rest)"
+done
+expect "wrong operands" "$(grep -E '^@\[' rest | grep -vE 'one, 111\]|two, 222\]' || true)" ""
+
+# A program that only executes a second, which executes a third: the last has the sites, armed before its constructors.
 printf '#!/bin/sh\nexec nice ./linked\n' >script
 chmod +x script
 for command in "env A=1 nice ./linked" ./script; do
@@ -83,8 +146,8 @@ for command in "env A=1 nice ./linked" ./script; do
     expect "$command" "$(grep '^@' out | sed 's/usdt:[^:]*://' | sort | xargs)" "@[app:start]: 1 @[lib:constructed]: 1"
     grep -qx 'sites 2 of 2 armed; dropped 0' out || fail "$command: $(cat out)"
 done
-# While it is awaited, signals and stops are the program's own as ever, and so is its end. SIGCONT is sent until it has helped: one sent
-# before the stop is lost.
+# While the next program is awaited, signals, stops and the end work for the program as ever. SIGCONT is sent until it has worked, since one
+# that is sent before the stop is lost.
 "${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:app:start { @ = count(); }' -- sh -c 'trap "echo caught" USR1; kill -USR1 $$; (until [ -e continued ]; do kill -CONT $$; done) & kill -STOP $$; : >continued; wait; exec ./main' </dev/null >out 2>err ||
     fail "signals: $(cat err out)"
 expect "signals" "$(head -2 out | xargs)" "caught @: 1"
@@ -93,7 +156,7 @@ status=0
 expect "killed: status" "$status" 1
 grep -q 'sh was killed by signal 9' err || fail "killed: $(cat err)"
 
-# One that has sites of its own and executes another: said, and not complete. What was counted until then is there.
+# A program that has sites of its own and executes another: a message says so, the status says incomplete, and the counts until then are there.
 cat >executes.c <<'END'
 #include <fastsdt.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Arguments of notes, compiled, against an interpreter of their operands.
+// Compiled arguments of notes against an interpreter of their operands.
 #include "own_site.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ uint64_t extend(uint64_t value, int size, bool is_signed)
     }
 }
 
-// rsp and the red zone are those of the pass: `after` knows them.
+// The pass sets rsp and the red zone; `after` has them.
 uint64_t interpret(const std::string& text, const Processor& after)
 {
     static const std::regex shape(
@@ -125,7 +125,7 @@ TEST(Operand, RandomOnesAreWhatTheInterpreterSays)
             const int shift = pick(0, 63);
             text = size + "$" + std::to_string(int64_t(random()) >> shift);
         } else {
-            // An address in the red zone: rsp, or another register as the index, whose value makes up for it.
+            // An address in the red zone: by rsp, or by another register with an index whose value makes up for it.
             const int at = -pick(bytes, 128);
             const std::string index = wide[size_t(pick(0, 15))];
             const int reg = names.at(index).reg, scale = 1 << pick(0, 3), count = pick(0, 9);

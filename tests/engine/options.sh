@@ -1,5 +1,5 @@
 #!/bin/bash
-# What the options promise: which engine is taken, what a dry run shows, how a run ends.
+# The options: which engine is taken, what a dry run shows, how a run ends.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc setpriv python3
@@ -25,7 +25,7 @@ trace() { # OPTIONS...: as an ordinary user; leaves status, out and err
     "${as_user[@]}" fastsdt-trace "$@" >out 2>err </dev/null || status=$?
 }
 
-# --engine auto: user where all can be armed, and also where bpftrace cannot be run; the status tells.
+# --engine auto: user where all sites can be armed, and also where bpftrace cannot be run; then the status says incomplete.
 trace -e 'usdt:./two:t:wide { @ = sum(arg0); }' -- ./two
 expect "all armed" "$status $(grep -v ran out)" "0 @: 55
 sites 1 of 1 armed; dropped 0"
@@ -53,7 +53,7 @@ expect "dry run, JSON: status" "$status" 0
 python3 -c 'import json
 site, sites = map(json.loads, open("out"))
 assert site["type"] == "site" and site["data"]["armable"] and site["data"]["arguments"].startswith("-4@"), site
-assert sites == {"type": "sites", "data": {"sites": 1, "armed": 1, "reasons": {}, "dropped": 0}}, sites' || fail "$(cat out)"
+assert sites == {"type": "sites", "data": {"sites": 1, "armed": 1, "reasons": {}, "late": 0, "late_seconds": 0, "dropped": 0}}, sites' || fail "$(cat out)"
 
 # --duration ends a program that would not end by itself; the status is about the report.
 mkfifo in report
@@ -64,7 +64,7 @@ expect "--duration: status" "$status" 0
 grep -qx 'sites 1 of 1 armed; dropped 0' out || fail "--duration: $(cat out)"
 expect "--duration: messages" "$(cat err)" ""
 
-# A signal is the program's own, and what it did until then is reported. Not SIGINT, which this shell lets its jobs ignore.
+# A signal goes to the program, and the hits until then are reported. Not SIGINT, which this shell lets its jobs ignore.
 "${as_user[@]}" fastsdt-trace --engine user -e 'usdt:./two:t:wide { @ = count(); }' -- ./two <in >report 2>err 3>&- &
 tracer=$!
 exec 5<report
@@ -79,7 +79,7 @@ sites 1 of 1 armed; dropped 0"
 expect "a signal: messages" "$(cat err)" "fastsdt-trace: ./two was killed by signal 15"
 exec 3>&-
 
-# A script in a file, on a process that runs, of every kind of program.
+# A script in a file, on running processes of every kind of program.
 attachable || exit 0
 cat >script.bt <<'END'
 usdt:*:shop:order { @n = count(); @sum = sum(arg0); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A process is armed and disarmed from outside while it runs; what it counted itself is compared with what the stubs counted.
+// A process is armed and disarmed from outside while it runs. The stubs' counts are compared with those of the process
+// itself.
 #include "program.h"
 
 namespace fastsdt::engine {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "own_site.h"
 
+#include "process/clock.h"
+
 #include <fastsdt/note.h>
 
 #include <algorithm>
@@ -140,7 +142,7 @@ Environment own_environment()
     environment.rdfsbase = getauxval(AT_HWCAP2) & 2; // HWCAP2_FSGSBASE
     environment.stored_thread_pointers = true;       // by the C library
     environment.system_calls = true;
-    static const std::optional<Clock> clock = [] {
+    static const std::optional<CycleClock> clock = [] {
         std::string why;
         return measure_clock(why);
     }();
@@ -155,7 +157,8 @@ std::string refusal(const std::string& text, Site site, bool system_calls)
     const Site sites[] = {placed(std::move(site), script)};
     Environment environment = own_environment();
     environment.system_calls = system_calls;
-    return compile(script, tables, sites, {}, environment).refusals.at(0);
+    const SiteState state = compile(script, tables, sites, {}, environment).refusals.at(0);
+    return state.state == fastsdt::engine::State::ready ? "" : fastsdt::engine::text(state);
 }
 
 OwnRun::OwnRun(const std::string& text, Site site, const Environment& environment)
@@ -168,8 +171,8 @@ OwnRun::OwnRun(const std::string& text, Site site, const Environment& environmen
     const Arena arena{uint64_t(code_memory), uint64_t(data), uint64_t(&mark)};
     const Site sites[] = {placed(std::move(site), script)};
     code = compile(script, tables, sites, arena, environment);
-    if (!code.refusals.at(0).empty())
-        throw std::runtime_error(code.refusals[0]);
+    if (code.refusals.at(0).state != fastsdt::engine::State::ready)
+        throw std::runtime_error(fastsdt::engine::text(code.refusals[0]));
     if (code.bytes.size() != compile(script, tables, sites, {}, environment).bytes.size())
         throw std::runtime_error("the size depends on the arena");
     if (code.bytes.size() > sizeof code_memory)

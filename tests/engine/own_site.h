@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A site of the test's own process, its registers set before and read after each pass, and the memory of a run around it.
 #pragma once
-#include "parse.h"
-#include "read.h"
+#include "code/stubs.h"
+#include "maps/read.h"
+#include "script/parse.h"
 #include "site.h"
-#include "stubs.h"
 
 #include <cstdint>
 #include <cstring>
@@ -34,10 +34,11 @@ Processor random_state(std::mt19937_64& random);
 extern "C" void own_site_pass(Processor* state);
 extern "C" unsigned char own_site[]; ///< the nop10
 
-/// This process': it makes system calls, and a stub asks the kernel for the thread's id.
+/// The environment of this process. System calls are allowed, and a stub asks the kernel for the thread's id.
 fastsdt::engine::Environment own_environment();
 
-/// The tables, stubs and patches of a script on the site above, or on a nop10 of one's own at Site::patch. One at a time.
+/// The tables, stubs and patches of a script on the site above, or on a nop10 of the test's own at Site::patch. One at
+/// a time.
 class OwnRun {
 public:
     /// Arms. Throws std::runtime_error with the refusal.
@@ -55,7 +56,7 @@ public:
             own_site_pass(&state);
     }
     fastsdt::engine::Maps maps() const;
-    void forked(bool yes); ///< the mark reads 0, or the data's address
+    void forked(bool yes); ///< sets the mark to 0 as in a forked child, or to the data's address
 
     fastsdt::engine::Script script;
     fastsdt::engine::Tables tables;
@@ -66,5 +67,5 @@ private:
     unsigned char* site_ = nullptr;
 };
 
-/// Compiles and arms nothing: the refusal, empty for none.
+/// Compiles, but arms nothing. Returns the refusal; empty: there is none.
 std::string refusal(const std::string& script, fastsdt::engine::Site site, bool system_calls = true);

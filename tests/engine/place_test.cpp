@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "place.h"
+#include "arming/place.h"
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ TEST(Place, UnderAStaticProgram)
     const std::vector<Mapping> mappings = {mapping(0x400000, 0x500000), mapping(0x1000000, 0x1020000, "[heap]")};
     fits(mappings, {0x401000}, 16 * page);
     EXPECT_LT(find_place(mappings, std::vector<uint64_t>{0x401000}, 16 * page, machine_x86_64), 0x400000u);
-    // Too much for there: between the program and its heap.
+    // Too large for that gap: between the program and its heap.
     fits(mappings, {0x401000}, 5 * mega);
 }
 

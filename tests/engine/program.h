@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The program target.c as a child, told what to do and asked what it saw; its sites; and a stub made by hand for them.
 #pragma once
-#include "arm.h"
-#include "machine.h"
-#include "outside.h"
+#include "arming/arm.h"
+#include "code/machine.h"
+#include "process/outside.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ inline std::string beside_us(const std::string& name)
 
 class Program {
 public:
-    /// @param prepare  is called in the child before it executes the command
+    /// @param prepare  called in the child before it executes the command
     explicit Program(
         std::vector<std::string> command = {beside_us("engine_target")}, const std::function<void()>& prepare = [] {})
     {
@@ -69,10 +69,10 @@ public:
         std::fprintf(in_, "%s\n", command.c_str());
         std::fflush(in_);
     }
-    /// Empty when it has ended.
+    /// The next line that the program says; empty when it has ended.
     std::string line()
     {
-        char text[512];
+        char text[4096];
         if (!fgets(text, sizeof text, out_))
             return {};
         text[strcspn(text, "\n")] = 0;

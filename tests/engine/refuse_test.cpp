@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Processes that cannot be armed safely: each is refused with one reason, and goes on as if nobody had tried. And those that
-// look as if they could not, and can.
+// Processes that cannot be armed safely: each is refused with one reason, and goes on as if nobody had tried. And
+// processes that can be armed though they look as if they could not.
+#include "process/ptrace.h"
 #include "program.h"
-#include "tracing.h"
 
 #include <filesystem>
 #include <linux/filter.h>
@@ -76,7 +76,7 @@ TEST(Refused, ThreadOfAProcess)
     program.passes("stop");
 }
 
-// A filter that allows everything: what it would do with our system calls, only its program can tell.
+// A filter that allows everything. It is refused too, since nobody can tell from outside what a filter does.
 TEST(Refused, SeccompFilter)
 {
     Program program({beside_us("engine_target")}, [] {
@@ -129,7 +129,7 @@ int check(bool good, const std::string& text)
     return good ? 0 : 1;
 }
 
-// With the program in a folder that every user can reach, as the build directory below somebody's home cannot be.
+// Copies the program to a folder that every user can reach, unlike a build directory below somebody's home.
 class Unprivileged : public testing::Test {
 protected:
     void SetUp() override
@@ -163,7 +163,7 @@ TEST_F(Unprivileged, OwnProcessIsArmed)
                           scope = 0;
                       std::fclose(f);
                   }
-                  // 1: only what one has started, which Program is; 2 and 3: nothing.
+                  // 1: only processes that the tracer has started, as a Program; 2 and 3: none.
                   const bool good =
                       scope < 2 ? why.empty() : why.find("ptrace_scope is " + std::to_string(scope)) != why.npos;
                   return check(good && program.passes("run 1 10").wrong == 0, why);
@@ -207,7 +207,8 @@ TEST_F(Unprivileged, NotDumpable)
               0);
 }
 
-// Neither memory that is writable and executable, nor a change from one to the other: both are refused there.
+// PR_SET_MDWE forbids memory that is writable and executable, and a change from one to the other. The engine needs
+// neither.
 TEST(Armed, WithoutMemoryThatBecomesExecutable)
 {
     if (const pid_t pid = fork(); pid == 0)
@@ -228,7 +229,7 @@ TEST(Armed, WithoutMemoryThatBecomesExecutable)
         EXPECT_FALSE(m.writable && m.executable) << m.name;
 }
 
-// A process may not be made to get SIGXFSZ by the size of our tables.
+// The size of our tables must not send SIGXFSZ to a process.
 TEST(Armed, WithLimits)
 {
     Program program({beside_us("engine_target")}, [] {
@@ -242,7 +243,7 @@ TEST(Armed, WithLimits)
     EXPECT_EQ(all_hits(*target, 4), 400u);
 }
 
-// Nor may a tracer of which a limit is asked: it says so, and ends in order.
+// Nor to a tracer with a limit of its own: it gives the reason and ends in order.
 TEST(Refused, TablesBeyondTheTracersLimit)
 {
     Program program;

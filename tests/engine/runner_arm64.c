@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Executes stubs for arm64 that a test has compiled elsewhere: under qemu-user, where the machine is another. Commands come on
-// standard input, answers go to standard output, both in binary; stubs_arm64.cpp has the other end.
+// Executes stubs for arm64 that a test has compiled; on another machine under qemu-user. Commands come on standard
+// input, answers go to standard output, both in binary; stubs_arm64.cpp is the other end.
 //
 //     -> greeting       struct greeting
 //     M address size    maps memory that may be executed
@@ -266,7 +266,7 @@ int main(void)
         }
         case 'W': {
             const uint64_t address = number(), size = number();
-            // The site's page is the program's own.
+            // The site's page is mapped already.
             mprotect(at(address & ~UINT64_C(65535)), 131072, PROT_READ | PROT_WRITE | PROT_EXEC);
             get(at(address), size);
             __builtin___clear_cache(at(address), at(address + size));

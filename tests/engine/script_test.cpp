@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The language. What a text means is written here by hand from bpftrace's reference guide; tests/engine/language.sh asks
+// The language. The meaning of a text is written here by hand from bpftrace's reference guide; expressions.sh and
+// maps.sh ask
 // bpftrace itself.
-#include "parse.h"
+#include "script/parse.h"
 
 #include <gtest/gtest.h>
 
 namespace fastsdt::engine {
 namespace {
 
-// An expression with all its brackets, u or s behind an operation for its sign.
+// An expression with all its brackets; u or s behind each operation tells its signedness.
 std::string shown(const Expression& e)
 {
     switch (e.kind) {
@@ -125,7 +126,7 @@ TEST(Script, Signs)
     EXPECT_EQ(filter("@m[tid] > 1"), "(@0[tid;]u 1 >u)");
     EXPECT_EQ(filter("@neg[tid] < 0"), "(@0[tid;]s 0 <s)");
     EXPECT_EQ(filter("1 >> arg0"), "(1 arg0 >>s)");
-    // through other maps, whatever stands first in the text
+    // signedness through other maps, whichever stands first in the text
     const Script script =
         parse("usdt:a:b:c { @c = @b; @b = @a; @a = -5; @sum = sum(@c); @u = sum(arg0); @s = min(arg0) }");
     for (const char* name : {"@a", "@b", "@c", "@sum", "@s"})
@@ -233,7 +234,7 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c { @ = count() /* }"), "1:26 the comment has no end");
 }
 
-// What bpftrace has and this subset has not: the tool names the command for these.
+// Texts that bpftrace takes and this subset does not: the tool names the command for these.
 TEST(Script, KernelOnly)
 {
     for (const char* text : {"usdt:a:b:c { printf(\"%d\", arg0) }",

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// This process' own sites, switched while its threads pass them: one at each place of a cache line. No pass may be lost, torn or
-// counted twice, and what cannot be switched so is refused. FASTSDT_TOGGLES has another number of switches than 10^5.
-#include "arm.h"
-#include "parse.h"
-#include "read.h"
-#include "self.h"
-#include "stubs.h"
-#include "unusable.h"
+// The sites of this process, one at each place of a cache line, are switched while its threads pass them. No pass may
+// be lost, torn or counted twice. A site that cannot be switched so is refused. FASTSDT_TOGGLES sets another number of
+// switches than 10^5.
+#include "arming/arm.h"
+#include "base/unusable.h"
+#include "code/stubs.h"
+#include "maps/read.h"
+#include "process/self.h"
+#include "script/parse.h"
 
 #include <gtest/gtest.h>
 
@@ -29,9 +30,9 @@
 #define PR_MDWE_REFUSE_EXEC_GAIN 1
 #endif
 
-// 64 sites, the Nth N bytes into a cache line, between a beginning that fills registers, carry and red zone and an end that looks
-// at them. Returns what was changed, by bit. It begins a page, so that the one site that crosses a page's end is one of those that
-// could not be armed anyway.
+// 64 sites, the Nth N bytes into a cache line. Code before them fills registers, carry and red zone; code behind them
+// looks at these and returns what was changed, by bit. The function begins a page: so only a site that could not be
+// armed anyway crosses the page's end.
 asm(R"(
     .text
     .globl line_pass, line_sites
@@ -116,7 +117,7 @@ namespace {
 constexpr size_t places = 64, length = 10;
 constexpr unsigned char nop10[length] = {0x66, 0x2e, 0x0f, 0x1f, 0x84};
 
-// By their bytes: the Nth of line_sites is N bytes into a line.
+// The sites, found by their bytes: the Nth of line_sites is N bytes into a line.
 std::vector<Site> line()
 {
     std::vector<Site> sites;
@@ -132,7 +133,7 @@ std::vector<Site> line()
     return sites;
 }
 
-// At these an exchange of eight bytes could be seen in halves: two bytes in two blocks of 16, or eight in two lines.
+// Whether a thread could see half of the exchange at a place: two bytes lie in two blocks of 16, or eight in two lines.
 bool in_halves(size_t place)
 {
     return place % 16 == 13 || place + 8 > places;
@@ -164,7 +165,7 @@ struct OwnSites {
         return read_tables(script, tables,
                            [this](size_t offset, size_t size) { return target->read_data(offset, size); });
     }
-    // By place.
+    // Counts by place.
     std::vector<uint64_t> counts()
     {
         std::vector<uint64_t> counts(places);
@@ -179,7 +180,7 @@ struct OwnSites {
     Arming arming;
 };
 
-// Work in a child: 0 is good.
+// Runs `work` in a child; 0 means success.
 template <class F> int in_child(F&& work)
 {
     const pid_t pid = fork();
@@ -233,7 +234,7 @@ TEST(Self, EachPlaceOfALine)
         EXPECT_EQ(run.counts()[i], in_halves(i) ? 0u : 20u) << i;
 }
 
-// Threads pass all the time. What passes between arming and disarming has to be counted, and nothing else.
+// Threads pass all the time. The passes between arming and disarming have to be counted, and no others.
 TEST(Self, EveryPassIsAccountedFor)
 {
     const char* const wanted = std::getenv("FASTSDT_TOGGLES");
@@ -283,12 +284,12 @@ TEST(Self, EveryPassIsAccountedFor)
         const uint64_t outer_start = all_passes();
         switched(false);
         const uint64_t start = all_passes();
-        if (done % (64 * sites.size()) == 0) // let some pass armed, and look that they are counted
+        if (done % (64 * sites.size()) == 0) // wait for some armed passes, and for their being counted
             while (all_passes() < start + 4 * count)
                 std::this_thread::yield();
         const uint64_t end = all_passes();
         switched(true);
-        // Each thread may be in a pass at the start of which it was not armed, or at the end.
+        // Each thread may be in a pass during which the sites were armed or disarmed.
         least += end - start > count ? end - start - count : 0;
         most += all_passes() - outer_start + count;
     }
@@ -352,14 +353,14 @@ TEST(Self, TwoScriptsShareNoSite)
     EXPECT_EQ(first.counts()[1], 1u);
     EXPECT_EQ(second.counts()[1], 0u);
     first.arming.disarm();
-    second.arming.arm({}); // what has become free
+    second.arming.arm({}); // arms the sites that have become free
     EXPECT_EQ(second.arming.states()[1].state, State::armed);
     line_pass();
     EXPECT_EQ(first.counts()[1], 1u);
     EXPECT_EQ(second.counts()[1], 1u);
 }
 
-// What is left of the kernel's call: a thread may stand before it, and nobody here can know.
+// The rest of a kernel's call: a thread may stand before it, and the process itself cannot know.
 TEST(Self, RestOfAKernelsCall)
 {
     auto sites = line();
@@ -387,7 +388,7 @@ TEST(Self, ForkedChild)
     OwnSites run;
     run.arming.arm(sites);
     line_pass();
-    // It inherits the jumps, counts for nobody, and may trace itself.
+    // The child inherits the jumps, is not counted, and may trace itself.
     EXPECT_EQ(in_child([&] {
                   if (line_pass() != 0 || run.counts()[3] != 1)
                       return 1;
@@ -429,7 +430,7 @@ TEST(Self, SeccompFilter)
         return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
     };
     EXPECT_EQ(in_child([&] { return filter() == 0 ? refused("has a seccomp filter") : 3; }), 0);
-    // Installed later: what is armed stays so, and goes on.
+    // A filter that is installed later: armed sites stay armed and go on counting.
     EXPECT_EQ(in_child([&] {
                   OwnSites run;
                   run.arming.arm(line());

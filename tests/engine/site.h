@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What tests of stubs write: a site, and a script for it.
+// Short forms for tests of stubs: a site, and a script for it.
 #pragma once
-#include "arming.h"
+#include "code/site.h"
 
 #include <string>
 #include <utility>

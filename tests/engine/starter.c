@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A program with a module that was linked into it. Its status says whether all went well, or it is the number given.
+ * A program with a module that was linked to it. Its status says whether all went well, or is the number given.
  */
 #include <fastsdt.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Sites are switched while eight threads pass them, each with a signal every 100 us whose handler passes sites too and often
-// leaves by siglongjmp. Every pass has to go through one of two stubs: so each is accounted for. 10^5 switches; the
-// environment variable FASTSDT_TOGGLES has another number.
+// leaves by siglongjmp. Every pass has to go through one of two stubs, so each is accounted for. There are 10^5
+// switches; the environment variable FASTSDT_TOGGLES sets another number.
 #include "program.h"
 
 #include <cstdlib>
@@ -51,7 +51,7 @@ TEST(Stress, EveryPassIsAccountedFor)
             ASSERT_EQ(outcome, Target::Outcome::done);
     };
 
-    // Between two stubs: the sum is exact, less what a handler left between a site and its being counted.
+    // Between two stubs: the sum is exact, less the passes that a handler's jump ended before they were counted.
     all_done(patches[0], false);
     EXPECT_EQ(program.ask("start 8"), "started");
     const auto other = between(patches[0], patches[1]);
@@ -68,7 +68,7 @@ TEST(Stress, EveryPassIsAccountedFor)
     }
     EXPECT_GT(all_hits(*target, 2 * sites.size()), 0u);
 
-    // Between a stub and the program's own bytes: none too many, and none at all after the last.
+    // Between a stub and the program's own bytes: no hit too many, and none at all after the last switch.
     all_done(patches[0], true);
     const uint64_t before = all_hits(*target, 2 * sites.size());
     EXPECT_EQ(program.ask("start 8"), "started");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Stubs for arm64, compiled here and executed by runner_arm64.c, which may run under qemu-user: arm64.sh.
-#include "compiler_arm64.h"
+#include "code/arm64/compiler.h"
 #include "expected.h"
-#include "parse.h"
-#include "read.h"
+#include "maps/read.h"
+#include "script/parse.h"
 
 #include <fastsdt/note.h>
 #include <fastsdt/recognize.h>
@@ -23,14 +23,14 @@ using namespace fastsdt::engine;
 namespace {
 
 /// As the runner has it.
-struct State {
+struct Cpu {
     uint64_t x[31] = {};
-    uint64_t sp = 0; ///< after a pass: what it has changed by
+    uint64_t sp = 0; ///< after a pass: by how much it has changed
     uint64_t flags = 0;
     uint64_t stack[16] = {}; ///< from sp up
     uint64_t unused = 0;
     unsigned char v[32][16] = {};
-    bool operator==(const State&) const = default;
+    bool operator==(const Cpu&) const = default;
 };
 
 /// The other end of runner_arm64.c.
@@ -119,7 +119,7 @@ public:
         environment.sve = runner.greeting.sve;
         if (with_tid_offset)
             environment.tid_offset = static_cast<int32_t>(runner.greeting.tid_offset);
-        environment.clock = Clock{0, 0, uint64_t(16) << 32}; // as if there were 62.5 million counts in a second
+        environment.clock = CycleClock{0, 0, uint64_t(16) << 32}; // as if there were 62.5 million counts in a second
         site.patch = site.patch ? runner.greeting.wide_site : runner.greeting.site;
         site.length = 4;
         if (site.clauses.empty())
@@ -128,8 +128,8 @@ public:
         const Site sites[] = {site};
         const Arena arena{code_at, data, mark};
         code = arm64::Compiler(script, tables, arena, environment).compile(sites);
-        if (!code.refusals.at(0).empty())
-            throw std::runtime_error(code.refusals[0]);
+        if (code.refusals.at(0).state != fastsdt::engine::State::ready)
+            throw std::runtime_error(fastsdt::engine::text(code.refusals[0]));
         if (code.bytes.size() != arm64::Compiler(script, tables, {}, environment).compile(sites).bytes.size())
             throw std::runtime_error("the size depends on the arena");
         runner.command('M', {code_at, code_size + 4096});
@@ -153,7 +153,7 @@ public:
         runner.command('R', {at, size});
         runner.get(bytes, size);
     }
-    void pass(State& state) const
+    void pass(Cpu& state) const
     {
         runner.command('P', {});
         runner.put(&state, sizeof state);
@@ -161,7 +161,7 @@ public:
     }
     void pass(uint64_t times = 1) const
     {
-        State state;
+        Cpu state;
         runner.command('N', {times});
         runner.put(&state, sizeof state);
         runner.get(&state, sizeof state);
@@ -196,12 +196,13 @@ std::string refusal(const std::string& text, Site site, bool system_calls = true
     Environment environment;
     environment.system_calls = system_calls;
     const Site sites[] = {site};
-    return arm64::Compiler(script, tables, {}, environment).compile(sites).refusals.at(0);
+    const SiteState state = arm64::Compiler(script, tables, {}, environment).compile(sites).refusals.at(0);
+    return state.state == fastsdt::engine::State::ready ? "" : fastsdt::engine::text(state);
 }
 
-State random_state(std::mt19937_64& random)
+Cpu random_state(std::mt19937_64& random)
 {
-    State state;
+    Cpu state;
     for (uint64_t& x : state.x)
         x = random();
     for (uint64_t& word : state.stack)
@@ -249,15 +250,15 @@ TEST(StubArm64, LeavesTheProgramAsItIs)
         for (const char* filter : {"", "arg0 != 7", "arg0 != 7 || arg1 < arg2"}) {
             const RemoteRun run(action(filter, actions), usdt(all_operands));
             for (int i = 0; i < 100; ++i) {
-                const State before = random_state(random);
-                State after = before;
+                const Cpu before = random_state(random);
+                Cpu after = before;
                 run.pass(after);
                 ASSERT_EQ(after, before) << filter << actions;
             }
         }
 }
 
-// What the kernel may clear in a system call.
+// The parts of vector registers that the kernel may clear in a system call.
 TEST(StubArm64, KeepsLongVectors)
 {
     if (!Runner().greeting.sve)
@@ -343,7 +344,7 @@ TEST(StubArm64, KeysBeyondTheTableAreCountedAsDropped)
 {
     for (const char* what : {"@[arg0] = count();", "@[arg0, 1] = count();", "@[arg0] = 1;"}) {
         const RemoteRun run(action("", what), usdt("8@x5"));
-        State state;
+        Cpu state;
         constexpr size_t keys = 12'000;
         for (size_t i = 0; i < keys; ++i) {
             state.x[5] = i;
@@ -358,7 +359,7 @@ TEST(StubArm64, KeysBeyondTheTableAreCountedAsDropped)
 TEST(StubArm64, DeletedKeysMakeRoom)
 {
     const RemoteRun run(action("", "@a[arg0] = arg1; @s = sum(@a[arg0]); delete(@a[arg0]);"), usdt("8@x0 8@x1"));
-    State state;
+    Cpu state;
     uint64_t expected = 0;
     for (uint64_t i = 0; i < 12'000; ++i) {
         state.x[0] = i * 0x10001;
@@ -372,14 +373,14 @@ TEST(StubArm64, DeletedKeysMakeRoom)
     EXPECT_EQ(uint64_t(only_number(maps, 1)), expected);
 }
 
-// Where jumps out of assignments have taken all other entries.
+// In a table whose other entries were all lost to jumps out of assignments.
 TEST(StubArm64, DeletedKeysKeepTheirPlace)
 {
     const RemoteRun run("usdt:*:p:n /arg2 == 0/ { @a[arg0] = arg1; @b[arg0, pid] = arg1; } "
                         "usdt:*:p:n /arg2 == 1/ { delete(@a[arg0]); delete(@b[arg0, pid]); }",
                         usdt("8@x0 8@x1 8@x2"));
     const auto pass = [&run](uint64_t key, uint64_t value, bool remove) {
-        State state;
+        Cpu state;
         state.x[0] = key;
         state.x[1] = value;
         state.x[2] = remove;
@@ -441,7 +442,7 @@ TEST(StubArm64, StringsEndWhereTheyEndOrCannotBeRead)
         run.runner.command('M', {page, 4096});
         if (!each.text.empty())
             run.write(each.at, each.text.data(), each.text.size());
-        State state;
+        Cpu state;
         state.x[20] = each.at;
         run.pass(state);
         const Maps maps = run.maps();
@@ -461,7 +462,7 @@ TEST(StubArm64, MapsOfStringsHoldTheLast)
     const std::string texts[] = {"one", "a longer one, of more than sixteen bytes", ""};
     for (size_t i = 0; i < 3; ++i)
         run.write(page + 100 * i, texts[i].c_str(), texts[i].size() + 1);
-    State state;
+    Cpu state;
     for (uint64_t i = 0; i < 300; ++i) {
         state.x[0] = page + 100 * (i / 7 % 3);
         state.x[1] = i % 5;
@@ -499,7 +500,7 @@ TEST(StubArm64, OneHitHasOneTime)
 {
     const RemoteRun run(action("", "@a = nsecs; @by[arg0] = sum(arg0 * (nsecs - @a) + arg0); @max = max(nsecs);"),
                         usdt("8@x0"));
-    State state;
+    Cpu state;
     int64_t before = 0;
     for (int pass = 1; pass <= 3; ++pass) {
         state.x[0] = 7;
@@ -518,7 +519,7 @@ TEST(StubArm64, EntriesHaveParametersAndExitsAResult)
     Site entry;
     entry.kind = Probe::Kind::entry;
     entry.stack_bytes = 16;
-    State state;
+    Cpu state;
     {
         const RemoteRun run("uprobe:*:f { @a = sum(arg0); @b = sum(arg5); @c = sum(sarg0); @d = sum(sarg1); }", entry);
         state.x[0] = 11;
@@ -558,7 +559,7 @@ TEST(OperandArm64, EveryRegisterInEverySize)
             for (const char* script : {"usdt:*:p:n { @ = arg0; }",
                                        "usdt:*:p:n { @k[arg0, 1] = count(); @ = arg0; @x = @ * 3 / (arg0 | 1); }"}) {
                 const RemoteRun run(script, usdt(text));
-                State state = random_state(random);
+                Cpu state = random_state(random);
                 run.pass(state);
                 const uint64_t value = reg == 31 ? state.stack[5] : state.x[reg];
                 const size_t map = run.script.maps[0].name == "@" ? 0 : 1;
@@ -578,7 +579,7 @@ TEST(OperandArm64, FormsOfMemoryAndConstants)
     std::vector<uint64_t> words(1024);
     std::iota(words.begin(), words.end(), 0xf0f0f080);
     run.write(page, words.data(), 8 * words.size());
-    State state;
+    Cpu state;
     state.x[1] = page + 8;
     state.x[2] = page + 4096;
     state.x[3] = page + 72;
@@ -596,7 +597,7 @@ TEST(OperandArm64, FormsOfMemoryAndConstants)
         ~uint64_t(0), 0};
     for (size_t map = 0; map < std::size(expected); ++map)
         EXPECT_EQ(uint64_t(maps.maps[map].at(0).value.number), expected[map]) << map;
-    // And where nothing is.
+    // And addresses at which nothing is mapped.
     for (int reg = 1; reg <= 6; ++reg)
         state.x[reg] = uint64_t(1) << 60;
     run.pass(state);
@@ -619,21 +620,21 @@ TEST(OperandArm64, SaysWhyAnArgumentCannotBeRead)
     for (int i = 0; i < 600; ++i)
         many += "\"x\",";
     EXPECT_EQ(refusal(action("", many + "1] = count();"), usdt("")),
-              "wants more than 32 KiB of the stack for the keys of a map");
+              "wants more than 32760 bytes of the stack for the keys of a map");
 }
 
 TEST(ExpressionArm64, IsWhatTheInterpreterSays)
 {
-    const auto set = [](State& state, std::mt19937_64& random) {
+    const auto set = [](Cpu& state, std::mt19937_64& random) {
         for (const int reg : {0, 1, 9, 29})
             state.x[reg] = random_word(random);
     };
-    const auto values = [](const State& state) -> std::array<uint64_t, 6> {
+    const auto values = [](const Cpu& state) -> std::array<uint64_t, 6> {
         return {state.x[0], uint64_t(int64_t(int32_t(state.x[1]))), uint64_t(-5), 1000000007, uint16_t(state.x[9]),
                 state.x[29]};
     };
     int compiled = 0;
-    expect_interpreted<RemoteRun, State>(150, "8@x0 -4@w1 -1@-5 8@1000000007 2@w9 -8@x29", set, values, compiled);
+    expect_interpreted<RemoteRun, Cpu>(150, "8@x0 -4@w1 -1@-5 8@1000000007 2@w9 -8@x29", set, values, compiled);
     EXPECT_GT(compiled, 100);
 }
 
@@ -657,7 +658,7 @@ TEST(AggregationArm64, HistogramsMinMaxSumAvgAndStats)
         ++log[bucket];
         ++seven[value < 20 ? 0 : value >= 1000 ? 141 : 1 + size_t(value - 20) / 7];
         values.push_back(uint64_t(value));
-        State state;
+        Cpu state;
         state.x[7] = uint64_t(value);
         run.pass(state);
     }
@@ -708,7 +709,7 @@ TEST(StubArm64, SignalHandlersMayHitTheSameSite)
     EXPECT_GT(handled, 20u);
 }
 
-// What arm64.sh has objdump decode: the stubs of all kinds of statements.
+// Writes the stubs of all kinds of statements to files, which arm64.sh has objdump decode.
 TEST(StubArm64, WritesItsCode)
 {
     const char* const folder = std::getenv("FASTSDT_CODE");
@@ -721,7 +722,7 @@ TEST(StubArm64, WritesItsCode)
             Environment environment;
             environment.system_calls = environment.sve = true;
             environment.atomics = atomics;
-            environment.clock = Clock{1, 2, 3};
+            environment.clock = CycleClock{1, 2, 3};
             Site site = usdt(all_operands);
             site.patch = 0x400000;
             site.length = 4;
@@ -729,7 +730,7 @@ TEST(StubArm64, WritesItsCode)
             const Site sites[] = {site};
             const Code code =
                 arm64::Compiler(script, tables, {0x500000, 0x10000, 0x510000}, environment).compile(sites);
-            ASSERT_EQ(code.refusals[0], "");
+            ASSERT_EQ(text(code.refusals[0]), "not armed");
             const std::string file = std::string(folder) + "/" + (atomics ? "lse" : "llsc") + std::to_string(i);
             FILE* const out = fopen(file.c_str(), "w");
             fwrite(code.bytes.data(), 1, code.bytes.size(), out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Stubs, run in this process: what they leave of the program's state, and what they record.
+// Stubs that run in this process: that they leave the program's state alone, and what they record.
 #include "expected.h"
 #include "own_site.h"
 
@@ -30,7 +30,7 @@ TEST(Stub, CountsPasses)
     EXPECT_EQ(maps.dropped, 0u);
 }
 
-// Where user space may not read the thread pointer's base, and where the C library keeps the thread's id.
+// Without rdfsbase, and with the thread's id read from the C library's data.
 TEST(Stub, KnowsThreadsInOtherWays)
 {
     Environment environment = own_environment();
@@ -56,7 +56,7 @@ TEST(Stub, KnowsThreadsInOtherWays)
     }
 }
 
-// The processor says who a thread is that has no thread pointer in its memory, or another number there.
+// If a thread's memory does not have its thread pointer, or has another number there, the processor tells the pointer.
 TEST(Stub, KnowsThreadsByTheProcessor)
 {
     if (!own_environment().rdfsbase)
@@ -76,7 +76,7 @@ TEST(Stub, KnowsThreadsByTheProcessor)
             run.pass(1000);
             for (int i = 0; i < 1000; ++i) {
                 uint64_t kept = 0;
-                // In between nothing may want the C library.
+                // Until this is undone, no code may use the C library.
                 asm volatile("mov %%fs:0, %0; mov %1, %%fs:0" : "=&r"(kept) : "r"(number % 2 ? number : 0) : "memory");
                 own_site_pass(&state);
                 asm volatile("mov %0, %%fs:0" : : "r"(kept) : "memory");
@@ -90,7 +90,7 @@ TEST(Stub, KnowsThreadsByTheProcessor)
     EXPECT_EQ(maps.dropped, 0u);
 }
 
-// Threads that get the slot of one that ended do not touch what it left.
+// A thread that gets the slot of an ended one does not touch what that one left.
 TEST(Stub, MapsByTidKeepWhatEndedThreadsLeft)
 {
     OwnRun run(action("", "@v[tid] = @v[tid] + arg0; @gone[tid] = 1; delete(@gone[tid]);"), usdt("8@%rax"));
@@ -194,7 +194,7 @@ TEST(Stub, EachThreadHasItsSlot)
 TEST(Stub, ThreadsBeyondTheSlotsAreCountedAsDropped)
 {
     OwnRun run(action("", "@ = count();"));
-    std::memset(run.data + Tables::owners, 1, 8 * most_threads); // somebody else's, all of them
+    std::memset(run.data + Tables::owners, 1, 8 * most_threads); // other threads have all slots
     run.pass(5);
     EXPECT_EQ(run.maps().dropped, 5u);
 }
@@ -390,7 +390,7 @@ TEST(Stub, EntriesHaveParametersAndExitsAResult)
     EXPECT_EQ(only_number(maps, 2), 13);
 }
 
-// Behind the return address, as many as the entry's record says.
+// Arguments behind the return address, as many as the entry's record says.
 extern "C" void on_stack_call();
 extern "C" unsigned char on_stack_site[];
 asm(R"(
@@ -463,7 +463,7 @@ std::atomic<uint64_t> begun = 0, handled = 0; // handlers
 sigjmp_buf jump;
 volatile sig_atomic_t may_jump = 0;
 
-// A pass inside a pass, at any instruction of it. Sometimes it never comes back.
+// A pass inside another, at any of its instructions. Sometimes the handler never returns.
 void on_signal(int)
 {
     begun.fetch_add(1, std::memory_order_relaxed);
@@ -543,10 +543,10 @@ void on_step(int, siginfo_t*, void* context)
     pass_with(handlers_key, 0);
     if (may_jump)
         siglongjmp(jump, 1);
-    static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~0x100; // on without steps
+    static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~0x100; // go on without steps
 }
 
-/// A pass for each of its instructions, at which the handler comes. How many.
+/// Makes one pass for each instruction of a pass; the handler comes at that instruction. Returns their number.
 int passes_by_steps(uint64_t key)
 {
     steps = 0;
@@ -561,7 +561,8 @@ int passes_by_steps(uint64_t key)
 
 } // namespace
 
-// In single steps: at each instruction of a pass in turn a handler passes too, with the same key or another one, and returns
+// At each instruction of a pass in turn a handler comes by single steps. It passes too, with the same key or another
+// one, and returns
 // or jumps. No entry is half made afterwards.
 TEST(Stub, JumpsOutOfAnyInstructionLeaveAKeyItsPlace)
 {
@@ -591,7 +592,7 @@ TEST(Stub, JumpsOutOfAnyInstructionLeaveAKeyItsPlace)
     const Table& table = run.tables.maps[0];
     size_t used = 0, half_made = 0;
     for (size_t i = 0; i < table.entries; ++i) {
-        const unsigned tag = run.data[table.offset + i * table.entry_size] & 7; // routines_x86.cpp
+        const unsigned tag = run.data[table.offset + i * table.entry_size] & 7; // code/x86/routines.cpp
         used += tag != 0;
         half_made += tag == 5;
     }
@@ -599,10 +600,12 @@ TEST(Stub, JumpsOutOfAnyInstructionLeaveAKeyItsPlace)
     EXPECT_EQ(half_made, 0u);
 }
 
-// Entries go from key to key, and from deleted to there, while other threads look at them: no key ever gets another's value.
+// Entries change from one key to another, and from deleted to there, while other threads look at them. No key ever gets
+// another key's value.
 TEST(Stub, ThreadsAssignAndDeleteTheSameKeys)
 {
-    // A value is 2^30, the key, a byte of the thread's: the first bucket has right values, the last the keys that are not there.
+    // A value is made of 2^30, the key, and the thread's number. The first bucket has right values, the last the keys
+    // that are not there.
     OwnRun run(action("",
                       "@a[arg0] = arg1; @h = lhist(@a[arg0] ^ (1 << 30 | arg0 << 8), 256, 1073741824, 1073741568); "
                       "delete(@a[arg0]);"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A program to be armed. Each pass of a site checks that registers, flags and red zone are as before it (target_sites.S).
+ * A program to be armed. Each pass of a site checks that the site left registers, flags and red zone alone
+ * (target_sites.S).
  * It says "ready" and takes commands, one a line, each answered by one line:
  *
  *     run THREADS PASSES   that many threads pass the sites in turn, so often each; answer: "passed ALL wrong N
@@ -10,13 +11,13 @@
  *     pass PASSES          the same by the first thread: "passed ALL wrong N left 0"
  *     signals              from now on each such thread gets a signal every 100 us. Its handler passes a site too, and
  *                          every fourth leaves by siglongjmp
- *     fork PASSES          like run with one thread, in a child
+ *     fork PASSES          as run with one thread, in a child
  *     many                 from now on a pass is one of each site target:many: "many"
  *     vfork                a child that shares the memory and waits for the next line: "child PID", then "vforked"
- *     semaphore            "active N": what the semaphore of target:counted has
+ *     semaphore            "active N": N is the value of target:counted's semaphore
  *     undump               PR_SET_DUMPABLE 0: "undumped 0"
  *     leave                the first thread ends, another goes on: "left", then "ready"
- *     exec                 itself again, which says "ready" again
+ *     exec                 executes itself again, which says "ready" again
  *     load FILE            dlopen: "loaded N", N what its run() returns; call: "called N"; unload: dlclose
  *     mask                 "mask HEX": signals that the first thread has blocked
  *     sleep                nanosleep for 1 ms, 300 times: "sleeping", then "slept N", N how many returned early
@@ -60,6 +61,13 @@ static void pass(unsigned long i)
     if (many ? pass_many() : sites[i % 4]())
         atomic_fetch_add(&wrong, 1);
     atomic_fetch_add(&passed, 1);
+}
+
+/* Stops the process while the handler has interrupted what the thread did; on a stack of its own. */
+static void stop_here(int signal)
+{
+    (void)signal;
+    kill(getpid(), SIGSTOP);
 }
 
 static void on_signal(int signal)
@@ -141,6 +149,16 @@ static void* commands(void* unused)
         } else if (!strcmp(line, "stop")) {
             stopping = 1;
             join();
+        } else if (!strncmp(line, "handler", 7)) { /* "handler own": on an alternate stack */
+            static char memory[65536];
+            const stack_t own = {.ss_sp = memory, .ss_size = sizeof memory};
+            struct sigaction action = {.sa_handler = stop_here};
+            if (!strcmp(line, "handler own")) {
+                sigaltstack(&own, NULL);
+                action.sa_flags = SA_ONSTACK;
+            }
+            sigaction(SIGUSR2, &action, NULL);
+            puts("installed");
         } else if (!strcmp(line, "signals")) {
             struct sigaction action = {.sa_handler = on_signal};
             sigaction(SIGUSR1, &action, NULL);

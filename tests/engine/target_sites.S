@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * int pass_NAME(void): passes the site target:NAME in the middle of a function that uses its red zone, with known values
- * in the registers that a stub is most likely to use, and with the carry and the overflow flag set. Answers 0 if all is
- * as before behind it.
+ * in the registers that a stub is most likely to use, and with the carry and the overflow flag set. Returns 0 if the site
+ * changed nothing of that.
  */
 #include <fastsdt.h>
 
 #if defined(__aarch64__)
-/* x9 has the value that all others have. The flags are N and V. */
+/* x9 gets the value that all other registers get. The flags N and V are set. */
     .macro known
     movz x9, #0x3c3c; movk x9, #0xc3c3, lsl #16; movk x9, #0xa5a5, lsl #32; movk x9, #0x5a5a, lsl #48
     mov x10, sp

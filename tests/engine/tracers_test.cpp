@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Two tracers in one process; what one leaves that was killed; and a process that lies about it.
+// Two tracers in one process; the remains of a killed tracer; and a process that forges such remains.
 #include "program.h"
+
+#include <fstream>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <thread>
 
 namespace fastsdt::engine {
 namespace {
@@ -45,10 +51,10 @@ TEST(Tracers, TheSecondIsToldAndTakesTheRest)
     EXPECT_EQ(program.passes("run 2 200").wrong, 0);
     EXPECT_EQ(all_hits(*target, 4), 200u);
     arming.disarm();
-    EXPECT_EQ(text(look(*target, sites)[0]), taken); // its sites were left alone
+    EXPECT_EQ(text(can_arm(*target, sites)[0]), taken); // its sites were left alone
     end(first);
 
-    EXPECT_EQ(text(look(*target, sites)[0]), "left by a tracer that has ended");
+    EXPECT_EQ(text(can_arm(*target, sites)[0]), "left by a tracer that has ended");
     EXPECT_EQ(program.passes("run 2 200").wrong, 0);
     arming.arm(sites);
     for (const SiteState& state : arming.states())
@@ -61,6 +67,95 @@ TEST(Tracers, TheSecondIsToldAndTakesTheRest)
             EXPECT_EQ(site.change, Change::untouched) << site.name;
 }
 
+// A tracer that has ended is one that has ended, also where nobody waits for it.
+TEST(Tracers, AZombieTracesNothing)
+{
+    Program program;
+    const auto sites = sites_of(program.pid());
+    const pid_t first = tracer(program.pid(), sites);
+    const auto target = open_outside(program.pid());
+    EXPECT_EQ(text(can_arm(*target, sites)[0]), "taken by tracer " + std::to_string(first));
+    kill(first, SIGKILL);
+    siginfo_t info;
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(first), &info, WEXITED | WNOWAIT), 0);
+    EXPECT_EQ(text(can_arm(*target, sites)[0]), "left by a tracer that has ended");
+    waitpid(first, nullptr, 0);
+}
+
+// One whose first thread has ended, and another has not.
+TEST(Tracers, AFirstThreadMayEnd)
+{
+    int answer[2];
+    ASSERT_EQ(pipe(answer), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const Tracer self = Tracer::self();
+        std::thread([&] {
+            const pid_t leader = getpid();
+            char state = 0;
+            while (state != 'Z') { // as its stat says
+                std::ifstream in("/proc/" + std::to_string(leader) + "/stat");
+                std::string number, name;
+                in >> number >> name >> state;
+            }
+            (void)!write(answer[1], &self, sizeof self);
+            for (;;)
+                pause();
+        }).detach();
+        syscall(SYS_exit, 0); // this thread alone
+    }
+    Tracer tracer;
+    ASSERT_EQ(read(answer[0], &tracer, sizeof tracer), static_cast<ssize_t>(sizeof tracer));
+    EXPECT_EQ(tracer.pid, static_cast<uint32_t>(child));
+    EXPECT_TRUE(tracer.may_run());
+    end(child);
+    EXPECT_FALSE(tracer.may_run());
+    close(answer[0]);
+    close(answer[1]);
+}
+
+// In a namespace below ours it has another number here.
+TEST(Tracers, InAnotherNamespaceOfProcesses)
+{
+    if (geteuid() != 0)
+        GTEST_SKIP() << "needs root";
+    int answer[2];
+    ASSERT_EQ(pipe(answer), 0);
+    const pid_t starter = fork();
+    if (starter == 0) {
+        pid_t inner = -1;
+        if (unshare(CLONE_NEWPID) == 0 && (inner = fork()) == 0) {
+            const Tracer self = Tracer::self();
+            (void)!write(answer[1], &self, sizeof self);
+            for (;;)
+                pause();
+        }
+        const Tracer none{};
+        if (inner < 0)
+            (void)!write(answer[1], &none, sizeof none);
+        waitpid(inner, nullptr, 0);
+        _exit(0);
+    }
+    Tracer tracer;
+    ASSERT_EQ(read(answer[0], &tracer, sizeof tracer), static_cast<ssize_t>(sizeof tracer));
+    if (tracer.pid == 0)
+        GTEST_SKIP() << "no namespaces of processes";
+    EXPECT_EQ(tracer.pid, 1u);
+    EXPECT_NE(tracer.pid_namespace, Tracer::self().pid_namespace);
+    EXPECT_TRUE(tracer.may_run());
+    std::ifstream in("/proc/" + std::to_string(starter) + "/task/" + std::to_string(starter) + "/children");
+    pid_t inner = 0;
+    in >> inner;
+    kill(inner, SIGKILL);
+    waitpid(starter, nullptr, 0);
+    struct stat own{};
+    ASSERT_EQ(stat("/proc/self/ns/pid", &own), 0);
+    // Only the first namespace of a machine sees all processes.
+    EXPECT_EQ(tracer.may_run(), own.st_ino != 0xeffffffc);
+    close(answer[0]);
+    close(answer[1]);
+}
+
 // Sites that the later tracer has no use for are put right too, with their semaphores.
 TEST(Tracers, WhatIsLeftIsClearedAway)
 {
@@ -71,7 +166,7 @@ TEST(Tracers, WhatIsLeftIsClearedAway)
     Arming arming(*target, CountingStubs(), 4096);
     arming.arm({sites_of(program.pid())[0]});
     EXPECT_EQ(program.ask("semaphore"), "active 0");
-    EXPECT_EQ(text(look(*target, sites_of(program.pid(), "target", "counted"))[0]), "not armed");
+    EXPECT_EQ(text(can_arm(*target, sites_of(program.pid(), "target", "counted"))[0]), "not armed");
 }
 
 // A jump of somebody else, which no front names.
@@ -92,7 +187,7 @@ TEST(Tracers, AForeignJumpIsLeftAlone)
     EXPECT_EQ(target->read(sites[0].patch, sizeof jump), std::vector<std::byte>(p, p + sizeof jump));
 }
 
-// The front of an arena is the target's memory. One that claims other places, other bytes or other counters makes us write
+// The front of an arena is in the target's memory. If it claims other places, other bytes or other semaphores, we write
 // none of them.
 TEST(Tracers, AFrontThatLies)
 {
@@ -107,8 +202,8 @@ TEST(Tracers, AFrontThatLies)
     EXPECT_EQ(front.tracer.pid, static_cast<uint32_t>(first));
     front.patches[0].at = sites[0].patch - 100; // code that is no site
     front.patches[0].after = {};
-    front.patches[1].before.fill(std::byte{0xc3}); // what it would put back is no nop10
-    front.patches[2].semaphore = sites[2].patch;   // text as a counter
+    front.patches[1].before.fill(std::byte{0xc3}); // the bytes to be put back are no nop10
+    front.patches[2].semaphore = sites[2].patch;   // code as a semaphore
     front.patches[3].semaphore = 0x10;             // nothing is mapped there
     target->write_code(front.start, encode(front));
     end(first);
@@ -137,7 +232,7 @@ TEST(Tracers, AFrontThatIsNone)
         bytes[field] = bytes[field + 3] = std::byte{0x7f};
         target->write_code(front.start, bytes);
         EXPECT_TRUE(find_arenas(*target).empty());
-        EXPECT_EQ(text(look(*target, sites)[0]), "taken by a jump that is not ours");
+        EXPECT_EQ(text(can_arm(*target, sites)[0]), "taken by a jump that is not ours");
     }
     end(first);
     EXPECT_EQ(program.passes("run 2 200").wrong, 0);

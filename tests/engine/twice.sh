@@ -51,7 +51,7 @@ read -r line <&4 || fail "the program has not got the library twice"
 expect "the program" "$line" ready
 round() { echo >&3; read -r line <&4; }
 jumps() {
-    fastsdt-check --pid "$pid" --json >check.json 2>check.err || true # findings are none of ours
+    fastsdt-check --pid "$pid" --json >check.json 2>check.err || true # findings do not matter here
     python3 -c 'import json; print(*[s["change"] for f in json.load(open("check.json"))["process"]["files"] for s in f["sites"] if s["name"] == "work"])'
 }
 expect "before" "$(jumps)" "untouched untouched"
@@ -67,10 +67,10 @@ for traced in 1 2; do
     grep -v '^armed$' <&5 >maps || true
     wait $tracer || fail "the status: $(cat maps err)"
     grep -qx 'sites 2 of 2 armed; dropped 0' maps || fail "sites: $(cat maps)"
-    # A key for each copy's variable, which its site alone has the address of.
+    # The key is the address of the copy's own variable, which only the copy's site passes.
     expect "calls, run $traced" "$(sed -n 's/^@calls\[.*\]: //p' maps | xargs)" "100 1000"
     expect "arguments, run $traced" "$(sed -n 's/^@last\[.*\]: //p' maps | xargs)" "$((200 * traced - 100)) $((2000 * traced - 1000))"
-    # Nobody traces, and the bytes are the file's.
+    # Nobody traces now, and the sites have the file's bytes.
     expect "between" "$(jumps)" "untouched untouched"
     round
     expect "semaphores, after run $traced" "$line" "$((100 * traced)) $((1000 * traced))"

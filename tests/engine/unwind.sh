@@ -1,6 +1,6 @@
 #!/bin/bash
-# Exceptions, longjmp, backtrace() and gdb's bt through functions whose entries and exits are armed: they arrive, and what left a
-# function by another way than its exits is not counted there.
+# Exceptions, longjmp, backtrace() and gdb's bt pass functions whose entries and exits are armed: they arrive. A function that is left
+# in another way than by its exits is not counted at them.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 . "$FASTSDT_SOURCE/scripts/versions.sh"
@@ -26,7 +26,7 @@ KEEP int thrower(int n)
         throw n;
     return n + 1;
 }
-KEEP int through(int n) /* is cleaned up on the way */
+KEEP int through(int n) /* an exception that passes runs its cleanup */
 {
     Guard guard;
     return thrower(n) + 1;
@@ -107,7 +107,7 @@ if have gdb; then
 fi
 echo >&3
 read -r line <&4
-# Of 0 to 1199 a third is thrown and a quarter jumps; 10 depths.
+# Of 0 to 1199 a third throws and a quarter jumps; 10 depths.
 expect "the program: caught, cleaned, jumped, right" "$line" "400 1200 300 $((800 + 900 + 10))"
 read -r line <&4 # the second wait, so deep() and waits() are entered again before the tracer ends
 kill -INT $tracer
@@ -115,7 +115,7 @@ grep -v '^armed$' <&5 >maps || true
 wait $tracer || fail "the status: $(cat maps err)"
 grep -qxE 'sites ([0-9]+) of \1 armed; dropped 0' maps || fail "sites: $(cat maps)"
 counts() { sed -n "s/^@$1\[[a-z]*:[^:]*:\(.*\)\]: /\1 /p" maps | sort | xargs; }
-# waits() was entered before and after; the first time it was left under the tracer, the second time entered.
+# waits() was called twice: the first time it was entered before the tracer came, the second time it is left after the tracer goes.
 expect "entries" "$(counts in)" "around 1200 deep 56 jumper 1200 through 1200 thrower 1200 waits 1"
 expect "exits" "$(counts out)" "around 900 deep 56 jumper 900 through 800 thrower 800 waits 1"
 echo >&3

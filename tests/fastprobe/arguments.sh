@@ -117,7 +117,7 @@ int with(void) { return 1; }
 # shellcheck disable=SC2086
 $cc $save -c macro.c -fplugin="$plugin"
 nm macro.o | matches ' T with' || fail "__FASTPROBE__ is not defined"
-# Also where the debug information holds macros, which needs a place in a file for each.
+# The same if the debug information has macros, each of which needs a place in a file.
 for source in macro.c macro.cpp; do
     cp macro.c with.${source#*.}
     # shellcheck disable=SC2086

@@ -4,9 +4,9 @@
 // in bytes, both in hexadecimal (the program is linked -no-pie); LD_BIND_NOW=1, to keep the dynamic linker out of the steps.
 //
 // What must come out is known from the steps: a `call` is an instruction that leaves the address behind itself on top of
-// the stack. The calls whose stack slot is still in use are the callers, whoever went away with the others: a return, a longjmp()
-// or an exception. At a site, and at every instruction of it up to the way out, both have to find all callers, up to _start(),
-// each with its stack pointer.
+// the stack. The calls whose stack slot is still in use are the callers; a return, a longjmp() or an exception has
+// ended the others. At a site, and at every instruction of it up to the way out, both have to find all callers, up to
+// _start(), each with its stack pointer.
 //
 // Writes to standard error "caller ADDRESS NAME" for each caller of an exit, with libunwind's name for it, and as the last line
 // "RESULT N stops at M of K sites, W wrong". Exit status: the program's.

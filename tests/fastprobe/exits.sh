@@ -173,7 +173,7 @@ E
     done
 fi
 
-# Not told of one of them, the comparison fails.
+# If it is not told of one of them, the comparison must fail.
 if python3 "$FASTSDT_SOURCE/tests/fastprobe/pairs.py" --left jump_deep=9 --left throw_deep=10 --left gone=3 leaving -- ./leaving >out; then
     fail "a missing exit goes unnoticed"
 fi

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The plugins' short table of cheap entries against the kernel model, which is compared with real kernels elsewhere.
-#include "kernel.h"
+#include "judge/judge.h"
 #include "kernels.h"
 
 #include <gtest/gtest.h>

@@ -120,7 +120,8 @@ def main():
         gone, paired = collections.Counter(), 0
         for task, kind, name, sp in events:
             stack = stacks[task]
-            # What is deeper than this event is over; at an entry also what had the same place (a tail call keeps it).
+            # Deeper activations than this event are over; at an entry also one at the same depth (a tail call keeps the
+            # depth).
             while stack and (stack[-1][1] < sp or kind == "entry" and stack[-1][1] == sp):
                 gone[stack.pop()[0]] += 1
             if kind == "entry":

@@ -53,7 +53,7 @@ check() { # FILE FLAGS...
     grep -q '^RESULT [1-9][0-9]* functions, [1-9][0-9]* instructions, 0 wrong' <<<"$log" || fail "$(grep -A20 '^RESULT' <<<"$log")"
 }
 
-# This test can fail: without the directives that follow the stack pointer it does.
+# Shows that this test can fail: it does without the directives that follow the stack pointer.
 damage='/cfi_def_cfa_offset/d'
 check modes.c -O2 -fplugin-arg-fastprobe-entry=frame
 damage=

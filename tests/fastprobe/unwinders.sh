@@ -58,7 +58,7 @@ assert compared >= 50, compared' || fail "names of callers"
 }
 
 exit=-fplugin-arg-fastprobe-exit
-# This test can fail: without the directive that follows the last pop it does.
+# Shows that this test can fail: it does without the directive that follows the last pop.
 damage='/cfi_def_cfa_offset 8$/d'
 check -O2 $exit=nop10
 damage=
@@ -70,6 +70,7 @@ check -Os $exit=nop
 # shellcheck disable=SC2086 # two flags
 check -O2 $frames $exit=nop10
 check -O3 -g -fcf-protection=full $exit=nop10
-# Only for synchronous exceptions, GCC's tables are right at exits all the same; clang then has none for functions that throw nothing.
+# Tables for synchronous exceptions only: GCC's are right at exits even so; clang then has none for functions that throw
+# nothing.
 [ "$1" = clang ] || check -O2 -fno-asynchronous-unwind-tables $exit=nop10
 check -O2 -fstack-protector-all -fstack-clash-protection -fplugin-arg-fastprobe-entry=frame $exit=nop

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Everything that fastsdt-check does with a file, for libFuzzer (fuzz.sh) and for replay.cpp.
-#include "findings.h"
-#include "image.h"
-#include "notes.h"
-#include "plan.h"
+// Everything that fastsdt-check and fastsdt-index do with a file, for libFuzzer (fuzz.sh) and for replay.cpp: the report with
+// --functions, as text, JSON and SARIF, the plan, and the index. What they print and write stays in proportion to the file.
+#include "../../tools/fastsdt-check/output.h"
+#include "elf/image.h"
+#include "elf/notes.h"
+#include "indexer.h"
+#include "report/findings.h"
+#include "report/plan.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -12,6 +16,61 @@
 #include <unistd.h>
 
 using namespace fastsdt;
+
+namespace {
+
+size_t printed = 0; // by one kind of output
+
+void require(bool condition, const char* what, size_t got, size_t size)
+{
+    if (condition)
+        return;
+    std::fprintf(stderr, "reader_fuzz: %s: %zu bytes for a file of %zu\n", what, got, size);
+    std::abort();
+}
+
+// For one kind of output, of a file and the members that it has.
+void require_short(const char* what, size_t size)
+{
+    require(printed <= (1 << 20) + 600 * size, what, printed, size);
+    printed = 0;
+}
+
+void print(const Image& image, const Notes& notes, const Report& report)
+{
+    const size_t size = image.file().size();
+    Style style;
+    style.verbose = true;
+    const auto text = text_output(style);
+    text->report(report);
+    text->finish();
+    require_short("text", size);
+    const auto json = json_output(report.options.kernels, {});
+    json->report(report);
+    json->finish();
+    require_short("JSON", size);
+    const auto sarif = sarif_output(Severity::info);
+    sarif->report(report);
+    sarif->finish();
+    require_short("SARIF", size);
+    for (const bool as_json : {false, true}) {
+        const Kernel& kernel = report.options.kernels.front();
+        PlanOutput output(style, as_json, kernel);
+        output.begin_image(image, notes.probes.size() + notes.entries.size());
+        plan(image, notes, kernel, [&](const AttachPoint& point) { output.point(image, point); });
+        output.end_image();
+        output.finish();
+        require_short("plan", size);
+    }
+}
+
+} // namespace
+
+// What the outputs write to.
+void put(std::string_view text)
+{
+    printed += text.size();
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 {
@@ -30,13 +89,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
                 Options options;
                 options.functions = true;
                 const Report report(image, notes, options);
+                print(image, notes, report);
                 for (const Kernel& kernel : options.kernels)
                     plan(image, notes, kernel);
-                for (const Site& site : report.sites)
+                for (const SiteReport& site : report.sites)
                     image.place(site.probe->address);
                 image.build_id();
             },
             [](const std::string&) {});
     } catch (const Unusable&) {}
+    try {
+        const IndexResult result = index_notes(bytes);
+        require(result.file.size() <= 2 * size + (1 << 17), "index", result.file.size(), size);
+    } catch (const IndexError&) {}
     return 0;
 }

@@ -87,8 +87,8 @@ else
     expect "what gdb reads" "$(grep -c '^0 1 2 order$' gdb.out)" "$(wc -w <<< "$names")"
 fi
 
-# A plain semaphore, as `dtrace -h` declares them, in a loop that nothing else in the program ever leaves: it turns until a
-# tracer comes, is hit, and leaves with the tracer.
+# A plain semaphore, as `dtrace -h` declares them, is all that ends the program's loop: the loop runs until a tracer
+# comes, is hit, and ends when the tracer goes.
 cat > loop.c <<'E'
 #include <unistd.h>
 #define _SDT_HAS_SEMAPHORES

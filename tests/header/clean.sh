@@ -88,6 +88,33 @@ for c in $compilers; do
 done
 rm -f gmon.out ./*.i ./*.ii ./*.s ./*.bc
 
+# Included with -I, where the headers are no system's until they say so: reserved names of guards, and semaphores that are defined without
+# having been declared.
+cat >everything.c <<'E'
+#include <sys/sdt.h>
+#include <usdt.h>
+#include <fastsdt.h>
+USDT_DEFINE_SEMA(everything);
+FASTSDT_DEFINE_SEMA(own);
+void f(int a);
+void f(int a)
+{
+    FASTSDT_WITH(default, explicit(own), t, own, a);
+    USDT_WITH_EXPLICIT_SEMA(everything, t, usdt, a);
+    STAP_PROBE1(t, stap, a);
+}
+E
+cp everything.c everything.cc
+for c in $compilers; do
+    [[ $c = clang* ]] || continue
+    for off in "" -DFASTSDT_DISABLE; do
+        # shellcheck disable=SC2086 # words
+        clean $c -Werror ${clang_c%-Wno-reserved-macro*} $off -I"$INCLUDE" -c everything.c -o everything.o
+        # shellcheck disable=SC2086
+        ! have "$(cxx_of $c)" || clean "$(cxx_of $c)" -Werror ${clang_cc%-Wno-reserved-macro*} $off -I"$INCLUDE" -c everything.cc -o everything.o
+    done
+done
+
 # Alone, in every order, twice, and as one copied file.
 for order in "fastsdt.h" "sys/sdt.h" "usdt.h" "sys/sdt-config.h" "fastsdt/note.h" "fastsdt.h sys/sdt.h usdt.h" \
     "fastsdt.h usdt.h sys/sdt.h" \
@@ -130,7 +157,7 @@ words="byte weak size hidden nop nop1 nop5 nop10 nop1_nop4 none note asm reloc s
     T N x n c p space type ifndef endif balign pushsection popsection x86 PLAIN CALL
     R_X86_64_NONE R_AARCH64_NONE"
 for word in $words; do printf '#define %s 17 + struct oops\n' $word; done > hostile.h
-# What the program itself writes between the parentheses expands like any argument, so that part of the source goes.
+# Names that the program itself writes as arguments expand like any argument, so that part of the source is left out.
 sed -e 's/^#include "fastsdt.h"/#include "hostile.h"\n&/; /FASTSDT_WITH/d; s/FASTSDT_IS_ACTIVE(test, implicit)/i > 1/' \
     -e 's/test, none/test, nothing/; s/test, active/test, act/; s/text/words/g' all.c > hostile.c
 cp hostile.c hostile.cc

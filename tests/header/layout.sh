@@ -4,7 +4,7 @@
 . "$FASTSDT_SOURCE/tests/header/common.sh"
 [ "$(uname -m)" = x86_64 ] || skip "the layouts are those of x86-64"
 compilers=$(have_of gcc-11 gcc-12 clang-14 clang-19)
-most=$(have_of gcc-12 clang-19) # with these, more
+most=$(have_of gcc-12 clang-19) # more is checked with these
 
 # Name, id, patchable bytes, bytes, bound and flags in C, instructions as binutils' disassembler names them.
 cat > layouts <<'E'

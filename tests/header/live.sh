@@ -47,7 +47,7 @@ for layout in nop nop1_nop4 nop5 nop1_nop5 nop10 nop1_nop10; do
     for c in $(have_of gcc-12 clang-19); do
         $c $optin -DFASTSDT_LAYOUT=$layout -O2 -I"$INCLUDE" "$here/live_values.c" -o values-$layout
         if [ $layout = nop10 ] && [ $patches != nop10 ]; then
-            # Refused only when the process maps the file: the attach came before, so nobody hears of it.
+            # The kernel refuses it only when the process maps the file, after the attach: nothing reports that.
             attach values-$layout live:reals -- ./values-$layout > got
             expect "a bare nop10 on this kernel" "$(cat got)" "live:reals 0 0"
             continue
@@ -59,7 +59,7 @@ for layout in nop nop1_nop4 nop5 nop1_nop5 nop10 nop1_nop10; do
         nop5:nop5 | nop10:nop10) expect "$c $layout on this kernel" "$state" "optimized" ;;
         # libbpf of 7.2 attaches at the nop10 of nop1+nop10; older ones at the note's pc.
         nop1_nop10:nop10) ;;
-        nop1_nop5:nop5) ;; # likewise 1.7
+        nop1_nop5:nop5) ;; # libbpf 1.7 does the same there
         *) expect "$c $layout on this kernel" "$state" "not optimized" ;;
         esac
     done

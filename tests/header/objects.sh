@@ -95,7 +95,7 @@ for c in $(have_of gcc-12 clang-19); do
         $(cxx_of $c) -std=c++17 $level -I"$INCLUDE" objects.cc -o objects-cc || fail "$(cxx_of $c) $level"
         for probe in stap usdt own; do
             args=$(notes objects-cc '{name} {args}' | sed -n "s/^$probe //p" | sed 's/@[^ ]*//g')
-            expect "$c $level: sizes of $probe" "$args" "4 8 8 4 8"
+            expect "$c $level: sizes of $probe" "$args" "-4 8 8 4 8"
         done
         expect "$c $level: wide sizes" "$(notes objects-cc '{name} {args}' | sed -n 's/^usdt_wide //p' | sed 's/@[^ ]*//g')" "16 16 3 16 4 -4"
         judge "$(cxx_of $c) $level" objects-cc own "42 0 4294967298 7 8" sema_wide "9"

@@ -24,6 +24,17 @@ for c in $(have_of gcc-12 clang-14 clang-19); do
     done
 done
 
+# tcc cannot make probes. It says so once, unless that is intended. (gcc stands in for it; tcc itself where it is.)
+printf '%s\n' '#include <fastsdt.h>' '#include <usdt.h>' '#include <sys/sdt.h>' \
+    'int main(void) { FASTSDT(a, b, 1); USDT(a, c, 2); STAP_PROBE1(a, d, 3); return 0; }' >tcc.c
+for c in "gcc -D__TINYC__" $(! have tcc || echo tcc); do
+    $c -I"$INCLUDE" -c tcc.c -o tcc.o 2>said || fail "$c: $(cat said)"
+    [ "$(grep -c 'warning:.*there are no probes' said)" = 1 ] || fail "$c: $(cat said)"
+    no_notes tcc.o "$c"
+    $c -DFASTSDT_DISABLE -I"$INCLUDE" -c tcc.c -o tcc.o 2>said || fail "$c -DFASTSDT_DISABLE: $(cat said)"
+    [ ! -s said ] || fail "$c -DFASTSDT_DISABLE: $(cat said)"
+done
+
 # Names that only probes use make no warning, calls in arguments do not happen, and the code is that of a source without probes.
 cat > off.c << 'END'
 #ifdef WITHOUT
@@ -91,7 +102,7 @@ gcc -DFASTSDT_DISABLE -I"$INCLUDE" -c off.S -o off.o
 no_notes off.o "assembly"
 [ "$(objdump -d off.o | grep -c '^ ')" = 1 ] || fail "assembly: more than the ret"
 
-# Elsewhere. The object has to be one: -S would not see what the assembler refuses.
+# Other systems. Compiled to an object, because -S would not see what the assembler refuses.
 clang=$(FASTSDT_COMPILERS='' have_of clang-19 clang-16 clang-14)
 [ "$clang" != gcc ] || skip "no clang, for other systems"
 clang=${clang##* } tried=

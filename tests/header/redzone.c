@@ -1,7 +1,7 @@
 /* Leaf functions that like to keep data below the stack pointer, each with a probe. Run with the addresses to patch: every
  * one gets a call, as kernels of 6.18 to 7.1 write it over a traced nop5, to a routine that overwrites everything from the
  * return address to 128 bytes below what the stack pointer was. Then all functions must compute what they did before.
- * LAYOUT, and as C++ (destructors, exceptions, lambdas). */
+ * Built for each LAYOUT, and also as C++ (destructors, exceptions, lambdas). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -137,7 +137,7 @@ E
     done
 fi
 
-# Traced: libbpf and bpftrace count the semaphore up where the note says, for the time they are attached.
+# Tracees: libbpf and bpftrace count the semaphore up where the note says, for the time they are attached.
 [ -z "${FASTSDT_COMPILERS:-}" ] || { echo "where they lie and who shares one:$compiled"; exit 0; } # the rest is not the compiler's
 build_attach
 for c in $compiled; do

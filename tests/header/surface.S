@@ -27,7 +27,7 @@ main:
 	.macro number x
 	addl $\x, %ecx
 	.endm
-	number %1+1 /* what the program has switched on stays so */
+	number %1+1 /* the program's .altmacro is still on */
 	.noaltmacro
 	STAP_PROBEV(provider, variadic)
 	STAP_PROBEV(provider, variadic2, -4@%eax, 8@%rdi)

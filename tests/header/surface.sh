@@ -25,6 +25,8 @@ whole() {
         sed 's/f@/@/g' | sort -u
 }
 sizes() { whole "$1" | sed 's/@[^ ]*//g' | sort -u; }
+# In C++ the other headers take every enumeration for unsigned (signs.sh tells who is right).
+signed_enums() { sizes "$1" | sed -E 's/^(t:(enumerator_|negative_|scoped_|wide_|template_value)) ([0-9])$/\1 -\3/' | sort -u; }
 count=0
 compare() { # compare FILTER WHAT PEER-INCLUDE COMPILER...
     local filter=$1 what=$2 peer=$3
@@ -64,13 +66,14 @@ for c in $(have_of gcc-12 gcc-11 clang-14 clang-19); do
     for lang in c c++; do
         [ $lang = c ] && compiler=$c || compiler=$(cxx_of $c)
         have $compiler || continue
+        [ $lang = c ] && filter=sizes || filter=signed_enums
         for level in -O0 -O2; do
             for peer in $systemtaps; do
-                compare sizes "$c $lang $level" "$peer" \
+                compare $filter "$c $lang $level" "$peer" \
                     $compiler -x $lang $level "${stap[@]}" "$here/surface.c" -lstdc++
             done
             [ -z "$usdt" ] ||
-                compare sizes "$c $lang $level usdt.h" "$usdt" \
+                compare $filter "$c $lang $level usdt.h" "$usdt" \
                     $compiler -x $lang $level "${libbpf[@]}" "$here/surface.c" -lstdc++
         done
     done

@@ -10,14 +10,14 @@ objdump=$1 arch=$2
 shift 2
 echo "# $arch: number of functions that begin so, bytes of one example, its text; made by collect-entries.sh"
 for file in "$@"; do
-    # As GNU's prints it, whichever it is: LLVM's has the bytes in memory.
+    # The word, as GNU objdump prints it: LLVM's prints the bytes in memory.
     "$objdump" -d -w "$file" | sed -E 's/^ +([0-9a-f]+): (..) (..) (..) (..) +\t/ \1:\t\5\4\3\2\t/'
 done | awk -F'\t' -v arch="$arch" '
     /^[0-9a-f]+ <.*>:$/ { first = 1; next }
     first && NF >= 3 {
         first = 0
         if ($3 ~ /\(bad\)|\.inst|\.word|\.long|undefined/) next
-        # Of 32-bit arm what is not Thumb; of powerpc the word, objdump prints the bytes in memory.
+        # For 32-bit arm only what is not Thumb; for powerpc the word, as objdump prints the bytes in memory.
         if (arch == "arm" && $2 !~ /^[0-9a-f]{8} *$/) next
         if (arch == "powerpc") { split($2, byte, " "); $2 = byte[4] byte[3] byte[2] byte[1] }
         form = $3 (NF > 3 ? " " $4 : "")

@@ -202,13 +202,13 @@ static struct Outcome run(const uint8_t* code, enum Stack kind, int step)
     outcome.regs.pstate &= ~(1ul << 21); // PSTATE.SS, which is the kernel's own: it steps out of line by it
 #endif
     outcome.signal = info.si_signo;
-    if (!step || info.si_signo != SIGTRAP) { // how a kernel marks a step is its own
+    if (!step || info.si_signo != SIGTRAP) { // kernels mark a step differently
         outcome.code = info.si_code;
         outcome.address = (uintptr_t)info.si_addr;
     }
     struct iovec local = {outcome.stack, Window}, remote = {(void*)(sp - Window / 2), Window};
     outcome.stack_bytes = process_vm_readv(child, &local, 1, &remote, 1, 0);
-    if (outcome.stack_bytes < Window) { // what is above is there in all kinds
+    if (outcome.stack_bytes < Window) { // stacks of all kinds have the bytes above
         remote.iov_base = (void*)sp;
         remote.iov_len = Window / 2;
         outcome.stack_bytes = process_vm_readv(child, &local, 1, &remote, 1, 0);

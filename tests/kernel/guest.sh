@@ -14,7 +14,7 @@ guest_target() {
     esac
 }
 
-# guest_loong64 CACHE: has to be called before what follows is asked about loong64 (fetch-loong64.sh).
+# guest_loong64 CACHE: has to be called before the functions below are used for loong64 (fetch-loong64.sh).
 guest_loong64() {
     export loong64
     loong64=$("$(dirname "${BASH_SOURCE[0]}")/fetch-loong64.sh" "$1")
@@ -48,7 +48,7 @@ guest_libraries() {
     esac
 }
 
-# guest_model ARCH: what the model calls it (lib/arch.h).
+# guest_model ARCH: what the model calls it (lib/base/arch.h).
 guest_model() {
     case $1 in
     riscv64) echo riscv ;;

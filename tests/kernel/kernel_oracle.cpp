@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The oracle's desk: prints the patterns, records what a kernel answered, and compares answers with the model in lib/.
-#include "kernel.h"
+// The oracle's counterpart: prints the patterns, records what a kernel answered, and compares answers with the model in
+// lib/.
+#include "judge/judge.h"
 #include "patterns.h"
 
 #include <CLI/CLI.hpp>
@@ -22,7 +23,7 @@ using Json = nlohmann::ordered_json;
 using fastsdt::Arch;
 using fastsdt::Verdict;
 
-/// Those that oracle.c runs on.
+/// The architectures that oracle.c runs on.
 constexpr Arch Asked[] = {Arch::x86_64, Arch::i386,    Arch::arm64, Arch::arm,
                           Arch::riscv,  Arch::powerpc, Arch::s390,  Arch::loongarch};
 
@@ -213,7 +214,7 @@ fastsdt::Judgement model(const fastsdt::Kernel& kernel, Arch arch, const std::st
     return judge(kernel, arch, bytes_of(arch, pattern.substr(0, at)), 0x400000 + offset);
 }
 
-/// Where the model says that it does not know, it is not wrong; how often it says so is counted.
+/// An "unknown" of the model is not wrong; such answers are counted.
 bool agrees(Verdict model, const std::string& kernel)
 {
     if (model == Verdict::unknown)
@@ -417,9 +418,9 @@ void table(const std::vector<std::string>& files)
                 columns.push_back({result.kernel.name(), {}, std::move(cells)});
             columns.back().last = result.kernel.name();
         }
-        if (columns.empty()) // nobody was asked yet
+        if (columns.empty()) // no kernel was asked yet
             continue;
-        fmt::print("\n### {}\n\n| instruction |", arch);
+        fmt::print("\n### {}\n\n| pattern |", arch);
         for (const Column& column : columns)
             fmt::print(" {}{} |", column.first, column.first == column.last ? "" : " to " + column.last);
         fmt::print("\n|---|");

@@ -5,8 +5,9 @@
  *   seen+0 .. 112   rax rbx rcx rdx rsi rbp r8 .. r15 rsp-relative zero   (C knows what they were)
  *   seen+120        flags as lahf and seto give them
  *   seen+128        the sixteen words at -128(%rsp)
- * rdi stays `seen` throughout. On the others as far as they have it, in words of their own size: the registers that are free, how
- * far the stack pointer moved, the flags, the red zone. What comes first was set last: layouts.c knows the site by it. */
+ * rdi stays `seen` throughout. On other architectures, in words of their own size and as far as they have it: the free
+ * registers, how far the stack pointer moved, the flags, the red zone. The first of these is set last: layouts.c finds
+ * the site behind that. */
 #include <fastsdt.h>
 
 #ifdef __x86_64__

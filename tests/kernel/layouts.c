@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// What stands here about registers and flags is what layout_sites.S has set.
+// The values of registers and flags here are those that layout_sites.S sets.
 typedef unsigned long Word;
 #ifdef __x86_64__
 #define LAYOUTS(X) X(nop1) X(nop1_nop4) X(nop5) X(nop1_nop5) X(nop10) X(nop1_nop10)
@@ -243,8 +243,8 @@ int main(int argc, char** argv)
         pass(20);
         hits = 60;
     } else if (strcmp(scenario, "orphan") == 0) {
-        // A probe of its own, and a child that no tracer takes care of. The red zone is not looked at: what remains of the
-        // hazard is what becomes of the child.
+        // The process probes itself, and no tracer takes care of its child. The red zone is not looked at: only the
+        // hazard to the child is.
         int layout = 0;
         while (layout < Checks - 1 && only && strcmp(only, checks[layout].name) != 0)
             layout++;

@@ -27,7 +27,7 @@ check() {
     shift 2
     fastsdt-probe --output report.txt "$@" >out.txt 2>all.txt
     status=$?
-    # Before 5.15 perf events count, and this is said; nobody else runs these programs.
+    # Before 5.15 perf events count, of all processes, and a message says so; no other process runs these programs.
     case $(uname -r) in 5.[0-9].* | 5.1[0-4].*) grep -v ': BPF cannot be used' all.txt >err.txt ;; *) cat all.txt >err.txt ;; esac
     hits=$(sed -n 's/^hits //p' out.txt | tail -n 1)
     if [ $status != 0 ] || [ -s err.txt ] || [ -z "$hits" ]; then
@@ -51,7 +51,7 @@ for place in --at-note ""; do
     check "dlopen ${where#--}" ./liblayouts.so $place $probes ./liblayouts.so -- ./layouts dlopen ./liblayouts.so
 done
 
-# Function entries by fastprobe, with return probes; all but the one that is called by another one too.
+# Function entries by fastprobe, with return probes; all but the one that other functions call too.
 for program in ./entries.*; do
     [ -e "$program" ] || continue
     for place in --at-note ""; do

@@ -7,7 +7,7 @@ need gcc fastsdt-probe awk
 need_uprobes
 "$FASTSDT_SOURCE/tests/kernel/build-layouts.sh" amd64 "$INCLUDE" layouts "$FASTSDT_BUILD/$(plugin gcc)/fastprobe.so"
 
-# What the arm64 guests use instead of layouts.sh, here against fastsdt-probe's counts.
+# count.c, which the arm64 guests use instead of layouts.sh.
 gcc -O2 -Wall -Wextra -Werror "$FASTSDT_SOURCE/tests/kernel/count.c" -o count
 at=0x$(fastsdt-check --plan --json -P nop1 -k 6.1 layouts/layouts | awk -F'[:,]' '/"file_offset"/ { printf "%x", $2 }')
 expect "count" "$(./count threads layouts/layouts "$at" layouts/layouts threads nop1)" "ok threads: 800 hits at each of 1"

@@ -6,7 +6,7 @@
 // One pattern per line: `ARCH HEX [PAGE_OFFSET]`, HEX being bytes in memory; where instructions are
 // words (arm64, arm, riscv, powerpc, loongarch) the word, which is then written in the byte order of memory. The answer repeats the name and adds the verdict:
 //   `0f1f00=emulate`, `662e0f1f840000000000@4087=reject`. An errno other than ENOTSUPP is named: `reject:8`.
-//   `accepted` is said of the few that are attached but not run, `emulate:loops` where the process then hangs.
+//   `accepted`: one of the few that are attached but not run. `emulate:loops`: the process then hangs.
 //
 // Every pattern gets two pages of a file of its own, filled with breakpoint instructions. The file is mapped
 // executable before the probes are attached, because a uprobe on a file that nobody has mapped is accepted whatever
@@ -223,7 +223,7 @@ static const char* run(const struct Pattern* p, uint8_t* code, uint8_t* scratch)
     if (child < 0)
         die("fork");
     if (child == 0) {
-        // A pattern that loops or sleeps is reported, not waited for: 2 s of its own time, 20 s of everybody's.
+        // A pattern that loops or sleeps is reported, not waited for: 2 s of CPU time, 20 s of real time.
         setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = 2}, NULL);
         alarm(20);
         ptrace(PTRACE_TRACEME, 0, 0, 0);

@@ -481,7 +481,8 @@ void arm64(Writer& out, const std::string& directory)
     entries(out, directory, "arm64");
 }
 
-// riscv_probe_decode_insn() looks at opcodes and funct3, of compressed instructions at the quadrant and what belongs to it.
+// riscv_probe_decode_insn() looks at opcodes and funct3; for compressed instructions at the quadrant and its opcode
+// bits.
 void riscv(Writer& out, const std::string& directory)
 {
     const auto half = [&](unsigned insn) { out.add_hex(fmt::format("{:04x}", insn)); };
@@ -525,8 +526,8 @@ void riscv(Writer& out, const std::string& directory)
     entries(out, directory, "riscv");
 }
 
-// The rest of an opcode is in the second byte, or its low half, or the sixth byte. What else an instruction has is such that
-// a branch goes forward, not to itself.
+// The rest of an opcode is in the second byte, or its low half, or the sixth byte. The other bits make branches go
+// forward, not to themselves.
 void s390(Writer& out, const std::string& directory)
 {
     const auto insn = [&](unsigned first, unsigned second, unsigned sixth) {
@@ -606,7 +607,7 @@ void arm(Writer& out, const std::string& directory)
     out.group("unconditional instructions");
     for (uint32_t high = 0; high < 256; ++high)
         for (uint32_t low : {0u, 1u})
-            // blx goes to Thumb code, where the breakpoints are none and the program loops: a few will do
+            // blx goes to Thumb code, where the breakpoints do not stop it and the program loops: a few are enough
             if ((high & 0xe0) != 0xa0 || (high & 0x0f) == low)
                 out.word(15u << 28 | high << 20 | 1u << 16 | 2u << 12 | low << 4 | 4u);
     out.group("hints");
@@ -631,7 +632,7 @@ void arm(Writer& out, const std::string& directory)
     entries(out, directory, "arm");
 }
 
-// analyse_instr() of arch/powerpc/lib/sstep.c: the primary opcode, then what is extended.
+// analyse_instr() of arch/powerpc/lib/sstep.c: the primary opcode, then the extended one.
 void powerpc(Writer& out, const std::string& directory)
 {
     constexpr uint32_t registers = 6u << 21 | 4u << 16, index = 3u << 11;

@@ -120,7 +120,7 @@ add_layouts_cross() { # ARCH ROOT
     done
 }
 
-# The libbpf of a kernel that optimizes nop10, with a program of 4096 sites. Fails if it cannot be had.
+# The libbpf of a kernel that optimizes nop10, with a program of 4096 sites. Fails if it is not available.
 add_libbpf() {
     local clang libbpf
     clang=$(newest clang)

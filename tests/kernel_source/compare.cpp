@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // compare KERNEL COUNT: judge() against the functions of a Linux tree, linked in. First every pair of first bytes, then
 // COUNT random instructions that are likely to begin with prefixes and to end in zeros.
-#include "kernel.h"
+#include "judge/judge.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "findings.h"
+#include "report/findings.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 //
 // judge(this kernel) against what this kernel does: real uprobes on generated code, each in a process of its own,
 // because the out-of-line page, once there, stays.
-#include "kernel.h"
+#include "judge/judge.h"
 #include "live_site.h"
 
 #include <gtest/gtest.h>
@@ -186,7 +186,7 @@ TEST_F(OnThisKernel, Executed)
 
 TEST_F(OnThisKernel, AcceptedOrRefused)
 {
-    // Not executed: they would fault, or change what the process stands on.
+    // Not executed: they would fault, or change the state that the process depends on.
     const Bytes codes[] = {
         {0x2e, 0x90},
         {0x3e, 0x90},
@@ -300,7 +300,7 @@ TEST_F(OnThisKernel, VexOpcodeTakenForRetOrPopf)
         code.resize(30, 0x90); // more than the 16 bytes of an out-of-line slot
         code.push_back(0xc3);
         EXPECT_EQ(judged(code) == Verdict::xol_unsafe, signal != 0);
-        EXPECT_EQ(signal_under_probe(code), signal) << "tell lib/x86.cpp, default_xol_ops()";
+        EXPECT_EQ(signal_under_probe(code), signal) << "tell lib/arch/x86.cpp, default_xol_ops()";
     }
 }
 
@@ -323,7 +323,7 @@ TEST_F(OnThisKernel, VexOpcodeTakenForABranch)
     EXPECT_EQ(run(), 0xffffffffu);
     test::Uprobe probe(site.path(), site.offset());
     ASSERT_EQ(probe.error(), 0);
-    EXPECT_EQ(run(), 0u) << "this kernel no longer loses the instruction: tell lib/x86.cpp";
+    EXPECT_EQ(run(), 0u) << "this kernel no longer loses the instruction: tell lib/arch/x86.cpp";
 }
 
 } // namespace

@@ -2,7 +2,7 @@
 //
 // The kernel model against what the kernels were seen to do (Debian 6.1, 6.12, 7.2, and 6.18) and what their sources
 // say. Live comparisons with the running kernel stand in kernel_live_test.cpp.
-#include "kernel.h"
+#include "judge/judge.h"
 
 #include <gtest/gtest.h>
 

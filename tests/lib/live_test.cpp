@@ -2,7 +2,7 @@
 //
 // read_process() on this very program, with real uprobes on its own sites.
 #define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1
-#include "live.h"
+#include "live/live.h"
 #include "live_site.h"
 
 #include <fastsdt.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Who may read and run what the tools write: the kernel's own answers, by stat and by trying.
-#include "output_file.h"
-#include "unusable.h"
+#include "base/output_file.h"
+#include "base/unusable.h"
 
 #include <gtest/gtest.h>
 
@@ -193,7 +193,7 @@ TEST_F(OutputFileTest, KeepsFileCapabilitiesOrRefuses)
     unsigned char kept[sizeof capability] = {};
     ASSERT_EQ(getxattr(at("a").c_str(), "security.capability", kept, sizeof kept), ssize_t(sizeof capability));
     EXPECT_EQ(memcmp(kept, capability, sizeof kept), 0);
-    // Who may not set them is refused, and the file stays.
+    // A user who may not set them is refused, and the file stays.
     ASSERT_EQ(chown(directory_.c_str(), 2500, 2500), 0);
     EXPECT_EQ(as_user(2500,
                       [&] {
@@ -232,6 +232,66 @@ TEST_F(OutputFileTest, RefusesAFileThatWasRebuiltMeanwhile)
     close(like);
     EXPECT_EQ(get(at("a")), "rebuilt");
     EXPECT_EQ(names(), std::vector<std::string>{"a"});
+}
+
+// Another file was there when it was read: its contents and its set-user-id must not go to the name.
+TEST_F(OutputFileTest, RefusesInPlaceAFileThatWasSwappedForAMoment)
+{
+    put(at("mine"), "mine");
+    put(at("theirs"), "theirs");
+    ASSERT_EQ(chmod(at("theirs").c_str(), 04755), 0);
+    OutputFile out(at("mine"));
+    const int source = open(at("theirs").c_str(), O_RDONLY | O_CLOEXEC);
+    const std::string contents = "theirs, changed";
+    EXPECT_NE(refusal([&] { out.change(std::as_bytes(std::span(contents)), source); }).find("meanwhile"),
+              std::string::npos);
+    close(source);
+    EXPECT_EQ(get(at("mine")), "mine");
+    EXPECT_EQ(names(), (std::vector<std::string>{"mine", "theirs"}));
+}
+
+// A directory that all may write to, as /tmp, with another user's link in it.
+TEST_F(OutputFileTest, FollowsALinkInAStickyDirectoryOnlyWhereTheKernelDoes)
+{
+    if (geteuid() != 0)
+        GTEST_SKIP() << "needs root to make files of two users";
+    constexpr uid_t attacker = 1500, victim = 2500;
+    ASSERT_EQ(chmod(directory_.c_str(), 0755), 0);
+    std::filesystem::create_directory(at("home"));
+    std::filesystem::create_directory(at("shared"));
+    ASSERT_EQ(chown(at("home").c_str(), victim, victim), 0);
+    ASSERT_EQ(chmod(at("shared").c_str(), 01777), 0);
+    put(at("home/file"), "precious");
+    ASSERT_EQ(chown(at("home/file").c_str(), victim, victim), 0);
+    std::filesystem::create_symlink(at("home/file"), at("shared/report"));
+    ASSERT_EQ(lchown(at("shared/report").c_str(), attacker, attacker), 0);
+    std::filesystem::create_symlink(at("home/file"), at("shared/own"));
+    ASSERT_EQ(lchown(at("shared/own").c_str(), victim, victim), 0);
+
+    const char setting[] = "/proc/sys/fs/protected_symlinks";
+    const std::string before = get(setting);
+    if (before[0] != '1') {
+        put(setting, "1\n");
+        if (get(setting)[0] != '1')
+            GTEST_SKIP() << "cannot set fs.protected_symlinks";
+    }
+    const auto opens = [&] { // what the kernel says
+        const int file = open(at("shared/report").c_str(), O_WRONLY | O_CLOEXEC);
+        _exit(file >= 0 ? 0 : errno == EACCES ? 13 : 1);
+    };
+    const auto writes = [&](const char* name) {
+        return as_user(victim, [&] { OutputFile(at(name)).write("report"); });
+    };
+    EXPECT_EQ(as_user(victim, opens), 13);
+    const int refused = writes("shared/report");
+    const std::string kept = get(at("home/file"));
+    const int own = writes("shared/own");
+    if (before[0] != '1')
+        put(setting, before);
+    EXPECT_EQ(refused, 1);
+    EXPECT_EQ(kept, "precious");
+    EXPECT_EQ(own, 0);
+    EXPECT_EQ(get(at("home/file")), "report");
 }
 
 TEST_F(OutputFileTest, RefusesAFileThatWasWrittenMeanwhile)

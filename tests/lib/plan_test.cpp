@@ -4,7 +4,7 @@
 // With arguments, it prints the plan for it: plan_test FILE KERNEL.
 #define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1
 #define FASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2
-#include "plan.h"
+#include "report/plan.h"
 
 #include <fastsdt.h>
 #include <fmt/format.h>

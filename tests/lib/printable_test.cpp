@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What reaches a terminal of a name that somebody else chose. Python's Unicode tables are the judge.
-#include "printable.h"
+#include "base/printable.h"
 
 #include <gtest/gtest.h>
 

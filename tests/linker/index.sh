@@ -126,6 +126,32 @@ cp fresh linked && ln -f linked other
 fastsdt-index -q linked 2> err
 grep -q 'linked: has 1 other names (hard links), which keep the old contents' err || fail "hard links: $(cat err)"
 cmp other fresh || fail "the other name was changed"
+# Attributes of all kinds: the kernel has the same afterwards, in place and for -o.
+if [ "$(id -u)" = 0 ]; then
+    mine=$(mktemp -d /var/tmp/index_attributes.XXXXXX) && cp fresh "$mine/app"
+    python3 - "$mine/app" "$mine/out" <<'E'
+import os, struct, subprocess, sys
+app, out = sys.argv[1:]
+all_of = lambda path: {name: os.getxattr(path, name) for name in os.listxattr(path)}
+acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in [(1, 7, 0xFFFFFFFF), (2, 5, 1500), (4, 5, 0xFFFFFFFF), (16, 5, 0xFFFFFFFF), (32, 0, 0xFFFFFFFF)])
+net_raw = struct.pack("<IIIII", 0x02000001, 1 << 13, 0, 0, 0)  # VFS_CAP_REVISION_2, effective
+tried = 0
+for name, value in ("user.note", b"kept\0whole"), ("system.posix_acl_access", acl), ("security.capability", net_raw), ("trusted.note", b"t"):
+    try:
+        os.setxattr(app, name, value)
+        tried += 1
+    except OSError as error:
+        print("not here:", name, error)
+before, mode = all_of(app), os.stat(app).st_mode
+assert len(before) >= tried > 0, before
+subprocess.run(["fastsdt-index", "-q", "-o", out, app], check=True)
+subprocess.run(["fastsdt-index", "-q", app], check=True)
+for result in out, app:
+    assert all_of(result) == before, (result, all_of(result), before)
+    assert os.stat(result).st_mode == mode, result
+E
+    rm -r "$mine"
+fi
 # Somebody else's set-user-id program does not become one of ours.
 if [ "$(id -u)" = 0 ] && have setpriv && setpriv --reuid 2500 --clear-groups test -x "$(command -v fastsdt-index)"; then
     user=$(mktemp -d) && cp fresh "$user/theirs" && chown 1500 "$user/theirs" && chmod 4755 "$user/theirs" && chmod 777 "$user"
@@ -208,6 +234,34 @@ open("notes.bin", "wb").write(data)
 E
 objcopy --update-section .note.stapsdt=notes.bin -R .stapsdt.base zero
 lost zero "section removed and bases 0"
+# The segment ended with it, and objcopy made the segment shorter: the notes' base is in no segment any more (mold, lld).
+bases() { readelf -nW "$1" | grep -o 'Base: [^,]*' | sort -u; }
+shorter=0
+for linker in bfd gold lld mold; do
+    for kind in -pie -no-pie; do
+        gcc -O2 $kind -fPIE -fuse-ld=$linker app.c -o "whole.$linker$kind" 2>errors || continue
+        objcopy -R .stapsdt.base "whole.$linker$kind" "short.$linker$kind"
+        lost "short.$linker$kind" "$linker $kind, section removed"
+        readelf -nW "whole.$linker$kind" | sed -n 's/.*\(Location: [^,]*\),.*/\1/p' | sort >before
+        readelf -nW "short.$linker$kind" | sed -n 's/.*\(Location: [^,]*\),.*/\1/p' | sort >after
+        cmp before after || fail "$linker $kind: other places than before"
+        [ "$(bases "whole.$linker$kind")" = "$(bases "short.$linker$kind")" ] || shorter=$((shorter + 1))
+    done
+done
+! have mold || [ $shorter -gt 0 ] || fail "no linker's segment ended with .stapsdt.base"
+# Beside a note of another base whose code is gone: all in one run, lost() tries a second one.
+gcc -O2 app.c -o beside
+objcopy -O binary --only-section=.note.stapsdt --set-section-flags .note.stapsdt=alloc beside notes.bin
+python3 - <<'E'
+import struct
+data = bytearray(open("notes.bin", "rb").read())
+owner, size, _ = struct.unpack_from("<III", data, 0)
+struct.pack_into("<QQ", data, 12 + owner, 8, struct.unpack_from("<Q", data, 12 + owner + 8)[0] + 64) # pc and base of the first
+open("notes.bin", "wb").write(data)
+E
+objcopy --update-section .note.stapsdt=notes.bin -R .stapsdt.base beside
+lost beside "a dangling note of another base"
+expect "what is left beside it" "$(readelf -nW beside | grep -c 'Provider: ')" 3
 
 # Damage: one clear sentence, the file as it was.
 refused() { # FILE WORDS

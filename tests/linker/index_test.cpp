@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The INDEX note's encoding, and fastsdt-index's core on damaged files.
-#include "index.h"
+#include "elf/index.h"
 #include "indexer.h"
 
 #include <fastsdt/note.h>
@@ -175,7 +175,7 @@ void expect_error_or_result(const std::vector<std::byte>& file)
 {
     try {
         index_notes(file);
-    } catch (const Index_error& error) {
+    } catch (const IndexError& error) {
         EXPECT_STRNE(error.what(), "");
         EXPECT_EQ(std::string(error.what()).find("this is a bug"), std::string::npos) << error.what();
     }
@@ -203,12 +203,12 @@ __attribute__((used, noinline)) void probed()
 TEST(Indexer, KeepsLiveNotesAndDropsTheRest)
 {
     const auto file = own_file();
-    const Index_result result = index_notes(file);
+    const IndexResult result = index_notes(file);
     EXPECT_TRUE(result.changed);
     EXPECT_EQ(result.sites, 1u);
     EXPECT_EQ(result.probes, 1u);
     EXPECT_EQ(result.removed.size(), 3u); // dangling pair, duplicate stapsdt note
-    const Index_result again = index_notes(result.file);
+    const IndexResult again = index_notes(result.file);
     EXPECT_FALSE(again.changed);
     EXPECT_EQ(again.sites, 1u);
     EXPECT_TRUE(again.removed.empty());
@@ -217,15 +217,15 @@ TEST(Indexer, KeepsLiveNotesAndDropsTheRest)
 
 TEST(Indexer, RefusesWhatItCannotDo)
 {
-    EXPECT_THROW(index_notes({}), Index_error);
-    EXPECT_THROW(index_notes(std::vector<std::byte>(1000)), Index_error);
+    EXPECT_THROW(index_notes({}), IndexError);
+    EXPECT_THROW(index_notes(std::vector<std::byte>(1000)), IndexError);
     auto file = own_file();
     auto appended = file;
     appended.insert(appended.end(), 100, std::byte(1));
-    EXPECT_THROW(index_notes(appended), Index_error);
+    EXPECT_THROW(index_notes(appended), IndexError);
     auto object = file;
     object[offsetof(Elf64_Ehdr, e_type)] = std::byte(ET_REL);
-    EXPECT_THROW(index_notes(object), Index_error);
+    EXPECT_THROW(index_notes(object), IndexError);
 }
 
 TEST(Indexer, DamagedFilesGiveAnErrorOrAValidResult)
@@ -271,7 +271,7 @@ TEST(Indexer, RefusesSectionsOverHeadersAndNamesThatAreNotThere)
     for (const auto& bad : {with(1, offset, 0x10, 8), with(1, offset, header.e_shoff + 8, 8),
                             with(header.e_shstrndx, offsetof(Elf64_Shdr, sh_type), SHT_NULL, 4),
                             with(1, offsetof(Elf64_Shdr, sh_name), 1 << 30, 4)}) {
-        EXPECT_THROW(index_notes(bad), Index_error);
+        EXPECT_THROW(index_notes(bad), IndexError);
         expect_error_or_result(bad); // refused before it is written, not by the check of the result
     }
 }

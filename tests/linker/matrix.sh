@@ -1,5 +1,5 @@
 #!/bin/bash
-# A diagonal of the link matrix: each pair of compiler, linker, output, variant, LTO and language once.
+# A diagonal of the link matrix: each pair of values of compiler, linker, output, variant, LTO and language once.
 # scripts/link-matrix.sh runs the whole.
 . "$FASTSDT_SOURCE/tests/common.sh"
 need python3 gcc readelf

@@ -11,7 +11,7 @@
 #
 # Sources are Debian's packages, kept in the cache and never in the tree. The header to compare with is the newest that Debian
 # has (tests/header/fetch-peers.sh). Same notes: provider, name, sizes and signs of arguments, whether there is a semaphore.
-# Compilers: default gcc; -c clang-19. Prints each difference; exit 1 if there is one. Exit 77: a package cannot be had.
+# Compilers: default gcc; -c clang-19. Prints each difference; exit 1 if there is one. Exit 77: a package is not available.
 if [ -z "${FASTSDT_SOURCE:-}" ]; then # by hand
     FASTSDT_SOURCE=$(realpath "$(dirname "$0")/../..")
     mkdir -p "$FASTSDT_SOURCE/build/peers"

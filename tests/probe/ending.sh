@@ -1,5 +1,5 @@
 #!/bin/bash
-# SIGINT that comes when the process has just ended, while fastsdt-probe detaches: the report is there all the same.
+# A SIGINT comes when the process has just ended, while fastsdt-probe detaches: the report is there all the same.
 . "$FASTSDT_SOURCE/tests/common.sh"
 need gcc
 need_uprobes
@@ -11,13 +11,13 @@ int main(void)
     return 0;
 }
 END
-# The latest moment at which it can come: just before the signals are no longer blocked.
+# The signal is sent at the latest possible moment: just before signals are unblocked.
 cat >late.c <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
 #include <unistd.h>
-static pid_t tool; /* and not the process that it starts */
+static pid_t tool; /* fastsdt-probe, not the process that it starts */
 __attribute__((constructor)) static void begin(void) { tool = getpid(); }
 int sigprocmask(int how, const sigset_t *set, sigset_t *former)
 {

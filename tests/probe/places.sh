@@ -79,7 +79,7 @@ fastsdt-probe --json --output many.json ./many
 expect "hits of 200 sites in 8 threads" "$(get many.json 'len(d["targets"]), set(t["hits"] for t in d["targets"])')" \
     "(200, {2000})"
 
-# ---- names of the file do not reach the terminal as they are ----
+# ---- names from the file are escaped on the terminal ----
 cat >evil.s <<'END'
 .text
 .globl main
@@ -108,7 +108,7 @@ if [ "$(uname -m)" = x86_64 ]; then
     grep -q 'x1b' table || fail "the name is not there: $(cat -v table)"
 fi
 
-# ---- 32-bit: what is refused is not called ok ----
+# ---- 32-bit: a refused probe is not called ok ----
 cat >small.s <<'END'
 .text
 .globl main

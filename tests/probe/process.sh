@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Who is counted, and that nobody is disturbed: threads and processes that come and go, exec, zombies, daemons, signals,
-# other tracers. What is expected is counted by the programs themselves.
+# other tracers. The programs themselves count what is expected.
 . "$FASTSDT_SOURCE/tests/common.sh"
 need fastsdt-probe cc python3
 need_uprobes
@@ -11,9 +11,9 @@ pids=""
 trap 'kill -KILL $pids 2>/dev/null || true' EXIT
 rm -f ready go said && mkfifo ready go said
 exec 7<>go 8<>ready 9<>said # both ways, so that opening them does not wait
-# started COMMAND...: runs it, waits until it says "ready"; $pid.
+# started COMMAND...: runs it and waits until it says "ready"; its number is in $pid.
 started() { "$@" <&7 >ready & pid=$!; pids="$pids $pid"; read -r line <&8; expect "$1 says" "$line" ready; }
-# attach OPTIONS...: a prober of $pid, waits until it says "attached"; $prober.
+# attach OPTIONS...: starts a fastsdt-probe of $pid and waits until it says "attached"; its number is in $prober.
 attach() { fastsdt-probe --json --output report.json --pid "$pid" "$@" 2>said >out & prober=$!; pids="$pids $prober"
     read -r line <&9; case $line in *attached*) ;; *) fail "the prober says: $line" ;; esac; }
 detach() { kill -INT "$prober"; wait "$prober"; }
@@ -78,7 +78,7 @@ fastsdt-probe --json --output report.json ./program -- ./program daemon
 expect "hits of a program that daemonizes" "$(hits report.json)" 21
 expect "status of a program that daemonizes" "$(get report.json 'd["exit_status"]')" 3
 expect scope "$(get report.json 'd["scope"]')" tree
-# One whose daemon does not end: an interrupt ends the counting, and leaves the daemon alone.
+# A program whose daemon does not end: an interrupt ends the counting and leaves the daemon alone.
 cp program forever.$$
 fastsdt-probe --json --output report.json ./forever.$$ -- ./forever.$$ forever >ready 2>said & prober=$!
 read -r line <&8
@@ -89,6 +89,20 @@ wait $prober
 daemon=$(pgrep -f "^./forever.$$ forever\$")
 expect "the daemon lives" "$(wc -w <<<"$daemon")" 1
 kill "$daemon"
+
+# ---- --pid: numbers that are no process ----
+refuses() { # NUMBER WORDS
+    local status=0
+    fastsdt-probe --pid "$1" --seconds 1 >out 2>err || status=$?
+    expect "--pid $1" "$status $(cat err)" "2 fastsdt-probe: $2"
+}
+refuses 0 "--pid: Value 0 not in range 1 to 4194304; see fastsdt-probe --help"
+refuses x "--pid: Value x not in range 1 to 4194304; see fastsdt-probe --help"
+started ./program zombie
+thread=
+until [ -n "$thread" ]; do for thread in "/proc/$pid/task/"*; do [ "${thread##*/}" = "$pid" ] && thread= || break; done; done
+refuses "${thread##*/}" "process ${thread##*/}: that is a thread of process $pid; name the process"
+echo >&7; wait $pid || true
 
 # ---- --pid: threads that come are counted, children only on request; the process's own thread count is kept ----
 started ./program told
@@ -151,7 +165,7 @@ print(text.decode().split()[-1])
 END
 expect "interrupts that the program got" "$(python3 terminal.py)" 1
 
-# ---- what is not as it should be is said ----
+# ---- troubles are reported ----
 refuse() {
     local status=0 text=$1
     shift

@@ -23,7 +23,7 @@ made() {
         [ -e ../config.cache ] || grep -Evi '^ac_cv_env|dtrace|sdt' config.cache >../config.cache
         grep -qx '#define WITH_DTRACE 1' pyconfig.h || fail "$1: configured without probes"
         make -j2 CC=gcc "${objects[@]}" >make.log 2>&1 || fail "$1: make: $(tail -n 5 make.log)"
-        # What is at an address or in a register is the compiler's choice; provider, name, sizes and signs are the program's.
+        # Addresses and registers are the compiler's choice; provider, name, sizes and signs are the program's.
         readelf -nW "${objects[@]}" | awk '/Provider: / { provider = $NF } /^ *Name: / { name = $2 }
             /^ *Arguments:/ { sub(/^ *Arguments: */, ""); gsub(/f?@[^ ]*/, ""); print provider ":" name, $0 }' | sort -u >probes
     )

@@ -41,6 +41,6 @@ for triplet in aarch64-linux-gnu arm-linux-gnueabihf riscv64-linux-gnu powerpc64
     mips64el-linux-gnuabi64; do
     compile $triplet-gcc -std=c89
 done
-levels=-O2 compile "$(newest clang)" -std=c89 --target=bpf # where the stack has 512 bytes, nobody compiles without
+levels=-O2 compile "$(newest clang)" -std=c89 --target=bpf # its stack has 512 bytes: nobody compiles for it without -O2
 echo "compiled with $compiled compilers and dialects"
 [ $compiled -ge 10 ] || fail "too few compilers"

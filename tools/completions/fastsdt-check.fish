@@ -14,6 +14,7 @@ complete -c fastsdt-check -l diff -d 'Two files, OLD and NEW: which probes are g
 complete -c fastsdt-check -s j -l json -d 'JSON, as docs/json.md describes it'
 complete -c fastsdt-check -l sarif -d 'Findings as SARIF 2.1.0, for code hosts; infos with --verbose'
 complete -c fastsdt-check -s J -l jobs -x -d 'Threads that look through directories (default: all processors)'
+complete -c fastsdt-check -l outside -d 'Read the members of thin archives outside their directory too'
 complete -c fastsdt-check -l no-lines -d 'Do not look for source lines'
 complete -c fastsdt-check -l fail-on -x -a 'info warning error never' -d 'Lowest level of a finding that makes the exit status 1: info, warning, error (default), never'
 complete -c fastsdt-check -l color -x -a 'auto always never' -d 'auto (default), always, never'

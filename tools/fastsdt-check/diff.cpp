@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "diff.h"
 
-#include "args.h"
+#include "arch/args.h"
 
 #include <fastsdt/note.h>
 
@@ -14,9 +14,9 @@ using namespace fastsdt;
 
 namespace {
 
-// What a tracer is told besides where to look, which no two builds have in common. One header marks floats and another
-// does not (8f, 8): no script sees that.
-std::string form(const Probe& probe, Arch arch)
+// What a note says of arguments apart from where they are, which differs between any two builds. One header marks
+// floats and another does not (8f, 8): no script sees that.
+std::string form(const ProbeNote& probe, Arch arch)
 {
     std::string text;
     for (const Argument& argument : parse_arguments(probe.arguments, arch))
@@ -35,10 +35,10 @@ std::string shown(const std::set<std::string>& forms)
 
 } // namespace
 
-void Diff::add(Side side, const Image& image, const std::function<bool(const Probe&)>& select)
+void Diff::add(Side side, const Image& image, const std::function<bool(const ProbeNote&)>& select)
 {
     const Notes notes = read_notes(image);
-    for (const Probe& probe : notes.probes) {
+    for (const ProbeNote& probe : notes.probes) {
         if (select && !select(probe))
             continue;
         Known& known = probes_[side][fmt::format("{}:{}", probe.provider, probe.name)];

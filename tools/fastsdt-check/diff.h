@@ -11,7 +11,7 @@ class Diff {
 public:
     enum Side { before, after };
     /// Adds the probes of an image. All images of one side, as the members of an archive, count as one.
-    void add(Side side, const fastsdt::Image& image, const std::function<bool(const fastsdt::Probe&)>& select);
+    void add(Side side, const fastsdt::Image& image, const std::function<bool(const fastsdt::ProbeNote&)>& select);
     /// Prints what differs; true if a script that worked with the old build may not work with the new one.
     bool print(const std::string& old_path, const std::string& new_path, bool json, const Style& style) const;
 

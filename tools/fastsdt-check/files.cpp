@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "files.h"
+#include "output.h"
 
-#include "printable.h"
+#include "base/printable.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,6 +11,30 @@
 #include <new>
 
 using namespace fastsdt;
+
+void Budget::begin(const Image& image, size_t kernels)
+{
+    name_ = image.name();
+    left_ = (uint64_t(16) << 20) + image.file().size() * (100 + 20 * kernels);
+    said_ = false;
+}
+
+bool Budget::spend(size_t bytes)
+{
+    if (bytes <= left_) {
+        left_ -= bytes;
+        return true;
+    }
+    left_ = 0;
+    whole_ = false;
+    if (!said_)
+        fmt::print(
+            stderr,
+            "fastsdt-check: {}: the report is longer than that of any sound file of this size, the rest is left out\n",
+            printable(name_));
+    said_ = true;
+    return false;
+}
 
 void Progress::at(const std::string& name)
 {
@@ -30,11 +55,11 @@ void Progress::clear()
     visible_ = false;
 }
 
-void read_images(const std::string& path, const std::function<void(const Image&)>& visit,
+void read_images(const std::string& path, Outside outside, const std::function<void(const Image&)>& visit,
                  const std::function<void(const std::string&)>& trouble)
 {
     try {
-        Image::each(path, visit, trouble);
+        Image::each(path, visit, trouble, outside);
     } catch (const Unusable& error) {
         trouble(error.what());
     } catch (const std::bad_alloc&) {
@@ -52,7 +77,7 @@ void Files::each_image(const std::string& path, const Visit& visit, const Unread
     };
     progress_.at(path);
     read_images(
-        path,
+        path, outside_,
         [&](const Image& image) {
             progress_.at(image.name());
             visit(image);

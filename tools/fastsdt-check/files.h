@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The files on fastsdt-check's command line, one after the other.
 #pragma once
-#include "image.h"
+#include "elf/image.h"
 
 #include <chrono>
 #include <functional>
 #include <string>
 
-// One line on a terminal that says what is being read, once that takes long enough to wonder.
+// If reading takes long, one line on the terminal says what is being read.
 class Progress {
 public:
     ~Progress() { clear(); }
@@ -20,19 +20,23 @@ private:
 };
 
 /// Calls `visit` for each image of the file. `trouble` gets a sentence for each that cannot be read.
-void read_images(const std::string& path, const std::function<void(const fastsdt::Image&)>& visit,
+void read_images(const std::string& path, fastsdt::Outside outside,
+                 const std::function<void(const fastsdt::Image&)>& visit,
                  const std::function<void(const std::string&)>& trouble);
 
 class Files {
 public:
     using Visit = std::function<void(const fastsdt::Image&)>;
+    explicit Files(fastsdt::Outside outside) : outside_(outside) {}
+
     using Unread = std::function<void(const std::string& path, const std::string& message)>;
 
-    /// Calls `visit` for each image of the file. For what cannot be read: a message to stderr, and `unread`.
+    /// The same, with a line of progress. For what cannot be read: a message to stderr, and `unread`.
     void each_image(const std::string& path, const Visit& visit, const Unread& unread);
     bool all_read() const { return all_read_; }
 
 private:
+    const fastsdt::Outside outside_;
     Progress progress_;
     bool all_read_ = true;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "archive.h"
 #include "diff.h"
+#include "elf/archive.h"
 #include "files.h"
 #include "options.h"
 #include "output.h"
@@ -47,7 +47,7 @@ Status check_process(const Arguments& arguments)
 
 Status diff_files(const Arguments& arguments)
 {
-    Files files;
+    Files files(arguments.outside);
     Diff changes;
     for (const Diff::Side side : {Diff::before, Diff::after})
         files.each_image(
@@ -62,7 +62,7 @@ Status diff_files(const Arguments& arguments)
 Status plan_files(const Arguments& arguments)
 {
     const Kernel kernel = arguments.report.kernels.front();
-    Files files;
+    Files files(arguments.outside);
     PlanOutput output(arguments.style, arguments.json, kernel);
     for (const std::string& path : arguments.files)
         files.each_image(
@@ -70,7 +70,8 @@ Status plan_files(const Arguments& arguments)
             [&](const Image& image) {
                 Notes notes = read_notes(image);
                 if (!arguments.globs.empty()) {
-                    std::erase_if(notes.probes, [&](const Probe& probe) { return !arguments.report.select(probe); });
+                    std::erase_if(notes.probes,
+                                  [&](const ProbeNote& probe) { return !arguments.report.select(probe); });
                     notes.entries.clear();
                     notes.exits.clear();
                 }
@@ -80,12 +81,12 @@ Status plan_files(const Arguments& arguments)
             },
             [&](const std::string& file, const std::string& message) { output.unusable(file, message); });
     output.finish();
-    return files.all_read() ? clean : unusable;
+    return files.all_read() && output.whole() ? clean : unusable;
 }
 
 Status report_files(const Arguments& arguments)
 {
-    Files files;
+    Files files(arguments.outside);
     Status status = clean;
     const auto output = arguments.json ? json_output(arguments.report.kernels, arguments.style.only)
         : arguments.sarif
@@ -104,7 +105,7 @@ Status report_files(const Arguments& arguments)
             },
             [&](const std::string& file, const std::string& message) { output->unusable(file, message); });
     output->finish();
-    return files.all_read() ? status : unusable;
+    return files.all_read() && output->whole() ? status : unusable;
 }
 
 Status run_on_files(const Arguments& arguments)
@@ -115,11 +116,12 @@ Status run_on_files(const Arguments& arguments)
                          : report_files(arguments);
 }
 
-// Puts the files below directories in their place. Whether all of them could be read.
+// Replaces each directory by the files below it. False: some could not be read.
 bool look_through_directories(Arguments& arguments)
 {
     Tree tree =
-        expand(arguments.files, arguments.jobs ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency()));
+        expand(arguments.files, arguments.jobs ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency()),
+               arguments.outside);
     for (const std::string& trouble : tree.troubles)
         fmt::print(stderr, "fastsdt-check: {}\n", printable(trouble));
     arguments.files = std::move(tree.files);

@@ -2,7 +2,7 @@
 #include "options.h"
 
 #include "ask.h"
-#include "printable.h"
+#include "base/printable.h"
 
 #include <fastsdt/note.h>
 
@@ -17,10 +17,10 @@ using namespace fastsdt;
 
 namespace {
 
-// What stands on the command line and is not kept as it stands there.
+// Words of the command line that are not kept as they are.
 struct Words {
     std::string kernels, only, fail_on = "error", colour = "auto";
-    bool no_lines = false, list_findings = false;
+    bool no_lines = false, list_findings = false, outside = false;
 };
 
 void add_options(CLI::App& app, Arguments& arguments, Words& words)
@@ -59,6 +59,7 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
     app.add_option("-J,--jobs", arguments.jobs, "Threads that look through directories (default: all processors)")
         ->type_name("N")
         ->check(CLI::Range(1u, 1024u));
+    app.add_flag("--outside", words.outside, "Read the members of thin archives outside their directory too");
     app.add_flag("--no-lines", words.no_lines, "Do not look for source lines");
     app.add_option("--fail-on", words.fail_on,
                    "Lowest level of a finding that makes the exit status 1: info, warning, error (default), never")
@@ -77,7 +78,7 @@ void list_findings()
                         meaning(FindingId(i))));
 }
 
-// Which options do not go together. Empty: they do.
+// Says which options do not go together. Empty: all do.
 std::string conflict(const Arguments& a, const Words& words)
 {
     if (a.pid != 0 && !a.files.empty())
@@ -159,9 +160,11 @@ std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments
         for (const Kernel& kernel : arguments.report.kernels)
             if (const std::string what = doubt(kernel); !what.empty())
                 fmt::print(stderr, "fastsdt-check: {}\n", what);
+    if (words.outside)
+        arguments.outside = Outside::read;
     arguments.report.lines = !words.no_lines && !arguments.style.summary;
     if (!arguments.globs.empty())
-        arguments.report.select = [&arguments](const Probe& probe) {
+        arguments.report.select = [&arguments](const ProbeNote& probe) {
             return arguments.selects(probe.provider, probe.name);
         };
     arguments.style.colour = colour_wanted(words.colour);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The command line of fastsdt-check.
 #pragma once
-#include "findings.h"
 #include "output.h"
+#include "report/findings.h"
 
 #include <optional>
 #include <string>
@@ -15,6 +15,7 @@ struct Arguments {
     std::vector<std::string> files;
     unsigned jobs = 0; ///< threads that look through directories; 0: one for each processor
     pid_t pid = 0;     ///< 0: none
+    fastsdt::Outside outside = fastsdt::Outside::refuse;
     bool json = false, sarif = false, plan = false, diff = false;
     fastsdt::Options report;                    ///< with the kernels and --probe's selection
     std::vector<std::string> globs;             ///< of --probe; empty: all
@@ -25,5 +26,6 @@ struct Arguments {
     bool selects(std::string_view provider, std::string_view probe) const;
 };
 
-/// Reads the command line. A status: the program ends with it, all has been said (--help, a mistake in the usage).
+/// Reads the command line. A status: the program has to end with it; the message is printed already (--help, wrong
+/// usage).
 std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments);

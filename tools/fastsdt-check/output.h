@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The ways to print a report.
 #pragma once
-#include "findings.h"
-#include "live.h"
-#include "plan.h"
-#include "printable.h"
+#include "base/printable.h"
+#include "live/live.h"
+#include "report/findings.h"
+#include "report/plan.h"
 
 #include <cstdio>
 #include <memory>
@@ -19,7 +19,22 @@ struct Style {
     std::optional<fastsdt::Severity> only; // just the probes with a finding at least this bad
 };
 
-/// What is printed while the files are read one after the other.
+/// What the report of one image may come to: far more than a sound file's does (docs/json.md), and in proportion to its size.
+class Budget {
+public:
+    void begin(const fastsdt::Image& image, size_t kernels);
+    /// False: that much more is too much. The first time for an image, a sentence on stderr says so.
+    bool spend(size_t bytes);
+    /// No image's report was too long.
+    bool whole() const { return whole_; }
+
+private:
+    std::string name_;
+    uint64_t left_ = 0;
+    bool said_ = false, whole_ = true;
+};
+
+/// Prints while the files are read one after the other.
 class Output {
 public:
     virtual ~Output() = default;
@@ -27,6 +42,11 @@ public:
     /// A file, or a member of one, that could not be read. The message is on stderr already.
     virtual void unusable(const std::string& path, const std::string& message) = 0;
     virtual void finish() = 0;
+    /// All of each report was printed.
+    bool whole() const { return budget_.whole(); }
+
+protected:
+    Budget budget_;
 };
 
 /// The version of the JSON that docs/json.md describes.
@@ -38,7 +58,7 @@ std::unique_ptr<Output> json_output(const std::vector<fastsdt::Kernel>& kernels,
 /// SARIF 2.1.0: findings at least this bad.
 std::unique_ptr<Output> sarif_output(fastsdt::Severity least);
 /// Whether the site is shown under --only.
-bool shown(const fastsdt::Site& site, std::optional<fastsdt::Severity> only);
+bool shown(const fastsdt::SiteReport& site, std::optional<fastsdt::Severity> only);
 
 void print_process_text(const fastsdt::Process& process, const std::function<bool(const fastsdt::LiveSite&)>& select,
                         Style style);
@@ -48,12 +68,13 @@ void print_process_json(const fastsdt::Process& process, const std::function<boo
 class PlanOutput {
 public:
     PlanOutput(Style style, bool json, const fastsdt::Kernel& kernel);
-    /// An image with so many points, which follow one by one: there may be a million.
+    /// Begins an image with this many points. They follow one by one, since there may be a million.
     void begin_image(const fastsdt::Image& image, size_t points);
     void point(const fastsdt::Image& image, const fastsdt::AttachPoint& point);
     void end_image();
     void unusable(const std::string& path, const std::string& message);
     void finish();
+    bool whole() const { return budget_.whole(); }
 
 private:
     void begin_file();
@@ -65,6 +86,7 @@ private:
     size_t files_ = 0;
     std::string out_;
     bool first_ = true; // of the points of an image
+    Budget budget_;
 };
 
 /// Writes to stdout; on failure the program ends with status 2.

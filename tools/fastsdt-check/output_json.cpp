@@ -114,10 +114,10 @@ Json argument_json(const Argument& argument)
             {"operand", argument.operand},  {"tracers", std::move(tracers_json)}};
 }
 
-Json probe_json(const Report& report, const Site& site)
+Json probe_json(const Report& report, const SiteReport& site)
 {
     const Image& image = report.image;
-    const Probe& probe = *site.probe;
+    const ProbeNote& probe = *site.probe;
     Json json = {{"provider", probe.provider}, {"name", probe.name}};
     json["file"] = site.line ? Json(site.line->file) : Json();
     json["line"] = site.line ? Json(site.line->line) : Json();
@@ -134,7 +134,7 @@ Json probe_json(const Report& report, const Site& site)
         json["semaphore"] = place_json(image, probe.semaphore);
     json["argument_string"] = probe.arguments;
     json["arguments"] = Json::array();
-    const ArgumentNames* const names = report.notes.names_of(probe, site.arguments->size());
+    const ArgumentNames* const names = site.names;
     for (size_t i = 0; i < site.arguments->size(); ++i) {
         Json argument = argument_json((*site.arguments)[i]);
         argument["name"] = names && !names->arguments[i].name.empty() ? Json(names->arguments[i].name) : Json();
@@ -146,7 +146,7 @@ Json probe_json(const Report& report, const Site& site)
     return json;
 }
 
-Json exit_json(const Report& report, const Exit& exit)
+Json exit_json(const Report& report, const ExitReport& exit)
 {
     Json json = place_json(report.image, exit.record->address);
     json.update(record_json(*exit.record, report.image.arch()));
@@ -155,7 +155,7 @@ Json exit_json(const Report& report, const Exit& exit)
     return json;
 }
 
-Json function_json(const Report& report, const Entry& entry)
+Json function_json(const Report& report, const FunctionReport& entry)
 {
     Json json = {{"name", entry.function.name.empty() ? Json() : Json(entry.function.name)}};
     json["aliases"] = entry.function.aliases;
@@ -169,7 +169,7 @@ Json function_json(const Report& report, const Entry& entry)
     json["landing_pad"] = entry.judged ? Json(entry.judged->lead) : Json();
     json["kernels"] = entry.judged ? kernels_json(report, *entry.judged) : Json();
     json["exits"] = Json::array();
-    for (const Exit& exit : entry.exits)
+    for (const ExitReport& exit : entry.exits)
         json["exits"].push_back(exit_json(report, exit));
     json["findings"] = findings_json(entry.findings);
     return json;
@@ -189,6 +189,7 @@ public:
     void report(const Report& report) override
     {
         const Image& image = report.image;
+        budget_.begin(image, report.options.kernels.size());
         probes_ += report.sites.size();
         for (size_t i = 0; i < severities_.size(); ++i)
             severities_[i] += report.severities[i];
@@ -204,12 +205,13 @@ public:
                      {"indexed", report.notes.indexed},
                      {"findings", findings_json(report.findings)}};
         std::string text = dump(head);
-        text.resize(text.size() - 2); // the closing brace, to go on with the long lists one by one
+        text.resize(text.size() - 2); // without the closing brace: the long lists follow
         begin_file();
         put(text);
-        list("probes", report.sites, [&](const Site& site) { return probe_json(report, site); });
+        list("probes", report.sites, [&](const SiteReport& site) { return probe_json(report, site); });
         if (report.options.functions)
-            list("functions", report.entries, [&](const Entry& entry) { return function_json(report, entry); });
+            list("functions", report.entries,
+                 [&](const FunctionReport& entry) { return function_json(report, entry); });
         put("\n}");
     }
 
@@ -237,11 +239,14 @@ private:
         std::string text = fmt::format(",\n \"{}\": [", title);
         bool first = true;
         for (const auto& item : items) {
-            if constexpr (std::is_same_v<std::decay_t<decltype(item)>, Site>)
+            if constexpr (std::is_same_v<std::decay_t<decltype(item)>, SiteReport>)
                 if (!shown(item, only_))
                     continue;
+            const std::string one = dump(to_json(item));
+            if (!budget_.spend(one.size()))
+                break;
             text += first ? "\n" : ",\n";
-            text += dump(to_json(item));
+            text += one;
             first = false;
             if (text.size() > 1 << 16) {
                 put(text);

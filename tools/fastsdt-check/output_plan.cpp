@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // --plan: where to attach, as commands and as JSON (docs/json.md, "plan").
-#include "commands.h"
 #include "output.h"
+#include "report/commands.h"
 
 #include <fastsdt/note.h>
 
@@ -78,6 +78,7 @@ void PlanOutput::begin_file()
 
 void PlanOutput::begin_image(const Image& image, size_t points)
 {
+    budget_.begin(image, 1);
     if (json_) {
         begin_file();
         const std::string head =
@@ -100,6 +101,9 @@ void PlanOutput::begin_image(const Image& image, size_t points)
 
 void PlanOutput::point(const Image& image, const AttachPoint& point)
 {
+    if (!budget_.spend(0))
+        return;
+    const size_t before = out_.size();
     std::vector<NamedCommand> by_name;
     if (style_.verbose)
         by_name = commands_by_name(image, point);
@@ -134,6 +138,7 @@ void PlanOutput::point(const Image& image, const AttachPoint& point)
         for (const std::string& remark : point.remarks)
             fmt::format_to(to, "    {}{}{}\n", dim, printable(remark), off);
     }
+    budget_.spend(out_.size() - before);
     if (out_.size() > 1 << 16)
         flush();
 }

@@ -2,7 +2,7 @@
 // --pid: a running process, as text and as JSON (docs/json.md, "process").
 #include "output.h"
 
-#include "live.h"
+#include "live/live.h"
 
 #include <fastsdt/note.h>
 

@@ -17,7 +17,7 @@ std::string_view level(Severity severity)
     return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "note";
 }
 
-// A relative reference stays one: code hosts take it from the root of the sources.
+// A relative path stays relative: code hosts look for it from the root of the sources.
 std::string uri(std::string_view path)
 {
     std::string text = path.starts_with('/') ? "file://" : "";
@@ -40,12 +40,13 @@ public:
 
     void report(const Report& report) override
     {
+        budget_.begin(report.image, report.options.kernels.size());
         for (const Finding& finding : report.findings)
             add(finding, report.image, {}, {});
-        for (const Site& site : report.sites)
+        for (const SiteReport& site : report.sites)
             for (const Finding& finding : site.findings)
                 add(finding, report.image, fmt::format("{}:{}", site.probe->provider, site.probe->name), site.line);
-        for (const Entry& entry : report.entries)
+        for (const FunctionReport& entry : report.entries)
             for (const Finding& finding : entry.findings)
                 add(finding, report.image, std::string(entry.function.name), {});
     }
@@ -83,7 +84,9 @@ public:
 private:
     void add(const Finding& finding, const Image& image, const std::string& probe, const std::optional<Line>& line)
     {
-        if (finding.severity < least_)
+        constexpr size_t others = 1500; // what stands in a result besides
+        if (finding.severity < least_
+            || !budget_.spend(others + finding.message.size() + image.name().size() + 3 * probe.size()))
             return;
         Json in_file = artifact(image.path());
         if (finding.address && !image.relocatable() && *finding.address <= INT64_MAX)
@@ -102,7 +105,7 @@ private:
             {"message",
              {{"text", fmt::format("{}{}{}: {}", image.name(), probe.empty() ? "" : ", ", probe, finding.message)}}},
             {"locations", Json::array({std::move(location)})},
-            // What stays the same when the program grows: no address.
+            // Only what stays the same when the program grows, so no address.
             {"partialFingerprints", {{"fastsdtFinding/v1", fmt::format("{} {}", name(finding.id), probe)}}}};
         if (line)
             result["relatedLocations"] =

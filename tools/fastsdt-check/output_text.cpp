@@ -35,6 +35,7 @@ public:
     void report(const Report& report) override
     {
         behaviours_.clear();
+        budget_.begin(report.image, report.options.kernels.size());
         ++files_;
         sites_ += report.sites.size();
         for (size_t i = 0; i < report.severities.size(); ++i)
@@ -56,8 +57,13 @@ public:
         if (style_.summary)
             summary(report);
         else
-            for (const Site& site : report.sites)
+            for (const SiteReport& site : report.sites) {
+                const size_t before = out_.size();
                 this->site(report, site);
+                if (!budget_.spend(out_.size() - before))
+                    break;
+                flush(false);
+            }
         if (report.options.functions)
             functions(report);
         if (style_.summary)
@@ -127,14 +133,14 @@ private:
         return text;
     }
 
-    // Whose probes are single-stepped: two traps for each hit.
+    // Counts each file's probes that are single-stepped: two traps for each hit.
     void count_traps(const Report& report)
     {
         kernels_ = report.options.kernels;
         two_traps_.resize(kernels_.size());
         for (size_t i = 0; i < kernels_.size(); ++i) {
             size_t count = 0;
-            for (const Site& site : report.sites)
+            for (const SiteReport& site : report.sites)
                 if (site.judged) {
                     const Verdict verdict = site.judged->behaviours[i].at_note.verdict;
                     count += verdict == Verdict::xol || verdict == Verdict::xol_unsafe;
@@ -177,11 +183,11 @@ private:
                        colour.empty() ? "" : off(), printable(finding.message), on(dim), name(finding.id), off());
     }
 
-    void site(const Report& report, const Site& site)
+    void site(const Report& report, const SiteReport& site)
     {
         if (!::shown(site, style_.only))
             return;
-        const Probe& probe = *site.probe;
+        const ProbeNote& probe = *site.probe;
         auto to = std::back_inserter(out_);
         out_ += "  ";
         out_ += on(bold);
@@ -189,8 +195,8 @@ private:
         out_ += ':';
         print(probe.name);
         out_ += off();
-        if (const auto* names = report.notes.names_of(probe, site.arguments->size()))
-            print(names->signature());
+        if (site.names)
+            print(site.names->signature());
         out_ += "  ";
         if (site.line) {
             print(site.line->file);
@@ -233,7 +239,6 @@ private:
         }
         for (const Finding& finding : site.findings)
             this->finding(finding, "    ");
-        flush(false);
     }
 
     void summary(const Report& report)
@@ -241,7 +246,7 @@ private:
         // Per provider, then what kernels do, then layouts.
         std::map<std::string_view, size_t> providers, layouts;
         std::map<std::string, size_t> behaviours;
-        for (const Site& site : report.sites) {
+        for (const SiteReport& site : report.sites) {
             ++providers[site.probe->provider];
             ++layouts[layout_name(site.layout(), report.image.arch())];
             if (site.judged && report.image.arch() != Arch::unknown)
@@ -274,144 +279,163 @@ private:
         }
     }
 
+    // How many of a kind of places have which verdict, by kernel.
+    struct Tally {
+        size_t total = 0;
+        std::map<Verdict, std::vector<size_t>> rows;
+
+        void add(const Evaluation& judged, Judgement Behaviour::* where)
+        {
+            ++total;
+            for (size_t i = 0; i < judged.behaviours.size(); ++i) {
+                auto& row = rows[(judged.behaviours[i].*where).verdict];
+                row.resize(judged.behaviours.size());
+                ++row[i];
+            }
+        }
+    };
+    struct Functions {
+        Tally selected, selected_patch, exits, exits_patch, others;
+        size_t all_exits = 0, tail_calls = 0, with_exits = 0;
+    };
+
+    static Functions count(const Report& report)
+    {
+        Functions counts;
+        for (const FunctionReport& entry : report.entries) {
+            counts.with_exits += !entry.exits.empty();
+            for (const ExitReport& exit : entry.exits) {
+                counts.tail_calls += exit.record->tail_call();
+                ++counts.all_exits;
+                if (!exit.judged)
+                    continue;
+                counts.exits.add(*exit.judged, &Behaviour::at_note);
+                if (exit.judged->patch_offset != 0)
+                    counts.exits_patch.add(*exit.judged, &Behaviour::at_patch);
+            }
+            if (!entry.judged)
+                continue;
+            (entry.record ? counts.selected : counts.others).add(*entry.judged, &Behaviour::at_note);
+            if (entry.record && entry.judged->patch_offset != 0)
+                counts.selected_patch.add(*entry.judged, &Behaviour::at_patch);
+        }
+        return counts;
+    }
+
     void functions(const Report& report)
     {
         if (report.entries.empty()) {
             out_ += "  no functions in a symbol table, and no entry records\n";
             return;
         }
-        const auto& kernels = report.options.kernels;
-        using Counts = std::map<Verdict, std::vector<size_t>>;
-        Counts all, selected, patch, exits, exits_patch;
-        size_t all_count = 0, selected_count = 0, patch_count = 0;
-        size_t exit_count = 0, exit_patch_count = 0, tail_calls = 0, functions_with_exits = 0;
-        for (const Entry& entry : report.entries) {
-            const auto count_of = [&](const Evaluation& judged, Counts& counts, bool at_patch) {
-                for (size_t i = 0; i < kernels.size(); ++i) {
-                    const Behaviour& b = judged.behaviours[i];
-                    auto& row = counts[(at_patch ? b.at_patch : b.at_note).verdict];
-                    row.resize(kernels.size());
-                    ++row[i];
-                }
-            };
-            functions_with_exits += !entry.exits.empty();
-            for (const Exit& exit : entry.exits) {
-                tail_calls += exit.record->tail_call();
-                ++exit_count;
-                if (!exit.judged)
-                    continue;
-                count_of(*exit.judged, exits, false);
-                if (exit.judged->patch_offset != 0) {
-                    ++exit_patch_count;
-                    count_of(*exit.judged, exits_patch, true);
-                }
-            }
-            if (!entry.judged)
-                continue;
-            const auto count = [&](Counts& counts, bool at_patch) { count_of(*entry.judged, counts, at_patch); };
-            if (entry.record) {
-                ++selected_count;
-                count(selected, false);
-                if (entry.judged->patch_offset != 0) {
-                    ++patch_count;
-                    count(patch, true);
-                }
-            } else {
-                ++all_count;
-                count(all, false);
-            }
-        }
+        const Functions counts = count(report);
         fmt::format_to(std::back_inserter(out_), "  {}, {} selected by fastprobe\n",
-                       plural(all_count + selected_count, "function"), selected_count);
-        if (exit_count)
-            fmt::format_to(std::back_inserter(out_), "  {} of {}: {}, {}\n", plural(exit_count, "exit"),
-                           plural(functions_with_exits, "function"), plural(exit_count - tail_calls, "return"),
-                           plural(tail_calls, "tail call"));
-        const auto table = [&](std::string_view title, const Counts& counts, size_t total) {
-            if (total == 0)
-                return;
-            // Neighbours with equal columns share one.
-            std::vector<std::pair<size_t, size_t>> columns;
-            for (size_t i = 0; i < kernels.size(); ++i) {
-                bool same = i > 0;
-                for (const auto& [verdict, row] : counts)
-                    same = same && row[i] == row[i - 1];
-                if (same)
-                    columns.back().second = i;
-                else
-                    columns.emplace_back(i, i);
-            }
-            fmt::format_to(std::back_inserter(out_), "    {:<42}", fmt::format("{} ({})", title, total));
-            size_t width = 13;
-            std::vector<std::string> heads;
-            for (const auto& [first, last] : columns) {
-                heads.push_back(first == last ? kernels[first].name()
-                                              : fmt::format("{}-{}", kernels[first].name(), kernels[last].name()));
-                width = std::max(width, heads.back().size() + 2);
-            }
-            for (const std::string& head : heads)
-                fmt::format_to(std::back_inserter(out_), "{:>{}}", head, width);
-            out_ += '\n';
-            for (auto row = counts.rbegin(); row != counts.rend(); ++row) {
-                const auto colour = colour_of(row->first);
-                fmt::format_to(std::back_inserter(out_), "      {}{:<40}{}", colour, name(row->first),
-                               colour.empty() ? "" : off());
-                for (const auto& [first, last] : columns)
-                    fmt::format_to(std::back_inserter(out_), "{:>{}.1f} %",
-                                   100.0 * double(row->second[first]) / double(total), width - 2);
-                out_ += '\n';
-            }
-        };
-        table("selected, probed where the record says", selected, selected_count);
-        table("the same, at the patchable instruction", patch, patch_count);
-        table("exits, probed where the record says", exits, exit_count);
-        table("the same, at the patchable instruction", exits_patch, exit_patch_count);
-        table(selected_count ? "others, probed at their symbol" : "probed at their symbol", all, all_count);
+                       plural(counts.others.total + counts.selected.total, "function"), counts.selected.total);
+        if (counts.all_exits)
+            fmt::format_to(std::back_inserter(out_), "  {} of {}: {}, {}\n", plural(counts.all_exits, "exit"),
+                           plural(counts.with_exits, "function"),
+                           plural(counts.all_exits - counts.tail_calls, "return"),
+                           plural(counts.tail_calls, "tail call"));
+        const auto& kernels = report.options.kernels;
+        table("selected, probed where the record says", counts.selected, kernels);
+        table("the same, at the patchable instruction", counts.selected_patch, kernels);
+        table("exits, probed where the record says", counts.exits, kernels);
+        table("the same, at the patchable instruction", counts.exits_patch, kernels);
+        table(counts.selected.total ? "others, probed at their symbol" : "probed at their symbol", counts.others,
+              kernels);
         if (style_.summary)
             return;
-        for (const Entry& entry : report.entries) {
-            bool any = style_.verbose;
-            for (const Finding& finding : entry.findings)
-                any |= shown(finding);
-            for (const Exit& exit : entry.exits)
-                for (const Finding& finding : exit.findings)
-                    any |= shown(finding);
-            if (!any)
-                continue;
-            fmt::format_to(std::back_inserter(out_), "  {}{}{}  ", on(bold),
-                           entry.function.name.empty() ? "(no symbol)" : printable(entry.function.name), off());
-            std::string_view before = "(also ";
-            for (std::string_view alias : entry.function.aliases) {
-                fmt::format_to(std::back_inserter(out_), "{}{}", before, printable(alias));
-                before = ", ";
-            }
-            if (!entry.function.aliases.empty())
-                out_ += ")  ";
-            if (entry.function.indirect)
-                out_ += "ifunc resolver  ";
-            out_ += printable(report.image.place(entry.function.address));
-            if (entry.lead)
-                fmt::format_to(std::back_inserter(out_), "+{}", entry.lead);
-            if (entry.judged)
-                fmt::format_to(std::back_inserter(out_), "  {}\n    kernels    {}\n",
-                               layout_name(entry.judged->layout, report.image.arch()),
-                               behaviour(report, *entry.judged));
-            else
-                out_ += '\n';
-            for (const Exit& exit : entry.exits) {
-                if (style_.verbose)
-                    fmt::format_to(std::back_inserter(out_), "    {:<10} {}  {}{}\n",
-                                   exit.record->tail_call() ? "tail call" : "return",
-                                   printable(report.image.place(exit.record->address)),
-                                   layout_name(exit.record->layout, report.image.arch()),
-                                   exit.record->tail_call() ? "" : "  " + result_text(*exit.record));
-                for (const Finding& finding : exit.findings)
-                    this->finding(finding, "    ");
-            }
-            for (const Finding& finding : entry.findings)
-                this->finding(finding, "    ");
+        for (const FunctionReport& entry : report.entries) {
+            const size_t before = out_.size();
+            function(report, entry);
+            if (!budget_.spend(out_.size() - before))
+                break;
             flush(false);
         }
+    }
+
+    void table(std::string_view title, const Tally& tally, const std::vector<Kernel>& kernels)
+    {
+        if (tally.total == 0)
+            return;
+        // Neighbours with equal columns share one.
+        std::vector<std::pair<size_t, size_t>> columns;
+        for (size_t i = 0; i < kernels.size(); ++i) {
+            bool same = i > 0;
+            for (const auto& [verdict, row] : tally.rows)
+                same = same && row[i] == row[i - 1];
+            if (same)
+                columns.back().second = i;
+            else
+                columns.emplace_back(i, i);
+        }
+        fmt::format_to(std::back_inserter(out_), "    {:<42}", fmt::format("{} ({})", title, tally.total));
+        size_t width = 13;
+        std::vector<std::string> heads;
+        for (const auto& [first, last] : columns) {
+            heads.push_back(first == last ? kernels[first].name()
+                                          : fmt::format("{}-{}", kernels[first].name(), kernels[last].name()));
+            width = std::max(width, heads.back().size() + 2);
+        }
+        for (const std::string& head : heads)
+            fmt::format_to(std::back_inserter(out_), "{:>{}}", head, width);
+        out_ += '\n';
+        for (auto row = tally.rows.rbegin(); row != tally.rows.rend(); ++row) {
+            const auto colour = colour_of(row->first);
+            fmt::format_to(std::back_inserter(out_), "      {}{:<40}{}", colour, name(row->first),
+                           colour.empty() ? "" : off());
+            for (const auto& [first, last] : columns)
+                fmt::format_to(std::back_inserter(out_), "{:>{}.1f} %",
+                               100.0 * double(row->second[first]) / double(tally.total), width - 2);
+            out_ += '\n';
+        }
+    }
+
+    bool shown(const FunctionReport& entry) const
+    {
+        const auto any = [&](const std::vector<Finding>& findings) {
+            return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) { return shown(f); });
+        };
+        return style_.verbose || any(entry.findings)
+            || std::any_of(entry.exits.begin(), entry.exits.end(),
+                           [&](const ExitReport& exit) { return any(exit.findings); });
+    }
+
+    void function(const Report& report, const FunctionReport& entry)
+    {
+        if (!shown(entry))
+            return;
+        fmt::format_to(std::back_inserter(out_), "  {}{}{}  ", on(bold),
+                       entry.function.name.empty() ? "(no symbol)" : printable(entry.function.name), off());
+        std::string_view before = "(also ";
+        for (std::string_view alias : entry.function.aliases) {
+            fmt::format_to(std::back_inserter(out_), "{}{}", before, printable(alias));
+            before = ", ";
+        }
+        if (!entry.function.aliases.empty())
+            out_ += ")  ";
+        if (entry.function.indirect)
+            out_ += "ifunc resolver  ";
+        out_ += printable(report.image.place(entry.function.address));
+        if (entry.lead)
+            fmt::format_to(std::back_inserter(out_), "+{}", entry.lead);
+        if (entry.judged)
+            fmt::format_to(std::back_inserter(out_), "  {}\n    kernels    {}\n",
+                           layout_name(entry.judged->layout, report.image.arch()), behaviour(report, *entry.judged));
+        else
+            out_ += '\n';
+        for (const ExitReport& exit : entry.exits) {
+            if (style_.verbose)
+                fmt::format_to(std::back_inserter(out_), "    {:<10} {}  {}{}\n",
+                               exit.record->tail_call() ? "tail call" : "return",
+                               printable(report.image.place(exit.record->address)),
+                               layout_name(exit.record->layout, report.image.arch()),
+                               exit.record->tail_call() ? "" : "  " + result_text(*exit.record));
+            for (const Finding& finding : exit.findings)
+                this->finding(finding, "    ");
+        }
+        for (const Finding& finding : entry.findings)
+            this->finding(finding, "    ");
     }
 
     void print(std::string_view text)
@@ -443,7 +467,7 @@ private:
 
 } // namespace
 
-bool shown(const Site& site, std::optional<Severity> only)
+bool shown(const SiteReport& site, std::optional<Severity> only)
 {
     return !only || std::any_of(site.findings.begin(), site.findings.end(), [&](const Finding& finding) {
         return finding.severity >= *only;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tree.h"
 
-#include "archive.h"
+#include "elf/archive.h"
+#include "elf/image.h"
 #include "files.h"
-#include "image.h"
 
 #include <fastsdt/note.h>
 
@@ -47,13 +47,13 @@ bool is_binary(const std::string& path, std::string& trouble)
     return start.starts_with(ELFMAG) || is_archive(std::as_bytes(std::span(start)));
 }
 
-void look(Found& found)
+void look(Found& found, Outside outside)
 {
     if (!is_binary(found.path, found.trouble))
         return;
     found.looked_at = true;
     read_images(
-        found.path,
+        found.path, outside,
         [&](const Image& image) {
             for (const Section& section : image.sections())
                 found.has_notes |=
@@ -88,14 +88,14 @@ std::vector<Found> list(const std::string& directory, std::vector<std::string>& 
             troubles.push_back(at + ": " + error.message());
     }
     std::sort(files.begin(), files.end(), [](const Found& a, const Found& b) { return a.path < b.path; });
-    std::set<std::pair<dev_t, ino_t>> seen; // the first of a file's names
+    std::set<std::pair<dev_t, ino_t>> seen; // to keep only the first of a file's names
     std::erase_if(files, [&](const Found& found) { return !seen.insert(found.file).second; });
     return files;
 }
 
 } // namespace
 
-Tree expand(const std::vector<std::string>& paths, unsigned jobs)
+Tree expand(const std::vector<std::string>& paths, unsigned jobs, Outside outside)
 {
     Tree tree;
     Progress progress;
@@ -112,7 +112,7 @@ Tree expand(const std::vector<std::string>& paths, unsigned jobs)
             for (size_t i; (i = next++) < files.size();) {
                 if (shows)
                     progress.at(files[i].path);
-                look(files[i]);
+                look(files[i], outside);
             }
         };
         {

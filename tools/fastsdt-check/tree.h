@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Directories on fastsdt-check's command line.
 #pragma once
+#include "elf/archive.h"
+
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@ struct Tree {
     size_t looked_at = 0;              ///< ELF files and archives below directories
 };
 
-/// Looks through the directories with so many threads. Symbolic links are not followed, other file systems not entered, and a
+/// Looks through the directories with `jobs` threads. Symbolic links are not followed, other file systems not entered,
+/// and a
 /// file with several names is looked at once.
-Tree expand(const std::vector<std::string>& paths, unsigned jobs);
+Tree expand(const std::vector<std::string>& paths, unsigned jobs, fastsdt::Outside outside);

@@ -115,7 +115,7 @@ std::string run(const std::vector<std::string>& command, std::string_view input,
     posix_spawn_file_actions_adddup2(&actions, in.read, 0);
     if (wants_output)
         posix_spawn_file_actions_adddup2(&actions, out.write, 1);
-    posix_spawnattr_t attributes; // we ignore SIGPIPE, the compiler shall not
+    posix_spawnattr_t attributes; // we ignore SIGPIPE, and the compiler should not
     posix_spawnattr_init(&attributes);
     sigset_t pipe_signal;
     sigemptyset(&pipe_signal);

@@ -17,7 +17,7 @@ namespace {
 char unfinished_file[4096], temporary_directory[4096];
 
 void remove_directory(const char* path)
-{ // as a signal handler may: openat and unlinkat, and readdir at the risk of the last moment
+{ // a signal handler calls this: openat and unlinkat are safe there; readdir is not, but we are ending anyway
     if (DIR* directory = opendir(path)) {
         while (dirent* entry = readdir(directory))
             unlinkat(dirfd(directory), entry->d_name, 0);
@@ -67,6 +67,28 @@ bool write_all(int file, std::string_view text)
     return true;
 }
 
+// The name of the file that the links lead to. The kernel follows them, so that it can refuse to: fs.protected_symlinks
+// forbids those of other users in sticky directories, and reading them by hand would go around it.
+std::string behind_links(const std::string& path, bool there)
+{
+    struct stat link, followed, resolved;
+    if (lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) // rename() follows none
+        return path;
+    // Where they lead to no file yet, one is there for a moment, because only a file has a name without links.
+    const int file = open(path.c_str(), there ? O_PATH | O_CLOEXEC : O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    char* const real = file < 0 ? nullptr : realpath(path.c_str(), nullptr);
+    if (!real || fstat(file, &followed) != 0 || lstat(real, &resolved) != 0)
+        fail("write", path);
+    const std::string name = real;
+    free(real);
+    close(file);
+    if (followed.st_dev != resolved.st_dev || followed.st_ino != resolved.st_ino)
+        throw Error("dtrace: cannot write " + path + ": it was replaced meanwhile");
+    if (!there && resolved.st_size == 0)
+        unlink(name.c_str());
+    return name;
+}
+
 } // namespace
 
 std::string read_file(const std::string& path)
@@ -96,33 +118,28 @@ std::string read_file(const std::string& path)
 
 void write_file(const std::string& path, std::string_view text)
 {
-    if (path == "/dev/stdout") { // opened anew, a file would be written from its begin; and it is not ours to replace
+    if (path == "/dev/stdout") { // opened again, a file would be written from its start; and it is not ours to replace
         if (!write_all(1, text))
             fail("write", path);
         return;
     }
-    std::string destination = path;
-    char link[4096];
-    for (ssize_t n, links = 0; links < 40 && (n = readlink(destination.c_str(), link, sizeof link)) > 0; ++links) {
-        const size_t slash = destination.rfind('/'); // the file, not the link to it
-        destination = (*link == '/' || slash == destination.npos ? "" : destination.substr(0, slash + 1))
-            + std::string(link, size_t(n));
-    }
     struct stat existing;
     mode_t mode = 0;
-    if (stat(path.c_str(), &existing) == 0) {
-        if (!S_ISREG(existing.st_mode)) {
-            const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-            if (file < 0 || !write_all(file, text) || close(file) != 0)
-                fail("write", path);
-            return;
-        }
+    const bool there = stat(path.c_str(), &existing) == 0;
+    if (there && !S_ISREG(existing.st_mode)) {
+        const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+        if (file < 0 || !write_all(file, text) || close(file) != 0)
+            fail("write", path);
+        return;
+    }
+    if (there) {
         mode = existing.st_mode & 07777;
     } else {
         mode = umask(0);
         umask(mode);
         mode = 0666 & ~mode;
     }
+    const std::string destination = behind_links(path, there);
     const size_t slash = destination.rfind('/');
     std::string temporary = destination.substr(0, slash == destination.npos ? 0 : slash + 1) + ".dtrace-XXXXXX";
     const int file = mkostemp(temporary.data(), O_CLOEXEC);

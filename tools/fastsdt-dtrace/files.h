@@ -8,8 +8,9 @@ namespace dtrace {
 std::string read_file(const std::string& path);
 
 // Not lib's OutputFile: that one is for files that replace others, and this tool has to write to pipes and needs no library.
-// A file beside its destination that takes its place when it is complete; removed if it never is, also by SIGINT,
-// SIGTERM and SIGHUP. What is no plain file (/dev/stdout, /dev/null) gets the text as it comes.
+// Writes a file beside the destination, which replaces the destination when it is complete. If it never gets complete
+// it is removed, also at SIGINT, SIGTERM and SIGHUP. A destination that is no plain file (/dev/stdout, /dev/null) is
+// written directly.
 void write_file(const std::string& path, std::string_view text);
 
 // A directory for temporary files, in TMPDIR or /tmp, removed with all its files at the end or by those signals.

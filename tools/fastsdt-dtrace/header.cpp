@@ -48,9 +48,9 @@ std::string header_text(const Model& model, std::string_view source)
 
     std::string text = "/* Made by dtrace -h (fastsdt) from " + std::string(source)
         + ". */\n\n"
-          "/* Each probe has a semaphore, defined by what dtrace -G makes, unless <sys/sdt.h> was included before "
-          "without:\n"
-          " * nobody can tell then whether a probe is traced. */\n"
+          "/* Each probe has a semaphore, which the object of dtrace -G defines. If <sys/sdt.h> was included before "
+          "without\n"
+          " * semaphores, there are none, and the program cannot tell whether a probe is traced. */\n"
           "#if !defined _SYS_SDT_H && !defined _SDT_HAS_SEMAPHORES\n"
           "#define _SDT_HAS_SEMAPHORES 1\n"
           "#endif\n"

@@ -20,7 +20,7 @@ bool is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || is_digit(c);
 }
 
-// What # introduces on a line of its own in C and D. After any other word it is a comment.
+// Words that follow a # in directives of C and D. Before any other word the # begins a comment.
 bool is_directive(std::string_view w)
 {
     static constexpr std::array names{"define",  "elif", "else",   "endif",  "error",
@@ -200,7 +200,7 @@ void Lexer::fail(const Token& at, const std::string& message) const
     unsigned column = 1;
     for (const char* p = at.begin_of_line; p < at.spelling.data(); ++p)
         column += !continues(*p);
-    // Of a long line, what is around the place.
+    // A long line is cut to the part around the place.
     constexpr int before = 70, after = 50;
     const char *begin = at.begin_of_line, *place = at.spelling.data();
     const bool cut_before = place - begin > before, cut_after = end - place > after;

@@ -17,7 +17,8 @@ std::string semaphore_attributes(std::string_view macro)
         + ", __visibility__(\"hidden\")))\n#endif\n";
 }
 
-// The note that tells tools the arguments' types and names: docs/format.md. In a group of its own, as FASTSDT_NAMED has it.
+// The note that tells tools the arguments' types and names: docs/format.md. In a group of its own, as with
+// FASTSDT_NAMED.
 static std::string names_note(const Provider& provider, const Probe& probe)
 {
     const auto line = [](const std::string& assembly) {

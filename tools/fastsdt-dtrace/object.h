@@ -5,10 +5,10 @@
 
 namespace dtrace {
 
-// What the note of the probe refers to (sys/sdt.h: _SDT_SEMAPHORE_NAME).
+// The name by which the probe's note refers to the semaphore (sys/sdt.h: _SDT_SEMAPHORE_NAME).
 std::string semaphore_name(const Provider& provider, const Probe& probe);
 
-// Preprocessor lines that define `macro` as the attributes of a semaphore: in .probes, and hidden but where
+// Preprocessor lines that define `macro` as the attributes of a semaphore: in .probes, and hidden unless
 // STAP_SDT_V1 or STAP_SDT_V2 asks for the visibility of older systemtap.
 std::string semaphore_attributes(std::string_view macro);
 

@@ -140,7 +140,7 @@ private:
         bool typed = false, tag_follows = false;
         std::string_view name;
         size_t name_at = 0;   // in a.type
-        std::string brackets; // that are open: what closes them
+        std::string brackets; // those that close the open ones
         for (;; advance()) {
             if (token_.kind == Token::end)
                 lexer_.fail(open, "this '(' is never closed");

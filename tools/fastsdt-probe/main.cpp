@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "ask.h"
-#include "live.h"
-#include "output_file.h"
-#include "printable.h"
+#include "base/output_file.h"
+#include "base/printable.h"
+#include "base/unusable.h"
+#include "live/live.h"
 #include "probe.h"
 #include "process.h"
-#include "unusable.h"
 
 #include <fmt/format.h>
 
@@ -36,6 +36,7 @@ namespace {
 void choose_file(Options& options)
 {
     const std::string program = fmt::format("/proc/{}/exe", options.pid);
+    refuse_thread(options.pid);
     open_process(options.pid);
     refuse_zombie(options.pid);
     std::error_code error;
@@ -63,7 +64,7 @@ void choose_file(Options& options)
                         options.file, options.pid, error ? "?" : name, program));
 }
 
-// Leaves out what would break the program, and what a kernel refuses without a word.
+// Leaves out probes that would break the program, and probes that the kernel would refuse silently.
 void skip_rows(std::vector<Row>& rows, const Options& options)
 {
     for (Row& row : rows) {
@@ -90,7 +91,7 @@ void write_report(const std::string& text, const std::optional<OutputFile>& file
     OutputFile(*file).write(text);
 }
 
-// The rows of the file, with what the model and the kernel say of each; and whether the file can be run.
+// The rows of the file, each with the model's and the kernel's answer; and whether the file can be run.
 std::vector<Row> read_rows(const Options& options, bool& runnable)
 {
     auto kernel = parse_kernel("this");
@@ -133,7 +134,7 @@ int probe(Options& options)
         options.command = {std::filesystem::absolute(options.file)};
     Result result;
     std::optional<Signals>
-        signals; // until the report is written: one that comes when the process has just ended takes nothing away
+        signals; // blocked until the report is written: one that comes just after the process's end loses nothing
     if (!options.dry && !library)
         result = run(rows, options, signals.emplace());
     write_report(options.json ? json_report(rows, options, result) : text_report(rows, options, result), output);

@@ -38,7 +38,7 @@ void add_options(CLI::App& app, Options& options)
                  "Attach even where that breaks the program, and to a file that the process has not mapped");
     app.add_option("-p,--pid", options.pid, "Attach to a running process instead of running something")
         ->type_name("PID")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(1, 4194304));
     app.add_flag("-l,--live", options.live, "With --pid: rates, modes and arguments on the terminal, once a second");
     app.add_flag("-c,--children", options.children, "With --pid: count what the process forks from now on, too");
     app.add_option("-t,--seconds", options.seconds,
@@ -58,7 +58,7 @@ void add_options(CLI::App& app, Options& options)
         ->type_name("FILE");
 }
 
-// What the parser cannot see.
+// Checks what the parser cannot.
 void check_options(Options& options)
 {
     if (options.pid && (!options.command.empty() || options.runs || options.dry))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "evaluate.h"
-#include "notes.h"
-#include "plan.h"
+#include "elf/notes.h"
+#include "judge/evaluate.h"
 #include "probe.h"
+#include "report/plan.h"
 
 #include <fastsdt/note.h>
 #include <fmt/format.h>
@@ -95,7 +95,7 @@ private:
             return;
         const Notes notes = read_notes(image_);
         std::map<uint64_t, std::string_view> arguments;
-        for (const Probe& probe : notes.probes)
+        for (const ProbeNote& probe : notes.probes)
             arguments.emplace(probe.address, probe.arguments);
         std::set<const std::string*> used;
         const auto chosen = [&](const std::vector<std::string>& globs, const AttachPoint& point) {

@@ -2,8 +2,8 @@
 // fastsdt-probe's parts: options, places, run, screen, report.
 #pragma once
 #include "counter.h"
-#include "image.h"
-#include "kernel.h"
+#include "elf/image.h"
+#include "kernel/kernel.h"
 #include "observe.h"
 #include "process.h"
 
@@ -30,7 +30,7 @@ struct Options {
     bool everything = false, at_note = false, on_return = false;
 };
 
-/// Reads the command line. A status: the program ends with it, all has been said.
+/// Reads the command line. A status: the program has to end with it; the message is printed already.
 std::optional<int> read_options(int argc, char** argv, Options& options);
 
 /// Prints one line, with names made safe, and ends.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "evaluate.h"
-#include "printable.h"
+#include "base/printable.h"
+#include "judge/evaluate.h"
 #include "probe.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ int error_of(const Row& row)
 
 std::string hex(const std::vector<std::byte>& bytes)
 {
-    constexpr size_t enough = 12; // for every layout
+    constexpr size_t enough = 12; // bytes of the longest layout
     std::string text;
     for (size_t i = 0; i < std::min(bytes.size(), enough); ++i)
         text += fmt::format("{}{:02x}", i ? " " : "", std::to_integer<unsigned>(bytes[i]));

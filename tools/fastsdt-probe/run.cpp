@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What is attached of the rows, in their order.
+// The rows that are attached, in their order.
 std::vector<Row*> attached_rows(std::vector<Row>& rows)
 {
     std::vector<Row*> attached;
@@ -34,7 +34,7 @@ public:
 
     Counter& counter() { return counter_; }
 
-    /// Until the process and all in scope have ended, the time is over, or a signal says so.
+    /// Waits until the process and all in scope have ended, the time is over, or a signal ends the wait.
     /// @param program  it was started here: signals go to it
     /// @return  false: the process still runs
     bool wait(Signals& signals, Launched* program, std::optional<Clock::time_point> until)
@@ -85,7 +85,7 @@ public:
         }
     }
 
-    /// Takes what was counted; before the probes are gone, so that they show in the process's memory.
+    /// Collects the counts. To be called before the probes go, so that the process's memory still shows them.
     void collect()
     {
         counter_.stop();
@@ -194,7 +194,7 @@ Result run_program(std::vector<Row*>& rows, const Options& options, Signals& sig
     uint64_t hits = 0;
     for (const Row* row : rows)
         hits += row->counted.hits;
-    // One figure for all: which of several probes cost how much is not to be told from outside.
+    // One figure for all probes: from outside nobody can tell what each of them cost.
     if (options.runs && hits && !interrupted)
         for (Row* row : rows)
             if (row->counted.hits)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // --live: a screen once a second.
-#include "args.h"
-#include "printable.h"
+#include "arch/args.h"
+#include "base/printable.h"
 #include "probe.h"
 
 #include <fmt/format.h>

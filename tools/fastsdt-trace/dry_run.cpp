@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "printable.h"
+#include "base/printable.h"
 #include "run.h"
 
 #if defined(FASTSDT_ENGINE_ARM64)
@@ -12,7 +12,7 @@
 
 #include <array>
 
-namespace fastsdt::tracing {
+namespace fastsdt::trace_tool {
 namespace {
 
 using engine::Session;
@@ -53,9 +53,8 @@ void print_preview(const Session::Preview& preview, const std::vector<std::strin
 {
     for (size_t i = 0; i < preview.sites.size(); ++i) {
         const engine::Site& site = preview.sites[i];
-        const State state = preview.states[i].state;
-        const bool good = state == State::ready || state == State::left_over;
-        const std::string what = good ? "can be armed" : reason(site, preview.states[i]);
+        const bool good = engine::can_be_armed(preview.states[i]);
+        const std::string what = good ? "can be armed" : engine::text(preview.states[i]);
         const std::string& probe = probes.at(site.probe);
         const auto lines = good ? disassembled(preview.stubs[i]) : std::vector<std::string>();
         if (json) {
@@ -76,4 +75,4 @@ void print_preview(const Session::Preview& preview, const std::vector<std::strin
     }
 }
 
-} // namespace fastsdt::tracing
+} // namespace fastsdt::trace_tool

@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "base/printable.h"
+#include "base/search_path.h"
+#include "base/unusable.h"
+#include "hand_over.h"
 #include "kernel.h"
-#include "commands.h"
-#include "printable.h"
+#include "report/commands.h"
 #include "say.h"
-#include "search_path.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-namespace fastsdt::tracing {
+namespace fastsdt::trace_tool {
 namespace {
 
 std::string joined(const std::vector<std::string>& command)
@@ -23,14 +31,64 @@ std::string joined(const std::vector<std::string>& command)
     return line;
 }
 
+// What bpftrace compares with a number is the number that a process has in the first pid namespace of the machine. From
+// within another there is no way to learn it: /proc, credentials and perf events all give the namespace's own.
+bool in_first_namespace()
+{
+    struct stat ours{};
+    constexpr ino_t first = 0xEFFFFFFC; // PROC_PID_INIT_INO, include/linux/proc_ns.h
+    return stat("/proc/self/ns/pid", &ours) < 0 || ours.st_ino == first;
+}
+
+// @param first  see HandOver::first
+std::vector<std::string> command_line(const Options& options, const engine::Script* script, std::string_view first)
+{
+    const std::string process = options.pid ? std::to_string(options.pid) : "cpid";
+    std::string text = handed_over(options.text, {process, options.pid, script != nullptr, first});
+    if (!text.ends_with('\n') && (options.duration || options.interval))
+        text += '\n';
+    if (options.interval) {
+        text += fmt::format("interval:ms:{} {{", options.interval->count());
+        for (const engine::Map& map : script->maps)
+            text += fmt::format(" print({});", map.name);
+        text += " }\n";
+    }
+    if (options.duration)
+        text += fmt::format("interval:ms:{} {{ exit(); }}\n", options.duration->count());
+    std::vector<std::string> words = {"bpftrace"};
+    if (options.json)
+        words.insert(words.end(), {"-f", "json"});
+    if (options.pid)
+        words.insert(words.end(), {"-p", process});
+    else
+        words.insert(words.end(), {"-c", joined(options.command)});
+    words.insert(words.end(), {"-e", text});
+    return words;
+}
+
+// As execvp() wants them.
+std::vector<char*> pointers(const std::vector<std::string>& words)
+{
+    std::vector<char*> found;
+    for (const std::string& word : words)
+        found.push_back(const_cast<char*>(word.c_str()));
+    found.push_back(nullptr);
+    return found;
+}
+
 } // namespace
 
-// bpftrace takes a command apart at blanks and has no quotes (src/child.cpp), and before a command runs it knows only the files
-// that are named.
+// bpftrace splits a command at blanks and knows no quotes (src/child.cpp). Before the command runs it knows only the
+// files that the script names.
 std::string untellable(const Options& options, const engine::Script* script)
 {
     if (options.interval && !script)
         return "--interval cannot be added to a script that only bpftrace reads; write interval:s:N { print(@map) }";
+    try {
+        command_line(options, script, {});
+    } catch (const Unusable& error) {
+        return error.what();
+    }
     if (options.pid)
         return {};
     for (const std::string& word : options.command)
@@ -54,31 +112,13 @@ std::vector<std::string> kernel_command(const Options& options, const engine::Sc
 {
     if (const std::string why = untellable(options, script); !why.empty())
         give_up(why);
-    std::string text = options.text;
-    if (!text.ends_with('\n') && (options.duration || options.interval))
-        text += '\n';
-    if (options.interval) {
-        text += fmt::format("interval:ms:{} {{", options.interval->count());
-        for (const engine::Map& map : script->maps)
-            text += fmt::format(" print({});", map.name);
-        text += " }\n";
-    }
-    if (options.duration)
-        text += fmt::format("interval:ms:{} {{ exit(); }}\n", options.duration->count());
-    std::vector<std::string> words = {"bpftrace"};
-    if (options.json)
-        words.insert(words.end(), {"-f", "json"});
-    if (options.pid)
-        words.insert(words.end(), {"-p", std::to_string(options.pid)});
-    else
-        words.insert(words.end(), {"-c", joined(options.command)});
-    words.insert(words.end(), {"-e", text});
-    return words;
+    return command_line(options, script, {});
 }
 
 namespace {
 
-// A script of several lines, say: bash, zsh and ksh read it. Escapes are those of printable(), and \n.
+// A word with control characters, as a script of several lines has, in the form that bash, zsh and ksh read. Its
+// escapes are those of printable(), \n and \t.
 std::string escaped_word(const std::string& word)
 {
     std::string text;
@@ -117,6 +157,10 @@ std::string kernel_obstacle(const Options& options, const engine::Script* script
         return "bpftrace needs root";
     if (in_search_path("bpftrace").empty())
         return "bpftrace is not installed";
+    if (!in_first_namespace())
+        return "bpftrace knows processes by their numbers in the machine's first pid namespace, which cannot be "
+               "learned "
+               "from within another: it would count other processes too";
     return {};
 }
 
@@ -125,12 +169,189 @@ void run_kernel(const Options& options, const engine::Script* script)
     const std::vector<std::string> command = kernel_command(options, script);
     if (const std::string obstacle = kernel_obstacle(options, script); !obstacle.empty())
         give_up(fmt::format("--engine kernel: {}. The command is: {}", obstacle, shell_line(command)));
-    std::vector<char*> words;
-    for (const std::string& word : command)
-        words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
+    const std::vector<char*> words = pointers(command);
     execvp(words[0], words.data());
     give_up(fmt::format("bpftrace: {}", std::strerror(errno)));
 }
 
-} // namespace fastsdt::tracing
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// bpftrace as our child, in a process group of its own: a Ctrl-C comes to us, and we say what it shall do. It ends with
+// us, whatever ends us.
+class Bpftrace {
+public:
+    Bpftrace(const std::vector<std::string>& command, const Signals& signals)
+    {
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) < 0)
+            throw Unusable(fmt::format("pipe: {}", std::strerror(errno)));
+        output_ = Descriptor(ends[0]);
+        const Descriptor write_end(ends[1]);
+        const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+        const std::vector<char*> words = pointers(command);
+        const pid_t parent = getpid();
+        pid_ = fork();
+        if (pid_ < 0)
+            throw Unusable(fmt::format("fork: {}", std::strerror(errno)));
+        if (pid_ == 0) {
+            if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || setpgid(0, 0) < 0
+                || dup2(nothing.get(), 0) < 0 || dup2(write_end.get(), 1) < 0)
+                _exit(127);
+            sigprocmask(SIG_SETMASK, &signals.former_mask(), nullptr);
+            execvp(words[0], words.data());
+            _exit(127);
+        }
+        setpgid(pid_, pid_); // whoever is first
+    }
+    Bpftrace(const Bpftrace&) = delete;
+    Bpftrace& operator=(const Bpftrace&) = delete;
+    ~Bpftrace()
+    {
+        if (pid_ < 0)
+            return;
+        kill(-pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+    }
+
+    int output() const { return output_.get(); }
+    void interrupt() const { kill(pid_, SIGINT); }
+    // bpftrace 0.17 does not notice an interrupt that comes while it does not wait for events, as long as none come
+    // (BPFtrace::poll_perf_events()), and dies of a second one. A stop interrupts its epoll_wait() without a signal.
+    void remind() const
+    {
+        siginfo_t info{};
+        kill(pid_, SIGSTOP);
+        while (waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
+        kill(pid_, SIGCONT);
+    }
+    void end() const { kill(-pid_, SIGKILL); }
+    int reap()
+    {
+        int status = 0;
+        while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
+        kill(-pid_, SIGKILL); // what it started
+        pid_ = -1;
+        return status;
+    }
+
+private:
+    pid_t pid_ = -1;
+    Descriptor output_;
+};
+
+// With --pid bpftrace has another name for the file of a USDT probe than the script: /proc/PID/root/PATH. What to write in
+// place of what.
+using Names = std::vector<std::pair<std::string, std::string>>;
+
+Names names_of_files(const engine::Script& script, pid_t pid)
+{
+    Names names;
+    const std::string theirs = fmt::format("usdt:/proc/{}/root/", pid);
+    for (const engine::Clause& clause : script.clauses)
+        for (const engine::Probe& probe : clause.probes) {
+            std::error_code error;
+            const std::string path = std::filesystem::canonical(probe.file, error);
+            if (probe.kind == engine::Probe::Kind::usdt && !error)
+                names.emplace_back(fmt::format("{}{}:", theirs, path.substr(1)), fmt::format("usdt:{}:", probe.file));
+        }
+    names.emplace_back(theirs, "usdt:/");
+    return names;
+}
+
+// Passes on what bpftrace prints, from the line on that says that its probes are attached.
+class Passed {
+public:
+    Passed(std::string_view first, Names names) : first_(first), names_(std::move(names)) {}
+
+    /// True: these bytes have the line.
+    bool take(std::string_view bytes)
+    {
+        held_ += bytes;
+        if (began_) {
+            pass_on();
+            return false;
+        }
+        const size_t found = held_.find(first_);
+        const size_t end = found == held_.npos ? found : held_.find('\n', found);
+        if (end == held_.npos)
+            return false;
+        began_ = true;
+        held_.erase(held_.rfind('\n', found) + 1, end - held_.rfind('\n', found)); // npos + 1 is 0
+        pass_on();
+        return true;
+    }
+    bool began() const { return began_; }
+    bool failed() const { return failed_; } ///< standard output takes no more
+
+private:
+    void pass_on()
+    {
+        for (const auto& [theirs, ours] : names_)
+            for (size_t at = 0; (at = held_.find(theirs, at)) != held_.npos; at += ours.size())
+                held_.replace(at, theirs.size(), ours);
+        std::string_view bytes = held_;
+        while (!bytes.empty() && !failed_) {
+            const ssize_t wrote = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+            if (wrote > 0)
+                bytes.remove_prefix(static_cast<size_t>(wrote));
+            else if (wrote < 0 && errno != EINTR)
+                failed_ = true;
+        }
+        held_.clear();
+    }
+
+    std::string_view first_;
+    Names names_;
+    std::string held_;
+    bool began_ = false, failed_ = false;
+};
+
+} // namespace
+
+std::optional<int> run_beside(const Options& options, const engine::Script& script, Signals& signals,
+                              const Traced& traced)
+{
+    constexpr std::string_view first = "fastsdt-trace: all probes are attached";
+    Bpftrace bpftrace(command_line(options, &script, first), signals);
+    Passed passed(first, names_of_files(script, options.pid));
+    unsigned stops = 0;
+    auto pause = std::chrono::milliseconds(100);
+    std::optional<Clock::time_point> again;
+    // It detaches and prints its maps; a second interrupt is for who does not want to wait for that.
+    const auto stop = [&] {
+        if (++stops == 1)
+            bpftrace.interrupt();
+        else
+            bpftrace.end();
+        again = Clock::now() + pause;
+    };
+    for (;;) {
+        const auto ready = wait_readable({bpftrace.output(), signals.descriptor()}, again);
+        if (again && Clock::now() >= *again) {
+            bpftrace.remind();
+            again = Clock::now() + (pause *= 2);
+        }
+        if (ready[1])
+            while (const auto signal = signals.next())
+                if (!passed.began() || traced.stops(*signal))
+                    stop();
+        if (!ready[0])
+            continue;
+        std::array<char, 65536> buffer;
+        const ssize_t got = read(bpftrace.output(), buffer.data(), buffer.size());
+        if (got == 0 || (got < 0 && errno != EINTR))
+            break;
+        if (got > 0 && passed.take({buffer.data(), static_cast<size_t>(got)}))
+            traced.begin();
+        if (passed.failed() && stops == 0)
+            stop();
+    }
+    const int status = bpftrace.reap();
+    if (stops > 0 && !passed.began())
+        give_up("interrupted before all probes were attached");
+    return passed.began() ? std::optional(status) : std::nullopt;
+}
+
+} // namespace fastsdt::trace_tool

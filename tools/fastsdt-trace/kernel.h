@@ -2,27 +2,42 @@
 // The other engine: bpftrace runs the same text.
 #pragma once
 #include "options.h"
-#include "script.h"
+#include "process.h"
+#include "script/script.h"
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-namespace fastsdt::tracing {
+namespace fastsdt::trace_tool {
 
-/// What of the options bpftrace cannot be told, and what to do; empty: it can be told all.
+/// Says which of the options bpftrace cannot be given, and what to do instead; empty: it can be given all.
 std::string untellable(const Options& options, const engine::Script* script);
 
-/// The command that has bpftrace do what the options ask for, as words. `script` gives the maps for --interval.
-/// Gives up where bpftrace cannot be told so: see untellable().
+/// The words of the command by which bpftrace does what the options ask for. `script` gives the maps for --interval.
+/// Gives up where bpftrace cannot be given an option: see untellable().
 std::vector<std::string> kernel_command(const Options& options, const engine::Script* script);
 
-/// The words as they are typed into a shell, on one line and printable whatever they have.
+/// The words as they are typed into a shell, on one line and printable whatever they contain.
 std::string shell_line(const std::vector<std::string>& words);
 
-/// Why bpftrace cannot run the script here; empty: it can.
+/// Why bpftrace cannot run the script here, as far as that is known before it is tried; empty: nothing is known.
 std::string kernel_obstacle(const Options& options, const engine::Script* script);
 
-/// Becomes bpftrace. Returns never.
+/// Executes bpftrace in place of this program. Never returns.
 [[noreturn]] void run_kernel(const Options& options, const engine::Script* script);
 
-} // namespace fastsdt::tracing
+/// The process that is traced, for run_beside().
+struct Traced {
+    std::function<void()> begin;                ///< is called when all probes are attached
+    std::function<bool(Signals::Signal)> stops; ///< is given each signal. True: the tracing shall end
+};
+
+/// Runs bpftrace as a child, on the process options.pid, until it ends. Nothing is printed on standard output before all
+/// of its probes are attached; a process that is held until then has executed nothing if it fails.
+/// @return  its status as from waitpid; empty: it ended before that. No process of its own is left behind.
+std::optional<int> run_beside(const Options& options, const engine::Script& script, Signals& signals,
+                              const Traced& traced);
+
+} // namespace fastsdt::trace_tool

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// `fastsdt-trace latency` is a script, nothing else: what it prints can be had, and changed, by writing it down.
+// `fastsdt-trace latency` only makes a script. A user who writes that script down gets the same report, and can change
+// it.
 #include "options.h"
 #include "say.h"
 
@@ -8,10 +9,10 @@
 #include <algorithm>
 #include <string_view>
 
-namespace fastsdt::tracing {
+namespace fastsdt::trace_tool {
 namespace {
 
-// A word of a probe's name; anything else would be script.
+// Accepts a word of a probe's name; anything else would become part of the script.
 void check_name(const std::string& name)
 {
     const auto plain = [](char c) {
@@ -65,4 +66,4 @@ std::string latency_script(const std::vector<std::string>& places)
                        start, end);
 }
 
-} // namespace fastsdt::tracing
+} // namespace fastsdt::trace_tool

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "base/printable.h"
+#include "base/unusable.h"
 #include "kernel.h"
 #include "options.h"
-#include "parse.h"
-#include "printable.h"
 #include "run.h"
 #include "say.h"
-#include "unusable.h"
+#include "script/parse.h"
 
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <cstdlib>
 
-namespace fastsdt::tracing {
+namespace fastsdt::trace_tool {
 
 void say(const std::string& message)
 {
@@ -45,11 +45,11 @@ int trace(const Options& options)
 }
 
 } // namespace
-} // namespace fastsdt::tracing
+} // namespace fastsdt::trace_tool
 
 int main(int argc, char** argv)
 {
-    using namespace fastsdt::tracing;
+    using namespace fastsdt::trace_tool;
     Options options;
     if (const auto status = read_options(argc, argv, options))
         return *status;

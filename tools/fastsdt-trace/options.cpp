@@ -13,7 +13,7 @@
 #include <fstream>
 #include <memory>
 
-namespace fastsdt::tracing {
+namespace fastsdt::trace_tool {
 namespace {
 
 struct Given {
@@ -37,7 +37,7 @@ std::string seconds(const std::string& text)
     return good ? std::string() : fmt::format("\"{}\" is not a number of seconds from 0.001 up", text);
 }
 
-// CLI11 does not know of what is behind --.
+// CLI11 does not know about the words after --.
 class Help : public CLI::Formatter {
     std::string make_usage(const CLI::App*, std::string) const override
     {
@@ -68,7 +68,7 @@ CLI::App* add_options(CLI::App& app, Options& options, Given& given)
            "user: sites are patched to count in the process; kernel: bpftrace runs the script; auto: user where every "
            "site can be armed, else kernel if bpftrace can be run")
         ->transform(CLI::Transformer(engines, CLI::ignore_case).description(""))
-        ->transform(CLI::IsMember(engines, CLI::ignore_case)); // comes first, and says what there is
+        ->transform(CLI::IsMember(engines, CLI::ignore_case)); // checked first; its message names the engines
     app.add_option("-t,--duration", given.duration, "End after this time")->type_name("SECONDS")->check(seconds);
     app.add_option("-i,--interval", given.interval, "Print all maps at this interval")
         ->type_name("SECONDS")
@@ -111,13 +111,13 @@ std::optional<std::chrono::milliseconds> duration(double seconds)
     return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
-// For who forgets it.
+// A hint for users who forget the --.
 const char* dashes_hint(const Options& options)
 {
     return options.command.empty() && !options.pid ? "; a command to be traced goes behind --" : "";
 }
 
-// What the parser cannot see.
+// Checks what the parser cannot.
 void check_options(const CLI::App& latency, Options& options, const Given& given)
 {
     const bool is_latency = latency.parsed();
@@ -171,4 +171,4 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
     return {};
 }
 
-} // namespace fastsdt::tracing
+} // namespace fastsdt::trace_tool

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace fastsdt::tracing {
+namespace fastsdt::trace_tool {
 
 enum class EngineChoice { automatic, user, kernel };
 
@@ -20,11 +20,12 @@ struct Options {
     bool dry = false, json = false;
 };
 
-/// Reads the command line, and the script's file. A status: the program ends with it, all has been said.
+/// Reads the command line, and the script's file. A status: the program has to end with it; the message is printed
+/// already.
 std::optional<int> read_options(int argc, char** argv, Options& options);
 
 /// The script of `fastsdt-trace latency`: from a hit of the first place to the next of the second in the same thread.
 /// @param places  two probes ("shop:begin", "begin", "./app:shop:begin"), or one function
 std::string latency_script(const std::vector<std::string>& places);
 
-} // namespace fastsdt::tracing
+} // namespace fastsdt::trace_tool

@@ -7,31 +7,41 @@
 #include <algorithm>
 #include <numeric>
 
-namespace fastsdt::tracing {
+namespace fastsdt::trace_tool {
 
 using engine::Entry;
 using engine::Map;
 using engine::MapKind;
 using engine::Type;
 
+void Summary::count(const engine::SiteState& state, bool is_armed)
+{
+    ++sites;
+    if (is_armed) {
+        ++armed;
+        return;
+    }
+    Reason& reason = reasons[engine::text(state)];
+    reason.state = state;
+    ++reason.sites;
+}
+
 std::string Summary::text() const
 {
     std::string others;
-    for (const auto& [reason, count] : reasons) {
-        std::string what = reason;
-        if (count > 1 && what.starts_with("has "))
-            what.replace(0, 4, "have ");
-        else if (count > 1 && what.starts_with("is "))
-            what.replace(0, 3, "are ");
-        others += fmt::format("{}{} {}", others.empty() ? " (" : ", ", count, what);
-    }
+    for (const auto& [sentence, reason] : reasons)
+        others += fmt::format("{}{} {}", others.empty() ? " (" : ", ", reason.sites,
+                              engine::text(reason.state, reason.sites));
+    if (late)
+        others +=
+            fmt::format("{}{} only since {:.1f} s after the start", others.empty() ? " (" : ", ", late, late_seconds);
     return fmt::format("sites {} of {} armed{}; dropped {}", armed, sites, others.empty() ? "" : others + ")", dropped);
 }
 
 namespace {
 
-// By value, the smallest first; by key where values have no order. BPFtrace::print_map and its like, src/bpftrace.cpp.
-// Equal ones: by key, where bpftrace has no order.
+// Orders entries by value, the smallest first, or by key where values have no order, as BPFtrace::print_map and its
+// like do (src/bpftrace.cpp). Entries of equal value are ordered by key; bpftrace has no order for them.
 bool before(const Map& map, const Entry& a, const Entry& b)
 {
     const auto total = [](const Entry& e) { return std::accumulate(e.buckets.begin(), e.buckets.end(), uint64_t(0)); };
@@ -126,4 +136,4 @@ Output::Range Output::filled(const std::vector<uint64_t>& buckets)
     return range;
 }
 
-} // namespace fastsdt::tracing
+} // namespace fastsdt::trace_tool

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Maps as bpftrace 0.17 prints them (src/output.cpp), as text or as JSON.
 #pragma once
-#include "maps.h"
+#include "code/site_state.h"
+#include "maps/maps.h"
 
 #include <map>
 #include <memory>
@@ -9,17 +10,24 @@
 #include <string>
 #include <vector>
 
-namespace fastsdt::tracing {
+namespace fastsdt::trace_tool {
 
 /// What the last line says of a run.
 struct Summary {
     size_t sites = 0, armed = 0;
-    std::map<std::string, size_t> reasons; ///< of those that are not armed: how many
+    struct Reason {
+        engine::SiteState state;
+        size_t sites = 0;
+    };
+    std::map<std::string, Reason> reasons; ///< of those that are not armed, by the sentence for one
+    size_t late = 0;                       ///< of those that are armed: not from the start on
+    double late_seconds = 0;               ///< since then all of these are
     uint64_t dropped = 0;
 
     /// "sites 12 of 14 armed (1 taken by the kernel, 1 has no nop10); dropped 0"
     std::string text() const;
-    bool complete() const { return armed == sites && dropped == 0; }
+    void count(const engine::SiteState& state, bool armed);
+    bool complete() const { return armed == sites && dropped == 0 && late == 0; }
 };
 
 class Output {
@@ -27,8 +35,8 @@ public:
     Output(const engine::Script& script, std::ostream& out) : script_(script), out_(out) {}
     virtual ~Output() = default;
 
-    /// @param probes  what probe keys are indexes of
-    /// @param top  only so many entries, the largest; 0: all. @param div  values are divided by it; 0: by nothing
+    /// @param probes  names, by the index that a key of type probe is
+    /// @param top  only this many entries, the largest; 0: all. @param div  values are divided by it; 0: by nothing
     void map(size_t index, const std::vector<engine::Entry>& entries, const std::vector<std::string>& probes,
              uint32_t top = 0, uint32_t div = 0);
     virtual void text(const std::string& text) = 0; ///< printf
@@ -45,7 +53,7 @@ protected:
     std::string datum(engine::Type type, const engine::Datum& datum) const;
     const std::vector<std::string>& probes() const { return *probes_; }
 
-    /// Buckets with something in them, and all between.
+    /// The buckets from the first that is not empty to the last.
     struct Range {
         size_t first = 0, end = 0;
         uint64_t most = 0;
@@ -62,4 +70,4 @@ private:
 std::unique_ptr<Output> text_output(const engine::Script& script, std::ostream& out);
 std::unique_ptr<Output> json_output(const engine::Script& script, std::ostream& out);
 
-} // namespace fastsdt::tracing
+} // namespace fastsdt::trace_tool

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace fastsdt::tracing {
+namespace fastsdt::trace_tool {
 namespace {
 
 using engine::Entry;
@@ -30,11 +30,11 @@ public:
     void summary(const Summary& summary) override
     {
         std::string reasons;
-        for (const auto& [reason, count] : summary.reasons)
-            reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : ", ", json_string(reason), count);
+        for (const auto& [sentence, reason] : summary.reasons)
+            reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : ", ", json_string(sentence), reason.sites);
         out_ << fmt::format("{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"reasons\": {{{}}}, "
-                            "\"dropped\": {}}}}}\n",
-                            summary.sites, summary.armed, reasons, summary.dropped);
+                            "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}}}}}\n",
+                            summary.sites, summary.armed, reasons, summary.late, summary.late_seconds, summary.dropped);
     }
 
 private:
@@ -115,4 +115,4 @@ std::unique_ptr<Output> json_output(const engine::Script& script, std::ostream& 
     return std::make_unique<JsonOutput>(script, out);
 }
 
-} // namespace fastsdt::tracing
+} // namespace fastsdt::trace_tool

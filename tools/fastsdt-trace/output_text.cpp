@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "base/printable.h"
 #include "output.h"
-#include "printable.h"
 
 #include <fmt/format.h>
 
-namespace fastsdt::tracing {
+namespace fastsdt::trace_tool {
 namespace {
 
 using engine::Entry;
@@ -113,4 +113,4 @@ std::unique_ptr<Output> text_output(const engine::Script& script, std::ostream& 
     return std::make_unique<TextOutput>(script, out);
 }
 
-} // namespace fastsdt::tracing
+} // namespace fastsdt::trace_tool

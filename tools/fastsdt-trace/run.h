@@ -5,7 +5,7 @@
 
 #include <ostream>
 
-namespace fastsdt::tracing {
+namespace fastsdt::trace_tool {
 
 /// Traces with the engine that the options want. @return the exit status. Throws Unusable.
 int run(const Options& options, const engine::Script& script);
@@ -14,4 +14,4 @@ int run(const Options& options, const engine::Script& script);
 void print_preview(const engine::Session::Preview& preview, const std::vector<std::string>& probes, bool json,
                    std::ostream& out);
 
-} // namespace fastsdt::tracing
+} // namespace fastsdt::trace_tool

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-namespace fastsdt::tracing {
+namespace fastsdt::trace_tool {
 
 constexpr int complete = 0, incomplete = 1, unusable = 2;
 
@@ -11,4 +11,4 @@ void say(const std::string& message);
 /// The same, and ends.
 [[noreturn]] void give_up(const std::string& message);
 
-} // namespace fastsdt::tracing
+} // namespace fastsdt::trace_tool

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Installed, sys/sdt.h and usdt.h lie beside this file, so that they are in the search path only where somebody asks. */
+ * When installed, sys/sdt.h and usdt.h lie beside this file, so that only projects that ask have them in the search
+ * path. */
 #include "../../fastsdt.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Link order needs a label of the site's own. LLVM's %= is not to be had here, so a macro is expanded with the value of a counter.
+// Link order needs a label of the site's own. LLVM's %= is not available here, so a macro is expanded with a counter's
+// value.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __fastsdt_asm {

@@ -18,9 +18,9 @@ NOINLINE int clobbers(int n) { char a[64]; memset(a, n, sizeof a); CLOBBER(); ke
 // REPORT-FRAME-GCC: "function": "clobbers", {{.*}}"action": "missed", {{.*}}"reason": "{{.*}}frame pointer
 // (Clang on x86-64 saves the register first of all: that push is kept, and the reason says that it sets up no frame.)
 // FRAME-X86-CLANG-DAG: {{^}}clobbers: push {{.*}} | push %rbp;
-// REPORT-FRAME-X86-CLANG: "function": "clobbers", {{.*}}"action": "kept", {{.*}}"reason": "no frame: inline assembly uses rbp"
+// REPORT-FRAME-X86-CLANG: "function": "clobbers", {{.*}}"action": "kept", {{.*}}"reason": "the function's asm uses the frame pointer"
 // FRAME-ARM64-CLANG-DAG: {{^}}clobbers: nop {{.*}} added missed | nop; sub
-// REPORT-FRAME-ARM64-CLANG: "function": "clobbers", {{.*}}"action": "missed", {{.*}}"reason": "no frame: inline assembly uses x29"
+// REPORT-FRAME-ARM64-CLANG: "function": "clobbers", {{.*}}"action": "missed", {{.*}}"reason": "the function's asm uses the frame pointer"
 // AUTOFRAME-DAG: {{^}}clobbers: {{nop .* added | nop|push}}
 
 NOINLINE int calls(int n) { char a[64]; memset(a, n, sizeof a); CLOBBER(); keep(a); return a[n] + clobbers(n); }

@@ -2,13 +2,16 @@
 // A site in front of every way out, or of none: returns, tail calls, and parts of split functions.
 // RUN: %cc -O2 %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t && %entries %t | %check-NOP10
 // RUN: %cc -O2 %fp-exit=nop %s -o %t && %run %t && %entries --check-exits %t && %entries %t | %check-NOP
-// RUN: %cc -O2 %fp-entry=none %fp-exit=nop %s -o %t && %run %t && %entries --check-exits %t && %entries %t | %check-NONE
+// RUN: %cc -O2 %fp-entry=none %fp-exit=nop %s -o %t && %run %t && %entries --check-exits --entry none %t && %entries %t | %check-NONE
 // RUN: %cc -O2 %s -o %t && %run %t && %entries %t | %check-ASKED
 // RUN: %cc -O2 %fp-exclude=. %s -o %t && %run %t && %entries %t | %check-ASKED
 // RUN: %cc -O0 %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
 // RUN: %cc -Os %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t && %entries %t | %check-SMALL
 // RUN: %cc -O3 -g %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
 // RUN: %cc -O2 %lto %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
+// A section for each function is not made larger than its code.
+// RUN: %if x86-64 %{ %cc -O2 -ffunction-sections %fp-exit=nop10 -c %s -o %t.o && readelf -SW %t.o | %only-SECTIONS %}
+// SECTIONS: .text.leaf {{.*}} AX 0 0 16{{$}}
 // RUN: %cc -O2 -ffunction-sections -Wl,--gc-sections %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
 // RUN: %if x86-64 %{ %cc -O2 -fcf-protection=full %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t %}
 // RUN: %if return-thunks %{ %cc -O2 -mfunction-return=thunk-extern -DTHUNK %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t %}
@@ -40,6 +43,10 @@ NOINLINE void nothing(void) { }
 // NOP-DAG: {{^}}nothing: nop {{.*}} added exits | nop; nop; ret
 // NOP-DAG: {{^}}nothing exit: nop {{.*}} return none
 // NONE-DAG: {{^}}nothing: other lead=0 {{[^|]*[0-9]}} | ret
+// So does this one: an empty asm is no instruction.
+NOINLINE void empty_asm(void) { __asm__ volatile("" ::: "memory"); }
+// NOP-DAG: {{^}}empty_asm exit: nop {{.*}} return none
+// NONE-DAG: {{^}}empty_asm: other lead=0 {{[^|]*[0-9]}} | ret
 NOINLINE int tail(int a) { return leaf(a + 1); }
 // NOP10-X86-DAG: {{^}}tail exit: nop1+nop10 patch=1+10 bound=6 tail-call register:4 signed at={{.*}} | nop; cs nopw 0x0(%rax,%rax,1); jmp {{.*}}<leaf>
 // NOP-ARM64-DAG: {{^}}tail exit: nop patch=0+4 bound=0 tail-call register:4 signed at={{.*}} | nop; b {{.*}}<leaf>

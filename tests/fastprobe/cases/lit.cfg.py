@@ -10,7 +10,7 @@ In RUN lines:
   %check-NAME    FileCheck with the prefixes NAME and ALL, and each of those followed by -X86 or -ARM64, -GCC or -CLANG,
                  or both: NAME-X86-GCC
   %only-NAME     the same without ALL
-Features: gcc or clang, x86-64 or arm64, asan, tsan, split-stack, coverage, return-thunks, ifunc (the compiler can link such programs), gdb.
+Features: gcc or clang, x86-64 or arm64, asan, tsan, split-stack, coverage, return-thunks, function-types, kcfi, ifunc (the compiler can link such programs), gdb.
 """
 import os
 import shutil
@@ -33,7 +33,7 @@ config.test_exec_root = param("work")
 config.environment["ASAN_OPTIONS"] = "detect_leaks=0"  # leaks are not the subject
 config.environment["PATH"] = os.environ["PATH"]
 
-# What some distributions' compilers do unasked, Ubuntu's for one.
+# Turns off what some distributions' compilers, such as Ubuntu's, do by default.
 plain = "-U_FORTIFY_SOURCE -fno-stack-protector -fno-stack-clash-protection " + (
     "-mbranch-protection=none" if arm64 else "-fcf-protection=none")
 base = f"-w -I{top}/include {plain} {param('flags', '')} -fplugin={plugin}"
@@ -59,7 +59,7 @@ config.substitutions += [
 ]
 
 
-# An address of a function that is resolved at start: clang 14 makes what GNU ld refuses at -O0 on arm64.
+# The address of an ifunc: on arm64 at -O0, clang 14 makes code for it that GNU ld refuses.
 program = b"""static int f(void) { return 0; }
 static int (*choose(void))(void) { return f; }
 int chosen(void) __attribute__((ifunc("choose")));
@@ -74,6 +74,7 @@ def links(*flags, function=b"f"):
 config.available_features |= {kind, target}
 for feature, *flags in (["asan", "-fsanitize=address,undefined"], ["tsan", "-fsanitize=thread"],
                         ["split-stack", "-fsplit-stack"], ["coverage", "--coverage"],
+                        ["function-types", "-fsanitize=function", "-fsanitize-trap=function"], ["kcfi", "-fsanitize=kcfi"],
                         ["return-thunks", "-mfunction-return=thunk-extern", "-c"]):
     if links(*flags):
         config.available_features.add(feature)

@@ -18,10 +18,10 @@ NOINLINE int cloned(int *a, int n) { int s = 0; for (int i = 0; i < n; i++) s +=
 
 // ALL-GCC-DAG: {{^}}unwinder: {{nop|push|stp|other}}
 // ALL-X86-CLANG-DAG: {{^}}unwinder: {{nop|push|other}}
-// (clang has no __builtin_eh_return for arm64 and makes nothing of the function.)
+// (clang has no __builtin_eh_return for arm64 and makes no code for the function.)
 NOINLINE void unwinder(long offset, void *handler) { __builtin_eh_return(offset, handler); }
 
-// (Where clang makes nothing of a function before it, that one has the same address.)
+// (If clang makes no code for the function before, both have the same address.)
 // ALL-DAG: {{^([a-z]*=)*}}placed{{(=[a-z]*)*}}: nop
 __attribute__((section(".text.mine"))) NOINLINE int placed(int a) { return a * 3; }
 // ALL-DAG: {{^}}placed_too: nop

@@ -54,11 +54,7 @@ if supports -x c++ -fsanitize=function a.cpp -fno-sanitize-recover=all -lstdc++;
     if [ "$version" -ge 17 ]; then has '^_Z5callsi: nop lead=0 .* added \| nop; push'; else has '^_Z5callsi: nop lead=[1-9][0-9]* .* added'; fi
     clangxx "${with[@]}" -fsanitize=function -fno-sanitize-recover=all -fplugin-arg-fastprobe-entry=nop10 a.cpp -o a
     ./a || fail "$what nop10: exit code $?"
-    python3 - "$(nm a | awk '$3 == "_Z5callsi" {print $1}')" "$(entries a | sed -n 's/^_Z5callsi: .* lead=\([0-9]*\) .*/\1/p')" <<'P' || fail "$what: nop10 crosses"
-import sys
-first = int(sys.argv[1], 16) + int(sys.argv[2]) + 1
-sys.exit(first // 64 != (first + 9) // 64)
-P
+    entries --check a >/dev/null || fail "$what nop10: a record is wrong"
 fi
 
 # XRay: a sled begins with a jump over itself, which kernels emulate. Patched, the program still works.
@@ -83,7 +79,7 @@ has '^leaf: nop1\+nop10 lead=0 .* bound=4 .* added \| nop; cs nopw'
 build "-Oz with the outliner" -Oz -mllvm -enable-machine-outliner=always "${nop[@]}"
 has '^leaf: nop lead=0 .* added'
 
-# Exits: behind everything that hardening and instrumentation put at returns, as LLVM's verifier likes it.
+# Exits: behind everything that hardening and instrumentation put at returns, and LLVM's verifier accepts them.
 cat >exits.c <<'E'
 #include <stdio.h>
 #define NOINLINE __attribute__((noinline))
@@ -125,7 +121,7 @@ if clang -w clones.c -o probe 2>/dev/null && ./probe; then
     has '^[^:]*f\.resolver[^:]*: no record'
 fi
 
-# One note section for one text section, one dynamic relocation not more, and notes are not loaded.
+# One note section for a text section, no dynamic relocation more than without, and notes are not loaded.
 what="no cost at run time"
 clang "${with[@]}" "${nop[@]}" -fPIE -pie -c a.c -o a.o
 expect "$what: note sections" "$(readelf -SW a.o | grep -c ' \.note\.fastsdt ')" 1

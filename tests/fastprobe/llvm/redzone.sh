@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The kernels that optimize a nop5 push at it. With the clang plugin the function keeps out of the red zone; without, the
-# header sees to it; nobody does it twice.
+# The kernels that optimize a nop5 push at it. With the clang plugin the plugin keeps the function out of the red zone,
+# without it the header; never both.
 . "$FASTSDT_SOURCE/tests/fastprobe/llvm/llvm.sh"
 cat >r.c <<'E'
 #define FASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The front of an arena tells a later run about the stubs behind it. The front lies in the target's memory, and the
+// target may write anything there: whatever can be checked is checked.
+#pragma once
+#include "arming/target.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// Who traces. A process number alone is not enough: the kernel gives it to another process later.
+struct Tracer {
+    uint32_t pid = 0;           ///< 0: nobody
+    uint64_t start_time = 0;    ///< clock ticks after boot: field 22 of /proc/PID/stat
+    uint64_t pid_namespace = 0; ///< inode
+
+    bool operator==(const Tracer&) const = default;
+    static Tracer self();
+    /// It runs, or it cannot be known from here: it is in a pid namespace whose processes are not all to be seen. One that has ended and
+    /// that nobody has waited for does not run.
+    bool may_run() const;
+};
+
+struct Front {
+    static constexpr uint32_t version = 2;
+    uint64_t start = 0; ///< runtime address of the arena
+    uint64_t size = 0;  ///< of its code mapping
+    uint64_t mark = 0, data = 0;
+    uint64_t data_size = 0; ///< of the mapping of the tables
+    Tracer tracer;
+    std::vector<Patch> patches; ///< written before the first jump is made; Patch::site is not used
+};
+
+/// Bytes of a front, a multiple of 64.
+size_t size_of_front(size_t patches);
+std::vector<std::byte> encode(const Front& front);
+/// All arenas that are mapped in the target, by address. An arena whose mark reads 0 is the copy of a forked process:
+/// its tracer is nobody.
+std::vector<Front> find_arenas(Target& target);
+
+} // namespace fastsdt::engine

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+//     a group of sites within reach of each other -> compiled to learn the size -> an arena -> compiled for that arena
+//     -> front and stubs written while the target runs -> the jumps, a thousand at each stop
+//
+// The front names every jump before the first is made. So a later run finds and undoes whatever a killed tracer left.
+#include "arming/arm.h"
+
+#include "arming/place.h"
+#include "code/machine.h"
+
+#include <fastsdt/recognize.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+namespace fastsdt::engine {
+namespace {
+
+// The process's mappings and arenas, read once for many sites.
+struct View {
+    explicit View(Target& of) : target(of), mappings(of.mappings()), arenas(find_arenas(of)) {}
+
+    const Front* arena_of(uint64_t address) const
+    {
+        for (const Front& front : arenas)
+            if (address >= front.start && address - front.start < front.size)
+                return &front;
+        return nullptr;
+    }
+
+    Target& target;
+    std::vector<Mapping> mappings;
+    std::vector<Front> arenas;
+};
+
+fastsdt_recognized recognize(std::span<const std::byte> bytes)
+{
+    fastsdt_recognized found;
+    fastsdt_recognize(&found, own_machine.elf, own_machine.layout, reinterpret_cast<const unsigned char*>(bytes.data()),
+                      bytes.size());
+    return found;
+}
+
+// Nobody has the site. A kernel's former call may still be the end of the nop10, and a thread may stand before that
+// call: patch() looks for such a thread when all are stopped.
+bool is_idle(std::span<const std::byte> bytes)
+{
+    const fastsdt_recognized found = recognize(bytes);
+    return found.layout == own_machine.layout && !found.lead && !found.breakpoints
+        && (found.state == FASTSDT_STATE_PRISTINE || found.state == FASTSDT_STATE_STALE_CALL);
+}
+
+// `data`: the tables of the run that asks; 0: no run asks.
+SiteState can_arm(const View& view, const Site& site, std::span<const std::byte> bytes, uint64_t data)
+{
+    if (site.found.state != State::ready)
+        return site.found;
+    if (!site.patch || site.length != own_machine.length)
+        return {State::no_nop};
+    const Mapping* const mapping = mapping_at(view.mappings, site.patch);
+    if (!mapping)
+        return {State::gone};
+    if (site.inode && mapping->inode && (mapping->inode != site.inode || mapping->device != site.device))
+        return {State::gone}; // another file is mapped there now
+    if (!mapping->executable || mapping->writable || mapping->shared || bytes.size() != own_machine.length)
+        return {State::not_private};
+    if (site.patch % smallest_page + own_machine.exchanged > smallest_page)
+        return {State::crosses_page};
+    const fastsdt_recognized found = recognize(bytes);
+    if (found.layout != own_machine.layout || found.lead)
+        return {State::changed};
+    if (found.state == FASTSDT_STATE_DAMAGED)
+        return {State::damaged};
+    if (found.breakpoints || found.state == FASTSDT_STATE_LEA_CALL || found.state == FASTSDT_STATE_CALL)
+        return {State::kernel};
+    if (found.state == FASTSDT_STATE_JUMP) {
+        const Front* const arena = view.arena_of(site.patch + found.rel_end + static_cast<int64_t>(found.rel));
+        if (!arena)
+            return {State::foreign};
+        if (arena->tracer == Tracer::self())
+            return {data && arena->data == data ? State::armed : State::other_run};
+        if (arena->tracer.may_run())
+            return {State::other_tracer, arena->tracer.pid};
+        return {State::left_over};
+    }
+    if (!is_idle(bytes))
+        return {State::changed};
+    return {view.target.obstacle(site.patch, bytes)};
+}
+
+std::vector<SiteState> states_of(Target& target, std::span<const Site> sites, uint64_t data)
+{
+    const View view(target);
+    std::vector<SiteState> states;
+    for (const Site& site : sites)
+        states.push_back(can_arm(view, site, target.read(site.patch, own_machine.length), data));
+    return states;
+}
+
+bool holds(std::span<const std::byte> bytes, const std::array<std::byte, 8>& wanted)
+{
+    return bytes.size() >= own_machine.exchanged
+        && std::equal(wanted.begin(), wanted.begin() + own_machine.exchanged, bytes.begin());
+}
+
+Range code_of(const Front& front)
+{
+    return {front.start, front.mark + own_machine.page - front.start};
+}
+
+// The tables of fronts go with the last of them.
+bool release_fronts(Target& target, std::span<const Front> fronts)
+{
+    if (fronts.empty())
+        return true;
+    std::vector<Range> code;
+    for (const Front& front : fronts)
+        code.push_back(code_of(front));
+    return target.release(code, {fronts.front().data, fronts.front().data_size});
+}
+
+// Gives back the memory of tracers that have ended, where no jump leads to it any more. A front may be a lie: only the
+// mappings are unmapped that an arena has and a tracer's tables.
+void release_left_overs(Target& target)
+{
+    const View view(target);
+    std::map<uint64_t, std::vector<Front>> runs; // by address of the tables
+    std::set<uint64_t> kept;
+    for (const Front& front : view.arenas) {
+        const bool jumps = std::any_of(front.patches.begin(), front.patches.end(), [&](const Patch& p) {
+            return holds(target.read(p.at, own_machine.length), p.after);
+        });
+        const Mapping* const data = mapping_at(view.mappings, front.data, front.data_size);
+        const Mapping* const mark = mapping_at(view.mappings, front.mark, own_machine.page);
+        if (jumps || front.tracer.may_run() || !data || data->start != front.data
+            || data->end - data->start != front.data_size || !data->shared || !mark || mark->inode != 0
+            || front.mark < front.start || front.mark - front.start != whole_pages(front.size))
+            kept.insert(front.data);
+        runs[front.data].push_back(front);
+    }
+    for (const auto& [data, fronts] : runs)
+        if (!kept.contains(data))
+            release_fronts(target, fronts);
+}
+
+// Undoes the jumps of tracers that have ended. A front may be forged: so a jump is undone only if it leads into an
+// arena of such a tracer, and only to a nop.
+void clear_left_overs(Target& target)
+{
+    std::vector<Patch> undo;
+    const View view(target);
+    for (const Front& arena : view.arenas) {
+        if (arena.tracer.may_run())
+            continue;
+        for (const Patch& p : arena.patches) {
+            Site site;
+            site.patch = p.at;
+            site.length = own_machine.length;
+            const auto bytes = target.read(p.at, own_machine.length);
+            if (!holds(bytes, p.after) || can_arm(view, site, bytes, 0).state != State::left_over)
+                continue;
+            std::vector<std::byte> then(bytes);
+            std::copy_n(p.before.begin(), own_machine.exchanged, then.begin());
+            if (!is_idle(then))
+                continue;
+            undo.push_back(p);
+            const Mapping* const counter = mapping_at(view.mappings, p.semaphore);
+            if (!counter || !counter->writable)
+                undo.back().semaphore = 0;
+        }
+    }
+    if (!undo.empty())
+        target.patch(undo, true);
+    release_left_overs(target);
+}
+
+} // namespace
+
+std::vector<SiteState> can_arm(Target& target, std::span<const Site> sites)
+{
+    return states_of(target, sites, 0);
+}
+
+Arming::Arming(Target& target, Compile compile, size_t data_size)
+    : target_(target), compile_(std::move(compile)), data_size_(data_size)
+{}
+
+Arming::~Arming()
+{
+    try {
+        disarm();
+        if (jumps_ || release_fronts(target_, fronts_))
+            return;
+        for (Front& front : fronts_) { // for the next run to release
+            front.tracer = {};
+            target_.write_code(front.start, encode(front));
+        }
+    } catch (const Unusable&) {
+        // The process has ended, or cannot be stopped. Then its stubs go on counting; a later run clears them away.
+    }
+}
+
+// Each step is kept only after it has happened. What fails is undone, so another try begins where this one began: with
+// the sites known, and with the process as it was.
+void Arming::arm(std::vector<Site> sites)
+{
+    add(std::move(sites));
+    clear_left_overs(target_);
+    verify();
+    std::vector<size_t> without_stub;
+    for (size_t i = 0; i < sites_.size(); ++i)
+        if (states_[i].state == State::ready && patches_[i].length == 0)
+            without_stub.push_back(i);
+    place(without_stub);
+    jump();
+}
+
+void Arming::add(std::vector<Site> sites)
+{
+    std::multimap<uint64_t, size_t> known; // by address of the patch
+    for (size_t i = 0; i < sites_.size(); ++i)
+        known.emplace(sites_[i].patch, i);
+    for (Site& site : sites) {
+        const auto same = [&](const auto& one) {
+            const Site& a = sites_[one.second];
+            return a.kind == site.kind && a.file == site.file && a.device == site.device && a.inode == site.inode
+                && a.provider == site.provider && a.name == site.name && a.arguments == site.arguments
+                && a.load_bias == site.load_bias && a.semaphore == site.semaphore && a.clauses == site.clauses;
+        };
+        const auto [first, last] = known.equal_range(site.patch);
+        if (site.patch && std::any_of(first, last, same))
+            continue;
+        sites_.push_back(std::move(site));
+        patches_.emplace_back().length = 0;
+        refusals_.emplace_back();
+    }
+}
+
+// Makes stubs for sites that have none.
+void Arming::place(const std::vector<size_t>& indices)
+{
+    std::vector<uint64_t> addresses;
+    for (size_t i : indices)
+        addresses.push_back(sites_[i].patch);
+    std::map<size_t, std::vector<size_t>> groups;
+    const std::vector<size_t> group_of = group_by_reach(addresses, own_machine.most_code);
+    for (size_t k = 0; k < indices.size(); ++k)
+        groups[group_of[k]].push_back(indices[k]);
+    for (const auto& [number, members] : groups)
+        place_group(members);
+}
+
+// Sites within reach of each other: one arena.
+void Arming::place_group(const std::vector<size_t>& members)
+{
+    std::vector<Site> sites;
+    std::vector<uint64_t> near;
+    for (const size_t i : members) {
+        sites.push_back(sites_[i]);
+        near.push_back(sites_[i].patch);
+    }
+    if (!data_)
+        data_ = target_.allocate_data(data_size_);
+    constexpr uint64_t most = own_machine.most_code;
+    const size_t front_size = size_of_front(members.size());
+    const uint64_t somewhere = near.front() / smallest_page * smallest_page;
+    const size_t size =
+        front_size + compile_(sites, {somewhere, data_, somewhere + most / 2}).bytes.size() + smallest_page;
+    const Arena arena = size <= most ? target_.allocate_code(near, size) : Arena{};
+    if (!arena.code) {
+        for (const size_t i : members)
+            states_[i] = refusals_[i] = {State::too_far};
+        return;
+    }
+    try {
+        const Code code = compile_(sites, {arena.code + front_size, arena.data, arena.mark});
+        if (front_size + code.bytes.size() > size)
+            throw std::logic_error("stubs are longer than they were said to be");
+        Front front{arena.code, size, arena.mark, arena.data, whole_pages(data_size_), Tracer::self(), {}};
+        for (Patch p : code.patches) {
+            p.site = members.at(p.site);
+            p.semaphore = sites_[p.site].semaphore;
+            front.patches.push_back(p);
+        }
+        target_.write_code(arena.code + front_size, code.bytes);
+        target_.write_code(front.start, encode(front));
+        for (size_t k = 0; k < code.refusals.size(); ++k)
+            if (code.refusals[k].state != State::ready)
+                states_[members[k]] = refusals_[members[k]] = code.refusals[k];
+        for (const Patch& p : front.patches)
+            patches_[p.site] = p;
+        fronts_.push_back(std::move(front));
+    } catch (...) {
+        target_.free_code(arena, size);
+        throw;
+    }
+}
+
+// Makes the jumps of all sites that have a stub and are ready.
+void Arming::jump()
+{
+    std::vector<Patch> now;
+    for (size_t i = 0; i < sites_.size(); ++i)
+        if (states_[i].state == State::ready && patches_[i].length != 0) {
+            // The site's bytes of now: a kernel's probe may have come and gone since, and left its call behind.
+            const auto bytes = target_.read(patches_[i].at, own_machine.length);
+            if (!is_idle(bytes))
+                continue;
+            std::copy_n(bytes.begin(), patches_[i].length, patches_[i].before.begin());
+            now.push_back(patches_[i]);
+        }
+    if (now.empty())
+        return;
+    jumps_ = true;
+    const std::vector<Patch> all = now;
+    try {
+        for (unsigned tries = 0; !now.empty() && tries < 5; ++tries) {
+            const auto outcomes = target_.patch(now, false);
+            std::vector<Patch> again;
+            for (size_t i = 0; i < now.size(); ++i) {
+                SiteState& state = states_[now[i].site];
+                switch (outcomes[i]) {
+                case Target::Outcome::done: state = {State::armed}; break;
+                case Target::Outcome::changed: state = {State::changed}; break;
+                case Target::Outcome::busy:
+                    state = {State::busy};
+                    again.push_back(now[i]);
+                    break;
+                }
+            }
+            now = std::move(again);
+        }
+    } catch (const Unusable&) {
+        try {
+            target_.patch(all, true);
+        } catch (const Unusable&) {
+            // The fronts name the jumps: disarm() undoes them, or a later run.
+        }
+        throw;
+    }
+}
+
+void Arming::disarm()
+{
+    if (!jumps_)
+        return;
+    std::vector<Patch> now;
+    for (size_t i = 0; i < sites_.size(); ++i)
+        if (patches_[i].length != 0)
+            now.push_back(patches_[i]);
+    for (unsigned tries = 0; !now.empty() && tries < 5; ++tries) {
+        const auto outcomes = target_.patch(now, true);
+        std::vector<Patch> again;
+        for (size_t i = 0; i < now.size(); ++i)
+            if (outcomes[i] == Target::Outcome::busy)
+                again.push_back(now[i]);
+        now = std::move(again);
+    }
+    jumps_ = !now.empty(); // a thread keeps standing in these
+    verify();
+}
+
+const std::vector<SiteState>& Arming::verify()
+{
+    const auto found = states_of(target_, sites_, data_);
+    states_.resize(sites_.size());
+    for (size_t i = 0; i < sites_.size(); ++i) {
+        // A refusal stays until the site has some other trouble.
+        states_[i] = found[i].state == State::ready ? refusals_[i] : found[i];
+    }
+    return states_;
+}
+
+} // namespace fastsdt::engine

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "arming/match.h"
+#include "base/search_path.h"
+#include "code/machine.h"
+
+#include <fastsdt/recognize.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fnmatch.h>
+#include <iterator>
+
+namespace fastsdt::engine {
+namespace {
+
+bool pattern(const std::string& text)
+{
+    return text.find_first_of("*?[") != text.npos;
+}
+
+bool fits(const std::string& glob, const std::string& name)
+{
+    return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+}
+
+// As in bpftrace: a name without a slash that is no file of the current directory is looked for in PATH.
+std::string resolve(const std::string& file)
+{
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (file.find('/') != file.npos || fs::exists(file, error))
+        return file;
+    const std::string program = in_search_path(file);
+    return program.empty() ? file : program;
+}
+
+// A name that is not found here, and may be that of a library: "libc.so.6".
+bool only_a_name(const std::string& file)
+{
+    std::error_code error;
+    return file.find('/') == file.npos && !std::filesystem::exists(resolve(file), error);
+}
+
+// Whether the script's path and the process's path lead to the same file.
+bool same_file(const std::string& given, const std::string& mapped, pid_t pid)
+{
+    namespace fs = std::filesystem;
+    if (given == mapped)
+        return true;
+    if (only_a_name(given))
+        return fs::path(mapped).filename() == given;
+    std::error_code error;
+    const std::string file = resolve(given);
+    if (fs::weakly_canonical(file, error) == mapped && !error)
+        return true;
+    for (const std::string& there : {fmt::format("/proc/{}/root{}", pid, mapped), mapped})
+        if (fs::equivalent(file, there, error) && !error)
+            return true;
+    return false;
+}
+
+bool same_kind(const Probe& probe, const LiveSite& site)
+{
+    switch (probe.kind) {
+    case Probe::Kind::usdt: return !site.entry && !site.exit && fits(probe.provider, site.provider);
+    case Probe::Kind::entry: return site.entry;
+    case Probe::Kind::exit: return site.exit || (site.entry && !site.exits);
+    default: return false;
+    }
+}
+
+// Sets the site's patchable instruction, by the layout that the file has there.
+void find_patch(const LiveFile& file, const LiveSite& live, Site& site)
+{
+    const fastsdt_recognized& layout = live.expected;
+    if (file.arch != own_machine.arch) {
+        site.found = {State::other_architecture, 0, std::string(name(file.arch))};
+        return;
+    }
+    if (layout.length == 0 || layout.patch_length != own_machine.length)
+        return;
+    if (live.change == Change::remapped) {
+        site.found = {State::huge_pages};
+        return;
+    }
+    site.patch = live.runtime + layout.lead + layout.patch_offset;
+    site.length = own_machine.length;
+}
+
+} // namespace
+
+Matcher::Matcher(const Script& script, pid_t pid) : script_(script), pid_(pid) {}
+
+bool Matcher::means(const Probe& probe, const LiveFile& file)
+{
+    if (pattern(probe.file))
+        return fits(probe.file, file.path);
+    const auto [found, added] = same_file_.try_emplace({probe.file, file.path}, false);
+    if (added)
+        found->second = same_file(probe.file, file.path, pid_);
+    return found->second;
+}
+
+size_t Matcher::probe_index(const Probe& probe, const LiveFile& file, const LiveSite& site)
+{
+    const std::string& path = pattern(probe.file) ? file.path : probe.file;
+    const std::string text = probe.kind == Probe::Kind::usdt
+        ? fmt::format("usdt:{}:{}:{}", path, site.provider, site.name)
+        : fmt::format("{}:{}:{}", probe.kind == Probe::Kind::entry ? "uprobe" : "uretprobe", path, site.name);
+    const auto [found, added] = probe_indexes_.try_emplace(text, probes_.size());
+    if (added)
+        probes_.push_back(text);
+    return found->second;
+}
+
+void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t clause, const Probe& probe)
+{
+    for (const LiveSite& live : file.sites) {
+        if (!same_kind(probe, live) || !fits(probe.name, live.name)) {
+            if (!matched_.contains(&probe) && (probe.kind == Probe::Kind::usdt) == !(live.entry || live.exit))
+                others_[&probe].insert(live.provider.empty() ? live.name : live.provider + ':' + live.name);
+            continue;
+        }
+        matched_.insert(&probe);
+        auto [found, added] = sites.try_emplace({live.runtime, probe.kind, file.device, file.inode});
+        Site& site = found->second;
+        if (added) {
+            site.kind = probe.kind;
+            site.file = file.path;
+            site.device = file.device;
+            site.inode = file.inode;
+            site.provider = live.provider;
+            site.name = live.name;
+            site.probe = probe_index(probe, file, live);
+            site.arguments = live.arguments;
+            site.address = live.runtime;
+            site.load_bias = live.runtime - live.address;
+            site.semaphore = live.semaphore ? live.semaphore + site.load_bias : 0;
+            site.stack_bytes = live.stack_bytes;
+            if (live.exit && !live.tail_call)
+                site.result = live.result;
+            if (probe.kind == Probe::Kind::exit && live.entry)
+                site.found = {State::no_exit_sites};
+            else
+                find_patch(file, live, site);
+        }
+        site.clauses.push_back(clause);
+    }
+}
+
+std::vector<Site> Matcher::find_new()
+{
+    const bool functions = std::any_of(script_.clauses.begin(), script_.clauses.end(), [](const Clause& clause) {
+        return std::any_of(clause.probes.begin(), clause.probes.end(), [](const Probe& probe) {
+            return probe.kind == Probe::Kind::entry || probe.kind == Probe::Kind::exit;
+        });
+    });
+    const Process process = read_process(pid_, functions);
+    troubles_ = process.troubles;
+    std::map<Key, Site> sites;
+    for (const LiveFile& file : process.files)
+        for (size_t clause = 0; clause < script_.clauses.size(); ++clause)
+            for (const Probe& probe : script_.clauses[clause].probes)
+                if (probe.has_sites() && means(probe, file))
+                    match(file, sites, clause, probe);
+    std::set<Key> seen;
+    std::set<uint64_t> patches;
+    std::vector<Site> fresh;
+    for (auto& [key, site] : sites) {
+        if (site.patch && !patches.insert(site.patch).second) {
+            site.patch = 0;
+            site.found = {State::shared_nop};
+        }
+        seen.insert(key);
+        if (!known_.contains(key))
+            fresh.push_back(std::move(site));
+    }
+    known_ = std::move(seen);
+    return fresh;
+}
+
+std::vector<const Probe*> Matcher::unmatched() const
+{
+    std::vector<const Probe*> found;
+    for (const Clause& clause : script_.clauses)
+        for (const Probe& probe : clause.probes)
+            if (probe.has_sites() && !matched_.contains(&probe))
+                found.push_back(&probe);
+    return found;
+}
+
+std::string Matcher::instead(const Probe& probe) const
+{
+    const bool functions = probe.kind != Probe::Kind::usdt;
+    const auto found = others_.find(&probe);
+    if (found == others_.end()) {
+        std::error_code error;
+        if (!pattern(probe.file) && !only_a_name(probe.file) && !std::filesystem::exists(resolve(probe.file), error))
+            return fmt::format("there is no file {}", probe.file);
+        const char* const where =
+            pattern(probe.file) ? "no file of the process that fits" : "no mapped file of that name";
+        return fmt::format("{} has {}; what it forks is not traced", where,
+                           functions ? "functions that fastprobe recorded" : "probes");
+    }
+    // Names only the probes of the provider that was meant, if it has any: libraries have probes of other providers.
+    std::vector<std::string> names;
+    std::copy_if(found->second.begin(), found->second.end(), std::back_inserter(names), [&](const std::string& name) {
+        return !functions && fits(probe.provider, name.substr(0, name.find(':')));
+    });
+    const std::string whose = names.empty() || pattern(probe.provider) ? "there" : "of " + probe.provider;
+    if (names.empty())
+        names.assign(found->second.begin(), found->second.end());
+    constexpr size_t most = 8;
+    const size_t more = names.size() > most ? names.size() - most : 0;
+    names.resize(names.size() - more);
+    return fmt::format("{} {}{}",
+                       functions ? "the functions that fastprobe recorded are" : "the probes " + whose + " are",
+                       fmt::join(names, ", "), more ? fmt::format(", and {} more", more) : "");
+}
+
+} // namespace fastsdt::engine

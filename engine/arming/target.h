@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The process whose sites are armed: one interface; process/self.cpp and outside.cpp implement it. Used from one thread, since
+// ptrace is bound to a thread.
+#pragma once
+#include "code/site.h"
+#include "live/live.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// Runtime addresses.
+struct Range {
+    uint64_t start = 0, size = 0;
+    bool has(uint64_t address) const { return address - start < size; }
+};
+
+/// Memory of the target by runtime address. All functions throw Unusable, which says what failed, where, and what to
+/// do.
+class Target {
+public:
+    virtual ~Target() = default;
+
+    /// What the target has mapped now, by address.
+    virtual std::vector<Mapping> mappings() = 0;
+    /// Up to `size` bytes; fewer where the memory ends.
+    virtual std::vector<std::byte> read(uint64_t address, size_t size) = 0;
+    /// Whether the thread pointer of each thread leads to a word that holds the same pointer, as in programs for x86-64
+    /// (ELF Handling For Thread-Local Storage, 3.4.6). Not so in a static program that has not begun. False on other
+    /// architectures.
+    virtual bool stores_thread_pointers() = 0;
+
+    /// Allocates the tables: zeros, readable and writable, shared with us. Once for a run, before allocate_code().
+    /// @return  its runtime address
+    virtual uint64_t allocate_data(size_t size) = 0;
+    /// Allocates memory for stubs, empty so far. A 32-bit displacement of the code reaches `mark` of the answer too.
+    /// @param near  addresses: a jump has to reach the code from each, and each from the code: 2 GiB (arm64: 128 MiB)
+    virtual Arena allocate_code(std::span<const uint64_t> near, size_t size) = 0;
+    /// Unmaps what allocate_code() gave for `size`, where nothing has been executed yet. What cannot be unmapped stays.
+    virtual void free_code(const Arena& arena, size_t size) = 0;
+    /// Unmaps memory that stubs were in, and their tables, if it is certain that no thread comes back to it. False: it is
+    /// not, and all stays. Nobody may enter the stubs any more: all their sites are disarmed.
+    /// @param code  ranges with stubs and marks  @param data  the tables
+    virtual bool release(std::span<const Range> /*code*/, Range /*data*/) { return false; }
+    /// Writes stubs. They are not executed yet.
+    virtual void write_code(uint64_t address, std::span<const std::byte> bytes) = 0;
+
+    /// What became of a patch.
+    enum class Outcome {
+        done,
+        changed, ///< the site has neither `before` nor `after`: it is somebody else's and left alone
+        busy,    ///< a thread stands where the change would tear an instruction; try again
+    };
+    /// Writes `after` of each patch where `before` stands; `back`: the other way round. Stops the target as few times
+    /// as keep each stop short. A site that has the wanted bytes already is done. No patch may cross a page.
+    virtual std::vector<Outcome> patch(std::span<const Patch> patches, bool back) = 0;
+
+    /// Whether patch() stops all threads first. If not, they run through the sites while those change: see process/self.cpp.
+    virtual bool stops_threads() const { return true; }
+    /// Why a site that others could change cannot be changed this way; ready: it can be.
+    /// @param bytes  what it has now
+    virtual State obstacle(uint64_t /*at*/, std::span<const std::byte> /*bytes*/) const { return State::ready; }
+
+    /// Up to `size` bytes of the tables as they are now, or what is left of them after the target's end.
+    virtual std::vector<std::byte> read_data(size_t offset, size_t size) = 0;
+    /// Makes the aligned word at `offset` of the tables `to` if it is `from`, in one step for all threads. @return  whether
+    /// it was. Does nothing where the tables end before, or are not there.
+    virtual bool change_data(size_t offset, uint64_t from, uint64_t to) = 0;
+};
+
+} // namespace fastsdt::engine

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The arm64 stub compiler, inside: code/arm64/routines.cpp has what all stubs of an arena call, code/arm64/expressions.cpp values,
+// code/arm64/statements.cpp updates of maps, code/arm64/stubs.cpp the stub around them.
+//
+// Registers in a stub, once the program's values are saved:
+//     x0      the value of an expression, and a key
+//     x1, x6 to x16  anything
+//     x2      the entry that was found
+//     x3      the value that a statement records
+//     x4      the thread's slot, as a runtime address
+//     x5      a table, while a routine looks something up in it
+//     x17     the assembler's
+// The flags are saved like a register, if the stub changes them: most do not.
+#pragma once
+#include "base/integers.h"
+#include "code/arm64/assembler.h"
+#include "code/arm64/operands.h"
+#include "code/compiler_by.h"
+
+namespace fastsdt::engine::arm64 {
+
+/// compiler_by.h
+struct Processor {
+    using Assembler = arm64::Assembler;
+    using Reg = arm64::Reg;
+    using Memory = arm64::Memory;
+    static constexpr Reg stack = sp, returned = x0;
+    static constexpr size_t red_zone = 0;
+    static constexpr Reg reg(Role role)
+    {
+        constexpr Reg of[] = {x0, x1, x3, x4, x5, x2};
+        return of[size_t(role)];
+    }
+};
+
+class Compiler final : public CompilerBy<Processor> {
+public:
+    Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment);
+
+private:
+    // ---- code/arm64/routines.cpp
+    void acquire_routine() override;
+    void text_routine() override;
+    void word_routine() override;
+    void begin_routine(Label routine) override;
+    void return_from_routine() override;
+    void direct_routine(const Table& table) override;
+    void find_entry(const Table& table, Label found, Label absent) override;
+    void make_entry(const Table& table, Label done, Label full) override;
+    void assign_routine(const Table& table, MapKind kind) override;
+    void load_value(const Table& table, Label absent) override;
+    void erase_entry(const Table& table) override;
+    void first_entry(const Table& table, Label loop);
+    void next_entry(const Table& table, Label loop);
+    void find(const Table& table, Label found, Label absent, bool deleted = false);
+    enum class Fill { zeros, number, text };
+    void claim(const Table& table, Fill fill, Label done, Label full);
+    void assign_number(const Table& table);
+    void assign_text(const Table& table);
+    void erase(Reg entry);
+    void system_call(int number);
+    void read_memory(int64_t pieces);
+
+    // ---- code/arm64/expressions.cpp
+    bool in_memory(const Expression& argument) const override;
+    void argument(const Expression& e, Role to) override;
+    void memory_argument(const Expression& e) override;
+    void thread_id(Role to) override;
+    void nanoseconds() override;
+    void constant(Role to, int64_t value) override;
+    void publish(Word to, int32_t number) override;
+    void store_frame_number(size_t offset, int64_t number) override;
+    void copy_text(size_t offset) override;
+    void unary(Operator op) override;
+    void binary(Operator op) override;
+    void divide_by(uint64_t divisor) override;
+    void jump(Label to) override;
+    void jump_if_zero(Role role, Label to, bool zero) override;
+    void jump_if_unlike(Role a, Role b, Label to) override;
+    void jump_if_empty(Word word, Label to) override;
+    bool compares_with(int64_t number) const override;
+    void jump_if(Operator comparison, std::optional<int64_t> number, bool is_signed, bool when, Label to) override;
+    void call_routine(Label routine) override;
+    void jump_if_refused(Label to) override;
+    Source argument_source(const Expression& e) const; ///< of Value::arg
+
+    // ---- code/arm64/statements.cpp
+    void count_dropped() override;
+    void find_direct(const Statement& statement, Label next) override;
+    void increment(Word word) override;
+    void add_recorded(Word word) override;
+    void keep_extreme(const Map& map, Word word) override;
+    void count_in_histogram(Word first_bucket) override;
+    void count_in_steps(const Map& map, Word first_bucket) override;
+    void call_function(const Statement& statement) override;
+
+    // ---- code/arm64/stubs.cpp
+    Patch patch(const Site& site, uint64_t stub) const override;
+    void align_stub(const Site& site) override;
+    Registers all_registers() const override;
+    Registers saved_registers(Registers written) const override;
+    void save() override;
+    void restore() override;
+    void slot() override;
+    void call(Label routine, Registers changes);
+    void move_saved(bool back); ///< the general registers that saved_ names, to the frame or back
+    size_t frame_size() const override;
+};
+
+/// What routines change, their callers' x3 and x4 excepted.
+inline constexpr Registers routine_changes = bit(x0) | bit(x1) | bit(x2) | bit(x5) | bit(x6) | bit(x7) | bit(x8)
+    | bit(x9) | bit(x10) | bit(x11) | bit(x12) | bit(x13) | bit(x14) | bit(x15) | bit(x16) | bit(x17) | bit(flags);
+
+} // namespace fastsdt::engine::arm64

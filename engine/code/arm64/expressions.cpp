@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "code/arm64/compiler.h"
+
+namespace fastsdt::engine::arm64 {
+namespace {
+
+/// AAPCS64: integer arguments in x0 to x7, the others on the stack.
+constexpr unsigned parameters = 8;
+
+constexpr int64_t most_compared = 0xfff;
+
+/// Holds after a comparison if `op` does; with `when` false if it does not.
+vixl::Condition condition(Operator op, bool is_signed, bool when)
+{
+    switch (op) {
+    case Operator::equal: return when ? vixl::eq : vixl::ne;
+    case Operator::not_equal: return when ? vixl::ne : vixl::eq;
+    case Operator::less: return is_signed ? (when ? vixl::lt : vixl::ge) : (when ? vixl::lo : vixl::hs);
+    case Operator::less_equal: return is_signed ? (when ? vixl::le : vixl::gt) : (when ? vixl::ls : vixl::hi);
+    case Operator::greater: return condition(Operator::less_equal, is_signed, !when);
+    case Operator::greater_equal: return condition(Operator::less, is_signed, !when);
+    default: return vixl::nv;
+    }
+}
+
+} // namespace
+
+Source Compiler::argument_source(const Expression& e) const
+{
+    if (site_->kind == Probe::Kind::usdt)
+        return find_argument(arguments_, e.argument);
+    Source source;
+    if (e.on_stack) {
+        constexpr unsigned word = 8;
+        check_stack_argument(e.argument, word);
+        source.kind = Source::Kind::memory;
+        source.reg = sp;
+        source.displacement = int64_t{word} * e.argument;
+        return source;
+    }
+    if (e.argument >= parameters)
+        throw std::logic_error("not an argument in a register");
+    source.kind = Source::Kind::reg;
+    source.reg = Reg(e.argument);
+    return source;
+}
+
+bool Compiler::in_memory(const Expression& argument) const
+{
+    return argument_source(argument).kind == Source::Kind::memory;
+}
+
+void Compiler::argument(const Expression& e, Role role)
+{
+    const Reg to = reg(role);
+    const Source source = argument_source(e);
+    if (source.kind == Source::Kind::constant) {
+        as_.constant(to, uint64_t(source.constant));
+        return;
+    }
+    program_register(source.reg, to);
+    if (source.size < 8)
+        as_.extend(to, to, source.size, source.is_signed);
+}
+
+// An operand in memory is read directly only if all its bytes are on the page of the stack pointer, since that page is
+// mapped. Pages are taken to have 4 KiB, the least that kernels use. All other operands are copied by the kernel. So no
+// note, however wrong, makes a stub touch memory that is not mapped.
+void Compiler::memory_argument(const Expression& e)
+{
+    const Source source = argument_source(e);
+    const auto done = label();
+    program_register(source.reg, x0);
+    if (source.index != no_register) {
+        program_register(source.index, x1);
+        as_.add(x0, x0, Assembler::shifted(x1, vixl::LSL, source.shift));
+    } else if (source.displacement) {
+        as_.address(x1, {.base = x0, .displacement = source.displacement});
+        as_.move(x0, x1);
+    }
+    program_register(sp, x1);
+    as_.add(x2, x0, Assembler::Operand(source.size - 1));
+    as_.logic_xor(x2, x2, vixl::XRegister(x1));
+    as_.logic_xor(x1, x1, vixl::XRegister(x0));
+    as_.logic_or(x1, x1, vixl::XRegister(x2));
+    as_.shift_right(x1, x1, 12);
+    as_.jump_if_zero(x1, cold([this, source, done] {
+                         as_.constant(x1, uint64_t(source.size));
+                         call(routines_.word, routine_changes);
+                         if (source.size < 8)
+                             as_.extend(x0, x0, source.size, source.is_signed);
+                         as_.jump(done);
+                     }),
+                     false);
+    as_.load(x0, {.base = x0, .size = source.size}, source.is_signed);
+    bind(done);
+}
+
+void Compiler::thread_id(Role to)
+{
+    if (!environment_.tid_offset) {
+        system_call(178); // gettid, <asm-generic/unistd.h>
+        return;
+    }
+    as_.read_system(reg(to), Assembler::System::thread_pointer);
+    as_.address(reg(to), {.base = reg(to), .displacement = *environment_.tid_offset});
+    as_.load(reg(to), {.base = reg(to), .size = 4});
+}
+
+void Compiler::nanoseconds()
+{
+    const CycleClock& clock = *environment_.clock;
+    as_.read_system(x0, Assembler::System::counter);
+    as_.constant(x1, clock.base_counter);
+    as_.sub(x0, x0, x1);
+    as_.constant(x1, clock.multiplier);
+    as_.compute(&vixl::Assembler::umulh, x2, x0, x1);
+    as_.compute(&vixl::Assembler::mul, x0, x0, x1);
+    as_.bits_of_two(x0, x2, x0, 32);
+    as_.constant(x1, clock.base_ns);
+    as_.add(x0, x0, x1);
+}
+
+void Compiler::constant(Role to, int64_t value)
+{
+    as_.constant(reg(to), uint64_t(value));
+}
+
+void Compiler::publish(Word to, int32_t number)
+{
+    as_.address(x1, memory(to));
+    if (number)
+        as_.constant(x0, uint64_t(int64_t(number)));
+    as_.store_release(x1, number ? x0 : xzr);
+}
+
+void Compiler::store_frame_number(size_t offset, int64_t number)
+{
+    if (number)
+        as_.constant(x0, uint64_t(number));
+    as_.store(frame(offset), number ? x0 : xzr);
+}
+
+void Compiler::copy_text(size_t offset)
+{
+    as_.address(x2, frame(offset));
+    call(routines_.text, routine_changes);
+}
+
+void Compiler::unary(Operator op)
+{
+    if (op == Operator::negate)
+        as_.sub(x0, xzr, x0);
+    else
+        as_.logic_not(x0, x0);
+}
+
+void Compiler::binary(Operator op)
+{
+    switch (op) {
+    case Operator::bit_or: as_.logic_or(x0, x0, vixl::XRegister(x1)); return;
+    case Operator::bit_xor: as_.logic_xor(x0, x0, vixl::XRegister(x1)); return;
+    case Operator::bit_and: as_.logic_and(x0, x0, vixl::XRegister(x1)); return;
+    // The processor takes the count modulo 64, as BPF does.
+    case Operator::shift_left: as_.compute(&vixl::Assembler::lslv, x0, x0, x1); return;
+    case Operator::shift_right: as_.compute(&vixl::Assembler::lsrv, x0, x0, x1); return;
+    case Operator::add: as_.add(x0, x0, x1); return;
+    case Operator::subtract: as_.sub(x0, x0, x1); return;
+    case Operator::multiply: as_.compute(&vixl::Assembler::mul, x0, x0, x1); return;
+    // As in BPF: x / 0 is 0, which udiv gives, and so x % 0 is x.
+    case Operator::divide: as_.compute(&vixl::Assembler::udiv, x0, x0, x1); return;
+    case Operator::modulo:
+        as_.compute(&vixl::Assembler::udiv, x2, x0, x1);
+        as_.compute(&vixl::Assembler::msub, x0, x2, x1, x0);
+        return;
+    default: throw std::logic_error("no such operation");
+    }
+}
+
+void Compiler::divide_by(uint64_t divisor)
+{
+    as_.constant(x1, divisor);
+    as_.compute(&vixl::Assembler::udiv, x0, x0, x1);
+}
+
+void Compiler::jump(Label to)
+{
+    as_.jump(to);
+}
+
+void Compiler::jump_if_zero(Role role, Label to, bool zero)
+{
+    as_.jump_if_zero(reg(role), to, zero);
+}
+
+void Compiler::jump_if_unlike(Role a, Role b, Label to)
+{
+    as_.sub(reg(a), reg(a), reg(b));
+    as_.jump_if_zero(reg(a), to, false);
+}
+
+void Compiler::jump_if_empty(Word word, Label to)
+{
+    as_.address(x1, memory(word));
+    as_.load_acquire(x1, x1);
+    as_.jump_if_zero(x1, to);
+}
+
+bool Compiler::compares_with(int64_t number) const
+{
+    return number >= 0 && number <= most_compared;
+}
+
+// For equality no instruction here changes the flags: then the stub need not save the program's.
+void Compiler::jump_if(Operator comparison, std::optional<int64_t> number, bool is_signed, bool when, Label to)
+{
+    const Assembler::Operand right = number ? Assembler::Operand(*number) : Assembler::Operand(vixl::XRegister(x1));
+    if (comparison == Operator::equal || comparison == Operator::not_equal) {
+        as_.sub(x1, x0, right);
+        as_.jump_if_zero(x1, to, (comparison == Operator::equal) == when);
+        return;
+    }
+    as_.compare(x0, right);
+    as_.jump_if(condition(comparison, is_signed, when), to);
+}
+
+void Compiler::call_routine(Label routine)
+{
+    call(routine, routine_changes);
+}
+
+void Compiler::jump_if_refused(Label to)
+{
+    as_.jump_if_zero(x0, to);
+}
+
+} // namespace fastsdt::engine::arm64

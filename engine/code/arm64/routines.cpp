@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The routines that all stubs of an arena share. The head of code/x86/routines.cpp says how tables are searched, and
+// what an entry's tag means.
+//
+// On arm64 other threads see stores in any order. So a tag is stored after the keys and values that it stands for
+// (stlr, casal), and those are loaded after the tag (ldar). A value that is assigned is exchanged together with its
+// tag: casp, or ldaxp and stlxp.
+#include "code/arm64/compiler.h"
+
+#include <bit>
+
+namespace fastsdt::engine::arm64 {
+
+// x0: data, x1: the complement of the thread pointer, x4: the word of `owners` to begin at.
+// To x4: the thread's slot, or -1 if none is left; then the hit is counted as dropped. Changes nothing else, not even
+// the flags.
+void Compiler::acquire_routine()
+{
+    const auto loop = label(), next = label(), done = label();
+    as_.align(16);
+    bind(routines_.acquire);
+    as_.move_stack(-48);
+    as_.store_pair(frame(0), x5, x6);
+    as_.store_pair(frame(16), x7, x8);
+    as_.store_pair(frame(32), x9, x10);
+    as_.constant(x5, most_threads);
+    as_.add(x6, x0, Assembler::Operand(Tables::owners));
+    bind(loop);
+    as_.add(x7, x6, Assembler::shifted(x4, vixl::LSL, 3));
+    as_.load(x8, {.base = x7});
+    as_.sub(x9, x8, x1);
+    as_.jump_if_zero(x9, done);
+    as_.jump_if_zero(x8, next, false);
+    as_.compare_exchange(x7, x8, x1, environment_.atomics, {x9, x10});
+    as_.jump_if_zero(x8, done);
+    as_.sub(x9, x8, x1); // this thread's signal handler took it in between
+    as_.jump_if_zero(x9, done);
+    bind(next);
+    as_.add(x4, x4, Assembler::Operand(1));
+    as_.logic_and(x4, x4, Assembler::Operand(most_threads - 1));
+    as_.sub(x5, x5, Assembler::Operand(1));
+    as_.jump_if_zero(x5, loop, false);
+    static_assert(Tables::dropped == 0);
+    as_.constant(x5, 1);
+    as_.atomic_add(x0, x5, environment_.atomics, {x9, x10});
+    as_.constant(x4, ~uint64_t(0));
+    bind(done);
+    as_.load_pair(x5, x6, frame(0));
+    as_.load_pair(x7, x8, frame(16));
+    as_.load_pair(x9, x10, frame(32));
+    as_.move_stack(48);
+    as_.ret();
+}
+
+// In a system call the kernel keeps the first 16 bytes of each vector register and may clear the rest of longer ones
+// (Documentation/arch/arm64/sve.rst). So they are saved here, and below them the predicates and FFR, of an eighth of
+// their size.
+void Compiler::system_call(int number)
+{
+    constexpr int vectors = 32, predicates = 16, below = 3; // in vectors, for 17 predicates
+    const auto at = [](int offset) { return vixl::SVEMemOperand(vixl::sp, offset, vixl::SVE_MUL_VL); };
+    const auto p0 = vixl::PRegister(0);
+    const auto move_stack = [this](int by) { // in vectors, 31 at once
+        for (const int part : {by / 2, by - by / 2})
+            as_.put([&](auto& a) { a.addvl(vixl::sp, vixl::sp, part); });
+    };
+    if (environment_.sve) {
+        move_stack(-(vectors + below));
+        for (int i = 0; i < vectors; ++i)
+            as_.put([&](auto& a) { a.str(vixl::ZRegister(i), at(below + i)); });
+        for (int i = 0; i < predicates; ++i)
+            as_.put([&](auto& a) { a.str(vixl::PRegister(i), at(i)); });
+        as_.put([&](auto& a) { a.rdffr(p0.VnB()); });
+        as_.put([&](auto& a) { a.str(p0, at(predicates)); });
+    }
+    as_.constant(x8, uint64_t(number));
+    as_.system_call();
+    if (environment_.sve) {
+        as_.put([&](auto& a) { a.ldr(p0, at(predicates)); });
+        as_.put([&](auto& a) { a.wrffr(p0.VnB()); });
+        for (int i = 0; i < predicates; ++i)
+            as_.put([&](auto& a) { a.ldr(vixl::PRegister(i), at(i)); });
+        for (int i = 0; i < vectors; ++i)
+            as_.put([&](auto& a) { a.ldr(vixl::ZRegister(i), at(below + i)); });
+        move_stack(vectors + below);
+    }
+}
+
+// process_vm_readv(). One struct iovec at sp says where the bytes go, and `pieces` behind it say where they are. Keeps
+// x2 to x4.
+void Compiler::read_memory(int64_t pieces)
+{
+    as_.move(x9, x2);
+    as_.move(x10, x3);
+    as_.move(x11, x4);
+    as_.constant(x0, uint64_t(environment_.inner_pid));
+    as_.address(x1, frame(0));
+    as_.constant(x2, 1);
+    as_.address(x3, frame(16));
+    as_.constant(x4, uint64_t(pieces));
+    as_.constant(x5, 0);
+    system_call(270); // <asm-generic/unistd.h>
+    as_.move(x2, x9);
+    as_.move(x3, x10);
+    as_.move(x4, x11);
+}
+
+// x0: address of a string, x2: where string_size bytes of it go, filled up with zeros. Bytes that cannot be read end
+// the string. The kernel copies them: any address is safe, even one that another thread unmaps at this moment.
+void Compiler::text_routine()
+{
+    constexpr uint64_t most = string_size - 1, tag = uint64_t(0xff) << 56;
+    as_.align(16);
+    bind(routines_.text);
+    for (size_t i = 0; i < string_size; i += 16)
+        as_.store_pair({.base = x2, .displacement = int64_t(i)}, xzr, xzr);
+    // Three struct iovec: ours; the string up to the end of its page; the rest. The kernel promises to copy each of the
+    // latter two whole or not at all.
+    as_.move_stack(-48);
+    as_.logic_and(x0, x0, Assembler::Operand(int64_t(~tag))); // the processor ignores the tag, the kernel would not
+    as_.constant(x6, most);
+    as_.sub(x1, xzr, x0);
+    as_.logic_and(x1, x1, Assembler::Operand(4095));
+    as_.compare(x1, x6);
+    as_.select(x1, x1, x6, vixl::ls);
+    as_.store_pair(frame(0), x2, x6);
+    as_.store_pair(frame(16), x0, x1);
+    as_.add(x0, x0, x1);
+    as_.sub(x6, x6, x1);
+    as_.store_pair(frame(32), x0, x6);
+    read_memory(2);
+    as_.move_stack(48);
+
+    // Zeros behind the first zero. (x - 0x01...) & ~x & 0x80... has its lowest bit in the first byte that is zero.
+    const auto loop = label(), clear = label(), next = label();
+    constexpr uint64_t ones = 0x0101010101010101;
+    as_.constant(x6, string_size / 8); // words to come
+    as_.constant(x7, 0);               // 1: the string has ended
+    as_.constant(x8, ones);
+    bind(loop);
+    as_.jump_if_zero(x7, clear, false);
+    as_.load(x0, {.base = x2});
+    as_.sub(x1, x0, x8);
+    as_.logic_bic(x1, x1, x0);
+    as_.logic_and(x1, x1, Assembler::Operand(int64_t(ones << 7)));
+    as_.jump_if_zero(x1, next);
+    as_.constant(x7, 1);
+    as_.compute(&vixl::Assembler::rbit, x1, x1);
+    as_.compute(&vixl::Assembler::clz, x1, x1);
+    as_.logic_and(x1, x1, Assembler::Operand(56)); // bits before the zero byte
+    as_.constant(x9, ~uint64_t(0));
+    as_.compute(&vixl::Assembler::lslv, x9, x9, x1);
+    as_.logic_bic(x0, x0, x9);
+    as_.store({.base = x2}, x0);
+    as_.jump(next);
+    bind(clear);
+    as_.store({.base = x2}, xzr);
+    bind(next);
+    as_.add(x2, x2, Assembler::Operand(8));
+    as_.sub(x6, x6, Assembler::Operand(1));
+    as_.jump_if_zero(x6, loop, false);
+    as_.ret();
+}
+
+// x0: address, x1: bytes, up to 8. To x0: the value there, or 0 if it cannot be read.
+void Compiler::word_routine()
+{
+    constexpr uint64_t tag = uint64_t(0xff) << 56;
+    as_.align(16);
+    bind(routines_.word);
+    as_.move_stack(-48); // two struct iovec, and the word
+    as_.logic_and(x0, x0, Assembler::Operand(int64_t(~tag)));
+    as_.address(x6, frame(32));
+    as_.store_pair(frame(0), x6, x1);
+    as_.store_pair(frame(16), x0, x1);
+    as_.store(frame(32), xzr);
+    read_memory(1);
+    as_.load(x0, frame(32));
+    as_.move_stack(48);
+    as_.ret();
+}
+
+// Begins a search in the table x5 for the tag x6. To x2: the first entry; to x0: that entry's tag. next_entry() goes
+// back to `loop`. Keeps the index in x7, the number of entries still to look at in x8, and their size in x10. The tag's
+// low bits don't matter: they are shifted out.
+void Compiler::first_entry(const Table& table, Label loop)
+{
+    as_.shift_right(x7, x6, unsigned(64 - std::countr_zero(table.entries)));
+    as_.constant(x8, uint64_t(most_probes));
+    as_.constant(x10, table.entry_size);
+    bind(loop);
+    as_.compute(&vixl::Assembler::madd, x2, x7, x10, x5);
+    as_.load_acquire(x0, x2);
+}
+
+// Continues the search with the next entry, or falls through when it is over.
+void Compiler::next_entry(const Table& table, Label loop)
+{
+    as_.add(x7, x7, Assembler::Operand(1));
+    as_.logic_and(x7, x7, Assembler::Operand(table.entries - 1));
+    as_.sub(x8, x8, Assembler::Operand(1));
+    as_.jump_if_zero(x8, loop, false);
+}
+
+// The keys are at sp, the table is x5. To x2: the entry; to x6: the tag of an entry with these keys; to x0: the tag
+// that the entry has. The two differ if the key was deleted, and `deleted` asks for such entries too. Changes x1, x7 to
+// x10.
+void Compiler::find(const Table& table, Label found, Label absent, bool deleted)
+{
+    const auto loop = label(), compare = label(), other = label(), next = label();
+    const size_t words = table.key_bytes() / 8;
+    as_.constant(x1, hash_multiplier);
+    if (words == 0) {
+        as_.move(x6, x1);
+    } else {
+        as_.load(x6, frame(0));
+        as_.compute(&vixl::Assembler::mul, x6, x6, x1);
+    }
+    for (size_t i = 1; i < words; ++i) {
+        as_.logic_xor(x6, x6, Assembler::shifted(x6, vixl::LSR, 29));
+        as_.load(x0, frame(8 * i));
+        as_.add(x6, x6, x0);
+        as_.compute(&vixl::Assembler::mul, x6, x6, x1);
+    }
+    as_.logic_or(x6, x6, Assembler::Operand(tag_there));
+    first_entry(table, loop);
+    as_.sub(x1, x0, x6);
+    as_.jump_if_zero(x1, other, false);
+    bind(compare);
+    for (size_t i = 0; i < words; ++i) {
+        as_.load(x1, frame(8 * i));
+        as_.load(x9, {.base = x2, .displacement = int64_t(table.keys + 8 * i)});
+        as_.sub(x1, x1, x9);
+        as_.jump_if_zero(x1, next, false);
+    }
+    as_.jump(found);
+    bind(other);
+    as_.jump_if_zero(x0, absent);
+    if (deleted) {
+        as_.add(x1, x1, Assembler::Operand(tag_there - tag_deleted));
+        as_.jump_if_zero(x1, compare);
+    }
+    bind(next);
+    next_entry(table, loop);
+    as_.jump(absent);
+}
+
+// After find(): makes an entry and fills it with zeros, with x3, or with the frame's string. To x2: the entry.
+void Compiler::claim(const Table& table, Fill fill, Label done, Label full)
+{
+    const auto loop = label(), next = label();
+    const size_t words = table.key_bytes() / 8;
+    first_entry(table, loop);
+    as_.logic_and(x1, x0, Assembler::Operand(tag_used));
+    as_.jump_if_zero(x1, next, false);
+    as_.sub(x1, x6, Assembler::Operand(tag_there - tag_claimed));
+    as_.move(x9, x0);
+    as_.compare_exchange(x2, x0, x1, environment_.atomics, {x12, x13});
+    as_.sub(x9, x9, x0);
+    as_.jump_if_zero(x9, next, false);
+    const auto copy = [this](size_t from, size_t to, size_t size) {
+        for (size_t i = 0; i < size; i += 8) {
+            as_.load(x0, frame(from + i));
+            as_.store({.base = x2, .displacement = int64_t(to + i)}, x0);
+        }
+    };
+    copy(0, table.keys, 8 * words);
+    if (fill == Fill::number) {
+        as_.store({.base = x2, .displacement = int64_t(table.value)}, x3);
+    } else if (fill == Fill::text) {
+        copy(key_bytes_, table.value, string_size);
+    } else {
+        const auto zero = label();
+        as_.address(x9, {.base = x2, .displacement = int64_t(table.value)});
+        as_.constant(x1, table.value_size / 8);
+        bind(zero);
+        as_.store({.base = x9}, xzr);
+        as_.add(x9, x9, Assembler::Operand(8));
+        as_.sub(x1, x1, Assembler::Operand(1));
+        as_.jump_if_zero(x1, zero, false);
+    }
+    as_.store_release(x2, x6);
+    as_.jump(done);
+    bind(next);
+    next_entry(table, loop);
+    as_.jump(full);
+}
+
+// x0: key, x1: index, x2: the entry there, x4: the slot. To x2: the key's entry, or 0 if there is no room.
+void Compiler::direct_routine(const Table& table)
+{
+    const auto loop = label(), next = label(), done = label();
+    as_.constant(x8, uint64_t(most_probes));
+    as_.constant(x10, table.entry_size);
+    as_.address(x11, {.base = x4, .displacement = int64_t(table.offset)});
+    bind(loop);
+    as_.load(x6, {.base = x2});
+    as_.sub(x7, x6, x0);
+    as_.jump_if_zero(x7, done);
+    as_.jump_if_zero(x6, next, false);
+    as_.compare_exchange(x2, x6, x0, environment_.atomics, {x12, x13});
+    as_.jump_if_zero(x6, done);
+    as_.sub(x7, x6, x0); // this thread's signal handler made the entry first
+    as_.jump_if_zero(x7, done);
+    bind(next);
+    as_.add(x1, x1, Assembler::Operand(1));
+    as_.logic_and(x1, x1, Assembler::Operand(table.entries - 1));
+    as_.compute(&vixl::Assembler::madd, x2, x1, x10, x11);
+    as_.sub(x8, x8, Assembler::Operand(1));
+    as_.jump_if_zero(x8, loop, false);
+    as_.constant(x2, 0);
+    bind(done);
+    as_.ret();
+}
+
+// x3: the value.
+void Compiler::assign_number(const Table& table)
+{
+    const auto again = label(), found = label(), exchange = label(), absent = label(), done = label(), full = label();
+    bind(again);
+    find(table, found, absent, true);
+    bind(found);
+    if (environment_.atomics) {
+        // exchanges x12 and x13, which we expect there, for x14 and x15
+        as_.load(x13, {.base = x2, .displacement = 8});
+        as_.move(x14, x6);
+        as_.move(x15, x3);
+        bind(exchange);
+        as_.move(x12, x0);
+        as_.move(x16, x13);
+        as_.clobber(bit(x12) | bit(x13));
+        as_.put([](auto& a) { a.caspal(vixl::x12, vixl::x13, vixl::x14, vixl::x15, vixl::MemOperand(vixl::x2)); });
+        as_.sub(x1, x12, x0);
+        as_.jump_if_zero(x1, again, false); // it was deleted, or brought back
+        as_.sub(x1, x13, x16);
+        as_.jump_if_zero(x1, exchange, false); // another value came in between
+    } else {
+        bind(exchange);
+        as_.clobber(bit(x12) | bit(x13));
+        as_.put([](auto& a) { a.ldaxp(vixl::x12, vixl::x13, vixl::MemOperand(vixl::x2)); });
+        as_.sub(x1, x12, x0);
+        as_.jump_if_zero(x1, again, false);
+        as_.put([](auto& a) { a.stlxp(vixl::w12, vixl::x6, vixl::x3, vixl::MemOperand(vixl::x2)); });
+        as_.jump_if_zero(x12, exchange, false);
+    }
+    as_.jump(done);
+    bind(absent);
+    claim(table, Fill::number, done, full);
+    answer(done, full);
+}
+
+void Compiler::erase(Reg entry)
+{
+    as_.move(x0, x6);
+    as_.sub(x1, x6, Assembler::Operand(tag_there - tag_deleted));
+    as_.compare_exchange(entry, x0, x1, environment_.atomics, {x12, x13});
+}
+
+// As assign_text() of code/x86/routines.cpp. x11 is first the entry to be deleted, and then our own.
+void Compiler::assign_text(const Table& table)
+{
+    const auto old = label(), make = label(), made = label(), first = label(), sweep = label(), found = label(),
+               done = label(), full = label();
+    as_.constant(x11, 0);
+    find(table, old, make);
+    bind(old);
+    as_.move(x11, x2);
+    bind(make);
+    claim(table, Fill::text, made, full);
+    bind(made);
+    as_.jump_if_zero(x11, first);
+    erase(x11);
+    bind(first);
+    as_.move(x11, x2);
+    bind(sweep);
+    find(table, found, done);
+    bind(found);
+    as_.sub(x0, x2, x11);
+    as_.jump_if_zero(x0, done);
+    as_.load_acquire(x0, x11);
+    as_.sub(x0, x0, x6);
+    as_.jump_if_zero(x0, done, false);
+    erase(x2);
+    as_.jump(sweep);
+    answer(done, full);
+}
+
+// Aligned, as a target of calls.
+void Compiler::begin_routine(Label routine)
+{
+    as_.align(16);
+    bind(routine);
+}
+
+void Compiler::return_from_routine()
+{
+    as_.ret();
+}
+
+void Compiler::find_entry(const Table& table, Label found, Label absent)
+{
+    find(table, found, absent);
+}
+
+void Compiler::make_entry(const Table& table, Label done, Label full)
+{
+    claim(table, Fill::zeros, done, full);
+}
+
+void Compiler::assign_routine(const Table& table, MapKind kind)
+{
+    if (kind == MapKind::string)
+        assign_text(table);
+    else
+        assign_number(table);
+}
+
+void Compiler::load_value(const Table& table, Label absent)
+{
+    as_.load(x0, {.base = x2, .displacement = int64_t(table.value)});
+    as_.barrier_of_loads();
+    as_.load(x1, {.base = x2}); // still the same key's
+    as_.sub(x1, x1, x6);
+    as_.jump_if_zero(x1, absent, false);
+}
+
+void Compiler::erase_entry(const Table&)
+{
+    erase(x2);
+}
+
+} // namespace fastsdt::engine::arm64

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The stub compiler, inside: the part that all architectures share. It says in which order a stub does things:
+// compiler.cpp has the stub and its clauses, expressions.cpp values, statements.cpp updates of maps. The virtual
+// functions emit the instructions; code/x86/compiler.h and code/arm64/compiler.h declare the classes that implement them.
+//
+// Frame, from the stack pointer up:
+//     keys | a string to be assigned, or the Hit for a function | spilled values | address of the data | what the
+//     architecture saves of the program
+#pragma once
+#include "arch/args.h"
+#include "code/emitter.h"
+#include "code/machine.h"
+#include "code/site_state.h"
+#include "code/stubs.h"
+
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// What registers are for in a stub, once the program's values are saved.
+enum class Role : uint8_t {
+    result,   ///< the value of an expression, and a key
+    second,   ///< the right operand of an operation
+    recorded, ///< the value that a statement records
+    slot,     ///< runtime address of the thread's slot
+    table,    ///< runtime address of a table, while a routine looks something up in it
+    entry,    ///< runtime address of the entry that was found
+};
+
+/// Eight bytes in memory: at an offset from the address in a register.
+struct Word {
+    Role base = Role::slot;
+    size_t offset = 0;
+};
+
+class Compiler {
+public:
+    Compiler(const Machine& machine, const Script& script, const Tables& tables, const Arena& arena,
+             const Environment& environment, Emitter& code);
+    Compiler(const Compiler&) = delete;
+    Compiler& operator=(const Compiler&) = delete;
+    virtual ~Compiler() = default;
+    Code compile(std::span<const Site> sites);
+
+protected:
+    using Label = Emitter::Label;
+
+    // ---- What all stubs of an arena call: code/*/routines.cpp.
+    struct MapRoutines {
+        Label update, assign, remove, load, direct;
+    };
+    struct Routines {
+        Label acquire, text, word;
+        std::vector<MapRoutines> maps;
+    };
+    virtual void acquire_routine() = 0;
+    virtual void text_routine() = 0;
+    virtual void word_routine() = 0;
+    // What map_routines() is made of. None changes Role::slot or Role::recorded. Keys are in the caller's frame from its
+    // start, the table's address is in Role::table.
+    virtual void begin_routine(Label routine) = 0;
+    virtual void return_from_routine() = 0;
+    virtual void direct_routine(const Table& table) = 0;                        ///< all of it
+    virtual void find_entry(const Table& table, Label found, Label absent) = 0; ///< to Role::entry
+    virtual void make_entry(const Table& table, Label done, Label full) = 0;    ///< to Role::entry, of zeros
+    virtual void assign_routine(const Table& table, MapKind kind) = 0; ///< to Role::result: 1, or 0 if there is no room
+    virtual void load_value(const Table& table, Label absent) = 0;     ///< of Role::entry, to Role::result
+    virtual void erase_entry(const Table& table) = 0;                  ///< Role::entry
+
+    // ---- The stub around the clauses: stubs_*.cpp.
+    virtual Patch patch(const Site& site, uint64_t stub) const = 0;
+    virtual void align_stub(const Site& site) = 0;
+    virtual Registers all_registers() const = 0; ///< that a stub may have to save
+    /// The registers that a stub has to save if it writes these.
+    virtual Registers saved_registers(Registers written) const = 0;
+    virtual void save() = 0;    ///< makes the frame, and keeps in it the registers that saved_ names
+    virtual void restore() = 0; ///< the opposite; then jumps back behind the site
+    /// Loads the thread's slot into Role::slot. Jumps to out_ if no slot is left, or in a forked child. Keeps the
+    /// data's address in the frame.
+    virtual void slot() = 0;
+
+    // ---- Values: expressions_*.cpp.
+    /// The argument is in memory: fetching it changes more than the register that it goes to.
+    virtual bool in_memory(const Expression& argument) const = 0;
+    virtual void argument(const Expression& e, Role to) = 0; ///< one that is not in memory
+    virtual void memory_argument(const Expression& e) = 0;   ///< to Role::result
+    virtual void returned(Role to) = 0;                      ///< what the function returns
+    virtual void thread_id(Role to) = 0;                     ///< if that takes a system call: to Role::result
+    virtual void nanoseconds() = 0;                          ///< to Role::result
+    virtual void constant(Role to, int64_t value) = 0;
+    virtual void move(Role to, Role from) = 0;
+    virtual void load(Role to, Word from) = 0;
+    virtual void store(Word to, Role from) = 0;
+    /// Stores the number. A thread that sees it also sees all that was stored before it.
+    virtual void publish(Word to, int32_t number) = 0;
+    virtual void address(Role to, Word of) = 0;
+    virtual void load_frame(Role to, size_t offset) = 0;
+    virtual void store_frame(size_t offset, Role from) = 0;
+    virtual void store_frame_number(size_t offset, int64_t number) = 0; ///< may change Role::result
+    virtual void copy_text(size_t offset) = 0;    ///< string_size bytes at the address Role::result, into the frame
+    virtual void unary(Operator op) = 0;          ///< of Role::result: negate, bit_not
+    virtual void binary(Operator op) = 0;         ///< result = result op second; no comparison, && or ||
+    virtual void divide_by(uint64_t divisor) = 0; ///< Role::result, unsigned
+    virtual void jump(Label to) = 0;
+    virtual void jump_if_zero(Role role, Label to, bool zero = true) = 0; ///< `zero` false: if not zero
+    virtual void jump_if_unlike(Role a, Role b, Label to) = 0;            ///< may change `a`
+    virtual void jump_if_empty(Word word, Label to) = 0; ///< jumps on 0; later loads are done after this one
+    virtual bool compares_with(int64_t number) const = 0;
+    /// Compares Role::result with the number, or else with Role::second. Jumps if the comparison's result is `when`.
+    virtual void jump_if(Operator comparison, std::optional<int64_t> number, bool is_signed, bool when, Label to) = 0;
+    virtual void call_routine(Label routine) = 0;
+    virtual void jump_if_refused(Label to) = 0; ///< a routine returned 0 and not 1 in Role::result
+
+    // ---- Updates: statements_*.cpp. They may change Role::result and Role::second.
+    virtual void count_dropped() = 0;
+    /// To Role::entry: the key's entry in a direct table. Jumps to dropped(next) if there is no room.
+    virtual void find_direct(const Statement& statement, Label next) = 0;
+    virtual void increment(Word word) = 0;
+    virtual void add_recorded(Word word) = 0;
+    virtual void keep_extreme(const Map& map, Word word) = 0;
+    virtual void count_in_histogram(Word first_bucket) = 0;
+    virtual void count_in_steps(const Map& map, Word first_bucket) = 0;
+    virtual void call_function(const Statement& statement) = 0;
+
+    // ---- compiler.cpp
+    void stub(const Site& site);
+    void body(const Site& site);
+    void actions(const Clause& clause);
+    void routines();
+    void map_routines(size_t map);
+    // A cold path is emitted behind the stub's hot path.
+    struct Cold {
+        Label from;
+        std::function<void()> emit;
+        size_t spills; // of the hot path that it comes from
+        std::optional<size_t> time;
+    };
+    Label cold(std::function<void()> emit);
+    Label label() { return code_.label(); }
+    void bind(Label label) { code_.bind(label); }
+    void answer(Label yes, Label no); ///< Role::result is 1 after a jump to `yes`, and 0 after one to `no`
+
+    // ---- expressions.cpp
+    bool uses(const Expression& e, bool (*what)(const Expression&)) const;
+    void check_stack_argument(unsigned index, unsigned word) const; ///< throws Refusal
+    void want_system_calls(std::string_view what) const;            ///< throws Refusal
+    bool is_leaf(const Expression& e) const;
+    void value(const Expression& e, Role to); ///< a leaf goes to `to` directly, all else by Role::result
+    void leaf(const Expression& e, Role to);
+    void evaluate(const Expression& e); ///< to Role::result
+    void read_clock();                  ///< to Role::result
+    void operation(const Expression& e);
+    void operands(const Expression& e); ///< to Role::result and Role::second
+    void branch(const Expression& e, Label target, bool when);
+    void fill_keys(const std::vector<Expression>& keys, const Table& table);
+    void text_value(const Expression& e, size_t frame_offset); ///< string_size bytes into the frame
+    void map_value(const Expression& e);
+    void if_own(const Table& table, const Expression& tid, Label free, Label other);
+    void table_address(const Table& table);
+    void call_with_keys(Label routine, const std::vector<Expression>& keys, const Table& table);
+    static Word own(const Table& table, size_t word) { return {Role::slot, *table.own + 8 * word}; }
+
+    // ---- statements.cpp
+    void statement(const Statement& statement);
+    void update(const Statement& statement);
+    void assign_by_key(const Statement& statement);
+    void record(const Map& map, Word cell);
+    Label dropped(Label next);
+    Word locate(const Statement& statement, Label next);
+
+    const Machine& machine_;
+    const Script& script_;
+    const Tables& tables_;
+    const Arena& arena_;
+    const Environment& environment_;
+    Routines routines_;
+
+    size_t key_bytes_ = 0, text_bytes_ = 0; // of each stub's frame
+    bool keeps_base_ = false;
+
+    // Of the stub that is being made.
+    const Site* site_ = nullptr;
+    std::vector<Argument> arguments_;
+    Registers saved_ = 0; // which registers of the program are in the frame
+    bool keep_flags_ = true;
+    size_t spills_ = 0, most_spills_ = 0;
+    std::optional<size_t> time_; // the spill with nsecs, in a clause that reads it more than once
+    size_t frame_spills_ = 0;
+    uint64_t stub_start_ = 0;
+    Label out_ = 0;
+    std::vector<Cold> cold_;
+
+    size_t spill_offset(size_t index) const { return key_bytes_ + text_bytes_ + 8 * index; }
+    size_t base_offset() const { return spill_offset(frame_spills_); }
+    size_t saved_offset(unsigned reg) const; // above the data's address
+    size_t spill(Role role);                 // keeps the value in the frame until spills_ is less again
+
+private:
+    Emitter& code_;
+};
+
+inline bool is_tid(const Expression& e)
+{
+    return e.kind == Expression::Kind::value && e.value == Value::tid;
+}
+inline bool is_map(const Expression& e)
+{
+    return e.kind == Expression::Kind::map;
+}
+
+// ---- What the routines of tables share; code/x86/routines.cpp says how they search.
+
+/// Entries that a search looks at. If the table is half full, one key in a million would need more by linear probing.
+inline constexpr int64_t most_probes = 64;
+
+} // namespace fastsdt::engine

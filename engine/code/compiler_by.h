@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The instructions of a stub that all processors have: moves, loads and stores. code/x86/compiler.h and code/arm64/compiler.h derive
+// from it. `Processor` says what its assembler is and which registers there are:
+//
+//     using Assembler, Reg, Memory;          of assembler_*.h
+//     static constexpr Reg stack, returned;  the stack pointer; where a function returns an integer
+//     static constexpr size_t red_zone;      bytes below the stack pointer that are the program's
+//     static constexpr Reg reg(Role);        the register of a role
+#pragma once
+#include "code/compiler.h"
+
+namespace fastsdt::engine {
+
+template <class Processor> class CompilerBy : public Compiler {
+protected:
+    using Assembler = typename Processor::Assembler;
+    using Reg = typename Processor::Reg;
+    using Memory = typename Processor::Memory;
+
+    CompilerBy(const Machine& machine, const Script& script, const Tables& tables, const Arena& arena,
+               const Environment& environment)
+        : Compiler(machine, script, tables, arena, environment, as_), as_(arena.code)
+    {}
+
+    static constexpr Reg reg(Role role) { return Processor::reg(role); }
+    static Memory memory(Word word) { return {.base = reg(word.base), .displacement = int64_t(word.offset)}; }
+    static Memory frame(size_t offset, int size = 8)
+    {
+        return {.base = Processor::stack, .displacement = int64_t(offset), .size = size};
+    }
+    virtual size_t frame_size() const = 0;
+
+    /// to = the program's value of register `from`.
+    void program_register(Reg from, Reg to)
+    {
+        if (from == Processor::stack)
+            as_.address(to, frame(frame_size() + Processor::red_zone));
+        else if (saved_ & bit(from))
+            as_.load(to, frame(saved_offset(from)));
+        else if (to != from)
+            as_.move(to, from);
+    }
+
+    void returned(Role to) final { program_register(Processor::returned, reg(to)); }
+    void move(Role to, Role from) final { as_.move(reg(to), reg(from)); }
+    void load(Role to, Word from) final { as_.load(reg(to), memory(from)); }
+    void store(Word to, Role from) final { as_.store(memory(to), reg(from)); }
+    void address(Role to, Word of) final { as_.address(reg(to), memory(of)); }
+    void load_frame(Role to, size_t offset) final { as_.load(reg(to), frame(offset)); }
+    void store_frame(size_t offset, Role from) final { as_.store(frame(offset), reg(from)); }
+
+    Assembler as_;
+};
+
+} // namespace fastsdt::engine

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What stubs have to know about the process that they run in. process/environment.cpp and process/clock.cpp find it out.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <sys/types.h>
+
+namespace fastsdt::engine {
+
+/// nsecs = base_ns + ((counter - base_counter) * multiplier >> 32); the product has 128 bits. Since the boot, as
+/// bpftrace's.
+struct CycleClock {
+    uint64_t base_counter = 0;
+    uint64_t base_ns = 0;    ///< CLOCK_BOOTTIME when the counter was base_counter
+    uint64_t multiplier = 0; ///< nanoseconds for one step of the counter, times 2^32
+};
+
+/// How a stub saves the registers that a compiled function may change besides the general ones.
+struct VectorState {
+    enum class By { fxsave, xsave, xsavec } by = By::fxsave;
+    uint32_t components = 0; ///< of XCR0: those that compiled code uses without asking the kernel
+    size_t size = 512;       ///< bytes of the area
+    /// This processor's.
+    static VectorState here();
+};
+
+/// What stubs have to know about the process that they run in.
+struct Environment {
+    pid_t pid = 0;         ///< what `pid` gives
+    pid_t inner_pid = 0;   ///< in the process' own pid namespace: the last number of NSpid in /proc/PID/status
+    bool rdfsbase = false; ///< x86-64, AT_HWCAP2 bit 1: user space may read the thread pointer from the processor
+    /// x86-64: Target::stores_thread_pointers(). Then stubs load the pointer: rdfsbase takes some 15 cycles on AMD's
+    /// processors.
+    bool stored_thread_pointers = false;
+    /// Where the process's C library keeps a thread's id, relative to the thread pointer; 4 bytes. Empty: a stub asks
+    /// the kernel.
+    std::optional<int32_t> tid_offset;
+    bool system_calls = false; ///< stubs may make some (gettid, process_vm_readv): it has no seccomp filter
+    std::string_view no_system_calls = "a seccomp filter"; ///< why they may not
+    std::optional<CycleClock> clock;                       ///< empty: nsecs is refused
+    /// Threads run while sites change. So if a site's eight bytes lie in two blocks of 16, its stub is placed so that
+    /// the lowest byte of the jump's displacement is the fifth byte of a nop10. See process/self.cpp.
+    bool threads_run = false;
+    VectorState vectors;  ///< of stubs that call functions
+    bool atomics = false; ///< arm64, HWCAP_ATOMICS: the processor has stadd and its like
+    bool sve = false;     ///< arm64, HWCAP_SVE: system calls may clear vector registers beyond their first 16 bytes
+};
+
+} // namespace fastsdt::engine

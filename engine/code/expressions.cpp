@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Values. Arithmetic is bpftrace's (script.h): unsigned division, x / 0 is 0, x % 0 is x.
+#include "code/compiler.h"
+
+#include <fastsdt/note.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace fastsdt::engine {
+
+bool Compiler::uses(const Expression& e, bool (*what)(const Expression&)) const
+{
+    return what(e)
+        || std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return uses(o, what); });
+}
+
+// Refuses an entry's argument that the stack does not have. `word`: bytes of each.
+void Compiler::check_stack_argument(unsigned index, unsigned word) const
+{
+    if (site_->stack_bytes == unknown_bytes)
+        throw Refusal({State::no_stack_record});
+    if (site_->stack_bytes / word <= index)
+        throw Refusal({State::no_stack_argument, index});
+}
+
+void Compiler::want_system_calls(std::string_view what) const
+{
+    if (!environment_.system_calls)
+        throw Refusal(
+            {State::needs_system_call, 0, std::string(what) + ", and " + std::string(environment_.no_system_calls)});
+}
+
+// Leaves change no register but the one they go to.
+bool Compiler::is_leaf(const Expression& e) const
+{
+    if (e.kind == Expression::Kind::number)
+        return true;
+    if (e.kind != Expression::Kind::value)
+        return false;
+    switch (e.value) {
+    case Value::arg:
+        if (site_->kind == Probe::Kind::exit)
+            throw Refusal({State::exit_arguments});
+        return !in_memory(e);
+    case Value::tid: return environment_.tid_offset.has_value();
+    case Value::pid:
+    case Value::probe:
+    case Value::retval: return true;
+    case Value::nsecs: return time_.has_value();
+    case Value::str_arg: return false;
+    }
+    return false;
+}
+
+void Compiler::value(const Expression& e, Role to)
+{
+    if (is_leaf(e)) {
+        leaf(e, to);
+        return;
+    }
+    evaluate(e);
+    if (to != Role::result)
+        move(to, Role::result);
+}
+
+void Compiler::leaf(const Expression& e, Role to)
+{
+    if (e.kind == Expression::Kind::number) {
+        constant(to, e.number);
+        return;
+    }
+    switch (e.value) {
+    case Value::arg: argument(e, to); return;
+    case Value::tid: thread_id(to); return;
+    case Value::pid: constant(to, environment_.pid); return;
+    case Value::probe: constant(to, int64_t(site_->probe)); return;
+    case Value::retval:
+        if (site_->kind == Probe::Kind::exit && site_->result < 0)
+            throw Refusal({State::tail_call});
+        if (site_->kind != Probe::Kind::exit
+            || (site_->result != FASTSDT_RESULT_REGISTER && site_->result != FASTSDT_RESULT_PAIR))
+            throw Refusal({State::no_result});
+        returned(to);
+        return;
+    case Value::nsecs: load_frame(to, spill_offset(*time_)); return;
+    case Value::str_arg: break;
+    }
+    throw std::logic_error("not a leaf");
+}
+
+void Compiler::evaluate(const Expression& e)
+{
+    if (is_leaf(e)) {
+        leaf(e, Role::result);
+        return;
+    }
+    switch (e.kind) {
+    case Expression::Kind::value:
+        if (e.value == Value::nsecs) {
+            read_clock();
+        } else if (e.value == Value::tid) {
+            want_system_calls("tid, which takes a system call");
+            thread_id(Role::result);
+        } else if (e.value == Value::arg) {
+            want_system_calls("an argument in memory, which takes system calls");
+            memory_argument(e);
+        } else {
+            throw std::logic_error("a string is no integer");
+        }
+        return;
+    case Expression::Kind::map: map_value(e); return;
+    case Expression::Kind::operation: operation(e); return;
+    case Expression::Kind::number:
+    case Expression::Kind::text: break;
+    }
+    throw std::logic_error("a string is no integer");
+}
+
+void Compiler::read_clock()
+{
+    if (!environment_.clock)
+        throw Refusal({State::no_clock});
+    nanoseconds();
+}
+
+void Compiler::operands(const Expression& e)
+{
+    const Expression &left = e.operands[0], &right = e.operands[1];
+    if (is_leaf(right)) {
+        evaluate(left);
+        leaf(right, Role::second);
+        return;
+    }
+    evaluate(right);
+    const size_t kept = spill(Role::result);
+    evaluate(left);
+    load_frame(Role::second, spill_offset(kept));
+    --spills_;
+}
+
+void Compiler::operation(const Expression& e)
+{
+    switch (e.op) {
+    case Operator::logical_or:
+    case Operator::logical_and:
+    case Operator::logical_not:
+    case Operator::equal:
+    case Operator::not_equal:
+    case Operator::less:
+    case Operator::less_equal:
+    case Operator::greater:
+    case Operator::greater_equal: {
+        const auto no = label(), done = label();
+        branch(e, no, false);
+        constant(Role::result, 1);
+        jump(done);
+        bind(no);
+        constant(Role::result, 0);
+        bind(done);
+        return;
+    }
+    case Operator::negate:
+    case Operator::bit_not:
+        evaluate(e.operands[0]);
+        unary(e.op);
+        return;
+    case Operator::divide:
+        if (e.operands[1].kind == Expression::Kind::number) {
+            evaluate(e.operands[0]);
+            divide_by(uint64_t(e.operands[1].number));
+            return;
+        }
+        break;
+    default: break;
+    }
+    operands(e);
+    binary(e.op);
+}
+
+void Compiler::branch(const Expression& e, Label target, bool when)
+{
+    if (e.kind == Expression::Kind::operation) {
+        switch (e.op) {
+        case Operator::logical_not: branch(e.operands[0], target, !when); return;
+        case Operator::logical_and:
+        case Operator::logical_or: {
+            // `and` is false, and `or` true, as soon as its left side is.
+            const bool decides = e.op == Operator::logical_or;
+            const auto past = label();
+            branch(e.operands[0], when == decides ? target : past, decides);
+            branch(e.operands[1], target, when);
+            bind(past);
+            return;
+        }
+        case Operator::equal:
+        case Operator::not_equal:
+        case Operator::less:
+        case Operator::less_equal:
+        case Operator::greater:
+        case Operator::greater_equal: {
+            const Expression &left = e.operands[0], &right = e.operands[1];
+            std::optional<int64_t> number;
+            if (right.kind == Expression::Kind::number && compares_with(right.number)) {
+                number = right.number;
+                evaluate(left);
+            } else {
+                operands(e);
+            }
+            jump_if(e.op, number, left.is_signed && right.is_signed, when, target);
+            return;
+        }
+        default: break;
+        }
+    }
+    evaluate(e);
+    jump_if_zero(Role::result, target, !when);
+}
+
+void Compiler::text_value(const Expression& e, size_t offset)
+{
+    if (e.kind == Expression::Kind::text) {
+        for (size_t i = 0; i < string_size; i += 8) {
+            char word[8]{};
+            if (i < e.text.size())
+                std::memcpy(word, e.text.data() + i, std::min<size_t>(8, std::min(e.text.size(), string_size - 1) - i));
+            store_frame_number(offset + i, std::bit_cast<int64_t>(word));
+        }
+        return;
+    }
+    if (e.kind != Expression::Kind::value || e.value != Value::str_arg)
+        throw std::logic_error("no string");
+    want_system_calls("a string, which takes a system call");
+    Expression address = e;
+    address.type = Type::integer;
+    address.value = Value::arg;
+    value(address, Role::result);
+    copy_text(offset);
+}
+
+// A key that reads a map needs the frame's place of keys for that map's own keys. So such keys are evaluated first and
+// wait among the spills.
+void Compiler::fill_keys(const std::vector<Expression>& keys, const Table& table)
+{
+    const size_t spills = spills_;
+    std::vector<size_t> waiting(keys.size(), SIZE_MAX);
+    for (size_t i = 0; i < keys.size(); ++i)
+        if (uses(keys[i], is_map)) {
+            evaluate(keys[i]);
+            waiting[i] = spill(Role::result);
+        }
+    size_t offset = 0;
+    for (size_t i = 0; i < keys.size(); offset += table.key_size[i++]) {
+        if (keys[i].type == Type::string) {
+            text_value(keys[i], offset);
+        } else if (waiting[i] != SIZE_MAX) {
+            load_frame(Role::result, spill_offset(waiting[i]));
+            store_frame(offset, Role::result);
+        } else {
+            evaluate(keys[i]);
+            store_frame(offset, Role::result);
+        }
+    }
+    spills_ = spills;
+}
+
+// To Role::table; the data's address is in the frame.
+void Compiler::table_address(const Table& table)
+{
+    if (table.shared)
+        load_frame(Role::table, base_offset());
+    address(Role::table, {table.shared ? Role::table : Role::slot, table.offset});
+}
+
+void Compiler::call_with_keys(Label routine, const std::vector<Expression>& keys, const Table& table)
+{
+    fill_keys(keys, table);
+    table_address(table);
+    call_routine(routine);
+}
+
+// Goes on if the slot's own entry has this thread's id, which is then in Role::result. Jumps to `free` if it has no id,
+// and to `other` if it has another one.
+void Compiler::if_own(const Table& table, const Expression& tid, Label free, Label other)
+{
+    evaluate(tid);
+    load(Role::second, own(table, 0));
+    jump_if_zero(Role::second, free);
+    jump_if_unlike(Role::second, Role::result, other);
+}
+
+void Compiler::map_value(const Expression& e)
+{
+    const Table& table = tables_.maps[e.map];
+    if (script_.maps[e.map].kind != MapKind::integer)
+        throw std::logic_error("an aggregation cannot be read");
+    const auto done = label(), none = label();
+    const auto look_up = [this, &e, &table] { call_with_keys(routines_.maps[e.map].load, e.operands, table); };
+    if (table.own) {
+        if_own(table, e.operands[0], none, cold([this, look_up, done] {
+                   look_up();
+                   jump(done);
+               }));
+        load(Role::result, own(table, 1));
+        jump(done);
+    } else if (table.entries > 1) {
+        look_up();
+        return;
+    } else {
+        table_address(table);
+        jump_if_empty({Role::table, 0}, none);
+        load(Role::result, {Role::table, table.value});
+        jump(done);
+    }
+    bind(none);
+    constant(Role::result, 0);
+    bind(done);
+}
+
+} // namespace fastsdt::engine

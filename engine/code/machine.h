@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How the architectures that the engine arms differ, apart from the instructions in stubs.
+#pragma once
+#include "base/arch.h"
+
+#include <fastsdt/note.h>
+#include <fastsdt/recognize.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace fastsdt::engine {
+
+/// Bytes of the smallest pages that any kernel has: what text is mapped and made writable by.
+inline constexpr uint64_t smallest_page = 4096;
+
+struct Machine {
+    Arch arch = Arch::unknown;
+    int elf = 0;            ///< FASTSDT_MACHINE_*
+    int layout = 0;         ///< FASTSDT_LAYOUT_* of the instruction that becomes a jump
+    std::string_view nop;   ///< name of that instruction
+    uint64_t length = 0;    ///< its bytes: a thread that executed it goes on behind them
+    size_t exchanged = 0;   ///< bytes of it, from the first on, that become the jump
+    uint64_t reach = 0;     ///< bytes that the jump may span, less what an instruction and a page more take
+    uint64_t page = 0;      ///< largest base page size of any kernel
+    uint64_t highest = 0;   ///< from here on nothing is mapped by programs
+    uint64_t most_stub = 0; ///< bytes that a jump within a stub may span
+    uint64_t most_code = 0; ///< bytes of stubs in one arena: far less than half of the reach, so that there is a place
+};
+
+/// arm64: the instruction of a site that is not armed.
+inline constexpr uint32_t nop_arm64 = 0xd503201f;
+
+inline constexpr Machine machine_x86_64{.arch = Arch::x86_64,
+                                        .elf = FASTSDT_MACHINE_X86_64,
+                                        .layout = FASTSDT_LAYOUT_NOP10,
+                                        .nop = "nop10",
+                                        .length = 10,
+                                        .exchanged = 8,
+                                        .reach = (uint64_t{1} << 31) - (1 << 20),
+                                        .page = 4096,
+                                        .highest = (uint64_t{1} << 47) - 4096, // four levels of page tables
+                                        .most_stub = uint64_t{1} << 30,
+                                        .most_code = uint64_t{64} << 20};
+inline constexpr Machine machine_arm64{.arch = Arch::arm64,
+                                       .elf = FASTSDT_MACHINE_ARM64,
+                                       .layout = FASTSDT_LAYOUT_NOP,
+                                       .nop = "nop",
+                                       .length = 4,
+                                       .exchanged = 4,
+                                       .reach = (uint64_t{1} << 27) - (1 << 20),
+                                       .page = 65536,
+                                       .highest = (uint64_t{1} << 48) - 65536,
+                                       .most_stub = (uint64_t{1} << 20) - 4096,
+                                       .most_code = uint64_t{16} << 20};
+
+/// This build's machine: only a tracer of the same architecture can arm a process.
+#if defined(__aarch64__)
+inline constexpr const Machine& own_machine = machine_arm64;
+#else
+inline constexpr const Machine& own_machine = machine_x86_64;
+#endif
+
+/// Bytes of the pages of any kernel that `size` bytes take.
+constexpr uint64_t whole_pages(uint64_t size)
+{
+    return (size + own_machine.page - 1) / own_machine.page * own_machine.page;
+}
+
+/// Why this build arms nothing: what follows "the user-space engine ". Empty: it does.
+#if defined(__x86_64__) || defined(FASTSDT_ENGINE_ARM64)
+inline constexpr std::string_view arms_nothing;
+#elif defined(__aarch64__)
+inline constexpr std::string_view arms_nothing = "was built without VIXL, which arm64 needs";
+#else
+inline constexpr std::string_view arms_nothing = "arms x86-64 and arm64 processes only";
+#endif
+
+} // namespace fastsdt::engine

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "code/operands.h"
+
+#include "arch/argument_rules.h"
+#include "base/printable.h"
+
+#include <charconv>
+#include <string>
+
+namespace fastsdt::engine {
+
+void refuse_argument(const std::vector<Argument>& arguments, unsigned index, std::string_view why)
+{
+    throw Refusal(
+        {State::unreadable_argument, index, std::string(why) + " (" + printable(arguments.at(index).text) + ")"});
+}
+
+const Argument& integer_argument(const std::vector<Argument>& arguments, unsigned index)
+{
+    if (index >= arguments.size())
+        throw Refusal({State::no_argument, index});
+    const Argument& argument = arguments[index];
+    if (argument.is_float)
+        refuse_argument(arguments, index, "that is a floating-point number");
+    if (argument.size != 1 && argument.size != 2 && argument.size != 4 && argument.size != 8)
+        refuse_argument(arguments, index, "of a size that no integer has");
+    return argument;
+}
+
+std::optional<int64_t> constant(std::string_view text, bool& too_large)
+{
+    too_large = false;
+    Scan scan{text};
+    int64_t value = 0;
+    if (blank(scan.peek()) || !scan.number(value) || !scan.done())
+        return {};
+    if (!scan.clamped)
+        return value;
+    uint64_t magnitude = 0; // 2^63 and up are written without a sign
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), magnitude);
+    too_large = error != std::errc() || end != text.data() + text.size();
+    return too_large ? std::nullopt : std::optional(int64_t(magnitude));
+}
+
+int64_t extend(int64_t value, int size, bool is_signed)
+{
+    const int drop = 64 - 8 * size;
+    return is_signed ? int64_t(uint64_t(value) << drop) >> drop : int64_t(uint64_t(value) << drop >> drop);
+}
+
+} // namespace fastsdt::engine

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The pure part: turns a script and the sites of a process into code, data and patches. It is given addresses and
+// touches no process.
+#pragma once
+#include "code/site_state.h"
+#include "elf/index.h"
+#include "script/script.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// A place where one probe of a script can be armed. Addresses are runtime addresses of the process.
+struct Site {
+    Probe::Kind kind = Probe::Kind::usdt; ///< usdt, entry, exit
+    std::string file;                     ///< as the process has it mapped
+    std::string device;                   ///< of that file, as Mapping has it
+    uint64_t inode = 0;                   ///< of that file; 0: the site is of no file
+    std::string provider, name;           ///< name: of the probe, or of the function
+    size_t probe = 0;                     ///< value of `probe`: index in Matcher::probes(), the same for one name
+    std::string arguments;                ///< as the stapsdt note has them; empty for entries and exits
+    uint64_t stack_bytes = unknown_bytes; ///< entry: of arguments on the stack
+    int result = -1;             ///< exit: where the result is, FASTSDT_RESULT_*; -1: a tail call, which has none yet
+    uint64_t address = 0;        ///< runtime address of the note's pc, of the function or of the exit
+    SiteState found;             ///< ready, or why there is no patch although the file may have one
+    uint64_t patch = 0;          ///< of the patchable instruction: a nop10 (x86), a nop (arm64); 0: none
+    uint64_t length = 0;         ///< of that instruction: the stub jumps back to patch + length
+    uint64_t load_bias = 0;      ///< runtime address minus ELF vaddr, for operands like symbol(%rip)
+    uint64_t semaphore = 0;      ///< of the semaphore; 0: none
+    std::vector<size_t> clauses; ///< of Script::clauses, in the order in which they run
+};
+
+/// Memory in the process that a run uses.
+struct Arena {
+    uint64_t code = 0; ///< executable, within 2 GiB (arm64: 128 MiB) of each site that uses it, page-aligned
+    uint64_t data = 0; ///< the run's tables: readable and writable, anywhere, zeros at first
+    uint64_t mark = 0; ///< 8 bytes that hold `data`, and 0 in a forked child, whose stubs then do nothing. Within
+                       ///< 2 GiB of `code`. A run has an arena for each group of modules, all with the same `data`
+};
+
+/// One change of a site: its bytes before and after. Written at once, see arming/target.h.
+struct Patch {
+    size_t site = 0; ///< index
+    uint64_t at = 0; ///< runtime address
+    std::array<std::byte, 8> before{}, after{};
+    size_t length = 8; ///< bytes that count
+    uint64_t semaphore =
+        0; ///< runtime address of the semaphore's 16 bits: raised with the change, lowered with its undoing; 0: none
+};
+
+struct Code {
+    std::vector<std::byte> bytes; ///< for Arena::code
+    std::vector<Patch> patches;
+    std::vector<uint64_t> stubs;     ///< by site: runtime address of its stub; 0: refused
+    std::vector<SiteState> refusals; ///< by site: ready, or why it has no stub
+};
+
+} // namespace fastsdt::engine

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "code/site_state.h"
+
+#include "code/machine.h"
+
+#include <fmt/format.h>
+
+namespace fastsdt::engine {
+
+std::string text(const SiteState& state, size_t sites)
+{
+    const bool one = sites == 1;
+    const char* const has = one ? "has" : "have";
+    const char* const is = one ? "is" : "are";
+    const char* const s = one ? "s" : ""; // of another verb
+    switch (state.state) {
+    case State::ready: return "not armed";
+    case State::armed: return "armed";
+    case State::no_nop: return fmt::format("{} no {}", has, own_machine.nop);
+    case State::kernel: return "taken by the kernel";
+    case State::other_tracer: return fmt::format("taken by tracer {}", state.number);
+    case State::other_run: return "taken by another script of the same tracer";
+    case State::left_over: return "left by a tracer that has ended";
+    case State::foreign: return "taken by a jump that is not ours";
+    case State::changed: return fmt::format("{} other bytes than {} file", has, one ? "its" : "their");
+    case State::damaged: return "damaged by another tracer";
+    case State::crosses_page: return fmt::format("cross{} a page", one ? "es" : "");
+    case State::not_private: return fmt::format("{} not in private, executable memory", is);
+    case State::too_far: return fmt::format("{} no free memory within reach", has);
+    case State::busy: return fmt::format("{} a thread standing in {}", has, one ? "it" : "them");
+    case State::gone: return fmt::format("{} not mapped any more", is);
+    case State::not_under_threads:
+        return fmt::format("lie{} so that {} cannot change while threads run", s, one ? "it" : "they");
+    case State::stale_call: return fmt::format("{} the rest of a kernel's call", has);
+    case State::other_architecture:
+        return fmt::format("{} of an architecture that only the kernel traces{}", is,
+                           state.detail.empty() ? "" : " (" + state.detail + ")");
+    case State::huge_pages:
+        return fmt::format("{} {} text in huge pages, away from {} file", has, one ? "its" : "their",
+                           one ? "its" : "their");
+    case State::no_exit_sites: return fmt::format("{} no exit sites", has);
+    case State::shared_nop:
+        return fmt::format("share{} {} {} with another probe", s, one ? "its" : "their", own_machine.nop);
+    case State::no_argument: return fmt::format("{} no arg{}", has, state.number);
+    case State::unreadable_argument: return fmt::format("{} arg{} {}", has, state.number, state.detail);
+    case State::no_stack_record:
+        return fmt::format("{} no record of {} arguments on the stack", has, one ? "its" : "their");
+    case State::no_stack_argument: return fmt::format("{} no sarg{}", has, state.number);
+    case State::exit_arguments: return fmt::format("{} no arguments, being {}", has, one ? "an exit" : "exits");
+    case State::tail_call: return fmt::format("{} no result yet, being {}", has, one ? "a tail call" : "tail calls");
+    case State::no_result: return fmt::format("{} no result in an integer register", has);
+    case State::needs_system_call: return fmt::format("want{} {}", s, state.detail);
+    case State::no_clock: return fmt::format("want{} nsecs, and the processor's counter is no clock", s);
+    case State::too_much_stack:
+        return fmt::format("want{} more than {} bytes of the stack for the keys of a map", s, state.number);
+    case State::too_long: return fmt::format("need{} a stub that is longer than a jump can span", s);
+    case State::no_functions: return "would call a function, which stubs for this architecture cannot";
+    }
+    return {};
+}
+
+} // namespace fastsdt::engine

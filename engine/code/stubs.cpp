@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "code/stubs.h"
+
+#if defined(__x86_64__)
+#include "code/x86/compiler.h"
+#elif defined(FASTSDT_ENGINE_ARM64)
+#include "code/arm64/compiler.h"
+#endif
+
+namespace fastsdt::engine {
+
+// Compiles for this build's architecture: processes of another cannot be armed.
+Code compile(const Script& script, const Tables& tables, std::span<const Site> sites, const Arena& arena,
+             const Environment& environment)
+{
+#if defined(__x86_64__)
+    return x86::Compiler(script, tables, arena, environment).compile(sites);
+#elif defined(FASTSDT_ENGINE_ARM64)
+    return arm64::Compiler(script, tables, arena, environment).compile(sites);
+#else
+    Code code;
+    code.stubs.resize(sites.size());
+    code.refusals.assign(sites.size(), {State::other_architecture});
+    return code;
+#endif
+}
+
+} // namespace fastsdt::engine

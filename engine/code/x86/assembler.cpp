@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "code/x86/assembler.h"
+
+#include "base/integers.h"
+
+#include <stdexcept>
+
+namespace fastsdt::engine::x86 {
+namespace {
+
+ZydisRegister named(Part part)
+{
+    if (part.reg == no_register)
+        return ZYDIS_REGISTER_NONE;
+    // Zydis has ah to bh between bl and spl; a Reg is never one of those.
+    static constexpr ZydisRegister low[] = {
+        ZYDIS_REGISTER_AL,   ZYDIS_REGISTER_CL,   ZYDIS_REGISTER_DL,   ZYDIS_REGISTER_BL,
+        ZYDIS_REGISTER_SPL,  ZYDIS_REGISTER_BPL,  ZYDIS_REGISTER_SIL,  ZYDIS_REGISTER_DIL,
+        ZYDIS_REGISTER_R8B,  ZYDIS_REGISTER_R9B,  ZYDIS_REGISTER_R10B, ZYDIS_REGISTER_R11B,
+        ZYDIS_REGISTER_R12B, ZYDIS_REGISTER_R13B, ZYDIS_REGISTER_R14B, ZYDIS_REGISTER_R15B};
+    switch (part.size) {
+    case 1: return low[part.reg];
+    case 2: return ZydisRegister(ZYDIS_REGISTER_AX + int(part.reg));
+    case 4: return ZydisRegister(ZYDIS_REGISTER_EAX + int(part.reg));
+    default: return ZydisRegister(ZYDIS_REGISTER_RAX + int(part.reg));
+    }
+}
+
+bool only_reads(ZydisMnemonic mnemonic)
+{
+    return mnemonic == ZYDIS_MNEMONIC_CMP || mnemonic == ZYDIS_MNEMONIC_TEST || mnemonic == ZYDIS_MNEMONIC_PUSH
+        || mnemonic == ZYDIS_MNEMONIC_MUL || mnemonic == ZYDIS_MNEMONIC_DIV;
+}
+
+} // namespace
+
+void Assembler::put(const ZydisEncoderRequest& request)
+{
+    unsigned char buffer[ZYDIS_MAX_INSTRUCTION_LENGTH];
+    ZyanUSize length = sizeof buffer;
+    if (!ZYAN_SUCCESS(ZydisEncoderEncodeInstruction(&request, buffer, &length)))
+        throw std::logic_error("no such instruction: " + std::string(ZydisMnemonicGetString(request.mnemonic)));
+    append(buffer, length);
+}
+
+void Assembler::emit(ZydisMnemonic mnemonic, std::initializer_list<Operand> operands, bool lock)
+{
+    ZydisEncoderRequest request{};
+    request.machine_mode = ZYDIS_MACHINE_MODE_LONG_64;
+    request.mnemonic = mnemonic;
+    if (lock)
+        request.prefixes |= ZYDIS_ATTRIB_HAS_LOCK;
+    for (const Operand& operand : operands) {
+        ZydisEncoderOperand& to = request.operands[request.operand_count];
+        if (const auto* part = std::get_if<Part>(&operand)) {
+            to.type = ZYDIS_OPERAND_TYPE_REGISTER;
+            to.reg.value = named(*part);
+            if (request.operand_count == 0 && !only_reads(mnemonic))
+                clobber(bit(part->reg));
+        } else if (const auto* memory = std::get_if<Memory>(&operand)) {
+            to.type = ZYDIS_OPERAND_TYPE_MEMORY;
+            to.mem.base = named({memory->base, 8});
+            to.mem.index = named({memory->index, 8});
+            to.mem.scale = memory->index == no_register ? 0 : ZyanU8(memory->scale);
+            to.mem.displacement = memory->displacement;
+            to.mem.size = ZyanU16(memory->size);
+            if (memory->fs)
+                request.prefixes |= ZYDIS_ATTRIB_HAS_SEGMENT_FS;
+        } else {
+            to.type = ZYDIS_OPERAND_TYPE_IMMEDIATE;
+            to.imm.s = std::get<int64_t>(operand);
+        }
+        ++request.operand_count;
+    }
+    put(request);
+}
+
+void Assembler::jump(ZydisMnemonic mnemonic, Label to)
+{
+    jump_to(mnemonic, here());
+    use(bytes_.size() - 4, to);
+}
+
+void Assembler::jump_to(ZydisMnemonic mnemonic, uint64_t runtime)
+{
+    ZydisEncoderRequest request{};
+    request.machine_mode = ZYDIS_MACHINE_MODE_LONG_64;
+    request.mnemonic = mnemonic;
+    request.branch_type = ZYDIS_BRANCH_TYPE_NEAR;
+    request.branch_width = ZYDIS_BRANCH_WIDTH_32;
+    request.operand_count = 1;
+    request.operands[0].type = ZYDIS_OPERAND_TYPE_IMMEDIATE;
+    put(request);
+    displacement(bytes_.size() - 4, runtime);
+}
+
+void Assembler::load_near(Reg reg, uint64_t from)
+{
+    ZydisEncoderRequest request{};
+    request.machine_mode = ZYDIS_MACHINE_MODE_LONG_64;
+    request.mnemonic = ZYDIS_MNEMONIC_MOV;
+    request.operand_count = 2;
+    request.operands[0].type = ZYDIS_OPERAND_TYPE_REGISTER;
+    request.operands[0].reg.value = named({reg, 8});
+    request.operands[1].type = ZYDIS_OPERAND_TYPE_MEMORY;
+    request.operands[1].mem.base = ZYDIS_REGISTER_RIP;
+    request.operands[1].mem.size = 8;
+    put(request);
+    displacement(bytes_.size() - 4, from);
+    clobber(bit(reg));
+}
+
+void Assembler::jump_through(uint64_t from)
+{
+    ZydisEncoderRequest request{};
+    request.machine_mode = ZYDIS_MACHINE_MODE_LONG_64;
+    request.mnemonic = ZYDIS_MNEMONIC_JMP;
+    request.operand_count = 1;
+    request.operands[0].type = ZYDIS_OPERAND_TYPE_MEMORY;
+    request.operands[0].mem.base = ZYDIS_REGISTER_RIP;
+    request.operands[0].mem.size = 8;
+    put(request);
+    displacement(bytes_.size() - 4, from);
+}
+
+void Assembler::displacement(size_t at, uint64_t target)
+{
+    const int64_t value = int64_t(target - (start_ + at + 4));
+    far_ |= value != int32_t(value);
+    fastsdt::store(&bytes_[at], 4, uint64_t(value), false);
+}
+
+void Assembler::move(Reg to, Reg from)
+{
+    emit(ZYDIS_MNEMONIC_MOV, {Part{to}, Part{from}});
+}
+
+void Assembler::load(Reg to, const Memory& from)
+{
+    emit(ZYDIS_MNEMONIC_MOV, {Part{to}, from});
+}
+
+void Assembler::store(const Memory& to, Reg from)
+{
+    emit(ZYDIS_MNEMONIC_MOV, {to, Part{from, to.size}});
+}
+
+void Assembler::constant(Reg to, int64_t value)
+{
+    if (value >= 0 && value <= int64_t(UINT32_MAX))
+        emit(ZYDIS_MNEMONIC_MOV, {Part{to, 4}, int64_t(int32_t(value))}); // zero-extended by the processor
+    else
+        emit(ZYDIS_MNEMONIC_MOV, {Part{to}, value});
+}
+
+void Assembler::address(Reg to, const Memory& of)
+{
+    emit(ZYDIS_MNEMONIC_LEA, {Part{to}, of});
+}
+
+void Assembler::align(size_t boundary)
+{
+    const size_t before = bytes_.size();
+    bytes_.resize((before + boundary - 1) / boundary * boundary);
+    if (bytes_.size() > before)
+        ZydisEncoderNopFill(&bytes_[before], bytes_.size() - before);
+}
+
+void Assembler::align_to(uint8_t low)
+{
+    const size_t before = bytes_.size();
+    bytes_.resize(before + uint8_t(low - uint8_t(here())));
+    if (bytes_.size() > before)
+        ZydisEncoderNopFill(&bytes_[before], bytes_.size() - before);
+}
+
+} // namespace fastsdt::engine::x86

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The x86-64 stub compiler, inside: code/x86/routines.cpp has what all stubs of an arena call, code/x86/expressions.cpp values,
+// code/x86/statements.cpp updates of maps, code/x86/stubs.cpp the stub around them.
+//
+// Registers in a stub, once the program's values are saved:
+//     rax  the value of an expression, and a key
+//     rcx, rdx, r9, r10, r11  anything
+//     rdi  the value that a statement records
+//     rsi  the thread's slot, as a runtime address
+//     r8   a table, while a routine looks something up in it
+// The 128 bytes above the frame (compiler.h) are the program's red zone; the last word of the frame has the program's
+// flags.
+#pragma once
+#include "base/integers.h"
+#include "code/compiler_by.h"
+#include "code/x86/assembler.h"
+#include "code/x86/operands.h"
+
+namespace fastsdt::engine::x86 {
+
+/// compiler_by.h
+struct Processor {
+    using Assembler = x86::Assembler;
+    using Reg = x86::Reg;
+    using Memory = x86::Memory;
+    static constexpr Reg stack = rsp, returned = rax;
+    static constexpr size_t red_zone = 128;
+    static constexpr Reg reg(Role role)
+    {
+        constexpr Reg of[] = {rax, rcx, rdi, rsi, r8, rdx};
+        return of[size_t(role)];
+    }
+};
+
+class Compiler final : public CompilerBy<Processor> {
+public:
+    Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment);
+
+private:
+    // ---- code/x86/routines.cpp
+    void acquire_routine() override;
+    void text_routine() override;
+    void word_routine() override;
+    void begin_routine(Label routine) override;
+    void return_from_routine() override;
+    void direct_routine(const Table& table) override;
+    void find_entry(const Table& table, Label found, Label absent) override;
+    void make_entry(const Table& table, Label done, Label full) override;
+    void assign_routine(const Table& table, MapKind kind) override;
+    void load_value(const Table& table, Label absent) override;
+    void erase_entry(const Table& table) override;
+    void first_entry(const Table& table, Label loop);
+    void next_entry(const Table& table, Label loop);
+    void find(const Table& table, int keys, Label found, Label absent, bool deleted = false);
+    enum class Fill { zeros, number, text };
+    void claim(const Table& table, int keys, Fill fill, Label done, Label full);
+    void assign_number(const Table& table);
+    void assign_text(const Table& table);
+    void system_call(int number);
+
+    // ---- code/x86/expressions.cpp
+    bool in_memory(const Expression& argument) const override;
+    void argument(const Expression& e, Role to) override;
+    void memory_argument(const Expression& e) override;
+    void thread_id(Role to) override;
+    void nanoseconds() override;
+    void constant(Role to, int64_t value) override;
+    void publish(Word to, int32_t number) override;
+    void store_frame_number(size_t offset, int64_t number) override;
+    void copy_text(size_t offset) override;
+    void unary(Operator op) override;
+    void binary(Operator op) override;
+    void divide(bool modulo);
+    void divide_by(uint64_t divisor) override;
+    void jump(Label to) override;
+    void jump_if_zero(Role role, Label to, bool zero) override;
+    void jump_if_unlike(Role a, Role b, Label to) override;
+    void jump_if_empty(Word word, Label to) override;
+    bool compares_with(int64_t number) const override;
+    void jump_if(Operator comparison, std::optional<int64_t> number, bool is_signed, bool when, Label to) override;
+    void call_routine(Label routine) override;
+    void jump_if_refused(Label to) override;
+    Source argument_source(const Expression& e) const; ///< of Value::arg
+
+    // ---- code/x86/statements.cpp
+    void count_dropped() override;
+    void find_direct(const Statement& statement, Label next) override;
+    void increment(Word word) override;
+    void add_recorded(Word word) override;
+    void keep_extreme(const Map& map, Word word) override;
+    void count_in_histogram(Word first_bucket) override;
+    void count_in_steps(const Map& map, Word first_bucket) override;
+
+    // ---- code/x86/call.cpp
+    void call_function(const Statement& statement) override;
+    uint64_t fill_hit(size_t count);
+    bool fill_argument(size_t index);
+
+    // ---- code/x86/stubs.cpp
+    Patch patch(const Site& site, uint64_t stub) const override;
+    void align_stub(const Site& site) override;
+    Registers all_registers() const override;
+    Registers saved_registers(Registers written) const override;
+    void save() override;
+    void restore() override;
+    void slot() override;
+    void first_owner();
+    void call(Label routine, Registers changes);
+    size_t flags_offset() const;
+    size_t frame_size() const override { return flags_offset() + 8; }
+};
+
+/// What routines change, their callers' rsi, rdi, rbx and r12 to r15 excepted.
+inline constexpr Registers routine_changes = bit(rax) | bit(rcx) | bit(rdx) | bit(r8) | bit(r9) | bit(r10) | bit(r11);
+
+} // namespace fastsdt::engine::x86

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Where an argument of a stapsdt note is, as instructions can fetch it.
+#pragma once
+#include "arch/args.h"
+#include "code/site_state.h"
+#include "code/x86/assembler.h"
+
+#include <cstdint>
+
+namespace fastsdt::engine::x86 {
+
+struct Source {
+    enum class Kind { constant, reg, high_byte, memory } kind = Kind::constant;
+    int size = 8; ///< bytes: 1, 2, 4, 8
+    bool is_signed = false;
+    int64_t constant = 0; ///< as a 64-bit value, extended from `size`
+    Reg reg = rax;        ///< reg, high_byte (of ax to bx)
+    Memory memory;        ///< memory: addressed by the site's registers
+};
+
+/// The `index`th argument, counted from 0. Throws Refusal for vector registers, symbols, thread-local memory, odd
+/// sizes, and for a text that no assembler would write.
+Source find_argument(const std::vector<Argument>& arguments, unsigned index);
+
+} // namespace fastsdt::engine::x86

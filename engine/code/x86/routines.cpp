@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The routines that all stubs of an arena share: taking a slot, and tables that have more than one integer for a key or
+// are assigned.
+//
+// An entry's tag is a word of hash with its low bits set, and says what the entry is:
+//     0          never used: a search may stop here
+//     hash | 3   deleted: any key may use it again; it still has the keys that it had
+//     hash | 5   claimed: somebody is writing the keys, and nobody else reads them
+//     hash | 7   there
+// Each step from one state to the next is one instruction. So a signal handler that comes in between finds one of the
+// four, also if it leaves by longjmp. At worst it makes a second entry of the same key, or leaves one entry that nobody
+// uses. Of two entries with one key the first in the order of the search counts; deleting deletes both; the reader adds
+// up aggregations. A value that is assigned is exchanged together with the tag (cmpxchg16b), so that it cannot get into
+// an entry that was deleted and given to another key meanwhile. A table of all threads needs a lock prefix for that,
+// one of a single thread none.
+//
+// An entry stays claimed for ever if a longjmp leaves the code that writes it. Not even the same thread can take it:
+// the writer may only be interrupted, and would come back and write into an entry that is another key's by then. So
+// that this happens rarely, a number whose key was deleted gets that entry back by one cmpxchg16b. Strings,
+// aggregations and new keys take several stores. A key finds no room if most_probes entries in a row stay claimed.
+#include "code/x86/compiler.h"
+
+#include <bit>
+
+namespace fastsdt::engine::x86 {
+
+namespace {
+
+int shift_of(size_t entries)
+{
+    return 64 - std::countr_zero(entries);
+}
+
+} // namespace
+
+// rax: data, rcx: the complement of the thread pointer, rsi: the word of `owners` to begin at.
+// To rsi: the thread's slot, or -1 if none is left; then the hit is counted as dropped. Changes rcx, and nothing else.
+// A thread comes here at each hit if it does not store its thread pointer, or stores another number in its place. Then
+// the processor tells the thread pointer.
+void Compiler::acquire_routine()
+{
+    const auto loop = as_.label(), next = as_.label(), done = as_.label();
+    as_.align(16);
+    as_.bind(routines_.acquire);
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rax}});
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdx}});
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rbx}});
+    if (environment_.rdfsbase && environment_.stored_thread_pointers) {
+        as_.emit(ZYDIS_MNEMONIC_RDFSBASE, {Part{rcx}});
+        first_owner();
+    }
+    as_.move(rdx, rax);
+    as_.constant(rbx, int64_t(most_threads));
+    const Memory owner{.base = rdx, .displacement = int64_t(Tables::owners), .index = rsi, .scale = 8};
+    as_.bind(loop);
+    as_.load(rax, owner);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{rcx}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, next);
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {owner, Part{rcx}}, true);
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{rcx}}); // this thread's signal handler took it in between
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.bind(next);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rsi, 4}, int64_t(1)});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rsi, 4}, int64_t(most_threads - 1)});
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rbx, 4}, int64_t(1)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
+    as_.emit(ZYDIS_MNEMONIC_INC, {Memory{.base = rdx, .displacement = int64_t(Tables::dropped)}}, true);
+    as_.constant(rsi, -1);
+    as_.bind(done);
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rbx}});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdx}});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rax}});
+    as_.emit(ZYDIS_MNEMONIC_RET, {});
+}
+
+void Compiler::system_call(int number)
+{
+    as_.constant(rax, number);
+    as_.emit(ZYDIS_MNEMONIC_SYSCALL, {});
+    as_.clobber(bit(rax) | bit(rcx) | bit(r11));
+}
+
+// rax: address of a string, rdx: where string_size bytes of it go, filled up with zeros. Bytes that cannot be read end
+// the string. The kernel copies them: any address is safe, even one that another thread unmaps at this moment.
+void Compiler::text_routine()
+{
+    constexpr int64_t most = string_size - 1;
+    as_.align(16);
+    as_.bind(routines_.text);
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rsi}});
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdi}});
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdx}});
+    for (size_t i = 0; i < string_size; i += 8)
+        as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rdx, .displacement = int64_t(i)}, int64_t(0)});
+    // Three struct iovec: ours; the string up to the end of its page; the rest. The kernel promises to copy each of the
+    // latter two whole or not at all.
+    as_.address(rsp, {.base = rsp, .displacement = -48});
+    as_.store({.base = rsp}, rdx);
+    as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rsp, .displacement = 8}, most});
+    as_.store({.base = rsp, .displacement = 16}, rax);
+    as_.move(rcx, rax);
+    as_.emit(ZYDIS_MNEMONIC_NEG, {Part{rcx}});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rcx, 4}, int64_t(4095)});
+    as_.constant(rdx, most);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Part{rdx}});
+    as_.emit(ZYDIS_MNEMONIC_CMOVNBE, {Part{rcx}, Part{rdx}});
+    as_.store({.base = rsp, .displacement = 24}, rcx);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rax}, Part{rcx}});
+    as_.store({.base = rsp, .displacement = 32}, rax);
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rdx}, Part{rcx}});
+    as_.store({.base = rsp, .displacement = 40}, rdx);
+    as_.constant(rdi, environment_.inner_pid);
+    as_.move(rsi, rsp);
+    as_.constant(rdx, 1);
+    as_.address(r10, {.base = rsp, .displacement = 16});
+    as_.constant(r8, 2);
+    as_.constant(r9, 0);
+    system_call(310); // process_vm_readv, <asm/unistd_64.h>
+    as_.address(rsp, {.base = rsp, .displacement = 48});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdi}});
+
+    // Zeros behind the first zero. (x - 0x01...) & ~x & 0x80... has its lowest bit in the first byte that is zero.
+    const auto loop = as_.label(), clear = as_.label(), next = as_.label(), whole = as_.label();
+    as_.constant(rcx, 0); // word
+    as_.constant(r9, 0);  // 1: the string has ended
+    as_.constant(r10, 0x0101010101010101);
+    as_.bind(loop);
+    const Memory word{.base = rdi, .index = rcx, .scale = 8};
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{r9, 4}, Part{r9, 4}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, clear);
+    as_.load(rax, word);
+    as_.move(rdx, rax);
+    as_.emit(ZYDIS_MNEMONIC_NOT, {Part{rdx}});
+    as_.move(r8, rax);
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r8}, Part{r10}});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rdx}, Part{r8}});
+    as_.move(r8, r10);
+    as_.emit(ZYDIS_MNEMONIC_SHL, {Part{r8}, int64_t(7)});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rdx}, Part{r8}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, next);
+    as_.constant(r9, 1);
+    as_.emit(ZYDIS_MNEMONIC_BSF, {Part{rdx}, Part{rdx}});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rdx, 4}, int64_t(56)}); // bits before the zero byte
+    as_.move(r11, rcx);
+    as_.move(rcx, rdx);
+    as_.constant(rdx, -1);
+    as_.emit(ZYDIS_MNEMONIC_SHL, {Part{rdx}, Part{rcx, 1}});
+    as_.move(rcx, r11);
+    as_.emit(ZYDIS_MNEMONIC_NOT, {Part{rdx}});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rax}, Part{rdx}});
+    as_.store(word, rax);
+    as_.jump(ZYDIS_MNEMONIC_JMP, next);
+    as_.bind(clear);
+    as_.emit(ZYDIS_MNEMONIC_MOV, {word, int64_t(0)});
+    as_.bind(next);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rcx, 4}, int64_t(1)});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx, 4}, int64_t(string_size / 8)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
+    as_.bind(whole);
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdi}});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rsi}});
+    as_.emit(ZYDIS_MNEMONIC_RET, {});
+}
+
+// rax: address, rcx: bytes, up to 8. To rax: the value there, or 0 if it cannot be read.
+void Compiler::word_routine()
+{
+    as_.align(16);
+    as_.bind(routines_.word);
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rsi}});
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdi}});
+    as_.address(rsp, {.base = rsp, .displacement = -40}); // two struct iovec, and the word
+    as_.address(rdx, {.base = rsp, .displacement = 32});
+    as_.store({.base = rsp}, rdx);
+    as_.store({.base = rsp, .displacement = 8}, rcx);
+    as_.store({.base = rsp, .displacement = 16}, rax);
+    as_.store({.base = rsp, .displacement = 24}, rcx);
+    as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rsp, .displacement = 32}, int64_t(0)});
+    as_.constant(rdi, environment_.inner_pid);
+    as_.move(rsi, rsp);
+    as_.constant(rdx, 1);
+    as_.address(r10, {.base = rsp, .displacement = 16});
+    as_.constant(r8, 1);
+    as_.constant(r9, 0);
+    system_call(310);
+    as_.load(rax, {.base = rsp, .displacement = 32});
+    as_.address(rsp, {.base = rsp, .displacement = 40});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdi}});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rsi}});
+    as_.emit(ZYDIS_MNEMONIC_RET, {});
+}
+
+// Begins a search in the table r8 for the tag r10. To rdx: the first entry; to rax: that entry's tag. next_entry() goes
+// back to `loop`. Keeps the index in r9 and the number of entries still to look at in r11. The tag's low bits don't
+// matter: they are shifted out.
+void Compiler::first_entry(const Table& table, Assembler::Label loop)
+{
+    as_.move(r9, r10);
+    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{r9}, int64_t(shift_of(table.entries))});
+    as_.constant(r11, most_probes);
+    as_.bind(loop);
+    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{r9}, int64_t(table.entry_size)});
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rdx}, Part{r8}});
+    as_.load(rax, {.base = rdx});
+}
+
+// Continues the search with the next entry, or falls through when it is over.
+void Compiler::next_entry(const Table& table, Assembler::Label loop)
+{
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r9, 4}, int64_t(1)});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{r9, 4}, int64_t(table.entries - 1)});
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r11, 4}, int64_t(1)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
+}
+
+// The keys are at rsp + keys, the table is r8. To rdx: the entry; to r10: the tag of an entry with these keys; to rax:
+// the tag that the entry has. The two differ if the key was deleted, and `deleted` asks for such entries too. Changes
+// rcx, r9 and r11.
+void Compiler::find(const Table& table, int keys, Assembler::Label found, Assembler::Label absent, bool deleted)
+{
+    const auto loop = as_.label(), compare = as_.label(), other = as_.label(), next = as_.label();
+    const size_t words = table.key_bytes() / 8;
+    const auto key = [&](size_t i) { return Memory{.base = rsp, .displacement = int64_t(keys + 8 * i)}; };
+    as_.constant(r9, int64_t(hash_multiplier));
+    if (words == 0) {
+        as_.move(r10, r9);
+    } else {
+        as_.load(r10, key(0));
+        as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{r10}, Part{r9}});
+    }
+    for (size_t i = 1; i < words; ++i) {
+        as_.move(rcx, r10);
+        as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rcx}, int64_t(29)});
+        as_.emit(ZYDIS_MNEMONIC_XOR, {Part{r10}, Part{rcx}});
+        as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r10}, key(i)});
+        as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{r10}, Part{r9}});
+    }
+    as_.emit(ZYDIS_MNEMONIC_OR, {Part{r10}, tag_there});
+    first_entry(table, loop);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{r10}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, other);
+    as_.bind(compare);
+    for (size_t i = 0; i < words; ++i) {
+        as_.load(rcx, key(i));
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Memory{.base = rdx, .displacement = int64_t(table.keys + 8 * i)}});
+        as_.jump(ZYDIS_MNEMONIC_JNZ, next);
+    }
+    as_.jump(ZYDIS_MNEMONIC_JMP, found);
+    as_.bind(other);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, absent);
+    if (deleted) {
+        as_.address(rcx, {.base = r10, .displacement = tag_deleted - tag_there});
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{rcx}});
+        as_.jump(ZYDIS_MNEMONIC_JZ, compare);
+    }
+    as_.bind(next);
+    next_entry(table, loop);
+    as_.jump(ZYDIS_MNEMONIC_JMP, absent);
+}
+
+// After find(): makes an entry and fills it with zeros, with rdi, or with the frame's string. To rdx: the entry.
+void Compiler::claim(const Table& table, int keys, Fill fill, Assembler::Label done, Assembler::Label full)
+{
+    const auto loop = as_.label(), next = as_.label();
+    const size_t words = table.key_bytes() / 8;
+    first_entry(table, loop);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax, 4}, tag_used});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, next);
+    as_.address(rcx, {.base = r10, .displacement = tag_claimed - tag_there});
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}}, table.shared);
+    as_.jump(ZYDIS_MNEMONIC_JNZ, next);
+    for (size_t i = 0; i < words; ++i) {
+        as_.load(rax, {.base = rsp, .displacement = int64_t(keys + 8 * i)});
+        as_.store({.base = rdx, .displacement = int64_t(table.keys + 8 * i)}, rax);
+    }
+    if (fill == Fill::number) {
+        as_.store({.base = rdx, .displacement = int64_t(table.value)}, rdi);
+    } else if (fill == Fill::text) {
+        for (size_t i = 0; i < string_size; i += 8) {
+            as_.load(rax, {.base = rsp, .displacement = int64_t(size_t(keys) + key_bytes_ + i)});
+            as_.store({.base = rdx, .displacement = int64_t(table.value + i)}, rax);
+        }
+    } else {
+        const auto zero = as_.label();
+        as_.constant(rcx, int64_t(table.value_size / 8));
+        as_.bind(zero);
+        as_.emit(ZYDIS_MNEMONIC_MOV,
+                 {Memory{.base = rdx, .displacement = int64_t(table.value) - 8, .index = rcx, .scale = 8}, int64_t(0)});
+        as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rcx, 4}, int64_t(1)});
+        as_.jump(ZYDIS_MNEMONIC_JNZ, zero);
+    }
+    as_.store({.base = rdx}, r10);
+    as_.jump(ZYDIS_MNEMONIC_JMP, done);
+    as_.bind(next);
+    next_entry(table, loop);
+    as_.jump(ZYDIS_MNEMONIC_JMP, full);
+}
+
+// rax: key, rcx: index, rdx: the entry there, rsi: the slot. To rdx: the key's entry, or 0 if there is no room.
+void Compiler::direct_routine(const Table& table)
+{
+    const auto loop = as_.label(), next = as_.label(), done = as_.label();
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rbx}});
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rax}});
+    as_.constant(rbx, most_probes);
+    as_.bind(loop);
+    as_.load(rax, {.base = rdx});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Memory{.base = rsp}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, next);
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rcx}});
+    as_.load(rcx, {.base = rsp, .displacement = 8});
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rcx}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Memory{.base = rsp}}); // this thread's signal handler made the entry first
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.bind(next);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rcx, 4}, int64_t(1)});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rcx, 4}, int64_t(table.entries - 1)});
+    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{rcx}, int64_t(table.entry_size)});
+    as_.address(rdx, {.base = rsi, .displacement = int64_t(table.offset), .index = rdx});
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rbx, 4}, int64_t(1)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
+    as_.constant(rdx, 0);
+    as_.bind(done);
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rax}});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rbx}});
+    as_.emit(ZYDIS_MNEMONIC_RET, {});
+}
+
+// rdi: the value.
+void Compiler::assign_number(const Table& table)
+{
+    const auto again = as_.label(), found = as_.label(), exchange = as_.label(), absent = as_.label(),
+               done = as_.label(), full = as_.label();
+    as_.bind(again);
+    find(table, 16, found, absent, true);
+    as_.bind(found);
+    as_.move(r9, rdx);
+    as_.load(rdx, {.base = r9, .displacement = 8});
+    as_.move(rbx, r10);
+    as_.move(rcx, rdi);
+    as_.bind(exchange); // exchanges rdx:rax, which we expect there, for rcx:rbx
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG16B, {Memory{.base = r9, .size = 16}}, table.shared);
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{r10}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, exchange); // another value came in between
+    as_.jump(ZYDIS_MNEMONIC_JMP, again);   // it was deleted, or given to another key
+    as_.bind(absent);
+    claim(table, 16, Fill::number, done, full);
+    answer(done, full);
+}
+
+// Makes an entry with the new string and then deletes the old one, so that a reader always finds one. Two threads that
+// assign at once may both leave their entries. So after making its own, each thread deletes all entries of the key that
+// a search finds before its own. A thread that finds its own entry deleted stops: another assigned later.
+void Compiler::assign_text(const Table& table)
+{
+    const auto old = as_.label(), make = as_.label(), made = as_.label(), first = as_.label(), sweep = as_.label(),
+               found = as_.label(), done = as_.label(), full = as_.label();
+    const auto erase = [&](Reg entry) {
+        as_.move(rax, r10);
+        as_.address(rcx, {.base = r10, .displacement = tag_deleted - tag_there});
+        as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = entry}, Part{rcx}}, table.shared);
+    };
+    as_.constant(rbx, 0);
+    find(table, 16, old, make);
+    as_.bind(old);
+    as_.move(rbx, rdx);
+    as_.bind(make);
+    claim(table, 16, Fill::text, made, full);
+    as_.bind(made);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rbx}, Part{rbx}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, first);
+    erase(rbx);
+    as_.bind(first);
+    as_.move(rbx, rdx);
+    as_.bind(sweep);
+    find(table, 16, found, done);
+    as_.bind(found);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rdx}, Part{rbx}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rbx}, Part{r10}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, done);
+    erase(rdx);
+    as_.jump(ZYDIS_MNEMONIC_JMP, sweep);
+    answer(done, full);
+}
+
+// Aligned, as a target of calls.
+void Compiler::begin_routine(Label routine)
+{
+    as_.align(16);
+    as_.bind(routine);
+}
+
+void Compiler::return_from_routine()
+{
+    as_.emit(ZYDIS_MNEMONIC_RET, {});
+}
+
+void Compiler::find_entry(const Table& table, Label found, Label absent)
+{
+    find(table, 8, found, absent);
+}
+
+void Compiler::make_entry(const Table& table, Label done, Label full)
+{
+    claim(table, 8, Fill::zeros, done, full);
+}
+
+void Compiler::assign_routine(const Table& table, MapKind kind)
+{
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rbx}});
+    if (kind == MapKind::string)
+        assign_text(table);
+    else
+        assign_number(table);
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rbx}});
+}
+
+void Compiler::load_value(const Table& table, Label absent)
+{
+    as_.load(rax, {.base = rdx, .displacement = int64_t(table.value)});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rdx}, Part{r10}}); // still the same key's
+    as_.jump(ZYDIS_MNEMONIC_JNZ, absent);
+}
+
+void Compiler::erase_entry(const Table& table)
+{
+    as_.move(rax, r10);
+    as_.address(rcx, {.base = r10, .displacement = tag_deleted - tag_there});
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}}, table.shared);
+}
+
+} // namespace fastsdt::engine::x86

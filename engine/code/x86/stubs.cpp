@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The stub around a site's clauses. The site's bytes, the first at the left, before and after, exchanged at once:
+//
+//     66 2e 0f 1f 84 00 00 00 00 00   nop10
+//     66 2e 48 e9 d0 d1 d2 d3 00 00   jmp stub; the last two bytes stay and are not executed
+//
+// The stub (FASTSDT_STATE_JUMP leads to it):
+//
+//         lea  -(128 + frame)(%rsp), %rsp     over the red zone
+//         mov  %rax, ...                      what the clauses will change
+//         lahf; seto %al; mov %eax, flags     usdt sites only: entries and exits have no live flags
+//         clauses
+//         mov  flags, %eax; add $127, %al; sahf
+//         mov  ..., %rax
+//         lea  128 + frame(%rsp), %rsp
+//         jmp  site + 10
+//         cold paths
+#include "code/x86/compiler.h"
+
+#include <fastsdt/recognize.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace fastsdt::engine::x86 {
+namespace {
+
+constexpr Registers all_but_rsp = 0xffff & ~bit(rsp);
+
+} // namespace
+
+Compiler::Compiler(const Script& script, const Tables& tables, const Arena& arena, const Environment& environment)
+    : CompilerBy(machine_x86_64, script, tables, arena, environment)
+{}
+
+size_t Compiler::flags_offset() const
+{
+    return base_offset() + 8 + 8 * size_t(std::popcount(saved_));
+}
+
+void Compiler::call(Assembler::Label routine, Registers changes)
+{
+    as_.jump(ZYDIS_MNEMONIC_CALL, routine);
+    as_.clobber(changes);
+}
+
+Patch Compiler::patch(const Site& site, uint64_t stub) const
+{
+    static constexpr unsigned char nop[] = {FASTSDT_BYTES_nop10}, jump[] = {FASTSDT__JUMP};
+    Patch patch{.at = site.patch};
+    std::transform(nop, nop + 8, patch.before.begin(), [](unsigned char c) { return std::byte(c); });
+    std::transform(jump, jump + 4, patch.after.begin(), [](unsigned char c) { return std::byte(c); });
+    const int64_t relative = int64_t(stub - (site.patch + 8));
+    if (arena_.code && relative != int32_t(relative))
+        throw std::logic_error("the arena is not within reach of a site");
+    fastsdt::store(&patch.after[4], 4, uint64_t(relative), false);
+    return patch;
+}
+
+void Compiler::align_stub(const Site& site)
+{
+    constexpr uint64_t block = 16, jump_length = sizeof Patch::before;
+    if (environment_.threads_run && site.patch % block + jump_length > block) {
+        static constexpr unsigned char nop[] = {FASTSDT_BYTES_nop10};
+        as_.align_to(uint8_t(site.patch + jump_length + nop[4]));
+    } else {
+        as_.align(16);
+    }
+}
+
+Registers Compiler::all_registers() const
+{
+    return all_but_rsp;
+}
+
+Registers Compiler::saved_registers(Registers written) const
+{
+    return (written & all_but_rsp) | (keep_flags_ ? bit(rax) : 0);
+}
+
+void Compiler::save()
+{
+    const auto whole = int64_t(128 + frame_size());
+    as_.address(rsp, {.base = rsp, .displacement = -whole});
+    for (int reg = rax; reg <= r15; ++reg)
+        if (saved_ & bit(Reg(reg)))
+            as_.store(frame(saved_offset(Reg(reg))), Reg(reg));
+    if (keep_flags_) {
+        as_.emit(ZYDIS_MNEMONIC_LAHF, {});
+        as_.emit(ZYDIS_MNEMONIC_SETO, {Part{rax, 1}});
+        as_.store(frame(flags_offset(), 4), rax);
+    }
+}
+
+void Compiler::restore()
+{
+    if (keep_flags_) {
+        as_.emit(ZYDIS_MNEMONIC_MOV, {Part{rax, 4}, frame(flags_offset(), 4)});
+        as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rax, 1}, int64_t(127)}); // 1 overflows
+        as_.emit(ZYDIS_MNEMONIC_SAHF, {});
+    }
+    for (int reg = r15; reg >= rax; --reg)
+        if (saved_ & bit(Reg(reg)))
+            as_.load(Reg(reg), frame(saved_offset(Reg(reg))));
+    as_.address(rsp, {.base = rsp, .displacement = int64_t(128 + frame_size())});
+    as_.jump_to(ZYDIS_MNEMONIC_JMP, site_->patch + site_->length);
+}
+
+// rcx: a thread pointer. To rcx: its complement; to rsi: the word of `owners` to begin at.
+void Compiler::first_owner()
+{
+    as_.constant(rsi, int64_t(hash_multiplier));
+    as_.emit(ZYDIS_MNEMONIC_NOT, {Part{rcx}}); // never 0: that is a slot which nobody has
+    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rsi}, Part{rcx}});
+    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rsi}, int64_t(64 - std::countr_zero(most_threads))});
+}
+
+// To rsi: the thread's slot. Leaves the stub if no slot is left, or in a forked child. The data's address is kept in
+// the frame, since a signal handler may fork in between: then the mark reads 0.
+void Compiler::slot()
+{
+    const auto found = as_.label();
+    as_.load_near(rax, arena_.mark);
+    if (environment_.rdfsbase && !environment_.stored_thread_pointers)
+        as_.emit(ZYDIS_MNEMONIC_RDFSBASE, {Part{rcx}});
+    else
+        as_.load(rcx, {.displacement = 0, .fs = true});
+    first_owner();
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, out_);
+    as_.emit(ZYDIS_MNEMONIC_CMP,
+             {Memory{.base = rax, .displacement = int64_t(Tables::owners), .index = rsi, .scale = 8}, Part{rcx}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, cold([this, found] {
+                 call(routines_.acquire, bit(rsi));
+                 as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rsi}, Part{rsi}});
+                 as_.jump(ZYDIS_MNEMONIC_JNS, found);
+                 as_.jump(ZYDIS_MNEMONIC_JMP, out_);
+             }));
+    as_.bind(found);
+    if (keeps_base_)
+        as_.store(frame(base_offset()), rax);
+    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rsi}, Part{rsi}, int64_t(tables_.slot_size)});
+    as_.address(rsi, {.base = rax, .displacement = int64_t(tables_.slots), .index = rsi});
+}
+
+} // namespace fastsdt::engine::x86

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The contents of a script's maps, all threads taken together. maps/read.h makes them from the tables; tools print them.
+#pragma once
+#include "script/script.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// A key, or a value that was assigned. Its type says which member counts.
+struct Datum {
+    int64_t number = 0; ///< integer; probe: Site::probe
+    std::string text;   ///< string: up to string_size - 1 bytes, any but NUL: print it through printable()
+    auto operator<=>(const Datum&) const = default;
+};
+
+/// One entry of a map. Which members count depends on the map's kind.
+struct Entry {
+    std::vector<Datum> keys; ///< as Map::keys
+    /// count: how often. sum, avg, stats: the sum, modulo 2^64. min, max: the value. Unsigned if !Map::is_signed.
+    int64_t number = 0;
+    uint64_t count = 0;            ///< sum, min, max, avg, stats: how many values there were
+    std::vector<uint64_t> buckets; ///< hist, lhist: as Map::buckets()
+    Datum value;                   ///< integer, string, probe: what was assigned last
+};
+
+/// avg, and stats' average: the sum divided by the count, as bpftrace divides them. The process may have written any
+/// numbers: divided by -1, the smallest is itself, and no trap.
+inline int64_t average(const Entry& entry, bool is_signed)
+{
+    if (entry.count == 0)
+        return 0;
+    if (is_signed && entry.count == ~uint64_t(0))
+        return int64_t(0 - uint64_t(entry.number));
+    return is_signed ? entry.number / int64_t(entry.count) : int64_t(uint64_t(entry.number) / entry.count);
+}
+
+/// What was in the tables while threads may have gone on.
+struct Maps {
+    std::vector<std::vector<Entry>> maps; ///< by Script::maps; entries by their keys, none where nothing was recorded
+    /// Statements that found no room: more keys than a map holds (most_keys), where an entry that a longjmp left half
+    /// made takes room too, or more threads than there are slots (most_threads). A hit without a slot counts once.
+    uint64_t dropped = 0;
+    size_t threads = 0; ///< slots that threads have taken so far
+};
+
+} // namespace fastsdt::engine

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Tables to maps. The process may have written anything into its tables, or be writing just now. So offsets, sizes and
+// limits come from lay_out(), and whatever is read is only taken for numbers and text.
+#pragma once
+#include "maps/maps.h"
+#include "maps/tables.h"
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// Up to `size` bytes of the data at `offset`: Target::read_data(). What is missing counts as zeros.
+using ReadData = std::function<std::vector<std::byte>(size_t offset, size_t size)>;
+
+/// Reads and merges. Only slots that have an owner are read.
+Maps read_tables(const Script& script, const Tables& tables, const ReadData& read);
+
+/// One word of the data is `to` if it was `from`, in one step: Target::change_data().
+using ChangeData = std::function<bool(size_t offset, uint64_t from, uint64_t to)>;
+
+/// Whether clear(@map) means that what the map holds at that moment is subtracted later: sums, counts and buckets without
+/// keys, or by one integer. Their entries cannot be deleted, and stubs change them without a lock, so that a word that is
+/// written here could be written back. All other maps are cleared in the tables, where stubs see it too.
+bool is_subtracted(const Script& script, const Tables& tables, size_t map);
+
+/// clear(@map) in the tables, while threads go on. Entries are deleted, as stubs delete them. Where is_subtracted(), only
+/// minima and maxima are written: they become none, and their counts, read after this, are for subtract().
+void clear_table(const Script& script, const Tables& tables, size_t map, const ReadData& read,
+                 const ChangeData& change);
+
+/// Subtracts `before` from `now`, entry by entry. Entries to which nothing was added since disappear.
+void subtract(const Script& script, size_t map, Maps& now, const Maps& before);
+
+} // namespace fastsdt::engine

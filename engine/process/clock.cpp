@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process/clock.h"
+
+#include <array>
+#include <ctime>
+#include <fstream>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace fastsdt::engine {
+namespace {
+
+#if defined(__x86_64__)
+constexpr const char* counter_source = "tsc";
+uint64_t read_counter()
+{
+    return __rdtsc();
+}
+#elif defined(__aarch64__)
+constexpr const char* counter_source = "arch_sys_counter";
+uint64_t read_counter()
+{
+    uint64_t value = 0;
+    asm volatile("isb; mrs %0, cntvct_el0" : "=r"(value)); // isb: not before the instructions in front of it
+    return value;
+}
+#endif
+
+#if defined(__x86_64__) || defined(__aarch64__)
+uint64_t nanoseconds()
+{
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
+}
+
+struct Moment {
+    uint64_t counter, ns;
+};
+
+// Of several readings of both clocks the one that took least: an interrupt in the middle would spoil a reading.
+Moment moment()
+{
+    Moment best{};
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 32; ++i) {
+        const uint64_t before = read_counter(), ns = nanoseconds(), after = read_counter();
+        if (after - before < least) {
+            least = after - before;
+            best = {before + (after - before) / 2, ns};
+        }
+    }
+    return best;
+}
+#endif
+
+} // namespace
+
+std::optional<CycleClock> measure_clock(std::string& why)
+{
+#if defined(__x86_64__) || defined(__aarch64__)
+    std::string source;
+    std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
+    if (source != counter_source) {
+        why = "the kernel does not tell the time by the processor's counter but by " + (source.empty() ? "?" : source);
+        return std::nullopt;
+    }
+    const Moment first = moment();
+    Moment last = first;
+    while (last.ns - first.ns < 20'000'000) // 1 microsecond in 20 ms is 50 ppm; the readings are closer than that
+        last = moment();
+    __extension__ using Wide = unsigned __int128;
+    return CycleClock{last.counter, last.ns,
+                      uint64_t((Wide(last.ns - first.ns) << 32) / (last.counter - first.counter))};
+#else
+    why = "no counter is known on this architecture";
+    return std::nullopt;
+#endif
+}
+
+} // namespace fastsdt::engine

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process/environment.h"
+
+#include "base/unusable.h"
+#include "code/machine.h"
+#include "elf/image.h"
+#include "live/live.h"
+#include "process/clock.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <elf.h>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string_view>
+#include <sys/auxv.h>
+#include <vector>
+
+namespace fastsdt::engine {
+namespace {
+
+bool any(const Expression& e, Value value)
+{
+    return (e.kind == Expression::Kind::value && e.value == value)
+        || std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return any(o, value); });
+}
+
+bool uses(const Script& script, Value value)
+{
+    for (const Clause& clause : script.clauses) {
+        if (clause.filter && any(*clause.filter, value))
+            return true;
+        for (const Statement& statement : clause.actions) {
+            if (statement.value && any(*statement.value, value))
+                return true;
+            for (const Expression& key : statement.keys)
+                if (any(key, value))
+                    return true;
+        }
+    }
+    return false;
+}
+
+bool calls(const Script& script)
+{
+    for (const Clause& clause : script.clauses)
+        for (const Statement& statement : clause.actions)
+            if (statement.kind == Statement::Kind::call)
+                return true;
+    return false;
+}
+
+// A number of /proc/PID/status; if the line has several, the last.
+std::optional<long> status_field(pid_t pid, std::string_view name)
+{
+    std::ifstream in(fmt::format("/proc/{}/status", pid));
+    for (std::string line; std::getline(in, line);) {
+        if (!line.starts_with(name))
+            continue;
+        std::istringstream numbers(line.substr(name.size()));
+        std::optional<long> last;
+        for (long number; numbers >> number;)
+            last = number;
+        return last;
+    }
+    return {};
+}
+
+// `count` words of 32 bits of a variable; empty: the file has none of that name.
+std::vector<uint32_t> words_of(const Image& image, std::string_view name, size_t count)
+{
+    for (const char* table_name : {".dynsym", ".symtab"}) {
+        const Section* const symbols = image.section(table_name);
+        if (!symbols || symbols->link >= image.sections().size())
+            continue;
+        const auto table = image.raw_contents(*symbols);
+        const auto strings = image.raw_contents(image.sections()[symbols->link]);
+        for (size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
+            Elf64_Sym symbol;
+            std::memcpy(&symbol, table.data() + at, sizeof symbol);
+            if (symbol.st_shndx == SHN_UNDEF || symbol.st_name > strings.size()
+                || strings.size() - symbol.st_name <= name.size()
+                || std::memcmp(strings.data() + symbol.st_name, name.data(), name.size()) != 0
+                || strings[symbol.st_name + name.size()] != std::byte{0})
+                continue;
+            std::vector<uint32_t> words(count);
+            const auto bytes = image.bytes_at(symbol.st_value);
+            if (bytes.size() < count * sizeof(uint32_t))
+                return {};
+            std::memcpy(words.data(), bytes.data(), count * sizeof(uint32_t));
+            return words;
+        }
+    }
+    return {};
+}
+
+// The GNU C library tells debuggers where a thread's id is: _thread_db_pthread_tid of nptl_db/structs.def is three words
+// of 32 bits, the size in bits, how many there are, and the offset in a struct pthread. The thread pointer leads to the
+// start of that struct (x86-64), or to the byte behind its end (arm64).
+std::optional<int32_t> tid_offset(const Image& image)
+{
+    constexpr uint32_t most = 1 << 16; // bytes of a struct pthread; it really has some 2300
+    const auto field = words_of(image, "_thread_db_pthread_tid", 3);
+    if (field.empty() || field[0] != 32 || field[1] != 1 || field[2] >= most)
+        return {};
+    const auto offset = static_cast<int32_t>(field[2]);
+    if (own_machine.arch != Arch::arm64)
+        return offset;
+    const auto size = words_of(image, "_thread_db_sizeof_pthread", 1);
+    if (size.empty() || size[0] >= most || size[0] < field[2])
+        return {};
+    return offset - static_cast<int32_t>(size[0]);
+}
+
+std::optional<int32_t> tid_offset(pid_t pid)
+{
+    std::optional<int32_t> offset;
+    std::string last;
+    for (const Mapping& mapping : read_maps(pid)) {
+        if (!mapping.inode || !mapping.executable || mapping.name == last)
+            continue;
+        last = mapping.name;
+        try {
+            Image::each(
+                fmt::format("/proc/{}/root{}", pid, mapping.name),
+                [&](const Image& image) {
+                    if (!offset && image.arch() == own_machine.arch)
+                        offset = tid_offset(image);
+                },
+                [](const std::string&) {});
+        } catch (const Unusable&) {
+            // not an ELF file, or gone: then stubs ask the kernel for the thread's id
+        }
+        if (offset)
+            break;
+    }
+    return offset;
+}
+
+// What AT_HWCAP says of the processor is the same for all processes, so ours tells.
+void read_processor(Environment& environment)
+{
+    [[maybe_unused]] const unsigned long first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
+#if defined(__x86_64__)
+    constexpr unsigned long fsgsbase = 1 << 1; // HWCAP2_FSGSBASE, arch/x86/include/uapi/asm/hwcap2.h
+    environment.rdfsbase = second & fsgsbase;
+#elif defined(__aarch64__)
+    // HWCAP_ATOMICS, HWCAP_SVE, HWCAP2_SME, arch/arm64/include/uapi/asm/hwcap.h
+    constexpr unsigned long atomics = 1 << 8, sve = 1 << 22, sme = 1 << 23;
+    environment.atomics = first & atomics;
+    environment.sve = first & sve;
+    // A program may be in streaming mode at a site, and a system call would end that mode.
+    if (second & sme) {
+        environment.system_calls = false;
+        environment.no_system_calls = "this processor has streaming vectors (SME)";
+    }
+#endif
+}
+
+} // namespace
+
+Environment read_environment(const Script& script, pid_t pid)
+{
+    Environment environment;
+    // What the process itself calls it, and its threads' numbers are of the same namespace.
+    environment.inner_pid = static_cast<pid_t>(status_field(pid, "NSpid:").value_or(pid));
+    environment.pid = environment.inner_pid;
+    environment.system_calls = status_field(pid, "Seccomp:").value_or(1) == 0;
+    read_processor(environment);
+    if (uses(script, Value::tid))
+        environment.tid_offset = tid_offset(pid);
+    if (uses(script, Value::nsecs)) {
+        std::string why;
+        environment.clock = measure_clock(why);
+        if (!environment.clock)
+            throw Unusable(fmt::format("nsecs: {}; --engine kernel has it", why));
+    }
+    if (calls(script))
+        environment.vectors = VectorState::here();
+    return environment;
+}
+
+} // namespace fastsdt::engine

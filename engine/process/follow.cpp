@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// /proc/PID/maps shows modules whatever loader the program has, or without one. An open /proc/PID/mem stays with the
+// memory that the process had at the time. When that memory is gone it reads nothing: the process executes another
+// program, or has ended.
+#include "process/follow.h"
+
+#include "process/ptrace.h"
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+
+namespace fastsdt::engine {
+namespace {
+
+std::vector<std::string> modules_of(pid_t pid)
+{
+    std::vector<std::string> modules;
+    for (const Mapping& m : mappings_of(pid))
+        if (m.executable && m.inode)
+            modules.push_back(fmt::format("{:x} {:x} {} {} {}", m.start, m.offset, m.device, m.inode, m.name));
+    return modules;
+}
+
+} // namespace
+
+Follow::Follow(pid_t pid) : pid_(pid)
+{
+    begin();
+}
+
+// False: the process has ended.
+bool Follow::begin()
+{
+    memory_ = open_memory(pid_, O_RDONLY).file;
+    if (!memory_)
+        return false;
+    modules_ = modules_of(pid_);
+    return true;
+}
+
+Follow::News Follow::news()
+{
+    News news;
+    if (!memory_ || memory_has_gone(memory_.get())) {
+        news.executed = begin();
+        news.ended = !news.executed;
+        return news;
+    }
+    news.ended = living_threads(pid_).empty();
+    if (news.ended)
+        return news;
+    auto now = modules_of(pid_);
+    news.modules = now != modules_;
+    modules_ = std::move(now);
+    return news;
+}
+
+} // namespace fastsdt::engine

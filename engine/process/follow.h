@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What becomes of a process while its sites are armed: modules come and go, it executes another program, it ends.
+#pragma once
+#include "base/descriptor.h"
+
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// Looks from outside, without stopping the process: cheap enough for each report.
+class Follow {
+public:
+    explicit Follow(pid_t pid);
+
+    struct News {
+        bool modules = false;  ///< mapped executable files came or went since the last look: match sites again
+        bool executed = false; ///< another program: everything of ours is gone with the old one's memory
+        bool ended = false;
+    };
+    News news();
+
+private:
+    bool begin();
+
+    const pid_t pid_;
+    Descriptor memory_; // of the program that it executes
+    std::vector<std::string> modules_;
+};
+
+} // namespace fastsdt::engine

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The kernel puts a frame on the stack for each signal handler (arch/x86/include/asm/sigframe.h, struct rt_sigframe):
+//
+//     +0    the handler returns to: the restorer, mov $15, %rax; syscall
+//     +168  rsp of what was interrupted
+//     +176  rip
+//     +192  cs: 0x33 in 64-bit code
+//
+// A stack is read from the stack pointer up, word by word: whatever looks like a frame counts, also one that is long gone.
+// So nothing is missed, and a false find only means that memory stays. The interrupted code may have run on another stack,
+// which is read too.
+#include "process/frames.h"
+
+#include "process/errand.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace fastsdt::engine {
+namespace {
+
+constexpr uint64_t most_stack = uint64_t{8} << 20;
+[[maybe_unused]] constexpr unsigned most_frames = 1000;
+
+} // namespace
+
+FrameSearch::FrameSearch(const Descriptor& memory, std::vector<Mapping> mappings, std::span<const Range> code)
+    : memory_(memory), mappings_(std::move(mappings)), code_(code)
+{}
+
+bool FrameSearch::is_inside(uint64_t address) const
+{
+    return std::any_of(code_.begin(), code_.end(), [&](const Range& range) { return range.has(address); });
+}
+
+#ifdef __x86_64__
+namespace {
+
+constexpr unsigned char restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+constexpr size_t frame_sp = 168, frame_pc = 176, frame_cs = 192, frame_size = 200;
+constexpr uint16_t user_cs = 0x33;
+
+} // namespace
+
+bool FrameSearch::is_restorer(uint64_t address)
+{
+    const Mapping* const m = mapping_at(mappings_, address, sizeof restorer);
+    if (!m || !m->executable)
+        return false;
+    const auto [found, fresh] = restorers_.try_emplace(address, false);
+    if (fresh) {
+        const auto bytes = read_at(memory_, address, sizeof restorer);
+        found->second = bytes.size() == sizeof restorer && std::memcmp(bytes.data(), restorer, sizeof restorer) == 0;
+    }
+    return found->second;
+}
+
+bool FrameSearch::comes_back(const user_regs_struct& registers)
+{
+    if (is_inside(program_counter(registers)))
+        return true;
+    std::vector<uint64_t> stacks = {registers.rsp};
+    std::map<const Mapping*, uint64_t> read_from; // by mapping: the lowest address that was read
+    for (unsigned frames = 0; !stacks.empty(); ++frames) {
+        if (frames > most_frames)
+            return true;
+        const uint64_t sp = (stacks.back() + 7) / 8 * 8;
+        stacks.pop_back();
+        const Mapping* const stack = mapping_at(mappings_, sp);
+        if (!stack)
+            continue;
+        const auto [before, fresh] = read_from.try_emplace(stack, sp);
+        if (!fresh && before->second <= sp)
+            continue;
+        before->second = sp;
+        const auto bytes = read_at(memory_, sp, std::min(stack->end - sp, most_stack));
+        const auto word = [&](size_t offset) {
+            uint64_t value = 0;
+            std::memcpy(&value, &bytes[offset], sizeof value);
+            return value;
+        };
+        for (size_t at = 0; at + frame_size <= bytes.size(); at += 8) {
+            if (static_cast<uint16_t>(word(at + frame_cs)) != user_cs || !is_restorer(word(at)))
+                continue;
+            if (is_inside(word(at + frame_pc)))
+                return true;
+            stacks.push_back(word(at + frame_sp));
+        }
+    }
+    return false;
+}
+#else
+// How signal frames look is not known for other architectures: what was mapped stays.
+bool FrameSearch::comes_back(const user_regs_struct&)
+{
+    return true;
+}
+#endif
+
+} // namespace fastsdt::engine

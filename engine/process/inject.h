@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// System calls that another process makes for us.
+#pragma once
+#include "process/errand.h"
+
+#include <functional>
+#include <sys/types.h>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// Throws Unusable if a seccomp filter could kill the thread for a system call.
+void refuse_filter(pid_t pid, pid_t thread);
+
+/// One thread of `pid` makes the calls, the others run on. To be run as_tracer(). If it throws Busy, no call was made.
+/// @param opened  /proc/PID/mem, opened for the program that is meant: throws Unusable if the process executes another
+/// @param seen    is called while `thread` is held behind call number `index`, with what it returned (-errno)
+/// @return        what the calls returned
+std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls, const std::string& text,
+                          const std::function<void(pid_t thread, size_t index, int64_t result)>& seen);
+
+} // namespace fastsdt::engine

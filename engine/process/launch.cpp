@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The dynamic loader tells debuggers when the list of modules changes: it calls an empty function, _dl_debug_state(), and
+// says in r_debug whether the list is complete (<link.h>). The second call finds all libraries of the program mapped and
+// relocated, and none of their constructors run (glibc, elf/rtld.c: dl_main()). If the loader lacks that function, the
+// program is held at its entry; musl calls constructors only after that.
+//
+// Then the program is stopped as by SIGSTOP and no longer traced, so that outside.cpp, which changes it, finds a
+// stopped process.
+#include "process/launch.h"
+
+#include "code/machine.h"
+#include "elf/image.h"
+#include "live/live.h"
+#include "process/errand.h"
+#include "process/outside.h"
+#include "process/ptrace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <map>
+#include <optional>
+#include <sys/ptrace.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace fastsdt::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+// The breakpoint instruction, and how far behind its first byte a thread stops that has executed it.
+#if defined(__aarch64__)
+using Instruction = std::array<unsigned char, 4>;
+constexpr Instruction breakpoint = {0x00, 0x00, 0x20, 0xd4}; // brk #0
+constexpr uint64_t behind = 0;
+#else
+using Instruction = std::array<unsigned char, 1>;
+constexpr Instruction breakpoint = {0xcc}; // int3
+constexpr uint64_t behind = 1;
+#endif
+
+class Start {
+public:
+    explicit Start(pid_t pid) : pid_(pid), tracees_(pid)
+    {
+        tracees_.heed_signals(); // it may wait for ever
+        tracees_.seize(pid, PTRACE_O_TRACEEXEC);
+    }
+
+    void run(Launched& launched)
+    {
+        launched.go();
+        if (!executes(Clock::now() + 1h))
+            wait(false);
+        hold();
+    }
+
+    /// Waits until the process executes another program; it is stopped then. False: not by the deadline, or it has
+    /// ended.
+    bool executes(Clock::time_point deadline)
+    {
+        if (tracees_.tasks().empty())
+            return false;
+        Tracees::Task& task = tracees_.tasks().front();
+        if (!task.stopped)
+            tracees_.wait(task, deadline);
+        while (task.stopped && task.event != PTRACE_EVENT_EXEC) {
+            const bool stays =
+                task.event == PTRACE_EVENT_STOP && task.signal != SIGTRAP; // stopped by SIGSTOP or its like
+            tracees_.go_on(task, stays ? PTRACE_LISTEN : PTRACE_CONT, deadline);
+        }
+        return task.stopped;
+    }
+
+    /// Takes the process from the stop at its exec to the place where its sites are armed.
+    void hold()
+    {
+        Tracees::Task& task = tracees_.tasks().front();
+        memory_ = Descriptor(open(fmt::format("/proc/{}/mem", pid_).c_str(), O_RDWR | O_CLOEXEC));
+        if (!memory_)
+            throw Unusable(fmt::format("process {}: its memory cannot be opened: {}", pid_, std::strerror(errno)));
+        read_auxv();
+        if (auxv_[AT_BASE] != 0)
+            run_loader();
+        // Sent while the process is still traced, so that it executes no instruction before it stops.
+        kill(pid_, SIGSTOP);
+        task.signal = 0;
+    }
+
+    /// Stops the process, so that our destructor can let it go.
+    void leave()
+    {
+        if (!tracees_.tasks().empty() && !tracees_.tasks().front().stopped)
+            tracees_.stop(pid_, Clock::now() + 1s);
+    }
+
+private:
+    void run_loader()
+    {
+        set(auxv_[AT_ENTRY]);
+        if (const uint64_t address = debug_state())
+            set(address);
+        for (;;) {
+            go_on(PTRACE_CONT);
+            const Tracees::Task& task = tracees_.tasks().front();
+            if (task.event || task.signal != SIGTRAP)
+                continue;
+            user_regs_struct registers = Tracees::registers(task.number);
+            const uint64_t address = program_counter(registers) - behind;
+            if (!breakpoints_.contains(address))
+                continue;
+            set_program_counter(registers, address);
+            Tracees::set_registers(task.number, registers);
+            tracees_.tasks().front().signal = 0;
+            if (address == auxv_[AT_ENTRY] || complete())
+                break;
+            write(address, breakpoints_[address]);
+            go_on(PTRACE_SINGLESTEP);
+            tracees_.tasks().front().signal = 0;
+            write(address, breakpoint);
+        }
+        for (const auto& [address, hidden] : breakpoints_)
+            write(address, hidden);
+    }
+
+    void wait(bool stopped) const
+    {
+        if (!stopped)
+            throw Unusable(fmt::format("process {}: it ended before its program began", pid_));
+    }
+    void go_on(int request) { wait(tracees_.go_on(tracees_.tasks().front(), request, Clock::now() + 1h)); }
+
+    template <class T> T read(uint64_t address) const
+    {
+        T value{};
+        if (pread(memory_.get(), &value, sizeof value, static_cast<off_t>(address)) != sizeof value)
+            value = T{};
+        return value;
+    }
+    void write(uint64_t address, const Instruction& bytes) const
+    {
+        if (pwrite(memory_.get(), bytes.data(), bytes.size(), static_cast<off_t>(address))
+            != static_cast<ssize_t>(bytes.size()))
+            throw Unusable(fmt::format("process {}: its code cannot be written: {}", pid_, std::strerror(errno)));
+    }
+    void set(uint64_t address)
+    {
+        breakpoints_[address] = read<Instruction>(address);
+        write(address, breakpoint);
+    }
+
+    void read_auxv()
+    {
+        const Descriptor file(open(fmt::format("/proc/{}/auxv", pid_).c_str(), O_RDONLY | O_CLOEXEC));
+        ElfW(auxv_t) entry;
+        while (::read(file.get(), &entry, sizeof entry) == sizeof entry && entry.a_type != AT_NULL)
+            auxv_[entry.a_type] = entry.a_un.a_val;
+    }
+
+    // Runtime address of the loader's _dl_debug_state(), or 0.
+    uint64_t debug_state() const
+    {
+        uint64_t address = 0;
+        for (const Mapping& m : read_maps(pid_)) {
+            if (m.start != auxv_.at(AT_BASE))
+                continue;
+            try {
+                Image::each(
+                    fmt::format("/proc/{}/root{}", pid_, m.name),
+                    [&](const Image& image) {
+                        for (const Function& f : image.functions())
+                            if (f.name == "_dl_debug_state"
+                                || std::find(f.aliases.begin(), f.aliases.end(), "_dl_debug_state") != f.aliases.end())
+                                address = f.address + m.start - image.segments().front().address;
+                    },
+                    [](const std::string&) {});
+            } catch (const Unusable&) {
+                // The loader's file cannot be read: the program's entry has to do.
+            }
+        }
+        return address;
+    }
+
+    // r_debug says that the list of modules is complete.
+    bool complete() const
+    {
+        const uint64_t headers = auxv_.at(AT_PHDR);
+        uint64_t bias = 0, dynamic = 0, size = 0;
+        constexpr uint64_t most_headers = 65536 / sizeof(ElfW(Phdr)); // load_elf_phdrs(), fs/binfmt_elf.c
+        constexpr uint64_t most_dynamic = 65536;                      // bytes; they are some 500
+        for (uint64_t i = 0; i < std::min(auxv_.at(AT_PHNUM), most_headers); ++i) {
+            const auto header = read<ElfW(Phdr)>(headers + i * sizeof(ElfW(Phdr)));
+            if (header.p_type == PT_PHDR)
+                bias = headers - header.p_vaddr;
+            if (header.p_type == PT_DYNAMIC) {
+                dynamic = header.p_vaddr;
+                size = std::min<uint64_t>(header.p_memsz, most_dynamic);
+            }
+        }
+        for (uint64_t at = bias + dynamic; dynamic && at < bias + dynamic + size; at += sizeof(ElfW(Dyn))) {
+            const auto entry = read<ElfW(Dyn)>(at);
+            if (entry.d_tag == DT_DEBUG && entry.d_un.d_ptr) {
+                const auto debug = read<r_debug>(entry.d_un.d_ptr);
+                return debug.r_map && debug.r_state == r_debug::RT_CONSISTENT;
+            }
+        }
+        return false;
+    }
+
+    const pid_t pid_;
+    Tracees tracees_;
+    Descriptor memory_;
+    std::map<uint64_t, uint64_t> auxv_;
+    std::map<uint64_t, Instruction> breakpoints_; // by address, the instruction that each replaces
+};
+
+} // namespace
+
+// Learns of the traced process's stops by SIGCHLD, which the calling thread has blocked as long as this lives.
+class Held::Next {
+public:
+    explicit Next(pid_t pid)
+    {
+        sigset_t child;
+        sigemptyset(&child);
+        sigaddset(&child, SIGCHLD);
+        pthread_sigmask(SIG_BLOCK, &child, &former_);
+        descriptor_ = Descriptor(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+        start_.emplace(pid);
+    }
+    Next(const Next&) = delete;
+    Next& operator=(const Next&) = delete;
+    ~Next()
+    {
+        start_->leave();
+        start_.reset();
+        pthread_sigmask(SIG_SETMASK, &former_, nullptr);
+    }
+
+    int descriptor() const { return descriptor_.get(); }
+    bool held(Clock::time_point deadline)
+    {
+        signalfd_siginfo info;
+        while (read(descriptor_.get(), &info, sizeof info) > 0) {}
+        if (!start_->executes(deadline))
+            return false;
+        start_->hold();
+        return true;
+    }
+
+private:
+    sigset_t former_{};
+    Descriptor descriptor_;
+    std::optional<Start> start_;
+};
+
+namespace {
+
+// The target of a process that was stopped as by SIGSTOP.
+std::unique_ptr<Target> open_stopped(pid_t pid)
+{
+    siginfo_t info{}; // WNOWAIT: if the process has ended, Launched::reap() still has to see that
+    while (waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
+    if (info.si_code != CLD_STOPPED)
+        throw Unusable(fmt::format("process {}: it ended before its program began", pid));
+    return open_outside(pid);
+}
+
+} // namespace
+
+Held::Held(Launched& launched) : pid_(launched.pid())
+{
+    if (!arms_nothing.empty())
+        throw Unusable(fmt::format("the user-space engine {}; trace it with --engine kernel", arms_nothing));
+    as_tracer([&] { Start(pid_).run(launched); });
+    target_ = open_stopped(pid_);
+}
+
+Held::~Held()
+{
+    let_go();
+}
+
+void Held::let_go()
+{
+    next_.reset();
+    if (held_)
+        kill(pid_, SIGCONT);
+    held_ = false;
+}
+
+void Held::await_next()
+{
+    next_ = std::make_unique<Next>(pid_);
+    if (held_)
+        kill(pid_, SIGCONT);
+    held_ = false;
+}
+
+int Held::descriptor() const
+{
+    return next_ ? next_->descriptor() : -1;
+}
+
+bool Held::next(Clock::time_point deadline)
+{
+    if (!next_ || !next_->held(deadline))
+        return false;
+    held_ = true;
+    next_.reset();
+    former_ = std::move(target_);
+    target_ = open_stopped(pid_);
+    return true;
+}
+
+} // namespace fastsdt::engine

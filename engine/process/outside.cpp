@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// /proc/PID/mem is opened once. The open file stays with the memory that the process has now, and reads and writes
+// nothing once that memory is gone. So no change that was meant for one program can hit another that the process
+// executes later.
+#include "process/outside.h"
+
+#include "arming/place.h"
+#include "base/descriptor.h"
+#include "code/machine.h"
+#include "process/frames.h"
+#include "process/inject.h"
+#include "process/ptrace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <optional>
+#include <set>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h> // SYS_*
+#include <unistd.h>
+#include <utility>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U // Linux 6.3
+#endif
+
+namespace fastsdt::engine {
+namespace {
+
+constexpr uint64_t page = own_machine.page;
+// Name of the memory with the tables, as /proc/PID/maps shows it.
+const std::string name_of_data = "fastsdt";
+
+constexpr std::byte breakpoint{0xcc};
+
+class Outside : public Target {
+public:
+    explicit Outside(pid_t pid) : pid_(pid)
+    {
+        if (!arms_nothing.empty())
+            throw Unusable(fmt::format("process {}: the user-space engine {}; trace it with the kernel's probes", pid,
+                                       arms_nothing));
+        if (pid == getpid())
+            throw Unusable(fmt::format("process {}: that is this process itself", pid));
+        refuse_zombie(pid);
+        const std::vector<pid_t> threads = living_threads(pid);
+        if (threads.empty())
+            throw Unusable(fmt::format("process {}: there is no such process", pid));
+        if (const std::string group = status_field(pid, pid, "Tgid:"); !group.empty() && group != std::to_string(pid))
+            throw Unusable(fmt::format("process {}: that is a thread of process {}; name the process", pid, group));
+        if (mappings_of(pid).empty())
+            throw Unusable(fmt::format("process {}: it has no memory: a kernel thread", pid));
+        for (const pid_t thread : threads)
+            refuse_filter(pid, thread);
+        Memory memory = open_memory(pid, O_RDWR);
+        holder_ = memory.thread;
+        memory_ = std::move(memory.file);
+        if (!memory_) {
+            // ptrace refuses by the same rules, and seize() explains its refusal.
+            as_tracer([&] { Tracees(pid_).seize(threads.front()); });
+            throw Unusable(
+                fmt::format("process {}: /proc/{}/mem cannot be opened: {}", pid, pid, std::strerror(errno)));
+        }
+    }
+
+    std::vector<Mapping> mappings() override { return mappings_of(pid_); }
+
+    std::vector<std::byte> read(uint64_t address, size_t size) override { return read_at(memory_, address, size); }
+
+    bool stores_thread_pointers() override
+    {
+        bool all = true;
+        patiently([&] {
+            as_tracer([&] {
+                Tracees tracees(pid_);
+                tracees.seize_all(0);
+                all = true;
+                tracees.look_at_each([&](const Tracees::Task& task) {
+                    const std::optional<uint64_t> pointer = thread_pointer(Tracees::registers(task.number));
+                    uint64_t word = 0;
+                    all = all && pointer
+                        && pread(memory_.get(), &word, sizeof word, static_cast<off_t>(*pointer)) == sizeof word
+                        && word == *pointer;
+                });
+                refuse_other_memory();
+            });
+        });
+        return all;
+    }
+
+    uint64_t allocate_data(size_t size) override
+    {
+        using Kind = Call::Argument::Kind;
+        size = whole_pages(size);
+        const uint64_t hint = place_for_data(mappings(), size);
+        for (unsigned flags : {MFD_CLOEXEC | MFD_NOEXEC_SEAL, MFD_CLOEXEC | MFD_ALLOW_SEALING}) {
+            const auto results = call(
+                {
+                    {SYS_memfd_create, {Kind::text, flags}},
+                    {SYS_mmap, {hint, size, PROT_READ | PROT_WRITE, MAP_SHARED, Kind::first_result, 0}},
+                    {SYS_close, {Kind::first_result}},
+                },
+                [&](pid_t thread, size_t index, int64_t result) {
+                    if (index == 0 && result >= 0)
+                        take_over(thread, result, size);
+                });
+            if (results[0] == -EINVAL)
+                continue; // a kernel before 6.3
+            need(results[0], "memfd_create");
+            need(results[1], fmt::format("mmap of {} bytes for the tables", size));
+            data_size_ = size;
+            return data_ = static_cast<uint64_t>(results[1]);
+        }
+        throw Unusable(fmt::format("process {}: memfd_create: {}", pid_, std::strerror(EINVAL)));
+    }
+
+    Arena allocate_code(std::span<const uint64_t> near, size_t size) override
+    {
+        size = whole_pages(size);
+        constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+        for (unsigned tries = 0; tries < 8; ++tries) {
+            const uint64_t at = find_place(mappings(), near, size + page);
+            if (!at)
+                return {};
+            const uint64_t mark = at + size;
+            const auto results = call({
+                {SYS_mmap, {at, size, PROT_READ | PROT_EXEC, flags, ~uint64_t{0}, 0}},
+                {SYS_mmap, {mark, page, PROT_READ | PROT_WRITE, flags, ~uint64_t{0}, 0}},
+                {SYS_madvise, {mark, page, MADV_WIPEONFORK}},
+                {SYS_madvise, {data_, data_size_, MADV_DONTDUMP}}, // a core dump would have all of the tables
+            });
+            const bool code = results[0] == static_cast<int64_t>(at), marked = results[1] == static_cast<int64_t>(mark);
+            if (code && marked && results[2] == 0) {
+                write(mark, &data_, sizeof data_);
+                return {at, data_, mark};
+            }
+            std::vector<Call> away;
+            if (code)
+                away.push_back({SYS_munmap, {at, size}});
+            if (marked)
+                away.push_back({SYS_munmap, {mark, page}});
+            if (!away.empty())
+                call(away);
+            if (results[0] == -EEXIST || results[1] == -EEXIST)
+                continue; // one of its threads was faster
+            if (results[0] == -ENOMEM && at > mappings().back().end)
+                return {}; // a kernel whose programs have fewer addresses (arm64 with 39 or 42 bits)
+            if (results[0] == -EACCES)
+                throw Unusable(
+                    fmt::format("process {}: it may have no new executable memory (SELinux: execmem)", pid_));
+            need(results[0], "mmap for the stubs");
+            need(results[1], "mmap for the mark");
+            need(results[2], "madvise(MADV_WIPEONFORK)");
+            throw Unusable(fmt::format("process {}: this kernel does not know MAP_FIXED_NOREPLACE (Linux 4.17)", pid_));
+        }
+        return {};
+    }
+
+    void free_code(const Arena& arena, size_t size) override
+    {
+        try {
+            call({{SYS_munmap, {arena.code, whole_pages(size) + page}}});
+        } catch (const Unusable&) {
+            // It stays, empty, until the process ends.
+        }
+    }
+
+    bool release(std::span<const Range> code, Range data) override
+    {
+        bool comes_back = false;
+        while_stopped([&](Tracees& tracees) {
+            FrameSearch search(memory_, mappings(), code);
+            for (const Tracees::Task& task : tracees.tasks())
+                comes_back = comes_back || search.comes_back(Tracees::registers(task.number));
+        });
+        if (comes_back)
+            return false;
+        std::vector<Call> away;
+        for (const Range& range : code)
+            away.push_back({SYS_munmap, {range.start, range.size}});
+        away.push_back({SYS_munmap, {data.start, data.size}});
+        call(away);
+        return true;
+    }
+
+    void write_code(uint64_t address, std::span<const std::byte> bytes) override
+    {
+        patiently([&] {
+            as_tracer([&] {
+                Tracees tracees(pid_);
+                for (const pid_t thread : threads_of(pid_))
+                    if (tracees.seize(thread, 0))
+                        break;
+                refuse_other_memory();
+                hold(tracees);
+                write(address, bytes.data(), bytes.size());
+            });
+        });
+    }
+
+    std::vector<Outcome> patch(std::span<const Patch> patches, bool back) override
+    {
+        // A site takes one or two microseconds, so a stop lasts one or two milliseconds.
+        constexpr size_t at_one_stop = 1000;
+        std::vector<Outcome> outcomes;
+        for (size_t from = 0; from < patches.size(); from += at_one_stop)
+            while_stopped([&](Tracees& tracees) {
+                std::vector<uint64_t> counters;
+                for (const Tracees::Task& task : tracees.tasks())
+                    counters.push_back(task.counter);
+                std::sort(counters.begin(), counters.end());
+                outcomes.resize(from);
+                for (const Patch& p : patches.subspan(from, std::min(at_one_stop, patches.size() - from)))
+                    outcomes.push_back(patch_one(p, back, counters));
+            });
+        return outcomes;
+    }
+
+    std::vector<std::byte> read_data(size_t offset, size_t size) override { return read_at(data_file_, offset, size); }
+
+    bool change_data(size_t offset, uint64_t from, uint64_t to) override
+    {
+        if (const size_t start = offset / page * page; !window_.bytes || window_.offset != start) {
+            struct stat status{};
+            // Sealed by take_over(): it cannot get shorter later.
+            if (fstat(data_file_.get(), &status) < 0 || offset >= static_cast<uint64_t>(status.st_size))
+                return false;
+            window_ = Window(data_file_.get(), start);
+        }
+        return __atomic_compare_exchange_n(reinterpret_cast<uint64_t*>(window_.bytes + (offset - window_.offset)),
+                                           &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    }
+
+private:
+    // Runs `work` with all threads stopped, and with the memory open, checked to be still the same program's.
+    void while_stopped(const std::function<void(Tracees&)>& work)
+    {
+        patiently([&] {
+            as_tracer([&] {
+                Tracees tracees(pid_);
+                tracees.seize_all();
+                tracees.stop_all();
+                refuse_other_memory();
+                hold(tracees);
+                work(tracees);
+            });
+        });
+    }
+
+    // Exchanges one instruction for another. All threads are stopped, and none stands inside it. The bytes lie within a
+    // page, so that the write is whole even if we are killed meanwhile.
+    Outcome patch_one(const Patch& p, bool back, const std::vector<uint64_t>& counters)
+    {
+        const auto& from = back ? p.after : p.before;
+        const auto& to = back ? p.before : p.after;
+        const auto now = read(p.at, p.length);
+        if (now.size() != p.length)
+            return Outcome::changed;
+        if (std::equal(now.begin(), now.end(), to.begin())) {
+            if (back && counted_.contains(p.at))
+                count_down(p); // the jump was lost
+            return Outcome::done;
+        }
+        // x86: a breakpoint on our jump, the kernel's or a debugger's, stays; what it hides begins like the nop10.
+        const bool beside_breakpoint = own_machine.arch == Arch::x86_64 && now[0] == breakpoint && from[0] == to[0];
+        const size_t kept = back && beside_breakpoint ? 1 : 0;
+        if (!std::equal(now.begin() + kept, now.end(), from.begin() + kept))
+            return Outcome::changed;
+        // A thread may stand inside the nop10: before a kernel's former call, which begins at the sixth byte.
+        const auto inside = std::upper_bound(counters.begin(), counters.end(), p.at);
+        if (inside != counters.end() && *inside < p.at + own_machine.length)
+            return Outcome::busy;
+        if (!back)
+            count_up(p); // before: if we are killed in between, it is only one too many
+        if (pwrite(memory_.get(), to.data() + kept, p.length - kept, static_cast<off_t>(p.at + kept))
+            != static_cast<ssize_t>(p.length - kept)) {
+            const int error = errno;
+            if (!back)
+                count_down(p);
+            throw Unusable(
+                fmt::format("process {}: its code at {:#x} cannot be written: {}", pid_, p.at, std::strerror(error)));
+        }
+        if (back)
+            count_down(p);
+        return Outcome::done;
+    }
+
+    // A jump that was lost and is made again is counted once. A module that was unmapped and mapped again has a new semaphore: 0.
+    void count_up(const Patch& p)
+    {
+        uint16_t value = 0;
+        const bool counts =
+            p.semaphore && pread(memory_.get(), &value, sizeof value, static_cast<off_t>(p.semaphore)) == sizeof value;
+        if (counts && !(value != 0 && counted_.contains(p.at)))
+            count_semaphore(p.semaphore, 1);
+        if (counts)
+            counted_.insert(p.at);
+    }
+    void count_down(const Patch& p)
+    {
+        count_semaphore(p.semaphore, -1);
+        counted_.erase(p.at);
+    }
+
+    void count_semaphore(uint64_t address, int by)
+    {
+        uint16_t value = 0;
+        if (!address || pread(memory_.get(), &value, sizeof value, static_cast<off_t>(address)) != sizeof value)
+            return;
+        if ((by < 0 && value == 0) || (by > 0 && value == UINT16_MAX))
+            return;
+        value = static_cast<uint16_t>(value + by);
+        write(address, &value, sizeof value);
+    }
+
+    // Opens the memory by one thread's file. Where proc_mem.force_override is "ptrace", only that thread's tracer may
+    // write code through it (Linux 6.12, proc_mem_foll_force() in fs/proc/base.c; Debian's kernels).
+    void hold(pid_t thread)
+    {
+        holder_ = thread;
+        memory_ = Descriptor(open(fmt::format("/proc/{}/task/{}/mem", pid_, thread).c_str(), O_RDWR | O_CLOEXEC));
+    }
+    void hold(Tracees& tracees)
+    {
+        if (!tracees.find(holder_) && !tracees.tasks().empty())
+            hold(tracees.tasks().front().number);
+    }
+
+    void write(uint64_t address, const void* bytes, size_t size)
+    {
+        const ssize_t wrote = pwrite(memory_.get(), bytes, size, static_cast<off_t>(address));
+        if (wrote == static_cast<ssize_t>(size))
+            return;
+        const int error = errno;
+        refuse_other_memory();
+        throw Unusable(fmt::format("process {}: its memory at {:#x} cannot be written: {}", pid_, address,
+                                   wrote < 0 ? std::strerror(error) : "not all of it"));
+    }
+
+    void refuse_other_memory() const
+    {
+        if (memory_has_gone(memory_.get()))
+            throw Unusable(fmt::format("process {}: it has ended or executes another program", pid_));
+    }
+
+    std::vector<int64_t> call(
+        const std::vector<Call>& calls,
+        const std::function<void(pid_t, size_t, int64_t)>& seen = [](pid_t, size_t, int64_t) {})
+    {
+        std::vector<int64_t> results;
+        patiently([&] { as_tracer([&] { results = send(pid_, memory_.get(), calls, name_of_data, seen); }); });
+        return results;
+    }
+
+    void need(int64_t result, const std::string& what) const
+    {
+        if (result < 0 && result > -4096)
+            throw Unusable(
+                fmt::format("process {}: {} failed in it: {}", pid_, what, std::strerror(static_cast<int>(-result))));
+    }
+
+    // Opens the target's memfd for us. Its other threads may have put another file at that descriptor: a file whose
+    // opening may have an effect must not be opened, and none that holds something changed. So only an empty file of a
+    // memfd's kind is taken.
+    void take_over(pid_t thread, int64_t descriptor, size_t size)
+    {
+        const Descriptor path(
+            open(fmt::format("/proc/{}/task/{}/fd/{}", pid_, thread, descriptor).c_str(), O_PATH | O_CLOEXEC));
+        const Descriptor own(memfd_create(name_of_data.c_str(), MFD_CLOEXEC));
+        struct stat theirs{}, ours{};
+        if (fstat(path.get(), &theirs) < 0 || fstat(own.get(), &ours) < 0 || theirs.st_dev != ours.st_dev
+            || theirs.st_size != 0 || !S_ISREG(theirs.st_mode))
+            throw Unusable(fmt::format("process {}: it replaced the file of the tables while it was prepared", pid_));
+        Descriptor file(open(fmt::format("/proc/self/fd/{}", path.get()).c_str(), O_RDWR | O_CLOEXEC));
+        if (!file)
+            throw Unusable(
+                fmt::format("process {}: its memory for the tables cannot be shared: {}", pid_, std::strerror(errno)));
+        if (ftruncate(file.get(), static_cast<off_t>(size)) < 0)
+            throw Unusable(fmt::format("process {}: {} bytes for the tables: {}{}", pid_, size, std::strerror(errno),
+                                       errno == EFBIG ? " (ulimit -f of this tool)" : ""));
+        // Its other threads may have opened the file too.
+        if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK) < 0 || fstat(file.get(), &theirs) < 0
+            || static_cast<uint64_t>(theirs.st_size) < size)
+            throw Unusable(
+                fmt::format("process {}: its memory for the tables cannot be sealed: {}", pid_, std::strerror(errno)));
+        data_file_ = std::move(file);
+    }
+
+    // A page of the tables in our memory.
+    struct Window {
+        Window() = default;
+        Window(int file, size_t from) : offset(from)
+        {
+            void* const at = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(from));
+            if (at == MAP_FAILED)
+                throw Unusable(fmt::format("mmap of a page of the tables: {}", std::strerror(errno)));
+            bytes = static_cast<std::byte*>(at);
+        }
+        Window(Window&& other) noexcept : offset(other.offset), bytes(std::exchange(other.bytes, nullptr)) {}
+        Window& operator=(Window&& other) noexcept
+        {
+            std::swap(offset, other.offset);
+            std::swap(bytes, other.bytes);
+            return *this;
+        }
+        ~Window()
+        {
+            if (bytes)
+                munmap(bytes, page);
+        }
+        size_t offset = 0;
+        std::byte* bytes = nullptr;
+    };
+
+    const pid_t pid_;
+    Descriptor memory_, data_file_;
+    Window window_;
+    pid_t holder_ = 0; // the thread whose /proc/PID/task/TID/mem memory_ is
+    uint64_t data_ = 0, data_size_ = 0;
+    std::set<uint64_t> counted_; // sites for which we have counted a semaphore up
+};
+
+} // namespace
+
+std::unique_ptr<Target> open_outside(pid_t pid)
+{
+    return std::make_unique<Outside>(pid);
+}
+
+} // namespace fastsdt::engine

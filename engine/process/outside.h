@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Another process as a target: stopped by ptrace for as long as a change takes, changed through /proc/PID/mem, and left
+// running without a tracer in between, so that a debugger can come.
+#pragma once
+#include "arming/target.h"
+
+#include <memory>
+#include <sys/types.h>
+
+namespace fastsdt::engine {
+
+/// Throws Unusable with the reason if the process cannot be changed safely: somebody else traces it, the kernel forbids
+/// it, a seccomp filter could kill it for our system calls, or it is a 32-bit process. Stops nothing yet.
+std::unique_ptr<Target> open_outside(pid_t pid);
+
+} // namespace fastsdt::engine

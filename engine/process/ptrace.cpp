@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A task is seized (it runs on), interrupted, and waited for: all are interrupted before the first is waited for, so that they stop
+// side by side, and each is waited for by its number, so that no stop is another's. Threads that come in between are traced by the kernel for us
+// (PTRACE_O_TRACECLONE), so that after one look at all threads none can be missed. A process that shares the memory without
+// being a thread is found by kcmp(), or by the event of its making.
+#include "process/ptrace.h"
+
+#include "process/errand.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#if defined(__aarch64__)
+#include <asm/ptrace.h> // SVE_PT_*
+#endif
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <elf.h>
+#include <exception>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <linux/kcmp.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace fastsdt::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+// A thread that is asleep or runs stops within microseconds. On a busy machine it has to get a CPU first. In state D it may wait for long.
+constexpr std::chrono::milliseconds patience = 200ms, patience_for_a_processor = 2s;
+
+void pause_briefly(unsigned round)
+{
+    if (round < 50)
+        std::this_thread::yield();
+    else
+        std::this_thread::sleep_for(50us);
+}
+
+// The signal that a stopped task was about to get.
+long signal_of(const Tracees::Task& task)
+{
+    return task.event || task.signal == (SIGTRAP | 0x80) ? 0 : task.signal;
+}
+
+bool own_child(pid_t pid)
+{
+    return status_field(pid, pid, "PPid:") == std::to_string(getpid());
+}
+
+} // namespace
+
+std::string status_field(pid_t pid, pid_t thread, std::string_view name)
+{
+    std::ifstream in(fmt::format("/proc/{}/task/{}/status", pid, thread));
+    for (std::string line; std::getline(in, line);)
+        if (line.starts_with(name)) {
+            const size_t start = line.find_first_not_of(" \t", name.size());
+            return start == line.npos ? std::string() : line.substr(start);
+        }
+    return {};
+}
+
+void as_tracer(const std::function<void()>& work)
+{
+    std::exception_ptr thrown;
+    pid_t tracer = 0;
+    std::thread([&] {
+        tracer = gettid();
+        // Other threads take the process's signals. Also blocked is SIGXFSZ: RLIMIT_FSIZE of this process shall not end
+        // it.
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, nullptr);
+        prctl(PR_SET_TIMERSLACK, 1UL); // ns; the pauses are not made longer
+        try {
+            work();
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+    }).join();
+    // A joined thread has not ended yet: the kernel wakes us in exit_mm(), and lets go of the thread's tracees later,
+    // in exit_notify(). When the kernel does not know the thread any more, that is done.
+    for (unsigned round = 0; syscall(SYS_tgkill, getpid(), tracer, 0) == 0; ++round)
+        pause_briefly(round);
+    if (thrown)
+        std::rethrow_exception(thrown);
+}
+
+bool asked_to_end()
+{
+    sigset_t waiting;
+    if (sigpending(&waiting) < 0)
+        return false;
+    return sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1
+        || sigismember(&waiting, SIGHUP) == 1 || sigismember(&waiting, SIGQUIT) == 1;
+}
+
+void patiently(const std::function<void()>& work)
+{
+    const auto end = Clock::now() + 2s;
+    for (auto pause = 1ms;; pause = std::min(2 * pause, 100ms)) {
+        try {
+            return work();
+        } catch (const Busy&) {
+            if (Clock::now() + pause > end)
+                throw;
+        }
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+std::vector<pid_t> threads_of(pid_t pid)
+{
+    std::vector<pid_t> threads;
+    std::error_code error;
+    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), error))
+        threads.push_back(static_cast<pid_t>(std::atoi(thread.path().filename().c_str())));
+    std::sort(threads.begin(), threads.end(),
+              [&](pid_t a, pid_t b) { return std::pair(a != pid, a) < std::pair(b != pid, b); });
+    return threads;
+}
+
+std::vector<Mapping> mappings_of(pid_t pid)
+{
+    for (const pid_t thread : threads_of(pid))
+        if (auto mappings = read_maps(thread); !mappings.empty())
+            return mappings;
+    return {};
+}
+
+Memory open_memory(pid_t pid, int flags)
+{
+    for (const pid_t thread : threads_of(pid))
+        if (has_ended(state_of(pid, thread)))
+            continue;
+        else if (Descriptor file(open(fmt::format("/proc/{}/task/{}/mem", pid, thread).c_str(), flags | O_CLOEXEC));
+                 file)
+            return {std::move(file), thread};
+    return {};
+}
+
+bool memory_has_gone(int memory)
+{
+    char byte;
+    // Memory that is still there gives EIO, since nothing is mapped at 0. Memory that has gone gives 0 bytes (mem_rw(),
+    // fs/proc/base.c).
+    return pread(memory, &byte, 1, 0) == 0;
+}
+
+pid_t sharer_of_memory(pid_t pid)
+{
+    const std::vector<pid_t> threads = living_threads(pid);
+    if (threads.empty())
+        return 0;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+        const pid_t other = std::atoi(entry.path().filename().c_str());
+        if (other > 0 && other != pid && syscall(SYS_kcmp, threads.front(), other, KCMP_VM, 0, 0) == 0)
+            return other;
+    }
+    return 0;
+}
+
+Tracees::Tracees(pid_t pid) : pid_(pid), own_child_(own_child(pid)) {}
+
+Tracees::~Tracees()
+{
+    release_all();
+}
+
+void Tracees::release(Task& task)
+{
+    if (task.stopped)
+        ptrace(PTRACE_DETACH, task.number, nullptr, signal_of(task));
+    task.stopped = false;
+}
+
+void Tracees::add(pid_t thread)
+{
+    indexes_[thread] = tasks_.size();
+    tasks_.push_back({thread});
+}
+
+void Tracees::forget(const std::function<bool(const Task&)>& gone)
+{
+    std::erase_if(tasks_, gone);
+    indexes_.clear();
+    for (size_t i = 0; i < tasks_.size(); ++i)
+        indexes_[tasks_[i].number] = i;
+}
+
+void Tracees::release_all()
+{
+    for (Task& task : tasks_)
+        release(task);
+    tasks_.clear();
+    indexes_.clear();
+}
+
+void Tracees::refuse(pid_t thread, int error) const
+{
+    const std::string tracer = status_field(pid_, thread, "TracerPid:");
+    if (!tracer.empty() && tracer != "0") {
+        std::ifstream in(fmt::format("/proc/{}/comm", tracer));
+        std::string name;
+        std::getline(in, name);
+        throw Busy(fmt::format("process {}: process {} ({}) traces it, and only one can; detach that first", pid_,
+                               tracer, name));
+    }
+    if (error == EPERM || error == EACCES) {
+        // The same rights open its memory: so it was refused for a tracer that has gone meanwhile.
+        if (Descriptor(open(fmt::format("/proc/{}/task/{}/mem", pid_, thread).c_str(), O_RDONLY | O_CLOEXEC)))
+            throw Busy(fmt::format("process {}: another tracer came and went; try again", pid_));
+        std::ifstream in("/proc/sys/kernel/yama/ptrace_scope");
+        int scope = 0;
+        in >> scope;
+        if (scope >= 3)
+            throw Unusable(fmt::format("process {}: kernel.yama.ptrace_scope is {}: nothing on this machine may be "
+                                       "traced until it is started again",
+                                       pid_, scope));
+        if (geteuid() != 0 && scope > 0)
+            throw Unusable(fmt::format("process {}: kernel.yama.ptrace_scope is {}: start the program under this tool, "
+                                       "or run as root",
+                                       pid_, scope));
+        const std::string owner = status_field(pid_, thread, "Uid:");
+        if (geteuid() != 0 && owner.starts_with(std::to_string(geteuid()) + "\t"))
+            throw Unusable(fmt::format("process {}: it does not let its user look into it (it changed its user, its "
+                                       "file cannot be read, or PR_SET_DUMPABLE is 0); run as root",
+                                       pid_));
+        throw Unusable(fmt::format("process {}: it is another user's; run as that user or as root", pid_));
+    }
+    throw Unusable(fmt::format("process {}: ptrace: {}", pid_, std::strerror(error)));
+}
+
+const long Tracees::children = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+
+bool Tracees::seize(pid_t thread, long options)
+{
+    if (find(thread))
+        return true;
+    if (ptrace(PTRACE_SEIZE, thread, nullptr, options | PTRACE_O_TRACESYSGOOD) < 0) {
+        const int error = errno;
+        if (error == ESRCH || has_ended(state_of(pid_, thread)))
+            return false;
+        // It is traced by us already if a traced thread has made it.
+        const std::string tracer = status_field(pid_, thread, "TracerPid:");
+        if (tracer != std::to_string(gettid()))
+            refuse(thread, error);
+    }
+    add(thread);
+    return true;
+}
+
+void Tracees::seize_all(long options)
+{
+    for (bool found = true; found;) {
+        found = false;
+        for (pid_t thread : threads_of(pid_))
+            if (!find(thread) && !ended_.contains(thread) && seize(thread, options))
+                found = true;
+    }
+    if (tasks_.empty())
+        throw Unusable(fmt::format("process {}: it has ended", pid_));
+}
+
+Tracees::Task* Tracees::find(pid_t thread)
+{
+    const auto found = indexes_.find(thread);
+    return found == indexes_.end() ? nullptr : &tasks_[found->second];
+}
+
+// For a task that stopped because it made another: the new one is traced too, and stops by itself.
+void Tracees::learn_child(const Task& task)
+{
+    unsigned long child = 0;
+    if (ptrace(PTRACE_GETEVENTMSG, task.number, nullptr, &child) < 0 || child == 0)
+        return;
+    const auto number = static_cast<pid_t>(child);
+    if (access(fmt::format("/proc/{}/task/{}", pid_, number).c_str(), F_OK) != 0
+        && syscall(SYS_kcmp, task.number, number, KCMP_VM, 0, 0) == 0)
+        sharer_ = number;
+    if (!find(number))
+        add(number);
+}
+
+bool Tracees::poll(Task& task)
+{
+    siginfo_t info{};
+    // Does not reap our own child: somebody else here waits for its end.
+    const int ends = task.number == pid_ && own_child_ ? 0 : WEXITED;
+    if (waitid(P_PID, static_cast<id_t>(task.number), &info, WNOHANG | WSTOPPED | ends | __WALL | __WNOTHREAD) < 0) {
+        if (errno == ECHILD)
+            ended_.insert(task.number);
+        return errno == ECHILD;
+    }
+    if (info.si_pid == 0)
+        return ends == 0 && has_ended(state_of(pid_, task.number)) && ended_.insert(task.number).second;
+    if (info.si_code != CLD_TRAPPED) {
+        ended_.insert(task.number);
+        return true;
+    }
+    task.signal = info.si_status & 0xff;
+    task.event = info.si_status >> 8;
+    return look_at(task);
+}
+
+// False: it has been killed since it stopped, and poll() will say so.
+bool Tracees::look_at(Task& task)
+{
+    task.stopped = true; // even if what follows throws: it is let go then
+    const bool in_call = task.event == 0 && task.signal == (SIGTRAP | 0x80);
+    if (in_call) // of an errand: its registers are nobody's
+        return true;
+    user_regs_struct registers;
+    iovec io{&registers, sizeof registers};
+    if (ptrace(PTRACE_GETREGSET, task.number, NT_PRSTATUS, &io) < 0) {
+        task.stopped = errno != ESRCH;
+        return task.stopped;
+    }
+    const bool compat = io.iov_len != sizeof registers;
+    task.counter = compat ? 0 : program_counter(registers);
+    const bool delivers = task.event == 0;
+    if (!compat && (delivers || task.event == PTRACE_EVENT_STOP)
+        && begin_again(registers, task.sleeping, pid_, task.number, delivers))
+        set_registers(task.number, registers);
+    task.sleeping.reset();
+    return true;
+}
+
+bool Tracees::wait(Task& task, Deadline deadline)
+{
+    for (unsigned round = 0; !poll(task); ++round) {
+        if (Clock::now() > deadline || (heeds_signals_ && round > 150 && asked_to_end()))
+            return false;
+        pause_briefly(round);
+    }
+    return task.stopped;
+}
+
+bool Tracees::go_on(Task& task, int request, Deadline deadline)
+{
+    if (ptrace(static_cast<__ptrace_request>(request), task.number, nullptr, signal_of(task)) < 0 && errno != ESRCH)
+        return false; // it stays where it is
+    task.stopped = false;
+    return wait(task, deadline);
+}
+
+void Tracees::interrupt(Task& task)
+{
+    task.sleeping = sleeping(pid_, task.number);
+    ptrace(PTRACE_INTERRUPT, task.number, nullptr, nullptr); // fails for one that ends, which poll() sees
+}
+
+bool Tracees::stop(pid_t thread, Deadline deadline)
+{
+    Task* task = find(thread);
+    if (!task)
+        return false;
+    interrupt(*task);
+    return wait(*task, deadline);
+}
+
+bool Tracees::rest(Task& task, Deadline deadline)
+{
+    interrupt(task);
+    bool stopped = task.stopped || wait(task, deadline);
+    while (stopped && task.event != PTRACE_EVENT_STOP) { // a signal, or a thread made: the stop asked for comes next
+        interrupt(task);
+        stopped = go_on(task, PTRACE_CONT, deadline);
+    }
+    return stopped;
+}
+
+// False: it has ended.
+bool Tracees::await(Task& task, Deadline begin)
+{
+    if (wait(task, begin + patience))
+        return true;
+    if (!is_gone(task) && state_of(pid_, task.number) != 'D' && wait(task, begin + patience_for_a_processor))
+        return true;
+    if (is_gone(task))
+        return false;
+    if (const pid_t sharer = sharer_of_memory(pid_))
+        throw Busy(
+            fmt::format("process {}: not all of its threads stop while process {} has the same memory (vfork, or "
+                        "clone with CLONE_VM)",
+                        pid_, sharer));
+    throw Busy(
+        fmt::format("process {}: its thread {} does not stop; it waits in the kernel for something that does not "
+                    "come (state D in ps -L), or gets no processor",
+                    pid_, task.number));
+}
+
+void Tracees::stop_all()
+{
+    if (const pid_t sharer = sharer_of_memory(pid_))
+        throw Busy(fmt::format("process {}: process {} has the same memory (vfork, or clone with CLONE_VM), and would "
+                               "not be stopped with it",
+                               pid_, sharer));
+    for (Task& task : tasks_)
+        if (!task.stopped)
+            interrupt(task);
+    const auto begin = Clock::now();
+    for (size_t i = 0; i < tasks_.size(); ++i) { // learn_child() adds to them
+        if (tasks_[i].stopped || is_gone(tasks_[i]))
+            continue;
+        await(tasks_[i], begin);
+        if (const int event = tasks_[i].event;
+            event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK)
+            learn_child(Task(tasks_[i]));
+    }
+    if (sharer_)
+        throw Busy(
+            fmt::format("process {}: process {} has the same memory (vfork, or clone with CLONE_VM)", pid_, sharer_));
+    forget([&](const Task& t) { return is_gone(t); });
+    if (tasks_.empty())
+        throw Unusable(fmt::format("process {}: it has ended", pid_));
+}
+
+void Tracees::look_at_each(const std::function<void(const Task&)>& look)
+{
+    constexpr size_t at_once = 16; // those that run stop side by side, and none stands for long until its turn comes
+    for (size_t from = 0; from < tasks_.size(); from += at_once) {
+        const size_t to = std::min(from + at_once, tasks_.size());
+        for (size_t i = from; i < to; ++i)
+            interrupt(tasks_[i]);
+        const auto begin = Clock::now();
+        for (size_t i = from; i < to; ++i) {
+            if (await(tasks_[i], begin))
+                look(tasks_[i]);
+            release(tasks_[i]);
+        }
+    }
+    release_all();
+}
+
+user_regs_struct Tracees::registers(pid_t thread)
+{
+    user_regs_struct registers;
+    iovec io{&registers, sizeof registers};
+    if (ptrace(PTRACE_GETREGSET, thread, NT_PRSTATUS, &io) < 0)
+        throw Busy(fmt::format("thread {}: its registers cannot be read: {}", thread, std::strerror(errno)));
+    if (io.iov_len != sizeof registers) // the kernel gives a compat task's shorter set
+        throw Unusable(fmt::format("thread {}: it executes 32-bit code", thread));
+    return registers;
+}
+
+void Tracees::set_registers(pid_t thread, const user_regs_struct& registers)
+{
+    user_regs_struct copy = registers;
+    iovec io{&copy, sizeof copy};
+    if (ptrace(PTRACE_SETREGSET, thread, NT_PRSTATUS, &io) < 0)
+        throw Busy(fmt::format("thread {}: its registers cannot be set: {}", thread, std::strerror(errno)));
+}
+
+std::vector<std::byte> Tracees::wide_vectors([[maybe_unused]] pid_t thread)
+{
+#if defined(__aarch64__)
+    std::vector<std::byte> vectors(16384); // enough for the longest vectors
+    iovec io{vectors.data(), vectors.size()};
+    constexpr int streaming_vectors = 0x40b; // NT_ARM_SSVE, include/uapi/linux/elf.h
+    if (ptrace(PTRACE_GETREGSET, thread, streaming_vectors, &io) == 0) {
+        user_sve_header header;
+        std::memcpy(&header, vectors.data(), sizeof header);
+        if ((header.flags & SVE_PT_REGS_MASK) == SVE_PT_REGS_SVE)
+            throw Busy(fmt::format("thread {}: it is in streaming mode (SME), which a system call ends", thread));
+    }
+    io = {vectors.data(), vectors.size()};
+    if (ptrace(PTRACE_GETREGSET, thread, NT_ARM_SVE, &io) == 0) {
+        vectors.resize(io.iov_len);
+        return vectors;
+    }
+#endif
+    return {};
+}
+
+void Tracees::set_wide_vectors([[maybe_unused]] pid_t thread, [[maybe_unused]] const std::vector<std::byte>& vectors)
+{
+#if defined(__aarch64__)
+    std::vector<std::byte> copy = vectors;
+    iovec io{copy.data(), copy.size()};
+    if (!copy.empty() && ptrace(PTRACE_SETREGSET, thread, NT_ARM_SVE, &io) < 0)
+        throw Busy(fmt::format("thread {}: its vector registers cannot be set: {}", thread, std::strerror(errno)));
+#endif
+}
+
+} // namespace fastsdt::engine

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// ptrace, for as long as one change takes: stops all tasks of a process, or borrows one. When the tracing thread ends,
+// the kernel lets go of all that it traced, stopped or not: hence as_tracer().
+#pragma once
+#include "base/descriptor.h"
+#include "base/unusable.h"
+#include "live/live.h"
+#include "process/interrupted.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <sys/user.h>
+#include <unordered_map>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// The process cannot be stopped for a change just now; it may be later.
+struct Busy : Unusable {
+    using Unusable::Unusable;
+};
+
+/// Runs `work` in a thread of its own and passes on what it throws. Afterwards nothing is traced that `work` traced.
+void as_tracer(const std::function<void()>& work);
+
+/// Repeats `work` while it throws Busy, for about two seconds at most; then passes Busy on.
+void patiently(const std::function<void()>& work);
+
+/// SIGINT, SIGTERM, SIGHUP or SIGQUIT waits for this process, which has it blocked: whoever waits for another process without an end
+/// in sight gives up.
+bool asked_to_end();
+
+/// Threads of a process, its first one first. Some of them may have ended.
+std::vector<pid_t> threads_of(pid_t pid);
+
+/// What a process has mapped; and its memory, opened by the name of one of its threads, with `flags` of open(2). A thread that ends
+/// meanwhile has neither, so the next is asked. Empty: it has ended, or errno says why none can be opened.
+std::vector<Mapping> mappings_of(pid_t pid);
+struct Memory {
+    Descriptor file;  ///< /proc/PID/task/TID/mem
+    pid_t thread = 0; ///< TID
+};
+Memory open_memory(pid_t pid, int flags);
+
+/// Whether the process of an open /proc/PID/mem has ended or executes another program.
+bool memory_has_gone(int memory);
+
+/// The value after `name`, for example "Seccomp:", in /proc/PID/task/TID/status. Empty: there is none.
+std::string status_field(pid_t pid, pid_t thread, std::string_view name);
+
+/// Another process that shares the memory of `pid`: vfork, clone(CLONE_VM). 0: none can be seen.
+pid_t sharer_of_memory(pid_t pid);
+
+/// Tasks that this thread traces.
+class Tracees {
+public:
+    explicit Tracees(pid_t pid);
+    Tracees(const Tracees&) = delete;
+    Tracees& operator=(const Tracees&) = delete;
+    ~Tracees(); ///< lets the stopped ones go; they get the signals that they were about to get
+
+    struct Task {
+        pid_t number = 0;
+        bool stopped = false;
+        int event = 0;  ///< PTRACE_EVENT_*; 0: about to get `signal`, or in a system call if that is SIGTRAP | 0x80
+        int signal = 0; ///< of the stop
+        uint64_t counter = 0;                  ///< program counter at the stop
+        std::optional<Sleeping> sleeping = {}; ///< before it was asked to stop
+    };
+    static const long
+        children; ///< PTRACE_O_*: threads and processes that a task makes are traced too, and stop at once
+    using Deadline = std::chrono::steady_clock::time_point;
+
+    /// Traces a thread; it runs on. False: it has ended. Throws Unusable, Busy.
+    /// @param options  PTRACE_O_*. The default also traces all tasks that it will make
+    bool seize(pid_t thread, long options = children);
+    /// All threads.
+    void seize_all(long options = children);
+    /// Stops all of them. Throws Busy if one does not stop in time, or if another process has the memory too.
+    void stop_all();
+    /// Stops each of them for a look, a few at a time, and lets it go for good. Throws Busy if one does not stop in time.
+    void look_at_each(const std::function<void(const Task&)>& look);
+    /// Stops one at the next stop there is, which may be for a signal. False: it does not in time, or has ended.
+    bool stop(pid_t thread, Deadline deadline);
+    /// The same on the way to user space, about to get no signal: where registers can be exchanged.
+    bool rest(Task& task, Deadline deadline);
+    /// Asks one to stop. It need not come to a stop for that: another stop may come first, and then the kernel forgets that it was asked.
+    void interrupt(Task& task);
+    /// Lets a stopped one go on by `request`, which gets the signal that it was about to get, and waits as wait() does. False too if it
+    /// could not be let go.
+    bool go_on(Task& task, int request, Deadline deadline);
+    /// Waits for the next stop of a thread that runs. False: it has ended, or the time is over, or asked_to_end() if that is heeded.
+    bool wait(Task& task, Deadline deadline);
+    void heed_signals() { heeds_signals_ = true; }
+    /// Lets the stopped ones go for good, and forgets all. Those that run are traced until the thread that traces ends.
+    void release_all();
+
+    std::vector<Task>& tasks() { return tasks_; }
+    Task* find(pid_t thread);
+    bool is_gone(const Task& task) const { return ended_.contains(task.number); }
+    pid_t pid() const { return pid_; }
+
+    static user_regs_struct registers(pid_t thread);
+    static void set_registers(pid_t thread, const user_regs_struct& registers);
+    /// The parts of vector registers that a system call may clear: arm64's SVE beyond the first 16 bytes. Empty: none.
+    static std::vector<std::byte> wide_vectors(pid_t thread);
+    static void set_wide_vectors(pid_t thread, const std::vector<std::byte>& vectors);
+
+private:
+    bool poll(Task& task); // true: stopped or ended
+    bool look_at(Task& task);
+    void add(pid_t thread);
+    void forget(const std::function<bool(const Task&)>& gone);
+    void release(Task& task);
+    void learn_child(const Task& task);
+    bool await(Task& task, Deadline begin);
+    [[noreturn]] void refuse(pid_t thread, int error) const;
+
+    const pid_t pid_;
+    const bool own_child_;
+    std::vector<Task> tasks_;                   // in the order in which they came
+    std::unordered_map<pid_t, size_t> indexes_; // of tasks_
+    std::set<pid_t> ended_;
+    pid_t sharer_ = 0;
+    bool heeds_signals_ = false;
+};
+
+} // namespace fastsdt::engine

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Gives maps their kinds and expressions their types, the way bpftrace 0.17 infers them (src/ast/passes/
+// semantic_analyser.cpp), and refuses scripts that make no sense.
+#include "script/parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace fastsdt::engine {
+namespace {
+
+constexpr int64_t most_buckets = 1000; ///< of lhist: SemanticAnalyser::visit(Call&)
+
+bool is_text(const Expression& e)
+{
+    return e.kind == Expression::Kind::text || (e.kind == Expression::Kind::value && e.value == Value::str_arg);
+}
+
+bool is_probe(const Expression& e)
+{
+    return e.kind == Expression::Kind::value && e.value == Value::probe;
+}
+
+bool is_tid(const Expression& e)
+{
+    return e.kind == Expression::Kind::value && e.value == Value::tid;
+}
+
+MapKind assigned_kind(const Expression& value)
+{
+    return is_text(value) ? MapKind::string : is_probe(value) ? MapKind::probe : MapKind::integer;
+}
+
+std::string_view name(Type type)
+{
+    switch (type) {
+    case Type::integer: return "an integer";
+    case Type::string: return "a string";
+    case Type::probe: break;
+    }
+    return "a probe's name";
+}
+
+std::string_view name(MapKind kind)
+{
+    switch (kind) {
+    case MapKind::count: return "a count()";
+    case MapKind::sum: return "a sum()";
+    case MapKind::min: return "a min()";
+    case MapKind::max: return "a max()";
+    case MapKind::avg: return "an avg()";
+    case MapKind::stats: return "a stats()";
+    case MapKind::hist: return "a hist()";
+    case MapKind::lhist: return "an lhist()";
+    case MapKind::integer: return "an integer";
+    case MapKind::string: return "a string";
+    case MapKind::probe: break;
+    }
+    return "a probe's name";
+}
+
+class Checker {
+public:
+    explicit Checker(Draft draft) : script_(std::move(draft.script)), updates_(std::move(draft.updates)) {}
+
+    Script run()
+    {
+        each_statement([this](Clause&, Statement& statement, Update& update) { settle_kind(statement, update); });
+        each_statement([this](Clause& clause, Statement& statement, Update&) { check_statement(clause, statement); });
+        for (Clause& clause : script_.clauses)
+            if (clause.filter) {
+                read(clause, *clause.filter);
+                if (clause.filter->type != Type::integer)
+                    fail(clause.filter->where, "a filter is an integer: 0 leaves the hit out");
+            }
+        for (size_t map = 0; map < script_.maps.size(); ++map)
+            defined(map, script_.maps[map].where);
+        infer_signs();
+        for (size_t map = 0; map < script_.maps.size(); ++map)
+            find_thread_key(map);
+        each_statement([this](Clause&, Statement& statement, Update&) { check_removal(statement); });
+        return std::move(script_);
+    }
+
+private:
+    [[noreturn]] static void fail(Span where, const std::string& what) { throw ScriptError(where, what); }
+    [[noreturn]] static void kernel_only(Span where, const std::string& what) { throw ScriptError(where, what, true); }
+
+    void each_statement(const std::function<void(Clause&, Statement&, Update&)>& visit)
+    {
+        for (size_t c = 0; c < script_.clauses.size(); ++c)
+            for (size_t s = 0; s < script_.clauses[c].actions.size(); ++s)
+                visit(script_.clauses[c], script_.clauses[c].actions[s], updates_[c][s]);
+    }
+
+    void defined(size_t map, Span where) const
+    {
+        if (map >= settled_.size() || !settled_[map])
+            fail(where, fmt::format("{} is never assigned anything", script_.maps[map].name));
+    }
+
+    void settle_kind(Statement& statement, Update& update)
+    {
+        settled_.resize(script_.maps.size());
+        const bool changes = statement.kind == Statement::Kind::update;
+        if (!changes && statement.kind != Statement::Kind::assign)
+            return;
+        Map& map = script_.maps[statement.map];
+        const MapKind kind = changes ? update.kind : assigned_kind(*statement.value);
+        if (settled_[statement.map] && map.kind != kind)
+            fail(statement.where,
+                 fmt::format("{} is {} elsewhere, and cannot be {} too", map.name, name(map.kind), name(kind)));
+        const bool first = !settled_[statement.map];
+        settled_[statement.map] = true;
+        map.kind = kind;
+        if (kind == MapKind::lhist)
+            settle_range(map, update, first);
+        if (changes && !update.arguments.empty())
+            statement.value = std::move(update.arguments[0]);
+    }
+
+    // Not below 0: bpftrace 0.17 refuses that.
+    // Not below 0: bpftrace 0.17 refuses that.
+    static int64_t literal(const Expression& e)
+    {
+        if (e.kind == Expression::Kind::number && e.number >= 0)
+            return e.number;
+        fail(e.where, "lhist(VALUE, MIN, MAX, STEP) wants numbers from 0 up for the last three");
+    }
+
+    static void settle_range(Map& map, const Update& update, bool first)
+    {
+        const int64_t low = literal(update.arguments[1]), high = literal(update.arguments[2]),
+                      step = literal(update.arguments[3]);
+        if (!first && (map.low != low || map.high != high || map.step != step))
+            fail(update.function, fmt::format("{} has another range elsewhere", map.name));
+        // bpftrace keeps these numbers in 32 bits.
+        constexpr int64_t most = INT32_MAX;
+        for (size_t i = 1; i < 4; ++i)
+            if (const int64_t value = literal(update.arguments[i]); value > most)
+                fail(update.arguments[i].where, "the number does not fit into 32 bits");
+        if (step <= 0)
+            fail(update.arguments[3].where, "the step is above 0");
+        if (low >= high)
+            fail(update.arguments[2].where, "MAX has to be above MIN");
+        if ((high - low) / step > most_buckets)
+            fail(update.arguments[3].where, fmt::format("more than {} buckets: a larger step is wanted", most_buckets));
+        map.low = low;
+        map.high = high;
+        map.step = step;
+    }
+
+    void check_statement(Clause& clause, Statement& statement)
+    {
+        using Kind = Statement::Kind;
+        if (statement.kind == Kind::printf || statement.kind == Kind::exit)
+            return;
+        defined(statement.map, statement.where);
+        if (statement.kind == Kind::print || statement.kind == Kind::clear)
+            return;
+        keys(clause, statement.map, statement.keys, statement.where);
+        if (!statement.value)
+            return;
+        read(clause, *statement.value);
+        if (statement.kind == Kind::update && statement.value->type != Type::integer)
+            fail(statement.value->where,
+                 fmt::format("{} takes integers, and this is {}", name(script_.maps[statement.map].kind),
+                             name(statement.value->type)));
+    }
+
+    void keys(Clause& clause, size_t index, std::vector<Expression>& keys, Span where)
+    {
+        Map& map = script_.maps[index];
+        std::vector<Type> types;
+        for (Expression& key : keys) {
+            read(clause, key);
+            types.push_back(key.type);
+        }
+        keyed_.resize(script_.maps.size());
+        mentions_.resize(script_.maps.size());
+        if (!keyed_[index])
+            map.keys = types;
+        keyed_[index] = true;
+        std::vector<bool> threads;
+        for (const Expression& key : keys)
+            threads.push_back(is_tid(key));
+        mentions_[index].push_back(threads);
+        if (types.size() != map.keys.size())
+            fail(where,
+                 fmt::format("{} has {} elsewhere, and {} here", map.name, count_keys(map.keys.size()),
+                             count_keys(types.size())));
+        for (size_t i = 0; i < types.size(); ++i)
+            if (types[i] != map.keys[i])
+                fail(keys[i].where,
+                     fmt::format("this key of {} is {} elsewhere, and {} here", map.name, name(map.keys[i]),
+                                 name(types[i])));
+    }
+
+    static std::string count_keys(size_t count)
+    {
+        return count == 0 ? "no keys" : count == 1 ? "1 key" : fmt::format("{} keys", count);
+    }
+
+    // Types of an expression, from its leaves.
+    void read(Clause& clause, Expression& e)
+    {
+        switch (e.kind) {
+        case Expression::Kind::number: e.is_signed = true; return;
+        case Expression::Kind::text:
+            e.type = Type::string;
+            if (e.text.size() >= string_size)
+                fail(e.where, fmt::format("a string has at most {} bytes", string_size - 1));
+            return;
+        case Expression::Kind::value: value(clause, e); return;
+        case Expression::Kind::map: {
+            defined(e.map, e.where);
+            Map& map = script_.maps[e.map];
+            if (map.kind == MapKind::string || map.kind == MapKind::probe)
+                kernel_only(
+                    e.where,
+                    fmt::format("{} holds {}, and only maps of integers are read here", map.name, name(map.kind)));
+            if (map.kind != MapKind::integer)
+                kernel_only(e.where,
+                            fmt::format("{} is {}, and only what was assigned is read here", map.name, name(map.kind)));
+            map.read = true;
+            keys(clause, e.map, e.operands, e.where);
+            return;
+        }
+        case Expression::Kind::operation: break;
+        }
+        for (Expression& operand : e.operands) {
+            read(clause, operand);
+            if (operand.type != Type::integer)
+                kernel_only(operand.where,
+                            fmt::format("this is {}, and only integers are compared and calculated with here",
+                                        name(operand.type)));
+        }
+    }
+
+    void value(const Clause& clause, Expression& e) const
+    {
+        const auto only = [&](bool (*good)(Probe::Kind), std::string_view what) {
+            for (const Probe& probe : clause.probes)
+                if (!good(probe.kind))
+                    fail(e.where, fmt::format("{}, and {} is none", what, probe.text));
+        };
+        switch (e.value) {
+        case Value::str_arg: e.type = Type::string; [[fallthrough]];
+        case Value::arg:
+            if (e.on_stack) {
+                only([](Probe::Kind k) { return k == Probe::Kind::entry; },
+                     "arguments on the stack are those of a uprobe");
+                return;
+            }
+            if (e.argument >= register_arguments)
+                only([](Probe::Kind k) { return k != Probe::Kind::entry; },
+                     fmt::format("arg{} is of usdt probes (of a function it is sarg{})", e.argument,
+                                 e.argument - register_arguments));
+            only([](Probe::Kind k) { return k == Probe::Kind::usdt || k == Probe::Kind::entry; },
+                 "arguments are those of a usdt probe or of a uprobe");
+            return;
+        case Value::retval:
+            only([](Probe::Kind k) { return k == Probe::Kind::exit; }, "retval is the result at a uretprobe");
+            return;
+        case Value::probe: e.type = Type::probe; return;
+        case Value::tid:
+        case Value::pid:
+        case Value::nsecs: return;
+        }
+    }
+
+    bool sign(Expression& e)
+    {
+        for (Expression& operand : e.operands)
+            sign(operand);
+        switch (e.kind) {
+        case Expression::Kind::map: e.is_signed = script_.maps[e.map].is_signed; break;
+        case Expression::Kind::operation:
+            e.is_signed = e.operands[0].is_signed;
+            if (e.operands.size() == 2 && e.op != Operator::shift_left && e.op != Operator::shift_right)
+                e.is_signed = e.is_signed && e.operands[1].is_signed;
+            break;
+        default: break;
+        }
+        return e.is_signed;
+    }
+
+    // To bpftrace minima, maxima and averages are always signed, whatever the sign of the recorded values.
+    static bool holds_signed(MapKind kind, bool value_signed)
+    {
+        switch (kind) {
+        case MapKind::min:
+        case MapKind::max:
+        case MapKind::avg:
+        case MapKind::stats: return true;
+        case MapKind::sum:
+        case MapKind::integer: return value_signed;
+        default: return false;
+        }
+    }
+
+    // A map may be assigned the value of another map, and that one the value of a third: each round settles one more
+    // map of such a chain. Of several assignments to a map the first in the text counts.
+    void infer_signs()
+    {
+        for (size_t round = 0; round <= script_.maps.size(); ++round) {
+            bool changed = false;
+            std::vector<bool> seen(script_.maps.size());
+            each_statement([&](Clause&, Statement& statement, Update&) {
+                for (Expression& key : statement.keys)
+                    sign(key);
+                if (!statement.value)
+                    return;
+                const bool value_signed = sign(*statement.value);
+                if (seen[statement.map])
+                    return;
+                seen[statement.map] = true;
+                Map& map = script_.maps[statement.map];
+                const bool is_signed = holds_signed(map.kind, value_signed);
+                changed = changed || map.is_signed != is_signed;
+                map.is_signed = is_signed;
+            });
+            if (!changed)
+                break;
+        }
+        for (Clause& clause : script_.clauses)
+            if (clause.filter)
+                sign(*clause.filter);
+    }
+
+    void find_thread_key(size_t index)
+    {
+        Map& map = script_.maps[index];
+        for (size_t key = 0; key < map.keys.size() && !map.tid_key; ++key)
+            if (std::all_of(mentions_[index].begin(), mentions_[index].end(),
+                            [&](const std::vector<bool>& threads) { return threads[key]; }))
+                map.tid_key = key;
+    }
+
+    void check_removal(const Statement& statement) const
+    {
+        if (statement.kind != Statement::Kind::remove)
+            return;
+        const Map& map = script_.maps[statement.map];
+        if (!is_assigned(map.kind) && !map.tid_key)
+            kernel_only(
+                statement.where,
+                fmt::format(
+                    "{} is {} of all threads, whose parts cannot be deleted in one step; use clear() in an interval",
+                    map.name, name(map.kind)));
+    }
+
+    Script script_;
+    std::vector<std::vector<Update>> updates_;
+    std::vector<bool> settled_, keyed_;
+    std::vector<std::vector<std::vector<bool>>> mentions_; // by map, mention and key: whether it is tid
+};
+
+} // namespace
+
+Script check(Draft draft)
+{
+    return Checker(std::move(draft)).run();
+}
+
+} // namespace fastsdt::engine

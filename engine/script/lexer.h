@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Words of a script. A probe's name is a word of its own kind, since its path may contain characters that are operators
+// elsewhere. So the parser asks for one where a probe may stand.
+#pragma once
+#include "script/parse.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace fastsdt::engine {
+
+struct Token {
+    enum class Kind {
+        end,
+        identifier, ///< arg0, count, nsecs
+        map,        ///< @, @name
+        number,
+        text,       ///< a string literal
+        symbol,     ///< an operator or a bracket
+        end_filter, ///< the "/" before "{"
+    } kind = Kind::end;
+    std::string_view word; ///< as written
+    uint64_t number = 0;
+    std::string text; ///< text: escapes resolved
+    Span where;
+};
+
+/// Views point into the text, which has to outlive it. Throws ScriptError.
+class Lexer {
+public:
+    explicit Lexer(std::string_view text);
+    Token next();
+    /// The probe's name at this place: up to a blank, a comma or a brace that is not in quotes. Empty: there is none.
+    Token probe();
+    /// The next character that is neither blank nor in a comment, without moving past it; 0 at the end.
+    char peek();
+    void skip() { ++at_; } ///< one character, after peek()
+    Span here() const { return {at_, at_ < text_.size() ? size_t(1) : size_t(0)}; }
+
+private:
+    void skip_blanks();
+    Token number(Token token);
+    Token string(Token token);
+    char escape(size_t start);
+    bool ends_filter(size_t at) const;
+
+    std::string_view text_;
+    size_t at_ = 0;
+};
+
+} // namespace fastsdt::engine

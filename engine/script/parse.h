@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Text to script: lexer, grammar, and the checks of types and places.
+#pragma once
+#include "script/script.h"
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace fastsdt::engine {
+
+/// What is wrong with a text, and where. what() is one sentence without the text.
+class ScriptError : public std::runtime_error {
+public:
+    ScriptError(Span where, const std::string& what, bool kernel_can = false)
+        : std::runtime_error(what), where(where), kernel_can(kernel_can)
+    {}
+    Span where;
+    bool kernel_can; ///< bpftrace's language has it, this subset has not
+};
+
+/// Throws ScriptError.
+Script parse(std::string_view text);
+
+/// Where in the text something is: both from 1, columns in bytes.
+struct Position {
+    size_t line = 1, column = 1;
+};
+Position position(std::string_view text, Span where);
+
+/// The error as a reader of the text wants it: "name:line:column: error: what", the line, a caret under the word.
+/// @param name  of the text: a file's, or "-e"
+std::string explain(const ScriptError& error, std::string_view text, std::string_view name);
+
+} // namespace fastsdt::engine

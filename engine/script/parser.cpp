@@ -1,0 +1,675 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Recursive descent. Precedence is that of bpftrace 0.17, src/parser.yy, which is C's.
+#include "script/lexer.h"
+#include "script/parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+
+namespace fastsdt::engine {
+namespace {
+
+constexpr size_t deepest = 100; ///< nested brackets and operators: no text may use up our stack
+
+struct Infix {
+    std::string_view word;
+    Operator op;
+    int precedence; ///< the higher binds closer
+};
+constexpr std::array<Infix, 18> infixes = {{{"||", Operator::logical_or, 1},
+                                            {"&&", Operator::logical_and, 2},
+                                            {"|", Operator::bit_or, 3},
+                                            {"^", Operator::bit_xor, 4},
+                                            {"&", Operator::bit_and, 5},
+                                            {"==", Operator::equal, 6},
+                                            {"!=", Operator::not_equal, 6},
+                                            {"<", Operator::less, 7},
+                                            {"<=", Operator::less_equal, 7},
+                                            {">", Operator::greater, 7},
+                                            {">=", Operator::greater_equal, 7},
+                                            {"<<", Operator::shift_left, 8},
+                                            {">>", Operator::shift_right, 8},
+                                            {"+", Operator::add, 9},
+                                            {"-", Operator::subtract, 9},
+                                            {"*", Operator::multiply, 10},
+                                            {"/", Operator::divide, 10},
+                                            {"%", Operator::modulo, 10}}};
+
+struct Aggregation {
+    std::string_view name;
+    MapKind kind;
+    size_t arguments;
+};
+constexpr std::array<Aggregation, 8> aggregations = {{{"count", MapKind::count, 0},
+                                                      {"sum", MapKind::sum, 1},
+                                                      {"min", MapKind::min, 1},
+                                                      {"max", MapKind::max, 1},
+                                                      {"avg", MapKind::avg, 1},
+                                                      {"stats", MapKind::stats, 1},
+                                                      {"hist", MapKind::hist, 1},
+                                                      {"lhist", MapKind::lhist, 4}}};
+
+// Values that bpftrace 0.17 to 0.23 has and this subset lacks: src/lexer.l.
+constexpr std::array<std::string_view, 22> kernel_values = {
+    "args", "cgroup", "comm",    "cpid",   "numaid", "cpu",      "ctx",      "curtask", "elapsed", "func",     "gid",
+    "rand", "uid",    "jiffies", "kstack", "ustack", "username", "usermode", "ppid",    "sizeof",  "offsetof", "ncpus"};
+constexpr std::array<std::string_view, 45> kernel_functions = {
+    "buf",          "cat",         "cgroupid",    "join",      "kaddr",         "kptr",     "ksym",     "macaddr",
+    "ntop",         "override",    "cgroup_path", "reg",       "signal",        "sizeof",   "strerror", "strftime",
+    "strncmp",      "strcontains", "system",      "time",      "uaddr",         "uptr",     "usym",     "zero",
+    "path",         "unwatch",     "bswap",       "skboutput", "pton",          "debugf",   "kstack",   "ustack",
+    "nsecs",        "has_key",     "len",         "errorf",    "socket_cookie", "offsetof", "pid",      "tid",
+    "percpu_kaddr", "strcap",      "cgroupname",  "warnf",     "fail"};
+constexpr std::array<std::string_view, 10> kernel_words = {"if",     "else",     "unroll", "while", "for",
+                                                           "return", "continue", "break",  "let",   "import"};
+constexpr std::array<std::string_view, 31> kernel_probes = {"kprobe",
+                                                            "k",
+                                                            "kretprobe",
+                                                            "kr",
+                                                            "tracepoint",
+                                                            "t",
+                                                            "rawtracepoint",
+                                                            "rt",
+                                                            "profile",
+                                                            "p",
+                                                            "software",
+                                                            "s",
+                                                            "hardware",
+                                                            "h",
+                                                            "watchpoint",
+                                                            "w",
+                                                            "asyncwatchpoint",
+                                                            "aw",
+                                                            "kfunc",
+                                                            "f",
+                                                            "fentry",
+                                                            "kretfunc",
+                                                            "fr",
+                                                            "fexit",
+                                                            "iter",
+                                                            "it",
+                                                            "self",
+                                                            "bench",
+                                                            "rawtp",
+                                                            "config",
+                                                            "macro"};
+
+template <size_t N>
+bool one_of(std::string_view word, const std::array<std::string_view, N>& words)
+{
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+Span join(Span a, Span b)
+{
+    return {a.start, b.start + b.length - a.start};
+}
+
+class Parser {
+public:
+    explicit Parser(std::string_view text) : lexer_(text) { draft_.script.source = text; }
+
+    Draft run()
+    {
+        while (lexer_.peek() != '\0')
+            clause();
+        if (draft_.script.clauses.empty())
+            fail(lexer_.here(), "the script is empty: PROBE /FILTER/ { ACTION } is wanted");
+        return std::move(draft_);
+    }
+
+private:
+    [[noreturn]] static void fail(Span where, const std::string& what) { throw ScriptError(where, what); }
+    [[noreturn]] static void kernel_only(Span where, const std::string& what) { throw ScriptError(where, what, true); }
+
+    bool is(std::string_view symbol) const
+    {
+        return (token_.kind == Token::Kind::symbol || token_.kind == Token::Kind::end_filter) && token_.word == symbol;
+    }
+    void advance()
+    {
+        last_ = token_.where;
+        token_ = lexer_.next();
+    }
+    bool accept(std::string_view symbol)
+    {
+        if (!is(symbol))
+            return false;
+        advance();
+        return true;
+    }
+    std::string found() const
+    {
+        return token_.kind == Token::Kind::end ? "the end of the script" : fmt::format("\"{}\"", token_.word);
+    }
+    void expect(std::string_view symbol, std::string_view after)
+    {
+        if (!accept(symbol))
+            fail(token_.where, fmt::format("\"{}\" is wanted after {}, and not {}", symbol, after, found()));
+    }
+
+    // PROBE, PROBE /FILTER/ { STATEMENTS }
+    void clause()
+    {
+        Clause clause;
+        do
+            clause.probes.push_back(probe());
+        while (lexer_.peek() == ',' && (lexer_.skip(), true));
+        clause.where = join(clause.probes.front().where, clause.probes.back().where);
+        same_kind(clause);
+        if (lexer_.peek() == '/') {
+            const Span start = lexer_.here();
+            lexer_.skip();
+            advance();
+            clause.filter = expression();
+            if (token_.kind != Token::Kind::end_filter)
+                fail(token_.where, fmt::format("the filter ends with \"/\" before \"{{\", and not with {}", found()));
+            if (!clause.probes.front().has_sites())
+                kernel_only(join(start, token_.where), "BEGIN, END and interval have no filter here");
+        }
+        if (lexer_.peek() != '{')
+            fail(lexer_.here(),
+                 clause.filter ? "\"{\" is wanted after the filter"
+                               : "\"{\", or a blank and a filter, is wanted after the probe");
+        advance(); // the brace
+        advance();
+        draft_.updates.emplace_back();
+        while (!is("}")) {
+            if (accept(";"))
+                continue;
+            clause.actions.push_back(statement(clause));
+            draft_.updates.back().push_back(std::move(update_));
+            update_ = {};
+            if (!is("}") && !accept(";"))
+                fail(token_.where, fmt::format("\";\" or \"}}\" is wanted after a statement, and not {}", found()));
+        }
+        draft_.script.clauses.push_back(std::move(clause));
+    }
+
+    void same_kind(const Clause& clause)
+    {
+        for (const Probe& probe : clause.probes)
+            if (probe.has_sites() != clause.probes.front().has_sites())
+                kernel_only(probe.where, "probes of programs and BEGIN, END or interval need separate clauses");
+    }
+
+    Probe probe()
+    {
+        const Token token = lexer_.probe();
+        if (token.word.empty())
+            fail(lexer_.here(),
+                 "a probe is wanted: usdt:FILE:PROVIDER:NAME, uprobe:FILE:FUNCTION, uretprobe:FILE:FUNCTION, "
+                 "interval:s:N, BEGIN or END");
+        std::vector<std::string> parts(1);
+        bool quoted = false;
+        for (char c : token.word) {
+            if (c == '"')
+                quoted = !quoted;
+            else if (c == ':' && !quoted)
+                parts.emplace_back();
+            else
+                parts.back() += c;
+        }
+        Probe probe;
+        probe.text = token.word;
+        probe.where = token.where;
+        const std::string& type = parts[0];
+        if (type == "BEGIN" || type == "END") {
+            if (parts.size() != 1)
+                fail(token.where, fmt::format("{} has no further parts", type));
+            probe.kind = type == "END" ? Probe::Kind::end : Probe::Kind::begin;
+        } else if (type == "interval" || type == "i") {
+            interval(probe, parts);
+        } else if (type == "usdt" || type == "U") {
+            if (parts.size() == 3)
+                parts.insert(parts.begin() + 2, "*");
+            if (parts.size() != 4)
+                fail(token.where, "a USDT probe is usdt:FILE:PROVIDER:NAME");
+            probe.provider = parts[2];
+            file_and_name(probe, parts[1], parts[3]);
+        } else if (type == "uprobe" || type == "u" || type == "uretprobe" || type == "ur") {
+            probe.kind = type.starts_with("ur") ? Probe::Kind::exit : Probe::Kind::entry;
+            if (parts.size() != 3)
+                fail(token.where, fmt::format("a function is {}:FILE:FUNCTION", type));
+            file_and_name(probe, parts[1], parts[2]);
+        } else if (one_of(type, kernel_probes)) {
+            kernel_only(token.where,
+                        fmt::format("\"{}\" is not in this subset of bpftrace's language: it has usdt, uprobe, "
+                                    "uretprobe, interval, BEGIN "
+                                    "and END",
+                                    type));
+        } else if (type == "struct" || type == "union" || type == "enum" || type.starts_with('#')) {
+            kernel_only(token.where, "structures and the preprocessor are not in this subset of bpftrace's language");
+        } else {
+            fail(token.where,
+                 fmt::format("\"{}\" is no kind of probe: usdt, uprobe, uretprobe, interval, BEGIN and END are", type));
+        }
+        return probe;
+    }
+
+    void file_and_name(Probe& probe, const std::string& file, const std::string& name)
+    {
+        if (file.empty())
+            fail(probe.where, "the FILE is missing; * is every file of the process");
+        if (name.empty() || (probe.kind == Probe::Kind::usdt && probe.provider.empty()))
+            fail(probe.where, "the probe's name is missing; * is every one");
+        if (name.find('/') != name.npos)
+            fail(probe.where, "a name has no \"/\": a blank is wanted before the filter");
+        if (probe.kind != Probe::Kind::usdt && name.find('+') != name.npos)
+            kernel_only(probe.where, "an offset into a function is not in this subset of bpftrace's language");
+        probe.file = file;
+        probe.name = name;
+    }
+
+    void interval(Probe& probe, const std::vector<std::string>& parts)
+    {
+        probe.kind = Probe::Kind::interval;
+        if (parts.size() != 3 || parts[2].empty()
+            || !std::all_of(parts[2].begin(), parts[2].end(), [](char c) { return c >= '0' && c <= '9'; }))
+            fail(probe.where, "an interval is interval:s:N or interval:ms:N");
+        if (parts[1] == "us" || parts[1] == "hz")
+            kernel_only(probe.where, "an interval is counted in s or ms here");
+        if (parts[1] != "s" && parts[1] != "ms")
+            fail(probe.where, "an interval is interval:s:N or interval:ms:N");
+        constexpr uint64_t most = 1'000'000'000; // some 11 days of ms, 30 years of s
+        uint64_t number = 0;
+        for (char c : parts[2])
+            number = std::min(number * 10 + static_cast<uint64_t>(c - '0'), most + 1);
+        if (number == 0 || number > most)
+            fail(probe.where, fmt::format("an interval is from 1 to {}", most));
+        probe.interval_ms = parts[1] == "s" ? number * 1000 : number;
+    }
+
+    size_t map_index(const Token& token)
+    {
+        const std::string name(token.word);
+        const auto [found, added] = maps_.try_emplace(name, draft_.script.maps.size());
+        if (added) {
+            Map map;
+            map.name = name;
+            map.where = token.where;
+            draft_.script.maps.push_back(std::move(map));
+        }
+        return found->second;
+    }
+
+    // [key, key], or nothing
+    std::vector<Expression> keys()
+    {
+        std::vector<Expression> found;
+        if (!accept("["))
+            return found;
+        do
+            found.push_back(expression());
+        while (accept(","));
+        expect("]", "a key");
+        return found;
+    }
+
+    Statement statement(const Clause& clause)
+    {
+        Statement statement;
+        statement.where = token_.where;
+        if (token_.kind == Token::Kind::map)
+            assignment(statement);
+        else if (token_.kind == Token::Kind::identifier)
+            call(statement);
+        else
+            fail(token_.where, fmt::format("a statement begins with a map or a function, and not with {}", found()));
+        statement.where = join(statement.where, last_);
+        place(statement, clause);
+        return statement;
+    }
+
+    // Where a statement may stand.
+    static void place(const Statement& statement, const Clause& clause)
+    {
+        using Kind = Statement::Kind;
+        const bool at_site =
+            statement.kind == Kind::update || statement.kind == Kind::assign || statement.kind == Kind::remove;
+        if (at_site == clause.probes.front().has_sites())
+            return;
+        if (at_site)
+            kernel_only(statement.where,
+                        "BEGIN, END and interval print and clear maps here, and do not change single values");
+        kernel_only(statement.where, "print, clear, printf and exit belong to BEGIN, END and interval here");
+    }
+
+    void assignment(Statement& statement)
+    {
+        statement.map = map_index(token_);
+        advance();
+        statement.keys = keys();
+        if (token_.kind == Token::Kind::symbol && !is("=") && token_.word != "==" && token_.word.ends_with("="))
+            kernel_only(token_.where,
+                        fmt::format("\"{}\" is not in this subset of bpftrace's language; sum() adds up", token_.word));
+        if (is("++") || is("--"))
+            kernel_only(
+                token_.where,
+                fmt::format("\"{}\" is not in this subset of bpftrace's language; count() counts", token_.word));
+        expect("=", "a map");
+        if (token_.kind == Token::Kind::identifier) {
+            const auto* const found = std::find_if(aggregations.begin(), aggregations.end(),
+                                                   [&](const Aggregation& a) { return a.name == token_.word; });
+            if (found != aggregations.end())
+                return aggregation(statement, *found);
+        }
+        statement.kind = Statement::Kind::assign;
+        statement.value = expression();
+    }
+
+    void aggregation(Statement& statement, const Aggregation& function)
+    {
+        statement.kind = Statement::Kind::update;
+        update_.kind = function.kind;
+        update_.function = token_.where;
+        advance();
+        update_.arguments = arguments(function.name);
+        if (update_.arguments.size() == function.arguments)
+            return;
+        const Span where = join(update_.function, last_);
+        if (function.kind == MapKind::hist && update_.arguments.size() == 2)
+            kernel_only(where, "hist() of finer buckets is not in this subset of bpftrace's language");
+        fail(where,
+             function.kind == MapKind::lhist
+                 ? std::string("lhist(VALUE, MIN, MAX, STEP) wants these four")
+                 : fmt::format("{}() wants {}", function.name,
+                               function.arguments ? "one value" : "nothing in its brackets"));
+    }
+
+    std::vector<Expression> arguments(std::string_view function)
+    {
+        std::vector<Expression> found;
+        expect("(", fmt::format("\"{}\"", function));
+        if (accept(")"))
+            return found;
+        do
+            found.push_back(expression());
+        while (accept(","));
+        expect(")", "an argument");
+        return found;
+    }
+
+    void call(Statement& statement)
+    {
+        const Token function = token_;
+        const std::string_view name = function.word;
+        if (name == "delete" || name == "print" || name == "clear") {
+            advance();
+            expect("(", fmt::format("\"{}\"", name));
+            if (token_.kind != Token::Kind::map)
+                (name == "print" ? kernel_only : fail)(token_.where, fmt::format("{}() wants a map", name));
+            statement.map = map_index(token_);
+            advance();
+            const Span bracket = token_.where;
+            statement.keys = keys();
+            if (name != "delete" && !statement.keys.empty())
+                kernel_only(join(bracket, last_), fmt::format("{}() takes whole maps here", name));
+            if (name == "print")
+                print_limits(statement);
+            expect(")", "the map");
+            statement.kind = name == "delete" ? Statement::Kind::remove
+                : name == "print"             ? Statement::Kind::print
+                                              : Statement::Kind::clear;
+        } else if (name == "exit") {
+            advance();
+            if (!arguments(name).empty())
+                kernel_only(join(function.where, last_),
+                            "exit() with a status is not in this subset of bpftrace's language");
+            statement.kind = Statement::Kind::exit;
+        } else if (name == "printf") {
+            advance();
+            print_text(statement);
+        } else if (one_of(name, kernel_words)) {
+            kernel_only(function.where,
+                        fmt::format("\"{}\" is not in this subset of bpftrace's language; filters select", name));
+        } else if (one_of(name, kernel_functions)) {
+            kernel_only(function.where, fmt::format("{}() is not in this subset of bpftrace's language", name));
+        } else if (std::any_of(aggregations.begin(), aggregations.end(),
+                               [&](const Aggregation& a) { return a.name == name; })) {
+            fail(function.where, fmt::format("the result of {}() belongs to a map: @ = {}(...)", name, name));
+        } else {
+            fail(function.where,
+                 fmt::format("\"{}\" is no function: statements are @map = ..., delete, print, clear, printf "
+                             "and exit",
+                             name));
+        }
+    }
+
+    void print_limits(Statement& statement)
+    {
+        for (uint32_t* limit : {&statement.top, &statement.div}) {
+            if (!accept(","))
+                return;
+            if (token_.kind != Token::Kind::number || token_.number > std::numeric_limits<int32_t>::max())
+                fail(token_.where, "print(@map, TOP, DIV) wants numbers");
+            *limit = static_cast<uint32_t>(token_.number);
+            advance();
+        }
+    }
+
+    void print_text(Statement& statement)
+    {
+        expect("(", "\"printf\"");
+        if (token_.kind != Token::Kind::text)
+            fail(token_.where, "printf() wants a string");
+        for (size_t i = 0; i < token_.text.size(); ++i) {
+            const char c = token_.text[i];
+            statement.text += c;
+            if (c != '%')
+                continue;
+            if (i + 1 == token_.text.size() || token_.text[++i] != '%')
+                kernel_only(token_.where, "printf() with values is not in this subset of bpftrace's language");
+        }
+        advance();
+        if (is(","))
+            kernel_only(token_.where, "printf() with values is not in this subset of bpftrace's language");
+        expect(")", "the text");
+        statement.kind = Statement::Kind::printf;
+    }
+
+    // Each that lives is one level of nesting.
+    class Depth {
+    public:
+        Depth(size_t& depth, Span where) : depth_(depth)
+        {
+            if (++depth_ > deepest)
+                fail(where, fmt::format("more than {} nested operators and brackets", deepest));
+        }
+        Depth(const Depth&) = delete;
+        Depth& operator=(const Depth&) = delete;
+        ~Depth() { --depth_; }
+
+    private:
+        size_t& depth_;
+    };
+
+    Expression expression()
+    {
+        Expression found = infix(1);
+        if (is("?"))
+            kernel_only(token_.where, "\"? :\" is not in this subset of bpftrace's language; filters select");
+        return found;
+    }
+
+    Expression infix(int precedence)
+    {
+        const Depth depth(depth_, token_.where);
+        Expression left = unary();
+        for (size_t length = 0;; ++length) {
+            const auto* const found = std::find_if(infixes.begin(), infixes.end(), [&](const Infix& i) {
+                return token_.kind == Token::Kind::symbol && i.word == token_.word;
+            });
+            if (found == infixes.end() || found->precedence < precedence)
+                return left;
+            if (length >= deepest)
+                fail(token_.where, fmt::format("more than {} nested operators", deepest));
+            advance();
+            Expression both;
+            both.kind = Expression::Kind::operation;
+            both.op = found->op;
+            Expression right = infix(found->precedence + 1);
+            both.where = join(left.where, right.where);
+            both.operands.push_back(std::move(left));
+            both.operands.push_back(std::move(right));
+            left = std::move(both);
+        }
+    }
+
+    Expression unary()
+    {
+        const Depth depth(depth_, token_.where);
+        const auto prefixed = [&](Operator op) {
+            Expression found;
+            found.kind = Expression::Kind::operation;
+            found.op = op;
+            const Span start = token_.where;
+            advance();
+            found.operands.push_back(unary());
+            found.where = join(start, found.operands[0].where);
+            return found;
+        };
+        if (is("-"))
+            return prefixed(Operator::negate);
+        if (is("!"))
+            return prefixed(Operator::logical_not);
+        if (is("~"))
+            return prefixed(Operator::bit_not);
+        if (is("*") || is("&") || is("++") || is("--"))
+            kernel_only(token_.where,
+                        fmt::format("\"{}\" before a value is not in this subset of bpftrace's language", token_.word));
+        Expression found = primary();
+        if (is("[") || is("->") || is("++") || is("--"))
+            kernel_only(token_.where,
+                        fmt::format("\"{}\" after a value is not in this subset of bpftrace's language", token_.word));
+        return found;
+    }
+
+    Expression primary()
+    {
+        Expression found;
+        found.where = token_.where;
+        switch (token_.kind) {
+        case Token::Kind::number:
+            found.kind = Expression::Kind::number;
+            found.number = static_cast<int64_t>(token_.number);
+            advance();
+            return found;
+        case Token::Kind::text:
+            found.kind = Expression::Kind::text;
+            found.text = token_.text;
+            advance();
+            return found;
+        case Token::Kind::map:
+            found.kind = Expression::Kind::map;
+            found.map = map_index(token_);
+            advance();
+            found.operands = keys();
+            found.where = join(found.where, last_);
+            return found;
+        case Token::Kind::identifier: return value();
+        default: break;
+        }
+        if (!accept("("))
+            fail(token_.where, fmt::format("a value is wanted, and not {}", found_or_filter()));
+        if (token_.kind == Token::Kind::identifier && cast_type(token_.word))
+            kernel_only(token_.where, "casts are not in this subset of bpftrace's language");
+        found = expression();
+        if (is(","))
+            kernel_only(token_.where,
+                        "tuples are not in this subset of bpftrace's language; a map may have several keys");
+        expect(")", "the expression");
+        return found;
+    }
+
+    std::string found_or_filter() const
+    {
+        return token_.kind == Token::Kind::end_filter ? "the end of the filter" : found();
+    }
+
+    static bool cast_type(std::string_view word)
+    {
+        return word == "struct" || word == "union" || word == "void" || word == "char" || word.starts_with("int")
+            || word.starts_with("uint") || word == "bool" || word.ends_with("_t") || word == "unsigned"
+            || word == "long";
+    }
+
+    Expression value()
+    {
+        const Token token = token_;
+        const std::string_view word = token.word;
+        Expression found;
+        found.kind = Expression::Kind::value;
+        found.where = token.where;
+        advance();
+        if (word == "str") {
+            const auto given = arguments(word);
+            found.where = join(token.where, last_);
+            if (given.size() == 2)
+                kernel_only(found.where, "str() with a length is not in this subset of bpftrace's language");
+            if (given.size() != 1 || given[0].kind != Expression::Kind::value || given[0].value != Value::arg)
+                (given.size() == 1 ? kernel_only : fail)(found.where,
+                                                         "str() wants an argument of the probe: str(arg0)");
+            found.value = Value::str_arg;
+            found.argument = given[0].argument;
+            found.on_stack = given[0].on_stack;
+            return found;
+        }
+        for (const std::string_view kind : {"arg", "sarg"}) {
+            const size_t length = kind.size();
+            if (!word.starts_with(kind) || word.size() == length
+                || !std::all_of(word.begin() + long(length), word.end(), [](char c) { return c >= '0' && c <= '9'; }))
+                continue;
+            if (word.size() != length + 1)
+                fail(token.where, fmt::format("arguments are {}0 to {}9", kind, kind));
+            found.value = Value::arg;
+            found.argument = static_cast<unsigned>(word[length] - '0');
+            found.on_stack = kind == "sarg";
+            return found;
+        }
+        static const std::map<std::string_view, Value> values = {{"tid", Value::tid},
+                                                                 {"pid", Value::pid},
+                                                                 {"nsecs", Value::nsecs},
+                                                                 {"probe", Value::probe},
+                                                                 {"retval", Value::retval}};
+        if (const auto known = values.find(word); known != values.end()) {
+            if (is("("))
+                kernel_only(token_.where, fmt::format("{} has no brackets here", word));
+            found.value = known->second;
+            return found;
+        }
+        if (one_of(word, kernel_values))
+            kernel_only(token.where, fmt::format("\"{}\" is not in this subset of bpftrace's language", word));
+        if (is("(") && one_of(word, kernel_functions))
+            kernel_only(token.where, fmt::format("{}() is not in this subset of bpftrace's language", word));
+        if (is("(") && std::any_of(aggregations.begin(), aggregations.end(), [&](const Aggregation& a) {
+                return a.name == word;
+            }))
+            fail(token.where, fmt::format("{}() is no value; a map is assigned it: @ = {}(...)", word, word));
+        fail(token.where,
+             fmt::format(
+                 "\"{}\" is no value: arg0 to arg9, sarg0 to sarg9, str(argN), retval, tid, pid, nsecs and probe are",
+                 word));
+    }
+
+    Lexer lexer_;
+    Token token_;
+    Span last_; // of the word before token_
+    Draft draft_;
+    Update update_; // of the statement that is being read
+    std::map<std::string, size_t> maps_;
+    size_t depth_ = 0;
+};
+
+} // namespace
+
+Draft read_grammar(std::string_view text)
+{
+    return Parser(text).run();
+}
+
+} // namespace fastsdt::engine

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A script, parsed and checked. It knows nothing of any process. The parser makes it; the stub compiler, the reader of
+// the tables and the printer of maps read it.
+//
+// The language is a subset of bpftrace's, and a script means what bpftrace 0.17 makes of it:
+// - Integers have 64 bits. Expression::is_signed is the signedness that bpftrace infers: argN, tid, pid, nsecs and retval
+//   are unsigned (an argument of fewer bytes is extended as its own sign says), numbers are signed, an operation is signed
+//   if both operands are, a shift if the left one is.
+// - <, <=, >, >= compare as signed numbers only if both operands are signed. All else is arithmetic modulo 2^64:
+//   division and modulo are unsigned, >> shifts in zeros. As in BPF, x / 0 is 0 and x % 0 is x.
+// - && and || evaluate their right operand only if needed. Truth is 1 or 0; !x is 1 for 0.
+// - hist(): bucket 0 is for negative values (bit 63 set), 1 for 0, 2 + n for 2^n to 2^(n+1) - 1. All 64 bits count, as in
+//   later versions (0.17 puts values of 2^32 and more into the bucket of 2^31).
+// - lhist(v, low, high, step): bucket 0 is for v < low, 1 + n for low + n * step and up, the last for v >= high; signed.
+// - Reading a map's key that is not there gives 0 and makes no key.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// A place in the text, for errors: bytes from its start.
+struct Span {
+    size_t start = 0, length = 0;
+};
+
+/// probe: the name of the probe that was hit. In tables it is Site::probe, an integer of 8 bytes.
+enum class Type { integer, string, probe };
+
+/// Bytes of a string in tables, its NUL among them: longer ones are cut (bpftrace: BPFTRACE_STRLEN, 64 by default).
+inline constexpr size_t string_size = 64;
+
+/// How many of a function's arguments registers hold: argN at its entry. Those on the stack are sargN.
+#if defined(__aarch64__)
+inline constexpr unsigned register_arguments = 8;
+#else
+inline constexpr unsigned register_arguments = 6;
+#endif
+
+enum class Value { arg, str_arg, tid, pid, nsecs, probe, retval };
+
+enum class Operator {
+    logical_or,
+    logical_and,
+    bit_or,
+    bit_xor,
+    bit_and,
+    equal,
+    not_equal,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    shift_left,
+    shift_right,
+    add,
+    subtract,
+    multiply,
+    divide,
+    modulo,
+    negate,
+    logical_not,
+    bit_not,
+};
+
+/// Only numbers, values, maps and operations on integers are operands of operations. Strings and probes stand alone: as a
+/// key, or as the value that is assigned to a map of that type.
+struct Expression {
+    enum class Kind { number, text, value, map, operation } kind = Kind::number;
+    Type type = Type::integer;
+    bool is_signed = false;      ///< integers: see above
+    int64_t number = 0;          ///< number
+    std::string text;            ///< text: a string literal, escapes resolved, shorter than string_size
+    Value value = Value::arg;    ///< value
+    unsigned argument = 0;       ///< Value::arg and str_arg: its index
+    bool on_stack = false;       ///< Value::arg and str_arg: sargN, the index counts those on the stack
+    size_t map = 0;              ///< map: index in Script::maps, of kind integer; its keys are `operands`
+    Operator op = Operator::add; ///< operation; its operands, one or two, are `operands`
+    std::vector<Expression> operands;
+    Span where;
+};
+
+/// integer, string and probe hold what was assigned last. Expressions read maps of kind integer only.
+enum class MapKind { count, sum, min, max, avg, stats, hist, lhist, integer, string, probe };
+
+/// Whether maps of this kind hold the last assigned value, and no aggregation.
+constexpr bool is_assigned(MapKind kind)
+{
+    return kind == MapKind::integer || kind == MapKind::string || kind == MapKind::probe;
+}
+
+struct Map {
+    std::string name; ///< with its "@"
+    MapKind kind = MapKind::count;
+    /// How values print and compare. sum, integer: as the first value in the text. min, max, avg, stats: always signed,
+    /// as in bpftrace.
+    bool is_signed = false;
+    std::vector<Type> keys; ///< none: one value
+    /// Index of a key that is `tid` wherever the map is mentioned: then no thread sees another thread's values.
+    std::optional<size_t> tid_key;
+    bool read = false;                   ///< some expression reads it
+    int64_t low = 0, high = 0, step = 0; ///< lhist; (high - low) / step <= 1000, and step > 0
+    /// Buckets of hist and lhist.
+    size_t buckets() const
+    {
+        return kind == MapKind::hist ? 65 : kind == MapKind::lhist ? size_t((high - low) / step) + 2 : 0;
+    }
+    Span where; ///< its first mention
+};
+
+/// One statement of an action. Clauses with sites have update, assign and remove. Clauses of BEGIN, END and interval
+/// have print, clear, printf and exit, which the tool runs.
+struct Statement {
+    enum class Kind {
+        call,   ///< calls a function of the process itself; no script's text can say this
+        update, ///< @m[keys] = count(), sum(value), hist(value), ...: Map::kind says which; no value for count
+        assign, ///< @m[keys] = value
+        remove, ///< delete(@m[keys]); aggregations (count, sum, hist, ...) only where Map::tid_key
+        print,  ///< print(@m), print(@m, top), print(@m, top, div)
+        clear,  ///< clear(@m)
+        printf, ///< printf("text")
+        exit,   ///< exit()
+    } kind = Kind::update;
+    size_t map = 0;
+    std::vector<Expression> keys;
+    std::optional<Expression> value;
+    std::string text;          ///< printf, escapes resolved
+    uint32_t top = 0, div = 0; ///< print; 0: not given
+    uint64_t function = 0;     ///< call: runtime address of a CalledFunction, see maps/hit.h
+    uint64_t context = 0;      ///< call: its first argument
+    Span where;
+};
+
+struct Probe {
+    enum class Kind { usdt, entry, exit, begin, end, interval } kind = Kind::usdt;
+    std::string file;           ///< path as written, or a glob; "*": every file of the process
+    std::string provider, name; ///< globs; name: of the probe or the function
+    uint64_t interval_ms = 0;
+    std::string text; ///< as written
+    Span where;
+
+    bool has_sites() const { return kind == Kind::usdt || kind == Kind::entry || kind == Kind::exit; }
+};
+
+/// Probes, a filter, an action: one block of the text. All its probes have sites, or none has.
+struct Clause {
+    std::vector<Probe> probes;
+    std::optional<Expression> filter; ///< of type integer
+    std::vector<Statement> actions;
+    Span where;
+};
+
+struct Script {
+    std::string source;
+    std::vector<Map> maps; ///< in the order of their first mention
+    std::vector<Clause> clauses;
+};
+
+} // namespace fastsdt::engine

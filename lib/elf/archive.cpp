@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// libelf walks ordinary archives and knows nothing of thin ones, whose format differs in one point: no contents
+// follow a member's header. So both are walked here. Format: ar(5); bfd/archive.c for the thin kind.
+#include "base/descriptor.h"
+#include "elf/archive.h"
+#include "elf/image.h"
+
+#include <ar.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+namespace fastsdt {
+namespace {
+
+constexpr std::string_view ordinary_magic = ARMAG;
+constexpr std::string_view thin_magic = "!<thin>\n";
+
+std::string_view text(std::span<const std::byte> bytes)
+{
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string_view trimmed(std::string_view field)
+{
+    const auto end = field.find_last_not_of(' ');
+    return field.substr(0, end + 1);
+}
+
+std::optional<uint64_t> decimal(std::string_view field)
+{
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (error != std::errc() || end != field.data() + field.size())
+        return {};
+    return value;
+}
+
+// Asks what it is before opening it to read: a tape rewinds, a watchdog starts, a FIFO waits. -1: `why` says it.
+int open_regular(const std::string& path, struct stat& status, std::string& why)
+{
+    const Descriptor there(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (!there || ::fstat(there.get(), &status) != 0) {
+        why = std::strerror(errno);
+        return -1;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        why = S_ISDIR(status.st_mode) ? "is a directory; name the files in it" : "not a regular file";
+        return -1;
+    }
+    // The file that was asked about; without /proc the one that has the name now.
+    int file = ::open(fmt::format("/proc/self/fd/{}", there.get()).c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0 && errno == ENOENT)
+        file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        why = std::strerror(errno);
+    return file;
+}
+
+bool is_outside(const std::filesystem::path& name)
+{
+    return name.is_absolute() || std::find(name.begin(), name.end(), "..") != name.end();
+}
+
+} // namespace
+
+MappedFile::MappedFile(const std::string& path)
+{
+    struct stat status;
+    std::string why;
+    descriptor_ = open_regular(path, status, why);
+    if (descriptor_ < 0)
+        throw Unusable(fmt::format("{}: {}", path, why));
+    if (status.st_size == 0)
+        why = "empty file";
+    else {
+        const auto size = size_t(status.st_size);
+        // Writable and private because libelf wants writable memory.
+        void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor_, 0);
+        if (at == MAP_FAILED)
+            why = std::strerror(errno);
+        else
+            bytes_ = {static_cast<const std::byte*>(at), size};
+    }
+    if (!why.empty()) {
+        ::close(descriptor_);
+        throw Unusable(fmt::format("{}: {}", path, why));
+    }
+}
+
+MappedFile::~MappedFile()
+{
+    ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+    ::close(descriptor_);
+}
+
+static const char* shortened_message;
+static int shortened_status;
+
+void MappedFile::exit_when_shortened(const char* message, int status)
+{
+    shortened_message = message;
+    shortened_status = status;
+    std::signal(SIGBUS, [](int) {
+        [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, shortened_message, strlen(shortened_message));
+        ::_exit(shortened_status);
+    });
+}
+
+bool is_archive(std::span<const std::byte> file)
+{
+    const auto head = text(file).substr(0, SARMAG);
+    return head == ordinary_magic || head == thin_magic;
+}
+
+void each_member(const std::string& path, std::span<const std::byte> file, Outside outside,
+                 const std::function<void(const std::string&, std::span<const std::byte>)>& visit,
+                 const std::function<void(const std::string&)>& trouble)
+{
+    const bool thin = text(file).starts_with(thin_magic);
+    std::string_view long_names;
+    std::set<std::pair<dev_t, ino_t>> read; // members of a thin archive
+    size_t again = 0, left_out = 0;
+    std::string first_left_out;
+    const auto finish = [&] {
+        if (left_out > 0)
+            trouble(fmt::format("{}: {} outside the archive's directory {} left out ({}{}); --outside reads them", path,
+                                left_out == 1 ? "1 member" : fmt::format("{} members", left_out),
+                                left_out == 1 ? "is" : "are", first_left_out, left_out == 1 ? "" : ", ..."));
+        if (again > 0)
+            trouble(fmt::format("{}: files that it names more than once are read once ({} names)", path, again));
+    };
+    size_t at = SARMAG;
+    while (at < file.size()) {
+        if (file.size() - at < sizeof(ar_hdr)) {
+            // One byte of padding may follow the last member.
+            if (file.size() - at > 1)
+                trouble(fmt::format("{}: truncated: the archive ends inside a member's header", path));
+            return finish();
+        }
+        const std::string_view header = text(file.subspan(at, sizeof(ar_hdr)));
+        const std::string_view field = trimmed(header.substr(offsetof(ar_hdr, ar_name), sizeof(ar_hdr::ar_name)));
+        const auto size = decimal(trimmed(header.substr(offsetof(ar_hdr, ar_size), sizeof(ar_hdr::ar_size))));
+        if (header.substr(offsetof(ar_hdr, ar_fmag)) != ARFMAG || !size) {
+            trouble(fmt::format("{}: damaged: no member header at offset {}", path, at));
+            return finish();
+        }
+        at += sizeof(ar_hdr);
+
+        const bool table = field == "/" || field == "//" || field == "/SYM64/" || field.starts_with("__.SYMDEF");
+        const bool inside = table || !thin;
+        if (inside && *size > file.size() - at) {
+            trouble(fmt::format("{}: truncated: member {} ends past the end of the archive", path, field));
+            return finish();
+        }
+        std::span<const std::byte> contents = inside ? file.subspan(at, *size) : std::span<const std::byte>();
+        if (inside)
+            at += *size + (*size & 1);
+
+        if (table) {
+            if (field == "//")
+                long_names = text(contents);
+            continue;
+        }
+        std::string name(field);
+        if (field.starts_with("#1/")) { // BSD: the name stands before the contents
+            const auto length = decimal(field.substr(3));
+            if (!length || *length > contents.size()) {
+                trouble(fmt::format("{}: damaged: member name {}", path, field));
+                continue;
+            }
+            name = std::string(text(contents.first(*length)).data(), strnlen(text(contents).data(), *length));
+            contents = contents.subspan(*length);
+        } else if (field.starts_with("/")) { // GNU: offset into the table of long names
+            const auto colon = field.find(':');
+            const auto offset = decimal(field.substr(1, colon == field.npos ? field.npos : colon - 1));
+            if (!offset || *offset >= long_names.size()) {
+                trouble(fmt::format("{}: damaged: member name {}", path, field));
+                continue;
+            }
+            // At most a path's length: a table without line ends would otherwise be read whole for each member.
+            const auto rest = long_names.substr(*offset, PATH_MAX);
+            const auto end = rest.find('\n');
+            if (end == rest.npos && rest.size() == PATH_MAX) {
+                trouble(fmt::format("{}: damaged: member name {} has no end", path, field));
+                continue;
+            }
+            name = rest.substr(0, end);
+            if (name.ends_with('/'))
+                name.pop_back();
+            if (colon != field.npos) {
+                // Member of an archive inside this thin archive; that archive can be named itself.
+                trouble(fmt::format("{}: {} is an archive in a thin archive: check it by itself", path, name));
+                continue;
+            }
+        } else if (name.ends_with('/')) {
+            name.pop_back();
+        }
+        if (!thin) {
+            visit(name, contents);
+            continue;
+        }
+        if (outside == Outside::refuse && is_outside(name)) {
+            if (left_out++ == 0)
+                first_left_out = name;
+            continue;
+        }
+        try {
+            const MappedFile member((std::filesystem::path(path).parent_path() / name).string());
+            struct stat status;
+            if (::fstat(member.descriptor(), &status) == 0 && !read.emplace(status.st_dev, status.st_ino).second)
+                ++again;
+            else
+                visit(name, member.bytes());
+        } catch (const Unusable& error) {
+            trouble(fmt::format("{}: {}", path, error.what()));
+        }
+    }
+    finish();
+}
+
+} // namespace fastsdt

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// An ELF file as the rest of the library sees it: segments, sections, bytes by address. Nothing in a header is trusted.
+#pragma once
+#include "base/arch.h"
+#include "base/unusable.h"
+#include "elf/archive.h"
+#include "elf/encoding.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+typedef struct Elf Elf;
+
+namespace fastsdt {
+
+/// A PT_LOAD segment; addresses are ELF vaddrs, `offset` and `file_size` lie inside the file (clamped if they did not).
+struct Segment {
+    uint64_t address = 0;
+    uint64_t size = 0;
+    uint64_t offset = 0;
+    uint64_t file_size = 0;
+    bool writable = false;
+    bool executable = false;
+};
+
+/// A section. In relocatable objects, where sections have no address yet, allocated ones are given distinct multiples
+/// of 4096 (see Image::place).
+struct Section {
+    std::string_view name;
+    size_t index = 0;
+    uint32_t type = 0;
+    uint64_t flags = 0;
+    uint64_t address = 0;
+    uint64_t offset = 0; ///< in the file
+    uint64_t size = 0;   ///< in memory; the contents may be shorter, see Image::contents
+    uint64_t align = 0;
+    uint64_t entry_size = 0;
+    uint32_t link = 0;
+    uint32_t info = 0;
+
+    bool operator==(const Section&) const = default;
+};
+
+/// Where a file has its headers and segments, unchecked, as its headers say: for code that rewrites the file.
+struct FileLayout {
+    struct Table {
+        uint64_t offset = 0, entry_size = 0, count = 0;
+        uint64_t size() const { return entry_size * count; }
+    };
+    struct Range {
+        uint64_t offset = 0, size = 0;
+    };
+    uint64_t header_size = 0; ///< of the ELF header
+    Table program_headers, section_headers;
+    size_t section_names = 0;    ///< number of the section that has the others' names; 0: none
+    std::vector<Range> segments; ///< of every type, in the order of the program headers
+};
+
+/// What texts of a file may come to where each of many things has one: many names can share their bytes, and one text can
+/// belong to many probes. Those of sound files come to less than the file.
+class TextBudget {
+public:
+    explicit TextBudget(std::span<const std::byte> file) : left_(2 * file.size() + (1 << 16)) {}
+    /// False: leave the text out.
+    bool afford(uint64_t size)
+    {
+        if (size > left_) {
+            exceeded_ = true;
+            return false;
+        }
+        left_ -= size;
+        return true;
+    }
+    bool exceeded() const { return exceeded_; }
+
+private:
+    uint64_t left_;
+    bool exceeded_ = false;
+};
+
+/// A defined function symbol.
+struct Function {
+    uint64_t address = 0; ///< ELF vaddr, without the Thumb bit
+    uint64_t size = 0;
+    std::string_view name{};
+    std::vector<std::string_view> aliases{}; ///< other names of the address
+    bool local = false;                      ///< no other file sees one of the names
+    bool indirect = false;                   ///< an ifunc: what stands there chooses the function that will be called
+};
+
+class Image {
+public:
+    enum class Kind { executable, pie, shared, relocatable };
+
+    /// Calls `visit` for the ELF file at `path`, or for each ELF member if it is an archive (thin ones too, by the rules of
+    /// each_member()).
+    /// The image and every view into it live until `visit` returns. Members that are no ELF files are passed
+    /// over. `trouble` gets a sentence for each member of a thin archive that cannot be read.
+    /// Throws Unusable.
+    static void each(const std::string& path, const std::function<void(const Image&)>& visit,
+                     const std::function<void(const std::string&)>& trouble, Outside outside = Outside::refuse);
+
+    /// The same for a file that is in memory already; `path` is its name (empty: messages do not name it), and where
+    /// debug information is looked for.
+    static void each(const std::string& path, std::span<const std::byte> file,
+                     const std::function<void(const Image&)>& visit,
+                     const std::function<void(const std::string&)>& trouble, Outside outside = Outside::refuse);
+
+    ~Image();
+    Image(const Image&) = delete;
+    Image& operator=(const Image&) = delete;
+
+    const std::string& path() const { return path_; }
+    const std::string& member() const { return member_; } ///< name in the archive, or empty
+    std::string name() const;                             ///< "path" or "path(member)"
+    Kind kind() const { return kind_; }
+    bool relocatable() const { return kind_ == Kind::relocatable; }
+    Arch arch() const { return arch_; }
+    uint16_t machine() const { return machine_; } ///< e_machine
+    Encoding encoding() const { return encoding_; }
+    /// The text is not in this file: made by objcopy --only-keep-debug or eu-strip -f.
+    bool separate_debug() const { return separate_debug_; }
+    /// An object of gcc -flto without machine code: gcc 10 and later.
+    bool slim_lto() const;
+    std::span<const std::byte> file() const { return file_; }
+    /// Lower-case hexadecimal, or empty.
+    std::string build_id() const;
+
+    const std::vector<Segment>& segments() const { return segments_; }
+    const std::vector<Section>& sections() const { return sections_; }
+    const Section* section(std::string_view name) const;
+    const FileLayout& layout() const { return layout_; }
+
+    /// What the file holds for the section; shorter than its size if the file ends early, empty for SHT_NOBITS.
+    std::span<const std::byte> raw_contents(const Section& section) const;
+    /// The same with absolute relocations applied if this is a relocatable object. A field that refers to
+    /// something defined elsewhere reads as undefined().
+    std::span<const std::byte> contents(const Section& section) const;
+    /// Relocation sections overlap, so that not all of them were applied.
+    bool overlapping() const { return overlapping_; }
+    /// All ones in the file's address size.
+    uint64_t undefined() const { return encoding_.elf64 ? ~uint64_t(0) : 0xffffffffu; }
+
+    const Segment* segment_at(uint64_t address) const;
+    /// The allocated section that covers the address.
+    const Section* section_at(uint64_t address) const;
+    /// Bytes from the address to the end of its segment (relocatable: section), as far as the file has them; may be
+    /// empty.
+    std::span<const std::byte> bytes_at(uint64_t address) const;
+    /// The address is in an executable segment (relocatable: section).
+    bool executable_at(uint64_t address) const;
+    bool writable_at(uint64_t address) const;
+    bool mapped_at(uint64_t address) const
+    {
+        return relocatable() ? section_at(address) != nullptr : segment_at(address) != nullptr;
+    }
+    /// Offset in the file of the byte at `address`: what the kernel wants for a uprobe.
+    std::optional<uint64_t> file_offset(uint64_t address) const;
+    /// "0x401136", or ".text+0x36" in a relocatable object.
+    std::string place(uint64_t address) const;
+
+    /// Functions by ascending address, one per address, from .symtab or else .dynsym. Parts that the compiler split off
+    /// (.cold) are not functions. @param parts  list those parts too
+    std::vector<Function> functions(bool parts = false) const;
+
+private:
+    Image(std::string path, std::string member, std::span<const std::byte> file);
+    void read_sections();
+    void read_segments();
+    void lay_out();
+    bool position_independent_program() const;
+    bool afford(const Section& section) const;
+    void relocate(const Section& relocations, std::vector<std::byte>& bytes) const;
+    std::string_view string_at(size_t table, uint64_t offset) const;
+    [[noreturn]] void unusable(const std::string& why) const;
+
+    std::string path_, member_;
+    std::span<const std::byte> file_;
+    Elf* elf_ = nullptr;
+    Kind kind_ = Kind::executable;
+    Arch arch_ = Arch::unknown;
+    uint16_t machine_ = 0;
+    Encoding encoding_;
+    bool separate_debug_ = false;
+    bool interpreted_ = false; // has PT_INTERP
+    FileLayout layout_;
+    std::vector<Segment> segments_;         // by address
+    std::vector<Section> sections_;         // by index; [0] is the null section
+    std::vector<const Section*> allocated_; // by address
+    std::map<size_t, size_t> relocations_of_, wide_indexes_of_;
+    mutable std::map<size_t, std::vector<std::byte>> relocated_; // by section index
+    mutable std::set<size_t> paid_;                              // sections whose size is in spent_
+    mutable uint64_t spent_ = 0;
+    mutable bool overlapping_ = false;
+};
+
+std::string_view name(Image::Kind kind);
+
+} // namespace fastsdt

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// libdwfl finds the file with the debug information, libdw reads it. Two things are done here: units are found by their
+// address ranges, since clang writes no .debug_aranges; and nothing is read that costs more than a file of that size
+// should, because libdw decompresses whole sections and keeps about a hundred bytes for each row of a line table.
+#include "base/cover.h"
+#include "base/integers.h"
+#include "elf/lines.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fastsdt {
+namespace {
+
+constexpr uint64_t small = 1 << 20; // what any file may cost
+
+// Bytes that libdw takes for a unit's line table (libdw/dwarf_getsrclines.c): for each row, and for each byte of the header,
+// which names directories and files.
+constexpr uint64_t row_cost = 100, header_cost = 32;
+
+// What libdw would take for the line table at `offset`: its rows are counted by its program (DWARF 5, 6.2.5). Nothing: damaged.
+std::optional<uint64_t> cost_of(std::span<const std::byte> tables, uint64_t offset, bool big)
+{
+    const auto number = [&](std::span<const std::byte> from, size_t at, size_t size) -> uint64_t {
+        return at <= from.size() && size <= from.size() - at ? load(&from[at], size, big) : 0;
+    };
+    if (offset > tables.size() || tables.size() - offset < 12)
+        return {};
+    auto table = tables.subspan(offset);
+    const size_t word = number(table, 0, 4) == 0xffffffff ? 8 : 4; // of the 64-bit form
+    const uint64_t size = word == 8 ? number(table, 4, 8) : number(table, 0, 4);
+    table = table.subspan(word == 8 ? 12 : 4);
+    if (size > table.size())
+        return {};
+    table = table.first(size);
+    const uint64_t version = number(table, 0, 2);
+    const size_t before = version >= 5 ? 4 : 2; // and the sizes of addresses and segments
+    const uint64_t header = number(table, before, word);
+    const size_t lengths = before + word + (version >= 4 ? 6 : 5); // instruction's least length, ..., opcode_base
+    if (lengths > table.size() || header > table.size() - before - word)
+        return {};
+    const auto opcode_base = std::to_integer<unsigned>(table[lengths - 1]);
+    const auto operands = table.subspan(lengths);
+    const auto program = table.subspan(before + word + header);
+    uint64_t rows = 0;
+    size_t at = 0;
+    const auto uleb = [&] {
+        uint64_t value = 0;
+        for (unsigned shift = 0; at < program.size(); shift += 7) {
+            const auto byte = std::to_integer<uint64_t>(program[at++]);
+            value |= shift < 64 ? (byte & 0x7f) << shift : 0;
+            if (byte < 0x80)
+                break;
+        }
+        return value;
+    };
+    while (at < program.size()) {
+        const auto opcode = std::to_integer<unsigned>(program[at++]);
+        if (opcode >= opcode_base) {
+            ++rows;
+        } else if (opcode == 0) {
+            const uint64_t length = uleb();
+            rows += length > 0 && at < program.size() && program[at] == std::byte(DW_LNE_end_sequence);
+            at += std::min<uint64_t>(length, program.size() - at);
+        } else if (opcode == DW_LNS_fixed_advance_pc) {
+            at += 2;
+        } else {
+            rows += opcode == DW_LNS_copy;
+            for (auto left = opcode <= operands.size() ? std::to_integer<unsigned>(operands[opcode - 1]) : 0; left > 0;
+                 --left)
+                uleb();
+        }
+    }
+    return rows * row_cost + header * header_cost;
+}
+
+// Debug information grows three- to tenfold when it is decompressed; sections that are not compressed do not overlap.
+bool affordable(int fd)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return false;
+    const auto file_size = uint64_t(status.st_size);
+    elf_version(EV_CURRENT);
+    Elf* const elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
+    uint64_t plain = 0, unpacked = 0;
+    Elf_Scn* scn = nullptr;
+    while ((scn = elf_nextscn(elf, scn))) {
+        GElf_Shdr header;
+        GElf_Chdr compression;
+        if (!gelf_getshdr(scn, &header) || header.sh_type == SHT_NOBITS)
+            continue;
+        plain += std::min<uint64_t>(header.sh_size, file_size);
+        if (header.sh_flags & SHF_COMPRESSED && gelf_getchdr(scn, &compression)) {
+            unpacked += std::min<uint64_t>(compression.ch_size, uint64_t(1) << 50);
+        } else if (Elf_Data* raw = header.sh_flags & SHF_ALLOC ? nullptr : elf_rawdata(scn, nullptr);
+                   raw && raw->d_size >= 12 && memcmp(raw->d_buf, "ZLIB", 4) == 0) { // .zdebug_*, before 2015
+            unpacked +=
+                std::min<uint64_t>(load(static_cast<const std::byte*>(raw->d_buf) + 4, 8, true), uint64_t(1) << 50);
+        }
+    }
+    elf_end(elf);
+    return plain <= 2 * file_size && unpacked <= 16 * file_size + small;
+}
+
+bool regular_or_absent(const std::filesystem::path& path)
+{
+    struct stat status;
+    return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+}
+
+// libdwfl opens what .gnu_debuglink names, whatever that is: a FIFO would keep it waiting, a device might act.
+bool safe_debuglink(const std::string& file, const char* debuglink)
+{
+    std::string name = debuglink ? debuglink : "";
+    if (name.find('/') != name.npos)
+        return false;
+    std::error_code ignored;
+    const auto real = std::filesystem::weakly_canonical(file, ignored);
+    for (const std::filesystem::path& path : {std::filesystem::path(file), real})
+        for (const std::filesystem::path& directory :
+             {path.parent_path(), path.parent_path() / ".debug",
+              std::filesystem::path("/usr/lib/debug") / real.parent_path().relative_path()})
+            for (const std::string& candidate : {name, path.filename().string() + ".debug"})
+                if (!candidate.empty() && !regular_or_absent(directory / candidate))
+                    return false;
+    return true;
+}
+
+int find_debuginfo(Dwfl_Module* module, void** data, const char* module_name, Dwarf_Addr base, const char* file,
+                   const char* debuglink, GElf_Word crc, char** found)
+{
+    if (!safe_debuglink(file ? file : "", debuglink))
+        return -1;
+    const int fd = dwfl_standard_find_debuginfo(module, data, module_name, base, file, debuglink, crc, found);
+    if (fd >= 0 && !affordable(fd)) {
+        close(fd);
+        free(*found);
+        *found = nullptr;
+        return -1;
+    }
+    return fd;
+}
+
+} // namespace
+
+struct Lines::State {
+    Dwfl* dwfl = nullptr;
+    Dwfl_Module* module = nullptr;
+    Elf* elf = nullptr; // libdwfl's own, in which relocatable sections have the addresses it gave them
+    GElf_Addr bias = 0; // what libdwfl adds to the file's addresses
+    Dwarf* dwarf = nullptr;
+    Dwarf_Addr dwarf_bias = 0;
+    Cover covered;                // addresses in `dwarf`, by number in `units`
+    std::vector<Dwarf_Off> units; // of the unit's first entry; one number for each range of addresses
+    std::span<const std::byte> line_tables;
+    std::map<Dwarf_Word, bool> asked; // line tables by offset: whether the budget allowed them
+    uint64_t budget = 0;              // bytes that libdw may still take for line tables
+
+    ~State()
+    {
+        if (dwfl)
+            dwfl_end(dwfl);
+    }
+
+    void find_units(uint64_t most);
+    void find_line_tables();
+    bool afford(Dwarf_Die& unit);
+};
+
+// The address ranges of all units.
+void Lines::State::find_units(uint64_t most)
+{
+    std::vector<Cover::Range> ranges;
+    Dwarf_CU* cu = nullptr;
+    Dwarf_Die die;
+    uint8_t type = 0;
+    while (dwarf_get_units(dwarf, cu, &cu, nullptr, &type, &die, nullptr) == 0) {
+        if (type == DW_UT_type || type == DW_UT_split_type || type == DW_UT_partial)
+            continue;
+        Dwarf_Addr base = 0, begin = 0, end = 0;
+        for (ptrdiff_t at = 0; (at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0;) {
+            if (ranges.size() >= most)
+                return;
+            ranges.push_back({begin, end});
+            units.push_back(dwarf_dieoffset(&die));
+        }
+    }
+    covered = Cover(ranges);
+}
+
+// The section with the line tables. libdw has unpacked it.
+void Lines::State::find_line_tables()
+{
+    Elf* const file = dwarf_getelf(dwarf);
+    size_t names = 0;
+    if (elf_getshdrstrndx(file, &names) != 0)
+        return;
+    for (Elf_Scn* scn = nullptr; (scn = elf_nextscn(file, scn));) {
+        GElf_Shdr header;
+        const char* name = gelf_getshdr(scn, &header) ? elf_strptr(file, names, header.sh_name) : nullptr;
+        if (name && (strcmp(name, ".debug_line") == 0 || strcmp(name, ".zdebug_line") == 0)) {
+            if (Elf_Data* data = elf_rawdata(scn, nullptr); data && data->d_buf)
+                line_tables = {static_cast<const std::byte*>(data->d_buf), data->d_size};
+            return;
+        }
+    }
+}
+
+// Whether the unit's line table can be read: its size stands before it.
+bool Lines::State::afford(Dwarf_Die& unit)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word offset = 0;
+    if (!dwarf_attr(&unit, DW_AT_stmt_list, &attribute) || dwarf_formudata(&attribute, &offset) != 0)
+        return false;
+    const auto [known, fresh] = asked.try_emplace(offset, false);
+    if (!fresh)
+        return known->second;
+    const auto cost = cost_of(line_tables, offset, elf_getident(dwarf_getelf(dwarf), nullptr)[EI_DATA] == ELFDATA2MSB);
+    if (!cost)
+        return false;
+    if (*cost > budget) {
+        budget = 0;
+        return false;
+    }
+    budget -= *cost;
+    return known->second = true;
+}
+
+Lines::Lines(const Image& image) : image_(image) {}
+Lines::~Lines() = default;
+
+void Lines::open()
+{
+    state_ = std::make_unique<State>();
+    static char* no_path = nullptr;
+    static const Dwfl_Callbacks callbacks = {dwfl_build_id_find_elf, find_debuginfo, dwfl_offline_section_address,
+                                             &no_path};
+    // libdwfl reads files, so a member of an archive is given to it as one without a name.
+    int fd = -1;
+    if (image_.member().empty()) {
+        fd = ::open(image_.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    } else if (fd = ::memfd_create("member", MFD_CLOEXEC); fd >= 0) {
+        const auto bytes = image_.file();
+        for (size_t done = 0; done < bytes.size();) {
+            const ssize_t wrote = ::write(fd, bytes.data() + done, bytes.size() - done);
+            if (wrote <= 0) {
+                ::close(fd);
+                return;
+            }
+            done += size_t(wrote);
+        }
+    }
+    if (fd < 0)
+        return;
+    if (!affordable(fd)) {
+        left_out_ = true;
+        ::close(fd);
+        return;
+    }
+    state_->dwfl = dwfl_begin(&callbacks);
+    if (!state_->dwfl) {
+        ::close(fd);
+        return;
+    }
+    dwfl_report_begin(state_->dwfl);
+    state_->module = dwfl_report_elf(state_->dwfl, image_.name().c_str(), image_.path().c_str(), fd, 0, true);
+    if (!state_->module)
+        ::close(fd); // otherwise it is libdwfl's now
+    dwfl_report_end(state_->dwfl, nullptr, nullptr);
+    if (state_->module)
+        state_->elf = dwfl_module_getelf(state_->module, &state_->bias);
+    Dwarf* const dwarf = state_->elf ? dwfl_module_getdwarf(state_->module, &state_->dwarf_bias) : nullptr;
+    if (!dwarf)
+        return;
+    // The supplementary file of dwz, which libdw opens by itself.
+    const char* other = nullptr;
+    const void* build_id = nullptr;
+    if (dwelf_dwarf_gnu_debugaltlink(dwarf, &other, &build_id) > 0
+        && (!regular_or_absent(other)
+            || !regular_or_absent(std::filesystem::path(image_.path()).parent_path() / other)))
+        return;
+    state_->dwarf = dwarf;
+    size_t size = 0;
+    if (elf_rawfile(dwarf_getelf(dwarf), &size) == nullptr || size == 0)
+        size = image_.file().size();
+    // All line tables of fastsdt-check, built with -g, would take 1.3 times the file; those of libc6-dbg, which are compressed,
+    // 14 times its 4 MB. Read are those of units with probes.
+    state_->budget = 8 * size + 64 * small;
+    state_->find_units(size / 2 + small);
+    state_->find_line_tables();
+}
+
+std::optional<Line> Lines::at(uint64_t address)
+{
+    if (!state_)
+        open();
+    if (!state_->dwarf)
+        return {};
+    GElf_Addr there = address + state_->bias;
+    if (image_.relocatable()) {
+        const Section* section = image_.section_at(address);
+        GElf_Shdr header;
+        if (!section || !gelf_getshdr(elf_getscn(state_->elf, section->index), &header))
+            return {};
+        there = state_->bias + header.sh_addr + (address - section->address);
+    }
+    there -= state_->dwarf_bias;
+    const auto unit = state_->covered.first(there);
+    Dwarf_Die die;
+    if (!unit || !dwarf_offdie(state_->dwarf, state_->units[*unit], &die))
+        return {};
+    if (!state_->afford(die)) {
+        left_out_ |= state_->budget == 0;
+        return {};
+    }
+    Dwarf_Line* const line = dwarf_getsrc_die(&die, there);
+    int number = 0;
+    const char* file = line && dwarf_lineno(line, &number) == 0 ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
+    if (!file || number <= 0)
+        return {};
+    return Line{file, number};
+}
+
+} // namespace fastsdt

@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// /proc/PID/maps says which files are mapped where, /proc/PID/map_files/ opens them even if they are deleted or in
+// another mount namespace, and /proc/PID/mem has what stands there now.
+#include "base/cover.h"
+#include "base/descriptor.h"
+#include "elf/moved.h"
+#include "judge/evaluate.h"
+#include "live/live.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <signal.h>
+#include <sstream>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace fastsdt {
+namespace {
+
+constexpr std::string_view deleted_suffix = " (deleted)";
+
+[[noreturn]] void cannot_read(pid_t pid, int error)
+{
+    if (error == ENOENT || error == ESRCH)
+        throw Unusable(fmt::format("process {}: there is no such process", pid));
+    if (error == EACCES || error == EPERM)
+        throw Unusable(fmt::format("process {}: not allowed to read its memory; run as root, or as its user where "
+                                   "kernel.yama.ptrace_scope is 0",
+                                   pid));
+    throw Unusable(fmt::format("process {}: {}", pid, std::strerror(error)));
+}
+
+} // namespace
+
+char state_of(pid_t pid, pid_t thread)
+{
+    std::ifstream in(fmt::format("/proc/{}/task/{}/stat", pid, thread));
+    std::string text;
+    std::getline(in, text, '\0');        // an iterator would throw if the thread ends meanwhile: ESRCH
+    const size_t end = text.rfind(") "); // the name in front of it may contain any character
+    return end == text.npos || end + 2 >= text.size() ? 0 : text[end + 2];
+}
+
+bool has_ended(char state)
+{
+    return state == 'Z' || state == 'X' || state == 0;
+}
+
+const Mapping* mapping_at(const std::vector<Mapping>& mappings, uint64_t address, uint64_t size)
+{
+    const auto after = std::upper_bound(mappings.begin(), mappings.end(), address,
+                                        [](uint64_t a, const Mapping& m) { return a < m.start; });
+    if (after == mappings.begin())
+        return nullptr;
+    const Mapping& m = *std::prev(after);
+    return address < m.end && size <= m.end - address ? &m : nullptr;
+}
+
+std::vector<pid_t> living_threads(pid_t pid)
+{
+    std::vector<pid_t> threads;
+    std::error_code error;
+    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), error))
+        if (const pid_t number = static_cast<pid_t>(std::atoi(thread.path().filename().c_str()));
+            !has_ended(state_of(pid, number)))
+            threads.push_back(number);
+    std::sort(threads.begin(), threads.end(),
+              [&](pid_t a, pid_t b) { return std::pair(a != pid, a) < std::pair(b != pid, b); });
+    return threads;
+}
+
+bool first_thread_ended(pid_t pid)
+{
+    const std::vector<pid_t> threads = living_threads(pid);
+    return !threads.empty() && threads.front() != pid;
+}
+
+void refuse_zombie(pid_t pid)
+{
+    if (state_of(pid, pid) == 'Z' && living_threads(pid).empty())
+        throw Unusable(
+            fmt::format("process {}: it has ended, and its parent has not waited for it yet (a zombie)", pid));
+}
+
+void refuse_thread(pid_t pid)
+{
+    std::ifstream in(fmt::format("/proc/{}/status", pid));
+    for (std::string line; std::getline(in, line);)
+        if (line.starts_with("Tgid:")) {
+            const int process = std::atoi(line.c_str() + 5);
+            if (process != pid && process > 0) // 0: of a process that is outside of this pid namespace
+                throw Unusable(
+                    fmt::format("process {}: that is a thread of process {}; name the process", pid, process));
+            return;
+        }
+}
+
+namespace {
+
+// `error`: errno, if it cannot be read.
+std::vector<Mapping> read_maps(pid_t pid, int& error)
+{
+    error = 0;
+    const Descriptor file(open(fmt::format("/proc/{}/maps", pid).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) {
+        error = errno;
+        return {};
+    }
+    std::string text;
+    std::array<char, 65536> buffer;
+    for (;;) {
+        const ssize_t got = read(file.get(), buffer.data(), buffer.size());
+        if (got < 0) {
+            error = errno;
+            return {};
+        }
+        if (got == 0)
+            break;
+        text.append(buffer.data(), static_cast<size_t>(got));
+    }
+
+    std::vector<Mapping> mappings;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        // start-end rwxp offset major:minor inode   name
+        Mapping m;
+        char access[5] = "", device[32] = "";
+        int at = 0;
+        if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %31s %lu %n", &m.start, &m.end, access, &m.offset, device,
+                        &m.inode, &at)
+            < 6)
+            continue;
+        m.readable = access[0] == 'r';
+        m.writable = access[1] == 'w';
+        m.executable = access[2] == 'x';
+        m.shared = access[3] == 's';
+        m.device = device;
+        m.name = line.substr(std::min<size_t>(at, line.size()));
+        mappings.push_back(std::move(m));
+    }
+    return mappings;
+}
+
+} // namespace
+
+std::vector<Mapping> read_maps(pid_t pid)
+{
+    int error = 0;
+    std::vector<Mapping> mappings = read_maps(pid, error);
+    if (error)
+        cannot_read(pid, error);
+    return mappings;
+}
+
+namespace {
+
+// The file behind a mapping, as a path that can be opened; empty if there is none any more.
+std::string open_path(pid_t pid, const Mapping& mapping, const std::string& path)
+{
+    const auto same_file = [&](const std::string& candidate) {
+        struct stat status;
+        return stat(candidate.c_str(), &status) == 0 && status.st_ino == mapping.inode;
+    };
+    // The first needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the others do not. The second finds the program's own
+    // file even if a package upgrade has replaced it.
+    for (const std::string& candidate :
+         {fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end),
+          fmt::format("/proc/{}/exe", pid), fmt::format("/proc/{}/root{}", pid, path), path})
+        if (same_file(candidate) && access(candidate.c_str(), R_OK) == 0)
+            return candidate;
+    return {};
+}
+
+// Groups a file's mappings, which come by address, into modules: dlmopen() maps a file once for each name space. A
+// module begins with the file's first segment; its other segments are at the same distances as in the file. A copy
+// without an executable mapping was only read, and is left out.
+std::vector<std::vector<const Mapping*>> modules(const Image& image, const std::vector<const Mapping*>& mappings)
+{
+    const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    std::set<uint64_t> distances; // runtime address less file offset, of a segment at its ELF vaddr
+    const Segment* lowest = nullptr;
+    for (const Segment& segment : image.segments()) {
+        distances.insert(segment.address / page * page - segment.offset / page * page);
+        if (!lowest)
+            lowest = &segment;
+    }
+    std::vector<std::vector<const Mapping*>> found;
+    uint64_t bias = 0;
+    for (const Mapping* m : mappings) {
+        const bool belongs = !found.empty() && distances.contains(m->start - m->offset - bias);
+        if (!belongs && lowest && m->offset == lowest->offset / page * page) {
+            found.emplace_back();
+            bias = m->start - lowest->address / page * page;
+        } else if (!belongs) {
+            continue;
+        }
+        found.back().push_back(m);
+    }
+    std::erase_if(found, [](const std::vector<const Mapping*>& module) {
+        return std::none_of(module.begin(), module.end(), [](const Mapping* m) { return m->executable; });
+    });
+    if (found.size() < 2) // one module: all mappings, even those at other distances, as text may have been replaced
+        return {mappings};
+    return found;
+}
+
+std::string_view function_at(const std::vector<Function>& functions, uint64_t address)
+{
+    const auto found = std::lower_bound(functions.begin(), functions.end(), address,
+                                        [](const Function& f, uint64_t a) { return f.address < a; });
+    return found != functions.end() && found->address == address ? found->name : std::string_view();
+}
+
+class Reader {
+public:
+    explicit Reader(pid_t pid)
+    {
+        process_.pid = pid;
+        refuse_zombie(pid);
+        if (kill(pid, 0) != 0 && errno == ESRCH)
+            cannot_read(pid, ESRCH);
+        // A thread that is about to end, even the first one, has no memory any more; the others still have it.
+        int error = ESRCH;
+        for (const pid_t thread : living_threads(pid)) {
+            memory_ = Descriptor(open(fmt::format("/proc/{}/mem", thread).c_str(), O_RDONLY | O_CLOEXEC));
+            error = errno;
+            if (memory_)
+                mappings_ = read_maps(thread, error);
+            thread_ = thread;
+            if (!mappings_.empty() || error == EACCES || error == EPERM)
+                break;
+        }
+        if (error)
+            cannot_read(pid, error);
+        if (mappings_.empty())
+            throw Unusable(fmt::format("process {}: it has no memory: a kernel thread, or it has exited", pid));
+        std::ifstream comm(fmt::format("/proc/{}/comm", pid));
+        std::getline(comm, process_.name);
+    }
+
+    Process run(bool entries)
+    {
+        std::map<std::pair<std::string, uint64_t>, std::vector<const Mapping*>> files; // by device and inode
+        std::vector<std::pair<std::string, uint64_t>> order;
+        for (const Mapping& m : mappings_) {
+            if (m.name == "[uprobes-trampoline]")
+                process_.trampolines.push_back(m);
+            else if (m.name == "[uprobes]")
+                process_.out_of_line = m;
+            else if (m.inode) {
+                auto& of_file = files[{m.device, m.inode}];
+                if (of_file.empty())
+                    order.emplace_back(m.device, m.inode);
+                of_file.push_back(&m);
+            }
+        }
+        for (const auto& key : order) {
+            const auto& of_file = files[key];
+            // A file without an executable mapping may have had its text replaced; a file in one mapping was only read.
+            if (std::any_of(of_file.begin(), of_file.end(), [](const Mapping* m) { return m->executable; })
+                || (of_file.size() > 1 && of_file.front()->offset == 0))
+                read_file(of_file, entries);
+        }
+        if (kill(process_.pid, 0) != 0 && errno == ESRCH)
+            throw Unusable(fmt::format("process {}: it exited while it was read", process_.pid));
+        return std::move(process_);
+    }
+
+private:
+    bool in_trampoline(uint64_t address) const
+    {
+        return std::any_of(process_.trampolines.begin(), process_.trampolines.end(),
+                           [&](const Mapping& m) { return address >= m.start && address < m.end; });
+    }
+
+    void read_file(const std::vector<const Mapping*>& mappings, bool entries)
+    {
+        ++process_.files_seen;
+        LiveFile file;
+        file.path = mappings.front()->name;
+        file.device = mappings.front()->device;
+        file.inode = mappings.front()->inode;
+        file.deleted = file.path.ends_with(deleted_suffix);
+        if (file.deleted)
+            file.path.resize(file.path.size() - deleted_suffix.size());
+        const std::string path = open_path(thread_, *mappings.front(), file.path);
+        if (path.empty()) {
+            const char* const hint = file.deleted ? ": it was replaced or removed since; run as root" : "";
+            process_.troubles.push_back(fmt::format("{}: the mapped file cannot be opened{}", file.path, hint));
+            return;
+        }
+        try {
+            const auto visit = [&](const Image& image) {
+                auto found = modules(image, mappings);
+                constexpr size_t most = 64; // the C library has 16 name spaces
+                if (found.size() > most) {
+                    process_.troubles.push_back(
+                        fmt::format("{}: it is mapped {} times: {} are looked at", file.path, found.size(), most));
+                    found.resize(most);
+                }
+                for (const auto& module : found)
+                    read_module(image, module, entries, file);
+            };
+            Image::each(path, visit, [](const std::string&) {});
+        } catch (const Unusable&) {
+            // An executable mapping of a file that is not ELF: generated code. It has no notes.
+        }
+    }
+
+    void read_module(const Image& image, const std::vector<const Mapping*>& mappings, bool entries, LiveFile file)
+    {
+        file.start = mappings.front()->start;
+        read_sites(image, mappings, entries, file);
+        if (file.sites.empty())
+            return;
+        std::stable_sort(file.sites.begin(), file.sites.end(),
+                         [](const LiveSite& a, const LiveSite& b) { return a.address < b.address; });
+        process_.files.push_back(std::move(file));
+    }
+
+    void read_sites(const Image& image, const std::vector<const Mapping*>& mappings, bool entries, LiveFile& file)
+    {
+        const Notes notes = read_notes(image);
+        file.arch = image.arch();
+        std::vector<Cover::Range> ranges; // of the file, by mapping
+        for (const Mapping* m : mappings)
+            ranges.push_back(m->executable ? Cover::Range{m->offset, m->offset + (m->end - m->start)} : Cover::Range{});
+        const Cover executable(ranges);
+        for (const ProbeNote& probe : notes.probes) {
+            LiveSite site;
+            site.provider = probe.provider;
+            site.name = probe.name;
+            site.arguments = probe.arguments;
+            site.address = probe.address;
+            site.semaphore = probe.semaphore;
+            look(image, mappings, executable, {probe.address, notes.site_at(probe.note_address)}, std::move(site),
+                 file);
+        }
+        if (!entries || notes.entries.empty())
+            return;
+        const auto functions = image.functions();
+        TextBudget texts(image.file());
+        const Moved moved(image);
+        const auto look_at = [&](const Record& record, bool exit) {
+            if (moved.stale(record))
+                return;
+            const uint64_t function = exit ? record.operand : record.address;
+            LiveSite site;
+            site.entry = !exit;
+            site.exit = exit;
+            site.result = record.result;
+            site.tail_call = exit && (record.flags & FASTSDT_EXIT_TAIL_CALL);
+            site.exits = !exit && (record.flags & FASTSDT_ENTRY_EXITS);
+            if (!exit)
+                site.stack_bytes = record.operand;
+            site.address = record.address;
+            site.name = function_at(functions, function);
+            if (site.name.empty() || !texts.afford(site.name.size()))
+                site.name = image.place(function);
+            look(image, mappings, executable, {record.address, &record, !exit}, std::move(site), file);
+        };
+        for (const Record& record : notes.entries)
+            look_at(record, false);
+        for (const Record& record : notes.exits)
+            look_at(record, true);
+    }
+
+    void look(const Image& image, const std::vector<const Mapping*>& mappings, const Cover& executable,
+              const ProbePoint& place, LiveSite site, LiveFile& file)
+    {
+        const auto offset = image.file_offset(site.address);
+        if (!offset)
+            return; // a dangling note
+        site.file_offset = *offset;
+        const Mapping* instead = nullptr; // what is mapped in place of the file's text
+        if (const auto number = executable.first(*offset)) {
+            const Mapping& mapping = *mappings[*number];
+            site.runtime = mapping.start + (*offset - mapping.offset);
+        } else if (const auto bias = load_bias(image, mappings)) {
+            site.runtime = site.address + *bias;
+            instead = mapping_at(mappings_, site.runtime);
+            const bool copied = instead && instead->inode == 0 && instead->executable;
+            const bool closed = instead && !instead->readable && !instead->executable;
+            if (!copied && !closed)
+                return;
+        } else {
+            return;
+        }
+
+        constexpr size_t longest = 4 + 11; // endbr64 and nop1+nop10
+        const auto in_file = image.bytes_at(site.address);
+        site.file_bytes.assign(in_file.begin(), in_file.begin() + std::min(in_file.size(), longest));
+        site.expected = recognize(image, place, place.layout(), site.file_bytes);
+        site.live_bytes = read_at(memory_, site.runtime, site.file_bytes.size());
+        if (site.live_bytes.empty()) {
+            site.found = recognize(image, place, place.layout(), site.live_bytes);
+            site.change = Change::unreadable;
+        } else {
+            const int expected = site.expected.length ? site.expected.layout : place.layout();
+            site.found = recognize(image, place, expected, site.live_bytes);
+            // Compare no more than the site's own bytes: other sites may follow at once.
+            const size_t length = site.expected.length ? site.expected.lead + site.expected.length : place.lead() + 1;
+            for (auto* bytes : {&site.file_bytes, &site.live_bytes})
+                bytes->resize(std::min(bytes->size(), length));
+            if (site.found.rel_end)
+                site.target = site.runtime + site.found.rel_end + site.found.rel;
+            site.change = classify(site);
+        }
+        if (instead)
+            site.change = instead->executable ? Change::remapped : Change::unreadable;
+        if (site.semaphore) {
+            const auto value = read_at(memory_, site.semaphore + (site.runtime - site.address), 2);
+            if (value.size() == 2)
+                site.semaphore_value =
+                    static_cast<uint16_t>(std::to_integer<unsigned>(value[image.encoding().big_endian ? 1 : 0])
+                                          | std::to_integer<unsigned>(value[image.encoding().big_endian ? 0 : 1]) << 8);
+        }
+        file.sites.push_back(std::move(site));
+    }
+
+    // Runtime address minus ELF vaddr, by any segment that is still mapped from the file.
+    static std::optional<uint64_t> load_bias(const Image& image, const std::vector<const Mapping*>& mappings)
+    {
+        const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+        for (const Mapping* m : mappings)
+            for (const Segment& segment : image.segments())
+                if (segment.file_size && m->offset == segment.offset / page * page
+                    && m->executable == segment.executable && (segment.writable || !m->writable))
+                    return m->start - segment.address / page * page;
+        return std::nullopt;
+    }
+
+    Change classify(const LiveSite& site) const
+    {
+        if (site.live_bytes == site.file_bytes)
+            return Change::untouched;
+        switch (standing(site.found)) {
+        case Standing::call:
+            return site.target && in_trampoline(*site.target) ? Change::optimized : Change::foreign_call;
+        case Standing::breakpoint: return Change::breakpoint;
+        case Standing::stale_call: return Change::stale_call;
+        case Standing::updating: return Change::updating;
+        case Standing::jump: return Change::jump;
+        case Standing::damaged: return Change::damaged;
+        case Standing::pristine: // of another form of the same layout
+        case Standing::other: break;
+        }
+        return Change::changed;
+    }
+
+    pid_t thread_ = 0; // any that lives: all have the same memory
+    Descriptor memory_;
+    std::vector<Mapping> mappings_;
+    Process process_;
+};
+
+} // namespace
+
+std::string_view name(Change change)
+{
+    switch (change) {
+    case Change::untouched: return "untouched";
+    case Change::breakpoint: return "breakpoint";
+    case Change::stale_call: return "stale-call";
+    case Change::optimized: return "optimized";
+    case Change::updating: return "updating";
+    case Change::jump: return "jump";
+    case Change::foreign_call: return "foreign-call";
+    case Change::damaged: return "damaged";
+    case Change::changed: return "changed";
+    case Change::remapped: return "remapped";
+    case Change::unreadable: break;
+    }
+    return "unreadable";
+}
+
+Process read_process(pid_t pid, bool entries)
+{
+    return Reader(pid).run(entries);
+}
+
+} // namespace fastsdt

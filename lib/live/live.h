@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A running process: the probe sites of every file it has mapped, and what stands there now.
+#pragma once
+#include "elf/image.h"
+#include "elf/index.h"
+#include "elf/notes.h"
+
+#include <fastsdt/recognize.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace fastsdt {
+
+/// What became of a site since its file was mapped: what stands there (Standing of judge/evaluate.h), where a call leads,
+/// and how the site is mapped. Where a second tracer has a breakpoint before an optimized site, the site's own change counts;
+/// LiveSite::found has both.
+enum class Change {
+    untouched,
+    breakpoint,   ///< a uprobe, or a debugger
+    stale_call,   ///< a nop10 that was optimized and is a nop again: bytes 5 to 9 are still the call's
+    optimized,    ///< the kernel's call into its trampoline
+    updating,     ///< the kernel is in the middle of optimizing it or back
+    jump,         ///< the 8-byte jump of a user-space engine
+    foreign_call, ///< like optimized, but the call leads to no trampoline that the process has
+    damaged,      ///< FASTSDT_STATE_DAMAGED: executing it breaks the stack pointer
+    changed,      ///< something else
+    remapped,     ///< the text is a copy in anonymous memory (huge pages): executed, but no uprobe fires there
+    unreadable,   ///< or inaccessible to the process itself
+};
+/// "untouched", "breakpoint", "stale-call", "optimized", ...
+std::string_view name(Change change);
+
+struct Mapping {
+    uint64_t start = 0, end = 0; ///< runtime addresses
+    uint64_t offset = 0;         ///< in the file
+    bool readable = false, writable = false, executable = false;
+    bool shared = false; ///< other processes see what is written there
+    std::string device;  ///< major:minor, hexadecimal
+    uint64_t inode = 0;
+    std::string name; ///< path, or "[...]", or empty
+};
+
+/// The first thread has ended and others run: the process looks like a zombie, but lives.
+bool first_thread_ended(pid_t pid);
+
+/// R, S, D, T, t, Z, X, as /proc says it of a thread; 0: there is no such thread.
+char state_of(pid_t pid, pid_t thread);
+bool has_ended(char state);
+
+/// The mapping that has the `size` bytes at a runtime address; nullptr: none has all of them. `mappings`: by address.
+const Mapping* mapping_at(const std::vector<Mapping>& mappings, uint64_t address, uint64_t size = 1);
+
+/// Living threads of a process by their numbers, the first one first. Empty: it has ended.
+std::vector<pid_t> living_threads(pid_t pid);
+/// Throws Unusable if the whole process has ended and its parent has not waited for it yet.
+void refuse_zombie(pid_t pid);
+
+/// Throws Unusable if the number is that of a thread other than its process' first: pidfds and perf events take processes.
+void refuse_thread(pid_t pid);
+
+/// What process `pid` has mapped, by address. Throws Unusable.
+std::vector<Mapping> read_maps(pid_t pid);
+
+/// A probe site, or the entry or an exit of a function that fastprobe selected.
+struct LiveSite {
+    bool entry = false, exit = false;
+    std::string provider;                 ///< empty for entries and exits
+    std::string name;                     ///< of the probe, or of the function
+    std::string arguments;                ///< as the stapsdt note has them
+    uint64_t address = 0;                 ///< ELF vaddr: the note's pc; entries: of the function; exits: of the layout
+    uint8_t result = 0;                   ///< exits: where the result is, FASTSDT_RESULT_*
+    bool tail_call = false;               ///< exits: a jump to another function, which makes the result
+    bool exits = false;                   ///< entries: every way out of the function has an exit
+    uint64_t stack_bytes = unknown_bytes; ///< entries: of arguments on the stack
+    uint64_t file_offset = 0;
+    uint64_t runtime = 0; ///< where `address` is in the process
+
+    fastsdt_recognized expected; ///< what the file has there
+    fastsdt_recognized found;    ///< what the process has there
+    std::vector<std::byte> file_bytes,
+        live_bytes; ///< from `address` to the end of the layout; at least one instruction's
+    Change change = Change::untouched;
+    std::optional<uint64_t> target;          ///< runtime address that a call or jump in place of the site leads to
+    uint64_t semaphore = 0;                  ///< ELF vaddr, 0: none
+    std::optional<uint16_t> semaphore_value; ///< the number of tracers that want the probe's arguments prepared
+};
+
+/// A file as the process has it mapped once; dlmopen() maps it again, which makes another LiveFile.
+struct LiveFile {
+    std::string path;   ///< as the process has it
+    std::string device; ///< as Mapping has it
+    uint64_t inode = 0;
+    uint64_t start = 0;   ///< runtime address of its lowest mapping
+    bool deleted = false; ///< replaced or removed since
+    Arch arch = Arch::unknown;
+    std::vector<LiveSite> sites; ///< by address
+};
+
+struct Process {
+    pid_t pid = 0;
+    std::string name;                   ///< comm
+    std::vector<LiveFile> files;        ///< those with sites, in order of their addresses
+    std::vector<Mapping> trampolines;   ///< [uprobes-trampoline]: where optimized sites call to
+    std::optional<Mapping> out_of_line; ///< [uprobes]: instructions that are single-stepped
+    std::vector<std::string> troubles;  ///< files that could not be read, each one line
+    size_t files_seen = 0;              ///< mapped executable files, with or without sites
+};
+
+/// Reads process `pid`. Throws Unusable when there is no such process, or its memory may not be read.
+/// @param entries  fastprobe's function entries and exits too
+Process read_process(pid_t pid, bool entries = false);
+
+} // namespace fastsdt

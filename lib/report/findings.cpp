@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "report/findings_shared.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace fastsdt {
+namespace {
+
+constexpr size_t most_of_a_kind = 10000; // kept in full; all are counted
+
+struct Shape {
+    uint8_t layout, patch_offset, patch_length;
+};
+constexpr Shape shapes[] = {
+#define FASTSDT_X(name) {FASTSDT_SHAPE_##name},
+    FASTSDT_LAYOUTS(FASTSDT_X)
+#undef FASTSDT_X
+};
+
+const Shape* shape_of(uint8_t layout)
+{
+    const auto found =
+        std::find_if(std::begin(shapes), std::end(shapes), [&](const Shape& s) { return s.layout == layout; });
+    return found == std::end(shapes) ? nullptr : found;
+}
+
+} // namespace
+
+std::string_view name(Severity severity)
+{
+    switch (severity) {
+    case Severity::info: return "info";
+    case Severity::warning: return "warning";
+    case Severity::error: return "error";
+    }
+    return "";
+}
+
+std::optional<Severity> parse_severity(std::string_view text)
+{
+    for (Severity severity : {Severity::info, Severity::warning, Severity::error})
+        if (text == name(severity))
+            return severity;
+    return {};
+}
+
+std::optional<Severity> severity(Change change)
+{
+    switch (change) {
+    case Change::damaged: return Severity::error; // a thread that executes it loses its stack
+    case Change::foreign_call:
+    case Change::remapped:
+    case Change::unreadable:
+    case Change::changed: return Severity::warning;
+    default: return {};
+    }
+}
+
+namespace {
+struct FindingRow {
+    std::string_view name;
+    Severity severity;
+    std::string_view meaning;
+};
+constexpr FindingRow finding_rows[] = {
+#define FASTSDT_X(enumerator, text, severity, meaning) {text, Severity::severity, meaning},
+    FASTSDT_FINDINGS(FASTSDT_X)
+#undef FASTSDT_X
+};
+} // namespace
+
+std::string_view name(FindingId id)
+{
+    return finding_rows[size_t(id)].name;
+}
+std::string meaning(FindingId id)
+{
+    return fmt::format(fmt::runtime(finding_rows[size_t(id)].meaning), fmt::arg("nop5_first", name(nop5_first)),
+                       fmt::arg("nop5_last", name(nop5_last)), fmt::arg("most_arguments", most_arguments));
+}
+Severity usual_severity(FindingId id)
+{
+    return finding_rows[size_t(id)].severity;
+}
+
+std::string_view layout_name(uint8_t layout, Arch arch)
+{
+    switch (layout) {
+    case FASTSDT_LAYOUT_NOP: return x86(arch) ? "nop1" : "nop";
+    case FASTSDT_LAYOUT_NOP1_NOP4: return "nop1+nop4";
+    case FASTSDT_LAYOUT_NOP5: return "nop5";
+    case FASTSDT_LAYOUT_NOP1_NOP5: return "nop1+nop5";
+    case FASTSDT_LAYOUT_NOP10: return "nop10";
+    case FASTSDT_LAYOUT_NOP1_NOP10: return "nop1+nop10";
+    case FASTSDT_LAYOUT_PUSH: return "push";
+    case FASTSDT_LAYOUT_STP: return "stp";
+    default: return "other";
+    }
+}
+
+std::string_view state_name(uint8_t state)
+{
+    switch (state) {
+    case FASTSDT_STATE_PRISTINE: return "pristine";
+    case FASTSDT_STATE_CALL: return "call";
+    case FASTSDT_STATE_LEA_CALL: return "lea+call";
+    case FASTSDT_STATE_STALE_CALL: return "stale-call";
+    case FASTSDT_STATE_OTHER_TAIL: return "other-tail";
+    case FASTSDT_STATE_JUMP: return "jump";
+    case FASTSDT_STATE_DAMAGED: return "damaged";
+    default: return "unknown";
+    }
+}
+
+bool patch_crosses_page(const Image& image, uint64_t address, const Evaluation& judged)
+{
+    return image.arch() == Arch::x86_64 && !image.relocatable()
+        && crosses(address + judged.patch_offset, judged.patch_length, uprobe_page);
+}
+
+std::string hex(std::span<const std::byte> bytes)
+{
+    std::string text;
+    for (std::byte byte : bytes)
+        fmt::format_to(std::back_inserter(text), "{}{:02x}", text.empty() ? "" : " ", std::to_integer<unsigned>(byte));
+    return text;
+}
+
+Report::Report(const Image& image_, const Notes& notes_, Options options_)
+    : image(image_), notes(notes_), options(std::move(options_)), evaluator_(image_, options.kernels), moved_(image_),
+      lines_(image_), texts_(image_.file())
+{
+    read_sites();
+    if (options.functions)
+        read_entries();
+    check_file();
+    check_moved();
+    check_bases();
+    check_duplicates();
+}
+
+void Report::add(std::vector<Finding>& to, FindingId id, std::string message, std::optional<uint64_t> address,
+                 std::optional<Severity> severity)
+{
+    const Severity at = severity.value_or(usual_severity(id));
+    ++severities[size_t(at)];
+    if (++counts[size_t(id)] <= most_of_a_kind)
+        to.push_back({id, at, std::move(message), address});
+}
+
+void Report::check_record(const Record& record, uint64_t address, const Evaluation* judged, std::vector<Finding>& to)
+{
+    const std::string_view layout = layout_name(record.layout, image.arch());
+    const bool known = layout != "other" || record.layout == FASTSDT_LAYOUT_OTHER;
+    if (!known)
+        add(to, FindingId::unknown_record, fmt::format("layout {} is not known", record.layout), address);
+
+    const Shape* shape = shape_of(record.layout);
+    if (x86(image.arch()) && shape
+        && (record.patch_offset != shape->patch_offset || record.patch_length != shape->patch_length))
+        add(to, FindingId::record_mismatch,
+            fmt::format("the record says {} bytes may be patched from offset {}, but {} has {} at {}",
+                        record.patch_length, record.patch_offset, layout, shape->patch_length, shape->patch_offset),
+            address);
+
+    if (judged && image.arch() != Arch::unknown && record.layout != FASTSDT_LAYOUT_OTHER && known
+        && (judged->layout != record.layout || judged->state != FASTSDT_STATE_PRISTINE)) {
+        const auto bytes = image.bytes_at(address);
+        const size_t shown = std::min<size_t>(bytes.size(), shape ? shape->patch_offset + shape->patch_length : 4);
+        add(to, FindingId::bytes_mismatch,
+            judged->layout == record.layout
+                ? fmt::format("the note says {} and it is in the state \"{}\": {}", layout, state_name(judged->state),
+                              hex(bytes.first(shown)))
+                : fmt::format("the note says {}, the bytes are {}", layout, hex(bytes.first(shown))),
+            address);
+    }
+
+    const uint64_t patch = address + record.patch_offset;
+    if (record.bound != 0 && record.bound < 64) {
+        // In an object the promise can only hold if the section's own alignment is as large.
+        const uint64_t boundary = uint64_t(1) << record.bound;
+        const Section* section = image.relocatable() ? image.section_at(address) : nullptr;
+        if (crosses(patch, record.patch_length, boundary))
+            add(to, FindingId::bound_broken,
+                fmt::format("{} patchable bytes at {} cross a multiple of {}", record.patch_length, image.place(patch),
+                            boundary),
+                address);
+        else if (section && section->align < boundary && boundary <= uprobe_page)
+            add(to, FindingId::bound_broken,
+                fmt::format("section {} is aligned to {}, the promise needs {}", section->name, section->align,
+                            boundary),
+                address);
+    }
+}
+
+} // namespace fastsdt

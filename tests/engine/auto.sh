@@ -1,0 +1,108 @@
+#!/bin/bash
+# --engine auto where bpftrace is taken: what it cannot read costs nothing but the try, and no process stays behind.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+need gcc bpftrace
+need_uprobes
+cat >mixed.c <<'END_OF_C'
+#include <fastsdt.h>
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) void plain(int i)
+{
+    __asm__ volatile("" : : "r"(i));
+}
+int main(void)
+{
+    for (long i = 1; i <= 10; ++i) {
+        FASTSDT(t, wide, i);
+        FASTSDT_WITH(nop1, none, t, narrow, i);
+        /* A note as other headers make it, of an argument of 16 bytes. */
+        __asm__ volatile("1: nop\n"
+                         ".pushsection .note.stapsdt,\"\",\"note\"\n"
+                         ".balign 4\n"
+                         ".4byte 3f-2f, 5f-4f, 3\n"
+                         "2: .asciz \"stapsdt\"\n"
+                         "3: .balign 4\n"
+                         "4: .8byte 1b, 0, 0\n"
+                         ".asciz \"big\"\n"
+                         ".asciz \"vector\"\n"
+                         ".asciz \"16@%rax\"\n"
+                         "5: .balign 4\n"
+                         ".popsection");
+        plain((int)i);
+        free(malloc(8));
+    }
+    puts("ran");
+    return 0;
+}
+END_OF_C
+gcc -O1 -fno-builtin -I"$INCLUDE" mixed.c -o mixed++
+# trace OPTIONS...: leaves status, out and err. The pipe ends when every process has ended that has it.
+trace() {
+    status=0
+    timeout 60 fastsdt-trace "$@" 2>err </dev/null | cat >out || status=$?
+    expect "$*: how often the program ran" "$(grep -c '^ran$' out)" 1
+}
+maps() { grep '^@' out | sort | xargs; }
+
+# An argument that bpftrace 0.17 has no size for, under a pattern: the others are traced.
+trace -e 'usdt:./mixed++:*:* { @[probe] = sum(arg0); }' -- ./mixed++
+expect "a pattern" "$status $(maps)" "1 @[usdt:./mixed++:t:narrow]: 55 @[usdt:./mixed++:t:wide]: 55"
+grep -qx 'fastsdt-trace: left out, since bpftrace cannot read its arguments: usdt:"./mixed++":big:vector' err || fail "a pattern: $(cat err)"
+trace -e 'usdt:./mixed++:*:* { @[probe] = count(); }' -- ./mixed++
+expect "a pattern without arguments" "$status $(maps)" "0 @[usdt:./mixed++:big:vector]: 10 @[usdt:./mixed++:t:narrow]: 10 @[usdt:./mixed++:t:wide]: 10"
+# By its name bpftrace gets it, and asserts that there is no such argument. A limit of probes has the same end on all versions.
+if [[ $(bpftrace --version) == *v0.17.* ]]; then
+    trace -e 'usdt:./mixed++:t:wide, usdt:./mixed++:big:vector { @[probe] = sum(arg0); }' -- ./mixed++
+else
+    BPFTRACE_MAX_PROBES=1 trace -e 'usdt:./mixed++:t:wide, usdt:./mixed++:big:vector { @[probe] = sum(arg0); }' -- ./mixed++
+fi
+expect "an argument of 16 bytes" "$status $(maps)" "1 @[usdt:./mixed++:t:wide]: 55"
+grep -q '^sites 1 of 2 armed' out || fail "an argument of 16 bytes: $(cat out)"
+grep -qx 'fastsdt-trace: engine user: bpftrace ended before it had attached all probes' err || fail "$(cat err)"
+! grep -q 'bpftrace may do all of it' err || fail "what it just refused is recommended: $(cat err)"
+# It has a limit.
+BPFTRACE_MAX_PROBES=2 trace -e 'usdt:./mixed++:t:wide, usdt:./mixed++:t:narrow { @[probe] = sum(arg0); }' -- ./mixed++
+expect "too many probes" "$status $(maps)" "1 @[usdt:./mixed++:t:wide]: 55"
+# Without that it does both, of a file that has to be in quotes.
+trace -e 'usdt:./mixed++:t:wide, usdt:./mixed++:t:narrow { @[probe] = sum(arg0); }' -- ./mixed++
+expect "two probes" "$status $(maps)" "0 @[usdt:./mixed++:t:narrow]: 55 @[usdt:./mixed++:t:wide]: 55"
+grep -q '^fastsdt-trace: engine kernel: ' err || fail "two probes: $(cat err)"
+# Functions that fastprobe did not record, by a pattern that has symbols without a size, which bpftrace refuses to attach to.
+readelf -sW ./mixed++ | matches -E ' 0 FUNC .* register_tm_clones$' || fail "the compiler's start files have no function without a size"
+trace -e 'uprobe:./mixed++:* { @[probe] = count(); }' -- ./mixed++
+expect "functions by a pattern: status" "$status" 0
+grep -qx '@\[uprobe:./mixed++:plain\]: 10' out || fail "functions by a pattern: $(cat out err)"
+# JSON has no line that is not bpftrace's own, and BEGIN is the script's.
+trace --json -e 'BEGIN { printf("begin\n"); } uprobe:./mixed++:plain { @ = count(); }' -- ./mixed++
+expect "JSON" "$status $(grep -v -e attached_probes -e '^ran$' -e '^$' out)" '0 {"type": "printf", "data": "begin\n"}
+{"type": "map", "data": {"@": 10}}'
+# A file that is only a name is the one that is mapped.
+trace -e 'uprobe:libc.so.6:malloc { @[arg0] = count(); }' -- ./mixed++
+expect "a library: status" "$status" 0
+grep -qx '@\[8\]: 10' out || fail "a library: $(cat out err)"
+# A function that is nowhere is not looked for in the kernel.
+trace -e 'uprobe:libc.so.6:mallocc { @ = count(); }' -- ./mixed++
+expect "no such function" "$status $(maps)" "1 @: 0"
+grep -qx 'fastsdt-trace: nothing matched uprobe:libc.so.6:mallocc: no mapped file of that name has functions that fastprobe recorded; what it forks is not traced' err || fail "$(cat err)"
+
+# An interrupt gets the report, of a process that goes on.
+rm -f in answers report && mkfifo in answers report
+exec 3<>in 4<>answers
+cat <in >answers 3>&- 4>&- &
+pid=$!
+echo begun >&3
+read -r line <&4
+for signal in INT USR1; do
+    fastsdt-trace -p $pid -e 'BEGIN { printf("begun\n"); } uprobe:libc.so.6:read { @ = count(); }' >report 2>err 3>&- 4>&- &
+    tracer=$!
+    exec 5<report
+    until read -r line <&5 && [ "$line" = begun ]; do [ -n "$line" ] || kill -0 $tracer 2>/dev/null || fail "SIG$signal: $(cat err)"; done
+    echo once >&3
+    read -r line <&4
+    kill -$signal $tracer
+    grep '^@' <&5 >maps || fail "SIG$signal: no map: $(cat err)"
+    wait $tracer || fail "SIG$signal: status $?: $(cat err)"
+done
+kill $pid

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Arming fails at each step in turn: afterwards the process is as it was, and another try arms all sites. And what a run
+// had mapped goes with it, whether it ended by itself or not.
+#include "program.h"
+
+#include "process/ptrace.h"
+
+#include <fstream>
+#include <sys/ptrace.h>
+
+namespace fastsdt::engine {
+namespace {
+
+using namespace test;
+
+/// Fails one of its calls, before or after the target has done what was asked for.
+class Failing : public Target {
+public:
+    Failing(Target& target, unsigned call, bool done) : target_(target), left_(call), done_(done) {}
+    bool has_failed() const { return failed_; }
+
+    std::vector<Mapping> mappings() override { return target_.mappings(); }
+    std::vector<std::byte> read(uint64_t address, size_t size) override { return target_.read(address, size); }
+    bool stores_thread_pointers() override { return target_.stores_thread_pointers(); }
+    uint64_t allocate_data(size_t size) override
+    {
+        return try_call([&] { return target_.allocate_data(size); });
+    }
+    Arena allocate_code(std::span<const uint64_t> near, size_t size) override
+    {
+        return try_call([&] { return target_.allocate_code(near, size); });
+    }
+    void free_code(const Arena& arena, size_t size) override { target_.free_code(arena, size); }
+    bool release(std::span<const Range> code, Range data) override { return target_.release(code, data); }
+    void write_code(uint64_t address, std::span<const std::byte> bytes) override
+    {
+        try_call([&] { return target_.write_code(address, bytes), 0; });
+    }
+    std::vector<Outcome> patch(std::span<const Patch> patches, bool back) override
+    {
+        return try_call([&] { return target_.patch(patches, back); });
+    }
+    std::vector<std::byte> read_data(size_t offset, size_t size) override { return target_.read_data(offset, size); }
+    bool change_data(size_t offset, uint64_t from, uint64_t to) override
+    {
+        return target_.change_data(offset, from, to);
+    }
+
+private:
+    template <class Work> auto try_call(const Work& work) -> decltype(work())
+    {
+        const bool fails = left_ != 0 && --left_ == 0;
+        failed_ = failed_ || fails;
+        if (fails && !done_)
+            throw Unusable("the test refuses this call");
+        auto result = work();
+        if (fails)
+            throw Unusable("the test refuses this call afterwards");
+        return result;
+    }
+
+    Target& target_;
+    unsigned left_;
+    const bool done_;
+    bool failed_ = false;
+};
+
+size_t count_mappings(pid_t pid)
+{
+    return mappings_of(pid).size();
+}
+
+void expect_text_of_file(pid_t pid)
+{
+    for (const LiveFile& file : read_process(pid).files)
+        for (const LiveSite& site : file.sites)
+            EXPECT_EQ(site.change, Change::untouched) << site.name;
+}
+
+TEST(Transaction, AFailureAtAnyStepLeavesTheProcessAsItWasAndAnotherTryArms)
+{
+    for (const bool done : {false, true})
+        for (unsigned call = 1;; ++call) {
+            SCOPED_TRACE(std::to_string(call) + (done ? " after" : " before"));
+            Program program;
+            const auto outside = open_outside(program.pid());
+            Failing target(*outside, call, done);
+            Arming arming(target, CountingStubs(), 4096);
+            const auto sites = sites_of(program.pid());
+            const bool threw = [&] {
+                try {
+                    arming.arm(sites);
+                    return false;
+                } catch (const Unusable&) {
+                    return true;
+                }
+            }();
+            ASSERT_EQ(threw, target.has_failed());
+            if (!threw) {
+                EXPECT_GT(call, 4u); // tables, code, stubs, front, jumps
+                break;
+            }
+            expect_text_of_file(program.pid());
+            EXPECT_EQ(program.passes("run 2 1000").wrong, 0);
+            arming.arm({});
+            for (const SiteState& state : arming.states())
+                EXPECT_EQ(state.state, State::armed) << text(state);
+            EXPECT_EQ(program.passes("run 2 1000").wrong, 0);
+            EXPECT_EQ(all_hits(target, sites.size()), 2000u);
+            arming.disarm();
+            expect_text_of_file(program.pid());
+        }
+}
+
+TEST(Memory, GoesWithTheRun)
+{
+    if (own_machine.arch != Arch::x86_64)
+        GTEST_SKIP() << "signal frames are not read on this architecture, so the memory stays";
+    Program program;
+    const auto sites = sites_of(program.pid());
+    program.passes("run 2 100"); // the stacks of its threads stay mapped
+    const size_t before = count_mappings(program.pid());
+    for (int i = 0; i < 50; ++i) {
+        const auto target = open_outside(program.pid());
+        Arming arming(*target, CountingStubs(), 1 << 20);
+        arming.arm(sites);
+        EXPECT_GT(count_mappings(program.pid()), before);
+        EXPECT_EQ(program.passes("run 2 100").wrong, 0);
+        EXPECT_EQ(all_hits(*target, sites.size()), 200u);
+    }
+    EXPECT_EQ(count_mappings(program.pid()), before);
+    EXPECT_EQ(program.passes("run 2 100").wrong, 0);
+}
+
+TEST(Memory, OfATracerThatWasKilledGoesWithTheNext)
+{
+    if (own_machine.arch != Arch::x86_64)
+        GTEST_SKIP() << "signal frames are not read on this architecture, so the memory stays";
+    Program program;
+    const auto sites = sites_of(program.pid());
+    program.passes("run 2 100"); // the stacks of its threads stay mapped
+    const size_t before = count_mappings(program.pid());
+    const pid_t tracer = fork();
+    if (tracer == 0) {
+        const auto target = open_outside(program.pid());
+        Arming arming(*target, CountingStubs(), 1 << 20);
+        arming.arm(sites);
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(tracer, nullptr, 0);
+    EXPECT_GT(count_mappings(program.pid()), before);
+    {
+        const auto target = open_outside(program.pid());
+        Arming arming(*target, CountingStubs(), 4096);
+        arming.arm(sites);
+        EXPECT_EQ(program.passes("run 2 100").wrong, 0);
+        EXPECT_EQ(all_hits(*target, sites.size()), 200u);
+    }
+    EXPECT_EQ(count_mappings(program.pid()), before);
+    expect_text_of_file(program.pid());
+}
+
+} // namespace
+} // namespace fastsdt::engine

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The text that bpftrace gets in place of a script: it means the same, for one process only.
+#pragma once
+#include "code/site.h"
+#include "script/script.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace fastsdt::trace_tool {
+
+struct HandOver {
+    std::string process;         ///< what `pid` is compared with: a number, or "cpid"
+    pid_t pid = 0;               ///< whose files are looked at; 0: no process yet, only the files that are named
+    bool ours = false;           ///< the text is of our language too: probes may be written in another way
+    std::string_view first = {}; ///< printed in a line of its own when all probes are attached; empty: nothing is
+};
+
+/// Replaces patterns of USDT probes that mean a probe with an argument of which bpftrace 0.17 knows no size, and that the
+/// clause reads: it asserts that there is none. @param sites  of the process. Appends to `left_out`.
+std::string without_unreadable(const engine::Script& script, std::span<const engine::Site> sites,
+                               std::vector<std::string>& left_out);
+
+/// bpftrace 0.17 attaches uprobes, and USDT probes of a COMMAND, to files, and counts whoever executes them. So each
+/// clause of usdt, uprobe and uretprobe gets a filter. Other clauses stay as they are. With `ours`:
+/// - a FILE that bpftrace cannot read as it stands is put in quotes;
+/// - a FILE that is only a name, and that a mapped file has, becomes the path of that;
+/// - a pattern of functions becomes their names, if there is one among them that bpftrace refuses to attach to.
+/// Throws Unusable where it cannot be told what belongs to which clause.
+std::string handed_over(std::string_view text, const HandOver& how);
+
+/// Whether bpftrace can attach to a function that the probe names, in a file that the process has mapped now.
+bool has_function(const engine::Probe& probe, pid_t pid);
+
+} // namespace fastsdt::trace_tool

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "counter.h"
+
+#include "elf/image.h"
+#include "live/live.h"
+#include "process.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sys/prctl.h>
+#include <system_error>
+
+namespace fastsdt {
+namespace {
+
+// Errors that do not depend on the place.
+bool concerns_all(int error)
+{
+    return error == EPERM || error == EACCES || error == ESRCH || error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
+[[noreturn]] void give_up(int error, pid_t pid)
+{
+    if (error == ESRCH)
+        throw Unusable(fmt::format("process {}: there is no such process", pid));
+    throw Unusable(fmt::format("cannot attach uprobes: {}", std::strerror(error)));
+}
+
+} // namespace
+
+Counter::Counter(std::vector<Target> targets, pid_t pid, Scope scope, Means best)
+    : targets_(std::move(targets)), pid_(pid), scope_(scope), means_(best), errors_(targets_.size())
+{
+    // The kernel filters by the first thread's memory, which is gone if that thread has ended before the others.
+    kernel_filters_ = scope == Scope::process && !first_thread_ended(pid);
+    if (scope == Scope::everyone)
+        means_ = Means::perf_events;
+    if (means_ == Means::bpf_multi
+        && (multi_support() == MultiSupport::none
+            || (kernel_filters_ && multi_support() == MultiSupport::everyone_only)))
+        means_ = Means::bpf_events;
+    if (means_ != Means::perf_events)
+        try {
+            const Members members = scope == Scope::tree ? Members::tree
+                : kernel_filters_                        ? Members::everyone
+                                                         : Members::process;
+            programs_ = std::make_unique<BpfPrograms>(targets_.size(), members, means_ == Means::bpf_multi);
+            programs_->state().root = static_cast<uint32_t>(pid);
+        } catch (const std::system_error& error) {
+            means_ = Means::perf_events;
+            limitation_ = fmt::format("BPF cannot be used ({})", error.what());
+        }
+    if (means_ == Means::perf_events)
+        scope_ = Scope::everyone;
+    attach();
+}
+
+Counter::~Counter()
+{
+    stop();
+}
+
+void Counter::attach()
+{
+    if (targets_.empty())
+        return;
+    if (means_ == Means::perf_events)
+        return attach_for_everyone();
+    if (means_ == Means::bpf_events)
+        return attach_one_by_one();
+    // One link for each run of targets of the same file and kind.
+    for (size_t first = 0, last; first < targets_.size(); first = last) {
+        for (last = first + 1; last < targets_.size() && targets_[last].path == targets_[first].path
+             && targets_[last].on_return == targets_[first].on_return;)
+            ++last;
+        attach_all_at_once(first, last);
+    }
+}
+
+// All or none are attached. If one is refused, halves find out which.
+void Counter::attach_all_at_once(size_t first, size_t last)
+{
+    const std::span<const Target> targets(targets_.data() + first, last - first);
+    const int program = targets.front().on_return ? programs_->return_program() : programs_->entry_program();
+    Descriptor link = link_uprobes(program, targets, kernel_filters_ ? pid_ : 0, first);
+    if (link) {
+        links_.push_back(std::move(link));
+    } else if (concerns_all(errno)) {
+        give_up(errno, pid_);
+    } else if (targets.size() == 1) {
+        errors_[first] = errno;
+    } else {
+        const size_t middle = first + targets.size() / 2;
+        attach_all_at_once(first, middle);
+        attach_all_at_once(middle, last);
+    }
+}
+
+void Counter::attach_one_by_one()
+{
+    allow_many_descriptors();
+    for (size_t i = 0; i < targets_.size(); ++i) {
+        Descriptor event = kernel_filters_ ? open_uprobe_event(targets_[i], pid_, -1, false)
+                                           : open_uprobe_event(targets_[i], -1, 0, false);
+        Descriptor link = event
+            ? link_event(targets_[i].on_return ? programs_->return_program() : programs_->entry_program(), event.get(),
+                         i)
+            : Descriptor();
+        if (!link) {
+            if (concerns_all(errno))
+                give_up(errno, pid_);
+            errors_[i] = errno;
+        }
+        events_.push_back(std::move(event));
+        links_.push_back(std::move(link));
+    }
+}
+
+void Counter::attach_for_everyone()
+{
+    allow_many_descriptors();
+    events_per_target_ = static_cast<size_t>(sysconf(_SC_NPROCESSORS_ONLN));
+    for (size_t i = 0; i < targets_.size(); ++i)
+        for (size_t cpu = 0; cpu < events_per_target_; ++cpu) {
+            events_.push_back(open_uprobe_event(targets_[i], -1, static_cast<int>(cpu), true));
+            if (!events_.back() && concerns_all(errno))
+                give_up(errno, pid_);
+            if (!events_.back())
+                errors_[i] = errno;
+        }
+}
+
+void Counter::start()
+{
+    if (programs_)
+        __atomic_store_n(&programs_->state().running, 1, __ATOMIC_SEQ_CST);
+    else
+        prctl(PR_TASK_PERF_EVENTS_ENABLE); // all that this process has opened
+}
+
+void Counter::start_at_exec()
+{
+    if (programs_)
+        __atomic_store_n(&programs_->state().starts_at_exec, 1, __ATOMIC_SEQ_CST);
+    else
+        start();
+}
+
+void Counter::stop()
+{
+    if (programs_) {
+        __atomic_store_n(&programs_->state().starts_at_exec, 0, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&programs_->state().running, 0, __ATOMIC_SEQ_CST);
+    } else {
+        prctl(PR_TASK_PERF_EVENTS_DISABLE);
+    }
+}
+
+Counted Counter::counted(size_t target) const
+{
+    Counted result;
+    result.error = errors_[target];
+    if (programs_) {
+        result.hits = programs_->hits(target);
+        if (const auto seen = programs_->seen(target)) {
+            for (unsigned char byte : seen->bytes)
+                result.live.push_back(std::byte(byte));
+            result.registers.assign(std::begin(seen->registers), std::end(seen->registers));
+        }
+        return result;
+    }
+    for (size_t i = 0; i < events_per_target_; ++i) {
+        const Descriptor& event = events_[target * events_per_target_ + i];
+        uint64_t count = 0;
+        if (event && read(event.get(), &count, sizeof count) == sizeof count)
+            result.hits += count;
+    }
+    return result;
+}
+
+void Counter::handle_notice()
+{
+    while (const auto notice = programs_->next_notice())
+        if (*notice == Notice::leader_changed && kernel_filters_) {
+            links_.clear();
+            events_.clear();
+            attach();
+            attached_again_ = true;
+        }
+}
+
+bool Counter::others_live() const
+{
+    return programs_ && __atomic_load_n(&programs_->state().live_tasks, __ATOMIC_SEQ_CST) > 0;
+}
+
+void Counter::root_ended()
+{
+    if (programs_)
+        __atomic_store_n(&programs_->state().root, 0, __ATOMIC_SEQ_CST);
+}
+
+} // namespace fastsdt

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process.h"
+
+#include "elf/image.h"
+#include "live/live.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace fastsdt {
+namespace {
+
+[[noreturn]] void cannot(const std::string& what)
+{
+    throw Unusable(fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+struct FileId {
+    dev_t device = 0;
+    ino_t inode = 0;
+    auto operator<=>(const FileId&) const = default;
+};
+
+std::optional<FileId> id_of(const std::string& path)
+{
+    struct stat status{};
+    if (stat(path.c_str(), &status) < 0)
+        return std::nullopt;
+    return FileId{status.st_dev, status.st_ino};
+}
+
+// The file behind a mapping. On overlayfs and btrfs the device in maps is not that of stat(), so map_files is asked,
+// which needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.
+std::optional<FileId> id_of(pid_t pid, const Mapping& mapping)
+{
+    if (const auto id = id_of(fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end)))
+        return id;
+    unsigned major = 0, minor = 0;
+    if (std::sscanf(mapping.device.c_str(), "%x:%x", &major, &minor) != 2)
+        return std::nullopt;
+    return FileId{makedev(major, minor), mapping.inode};
+}
+
+bool is_of(pid_t pid, const Mapping& mapping, const FileId& file)
+{
+    return mapping.executable && mapping.inode == file.inode && id_of(pid, mapping) == file;
+}
+
+} // namespace
+
+Signals::Signals()
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR,
+                       SIGXCPU, SIGXFSZ})
+        sigaddset(&set, signal);
+    for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal)
+        sigaddset(&set, signal);
+    if (sigprocmask(SIG_BLOCK, &set, &former_) < 0)
+        cannot("sigprocmask");
+    descriptor_ = Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!descriptor_)
+        cannot("signalfd");
+}
+
+Signals::~Signals()
+{
+    while (next()) {} // discards signals: what they were to stop is over
+    sigprocmask(SIG_SETMASK, &former_, nullptr);
+}
+
+std::optional<Signals::Signal> Signals::next()
+{
+    signalfd_siginfo info;
+    if (read(descriptor_.get(), &info, sizeof info) != sizeof info)
+        return std::nullopt;
+    return Signal{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
+}
+
+Launched::Launched(const std::vector<std::string>& command, const Signals& signals) : name_(command.front())
+{
+    int go[2], failed[2];
+    if (pipe2(go, O_CLOEXEC) < 0)
+        cannot("pipe");
+    Descriptor go_read(go[0]);
+    go_ = Descriptor(go[1]);
+    if (pipe2(failed, O_CLOEXEC) < 0)
+        cannot("pipe");
+    failed_ = Descriptor(failed[0]);
+    Descriptor failed_write(failed[1]);
+    std::vector<char*> words;
+    for (const std::string& word : command)
+        words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    const pid_t parent = getpid();
+    pid_ = fork();
+    if (pid_ < 0)
+        cannot("fork");
+    if (pid_ == 0) {
+        go_.reset();
+        char byte;
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || read(go_read.get(), &byte, 1) != 1)
+            _exit(127);
+        sigprocmask(SIG_SETMASK, &signals.former_mask(), nullptr);
+        execvp(words[0], words.data());
+        const int error = errno;
+        [[maybe_unused]] ssize_t n = write(failed_write.get(), &error, sizeof error);
+        _exit(127);
+    }
+}
+
+Launched::~Launched()
+{
+    if (pid_ > 0) {
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+    }
+}
+
+void Launched::go()
+{
+    if (write(go_.get(), "", 1) != 1)
+        cannot(name_);
+    go_.reset();
+    int error = 0;
+    ssize_t got;
+    while ((got = read(failed_.get(), &error, sizeof error)) < 0 && errno == EINTR) {}
+    failed_.reset();
+    if (got > 0)
+        throw Unusable(fmt::format("{}: {}", name_, std::strerror(error))); // nobody else writes to the pipe
+}
+
+Launched::End Launched::reap()
+{
+    End end;
+    rusage usage{};
+    while (wait4(pid_, &end.wait_status, 0, &usage) < 0 && errno == EINTR) {}
+    pid_ = -1;
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+    };
+    end.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    return end;
+}
+
+void Launched::pass_on(Signals::Signal signal)
+{
+    if (pid_ > 0 && !(signal.from_terminal && getpgid(pid_) == getpgrp()))
+        kill(pid_, signal.number);
+}
+
+Descriptor open_process(pid_t pid)
+{
+    Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    if (process)
+        return process;
+    if (errno == ESRCH)
+        throw Unusable(fmt::format("process {}: there is no such process", pid));
+    if (errno == EINVAL) // also what older kernels say to the number of a thread
+        throw Unusable(fmt::format("process {}: that is a thread of another process; name the process", pid));
+    cannot(fmt::format("process {}", pid));
+}
+
+std::vector<bool> wait_readable(const std::vector<int>& descriptors,
+                                std::optional<std::chrono::steady_clock::time_point> until)
+{
+    using namespace std::chrono;
+    std::vector<pollfd> polled;
+    for (int descriptor : descriptors)
+        polled.push_back({descriptor, POLLIN, 0}); // poll() passes over negative ones
+    for (;;) {
+        timespec left{};
+        if (until) {
+            const auto rest = std::max(nanoseconds(0), duration_cast<nanoseconds>(*until - steady_clock::now()));
+            left = {static_cast<time_t>(rest.count() / 1'000'000'000), static_cast<long>(rest.count() % 1'000'000'000)};
+        }
+        const int ready = ppoll(polled.data(), polled.size(), until ? &left : nullptr, nullptr);
+        if (ready >= 0)
+            break;
+        if (errno != EINTR)
+            cannot("poll");
+    }
+    std::vector<bool> readable;
+    for (const pollfd& p : polled)
+        readable.push_back(p.revents != 0);
+    return readable;
+}
+
+FoundMapping find_mapped(pid_t pid, const std::string& path)
+{
+    FoundMapping result;
+    const auto file = id_of(path);
+    std::error_code error;
+    const std::string real = std::filesystem::canonical(path, error);
+    for (const Mapping& mapping : read_maps(pid)) {
+        if (!mapping.executable || !mapping.inode)
+            continue;
+        if (file && is_of(pid, mapping, *file))
+            result.mapped = true;
+        else if (mapping.name == real || mapping.name == real + " (deleted)")
+            result.replaced_by_other = mapping.name;
+    }
+    return result;
+}
+
+std::optional<uint64_t> runtime_address(pid_t pid, const std::string& path, uint64_t file_offset)
+{
+    const auto file = id_of(path);
+    if (!file)
+        return std::nullopt;
+    for (const Mapping& m : read_maps(pid))
+        if (file_offset >= m.offset && file_offset - m.offset < m.end - m.start && is_of(pid, m, *file))
+            return m.start + (file_offset - m.offset);
+    return std::nullopt;
+}
+
+std::vector<std::byte> read_memory(pid_t pid, uint64_t address, size_t size)
+{
+    return read_at(Descriptor(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC)), address, size);
+}
+
+} // namespace fastsdt
