@@ -110,6 +110,19 @@ void Session::disarm()
     arming_.disarm();
 }
 
+void Session::watch_loader()
+{
+    if (environment_.system_calls) // the stub waits by one
+        arming_.watch_loader();
+}
+
+bool Session::answer_loader(const std::function<void()>& match)
+{
+    const uint32_t question = target_.take_question();
+    match();
+    return target_.answer_loader(question);
+}
+
 Maps Session::read_all()
 {
     return read_tables(script_, tables_,

@@ -9,6 +9,7 @@
 #include "maps/tables.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,6 +39,14 @@ public:
     void match_again();   ///< after modules came or went
     void match_and_arm(); ///< matches again, and arms
     void disarm();
+
+    /// Has the process wait, for a bounded time, when its dynamic linker has mapped modules and runs none of their
+    /// constructors yet: from the next arm() on.
+    void watch_loader();
+    /// Readable when the process waits. -1: it never does
+    int loader_descriptor() const { return target_.loader_descriptor(); }
+    /// Runs `match`, which is to match and arm, and lets the process go on. @return  false: it went on before
+    bool answer_loader(const std::function<void()>& match);
 
     /// The maps as they are now, less what was cleared.
     Maps read();

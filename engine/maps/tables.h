@@ -55,6 +55,7 @@ struct Table {
 /// Offsets in `data`.
 struct Tables {
     static constexpr size_t dropped = 0; ///< a word: Maps::dropped
+    static constexpr size_t loader = 40; ///< LoaderWords in code/loader.h, 12 bytes
     static constexpr size_t owners = 64; ///< most_threads words
     size_t slots = 0;                    ///< of slot 0
     size_t slot_size = 0;                ///< a multiple of 64
