@@ -22,7 +22,6 @@ struct Sample {
 
 #if defined(__x86_64__)
 using namespace std::string_view_literals;
-constexpr Arch own_arch = Arch::x86_64;
 constexpr std::string_view nop3 = "\x0f\x1f\x00"sv, nop5 = "\x0f\x1f\x44\x00\x00"sv,
                            nop10 = "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"sv, mov = "\x48\x89\xc0"sv,
                            endbr64 = "\xf3\x0f\x1e\xfa"sv, push_rex2 = "\xd5\x00\x50"sv,
@@ -50,7 +49,6 @@ constexpr Sample samples[] = {
 };
 #elif defined(__aarch64__)
 using namespace std::string_view_literals;
-constexpr Arch own_arch = Arch::arm64;
 constexpr std::string_view nop = "\x1f\x20\x03\xd5"sv, stp = "\xfd\x7b\xbf\xa9"sv, bti_c = "\x5f\x24\x03\xd5"sv,
                            bc_eq = "\x90\x00\x00\x54"sv, ldr_literal = "\x80\x00\x00\x58"sv,
                            cpyfp = "\x40\x04\x01\x19"sv;
@@ -69,7 +67,6 @@ constexpr Sample samples[] = {
     {cpyfp, Verdict::xol, 0, bit(Feature::reject_mops)},
 };
 #else
-constexpr Arch own_arch = Arch::unknown;
 constexpr Sample samples[] = {{{}, Verdict::unknown, 0, 0}};
 #endif
 

@@ -43,13 +43,10 @@ uint64_t page_size()
 }
 
 #if defined(__x86_64__)
-constexpr Arch own_arch = Arch::x86_64;
 constexpr unsigned char call_kernel[] = {0x0f, 0x05, 0xcc}; // syscall; int3
 #elif defined(__aarch64__)
-constexpr Arch own_arch = Arch::arm64;
 constexpr unsigned char call_kernel[] = {0x01, 0x00, 0x00, 0xd4, 0x00, 0x00, 0x20, 0xd4}; // svc #0; brk #0
 #else
-constexpr Arch own_arch = Arch::unknown;
 constexpr unsigned char call_kernel[] = {0};
 #endif
 

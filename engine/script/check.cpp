@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Gives maps their kinds and expressions their types, the way bpftrace 0.17 infers them (src/ast/passes/
 // semantic_analyser.cpp), and refuses scripts that make no sense.
+#include "base/arch.h"
 #include "script/parser.h"
 
 #include <fmt/format.h>
@@ -254,10 +255,10 @@ private:
                      "arguments on the stack are those of a uprobe");
                 return;
             }
-            if (e.argument >= register_arguments)
+            if (e.argument >= register_arguments(own_arch))
                 only([](Probe::Kind k) { return k != Probe::Kind::entry; },
                      fmt::format("arg{} is of usdt probes (of a function it is sarg{})", e.argument,
-                                 e.argument - register_arguments));
+                                 e.argument - register_arguments(own_arch)));
             only([](Probe::Kind k) { return k == Probe::Kind::usdt || k == Probe::Kind::entry; },
                  "arguments are those of a usdt probe or of a uprobe");
             return;

@@ -34,13 +34,6 @@ enum class Type { integer, string, probe };
 /// Bytes of a string in tables, its NUL among them: longer ones are cut (bpftrace: BPFTRACE_STRLEN, 64 by default).
 inline constexpr size_t string_size = 64;
 
-/// How many of a function's arguments registers hold: argN at its entry. Those on the stack are sargN.
-#if defined(__aarch64__)
-inline constexpr unsigned register_arguments = 8;
-#else
-inline constexpr unsigned register_arguments = 6;
-#endif
-
 enum class Value { arg, str_arg, tid, pid, nsecs, probe, retval };
 
 enum class Operator {

@@ -15,4 +15,20 @@ constexpr std::string_view name(Arch arch)
     return names[static_cast<unsigned>(arch)];
 }
 
+/// Of this build.
+#if defined(__x86_64__)
+inline constexpr Arch own_arch = Arch::x86_64;
+#elif defined(__aarch64__)
+inline constexpr Arch own_arch = Arch::arm64;
+#else
+inline constexpr Arch own_arch = Arch::unknown;
+#endif
+
+/// How many of a function's arguments registers hold, on architectures whose entries can be armed (System V ABI for x86-64, 3.2.3;
+/// AAPCS64, 6.8.2).
+constexpr unsigned register_arguments(Arch arch)
+{
+    return arch == Arch::arm64 ? 8 : 6;
+}
+
 } // namespace fastsdt

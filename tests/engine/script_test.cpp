@@ -2,6 +2,7 @@
 // The language. The meaning of a text is written here by hand from bpftrace's reference guide; expressions.sh and
 // maps.sh ask
 // bpftrace itself.
+#include "base/arch.h"
 #include "script/parse.h"
 
 #include <gtest/gtest.h>
@@ -221,7 +222,7 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c { @ = sarg0 }"),
               "1:18 arguments on the stack are those of a uprobe, and usdt:a:b:c is none");
     EXPECT_EQ(error("uprobe:a:b { @ = str(arg9) }"),
-              "1:18 arg9 is of usdt probes (of a function it is sarg" + std::to_string(9 - register_arguments)
+              "1:18 arg9 is of usdt probes (of a function it is sarg" + std::to_string(9 - register_arguments(own_arch))
                   + "), and uprobe:a:b is none");
     EXPECT_EQ(error("usdt:a:b:c { @[\"x] = count() }"), "1:16 the string has no end");
     EXPECT_EQ(error("usdt:a:b:c { @ = 99999999999999999999 }"), "1:18 the number does not fit into 64 bits");

@@ -109,7 +109,7 @@ void Compiler::call_function(const Statement& statement)
     as_.jump(ZYDIS_MNEMONIC_JZ, out_);
 
     fill_hit(site_->kind == Probe::Kind::usdt        ? std::min(arguments_.size(), most_hit_arguments)
-                 : site_->kind == Probe::Kind::entry ? register_arguments
+                 : site_->kind == Probe::Kind::entry ? register_arguments(machine_.arch)
                                                      : 1);
     as_.address(rsi, frame(key_bytes_));
     as_.constant(rdi, int64_t(statement.context));
