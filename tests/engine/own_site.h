@@ -43,7 +43,8 @@ class OwnRun {
 public:
     /// Arms. Throws std::runtime_error with the refusal.
     explicit OwnRun(const std::string& script, fastsdt::engine::Site site = {},
-                    const fastsdt::engine::Environment& environment = own_environment());
+                    const fastsdt::engine::Environment& environment = own_environment(),
+                    size_t window = size_t(64) << 20);
     OwnRun(const OwnRun&) = delete;
     OwnRun& operator=(const OwnRun&) = delete;
     ~OwnRun();
@@ -61,6 +62,7 @@ public:
     fastsdt::engine::Script script;
     fastsdt::engine::Tables tables;
     fastsdt::engine::Code code;
+    const size_t data_size; ///< of the window
     unsigned char* data = nullptr;
 
 private:

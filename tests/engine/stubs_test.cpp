@@ -194,7 +194,7 @@ TEST(Stub, EachThreadHasItsSlot)
 TEST(Stub, ThreadsBeyondTheSlotsAreCountedAsDropped)
 {
     OwnRun run(action("", "@ = count();"));
-    std::memset(run.data + Tables::owners, 1, 8 * most_threads); // other threads have all slots
+    std::memset(run.data + Tables::slice + Tables::owners, 1, 8 * most_threads); // other threads have all slots
     run.pass(5);
     EXPECT_EQ(run.maps().dropped, 5u);
 }
@@ -591,8 +591,11 @@ TEST(Stub, JumpsOutOfAnyInstructionLeaveAKeyItsPlace)
     EXPECT_EQ(maps.dropped, 0u);
     const Table& table = run.tables.maps[0];
     size_t used = 0, half_made = 0;
-    for (size_t i = 0; i < table.entries; ++i) {
-        const unsigned tag = run.data[table.offset + i * table.entry_size] & 7; // code/x86/routines.cpp
+    uint64_t first = 0;
+    std::memcpy(&first, run.data + table.offset, sizeof first);
+    for (size_t i = 0; i < table.first; ++i) {
+        const auto* const entry = reinterpret_cast<const unsigned char*>(first & ~uint64_t(63)) + i * table.entry_size;
+        const unsigned tag = *entry & 7; // code/x86/routines.cpp
         used += tag != 0;
         half_made += tag == 5;
     }
