@@ -168,8 +168,7 @@ OwnRun::OwnRun(const std::string& text, Site site, const Environment& environmen
         mmap(nullptr, data_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (data == MAP_FAILED)
         throw std::runtime_error("mmap");
-    for (const FirstWord& word : first_words(tables, {uint64_t(data), data_size}))
-        std::memcpy(data + word.offset, &word.value, sizeof word.value);
+    reset();
     const Arena arena{uint64_t(code_memory), uint64_t(data), uint64_t(&mark)};
     const Site sites[] = {placed(std::move(site), script)};
     code = compile(script, tables, sites, arena, environment);
@@ -195,6 +194,15 @@ OwnRun::~OwnRun()
         std::memcpy(site_, code.patches[0].before.data(), 8);
     if (data && data != MAP_FAILED)
         munmap(data, data_size);
+}
+
+void OwnRun::reset()
+{
+    uint64_t next = 0; // nothing was written behind it
+    std::memcpy(&next, data + Tables::next, sizeof next);
+    std::memset(data, 0, next ? next - uint64_t(data) : 0);
+    for (const FirstWord& word : first_words(tables, {uint64_t(data), data_size}))
+        std::memcpy(data + word.offset, &word.value, sizeof word.value);
 }
 
 void OwnRun::forked(bool yes)

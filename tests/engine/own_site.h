@@ -57,6 +57,7 @@ public:
             own_site_pass(&state);
     }
     fastsdt::engine::Maps maps() const;
+    void reset();          ///< the tables are as they were at first
     void forked(bool yes); ///< sets the mark to 0 as in a forked child, or to the data's address
 
     fastsdt::engine::Script script;
