@@ -103,7 +103,7 @@ void begin(fastsdt_trace_attachment& attachment)
 {
     const fastsdt_trace& trace = *attachment.trace;
     if (attachment.session) { // it was attached before
-        attachment.self->forget_data();
+        attachment.self->forget_data(attachment.session->contents());
         attachment.session->match_again();
     } else {
         if (trace.own()) {
@@ -195,7 +195,7 @@ void forget(fastsdt_trace_attachment& attachment)
 {
     std::erase(attachment.trace->attachments, &attachment);
     if (attachment.self) {
-        attachment.self->forget_data();
+        attachment.self->forget_data(attachment.session->contents());
         attachment.trace = nullptr;
     } else {
         delete &attachment;

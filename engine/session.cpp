@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "arming/place.h"
 #include "code/machine.h"
-#include "maps/read.h"
 #include "process/environment.h"
 #include "session.h"
 
@@ -16,7 +15,7 @@ Session::Session(const Script& script, pid_t pid, Target& target)
       environment_(read_environment(script, pid)), tables_(lay_out(script)),
       arming_(
           target, [this](std::span<const Site> sites, const Arena& arena) { return compiled_to_arm(sites, arena); },
-          tables_.size),
+          tables_.least, [this](Window window) { return first_words(tables_, window); }),
       cleared_(script.maps.size())
 {
     environment_.threads_run = !target.stops_threads();
@@ -125,7 +124,7 @@ bool Session::answer_loader(const std::function<void()>& match)
 
 Maps Session::read_all()
 {
-    return read_tables(script_, tables_,
+    return read_tables(script_, tables_, arming_.window(),
                        [this](size_t offset, size_t size) { return target_.read_data(offset, size); });
 }
 
@@ -144,10 +143,17 @@ Maps Session::read()
     return now;
 }
 
+std::vector<Piece> Session::contents()
+{
+    return engine::contents(tables_, arming_.window(),
+                            [this](size_t offset, size_t size) { return target_.read_data(offset, size); });
+}
+
 void Session::clear(size_t map, bool as_read)
 {
     clear_table(
-        script_, tables_, map, [this](size_t offset, size_t size) { return target_.read_data(offset, size); },
+        script_, tables_, arming_.window(), map,
+        [this](size_t offset, size_t size) { return target_.read_data(offset, size); },
         [this](size_t offset, uint64_t from, uint64_t to) { return target_.change_data(offset, from, to); });
     if (!is_subtracted(script_, tables_, map))
         return;

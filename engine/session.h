@@ -6,6 +6,7 @@
 #include "arming/target.h"
 #include "code/stubs.h"
 #include "maps/maps.h"
+#include "maps/read.h"
 #include "maps/tables.h"
 
 #include <cstdint>
@@ -53,6 +54,9 @@ public:
     /// While threads go on, and so that stubs see it too. `as_read`: what the last read() gave is cleared and no more, so that
     /// a hit between the two is in the next; as far as the map's kind allows (is_subtracted() in maps/read.h).
     void clear(size_t map, bool as_read);
+
+    /// Of the tables: what begins anew with another run (Self::forget_data()).
+    std::vector<Piece> contents();
 
     /// What has become of the sites.
     const std::vector<Site>& sites() const { return arming_.sites(); }

@@ -189,14 +189,16 @@ std::vector<SiteState> can_arm(Target& target, std::span<const Site> sites)
     return states_of(target, sites, 0);
 }
 
-Arming::Arming(Target& target, Compile compile, size_t data_size)
-    : target_(target), compile_(std::move(compile)), data_size_(data_size)
+Arming::Arming(Target& target, Compile compile, size_t least, FirstWords first)
+    : target_(target), compile_(std::move(compile)), least_(least), first_(std::move(first))
 {}
 
 Arming::~Arming()
 {
     try {
         disarm();
+        if (fronts_.empty() && window_.size != 0) // nobody can be in a stub
+            target_.release({}, {window_.address, window_.size});
         if (jumps_ || release_fronts(target_, fronts_))
             return;
         for (Front& front : fronts_) { // for the next run to release
@@ -260,6 +262,16 @@ void Arming::place(const std::vector<size_t>& indices)
         place_group(members);
 }
 
+void Arming::prepare_tables()
+{
+    if (window_.size == 0)
+        window_ = target_.allocate_data(least_);
+    if (!prepared_)
+        for (const FirstWord& word : first_(window_))
+            target_.change_data(word.offset, 0, word.value);
+    prepared_ = true;
+}
+
 // Sites within reach of each other: one arena.
 void Arming::place_group(const std::vector<size_t>& members)
 {
@@ -269,13 +281,12 @@ void Arming::place_group(const std::vector<size_t>& members)
         sites.push_back(sites_[i]);
         near.push_back(sites_[i].patch);
     }
-    if (!data_)
-        data_ = target_.allocate_data(data_size_);
+    prepare_tables();
     constexpr uint64_t most = own_machine.most_code;
     const size_t front_size = size_of_front(members.size());
     const uint64_t somewhere = near.front() / smallest_page * smallest_page;
     const size_t size =
-        front_size + compile_(sites, {somewhere, data_, somewhere + most / 2}).bytes.size() + smallest_page;
+        front_size + compile_(sites, {somewhere, window_.address, somewhere + most / 2}).bytes.size() + smallest_page;
     const Arena arena = size <= most ? target_.allocate_code(near, size) : Arena{};
     if (!arena.code) {
         for (const size_t i : members)
@@ -286,7 +297,7 @@ void Arming::place_group(const std::vector<size_t>& members)
         const Code code = compile_(sites, {arena.code + front_size, arena.data, arena.mark});
         if (front_size + code.bytes.size() > size)
             throw std::logic_error("stubs are longer than they were said to be");
-        Front front{arena.code, size, arena.mark, arena.data, whole_pages(data_size_), Tracer::self(), {}};
+        Front front{arena.code, size, arena.mark, arena.data, window_.size, Tracer::self(), {}};
         for (Patch p : code.patches) {
             p.site = members.at(p.site);
             p.semaphore = sites_[p.site].semaphore;
@@ -370,11 +381,10 @@ void Arming::arm_loader()
             || loader->breakpoint % smallest_page + loader_function > smallest_page
             || !loader_patch(*loader, function, loader->breakpoint))
             return;
-        if (!data_)
-            data_ = target_.allocate_data(data_size_);
+        prepare_tables();
         const size_t front_size = size_of_front(1);
         const uint64_t somewhere = loader->breakpoint / smallest_page * smallest_page;
-        const size_t size = front_size + compile_loader_stub(*loader, {somewhere, data_, somewhere}).size();
+        const size_t size = front_size + compile_loader_stub(*loader, {somewhere, window_.address, somewhere}).size();
         const Arena arena = target_.allocate_code(std::span(&loader->breakpoint, 1), size);
         if (!arena.code)
             return;
@@ -382,8 +392,7 @@ void Arming::arm_loader()
             const auto patch = loader_patch(*loader, function, arena.code + front_size);
             if (!patch)
                 throw std::logic_error("the arena is not within reach of the dynamic linker");
-            const Front front{arena.code,     size,    arena.mark, arena.data, whole_pages(data_size_),
-                              Tracer::self(), {*patch}};
+            const Front front{arena.code, size, arena.mark, arena.data, window_.size, Tracer::self(), {*patch}};
             target_.write_code(arena.code + front_size,
                                compile_loader_stub(*loader, {arena.code + front_size, arena.data, arena.mark}));
             target_.write_code(front.start, encode(front));
@@ -440,7 +449,7 @@ void Arming::disarm()
 
 const std::vector<SiteState>& Arming::verify()
 {
-    const auto found = states_of(target_, sites_, data_);
+    const auto found = states_of(target_, sites_, window_.address);
     states_.resize(sites_.size());
     for (size_t i = 0; i < sites_.size(); ++i) {
         // A refusal stays until the site has some other trouble.

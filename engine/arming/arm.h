@@ -15,14 +15,19 @@ namespace fastsdt::engine {
 /// before the arena is there.
 using Compile = std::function<Code(std::span<const Site> sites, const Arena& arena)>;
 
+/// What the tables hold at first: maps/tables.h.
+using FirstWords = std::function<std::vector<FirstWord>(Window)>;
+
 /// What arming the sites would come to, by site: can_be_armed(), or the first reason against it. Changes nothing.
 std::vector<SiteState> can_arm(Target& target, std::span<const Site> sites);
 
 /// A run: its sites, added as modules come.
 class Arming {
 public:
-    /// @param data_size  bytes of the tables, not 0
-    Arming(Target& target, Compile compile, size_t data_size);
+    /// @param least  bytes of the tables, not 0
+    Arming(
+        Target& target, Compile compile, size_t least,
+        FirstWords first = [](Window) { return std::vector<FirstWord>(); });
     Arming(const Arming&) = delete;
     Arming& operator=(const Arming&) = delete;
     ~Arming(); ///< disarms, as far as it can
@@ -41,6 +46,9 @@ public:
     /// Looks at all sites again: the kernel or another tracer may have changed one.
     const std::vector<SiteState>& verify();
 
+    /// The tables; of size 0 as long as nothing was to be armed.
+    Window window() const { return window_; }
+
     /// All that arm() was given, in that order, and what has become of each.
     const std::vector<Site>& sites() const { return sites_; }
     const std::vector<SiteState>& states() const { return states_; }
@@ -49,14 +57,17 @@ private:
     void add(std::vector<Site> sites);
     void place(const std::vector<size_t>& sites);
     void place_group(const std::vector<size_t>& sites);
+    void prepare_tables();
     void jump();
     void arm_loader();
     bool disarm_loader();
 
     Target& target_;
     Compile compile_;
-    size_t data_size_;
-    uint64_t data_ = 0; // 0: not allocated yet
+    size_t least_;
+    FirstWords first_;
+    Window window_;         // of size 0: not allocated yet
+    bool prepared_ = false; // it has its first words
     std::vector<Site> sites_;
     std::vector<SiteState> states_;
     std::vector<Patch> patches_;      // by site; length 0: it has no stub

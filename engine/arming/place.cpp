@@ -48,21 +48,6 @@ uint64_t find_place(const std::vector<Mapping>& mappings, std::span<const uint64
     return below ? below : above ? above : beside_heap;
 }
 
-uint64_t place_for_data(const std::vector<Mapping>& mappings, uint64_t size, const Machine& machine)
-{
-    uint64_t end = lowest, largest = 0, start = 0;
-    for (const Mapping& m : mappings) {
-        if (m.start > end && m.start - end > largest && m.start <= machine.highest) {
-            largest = m.start - end;
-            start = end;
-        }
-        end = std::max(end, m.end);
-    }
-    if (size < machine.reach / 4 || largest / 4 < size)
-        return 0;
-    return (start + largest / 2) / machine.page * machine.page;
-}
-
 std::vector<size_t> group_by_reach(std::span<const uint64_t> addresses, uint64_t size, const Machine& machine)
 {
     std::vector<size_t> order(addresses.size()), groups(addresses.size());

@@ -16,10 +16,6 @@ namespace fastsdt::engine {
 uint64_t find_place(const std::vector<Mapping>& mappings, std::span<const uint64_t> near, uint64_t size,
                     const Machine& machine = own_machine);
 
-/// Where `size` bytes of data leave room for code beside what is mapped. Data so large that it could fill all that is
-/// within reach goes to the middle of the largest gap. Otherwise 0: the kernel may choose.
-uint64_t place_for_data(const std::vector<Mapping>& mappings, uint64_t size, const Machine& machine = own_machine);
-
 /// Groups addresses so that the stubs of each group fit in one place within reach of all. `size`: what they take at
 /// most. @return  by address, the number of its group
 std::vector<size_t> group_by_reach(std::span<const uint64_t> addresses, uint64_t size,

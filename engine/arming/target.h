@@ -5,6 +5,7 @@
 #include "code/loader.h"
 #include "code/site.h"
 #include "live/live.h"
+#include "maps/tables.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,9 +37,10 @@ public:
     virtual bool stores_thread_pointers() = 0;
 
     /// Allocates the tables: zeros, readable and writable, shared with us. Once for a run, before allocate_code().
-    /// @return  its runtime address
-    virtual uint64_t allocate_data(size_t size) = 0;
-    /// Allocates memory for stubs, empty so far. A 32-bit displacement of the code reaches `mark` of the answer too.
+    /// @param least  bytes. It may be more, as far as the process can spare it: it takes memory only where it is used
+    virtual Window allocate_data(size_t least) = 0;
+    /// Allocates memory for stubs, empty so far. A 32-bit displacement of the code reaches `mark` of the answer too. The mark has
+    /// the address of the tables' first slice.
     /// @param near  addresses: a jump has to reach the code from each, and each from the code: 2 GiB (arm64: 128 MiB)
     virtual Arena allocate_code(std::span<const uint64_t> near, size_t size) = 0;
     /// Unmaps what allocate_code() gave for `size`, where nothing has been executed yet. What cannot be unmapped stays.

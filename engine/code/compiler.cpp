@@ -13,9 +13,6 @@ Compiler::Compiler(const Machine& machine, const Script& script, const Tables& t
 {
     for (const Table& table : tables_.maps)
         key_bytes_ = std::max(key_bytes_, table.key_bytes());
-    // The data's address is needed for tables that all threads share, and to count dropped hits.
-    keeps_base_ = std::any_of(tables_.maps.begin(), tables_.maps.end(),
-                              [](const Table& table) { return table.shared || table.entries > 1; });
     for (const Map& map : script_.maps)
         if (map.kind == MapKind::string)
             text_bytes_ = string_size;
@@ -27,7 +24,7 @@ Compiler::Compiler(const Machine& machine, const Script& script, const Tables& t
 
 size_t Compiler::saved_offset(unsigned reg) const
 {
-    return base_offset() + 8 + 8 * size_t(std::popcount(saved_ & ((Registers(1) << reg) - 1)));
+    return saved_start() + 8 * size_t(std::popcount(saved_ & ((Registers(1) << reg) - 1)));
 }
 
 size_t Compiler::spill(Role role)
@@ -42,80 +39,6 @@ Compiler::Label Compiler::cold(std::function<void()> emit)
 {
     cold_.push_back({label(), std::move(emit), spills_, time_});
     return cold_.back().from;
-}
-
-void Compiler::answer(Label yes, Label no)
-{
-    const auto leave = label();
-    bind(no);
-    constant(Role::result, 0);
-    jump(leave);
-    bind(yes);
-    constant(Role::result, 1);
-    bind(leave);
-}
-
-void Compiler::routines()
-{
-    routines_.acquire = label();
-    routines_.text = label();
-    routines_.word = label();
-    acquire_routine();
-    if (environment_.system_calls) {
-        text_routine();
-        word_routine();
-    }
-    for (size_t i = 0; i < script_.maps.size(); ++i) {
-        routines_.maps.push_back({label(), label(), label(), label(), label()});
-        if (tables_.maps[i].entries > 1)
-            map_routines(i);
-    }
-}
-
-void Compiler::map_routines(size_t map)
-{
-    const Table& table = tables_.maps[map];
-    const MapKind kind = script_.maps[map].kind;
-    const MapRoutines& routine = routines_.maps[map];
-    if (table.direct) {
-        begin_routine(routine.direct);
-        direct_routine(table);
-        return;
-    }
-    if (!is_assigned(kind)) { // to Role::entry: the entry, made if need be; 0: no room
-        const auto done = label(), absent = label(), full = label();
-        begin_routine(routine.update);
-        find_entry(table, done, absent);
-        bind(absent);
-        make_entry(table, done, full);
-        bind(full);
-        constant(Role::entry, 0);
-        bind(done);
-        return_from_routine();
-    } else {
-        begin_routine(routine.assign);
-        assign_routine(table, kind);
-        return_from_routine();
-    }
-    if (kind == MapKind::integer) { // to Role::result: the value, 0 if there is none
-        const auto found = label(), absent = label();
-        begin_routine(routine.load);
-        find_entry(table, found, absent);
-        bind(found);
-        load_value(table, absent);
-        return_from_routine();
-        bind(absent);
-        constant(Role::result, 0);
-        return_from_routine();
-    }
-    const auto found = label(), absent = label();
-    begin_routine(routine.remove);
-    find_entry(table, found, absent);
-    bind(found);
-    erase_entry(table);
-    jump(routine.remove); // there may be a second entry
-    bind(absent);
-    return_from_routine();
 }
 
 Code Compiler::compile(std::span<const Site> sites)
@@ -179,15 +102,15 @@ void Compiler::body(const Site& site)
     cold_.clear();
     out_ = label();
 
-    // A filter that reads only the site's values comes before the slot: a hit that it rejects needs none.
-    const auto wants_slot = [&](const Expression& e) {
+    // A filter that reads only the site's values comes before the block: a hit that it rejects needs none.
+    const auto wants_block = [&](const Expression& e) {
         return uses(e, is_map) || (uses(e, is_tid) && environment_.tid_offset);
     };
-    bool has_slot = false;
+    bool has_block = false;
     const auto want = [&] {
-        if (!has_slot)
-            slot();
-        has_slot = true;
+        if (!has_block)
+            block();
+        has_block = true;
     };
     if (site.clauses.size() > 1)
         want();
@@ -195,7 +118,7 @@ void Compiler::body(const Site& site)
         const Clause& clause = script_.clauses[index];
         const auto next = label();
         if (clause.filter) {
-            if (wants_slot(*clause.filter))
+            if (wants_block(*clause.filter))
                 want();
             branch(*clause.filter, next, false);
         }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The stub compiler, inside: the part that all architectures share. It says in which order a stub does things:
-// compiler.cpp has the stub and its clauses, expressions.cpp values, statements.cpp updates of maps. The virtual
-// functions emit the instructions; code/x86/compiler.h and code/arm64/compiler.h declare the classes that implement them.
+// compiler.cpp has the stub and its clauses, routines.cpp what finds and makes entries of tables, expressions.cpp values,
+// statements.cpp updates of maps. The virtual functions emit the instructions; code/x86/compiler.h and code/arm64/compiler.h declare the classes that implement them.
 //
 // Frame, from the stack pointer up:
-//     keys | a string to be assigned, or the Hit for a function | spilled values | address of the data | what the
-//     architecture saves of the program
+//     keys | a string to be assigned, or the Hit for a function | spilled values | what the architecture saves of the program
 #pragma once
 #include "arch/args.h"
 #include "code/emitter.h"
@@ -25,16 +24,22 @@ enum class Role : uint8_t {
     result,   ///< the value of an expression, and a key
     second,   ///< the right operand of an operation
     recorded, ///< the value that a statement records
-    slot,     ///< runtime address of the thread's slot
-    table,    ///< runtime address of a table, while a routine looks something up in it
+    block,    ///< runtime address of the thread's block
+    table,    ///< runtime address of a chunk's first entry, while a routine looks something up in it
     entry,    ///< runtime address of the entry that was found
+    kept,     ///< of another entry, in assign_text()
 };
 
 /// Eight bytes in memory: at an offset from the address in a register.
 struct Word {
-    Role base = Role::slot;
+    Role base = Role::block;
     size_t offset = 0;
 };
+/// A word of a chunk's header, `below` its first entry.
+inline Word of_chunk(Role chunk, size_t below)
+{
+    return {chunk, 0 - below};
+}
 
 class Compiler {
 public:
@@ -59,16 +64,33 @@ protected:
     virtual void acquire_routine() = 0;
     virtual void text_routine() = 0;
     virtual void word_routine() = 0;
-    // What map_routines() is made of. None changes Role::slot or Role::recorded. Keys are in the caller's frame from its
-    // start, the table's address is in Role::table.
+    // What routines.cpp is made of. None changes Role::block or Role::recorded. Keys are in the caller's frame from its
+    // start, the chunk is Role::table, and the tag that an entry with these keys has stays where find_entry() leaves it.
     virtual void begin_routine(Label routine) = 0;
     virtual void return_from_routine() = 0;
-    virtual void direct_routine(const Table& table) = 0;                        ///< all of it
-    virtual void find_entry(const Table& table, Label found, Label absent) = 0; ///< to Role::entry
-    virtual void make_entry(const Table& table, Label done, Label full) = 0;    ///< to Role::entry, of zeros
-    virtual void assign_routine(const Table& table, MapKind kind) = 0; ///< to Role::result: 1, or 0 if there is no room
-    virtual void load_value(const Table& table, Label absent) = 0;     ///< of Role::entry, to Role::result
-    virtual void erase_entry(const Table& table) = 0;                  ///< Role::entry
+    virtual void begin_assigning() = 0; ///< behind begin_routine(): Role::kept is the routine's until end_assigning()
+    virtual void end_assigning() = 0;
+    virtual void
+    begin_direct() = 0; ///< behind begin_routine(), the key is Role::result; keeps what a stub does not save for it
+    virtual void end_direct() = 0;
+    /// To Role::entry. Looks at no more entries than the chunk's header says. `deleted`: also one whose key was deleted, so that
+    /// exchange_value() brings it back.
+    virtual void find_entry(const Table& table, Label found, Label absent, bool deleted) = 0;
+    enum class Fill { zeros, number, text }; ///< number: Role::recorded; text: the frame's
+    virtual void make_entry(const Table& table, Fill fill, Label done, Label full) = 0; ///< to Role::entry
+    virtual void claim_direct(const Table& table, Label done,
+                              Label full) = 0; ///< to Role::entry: the key's, made if need be
+    virtual void exchange_value(const Table& table, Label done,
+                                Label again) = 0;                  ///< of Role::entry; `again`: it is not the key's
+    virtual void load_value(const Table& table, Label absent) = 0; ///< of Role::entry, to Role::result
+    virtual void erase_entry(const Table& table, Role entry) = 0;  ///< does nothing where it is not the key's any more
+    virtual void jump_unless_there(Role entry, Label to) = 0;      ///< the entry is not the key's any more
+    /// Role::result bytes to Role::entry: their address. They are zeros. May change Role::second.
+    virtual void allocate(Label none) = 0;
+    virtual void load_chunk(Role to, Word of) = 0; ///< of a table's word: the address in it
+    /// A table's word leads to the chunk Role::entry if it led to the chunk Role::table. Leaves those two.
+    virtual void exchange_chunk(const Table& table) = 0;
+    virtual void data_address(Role to, size_t offset) = 0; ///< of the data; as long for every address
 
     // ---- The stub around the clauses: stubs_*.cpp.
     virtual Patch patch(const Site& site, uint64_t stub) const = 0;
@@ -78,9 +100,9 @@ protected:
     virtual Registers saved_registers(Registers written) const = 0;
     virtual void save() = 0;    ///< makes the frame, and keeps in it the registers that saved_ names
     virtual void restore() = 0; ///< the opposite; then jumps back behind the site
-    /// Loads the thread's slot into Role::slot. Jumps to out_ if no slot is left, or in a forked child. Keeps the
-    /// data's address in the frame.
-    virtual void slot() = 0;
+    /// Loads the address of the thread's block into Role::block. Jumps to out_ if there is no slot or no memory for another
+    /// thread, or in a forked child.
+    virtual void block() = 0;
 
     // ---- Values: expressions_*.cpp.
     /// The argument is in memory: fetching it changes more than the register that it goes to.
@@ -129,8 +151,6 @@ protected:
     void stub(const Site& site);
     void body(const Site& site);
     void actions(const Clause& clause);
-    void routines();
-    void map_routines(size_t map);
     // A cold path is emitted behind the stub's hot path.
     struct Cold {
         Label from;
@@ -141,7 +161,18 @@ protected:
     Label cold(std::function<void()> emit);
     Label label() { return code_.label(); }
     void bind(Label label) { code_.bind(label); }
+
+    // ---- routines.cpp
+    void routines();
+    void map_routines(size_t map);
+    void direct_routine(const Table& table);
+    void assign_number(const Table& table);
+    void assign_text(const Table& table);
     void answer(Label yes, Label no); ///< Role::result is 1 after a jump to `yes`, and 0 after one to `no`
+    void newest_chunk(const Table& table);
+    void older_chunk(Label none);
+    void search(const Table& table, Label found, Label absent, bool deleted = false);
+    void grow(const Table& table, Label grown, Label refused);
 
     // ---- expressions.cpp
     bool uses(const Expression& e, bool (*what)(const Expression&)) const;
@@ -159,9 +190,9 @@ protected:
     void text_value(const Expression& e, size_t frame_offset); ///< string_size bytes into the frame
     void map_value(const Expression& e);
     void if_own(const Table& table, const Expression& tid, Label free, Label other);
-    void table_address(const Table& table);
+    void shared_value(const Table& table);
     void call_with_keys(Label routine, const std::vector<Expression>& keys, const Table& table);
-    static Word own(const Table& table, size_t word) { return {Role::slot, *table.own + 8 * word}; }
+    static Word own(const Table& table, size_t word) { return {Role::block, *table.own + 8 * word}; }
 
     // ---- statements.cpp
     void statement(const Statement& statement);
@@ -179,7 +210,6 @@ protected:
     Routines routines_;
 
     size_t key_bytes_ = 0, text_bytes_ = 0; // of each stub's frame
-    bool keeps_base_ = false;
 
     // Of the stub that is being made.
     const Site* site_ = nullptr;
@@ -194,9 +224,9 @@ protected:
     std::vector<Cold> cold_;
 
     size_t spill_offset(size_t index) const { return key_bytes_ + text_bytes_ + 8 * index; }
-    size_t base_offset() const { return spill_offset(frame_spills_); }
-    size_t saved_offset(unsigned reg) const; // above the data's address
-    size_t spill(Role role);                 // keeps the value in the frame until spills_ is less again
+    size_t saved_start() const { return spill_offset(frame_spills_); }
+    size_t saved_offset(unsigned reg) const;
+    size_t spill(Role role); // keeps the value in the frame until spills_ is less again
 
 private:
     Emitter& code_;
@@ -210,10 +240,5 @@ inline bool is_map(const Expression& e)
 {
     return e.kind == Expression::Kind::map;
 }
-
-// ---- What the routines of tables share; code/x86/routines.cpp says how they search.
-
-/// Entries that a search looks at. If the table is half full, one key in a million would need more by linear probing.
-inline constexpr int64_t most_probes = 64;
 
 } // namespace fastsdt::engine

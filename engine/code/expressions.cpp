@@ -265,22 +265,19 @@ void Compiler::fill_keys(const std::vector<Expression>& keys, const Table& table
     spills_ = spills;
 }
 
-// To Role::table; the data's address is in the frame.
-void Compiler::table_address(const Table& table)
+// The address of a shared map without keys, to Role::table.
+void Compiler::shared_value(const Table& table)
 {
-    if (table.shared)
-        load_frame(Role::table, base_offset());
-    address(Role::table, {table.shared ? Role::table : Role::slot, table.offset});
+    data_address(Role::table, table.offset);
 }
 
 void Compiler::call_with_keys(Label routine, const std::vector<Expression>& keys, const Table& table)
 {
     fill_keys(keys, table);
-    table_address(table);
     call_routine(routine);
 }
 
-// Goes on if the slot's own entry has this thread's id, which is then in Role::result. Jumps to `free` if it has no id,
+// Goes on if the block's own entry has this thread's id, which is then in Role::result. Jumps to `free` if it has no id,
 // and to `other` if it has another one.
 void Compiler::if_own(const Table& table, const Expression& tid, Label free, Label other)
 {
@@ -308,7 +305,7 @@ void Compiler::map_value(const Expression& e)
         look_up();
         return;
     } else {
-        table_address(table);
+        shared_value(table);
         jump_if_empty({Role::table, 0}, none);
         load(Role::result, {Role::table, table.value});
         jump(done);

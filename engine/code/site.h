@@ -40,8 +40,9 @@ struct Site {
 struct Arena {
     uint64_t code = 0; ///< executable, within 2 GiB (arm64: 128 MiB) of each site that uses it, page-aligned
     uint64_t data = 0; ///< the run's tables: readable and writable, anywhere, zeros at first
-    uint64_t mark = 0; ///< 8 bytes that hold `data`, and 0 in a forked child, whose stubs then do nothing. Within
-                       ///< 2 GiB of `code`. A run has an arena for each group of modules, all with the same `data`
+    uint64_t mark =
+        0; ///< 8 bytes that hold the address of the process's slice of the tables (maps/tables.h), and 0 in a
+    ///< forked child, whose stubs then do nothing. Within 2 GiB of `code`. A run has an arena for each group of modules, all with the same `data`
 };
 
 /// One change of a site: its bytes before and after. Written at once, see arming/target.h.

@@ -41,7 +41,7 @@ void Compiler::statement(const Statement& statement)
         } else {
             // The value is stored before the word that says it is there: whoever sees that word reads an assigned
             // value.
-            table_address(table);
+            shared_value(table);
             store({Role::table, table.value}, Role::recorded);
             publish({Role::table, 0}, 1);
         }
@@ -58,7 +58,7 @@ void Compiler::statement(const Statement& statement)
         } else if (table.entries > 1) {
             call_with_keys(routines_.maps[statement.map].remove, statement.keys, table);
         } else if (is_assigned(map.kind)) {
-            table_address(table);
+            shared_value(table);
             publish({Role::table, 0}, 0);
         } else {
             throw std::logic_error("an aggregation of all threads cannot be deleted");
@@ -101,7 +101,7 @@ Word Compiler::locate(const Statement& statement, Label next)
 {
     const Table& table = tables_.maps[statement.map];
     if (table.key_size.empty())
-        return {Role::slot, table.offset + table.value};
+        return {Role::block, table.offset + table.value};
     if (table.direct) {
         value(statement.keys[0], Role::result);
         find_direct(statement, next);

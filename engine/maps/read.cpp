@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 
 namespace fastsdt::engine {
 namespace {
@@ -95,91 +97,179 @@ bool decode(const Map& map, const Bytes& bytes, size_t offset, Entry& entry)
 
 using Merged = std::map<std::vector<Datum>, Entry>;
 
-/// Reads one table, a slot's or a shared one; `bytes` begins at the table.
-void read_table(const Map& map, const Table& table, const Bytes& bytes, Merged& merged)
-{
-    const size_t entries = table.entries + table.direct;
-    const bool assigned = is_assigned(map.kind);
-    // Of several entries with one key that was assigned, the one that a stub finds first counts.
-    std::map<std::vector<Datum>, size_t> steps;
-    for (size_t i = 0; i < entries; ++i) {
-        const size_t at = i * table.entry_size;
-        Entry entry;
-        if (table.entries == 1) {
-            if (assigned && bytes.word(at) == 0)
-                continue;
-        } else if (table.direct) {
-            const uint64_t first = bytes.word(at);
-            if (first == 0)
-                continue;
-            entry.keys.push_back({i < table.entries ? int64_t(first) : 0, {}});
-        } else {
-            if ((bytes.word(at) & uint64_t(tag_there)) != uint64_t(tag_there))
-                continue;
-            size_t offset = at + table.keys;
-            for (size_t key = 0; key < map.keys.size(); offset += table.key_size[key++]) {
-                Datum datum;
-                if (map.keys[key] == Type::string)
-                    datum.text = bytes.text(offset);
-                else
-                    datum.number = int64_t(bytes.word(offset));
-                entry.keys.push_back(std::move(datum));
-            }
+/// The memory of a run, as it is now.
+class Memory {
+public:
+    Memory(const Tables& tables, Window window, const ReadData& read)
+        : tables_(tables), window_(window), read_(read), left_(window.size)
+    {
+        const Bytes slice = fetch(Tables::slice, Tables::slice_size);
+        for (size_t slot = 0; slot < most_threads; ++slot)
+            if (const auto block = place(slice.word(Tables::blocks + 8 * slot), 0, tables_.block_size))
+                blocks_.push_back({slot, *block, slice.word(Tables::owners + 8 * slot) != 0});
+    }
+
+    struct Block {
+        size_t slot, offset;
+        bool owned;
+    };
+    const std::vector<Block>& blocks() const { return blocks_; }
+
+    Bytes fetch(size_t offset, size_t size) const { return Bytes(read_(offset, size), size); }
+    uint64_t word(size_t offset) const { return fetch(offset, 8).word(0); }
+
+    struct Entries {
+        size_t offset, count;
+    };
+    /// Of a table's chunks, the newest first. @param base  of the thread's block, or 0
+    std::vector<Entries> chunks(const Table& table, size_t base)
+    {
+        std::vector<Entries> chunks;
+        size_t most = table.entries;
+        for (uint64_t at = word(base + table.offset) & ~uint64_t(Chunk::header - 1);
+             at != window_.address + tables_.nothing;) {
+            const auto entries = place(at, Chunk::header, 0);
+            if (!entries)
+                break;
+            const Bytes header = fetch(*entries - Chunk::header, Chunk::header);
+            const auto of_header = [&](size_t below) { return header.word(Chunk::header - below); };
+            size_t count = most;
+            while (count > table.first && count - 1 != of_header(Chunk::last))
+                count /= Chunk::growth;
+            const size_t bytes = table.chunk_bytes(count);
+            if (count < table.first || count - 1 != of_header(Chunk::last)
+                || !place(at, Chunk::header, bytes - Chunk::header) || bytes > left_)
+                break;
+            left_ -= bytes;
+            chunks.push_back({*entries, count});
+            most = count / Chunk::growth;
+            at = of_header(Chunk::older);
         }
-        if (!decode(map, bytes, at + table.value, entry))
-            continue;
-        if (assigned && table.entries > 1) {
-            std::vector<uint64_t> words;
-            for (size_t offset = 0; offset < table.key_bytes(); offset += 8)
-                words.push_back(bytes.word(at + table.keys + offset));
-            const size_t step = (i - first_entry(words, table.entries)) & (table.entries - 1);
-            const auto [nearest, fresh] = steps.try_emplace(entry.keys, step);
+        return chunks;
+    }
+
+private:
+    /// The offset of an address in the heap, of which so many bytes before and behind are in it too.
+    std::optional<size_t> place(uint64_t address, size_t before, size_t behind) const
+    {
+        const uint64_t offset = address - window_.address;
+        if (offset >= window_.size || offset < tables_.heap + before || behind > window_.size - offset
+            || offset % 16 != 0)
+            return std::nullopt;
+        return offset;
+    }
+
+    const Tables& tables_;
+    const Window window_;
+    const ReadData& read_;
+    size_t left_; // bytes of chunks that there may still be
+    std::vector<Block> blocks_;
+};
+
+/// One entry, at `at` of the bytes. False: nothing is there. @param index  where the search for its key begins, if it has a tag
+bool read_entry(const Map& map, const Table& table, const Bytes& bytes, size_t at, size_t entries, Entry& entry,
+                size_t& index)
+{
+    if (table.entries == 1)
+        return !(is_assigned(map.kind) && bytes.word(at) == 0) && decode(map, bytes, at + table.value, entry);
+    if (table.direct) {
+        const uint64_t first = bytes.word(at);
+        entry.keys.push_back({int64_t(first), {}});
+        return first != 0 && decode(map, bytes, at + table.value, entry);
+    }
+    if ((bytes.word(at) & uint64_t(tag_there)) != uint64_t(tag_there))
+        return false;
+    size_t offset = at + table.keys;
+    for (size_t key = 0; key < map.keys.size(); offset += table.key_size[key++]) {
+        Datum datum;
+        if (map.keys[key] == Type::string)
+            datum.text = bytes.text(offset);
+        else
+            datum.number = int64_t(bytes.word(offset));
+        entry.keys.push_back(std::move(datum));
+    }
+    std::vector<uint64_t> words;
+    for (size_t of_key = 0; of_key < table.key_bytes(); of_key += 8)
+        words.push_back(bytes.word(at + table.keys + of_key));
+    index = first_entry(words, entries);
+    return decode(map, bytes, at + table.value, entry);
+}
+
+void merge(const Map& map, Merged& merged, const Entry& entry)
+{
+    if (const auto [found, fresh] = merged.try_emplace(entry.keys, entry); !fresh)
+        add(map, found->second, entry);
+}
+
+/// Reads a map of one thread, or a shared one. @param base  of the thread's block, or 0
+void read_map(const Map& map, const Table& table, size_t base, Memory& memory, Merged& merged)
+{
+    size_t unused = 0;
+    if (table.own) {
+        const Bytes own = memory.fetch(base + *table.own, 16);
+        Entry entry;
+        entry.keys = {{int64_t(own.word(0)), {}}};
+        entry.value.number = int64_t(own.word(8));
+        if (own.word(0) != 0)
+            merged.insert_or_assign(entry.keys, entry);
+    }
+    if (table.entries == 1) {
+        Entry entry;
+        if (read_entry(map, table, memory.fetch(base + table.offset, table.entry_size), 0, 1, entry, unused))
+            merge(map, merged, entry);
+        return;
+    }
+    if (table.direct) {
+        Entry entry;
+        if (read_entry(map, table, memory.fetch(base + table.zero, table.entry_size), 0, 1, entry, unused)) {
+            entry.keys[0].number = 0;
+            merge(map, merged, entry);
+        }
+    }
+    // Of several entries with one key that was assigned, the one that a stub finds first counts.
+    std::map<std::vector<Datum>, std::pair<size_t, size_t>> found; // which chunk, and how far from the search's begin
+    const auto chunks = memory.chunks(table, base);
+    for (size_t number = 0; number < chunks.size(); ++number) {
+        const auto [offset, count] = chunks[number];
+        const Bytes bytes = memory.fetch(offset, table.entry_size * count);
+        for (size_t i = 0; i < count; ++i) {
+            Entry entry;
+            size_t index = 0;
+            if (!read_entry(map, table, bytes, i * table.entry_size, count, entry, index))
+                continue;
+            if (!is_assigned(map.kind)) {
+                merge(map, merged, entry);
+                continue;
+            }
+            const std::pair step(number, (i - index) & (count - 1));
+            const auto [nearest, fresh] = found.try_emplace(entry.keys, step);
             if (!fresh && nearest->second < step)
                 continue;
             nearest->second = step;
             merged.insert_or_assign(entry.keys, entry);
-        } else if (const auto [found, fresh] = merged.try_emplace(entry.keys, entry); !fresh) {
-            add(map, found->second, entry);
         }
     }
 }
 
 } // namespace
 
-Maps read_tables(const Script& script, const Tables& tables, const ReadData& read)
+Maps read_tables(const Script& script, const Tables& tables, Window window, const ReadData& read)
 {
-    const auto fetch = [&](size_t offset, size_t size) { return Bytes(read(offset, size), size); };
+    Memory memory(tables, window, read);
     Maps maps;
-    const Bytes header = fetch(0, Tables::owners + 8 * most_threads);
-    maps.dropped = header.word(Tables::dropped);
+    maps.dropped = memory.word(Tables::dropped);
     std::vector<Merged> merged(script.maps.size());
-    const auto table_size = [](const Table& table) { return table.entry_size * (table.entries + table.direct); };
-    for (size_t i = 0; i < merged.size(); ++i) {
-        const Table& table = tables.maps[i];
-        if (table.shared)
-            read_table(script.maps[i], table, fetch(table.offset, table_size(table)), merged[i]);
-    }
-    const auto read_slot = [&](size_t i, size_t slot) {
-        const Table& table = tables.maps[i];
-        if (table.own) {
-            const Bytes own = fetch(slot + *table.own, 16);
-            Entry entry;
-            entry.keys = {{int64_t(own.word(0)), {}}};
-            entry.value.number = int64_t(own.word(8));
-            if (own.word(0) != 0)
-                merged[i].insert_or_assign(entry.keys, entry);
-        }
-        read_table(script.maps[i], table, fetch(slot + table.offset, table_size(table)), merged[i]);
+    const auto read_maps_at = [&](size_t base, bool shared) {
+        for (size_t i = 0; i < merged.size(); ++i)
+            if (tables.maps[i].shared == shared)
+                read_map(script.maps[i], tables.maps[i], base, memory, merged[i]);
     };
-    for (size_t slot = 0; slot < most_threads; ++slot) {
-        if (header.word(Tables::owners + 8 * slot) == 0)
-            continue;
-        ++maps.threads;
-        for (size_t i = 0; i < merged.size(); ++i) {
-            if (!tables.maps[i].shared)
-                read_slot(i, tables.slots + slot * tables.slot_size);
+    read_maps_at(0, true);
+    for (const Memory::Block& block : memory.blocks())
+        if (block.owned) {
+            ++maps.threads;
+            read_maps_at(block.offset, false);
         }
-    }
     for (Merged& map : merged) {
         auto& entries = maps.maps.emplace_back();
         for (auto& [keys, entry] : map)
@@ -194,21 +284,22 @@ bool is_subtracted(const Script& script, const Tables& tables, size_t map)
     return !is_assigned(script.maps[map].kind) && (table.entries == 1 || table.direct);
 }
 
-void clear_table(const Script& script, const Tables& tables, size_t map, const ReadData& read, const ChangeData& change)
+void clear_table(const Script& script, const Tables& tables, Window window, size_t map, const ReadData& read,
+                 const ChangeData& change)
 {
     const Table& table = tables.maps[map];
     const MapKind kind = script.maps[map].kind;
     const bool subtracted = is_subtracted(script, tables, map);
     if (subtracted && kind != MapKind::min && kind != MapKind::max)
         return;
-    const auto clear_at = [&](size_t base) { // of a slot, or of the data
-        const size_t entries = table.entries + table.direct, size = table.entry_size * entries;
-        const Bytes bytes(read(base + table.offset, size), size);
+    Memory memory(tables, window, read);
+    const auto clear_entries = [&](size_t offset, size_t count) {
+        const Bytes bytes = memory.fetch(offset, table.entry_size * count);
         const auto set = [&](size_t at, uint64_t from, uint64_t to) {
             if (from != to)
-                change(base + table.offset + at, from, to);
+                change(offset + at, from, to);
         };
-        for (size_t i = 0; i < entries; ++i) {
+        for (size_t i = 0; i < count; ++i) {
             const size_t at = i * table.entry_size;
             const uint64_t first = bytes.word(at);
             if (subtracted) {
@@ -220,19 +311,52 @@ void clear_table(const Script& script, const Tables& tables, size_t map, const R
                 set(at, first, first - uint64_t(tag_there - tag_deleted));
             }
         }
-        if (table.own) {
-            const uint64_t tid = Bytes(read(base + *table.own, 8), 8).word(0);
-            if (tid != 0)
+    };
+    const auto clear_at = [&](size_t base) { // of a block, or of the data
+        if (table.entries == 1)
+            return clear_entries(base + table.offset, 1);
+        if (table.direct)
+            clear_entries(base + table.zero, 1);
+        for (const auto& [offset, count] : memory.chunks(table, base))
+            clear_entries(offset, count);
+        if (table.own)
+            if (const uint64_t tid = memory.word(base + *table.own); tid != 0)
                 change(base + *table.own, tid, 0);
-        }
     };
     if (table.shared)
         return clear_at(0);
-    const size_t owners_size = 8 * most_threads;
-    const Bytes owners(read(Tables::owners, owners_size), owners_size);
-    for (size_t slot = 0; slot < most_threads; ++slot)
-        if (owners.word(8 * slot) != 0)
-            clear_at(tables.slots + slot * tables.slot_size);
+    for (const Memory::Block& block : memory.blocks())
+        if (block.owned)
+            clear_at(block.offset);
+}
+
+std::vector<Piece> contents(const Tables& tables, Window window, const ReadData& read)
+{
+    Memory memory(tables, window, read);
+    std::vector<Piece> pieces;
+    const auto add_at = [&](size_t base, bool shared) {
+        for (const Table& table : tables.maps) {
+            if (table.shared != shared)
+                continue;
+            if (table.entries == 1) {
+                pieces.push_back({base + table.offset, table.entry_size});
+                continue;
+            }
+            if (table.own)
+                pieces.push_back({base + *table.own, 16});
+            if (table.direct)
+                pieces.push_back({base + table.zero, table.entry_size});
+            for (const auto& [offset, count] : memory.chunks(table, base))
+                pieces.push_back({offset, count * table.entry_size});
+        }
+    };
+    add_at(0, true);
+    for (const Memory::Block& block : memory.blocks())
+        add_at(block.offset, false);
+    for (const Memory::Block& block : memory.blocks())
+        pieces.push_back({Tables::slice + Tables::owners + 8 * block.slot, 8});
+    pieces.push_back({Tables::dropped, 8});
+    return pieces;
 }
 
 void subtract(const Script& script, size_t map, Maps& now, const Maps& before)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Tables to maps. The process may have written anything into its tables, or be writing just now. So offsets, sizes and
-// limits come from lay_out(), and whatever is read is only taken for numbers and text.
+// limits come from lay_out(). An address of a block or a chunk is followed only to where one can be, each chunk to a smaller
+// one, and no more chunks are read than fit in the window. Whatever else is read is only taken for numbers and text.
 #pragma once
 #include "maps/maps.h"
 #include "maps/tables.h"
@@ -15,7 +16,8 @@ namespace fastsdt::engine {
 using ReadData = std::function<std::vector<std::byte>(size_t offset, size_t size)>;
 
 /// Reads and merges. Only slots that have an owner are read.
-Maps read_tables(const Script& script, const Tables& tables, const ReadData& read);
+/// @param window  of size 0: there are no tables yet
+Maps read_tables(const Script& script, const Tables& tables, Window window, const ReadData& read);
 
 /// One word of the data is `to` if it was `from`, in one step: Target::change_data().
 using ChangeData = std::function<bool(size_t offset, uint64_t from, uint64_t to)>;
@@ -27,8 +29,16 @@ bool is_subtracted(const Script& script, const Tables& tables, size_t map);
 
 /// clear(@map) in the tables, while threads go on. Entries are deleted, as stubs delete them. Where is_subtracted(), only
 /// minima and maxima are written: they become none, and their counts, read after this, are for subtract().
-void clear_table(const Script& script, const Tables& tables, size_t map, const ReadData& read,
+void clear_table(const Script& script, const Tables& tables, Window window, size_t map, const ReadData& read,
                  const ChangeData& change);
+
+/// Offset and bytes of some data.
+struct Piece {
+    size_t offset, size;
+};
+/// What has to become zeros, in this order, so that the tables are as they were at first. Blocks and chunks stay: a thread that
+/// is still in a stub, or comes back to one, finds them.
+std::vector<Piece> contents(const Tables& tables, Window window, const ReadData& read);
 
 /// Subtracts `before` from `now`, entry by entry. Entries to which nothing was added since disappear.
 void subtract(const Script& script, size_t map, Maps& now, const Maps& before);

@@ -11,8 +11,12 @@ namespace {
 
 // Of one map in one slot. Maps whose entries are large (histograms by key) hold fewer keys.
 constexpr size_t most_table_bytes = size_t(8) << 20;
-// A displacement reaches any place of a slot.
-constexpr size_t most_slot_bytes = size_t(1) << 30;
+// A first chunk has so many entries and bytes at most. Large entries (histograms) are few at first.
+constexpr size_t most_first_entries = 32, most_first_bytes = size_t(16) << 10;
+// Of what one thread takes at once, and of all that all threads share.
+constexpr size_t most_block_bytes = size_t(1) << 20;
+// What tables get at first, at least, and so many threads with a few keys.
+constexpr size_t least_bytes = size_t(256) << 10, least_threads = 4;
 
 size_t value_bytes(const Map& map)
 {
@@ -67,7 +71,7 @@ size_t Table::key_bytes() const
 Tables lay_out(const Script& script)
 {
     Tables tables;
-    size_t shared_end = up(Tables::owners + 8 * most_threads, 64), slot_end = 0;
+    size_t shared_end = 0, block_end = 0, chunks = 0, largest_entry = 0;
     for (size_t i = 0; i < script.maps.size(); ++i) {
         const Map& map = script.maps[i];
         Table table;
@@ -81,7 +85,8 @@ Tables lay_out(const Script& script)
             table.value = 8;
             table.keys = 8 + table.value_size;
             table.entry_size = up(table.keys + table.key_bytes(), 16);
-            table.entries = map.keys.empty() ? 16 : 2 * most_keys;
+            table.entries =
+                map.keys.empty() ? 16 : std::bit_floor(std::min(2 * most_keys, most_table_bytes / table.entry_size));
         } else if (map.keys.empty()) {
             // A map that is assigned has a word that says whether a value is there.
             const bool flag = is_assigned(map.kind);
@@ -100,24 +105,55 @@ Tables lay_out(const Script& script)
             // Half full at most_keys: then a key's entry is near the one at which its search begins.
             table.entries = std::bit_floor(std::min(2 * most_keys, most_table_bytes / table.entry_size));
         }
-        size_t& end = table.shared ? shared_end : slot_end;
+        size_t& end = table.shared ? shared_end : block_end;
         if (map.kind == MapKind::integer && map.tid_key && map.keys.size() == 1) {
             table.own = up(end, 16);
             end = *table.own + 16;
         }
-        table.offset = up(end, table.entries == 1 ? 16 : 64);
-        end = table.offset + table.entry_size * (table.entries + table.direct);
-        if (end > most_slot_bytes)
-            throw Unusable(map.name
-                           + ": the maps of the script take more than 1 GiB for each thread; use fewer keyed "
-                             "histograms or fewer steps");
+        table.offset = up(end, 16);
+        if (table.entries == 1) {
+            end = table.offset + table.entry_size;
+        } else {
+            end = table.offset + 8;
+            for (table.first = table.entries; table.first > most_first_entries
+                 || (table.first > Chunk::growth && table.chunk_bytes(table.first) > most_first_bytes);)
+                table.first /= Chunk::growth;
+            chunks += up(table.chunk_bytes(table.first), Chunk::alignment);
+            largest_entry = std::max(largest_entry, table.entry_size);
+        }
+        if (table.direct) {
+            table.zero = up(end, 16);
+            end = table.zero + table.entry_size;
+        }
+        if (end > most_block_bytes)
+            throw Unusable(
+                map.name
+                + ": the maps of the script take more than 1 MiB for each thread, without any key; use fewer "
+                  "histograms or fewer steps");
         tables.maps.push_back(std::move(table));
     }
-    tables.slots = up(shared_end, 4096);
-    // Two cache lines, since processors fetch them in pairs: a thread should not wait for a line that another writes.
-    tables.slot_size = std::max<size_t>(up(slot_end, 128), 128);
-    tables.size = up(tables.slots + tables.slot_size * most_threads, 4096);
+    // A stub looks at one of the first two entries of a direct table before it knows that there are none.
+    tables.nothing = up(Tables::slice + Tables::slice_size, 64) + Chunk::header;
+    const size_t shared = up(tables.nothing + largest_entry + 8, 64);
+    for (Table& table : tables.maps)
+        if (table.shared)
+            table.offset += shared;
+    tables.heap = up(shared + shared_end, Chunk::alignment);
+    tables.block_size = std::max(up(block_end, Chunk::alignment), Chunk::alignment);
+    tables.least = up(std::max(tables.heap + least_threads * (tables.block_size + chunks), least_bytes), 65536);
     return tables;
+}
+
+std::vector<FirstWord> first_words(const Tables& tables, Window window)
+{
+    std::vector<FirstWord> words = {{Tables::next, window.address + tables.heap},
+                                    {Tables::limit, window.address + window.size},
+                                    {tables.nothing - Chunk::shift, shift_of_nothing},
+                                    {tables.nothing - Chunk::last, 1}};
+    for (const Table& table : tables.maps)
+        if (table.shared && table.entries > 1)
+            words.push_back({table.offset, word_of_nothing(tables, window.address)});
+    return words;
 }
 
 } // namespace fastsdt::engine

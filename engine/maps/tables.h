@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The layout of the memory that stubs write and the reader reads. It follows from the script alone.
 //
-//     data:    header | owners: a word for each slot | shared tables | slot 0 | slot 1 | ...
-//     slot:    scalars and tables of one thread
-//     table:   a power of two of entries, each a tag, a value and the keys
+//     header   dropped | next | limit: blocks and chunks are given out from `next` on, and none reaches beyond `limit`
+//     slice    of a process: owners of its slots | addresses of their blocks
+//     nothing  the chunk from which all tables begin: it has no room
+//     shared   maps of all threads
+//     heap     blocks and chunks, in the order in which they were wanted
 //
-// All of it is zeros at first, and sparse: a page costs memory once a stub has written to it. A slot belongs to the
-// thread whose thread pointer, complemented, is in the slot's word of `owners`.
+//     block    of one thread: its maps. A map without keys is here, a map with keys has a word that leads to its newest chunk
+//     chunk    of a table: a header, and a power of two of entries, each a tag, a value and the keys
+//
+// A table that is full gets a chunk of four times the size. Entries never move: the old chunk stays as it is, and its
+// address is in the new one's header. Stubs search the newest chunk; where it matters which entry of a key counts, and
+// where there is no room for a larger chunk, they go on to the older ones.
+//
+// All of it is zeros at first, but for first_words(), and sparse: a page costs memory once a stub has written to it. A slot
+// belongs to the thread whose thread pointer, complemented, is its owner. Addresses are runtime addresses of the process. The
+// words of the header and the shared maps belong to all processes that could ever share the memory, a slice to one of them:
+// the word at the mark is the address of a slice.
 #pragma once
 #include "script/script.h"
 
@@ -18,7 +29,7 @@
 namespace fastsdt::engine {
 
 inline constexpr size_t most_threads = 1024; ///< slots. A power of two
-inline constexpr size_t most_keys = 4096;    ///< of a map in one slot, or shared: bpftrace's BPFTRACE_MAX_MAP_KEYS
+inline constexpr size_t most_keys = 4096;    ///< of a map in one thread, or shared: bpftrace's BPFTRACE_MAX_MAP_KEYS
 
 /// Stubs multiply by it to hash: 2^64 divided by the golden ratio, odd.
 inline constexpr uint64_t hash_multiplier = 0x9E3779B97F4A7C15;
@@ -30,11 +41,27 @@ size_t first_entry(const std::vector<uint64_t>& words, size_t entries);
 /// Low bits of an entry's tag. With tag_used among them, no other key may have the entry.
 inline constexpr int64_t tag_deleted = 3, tag_claimed = 5, tag_there = 7, tag_used = 4;
 
-/// Where one map is. Offsets are from the start of its slot, or of the data where it is shared.
+/// The header of a chunk: its words, in bytes below the first entry. A table's word is the address of its newest chunk's first
+/// entry, and in the low bits, which are 0 in the address, the chunk's shift: one load gives both.
+struct Chunk {
+    static constexpr size_t header = 64;     ///< all of it. The address of an entry behind it is a multiple too
+    static constexpr size_t older = 32;      ///< address of the chunk before; 0: there is none
+    static constexpr size_t shift = 24;      ///< a hash is shifted right by it: 64 less the bits of an index
+    static constexpr size_t last = 16;       ///< the last index
+    static constexpr size_t probes = 8;      ///< entries that a search looks at; 0: the chunk that is nothing
+    static constexpr size_t growth = 4;      ///< so many times larger is the next
+    static constexpr size_t alignment = 128; ///< two cache lines, since processors fetch them in pairs
+};
+/// Entries that a search looks at: few, so that a table grows before searches get long; and in a table of full size
+/// more: if it is half full, one key in a million would need more by linear probing.
+inline constexpr size_t few_probes = 8, most_probes = 64;
+
+/// Where one map is. Offsets are from the start of a thread's block, or of the data where it is shared.
 struct Table {
     bool shared = false; ///< one for all threads: what is assigned, unless a key is `tid` everywhere
-    size_t offset = 0;   ///< of the first entry, or of the value where there are no keys
-    size_t entries = 1;  ///< a power of two; 1: no keys, and no tag either
+    size_t offset = 0;   ///< of the table's word, or of the value where there are no keys
+    size_t entries = 1;  ///< of the largest chunk. A power of two; 1: no keys, and no tag either
+    size_t first = 1;    ///< entries of the smallest
     size_t entry_size = 0;
     size_t value = 0; ///< in an entry
     size_t value_size = 0;
@@ -42,28 +69,59 @@ struct Table {
     std::vector<size_t> key_size; ///< by key: 8, or string_size
     size_t key_bytes() const;     ///< of all keys
 
-    /// One integer is the key and nothing is ever deleted. Then the entry's first word is the key itself, or 0 if the
-    /// entry is free. Key 0 has the entry behind the others, whose first word says whether the key is there.
-    bool direct = false;
+    size_t chunk_bytes(size_t of_entries) const { return Chunk::header + entry_size * of_entries; }
 
-    /// `tid` is the only key, and integers are assigned. Then the slot has an entry for its own thread at `own`: a word
+    /// One integer is the key and nothing is ever deleted. Then the entry's first word is the key itself, or 0 if the
+    /// entry is free. Key 0 has the entry at `zero` of the block, whose first word says whether the key is there.
+    bool direct = false;
+    size_t zero = 0;
+
+    /// `tid` is the only key, and integers are assigned. Then the block has an entry for its own thread at `own`: a word
     /// for the tid and one for the value. The table is needed only by a thread that got the slot of an ended one whose
     /// entry is still there.
     std::optional<size_t> own;
 };
 
-/// Offsets in `data`.
+/// Offsets in the data.
 struct Tables {
     static constexpr size_t dropped = 0; ///< a word: Maps::dropped
+    static constexpr size_t next = 8;    ///< a word: where the next block or chunk begins, an address
+    static constexpr size_t limit = 16;  ///< a word: where the last one has to end, an address
     static constexpr size_t loader = 40; ///< LoaderWords in code/loader.h, 12 bytes
-    static constexpr size_t owners = 64; ///< most_threads words
-    size_t slots = 0;                    ///< of slot 0
-    size_t slot_size = 0;                ///< a multiple of 64
-    size_t size = 0;                     ///< of all of it
-    std::vector<Table> maps;             ///< by Script::maps
+    static constexpr size_t slice = 64;  ///< of the process
+    // In a slice, a word for each of most_threads slots.
+    static constexpr size_t owners = 0;
+    static constexpr size_t blocks = 8 * most_threads; ///< addresses. A slot gets its block before its first owner
+    static constexpr size_t slice_size = 2 * blocks;
+
+    size_t nothing = 0;      ///< of the first entry that it would have
+    size_t heap = 0;         ///< of the first block or chunk
+    size_t block_size = 0;   ///< a multiple of Chunk::alignment
+    size_t least = 0;        ///< what the script needs at first: some threads with some keys in each map
+    std::vector<Table> maps; ///< by Script::maps
 };
 
 /// Throws Unusable where the maps would take too much memory.
 Tables lay_out(const Script& script);
+
+/// A table's word at first.
+inline constexpr uint64_t shift_of_nothing = 63;
+inline uint64_t word_of_nothing(const Tables& tables, uint64_t data)
+{
+    return (data + tables.nothing) | shift_of_nothing;
+}
+
+/// The memory of a run: where it is in the process, and its bytes.
+struct Window {
+    uint64_t address = 0;
+    size_t size = 0;
+};
+
+struct FirstWord {
+    size_t offset;
+    uint64_t value;
+};
+/// What the memory holds at first where it is not zeros.
+std::vector<FirstWord> first_words(const Tables& tables, Window window);
 
 } // namespace fastsdt::engine

@@ -12,6 +12,7 @@
 #include "process/inject.h"
 #include "process/loader.h"
 #include "process/ptrace.h"
+#include "process/room.h"
 
 #include <fmt/format.h>
 
@@ -96,30 +97,31 @@ public:
         return all;
     }
 
-    uint64_t allocate_data(size_t size) override
+    // A reservation takes nothing where no page is used, unless memory is locked: then it is there as a whole at once.
+    Window allocate_data(size_t least) override
     {
-        using Kind = Call::Argument::Kind;
-        size = whole_pages(size);
-        const uint64_t hint = place_for_data(mappings(), size);
-        for (unsigned flags : {MFD_CLOEXEC | MFD_NOEXEC_SEAL, MFD_CLOEXEC | MFD_ALLOW_SEALING}) {
-            const auto results = call(
-                {
-                    {SYS_memfd_create, {Kind::text, flags}},
-                    {SYS_mmap, {hint, size, PROT_READ | PROT_WRITE, MAP_SHARED, Kind::first_result, 0}},
-                    {SYS_close, {Kind::first_result}},
-                },
-                [&](pid_t thread, size_t index, int64_t result) {
-                    if (index == 0 && result >= 0)
-                        take_over(thread, result, size);
-                });
-            if (results[0] == -EINVAL)
-                continue; // a kernel before 6.3
-            need(results[0], "memfd_create");
-            need(results[1], fmt::format("mmap of {} bytes for the tables", size));
+        least = whole_pages(least);
+        const size_t room = room_for_tables(pid_, least), locked = std::clamp(most_locked, least, room);
+        std::vector<size_t> sizes = {room, locked, least};
+        if (has_locked_memory(pid_))
+            sizes.erase(sizes.begin());
+        int64_t error = 0;
+        for (const size_t size : sizes) {
+            const int64_t at = map_data(least, size);
+            error = std::min<int64_t>(at, 0);
+            if (error == -EAGAIN || error == -ENOMEM)
+                continue; // RLIMIT_MEMLOCK; another limit
+            need(at, fmt::format("mmap of {} bytes for the tables", size));
+            if (size > locked && has_locked_memory(pid_)) { // by mlockall(MCL_FUTURE), which is not seen before
+                call({{SYS_munmap, {static_cast<uint64_t>(at), size}}});
+                continue;
+            }
+            resize(data_file_.get(), size);
             data_size_ = size;
-            return data_ = static_cast<uint64_t>(results[1]);
+            return {data_ = static_cast<uint64_t>(at), size};
         }
-        throw Unusable(fmt::format("process {}: memfd_create: {}", pid_, std::strerror(EINVAL)));
+        throw Unusable(fmt::format("process {}: its limits leave no room for tables of {} KiB: {} (ulimit -l, -v)",
+                                   pid_, least >> 10, std::strerror(static_cast<int>(-error))));
     }
 
     Arena allocate_code(std::span<const uint64_t> near, size_t size) override
@@ -139,7 +141,8 @@ public:
             });
             const bool code = results[0] == static_cast<int64_t>(at), marked = results[1] == static_cast<int64_t>(mark);
             if (code && marked && results[2] == 0) {
-                write(mark, &data_, sizeof data_);
+                const uint64_t slice = data_ + Tables::slice;
+                write(mark, &slice, sizeof slice);
                 return {at, data_, mark};
             }
             std::vector<Call> away;
@@ -176,11 +179,12 @@ public:
     bool release(std::span<const Range> code, Range data) override
     {
         bool comes_back = false;
-        while_stopped([&](Tracees& tracees) {
-            FrameSearch search(memory_, mappings(), code);
-            for (const Tracees::Task& task : tracees.tasks())
-                comes_back = comes_back || search.comes_back(Tracees::registers(task.number));
-        });
+        if (!code.empty())
+            while_stopped([&](Tracees& tracees) {
+                FrameSearch search(memory_, mappings(), code);
+                for (const Tracees::Task& task : tracees.tasks())
+                    comes_back = comes_back || search.comes_back(Tracees::registers(task.number));
+            });
         if (comes_back)
             return false;
         std::vector<Call> away;
@@ -228,15 +232,15 @@ public:
 
     bool change_data(size_t offset, uint64_t from, uint64_t to) override
     {
-        if (const size_t start = offset / page * page; !window_.bytes || window_.offset != start) {
+        if (const size_t start = offset / page * page; !page_.bytes || page_.offset != start) {
             struct stat status{};
             // Sealed by take_over(): it cannot get shorter later.
             if (fstat(data_file_.get(), &status) < 0 || offset >= static_cast<uint64_t>(status.st_size))
                 return false;
-            window_ = Window(data_file_.get(), start);
+            page_ = PageOfData(data_file_.get(), start);
         }
-        return __atomic_compare_exchange_n(reinterpret_cast<uint64_t*>(window_.bytes + (offset - window_.offset)),
-                                           &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        return __atomic_compare_exchange_n(reinterpret_cast<uint64_t*>(page_.bytes + (offset - page_.offset)), &from,
+                                           to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     }
 
     std::optional<Loader> loader() override
@@ -384,6 +388,36 @@ private:
                 fmt::format("process {}: {} failed in it: {}", pid_, what, std::strerror(static_cast<int>(-result))));
     }
 
+    // A window of `size` bytes, of which `least` are there so far. @return  its address, or -errno
+    int64_t map_data(size_t least, size_t size)
+    {
+        using Kind = Call::Argument::Kind;
+        for (unsigned flags : {MFD_CLOEXEC | MFD_NOEXEC_SEAL, MFD_CLOEXEC | MFD_ALLOW_SEALING}) {
+            const auto results = call(
+                {
+                    {SYS_memfd_create, {Kind::text, flags}},
+                    {SYS_mmap, {0, size, PROT_READ | PROT_WRITE, MAP_SHARED, Kind::first_result, 0}},
+                    {SYS_close, {Kind::first_result}},
+                },
+                [&](pid_t thread, size_t index, int64_t result) {
+                    if (index == 0 && result >= 0)
+                        take_over(thread, result, least);
+                });
+            if (results[0] == -EINVAL)
+                continue; // a kernel before 6.3
+            need(results[0], "memfd_create");
+            return results[1];
+        }
+        throw Unusable(fmt::format("process {}: memfd_create: {}", pid_, std::strerror(EINVAL)));
+    }
+
+    void resize(int file, size_t size) const
+    {
+        if (ftruncate(file, static_cast<off_t>(size)) < 0)
+            throw Unusable(fmt::format("process {}: {} bytes for the tables: {}{}", pid_, size, std::strerror(errno),
+                                       errno == EFBIG ? " (ulimit -f of this tool)" : ""));
+    }
+
     // Opens the target's memfd for us. Its other threads may have put another file at that descriptor: a file whose
     // opening may have an effect must not be opened, and none that holds something changed. So only an empty file of a
     // memfd's kind is taken.
@@ -400,9 +434,10 @@ private:
         if (!file)
             throw Unusable(
                 fmt::format("process {}: its memory for the tables cannot be shared: {}", pid_, std::strerror(errno)));
-        if (ftruncate(file.get(), static_cast<off_t>(size)) < 0)
-            throw Unusable(fmt::format("process {}: {} bytes for the tables: {}{}", pid_, size, std::strerror(errno),
-                                       errno == EFBIG ? " (ulimit -f of this tool)" : ""));
+        resize(file.get(), size);
+        // What it needs at first is in our memory control group, not in the target's, which may be small. No error: then the
+        // first that touches a page pays.
+        (void)!fallocate(file.get(), 0, 0, static_cast<off_t>(size));
         // Its other threads may have opened the file too.
         if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK) < 0 || fstat(file.get(), &theirs) < 0
             || static_cast<uint64_t>(theirs.st_size) < size)
@@ -412,23 +447,23 @@ private:
     }
 
     // A page of the tables in our memory.
-    struct Window {
-        Window() = default;
-        Window(int file, size_t from) : offset(from)
+    struct PageOfData {
+        PageOfData() = default;
+        PageOfData(int file, size_t from) : offset(from)
         {
             void* const at = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(from));
             if (at == MAP_FAILED)
                 throw Unusable(fmt::format("mmap of a page of the tables: {}", std::strerror(errno)));
             bytes = static_cast<std::byte*>(at);
         }
-        Window(Window&& other) noexcept : offset(other.offset), bytes(std::exchange(other.bytes, nullptr)) {}
-        Window& operator=(Window&& other) noexcept
+        PageOfData(PageOfData&& other) noexcept : offset(other.offset), bytes(std::exchange(other.bytes, nullptr)) {}
+        PageOfData& operator=(PageOfData&& other) noexcept
         {
             std::swap(offset, other.offset);
             std::swap(bytes, other.bytes);
             return *this;
         }
-        ~Window()
+        ~PageOfData()
         {
             if (bytes)
                 munmap(bytes, page);
@@ -439,7 +474,7 @@ private:
 
     const pid_t pid_;
     Descriptor memory_, data_file_;
-    Window window_;
+    PageOfData page_;
     pid_t holder_ = 0; // the thread whose /proc/PID/task/TID/mem memory_ is
     uint64_t data_ = 0, data_size_ = 0;
     std::unique_ptr<LoaderQuestions> questions_;

@@ -30,6 +30,7 @@
 #include "base/unusable.h"
 #include "code/machine.h"
 #include "live/live.h"
+#include "process/room.h"
 
 #include <fastsdt/recognize.h>
 
@@ -291,19 +292,28 @@ public:
 #endif
     }
 
-    // Private memory: a child that was forked in the middle of a stub then counts in memory of its own. Small pages:
-    // few of the slots for 1024 threads are ever used, and each would take a huge page.
-    uint64_t allocate_data(size_t size) override
+    // Private memory: a child that was forked in the middle of a stub then counts in memory of its own. Small pages: what lies
+    // side by side need not be used together.
+    Window allocate_data(size_t least) override
     {
-        size = whole_pages(size);
-        void* const hint = reinterpret_cast<void*>(place_for_data(mappings(), size));
-        void* const at = mmap(hint, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (at == MAP_FAILED)
-            throw Unusable(fmt::format("this process: {} bytes for the tables: {}", size, std::strerror(errno)));
-        madvise(at, size, MADV_NOHUGEPAGE); // fails on kernels without huge pages
-        madvise(at, size, MADV_DONTDUMP);
-        size_ = size;
-        return data_ = reinterpret_cast<uint64_t>(at);
+        size_ = whole_pages(least);
+        const auto map = [](size_t size) {
+            void* const at =
+                mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            if (at == MAP_FAILED)
+                throw Unusable(fmt::format("this process: {} bytes for the tables: {}", size, std::strerror(errno)));
+            return at;
+        };
+        const size_t wanted = room_for_tables(getpid(), size_);
+        void* at = map(size_);
+        // Locked memory is there as a whole at once.
+        if (!has_locked_memory(getpid())) {
+            munmap(at, size_);
+            at = map(size_ = wanted);
+        }
+        madvise(at, size_, MADV_NOHUGEPAGE); // fails on kernels without huge pages
+        madvise(at, size_, MADV_DONTDUMP);
+        return {data_ = reinterpret_cast<uint64_t>(at), size_};
     }
 
     Arena allocate_code(std::span<const uint64_t> near, size_t size) override
@@ -329,7 +339,7 @@ public:
             std::memset(reinterpret_cast<void*>(at), 0, size);
             if (madvise(reinterpret_cast<void*>(mark), page, MADV_WIPEONFORK) == 0
                 && mprotect(reinterpret_cast<void*>(at), size, PROT_READ | PROT_EXEC) == 0) {
-                *reinterpret_cast<uint64_t*>(mark) = data_;
+                *reinterpret_cast<uint64_t*>(mark) = data_ + Tables::slice;
                 return {at, data_, mark};
             }
             error = errno;
@@ -400,10 +410,24 @@ public:
         return bytes;
     }
 
-    void forget_data() override
+    void forget_data(std::span<const Piece> contents) override
     {
-        if (data_)
-            madvise(reinterpret_cast<void*>(data_), size_, MADV_DONTNEED);
+        for (const Piece& piece : contents) {
+            if (piece.offset + piece.size > size_)
+                continue;
+            const uint64_t start = data_ + piece.offset, end = start + piece.size;
+            const uint64_t first = whole_pages(start), last = end / page * page;
+            const auto zero = [](uint64_t from, uint64_t to) {
+                for (; from < to; from += sizeof(uint64_t))
+                    __atomic_store_n(reinterpret_cast<uint64_t*>(from), 0, __ATOMIC_RELAXED);
+            };
+            if (first < last && madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED) == 0) {
+                zero(start, first);
+                zero(last, end);
+            } else { // small, or locked
+                zero(start, end);
+            }
+        }
     }
 
 private:

@@ -2,6 +2,7 @@
 // This process as a target: no ptrace, no stop. Its threads run through the sites while those change.
 #pragma once
 #include "arming/target.h"
+#include "maps/read.h"
 
 #include <memory>
 
@@ -9,8 +10,9 @@ namespace fastsdt::engine {
 
 class Self : public Target {
 public:
-    /// Zeros the tables and gives their memory back until something is recorded again. No site may be armed.
-    virtual void forget_data() = 0;
+    /// Zeros what tables hold (contents() of maps/read.h) and gives its memory back until something is recorded again. No site
+    /// may be armed. A thread may still be in a stub.
+    virtual void forget_data(std::span<const Piece> contents) = 0;
 };
 
 /// Throws Unusable with the reason if this process cannot be changed safely: a seccomp filter could kill it for a

@@ -145,6 +145,69 @@ TEST(Aggregation, OnlyWhatCameSinceAClear)
     EXPECT_EQ(now.maps[2][0].number, 2);
 }
 
+// Whatever stands where addresses, indexes and shifts should be: reading ends, and stays within the memory.
+TEST(Tables, WildAddressesAreNotFollowed)
+{
+    OwnRun run("usdt:*:p:n { @a[arg0] = count(); @b[arg0] = arg0; @c[arg0, 1] = hist(arg0); @d[arg0] = \"text\"; @e = "
+               "count(); }",
+               usdt("8@%r8"), own_environment(), size_t(4) << 20);
+    Processor state;
+    for (uint64_t key = 0; key < 300; ++key) {
+        state.gpr[R8] = key;
+        run.pass(state);
+    }
+    const auto* const first = reinterpret_cast<const std::byte*>(run.data);
+    const std::vector<std::byte> whole(first, first + run.data_size);
+    const Window window{uint64_t(run.data), run.data_size};
+    // Words that are addresses, and headers of chunks.
+    std::vector<size_t> words;
+    for (size_t at = Tables::slice; at + 8 <= whole.size(); at += 8) {
+        uint64_t word = 0;
+        std::memcpy(&word, &whole[at], sizeof word);
+        if (word - window.address < window.size) {
+            words.push_back(at);
+            if (at > run.tables.heap)
+                words.insert(words.end(), {at + 8, at + 16, at + 24});
+        }
+    }
+    ASSERT_GT(words.size(), 10u);
+    std::mt19937_64 random(11);
+    for (int i = 0; i < 3000; ++i) {
+        std::vector<std::byte> bytes(whole);
+        for (uint64_t changes = 1 + random() % 8; changes > 0; --changes) {
+            const size_t at = words[random() % words.size()];
+            uint64_t word = random();
+            switch (random() % 4) {
+            case 0:
+                std::memcpy(&word, &bytes[words[random() % words.size()]], sizeof word);
+                break; // another address: also loops
+            case 1: word = window.address + word % window.size / 16 * 16; break;
+            case 2: word %= 70; break;
+            default: break;
+            }
+            std::memcpy(&bytes[std::min(at, bytes.size() - 8)], &word, sizeof word);
+        }
+        size_t read = 0;
+        const ReadData reader = [&](size_t offset, size_t size) {
+            EXPECT_LE(offset, bytes.size());
+            EXPECT_LE(size, bytes.size() - offset);
+            read += size;
+            const auto from = bytes.begin() + static_cast<std::ptrdiff_t>(offset);
+            return std::vector<std::byte>(from, from + static_cast<std::ptrdiff_t>(size));
+        };
+        const Maps maps = read_tables(run.script, run.tables, window, reader);
+        ASSERT_EQ(maps.maps.size(), run.script.maps.size());
+        ASSERT_LE(read, 2 * window.size);
+        for (const Piece& piece : contents(run.tables, window, reader))
+            ASSERT_LE(piece.offset + piece.size, window.size);
+        for (size_t map = 0; map < maps.maps.size(); ++map)
+            clear_table(run.script, run.tables, window, map, reader, [&](size_t offset, uint64_t, uint64_t) {
+                EXPECT_LE(offset + 8, window.size);
+                return false;
+            });
+    }
+}
+
 // A target may write anything into its tables.
 TEST(Tables, NonsenseIsReadAsNumbers)
 {
@@ -154,15 +217,16 @@ TEST(Tables, NonsenseIsReadAsNumbers)
     const Tables tables = lay_out(script);
     for (int i = 0; i < 2; ++i) {
         const uint64_t seed = random();
-        const Maps maps = read_tables(script, tables, [&](size_t offset, size_t size) {
-            std::mt19937_64 bytes(seed + offset);
-            // Only one slot has an owner, since more take long. Now and then the tables end early.
-            const size_t given = i % 2 ? size : size / 3;
-            std::vector<std::byte> data(given);
-            for (std::byte& byte : data)
-                byte = offset == 0 ? std::byte(&byte - data.data() >= 72 ? 0 : 0xff) : std::byte(bytes());
-            return data;
-        });
+        const Maps maps =
+            read_tables(script, tables, {uint64_t(1) << 40, size_t(64) << 20}, [&](size_t offset, size_t size) {
+                std::mt19937_64 bytes(seed + offset);
+                // Only one slot has an owner, since more take long. Now and then the tables end early.
+                const size_t given = i % 2 ? size : size / 3;
+                std::vector<std::byte> data(given);
+                for (std::byte& byte : data)
+                    byte = offset == 0 ? std::byte(&byte - data.data() >= 72 ? 0 : 0xff) : std::byte(bytes());
+                return data;
+            });
         ASSERT_EQ(maps.maps.size(), script.maps.size());
         for (const Entry& entry : maps.maps[2])
             EXPECT_LT(entry.keys[0].text.size(), string_size);

@@ -161,13 +161,14 @@ std::string refusal(const std::string& text, Site site, bool system_calls)
     return state.state == fastsdt::engine::State::ready ? "" : fastsdt::engine::text(state);
 }
 
-OwnRun::OwnRun(const std::string& text, Site site, const Environment& environment)
-    : script(parse(text)), tables(lay_out(script))
+OwnRun::OwnRun(const std::string& text, Site site, const Environment& environment, size_t window)
+    : script(parse(text)), tables(lay_out(script)), data_size(window)
 {
     data = static_cast<unsigned char*>(
-        mmap(nullptr, tables.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+        mmap(nullptr, data_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (data == MAP_FAILED)
         throw std::runtime_error("mmap");
+    reset();
     const Arena arena{uint64_t(code_memory), uint64_t(data), uint64_t(&mark)};
     const Site sites[] = {placed(std::move(site), script)};
     code = compile(script, tables, sites, arena, environment);
@@ -192,18 +193,27 @@ OwnRun::~OwnRun()
     if (!code.patches.empty())
         std::memcpy(site_, code.patches[0].before.data(), 8);
     if (data && data != MAP_FAILED)
-        munmap(data, tables.size);
+        munmap(data, data_size);
+}
+
+void OwnRun::reset()
+{
+    uint64_t next = 0; // nothing was written behind it
+    std::memcpy(&next, data + Tables::next, sizeof next);
+    std::memset(data, 0, next ? next - uint64_t(data) : 0);
+    for (const FirstWord& word : first_words(tables, {uint64_t(data), data_size}))
+        std::memcpy(data + word.offset, &word.value, sizeof word.value);
 }
 
 void OwnRun::forked(bool yes)
 {
-    mark = yes ? 0 : uint64_t(data);
+    mark = yes ? 0 : uint64_t(data) + Tables::slice;
 }
 
 Maps OwnRun::maps() const
 {
-    return read_tables(script, tables, [this](size_t offset, size_t size) {
+    return read_tables(script, tables, {uint64_t(data), data_size}, [this](size_t offset, size_t size) {
         const auto* first = reinterpret_cast<const std::byte*>(data) + offset;
-        return std::vector<std::byte>(first, first + std::min(size, tables.size - offset));
+        return std::vector<std::byte>(first, first + std::min(size, data_size - offset));
     });
 }

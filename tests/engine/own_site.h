@@ -43,7 +43,8 @@ class OwnRun {
 public:
     /// Arms. Throws std::runtime_error with the refusal.
     explicit OwnRun(const std::string& script, fastsdt::engine::Site site = {},
-                    const fastsdt::engine::Environment& environment = own_environment());
+                    const fastsdt::engine::Environment& environment = own_environment(),
+                    size_t window = size_t(64) << 20);
     OwnRun(const OwnRun&) = delete;
     OwnRun& operator=(const OwnRun&) = delete;
     ~OwnRun();
@@ -56,11 +57,13 @@ public:
             own_site_pass(&state);
     }
     fastsdt::engine::Maps maps() const;
+    void reset();          ///< the tables are as they were at first
     void forked(bool yes); ///< sets the mark to 0 as in a forked child, or to the data's address
 
     fastsdt::engine::Script script;
     fastsdt::engine::Tables tables;
     fastsdt::engine::Code code;
+    const size_t data_size; ///< of the window
     unsigned char* data = nullptr;
 
 private:

@@ -102,11 +102,6 @@ TEST(Place, OfArm64)
         EXPECT_LT(at, near);
         EXPECT_LT(near - at, 128 * mega);
     }
-    // Tables of a gigabyte stay away from both; small ones may be anywhere.
-    const uint64_t data = place_for_data(mappings, giga, machine_arm64);
-    EXPECT_NE(data, 0u);
-    EXPECT_LT(data + 2 * giga, text); // below it is more than between the two
-    EXPECT_EQ(place_for_data(mappings, mega, machine_arm64), 0u);
     const std::vector<Mapping> full = {mapping(65536, text + 2 * giga)};
     EXPECT_EQ(find_place(full, std::vector<uint64_t>{text}, 65536, machine_arm64), 0u);
     const std::vector<uint64_t> addresses = {text, text + 40 * mega, text + 60 * mega};

@@ -127,7 +127,7 @@ inline std::vector<Site> sites_of(pid_t pid, const std::string& provider = "targ
     return sites;
 }
 
-/// Counts hits of a site in word `first` + Site::probe of the data, in all threads together.
+/// Counts hits of a site in word `first` + Site::probe of the data's slice, in all threads together.
 class CountingStubs {
 public:
     static constexpr size_t length = 64;
@@ -212,11 +212,11 @@ private:
     size_t first_;
 };
 
-/// Word `index` of the data.
+/// Word `index` of the data's slice.
 inline uint64_t hits(Target& target, size_t index)
 {
     uint64_t value = ~uint64_t{0};
-    const auto bytes = target.read_data(8 * index, 8);
+    const auto bytes = target.read_data(Tables::slice + 8 * index, 8);
     if (bytes.size() == 8)
         std::memcpy(&value, bytes.data(), 8);
     return value;

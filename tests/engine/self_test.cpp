@@ -158,13 +158,15 @@ struct OwnSites {
               [this](std::span<const Site> sites, const Arena& arena) {
                   return compile(script, tables, sites, arena, here());
               },
-              tables.size)
+              tables.least, [this](Window window) { return first_words(tables, window); })
     {}
-    Maps maps()
+    Window window() const { return by_hand.size ? by_hand : arming.window(); }
+    ReadData reader()
     {
-        return read_tables(script, tables,
-                           [this](size_t offset, size_t size) { return target->read_data(offset, size); });
+        return [this](size_t offset, size_t size) { return target->read_data(offset, size); };
     }
+    Maps maps() { return read_tables(script, tables, window(), reader()); }
+    std::vector<Piece> contents() { return fastsdt::engine::contents(tables, window(), reader()); }
     // Counts by place.
     std::vector<uint64_t> counts()
     {
@@ -178,6 +180,7 @@ struct OwnSites {
     Tables tables;
     std::unique_ptr<Self> target;
     Arming arming;
+    Window by_hand; ///< tables that were not allocated by arming
 };
 
 // Runs `work` in a child; 0 means success.
@@ -223,7 +226,7 @@ TEST(Self, EachPlaceOfALine)
 
     // The same stubs again, from zero.
     const size_t mapped = run.target->mappings().size();
-    run.target->forget_data();
+    run.target->forget_data(run.contents());
     for (int i = 0; i < 20; ++i) {
         run.arming.arm({});
         EXPECT_EQ(line_pass(), 0);
@@ -244,13 +247,15 @@ TEST(Self, EveryPassIsAccountedFor)
         if (!in_halves(site.patch % places))
             sites.push_back(site);
     OwnSites run;
-    const uint64_t data = run.target->allocate_data(run.tables.size);
+    const Window window = run.by_hand = run.target->allocate_data(run.tables.least);
+    for (const FirstWord& word : first_words(run.tables, window))
+        ASSERT_TRUE(run.target->change_data(word.offset, 0, word.value));
     std::vector<uint64_t> near;
     for (const Site& site : sites)
         near.push_back(site.patch);
     const Arena arena = run.target->allocate_code(near, 1 << 20);
     ASSERT_NE(arena.code, 0u);
-    ASSERT_EQ(arena.data, data);
+    ASSERT_EQ(arena.data, window.address);
     const Code code = compile(run.script, run.tables, sites, arena, here());
     run.target->write_code(arena.code, code.bytes);
 

@@ -194,7 +194,7 @@ TEST(Stub, EachThreadHasItsSlot)
 TEST(Stub, ThreadsBeyondTheSlotsAreCountedAsDropped)
 {
     OwnRun run(action("", "@ = count();"));
-    std::memset(run.data + Tables::owners, 1, 8 * most_threads); // other threads have all slots
+    std::memset(run.data + Tables::slice + Tables::owners, 1, 8 * most_threads); // other threads have all slots
     run.pass(5);
     EXPECT_EQ(run.maps().dropped, 5u);
 }
@@ -591,8 +591,11 @@ TEST(Stub, JumpsOutOfAnyInstructionLeaveAKeyItsPlace)
     EXPECT_EQ(maps.dropped, 0u);
     const Table& table = run.tables.maps[0];
     size_t used = 0, half_made = 0;
-    for (size_t i = 0; i < table.entries; ++i) {
-        const unsigned tag = run.data[table.offset + i * table.entry_size] & 7; // code/x86/routines.cpp
+    uint64_t first = 0;
+    std::memcpy(&first, run.data + table.offset, sizeof first);
+    for (size_t i = 0; i < table.first; ++i) {
+        const auto* const entry = reinterpret_cast<const unsigned char*>(first & ~uint64_t(63)) + i * table.entry_size;
+        const unsigned tag = *entry & 7; // code/x86/routines.cpp
         used += tag != 0;
         half_made += tag == 5;
     }
@@ -634,4 +637,263 @@ TEST(Stub, ThreadsAssignAndDeleteTheSameKeys)
     EXPECT_GT(found[0], found[2]);
     EXPECT_EQ(found[0] + found[2], threads * passes);
     EXPECT_EQ(maps.dropped, 0u);
+}
+
+// ---- Growth ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+uint64_t word_at(const OwnRun& run, size_t offset)
+{
+    uint64_t word = 0;
+    std::memcpy(&word, run.data + offset, sizeof word);
+    return word;
+}
+
+uint64_t next_of(const OwnRun& run)
+{
+    return word_at(run, Tables::next);
+}
+
+void pass_key(const OwnRun& run, uint64_t key, uint64_t value = 0)
+{
+    Processor state;
+    state.gpr[RAX] = key;
+    state.gpr[RCX] = value;
+    run.pass(state);
+}
+
+std::map<int64_t, int64_t> by_key(const std::vector<Entry>& map)
+{
+    std::map<int64_t, int64_t> numbers;
+    for (const Entry& entry : map)
+        EXPECT_TRUE(numbers.emplace(entry.keys.at(0).number, entry.number + entry.value.number).second);
+    return numbers;
+}
+
+} // namespace
+
+TEST(Growth, BeginsSmall)
+{
+    OwnRun run(action("", "@a[arg0] = count(); @b[arg0] = hist(arg1); @c[str(arg0)] = sum(arg1);"),
+               usdt("8@%rax 8@%rcx"));
+    EXPECT_LE(run.tables.least, size_t(256) << 10);
+    const uint64_t before = next_of(run);
+    std::thread([&] { pass_key(run, 1); }).join();
+    EXPECT_LT(next_of(run) - before, 16384u);
+    EXPECT_EQ(run.maps().maps[0].size(), 1u);
+}
+
+// Each thread has all keys that a map holds, and each pass counts, in whatever order the keys come.
+TEST(Growth, AllKeysOfAllThreadsAreExact)
+{
+    for (const char* what : {"@[arg0] = count();", "@[arg0, 1] = count();", "@[arg0] = sum(arg1);",
+                             "@[arg0] = hist(arg1);", "@[arg0, tid] = count(); @d = count();"}) {
+        OwnRun run(action("", what), usdt("8@%rax 8@%rcx"));
+        constexpr uint64_t threads = 4, rounds = 5;
+        std::vector<std::thread> all;
+        for (uint64_t t = 0; t < threads; ++t)
+            all.emplace_back([&run, t] {
+                std::mt19937_64 random(t);
+                std::vector<uint64_t> keys(most_keys);
+                for (uint64_t i = 0; i < most_keys; ++i)
+                    keys[i] = i * 0x10001;
+                for (uint64_t round = 0; round < rounds; ++round) {
+                    std::shuffle(keys.begin(), keys.end(), random);
+                    for (const uint64_t key : keys)
+                        pass_key(run, key, 1);
+                }
+            });
+        for (std::thread& thread : all)
+            thread.join();
+        const Maps maps = run.maps();
+        EXPECT_EQ(maps.dropped, 0u) << what;
+        const bool by_tid = std::strstr(what, "tid") != nullptr;
+        EXPECT_EQ(maps.maps[0].size(), by_tid ? threads * most_keys : most_keys) << what;
+        for (const Entry& entry : maps.maps[0])
+            ASSERT_EQ(entry.buckets.empty() ? uint64_t(entry.number) : entry.buckets[2],
+                      by_tid ? rounds : threads * rounds)
+                << what;
+    }
+}
+
+// Threads make one table grow at the same time. Each key has the value that it always gets.
+TEST(Growth, OfATableThatThreadsShare)
+{
+    for (int repeated = 0; repeated < 10; ++repeated) {
+        OwnRun run(action("", "@[arg0] = arg1; @t[arg0, 1] = arg1; @name[arg0] = \"same\"; @p[arg0] = probe;"),
+                   usdt("8@%rax 8@%rcx"));
+        constexpr uint64_t threads = 4, keys = 2000;
+        std::atomic<uint64_t> ready = 0;
+        std::vector<std::thread> all;
+        for (uint64_t t = 0; t < threads; ++t)
+            all.emplace_back([&, t] {
+                ++ready;
+                while (ready < threads)
+                    ;
+                for (uint64_t i = 0; i < keys; ++i)
+                    pass_key(run, (i + t * keys / threads) % keys, (i + t * keys / threads) % keys + 7);
+            });
+        for (std::thread& thread : all)
+            thread.join();
+        const Maps maps = run.maps();
+        EXPECT_EQ(maps.dropped, 0u);
+        for (const size_t map : {0, 1}) {
+            ASSERT_EQ(maps.maps[map].size(), keys);
+            for (const Entry& entry : maps.maps[map])
+                ASSERT_EQ(entry.value.number, entry.keys[0].number + 7);
+        }
+        ASSERT_EQ(maps.maps[2].size(), keys);
+        for (const Entry& entry : maps.maps[2])
+            ASSERT_EQ(entry.value.text, "same");
+    }
+}
+
+// Without memory for a larger chunk the keys that are there go on, and what finds no room is counted.
+TEST(Growth, WithoutMemoryIsCountedAsDropped)
+{
+    for (const char* what :
+         {"@[arg0] = count();", "@[arg0, 1] = count();", "@[arg0] = hist(arg1);", "@[arg0, 1] = sum(1);"}) {
+        OwnRun run(action("", what), usdt("8@%rax 8@%rcx"), own_environment(), 65536);
+        uint64_t hits = 0;
+        std::mt19937_64 random(3);
+        for (int i = 0; i < 100'000; ++i, ++hits)
+            pass_key(run, random() % 20'000);
+        const auto count = [](const Maps& maps) {
+            uint64_t sum = 0;
+            for (const Entry& entry : maps.maps[0]) {
+                sum += entry.buckets.empty() ? uint64_t(entry.number) : 0;
+                for (const uint64_t bucket : entry.buckets)
+                    sum += bucket;
+            }
+            return sum;
+        };
+        const Maps before = run.maps();
+        EXPECT_GT(before.dropped, 0u) << what;
+        EXPECT_EQ(count(before) + before.dropped, hits) << what;
+        EXPECT_LE(next_of(run), uint64_t(run.data) + run.data_size) << what;
+        for (const Entry& entry : before.maps[0])
+            pass_key(run, uint64_t(entry.keys[0].number));
+        const Maps after = run.maps();
+        EXPECT_EQ(after.dropped, before.dropped) << what;
+        EXPECT_EQ(count(after) - count(before), before.maps[0].size()) << what;
+        EXPECT_EQ(after.maps[0].size(), before.maps[0].size()) << what;
+
+        // Another thread may find no memory at all, then all of its hits are dropped.
+        std::thread([&] {
+            for (uint64_t i = 0; i < 100; ++i)
+                pass_key(run, uint64_t(1) << 40 | i);
+        }).join();
+        const Maps last = run.maps();
+        EXPECT_EQ(count(last) + last.dropped, hits + before.maps[0].size() + 100) << what;
+    }
+}
+
+namespace {
+
+// Handlers of SIGTRAP. The first, by single steps, keeps the addresses of a pass's instructions. The second comes by a
+// breakpoint on one of them, which it takes away; it passes keys itself, and may jump.
+std::vector<uint64_t> instructions;
+unsigned char *broken = nullptr, hidden = 0;
+uint64_t handlers_first_key = 0, handlers_keys = 0;
+
+uint64_t& counter_of(void* context)
+{
+    return reinterpret_cast<uint64_t&>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+}
+
+void on_instruction(int, siginfo_t*, void* context)
+{
+    instructions.push_back(counter_of(context));
+}
+
+void on_breakpoint(int, siginfo_t*, void* context)
+{
+    counter_of(context) -= 1;
+    *broken = hidden;
+    broken = nullptr;
+    for (uint64_t i = 0; i < handlers_keys; ++i)
+        pass_key(*in_signal, handlers_first_key + i, handlers_first_key + i);
+    if (may_jump)
+        siglongjmp(jump, 1);
+}
+
+void handle_traps(void (*handler)(int, siginfo_t*, void*))
+{
+    struct sigaction act = {};
+    act.sa_sigaction = handler;
+    act.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGTRAP, &act, nullptr);
+}
+
+} // namespace
+
+// At each instruction of a pass that takes the thread's slot or makes a table grow, a handler comes. It passes too: with the
+// same key, or with so many others that the table grows in the handler. It returns, or jumps.
+TEST(Growth, HandlersAtEachInstruction)
+{
+    struct sigaction old = {};
+    sigaction(SIGTRAP, nullptr, &old);
+    constexpr uint64_t many_keys = 500, first_of_many = 1000;
+    for (const char* what : {"@[arg0] = count();", "@[arg0, 1] = count();", "@[arg0] = arg1;", "@[arg0, 1] = arg1;"}) {
+        const bool assigned = std::strstr(what, "arg1") != nullptr;
+        OwnRun run(action("", what), usdt("8@%rax 8@%rcx"));
+        in_signal = &run;
+        std::vector<uint64_t> growing; // keys whose first pass needs memory
+        for (uint64_t key = 1; growing.size() < 3; ++key) {
+            const uint64_t before = next_of(run);
+            pass_key(run, key, key);
+            if (next_of(run) != before)
+                growing.push_back(key);
+        }
+        for (const uint64_t key : growing) {
+            const auto begin = [&] {
+                run.reset();
+                for (uint64_t i = 1; i < key; ++i)
+                    pass_key(run, i, i);
+            };
+            begin();
+            instructions.clear();
+            handle_traps(on_instruction);
+            pass_with(key, key, 0x302);
+            const uint64_t size = run.code.bytes.size(),
+                           first = run.code.stubs[0] - size; // routines come before the stub
+            std::erase_if(instructions, [&](uint64_t at) { return at - first >= 2 * size; });
+            std::sort(instructions.begin(), instructions.end());
+            instructions.erase(std::unique(instructions.begin(), instructions.end()), instructions.end());
+            ASSERT_GT(instructions.size(), 100u);
+            handle_traps(on_breakpoint);
+            for (const bool many : {false, true})
+                for (const int jumps : {0, 1})
+                    for (const uint64_t at : instructions) {
+                        begin();
+                        handlers_first_key = many ? first_of_many : key;
+                        handlers_keys = many ? many_keys : 1;
+                        may_jump = jumps;
+                        broken = reinterpret_cast<unsigned char*>(at);
+                        hidden = std::exchange(*broken, 0xcc);
+                        if (sigsetjmp(jump, 1) == 0)
+                            pass_key(run, key, key);
+                        ASSERT_EQ(broken, nullptr);
+                        pass_key(run, key, key); // the table is whole
+                        const std::string where = std::string(what) + " key " + std::to_string(key) + " at +"
+                            + std::to_string(at - instructions.front());
+                        const Maps maps = run.maps();
+                        ASSERT_EQ(maps.dropped, 0u) << where;
+                        ASSERT_EQ(maps.threads, 1u) << where;
+                        auto found = by_key(maps.maps[0]);
+                        ASSERT_EQ(found.size(), many ? key + many_keys : key) << where;
+                        for (const auto& [k, value] : found) {
+                            if (assigned)
+                                ASSERT_EQ(value, k) << where;
+                            else if (k != int64_t(key))
+                                ASSERT_EQ(value, 1) << where << ", key " << k;
+                        }
+                        const int64_t passes = found[int64_t(key)] - (many ? 1 : 2);
+                        if (!assigned)
+                            ASSERT_TRUE(passes == 1 || (jumps && passes == 0)) << where << ": " << passes;
+                    }
+        }
+    }
+    sigaction(SIGTRAP, &old, nullptr);
 }

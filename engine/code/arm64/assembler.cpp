@@ -28,9 +28,12 @@ vixl::MemOperand at(Reg address)
     return vixl::MemOperand(Assembler::x(address));
 }
 
-// The unsigned, scaled form of a load or store.
+// The unsigned, scaled form of a load or store, or for what lies below the base the other one.
 bool fits(const Memory& memory)
 {
+    constexpr int64_t most_below = 256;
+    if (memory.displacement < 0)
+        return memory.displacement >= -most_below;
     return memory.displacement >= 0 && memory.displacement % memory.size == 0
         && memory.displacement / memory.size <= int64_t(most_add);
 }
@@ -86,6 +89,16 @@ void Assembler::constant(Reg to, uint64_t value)
         });
         first = false;
     }
+}
+
+void Assembler::long_constant(Reg to, uint64_t value)
+{
+    clobber(bit(to));
+    for (int shift = 0; shift < 64; shift += 16)
+        put([&](auto& a) {
+            const auto part = uint16_t(value >> shift);
+            shift ? a.movk(x(to), part, shift) : a.movz(x(to), part, shift);
+        });
 }
 
 void Assembler::load(Reg to, const Memory& from, bool is_signed)

@@ -74,6 +74,7 @@ public:
 
     void move(Reg to, Reg from); ///< one of them may be sp
     void constant(Reg to, uint64_t value);
+    void long_constant(Reg to, uint64_t value);                    ///< of four instructions, whatever the value is
     void load(Reg to, const Memory& from, bool is_signed = false); ///< extended to 64 bits; needs no scratch
     void store(const Memory& to, Reg from);
     void load_pair(Reg to, Reg second, const Memory& from);

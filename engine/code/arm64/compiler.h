@@ -7,8 +7,10 @@
 //     x1, x6 to x16  anything
 //     x2      the entry that was found
 //     x3      the value that a statement records
-//     x4      the thread's slot, as a runtime address
-//     x5      a table, while a routine looks something up in it
+//     x4      the thread's block, as a runtime address
+//     x5      a chunk of a table, while a routine looks something up in it
+//     x6      the tag of an entry with the keys, as find_entry() leaves it
+//     x11     another entry, while a routine assigns a string
 //     x17     the assembler's
 // The flags are saved like a register, if the stub changes them: most do not.
 #pragma once
@@ -28,7 +30,7 @@ struct Processor {
     static constexpr size_t red_zone = 0;
     static constexpr Reg reg(Role role)
     {
-        constexpr Reg of[] = {x0, x1, x3, x4, x5, x2};
+        constexpr Reg of[] = {x0, x1, x3, x4, x5, x2, x11};
         return of[size_t(role)];
     }
 };
@@ -44,20 +46,24 @@ private:
     void word_routine() override;
     void begin_routine(Label routine) override;
     void return_from_routine() override;
-    void direct_routine(const Table& table) override;
-    void find_entry(const Table& table, Label found, Label absent) override;
-    void make_entry(const Table& table, Label done, Label full) override;
-    void assign_routine(const Table& table, MapKind kind) override;
+    void begin_assigning() override {}
+    void end_assigning() override {}
+    void begin_direct() override;
+    void end_direct() override {}
+    void find_entry(const Table& table, Label found, Label absent, bool deleted) override;
+    void make_entry(const Table& table, Fill fill, Label done, Label full) override;
+    void claim_direct(const Table& table, Label done, Label full) override;
+    void exchange_value(const Table& table, Label done, Label again) override;
     void load_value(const Table& table, Label absent) override;
-    void erase_entry(const Table& table) override;
+    void erase_entry(const Table& table, Role entry) override;
+    void jump_unless_there(Role entry, Label to) override;
+    void allocate(Label none) override;
+    void load_chunk(Role to, Word of) override;
+    void exchange_chunk(const Table& table) override;
+    void data_address(Role to, size_t offset) override;
     void first_entry(const Table& table, Label loop);
-    void next_entry(const Table& table, Label loop);
-    void find(const Table& table, Label found, Label absent, bool deleted = false);
-    enum class Fill { zeros, number, text };
-    void claim(const Table& table, Fill fill, Label done, Label full);
-    void assign_number(const Table& table);
-    void assign_text(const Table& table);
-    void erase(Reg entry);
+    void next_entry(Label loop);
+    void leave_nothing(Label full);
     void system_call(int number);
     void read_memory(int64_t pieces);
 
@@ -101,7 +107,7 @@ private:
     Registers saved_registers(Registers written) const override;
     void save() override;
     void restore() override;
-    void slot() override;
+    void block() override;
     void call(Label routine, Registers changes);
     void move_saved(bool back); ///< the general registers that saved_ names, to the frame or back
     size_t frame_size() const override;

@@ -7,48 +7,75 @@
 // tag: casp, or ldaxp and stlxp.
 #include "code/arm64/compiler.h"
 
-#include <bit>
+#include <iterator>
 
 namespace fastsdt::engine::arm64 {
 
-// x0: data, x1: the complement of the thread pointer, x4: the word of `owners` to begin at.
-// To x4: the thread's slot, or -1 if none is left; then the hit is counted as dropped. Changes nothing else, not even
-// the flags.
+// x0: the slot's word of `owners` to begin at, x1: the complement of the thread pointer, x4: the number of that slot.
+// To x4: the thread's block, or 0 if no slot or no memory is left; then the hit is counted as dropped. Changes x0, x1 and x2, and
+// nothing else, not even the flags.
 void Compiler::acquire_routine()
 {
-    const auto loop = label(), next = label(), done = label();
+    const auto loop = label(), next = label(), take = label(), allocated = label(), none = label(), mine = label(),
+               done = label();
+    // allocate() and count_dropped() change some.
+    constexpr Reg kept[] = {x3, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15};
+    constexpr Reg slice = x3, owner = x5, block = x10, fresh = x11, left = x15, thread = x7;
     as_.align(16);
     bind(routines_.acquire);
-    as_.move_stack(-48);
-    as_.store_pair(frame(0), x5, x6);
-    as_.store_pair(frame(16), x7, x8);
-    as_.store_pair(frame(32), x9, x10);
-    as_.constant(x5, most_threads);
-    as_.add(x6, x0, Assembler::Operand(Tables::owners));
+    as_.move_stack(-8 * int64_t(std::size(kept)));
+    for (size_t i = 0; i < std::size(kept); i += 2)
+        as_.store_pair(frame(8 * i), kept[i], kept[i + 1]);
+    as_.move(thread, x1);
+    as_.sub(slice, x0, Assembler::shifted(x4, vixl::LSL, 3));
+    as_.constant(fresh, 0);
+    as_.constant(left, most_threads);
     bind(loop);
-    as_.add(x7, x6, Assembler::shifted(x4, vixl::LSL, 3));
-    as_.load(x8, {.base = x7});
-    as_.sub(x9, x8, x1);
-    as_.jump_if_zero(x9, done);
-    as_.jump_if_zero(x8, next, false);
-    as_.compare_exchange(x7, x8, x1, environment_.atomics, {x9, x10});
-    as_.jump_if_zero(x8, done);
-    as_.sub(x9, x8, x1); // this thread's signal handler took it in between
-    as_.jump_if_zero(x9, done);
+    as_.add(owner, slice, Assembler::shifted(x4, vixl::LSL, 3));
+    as_.address(block, {.base = owner, .displacement = Tables::blocks});
+    as_.load(x0, {.base = owner, .displacement = Tables::owners});
+    as_.sub(x1, x0, thread);
+    as_.jump_if_zero(x1, mine);
+    as_.jump_if_zero(x0, next, false);
+    as_.load_acquire(x0, block);
+    as_.jump_if_zero(x0, take, false);
+    as_.jump_if_zero(fresh, allocated, false);
+    as_.constant(x0, tables_.block_size);
+    allocate(none);
+    as_.move(fresh, x2);
+    as_.long_constant(x0, word_of_nothing(tables_, arena_.data));
+    for (const Table& table : tables_.maps)
+        if (!table.shared && table.entries > 1) {
+            as_.address(x1, {.base = fresh, .displacement = int64_t(table.offset)});
+            as_.store({.base = x1}, x0);
+        }
+    bind(allocated);
+    as_.constant(x0, 0);
+    as_.compare_exchange(block, x0, fresh, environment_.atomics, {x12, x13});
+    as_.jump_if_zero(x0, take, false); // another made one meanwhile: ours is for the next slot
+    as_.constant(fresh, 0);
+    bind(take);
+    static_assert(Tables::owners == 0);
+    as_.constant(x0, 0);
+    as_.compare_exchange(owner, x0, thread, environment_.atomics, {x12, x13});
+    as_.jump_if_zero(x0, mine);
+    as_.sub(x1, x0, thread); // this thread's signal handler took it in between
+    as_.jump_if_zero(x1, mine);
     bind(next);
     as_.add(x4, x4, Assembler::Operand(1));
     as_.logic_and(x4, x4, Assembler::Operand(most_threads - 1));
-    as_.sub(x5, x5, Assembler::Operand(1));
-    as_.jump_if_zero(x5, loop, false);
-    static_assert(Tables::dropped == 0);
-    as_.constant(x5, 1);
-    as_.atomic_add(x0, x5, environment_.atomics, {x9, x10});
-    as_.constant(x4, ~uint64_t(0));
+    as_.sub(left, left, Assembler::Operand(1));
+    as_.jump_if_zero(left, loop, false);
+    bind(none);
+    count_dropped();
+    as_.constant(x4, 0);
+    as_.jump(done);
+    bind(mine);
+    as_.load(x4, {.base = block});
     bind(done);
-    as_.load_pair(x5, x6, frame(0));
-    as_.load_pair(x7, x8, frame(16));
-    as_.load_pair(x9, x10, frame(32));
-    as_.move_stack(48);
+    for (size_t i = 0; i < std::size(kept); i += 2)
+        as_.load_pair(kept[i], kept[i + 1], frame(8 * i));
+    as_.move_stack(8 * int64_t(std::size(kept)));
     as_.ret();
 }
 
@@ -180,32 +207,43 @@ void Compiler::word_routine()
     as_.ret();
 }
 
-// Begins a search in the table x5 for the tag x6. To x2: the first entry; to x0: that entry's tag. next_entry() goes
-// back to `loop`. Keeps the index in x7, the number of entries still to look at in x8, and their size in x10. The tag's
-// low bits don't matter: they are shifted out.
+// Begins a search in the chunk x5 for the tag x6. To x2: the first entry; to x0: that entry's tag. next_entry() goes
+// back to `loop`. Keeps the index in x7, the number of entries seen in x8, and their size in x10. The tag's low bits don't
+// matter: they are shifted out. Changes x1.
 void Compiler::first_entry(const Table& table, Label loop)
 {
-    as_.shift_right(x7, x6, unsigned(64 - std::countr_zero(table.entries)));
-    as_.constant(x8, uint64_t(most_probes));
+    as_.load(x7, memory(of_chunk(Role::table, Chunk::shift)));
+    as_.compute(&vixl::Assembler::lsrv, x7, x6, x7);
+    as_.constant(x8, 0);
     as_.constant(x10, table.entry_size);
     bind(loop);
     as_.compute(&vixl::Assembler::madd, x2, x7, x10, x5);
     as_.load_acquire(x0, x2);
 }
 
-// Continues the search with the next entry, or falls through when it is over.
-void Compiler::next_entry(const Table& table, Label loop)
+// Continues the search with the next entry, or falls through when it is over. Changes x9.
+void Compiler::next_entry(Label loop)
 {
+    as_.load(x9, memory(of_chunk(Role::table, Chunk::last)));
     as_.add(x7, x7, Assembler::Operand(1));
-    as_.logic_and(x7, x7, Assembler::Operand(table.entries - 1));
-    as_.sub(x8, x8, Assembler::Operand(1));
-    as_.jump_if_zero(x8, loop, false);
+    as_.logic_and(x7, x7, vixl::XRegister(x9));
+    as_.load(x9, memory(of_chunk(Role::table, Chunk::probes)));
+    as_.add(x8, x8, Assembler::Operand(1));
+    as_.sub(x9, x8, x9);
+    as_.shift_right(x9, x9, 63);
+    as_.jump_if_zero(x9, loop, false); // fewer
 }
 
-// The keys are at sp, the table is x5. To x2: the entry; to x6: the tag of an entry with these keys; to x0: the tag
-// that the entry has. The two differ if the key was deleted, and `deleted` asks for such entries too. Changes x1, x7 to
-// x10.
-void Compiler::find(const Table& table, Label found, Label absent, bool deleted)
+// The chunk that is nothing looks as if its entries were free.
+void Compiler::leave_nothing(Label full)
+{
+    as_.load(x9, memory(of_chunk(Role::table, Chunk::probes)));
+    as_.jump_if_zero(x9, full);
+}
+
+// The keys are at sp. To x2: the entry; to x6: the tag of an entry with these keys; to x0: the tag that the entry has. The two
+// differ if the key was deleted. Changes x1, x7 to x10.
+void Compiler::find_entry(const Table& table, Label found, Label absent, bool deleted)
 {
     const auto loop = label(), compare = label(), other = label(), next = label();
     const size_t words = table.key_bytes() / 8;
@@ -241,15 +279,16 @@ void Compiler::find(const Table& table, Label found, Label absent, bool deleted)
         as_.jump_if_zero(x1, compare);
     }
     bind(next);
-    next_entry(table, loop);
+    next_entry(loop);
     as_.jump(absent);
 }
 
-// After find(): makes an entry and fills it with zeros, with x3, or with the frame's string. To x2: the entry.
-void Compiler::claim(const Table& table, Fill fill, Label done, Label full)
+// After find_entry(): fills the entry with zeros, with x3, or with the frame's string. To x2: the entry.
+void Compiler::make_entry(const Table& table, Fill fill, Label done, Label full)
 {
     const auto loop = label(), next = label();
     const size_t words = table.key_bytes() / 8;
+    leave_nothing(full);
     first_entry(table, loop);
     as_.logic_and(x1, x0, Assembler::Operand(tag_used));
     as_.jump_if_zero(x1, next, false);
@@ -282,44 +321,39 @@ void Compiler::claim(const Table& table, Fill fill, Label done, Label full)
     as_.store_release(x2, x6);
     as_.jump(done);
     bind(next);
-    next_entry(table, loop);
+    next_entry(loop);
     as_.jump(full);
 }
 
-// x0: key, x1: index, x2: the entry there, x4: the slot. To x2: the key's entry, or 0 if there is no room.
-void Compiler::direct_routine(const Table& table)
+// The key is kept in x11.
+void Compiler::begin_direct()
 {
-    const auto loop = label(), next = label(), done = label();
-    as_.constant(x8, uint64_t(most_probes));
-    as_.constant(x10, table.entry_size);
-    as_.address(x11, {.base = x4, .displacement = int64_t(table.offset)});
-    bind(loop);
-    as_.load(x6, {.base = x2});
-    as_.sub(x7, x6, x0);
-    as_.jump_if_zero(x7, done);
-    as_.jump_if_zero(x6, next, false);
-    as_.compare_exchange(x2, x6, x0, environment_.atomics, {x12, x13});
-    as_.jump_if_zero(x6, done);
-    as_.sub(x7, x6, x0); // this thread's signal handler made the entry first
-    as_.jump_if_zero(x7, done);
-    bind(next);
-    as_.add(x1, x1, Assembler::Operand(1));
-    as_.logic_and(x1, x1, Assembler::Operand(table.entries - 1));
-    as_.compute(&vixl::Assembler::madd, x2, x1, x10, x11);
-    as_.sub(x8, x8, Assembler::Operand(1));
-    as_.jump_if_zero(x8, loop, false);
-    as_.constant(x2, 0);
-    bind(done);
-    as_.ret();
+    as_.move(x11, x0);
 }
 
-// x3: the value.
-void Compiler::assign_number(const Table& table)
+void Compiler::claim_direct(const Table& table, Label done, Label full)
 {
-    const auto again = label(), found = label(), exchange = label(), absent = label(), done = label(), full = label();
-    bind(again);
-    find(table, found, absent, true);
-    bind(found);
+    const auto loop = label(), next = label();
+    leave_nothing(full);
+    as_.constant(x1, hash_multiplier);
+    as_.compute(&vixl::Assembler::mul, x6, x1, x11);
+    first_entry(table, loop);
+    as_.sub(x1, x0, x11);
+    as_.jump_if_zero(x1, done);
+    as_.jump_if_zero(x0, next, false);
+    as_.compare_exchange(x2, x0, x11, environment_.atomics, {x12, x13});
+    as_.jump_if_zero(x0, done);
+    as_.sub(x1, x0, x11); // this thread's signal handler made the entry first
+    as_.jump_if_zero(x1, done);
+    bind(next);
+    next_entry(loop);
+    as_.jump(full);
+}
+
+// x2: the entry, x0: the tag that it has, x3: the value.
+void Compiler::exchange_value(const Table&, Label done, Label again)
+{
+    const auto exchange = label();
     if (environment_.atomics) {
         // exchanges x12 and x13, which we expect there, for x14 and x15
         as_.load(x13, {.base = x2, .displacement = 8});
@@ -344,45 +378,6 @@ void Compiler::assign_number(const Table& table)
         as_.jump_if_zero(x12, exchange, false);
     }
     as_.jump(done);
-    bind(absent);
-    claim(table, Fill::number, done, full);
-    answer(done, full);
-}
-
-void Compiler::erase(Reg entry)
-{
-    as_.move(x0, x6);
-    as_.sub(x1, x6, Assembler::Operand(tag_there - tag_deleted));
-    as_.compare_exchange(entry, x0, x1, environment_.atomics, {x12, x13});
-}
-
-// As assign_text() of code/x86/routines.cpp. x11 is first the entry to be deleted, and then our own.
-void Compiler::assign_text(const Table& table)
-{
-    const auto old = label(), make = label(), made = label(), first = label(), sweep = label(), found = label(),
-               done = label(), full = label();
-    as_.constant(x11, 0);
-    find(table, old, make);
-    bind(old);
-    as_.move(x11, x2);
-    bind(make);
-    claim(table, Fill::text, made, full);
-    bind(made);
-    as_.jump_if_zero(x11, first);
-    erase(x11);
-    bind(first);
-    as_.move(x11, x2);
-    bind(sweep);
-    find(table, found, done);
-    bind(found);
-    as_.sub(x0, x2, x11);
-    as_.jump_if_zero(x0, done);
-    as_.load_acquire(x0, x11);
-    as_.sub(x0, x0, x6);
-    as_.jump_if_zero(x0, done, false);
-    erase(x2);
-    as_.jump(sweep);
-    answer(done, full);
 }
 
 // Aligned, as a target of calls.
@@ -397,24 +392,6 @@ void Compiler::return_from_routine()
     as_.ret();
 }
 
-void Compiler::find_entry(const Table& table, Label found, Label absent)
-{
-    find(table, found, absent);
-}
-
-void Compiler::make_entry(const Table& table, Label done, Label full)
-{
-    claim(table, Fill::zeros, done, full);
-}
-
-void Compiler::assign_routine(const Table& table, MapKind kind)
-{
-    if (kind == MapKind::string)
-        assign_text(table);
-    else
-        assign_number(table);
-}
-
 void Compiler::load_value(const Table& table, Label absent)
 {
     as_.load(x0, {.base = x2, .displacement = int64_t(table.value)});
@@ -424,9 +401,65 @@ void Compiler::load_value(const Table& table, Label absent)
     as_.jump_if_zero(x1, absent, false);
 }
 
-void Compiler::erase_entry(const Table&)
+void Compiler::erase_entry(const Table&, Role entry)
 {
-    erase(x2);
+    as_.move(x0, x6);
+    as_.sub(x1, x6, Assembler::Operand(tag_there - tag_deleted));
+    as_.compare_exchange(reg(entry), x0, x1, environment_.atomics, {x12, x13});
+}
+
+void Compiler::jump_unless_there(Role entry, Label to)
+{
+    as_.load_acquire(x0, reg(entry));
+    as_.sub(x0, x0, x6);
+    as_.jump_if_zero(x0, to, false);
+}
+
+// Changes x8, x9, and x12 to x14.
+void Compiler::allocate(Label none)
+{
+    const auto again = label();
+    constexpr auto alignment = int64_t(Chunk::alignment);
+    as_.add(x9, x0, Assembler::Operand(alignment - 1));
+    as_.logic_and(x9, x9, Assembler::Operand(-alignment));
+    as_.long_constant(x8, arena_.data + Tables::next);
+    bind(again);
+    as_.load(x0, {.base = x8});
+    as_.load(x2, {.base = x8, .displacement = Tables::limit - Tables::next});
+    as_.add(x1, x0, x9);
+    as_.sub(x2, x2, x1);
+    as_.shift_right(x2, x2, 63);
+    as_.jump_if_zero(x2, none, false);
+    as_.move(x14, x0);
+    as_.compare_exchange(x8, x0, x1, environment_.atomics, {x12, x13});
+    as_.sub(x2, x0, x14);
+    as_.jump_if_zero(x2, again, false);
+    as_.move(x2, x0);
+}
+
+void Compiler::load_chunk(Role to, Word of)
+{
+    as_.load(reg(to), memory(of));
+    as_.logic_and(reg(to), reg(to), Assembler::Operand(-int64_t(Chunk::header)));
+}
+
+// Other threads see what is in the chunk before they see its address. Changes x0, x1, x8, x12, x13.
+void Compiler::exchange_chunk(const Table& table)
+{
+    as_.load(x0, memory(of_chunk(Role::table, Chunk::shift)));
+    as_.logic_or(x0, x0, vixl::XRegister(x5));
+    as_.load(x1, memory(of_chunk(Role::entry, Chunk::shift)));
+    as_.logic_or(x1, x1, vixl::XRegister(x2));
+    if (table.shared)
+        as_.long_constant(x8, arena_.data + table.offset);
+    else
+        as_.address(x8, {.base = x4, .displacement = int64_t(table.offset)});
+    as_.compare_exchange(x8, x0, x1, environment_.atomics, {x12, x13});
+}
+
+void Compiler::data_address(Role to, size_t offset)
+{
+    as_.long_constant(reg(to), arena_.data + offset);
 }
 
 } // namespace fastsdt::engine::arm64

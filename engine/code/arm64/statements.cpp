@@ -11,8 +11,7 @@ namespace fastsdt::engine::arm64 {
 
 void Compiler::count_dropped()
 {
-    static_assert(Tables::dropped == 0);
-    as_.load(x0, frame(base_offset()));
+    data_address(Role::result, Tables::dropped);
     as_.constant(x1, 1);
     as_.atomic_add(x0, x1, environment_.atomics, {x6, x7});
 }
@@ -22,17 +21,18 @@ void Compiler::find_direct(const Statement& statement, Label next)
     const Table& table = tables_.maps[statement.map];
     const auto found = label();
     as_.jump_if_zero(x0, cold([this, &table, found] {
-                         as_.address(x2, {x4, int64_t(table.offset + table.entries * table.entry_size)});
+                         as_.address(x2, {x4, int64_t(table.zero)});
                          as_.constant(x1, 1);
                          as_.store({.base = x2}, x1);
                          as_.jump(found);
                      }));
+    as_.load(x2, {x4, int64_t(table.offset)});
     as_.constant(x1, hash_multiplier);
     as_.compute(&vixl::Assembler::mul, x1, x1, x0);
-    as_.shift_right(x1, x1, unsigned(64 - std::countr_zero(table.entries)));
-    as_.constant(x2, table.entry_size);
-    as_.compute(&vixl::Assembler::madd, x2, x1, x2, x4);
-    as_.address(x2, {x2, int64_t(table.offset)});
+    as_.compute(&vixl::Assembler::lsrv, x1, x1, x2); // by the low six bits: the chunk's shift
+    as_.logic_and(x2, x2, Assembler::Operand(-int64_t(Chunk::header)));
+    as_.constant(x6, table.entry_size);
+    as_.compute(&vixl::Assembler::madd, x2, x1, x6, x2);
     as_.load(x6, {.base = x2});
     as_.sub(x6, x6, x0);
     as_.jump_if_zero(x6, cold([this, map = statement.map, found, next] {

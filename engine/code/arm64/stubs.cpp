@@ -114,9 +114,8 @@ void Compiler::call(Label routine, Registers changes)
     as_.clobber(changes | bit(lr));
 }
 
-// To x4: the thread's slot. Leaves the stub if no slot is left, or in a forked child. The data's address is kept in the
-// frame, since a signal handler may fork in between: then the mark reads 0.
-void Compiler::slot()
+// To x4: the thread's block. A signal handler may fork behind the first instruction: then the hit is counted in the child too.
+void Compiler::block()
 {
     const auto found = label();
     as_.load_near(x0, arena_.mark);
@@ -126,26 +125,21 @@ void Compiler::slot()
     as_.compute(&vixl::Assembler::mul, x4, x4, x1);
     as_.shift_right(x4, x4, unsigned(64 - std::countr_zero(most_threads)));
     as_.jump_if_zero(x0, out_);
-    as_.add(x2, x0, Assembler::shifted(x4, vixl::LSL, 3));
-    as_.load(x2, {.base = x2, .displacement = int64_t(Tables::owners)});
+    as_.add(x0, x0, Assembler::shifted(x4, vixl::LSL, 3));
+    as_.load(x2, {.base = x0, .displacement = Tables::owners});
     as_.sub(x2, x2, x1);
     as_.jump_if_zero(x2, cold([this, found] {
-                         // Stubs do not save what only this cold path changes. The routine changes only x4; lr is kept
-                         // here.
+                         // Stubs do not save what only this cold path changes. The routine changes only x0, x1, x2 and x4; lr is
+                         // kept here.
                          as_.put([](auto& a) { a.str(vixl::lr, vixl::MemOperand(vixl::sp, -16, vixl::PreIndex)); });
                          as_.call(routines_.acquire);
                          as_.put([](auto& a) { a.ldr(vixl::lr, vixl::MemOperand(vixl::sp, 16, vixl::PostIndex)); });
-                         as_.add(x2, x4, Assembler::Operand(1));
-                         as_.jump_if_zero(x2, out_);
+                         as_.jump_if_zero(x4, out_);
                          as_.jump(found);
                      }),
                      false);
+    as_.load(x4, {.base = x0, .displacement = Tables::blocks});
     bind(found);
-    if (keeps_base_)
-        as_.store(frame(base_offset()), x0);
-    as_.constant(x2, tables_.slot_size);
-    as_.compute(&vixl::Assembler::madd, x4, x4, x2, x0);
-    as_.address(x4, {.base = x4, .displacement = int64_t(tables_.slots)});
 }
 
 } // namespace fastsdt::engine::arm64

@@ -153,6 +153,15 @@ void Assembler::constant(Reg to, int64_t value)
         emit(ZYDIS_MNEMONIC_MOV, {Part{to}, value});
 }
 
+void Assembler::long_constant(Reg to, uint64_t value)
+{
+    // REX.W, and REX.B for the upper eight registers; B8 + register; imm64
+    const uint8_t opcode[] = {uint8_t(0x48 | to >> 3), uint8_t(0xb8 | (to & 7))};
+    append(opcode, sizeof opcode);
+    append(&value, sizeof value);
+    clobber(bit(to));
+}
+
 void Assembler::address(Reg to, const Memory& of)
 {
     emit(ZYDIS_MNEMONIC_LEA, {Part{to}, of});

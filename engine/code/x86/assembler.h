@@ -56,8 +56,9 @@ public:
     void move(Reg to, Reg from);
     void load(Reg to, const Memory& from); ///< 8 bytes
     void store(const Memory& to, Reg from);
-    void constant(Reg to, int64_t value);   ///< leaves the flags
-    void address(Reg to, const Memory& of); ///< lea
+    void constant(Reg to, int64_t value);       ///< leaves the flags
+    void long_constant(Reg to, uint64_t value); ///< of ten bytes, whatever the value is
+    void address(Reg to, const Memory& of);     ///< lea
 
     void align(size_t boundary); ///< by nops
     void align_to(uint8_t low);  ///< by nops, until `low` is the lowest byte of the next address

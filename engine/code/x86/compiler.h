@@ -6,8 +6,10 @@
 //     rax  the value of an expression, and a key
 //     rcx, rdx, r9, r10, r11  anything
 //     rdi  the value that a statement records
-//     rsi  the thread's slot, as a runtime address
-//     r8   a table, while a routine looks something up in it
+//     rsi  the thread's block, as a runtime address
+//     r8   a chunk of a table, while a routine looks something up in it
+//     r10  the tag of an entry with the keys, as find_entry() leaves it
+//     rbx  another entry, while a routine assigns a string
 // The 128 bytes above the frame (compiler.h) are the program's red zone; the last word of the frame has the program's
 // flags.
 #pragma once
@@ -27,7 +29,7 @@ struct Processor {
     static constexpr size_t red_zone = 128;
     static constexpr Reg reg(Role role)
     {
-        constexpr Reg of[] = {rax, rcx, rdi, rsi, r8, rdx};
+        constexpr Reg of[] = {rax, rcx, rdi, rsi, r8, rdx, rbx};
         return of[size_t(role)];
     }
 };
@@ -43,19 +45,25 @@ private:
     void word_routine() override;
     void begin_routine(Label routine) override;
     void return_from_routine() override;
-    void direct_routine(const Table& table) override;
-    void find_entry(const Table& table, Label found, Label absent) override;
-    void make_entry(const Table& table, Label done, Label full) override;
-    void assign_routine(const Table& table, MapKind kind) override;
+    void begin_assigning() override;
+    void end_assigning() override;
+    void begin_direct() override;
+    void end_direct() override;
+    void find_entry(const Table& table, Label found, Label absent, bool deleted) override;
+    void make_entry(const Table& table, Fill fill, Label done, Label full) override;
+    void claim_direct(const Table& table, Label done, Label full) override;
+    void exchange_value(const Table& table, Label done, Label again) override;
     void load_value(const Table& table, Label absent) override;
-    void erase_entry(const Table& table) override;
+    void erase_entry(const Table& table, Role entry) override;
+    void jump_unless_there(Role entry, Label to) override;
+    void allocate(Label none) override;
+    void load_chunk(Role to, Word of) override;
+    void exchange_chunk(const Table& table) override;
+    void data_address(Role to, size_t offset) override;
     void first_entry(const Table& table, Label loop);
-    void next_entry(const Table& table, Label loop);
-    void find(const Table& table, int keys, Label found, Label absent, bool deleted = false);
-    enum class Fill { zeros, number, text };
-    void claim(const Table& table, int keys, Fill fill, Label done, Label full);
-    void assign_number(const Table& table);
-    void assign_text(const Table& table);
+    void next_entry(Label loop);
+    void leave_nothing(Label full);
+    Memory key_word(size_t index) const;
     void system_call(int number);
 
     // ---- code/x86/expressions.cpp
@@ -103,11 +111,13 @@ private:
     Registers saved_registers(Registers written) const override;
     void save() override;
     void restore() override;
-    void slot() override;
-    void first_owner();
+    void block() override;
+    void first_slot();
     void call(Label routine, Registers changes);
     size_t flags_offset() const;
     size_t frame_size() const override { return flags_offset() + 8; }
+
+    int64_t keys_ = 0; // of the caller's frame, in a routine: from its rsp
 };
 
 /// What routines change, their callers' rsi, rdi, rbx and r12 to r15 excepted.

@@ -12,67 +12,85 @@
 // uses. Of two entries with one key the first in the order of the search counts; deleting deletes both; the reader adds
 // up aggregations. A value that is assigned is exchanged together with the tag (cmpxchg16b), so that it cannot get into
 // an entry that was deleted and given to another key meanwhile. A table of all threads needs a lock prefix for that,
-// one of a single thread none.
+// one of a single thread none. What becomes of tables that are full is in code/routines.cpp.
 //
 // An entry stays claimed for ever if a longjmp leaves the code that writes it. Not even the same thread can take it:
 // the writer may only be interrupted, and would come back and write into an entry that is another key's by then. So
 // that this happens rarely, a number whose key was deleted gets that entry back by one cmpxchg16b. Strings,
-// aggregations and new keys take several stores. A key finds no room if most_probes entries in a row stay claimed.
+// aggregations and new keys take several stores. A key finds no room if most_probes entries in a row stay claimed in a chunk of
+// full size.
 #include "code/x86/compiler.h"
 
-#include <bit>
+#include <iterator>
 
 namespace fastsdt::engine::x86 {
 
-namespace {
-
-int shift_of(size_t entries)
-{
-    return 64 - std::countr_zero(entries);
-}
-
-} // namespace
-
-// rax: data, rcx: the complement of the thread pointer, rsi: the word of `owners` to begin at.
-// To rsi: the thread's slot, or -1 if none is left; then the hit is counted as dropped. Changes rcx, and nothing else.
-// A thread comes here at each hit if it does not store its thread pointer, or stores another number in its place. Then
+// rax: the process's slice, rcx: the complement of the thread pointer, rsi: the number of the slot to begin at.
+// To rsi: the thread's block, or 0 if no slot or no memory is left; then the hit is counted as dropped. Changes rcx, and nothing
+// else. A thread comes here at each hit if it does not store its thread pointer, or stores another number in its place. Then
 // the processor tells the thread pointer.
 void Compiler::acquire_routine()
 {
-    const auto loop = as_.label(), next = as_.label(), done = as_.label();
+    const auto loop = label(), next = label(), take = label(), allocated = label(), none = label(), mine = label(),
+               done = label();
+    constexpr Reg kept[] = {rax, rdx, rbx, rdi, r8, r9, r10, r11, r12};
+    constexpr Reg slice = r8, fresh = r11, left = r12; // rbx: the thread
+    constexpr Memory owner{.base = slice, .displacement = Tables::owners, .index = rsi, .scale = 8};
+    constexpr Memory block{.base = slice, .displacement = Tables::blocks, .index = rsi, .scale = 8};
     as_.align(16);
     as_.bind(routines_.acquire);
-    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rax}});
-    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdx}});
-    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rbx}});
+    for (const Reg reg : kept)
+        as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{reg}});
     if (environment_.rdfsbase && environment_.stored_thread_pointers) {
         as_.emit(ZYDIS_MNEMONIC_RDFSBASE, {Part{rcx}});
-        first_owner();
+        first_slot();
     }
-    as_.move(rdx, rax);
-    as_.constant(rbx, int64_t(most_threads));
-    const Memory owner{.base = rdx, .displacement = int64_t(Tables::owners), .index = rsi, .scale = 8};
+    as_.move(rbx, rcx);
+    as_.move(slice, rax);
+    as_.constant(fresh, 0);
+    as_.constant(left, int64_t(most_threads));
     as_.bind(loop);
     as_.load(rax, owner);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{rcx}});
-    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{rbx}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, mine);
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
     as_.jump(ZYDIS_MNEMONIC_JNZ, next);
-    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {owner, Part{rcx}}, true);
-    as_.jump(ZYDIS_MNEMONIC_JZ, done);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{rcx}}); // this thread's signal handler took it in between
-    as_.jump(ZYDIS_MNEMONIC_JZ, done);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {block, int64_t(0)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, take);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{fresh}, Part{fresh}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, allocated);
+    as_.constant(rax, int64_t(tables_.block_size));
+    allocate(none);
+    as_.move(fresh, rdx);
+    as_.long_constant(rax, word_of_nothing(tables_, arena_.data));
+    for (const Table& table : tables_.maps)
+        if (!table.shared && table.entries > 1)
+            as_.store({.base = fresh, .displacement = int64_t(table.offset)}, rax);
+    as_.bind(allocated);
+    as_.constant(rax, 0);
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {block, Part{fresh}}, true);
+    as_.jump(ZYDIS_MNEMONIC_JNZ, take); // another made one meanwhile: ours is for the next slot
+    as_.constant(fresh, 0);
+    as_.bind(take);
+    as_.constant(rax, 0);
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {owner, Part{rbx}}, true);
+    as_.jump(ZYDIS_MNEMONIC_JZ, mine);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{rbx}}); // this thread's signal handler took it in between
+    as_.jump(ZYDIS_MNEMONIC_JZ, mine);
     as_.bind(next);
     as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rsi, 4}, int64_t(1)});
     as_.emit(ZYDIS_MNEMONIC_AND, {Part{rsi, 4}, int64_t(most_threads - 1)});
-    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rbx, 4}, int64_t(1)});
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{left, 4}, int64_t(1)});
     as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
-    as_.emit(ZYDIS_MNEMONIC_INC, {Memory{.base = rdx, .displacement = int64_t(Tables::dropped)}}, true);
-    as_.constant(rsi, -1);
+    as_.bind(none);
+    count_dropped();
+    as_.constant(rsi, 0);
+    as_.jump(ZYDIS_MNEMONIC_JMP, done);
+    as_.bind(mine);
+    as_.load(rsi, block);
     as_.bind(done);
-    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rbx}});
-    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdx}});
-    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rax}});
+    for (size_t i = std::size(kept); i-- > 0;)
+        as_.emit(ZYDIS_MNEMONIC_POP, {Part{kept[i]}});
     as_.emit(ZYDIS_MNEMONIC_RET, {});
 }
 
@@ -193,14 +211,15 @@ void Compiler::word_routine()
     as_.emit(ZYDIS_MNEMONIC_RET, {});
 }
 
-// Begins a search in the table r8 for the tag r10. To rdx: the first entry; to rax: that entry's tag. next_entry() goes
-// back to `loop`. Keeps the index in r9 and the number of entries still to look at in r11. The tag's low bits don't
-// matter: they are shifted out.
-void Compiler::first_entry(const Table& table, Assembler::Label loop)
+// Begins a search in the chunk r8 for the tag r10. To rdx: the first entry; to rax: that entry's tag. next_entry() goes
+// back to `loop`. Keeps the index in r9 and the number of entries seen in r11. The tag's low bits don't matter: they are shifted
+// out. Changes rcx.
+void Compiler::first_entry(const Table& table, Label loop)
 {
+    as_.load(rcx, memory(of_chunk(Role::table, Chunk::shift)));
     as_.move(r9, r10);
-    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{r9}, int64_t(shift_of(table.entries))});
-    as_.constant(r11, most_probes);
+    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{r9}, Part{rcx, 1}});
+    as_.constant(r11, 0);
     as_.bind(loop);
     as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{r9}, int64_t(table.entry_size)});
     as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rdx}, Part{r8}});
@@ -208,34 +227,45 @@ void Compiler::first_entry(const Table& table, Assembler::Label loop)
 }
 
 // Continues the search with the next entry, or falls through when it is over.
-void Compiler::next_entry(const Table& table, Assembler::Label loop)
+void Compiler::next_entry(Label loop)
 {
     as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r9, 4}, int64_t(1)});
-    as_.emit(ZYDIS_MNEMONIC_AND, {Part{r9, 4}, int64_t(table.entries - 1)});
-    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r11, 4}, int64_t(1)});
-    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{r9}, memory(of_chunk(Role::table, Chunk::last))});
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r11, 4}, int64_t(1)});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{r11}, memory(of_chunk(Role::table, Chunk::probes))});
+    as_.jump(ZYDIS_MNEMONIC_JB, loop);
 }
 
-// The keys are at rsp + keys, the table is r8. To rdx: the entry; to r10: the tag of an entry with these keys; to rax:
-// the tag that the entry has. The two differ if the key was deleted, and `deleted` asks for such entries too. Changes
-// rcx, r9 and r11.
-void Compiler::find(const Table& table, int keys, Assembler::Label found, Assembler::Label absent, bool deleted)
+// The chunk that is nothing looks as if its entries were free.
+void Compiler::leave_nothing(Label full)
+{
+    as_.emit(ZYDIS_MNEMONIC_CMP, {memory(of_chunk(Role::table, Chunk::probes)), int64_t(0)});
+    as_.jump(ZYDIS_MNEMONIC_JZ, full);
+}
+
+Memory Compiler::key_word(size_t index) const
+{
+    return {.base = rsp, .displacement = keys_ + int64_t(8 * index)};
+}
+
+// To rdx: the entry; to r10: the tag of an entry with these keys; to rax: the tag that the entry has. The two differ if the
+// key was deleted. Changes rcx, r9 and r11.
+void Compiler::find_entry(const Table& table, Label found, Label absent, bool deleted)
 {
     const auto loop = as_.label(), compare = as_.label(), other = as_.label(), next = as_.label();
     const size_t words = table.key_bytes() / 8;
-    const auto key = [&](size_t i) { return Memory{.base = rsp, .displacement = int64_t(keys + 8 * i)}; };
     as_.constant(r9, int64_t(hash_multiplier));
     if (words == 0) {
         as_.move(r10, r9);
     } else {
-        as_.load(r10, key(0));
+        as_.load(r10, key_word(0));
         as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{r10}, Part{r9}});
     }
     for (size_t i = 1; i < words; ++i) {
         as_.move(rcx, r10);
         as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rcx}, int64_t(29)});
         as_.emit(ZYDIS_MNEMONIC_XOR, {Part{r10}, Part{rcx}});
-        as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r10}, key(i)});
+        as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r10}, key_word(i)});
         as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{r10}, Part{r9}});
     }
     as_.emit(ZYDIS_MNEMONIC_OR, {Part{r10}, tag_there});
@@ -244,7 +274,7 @@ void Compiler::find(const Table& table, int keys, Assembler::Label found, Assemb
     as_.jump(ZYDIS_MNEMONIC_JNZ, other);
     as_.bind(compare);
     for (size_t i = 0; i < words; ++i) {
-        as_.load(rcx, key(i));
+        as_.load(rcx, key_word(i));
         as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Memory{.base = rdx, .displacement = int64_t(table.keys + 8 * i)}});
         as_.jump(ZYDIS_MNEMONIC_JNZ, next);
     }
@@ -258,15 +288,16 @@ void Compiler::find(const Table& table, int keys, Assembler::Label found, Assemb
         as_.jump(ZYDIS_MNEMONIC_JZ, compare);
     }
     as_.bind(next);
-    next_entry(table, loop);
+    next_entry(loop);
     as_.jump(ZYDIS_MNEMONIC_JMP, absent);
 }
 
-// After find(): makes an entry and fills it with zeros, with rdi, or with the frame's string. To rdx: the entry.
-void Compiler::claim(const Table& table, int keys, Fill fill, Assembler::Label done, Assembler::Label full)
+// After find_entry(): fills the entry with zeros, with rdi, or with the frame's string. To rdx: the entry.
+void Compiler::make_entry(const Table& table, Fill fill, Label done, Label full)
 {
     const auto loop = as_.label(), next = as_.label();
     const size_t words = table.key_bytes() / 8;
+    leave_nothing(full);
     first_entry(table, loop);
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax, 4}, tag_used});
     as_.jump(ZYDIS_MNEMONIC_JNZ, next);
@@ -274,14 +305,14 @@ void Compiler::claim(const Table& table, int keys, Fill fill, Assembler::Label d
     as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}}, table.shared);
     as_.jump(ZYDIS_MNEMONIC_JNZ, next);
     for (size_t i = 0; i < words; ++i) {
-        as_.load(rax, {.base = rsp, .displacement = int64_t(keys + 8 * i)});
+        as_.load(rax, key_word(i));
         as_.store({.base = rdx, .displacement = int64_t(table.keys + 8 * i)}, rax);
     }
     if (fill == Fill::number) {
         as_.store({.base = rdx, .displacement = int64_t(table.value)}, rdi);
     } else if (fill == Fill::text) {
         for (size_t i = 0; i < string_size; i += 8) {
-            as_.load(rax, {.base = rsp, .displacement = int64_t(size_t(keys) + key_bytes_ + i)});
+            as_.load(rax, key_word((key_bytes_ + i) / 8));
             as_.store({.base = rdx, .displacement = int64_t(table.value + i)}, rax);
         }
     } else {
@@ -296,52 +327,49 @@ void Compiler::claim(const Table& table, int keys, Fill fill, Assembler::Label d
     as_.store({.base = rdx}, r10);
     as_.jump(ZYDIS_MNEMONIC_JMP, done);
     as_.bind(next);
-    next_entry(table, loop);
+    next_entry(loop);
     as_.jump(ZYDIS_MNEMONIC_JMP, full);
 }
 
-// rax: key, rcx: index, rdx: the entry there, rsi: the slot. To rdx: the key's entry, or 0 if there is no room.
-void Compiler::direct_routine(const Table& table)
+// Stubs save rcx and rdx for it. The key is at rsp.
+void Compiler::begin_direct()
 {
-    const auto loop = as_.label(), next = as_.label(), done = as_.label();
-    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rbx}});
-    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rax}});
-    as_.constant(rbx, most_probes);
-    as_.bind(loop);
-    as_.load(rax, {.base = rdx});
+    for (const Reg reg : {r8, r9, r10, r11, rax})
+        as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{reg}});
+}
+
+void Compiler::end_direct()
+{
+    for (const Reg reg : {rax, r11, r10, r9, r8})
+        as_.emit(ZYDIS_MNEMONIC_POP, {Part{reg}});
+}
+
+// Only this thread uses the table: no lock. Changes rax, rcx, and r9 to r11.
+void Compiler::claim_direct(const Table& table, Label done, Label full)
+{
+    const auto loop = as_.label(), next = as_.label();
+    as_.constant(r10, int64_t(hash_multiplier));
+    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{r10}, Memory{.base = rsp}});
+    leave_nothing(full);
+    first_entry(table, loop);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Memory{.base = rsp}});
     as_.jump(ZYDIS_MNEMONIC_JZ, done);
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
     as_.jump(ZYDIS_MNEMONIC_JNZ, next);
-    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rcx}});
-    as_.load(rcx, {.base = rsp, .displacement = 8});
+    as_.load(rcx, {.base = rsp});
     as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}});
-    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rcx}});
     as_.jump(ZYDIS_MNEMONIC_JZ, done);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Memory{.base = rsp}}); // this thread's signal handler made the entry first
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{rcx}}); // this thread's signal handler made the entry first
     as_.jump(ZYDIS_MNEMONIC_JZ, done);
     as_.bind(next);
-    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rcx, 4}, int64_t(1)});
-    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rcx, 4}, int64_t(table.entries - 1)});
-    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{rcx}, int64_t(table.entry_size)});
-    as_.address(rdx, {.base = rsi, .displacement = int64_t(table.offset), .index = rdx});
-    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rbx, 4}, int64_t(1)});
-    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
-    as_.constant(rdx, 0);
-    as_.bind(done);
-    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rax}});
-    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rbx}});
-    as_.emit(ZYDIS_MNEMONIC_RET, {});
+    next_entry(loop);
+    as_.jump(ZYDIS_MNEMONIC_JMP, full);
 }
 
-// rdi: the value.
-void Compiler::assign_number(const Table& table)
+// rdx: the entry, rax: the tag that it has, rdi: the value. Changes rbx, rcx, r9.
+void Compiler::exchange_value(const Table& table, Label done, Label again)
 {
-    const auto again = as_.label(), found = as_.label(), exchange = as_.label(), absent = as_.label(),
-               done = as_.label(), full = as_.label();
-    as_.bind(again);
-    find(table, 16, found, absent, true);
-    as_.bind(found);
+    const auto exchange = as_.label();
     as_.move(r9, rdx);
     as_.load(rdx, {.base = r9, .displacement = 8});
     as_.move(rbx, r10);
@@ -352,52 +380,14 @@ void Compiler::assign_number(const Table& table)
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{r10}});
     as_.jump(ZYDIS_MNEMONIC_JZ, exchange); // another value came in between
     as_.jump(ZYDIS_MNEMONIC_JMP, again);   // it was deleted, or given to another key
-    as_.bind(absent);
-    claim(table, 16, Fill::number, done, full);
-    answer(done, full);
 }
 
-// Makes an entry with the new string and then deletes the old one, so that a reader always finds one. Two threads that
-// assign at once may both leave their entries. So after making its own, each thread deletes all entries of the key that
-// a search finds before its own. A thread that finds its own entry deleted stops: another assigned later.
-void Compiler::assign_text(const Table& table)
-{
-    const auto old = as_.label(), make = as_.label(), made = as_.label(), first = as_.label(), sweep = as_.label(),
-               found = as_.label(), done = as_.label(), full = as_.label();
-    const auto erase = [&](Reg entry) {
-        as_.move(rax, r10);
-        as_.address(rcx, {.base = r10, .displacement = tag_deleted - tag_there});
-        as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = entry}, Part{rcx}}, table.shared);
-    };
-    as_.constant(rbx, 0);
-    find(table, 16, old, make);
-    as_.bind(old);
-    as_.move(rbx, rdx);
-    as_.bind(make);
-    claim(table, 16, Fill::text, made, full);
-    as_.bind(made);
-    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rbx}, Part{rbx}});
-    as_.jump(ZYDIS_MNEMONIC_JZ, first);
-    erase(rbx);
-    as_.bind(first);
-    as_.move(rbx, rdx);
-    as_.bind(sweep);
-    find(table, 16, found, done);
-    as_.bind(found);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rdx}, Part{rbx}});
-    as_.jump(ZYDIS_MNEMONIC_JZ, done);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rbx}, Part{r10}});
-    as_.jump(ZYDIS_MNEMONIC_JNZ, done);
-    erase(rdx);
-    as_.jump(ZYDIS_MNEMONIC_JMP, sweep);
-    answer(done, full);
-}
-
-// Aligned, as a target of calls.
+// Aligned, as a target of calls. The return address is below the caller's frame.
 void Compiler::begin_routine(Label routine)
 {
     as_.align(16);
     as_.bind(routine);
+    keys_ = 8;
 }
 
 void Compiler::return_from_routine()
@@ -405,24 +395,16 @@ void Compiler::return_from_routine()
     as_.emit(ZYDIS_MNEMONIC_RET, {});
 }
 
-void Compiler::find_entry(const Table& table, Label found, Label absent)
-{
-    find(table, 8, found, absent);
-}
-
-void Compiler::make_entry(const Table& table, Label done, Label full)
-{
-    claim(table, 8, Fill::zeros, done, full);
-}
-
-void Compiler::assign_routine(const Table& table, MapKind kind)
+void Compiler::begin_assigning()
 {
     as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rbx}});
-    if (kind == MapKind::string)
-        assign_text(table);
-    else
-        assign_number(table);
+    keys_ += 8;
+}
+
+void Compiler::end_assigning()
+{
     as_.emit(ZYDIS_MNEMONIC_POP, {Part{rbx}});
+    keys_ -= 8;
 }
 
 void Compiler::load_value(const Table& table, Label absent)
@@ -432,11 +414,60 @@ void Compiler::load_value(const Table& table, Label absent)
     as_.jump(ZYDIS_MNEMONIC_JNZ, absent);
 }
 
-void Compiler::erase_entry(const Table& table)
+void Compiler::erase_entry(const Table& table, Role entry)
 {
     as_.move(rax, r10);
     as_.address(rcx, {.base = r10, .displacement = tag_deleted - tag_there});
-    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rdx}, Part{rcx}}, table.shared);
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = reg(entry)}, Part{rcx}}, table.shared);
+}
+
+void Compiler::jump_unless_there(Role entry, Label to)
+{
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = reg(entry)}, Part{r10}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, to);
+}
+
+// Changes rcx, r9 and r10. Not by xadd: that would go beyond the limit, and nobody could take it back.
+void Compiler::allocate(Label none)
+{
+    const auto again = as_.label();
+    constexpr auto alignment = int64_t(Chunk::alignment);
+    as_.address(r9, {.base = rax, .displacement = alignment - 1});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{r9}, -alignment});
+    as_.long_constant(r10, arena_.data);
+    as_.load(rax, {.base = r10, .displacement = Tables::next});
+    as_.bind(again);
+    as_.address(rcx, {.base = rax, .index = r9});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Memory{.base = r10, .displacement = Tables::limit}});
+    as_.jump(ZYDIS_MNEMONIC_JNBE, none);
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = r10, .displacement = Tables::next}, Part{rcx}}, true);
+    as_.jump(ZYDIS_MNEMONIC_JNZ, again);
+    as_.move(rdx, rax);
+}
+
+void Compiler::load_chunk(Role to, Word of)
+{
+    as_.load(reg(to), memory(of));
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{reg(to)}, -int64_t(Chunk::header)});
+}
+
+// Changes rax, rcx and r9.
+void Compiler::exchange_chunk(const Table& table)
+{
+    as_.move(rax, r8);
+    as_.emit(ZYDIS_MNEMONIC_OR, {Part{rax}, memory(of_chunk(Role::table, Chunk::shift))});
+    as_.move(r9, rdx);
+    as_.emit(ZYDIS_MNEMONIC_OR, {Part{r9}, memory(of_chunk(Role::entry, Chunk::shift))});
+    if (table.shared)
+        as_.long_constant(rcx, arena_.data + table.offset);
+    else
+        as_.address(rcx, {.base = rsi, .displacement = int64_t(table.offset)});
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rcx}, Part{r9}}, table.shared);
+}
+
+void Compiler::data_address(Role to, size_t offset)
+{
+    as_.long_constant(reg(to), arena_.data + offset);
 }
 
 } // namespace fastsdt::engine::x86

@@ -8,7 +8,7 @@ namespace fastsdt::engine::x86 {
 
 void Compiler::count_dropped()
 {
-    as_.load(rax, frame(base_offset()));
+    data_address(Role::result, 0);
     as_.emit(ZYDIS_MNEMONIC_INC, {Memory{.base = rax, .displacement = int64_t(Tables::dropped)}}, true);
 }
 
@@ -16,23 +16,22 @@ void Compiler::find_direct(const Statement& statement, Label next)
 {
     const Table& table = tables_.maps[statement.map];
     const auto found = label();
-    as_.constant(rcx, int64_t(hash_multiplier));
-    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rcx}, Part{rax}});
-    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rcx}, int64_t(64 - std::countr_zero(table.entries))});
+    as_.load(rcx, {.base = rsi, .displacement = int64_t(table.offset)});
+    as_.constant(rdx, int64_t(hash_multiplier));
+    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{rax}});
+    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rdx}, Part{rcx, 1}}); // by the low six bits: the chunk's shift
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
     as_.jump(ZYDIS_MNEMONIC_JZ, cold([this, &table, found] {
-                 const auto end = int64_t(table.offset + table.entries * table.entry_size);
-                 as_.address(rdx, {.base = rsi, .displacement = end});
+                 as_.address(rdx, {.base = rsi, .displacement = int64_t(table.zero)});
                  as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rdx}, int64_t(1)});
                  as_.jump(ZYDIS_MNEMONIC_JMP, found);
              }));
-    if (std::has_single_bit(table.entry_size)) {
-        as_.move(rdx, rcx);
+    if (std::has_single_bit(table.entry_size))
         as_.emit(ZYDIS_MNEMONIC_SHL, {Part{rdx}, int64_t(std::countr_zero(table.entry_size))});
-    } else {
-        as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{rcx}, int64_t(table.entry_size)});
-    }
-    as_.address(rdx, {.base = rsi, .displacement = int64_t(table.offset), .index = rdx});
+    else
+        as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rdx}, Part{rdx}, int64_t(table.entry_size)});
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rcx}, -int64_t(Chunk::header)});
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rdx}, Part{rcx}});
     as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rdx}, Part{rax}});
     as_.jump(ZYDIS_MNEMONIC_JNZ, cold([this, map = statement.map, found, next] {
                  call(routines_.maps[map].direct, bit(rcx) | bit(rdx));

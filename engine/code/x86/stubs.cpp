@@ -35,7 +35,7 @@ Compiler::Compiler(const Script& script, const Tables& tables, const Arena& aren
 
 size_t Compiler::flags_offset() const
 {
-    return base_offset() + 8 + 8 * size_t(std::popcount(saved_));
+    return saved_start() + 8 * size_t(std::popcount(saved_));
 }
 
 void Compiler::call(Assembler::Label routine, Registers changes)
@@ -106,8 +106,8 @@ void Compiler::restore()
     as_.jump_to(ZYDIS_MNEMONIC_JMP, site_->patch + site_->length);
 }
 
-// rcx: a thread pointer. To rcx: its complement; to rsi: the word of `owners` to begin at.
-void Compiler::first_owner()
+// rcx: a thread pointer. To rcx: its complement; to rsi: the number of the slot to begin at.
+void Compiler::first_slot()
 {
     as_.constant(rsi, int64_t(hash_multiplier));
     as_.emit(ZYDIS_MNEMONIC_NOT, {Part{rcx}}); // never 0: that is a slot which nobody has
@@ -115,9 +115,8 @@ void Compiler::first_owner()
     as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rsi}, int64_t(64 - std::countr_zero(most_threads))});
 }
 
-// To rsi: the thread's slot. Leaves the stub if no slot is left, or in a forked child. The data's address is kept in
-// the frame, since a signal handler may fork in between: then the mark reads 0.
-void Compiler::slot()
+// To rsi: the thread's block. A signal handler may fork behind the first instruction: then the hit is counted in the child too.
+void Compiler::block()
 {
     const auto found = as_.label();
     as_.load_near(rax, arena_.mark);
@@ -125,22 +124,21 @@ void Compiler::slot()
         as_.emit(ZYDIS_MNEMONIC_RDFSBASE, {Part{rcx}});
     else
         as_.load(rcx, {.displacement = 0, .fs = true});
-    first_owner();
+    first_slot();
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
     as_.jump(ZYDIS_MNEMONIC_JZ, out_);
-    as_.emit(ZYDIS_MNEMONIC_CMP,
-             {Memory{.base = rax, .displacement = int64_t(Tables::owners), .index = rsi, .scale = 8}, Part{rcx}});
+    const auto word = [](size_t offset) {
+        return Memory{.base = rax, .displacement = int64_t(offset), .index = rsi, .scale = 8};
+    };
+    as_.emit(ZYDIS_MNEMONIC_CMP, {word(Tables::owners), Part{rcx}});
     as_.jump(ZYDIS_MNEMONIC_JNZ, cold([this, found] {
                  call(routines_.acquire, bit(rsi));
                  as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rsi}, Part{rsi}});
-                 as_.jump(ZYDIS_MNEMONIC_JNS, found);
+                 as_.jump(ZYDIS_MNEMONIC_JNZ, found);
                  as_.jump(ZYDIS_MNEMONIC_JMP, out_);
              }));
+    as_.load(rsi, word(Tables::blocks));
     as_.bind(found);
-    if (keeps_base_)
-        as_.store(frame(base_offset()), rax);
-    as_.emit(ZYDIS_MNEMONIC_IMUL, {Part{rsi}, Part{rsi}, int64_t(tables_.slot_size)});
-    as_.address(rsi, {.base = rax, .displacement = int64_t(tables_.slots), .index = rsi});
 }
 
 } // namespace fastsdt::engine::x86
