@@ -100,10 +100,11 @@ TEST(Attachments, LeaveNoMemoryBehind)
             for (const SiteState& state : session.verify())
                 EXPECT_EQ(text(state), "armed");
         });
-        if (i + 1 == std::size(scripts))
+        if (i + 1 == std::size(scripts)) {
             first = memory_of(program.pid());
-        else if ((i + 1) % std::size(scripts) == 0)
+        } else if ((i + 1) % std::size(scripts) == 0) {
             ASSERT_EQ(memory_of(program.pid()), first) << mappings();
+        }
     }
     EXPECT_EQ(memory_of(program.pid()), first) << mappings();
     EXPECT_EQ(program.passes("pass 20").wrong, 0);
