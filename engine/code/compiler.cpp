@@ -40,7 +40,7 @@ size_t Compiler::spill(Role role)
 
 Compiler::Label Compiler::cold(std::function<void()> emit)
 {
-    cold_.push_back({label(), std::move(emit), spills_, time_});
+    cold_.push_back({label(), std::move(emit), spills_, time_, unread_});
     return cold_.back().from;
 }
 
@@ -60,11 +60,12 @@ void Compiler::routines()
     routines_.acquire = label();
     routines_.text = label();
     routines_.word = label();
+    routines_.tid = label();
     acquire_routine();
-    if (environment_.system_calls) {
-        text_routine();
-        word_routine();
-    }
+    text_routine();
+    word_routine();
+    if (environment_.system_calls && !environment_.tid_offset)
+        tid_routine();
     for (size_t i = 0; i < script_.maps.size(); ++i) {
         routines_.maps.push_back({label(), label(), label(), label(), label()});
         if (tables_.maps[i].entries > 1)
@@ -194,6 +195,7 @@ void Compiler::body(const Site& site)
     for (const size_t index : site.clauses) {
         const Clause& clause = script_.clauses[index];
         const auto next = label();
+        unread_ = next;
         if (clause.filter) {
             if (wants_slot(*clause.filter))
                 want();
@@ -215,6 +217,7 @@ void Compiler::body(const Site& site)
         bind(cold_[i].from);
         spills_ = cold_[i].spills;
         time_ = cold_[i].time;
+        unread_ = cold_[i].unread;
         const auto emit = cold_[i].emit;
         emit();
     }

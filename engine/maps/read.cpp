@@ -152,6 +152,7 @@ Maps read_tables(const Script& script, const Tables& tables, const ReadData& rea
     Maps maps;
     const Bytes header = fetch(0, Tables::owners + 8 * most_threads);
     maps.dropped = header.word(Tables::dropped);
+    maps.unread = header.word(Tables::unread);
     std::vector<Merged> merged(script.maps.size());
     const auto table_size = [](const Table& table) { return table.entry_size * (table.entries + table.direct); };
     for (size_t i = 0; i < merged.size(); ++i) {

@@ -54,12 +54,14 @@ struct Table {
 
 /// Offsets in `data`.
 struct Tables {
-    static constexpr size_t dropped = 0; ///< a word: Maps::dropped
-    static constexpr size_t owners = 64; ///< most_threads words
-    size_t slots = 0;                    ///< of slot 0
-    size_t slot_size = 0;                ///< a multiple of 64
-    size_t size = 0;                     ///< of all of it
-    std::vector<Table> maps;             ///< by Script::maps
+    static constexpr size_t dropped = 0;  ///< a word: Maps::dropped
+    static constexpr size_t no_calls = 8; ///< a word: not 0: stubs make no system calls from now on
+    static constexpr size_t unread = 16;  ///< a word: Maps::unread
+    static constexpr size_t owners = 64;  ///< most_threads words
+    size_t slots = 0;                     ///< of slot 0
+    size_t slot_size = 0;                 ///< a multiple of 64
+    size_t size = 0;                      ///< of all of it
+    std::vector<Table> maps;              ///< by Script::maps
 };
 
 /// Throws Unusable where the maps would take too much memory.

@@ -291,6 +291,14 @@ public:
 #endif
     }
 
+    // The same of threads' numbers.
+    Tids tids_at(int32_t offset) override
+    {
+        pid_t word = 0;
+        std::memcpy(&word, static_cast<const char*>(__builtin_thread_pointer()) + offset, sizeof word);
+        return word == static_cast<pid_t>(syscall(SYS_gettid)) ? Tids::there : Tids::elsewhere;
+    }
+
     // Private memory: a child that was forked in the middle of a stub then counts in memory of its own. Small pages:
     // few of the slots for 1024 threads are ever used, and each would take a huge page.
     uint64_t allocate_data(size_t size) override
