@@ -23,12 +23,13 @@ Session::Session(const Script& script, pid_t pid, Target& target, bool calls)
       cleared_(script.maps.size())
 {
     environment_.threads_run = !target.stops_threads();
-    decide_calls();
+    decide_calls(wants_calls());
 }
 
-void Session::decide_calls()
+// Takes a while: only if some call is wanted.
+void Session::decide_calls(bool wanted)
 {
-    if (decided_ || !environment_.no_system_calls.empty() || !wants_calls())
+    if (decided_ || !environment_.no_system_calls.empty() || !wanted)
         return;
     decided_ = true;
     environment_.no_system_calls = obstacle_to_calls();
@@ -141,7 +142,7 @@ void Session::arm()
     const size_t known = arming_.sites().size();
     read_lasting(pid_, environment_);
     look_for_filters();
-    decide_calls();
+    decide_calls(wants_calls());
     if (!environment_.system_calls)
         forbid_calls(); // again: the tables may be new, and the stubs of a former time
     try {
@@ -169,6 +170,20 @@ void Session::match_and_arm()
 void Session::disarm()
 {
     arming_.disarm();
+}
+
+void Session::watch_loader()
+{
+    decide_calls(true); // the stub waits by one
+    if (environment_.system_calls)
+        arming_.watch_loader();
+}
+
+bool Session::answer_loader(const std::function<void()>& match)
+{
+    const uint32_t question = target_.take_question();
+    match();
+    return target_.answer_loader(question);
 }
 
 Maps Session::read_all()

@@ -10,6 +10,7 @@
 #include "process/filters.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,6 +49,14 @@ public:
     /// Why Maps::unread is not 0: a sentence about the process.
     const std::string& no_system_calls() const { return environment_.no_system_calls; }
 
+    /// Has the process wait, for a bounded time, when its dynamic linker has mapped modules and runs none of their
+    /// constructors yet: from the next arm() on.
+    void watch_loader();
+    /// Readable when the process waits. -1: it never does
+    int loader_descriptor() const { return target_.loader_descriptor(); }
+    /// Runs `match`, which is to match and arm, and lets the process go on. @return  false: it went on before
+    bool answer_loader(const std::function<void()>& match);
+
     /// The maps as they are now, less what was cleared.
     Maps read();
     /// While threads go on, and so that stubs see it too. `as_read`: what the last read() gave is cleared and no more, so that
@@ -64,7 +73,7 @@ private:
     Maps read_all();
     bool wants_calls() const;
     std::string obstacle_to_calls();
-    void decide_calls();
+    void decide_calls(bool wanted);
     void forbid_calls();
     Code compiled(std::span<const Site> sites, const Arena& arena) const;
     Code compiled_to_arm(std::span<const Site> sites, const Arena& arena);

@@ -72,8 +72,8 @@ SiteState can_arm(const View& view, const Site& site, std::span<const std::byte>
     if (site.patch % smallest_page + own_machine.exchanged > smallest_page)
         return {State::crosses_page};
     const fastsdt_recognized found = recognize(bytes);
-    if (found.layout != own_machine.layout || found.lead)
-        return {State::changed};
+    if (found.layout != own_machine.layout || found.lead) // or something of no file is mapped there now
+        return {site.inode && !mapping->inode ? State::gone : State::changed};
     if (found.state == FASTSDT_STATE_DAMAGED)
         return {State::damaged};
     if (found.breakpoints || found.state == FASTSDT_STATE_LEA_CALL || found.state == FASTSDT_STATE_CALL)
@@ -161,12 +161,15 @@ void clear_left_overs(Target& target)
             Site site;
             site.patch = p.at;
             site.length = own_machine.length;
-            const auto bytes = target.read(p.at, own_machine.length);
+            auto bytes = target.read(p.at, own_machine.length);
+            const bool of_loader = is_loader_return(p.before);
+            if (of_loader && bytes.size() == own_machine.length) // no nop has been there: as if one had
+                std::fill(bytes.begin() + own_machine.exchanged, bytes.end(), std::byte{0});
             if (!holds(bytes, p.after) || can_arm(view, site, bytes, 0).state != State::left_over)
                 continue;
             std::vector<std::byte> then(bytes);
             std::copy_n(p.before.begin(), own_machine.exchanged, then.begin());
-            if (!is_idle(then))
+            if (!of_loader && !is_idle(then))
                 continue;
             undo.push_back(p);
             const Mapping* const counter = mapping_at(view.mappings, p.semaphore);
@@ -218,6 +221,8 @@ void Arming::arm(std::vector<Site> sites)
             without_stub.push_back(i);
     place(without_stub);
     jump();
+    if (watches_loader_)
+        arm_loader();
 }
 
 void Arming::add(std::vector<Site> sites)
@@ -318,6 +323,7 @@ void Arming::jump()
         return;
     jumps_ = true;
     const std::vector<Patch> all = now;
+    bool moved = false; // a module may have gone since we looked
     try {
         for (unsigned tries = 0; !now.empty() && tries < 5; ++tries) {
             const auto outcomes = target_.patch(now, false);
@@ -326,7 +332,10 @@ void Arming::jump()
                 SiteState& state = states_[now[i].site];
                 switch (outcomes[i]) {
                 case Target::Outcome::done: state = {State::armed}; break;
-                case Target::Outcome::changed: state = {State::changed}; break;
+                case Target::Outcome::changed:
+                    state = {State::changed};
+                    moved = true;
+                    break;
                 case Target::Outcome::busy:
                     state = {State::busy};
                     again.push_back(now[i]);
@@ -343,12 +352,76 @@ void Arming::jump()
         }
         throw;
     }
+    if (moved)
+        verify();
+}
+
+// The dynamic linker's function gets an arena of its own: it may be out of reach of all others.
+void Arming::arm_loader()
+{
+    const std::optional<Loader> loader = target_.loader();
+    if (!loader)
+        return;
+    const auto function = target_.read(loader->breakpoint, loader_function);
+    if (loader_.length == 0) {
+        const auto mappings = target_.mappings();
+        const Mapping* const mapping = mapping_at(mappings, loader->breakpoint, loader_function);
+        if (!mapping || !mapping->executable || mapping->writable || mapping->shared || mapping->inode == 0
+            || loader->breakpoint % smallest_page + loader_function > smallest_page
+            || !loader_patch(*loader, function, loader->breakpoint))
+            return;
+        if (!data_)
+            data_ = target_.allocate_data(data_size_);
+        const size_t front_size = size_of_front(1);
+        const uint64_t somewhere = loader->breakpoint / smallest_page * smallest_page;
+        const size_t size = front_size + compile_loader_stub(*loader, {somewhere, data_, somewhere}).size();
+        const Arena arena = target_.allocate_code(std::span(&loader->breakpoint, 1), size);
+        if (!arena.code)
+            return;
+        try {
+            const auto patch = loader_patch(*loader, function, arena.code + front_size);
+            if (!patch)
+                throw std::logic_error("the arena is not within reach of the dynamic linker");
+            const Front front{arena.code,     size,    arena.mark, arena.data, whole_pages(data_size_),
+                              Tracer::self(), {*patch}};
+            target_.write_code(arena.code + front_size,
+                               compile_loader_stub(*loader, {arena.code + front_size, arena.data, arena.mark}));
+            target_.write_code(front.start, encode(front));
+            fronts_.push_back(front);
+            loader_ = *patch;
+        } catch (...) {
+            target_.free_code(arena, size);
+            throw;
+        }
+    }
+    const auto now = target_.read(loader_.at, own_machine.exchanged);
+    if (holds(now, loader_.after))
+        return;
+    target_.hear_loader();
+    jumps_ = true;
+    if (target_.patch(std::span(&loader_, 1), false).front() != Target::Outcome::done)
+        target_.leave_loader();
+}
+
+// False: the jump may still be there.
+bool Arming::disarm_loader()
+{
+    if (loader_.length == 0)
+        return true;
+    target_.leave_loader();
+    using Outcome = Target::Outcome;
+    if (target_.patch(std::span(&loader_, 1), true).front() == Outcome::done)
+        return true;
+    // A debugger's breakpoint may hide the jump's first byte; it puts that back when it goes.
+    const auto now = target_.read(loader_.at, own_machine.exchanged);
+    return now.size() < own_machine.exchanged || !std::equal(now.begin() + 1, now.end(), loader_.after.begin() + 1);
 }
 
 void Arming::disarm()
 {
     if (!jumps_)
         return;
+    const bool loader_left = disarm_loader();
     std::vector<Patch> now;
     for (size_t i = 0; i < sites_.size(); ++i)
         if (patches_[i].length != 0)
@@ -361,7 +434,7 @@ void Arming::disarm()
                 again.push_back(now[i]);
         now = std::move(again);
     }
-    jumps_ = !now.empty(); // a thread keeps standing in these
+    jumps_ = !now.empty() || !loader_left; // a thread keeps standing in these
     verify();
 }
 

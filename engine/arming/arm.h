@@ -31,6 +31,9 @@ public:
     /// mapped again, a kernel's probe came and went). First clears away what tracers that have ended left in the
     /// process. Throws Unusable, and then the process is as it was: call again, without the sites.
     void arm(std::vector<Site> sites);
+    /// From the next arm() on the process's dynamic linker waits for us when it has mapped modules (code/loader.h), if
+    /// it can be made to.
+    void watch_loader() { watches_loader_ = true; }
     /// Puts the file's bytes back wherever our jump still is. Afterwards no thread enters a stub. The stubs stay
     /// mapped: a thread may still be in one, and arm() uses them again. If a site is still `armed`, a thread stands in
     /// it (only a debugger can cause that): try again.
@@ -47,6 +50,8 @@ private:
     void place(const std::vector<size_t>& sites);
     void place_group(const std::vector<size_t>& sites);
     void jump();
+    void arm_loader();
+    bool disarm_loader();
 
     Target& target_;
     Compile compile_;
@@ -57,7 +62,9 @@ private:
     std::vector<Patch> patches_;      // by site; length 0: it has no stub
     std::vector<SiteState> refusals_; // by site: ready, or why it cannot have one
     std::vector<Front> fronts_;
-    bool jumps_ = false; // some jumps may have been made and not undone
+    bool watches_loader_ = false;
+    Patch loader_{.length = 0}; // of the dynamic linker's function; length 0: it has no stub
+    bool jumps_ = false;        // some jumps may have been made and not undone
 };
 
 } // namespace fastsdt::engine

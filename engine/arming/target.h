@@ -2,6 +2,7 @@
 // The process whose sites are armed: one interface; process/self.cpp and outside.cpp implement it. Used from one thread, since
 // ptrace is bound to a thread.
 #pragma once
+#include "code/loader.h"
 #include "code/site.h"
 #include "live/live.h"
 
@@ -75,6 +76,18 @@ public:
     /// Makes the aligned word at `offset` of the tables `to` if it is `from`, in one step for all threads. @return  whether
     /// it was. Does nothing where the tables end before, or are not there.
     virtual bool change_data(size_t offset, uint64_t from, uint64_t to) = 0;
+
+    /// Where the process's dynamic linker says what it has mapped. Empty: it has none, or it need not be asked.
+    virtual std::optional<Loader> loader() { return std::nullopt; }
+    /// From now on the stub there is answered: see Session::loader_descriptor().
+    virtual void hear_loader() {}
+    /// Afterwards no thread waits in the stub any more.
+    virtual void leave_loader() {}
+    /// Readable when a thread waits there. -1: none will
+    virtual int loader_descriptor() const { return -1; }
+    /// take_question() first, then match and arm, then answer_loader(): false if a thread went on without the answer.
+    virtual uint32_t take_question() { return 0; }
+    virtual bool answer_loader(uint32_t /*question*/) { return true; }
 };
 
 } // namespace fastsdt::engine

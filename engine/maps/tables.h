@@ -57,6 +57,7 @@ struct Tables {
     static constexpr size_t dropped = 0;  ///< a word: Maps::dropped
     static constexpr size_t no_calls = 8; ///< a word: not 0: stubs make no system calls from now on
     static constexpr size_t unread = 16;  ///< a word: Maps::unread
+    static constexpr size_t loader = 40;  ///< LoaderWords in code/loader.h, 12 bytes
     static constexpr size_t owners = 64;  ///< most_threads words
     size_t slots = 0;                     ///< of slot 0
     size_t slot_size = 0;                 ///< a multiple of 64

@@ -111,6 +111,11 @@ uint64_t program_counter(const user_regs_struct& registers)
     return registers.pc;
 }
 
+uint64_t stack_pointer(const user_regs_struct& registers)
+{
+    return registers.sp;
+}
+
 void set_program_counter(user_regs_struct& registers, uint64_t address)
 {
     registers.pc = address;

@@ -30,6 +30,11 @@ uint64_t program_counter(const user_regs_struct&)
     return 0;
 }
 
+uint64_t stack_pointer(const user_regs_struct&)
+{
+    return 0;
+}
+
 void set_program_counter(user_regs_struct&, uint64_t) {}
 
 std::optional<uint64_t> thread_pointer(const user_regs_struct&)

@@ -124,6 +124,11 @@ uint64_t program_counter(const user_regs_struct& registers)
     return registers.rip;
 }
 
+uint64_t stack_pointer(const user_regs_struct& registers)
+{
+    return registers.rsp;
+}
+
 void set_program_counter(user_regs_struct& registers, uint64_t address)
 {
     registers.rip = address;

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The kernel puts a frame on the stack for each signal handler (arch/x86/include/asm/sigframe.h, struct rt_sigframe):
+// The kernel puts a frame on the stack for each signal handler. On x86-64 (arch/x86/include/asm/sigframe.h, struct
+// rt_sigframe):
 //
 //     +0    the handler returns to: the restorer, mov $15, %rax; syscall
 //     +168  rsp of what was interrupted
 //     +176  rip
 //     +192  cs: 0x33 in 64-bit code
+//
+// On arm64 the handler returns to what lr has, and may keep it anywhere. But a frame has a record of the vector registers
+// behind the others (arch/arm64/include/uapi/asm/sigcontext.h; setup_sigframe_layout() puts it first). From the start of
+// struct sigcontext:
+//
+//     +256  sp of what was interrupted
+//     +264  pc
+//     +288  the record begins: FPSIMD_MAGIC, and its size
 //
 // A stack is read from the stack pointer up, word by word: whatever looks like a frame counts, also one that is long gone.
 // So nothing is missed, and a false find only means that memory stays. The interrupted code may have run on another stack,
@@ -22,7 +31,14 @@ namespace fastsdt::engine {
 namespace {
 
 constexpr uint64_t most_stack = uint64_t{8} << 20;
-[[maybe_unused]] constexpr unsigned most_frames = 1000;
+constexpr unsigned most_frames = 1000;
+
+uint64_t word(const std::byte* at)
+{
+    uint64_t value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+}
 
 } // namespace
 
@@ -35,7 +51,7 @@ bool FrameSearch::is_inside(uint64_t address) const
     return std::any_of(code_.begin(), code_.end(), [&](const Range& range) { return range.has(address); });
 }
 
-#ifdef __x86_64__
+#if defined(__x86_64__)
 namespace {
 
 constexpr unsigned char restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
@@ -57,11 +73,31 @@ bool FrameSearch::is_restorer(uint64_t address)
     return found->second;
 }
 
+bool FrameSearch::is_frame(const std::byte* at)
+{
+    return static_cast<uint16_t>(word(at + frame_cs)) == user_cs && is_restorer(word(at));
+}
+#elif defined(__aarch64__)
+namespace {
+
+// From the mcontext's first word on.
+constexpr size_t frame_sp = 256, frame_pc = 264, frame_record = 288, frame_size = 296;
+
+} // namespace
+
+bool FrameSearch::is_frame(const std::byte* at)
+{
+    constexpr uint64_t fpsimd = 0x46508001 | uint64_t{0x210} << 32; // FPSIMD_MAGIC, and the record's size
+    return word(at + frame_record) == fpsimd;
+}
+#endif
+
+#if defined(__x86_64__) || defined(__aarch64__)
 bool FrameSearch::comes_back(const user_regs_struct& registers)
 {
     if (is_inside(program_counter(registers)))
         return true;
-    std::vector<uint64_t> stacks = {registers.rsp};
+    std::vector<uint64_t> stacks = {stack_pointer(registers)};
     std::map<const Mapping*, uint64_t> read_from; // by mapping: the lowest address that was read
     for (unsigned frames = 0; !stacks.empty(); ++frames) {
         if (frames > most_frames)
@@ -76,26 +112,20 @@ bool FrameSearch::comes_back(const user_regs_struct& registers)
             continue;
         before->second = sp;
         const auto bytes = read_at(memory_, sp, std::min(stack->end - sp, most_stack));
-        const auto word = [&](size_t offset) {
-            uint64_t value = 0;
-            std::memcpy(&value, &bytes[offset], sizeof value);
-            return value;
-        };
         for (size_t at = 0; at + frame_size <= bytes.size(); at += 8) {
-            if (static_cast<uint16_t>(word(at + frame_cs)) != user_cs || !is_restorer(word(at)))
+            if (!is_frame(&bytes[at]))
                 continue;
-            if (is_inside(word(at + frame_pc)))
+            if (is_inside(word(&bytes[at + frame_pc])))
                 return true;
-            stacks.push_back(word(at + frame_sp));
+            stacks.push_back(word(&bytes[at + frame_sp]));
         }
     }
     return false;
 }
 #else
-// How signal frames look is not known for other architectures: what was mapped stays.
 bool FrameSearch::comes_back(const user_regs_struct&)
 {
-    return true;
+    return true; // how frames look is not known here
 }
 #endif
 

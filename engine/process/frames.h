@@ -25,7 +25,8 @@ public:
 
 private:
     bool is_inside(uint64_t address) const;
-    bool is_restorer(uint64_t address);
+    bool is_frame(const std::byte* at);
+    bool is_restorer(uint64_t address); ///< x86-64
 
     const Descriptor& memory_;
     const std::vector<Mapping> mappings_;

@@ -236,6 +236,101 @@ std::chrono::nanoseconds computed(pid_t pid, pid_t thread)
     return std::chrono::nanoseconds(ns);
 }
 
+// Where errands may be written. Errands of killed tracers are wiped first.
+std::vector<Rest> cleared_rests(Tracees& tracees, int memory)
+{
+    // Before anything is stopped. Nobody else sends an errand while we trace the first thread.
+    for (bool cleared = false;; cleared = true) {
+        for (const pid_t thread : threads_of(tracees.pid()))
+            if (tracees.seize(thread, 0))
+                break;
+        std::vector<Rest> rests = find_rests(mappings_of(tracees.pid()), memory);
+        if (cleared || std::all_of(rests.begin(), rests.end(), [](const Rest& rest) { return rest.used == 0; }))
+            return rests;
+        clear_errands(tracees, memory, rests);
+        tracees.release_all();
+    }
+}
+
+// The address at which the errand of a thread that comes home to `home` is written.
+uint64_t room_for(const Errand& errand, const user_regs_struct& home, const std::vector<Rest>& rests, pid_t pid,
+                  pid_t thread)
+{
+    const size_t size = encode_errand(0, errand, home).bytes.size() + 64; // addresses may take longer instructions
+    if (const uint64_t at = find_room(rests, size, program_counter(home)))
+        return at;
+    if (find_room(rests, size, std::nullopt))
+        throw Busy(fmt::format("process {}: no room for {} bytes of code within {} MiB of where its thread {} is", pid,
+                               size, errand_reach >> 20, thread));
+    throw Unusable(fmt::format("process {}: no room for {} bytes of code behind its text or in its vdso", pid, size));
+}
+
+// How far a thread came on its errand.
+struct Progress {
+    std::vector<int64_t> results; // of the calls that it made
+    bool done = false;            // it has made the last
+    bool refused = false;         // the program handles its system calls itself, and would see ours
+    bool lost = false;            // it does not come to its next stop
+    std::exception_ptr thrown;    // by `seen`
+};
+
+// Lets the thread run from stop to stop until it has made all calls, or cannot.
+Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code, size_t calls,
+                   const std::function<void(pid_t thread, size_t index, int64_t result)>& seen)
+{
+    const pid_t pid = tracees.pid(), thread = task.number;
+    const auto deadline = Clock::now() + errand_takes;
+    const auto before = computed(pid, thread);
+    // To its next stop. False: it does not come to one.
+    const auto go_on = [&] {
+        bool stopped = tracees.go_on(task, PTRACE_SYSCALL, Clock::now() + look_again);
+        while (!stopped && !task.stopped && !tracees.is_gone(task) && !asked_to_end() && Clock::now() < deadline
+               && computed(pid, thread) - before < errand_computes)
+            stopped = tracees.wait(task, Clock::now() + look_again);
+        return stopped;
+    };
+    constexpr unsigned most_stops = 1000; // two for each call, and some for what the thread is told
+    Progress progress;
+    bool begun = false;
+    for (unsigned stops = 1; !progress.done; ++stops) {
+        if (stops > most_stops || !go_on()) {
+            if (tracees.is_gone(task))
+                throw Unusable(fmt::format("process {}: it ended while it was prepared", pid));
+            if (task.stopped && stops <= most_stops) // it comes home when it is let go
+                throw Unusable(
+                    fmt::format("process {}: its thread {} cannot be traced: {}", pid, thread, std::strerror(errno)));
+            progress.lost = true;
+            break;
+        }
+        if (task.event || task.signal != (SIGTRAP | 0x80)) {
+            if (task.event || begun)
+                continue;
+            // A signal, though all are masked. SIGSYS is the answer to our call: the program wants to see its
+            // system calls itself (PR_SET_SYSCALL_USER_DISPATCH).
+            progress.refused = task.signal == SIGSYS;
+            if (progress.refused)
+                task.signal = 0;
+            break;
+        }
+        __ptrace_syscall_info info{};
+        if (ptrace(static_cast<__ptrace_request>(PTRACE_GET_SYSCALL_INFO), thread, sizeof info, &info) <= 0
+            || info.op != PTRACE_SYSCALL_INFO_EXIT)
+            continue;
+        begun = true;
+        progress.done = info.instruction_pointer == code.after_all;
+        const size_t made = progress.results.size();
+        if (made < calls && info.instruction_pointer == code.after_calls[made]) {
+            progress.results.push_back(info.exit.rval);
+            try {
+                seen(thread, made, info.exit.rval);
+            } catch (...) {
+                progress.thrown = std::current_exception();
+            }
+        }
+    }
+    return progress;
+}
+
 } // namespace
 
 void refuse_filter(pid_t pid, pid_t thread)
@@ -251,18 +346,7 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
 {
     Tracees tracees(pid);
     tracees.heed_signals();
-    // Before anything is stopped. Nobody else sends an errand while we trace the first thread.
-    std::vector<Rest> rests;
-    for (bool cleared = false;; cleared = true) {
-        for (const pid_t thread : threads_of(pid))
-            if (tracees.seize(thread, 0))
-                break;
-        rests = find_rests(mappings_of(pid), opened);
-        if (cleared || std::all_of(rests.begin(), rests.end(), [](const Rest& rest) { return rest.used == 0; }))
-            break;
-        clear_errands(tracees, opened, rests);
-        tracees.release_all();
-    }
+    const std::vector<Rest> rests = cleared_rests(tracees, opened);
     bool slept = false;
     const pid_t thread = borrow(tracees, slept);
     refuse_filter(pid, thread); // again, now that it is stopped: it may have set a filter meanwhile
@@ -283,99 +367,43 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
         throw Busy(fmt::format("thread {}: its signal mask cannot be read: {}", thread, std::strerror(errno)));
 
     const std::vector<std::byte> vectors = Tracees::wide_vectors(thread);
-    const size_t size = encode_errand(0, errand, home).bytes.size() + 64; // addresses may take longer instructions
-    const uint64_t at = find_room(rests, size, program_counter(home));
-    if (!at && find_room(rests, size, std::nullopt))
-        throw Busy(fmt::format("process {}: no room for {} bytes of code within {} MiB of where its thread {} is", pid,
-                               size, errand_reach >> 20, thread));
-    if (!at)
-        throw Unusable(
-            fmt::format("process {}: no room for {} bytes of code behind its text or in its vdso", pid, size));
+    const uint64_t at = room_for(errand, home, rests, pid, thread);
     const ErrandCode code = encode_errand(at, errand, home);
     write_all(memory, at, code.bytes, pid);
 
     // From here on the thread comes home with or without us. Without us it loses what a system call clears of vector
     // registers, unless it was in a system call anyway.
     Tracees::set_registers(thread, sent_off(home, code.start));
-    // It masks signals itself, but for one that would come before. SIGSYS must not be masked: see below.
+    // It masks signals itself, but for one that would come before. SIGSYS must not be masked: see accompany().
     const auto mask_signals = [&](uint64_t mask) { ptrace(PTRACE_SETSIGMASK, thread, sizeof mask, &mask); };
     mask_signals(~(uint64_t{1} << (SIGSYS - 1)));
     Tracees::Task& task = *tracees.find(thread); // stays where it is: nothing more is traced
-    std::vector<int64_t> results;
-    std::exception_ptr thrown;
-    const auto deadline = Clock::now() + errand_takes;
-    const auto before = computed(pid, thread);
-    constexpr unsigned most_stops = 1000; // two for each call, and some for what the thread is told
-    unsigned stops = 0;
-    // To its next stop. False: it does not come to one.
-    const auto go_on = [&] {
-        bool stopped = tracees.go_on(task, PTRACE_SYSCALL, Clock::now() + look_again);
-        while (!stopped && !task.stopped && !tracees.is_gone(task) && !asked_to_end() && Clock::now() < deadline
-               && computed(pid, thread) - before < errand_computes)
-            stopped = tracees.wait(task, Clock::now() + look_again);
-        return stopped;
-    };
-    bool begun = false, done = false, refused = false, lost = false;
-    while (!done) {
-        if (++stops > most_stops || !go_on()) {
-            if (tracees.is_gone(task))
-                throw Unusable(fmt::format("process {}: it ended while it was prepared", pid));
-            if (task.stopped && stops <= most_stops) // it comes home when it is let go
-                throw Unusable(
-                    fmt::format("process {}: its thread {} cannot be traced: {}", pid, thread, std::strerror(errno)));
-            lost = true;
-            break;
-        }
-        if (task.event || task.signal != (SIGTRAP | 0x80)) {
-            if (task.event || begun)
-                continue;
-            // A signal, though all are masked. SIGSYS is the answer to our call: the program wants to see its
-            // system calls itself (PR_SET_SYSCALL_USER_DISPATCH).
-            refused = task.signal == SIGSYS;
-            if (refused)
-                task.signal = 0;
-            break;
-        }
-        __ptrace_syscall_info info{};
-        if (ptrace(static_cast<__ptrace_request>(PTRACE_GET_SYSCALL_INFO), thread, sizeof info, &info) <= 0
-            || info.op != PTRACE_SYSCALL_INFO_EXIT)
-            continue;
-        begun = true;
-        done = info.instruction_pointer == code.after_all;
-        if (results.size() < calls.size() && info.instruction_pointer == code.after_calls[results.size()]) {
-            results.push_back(info.exit.rval);
-            try {
-                seen(thread, results.size() - 1, results.back());
-            } catch (...) {
-                thrown = std::current_exception();
-            }
-        }
-    }
+    const Progress progress = accompany(tracees, task, code, calls.size(), seen);
     // To a stop from which an interrupted system call is begun again. One that keeps running in the kernel comes home by itself later.
-    const bool rests_now = (!done && !lost) || tracees.rest(task, Clock::now() + fetched_within);
+    const bool rests_now = (!progress.done && !progress.lost) || tracees.rest(task, Clock::now() + fetched_within);
     if (rests_now) {
         Tracees::set_registers(thread, home);
         Tracees::set_wide_vectors(thread, vectors);
         mask_signals(errand.signal_mask);
         write_all(memory, at, std::vector<std::byte>(code.bytes.size()), pid);
     }
-    if (lost || !rests_now || (done && results.size() != calls.size()))
+    if (progress.lost || !rests_now || (progress.done && progress.results.size() != calls.size()))
         throw Unusable(
             fmt::format("process {}: its thread {} did not come back from the system calls that it was to make "
                         "for us{}",
                         pid, thread,
                         asked_to_end() ? ", and a signal asks this tool to end"
                                        : ": it gets no processor time, or the process changes our code"));
-    if (refused)
+    if (progress.refused)
         throw Unusable(
             fmt::format("process {}: it handles its system calls itself (PR_SET_SYSCALL_USER_DISPATCH), and would "
                         "see ours",
                         pid));
-    if (!done)
+    if (!progress.done)
         throw Busy(fmt::format("process {}: a signal came first", pid));
-    if (thrown)
-        std::rethrow_exception(thrown);
-    return results;
+    if (progress.thrown)
+        std::rethrow_exception(progress.thrown);
+    return progress.results;
 }
 
 } // namespace fastsdt::engine

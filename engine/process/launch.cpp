@@ -13,6 +13,7 @@
 #include "elf/image.h"
 #include "live/live.h"
 #include "process/errand.h"
+#include "process/loader.h"
 #include "process/outside.h"
 #include "process/ptrace.h"
 
@@ -90,7 +91,7 @@ public:
         memory_ = Descriptor(open(fmt::format("/proc/{}/mem", pid_).c_str(), O_RDWR | O_CLOEXEC));
         if (!memory_)
             throw Unusable(fmt::format("process {}: its memory cannot be opened: {}", pid_, std::strerror(errno)));
-        read_auxv();
+        auxv_ = read_auxv(pid_);
         if (auxv_[AT_BASE] != 0)
             run_loader();
         // Sent while the process is still traced, so that it executes no instruction before it stops.
@@ -160,14 +161,6 @@ private:
         write(address, breakpoint);
     }
 
-    void read_auxv()
-    {
-        const Descriptor file(open(fmt::format("/proc/{}/auxv", pid_).c_str(), O_RDONLY | O_CLOEXEC));
-        ElfW(auxv_t) entry;
-        while (::read(file.get(), &entry, sizeof entry) == sizeof entry && entry.a_type != AT_NULL)
-            auxv_[entry.a_type] = entry.a_un.a_val;
-    }
-
     // Runtime address of the loader's _dl_debug_state(), or 0.
     uint64_t debug_state() const
     {
@@ -195,27 +188,8 @@ private:
     // r_debug says that the list of modules is complete.
     bool complete() const
     {
-        const uint64_t headers = auxv_.at(AT_PHDR);
-        uint64_t bias = 0, dynamic = 0, size = 0;
-        constexpr uint64_t most_headers = 65536 / sizeof(ElfW(Phdr)); // load_elf_phdrs(), fs/binfmt_elf.c
-        constexpr uint64_t most_dynamic = 65536;                      // bytes; they are some 500
-        for (uint64_t i = 0; i < std::min(auxv_.at(AT_PHNUM), most_headers); ++i) {
-            const auto header = read<ElfW(Phdr)>(headers + i * sizeof(ElfW(Phdr)));
-            if (header.p_type == PT_PHDR)
-                bias = headers - header.p_vaddr;
-            if (header.p_type == PT_DYNAMIC) {
-                dynamic = header.p_vaddr;
-                size = std::min<uint64_t>(header.p_memsz, most_dynamic);
-            }
-        }
-        for (uint64_t at = bias + dynamic; dynamic && at < bias + dynamic + size; at += sizeof(ElfW(Dyn))) {
-            const auto entry = read<ElfW(Dyn)>(at);
-            if (entry.d_tag == DT_DEBUG && entry.d_un.d_ptr) {
-                const auto debug = read<r_debug>(entry.d_un.d_ptr);
-                return debug.r_map && debug.r_state == r_debug::RT_CONSISTENT;
-            }
-        }
-        return false;
+        const auto debug = read_debug_state(auxv_, memory_.get());
+        return debug && debug->value.r_map && debug->value.r_state == r_debug::RT_CONSISTENT;
     }
 
     const pid_t pid_;

@@ -10,12 +10,14 @@
 #include "code/machine.h"
 #include "process/frames.h"
 #include "process/inject.h"
+#include "process/loader.h"
 #include "process/ptrace.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
 #include <optional>
@@ -266,6 +268,23 @@ public:
                                            &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     }
 
+    std::optional<Loader> loader() override
+    {
+        const auto debug = read_debug_state(read_auxv(pid_), memory_.get());
+        if (!debug || !debug->value.r_brk)
+            return std::nullopt;
+        return Loader{debug->value.r_brk, debug->address + offsetof(r_debug, r_state)};
+    }
+    void hear_loader() override
+    {
+        if (!questions_)
+            questions_ = std::make_unique<LoaderQuestions>(data_file_.get());
+    }
+    void leave_loader() override { questions_.reset(); }
+    int loader_descriptor() const override { return questions_ ? questions_->descriptor() : -1; }
+    uint32_t take_question() override { return questions_ ? questions_->take() : 0; }
+    bool answer_loader(uint32_t question) override { return !questions_ || questions_->answer(question); }
+
 private:
     // Runs `work` with all threads stopped, and with the memory open, checked to be still the same program's.
     void while_stopped(const std::function<void(Tracees&)>& work)
@@ -452,6 +471,7 @@ private:
     Window window_;
     pid_t holder_ = 0; // the thread whose /proc/PID/task/TID/mem memory_ is
     uint64_t data_ = 0, data_size_ = 0;
+    std::unique_ptr<LoaderQuestions> questions_;
     std::set<uint64_t> counted_; // sites for which we have counted a semaphore up
 };
 

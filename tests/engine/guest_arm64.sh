@@ -53,7 +53,7 @@ set(CMAKE_SHARED_LINKER_FLAGS_INIT "\${CMAKE_EXE_LINKER_FLAGS_INIT}")
 END
 launcher=()
 ! have ccache || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-tests="outside life launch stress follow place script kernel killed"
+tests="outside life launch stress follow place script kernel killed transaction"
 (
     export PKG_CONFIG_LIBDIR=$PWD/root/usr/lib/aarch64-linux-gnu/pkgconfig PKG_CONFIG_SYSROOT_DIR=$PWD/root
     unset CC CXX CFLAGS CXXFLAGS

@@ -115,8 +115,6 @@ TEST(Transaction, AFailureAtAnyStepLeavesTheProcessAsItWasAndAnotherTryArms)
 
 TEST(Memory, GoesWithTheRun)
 {
-    if (own_machine.arch != Arch::x86_64)
-        GTEST_SKIP() << "signal frames are not read on this architecture, so the memory stays";
     Program program;
     const auto sites = sites_of(program.pid());
     program.passes("run 2 100"); // the stacks of its threads stay mapped
@@ -135,8 +133,6 @@ TEST(Memory, GoesWithTheRun)
 
 TEST(Memory, OfATracerThatWasKilledGoesWithTheNext)
 {
-    if (own_machine.arch != Arch::x86_64)
-        GTEST_SKIP() << "signal frames are not read on this architecture, so the memory stays";
     Program program;
     const auto sites = sites_of(program.pid());
     program.passes("run 2 100"); // the stacks of its threads stay mapped

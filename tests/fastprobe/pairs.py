@@ -45,7 +45,7 @@ def places(path):
     def offset(address):
         return next(o + address - v for o, v, size in loads if v <= address < v + size)
 
-    noted, exits = entries.records(path)
+    noted, exits, _ = entries.records(path)
     named, _ = entries.functions(path)
     found = []
     for address, texts in noted.items():

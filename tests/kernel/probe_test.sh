@@ -133,7 +133,7 @@ refuse "not a number" --offset 12x ./program
 refuse "no executable segment" --offset 99999999 ./program
 refuse "No such file" ./missing
 refuse "No such file" ./program -- ./missing
-refuse "no such process" --pid 999999999 ./program
+refuse "no such process" --pid 4194304 ./program
 echo text >text
 refuse "text" ./text
 expect "no report was left half-written" "$(ls ./*.part 2>/dev/null)" ""

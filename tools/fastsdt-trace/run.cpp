@@ -165,8 +165,8 @@ public:
             program_.reap(options_.command.empty() ? std::string() : options_.command[0]);
         else
             program_.finish(process_.get());
-        const bool whole =
-            last.complete() && !executed_ && !stays_armed_ && !behind_ && session_->matcher().unmatched().empty();
+        const bool whole = last.complete() && !executed_ && !stays_armed_ && !behind_ && !missed_
+            && session_->matcher().unmatched().empty();
         return whole ? complete : incomplete;
     }
 
@@ -187,16 +187,16 @@ private:
         }
     }
 
-    // Keeps what has become of the sites, and which of them were armed only some time after the start. Not those of
-    // modules that came later.
-    void keep(const std::vector<engine::SiteState>& seen)
+    // Keeps what has become of the sites, and which of them were armed only some time after they could be hit. Those of
+    // modules that the process waited for are not late.
+    void keep(const std::vector<engine::SiteState>& seen, bool may_be_late = false)
     {
         waited_.resize(seen.size());
         late_.resize(seen.size());
         for (size_t i = 0; i < seen.size(); ++i) {
             const State state = seen[i].state;
             const bool fresh = i >= states_.size() || states_[i].state != State::armed;
-            if (state == State::armed && (waited_[i] || (behind_ && fresh))) {
+            if (state == State::armed && (waited_[i] || ((behind_ || may_be_late) && fresh))) {
                 late_[i] = true;
                 covered_since_ = Clock::now();
             }
@@ -210,10 +210,12 @@ private:
     // as a script, env and nice do: it stays traced until then.
     void take_up()
     {
+        session_->watch_loader();
         session_->arm();
         keep(session_->states());
         start_ = Clock::now();
         follow_.emplace(program_.pid());
+        caught_up_ = false;
         if (program_.ours() && session_->matcher().probes().empty() && !session_->matcher().unmatched().empty()) {
             program_.await_next(); // what is missing is said when this program is known to stay
         } else {
@@ -313,13 +315,14 @@ private:
     }
 
     // Where it throws, verify() tries again.
-    void match_and_arm()
+    // @param waits  the process: what has come has executed nothing yet
+    void match_and_arm(bool waits = false)
     {
         const bool was_behind = std::exchange(behind_, true);
         session_->match_and_arm();
         behind_ = was_behind;
         if (!has_ended())
-            keep(session_->states());
+            keep(session_->states(), !waits);
         behind_ = false;
     }
 
@@ -361,7 +364,9 @@ private:
             auto next = until ? std::min(*until, match) : match;
             for (const Timer& timer : timers)
                 next = std::min(next, timer.next);
-            const auto ready = wait_readable({signals_.descriptor(), process_.get(), program_.next_descriptor()}, next);
+            const auto ready = wait_readable(
+                {signals_.descriptor(), process_.get(), program_.next_descriptor(), session_->loader_descriptor()},
+                next);
             if (ready[1]) {
                 ended_ = true;
                 return;
@@ -370,6 +375,8 @@ private:
                 return;
             if (ready[2] && holds_next({}))
                 take_up_next();
+            if (ready[3])
+                loaded();
             const auto now = Clock::now();
             if (now >= match) {
                 match = now + match_period;
@@ -405,7 +412,19 @@ private:
         return held;
     }
 
-    void news()
+    // The process waits, with modules whose constructors it has not called.
+    void loaded()
+    {
+        const bool said = behind_; // a refusal, in which it may have waited in vain
+        const bool waited = session_->answer_loader([&] { attempt([&] { news(true); }); });
+        missed_ = missed_ || !waited;
+        if (!waited && !said && !behind_)
+            say("the process loaded libraries while this tool did not answer: hits of their constructors may be "
+                "missing");
+    }
+
+    // @param waits  the process, until its sites are armed
+    void news(bool waits = false)
     {
         const auto news = follow_->news();
         if (news.ended)
@@ -419,14 +438,16 @@ private:
                 return take_up_next();
             return executed();
         }
-        if (!said_what_is_missing_ && program_.awaits_next())
+        if (!waits && !said_what_is_missing_ && program_.awaits_next())
             say_what_is_missing("matches", " so far: ");
-        if (!news.modules)
-            return;
         const bool awaited = program_.awaits_next(); // arming needs to trace it, and only one tracer can
+        // Something may have come after the match and before the first look.
+        const bool caught_up = std::exchange(caught_up_, true);
+        if (!news.modules && (caught_up || awaited))
+            return;
         if (awaited)
             program_.let_go();
-        attempt([&] { match_and_arm(); });
+        attempt([&] { match_and_arm(waits); });
         if (awaited && session_->matcher().probes().empty())
             program_.await_next();
     }
@@ -514,6 +535,8 @@ private:
     Clock::time_point start_ = Clock::now(), covered_since_;
     std::set<std::string> refusals_; // that were said
     bool ended_ = false, executed_ = false, exit_ = false, said_what_is_missing_ = false;
+    bool missed_ = false;      // libraries ran before they were armed
+    bool caught_up_ = true;    // what came since the last match is looked for
     bool behind_ = false;      // arming was refused: modules that came may not be armed
     bool stays_armed_ = false; // a site could not be put back
 };

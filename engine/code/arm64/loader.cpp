@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The function's return and the stub on arm64. Before: ret, behind a landing pad if the dynamic linker has those. After: a
+// branch to the stub.
+#include "code/arm64/loader.h"
+
+#include "base/integers.h"
+#include "code/arm64/assembler.h"
+#include "maps/tables.h"
+
+#include <cerrno>
+#include <linux/futex.h>
+
+namespace fastsdt::engine::arm64 {
+namespace {
+
+constexpr uint32_t ret = 0xd65f03c0, bti_c = 0xd503245f;
+
+uint32_t word_at(std::span<const std::byte> bytes, size_t offset)
+{
+    return bytes.size() < offset + 4 ? 0 : uint32_t(fastsdt::load(&bytes[offset], 4, false));
+}
+
+} // namespace
+
+bool is_loader_return(std::span<const std::byte> bytes)
+{
+    return word_at(bytes, 0) == ret;
+}
+
+std::optional<Patch> loader_patch(const Loader& loader, std::span<const std::byte> function, uint64_t stub)
+{
+    const size_t at = word_at(function, 0) == bti_c ? 4 : 0;
+    if (loader.breakpoint % 4 != 0 || word_at(function, at) != ret)
+        return std::nullopt;
+    Patch patch{.at = loader.breakpoint + at, .length = 4};
+    bool far = false;
+    const uint32_t jump = jump_word(patch.at, stub, far);
+    if (far)
+        return std::nullopt;
+    fastsdt::store(patch.before.data(), 4, ret, false);
+    fastsdt::store(patch.after.data(), 4, jump, false);
+    return patch;
+}
+
+// Keeps the general registers and changes no flag: the dynamic linker's compiler may know that the function changes none.
+std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& arena)
+{
+    // From sp: a struct timespec, and what the program has in x0 to x11 and x17.
+    constexpr int64_t saved = 16, size = 128;
+    constexpr uint64_t futex = 98; // <asm-generic/unistd.h>
+    constexpr Reg words = x9, number = x10, left = x11;
+    Assembler as(arena.code);
+    const auto at = [](Reg base, int64_t displacement) {
+        return Memory{.base = base, .displacement = displacement, .size = 4};
+    };
+    const auto call = [&](size_t offset, uint64_t operation) {
+        as.address(x0, {.base = words, .displacement = int64_t(offset)});
+        as.constant(x1, operation);
+        as.constant(x8, futex);
+        as.system_call();
+    };
+    const auto move_saved = [&](bool back) {
+        for (int i = 0; i < 12; i += 2) {
+            const Memory place{.base = sp, .displacement = saved + 8 * i};
+            back ? as.load_pair(Reg(i), Reg(i + 1), place) : as.store_pair(place, Reg(i), Reg(i + 1));
+        }
+        const Memory scratch{.base = sp, .displacement = saved + 96};
+        back ? as.load(Assembler::scratch, scratch) : as.store(scratch, Assembler::scratch);
+    };
+    const auto ask = as.label(), again = as.label(), late = as.label(), out = as.label();
+    as.move_stack(-size);
+    move_saved(false);
+    as.load_near(x0, arena.mark);
+    as.jump_if_zero(x0, out); // a forked child: nobody traces it
+    as.load(x0, {.base = x0, .displacement = int64_t(Tables::no_calls)});
+    as.jump_if_zero(x0, out, false);
+    as.constant(x0, loader.state);
+    as.load(x0, at(x0, 0));
+    as.jump_if_zero(x0, out, false); // nothing is mapped yet
+    as.constant(words, arena.data + Tables::loader);
+    as.load(x0, at(words, LoaderWords::alone));
+    as.jump_if_zero(x0, out, false);
+    as.bind(ask);
+    as.put([&](auto& a) { a.ldaxr(vixl::w10, vixl::MemOperand(vixl::x9)); });
+    static_assert(LoaderWords::asked == 0);
+    as.add(number, number, Assembler::Operand(1)); // the number of this question
+    as.put([&](auto& a) { a.stlxr(vixl::w0, vixl::w10, vixl::MemOperand(vixl::x9)); });
+    as.jump_if_zero(x0, ask, false);
+    as.constant(x2, 1);
+    call(LoaderWords::asked, FUTEX_WAKE);
+    as.constant(left, loader_waits_again);
+    as.constant(x0, uint64_t(loader_waits.count())); // struct timespec
+    as.store({.base = sp}, x0);
+    as.store({.base = sp, .displacement = 8}, xzr);
+    as.bind(again);
+    as.address(x0, {.base = words, .displacement = int64_t(LoaderWords::answered)});
+    as.put([&](auto& a) { a.ldar(vixl::w2, vixl::MemOperand(vixl::x0)); });
+    as.put([&](auto& a) { a.sub(vixl::w0, vixl::w2, vixl::w10); });
+    as.put([&](auto& a) { a.lsr(vixl::w0, vixl::w0, 31); }); // 1: not this one yet
+    as.jump_if_zero(x0, out);
+    as.sub(left, left, Assembler::Operand(1));
+    as.jump_if_zero(left, late);
+    as.move(x3, sp);
+    call(LoaderWords::answered, FUTEX_WAIT);
+    as.add(x0, x0, Assembler::Operand(ETIMEDOUT));
+    as.jump_if_zero(x0, again, false);
+    as.constant(left, 1); // once more without waiting: a stopped thread wakes up late
+    as.jump(again);
+    as.bind(late);
+    as.constant(x0, 1);
+    as.store(at(words, LoaderWords::alone), x0);
+    as.bind(out);
+    move_saved(true);
+    as.move_stack(size);
+    as.ret();
+    return as.finish();
+}
+
+} // namespace fastsdt::engine::arm64

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The function's bytes and the stub on x86-64. Before: c3, then the padding up to the next function, which is not executed.
+// After: the jump of all sites (code/x86/stubs.cpp), over the return and seven bytes of padding.
+#include "code/x86/loader.h"
+
+#include "base/integers.h"
+#include "code/x86/assembler.h"
+#include "maps/tables.h"
+
+#include <fastsdt/recognize.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <linux/futex.h>
+
+namespace fastsdt::engine::x86 {
+namespace {
+
+constexpr std::byte ret{0xc3};
+constexpr std::array endbr64{std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e}, std::byte{0xfa}};
+
+// Whether bytes are padding: instructions that do nothing, or breakpoints, and the last of them may be cut off.
+bool is_padding(std::span<const std::byte> bytes)
+{
+    ZydisDecoder decoder;
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    while (!bytes.empty()) {
+        ZydisDecodedInstruction instruction;
+        const ZyanStatus status =
+            ZydisDecoderDecodeInstruction(&decoder, nullptr, bytes.data(), bytes.size(), &instruction);
+        if (status == ZYDIS_STATUS_NO_MORE_DATA)
+            return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) {
+                static constexpr unsigned char of_nops[] = {0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x80, 0x44, 0x40, 0x00};
+                return std::find(std::begin(of_nops), std::end(of_nops), std::to_integer<unsigned char>(b))
+                    != std::end(of_nops);
+            });
+        if (!ZYAN_SUCCESS(status)
+            || (instruction.mnemonic != ZYDIS_MNEMONIC_NOP && instruction.mnemonic != ZYDIS_MNEMONIC_INT3))
+            return false;
+        bytes = bytes.subspan(instruction.length);
+    }
+    return true;
+}
+
+} // namespace
+
+bool is_loader_return(std::span<const std::byte> bytes)
+{
+    constexpr size_t size = sizeof Patch::before;
+    return bytes.size() >= size && bytes[0] == ret && is_padding(bytes.subspan(1, size - 1));
+}
+
+std::optional<Patch> loader_patch(const Loader& loader, std::span<const std::byte> function, uint64_t stub)
+{
+    const bool marked =
+        function.size() >= endbr64.size() && std::equal(endbr64.begin(), endbr64.end(), function.begin());
+    const size_t at = marked ? endbr64.size() : 0;
+    // A function begins at a multiple of 16, as compilers align them: so none begins in the padding.
+    if (loader.breakpoint % loader_function != 0 || function.size() < loader_function
+        || !is_loader_return(function.subspan(at)))
+        return std::nullopt;
+    static constexpr unsigned char jump[] = {FASTSDT__JUMP};
+    Patch patch{.at = loader.breakpoint + at};
+    std::copy_n(function.begin() + static_cast<ptrdiff_t>(at), patch.before.size(), patch.before.begin());
+    std::transform(jump, jump + 4, patch.after.begin(), [](unsigned char c) { return std::byte(c); });
+    fastsdt::store(&patch.after[4], 4, stub - (patch.at + patch.after.size()), false);
+    return patch;
+}
+
+// Keeps all registers: the dynamic linker's compiler may know that the function changes none.
+std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& arena)
+{
+    static constexpr Reg kept[] = {rax, rcx, rdx, rbx, rsi, rdi, r8, r9, r10, r11};
+    constexpr int64_t futex = 202; // <asm/unistd_64.h>
+    Assembler as(arena.code);
+    const auto word = [&](size_t offset) { return Memory{.base = rbx, .displacement = int64_t(offset), .size = 4}; };
+    const auto call = [&](size_t offset, int64_t operation) {
+        as.address(rdi, {.base = rbx, .displacement = int64_t(offset)});
+        as.constant(rsi, operation);
+        as.constant(rax, futex);
+        as.emit(ZYDIS_MNEMONIC_SYSCALL, {});
+    };
+    const auto again = as.label(), late = as.label(), out = as.label();
+    as.emit(ZYDIS_MNEMONIC_PUSHFQ, {});
+    for (const Reg reg : kept)
+        as.emit(ZYDIS_MNEMONIC_PUSH, {Part{reg}});
+    as.load_near(rax, arena.mark);
+    as.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}}); // a forked child: nobody traces it
+    as.jump(ZYDIS_MNEMONIC_JZ, out);
+    as.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rax, .displacement = int64_t(Tables::no_calls)}, int64_t(0)});
+    as.jump(ZYDIS_MNEMONIC_JNZ, out);
+    as.constant(rax, int64_t(loader.state));
+    as.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rax, .size = 4}, int64_t(0)}); // nothing is mapped yet
+    as.jump(ZYDIS_MNEMONIC_JNZ, out);
+    as.constant(rbx, int64_t(arena.data + Tables::loader));
+    as.emit(ZYDIS_MNEMONIC_CMP, {word(LoaderWords::alone), int64_t(0)});
+    as.jump(ZYDIS_MNEMONIC_JNZ, out);
+    as.constant(r8, 1);
+    as.emit(ZYDIS_MNEMONIC_XADD, {word(LoaderWords::asked), Part{r8, 4}}, true);
+    as.emit(ZYDIS_MNEMONIC_ADD, {Part{r8, 4}, int64_t(1)}); // the number of this question
+    as.constant(rdx, 1);
+    call(LoaderWords::asked, FUTEX_WAKE);
+    as.constant(r9, loader_waits_again);
+    as.emit(ZYDIS_MNEMONIC_PUSH, {int64_t(0)}); // struct timespec, its nanoseconds first
+    as.emit(ZYDIS_MNEMONIC_PUSH, {int64_t(loader_waits.count())});
+    as.bind(again);
+    as.emit(ZYDIS_MNEMONIC_MOV, {Part{rdx, 4}, word(LoaderWords::answered)});
+    as.emit(ZYDIS_MNEMONIC_MOV, {Part{rax, 4}, Part{rdx, 4}});
+    as.emit(ZYDIS_MNEMONIC_SUB, {Part{rax, 4}, Part{r8, 4}});
+    const auto answered = as.label();
+    as.jump(ZYDIS_MNEMONIC_JNS, answered);
+    as.emit(ZYDIS_MNEMONIC_SUB, {Part{r9, 4}, int64_t(1)});
+    as.jump(ZYDIS_MNEMONIC_JZ, late);
+    as.move(r10, rsp);
+    call(LoaderWords::answered, FUTEX_WAIT);
+    as.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, int64_t(-ETIMEDOUT)});
+    as.jump(ZYDIS_MNEMONIC_JNZ, again);
+    as.constant(r9, 1); // once more without waiting: a stopped thread wakes up late
+    as.jump(ZYDIS_MNEMONIC_JMP, again);
+    as.bind(late);
+    as.emit(ZYDIS_MNEMONIC_MOV, {word(LoaderWords::alone), int64_t(1)});
+    as.bind(answered);
+    as.address(rsp, {.base = rsp, .displacement = 16});
+    as.bind(out);
+    for (size_t i = std::size(kept); i > 0; --i)
+        as.emit(ZYDIS_MNEMONIC_POP, {Part{kept[i - 1]}});
+    as.emit(ZYDIS_MNEMONIC_POPFQ, {});
+    as.emit(ZYDIS_MNEMONIC_RET, {});
+    return as.finish();
+}
+
+} // namespace fastsdt::engine::x86

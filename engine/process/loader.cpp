@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process/loader.h"
+
+#include "base/unusable.h"
+#include "code/machine.h"
+#include "maps/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace fastsdt::engine {
+namespace {
+
+template <class T> T read(int memory, uint64_t address)
+{
+    T value{};
+    if (pread(memory, &value, sizeof value, static_cast<off_t>(address)) != sizeof value)
+        value = T{};
+    return value;
+}
+
+// The words lie in memory that two processes share, so no FUTEX_PRIVATE_FLAG.
+void wake(uint32_t* word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+} // namespace
+
+std::map<uint64_t, uint64_t> read_auxv(pid_t pid)
+{
+    std::map<uint64_t, uint64_t> auxv;
+    const Descriptor file(open(fmt::format("/proc/{}/auxv", pid).c_str(), O_RDONLY | O_CLOEXEC));
+    ElfW(auxv_t) entry;
+    while (::read(file.get(), &entry, sizeof entry) == sizeof entry && entry.a_type != AT_NULL)
+        auxv[entry.a_type] = entry.a_un.a_val;
+    return auxv;
+}
+
+std::optional<DebugState> read_debug_state(const std::map<uint64_t, uint64_t>& auxv, int memory)
+{
+    if (!auxv.contains(AT_PHDR) || !auxv.contains(AT_PHNUM))
+        return std::nullopt;
+    const uint64_t headers = auxv.at(AT_PHDR);
+    uint64_t bias = 0, dynamic = 0, size = 0;
+    constexpr uint64_t most_headers = 65536 / sizeof(ElfW(Phdr)); // load_elf_phdrs(), fs/binfmt_elf.c
+    constexpr uint64_t most_dynamic = 65536;                      // bytes; they are some 500
+    for (uint64_t i = 0; i < std::min(auxv.at(AT_PHNUM), most_headers); ++i) {
+        const auto header = read<ElfW(Phdr)>(memory, headers + i * sizeof(ElfW(Phdr)));
+        if (header.p_type == PT_PHDR)
+            bias = headers - header.p_vaddr;
+        if (header.p_type == PT_DYNAMIC) {
+            dynamic = header.p_vaddr;
+            size = std::min<uint64_t>(header.p_memsz, most_dynamic);
+        }
+    }
+    for (uint64_t at = bias + dynamic; dynamic && at < bias + dynamic + size; at += sizeof(ElfW(Dyn))) {
+        const auto entry = read<ElfW(Dyn)>(memory, at);
+        if (entry.d_tag == DT_DEBUG && entry.d_un.d_ptr)
+            return DebugState{entry.d_un.d_ptr, read<r_debug>(memory, entry.d_un.d_ptr)};
+    }
+    return std::nullopt;
+}
+
+struct LoaderQuestions::Words {
+    uint32_t asked, answered, alone;
+};
+
+LoaderQuestions::LoaderQuestions(int tables) : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
+{
+    static_assert(offsetof(Words, asked) == LoaderWords::asked && offsetof(Words, answered) == LoaderWords::answered
+                  && offsetof(Words, alone) == LoaderWords::alone);
+    void* const page = mmap(nullptr, own_machine.page, PROT_READ | PROT_WRITE, MAP_SHARED, tables, 0);
+    if (!event_ || page == MAP_FAILED)
+        throw Unusable(fmt::format("eventfd or mmap of a page of the tables: {}", std::strerror(errno)));
+    page_ = static_cast<std::byte*>(page);
+    words_ = reinterpret_cast<Words*>(page_ + Tables::loader);
+    // Signals are for the threads that expect them, and the new thread has our mask.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+        thread_ = std::thread([this] { listen(); });
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    } catch (const std::system_error& error) {
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        munmap(page_, own_machine.page);
+        throw Unusable(fmt::format("no thread that hears the dynamic linker: {}", error.what()));
+    }
+}
+
+LoaderQuestions::~LoaderQuestions()
+{
+    ends_ = true;
+    __atomic_store_n(&words_->alone, 1, __ATOMIC_SEQ_CST);
+    answer(__atomic_add_fetch(&words_->asked, 1, __ATOMIC_SEQ_CST)); // what our thread waits for
+    __atomic_store_n(&words_->alone, 1, __ATOMIC_SEQ_CST);
+    wake(&words_->asked);
+    thread_.join();
+    munmap(page_, own_machine.page);
+}
+
+// Waits for the stub's futex, and makes the descriptor readable.
+void LoaderQuestions::listen()
+{
+    uint32_t heard = 0;
+    while (!ends_) {
+        const uint32_t asked = __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST);
+        if (asked != heard)
+            eventfd_write(event_.get(), 1);
+        heard = asked;
+        syscall(SYS_futex, &words_->asked, FUTEX_WAIT, heard, nullptr, nullptr, 0);
+    }
+}
+
+uint32_t LoaderQuestions::take()
+{
+    eventfd_t count = 0;
+    eventfd_read(event_.get(), &count);
+    return __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST);
+}
+
+bool LoaderQuestions::answer(uint32_t question)
+{
+    __atomic_store_n(&words_->answered, question, __ATOMIC_SEQ_CST);
+    const bool waited = __atomic_exchange_n(&words_->alone, 0, __ATOMIC_SEQ_CST) == 0;
+    wake(&words_->answered);
+    return waited;
+}
+
+} // namespace fastsdt::engine

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The dynamic linker of another process: where it says what it has mapped, and the tracer's side of the stub there
+// (code/loader.h).
+#pragma once
+#include "base/descriptor.h"
+#include "code/loader.h"
+
+#include <atomic>
+#include <link.h>
+#include <map>
+#include <optional>
+#include <sys/types.h>
+#include <thread>
+
+namespace fastsdt::engine {
+
+/// The process's auxiliary vector, by AT_*.
+std::map<uint64_t, uint64_t> read_auxv(pid_t pid);
+
+/// What DT_DEBUG of the program leads to.
+struct DebugState {
+    uint64_t address = 0; ///< runtime address of the r_debug
+    r_debug value{};
+};
+/// Empty: the program is static, or its dynamic linker has not begun.
+/// @param memory  /proc/PID/mem
+std::optional<DebugState> read_debug_state(const std::map<uint64_t, uint64_t>& auxv, int memory);
+
+/// Hears the stub's questions while the process runs.
+class LoaderQuestions {
+public:
+    /// @param tables  the file of the tables  Throws Unusable.
+    explicit LoaderQuestions(int tables);
+    LoaderQuestions(const LoaderQuestions&) = delete;
+    LoaderQuestions& operator=(const LoaderQuestions&) = delete;
+    ~LoaderQuestions(); ///< lets all threads go on; none waits any more
+
+    /// Readable when there is a question.
+    int descriptor() const { return event_.get(); }
+    /// Takes the questions of now. To be given to answer() when what came is armed.
+    uint32_t take();
+    /// Lets the threads that have asked go on. @return  false: one went on before, without an answer
+    bool answer(uint32_t question);
+
+private:
+    struct Words;
+    void listen();
+
+    Descriptor event_;
+    Words* words_ = nullptr; // in the tables
+    std::byte* page_ = nullptr;
+    std::atomic<bool> ends_ = false;
+    std::thread thread_;
+};
+
+} // namespace fastsdt::engine
