@@ -60,7 +60,7 @@ syscall 39 186 202 others
 direct 39 317"
         # shellcheck disable=SC2086
         $compiler $flags -DPOINTER calls.c -o app
-        expect "$compiler $flags -DPOINTER" "$(told app | head -1)" "prctl 4 15 22 others"
+        expect "$compiler $flags -DPOINTER" "$(told app | sed -n 1p)" "prctl 4 15 22 others"
     done
 done
 [ $seen -ge 7 ] || fail "only $seen programs"
