@@ -80,6 +80,13 @@ int set_filter(unsigned action)
 }
 #endif
 
+#ifdef CONSTRUCTOR
+static void __attribute__((constructor)) begin(void)
+{
+    set_filter(SECCOMP_RET_KILL_PROCESS);
+}
+#endif
+
 #ifndef MODULE
 static char written[64];
 

@@ -188,6 +188,16 @@ say main
 left
 matches 'filter.so calls prctl(PR_SET_SECCOMP)' <err || fail "$(cat err)"
 
+# One whose constructor does it is seen before that: the dynamic linker waits.
+gcc -O2 -shared -fPIC -DMODULE -DCONSTRUCTOR -I"$INCLUDE" "$source" -o constructor.so
+attach cannot
+say strings
+say "open $PWD/constructor.so"
+say main
+left
+report 2 1 2 2
+matches 'constructor.so calls prctl(PR_SET_SECCOMP)' <err || fail "$(cat err)"
+
 # ---- Threads' numbers without system calls.
 tids() { # PROGRAM
     local program=$1
