@@ -182,6 +182,7 @@ fastsdt_trace_maps* fastsdt_trace_maps_read(fastsdt_trace_attachment* attachment
         check_usable(attachment);
         const Work work(*attachment->trace);
         auto told = std::make_unique<fastsdt_trace_maps>();
+        attachment->session->look_for_filters();
         told->read = attachment->session->read();
         told->probes = attachment->session->matcher().probes();
         if (attachment->function)
@@ -237,6 +238,11 @@ int fastsdt_trace_maps_bucket(const fastsdt_trace_maps* maps, size_t map, size_t
 uint64_t fastsdt_trace_maps_dropped(const fastsdt_trace_maps* maps)
 {
     return maps ? maps->read.dropped : 0;
+}
+
+uint64_t fastsdt_trace_maps_unread(const fastsdt_trace_maps* maps)
+{
+    return maps ? maps->read.unread : 0;
 }
 
 void fastsdt_trace_maps_free(fastsdt_trace_maps* maps)

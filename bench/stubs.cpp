@@ -3,6 +3,7 @@
 // of a loop around the site. The first line is the loop with an idle site. Instructions are counted by single steps:
 // they are the same on every run.
 #include "own_site.h"
+#include "process/environment.h"
 
 #include <benchmark/benchmark.h>
 
@@ -48,6 +49,7 @@ constexpr Case cases[] = {
     {"count by integer key", "@[arg0] = count();"},
     {"count by two integer keys", "@[arg0, arg1] = count();"},
     {"count by string key", "@[str(arg2)] = count();"},
+    {"count by string key, in the heap", "@[str(arg3)] = count();"},
     {"sum", "@ = sum(arg0);"},
     {"max", "@ = max(arg0);"},
     {"hist", "@ = hist(arg0);"},
@@ -86,11 +88,15 @@ void measure(benchmark::State& state, const Case& what)
 {
     std::unique_ptr<OwnRun> run;
     if (what.actions) {
-        Site site = usdt("8@%rax 8@%rsi 8@%rsp");
+        static const std::unique_ptr<char[]> heap = std::make_unique<char[]>(64); // an empty string
+        Site site = usdt("8@%rax 8@%rsi 8@%rsp 8@$" + std::to_string(uintptr_t(heap.get())));
         site.patch = uint64_t(bench_site);
         site.kind = what.kind;
         const std::string probe = what.kind == Probe::Kind::usdt ? "usdt:*:p:n" : "uprobe:*:f";
-        run = std::make_unique<OwnRun>(probe + " { " + what.actions + " }", site);
+        const std::string text = probe + " { " + what.actions + " }";
+        Environment environment = own_environment();
+        environment.tid_offset = read_environment(parse(text), getpid()).tid_offset; // as fastsdt-trace finds it
+        run = std::make_unique<OwnRun>(text, site, environment);
     }
     bench_site_loop(1000); // slots and keys are taken
     state.counters["instructions"] = instructions();

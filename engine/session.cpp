@@ -2,7 +2,10 @@
 #include "arming/place.h"
 #include "code/machine.h"
 #include "process/environment.h"
+#include "process/lasting.h"
 #include "session.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -10,15 +13,64 @@
 
 namespace fastsdt::engine {
 
-Session::Session(const Script& script, pid_t pid, Target& target)
-    : script_(script), target_(target), matcher_(script, pid), fresh_(matcher_.find_new()),
-      environment_(read_environment(script, pid)), tables_(lay_out(script)),
+Session::Session(const Script& script, pid_t pid, Target& target, bool calls)
+    : script_(script), target_(target), pid_(pid), calls_(calls), filters_(pid), matcher_(script, pid),
+      fresh_(matcher_.find_new()), environment_(read_environment(script, pid)), tables_(lay_out(script)),
       arming_(
           target, [this](std::span<const Site> sites, const Arena& arena) { return compiled_to_arm(sites, arena); },
           tables_.least, [this](Window window) { return first_words(tables_, window); }),
       cleared_(script.maps.size())
 {
     environment_.threads_run = !target.stops_threads();
+    decide_calls(wants_calls());
+}
+
+// Takes a while: only if some call is wanted.
+void Session::decide_calls(bool wanted)
+{
+    if (decided_ || !environment_.no_system_calls.empty() || !wanted)
+        return;
+    decided_ = true;
+    environment_.no_system_calls = obstacle_to_calls();
+    environment_.system_calls = environment_.no_system_calls.empty();
+}
+
+// Whether some value may take a system call. If not, nobody need know what the process's files call.
+bool Session::wants_calls() const
+{
+    if (uses(script_, Value::str_arg) || (uses(script_, Value::tid) && !environment_.tid_offset_told))
+        return true;
+    const bool arguments = uses(script_, Value::arg) || calls_functions(script_);
+    return arguments && std::any_of(fresh_.begin(), fresh_.end(), [](const Site& site) {
+               return site.kind == Probe::Kind::entry ? site.stack_bytes != 0
+                                                      : site.arguments.find_first_of("([") != std::string::npos;
+           });
+}
+
+std::string Session::obstacle_to_calls()
+{
+    if (filters_.stand())
+        return "the process has a seccomp filter";
+    if (const std::string setter = calls_ ? std::string() : filters_.setter(); !setter.empty())
+        return fmt::format("the process may set a seccomp filter, which could kill it for that ({})", setter);
+    return {};
+}
+
+bool Session::look_for_filters()
+{
+    if (!environment_.system_calls)
+        return false;
+    environment_.no_system_calls = obstacle_to_calls();
+    environment_.system_calls = environment_.no_system_calls.empty(); // of stubs to come
+    if (!environment_.system_calls)
+        forbid_calls();
+    return !environment_.system_calls;
+}
+
+// Stubs that were made to make calls make none any more.
+void Session::forbid_calls()
+{
+    target_.change_data(Tables::no_calls, 0, 1);
 }
 
 Code Session::compiled(std::span<const Site> sites, const Arena& arena) const
@@ -26,13 +78,18 @@ Code Session::compiled(std::span<const Site> sites, const Arena& arena) const
     return compile(script_, tables_, sites, arena, environment_);
 }
 
-// Asks about thread pointers only when arming, not for a preview: the question stops all threads.
+// Asks about threads only when arming, not for a preview: the questions stop all of them.
 Code Session::compiled_to_arm(std::span<const Site> sites, const Arena& arena)
 {
     if (!asked_ && environment_.rdfsbase) { // without it stubs have no choice
         environment_.stored_thread_pointers = target_.stores_thread_pointers();
-        asked_ = true;
     }
+    if (!asked_ && environment_.tid_offset) {
+        const Target::Tids found = target_.tids_at(*environment_.tid_offset);
+        if (found == Target::Tids::elsewhere || (found == Target::Tids::unknown && !environment_.tid_offset_told))
+            environment_.tid_offset.reset();
+    }
+    asked_ = true;
     return compiled(sites, arena);
 }
 
@@ -82,6 +139,11 @@ Session::Preview Session::preview()
 void Session::arm()
 {
     const size_t known = arming_.sites().size();
+    read_lasting(pid_, environment_);
+    look_for_filters();
+    decide_calls(wants_calls());
+    if (!environment_.system_calls)
+        forbid_calls(); // again: the tables may be new, and the stubs of a former time
     try {
         arming_.arm(fresh_);
     } catch (...) {
@@ -111,7 +173,8 @@ void Session::disarm()
 
 void Session::watch_loader()
 {
-    if (environment_.system_calls) // the stub waits by one
+    decide_calls(true); // the stub waits by one
+    if (environment_.system_calls)
         arming_.watch_loader();
 }
 

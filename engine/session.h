@@ -8,6 +8,7 @@
 #include "maps/maps.h"
 #include "maps/read.h"
 #include "maps/tables.h"
+#include "process/filters.h"
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +23,8 @@ namespace fastsdt::engine {
 class Session {
 public:
     /// Reads the process and matches. `script` and `target` have to outlive it. Throws Unusable.
-    Session(const Script& script, pid_t pid, Target& target);
+    /// @param calls  stubs may make system calls also where the process may set a seccomp filter
+    Session(const Script& script, pid_t pid, Target& target, bool calls = false);
 
     /// What arming would make of each site.
     struct Preview {
@@ -40,6 +42,13 @@ public:
     void match_again();   ///< after modules came or went
     void match_and_arm(); ///< matches again, and arms
     void disarm();
+
+    /// Looks for seccomp filters, and for modules that could set one: then stubs make no system calls any more. Cheap enough to be
+    /// done often.
+    /// @return  whether it found the first reason for that
+    bool look_for_filters();
+    /// Why Maps::unread is not 0: a sentence about the process.
+    const std::string& no_system_calls() const { return environment_.no_system_calls; }
 
     /// Has the process wait, for a bounded time, when its dynamic linker has mapped modules and runs none of their
     /// constructors yet: from the next arm() on.
@@ -66,11 +75,18 @@ public:
 
 private:
     Maps read_all();
+    bool wants_calls() const;
+    std::string obstacle_to_calls();
+    void decide_calls(bool wanted);
+    void forbid_calls();
     Code compiled(std::span<const Site> sites, const Arena& arena) const;
     Code compiled_to_arm(std::span<const Site> sites, const Arena& arena);
 
     const Script& script_;
     Target& target_;
+    const pid_t pid_;
+    const bool calls_; // as the constructor was told
+    Filters filters_;
     Matcher matcher_;
     std::vector<Site> fresh_; // matched, not given to arming_ yet
     Environment environment_;
@@ -78,7 +94,8 @@ private:
     Arming arming_;
     Maps last_;                                // as read() found the tables, if the script clears
     std::vector<std::optional<Maps>> cleared_; // by map: what it held when it was cleared
-    bool asked_ = false;                       // Target::stores_thread_pointers()
+    bool asked_ = false;                       // Target::stores_thread_pointers() and its like
+    bool decided_ = false;                     // whether stubs make system calls
 };
 
 } // namespace fastsdt::engine

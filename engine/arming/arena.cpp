@@ -112,6 +112,11 @@ bool Tracer::may_run() const
     return !sees_all_processes();
 }
 
+bool begins_arena(std::span<const std::byte> bytes)
+{
+    return bytes.size() >= sizeof magic && std::memcmp(bytes.data(), magic, sizeof magic) == 0;
+}
+
 size_t size_of_front(size_t patches)
 {
     return (sizeof(Header) + patches * sizeof(Record) + 63) / 64 * 64;
@@ -155,8 +160,8 @@ std::vector<Front> find_arenas(Target& target)
         if (bytes.size() != sizeof header)
             continue;
         std::memcpy(&header, bytes.data(), sizeof header);
-        if (std::memcmp(header.magic, magic, sizeof magic) != 0 || header.version != Front::version
-            || header.start != m.start || header.size > m.end - m.start || header.size > own_machine.most_code
+        if (!begins_arena(bytes) || header.version != Front::version || header.start != m.start
+            || header.size > m.end - m.start || header.size > own_machine.most_code
             || size_of_front(header.patches) + header.patches * least_stub > header.size
             || header.patches > most_patches - patches)
             continue;

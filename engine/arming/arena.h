@@ -32,6 +32,8 @@ struct Front {
     std::vector<Patch> patches; ///< written before the first jump is made; Patch::site is not used
 };
 
+/// Whether memory that begins with these bytes begins with a front.
+bool begins_arena(std::span<const std::byte> bytes);
 /// Bytes of a front, a multiple of 64.
 size_t size_of_front(size_t patches);
 std::vector<std::byte> encode(const Front& front);

@@ -36,6 +36,11 @@ public:
     /// architectures.
     virtual bool stores_thread_pointers() = 0;
 
+    /// Whether each thread's number, as gettid() gives it, is at this offset from its thread pointer, in 4 bytes. `unknown`: no
+    /// thread has a thread pointer yet.
+    enum class Tids { there, elsewhere, unknown };
+    virtual Tids tids_at(int32_t /*offset*/) { return Tids::unknown; }
+
     /// Allocates the tables: zeros, readable and writable, shared with us. Once for a run, before allocate_code().
     /// @param least  bytes. It may be more, as far as the process can spare it: it takes memory only where it is used
     virtual Window allocate_data(size_t least) = 0;

@@ -37,7 +37,7 @@ size_t Compiler::spill(Role role)
 
 Compiler::Label Compiler::cold(std::function<void()> emit)
 {
-    cold_.push_back({label(), std::move(emit), spills_, time_});
+    cold_.push_back({label(), std::move(emit), spills_, time_, unread_});
     return cold_.back().from;
 }
 
@@ -117,6 +117,7 @@ void Compiler::body(const Site& site)
     for (const size_t index : site.clauses) {
         const Clause& clause = script_.clauses[index];
         const auto next = label();
+        unread_ = next;
         if (clause.filter) {
             if (wants_block(*clause.filter))
                 want();
@@ -138,6 +139,7 @@ void Compiler::body(const Site& site)
         bind(cold_[i].from);
         spills_ = cold_[i].spills;
         time_ = cold_[i].time;
+        unread_ = cold_[i].unread;
         const auto emit = cold_[i].emit;
         emit();
     }

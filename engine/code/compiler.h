@@ -58,12 +58,13 @@ protected:
         Label update, assign, remove, load, direct;
     };
     struct Routines {
-        Label acquire, text, word;
+        Label acquire, text, word, tid;
         std::vector<MapRoutines> maps;
     };
     virtual void acquire_routine() = 0;
     virtual void text_routine() = 0;
     virtual void word_routine() = 0;
+    virtual void tid_routine() = 0;
     // What routines.cpp is made of. None changes Role::block or Role::recorded. Keys are in the caller's frame from its
     // start, the chunk is Role::table, and the tag that an entry with these keys has stays where find_entry() leaves it.
     virtual void begin_routine(Label routine) = 0;
@@ -108,10 +109,10 @@ protected:
     /// The argument is in memory: fetching it changes more than the register that it goes to.
     virtual bool in_memory(const Expression& argument) const = 0;
     virtual void argument(const Expression& e, Role to) = 0; ///< one that is not in memory
-    virtual void memory_argument(const Expression& e) = 0;   ///< to Role::result
+    virtual void memory_argument(const Expression& e) = 0;   ///< to Role::result, or jumps to unread_
     virtual void returned(Role to) = 0;                      ///< what the function returns
-    virtual void thread_id(Role to) = 0;                     ///< if that takes a system call: to Role::result
-    virtual void nanoseconds() = 0;                          ///< to Role::result
+    virtual void thread_id(Role to) = 0; ///< if that takes a system call: to Role::result, or jumps to unread_
+    virtual void nanoseconds() = 0;      ///< to Role::result
     virtual void constant(Role to, int64_t value) = 0;
     virtual void move(Role to, Role from) = 0;
     virtual void load(Role to, Word from) = 0;
@@ -122,7 +123,8 @@ protected:
     virtual void load_frame(Role to, size_t offset) = 0;
     virtual void store_frame(size_t offset, Role from) = 0;
     virtual void store_frame_number(size_t offset, int64_t number) = 0; ///< may change Role::result
-    virtual void copy_text(size_t offset) = 0;    ///< string_size bytes at the address Role::result, into the frame
+    /// string_size bytes at the address Role::result, into the frame. Jumps to unread_ if they cannot be read.
+    virtual void copy_text(size_t offset) = 0;
     virtual void unary(Operator op) = 0;          ///< of Role::result: negate, bit_not
     virtual void binary(Operator op) = 0;         ///< result = result op second; no comparison, && or ||
     virtual void divide_by(uint64_t divisor) = 0; ///< Role::result, unsigned
@@ -157,6 +159,7 @@ protected:
         std::function<void()> emit;
         size_t spills; // of the hot path that it comes from
         std::optional<size_t> time;
+        Label unread;
     };
     Label cold(std::function<void()> emit);
     Label label() { return code_.label(); }
@@ -178,6 +181,8 @@ protected:
     bool uses(const Expression& e, bool (*what)(const Expression&)) const;
     void check_stack_argument(unsigned index, unsigned word) const; ///< throws Refusal
     void want_system_calls(std::string_view what) const;            ///< throws Refusal
+    /// Memory of the site's module that stubs read directly; empty where all stubs do.
+    Lasting lasting_of_site() const;
     bool is_leaf(const Expression& e) const;
     void value(const Expression& e, Role to); ///< a leaf goes to `to` directly, all else by Role::result
     void leaf(const Expression& e, Role to);
@@ -217,10 +222,12 @@ protected:
     Registers saved_ = 0; // which registers of the program are in the frame
     bool keep_flags_ = true;
     size_t spills_ = 0, most_spills_ = 0;
+    bool calls_functions() const { return text_bytes_ > string_size; }
     std::optional<size_t> time_; // the spill with nsecs, in a clause that reads it more than once
     size_t frame_spills_ = 0;
     uint64_t stub_start_ = 0;
     Label out_ = 0;
+    Label unread_ = 0; // behind the clause: where a hit goes of which a value cannot be read
     std::vector<Cold> cold_;
 
     size_t spill_offset(size_t index) const { return key_bytes_ + text_bytes_ + 8 * index; }
@@ -240,5 +247,8 @@ inline bool is_map(const Expression& e)
 {
     return e.kind == Expression::Kind::map;
 }
+
+/// Bytes of the stack, below the red zone, that a hit takes at most.
+inline constexpr size_t most_stack = 512;
 
 } // namespace fastsdt::engine

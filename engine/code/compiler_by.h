@@ -5,6 +5,7 @@
 //     using Assembler, Reg, Memory;          of assembler_*.h
 //     static constexpr Reg stack, returned;  the stack pointer; where a function returns an integer
 //     static constexpr size_t red_zone;      bytes below the stack pointer that are the program's
+//     static constexpr size_t of_routines;   bytes of the stack that a routine takes at most, with its return address
 //     static constexpr Reg reg(Role);        the register of a role
 #pragma once
 #include "code/compiler.h"
@@ -29,6 +30,13 @@ protected:
         return {.base = Processor::stack, .displacement = int64_t(offset), .size = size};
     }
     virtual size_t frame_size() const = 0;
+
+    /// A hit may be on a small stack: a signal handler's. Functions that are called take what they take.
+    void check_stack() const
+    {
+        if (!calls_functions() && frame_size() + Processor::of_routines > most_stack)
+            throw Refusal({State::too_much_stack, most_stack});
+    }
 
     /// to = the program's value of register `from`.
     void program_register(Reg from, Reg to)

@@ -4,8 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <string>
 #include <sys/types.h>
+#include <vector>
 
 namespace fastsdt::engine {
 
@@ -26,6 +27,12 @@ struct VectorState {
     static VectorState here();
 };
 
+/// Runtime addresses [start, end), multiples of a page.
+struct Lasting {
+    uint64_t start = 0, end = 0;
+    bool has(uint64_t address) const { return address - start < end - start; }
+};
+
 /// What stubs have to know about the process that they run in.
 struct Environment {
     pid_t pid = 0;         ///< what `pid` gives
@@ -37,9 +44,15 @@ struct Environment {
     /// Where the process's C library keeps a thread's id, relative to the thread pointer; 4 bytes. Empty: a stub asks
     /// the kernel.
     std::optional<int32_t> tid_offset;
-    bool system_calls = false; ///< stubs may make some (gettid, process_vm_readv): it has no seccomp filter
-    std::string_view no_system_calls = "a seccomp filter"; ///< why they may not
-    std::optional<CycleClock> clock;                       ///< empty: nsecs is refused
+    bool tid_offset_told = false; ///< by the C library's file. If not, it is a guess, to be checked
+    /// Stubs may make some (gettid, process_vm_readv), until Tables::no_calls says otherwise: see process/filters.h.
+    bool system_calls = false;
+    std::string no_system_calls; ///< why they may not: a sentence
+    /// Memory that stubs read directly: see process/lasting.h. `modules`: each file's, for the sites in it. `always`: the
+    /// program's and its C library's. `stack`: the main thread's; its end is where all of its stack ends.
+    std::vector<Lasting> modules, always;
+    Lasting stack;
+    std::optional<CycleClock> clock; ///< empty: nsecs is refused
     /// Threads run while sites change. So if a site's eight bytes lie in two blocks of 16, its stub is placed so that
     /// the lowest byte of the jump's displacement is the fifth byte of a nop10. See process/self.cpp.
     bool threads_run = false;

@@ -25,11 +25,21 @@ void Compiler::check_stack_argument(unsigned index, unsigned word) const
         throw Refusal({State::no_stack_argument, index});
 }
 
+Lasting Compiler::lasting_of_site() const
+{
+    const auto with_site = [this](const Lasting& memory) { return memory.has(site_->patch); };
+    if (std::any_of(environment_.always.begin(), environment_.always.end(), with_site))
+        return {};
+    const auto found = std::find_if(environment_.modules.begin(), environment_.modules.end(), with_site);
+    return found != environment_.modules.end() ? *found : Lasting{};
+}
+
 void Compiler::want_system_calls(std::string_view what) const
 {
     if (!environment_.system_calls)
-        throw Refusal(
-            {State::needs_system_call, 0, std::string(what) + ", and " + std::string(environment_.no_system_calls)});
+        throw Refusal({State::needs_system_call, 0,
+                       std::string(what)
+                           + (environment_.no_system_calls.empty() ? "" : ", but " + environment_.no_system_calls)});
 }
 
 // Leaves change no register but the one they go to.
@@ -104,7 +114,6 @@ void Compiler::evaluate(const Expression& e)
             want_system_calls("tid, which takes a system call");
             thread_id(Role::result);
         } else if (e.value == Value::arg) {
-            want_system_calls("an argument in memory, which takes system calls");
             memory_argument(e);
         } else {
             throw std::logic_error("a string is no integer");
@@ -231,7 +240,6 @@ void Compiler::text_value(const Expression& e, size_t offset)
     }
     if (e.kind != Expression::Kind::value || e.value != Value::str_arg)
         throw std::logic_error("no string");
-    want_system_calls("a string, which takes a system call");
     Expression address = e;
     address.type = Type::integer;
     address.value = Value::arg;

@@ -27,11 +27,12 @@ void Compiler::routines()
     routines_.acquire = label();
     routines_.text = label();
     routines_.word = label();
+    routines_.tid = label();
     acquire_routine();
-    if (environment_.system_calls) {
-        text_routine();
-        word_routine();
-    }
+    text_routine();
+    word_routine();
+    if (environment_.system_calls && !environment_.tid_offset)
+        tid_routine();
     for (size_t i = 0; i < script_.maps.size(); ++i) {
         routines_.maps.push_back({label(), label(), label(), label(), label()});
         if (tables_.maps[i].entries > 1)

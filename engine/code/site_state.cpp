@@ -52,7 +52,7 @@ std::string text(const SiteState& state, size_t sites)
     case State::needs_system_call: return fmt::format("want{} {}", s, state.detail);
     case State::no_clock: return fmt::format("want{} nsecs, and the processor's counter is no clock", s);
     case State::too_much_stack:
-        return fmt::format("want{} more than {} bytes of the stack for the keys of a map", s, state.number);
+        return fmt::format("want{} more than {} bytes of the stack for keys and operands", s, state.number);
     case State::too_long: return fmt::format("need{} a stub that is longer than a jump can span", s);
     case State::no_functions: return "would call a function, which stubs for this architecture cannot";
     }

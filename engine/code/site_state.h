@@ -40,7 +40,7 @@ enum class State {
     no_result,           ///< the result is not in an integer register
     needs_system_call,   ///< detail: what needs one, and why none may be made
     no_clock,            ///< nsecs, and the processor's counter is no clock
-    too_much_stack,      ///< the keys of a map take more than so many bytes of it; number: how many
+    too_much_stack,      ///< keys and operands take more than so many bytes of it; number: how many
     too_long,            ///< jumps within the stub would not reach
     no_functions,        ///< a C function as handler: not on this architecture
 };

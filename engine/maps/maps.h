@@ -43,6 +43,9 @@ struct Maps {
     /// Statements that found no room: more keys than a map holds (most_keys), where an entry that a longjmp left half
     /// made takes room too, or more threads than there are slots (most_threads). A hit without a slot counts once.
     uint64_t dropped = 0;
+    /// Hits of a clause that were left out, from the statement on that wanted a value which only a system call could have read
+    /// when none could be made.
+    uint64_t unread = 0;
     size_t threads = 0; ///< slots that threads have taken so far
 };
 

@@ -258,6 +258,7 @@ Maps read_tables(const Script& script, const Tables& tables, Window window, cons
     Memory memory(tables, window, read);
     Maps maps;
     maps.dropped = memory.word(Tables::dropped);
+    maps.unread = memory.word(Tables::unread);
     std::vector<Merged> merged(script.maps.size());
     const auto read_maps_at = [&](size_t base, bool shared) {
         for (size_t i = 0; i < merged.size(); ++i)

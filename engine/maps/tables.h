@@ -84,11 +84,13 @@ struct Table {
 
 /// Offsets in the data.
 struct Tables {
-    static constexpr size_t dropped = 0; ///< a word: Maps::dropped
-    static constexpr size_t next = 8;    ///< a word: where the next block or chunk begins, an address
-    static constexpr size_t limit = 16;  ///< a word: where the last one has to end, an address
-    static constexpr size_t loader = 40; ///< LoaderWords in code/loader.h, 12 bytes
-    static constexpr size_t slice = 64;  ///< of the process
+    static constexpr size_t dropped = 0;   ///< a word: Maps::dropped
+    static constexpr size_t next = 8;      ///< a word: where the next block or chunk begins, an address
+    static constexpr size_t limit = 16;    ///< a word: where the last one has to end, an address
+    static constexpr size_t no_calls = 24; ///< a word: not 0: stubs make no system calls from now on
+    static constexpr size_t unread = 32;   ///< a word: Maps::unread
+    static constexpr size_t loader = 40;   ///< LoaderWords in code/loader.h, 12 bytes
+    static constexpr size_t slice = 64;    ///< of the process
     // In a slice, a word for each of most_threads slots.
     static constexpr size_t owners = 0;
     static constexpr size_t blocks = 8 * most_threads; ///< addresses. A slot gets its block before its first owner

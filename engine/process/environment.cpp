@@ -6,6 +6,7 @@
 #include "elf/image.h"
 #include "live/live.h"
 #include "process/clock.h"
+#include "process/lasting.h"
 
 #include <fmt/format.h>
 
@@ -26,31 +27,6 @@ bool any(const Expression& e, Value value)
 {
     return (e.kind == Expression::Kind::value && e.value == value)
         || std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return any(o, value); });
-}
-
-bool uses(const Script& script, Value value)
-{
-    for (const Clause& clause : script.clauses) {
-        if (clause.filter && any(*clause.filter, value))
-            return true;
-        for (const Statement& statement : clause.actions) {
-            if (statement.value && any(*statement.value, value))
-                return true;
-            for (const Expression& key : statement.keys)
-                if (any(key, value))
-                    return true;
-        }
-    }
-    return false;
-}
-
-bool calls(const Script& script)
-{
-    for (const Clause& clause : script.clauses)
-        for (const Statement& statement : clause.actions)
-            if (statement.kind == Statement::Kind::call)
-                return true;
-    return false;
 }
 
 // A number of /proc/PID/status; if the line has several, the last.
@@ -115,6 +91,19 @@ std::optional<int32_t> tid_offset(const Image& image)
     return offset - static_cast<int32_t>(size[0]);
 }
 
+// musl's struct pthread (1.2, src/internal/pthread_impl.h), whose start (x86-64) or end (arm64) is the thread pointer. musl
+// tells nobody, so this is checked in each thread (Target::tids_at()). In a static program that has not begun there is
+// nothing to check; it is musl's if it has the function that begins its first thread.
+constexpr int32_t tid_offset_of_musl = own_machine.arch == Arch::arm64 ? 32 - 200 : 48;
+
+bool is_static_musl(const Image& image)
+{
+    const std::vector<Function> functions = image.functions();
+    return !image.section(".interp") && std::any_of(functions.begin(), functions.end(), [](const Function& f) {
+        return f.name == "__init_tp" || std::find(f.aliases.begin(), f.aliases.end(), "__init_tp") != f.aliases.end();
+    });
+}
+
 std::optional<int32_t> tid_offset(pid_t pid)
 {
     std::optional<int32_t> offset;
@@ -129,6 +118,8 @@ std::optional<int32_t> tid_offset(pid_t pid)
                 [&](const Image& image) {
                     if (!offset && image.arch() == own_machine.arch)
                         offset = tid_offset(image);
+                    if (!offset && image.arch() == own_machine.arch && is_static_musl(image))
+                        offset = tid_offset_of_musl;
                 },
                 [](const std::string&) {});
         } catch (const Unusable&) {
@@ -154,13 +145,38 @@ void read_processor(Environment& environment)
     environment.sve = first & sve;
     // A program may be in streaming mode at a site, and a system call would end that mode.
     if (second & sme) {
-        environment.system_calls = false;
-        environment.no_system_calls = "this processor has streaming vectors (SME)";
+        environment.no_system_calls =
+            "this processor has streaming vectors (SME), and a system call would end their use";
     }
 #endif
 }
 
 } // namespace
+
+bool calls_functions(const Script& script)
+{
+    for (const Clause& clause : script.clauses)
+        for (const Statement& statement : clause.actions)
+            if (statement.kind == Statement::Kind::call)
+                return true;
+    return false;
+}
+
+bool uses(const Script& script, Value value)
+{
+    for (const Clause& clause : script.clauses) {
+        if (clause.filter && any(*clause.filter, value))
+            return true;
+        for (const Statement& statement : clause.actions) {
+            if (statement.value && any(*statement.value, value))
+                return true;
+            for (const Expression& key : statement.keys)
+                if (any(key, value))
+                    return true;
+        }
+    }
+    return false;
+}
 
 Environment read_environment(const Script& script, pid_t pid)
 {
@@ -168,17 +184,21 @@ Environment read_environment(const Script& script, pid_t pid)
     // What the process itself calls it, and its threads' numbers are of the same namespace.
     environment.inner_pid = static_cast<pid_t>(status_field(pid, "NSpid:").value_or(pid));
     environment.pid = environment.inner_pid;
-    environment.system_calls = status_field(pid, "Seccomp:").value_or(1) == 0;
     read_processor(environment);
-    if (uses(script, Value::tid))
+    if (uses(script, Value::tid)) {
         environment.tid_offset = tid_offset(pid);
+        environment.tid_offset_told = environment.tid_offset.has_value();
+        if (!environment.tid_offset)
+            environment.tid_offset = tid_offset_of_musl;
+    }
+    read_lasting(pid, environment);
     if (uses(script, Value::nsecs)) {
         std::string why;
         environment.clock = measure_clock(why);
         if (!environment.clock)
             throw Unusable(fmt::format("nsecs: {}; --engine kernel has it", why));
     }
-    if (calls(script))
+    if (calls_functions(script))
         environment.vectors = VectorState::here();
     return environment;
 }

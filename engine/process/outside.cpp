@@ -23,6 +23,7 @@
 #include <fcntl.h>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h> // SYS_*
@@ -95,6 +96,34 @@ public:
             });
         });
         return all;
+    }
+
+    Tids tids_at(int32_t offset) override
+    {
+        Tids found = Tids::unknown;
+        patiently([&] {
+            as_tracer([&] {
+                Tracees tracees(pid_);
+                tracees.seize_all(0);
+                found = Tids::unknown;
+                tracees.look_at_each([&](const Tracees::Task& task) {
+                    const std::optional<uint64_t> pointer = thread_pointer(Tracees::registers(task.number));
+                    if (!pointer || *pointer == 0 || found == Tids::elsewhere)
+                        return;
+                    std::istringstream numbers(
+                        status_field(pid_, task.number, "NSpid:")); // its own namespace's is the last
+                    pid_t number = 0, word = 0;
+                    while (numbers >> number) {}
+                    const bool there = pread(memory_.get(), &word, sizeof word,
+                                             static_cast<off_t>(*pointer + static_cast<uint64_t>(int64_t{offset})))
+                            == sizeof word
+                        && word == number;
+                    found = there ? Tids::there : Tids::elsewhere;
+                });
+                refuse_other_memory();
+            });
+        });
+        return found;
     }
 
     // A reservation takes nothing where no page is used, unless memory is locked: then it is there as a whole at once.

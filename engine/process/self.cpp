@@ -292,6 +292,14 @@ public:
 #endif
     }
 
+    // The same of threads' numbers.
+    Tids tids_at(int32_t offset) override
+    {
+        pid_t word = 0;
+        std::memcpy(&word, static_cast<const char*>(__builtin_thread_pointer()) + offset, sizeof word);
+        return word == static_cast<pid_t>(syscall(SYS_gettid)) ? Tids::there : Tids::elsewhere;
+    }
+
     // Private memory: a child that was forked in the middle of a stub then counts in memory of its own. Small pages: what lies
     // side by side need not be used together.
     Window allocate_data(size_t least) override

@@ -192,6 +192,15 @@ private:
             fail(where,
                  fmt::format("{} has {} elsewhere, and {} here", map.name, count_keys(map.keys.size()),
                              count_keys(types.size())));
+        size_t bytes = 0; // of the stack, at each hit
+        for (size_t i = 0; i < types.size(); ++i)
+            if ((bytes += types[i] == Type::string ? string_size : sizeof(int64_t)) > most_key_bytes)
+                kernel_only(
+                    keys[i].where,
+                    fmt::format(
+                        "the keys of {} up to this one take {} bytes of the stack of each hit; {} are the most, "
+                        "which {} strings take",
+                        map.name, bytes, most_key_bytes, most_key_bytes / string_size));
         for (size_t i = 0; i < types.size(); ++i)
             if (types[i] != map.keys[i])
                 fail(keys[i].where,

@@ -34,6 +34,10 @@ enum class Type { integer, string, probe };
 /// Bytes of a string in tables, its NUL among them: longer ones are cut (bpftrace: BPFTRACE_STRLEN, 64 by default).
 inline constexpr size_t string_size = 64;
 
+/// Bytes of a map's keys, and of a string that is assigned to it: they are on the stack while a hit is recorded. A string takes
+/// string_size, a number 8.
+inline constexpr size_t most_key_bytes = 256;
+
 enum class Value { arg, str_arg, tid, pid, nsecs, probe, retval };
 
 enum class Operator {

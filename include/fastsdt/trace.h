@@ -146,7 +146,7 @@ typedef struct fastsdt_trace_sites fastsdt_trace_sites; /* as they were when the
 #define FASTSDT_TRACE_SITE_NO_RESULT 27           /* has no result in an integer register */
 #define FASTSDT_TRACE_SITE_NEEDS_SYSTEM_CALL 28   /* wants a string, which takes a system call, and a seccomp filter */
 #define FASTSDT_TRACE_SITE_NO_CLOCK 29            /* wants nsecs, and the processor's counter is no clock */
-#define FASTSDT_TRACE_SITE_TOO_MUCH_STACK 30      /* wants more than 512 bytes of the stack for the keys of a map */
+#define FASTSDT_TRACE_SITE_TOO_MUCH_STACK 30      /* wants more than 512 bytes of the stack for keys and operands */
 #define FASTSDT_TRACE_SITE_TOO_LONG 31            /* needs a stub that is longer than a jump can span */
 #define FASTSDT_TRACE_SITE_NO_FUNCTIONS 32        /* would call a function, which stubs for this architecture cannot */
 
@@ -216,6 +216,9 @@ const fastsdt_trace_entry* fastsdt_trace_maps_entry(const fastsdt_trace_maps* ma
 int fastsdt_trace_maps_bucket(const fastsdt_trace_maps* maps, size_t map, size_t bucket, int64_t* low, int64_t* high);
 /* The number of hits, or of their statements, that found no room or were not delivered. */
 uint64_t fastsdt_trace_maps_dropped(const fastsdt_trace_maps* maps);
+/* The number of hits that were not recorded, or not delivered, for a value in memory that only a system call can read safely: the
+ * process may set a seccomp filter, or has one. fastsdt-trace(1), "SECCOMP". */
+uint64_t fastsdt_trace_maps_unread(const fastsdt_trace_maps* maps);
 void fastsdt_trace_maps_free(fastsdt_trace_maps* maps);
 
 #ifdef __GNUC__

@@ -76,6 +76,9 @@ CLI::App* add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag("-d,--dry-run", options.dry,
                  "Only show the sites, the instructions that would count there, and why a site cannot be armed; a "
                  "COMMAND is not run");
+    app.add_flag(
+        "--read-memory", options.read_memory,
+        "Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it");
     app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
     app.require_subcommand(0, 1);
     CLI::App* const latency = app.add_subcommand(

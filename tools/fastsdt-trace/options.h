@@ -18,6 +18,7 @@ struct Options {
     EngineChoice engine = EngineChoice::automatic;
     std::optional<std::chrono::milliseconds> duration, interval;
     bool dry = false, json = false;
+    bool read_memory = false; ///< stubs may make system calls in whatever program
 };
 
 /// Reads the command line, and the script's file. A status: the program has to end with it; the message is printed

@@ -35,7 +35,8 @@ std::string Summary::text() const
     if (late)
         others +=
             fmt::format("{}{} only since {:.1f} s after the start", others.empty() ? " (" : ", ", late, late_seconds);
-    return fmt::format("sites {} of {} armed{}; dropped {}", armed, sites, others.empty() ? "" : others + ")", dropped);
+    return fmt::format("sites {} of {} armed{}; dropped {}{}", armed, sites, others.empty() ? "" : others + ")",
+                       dropped, unread ? fmt::format("; unread {}", unread) : "");
 }
 
 namespace {

@@ -23,11 +23,12 @@ struct Summary {
     size_t late = 0;                       ///< of those that are armed: not from the start on
     double late_seconds = 0;               ///< since then all of these are
     uint64_t dropped = 0;
+    uint64_t unread = 0;
 
     /// "sites 12 of 14 armed (1 taken by the kernel, 1 has no nop10); dropped 0"
     std::string text() const;
     void count(const engine::SiteState& state, bool armed);
-    bool complete() const { return armed == sites && dropped == 0 && late == 0; }
+    bool complete() const { return armed == sites && dropped == 0 && unread == 0 && late == 0; }
 };
 
 class Output {

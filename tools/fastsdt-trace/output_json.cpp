@@ -33,8 +33,9 @@ public:
         for (const auto& [sentence, reason] : summary.reasons)
             reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : ", ", json_string(sentence), reason.sites);
         out_ << fmt::format("{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"reasons\": {{{}}}, "
-                            "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}}}}}\n",
-                            summary.sites, summary.armed, reasons, summary.late, summary.late_seconds, summary.dropped);
+                            "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}, \"unread\": {}}}}}\n",
+                            summary.sites, summary.armed, reasons, summary.late, summary.late_seconds, summary.dropped,
+                            summary.unread);
     }
 
 private:

@@ -148,6 +148,14 @@ public:
         std::cout.flush();
         if (!std::cout)
             give_up("standard output cannot be written");
+        if (unread_) {
+            const std::string& why = session_->no_system_calls();
+            say(fmt::format(
+                "{} hit{} not recorded: {} values in memory that only a system call can read safely, and {}{}", unread_,
+                unread_ == 1 ? " was" : "s were", unread_ == 1 ? "it has" : "they have",
+                why.empty() ? "a filter refused one" : why,
+                options_.read_memory ? "" : "; --read-memory allows them in a program that sets none"));
+        }
         if (said_what_is_missing_)
             for (const Probe* probe : session_->matcher().unmatched())
                 say(fmt::format("nothing matched {}", probe->text));
@@ -221,7 +229,7 @@ private:
     void take_up_next()
     {
         try {
-            auto next = std::make_unique<Session>(script_, program_.pid(), program_.target());
+            auto next = std::make_unique<Session>(script_, program_.pid(), program_.target(), options_.read_memory);
             session_ = std::move(next);
             states_.clear();
             waited_.clear();
@@ -322,6 +330,7 @@ private:
     {
         Summary summary;
         summary.dropped = dropped_;
+        summary.unread = unread_;
         for (size_t i = 0; i < session_->sites().size(); ++i) {
             const engine::SiteState state = i < states_.size() ? states_[i] : engine::SiteState{};
             if (state.state == State::gone)
@@ -420,6 +429,9 @@ private:
         const auto news = follow_->news();
         if (news.ended)
             return;
+        if (!news.executed && session_->look_for_filters())
+            say(fmt::format("from now on no system call reads what a hit has in memory: {}",
+                            session_->no_system_calls()));
         if (news.executed) {
             // The traced thread comes to its stop, unless another thread of the process called exec.
             if (program_.awaits_next() && holds_next(Clock::now() + std::chrono::seconds(1)))
@@ -485,6 +497,7 @@ private:
     {
         engine::Maps maps = session_->read();
         dropped_ = maps.dropped;
+        unread_ = maps.unread;
         return maps;
     }
 
@@ -517,7 +530,7 @@ private:
     const Descriptor process_;
     const std::unique_ptr<Output> output_;
     std::vector<engine::SiteState> states_; // when they were last seen
-    uint64_t dropped_ = 0;
+    uint64_t dropped_ = 0, unread_ = 0;
     std::vector<char> waited_, late_; // by site: see keep()
     Clock::time_point start_ = Clock::now(), covered_since_;
     std::set<std::string> refusals_; // that were said
@@ -598,7 +611,7 @@ int run(const Options& options, const engine::Script& script)
 {
     Signals signals;
     Program program(options, signals);
-    auto session = std::make_unique<Session>(script, program.pid(), program.target());
+    auto session = std::make_unique<Session>(script, program.pid(), program.target(), options.read_memory);
     for (const std::string& trouble : session->matcher().troubles())
         say(trouble);
     if (options.dry) {
@@ -607,6 +620,8 @@ int run(const Options& options, const engine::Script& script)
         print_preview(preview, session->matcher().probes(), options.json, std::cout);
         for (const Probe* probe : session->matcher().unmatched())
             say(fmt::format("nothing matches {}: {}", probe->text, session->matcher().instead(*probe)));
+        if (!session->no_system_calls().empty())
+            say(fmt::format("no system call would read what a hit has in memory: {}", session->no_system_calls()));
         const Summary summary = summary_of(preview);
         if (options.json)
             json_output(script, std::cout)->summary(summary);

@@ -126,10 +126,13 @@ void Assembler::store(const Memory& to, Reg from)
 {
     if (!fits(to)) {
         address(scratch, to);
-        store({.base = scratch}, from);
+        store({.base = scratch, .size = to.size}, from);
         return;
     }
-    put([&](auto& a) { a.str(x(from), operand(to)); });
+    if (to.size == 1)
+        put([&](auto& a) { a.strb(w(from), operand(to)); });
+    else
+        put([&](auto& a) { a.str(x(from), operand(to)); });
 }
 
 void Assembler::load_pair(Reg to, Reg second, const Memory& from)

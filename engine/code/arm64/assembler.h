@@ -76,7 +76,7 @@ public:
     void constant(Reg to, uint64_t value);
     void long_constant(Reg to, uint64_t value);                    ///< of four instructions, whatever the value is
     void load(Reg to, const Memory& from, bool is_signed = false); ///< extended to 64 bits; needs no scratch
-    void store(const Memory& to, Reg from);
+    void store(const Memory& to, Reg from);                        ///< 8 bytes, or the lowest one
     void load_pair(Reg to, Reg second, const Memory& from);
     void store_pair(const Memory& to, Reg from, Reg second);
     /// to = base + displacement. Needs scratch where `to` is the base, and the displacement 16 MiB or more.

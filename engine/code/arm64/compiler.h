@@ -27,7 +27,7 @@ struct Processor {
     using Reg = arm64::Reg;
     using Memory = arm64::Memory;
     static constexpr Reg stack = sp, returned = x0;
-    static constexpr size_t red_zone = 0;
+    static constexpr size_t red_zone = 0, of_routines = 64; // without long vectors: system_call()
     static constexpr Reg reg(Role role)
     {
         constexpr Reg of[] = {x0, x1, x3, x4, x5, x2, x11};
@@ -44,6 +44,12 @@ private:
     void acquire_routine() override;
     void text_routine() override;
     void word_routine() override;
+    void tid_routine() override;
+    void find_lasting(Label none);
+    void ask_for_calls(Label forbidden, Label child);
+    void heed_filter(Label nothing, Label forbidden);
+    void count_unread(Label child);
+    void prepare_read(); ///< x1, x6 and x7 for find_lasting()
     void begin_routine(Label routine) override;
     void return_from_routine() override;
     void begin_assigning() override {}

@@ -64,8 +64,7 @@ void Compiler::argument(const Expression& e, Role role)
 }
 
 // An operand in memory is read directly only if all its bytes are on the page of the stack pointer, since that page is
-// mapped. Pages are taken to have 4 KiB, the least that kernels use. All other operands are copied by the kernel. So no
-// note, however wrong, makes a stub touch memory that is not mapped.
+// mapped. Pages are taken to have 4 KiB, the least that kernels use. word_routine() has all others.
 void Compiler::memory_argument(const Expression& e)
 {
     const Source source = argument_source(e);
@@ -85,8 +84,10 @@ void Compiler::memory_argument(const Expression& e)
     as_.logic_or(x1, x1, vixl::XRegister(x2));
     as_.shift_right(x1, x1, 12);
     as_.jump_if_zero(x1, cold([this, source, done] {
-                         as_.constant(x1, uint64_t(source.size));
+                         as_.constant(x2, uint64_t(source.size));
+                         prepare_read();
                          call(routines_.word, routine_changes);
+                         jump_if_zero(Role::second, unread_, true);
                          if (source.size < 8)
                              as_.extend(x0, x0, source.size, source.is_signed);
                          as_.jump(done);
@@ -99,7 +100,8 @@ void Compiler::memory_argument(const Expression& e)
 void Compiler::thread_id(Role to)
 {
     if (!environment_.tid_offset) {
-        system_call(178); // gettid, <asm-generic/unistd.h>
+        call(routines_.tid, routine_changes);
+        jump_if_zero(Role::second, unread_, true);
         return;
     }
     as_.read_system(reg(to), Assembler::System::thread_pointer);
@@ -144,7 +146,17 @@ void Compiler::store_frame_number(size_t offset, int64_t number)
 void Compiler::copy_text(size_t offset)
 {
     as_.address(x2, frame(offset));
+    prepare_read();
     call(routines_.text, routine_changes);
+    jump_if_zero(Role::result, unread_, true);
+}
+
+void Compiler::prepare_read()
+{
+    const Lasting memory = lasting_of_site();
+    program_register(sp, x1);
+    as_.constant(x6, memory.start);
+    as_.constant(x7, memory.end);
 }
 
 void Compiler::unary(Operator op)

@@ -72,6 +72,8 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
     move_saved(false);
     as.load_near(x0, arena.mark);
     as.jump_if_zero(x0, out); // a forked child: nobody traces it
+    as.load(x0, {.base = x0, .displacement = int64_t(Tables::no_calls)});
+    as.jump_if_zero(x0, out, false);
     as.constant(x0, loader.state);
     as.load(x0, at(x0, 0));
     as.jump_if_zero(x0, out, false); // nothing is mapped yet

@@ -7,6 +7,7 @@
 // tag: casp, or ldaxp and stlxp.
 #include "code/arm64/compiler.h"
 
+#include <cerrno>
 #include <iterator>
 
 namespace fastsdt::engine::arm64 {
@@ -132,33 +133,154 @@ void Compiler::read_memory(int64_t pieces)
     as_.move(x4, x11);
 }
 
-// x0: address of a string, x2: where string_size bytes of it go, filled up with zeros. Bytes that cannot be read end
-// the string. The kernel copies them: any address is safe, even one that another thread unmaps at this moment.
+// code/x86/routines.cpp says what stubs read directly, and why.
+//
+// x0: address, x1: the program's stack pointer, x6 and x7: start and end of memory of the site's module.
+// To x7: the end of the lasting memory that has the address. Jumps to `none` if none has it. Changes x6, x8 and x9.
+void Compiler::find_lasting(Label none)
+{
+    const auto found = label(), page = label();
+    const auto found_between = [&] { // x6 and x7
+        as_.sub(x8, x0, x6);
+        as_.sub(x9, x7, x6);
+        as_.compare(x8, x9);
+        as_.jump_if(vixl::lo, found);
+    };
+    found_between();
+    for (const Lasting& memory : environment_.always) {
+        as_.constant(x6, memory.start);
+        as_.constant(x7, memory.end);
+        found_between();
+    }
+    if (environment_.stack.end != 0) { // all from the stack pointer on, if that is in it
+        as_.constant(x6, environment_.stack.start);
+        as_.constant(x7, environment_.stack.end);
+        as_.compare(x1, x6);
+        as_.jump_if(vixl::lo, page);
+        as_.compare(x1, x7);
+        as_.jump_if(vixl::hs, page);
+        as_.move(x6, x1);
+        found_between();
+        bind(page);
+    }
+    as_.logic_xor(x7, x0, vixl::XRegister(x1)); // any stack's page that the stack pointer is in
+    as_.shift_right(x7, x7, 12);
+    as_.jump_if_zero(x7, none, false);
+    as_.logic_or(x7, x0, Assembler::Operand(4095));
+    as_.add(x7, x7, Assembler::Operand(1));
+    bind(found);
+}
+
+// Jumps to `forbidden` if no system call may be made, and to `child` in a forked child. Changes x6.
+void Compiler::ask_for_calls(Label forbidden, Label child)
+{
+    as_.load_near(x6, arena_.mark);
+    as_.jump_if_zero(x6, child);
+    as_.long_constant(x6, arena_.data);
+    as_.load(x6, {.base = x6, .displacement = int64_t(Tables::no_calls)});
+    as_.jump_if_zero(x6, forbidden, false);
+}
+
+// After a system call, whose result is in x0: falls through if it gave one. Jumps to `nothing` if there was nothing to
+// read. Any other error is a filter's: then no stub makes a call again. Changes x6 and x7.
+void Compiler::heed_filter(Label nothing, Label forbidden)
+{
+    const auto good = label();
+    as_.compare(x0, Assembler::Operand(0));
+    as_.jump_if(vixl::ge, good);
+    as_.add(x6, x0, Assembler::Operand(EFAULT));
+    as_.jump_if_zero(x6, nothing);
+    as_.load_near(x6, arena_.mark);
+    as_.jump_if_zero(x6, forbidden);
+    as_.long_constant(x6, arena_.data);
+    as_.constant(x7, 1);
+    as_.store({.base = x6, .displacement = int64_t(Tables::no_calls)}, x7);
+    as_.jump(forbidden);
+    bind(good);
+}
+
+// Changes x6, x7, x9 and x10.
+void Compiler::count_unread(Label child)
+{
+    as_.load_near(x6, arena_.mark);
+    as_.jump_if_zero(x6, child);
+    as_.long_constant(x6, arena_.data + Tables::unread);
+    as_.constant(x7, 1);
+    as_.atomic_add(x6, x7, environment_.atomics, {x9, x10});
+}
+
+// x0: address of a string, x2: where string_size bytes of it go, filled up with zeros; x1, x6 and x7: as find_lasting()
+// wants them. To x0: 1, or 0 if it cannot be read: then that is counted. What does not last the kernel copies, if it may be
+// called: any address is safe, even one that another thread unmaps at this moment. Bytes that it finds unmapped end the
+// string.
 void Compiler::text_routine()
 {
     constexpr uint64_t most = string_size - 1, tag = uint64_t(0xff) << 56;
+    const auto tidy = label(), bytes = label(), byte = label(), away = label(), read = label(), unread = label(),
+               child = label();
+    const auto zeros = [this] {
+        for (size_t i = 0; i < string_size; i += 16)
+            as_.store_pair({.base = x2, .displacement = int64_t(i)}, xzr, xzr);
+    };
     as_.align(16);
     bind(routines_.text);
-    for (size_t i = 0; i < string_size; i += 16)
-        as_.store_pair({.base = x2, .displacement = int64_t(i)}, xzr, xzr);
-    // Three struct iovec: ours; the string up to the end of its page; the rest. The kernel promises to copy each of the
-    // latter two whole or not at all.
-    as_.move_stack(-48);
     as_.logic_and(x0, x0, Assembler::Operand(int64_t(~tag))); // the processor ignores the tag, the kernel would not
-    as_.constant(x6, most);
-    as_.sub(x1, xzr, x0);
-    as_.logic_and(x1, x1, Assembler::Operand(4095));
-    as_.compare(x1, x6);
-    as_.select(x1, x1, x6, vixl::ls);
-    as_.store_pair(frame(0), x2, x6);
-    as_.store_pair(frame(16), x0, x1);
-    as_.add(x0, x0, x1);
-    as_.sub(x6, x6, x1);
-    as_.store_pair(frame(32), x0, x6);
-    read_memory(2);
-    as_.move_stack(48);
+    find_lasting(away);
+    as_.sub(x8, x7, x0);
+    as_.compare(x8, Assembler::Operand(string_size));
+    as_.jump_if(vixl::lo, bytes);
+    for (size_t i = 0; i < string_size; i += 16) {
+        as_.load_pair(x6, x7, {.base = x0, .displacement = int64_t(i)});
+        as_.store_pair({.base = x2, .displacement = int64_t(i)}, x6, x7);
+    }
+    as_.store({.base = x2, .displacement = int64_t(most), .size = 1}, xzr);
+    as_.jump(tidy);
+
+    bind(bytes); // x8 of them, one by one; the end of the string has to be among them
+    zeros();
+    as_.move(x9, x0);
+    as_.move(x10, x2);
+    bind(byte);
+    as_.load(x6, {.base = x9, .size = 1});
+    as_.jump_if_zero(x6, read);
+    as_.store({.base = x10, .size = 1}, x6);
+    as_.add(x9, x9, Assembler::Operand(1));
+    as_.add(x10, x10, Assembler::Operand(1));
+    as_.sub(x8, x8, Assembler::Operand(1));
+    as_.jump_if_zero(x8, byte, false);
+
+    bind(away);
+    zeros();
+    as_.shift_right(x6, x0, 12); // page 0: nothing is mapped there
+    as_.jump_if_zero(x6, read);
+    if (environment_.system_calls) {
+        ask_for_calls(unread, child);
+        // Three struct iovec: ours; the string up to the end of its page; the rest. The kernel promises to copy each of
+        // the latter two whole or not at all.
+        as_.move_stack(-48);
+        as_.constant(x6, most);
+        as_.sub(x1, xzr, x0);
+        as_.logic_and(x1, x1, Assembler::Operand(4095));
+        as_.compare(x1, x6);
+        as_.select(x1, x1, x6, vixl::ls);
+        as_.store_pair(frame(0), x2, x6);
+        as_.store_pair(frame(16), x0, x1);
+        as_.add(x0, x0, x1);
+        as_.sub(x6, x6, x1);
+        as_.store_pair(frame(32), x0, x6);
+        read_memory(2);
+        as_.move_stack(48);
+        heed_filter(tidy, unread);
+        as_.jump(tidy);
+    }
+    bind(unread);
+    count_unread(child);
+    bind(child);
+    as_.constant(x0, 0);
+    as_.ret();
 
     // Zeros behind the first zero. (x - 0x01...) & ~x & 0x80... has its lowest bit in the first byte that is zero.
+    bind(tidy);
     const auto loop = label(), clear = label(), next = label();
     constexpr uint64_t ones = 0x0101010101010101;
     as_.constant(x6, string_size / 8); // words to come
@@ -186,24 +308,79 @@ void Compiler::text_routine()
     as_.add(x2, x2, Assembler::Operand(8));
     as_.sub(x6, x6, Assembler::Operand(1));
     as_.jump_if_zero(x6, loop, false);
+    bind(read);
+    as_.constant(x0, 1);
     as_.ret();
 }
 
-// x0: address, x1: bytes, up to 8. To x0: the value there, or 0 if it cannot be read.
+// x0: address, x2: bytes, up to 8; x1, x6 and x7: as find_lasting() wants them. To x0: the value there, or 0 if the kernel
+// finds nothing there. To x1: 1, or 0 if it cannot be read: then that is counted.
 void Compiler::word_routine()
 {
     constexpr uint64_t tag = uint64_t(0xff) << 56;
+    const auto away = label(), byte = label(), nothing = label(), unread = label(), child = label(), read = label();
     as_.align(16);
     bind(routines_.word);
-    as_.move_stack(-48); // two struct iovec, and the word
     as_.logic_and(x0, x0, Assembler::Operand(int64_t(~tag)));
-    as_.address(x6, frame(32));
-    as_.store_pair(frame(0), x6, x1);
-    as_.store_pair(frame(16), x0, x1);
-    as_.store(frame(32), xzr);
-    read_memory(1);
-    as_.load(x0, frame(32));
-    as_.move_stack(48);
+    find_lasting(away);
+    as_.sub(x8, x7, x0);
+    as_.compare(x8, x2);
+    as_.jump_if(vixl::lo, away);
+    as_.constant(x6, 0);
+    as_.add(x0, x0, x2);
+    bind(byte); // the highest first
+    as_.sub(x0, x0, Assembler::Operand(1));
+    as_.load(x7, {.base = x0, .size = 1});
+    as_.add(x6, x7, Assembler::shifted(x6, vixl::LSL, 8));
+    as_.sub(x2, x2, Assembler::Operand(1));
+    as_.jump_if_zero(x2, byte, false);
+    as_.move(x0, x6);
+    as_.jump(read);
+
+    bind(away);
+    as_.shift_right(x6, x0, 12);
+    as_.jump_if_zero(x6, nothing);
+    if (environment_.system_calls) {
+        ask_for_calls(unread, child);
+        as_.move_stack(-48); // two struct iovec, and the word
+        as_.address(x6, frame(32));
+        as_.store_pair(frame(0), x6, x2);
+        as_.store_pair(frame(16), x0, x2);
+        as_.store(frame(32), xzr);
+        read_memory(1);
+        as_.load(x12, frame(32));
+        as_.move_stack(48);
+        heed_filter(nothing, unread);
+        as_.move(x0, x12);
+        as_.jump(read);
+    }
+    bind(unread);
+    count_unread(child);
+    bind(child);
+    as_.constant(x1, 0);
+    as_.ret();
+    bind(nothing);
+    as_.constant(x0, 0);
+    bind(read);
+    as_.constant(x1, 1);
+    as_.ret();
+}
+
+// To x0: the thread's id. To x1: 1, or 0 if the kernel may not be asked.
+void Compiler::tid_routine()
+{
+    const auto unread = label(), child = label();
+    as_.align(16);
+    bind(routines_.tid);
+    ask_for_calls(unread, child);
+    system_call(178); // gettid, <asm-generic/unistd.h>
+    heed_filter(unread, unread);
+    as_.constant(x1, 1);
+    as_.ret();
+    bind(unread);
+    count_unread(child);
+    bind(child);
+    as_.constant(x1, 0);
     as_.ret();
 }
 

@@ -25,7 +25,6 @@
 namespace fastsdt::engine::arm64 {
 namespace {
 
-constexpr size_t most_frame = 32760; // reach of a load or store of 8 bytes
 constexpr size_t most_pair = 504;
 
 } // namespace
@@ -87,8 +86,7 @@ void Compiler::move_saved(bool back)
 
 void Compiler::save()
 {
-    if (frame_size() > most_frame)
-        throw Refusal({State::too_much_stack, most_frame});
+    check_stack();
     as_.move_stack(-int64_t(frame_size()));
     move_saved(false);
     if (saved_ & bit(flags)) {

@@ -26,7 +26,7 @@ struct Processor {
     using Reg = x86::Reg;
     using Memory = x86::Memory;
     static constexpr Reg stack = rsp, returned = rax;
-    static constexpr size_t red_zone = 128;
+    static constexpr size_t red_zone = 128, of_routines = 80;
     static constexpr Reg reg(Role role)
     {
         constexpr Reg of[] = {rax, rcx, rdi, rsi, r8, rdx, rbx};
@@ -43,6 +43,12 @@ private:
     void acquire_routine() override;
     void text_routine() override;
     void word_routine() override;
+    void tid_routine() override;
+    void find_lasting(Label none);
+    void ask_for_calls(Label forbidden, Label child);
+    void heed_filter(Label nothing, Label forbidden);
+    void count_unread(Label child);
+    void prepare_read(); ///< rcx, r8 and r9 for find_lasting()
     void begin_routine(Label routine) override;
     void return_from_routine() override;
     void begin_assigning() override;

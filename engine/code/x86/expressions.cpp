@@ -93,9 +93,8 @@ void Compiler::argument(const Expression& e, Role role)
         as_.emit(ZYDIS_MNEMONIC_MOVZX, {Part{to, 4}, from});
 }
 
-// An operand in memory is read directly only if all its bytes are on the page of the stack pointer, since that page is
-// mapped. All other operands are copied by the kernel. So no note, however wrong, makes a stub touch memory that is not
-// mapped.
+// An operand in memory is read directly if all its bytes are on the page of the stack pointer, since that page is mapped.
+// word_routine() has all others.
 void Compiler::memory_argument(const Expression& e)
 {
     const Source source = argument_source(e);
@@ -128,8 +127,10 @@ void Compiler::memory_argument(const Expression& e)
     as_.emit(ZYDIS_MNEMONIC_OR, {Part{rcx}, Part{rdx}});
     as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rcx}, int64_t(12)});
     as_.jump(ZYDIS_MNEMONIC_JNZ, cold([this, source, extend, done] {
-                 as_.constant(rcx, source.size);
+                 as_.constant(rdx, source.size);
+                 prepare_read();
                  call(routines_.word, routine_changes);
+                 jump_if_zero(Role::second, unread_, true);
                  extend(Part{rax, source.size});
                  as_.jump(ZYDIS_MNEMONIC_JMP, done);
              }));
@@ -144,7 +145,8 @@ void Compiler::thread_id(Role to)
                  {Part{reg(to), 4}, Memory{.displacement = *environment_.tid_offset, .size = 4, .fs = true}});
         return;
     }
-    system_call(186); // gettid, <asm/unistd_64.h>
+    call(routines_.tid, routine_changes);
+    jump_if_zero(Role::second, unread_, true);
 }
 
 void Compiler::nanoseconds()
@@ -187,7 +189,17 @@ void Compiler::store_frame_number(size_t offset, int64_t number)
 void Compiler::copy_text(size_t offset)
 {
     as_.address(rdx, frame(offset));
+    prepare_read();
     call(routines_.text, routine_changes);
+    jump_if_zero(Role::result, unread_, true);
+}
+
+void Compiler::prepare_read()
+{
+    const Lasting memory = lasting_of_site();
+    program_register(rsp, rcx);
+    as_.constant(r8, int64_t(memory.start));
+    as_.constant(r9, int64_t(memory.end));
 }
 
 void Compiler::unary(Operator op)

@@ -87,6 +87,8 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
     as.load_near(rax, arena.mark);
     as.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}}); // a forked child: nobody traces it
     as.jump(ZYDIS_MNEMONIC_JZ, out);
+    as.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rax, .displacement = int64_t(Tables::no_calls)}, int64_t(0)});
+    as.jump(ZYDIS_MNEMONIC_JNZ, out);
     as.constant(rax, int64_t(loader.state));
     as.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rax, .size = 4}, int64_t(0)}); // nothing is mapped yet
     as.jump(ZYDIS_MNEMONIC_JNZ, out);

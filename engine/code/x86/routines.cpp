@@ -21,6 +21,7 @@
 // full size.
 #include "code/x86/compiler.h"
 
+#include <cerrno>
 #include <iterator>
 
 namespace fastsdt::engine::x86 {
@@ -101,47 +102,182 @@ void Compiler::system_call(int number)
     as_.clobber(bit(rax) | bit(rcx) | bit(r11));
 }
 
-// rax: address of a string, rdx: where string_size bytes of it go, filled up with zeros. Bytes that cannot be read end
-// the string. The kernel copies them: any address is safe, even one that another thread unmaps at this moment.
+// Bytes of memory that lasts while the stub runs are read directly: no note or pointer, however wrong, makes a stub touch
+// memory that may not be there. environment.h: which modules and which stack last.
+//
+// rax: address, rcx: the program's stack pointer, r8 and r9: start and end of memory of the site's module.
+// To r9: the end of the lasting memory that has the address. Jumps to `none` if none has it. Changes r8, r10 and r11.
+void Compiler::find_lasting(Label none)
+{
+    const auto found = as_.label(), page = as_.label();
+    const auto found_between = [&] { // r8 and r9
+        as_.move(r10, rax);
+        as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r10}, Part{r8}});
+        as_.move(r11, r9);
+        as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r11}, Part{r8}});
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{r10}, Part{r11}});
+        as_.jump(ZYDIS_MNEMONIC_JB, found);
+    };
+    found_between();
+    for (const Lasting& memory : environment_.always) {
+        as_.constant(r8, int64_t(memory.start));
+        as_.constant(r9, int64_t(memory.end));
+        found_between();
+    }
+    if (environment_.stack.end != 0) { // all from the stack pointer on, if that is in it
+        as_.constant(r8, int64_t(environment_.stack.start));
+        as_.constant(r9, int64_t(environment_.stack.end));
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Part{r8}});
+        as_.jump(ZYDIS_MNEMONIC_JB, page);
+        as_.move(r8, rcx);
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Part{r9}});
+        as_.jump(ZYDIS_MNEMONIC_JNB, page);
+        found_between();
+        as_.bind(page);
+    }
+    as_.move(r9, rax); // any stack's page that the stack pointer is in
+    as_.emit(ZYDIS_MNEMONIC_XOR, {Part{r9}, Part{rcx}});
+    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{r9}, int64_t(12)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, none);
+    as_.move(r9, rax);
+    as_.emit(ZYDIS_MNEMONIC_OR, {Part{r9}, int64_t(4095)});
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r9}, int64_t(1)});
+    as_.bind(found);
+}
+
+// Jumps to `forbidden` if no system call may be made, and to `child` in a forked child, whose filters nobody knows. Changes
+// r10.
+void Compiler::ask_for_calls(Label forbidden, Label child)
+{
+    as_.load_near(r10, arena_.mark);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{r10}, Part{r10}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, child);
+    as_.long_constant(r10, arena_.data);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = r10, .displacement = int64_t(Tables::no_calls)}, int64_t(0)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, forbidden);
+}
+
+// After a system call: falls through if it gave a result. Jumps to `nothing` if there was nothing to read. Any other error
+// is a filter's, since the kernel knows no other here: then no stub makes a call again. Changes r10.
+void Compiler::heed_filter(Label nothing, Label forbidden)
+{
+    const auto good = as_.label();
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
+    as_.jump(ZYDIS_MNEMONIC_JNS, good);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, int64_t(-EFAULT)});
+    as_.jump(ZYDIS_MNEMONIC_JZ, nothing);
+    as_.load_near(r10, arena_.mark);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{r10}, Part{r10}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, forbidden);
+    as_.long_constant(r10, arena_.data);
+    as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = r10, .displacement = int64_t(Tables::no_calls)}, int64_t(1)});
+    as_.jump(ZYDIS_MNEMONIC_JMP, forbidden);
+    as_.bind(good);
+}
+
+// Changes r10.
+void Compiler::count_unread(Label child)
+{
+    as_.load_near(r10, arena_.mark);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{r10}, Part{r10}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, child);
+    as_.long_constant(r10, arena_.data);
+    as_.emit(ZYDIS_MNEMONIC_INC, {Memory{.base = r10, .displacement = int64_t(Tables::unread)}}, true);
+}
+
+// rax: address of a string, rdx: where string_size bytes of it go, filled up with zeros; rcx, r8 and r9: as find_lasting()
+// wants them. To rax: 1, or 0 if it cannot be read: then that is counted.
+//
+// What does not last the kernel copies, if it may be called: any address is safe, even one that another thread unmaps at
+// this moment. Bytes that it finds unmapped end the string. A cheaper call that only tells whether a page is there
+// (rt_sigprocmask with a wrong first argument, 150 ns) is no help: another thread may unmap the page between that call and
+// the read, and the program would die.
 void Compiler::text_routine()
 {
     constexpr int64_t most = string_size - 1;
+    const auto tidy = as_.label(), bytes = as_.label(), byte = as_.label(), away = as_.label(), read = as_.label(),
+               unread = as_.label(), child = as_.label(), leave = as_.label();
+    const auto zeros = [this] {
+        for (size_t i = 0; i < string_size; i += 8)
+            as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rdi, .displacement = int64_t(i)}, int64_t(0)});
+    };
     as_.align(16);
     as_.bind(routines_.text);
     as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rsi}});
     as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdi}});
-    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdx}});
-    for (size_t i = 0; i < string_size; i += 8)
-        as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rdx, .displacement = int64_t(i)}, int64_t(0)});
-    // Three struct iovec: ours; the string up to the end of its page; the rest. The kernel promises to copy each of the
-    // latter two whole or not at all.
-    as_.address(rsp, {.base = rsp, .displacement = -48});
-    as_.store({.base = rsp}, rdx);
-    as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rsp, .displacement = 8}, most});
-    as_.store({.base = rsp, .displacement = 16}, rax);
+    as_.move(rdi, rdx);
+    find_lasting(away);
+    as_.move(r10, r9);
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r10}, Part{rax}});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{r10}, int64_t(string_size)});
+    as_.jump(ZYDIS_MNEMONIC_JB, bytes);
+    for (size_t i = 0; i < string_size; i += 8) {
+        as_.load(r11, {.base = rax, .displacement = int64_t(i)});
+        as_.store({.base = rdi, .displacement = int64_t(i)}, r11);
+    }
+    as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rdi, .displacement = most, .size = 1}, int64_t(0)});
+    as_.jump(ZYDIS_MNEMONIC_JMP, tidy);
+
+    as_.bind(bytes); // r10 of them, one by one; the end of the string has to be among them
+    zeros();
+    as_.constant(rcx, 0);
+    as_.bind(byte);
+    as_.emit(ZYDIS_MNEMONIC_MOVZX, {Part{r11, 4}, Memory{.base = rax, .index = rcx, .size = 1}});
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{r11, 4}, Part{r11, 4}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, read);
+    as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rdi, .index = rcx, .size = 1}, Part{r11, 1}});
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rcx, 4}, int64_t(1)});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Part{r10}});
+    as_.jump(ZYDIS_MNEMONIC_JB, byte);
+
+    as_.bind(away);
+    zeros();
     as_.move(rcx, rax);
-    as_.emit(ZYDIS_MNEMONIC_NEG, {Part{rcx}});
-    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rcx, 4}, int64_t(4095)});
-    as_.constant(rdx, most);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Part{rdx}});
-    as_.emit(ZYDIS_MNEMONIC_CMOVNBE, {Part{rcx}, Part{rdx}});
-    as_.store({.base = rsp, .displacement = 24}, rcx);
-    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rax}, Part{rcx}});
-    as_.store({.base = rsp, .displacement = 32}, rax);
-    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rdx}, Part{rcx}});
-    as_.store({.base = rsp, .displacement = 40}, rdx);
-    as_.constant(rdi, environment_.inner_pid);
-    as_.move(rsi, rsp);
-    as_.constant(rdx, 1);
-    as_.address(r10, {.base = rsp, .displacement = 16});
-    as_.constant(r8, 2);
-    as_.constant(r9, 0);
-    system_call(310); // process_vm_readv, <asm/unistd_64.h>
-    as_.address(rsp, {.base = rsp, .displacement = 48});
-    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdi}});
+    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rcx}, int64_t(12)}); // page 0: nothing is mapped there
+    as_.jump(ZYDIS_MNEMONIC_JZ, read);
+    if (environment_.system_calls) {
+        const auto nothing = as_.label();
+        ask_for_calls(unread, child);
+        as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdi}});
+        // Three struct iovec: ours; the string up to the end of its page; the rest. The kernel promises to copy each of
+        // the latter two whole or not at all.
+        as_.address(rsp, {.base = rsp, .displacement = -48});
+        as_.store({.base = rsp}, rdi);
+        as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rsp, .displacement = 8}, most});
+        as_.store({.base = rsp, .displacement = 16}, rax);
+        as_.move(rcx, rax);
+        as_.emit(ZYDIS_MNEMONIC_NEG, {Part{rcx}});
+        as_.emit(ZYDIS_MNEMONIC_AND, {Part{rcx, 4}, int64_t(4095)});
+        as_.constant(rdx, most);
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Part{rdx}});
+        as_.emit(ZYDIS_MNEMONIC_CMOVNBE, {Part{rcx}, Part{rdx}});
+        as_.store({.base = rsp, .displacement = 24}, rcx);
+        as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rax}, Part{rcx}});
+        as_.store({.base = rsp, .displacement = 32}, rax);
+        as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rdx}, Part{rcx}});
+        as_.store({.base = rsp, .displacement = 40}, rdx);
+        as_.constant(rdi, environment_.inner_pid);
+        as_.move(rsi, rsp);
+        as_.constant(rdx, 1);
+        as_.address(r10, {.base = rsp, .displacement = 16});
+        as_.constant(r8, 2);
+        as_.constant(r9, 0);
+        system_call(310); // process_vm_readv, <asm/unistd_64.h>
+        as_.address(rsp, {.base = rsp, .displacement = 48});
+        as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdi}});
+        heed_filter(nothing, unread);
+        as_.bind(nothing);
+        as_.jump(ZYDIS_MNEMONIC_JMP, tidy);
+    }
+    as_.bind(unread);
+    count_unread(child);
+    as_.bind(child);
+    as_.constant(rax, 0);
+    as_.jump(ZYDIS_MNEMONIC_JMP, leave);
 
     // Zeros behind the first zero. (x - 0x01...) & ~x & 0x80... has its lowest bit in the first byte that is zero.
-    const auto loop = as_.label(), clear = as_.label(), next = as_.label(), whole = as_.label();
+    as_.bind(tidy);
+    const auto loop = as_.label(), clear = as_.label(), next = as_.label();
     as_.constant(rcx, 0); // word
     as_.constant(r9, 0);  // 1: the string has ended
     as_.constant(r10, 0x0101010101010101);
@@ -177,37 +313,94 @@ void Compiler::text_routine()
     as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rcx, 4}, int64_t(1)});
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx, 4}, int64_t(string_size / 8)});
     as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
-    as_.bind(whole);
+    as_.bind(read);
+    as_.constant(rax, 1);
+    as_.bind(leave);
     as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdi}});
     as_.emit(ZYDIS_MNEMONIC_POP, {Part{rsi}});
     as_.emit(ZYDIS_MNEMONIC_RET, {});
 }
 
-// rax: address, rcx: bytes, up to 8. To rax: the value there, or 0 if it cannot be read.
+// rax: address, rdx: bytes, up to 8; rcx, r8 and r9: as find_lasting() wants them. To rax: the value there, or 0 if the
+// kernel finds nothing there. To rcx: 1, or 0 if it cannot be read: then that is counted.
 void Compiler::word_routine()
 {
+    const auto away = as_.label(), byte = as_.label(), nothing = as_.label(), unread = as_.label(), child = as_.label(),
+               read = as_.label(), leave = as_.label();
     as_.align(16);
     as_.bind(routines_.word);
     as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rsi}});
     as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdi}});
-    as_.address(rsp, {.base = rsp, .displacement = -40}); // two struct iovec, and the word
-    as_.address(rdx, {.base = rsp, .displacement = 32});
-    as_.store({.base = rsp}, rdx);
-    as_.store({.base = rsp, .displacement = 8}, rcx);
-    as_.store({.base = rsp, .displacement = 16}, rax);
-    as_.store({.base = rsp, .displacement = 24}, rcx);
-    as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rsp, .displacement = 32}, int64_t(0)});
-    as_.constant(rdi, environment_.inner_pid);
-    as_.move(rsi, rsp);
-    as_.constant(rdx, 1);
-    as_.address(r10, {.base = rsp, .displacement = 16});
-    as_.constant(r8, 1);
-    as_.constant(r9, 0);
-    system_call(310);
-    as_.load(rax, {.base = rsp, .displacement = 32});
-    as_.address(rsp, {.base = rsp, .displacement = 40});
+    find_lasting(away);
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r9}, Part{rax}});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{r9}, Part{rdx}});
+    as_.jump(ZYDIS_MNEMONIC_JB, away);
+    as_.constant(r10, 0);
+    as_.bind(byte); // the highest first
+    as_.emit(ZYDIS_MNEMONIC_SHL, {Part{r10}, int64_t(8)});
+    as_.emit(ZYDIS_MNEMONIC_MOVZX, {Part{r11, 4}, Memory{.base = rax, .displacement = -1, .index = rdx, .size = 1}});
+    as_.emit(ZYDIS_MNEMONIC_OR, {Part{r10}, Part{r11}});
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rdx, 4}, int64_t(1)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, byte);
+    as_.move(rax, r10);
+    as_.jump(ZYDIS_MNEMONIC_JMP, read);
+
+    as_.bind(away);
+    as_.move(rcx, rax);
+    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rcx}, int64_t(12)});
+    as_.jump(ZYDIS_MNEMONIC_JZ, nothing);
+    if (environment_.system_calls) {
+        ask_for_calls(unread, child);
+        as_.address(rsp, {.base = rsp, .displacement = -40}); // two struct iovec, and the word
+        as_.address(r10, {.base = rsp, .displacement = 32});
+        as_.store({.base = rsp}, r10);
+        as_.store({.base = rsp, .displacement = 8}, rdx);
+        as_.store({.base = rsp, .displacement = 16}, rax);
+        as_.store({.base = rsp, .displacement = 24}, rdx);
+        as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rsp, .displacement = 32}, int64_t(0)});
+        as_.constant(rdi, environment_.inner_pid);
+        as_.move(rsi, rsp);
+        as_.constant(rdx, 1);
+        as_.address(r10, {.base = rsp, .displacement = 16});
+        as_.constant(r8, 1);
+        as_.constant(r9, 0);
+        system_call(310);
+        as_.load(rdx, {.base = rsp, .displacement = 32});
+        as_.address(rsp, {.base = rsp, .displacement = 40});
+        heed_filter(nothing, unread);
+        as_.move(rax, rdx);
+        as_.jump(ZYDIS_MNEMONIC_JMP, read);
+    }
+    as_.bind(unread);
+    count_unread(child);
+    as_.bind(child);
+    as_.constant(rcx, 0);
+    as_.jump(ZYDIS_MNEMONIC_JMP, leave);
+    as_.bind(nothing);
+    as_.constant(rax, 0);
+    as_.bind(read);
+    as_.constant(rcx, 1);
+    as_.bind(leave);
     as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdi}});
     as_.emit(ZYDIS_MNEMONIC_POP, {Part{rsi}});
+    as_.emit(ZYDIS_MNEMONIC_RET, {});
+}
+
+// To rax: the thread's id. To rcx: 1, or 0 if the kernel may not be asked.
+void Compiler::tid_routine()
+{
+    const auto unread = as_.label(), child = as_.label();
+    as_.align(16);
+    as_.bind(routines_.tid);
+    ask_for_calls(unread, child);
+    system_call(186); // gettid, <asm/unistd_64.h>
+    heed_filter(unread, unread);
+    as_.constant(rcx, 1);
+    as_.emit(ZYDIS_MNEMONIC_RET, {});
+    as_.bind(unread);
+    count_unread(child);
+    as_.bind(child);
+    as_.constant(rcx, 0);
     as_.emit(ZYDIS_MNEMONIC_RET, {});
 }
 

@@ -80,6 +80,7 @@ Registers Compiler::saved_registers(Registers written) const
 
 void Compiler::save()
 {
+    check_stack();
     const auto whole = int64_t(128 + frame_size());
     as_.address(rsp, {.base = rsp, .displacement = -whole});
     for (int reg = rax; reg <= r15; ++reg)

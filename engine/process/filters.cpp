@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process/filters.h"
+
+#include "arming/arena.h"
+#include "base/unusable.h"
+#include "elf/calls.h"
+#include "elf/image.h"
+#include "process/ptrace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <filesystem>
+#include <linux/prctl.h> // PR_SET_SECCOMP
+#include <string_view>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace fastsdt::engine {
+namespace {
+
+// Whether a dynamic symbol of one of these names is defined.
+bool defines(const Image& image, std::initializer_list<std::string_view> names)
+{
+    for (const Section& section : image.sections()) {
+        if (section.type != SHT_DYNSYM || section.link >= image.sections().size())
+            continue;
+        const auto table = image.raw_contents(section);
+        const auto strings = image.raw_contents(image.sections()[section.link]);
+        for (size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
+            Elf64_Sym symbol;
+            std::memcpy(&symbol, table.data() + at, sizeof symbol);
+            if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= strings.size())
+                continue;
+            const auto* const text = reinterpret_cast<const char*>(strings.data()) + symbol.st_name;
+            const std::string_view name(text, strnlen(text, strings.size() - symbol.st_name));
+            if (std::find(names.begin(), names.end(), name) != names.end())
+                return true;
+        }
+    }
+    return false;
+}
+
+// A name of libseccomp's, or of that library: imported, or for dlopen() and dlsym().
+bool names_seccomp(const Image& image)
+{
+    static constexpr std::string_view word = "seccomp";
+    for (const Segment& segment : image.segments()) {
+        const auto bytes = image.file().subspan(segment.offset, segment.file_size);
+        if (memmem(bytes.data(), bytes.size(), word.data(), word.size()))
+            return true;
+    }
+    return false;
+}
+
+std::string judged(const Image& image, bool program)
+{
+    if (program && !image.section(".interp"))
+        return "is static, so that its calls cannot be told from its C library's";
+    // The C library and its loader, what stands in for its functions, and our own: they do what they are called for.
+    if (defines(image, {"prctl", "_r_debug", "fastsdt_trace_open"}))
+        return {};
+    if (names_seccomp(image))
+        return "names seccomp";
+    if (defines(image, {"ffi_call"}))
+        return "calls whatever it is told to";
+    const Calls control = calls_of(image, "prctl"), calls = calls_of(image, "syscall"), direct = system_calls_of(image);
+    if (control.numbers.contains(PR_SET_SECCOMP))
+        return "calls prctl(PR_SET_SECCOMP)";
+    if (control.others)
+        return "calls prctl() for what cannot be told";
+    for (const Calls& each : {calls, direct}) {
+        if (each.numbers.contains(SYS_seccomp))
+            return "calls seccomp()";
+        if (each.numbers.contains(SYS_prctl))
+            return "calls prctl()";
+        if (each.others)
+            return "makes system calls by numbers that cannot be told";
+    }
+    return {};
+}
+
+// The path by which we can read a mapped file; empty: it is not there any more.
+std::string readable_file(pid_t pid, const Mapping& mapping)
+{
+    for (const std::string& path : {fmt::format("/proc/{}/root{}", pid, mapping.name),
+                                    fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end)}) {
+        struct stat status{};
+        if (stat(path.c_str(), &status) == 0 && status.st_ino == mapping.inode && access(path.c_str(), R_OK) == 0)
+            return path;
+    }
+    return {};
+}
+
+} // namespace
+
+std::string Filters::setter()
+{
+    std::error_code error;
+    const std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid_), error);
+    const Memory memory = open_memory(pid_, O_RDONLY);
+    for (const Mapping& mapping : mappings_of(pid_)) {
+        if (!mapping.executable)
+            continue;
+        if (!mapping.inode) {
+            if (mapping.name.starts_with('[') && !mapping.name.starts_with("[anon"))
+                continue; // the vdso, an executable stack
+            std::array<std::byte, 8> start{};
+            if (pread(memory.file.get(), start.data(), start.size(), static_cast<off_t>(mapping.start)) < 0
+                || !begins_arena(start))
+                return "it makes code while it runs";
+            continue;
+        }
+        const auto [known, fresh] = files_.try_emplace({mapping.device, mapping.inode});
+        if (fresh) {
+            std::string& found = known->second;
+            found = "cannot be read";
+            try {
+                if (const std::string file = readable_file(pid_, mapping); !file.empty())
+                    Image::each(
+                        file, [&](const Image& image) { found = judged(image, mapping.name == program); },
+                        [](const std::string&) {});
+            } catch (const Unusable&) {
+                // It stays what cannot be read.
+            }
+        }
+        if (!known->second.empty())
+            return fmt::format("{} {}", mapping.name, known->second);
+    }
+    return {};
+}
+
+bool Filters::stand()
+{
+    constexpr size_t most = 64; // at a look
+    const std::vector<pid_t> threads = threads_of(pid_);
+    for (size_t i = 0; i < std::min(most, threads.size()); ++i) {
+        const std::string mode = status_field(pid_, threads[next_++ % threads.size()], "Seccomp:");
+        if (!mode.empty() && mode != "0")
+            return true;
+    }
+    return false;
+}
+
+} // namespace fastsdt::engine

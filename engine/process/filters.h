@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Seccomp filters of a process. A filter may kill a thread for a system call that a stub makes, or answer it with an error.
+// A process sets one by prctl(PR_SET_SECCOMP) or seccomp(), and nobody is told; afterwards it is too late. So a stub makes
+// system calls only in a process that has nothing which sets a filter.
+#pragma once
+#include "live/live.h"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <sys/types.h>
+#include <utility>
+
+namespace fastsdt::engine {
+
+class Filters {
+public:
+    explicit Filters(pid_t pid) : pid_(pid) {}
+
+    /// Why it may set a filter: "FILE calls seccomp()". Empty: no code that it has mapped does. Reads files that were not mapped
+    /// at the last look: some 10 ms for each MB of code.
+    ///
+    /// It is a reading of instructions, and no proof. It does not see code that is made after the look (a just-in-time
+    /// compiler's first), code of a library that is mapped after it, and a number that is the result of a computation.
+    std::string setter();
+
+    /// Whether one of its threads has a filter. Looks at a part of them each time if there are many.
+    bool stand();
+
+private:
+    const pid_t pid_;
+    std::map<std::pair<std::string, uint64_t>, std::string> files_; // by device and inode: what setter() says of it
+    size_t next_ = 0;                                               // of its threads
+};
+
+} // namespace fastsdt::engine

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process/lasting.h"
+
+#include "base/unusable.h"
+#include "elf/image.h"
+#include "process/ptrace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <elf.h>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <sys/stat.h>
+
+namespace fastsdt::engine {
+namespace {
+
+// The C library's name, as the program's file has it; empty: it is not linked with one.
+std::string c_library_of(pid_t pid)
+{
+    std::string library;
+    try {
+        Image::each(
+            fmt::format("/proc/{}/exe", pid),
+            [&](const Image& image) {
+                for (const Section& section : image.sections()) {
+                    if (section.type != SHT_DYNAMIC || section.link >= image.sections().size())
+                        continue;
+                    const auto table = image.raw_contents(section);
+                    const auto strings = image.raw_contents(image.sections()[section.link]);
+                    for (size_t at = 0; at + sizeof(Elf64_Dyn) <= table.size(); at += sizeof(Elf64_Dyn)) {
+                        Elf64_Dyn entry;
+                        std::memcpy(&entry, table.data() + at, sizeof entry);
+                        if (entry.d_tag != DT_NEEDED || entry.d_un.d_val >= strings.size())
+                            continue;
+                        const auto* const text = reinterpret_cast<const char*>(strings.data()) + entry.d_un.d_val;
+                        const std::string name(text, strnlen(text, strings.size() - entry.d_un.d_val));
+                        if (name.starts_with("libc.so") || name.starts_with("libc.musl"))
+                            library = name;
+                    }
+                }
+            },
+            [](const std::string&) {});
+    } catch (const Unusable&) {
+        // Then its texts are not among what lasts.
+    }
+    return library;
+}
+
+// Where the file behind a mapping ends in memory: pages behind that cannot be read.
+uint64_t end_of_file(pid_t pid, const Mapping& mapping)
+{
+    struct stat status{};
+    if (stat(fmt::format("/proc/{}/root{}", pid, mapping.name).c_str(), &status) < 0 || status.st_ino != mapping.inode)
+        return mapping.end;
+    const auto size = (uint64_t(status.st_size) + 4095) / 4096 * 4096;
+    return size > mapping.offset ? std::min(mapping.end, mapping.start + (size - mapping.offset)) : mapping.start;
+}
+
+} // namespace
+
+void read_lasting(pid_t pid, Environment& environment)
+{
+    environment.modules.clear();
+    environment.always.clear();
+    environment.stack = {};
+    std::error_code error;
+    const std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error);
+    const std::string library = c_library_of(pid);
+    std::set<std::string> libraries; // of that name: if there are two, one of them was loaded otherwise, and may go
+    std::vector<std::string> names;  // of modules
+    std::optional<Mapping> last;     // the mapping before, if it lasts
+    for (const Mapping& mapping : mappings_of(pid)) {
+        if (mapping.name == "[stack]")
+            environment.stack = {mapping.start, mapping.end};
+        const Lasting memory{mapping.start, end_of_file(pid, mapping)};
+        if (!mapping.inode || !mapping.readable || mapping.writable || mapping.shared || memory.end <= memory.start) {
+            last.reset();
+            continue;
+        }
+        if (last && environment.modules.back().end == mapping.start && last->name == mapping.name
+            && last->inode == mapping.inode && last->device == mapping.device) {
+            environment.modules.back().end = memory.end;
+        } else {
+            environment.modules.push_back(memory);
+            names.push_back(mapping.name);
+        }
+        if (!library.empty() && std::filesystem::path(mapping.name).filename() == library)
+            libraries.insert(mapping.name);
+        last = mapping;
+    }
+    for (size_t i = 0; i < names.size(); ++i)
+        if (names[i] == program || (libraries.size() == 1 && libraries.contains(names[i])))
+            environment.always.push_back(environment.modules[i]);
+}
+
+} // namespace fastsdt::engine
