@@ -42,7 +42,7 @@ for build in gcc-thread gcc-address clang-19-thread clang-19-memory clang-19-add
     if "${build%-*}" -g -O1 "-fsanitize=${build##*-}" -I"$INCLUDE" app.c -o "$build" -lpthread 2>err && ./"$build" >ran 2>&1; then
         programs="$programs $build"
     else
-        echo "not built, or does not run here: $build: $(head -n 1 err ran | head -c 200)" # no such compiler or library, or the kernel's addresses
+        echo "not built, or does not run here: $build: $(sed -n 1p err ran | cut -c1-200)" # no such compiler or library, or the kernel's addresses
     fi
 done
 [ -n "$programs" ] || skip "no compiler has a sanitizer"
