@@ -152,6 +152,8 @@ void Session::arm()
         throw;
     }
     fresh_.clear();
+    if (!environment_.system_calls)
+        forbid_calls(); // the first time there were no tables
 }
 
 void Session::match_again()
@@ -180,9 +182,10 @@ void Session::watch_loader()
 
 bool Session::answer_loader(const std::function<void()>& match)
 {
-    const uint32_t question = target_.take_question();
+    Target& target = target_; // this session may be gone after match(): the process has executed another program
+    const uint32_t question = target.take_question();
     match();
-    return target_.answer_loader(question);
+    return target.answer_loader(question);
 }
 
 Maps Session::read_all()

@@ -40,7 +40,7 @@ versions() { sed -n "s/^$1-\([0-9][0-9]*\)$2\$/\1/p" <<<"$names" | sort -n; }
 # A release's compilers. The newest clang is enough for the demo; the tests take the oldest LLVM that the plugin supports
 # and the two newest, and the two newest GCCs.
 compilers() {
-    local llvm gcc default v
+    local llvm gcc bolt default v
     mapfile -t llvm < <(versions clang "" | awk '$1 >= 14')
     [ ${#llvm[@]} -gt 0 ] || return 0
     # The version of the compiler that is called `gcc`.
@@ -53,6 +53,8 @@ compilers() {
     for v in $(printf '%s\n' "${llvm[0]}" "${llvm[@]: -2}" | sort -un); do
         echo "clang-$v lld-$v llvm-$v-dev libclang-$v-dev libclang-rt-$v-dev llvm-$v-tools"
     done
+    mapfile -t bolt < <(versions bolt "")
+    [ ${#bolt[@]} = 0 ] || echo "bolt-${bolt[-1]}"
     echo "clang-format-19" # scripts/format.sh names the version: others format differently
     mapfile -t gcc < <(versions gcc -plugin-dev | awk '$1 >= 11')
     [ ${#gcc[@]} -gt 0 ] || return 0

@@ -108,6 +108,15 @@ bool holds(std::span<const std::byte> bytes, const std::array<std::byte, 8>& wan
         && std::equal(wanted.begin(), wanted.begin() + own_machine.exchanged, bytes.begin());
 }
 
+// Whether our jump may be there, also beneath a breakpoint of the kernel or of a debugger, which puts back what it hides.
+bool may_hold(std::span<const std::byte> bytes, const std::array<std::byte, 8>& wanted)
+{
+    if (own_machine.arch == Arch::x86_64) // a breakpoint takes the first byte
+        return bytes.size() >= own_machine.exchanged
+            && std::equal(wanted.begin() + 1, wanted.begin() + own_machine.exchanged, bytes.begin() + 1);
+    return holds(bytes, wanted) || recognize(bytes).breakpoints;
+}
+
 Range code_of(const Front& front)
 {
     return {front.start, front.mark + own_machine.page - front.start};
@@ -133,7 +142,7 @@ void release_left_overs(Target& target)
     std::set<uint64_t> kept;
     for (const Front& front : view.arenas) {
         const bool jumps = std::any_of(front.patches.begin(), front.patches.end(), [&](const Patch& p) {
-            return holds(target.read(p.at, own_machine.length), p.after);
+            return may_hold(target.read(p.at, own_machine.length), p.after);
         });
         const Mapping* const data = mapping_at(view.mappings, front.data, front.data_size);
         const Mapping* const mark = mapping_at(view.mappings, front.mark, own_machine.page);
@@ -223,8 +232,13 @@ void Arming::arm(std::vector<Site> sites)
             without_stub.push_back(i);
     place(without_stub);
     jump();
-    if (watches_loader_)
+    if (!watches_loader_)
+        return;
+    try {
         arm_loader();
+    } catch (const Unusable&) {
+        target_.leave_loader(); // libraries are found without it too, later
+    }
 }
 
 void Arming::add(std::vector<Site> sites)
@@ -403,10 +417,9 @@ void Arming::arm_loader()
             throw;
         }
     }
-    const auto now = target_.read(loader_.at, own_machine.exchanged);
-    if (holds(now, loader_.after))
-        return;
     target_.hear_loader();
+    if (holds(target_.read(loader_.at, own_machine.exchanged), loader_.after))
+        return;
     jumps_ = true;
     if (target_.patch(std::span(&loader_, 1), false).front() != Target::Outcome::done)
         target_.leave_loader();
@@ -421,9 +434,7 @@ bool Arming::disarm_loader()
     using Outcome = Target::Outcome;
     if (target_.patch(std::span(&loader_, 1), true).front() == Outcome::done)
         return true;
-    // A debugger's breakpoint may hide the jump's first byte; it puts that back when it goes.
-    const auto now = target_.read(loader_.at, own_machine.exchanged);
-    return now.size() < own_machine.exchanged || !std::equal(now.begin() + 1, now.end(), loader_.after.begin() + 1);
+    return !may_hold(target_.read(loader_.at, own_machine.length), loader_.after);
 }
 
 void Arming::disarm()

@@ -29,10 +29,9 @@ struct LoaderWords {
     static constexpr size_t alone = 8; ///< 1: no answer came in time, and no thread waits
 };
 
-/// How long a thread waits for an answer. A signal that interrupts it begins the time anew, at most loader_waits_again times.
-/// Long enough for a tracer on a busy machine; a process whose tracer was killed waits once.
+/// How long a thread waits for an answer, whatever signals it handles meanwhile: long enough for a tracer on a busy machine. A
+/// process whose tracer was killed waits once.
 inline constexpr std::chrono::seconds loader_waits{1};
-inline constexpr unsigned loader_waits_again = 100;
 
 /// Bytes from the function's start that loader_patch() wants to see.
 inline constexpr size_t loader_function = 16;

@@ -32,6 +32,7 @@ namespace {
 
 constexpr uint64_t most_stack = uint64_t{8} << 20;
 constexpr unsigned most_frames = 1000;
+constexpr size_t most_bytes = size_t{64} << 20; // of all stacks that are read for one thread
 
 uint64_t word(const std::byte* at)
 {
@@ -99,6 +100,7 @@ bool FrameSearch::comes_back(const user_regs_struct& registers)
         return true;
     std::vector<uint64_t> stacks = {stack_pointer(registers)};
     std::map<const Mapping*, uint64_t> read_from; // by mapping: the lowest address that was read
+    size_t read_bytes = 0;
     for (unsigned frames = 0; !stacks.empty(); ++frames) {
         if (frames > most_frames)
             return true;
@@ -112,6 +114,9 @@ bool FrameSearch::comes_back(const user_regs_struct& registers)
             continue;
         before->second = sp;
         const auto bytes = read_at(memory_, sp, std::min(stack->end - sp, most_stack));
+        read_bytes += bytes.size();
+        if (read_bytes > most_bytes)
+            return true;
         for (size_t at = 0; at + frame_size <= bytes.size(); at += 8) {
             if (!is_frame(&bytes[at]))
                 continue;

@@ -89,12 +89,17 @@ LoaderQuestions::LoaderQuestions(int tables) : event_(eventfd(0, EFD_CLOEXEC | E
         throw Unusable(fmt::format("eventfd or mmap of a page of the tables: {}", std::strerror(errno)));
     page_ = static_cast<std::byte*>(page);
     words_ = reinterpret_cast<Words*>(page_ + Tables::loader);
+    // Nobody waits, or whoever does has asked somebody before us.
+    const uint32_t asked = __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&words_->answered, asked, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&words_->alone, 0, __ATOMIC_SEQ_CST);
+    wake(&words_->answered);
     // Signals are for the threads that expect them, and the new thread has our mask.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-        thread_ = std::thread([this] { listen(); });
+        thread_ = std::thread([this, asked] { listen(asked); });
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
     } catch (const std::system_error& error) {
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -107,23 +112,28 @@ LoaderQuestions::~LoaderQuestions()
 {
     ends_ = true;
     __atomic_store_n(&words_->alone, 1, __ATOMIC_SEQ_CST);
-    answer(__atomic_add_fetch(&words_->asked, 1, __ATOMIC_SEQ_CST)); // what our thread waits for
-    __atomic_store_n(&words_->alone, 1, __ATOMIC_SEQ_CST);
+    const uint32_t asked = __atomic_add_fetch(&words_->asked, 1, __ATOMIC_SEQ_CST); // what our thread waits for
+    // Who is past the test of `alone` asks after that, and is answered already.
+    __atomic_store_n(&words_->answered, asked + (uint32_t{1} << 30), __ATOMIC_SEQ_CST);
+    wake(&words_->answered);
     wake(&words_->asked);
     thread_.join();
     munmap(page_, own_machine.page);
 }
 
-// Waits for the stub's futex, and makes the descriptor readable.
-void LoaderQuestions::listen()
+// Waits for the stub's futex, and makes the descriptor readable. The process may write anything to the words: so this looks again
+// each second.
+void LoaderQuestions::listen(uint32_t heard)
 {
-    uint32_t heard = 0;
-    while (!ends_) {
+    for (;;) {
         const uint32_t asked = __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST);
+        if (ends_) // after the load: the destructor changes the word
+            return;
         if (asked != heard)
             eventfd_write(event_.get(), 1);
         heard = asked;
-        syscall(SYS_futex, &words_->asked, FUTEX_WAIT, heard, nullptr, nullptr, 0);
+        const timespec second{1, 0};
+        syscall(SYS_futex, &words_->asked, FUTEX_WAIT, heard, &second, nullptr, 0);
     }
 }
 

@@ -44,7 +44,7 @@ public:
 
 private:
     struct Words;
-    void listen();
+    void listen(uint32_t heard);
 
     Descriptor event_;
     Words* words_ = nullptr; // in the tables

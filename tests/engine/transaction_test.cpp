@@ -131,6 +131,46 @@ TEST(Memory, GoesWithTheRun)
     EXPECT_EQ(program.passes("run 2 100").wrong, 0);
 }
 
+// A kernel's probe or a debugger's breakpoint puts back what it hides: the jump of a tracer that was killed. Its stub stays for that.
+TEST(Memory, StaysWhereABreakpointHidesAJump)
+{
+    if (own_machine.arch != Arch::x86_64)
+        GTEST_SKIP() << "a breakpoint takes the whole instruction on this architecture";
+    Program program;
+    const auto sites = sites_of(program.pid());
+    const pid_t tracer = fork();
+    if (tracer == 0) {
+        const auto target = open_outside(program.pid());
+        Arming arming(*target, CountingStubs(), 4096);
+        arming.arm(sites);
+        kill(getpid(), SIGKILL);
+    }
+    int status = 0;
+    waitpid(tracer, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    const Descriptor memory(open(("/proc/" + std::to_string(program.pid()) + "/mem").c_str(), O_RDWR | O_CLOEXEC));
+    const auto at = static_cast<off_t>(sites.at(0).patch);
+    const unsigned char breakpoint = 0xcc;
+    unsigned char hidden = 0;
+    ASSERT_EQ(pread(memory.get(), &hidden, 1, at), 1);
+    ASSERT_EQ(pwrite(memory.get(), &breakpoint, 1, at), 1);
+    {
+        const auto target = open_outside(program.pid());
+        Arming arming(*target, CountingStubs(), 4096);
+        arming.arm(sites);
+    }
+    ASSERT_EQ(pwrite(memory.get(), &hidden, 1, at), 1);
+    EXPECT_EQ(program.passes("run 2 100").wrong, 0);
+    {
+        const auto target = open_outside(program.pid());
+        Arming arming(*target, CountingStubs(), 4096);
+        arming.arm(sites);
+        EXPECT_EQ(program.passes("run 2 100").wrong, 0);
+        EXPECT_EQ(all_hits(*target, sites.size()), 200u);
+    }
+    expect_text_of_file(program.pid());
+}
+
 TEST(Memory, OfATracerThatWasKilledGoesWithTheNext)
 {
     Program program;

@@ -429,9 +429,11 @@ private:
         const auto news = follow_->news();
         if (news.ended)
             return;
-        if (!news.executed && session_->look_for_filters())
-            say(fmt::format("from now on no system call reads what a hit has in memory: {}",
-                            session_->no_system_calls()));
+        attempt([&] {
+            if (!news.executed && session_->look_for_filters())
+                say(fmt::format("from now on no system call reads what a hit has in memory: {}",
+                                session_->no_system_calls()));
+        });
         if (news.executed) {
             // The traced thread comes to its stop, unless another thread of the process called exec.
             if (program_.awaits_next() && holds_next(Clock::now() + std::chrono::seconds(1)))
@@ -447,7 +449,7 @@ private:
             return;
         if (awaited)
             program_.let_go();
-        attempt([&] { match_and_arm(waits); });
+        attempt([&] { match_and_arm(waits && caught_up); });
         if (awaited && session_->matcher().probes().empty())
             program_.await_next();
     }

@@ -8,6 +8,7 @@
 #include "maps/tables.h"
 
 #include <cerrno>
+#include <ctime>
 #include <linux/futex.h>
 
 namespace fastsdt::engine::arm64 {
@@ -47,17 +48,20 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
 {
     // From sp: a struct timespec, and what the program has in x0 to x11 and x17.
     constexpr int64_t saved = 16, size = 128;
-    constexpr uint64_t futex = 98; // <asm-generic/unistd.h>
-    constexpr Reg words = x9, number = x10, left = x11;
+    constexpr uint64_t clock_gettime = 113, futex = 98; // <asm-generic/unistd.h>
+    constexpr Reg words = x9, number = x10;
     Assembler as(arena.code);
     const auto at = [](Reg base, int64_t displacement) {
         return Memory{.base = base, .displacement = displacement, .size = 4};
     };
-    const auto call = [&](size_t offset, uint64_t operation) {
+    const auto call = [&](uint64_t which) {
+        as.constant(x8, which);
+        as.system_call();
+    };
+    const auto on_futex = [&](size_t offset, uint64_t operation) {
         as.address(x0, {.base = words, .displacement = int64_t(offset)});
         as.constant(x1, operation);
-        as.constant(x8, futex);
-        as.system_call();
+        call(futex);
     };
     const auto move_saved = [&](bool back) {
         for (int i = 0; i < 12; i += 2) {
@@ -68,15 +72,32 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
         back ? as.load(Assembler::scratch, scratch) : as.store(scratch, Assembler::scratch);
     };
     const auto ask = as.label(), again = as.label(), late = as.label(), out = as.label();
+    // Unless stubs may make no system calls.
+    const auto check_calls = [&](Assembler::Label none) {
+        as.constant(x0, arena.data + Tables::no_calls);
+        as.load(x0, {.base = x0});
+        as.jump_if_zero(x0, none, false);
+    };
+    // To x2: the last answer. To x0: 1 if it is older than the question.
+    const auto check_answer = [&] {
+        as.address(x0, {.base = words, .displacement = int64_t(LoaderWords::answered)});
+        as.put([&](auto& a) { a.ldar(vixl::w2, vixl::MemOperand(vixl::x0)); });
+        as.put([&](auto& a) { a.sub(vixl::w0, vixl::w2, vixl::w10); });
+        as.put([&](auto& a) { a.lsr(vixl::w0, vixl::w0, 31); });
+    };
+    const auto set_alone = [&](uint64_t value) {
+        as.constant(x1, value);
+        as.put([&](auto& a) { a.str(vixl::w1, vixl::MemOperand(vixl::x9, LoaderWords::alone)); });
+        as.put([&](auto& a) { a.dmb(vixl::InnerShareable, vixl::BarrierAll); });
+    };
     as.move_stack(-size);
     move_saved(false);
     as.load_near(x0, arena.mark);
     as.jump_if_zero(x0, out); // a forked child: nobody traces it
-    as.load(x0, {.base = x0, .displacement = int64_t(Tables::no_calls)});
-    as.jump_if_zero(x0, out, false);
     as.constant(x0, loader.state);
     as.load(x0, at(x0, 0));
     as.jump_if_zero(x0, out, false); // nothing is mapped yet
+    check_calls(out);
     as.constant(words, arena.data + Tables::loader);
     as.load(x0, at(words, LoaderWords::alone));
     as.jump_if_zero(x0, out, false);
@@ -87,28 +108,32 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
     as.put([&](auto& a) { a.stlxr(vixl::w0, vixl::w10, vixl::MemOperand(vixl::x9)); });
     as.jump_if_zero(x0, ask, false);
     as.constant(x2, 1);
-    call(LoaderWords::asked, FUTEX_WAKE);
-    as.constant(left, loader_waits_again);
-    as.constant(x0, uint64_t(loader_waits.count())); // struct timespec
+    on_futex(LoaderWords::asked, FUTEX_WAKE);
+    as.constant(x0, CLOCK_MONOTONIC);
+    as.move(x1, sp);
+    call(clock_gettime);
+    as.jump_if_zero(x0, late, false);
+    as.load(x0, {.base = sp});
+    as.add(x0, x0, Assembler::Operand(uint64_t(loader_waits.count())));
     as.store({.base = sp}, x0);
-    as.store({.base = sp, .displacement = 8}, xzr);
     as.bind(again);
-    as.address(x0, {.base = words, .displacement = int64_t(LoaderWords::answered)});
-    as.put([&](auto& a) { a.ldar(vixl::w2, vixl::MemOperand(vixl::x0)); });
-    as.put([&](auto& a) { a.sub(vixl::w0, vixl::w2, vixl::w10); });
-    as.put([&](auto& a) { a.lsr(vixl::w0, vixl::w0, 31); }); // 1: not this one yet
+    check_answer();
     as.jump_if_zero(x0, out);
-    as.sub(left, left, Assembler::Operand(1));
-    as.jump_if_zero(left, late);
+    check_calls(late);
     as.move(x3, sp);
-    call(LoaderWords::answered, FUTEX_WAIT);
-    as.add(x0, x0, Assembler::Operand(ETIMEDOUT));
-    as.jump_if_zero(x0, again, false);
-    as.constant(left, 1); // once more without waiting: a stopped thread wakes up late
-    as.jump(again);
+    as.constant(x4, 0);
+    as.constant(x5, FUTEX_BITSET_MATCH_ANY);
+    on_futex(LoaderWords::answered, FUTEX_WAIT_BITSET);
+    as.jump_if_zero(x0, again);
+    for (const uint64_t error : {EAGAIN, EINTR}) {
+        as.add(x1, x0, Assembler::Operand(error));
+        as.jump_if_zero(x1, again);
+    }
     as.bind(late);
-    as.constant(x0, 1);
-    as.store(at(words, LoaderWords::alone), x0);
+    set_alone(1);
+    check_answer(); // it may have come since: then the tracer has not seen that nobody waits
+    as.jump_if_zero(x0, out, false);
+    set_alone(0);
     as.bind(out);
     move_saved(true);
     as.move_stack(size);

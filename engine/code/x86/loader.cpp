@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <linux/futex.h>
 
 namespace fastsdt::engine::x86 {
@@ -70,56 +71,77 @@ std::optional<Patch> loader_patch(const Loader& loader, std::span<const std::byt
 // Keeps all registers: the dynamic linker's compiler may know that the function changes none.
 std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& arena)
 {
-    static constexpr Reg kept[] = {rax, rcx, rdx, rbx, rsi, rdi, r8, r9, r10, r11};
-    constexpr int64_t futex = 202; // <asm/unistd_64.h>
+    static constexpr Reg kept[] = {rax, rcx, rdx, rbx, rsi, rdi, r8, r9, r10, r11, r12};
+    constexpr int64_t clock_gettime = 228, futex = 202; // <asm/unistd_64.h>
     Assembler as(arena.code);
     const auto word = [&](size_t offset) { return Memory{.base = rbx, .displacement = int64_t(offset), .size = 4}; };
-    const auto call = [&](size_t offset, int64_t operation) {
-        as.address(rdi, {.base = rbx, .displacement = int64_t(offset)});
-        as.constant(rsi, operation);
-        as.constant(rax, futex);
+    const auto call = [&](int64_t number) {
+        as.constant(rax, number);
         as.emit(ZYDIS_MNEMONIC_SYSCALL, {});
     };
-    const auto again = as.label(), late = as.label(), out = as.label();
+    const auto on_futex = [&](size_t offset, int64_t operation) {
+        as.address(rdi, {.base = rbx, .displacement = int64_t(offset)});
+        as.constant(rsi, operation);
+        call(futex);
+    };
+    const auto again = as.label(), late = as.label(), answered = as.label(), done = as.label(), out = as.label();
+    // Unless stubs may make no system calls.
+    const auto check_calls = [&](Assembler::Label none) {
+        as.emit(ZYDIS_MNEMONIC_CMP,
+                {Memory{.base = rbx, .displacement = int64_t(Tables::no_calls) - int64_t(Tables::loader)}, int64_t(0)});
+        as.jump(ZYDIS_MNEMONIC_JNZ, none);
+    };
+    // Jumps if the question r12 has been answered.
+    const auto check_answer = [&] {
+        as.emit(ZYDIS_MNEMONIC_MOV, {Part{rdx, 4}, word(LoaderWords::answered)});
+        as.emit(ZYDIS_MNEMONIC_MOV, {Part{rax, 4}, Part{rdx, 4}});
+        as.emit(ZYDIS_MNEMONIC_SUB, {Part{rax, 4}, Part{r12, 4}});
+    };
     as.emit(ZYDIS_MNEMONIC_PUSHFQ, {});
     for (const Reg reg : kept)
         as.emit(ZYDIS_MNEMONIC_PUSH, {Part{reg}});
     as.load_near(rax, arena.mark);
     as.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}}); // a forked child: nobody traces it
     as.jump(ZYDIS_MNEMONIC_JZ, out);
-    as.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rax, .displacement = int64_t(Tables::no_calls)}, int64_t(0)});
-    as.jump(ZYDIS_MNEMONIC_JNZ, out);
     as.constant(rax, int64_t(loader.state));
     as.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rax, .size = 4}, int64_t(0)}); // nothing is mapped yet
     as.jump(ZYDIS_MNEMONIC_JNZ, out);
     as.constant(rbx, int64_t(arena.data + Tables::loader));
+    check_calls(out);
     as.emit(ZYDIS_MNEMONIC_CMP, {word(LoaderWords::alone), int64_t(0)});
     as.jump(ZYDIS_MNEMONIC_JNZ, out);
-    as.constant(r8, 1);
-    as.emit(ZYDIS_MNEMONIC_XADD, {word(LoaderWords::asked), Part{r8, 4}}, true);
-    as.emit(ZYDIS_MNEMONIC_ADD, {Part{r8, 4}, int64_t(1)}); // the number of this question
+    as.constant(r12, 1);
+    as.emit(ZYDIS_MNEMONIC_XADD, {word(LoaderWords::asked), Part{r12, 4}}, true);
+    as.emit(ZYDIS_MNEMONIC_ADD, {Part{r12, 4}, int64_t(1)}); // the number of this question
     as.constant(rdx, 1);
-    call(LoaderWords::asked, FUTEX_WAKE);
-    as.constant(r9, loader_waits_again);
-    as.emit(ZYDIS_MNEMONIC_PUSH, {int64_t(0)}); // struct timespec, its nanoseconds first
-    as.emit(ZYDIS_MNEMONIC_PUSH, {int64_t(loader_waits.count())});
+    on_futex(LoaderWords::asked, FUTEX_WAKE);
+    as.address(rsp, {.base = rsp, .displacement = -16}); // struct timespec
+    as.constant(rdi, CLOCK_MONOTONIC);
+    as.move(rsi, rsp);
+    call(clock_gettime);
+    as.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
+    as.jump(ZYDIS_MNEMONIC_JNZ, late);
+    as.emit(ZYDIS_MNEMONIC_ADD, {Memory{.base = rsp}, int64_t(loader_waits.count())});
     as.bind(again);
-    as.emit(ZYDIS_MNEMONIC_MOV, {Part{rdx, 4}, word(LoaderWords::answered)});
-    as.emit(ZYDIS_MNEMONIC_MOV, {Part{rax, 4}, Part{rdx, 4}});
-    as.emit(ZYDIS_MNEMONIC_SUB, {Part{rax, 4}, Part{r8, 4}});
-    const auto answered = as.label();
+    check_answer();
     as.jump(ZYDIS_MNEMONIC_JNS, answered);
-    as.emit(ZYDIS_MNEMONIC_SUB, {Part{r9, 4}, int64_t(1)});
-    as.jump(ZYDIS_MNEMONIC_JZ, late);
+    check_calls(late);
     as.move(r10, rsp);
-    call(LoaderWords::answered, FUTEX_WAIT);
-    as.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, int64_t(-ETIMEDOUT)});
-    as.jump(ZYDIS_MNEMONIC_JNZ, again);
-    as.constant(r9, 1); // once more without waiting: a stopped thread wakes up late
-    as.jump(ZYDIS_MNEMONIC_JMP, again);
+    as.constant(r8, 0);
+    as.constant(r9, int64_t(FUTEX_BITSET_MATCH_ANY));
+    on_futex(LoaderWords::answered, FUTEX_WAIT_BITSET);
+    for (const int error : {0, -EAGAIN, -EINTR}) {
+        as.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, int64_t(error)});
+        as.jump(ZYDIS_MNEMONIC_JZ, again);
+    }
     as.bind(late);
-    as.emit(ZYDIS_MNEMONIC_MOV, {word(LoaderWords::alone), int64_t(1)});
+    as.constant(rax, 1);
+    as.emit(ZYDIS_MNEMONIC_XCHG, {word(LoaderWords::alone), Part{rax, 4}});
+    check_answer(); // it may have come since: then the tracer has not seen that nobody waits
+    as.jump(ZYDIS_MNEMONIC_JS, done);
+    as.emit(ZYDIS_MNEMONIC_MOV, {word(LoaderWords::alone), int64_t(0)});
     as.bind(answered);
+    as.bind(done);
     as.address(rsp, {.base = rsp, .displacement = 16});
     as.bind(out);
     for (size_t i = std::size(kept); i > 0; --i)
