@@ -8,4 +8,5 @@ complete -c fastsdt-trace -l engine -x -a 'auto user kernel' -d 'user: sites are
 complete -c fastsdt-trace -s t -l duration -x -d 'End after this time'
 complete -c fastsdt-trace -s i -l interval -x -d 'Print all maps at this interval'
 complete -c fastsdt-trace -s d -l dry-run -d 'Only show the sites, the instructions that would count there, and why a site cannot be armed; a COMMAND is not run'
+complete -c fastsdt-trace -l read-memory -d 'Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it'
 complete -c fastsdt-trace -s j -l json -d 'Print as bpftrace -f json does'

@@ -49,7 +49,7 @@ _fastsdt() {
         esac
         ;;
     fastsdt-trace)
-        options='-h --help -V --version -e --execute -p --pid --engine -t --duration -i --interval -d --dry-run -j --json'
+        options='-h --help -V --version -e --execute -p --pid --engine -t --duration -i --interval -d --dry-run --read-memory -j --json'
         case $prev in
         -e | --execute) return ;;
         -p | --pid) values=$(cd /proc && echo [0-9]*) ;;
