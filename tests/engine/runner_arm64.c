@@ -238,6 +238,9 @@ static void signals(uint64_t count)
     sigaction(SIGALRM, &act, NULL);
     const struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
     handled = 0;
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
     struct state state = {0};
     for (uint64_t i = 0; i < count; ++i) {
@@ -245,6 +248,11 @@ static void signals(uint64_t count)
         own_site_pass(&state);
     }
     setitimer(ITIMER_REAL, &never, NULL);
+    /* Under qemu a signal may still come that was sent before. */
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    sigprocmask(SIG_BLOCK, &alarm, NULL);
 }
 
 int main(void)
