@@ -2,22 +2,20 @@
 #include "process/loader.h"
 
 #include "base/unusable.h"
-#include "code/machine.h"
 #include "maps/tables.h"
+#include "process/signals_blocked.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
@@ -80,30 +78,23 @@ struct LoaderQuestions::Words {
     uint32_t asked, answered, alone;
 };
 
-LoaderQuestions::LoaderQuestions(int tables) : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
+LoaderQuestions::LoaderQuestions(int tables)
+    : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), page_(tables, 0),
+      words_(static_cast<Words*>(page_.at(Tables::loader)))
 {
     static_assert(offsetof(Words, asked) == LoaderWords::asked && offsetof(Words, answered) == LoaderWords::answered
                   && offsetof(Words, alone) == LoaderWords::alone);
-    void* const page = mmap(nullptr, own_machine.page, PROT_READ | PROT_WRITE, MAP_SHARED, tables, 0);
-    if (!event_ || page == MAP_FAILED)
-        throw Unusable(fmt::format("eventfd or mmap of a page of the tables: {}", std::strerror(errno)));
-    page_ = static_cast<std::byte*>(page);
-    words_ = reinterpret_cast<Words*>(page_ + Tables::loader);
+    if (!event_)
+        throw Unusable(fmt::format("eventfd: {}", std::strerror(errno)));
     // Nobody waits, or whoever does has asked somebody before us.
     const uint32_t asked = __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST);
     __atomic_store_n(&words_->answered, asked, __ATOMIC_SEQ_CST);
     __atomic_store_n(&words_->alone, 0, __ATOMIC_SEQ_CST);
     wake(&words_->answered);
-    // Signals are for the threads that expect them, and the new thread has our mask.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked blocked; // they are for the threads that expect them
     try {
         thread_ = std::thread([this, asked] { listen(asked); });
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
     } catch (const std::system_error& error) {
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        munmap(page_, own_machine.page);
         throw Unusable(fmt::format("no thread that hears the dynamic linker: {}", error.what()));
     }
 }
@@ -118,7 +109,6 @@ LoaderQuestions::~LoaderQuestions()
     wake(&words_->answered);
     wake(&words_->asked);
     thread_.join();
-    munmap(page_, own_machine.page);
 }
 
 // Waits for the stub's futex, and makes the descriptor readable. The process may write anything to the words: so this looks again

@@ -4,6 +4,7 @@
 #pragma once
 #include "base/descriptor.h"
 #include "code/loader.h"
+#include "process/page_of_data.h"
 
 #include <atomic>
 #include <link.h>
@@ -47,8 +48,8 @@ private:
     void listen(uint32_t heard);
 
     Descriptor event_;
-    Words* words_ = nullptr; // in the tables
-    std::byte* page_ = nullptr;
+    PageOfData page_;
+    Words* words_; // in the page
     std::atomic<bool> ends_ = false;
     std::thread thread_;
 };

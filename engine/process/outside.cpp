@@ -11,6 +11,7 @@
 #include "process/frames.h"
 #include "process/inject.h"
 #include "process/loader.h"
+#include "process/page_of_data.h"
 #include "process/ptrace.h"
 #include "process/room.h"
 
@@ -261,15 +262,15 @@ public:
 
     bool change_data(size_t offset, uint64_t from, uint64_t to) override
     {
-        if (const size_t start = offset / page * page; !page_.bytes || page_.offset != start) {
+        if (!page_.at(offset)) {
             struct stat status{};
             // Sealed by take_over(): it cannot get shorter later.
             if (fstat(data_file_.get(), &status) < 0 || offset >= static_cast<uint64_t>(status.st_size))
                 return false;
-            page_ = PageOfData(data_file_.get(), start);
+            page_ = PageOfData(data_file_.get(), offset / page * page);
         }
-        return __atomic_compare_exchange_n(reinterpret_cast<uint64_t*>(page_.bytes + (offset - page_.offset)), &from,
-                                           to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        return __atomic_compare_exchange_n(static_cast<uint64_t*>(page_.at(offset)), &from, to, false, __ATOMIC_SEQ_CST,
+                                           __ATOMIC_SEQ_CST);
     }
 
     std::optional<Loader> loader() override
@@ -474,32 +475,6 @@ private:
                 fmt::format("process {}: its memory for the tables cannot be sealed: {}", pid_, std::strerror(errno)));
         data_file_ = std::move(file);
     }
-
-    // A page of the tables in our memory.
-    struct PageOfData {
-        PageOfData() = default;
-        PageOfData(int file, size_t from) : offset(from)
-        {
-            void* const at = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(from));
-            if (at == MAP_FAILED)
-                throw Unusable(fmt::format("mmap of a page of the tables: {}", std::strerror(errno)));
-            bytes = static_cast<std::byte*>(at);
-        }
-        PageOfData(PageOfData&& other) noexcept : offset(other.offset), bytes(std::exchange(other.bytes, nullptr)) {}
-        PageOfData& operator=(PageOfData&& other) noexcept
-        {
-            std::swap(offset, other.offset);
-            std::swap(bytes, other.bytes);
-            return *this;
-        }
-        ~PageOfData()
-        {
-            if (bytes)
-                munmap(bytes, page);
-        }
-        size_t offset = 0;
-        std::byte* bytes = nullptr;
-    };
 
     const pid_t pid_;
     Descriptor memory_, data_file_;

@@ -31,6 +31,7 @@
 #include "code/machine.h"
 #include "live/live.h"
 #include "process/room.h"
+#include "process/signals_blocked.h"
 
 #include <fastsdt/recognize.h>
 
@@ -87,25 +88,8 @@ Way way_of(uint64_t at)
 }
 
 // Held during a change of text: one at a time, and none while another thread forks, so that a child gets neither
-// half-changed text nor a locked loader.
+// half-changed text nor a locked loader. Signals are blocked meanwhile: a handler might fork, or leave by longjmp.
 std::mutex changing;
-
-// Blocks signals while this thread holds `changing`: a handler might fork, or leave by longjmp.
-class SignalsBlocked {
-public:
-    SignalsBlocked()
-    {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    SignalsBlocked(const SignalsBlocked&) = delete;
-    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-private:
-    sigset_t before_{};
-};
 
 void watch_forks()
 {
