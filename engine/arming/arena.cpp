@@ -60,21 +60,6 @@ uint64_t namespace_of(const std::string& process, const char* kind)
     return stat(("/proc/" + process + "/ns/" + kind).c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
-// The numbers of a process from our namespace down to its own, of which there is one if that is ours.
-std::vector<uint64_t> numbers_of(const std::string& process)
-{
-    std::ifstream in("/proc/" + process + "/status");
-    std::vector<uint64_t> numbers;
-    for (std::string line; std::getline(in, line);)
-        if (line.starts_with("NSpid:")) {
-            std::istringstream fields(line.substr(6));
-            for (uint64_t number; fields >> number;)
-                numbers.push_back(number);
-            break;
-        }
-    return numbers;
-}
-
 // Our /proc has the processes of our namespace and of those below it. That it has all there are is seen by kthreadd's.
 bool sees_all_processes()
 {
@@ -101,7 +86,9 @@ bool Tracer::may_run() const
         const std::string process = entry.path().filename();
         if (std::atoi(process.c_str()) <= 0)
             continue;
-        const std::vector<uint64_t> numbers = numbers_of(process);
+        // From our namespace down to its own, of which there is one if that is ours.
+        const pid_t here = std::atoi(process.c_str());
+        const std::vector<uint64_t> numbers = status_numbers(here, here, "NSpid:");
         if (numbers.size() < 2 || numbers.back() != pid)
             continue;
         const uint64_t of = namespace_of(process, "pid"), start = start_time_of(process);

@@ -13,9 +13,7 @@
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
-#include <fstream>
 #include <functional>
-#include <sstream>
 #include <string_view>
 #include <sys/auxv.h>
 #include <vector>
@@ -27,22 +25,6 @@ bool any(const Expression& e, Value value)
 {
     return (e.kind == Expression::Kind::value && e.value == value)
         || std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return any(o, value); });
-}
-
-// A number of /proc/PID/status; if the line has several, the last.
-std::optional<long> status_field(pid_t pid, std::string_view name)
-{
-    std::ifstream in(fmt::format("/proc/{}/status", pid));
-    for (std::string line; std::getline(in, line);) {
-        if (!line.starts_with(name))
-            continue;
-        std::istringstream numbers(line.substr(name.size()));
-        std::optional<long> last;
-        for (long number; numbers >> number;)
-            last = number;
-        return last;
-    }
-    return {};
 }
 
 // `count` words of 32 bits of a variable; empty: the file has none of that name.
@@ -182,7 +164,8 @@ Environment read_environment(const Script& script, pid_t pid)
 {
     Environment environment;
     // What the process itself calls it, and its threads' numbers are of the same namespace.
-    environment.inner_pid = static_cast<pid_t>(status_field(pid, "NSpid:").value_or(pid));
+    const std::vector<uint64_t> numbers = status_numbers(pid, pid, "NSpid:");
+    environment.inner_pid = numbers.empty() ? pid : static_cast<pid_t>(numbers.back());
     environment.pid = environment.inner_pid;
     read_processor(environment);
     if (uses(script, Value::tid)) {

@@ -24,7 +24,6 @@
 #include <fcntl.h>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h> // SYS_*
@@ -57,8 +56,7 @@ public:
         const std::vector<pid_t> threads = living_threads(pid);
         if (threads.empty())
             throw Unusable(fmt::format("process {}: there is no such process", pid));
-        if (const std::string group = status_field(pid, pid, "Tgid:"); !group.empty() && group != std::to_string(pid))
-            throw Unusable(fmt::format("process {}: that is a thread of process {}; name the process", pid, group));
+        refuse_thread(pid);
         if (mappings_of(pid).empty())
             throw Unusable(fmt::format("process {}: it has no memory: a kernel thread", pid));
         for (const pid_t thread : threads)
@@ -111,14 +109,12 @@ public:
                     const std::optional<uint64_t> pointer = thread_pointer(Tracees::registers(task.number));
                     if (!pointer || *pointer == 0 || found == Tids::elsewhere)
                         return;
-                    std::istringstream numbers(
-                        status_field(pid_, task.number, "NSpid:")); // its own namespace's is the last
-                    pid_t number = 0, word = 0;
-                    while (numbers >> number) {}
+                    const auto numbers = status_numbers(pid_, task.number, "NSpid:");
+                    uint32_t word = 0;
                     const bool there = pread(memory_.get(), &word, sizeof word,
                                              static_cast<off_t>(*pointer + static_cast<uint64_t>(int64_t{offset})))
                             == sizeof word
-                        && word == number;
+                        && !numbers.empty() && word == numbers.back();
                     found = there ? Tids::there : Tids::elsewhere;
                 });
                 refuse_other_memory();

@@ -61,17 +61,6 @@ bool own_child(pid_t pid)
 
 } // namespace
 
-std::string status_field(pid_t pid, pid_t thread, std::string_view name)
-{
-    std::ifstream in(fmt::format("/proc/{}/task/{}/status", pid, thread));
-    for (std::string line; std::getline(in, line);)
-        if (line.starts_with(name)) {
-            const size_t start = line.find_first_not_of(" \t", name.size());
-            return start == line.npos ? std::string() : line.substr(start);
-        }
-    return {};
-}
-
 void as_tracer(const std::function<void()>& work)
 {
     std::exception_ptr thrown;

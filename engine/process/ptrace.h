@@ -52,9 +52,6 @@ Memory open_memory(pid_t pid, int flags);
 /// Whether the process of an open /proc/PID/mem has ended or executes another program.
 bool memory_has_gone(int memory);
 
-/// The value after `name`, for example "Seccomp:", in /proc/PID/task/TID/status. Empty: there is none.
-std::string status_field(pid_t pid, pid_t thread, std::string_view name);
-
 /// Another process that shares the memory of `pid`: vfork, clone(CLONE_VM). 0: none can be seen.
 pid_t sharer_of_memory(pid_t pid);
 

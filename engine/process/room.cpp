@@ -3,6 +3,7 @@
 
 #include "base/unusable.h"
 #include "code/machine.h"
+#include "live/live.h"
 
 #include <fmt/format.h>
 
@@ -12,14 +13,17 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace fastsdt::engine {
 namespace {
 
-// The first number behind `name` in a file of the process. Empty: there is none ("unlimited"), or it has ended.
-std::optional<uint64_t> number_in(pid_t pid, const char* file, const std::string& name)
+// Of the address space, in bytes. Empty: unlimited, or it has ended.
+std::optional<uint64_t> limit_of(pid_t pid)
 {
-    std::ifstream in(fmt::format("/proc/{}/{}", pid, file));
+    static constexpr std::string_view name = "Max address space";
+    std::ifstream in(fmt::format("/proc/{}/limits", pid));
     for (std::string line; std::getline(in, line);)
         if (line.starts_with(name)) {
             std::istringstream fields(line.substr(name.size()));
@@ -27,6 +31,13 @@ std::optional<uint64_t> number_in(pid_t pid, const char* file, const std::string
                 return number;
         }
     return std::nullopt;
+}
+
+// A line of /proc/PID/status in bytes.
+uint64_t bytes_of(pid_t pid, std::string_view name)
+{
+    const std::vector<uint64_t> kib = status_numbers(pid, pid, name);
+    return kib.empty() ? 0 : kib[0] * 1024;
 }
 
 } // namespace
@@ -37,10 +48,10 @@ size_t room_for_tables(pid_t pid, size_t least)
     constexpr size_t most =
         std::min<size_t>(size_t{64} << 20, own_machine.reach / 8 / own_machine.page * own_machine.page);
     constexpr size_t most_limited = size_t{16} << 20, part = 16;
-    const auto limit = number_in(pid, "limits", "Max address space");
+    const auto limit = limit_of(pid);
     if (!limit)
         return std::max(most, least);
-    const uint64_t used = number_in(pid, "status", "VmSize:").value_or(0) * 1024;
+    const uint64_t used = bytes_of(pid, "VmSize:");
     const uint64_t left = *limit > used ? *limit - used : 0;
     const uint64_t room = std::min<uint64_t>(left / part, most_limited) / own_machine.page * own_machine.page;
     if (room < least)
@@ -53,7 +64,7 @@ size_t room_for_tables(pid_t pid, size_t least)
 
 bool has_locked_memory(pid_t pid)
 {
-    return number_in(pid, "status", "VmLck:").value_or(0) != 0;
+    return bytes_of(pid, "VmLck:") != 0;
 }
 
 } // namespace fastsdt::engine

@@ -70,6 +70,26 @@ const Mapping* mapping_at(const std::vector<Mapping>& mappings, uint64_t address
     return address < m.end && size <= m.end - address ? &m : nullptr;
 }
 
+std::string status_field(pid_t pid, pid_t thread, std::string_view name)
+{
+    std::ifstream in(fmt::format("/proc/{}/task/{}/status", pid, thread));
+    for (std::string line; std::getline(in, line);)
+        if (line.starts_with(name)) {
+            const size_t start = line.find_first_not_of(" \t", name.size());
+            return start == line.npos ? std::string() : line.substr(start);
+        }
+    return {};
+}
+
+std::vector<uint64_t> status_numbers(pid_t pid, pid_t thread, std::string_view name)
+{
+    std::istringstream fields(status_field(pid, thread, name));
+    std::vector<uint64_t> numbers;
+    for (uint64_t number; fields >> number;)
+        numbers.push_back(number);
+    return numbers;
+}
+
 std::vector<pid_t> living_threads(pid_t pid)
 {
     std::vector<pid_t> threads;
@@ -98,15 +118,9 @@ void refuse_zombie(pid_t pid)
 
 void refuse_thread(pid_t pid)
 {
-    std::ifstream in(fmt::format("/proc/{}/status", pid));
-    for (std::string line; std::getline(in, line);)
-        if (line.starts_with("Tgid:")) {
-            const int process = std::atoi(line.c_str() + 5);
-            if (process != pid && process > 0) // 0: of a process that is outside of this pid namespace
-                throw Unusable(
-                    fmt::format("process {}: that is a thread of process {}; name the process", pid, process));
-            return;
-        }
+    const std::vector<uint64_t> group = status_numbers(pid, pid, "Tgid:");
+    if (!group.empty() && group[0] != 0 && group[0] != uint64_t(pid)) // 0: it is outside of this pid namespace
+        throw Unusable(fmt::format("process {}: that is a thread of process {}; name the process", pid, group[0]));
 }
 
 namespace {

@@ -55,6 +55,11 @@ bool has_ended(char state);
 /// The mapping that has the `size` bytes at a runtime address; nullptr: none has all of them. `mappings`: by address.
 const Mapping* mapping_at(const std::vector<Mapping>& mappings, uint64_t address, uint64_t size = 1);
 
+/// The value after `name`, for example "Seccomp:", in /proc/PID/task/TID/status. Empty: there is none.
+std::string status_field(pid_t pid, pid_t thread, std::string_view name);
+/// The same where it is numbers: several for "NSpid:", the last of which is of the process' own namespace.
+std::vector<uint64_t> status_numbers(pid_t pid, pid_t thread, std::string_view name);
+
 /// Living threads of a process by their numbers, the first one first. Empty: it has ended.
 std::vector<pid_t> living_threads(pid_t pid);
 /// Throws Unusable if the whole process has ended and its parent has not waited for it yet.
