@@ -3,6 +3,7 @@
 
 #include "base/unusable.h"
 #include "code/machine.h"
+#include "elf/entries.h"
 #include "elf/image.h"
 #include "live/live.h"
 #include "process/clock.h"
@@ -31,18 +32,13 @@ bool any(const Expression& e, Value value)
 std::vector<uint32_t> words_of(const Image& image, std::string_view name, size_t count)
 {
     for (const char* table_name : {".dynsym", ".symtab"}) {
-        const Section* const symbols = image.section(table_name);
-        if (!symbols || symbols->link >= image.sections().size())
+        const Section* const section = image.section(table_name);
+        if (!section)
             continue;
-        const auto table = image.raw_contents(*symbols);
-        const auto strings = image.raw_contents(image.sections()[symbols->link]);
-        for (size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
-            Elf64_Sym symbol;
-            std::memcpy(&symbol, table.data() + at, sizeof symbol);
-            if (symbol.st_shndx == SHN_UNDEF || symbol.st_name > strings.size()
-                || strings.size() - symbol.st_name <= name.size()
-                || std::memcmp(strings.data() + symbol.st_name, name.data(), name.size()) != 0
-                || strings[symbol.st_name + name.size()] != std::byte{0})
+        const Entries<Elf64_Sym> symbols(image, *section);
+        for (size_t i = 0; i < symbols.size(); ++i) {
+            const Elf64_Sym symbol = symbols[i];
+            if (symbol.st_shndx == SHN_UNDEF || symbols.text(symbol.st_name) != name)
                 continue;
             std::vector<uint32_t> words(count);
             const auto bytes = image.bytes_at(symbol.st_value);

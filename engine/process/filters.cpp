@@ -4,6 +4,7 @@
 #include "arming/arena.h"
 #include "base/unusable.h"
 #include "elf/calls.h"
+#include "elf/entries.h"
 #include "elf/image.h"
 #include "process/ptrace.h"
 
@@ -28,20 +29,13 @@ namespace {
 bool defines(const Image& image, std::initializer_list<std::string_view> names)
 {
     for (const Section& section : image.sections()) {
-        if (section.type != SHT_DYNSYM || section.link >= image.sections().size())
+        if (section.type != SHT_DYNSYM)
             continue;
-        const auto table = image.raw_contents(section);
-        const auto strings = image.raw_contents(image.sections()[section.link]);
-        for (size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
-            Elf64_Sym symbol;
-            std::memcpy(&symbol, table.data() + at, sizeof symbol);
-            if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= strings.size())
-                continue;
-            const auto* const text = reinterpret_cast<const char*>(strings.data()) + symbol.st_name;
-            const std::string_view name(text, strnlen(text, strings.size() - symbol.st_name));
-            if (std::find(names.begin(), names.end(), name) != names.end())
+        const Entries<Elf64_Sym> symbols(image, section);
+        for (size_t i = 0; i < symbols.size(); ++i)
+            if (const Elf64_Sym symbol = symbols[i]; symbol.st_shndx != SHN_UNDEF
+                && std::find(names.begin(), names.end(), symbols.text(symbol.st_name)) != names.end())
                 return true;
-        }
     }
     return false;
 }

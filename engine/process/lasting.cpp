@@ -2,18 +2,19 @@
 #include "process/lasting.h"
 
 #include "base/unusable.h"
+#include "elf/entries.h"
 #include "elf/image.h"
 #include "process/ptrace.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <elf.h>
 #include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <sys/stat.h>
 
 namespace fastsdt::engine {
@@ -28,17 +29,11 @@ std::string c_library_of(pid_t pid)
             fmt::format("/proc/{}/exe", pid),
             [&](const Image& image) {
                 for (const Section& section : image.sections()) {
-                    if (section.type != SHT_DYNAMIC || section.link >= image.sections().size())
-                        continue;
-                    const auto table = image.raw_contents(section);
-                    const auto strings = image.raw_contents(image.sections()[section.link]);
-                    for (size_t at = 0; at + sizeof(Elf64_Dyn) <= table.size(); at += sizeof(Elf64_Dyn)) {
-                        Elf64_Dyn entry;
-                        std::memcpy(&entry, table.data() + at, sizeof entry);
-                        if (entry.d_tag != DT_NEEDED || entry.d_un.d_val >= strings.size())
-                            continue;
-                        const auto* const text = reinterpret_cast<const char*>(strings.data()) + entry.d_un.d_val;
-                        const std::string name(text, strnlen(text, strings.size() - entry.d_un.d_val));
+                    const Entries<Elf64_Dyn> entries(image, section);
+                    for (size_t i = 0; i < entries.size(); ++i) {
+                        const Elf64_Dyn entry = entries[i];
+                        const std::string_view name =
+                            entry.d_tag == DT_NEEDED ? entries.text(entry.d_un.d_val) : std::string_view();
                         if (name.starts_with("libc.so") || name.starts_with("libc.musl"))
                             library = name;
                     }

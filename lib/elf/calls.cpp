@@ -6,6 +6,7 @@
 #include "elf/calls.h"
 
 #include "base/integers.h"
+#include "elf/entries.h"
 #include "elf/exits.h"
 
 #include <Zydis/Zydis.h>
@@ -53,18 +54,13 @@ Import import_of(const Image& image, std::string_view function)
     std::optional<size_t> symbols;
     std::set<uint64_t> numbers; // of symbols with that name
     for (const Section& section : image.sections()) {
-        if (section.type != SHT_DYNSYM || section.link >= image.sections().size())
+        if (section.type != SHT_DYNSYM)
             continue;
         symbols = section.index;
-        const auto table = image.raw_contents(section);
-        const auto strings = image.raw_contents(image.sections()[section.link]);
-        for (size_t i = 0; (i + 1) * sizeof(Elf64_Sym) <= table.size(); ++i) {
-            Elf64_Sym symbol;
-            std::memcpy(&symbol, table.data() + i * sizeof symbol, sizeof symbol);
-            if (symbol.st_shndx != SHN_UNDEF || symbol.st_name >= strings.size()
-                || strings.size() - symbol.st_name <= function.size()
-                || std::memcmp(strings.data() + symbol.st_name, function.data(), function.size()) != 0
-                || strings[symbol.st_name + function.size()] != std::byte{0})
+        const Entries<Elf64_Sym> entries(image, section);
+        for (size_t i = 0; i < entries.size(); ++i) {
+            const Elf64_Sym symbol = entries[i];
+            if (symbol.st_shndx != SHN_UNDEF || entries.text(symbol.st_name) != function)
                 continue;
             import.imported = true;
             import.others = import.others || symbol.st_value != 0; // the program's own entry is the function's address
@@ -115,8 +111,31 @@ std::vector<uint64_t> jumps_to(const Jumps& jumps, uint64_t since, uint64_t last
     return from;
 }
 
-/// Places of a text that are looked at. Programs have some hundreds of calls of these functions; what has more takes too long.
-constexpr size_t most_looks = 20'000;
+/// Places of a text that are looked at: for one call, and for all of them.
+class Looks {
+public:
+    void begin() { seen_.clear(); }
+    /// False: it has been looked at for this call, or what has come to is too much, which `calls` tells.
+    bool add(uint64_t place, Calls& calls)
+    {
+        // Programs have some hundreds of calls of these functions; what has more takes too long.
+        constexpr size_t most = 20'000;
+        if (!seen_.insert(place).second)
+            return false;
+        const bool enough = ++all_ > most;
+        calls.others = calls.others || enough;
+        return !enough;
+    }
+    bool too_many() const
+    {
+        constexpr size_t most_places = 64; // that the code of one call comes from
+        return seen_.size() > most_places;
+    }
+
+private:
+    std::set<uint64_t> seen_;
+    size_t all_ = 0;
+};
 
 // ---- x86-64
 
@@ -197,20 +216,15 @@ public:
     /// @param sure  an instruction begins at `site`; if not, nothing is added where none does
     void add(uint64_t site, ZydisRegister reg, bool sure, Calls& calls)
     {
-        seen_.clear();
+        looks_.begin();
         look(site, reg, sure, calls);
     }
 
 private:
     void look(uint64_t site, ZydisRegister reg, bool sure, Calls& calls)
     {
-        constexpr size_t most_places = 64; // that code comes from
-        if (!seen_.insert(site).second)
+        if (!looks_.add(site, calls))
             return;
-        if (++places_ > most_looks) {
-            calls.others = true;
-            return;
-        }
         const size_t before = std::min<size_t>(window, size_t(site - text_.address));
         size_t reached = 0, tried = 0;
         std::map<std::pair<int, uint64_t>, std::pair<size_t, Held>> votes;
@@ -225,7 +239,7 @@ private:
         }
         if (!sure && (reached * 2 <= tried || !is_code(site)))
             return;
-        if (votes.size() != 1 || votes.begin()->second.second.what == Held::unknown || seen_.size() > most_places) {
+        if (votes.size() != 1 || votes.begin()->second.second.what == Held::unknown || looks_.too_many()) {
             calls.others = true;
             return;
         }
@@ -284,8 +298,7 @@ private:
 
     const Text& text_;
     std::optional<Jumps> jumps_;
-    std::set<uint64_t> seen_;
-    size_t places_ = 0;
+    Looks looks_;
 };
 
 Calls calls_x86_64(const Image& image, const Import& import)
@@ -345,21 +358,16 @@ public:
     /// The low 32 bits of a register before the instruction at offset `at`.
     void add(size_t at, unsigned reg, Calls& calls)
     {
-        seen_.clear();
+        looks_.begin();
         look(at, reg, calls);
     }
 
 private:
     void look(size_t at, unsigned reg, Calls& calls)
     {
-        constexpr size_t most_places = 64; // that code comes from
-        if (!seen_.insert(at).second)
+        if (!looks_.add(at, calls))
             return;
-        if (++places_ > most_looks) {
-            calls.others = true;
-            return;
-        }
-        for (unsigned steps = 1; steps <= most_steps && at >= 4 * steps && seen_.size() <= most_places; ++steps) {
+        for (unsigned steps = 1; steps <= most_steps && at >= 4 * steps && !looks_.too_many(); ++steps) {
             const size_t before = at - 4 * steps;
             const uint32_t word = text_.word(before);
             const auto here = step(Arch::arm64, text_.bytes.subspan(before), text_.address + before);
@@ -408,8 +416,7 @@ private:
 
     const Text& text_;
     std::optional<Jumps> jumps_;
-    std::set<size_t> seen_;
-    size_t places_ = 0;
+    Looks looks_;
 };
 
 Calls calls_arm64(const Image& image, const Import& import)
