@@ -46,6 +46,7 @@ private:
     void word_routine() override;
     void tid_routine() override;
     void find_lasting(Label none);
+    void data_of_process(Label child);
     void ask_for_calls(Label forbidden, Label child);
     void heed_filter(Label nothing, Label forbidden);
     void count_unread(Label child);

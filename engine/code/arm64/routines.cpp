@@ -171,12 +171,18 @@ void Compiler::find_lasting(Label none)
     bind(found);
 }
 
-// Jumps to `forbidden` if no system call may be made, and to `child` in a forked child. Changes x6.
-void Compiler::ask_for_calls(Label forbidden, Label child)
+// To x6: the tables. Jumps to `child` in a forked child, where nobody traces.
+void Compiler::data_of_process(Label child)
 {
     as_.load_near(x6, arena_.mark);
     as_.jump_if_zero(x6, child);
     as_.long_constant(x6, arena_.data);
+}
+
+// Jumps to `forbidden` if no system call may be made, and to `child` in a forked child. Changes x6.
+void Compiler::ask_for_calls(Label forbidden, Label child)
+{
+    data_of_process(child);
     as_.load(x6, {.base = x6, .displacement = int64_t(Tables::no_calls)});
     as_.jump_if_zero(x6, forbidden, false);
 }
@@ -190,9 +196,7 @@ void Compiler::heed_filter(Label nothing, Label forbidden)
     as_.jump_if(vixl::ge, good);
     as_.add(x6, x0, Assembler::Operand(EFAULT));
     as_.jump_if_zero(x6, nothing);
-    as_.load_near(x6, arena_.mark);
-    as_.jump_if_zero(x6, forbidden);
-    as_.long_constant(x6, arena_.data);
+    data_of_process(forbidden);
     as_.constant(x7, 1);
     as_.store({.base = x6, .displacement = int64_t(Tables::no_calls)}, x7);
     as_.jump(forbidden);
@@ -202,9 +206,8 @@ void Compiler::heed_filter(Label nothing, Label forbidden)
 // Changes x6, x7, x9 and x10.
 void Compiler::count_unread(Label child)
 {
-    as_.load_near(x6, arena_.mark);
-    as_.jump_if_zero(x6, child);
-    as_.long_constant(x6, arena_.data + Tables::unread);
+    data_of_process(child);
+    as_.add(x6, x6, Assembler::Operand(Tables::unread));
     as_.constant(x7, 1);
     as_.atomic_add(x6, x7, environment_.atomics, {x9, x10});
 }

@@ -145,14 +145,20 @@ void Compiler::find_lasting(Label none)
     as_.bind(found);
 }
 
-// Jumps to `forbidden` if no system call may be made, and to `child` in a forked child, whose filters nobody knows. Changes
-// r10.
-void Compiler::ask_for_calls(Label forbidden, Label child)
+// To r10: the tables. Jumps to `child` in a forked child, where nobody traces.
+void Compiler::data_of_process(Label child)
 {
     as_.load_near(r10, arena_.mark);
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{r10}, Part{r10}});
     as_.jump(ZYDIS_MNEMONIC_JZ, child);
     as_.long_constant(r10, arena_.data);
+}
+
+// Jumps to `forbidden` if no system call may be made, and to `child` in a forked child, whose filters nobody knows. Changes
+// r10.
+void Compiler::ask_for_calls(Label forbidden, Label child)
+{
+    data_of_process(child);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = r10, .displacement = int64_t(Tables::no_calls)}, int64_t(0)});
     as_.jump(ZYDIS_MNEMONIC_JNZ, forbidden);
 }
@@ -166,10 +172,7 @@ void Compiler::heed_filter(Label nothing, Label forbidden)
     as_.jump(ZYDIS_MNEMONIC_JNS, good);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, int64_t(-EFAULT)});
     as_.jump(ZYDIS_MNEMONIC_JZ, nothing);
-    as_.load_near(r10, arena_.mark);
-    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{r10}, Part{r10}});
-    as_.jump(ZYDIS_MNEMONIC_JZ, forbidden);
-    as_.long_constant(r10, arena_.data);
+    data_of_process(forbidden);
     as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = r10, .displacement = int64_t(Tables::no_calls)}, int64_t(1)});
     as_.jump(ZYDIS_MNEMONIC_JMP, forbidden);
     as_.bind(good);
@@ -178,10 +181,7 @@ void Compiler::heed_filter(Label nothing, Label forbidden)
 // Changes r10.
 void Compiler::count_unread(Label child)
 {
-    as_.load_near(r10, arena_.mark);
-    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{r10}, Part{r10}});
-    as_.jump(ZYDIS_MNEMONIC_JZ, child);
-    as_.long_constant(r10, arena_.data);
+    data_of_process(child);
     as_.emit(ZYDIS_MNEMONIC_INC, {Memory{.base = r10, .displacement = int64_t(Tables::unread)}}, true);
 }
 
