@@ -329,6 +329,15 @@ std::vector<std::byte> rewrite(const Image& file, const Contents& contents)
     for (const Section& section : file.sections())
         if (loaded(section) && in_file(section))
             fixed = std::max<uint64_t>(fixed, section.offset + section.size);
+    // Nor does a section move that begins there.
+    std::vector<std::pair<uint64_t, uint64_t>> ranges;
+    for (const Section& section : file.sections())
+        if (in_file(section))
+            ranges.emplace_back(section.offset, section.offset + section.size);
+    std::sort(ranges.begin(), ranges.end());
+    for (const auto& [from, to] : ranges)
+        if (from < fixed)
+            fixed = std::max(fixed, to);
     const FileLayout::Table& table = layout.section_headers;
     bool in_place = table.offset < fixed;
     for (const auto& [number, content] : contents)
@@ -670,19 +679,20 @@ private:
             && !vouched.why_no_site(probe->note_address, 0);
         if (why && !wrong_base)
             return remove(why);
-        const std::string_view text(reinterpret_cast<const char*>(note.whole.data()), note.whole.size());
-        if (!seen_.insert(text).second)
+        std::string text(reinterpret_cast<const char*>(note.whole.data()), note.whole.size());
+        const size_t word = file_.encoding().address_size();
+        if (wrong_base)
+            store(std::as_writable_bytes(std::span(text)).data() + (note.descriptor.data() - note.whole.data()) + word,
+                  word, base_->address, file_.encoding().big_endian);
+        const auto [whole, added] = seen_.insert(std::move(text));
+        if (!added)
             return remove("the same note twice");
-        const size_t at = kept.size() + (note.descriptor.data() - note.whole.data());
-        append(kept, note.whole);
+        append(kept, std::as_bytes(std::span(*whole)));
         ++result_.probes;
-        if (wrong_base) {
-            store(&kept[at + file_.encoding().address_size()], file_.encoding().address_size(), base_->address,
-                  file_.encoding().big_endian);
+        if (wrong_base)
             ++result_.rebased;
-        } else {
+        else
             moved_ = shift;
-        }
     }
 
     void keep_records()
@@ -770,8 +780,8 @@ private:
     const Section* base_ = nullptr; // of the file, or restored_
     std::optional<Section> restored_;
     LayoutNotes layout_;
-    std::unordered_set<std::string_view> seen_; // stapsdt notes
-    uint64_t moved_ = 0;                        // by prelink, as the notes' base tells
+    std::unordered_set<std::string> seen_; // stapsdt notes
+    uint64_t moved_ = 0;                   // by prelink, as the notes' base tells
     std::vector<Record> live_;
     Contents contents_;
 };

@@ -140,6 +140,13 @@ Image::Image(std::string path, std::string member, std::span<const std::byte> fi
             allocated_.push_back(&section);
     std::stable_sort(allocated_.begin(), allocated_.end(),
                      [](const Section* a, const Section* b) { return a->address < b->address; });
+    // fastsdt-index gives the name .stapsdt.base to a byte of another section where the section is lost.
+    if (const Section* base = section(".stapsdt.base"))
+        std::erase_if(allocated_, [&](const Section* other) {
+            return other == base && std::any_of(allocated_.begin(), allocated_.end(), [&](const Section* around) {
+                       return around != base && base->address - around->address < around->size;
+                   });
+        });
     for (const Section* section : allocated_)
         separate_debug_ |= section->flags & SHF_EXECINSTR && section->type == SHT_NOBITS;
 }

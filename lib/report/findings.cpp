@@ -151,6 +151,22 @@ void Report::add(std::vector<Finding>& to, FindingId id, std::string message, st
         to.push_back({id, at, std::move(message), address});
 }
 
+// A push with segment prefixes. As the kernel's is_prefix_bad() has it, they are 26, 2e, 36 and 3e.
+static bool prefixed_push(std::span<const std::byte> bytes)
+{
+    constexpr std::string_view segments = "\x26\x2e\x36\x3e";
+    size_t at = 0;
+    const auto byte = [&] { return at < bytes.size() ? std::to_integer<unsigned char>(bytes[at]) : 0; };
+    while (segments.find(char(byte())) != segments.npos)
+        ++at;
+    const size_t prefixes = at;
+    at += byte() == 0x41;
+    return prefixes > 0 && byte() >= 0x50 && byte() <= 0x57;
+}
+
+static constexpr std::string_view prefixes_why = ": the assembler put prefixes on the push, as with "
+                                                 "-mbranches-within-32B-boundaries; every kernel refuses a probe there";
+
 void Report::check_record(const Record& record, uint64_t address, const Evaluation* judged, std::vector<Finding>& to)
 {
     const std::string_view layout = layout_name(record.layout, image.arch());
@@ -174,7 +190,8 @@ void Report::check_record(const Record& record, uint64_t address, const Evaluati
             judged->layout == record.layout
                 ? fmt::format("the note says {} and it is in the state \"{}\": {}", layout, state_name(judged->state),
                               hex(bytes.first(shown)))
-                : fmt::format("the note says {}, the bytes are {}", layout, hex(bytes.first(shown))),
+                : fmt::format("the note says {}, the bytes are {}{}", layout, hex(bytes.first(shown)),
+                              record.layout == FASTSDT_LAYOUT_PUSH && prefixed_push(bytes) ? prefixes_why : ""),
             address);
     }
 

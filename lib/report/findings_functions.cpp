@@ -171,8 +171,8 @@ void Report::check_exit(ExitReport& exit)
             address);
 }
 
-// Indirect jumps may stay inside the function (switch) or not (a tail call), and jumps of objects have no targets yet:
-// nothing is said about those.
+// Indirect jumps may stay inside the function (switch) or not (a tail call), with -mindirect-branch=thunk and -mretpoline by way of
+// a function of the compiler's, and jumps of objects have no targets yet: nothing is said about those.
 void Report::check_ways_out(FunctionReport& entry, const std::vector<Function>& functions)
 {
     // A function ends at the latest where the next one begins, so that no code is walked twice.
@@ -209,9 +209,17 @@ void Report::check_ways_out(FunctionReport& entry, const std::vector<Function>& 
         parts.push_back(f);
         return true;
     };
+    const auto jumps_on = [&](uint64_t address) { // GCC gives these symbols no size
+        const auto found = std::lower_bound(functions.begin(), functions.end(), address,
+                                            [](const Function& f, uint64_t a) { return f.address < a; });
+        return found != functions.end() && found->address == address
+            && (found->name.starts_with("__x86_indirect_thunk_") || found->name.starts_with("__llvm_retpoline_")
+                || found->name.starts_with("__llvm_lvi_thunk_"));
+    };
     for (size_t i = 0; i < parts.size(); ++i)
         each_jump(image, parts[i]->address, end(*parts[i]), [&](uint64_t address, const Step& step) {
-            if (step.flow == Flow::away && (image.relocatable() || is_part(containing(step.target))))
+            if (step.flow == Flow::away
+                && (image.relocatable() || is_part(containing(step.target)) || jumps_on(step.target)))
                 return;
             if (!std::binary_search(behind.begin(), behind.end(), address))
                 add(entry.findings, FindingId::exit_missing,

@@ -386,6 +386,22 @@ END
 finds entries "entry-missed entry-single-stepped" --functions
 expect "the three selected functions" "$(fastsdt-check --functions entries | sed -n 's/^ *\(4 functions.*\)/\1/p')" "4 functions, 3 selected by fastprobe"
 
+# A push that the assembler gave prefixes, to keep the jump behind it off a boundary, and one that is none: the text says which.
+cat site.inc - >prefixed.s <<'END'
+.p2align 5; .type prefixed,@function; prefixed: .skip 26, 0x90; ret
+.type f,@function; f: push %rbp; cmp $100, %eax; je f; ret
+.size f, . - f
+.type g,@function; g: nop; ret
+.size g, . - g
+record f, 16, 0, 0, type=0x45
+record g, 16, 0, 0, type=0x45
+END
+as -mbranches-within-32B-boundaries prefixed.s -o prefixed.o && ld -z noexecstack -z noseparate-code prefixed.o -o prefixed
+[[ $(objdump -d --disassemble=f prefixed) =~ ([23]e\ )+55 ]] || fail "as put no prefix on the push: $(objdump -d prefixed)"
+finds prefixed "2 bytes-mismatch entry-single-stepped" --functions
+fastsdt-check --functions -v prefixed >out || true
+expect "what it says of prefixes" "$(grep -c 'the assembler put prefixes on the push, as with -mbranches-within-32B-boundaries; every kernel refuses' out)" 1
+
 # Exits: `whole` has all that it promises, `lacks` a return without a record, `two` a record that stands before no exit, `odd` one
 # whose bytes are no nop, `none` one that its entry knows nothing of, and one belongs to no function.
 made exits <<'END'
@@ -430,6 +446,17 @@ exit 1b, none
 2: nop; ret
 exit 2b, lacks+1
 END
+# A computed goto with -mindirect-branch=thunk: an indirect jump, by way of the compiler's function.
+made thunk <<'END'
+.type _start,@function; _start: nop
+record _start, 1, 0, 1, flags=8, type=0x45
+lea 1f(%rip), %rax; jmp __x86_indirect_thunk_rax
+1: nop; ret
+.size _start, . - _start
+record 1b, 1, 0, 1, lead=2, operand=_start, type=0x58
+.type __x86_indirect_thunk_rax,@function; __x86_indirect_thunk_rax: push %rax; ret
+END
+finds thunk "" --functions
 finds exits "bytes-mismatch entry-single-stepped exit-missing 3 record-mismatch return-probe-unsafe" --functions
 ld -z shstk -z noexecstack -z noseparate-code exits.o -o shadow
 readelf -n shadow | matches SHSTK

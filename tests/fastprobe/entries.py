@@ -99,6 +99,7 @@ def code(path, objdump):
 RETURN = re.compile(r"(repz |bnd |notrack )*(ret|retaa|retab)\b")
 JUMP = re.compile(r"(?:bnd )?(?:j\w+|b|b\.\w+|cbn?z \w+,|tbn?z \w+, #\d+,) ([0-9a-f]+) <([^>]*)>")
 INDIRECT = re.compile(r"(bnd |notrack )*(jmp \*|br x)")
+THUNK = re.compile(r"__x86_indirect_thunk_|__llvm_retpoline_|__llvm_lvi_thunk_")  # an indirect jump: to a label of the function, or away
 
 
 # What fastprobe may leave as it is, if it has no layout of its own: direct branches and calls, on arm64 all of them and adr(p).
@@ -169,7 +170,7 @@ def check_exits(layouts, noted, exits, named, sizes, insns):
                 # To the end, where nothing is any more, or the next function: clang, code that is never reached.
                 nowhere = jump and int(jump[1], 16) == end and (jump[2].split("+")[0] in named.get(function, [])
                                                                 or not re.match(r"(bnd )?(jmp|b) ", insns[at][0]))
-                leaves = jump and not inside and not nowhere
+                leaves = jump and not inside and not nowhere and not THUNK.match(jump[2])
                 if (RETURN.match(insns[at][0]) or leaves) and sites.get(at) != function:
                     missing.append(f"{named.get(function)}: {at:x}: {insns[at][0]}")
     assert not missing, f"{len(missing)} exits without a site: {missing[:10]}"

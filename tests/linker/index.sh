@@ -262,6 +262,26 @@ E
 objcopy --update-section .note.stapsdt=notes.bin -R .stapsdt.base beside
 lost beside "a dangling note of another base"
 expect "what is left beside it" "$(readelf -nW beside | grep -c 'Provider: ')" 3
+# Nothing is loaded but the text: the name is given to a byte of it, and the probes stand in an executable section all the same.
+cat >bare.c <<'E'
+#include "probe.h"
+void _start(void) { PROBE("one"); PROBE("two"); __asm__ volatile("syscall" : : "a"(60), "D"(0)); }
+E
+gcc -O2 -fno-asynchronous-unwind-tables -fno-ident -fcf-protection=none -nostdlib -static -Wl,--build-id=none bare.c -o bare
+objcopy -R .stapsdt.base bare
+lost bare "only text is loaded"
+expect "what is left of it" "$(readelf -nW bare | grep -c 'Provider: ')" 2
+# A note that is there twice but for its base, which is wrong in one: they are the same once that is corrected.
+cat >almost.c <<'E'
+#include "probe.h"
+#define NOTE(base) ".pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n.4byte 8,994f-993f,3\n.asciz \"stapsdt\"\n" \
+    "993: .8byte 995b, " base ", 0\n.asciz \"test\"\n.asciz \"twice\"\n.asciz \"\"\n994: .balign 4\n.popsection\n"
+int main(void) { PROBE("one"); __asm__ volatile("995: nop\n" NOTE("_.stapsdt.base") NOTE("_.stapsdt.base + 64")); return 0; }
+E
+gcc -O2 almost.c -o almost
+fastsdt-index -v almost | matches 'removed: probe test:twice .* the same note twice' || fail "the same note with two bases"
+expect "the note with two bases" "$(readelf -nW almost | grep -c 'Name: twice')" 1
+fastsdt-index almost | matches 'nothing to do' || fail "the note with two bases: a second run changes something"
 
 # Damage: one clear sentence, the file as it was.
 refused() { # FILE WORDS

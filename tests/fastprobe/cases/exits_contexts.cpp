@@ -32,4 +32,5 @@ struct V { virtual int f(int a) { return a; } virtual ~V() {} }; struct W { virt
 struct D : V, W { int f(int a) override { return a + 1; } int g() override { return 3; } };
 KEEP int virt(W* w) { return w->g(); }
 KEEP MS_ABI int msabi(int a, int b, int c, int d, int e) { return parallel(a) + b + c + d + e; }
-int main() { auto t = counter(3); int s = 0; while (!t.h.done()) { t.h.resume(); s += t.h.promise().v; } t.h.destroy(); D d; return !(s + parallel(5) + catcher(2) + catcher(5) + virt(&d) + msabi(1,2,3,4,5) > 0); }
+KEEP int jumper(int x) { static const void* const to[] = {&&a, &&b, &&c}; goto *to[x]; a: return 5; b: return 7; c: return x; }
+int main() { auto t = counter(3); int s = 0; while (!t.h.done()) { t.h.resume(); s += t.h.promise().v; } t.h.destroy(); D d; return !(s + parallel(5) + catcher(2) + catcher(5) + virt(&d) + msabi(1,2,3,4,5) + jumper(s % 3) > 0); }
