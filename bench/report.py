@@ -213,6 +213,16 @@ def attach(rows):
                [[r["tool"], r["attach_s"], r["detach_s"], r["threads_ratio"], r["forks_ratio"], r["stall_ms"], r["stall_without_ms"]] for r in rows if "tool" in r])]
 
 
+def stops(rows):
+    kernels = ", ".join(sorted({f"Linux {r['kernel']}" for r in rows}))
+    return ["fastsdt-trace's engine attaches to a process, arms a site, disarms it and detaches. One thread reads the clock all the time; the others sleep, or compute.",
+            "The longest time between two readings of a run, in ms: the least, the median and the 90th percentile of the runs; and the same in as much time without a tracer. Where more",
+            f"threads compute than there are processors, each step of the tracer waits for one as every thread does (`bench_stops`, {kernels}).", "",
+            *table(["threads", "least", "median", "90 %", "without, median", "without, 90 %", "a run, ms"],
+                   [[f"{r['threads']:,} {r['kind'] if r['threads'] > 1 else '(that reads the clock)'}", *(f"{r[k]:,.2f}" for k in ("least_ms", "median_ms", "p90_ms", "without_ms", "without_p90_ms", "run_ms"))]
+                    for r in rows if r["threads"] > 1 or r["kind"] == "asleep"])]
+
+
 def compile_ratios(rows):
     """Each row about compiling probes, and its ratio to libbpf's header with the same compiler."""
     compiled = find(rows, what="compile")
@@ -315,7 +325,7 @@ def left_out(results):
 
 def document(results):
     parts = results["parts"]
-    rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "trace", "disabled", "runtimes", "attach", "build", "tools")}
+    rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "trace", "stops", "disabled", "runtimes", "attach", "build", "tools")}
 
     def section(title, part, lines, picture=None):
         if part not in parts:
@@ -346,6 +356,7 @@ def document(results):
                  *table(["source", "nop1", "push", "stepped (ret)", "optimized"], PUBLISHED),
                  "![What each kernel does at each instruction](recorded/kernels.svg)", ""], ("Nanoseconds for a hit, by first instruction and kernel", "hits")),
              *section("Tracing in user space", "trace", trace(rows["trace"])),
+             *section("Standing still", "stops", stops(rows["stops"])),
              *section("A site that nobody traces", "disabled", [
                  "A loop with ten sites and a little work between them, less the same loop without sites, for one site: the median. `nop1_nop10` is fastsdt.h's default on",
                  "x86-64; a bound is a power of two whose multiples the site's nop10 does not cross (6 where none is named).", "", *disabled(rows["disabled"])],

@@ -2,6 +2,19 @@
 # Sourced by scripts that read an archive of packages. `use_archive debian|ubuntu CACHE` sets mirror, keys and components (with blanks between):
 # the machine's own Debian mirror, from /etc/apt; for Ubuntu the folder beside it, or FASTSDT_UBUNTU_MIRROR. Ubuntu's keys are a package
 # of Debian's, kept in CACHE. Returns 4, with the reason on standard error, where there is none.
+#
+# `own_debs CACHE SUITE` sets debs: a folder in CACHE for a suite's package files that is this shell's and its children's as long as one
+# of them runs. Two apt-gets cannot use one folder at a time, and two debootstraps would write the same files: the second run has another.
+own_debs() {
+    local n lock
+    for ((n = 1; ; n++)); do
+        debs=$1/debs/$2
+        [ $n = 1 ] || debs+=.$n
+        mkdir -p "$debs" && exec {lock}>"$debs.lock" || return 1
+        ! flock -n "$lock" || return 0
+        exec {lock}>&-
+    done
+}
 use_archive() {
     local name=$1 cache=$2 scripts fetched
     scripts=$(dirname "$(realpath "${BASH_SOURCE[0]}")")

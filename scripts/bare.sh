@@ -14,7 +14,8 @@ shift
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/fastsdt-bare.XXXXXX")
 root=$work/disk/root
-cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}/debs/$suite
+. "$here/archive.sh"
+own_debs "${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}" "$suite"
 clean() {
     [ -z "${FASTSDT_KEEP_ROOT:-}" ] || { echo "bare.sh: the root is $root" >&2; return; }
     umount -R -l "$work/disk" 2>/dev/null || true
@@ -30,14 +31,14 @@ if [ -z "${FASTSDT_KEEP_ROOT:-}" ]; then
         mount -o loop,noatime "$work/image" "$work/disk"; } 2>/dev/null || rm -f "$work/image"
 fi
 started=$SECONDS
-"$here/make-root.sh" "$suite" "$root" || exit 125
+FASTSDT_DEBS=$debs "$here/make-root.sh" "$suite" "$root" || exit 125
 tree=/root/fastsdt
 git clone -q --no-hardlinks "file://$(git -C "$here" rev-parse --show-toplevel)" "$root$tree"
 echo "bare.sh: a minimal root of $suite in $((SECONDS - started)) s"
-mkdir -p "$cache" "$root/var/cache/apt/archives"
+mkdir -p "$root/var/cache/apt/archives"
 # A mount point of its own, as / is on a machine: unshare --mount works inside.
 mount --bind "$root" "$root" && mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" &&
-    mount --bind "$cache" "$root/var/cache/apt/archives" || exit 125
+    mount --bind "$debs" "$root/var/cache/apt/archives" || exit 125
 [ -z "${FASTSDT_ROOT_WITHOUT_UPROBES:-}" ] || mount -t tmpfs none "$root/sys/bus/event_source/devices" || exit 125
 # shellcheck disable=SC2016 # the inner shell's variables
 chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Installs what building and testing fastsdt needs, on Debian or Ubuntu: `install-deps.sh`, or `install-deps.sh demo`, `bench` or `kernel`
-# for what demo.sh, bench.sh or kernel/build.sh need only. Of compilers it takes the versions that the release has. Needs root where something is missing.
+# Installs what building and testing fastsdt needs, on Debian or Ubuntu: `install-deps.sh`, or `install-deps.sh demo`, `bench`, `kernel`
+# or `upstream` for what demo.sh, bench.sh, kernel/build.sh or upstream/build.sh need only. Of compilers it takes the versions that the release has. Needs root where something is missing.
 # Safe to run again.
 set -euo pipefail
 needed="cmake ninja-build make pkg-config gcc g++ libc6-dev scdoc ca-certificates python3
@@ -12,6 +12,8 @@ bench="$demo git libbenchmark-dev python3-matplotlib valgrind time linux-perf mo
 qemu-system-x86 cpio zstd xz-utils busybox-static"
 kernel="git dpkg-dev patch libgtest-dev flex bison bc cpio xz-utils busybox-static qemu-system-x86 qemu-system-arm
 gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+upstream="git dpkg-dev bison flex texinfo gawk m4 autoconf automake autopoint gettext bzip2 xz-utils dejagnu zlib1g-dev liblzma-dev
+libgmp-dev libmpfr-dev libmpc-dev"
 everything="$bench
 ccache libgtest-dev libgmock-dev libvixl-dev libzstd-dev libunwind-dev binutils patchelf shellcheck
 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu
@@ -26,6 +28,7 @@ case ${1:-} in
 demo) wanted=$demo ;;
 bench) wanted=$bench ;;
 kernel) wanted=$kernel ;;
+upstream) wanted=$upstream ;;
 *)
     sed -n '3,5s/^# //p' "$0" >&2
     exit 2
@@ -46,6 +49,7 @@ compilers() {
     # The version of the compiler that is called `gcc`.
     default=$(apt-cache show gcc 2>/dev/null | sed -n 's/^Depends:.* gcc-\([0-9][0-9]*\) .*/\1/p' | sed -n 1p)
     case ${1:-} in
+    upstream) return ;;
     demo) echo "clang-${llvm[-1]} gcc-$default gcc-$default-plugin-dev"; return ;;
     kernel) echo "clang-${llvm[-1]} gcc-$default gcc-$default-multilib gcc-$default-plugin-dev gcc-$default-plugin-dev-aarch64-linux-gnu"; return ;;
     bench) echo "clang-${llvm[-1]} lld-${llvm[-1]} llvm-${llvm[-1]}-dev libclang-${llvm[-1]}-dev libclang-rt-${llvm[-1]}-dev gcc-$default g++-$default gcc-$default-plugin-dev"; return ;;

@@ -32,9 +32,10 @@ elif [ ! -e "/usr/share/debootstrap/scripts/$suite" ]; then
 fi
 include=()
 case $mirror in https:*) include=(--include=ca-certificates) ;; esac
-mkdir -p "$cache/debs/$suite"
+debs=${FASTSDT_DEBS:-} # of bare.sh, which holds its lock
+[ -n "$debs" ] || own_debs "$cache" "$suite"
 # It mounts /proc there: in a namespace of its own, so that nothing stays mounted however it ends.
-unshare --mount debootstrap --variant=minbase --keyring="$keys" --components="${components// /,}" --cache-dir="$(realpath "$cache/debs/$suite")" \
+unshare --mount debootstrap --variant=minbase --keyring="$keys" --components="${components// /,}" --cache-dir="$(realpath "$debs")" \
     "${include[@]}" "$suite" "$root" "$mirror" "${script[@]}" >"$work/log" 2>&1 || { tail -n 5 "$work/log" >&2; fail 1 "no root of $suite"; }
 
 # Where packages come from later: the release, and its updates and security where the machine's lists have them.

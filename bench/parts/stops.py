@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How long threads stand still while fastsdt-trace attaches to their process and detaches."""
+import platform
+
+TITLE = "Standing still"
+LIVE = True
+COLUMNS = ["least_ms", "median_ms", "p90_ms", "without_ms", "without_p90_ms", "run_ms"]
+
+
+def measure(bench):
+    rows = []
+    for threads, runs in ((1, 10), (100, 3)) if bench.quick else ((1, 50), (100, 20), (1000, 5)):
+        bench.say(f"{threads} threads")
+        for line in bench.run([bench.bin("bench_stops"), str(threads), "--runs", str(runs)]).splitlines()[1:]:
+            number, kind, *values = line.split()
+            rows.append({"threads": int(number), "kind": kind, "runs": runs, "kernel": platform.release(), **dict(zip(COLUMNS, map(float, values), strict=True))})
+    return rows
