@@ -24,7 +24,7 @@ struct fastsdt_trace_attachment {
     fastsdt::engine::Script script;
     std::unique_ptr<fastsdt::api::Function> function; ///< null: a script
     std::unique_ptr<fastsdt::engine::Target> target;
-    fastsdt::engine::Self* self = nullptr; ///< the target, if it is this process
+    fastsdt::engine::Target* self = nullptr; ///< the target, if it is this process
     std::unique_ptr<fastsdt::engine::Session> session;
     std::optional<fastsdt::engine::Follow> follow; ///< of another process
 };

@@ -153,7 +153,7 @@ fastsdt_trace_sites* fastsdt_trace_sites_read(fastsdt_trace_attachment* attachme
         const auto text = [&](std::string of) { return told->texts.emplace_back(std::move(of)).c_str(); };
         for (size_t i = 0; i < states.size(); ++i) {
             const auto& site = session.sites()[i];
-            told->sites.push_back({text(session.matcher().probes().at(site.probe)), site.address,
+            told->sites.push_back({text(session.probes().at(site.probe)), site.address,
                                    states[i].state == fastsdt::engine::State::armed,
                                    text(fastsdt::engine::text(states[i])), static_cast<int>(states[i].state)});
         }
@@ -184,7 +184,7 @@ fastsdt_trace_maps* fastsdt_trace_maps_read(fastsdt_trace_attachment* attachment
         auto told = std::make_unique<fastsdt_trace_maps>();
         attachment->session->look_for_filters();
         told->read = attachment->session->read();
-        told->probes = attachment->session->matcher().probes();
+        told->probes = attachment->session->probes();
         if (attachment->function)
             told->read.dropped += attachment->function->missed();
         for (size_t i = 0; i < attachment->script.maps.size(); ++i)

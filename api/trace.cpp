@@ -87,7 +87,7 @@ Script parse_probes(const char* probes, Function& function)
 void arm(fastsdt_trace_attachment& attachment)
 {
     if (attachment.function)
-        attachment.function->set_names(attachment.session->matcher().probes());
+        attachment.function->set_names(attachment.session->probes());
     attachment.session->arm();
 }
 

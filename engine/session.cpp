@@ -3,24 +3,32 @@
 #include "code/machine.h"
 #include "process/environment.h"
 #include "process/lasting.h"
+#include "process/outside.h"
 #include "session.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <map>
+#include <set>
 
 namespace fastsdt::engine {
 
-Session::Session(const Script& script, pid_t pid, Target& target, bool calls)
-    : script_(script), target_(target), pid_(pid), calls_(calls), filters_(pid), matcher_(script, pid),
-      fresh_(matcher_.find_new()), environment_(read_environment(script, pid)), tables_(lay_out(script)),
+Session::Session(const Script& script, pid_t pid, Target& target, Options options)
+    : script_(script), target_(target), pid_(pid), options_(options), filters_(pid),
+      matcher_(script, pid, options.names ? *options.names : own_names_), fresh_(matcher_.find_new()),
+      environment_(read_environment(script, pid)), tables_(lay_out(script)),
       arming_(
           target, [this](std::span<const Site> sites, const Arena& arena) { return compiled_to_arm(sites, arena); },
-          tables_.least, [this](Window window) { return first_words(tables_, window); }),
-      cleared_(script.maps.size())
+          tables_.least, [this](Window window) { return words_at_first(window); }, options.follow),
+      searched_(pid), cleared_(script.maps.size())
 {
+    environment_.follow = options.follow;
+    ended_.maps.resize(script.maps.size());
+    if (environment_.clock)
+        timed_ = {environment_.clock->base_counter, environment_.clock->base_ns};
     environment_.threads_run = !target.stops_threads();
     decide_calls(wants_calls());
 }
@@ -40,6 +48,8 @@ bool Session::wants_calls() const
 {
     if (uses(script_, Value::str_arg) || (uses(script_, Value::tid) && !environment_.tid_offset_told))
         return true;
+    if (options_.follow && uses(script_, Value::pid)) // a child's
+        return true;
     const bool arguments = uses(script_, Value::arg) || calls_functions(script_);
     return arguments && std::any_of(fresh_.begin(), fresh_.end(), [](const Site& site) {
                return site.kind == Probe::Kind::entry ? site.stack_bytes != 0
@@ -51,7 +61,7 @@ std::string Session::obstacle_to_calls()
 {
     if (filters_.stand())
         return "the process has a seccomp filter";
-    if (const std::string setter = calls_ ? std::string() : filters_.setter(); !setter.empty())
+    if (const std::string setter = options_.calls ? std::string() : filters_.setter(); !setter.empty())
         return fmt::format("the process may set a seccomp filter, which could kill it for that ({})", setter);
     return {};
 }
@@ -65,6 +75,14 @@ bool Session::look_for_filters()
     if (!environment_.system_calls)
         forbid_calls();
     return !environment_.system_calls;
+}
+
+std::vector<FirstWord> Session::words_at_first(Window window) const
+{
+    std::vector<FirstWord> words = first_words(tables_, window, environment_.clock);
+    if (!environment_.system_calls)
+        words.push_back({Tables::no_calls, 1});
+    return words;
 }
 
 // Stubs that were made to make calls make none any more.
@@ -119,7 +137,7 @@ Session::Preview Session::preview()
             base = std::min(base, preview.sites[i].patch / smallest_page * smallest_page);
         }
         // Compiled as if for the page of the lowest site; nothing is written there. So distances are realistic.
-        const Code code = compiled(sites, {base, base, base});
+        const Code code = compiled(sites, {base, base, base, base});
         std::vector<uint64_t> borders = code.stubs; // a stub ends where the next begins, or with the code
         borders.push_back(base + code.bytes.size());
         std::sort(borders.begin(), borders.end());
@@ -142,8 +160,6 @@ void Session::arm()
     read_lasting(pid_, environment_);
     look_for_filters();
     decide_calls(wants_calls());
-    if (!environment_.system_calls)
-        forbid_calls(); // again: the tables may be new, and the stubs of a former time
     try {
         arming_.arm(fresh_);
     } catch (...) {
@@ -152,8 +168,6 @@ void Session::arm()
         throw;
     }
     fresh_.clear();
-    if (!environment_.system_calls)
-        forbid_calls(); // the first time there were no tables
 }
 
 void Session::match_again()
@@ -175,6 +189,8 @@ void Session::disarm()
 
 void Session::watch_loader()
 {
+    if (!environment_.system_calls && !matcher_.means_libraries())
+        return;         // no library would change anything: neither has it sites, nor could a filter of its harm a stub
     decide_calls(true); // the stub waits by one
     if (environment_.system_calls)
         arming_.watch_loader();
@@ -188,14 +204,104 @@ bool Session::answer_loader(const std::function<void()>& match)
     return target.answer_loader(question);
 }
 
+ReadData Session::reader()
+{
+    return [this](size_t offset, size_t size) { return target_.read_data(offset, size); };
+}
+
+// The kernel's clock is slowed down and sped up (adjtimex), and the first measurement was short.
+void Session::keep_time()
+{
+    constexpr uint64_t often = 1'000'000'000;
+    if (!environment_.clock || arming_.window().size == 0)
+        return;
+    const Moment now = read_clocks();
+    if (now.ns - timed_.ns < often)
+        return;
+    environment_.clock = corrected(*environment_.clock, timed_, now);
+    timed_ = now;
+    for (const FirstWord& each : words_of_clock(arming_.window(), *environment_.clock, clocks_))
+        target_.change_data(each.offset, word(each.offset), each.value);
+    ++clocks_;
+}
+
+uint64_t Session::word(size_t offset)
+{
+    return word_at(reader(), offset);
+}
+
 Maps Session::read_all()
 {
-    return read_tables(script_, tables_, arming_.window(),
-                       [this](size_t offset, size_t size) { return target_.read_data(offset, size); });
+    Maps now = read_tables(script_, tables_, arming_.window(), reader());
+    merge(script_, now, ended_);
+    return now;
+}
+
+// A process that is seen to have no slice of those listed before it was looked for has ended, or executes another program.
+void Session::look_for_forks(bool now)
+{
+    const Window window = arming_.window();
+    if (window.size == 0)
+        return;
+    using Clock = std::chrono::steady_clock;
+    constexpr uint64_t enough = 16;
+    const Clock::time_point begin = Clock::now();
+    if (!now && ((forks_ == 0 && word(Tables::slices) == 0) || begin < search_again_))
+        return;
+    const std::vector<Slice> slices = slices_of_children(tables_, window, reader());
+    const Forks::Found found = now ? searched_.find_all(arming_.fronts()) : searched_.find(arming_.fronts());
+    forks_ = found.forks.size();
+    const int part = word(Tables::free) < enough ? 10 : 50; // of the time
+    const Clock::time_point end = Clock::now();
+    search_again_ = end + part * (end - begin);
+    if (!found.all)
+        return;
+    for (const Slice& slice : slices)
+        if (slice.state == Tables::slice_used
+            && std::none_of(found.forks.begin(), found.forks.end(),
+                            [&](const Fork& fork) { return fork.slice == window.address + slice.offset; }))
+            keep_ended(slice);
+}
+
+void Session::keep_ended(Slice slice)
+{
+    Maps ended = read_slice(script_, tables_, arming_.window(), reader(), slice);
+    ended.processes = 1;
+    merge(script_, ended, ended_);
+    drop_beyond(script_, ended, most_ended_keys);
+    ended_ = std::move(ended);
+    target_.forget_data(contents_of_slice(tables_, arming_.window(), reader(), slice));
+    target_.change_data(slice.offset + Tables::state, Tables::slice_used, Tables::slice_free);
+    // Children take some meanwhile, and a hostile one could change the word for ever.
+    constexpr unsigned most_tries = 100;
+    for (unsigned i = 0; i < most_tries; ++i)
+        if (const uint64_t free = word(Tables::free); target_.change_data(Tables::free, free, free + 1))
+            break;
+}
+
+std::vector<std::string> Session::clear_forks()
+{
+    std::vector<std::string> troubles;
+    std::set<pid_t> done;
+    for (bool more = true; more;) { // one may have forked another before its jumps were gone
+        more = false;
+        for (const Fork& fork : searched_.find_all(arming_.fronts()).forks)
+            if (done.insert(fork.pid).second) {
+                more = true;
+                try {
+                    clear_forked(*open_forked(fork.pid));
+                } catch (const Unusable& error) {
+                    if (!living_threads(fork.pid).empty())
+                        troubles.emplace_back(error.what());
+                }
+            }
+    }
+    return troubles;
 }
 
 Maps Session::read()
 {
+    keep_time();
     Maps now = read_all();
     const auto clears = [](const Clause& clause) {
         return std::any_of(clause.actions.begin(), clause.actions.end(),
@@ -211,19 +317,19 @@ Maps Session::read()
 
 std::vector<Piece> Session::contents()
 {
-    return engine::contents(tables_, arming_.window(),
-                            [this](size_t offset, size_t size) { return target_.read_data(offset, size); });
+    return engine::contents(tables_, arming_.window(), reader());
 }
 
 void Session::clear(size_t map, bool as_read)
 {
-    clear_table(
-        script_, tables_, arming_.window(), map,
-        [this](size_t offset, size_t size) { return target_.read_data(offset, size); },
-        [this](size_t offset, uint64_t from, uint64_t to) { return target_.change_data(offset, from, to); });
-    if (!is_subtracted(script_, tables_, map))
-        return;
+    clear_table(script_, tables_, arming_.window(), map, reader(),
+                [this](size_t offset, uint64_t from, uint64_t to) { return target_.change_data(offset, from, to); });
     const MapKind kind = script_.maps[map].kind;
+    const bool subtracted = is_subtracted(script_, tables_, map);
+    if (!subtracted || kind == MapKind::min || kind == MapKind::max)
+        ended_.maps[map].clear();
+    if (!subtracted)
+        return;
     if (as_read && kind != MapKind::min && kind != MapKind::max)
         cleared_[map] = last_;
     else

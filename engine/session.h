@@ -8,8 +8,11 @@
 #include "maps/maps.h"
 #include "maps/read.h"
 #include "maps/tables.h"
+#include "process/clock.h"
 #include "process/filters.h"
+#include "process/forks.h"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -22,9 +25,14 @@ namespace fastsdt::engine {
 
 class Session {
 public:
+    struct Options {
+        bool calls = false;          ///< stubs may make system calls also where the process may set a seccomp filter
+        bool follow = false;         ///< forked children record too
+        ProbeNames* names = nullptr; ///< of a run with several processes; has to outlive it
+    };
     /// Reads the process and matches. `script` and `target` have to outlive it. Throws Unusable.
-    /// @param calls  stubs may make system calls also where the process may set a seccomp filter
-    Session(const Script& script, pid_t pid, Target& target, bool calls = false);
+    Session(const Script& script, pid_t pid, Target& target, Options options);
+    Session(const Script& script, pid_t pid, Target& target) : Session(script, pid, target, Options{}) {}
 
     /// What arming would make of each site.
     struct Preview {
@@ -51,12 +59,20 @@ public:
     const std::string& no_system_calls() const { return environment_.no_system_calls; }
 
     /// Has the process wait, for a bounded time, when its dynamic linker has mapped modules and runs none of their
-    /// constructors yet: from the next arm() on.
+    /// constructors yet: from the next arm() on. Not where no library would change anything.
     void watch_loader();
     /// Readable when the process waits. -1: it never does
     int loader_descriptor() const { return target_.loader_descriptor(); }
     /// Runs `match`, which is to match and arm, and lets the process go on. @return  false: it went on before
     bool answer_loader(const std::function<void()>& match);
+
+    /// Looks for forked children: what those recorded that have ended is kept, and new ones can have their memory. Reads files of all
+    /// processes: without `now` only if there are some or one has recorded something, and in a part of the time.
+    void look_for_forks(bool now);
+    /// Of them, how many lived when they were last looked for.
+    size_t forks() const { return forks_; }
+    /// Puts the file's bytes back in forked children, after disarm(). @return  why not in some: sentences
+    std::vector<std::string> clear_forks();
 
     /// The maps as they are now, less what was cleared.
     Maps read();
@@ -64,34 +80,52 @@ public:
     /// a hit between the two is in the next; as far as the map's kind allows (is_subtracted() in maps/read.h).
     void clear(size_t map, bool as_read);
 
-    /// Of the tables: what begins anew with another run (Self::forget_data()).
+    /// Of the tables: what begins anew with another run (Target::forget_data()).
     std::vector<Piece> contents();
 
     /// What has become of the sites.
     const std::vector<Site>& sites() const { return arming_.sites(); }
-    const std::vector<SiteState>& verify() { return arming_.verify(); }
+    const std::vector<SiteState>& verify()
+    {
+        keep_time();
+        return arming_.verify();
+    }
     const std::vector<SiteState>& states() const { return arming_.states(); }
     const Matcher& matcher() const { return matcher_; }
+    /// By the number that a map has for a probe.
+    const std::vector<std::string>& probes() const { return (options_.names ? *options_.names : own_names_).names(); }
 
 private:
     Maps read_all();
+    void keep_time();
+    ReadData reader();
+    uint64_t word(size_t offset); // of the tables
+    void keep_ended(Slice slice);
     bool wants_calls() const;
     std::string obstacle_to_calls();
     void decide_calls(bool wanted);
     void forbid_calls();
+    std::vector<FirstWord> words_at_first(Window window) const;
     Code compiled(std::span<const Site> sites, const Arena& arena) const;
     Code compiled_to_arm(std::span<const Site> sites, const Arena& arena);
 
     const Script& script_;
     Target& target_;
     const pid_t pid_;
-    const bool calls_; // as the constructor was told
+    const Options options_;
     Filters filters_;
+    ProbeNames own_names_;
     Matcher matcher_;
     std::vector<Site> fresh_; // matched, not given to arming_ yet
     Environment environment_;
     Tables tables_;
     Arming arming_;
+    Moment timed_;      // when the stubs' clock was last corrected
+    size_t clocks_ = 1; // so far
+    Forks searched_;
+    size_t forks_ = 0;
+    std::chrono::steady_clock::time_point search_again_;
+    Maps ended_;                               // what children recorded that have ended
     Maps last_;                                // as read() found the tables, if the script clears
     std::vector<std::optional<Maps>> cleared_; // by map: what it held when it was cleared
     bool asked_ = false;                       // Target::stores_thread_pointers() and its like

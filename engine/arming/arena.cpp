@@ -5,14 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,34 +22,13 @@ struct Header {
     uint32_t version, patches;
     uint64_t start, size, mark, data, data_size;
     uint64_t start_time, pid_namespace;
-    uint32_t pid, unused;
+    uint32_t pid, follows;
 };
 struct Record {
     uint64_t at, semaphore;
     std::array<std::byte, 8> before, after;
 };
 constexpr char magic[8] = {'f', 'a', 's', 't', 's', 'd', 't', '\n'};
-
-// When a process began; 0: there is none, or it is none any more that could trace: one that nobody has waited for.
-uint64_t start_time_of(const std::string& process)
-{
-    std::ifstream in("/proc/" + process + "/stat");
-    std::string text;
-    std::getline(in, text, '\0');            // an iterator would throw if the process ends meanwhile
-    const size_t name_end = text.rfind(')'); // the name may contain anything
-    if (name_end == text.npos)
-        return 0;
-    std::istringstream fields(text.substr(name_end + 1));
-    std::string state, skipped;
-    fields >> state; // field 3
-    if ((state == "Z" || state == "X") && living_threads(std::atoi(process.c_str())).empty())
-        return 0;
-    for (int field = 4; field < 22; ++field)
-        fields >> skipped;
-    uint64_t ticks = 0;
-    fields >> ticks;
-    return ticks;
-}
 
 // 0: there is no such process, or it is another user's.
 uint64_t namespace_of(const std::string& process, const char* kind)
@@ -69,6 +46,14 @@ bool sees_all_processes()
 
 } // namespace
 
+uint64_t start_time_of(const std::string& process)
+{
+    const auto stat = read_stat(process);
+    if (!stat || (has_ended(stat->state) && living_threads(std::atoi(process.c_str())).empty()))
+        return 0;
+    return stat->start;
+}
+
 Tracer Tracer::self()
 {
     return {static_cast<uint32_t>(getpid()), start_time_of("self"), namespace_of("self", "pid")};
@@ -81,13 +66,9 @@ bool Tracer::may_run() const
     if (pid_namespace == namespace_of("self", "pid"))
         return start_time != 0 && start_time_of(std::to_string(pid)) == start_time;
     // In another namespace it has another number here, but the same start, unless the time is another there.
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-        const std::string process = entry.path().filename();
-        if (std::atoi(process.c_str()) <= 0)
-            continue;
+    for (const pid_t here : listed_processes()) {
+        const std::string process = std::to_string(here);
         // From our namespace down to its own, of which there is one if that is ours.
-        const pid_t here = std::atoi(process.c_str());
         const std::vector<uint64_t> numbers = status_numbers(here, here, "NSpid:");
         if (numbers.size() < 2 || numbers.back() != pid)
             continue;
@@ -97,6 +78,31 @@ bool Tracer::may_run() const
             return true;
     }
     return !sees_all_processes();
+}
+
+namespace {
+struct MakerWords {
+    uint64_t pid, start_time, pid_namespace, start, size;
+};
+static_assert(Tables::maker + sizeof(MakerWords) <= Tables::clock);
+} // namespace
+
+std::vector<std::byte> encode(const Maker& maker)
+{
+    const MakerWords words{maker.tracer.pid, maker.tracer.start_time, maker.tracer.pid_namespace, maker.arena.start,
+                           maker.arena.size};
+    std::vector<std::byte> bytes(sizeof words);
+    std::memcpy(bytes.data(), &words, sizeof words);
+    return bytes;
+}
+
+Maker read_maker(Target& target, uint64_t data)
+{
+    MakerWords words{};
+    const auto bytes = target.read(data + Tables::maker, sizeof words);
+    if (bytes.size() == sizeof words)
+        std::memcpy(&words, bytes.data(), sizeof words);
+    return {{static_cast<uint32_t>(words.pid), words.start_time, words.pid_namespace}, {words.start, words.size}};
 }
 
 bool begins_arena(std::span<const std::byte> bytes)
@@ -109,7 +115,7 @@ size_t size_of_front(size_t patches)
     return (sizeof(Header) + patches * sizeof(Record) + 63) / 64 * 64;
 }
 
-std::vector<std::byte> encode(const Front& front)
+static Header header_of(const Front& front)
 {
     Header header{};
     std::memcpy(header.magic, magic, sizeof magic);
@@ -123,6 +129,13 @@ std::vector<std::byte> encode(const Front& front)
     header.start_time = front.tracer.start_time;
     header.pid_namespace = front.tracer.pid_namespace;
     header.pid = front.tracer.pid;
+    header.follows = front.follows;
+    return header;
+}
+
+std::vector<std::byte> encode(const Front& front)
+{
+    const Header header = header_of(front);
     std::vector<std::byte> bytes(size_of_front(front.patches.size()));
     std::memcpy(bytes.data(), &header, sizeof header);
     for (size_t i = 0; i < front.patches.size(); ++i) {
@@ -131,6 +144,13 @@ std::vector<std::byte> encode(const Front& front)
         std::memcpy(bytes.data() + sizeof header + i * sizeof record, &record, sizeof record);
     }
     return bytes;
+}
+
+std::vector<std::byte> head_of(const Front& front)
+{
+    const Header header = header_of(front);
+    const auto* const first = reinterpret_cast<const std::byte*>(&header);
+    return {first, first + sizeof header};
 }
 
 std::vector<Front> find_arenas(Target& target)
@@ -153,13 +173,10 @@ std::vector<Front> find_arenas(Target& target)
             || header.patches > most_patches - patches)
             continue;
         patches += header.patches;
-        Front front{header.start,
-                    header.size,
-                    header.mark,
-                    header.data,
-                    header.data_size,
-                    {header.pid, header.start_time, header.pid_namespace},
-                    {}};
+        Front front{header.start,        header.size,
+                    header.mark,         header.data,
+                    header.data_size,    {header.pid, header.start_time, header.pid_namespace},
+                    header.follows != 0, {}};
         const auto records = target.read(m.start + sizeof header, header.patches * sizeof(Record));
         for (size_t i = 0; (i + 1) * sizeof(Record) <= records.size(); ++i) {
             Record record;
@@ -172,14 +189,18 @@ std::vector<Front> find_arenas(Target& target)
             p.length = own_machine.exchanged;
             front.patches.push_back(p);
         }
-        uint64_t mark = 0;
-        const auto word = target.read(header.mark, sizeof mark);
-        std::memcpy(&mark, word.data(), word.size());
-        if (word.size() == sizeof mark && mark == 0)
+        const auto mark = target.read(header.mark, sizeof(uint64_t));
+        if (mark == std::vector<std::byte>(sizeof(uint64_t)) && !front.follows) // a child's
             front.tracer = {};
         fronts.push_back(std::move(front));
     }
     return fronts;
+}
+
+bool has_own_arena(Target& target)
+{
+    const std::vector<Front> fronts = find_arenas(target);
+    return std::any_of(fronts.begin(), fronts.end(), [](const Front& f) { return f.tracer == Tracer::self(); });
 }
 
 } // namespace fastsdt::engine

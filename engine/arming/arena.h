@@ -5,6 +5,7 @@
 #include "arming/target.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -22,23 +23,43 @@ struct Tracer {
     bool may_run() const;
 };
 
+/// When a process began, in clock ticks after boot: field 22 of /proc/PID/stat. 0: there is none, or it is none any more that could
+/// run: one that nobody has waited for. @param process  its number, or "self"
+uint64_t start_time_of(const std::string& process);
+
 struct Front {
-    static constexpr uint32_t version = 2;
+    static constexpr uint32_t version = 3;
     uint64_t start = 0; ///< runtime address of the arena
     uint64_t size = 0;  ///< of its code mapping
     uint64_t mark = 0, data = 0;
     uint64_t data_size = 0; ///< of the mapping of the tables
     Tracer tracer;
+    bool follows = false;       ///< forked children record too
     std::vector<Patch> patches; ///< written before the first jump is made; Patch::site is not used
 };
+
+/// What tables say of themselves, for when their tracer is killed before a front does.
+struct Maker {
+    Tracer tracer;
+    Range arena; ///< the latest that was to be mapped, with its mark
+};
+/// What /proc/PID/maps calls tables: the name of their memfd.
+inline constexpr const char* name_of_tables = "fastsdt";
+std::vector<std::byte> encode(const Maker& maker);
+/// Of the tables at this address. The target may have written anything there.
+Maker read_maker(Target& target, uint64_t data);
 
 /// Whether memory that begins with these bytes begins with a front.
 bool begins_arena(std::span<const std::byte> bytes);
 /// Bytes of a front, a multiple of 64.
 size_t size_of_front(size_t patches);
 std::vector<std::byte> encode(const Front& front);
-/// All arenas that are mapped in the target, by address. An arena whose mark reads 0 is the copy of a forked process:
-/// its tracer is nobody.
+/// What a front begins with: no other has the same.
+std::vector<std::byte> head_of(const Front& front);
+/// All arenas that are mapped in the target, by address. An arena whose mark reads 0 is the copy of a forked process. Unless that is
+/// followed, its tracer is nobody.
 std::vector<Front> find_arenas(Target& target);
+/// Whether this process traces the target, or one that the target was forked from and that is followed.
+bool has_own_arena(Target& target);
 
 } // namespace fastsdt::engine

@@ -16,14 +16,20 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <set>
+#include <optional>
 
 namespace fastsdt::engine {
 namespace {
 
 // The process's mappings and arenas, read once for many sites.
 struct View {
-    explicit View(Target& of) : target(of), mappings(of.mappings()), arenas(find_arenas(of)) {}
+    /// @param forked  it is the copy of a process that we trace, and our stubs are nobody's there
+    explicit View(Target& of, bool forked = false) : target(of), mappings(of.mappings()), arenas(find_arenas(of))
+    {
+        for (Front& front : arenas)
+            if (forked && front.tracer == Tracer::self())
+                front.tracer = {};
+    }
 
     const Front* arena_of(uint64_t address) const
     {
@@ -122,47 +128,84 @@ Range code_of(const Front& front)
     return {front.start, front.mark + own_machine.page - front.start};
 }
 
-// The tables of fronts go with the last of them.
-bool release_fronts(Target& target, std::span<const Front> fronts)
+// An arena whose tracer was killed before it wrote the front. What is there may have been mapped by somebody else since.
+std::optional<Range> arena_without_front(const View& view, const Range& arena)
 {
-    if (fronts.empty())
-        return true;
-    std::vector<Range> code;
-    for (const Front& front : fronts)
-        code.push_back(code_of(front));
-    return target.release(code, {fronts.front().data, fronts.front().data_size});
+    const uint64_t mark = arena.start + arena.size - own_machine.page;
+    const auto is = [&](uint64_t start, uint64_t end, bool executable) {
+        const Mapping* const m = mapping_at(view.mappings, start);
+        return m && m->start == start && m->end == end && m->inode == 0 && m->name.empty() && m->readable
+            && m->executable == executable && m->writable != executable && !m->shared;
+    };
+    const bool there = arena.size > own_machine.page && !view.arena_of(arena.start)
+        && ((is(arena.start, mark, true) && is(mark, mark + own_machine.page, false))
+            || is(arena.start, mark + own_machine.page, true));
+    const auto front = there ? view.target.read(arena.start, sizeof(uint64_t)) : std::vector<std::byte>();
+    if (front != std::vector<std::byte>(sizeof(uint64_t)))
+        return std::nullopt;
+    return arena;
+}
+
+// Tables of tracers that have ended, whether they came to write a front or not.
+std::vector<std::pair<Mapping, Maker>> tables_left(Target& target)
+{
+    std::vector<std::pair<Mapping, Maker>> left;
+    const std::string name = fmt::format("/memfd:{} (deleted)", name_of_tables);
+    for (const Mapping& m : target.mappings()) {
+        if (!m.shared || !m.writable || m.offset != 0 || m.name != name)
+            continue;
+        const Maker maker = read_maker(target, m.start); // nobody's, if the file was not even given a size
+        if (!maker.tracer.may_run())
+            left.emplace_back(m, maker);
+    }
+    return left;
 }
 
 // Gives back the memory of tracers that have ended, where no jump leads to it any more. A front may be a lie: only the
 // mappings are unmapped that an arena has and a tracer's tables.
-void release_left_overs(Target& target)
+void release_left_overs(Target& target, bool forked)
 {
-    const View view(target);
-    std::map<uint64_t, std::vector<Front>> runs; // by address of the tables
-    std::set<uint64_t> kept;
+    const auto left = tables_left(target);
+    if (!left.empty() && target.may_come())
+        return;                      // the next tracer does it
+    const View view(target, forked); // now that nothing comes any more
+    struct Run {
+        std::vector<Range> code;
+        uint64_t data_size = 0;
+        bool kept = false;
+    };
+    std::map<uint64_t, Run> runs; // by address of the tables
     for (const Front& front : view.arenas) {
         const bool jumps = std::any_of(front.patches.begin(), front.patches.end(), [&](const Patch& p) {
             return may_hold(target.read(p.at, own_machine.length), p.after);
         });
         const Mapping* const data = mapping_at(view.mappings, front.data, front.data_size);
         const Mapping* const mark = mapping_at(view.mappings, front.mark, own_machine.page);
+        Run& run = runs[front.data];
         if (jumps || front.tracer.may_run() || !data || data->start != front.data
             || data->end - data->start != front.data_size || !data->shared || !mark || mark->inode != 0
             || front.mark < front.start || front.mark - front.start != whole_pages(front.size))
-            kept.insert(front.data);
-        runs[front.data].push_back(front);
+            run.kept = true;
+        run.code.push_back(code_of(front));
+        run.data_size = front.data_size;
     }
-    for (const auto& [data, fronts] : runs)
-        if (!kept.contains(data))
-            release_fronts(target, fronts);
+    for (const auto& [m, maker] : left) {
+        Run& run = runs[m.start];
+        run.data_size = m.end - m.start;
+        if (const auto arena = arena_without_front(view, maker.arena))
+            run.code.push_back(*arena);
+    }
+    for (const auto& [data, run] : runs)
+        if (!run.kept)
+            target.release(run.code, {data, run.data_size});
 }
 
 // Undoes the jumps of tracers that have ended. A front may be forged: so a jump is undone only if it leads into an
 // arena of such a tracer, and only to a nop.
-void clear_left_overs(Target& target)
+void clear_left_overs(Target& target, bool forked = false)
 {
     std::vector<Patch> undo;
-    const View view(target);
+    const View view(target, forked);
     for (const Front& arena : view.arenas) {
         if (arena.tracer.may_run())
             continue;
@@ -188,7 +231,7 @@ void clear_left_overs(Target& target)
     }
     if (!undo.empty())
         target.patch(undo, true);
-    release_left_overs(target);
+    release_left_overs(target, forked);
 }
 
 } // namespace
@@ -198,17 +241,20 @@ std::vector<SiteState> can_arm(Target& target, std::span<const Site> sites)
     return states_of(target, sites, 0);
 }
 
-Arming::Arming(Target& target, Compile compile, size_t least, FirstWords first)
-    : target_(target), compile_(std::move(compile)), least_(least), first_(std::move(first))
+void clear_forked(Target& target)
+{
+    clear_left_overs(target, true);
+}
+
+Arming::Arming(Target& target, Compile compile, size_t least, FirstWords first, bool follows)
+    : target_(target), compile_(std::move(compile)), least_(least), first_(std::move(first)), follows_(follows)
 {}
 
 Arming::~Arming()
 {
     try {
         disarm();
-        if (fronts_.empty() && window_.size != 0) // nobody can be in a stub
-            target_.release({}, {window_.address, window_.size});
-        if (jumps_ || release_fronts(target_, fronts_))
+        if (jumps_ || window_.size == 0 || release_all())
             return;
         for (Front& front : fronts_) { // for the next run to release
             front.tracer = {};
@@ -219,11 +265,34 @@ Arming::~Arming()
     }
 }
 
+// Stubs and tables, with an arena for which we came to write no front: an interrupt ends the wait for it at once.
+bool Arming::release_all()
+{
+    std::vector<Range> code;
+    for (const Front& front : fronts_)
+        code.push_back(code_of(front));
+    const Range last = read_maker(target_, window_.address).arena;
+    const auto has_front = [&](const Front& front) { return front.start == last.start; };
+    if (last.size != 0 && std::none_of(fronts_.begin(), fronts_.end(), has_front)) {
+        if (target_.may_come())
+            return false;
+        if (const auto arena = arena_without_front(View(target_), last))
+            code.push_back(*arena);
+    }
+    return target_.release(code, {window_.address, window_.size});
+}
+
 // Each step is kept only after it has happened. What fails is undone, so another try begins where this one began: with
 // the sites known, and with the process as it was.
 void Arming::arm(std::vector<Site> sites)
 {
     add(std::move(sites));
+    target_.alone([&] { arm_all(); });
+}
+
+// Memory that has no owner yet is nobody's left-over only as long as no other tracer does the same.
+void Arming::arm_all()
+{
     clear_left_overs(target_);
     verify();
     std::vector<size_t> without_stub;
@@ -286,6 +355,31 @@ void Arming::prepare_tables()
     prepared_ = true;
 }
 
+// Memory for stubs, with stubs in it and a front that names their jumps. Empty: none is within reach.
+std::optional<Code> Arming::add_arena(std::span<const uint64_t> near, size_t patches, size_t code_size,
+                                      const std::function<Code(const Arena&)>& make)
+{
+    const size_t front_size = size_of_front(patches), size = front_size + code_size;
+    const Arena arena = size <= own_machine.most_code ? target_.allocate_code(near, size) : Arena{};
+    if (!arena.code)
+        return std::nullopt;
+    try {
+        const uint64_t first_mark = fronts_.empty() ? arena.mark : fronts_.front().mark;
+        Code code = make({arena.code + front_size, arena.data, arena.mark, first_mark});
+        if (code.bytes.size() > code_size)
+            throw std::logic_error("stubs are longer than they were said to be");
+        const Front front{arena.code,   size,           arena.mark, arena.data,
+                          window_.size, Tracer::self(), follows_,   code.patches};
+        target_.write_code(arena.code + front_size, code.bytes);
+        target_.write_code(front.start, encode(front));
+        fronts_.push_back(front);
+        return code;
+    } catch (...) {
+        target_.free_code(arena, size);
+        throw;
+    }
+}
+
 // Sites within reach of each other: one arena.
 void Arming::place_group(const std::vector<size_t>& members)
 {
@@ -296,39 +390,27 @@ void Arming::place_group(const std::vector<size_t>& members)
         near.push_back(sites_[i].patch);
     }
     prepare_tables();
-    constexpr uint64_t most = own_machine.most_code;
-    const size_t front_size = size_of_front(members.size());
-    const uint64_t somewhere = near.front() / smallest_page * smallest_page;
-    const size_t size =
-        front_size + compile_(sites, {somewhere, window_.address, somewhere + most / 2}).bytes.size() + smallest_page;
-    const Arena arena = size <= most ? target_.allocate_code(near, size) : Arena{};
-    if (!arena.code) {
+    const uint64_t somewhere = near.front() / smallest_page * smallest_page,
+                   mark = somewhere + own_machine.most_code / 2;
+    const size_t size = compile_(sites, {somewhere, window_.address, mark, mark}).bytes.size() + smallest_page;
+    const auto code = add_arena(near, members.size(), size, [&](const Arena& arena) {
+        Code code = compile_(sites, arena);
+        for (Patch& p : code.patches) {
+            p.site = members.at(p.site);
+            p.semaphore = sites_[p.site].semaphore;
+        }
+        return code;
+    });
+    if (!code) {
         for (const size_t i : members)
             states_[i] = refusals_[i] = {State::too_far};
         return;
     }
-    try {
-        const Code code = compile_(sites, {arena.code + front_size, arena.data, arena.mark});
-        if (front_size + code.bytes.size() > size)
-            throw std::logic_error("stubs are longer than they were said to be");
-        Front front{arena.code, size, arena.mark, arena.data, window_.size, Tracer::self(), {}};
-        for (Patch p : code.patches) {
-            p.site = members.at(p.site);
-            p.semaphore = sites_[p.site].semaphore;
-            front.patches.push_back(p);
-        }
-        target_.write_code(arena.code + front_size, code.bytes);
-        target_.write_code(front.start, encode(front));
-        for (size_t k = 0; k < code.refusals.size(); ++k)
-            if (code.refusals[k].state != State::ready)
-                states_[members[k]] = refusals_[members[k]] = code.refusals[k];
-        for (const Patch& p : front.patches)
-            patches_[p.site] = p;
-        fronts_.push_back(std::move(front));
-    } catch (...) {
-        target_.free_code(arena, size);
-        throw;
-    }
+    for (size_t k = 0; k < code->refusals.size(); ++k)
+        if (code->refusals[k].state != State::ready)
+            states_[members[k]] = refusals_[members[k]] = code->refusals[k];
+    for (const Patch& p : code->patches)
+        patches_[p.site] = p;
 }
 
 // Makes the jumps of all sites that have a stub and are ready.
@@ -396,26 +478,17 @@ void Arming::arm_loader()
             || !loader_patch(*loader, function, loader->breakpoint))
             return;
         prepare_tables();
-        const size_t front_size = size_of_front(1);
         const uint64_t somewhere = loader->breakpoint / smallest_page * smallest_page;
-        const size_t size = front_size + compile_loader_stub(*loader, {somewhere, window_.address, somewhere}).size();
-        const Arena arena = target_.allocate_code(std::span(&loader->breakpoint, 1), size);
-        if (!arena.code)
-            return;
-        try {
-            const auto patch = loader_patch(*loader, function, arena.code + front_size);
+        const size_t size = compile_loader_stub(*loader, {somewhere, window_.address, somewhere, somewhere}).size();
+        const auto code = add_arena(std::span(&loader->breakpoint, 1), 1, size, [&](const Arena& arena) {
+            const auto patch = loader_patch(*loader, function, arena.code);
             if (!patch)
                 throw std::logic_error("the arena is not within reach of the dynamic linker");
-            const Front front{arena.code, size, arena.mark, arena.data, window_.size, Tracer::self(), {*patch}};
-            target_.write_code(arena.code + front_size,
-                               compile_loader_stub(*loader, {arena.code + front_size, arena.data, arena.mark}));
-            target_.write_code(front.start, encode(front));
-            fronts_.push_back(front);
-            loader_ = *patch;
-        } catch (...) {
-            target_.free_code(arena, size);
-            throw;
-        }
+            return Code{compile_loader_stub(*loader, arena), {*patch}, {}, {}};
+        });
+        if (!code)
+            return;
+        loader_ = code->patches.front();
     }
     target_.hear_loader();
     if (holds(target_.read(loader_.at, own_machine.exchanged), loader_.after))

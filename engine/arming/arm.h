@@ -5,6 +5,7 @@
 #include "arming/target.h"
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,13 +22,17 @@ using FirstWords = std::function<std::vector<FirstWord>(Window)>;
 /// What arming the sites would come to, by site: can_be_armed(), or the first reason against it. Changes nothing.
 std::vector<SiteState> can_arm(Target& target, std::span<const Site> sites);
 
+/// Of a process that was forked from one that this process traces: puts the file's bytes back, and unmaps what no thread can come
+/// back to. Throws Unusable.
+void clear_forked(Target& target);
+
 /// A run: its sites, added as modules come.
 class Arming {
 public:
-    /// @param least  bytes of the tables, not 0
+    /// @param least  bytes of the tables, not 0  @param follows  Front::follows
     Arming(
         Target& target, Compile compile, size_t least,
-        FirstWords first = [](Window) { return std::vector<FirstWord>(); });
+        FirstWords first = [](Window) { return std::vector<FirstWord>(); }, bool follows = false);
     Arming(const Arming&) = delete;
     Arming& operator=(const Arming&) = delete;
     ~Arming(); ///< disarms, as far as it can
@@ -46,6 +51,8 @@ public:
     /// Looks at all sites again: the kernel or another tracer may have changed one.
     const std::vector<SiteState>& verify();
 
+    /// Its arenas so far.
+    const std::vector<Front>& fronts() const { return fronts_; }
     /// The tables; of size 0 as long as nothing was to be armed.
     Window window() const { return window_; }
 
@@ -54,10 +61,14 @@ public:
     const std::vector<SiteState>& states() const { return states_; }
 
 private:
+    void arm_all();
+    bool release_all();
     void add(std::vector<Site> sites);
     void place(const std::vector<size_t>& sites);
     void place_group(const std::vector<size_t>& sites);
     void prepare_tables();
+    std::optional<Code> add_arena(std::span<const uint64_t> near, size_t patches, size_t code_size,
+                                  const std::function<Code(const Arena&)>& make);
     void jump();
     void arm_loader();
     bool disarm_loader();
@@ -73,6 +84,7 @@ private:
     std::vector<Patch> patches_;      // by site; length 0: it has no stub
     std::vector<SiteState> refusals_; // by site: ready, or why it cannot have one
     std::vector<Front> fronts_;
+    const bool follows_;
     bool watches_loader_ = false;
     Patch loader_{.length = 0}; // of the dynamic linker's function; length 0: it has no stub
     bool jumps_ = false;        // some jumps may have been made and not undone

@@ -92,28 +92,59 @@ void find_patch(const LiveFile& file, const LiveSite& live, Site& site)
 
 } // namespace
 
-Matcher::Matcher(const Script& script, pid_t pid) : script_(script), pid_(pid) {}
-
-bool Matcher::means(const Probe& probe, const LiveFile& file)
+size_t ProbeNames::number_of(const std::string& name)
 {
-    if (pattern(probe.file))
-        return fits(probe.file, file.path);
-    const auto [found, added] = same_file_.try_emplace({probe.file, file.path}, false);
+    const auto [found, added] = numbers_.try_emplace(name, names_.size());
     if (added)
-        found->second = same_file(probe.file, file.path, pid_);
+        names_.push_back(name);
     return found->second;
 }
 
-size_t Matcher::probe_index(const Probe& probe, const LiveFile& file, const LiveSite& site)
+bool means_any(const Script& script, pid_t pid, const std::vector<Mapping>& mappings)
+{
+    std::set<std::string> files;
+    for (const Mapping& m : mappings)
+        if (m.inode != 0)
+            files.insert(m.name);
+    return std::any_of(script.clauses.begin(), script.clauses.end(), [&](const Clause& clause) {
+        return std::any_of(clause.probes.begin(), clause.probes.end(), [&](const Probe& probe) {
+            return probe.has_sites() && std::any_of(files.begin(), files.end(), [&](const std::string& file) {
+                       return pattern(probe.file) ? fits(probe.file, file) : same_file(probe.file, file, pid);
+                   });
+        });
+    });
+}
+
+Matcher::Matcher(const Script& script, pid_t pid, ProbeNames& names) : script_(script), pid_(pid), names_(names) {}
+
+bool Matcher::means(const Probe& probe, const std::string& path)
+{
+    if (pattern(probe.file))
+        return fits(probe.file, path);
+    const auto [found, added] = same_file_.try_emplace({probe.file, path}, false);
+    if (added)
+        found->second = same_file(probe.file, path, pid_);
+    return found->second;
+}
+
+bool Matcher::means_libraries() const
+{
+    std::error_code error;
+    const std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid_), error);
+    return std::any_of(script_.clauses.begin(), script_.clauses.end(), [&](const Clause& clause) {
+        return std::any_of(clause.probes.begin(), clause.probes.end(), [&](const Probe& probe) {
+            return probe.has_sites() && (pattern(probe.file) || !same_file(probe.file, program, pid_));
+        });
+    });
+}
+
+size_t Matcher::number_of(const Probe& probe, const LiveFile& file, const LiveSite& site)
 {
     const std::string& path = pattern(probe.file) ? file.path : probe.file;
     const std::string text = probe.kind == Probe::Kind::usdt
         ? fmt::format("usdt:{}:{}:{}", path, site.provider, site.name)
         : fmt::format("{}:{}:{}", probe.kind == Probe::Kind::entry ? "uprobe" : "uretprobe", path, site.name);
-    const auto [found, added] = probe_indexes_.try_emplace(text, probes_.size());
-    if (added)
-        probes_.push_back(text);
-    return found->second;
+    return names_.number_of(text);
 }
 
 void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t clause, const Probe& probe)
@@ -134,7 +165,7 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             site.inode = file.inode;
             site.provider = live.provider;
             site.name = live.name;
-            site.probe = probe_index(probe, file, live);
+            site.probe = number_of(probe, file, live);
             site.arguments = live.arguments;
             site.address = live.runtime;
             site.load_bias = live.runtime - live.address;
@@ -164,7 +195,7 @@ std::vector<Site> Matcher::find_new()
     for (const LiveFile& file : process.files)
         for (size_t clause = 0; clause < script_.clauses.size(); ++clause)
             for (const Probe& probe : script_.clauses[clause].probes)
-                if (probe.has_sites() && means(probe, file))
+                if (probe.has_sites() && means(probe, file.path))
                     match(file, sites, clause, probe);
     std::set<Key> seen;
     std::set<uint64_t> patches;

@@ -15,18 +15,33 @@
 
 namespace fastsdt::engine {
 
-/// The matches of a run. When modules have come it looks again; it gives each site once.
+/// The numbers that maps have for names of probes, such as "usdt:./app:shop:order": of all processes of a run.
+class ProbeNames {
+public:
+    size_t number_of(const std::string& name);
+    const std::vector<std::string>& names() const { return names_; } ///< by number
+
+private:
+    std::vector<std::string> names_;
+    std::map<std::string, size_t> numbers_;
+};
+
+/// Whether some probe of the script means a file of those that a process has mapped.
+bool means_any(const Script& script, pid_t pid, const std::vector<Mapping>& mappings);
+
+/// The matches of a process. When modules have come it looks again; it gives each site once.
 class Matcher {
 public:
-    /// @param script  has to outlive it
-    Matcher(const Script& script, pid_t pid);
+    /// @param script, names  have to outlive it
+    Matcher(const Script& script, pid_t pid, ProbeNames& names);
 
     /// Sites that the last look did not find. A site that cannot be armed is among them, with Site::patch 0.
     /// Throws Unusable when the process cannot be read.
     std::vector<Site> find_new();
 
-    /// By Site::probe, the name of a probe: "usdt:./app:shop:order".
-    const std::vector<std::string>& probes() const { return probes_; }
+    bool has_matched() const { return !matched_.empty(); } ///< some probe, by some look
+    /// Whether some probe may mean a library, one that comes later too.
+    bool means_libraries() const;
     /// Probes of the script that no look has matched so far.
     std::vector<const Probe*> unmatched() const;
     /// Which probes there are instead of one that no look has matched: "its probes are shop:closed, shop:order".
@@ -39,14 +54,13 @@ private:
     /// entry stands for them.
     using Key = std::tuple<uint64_t, Probe::Kind, std::string, uint64_t>;
 
-    bool means(const Probe& probe, const LiveFile& file);
+    bool means(const Probe& probe, const std::string& path);
     void match(const LiveFile& file, std::map<Key, Site>& sites, size_t clause, const Probe& probe);
-    size_t probe_index(const Probe& probe, const LiveFile& file, const LiveSite& site);
+    size_t number_of(const Probe& probe, const LiveFile& file, const LiveSite& site);
 
     const Script& script_;
     const pid_t pid_;
-    std::vector<std::string> probes_;
-    std::map<std::string, size_t> probe_indexes_;
+    ProbeNames& names_;
     std::set<Key> known_; // of the last look
     std::set<const Probe*> matched_;
     std::map<const Probe*, std::set<std::string>> others_;          // names of the same kind in the probe's files

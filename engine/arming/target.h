@@ -5,10 +5,11 @@
 #include "code/loader.h"
 #include "code/site.h"
 #include "live/live.h"
-#include "maps/tables.h"
+#include "maps/read.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,6 +55,8 @@ public:
     /// not, and all stays. Nobody may enter the stubs any more: all their sites are disarmed.
     /// @param code  ranges with stubs and marks  @param data  the tables
     virtual bool release(std::span<const Range> /*code*/, Range /*data*/) { return false; }
+    /// Whether a tracer that was killed may still map something: a thread has not yet come back from what it was told to do.
+    virtual bool may_come() { return false; }
     /// Writes stubs. They are not executed yet.
     virtual void write_code(uint64_t address, std::span<const std::byte> bytes) = 0;
 
@@ -73,11 +76,18 @@ public:
     /// @param bytes  what it has now
     virtual State obstacle(uint64_t /*at*/, std::span<const std::byte> /*bytes*/) const { return State::ready; }
 
+    /// Runs `work` while no other tracer of this process is in a `work` of its own.
+    virtual void alone(const std::function<void()>& work) { work(); }
+
     /// Up to `size` bytes of the tables as they are now, or what is left of them after the target's end.
     virtual std::vector<std::byte> read_data(size_t offset, size_t size) = 0;
     /// Makes the aligned word at `offset` of the tables `to` if it is `from`, in one step for all threads. @return  whether
     /// it was. Does nothing where the tables end before, or are not there.
     virtual bool change_data(size_t offset, uint64_t from, uint64_t to) = 0;
+
+    /// Zeros these, and gives their memory back until something is recorded again. A thread may still be in a stub; no site is
+    /// armed, or the pieces are of a process that has ended.
+    virtual void forget_data(std::span<const Piece> contents) = 0;
 
     /// Where the process's dynamic linker says what it has mapped. Empty: it has none, or it need not be asked.
     virtual std::optional<Loader> loader() { return std::nullopt; }

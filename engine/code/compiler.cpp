@@ -102,9 +102,12 @@ void Compiler::body(const Site& site)
     cold_.clear();
     out_ = label();
 
-    // A filter that reads only the site's values comes before the block: a hit that it rejects needs none.
+    // A filter that reads only registers comes before the block: a hit that it rejects needs none. All else a forked child must
+    // not do before it is known to be followed.
     const auto wants_block = [&](const Expression& e) {
-        return uses(e, is_map) || (uses(e, is_tid) && environment_.tid_offset);
+        return uses(e, [this](const Expression& part) {
+            return is_map(part) || is_tid(part) || (part.kind == Expression::Kind::value && !is_leaf(part));
+        });
     };
     bool has_block = false;
     const auto want = [&] {

@@ -58,10 +58,11 @@ protected:
         Label update, assign, remove, load, direct;
     };
     struct Routines {
-        Label acquire, text, word, tid;
+        Label acquire, claim, text, word, tid;
         std::vector<MapRoutines> maps;
     };
     virtual void acquire_routine() = 0;
+    virtual void claim_routine() = 0;
     virtual void text_routine() = 0;
     virtual void word_routine() = 0;
     virtual void tid_routine() = 0;
@@ -102,7 +103,7 @@ protected:
     virtual void save() = 0;    ///< makes the frame, and keeps in it the registers that saved_ names
     virtual void restore() = 0; ///< the opposite; then jumps back behind the site
     /// Loads the address of the thread's block into Role::block. Jumps to out_ if there is no slot or no memory for another
-    /// thread, or in a forked child.
+    /// thread, or in a forked child that is not followed.
     virtual void block() = 0;
 
     // ---- Values: expressions_*.cpp.
@@ -112,6 +113,7 @@ protected:
     virtual void memory_argument(const Expression& e) = 0;   ///< to Role::result, or jumps to unread_
     virtual void returned(Role to) = 0;                      ///< what the function returns
     virtual void thread_id(Role to) = 0; ///< if that takes a system call: to Role::result, or jumps to unread_
+    virtual void process_id() = 0;       ///< to Role::result; 0: not known
     virtual void nanoseconds() = 0;      ///< to Role::result
     virtual void constant(Role to, int64_t value) = 0;
     virtual void move(Role to, Role from) = 0;
@@ -139,7 +141,8 @@ protected:
     virtual void jump_if_refused(Label to) = 0; ///< a routine returned 0 and not 1 in Role::result
 
     // ---- Updates: statements_*.cpp. They may change Role::result and Role::second.
-    virtual void count_dropped() = 0;
+    virtual void count_at(size_t offset) = 0; ///< one more in a word of the data: Tables::dropped and its like
+    virtual void count_unread() = 0;
     /// To Role::entry: the key's entry in a direct table. Jumps to dropped(next) if there is no room.
     virtual void find_direct(const Statement& statement, Label next) = 0;
     virtual void increment(Word word) = 0;
@@ -178,7 +181,7 @@ protected:
     void grow(const Table& table, Label grown, Label refused);
 
     // ---- expressions.cpp
-    bool uses(const Expression& e, bool (*what)(const Expression&)) const;
+    static bool uses(const Expression& e, const std::function<bool(const Expression&)>& what);
     void check_stack_argument(unsigned index, unsigned word) const; ///< throws Refusal
     void want_system_calls(std::string_view what) const;            ///< throws Refusal
     /// Memory of the site's module that stubs read directly; empty where all stubs do.

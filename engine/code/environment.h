@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What stubs have to know about the process that they run in. process/environment.cpp and process/clock.cpp find it out.
 #pragma once
+#include "maps/tables.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,14 +11,6 @@
 #include <vector>
 
 namespace fastsdt::engine {
-
-/// nsecs = base_ns + ((counter - base_counter) * multiplier >> 32); the product has 128 bits. Since the boot, as
-/// bpftrace's.
-struct CycleClock {
-    uint64_t base_counter = 0;
-    uint64_t base_ns = 0;    ///< CLOCK_BOOTTIME when the counter was base_counter
-    uint64_t multiplier = 0; ///< nanoseconds for one step of the counter, times 2^32
-};
 
 /// How a stub saves the registers that a compiled function may change besides the general ones.
 struct VectorState {
@@ -35,8 +29,8 @@ struct Lasting {
 
 /// What stubs have to know about the process that they run in.
 struct Environment {
-    pid_t pid = 0;         ///< what `pid` gives
-    pid_t inner_pid = 0;   ///< in the process' own pid namespace: the last number of NSpid in /proc/PID/status
+    pid_t pid = 0;         ///< what `pid` gives: its number in its own pid namespace
+    bool follow = false;   ///< forked children record too
     bool rdfsbase = false; ///< x86-64, AT_HWCAP2 bit 1: user space may read the thread pointer from the processor
     /// x86-64: Target::stores_thread_pointers(). Then stubs load the pointer: rdfsbase takes some 15 cycles on AMD's
     /// processors.

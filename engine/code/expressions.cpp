@@ -10,7 +10,7 @@
 
 namespace fastsdt::engine {
 
-bool Compiler::uses(const Expression& e, bool (*what)(const Expression&)) const
+bool Compiler::uses(const Expression& e, const std::function<bool(const Expression&)>& what)
 {
     return what(e)
         || std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return uses(o, what); });
@@ -55,7 +55,7 @@ bool Compiler::is_leaf(const Expression& e) const
             throw Refusal({State::exit_arguments});
         return !in_memory(e);
     case Value::tid: return environment_.tid_offset.has_value();
-    case Value::pid:
+    case Value::pid: return !environment_.follow;
     case Value::probe:
     case Value::retval: return true;
     case Value::nsecs: return time_.has_value();
@@ -113,6 +113,12 @@ void Compiler::evaluate(const Expression& e)
         } else if (e.value == Value::tid) {
             want_system_calls("tid, which takes a system call");
             thread_id(Role::result);
+        } else if (e.value == Value::pid) {
+            process_id();
+            jump_if_zero(Role::result, cold([this, unread = unread_] {
+                             count_unread();
+                             jump(unread);
+                         }));
         } else if (e.value == Value::arg) {
             memory_argument(e);
         } else {

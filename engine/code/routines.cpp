@@ -25,10 +25,13 @@ unsigned shift_of(size_t entries)
 void Compiler::routines()
 {
     routines_.acquire = label();
+    routines_.claim = label();
     routines_.text = label();
     routines_.word = label();
     routines_.tid = label();
     acquire_routine();
+    if (environment_.follow)
+        claim_routine();
     text_routine();
     word_routine();
     if (environment_.system_calls && !environment_.tid_offset)

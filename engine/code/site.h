@@ -23,7 +23,7 @@ struct Site {
     std::string device;                   ///< of that file, as Mapping has it
     uint64_t inode = 0;                   ///< of that file; 0: the site is of no file
     std::string provider, name;           ///< name: of the probe, or of the function
-    size_t probe = 0;                     ///< value of `probe`: index in Matcher::probes(), the same for one name
+    size_t probe = 0;                     ///< value of `probe`: ProbeNames::number_of()
     std::string arguments;                ///< as the stapsdt note has them; empty for entries and exits
     uint64_t stack_bytes = unknown_bytes; ///< entry: of arguments on the stack
     int result = -1;             ///< exit: where the result is, FASTSDT_RESULT_*; -1: a tail call, which has none yet
@@ -40,9 +40,9 @@ struct Site {
 struct Arena {
     uint64_t code = 0; ///< executable, within 2 GiB (arm64: 128 MiB) of each site that uses it, page-aligned
     uint64_t data = 0; ///< the run's tables: readable and writable, anywhere, zeros at first
-    uint64_t mark =
-        0; ///< 8 bytes that hold the address of the process's slice of the tables (maps/tables.h), and 0 in a
-    ///< forked child, whose stubs then do nothing. Within 2 GiB of `code`. A run has an arena for each group of modules, all with the same `data`
+    uint64_t mark = 0; ///< Mark in maps/tables.h. Within 2 GiB of `code`
+    uint64_t first_mark =
+        0; ///< that of the run's first arena. A run has an arena for each group of modules, all with the same `data`
 };
 
 /// One change of a site: its bytes before and after. Written at once, see arming/target.h.

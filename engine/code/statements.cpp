@@ -81,7 +81,7 @@ void Compiler::assign_by_key(const Statement& statement)
 Compiler::Label Compiler::dropped(Label next)
 {
     return cold([this, next] {
-        count_dropped();
+        count_at(Tables::dropped);
         jump(next);
     });
 }

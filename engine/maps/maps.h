@@ -46,7 +46,9 @@ struct Maps {
     /// Hits of a clause that were left out, from the statement on that wanted a value which only a system call could have read
     /// when none could be made.
     uint64_t unread = 0;
-    size_t threads = 0; ///< slots that threads have taken so far
+    uint64_t forked = 0;  ///< hits in forked children, where these are not followed
+    size_t threads = 0;   ///< slots that threads have taken so far
+    size_t processes = 0; ///< forked children that have recorded something
 };
 
 } // namespace fastsdt::engine

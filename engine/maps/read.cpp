@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -97,26 +98,44 @@ bool decode(const Map& map, const Bytes& bytes, size_t offset, Entry& entry)
 
 using Merged = std::map<std::vector<Datum>, Entry>;
 
+/// The offset of an address in the heap, of which so many bytes before and behind are in it too.
+std::optional<size_t> place_in_heap(const Tables& tables, Window window, uint64_t address, size_t before, size_t behind)
+{
+    const uint64_t offset = address - window.address;
+    if (offset >= window.size || offset < tables.heap + before || behind > window.size - offset || offset % 16 != 0)
+        return std::nullopt;
+    return offset;
+}
+
+std::vector<Slice> all_slices(const Tables& tables, Window window, const ReadData& read)
+{
+    std::vector<Slice> slices = slices_of_children(tables, window, read);
+    slices.push_back({Tables::slice, Tables::slice_used});
+    return slices;
+}
+
 /// The memory of a run, as it is now.
 class Memory {
 public:
-    Memory(const Tables& tables, Window window, const ReadData& read)
+    Memory(const Tables& tables, Window window, const ReadData& read, std::span<const Slice> slices)
         : tables_(tables), window_(window), read_(read), left_(window.size)
     {
-        const Bytes slice = fetch(Tables::slice, Tables::slice_size);
-        for (size_t slot = 0; slot < most_threads; ++slot)
-            if (const auto block = place(slice.word(Tables::blocks + 8 * slot), 0, tables_.block_size))
-                blocks_.push_back({slot, *block, slice.word(Tables::owners + 8 * slot) != 0});
+        for (const Slice& of : slices) {
+            const Bytes slice = fetch(of.offset, Tables::state);
+            for (size_t slot = 0; slot < most_threads; ++slot)
+                if (const auto block = place(slice.word(Tables::blocks + 8 * slot), 0, tables_.block_size))
+                    blocks_.push_back(
+                        {of.offset + Tables::owners + 8 * slot, *block, slice.word(Tables::owners + 8 * slot) != 0});
+        }
     }
 
     struct Block {
-        size_t slot, offset;
+        size_t owner, offset; ///< of the slot's owner, and of the block
         bool owned;
     };
     const std::vector<Block>& blocks() const { return blocks_; }
 
     Bytes fetch(size_t offset, size_t size) const { return Bytes(read_(offset, size), size); }
-    uint64_t word(size_t offset) const { return fetch(offset, 8).word(0); }
 
     struct Entries {
         size_t offset, count;
@@ -126,7 +145,7 @@ public:
     {
         std::vector<Entries> chunks;
         size_t most = table.entries;
-        for (uint64_t at = word(base + table.offset) & ~uint64_t(Chunk::header - 1);
+        for (uint64_t at = word_at(read_, base + table.offset) & ~uint64_t(Chunk::header - 1);
              at != window_.address + tables_.nothing;) {
             const auto entries = place(at, Chunk::header, 0);
             if (!entries)
@@ -149,14 +168,9 @@ public:
     }
 
 private:
-    /// The offset of an address in the heap, of which so many bytes before and behind are in it too.
     std::optional<size_t> place(uint64_t address, size_t before, size_t behind) const
     {
-        const uint64_t offset = address - window_.address;
-        if (offset >= window_.size || offset < tables_.heap + before || behind > window_.size - offset
-            || offset % 16 != 0)
-            return std::nullopt;
-        return offset;
+        return place_in_heap(tables_, window_, address, before, behind);
     }
 
     const Tables& tables_;
@@ -251,21 +265,20 @@ void read_map(const Map& map, const Table& table, size_t base, Memory& memory, M
     }
 }
 
-} // namespace
-
-Maps read_tables(const Script& script, const Tables& tables, Window window, const ReadData& read)
+// The maps of some slices. `shared`: and those of all.
+Maps read_slices(const Script& script, const Tables& tables, Window window, const ReadData& read,
+                 std::span<const Slice> slices, bool with_shared)
 {
-    Memory memory(tables, window, read);
+    Memory memory(tables, window, read, slices);
     Maps maps;
-    maps.dropped = memory.word(Tables::dropped);
-    maps.unread = memory.word(Tables::unread);
     std::vector<Merged> merged(script.maps.size());
     const auto read_maps_at = [&](size_t base, bool shared) {
         for (size_t i = 0; i < merged.size(); ++i)
             if (tables.maps[i].shared == shared)
                 read_map(script.maps[i], tables.maps[i], base, memory, merged[i]);
     };
-    read_maps_at(0, true);
+    if (with_shared)
+        read_maps_at(0, true);
     for (const Memory::Block& block : memory.blocks())
         if (block.owned) {
             ++maps.threads;
@@ -277,6 +290,81 @@ Maps read_tables(const Script& script, const Tables& tables, Window window, cons
             entries.push_back(std::move(entry));
     }
     return maps;
+}
+
+} // namespace
+
+uint64_t word_at(const ReadData& read, size_t offset)
+{
+    return Bytes(read(offset, 8), 8).word(0);
+}
+
+std::vector<Slice> slices_of_children(const Tables& tables, Window window, const ReadData& read)
+{
+    std::vector<Slice> slices;
+    const size_t most = window.size / Tables::slice_size;
+    for (uint64_t at = window.size ? word_at(read, Tables::slices) : 0; slices.size() < most;) {
+        const auto offset = place_in_heap(tables, window, at, 0, Tables::slice_size);
+        if (!offset)
+            break;
+        slices.push_back({*offset, word_at(read, *offset + Tables::state)});
+        at = word_at(read, *offset + Tables::older);
+    }
+    return slices;
+}
+
+Maps read_tables(const Script& script, const Tables& tables, Window window, const ReadData& read)
+{
+    const std::vector<Slice> slices = all_slices(tables, window, read);
+    Maps maps = read_slices(script, tables, window, read, slices, true);
+    maps.dropped = word_at(read, Tables::dropped);
+    maps.unread = word_at(read, Tables::unread);
+    maps.forked = word_at(read, Tables::forked);
+    maps.processes = size_t(std::count_if(slices.begin(), slices.end(),
+                                          [](const Slice& slice) { return slice.state != Tables::slice_free; }))
+        - 1;
+    return maps;
+}
+
+Maps read_slice(const Script& script, const Tables& tables, Window window, const ReadData& read, Slice slice)
+{
+    return read_slices(script, tables, window, read, std::span(&slice, 1), false);
+}
+
+void merge(const Script& script, Maps& to, const Maps& other)
+{
+    to.maps.resize(script.maps.size());
+    for (size_t i = 0; i < other.maps.size(); ++i) {
+        const Map& map = script.maps[i];
+        Merged merged;
+        for (Entry& entry : to.maps[i])
+            merged.emplace(entry.keys, std::move(entry));
+        for (const Entry& entry : other.maps[i])
+            if (const auto [found, fresh] = merged.try_emplace(entry.keys, entry); !fresh && !is_assigned(map.kind))
+                add(map, found->second, entry);
+        to.maps[i].clear();
+        for (auto& [keys, entry] : merged)
+            to.maps[i].push_back(std::move(entry));
+    }
+    to.dropped += other.dropped;
+    to.unread += other.unread;
+    to.forked += other.forked;
+    to.threads += other.threads;
+    to.processes += other.processes;
+}
+
+void drop_beyond(const Script& script, Maps& ended, size_t most)
+{
+    const auto hits = [](const Map& map, const Entry& entry) -> uint64_t {
+        if (map.kind == MapKind::count)
+            return uint64_t(entry.number);
+        if (map.kind == MapKind::hist || map.kind == MapKind::lhist)
+            return std::accumulate(entry.buckets.begin(), entry.buckets.end(), uint64_t(0));
+        return is_assigned(map.kind) ? 1 : entry.count;
+    };
+    for (size_t i = 0; i < ended.maps.size(); ++i)
+        for (auto& entries = ended.maps[i]; entries.size() > most; entries.pop_back())
+            ended.dropped += hits(script.maps[i], entries.back());
 }
 
 bool is_subtracted(const Script& script, const Tables& tables, size_t map)
@@ -293,7 +381,7 @@ void clear_table(const Script& script, const Tables& tables, Window window, size
     const bool subtracted = is_subtracted(script, tables, map);
     if (subtracted && kind != MapKind::min && kind != MapKind::max)
         return;
-    Memory memory(tables, window, read);
+    Memory memory(tables, window, read, all_slices(tables, window, read));
     const auto clear_entries = [&](size_t offset, size_t count) {
         const Bytes bytes = memory.fetch(offset, table.entry_size * count);
         const auto set = [&](size_t at, uint64_t from, uint64_t to) {
@@ -321,7 +409,7 @@ void clear_table(const Script& script, const Tables& tables, Window window, size
         for (const auto& [offset, count] : memory.chunks(table, base))
             clear_entries(offset, count);
         if (table.own)
-            if (const uint64_t tid = memory.word(base + *table.own); tid != 0)
+            if (const uint64_t tid = word_at(read, base + *table.own); tid != 0)
                 change(base + *table.own, tid, 0);
     };
     if (table.shared)
@@ -331,9 +419,12 @@ void clear_table(const Script& script, const Tables& tables, Window window, size
             clear_at(block.offset);
 }
 
-std::vector<Piece> contents(const Tables& tables, Window window, const ReadData& read)
+namespace {
+
+std::vector<Piece> contents_of(const Tables& tables, Window window, const ReadData& read, std::span<const Slice> slices,
+                               bool with_shared)
 {
-    Memory memory(tables, window, read);
+    Memory memory(tables, window, read, slices);
     std::vector<Piece> pieces;
     const auto add_at = [&](size_t base, bool shared) {
         for (const Table& table : tables.maps) {
@@ -351,13 +442,28 @@ std::vector<Piece> contents(const Tables& tables, Window window, const ReadData&
                 pieces.push_back({offset, count * table.entry_size});
         }
     };
-    add_at(0, true);
+    if (with_shared)
+        add_at(0, true);
     for (const Memory::Block& block : memory.blocks())
         add_at(block.offset, false);
     for (const Memory::Block& block : memory.blocks())
-        pieces.push_back({Tables::slice + Tables::owners + 8 * block.slot, 8});
-    pieces.push_back({Tables::dropped, 8});
+        pieces.push_back({block.owner, 8});
     return pieces;
+}
+
+} // namespace
+
+std::vector<Piece> contents(const Tables& tables, Window window, const ReadData& read)
+{
+    std::vector<Piece> pieces = contents_of(tables, window, read, all_slices(tables, window, read), true);
+    for (const size_t counter : {Tables::dropped, Tables::unread, Tables::forked})
+        pieces.push_back({counter, 8});
+    return pieces;
+}
+
+std::vector<Piece> contents_of_slice(const Tables& tables, Window window, const ReadData& read, Slice slice)
+{
+    return contents_of(tables, window, read, std::span(&slice, 1), false);
 }
 
 void subtract(const Script& script, size_t map, Maps& now, const Maps& before)

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -15,9 +16,26 @@ namespace fastsdt::engine {
 /// Up to `size` bytes of the data at `offset`: Target::read_data(). What is missing counts as zeros.
 using ReadData = std::function<std::vector<std::byte>(size_t offset, size_t size)>;
 
+uint64_t word_at(const ReadData& read, size_t offset);
+
 /// Reads and merges. Only slots that have an owner are read.
 /// @param window  of size 0: there are no tables yet
 Maps read_tables(const Script& script, const Tables& tables, Window window, const ReadData& read);
+
+/// Of a forked child, or the process's own.
+struct Slice {
+    size_t offset;  ///< in the data
+    uint64_t state; ///< Tables::slice_used and its like
+};
+std::vector<Slice> slices_of_children(const Tables& tables, Window window, const ReadData& read);
+/// What one process recorded; nothing that all share.
+Maps read_slice(const Script& script, const Tables& tables, Window window, const ReadData& read, Slice slice);
+/// Adds what another process recorded. What was assigned counts where `to` has no value for the key.
+void merge(const Script& script, Maps& to, const Maps& other);
+/// Keys of a map that ended processes may leave: what is beyond counts as dropped, so that a process cannot fill the tracer's memory by
+/// forking.
+inline constexpr size_t most_ended_keys = size_t(1) << 16;
+void drop_beyond(const Script& script, Maps& ended, size_t most);
 
 /// One word of the data is `to` if it was `from`, in one step: Target::change_data().
 using ChangeData = std::function<bool(size_t offset, uint64_t from, uint64_t to)>;
@@ -39,6 +57,9 @@ struct Piece {
 /// What has to become zeros, in this order, so that the tables are as they were at first. Blocks and chunks stay: a thread that
 /// is still in a stub, or comes back to one, finds them.
 std::vector<Piece> contents(const Tables& tables, Window window, const ReadData& read);
+
+/// The same of one slice, so that another process can have it.
+std::vector<Piece> contents_of_slice(const Tables& tables, Window window, const ReadData& read, Slice slice);
 
 /// Subtracts `before` from `now`, entry by entry. Entries to which nothing was added since disappear.
 void subtract(const Script& script, size_t map, Maps& now, const Maps& before);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 
 namespace fastsdt::engine {
 namespace {
@@ -133,7 +134,7 @@ Tables lay_out(const Script& script)
         tables.maps.push_back(std::move(table));
     }
     // A stub looks at one of the first two entries of a direct table before it knows that there are none.
-    tables.nothing = up(Tables::slice + Tables::slice_size, 64) + Chunk::header;
+    tables.nothing = up(Tables::clocks + Tables::most_clocks * Tables::clock_size, 64) + Chunk::header;
     const size_t shared = up(tables.nothing + largest_entry + 8, 64);
     for (Table& table : tables.maps)
         if (table.shared)
@@ -144,7 +145,16 @@ Tables lay_out(const Script& script)
     return tables;
 }
 
-std::vector<FirstWord> first_words(const Tables& tables, Window window)
+std::vector<FirstWord> words_of_clock(Window window, const CycleClock& clock, size_t number)
+{
+    const size_t at = Tables::clocks + number % Tables::most_clocks * Tables::clock_size;
+    return {{at + offsetof(CycleClock, base_counter), clock.base_counter},
+            {at + offsetof(CycleClock, base_ns), clock.base_ns},
+            {at + offsetof(CycleClock, multiplier), clock.multiplier},
+            {Tables::clock, window.address + at}};
+}
+
+std::vector<FirstWord> first_words(const Tables& tables, Window window, const std::optional<CycleClock>& clock)
 {
     std::vector<FirstWord> words = {{Tables::next, window.address + tables.heap},
                                     {Tables::limit, window.address + window.size},
@@ -153,6 +163,9 @@ std::vector<FirstWord> first_words(const Tables& tables, Window window)
     for (const Table& table : tables.maps)
         if (table.shared && table.entries > 1)
             words.push_back({table.offset, word_of_nothing(tables, window.address)});
+    if (clock)
+        for (const FirstWord& word : words_of_clock(window, *clock, 0))
+            words.push_back(word);
     return words;
 }
 

@@ -2,10 +2,10 @@
 // The layout of the memory that stubs write and the reader reads. It follows from the script alone.
 //
 //     header   dropped | next | limit: blocks and chunks are given out from `next` on, and none reaches beyond `limit`
-//     slice    of a process: owners of its slots | addresses of their blocks
+//     slice    of the process: owners of its slots | addresses of their blocks
 //     nothing  the chunk from which all tables begin: it has no room
 //     shared   maps of all threads
-//     heap     blocks and chunks, in the order in which they were wanted
+//     heap     blocks, chunks, and slices of forked children, in the order in which they were wanted
 //
 //     block    of one thread: its maps. A map without keys is here, a map with keys has a word that leads to its newest chunk
 //     chunk    of a table: a header, and a power of two of entries, each a tag, a value and the keys
@@ -16,8 +16,11 @@
 //
 // All of it is zeros at first, but for first_words(), and sparse: a page costs memory once a stub has written to it. A slot
 // belongs to the thread whose thread pointer, complemented, is its owner. Addresses are runtime addresses of the process. The
-// words of the header and the shared maps belong to all processes that could ever share the memory, a slice to one of them:
-// the word at the mark is the address of a slice.
+// words of the header and the shared maps belong to all processes that share the memory, a slice to one of them.
+//
+// Each process has words of its own beside them, at the mark of the run's first arena: they say which slice is its. The kernel
+// wipes them in a forked child. There a stub claims a slice that is free, or takes another from the heap. What a child that has
+// ended recorded the tracer keeps, and makes its slice free.
 #pragma once
 #include "script/script.h"
 
@@ -82,6 +85,14 @@ struct Table {
     std::optional<size_t> own;
 };
 
+/// nsecs = base_ns + ((counter - base_counter) * multiplier >> 32); the product has 128 bits. Since the boot, as
+/// bpftrace's.
+struct CycleClock {
+    uint64_t base_counter = 0;
+    uint64_t base_ns = 0;    ///< CLOCK_BOOTTIME when the counter was base_counter
+    uint64_t multiplier = 0; ///< nanoseconds for one step of the counter, times 2^32
+};
+
 /// Offsets in the data.
 struct Tables {
     static constexpr size_t dropped = 0;   ///< a word: Maps::dropped
@@ -90,17 +101,38 @@ struct Tables {
     static constexpr size_t no_calls = 24; ///< a word: not 0: stubs make no system calls from now on
     static constexpr size_t unread = 32;   ///< a word: Maps::unread
     static constexpr size_t loader = 40;   ///< LoaderWords in code/loader.h, 12 bytes
-    static constexpr size_t slice = 64;    ///< of the process
+    static constexpr size_t slices = 56;   ///< a word: address of the newest slice of a forked child; 0: there is none
+    static constexpr size_t maker = 64;    ///< whose they are: Maker in arming/arena.h
+    static constexpr size_t clock = 104;   ///< a word: address of the CycleClock of now, one of `clocks`
+    static constexpr size_t free = 112;    ///< a word: how many slices of forked children are free
+    static constexpr size_t forked = 120;  ///< a word: Maps::forked
+    static constexpr size_t slice = 128;   ///< of the process
     // In a slice, a word for each of most_threads slots.
     static constexpr size_t owners = 0;
     static constexpr size_t blocks = 8 * most_threads; ///< addresses. A slot gets its block before its first owner
-    static constexpr size_t slice_size = 2 * blocks;
+    // And of a forked child's:
+    static constexpr size_t state = 2 * blocks; ///< a word: slice_free and its like
+    static constexpr size_t older =
+        state + 8; ///< a word: address of the slice that was made before; 0: it is the first
+    static constexpr size_t slice_size = older + 8;
+    static constexpr uint64_t slice_free = 0, slice_claimed = 1, slice_used = 2; ///< claimed: no process has it yet
+
+    // Clocks, each from another second on, so that none changes while a stub reads it.
+    static constexpr size_t clocks = (slice + slice_size + 63) / 64 * 64, clock_size = 32, most_clocks = 16;
 
     size_t nothing = 0;      ///< of the first entry that it would have
     size_t heap = 0;         ///< of the first block or chunk
     size_t block_size = 0;   ///< a multiple of Chunk::alignment
     size_t least = 0;        ///< what the script needs at first: some threads with some keys in each map
     std::vector<Table> maps; ///< by Script::maps
+};
+
+/// The words at a mark: of one process. Those of the first arena's mark count; another's mark has a copy of `slice`, so that
+/// stubs find it near.
+struct Mark {
+    uint64_t slice = 0;    ///< its address; 0: this is a forked child that has none yet
+    uint64_t no_calls = 0; ///< not 0: stubs make no system calls in this process
+    uint64_t pid = 0;      ///< in its own pid namespace; 0: not known
 };
 
 /// Throws Unusable where the maps would take too much memory.
@@ -124,6 +156,8 @@ struct FirstWord {
     uint64_t value;
 };
 /// What the memory holds at first where it is not zeros.
-std::vector<FirstWord> first_words(const Tables& tables, Window window);
+std::vector<FirstWord> first_words(const Tables& tables, Window window, const std::optional<CycleClock>& clock = {});
+/// The words that make `clock` the one of now, the last of them at last. @param number  of the clocks so far
+std::vector<FirstWord> words_of_clock(Window window, const CycleClock& clock, size_t number);
 
 } // namespace fastsdt::engine

@@ -36,12 +36,10 @@ uint64_t nanoseconds()
     return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
 }
 
-struct Moment {
-    uint64_t counter, ns;
-};
+} // namespace
 
 // Of several readings of both clocks the one that took least: an interrupt in the middle would spoil a reading.
-Moment moment()
+Moment read_clocks()
 {
     Moment best{};
     uint64_t least = UINT64_MAX;
@@ -54,9 +52,27 @@ Moment moment()
     }
     return best;
 }
+#else
+} // namespace
+
+Moment read_clocks()
+{
+    return {};
+}
 #endif
 
-} // namespace
+CycleClock corrected(const CycleClock& clock, const Moment& before, const Moment& now)
+{
+    __extension__ using Wide = unsigned __int128;
+    constexpr int64_t most = 1'000'000;
+    const uint64_t told = clock.base_ns + uint64_t(Wide(now.counter - clock.base_counter) * clock.multiplier >> 32);
+    const auto wrong = int64_t(now.ns - told);
+    if (now.counter <= before.counter || now.ns <= before.ns + most) // the counter began anew
+        return {now.counter, now.ns, clock.multiplier};
+    const bool far = wrong >= most || wrong <= -most;
+    const uint64_t ns = now.ns - before.ns + uint64_t(far ? 0 : wrong);
+    return {now.counter, far ? now.ns : told, uint64_t((Wide(ns) << 32) / (now.counter - before.counter))};
+}
 
 std::optional<CycleClock> measure_clock(std::string& why)
 {
@@ -67,10 +83,10 @@ std::optional<CycleClock> measure_clock(std::string& why)
         why = "the kernel does not tell the time by the processor's counter but by " + (source.empty() ? "?" : source);
         return std::nullopt;
     }
-    const Moment first = moment();
+    const Moment first = read_clocks();
     Moment last = first;
     while (last.ns - first.ns < 20'000'000) // 1 microsecond in 20 ms is 50 ppm; the readings are closer than that
-        last = moment();
+        last = read_clocks();
     __extension__ using Wide = unsigned __int128;
     return CycleClock{last.counter, last.ns,
                       uint64_t((Wide(last.ns - first.ns) << 32) / (last.counter - first.counter))};

@@ -8,6 +8,17 @@
 
 namespace fastsdt::engine {
 
+/// Both clocks, read at once.
+struct Moment {
+    uint64_t counter = 0;
+    uint64_t ns = 0; ///< CLOCK_BOOTTIME
+};
+Moment read_clocks();
+
+/// The clock from `now` on. It goes on where `clock` is, without a step, and after as long as from `before` to `now` it is right: by
+/// then it has made up for what it was wrong. If that is a millisecond or more (the machine was suspended), it is right at once.
+CycleClock corrected(const CycleClock& clock, const Moment& before, const Moment& now);
+
 /// Measures the counter against the kernel's clock; takes 20 ms. Empty if the kernel itself tells the time by something
 /// else, since the counter then may stop or differ between processors; `why` says so.
 std::optional<CycleClock> measure_clock(std::string& why);

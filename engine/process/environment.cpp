@@ -159,10 +159,7 @@ bool uses(const Script& script, Value value)
 Environment read_environment(const Script& script, pid_t pid)
 {
     Environment environment;
-    // What the process itself calls it, and its threads' numbers are of the same namespace.
-    const std::vector<uint64_t> numbers = status_numbers(pid, pid, "NSpid:");
-    environment.inner_pid = numbers.empty() ? pid : static_cast<pid_t>(numbers.back());
-    environment.pid = environment.inner_pid;
+    environment.pid = static_cast<pid_t>(inner_number(pid)); // of the same namespace as its threads' numbers
     read_processor(environment);
     if (uses(script, Value::tid)) {
         environment.tid_offset = tid_offset(pid);

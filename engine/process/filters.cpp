@@ -133,11 +133,9 @@ bool Filters::stand()
 {
     constexpr size_t most = 64; // at a look
     const std::vector<pid_t> threads = threads_of(pid_);
-    for (size_t i = 0; i < std::min(most, threads.size()); ++i) {
-        const std::string mode = status_field(pid_, threads[next_++ % threads.size()], "Seccomp:");
-        if (!mode.empty() && mode != "0")
+    for (size_t i = 0; i < std::min(most, threads.size()); ++i)
+        if (has_seccomp(pid_, threads[next_++ % threads.size()]))
             return true;
-    }
     return false;
 }
 

@@ -12,18 +12,15 @@
 #include <fcntl.h>
 
 namespace fastsdt::engine {
-namespace {
 
-std::vector<std::string> modules_of(pid_t pid)
+std::vector<std::string> modules_of(const std::vector<Mapping>& mappings)
 {
     std::vector<std::string> modules;
-    for (const Mapping& m : mappings_of(pid))
+    for (const Mapping& m : mappings)
         if (m.executable && m.inode)
             modules.push_back(fmt::format("{:x} {:x} {} {} {}", m.start, m.offset, m.device, m.inode, m.name));
     return modules;
 }
-
-} // namespace
 
 Follow::Follow(pid_t pid) : pid_(pid)
 {
@@ -36,14 +33,19 @@ bool Follow::begin()
     memory_ = open_memory(pid_, O_RDONLY).file;
     if (!memory_)
         return false;
-    modules_ = modules_of(pid_);
+    modules_ = modules_of(mappings_of(pid_));
     return true;
+}
+
+bool Follow::is_gone() const
+{
+    return !memory_ || memory_has_gone(memory_.get());
 }
 
 Follow::News Follow::news()
 {
     News news;
-    if (!memory_ || memory_has_gone(memory_.get())) {
+    if (is_gone()) {
         news.executed = begin();
         news.ended = !news.executed;
         return news;
@@ -51,7 +53,7 @@ Follow::News Follow::news()
     news.ended = living_threads(pid_).empty();
     if (news.ended)
         return news;
-    auto now = modules_of(pid_);
+    auto now = modules_of(mappings_of(pid_));
     news.modules = now != modules_;
     modules_ = std::move(now);
     return news;

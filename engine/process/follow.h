@@ -2,12 +2,16 @@
 // What becomes of a process while its sites are armed: modules come and go, it executes another program, it ends.
 #pragma once
 #include "base/descriptor.h"
+#include "live/live.h"
 
 #include <string>
 #include <sys/types.h>
 #include <vector>
 
 namespace fastsdt::engine {
+
+/// The files that are mapped executable, and where: one text each.
+std::vector<std::string> modules_of(const std::vector<Mapping>& mappings);
 
 /// Looks from outside, without stopping the process: cheap enough for each report.
 class Follow {
@@ -20,6 +24,8 @@ public:
         bool ended = false;
     };
     News news();
+    /// Whether the program that it executed when it was last looked at has lost its memory: it ends, or executes another.
+    bool is_gone() const;
 
 private:
     bool begin();

@@ -148,6 +148,14 @@ void write_all(int memory, uint64_t at, const std::vector<std::byte>& bytes, pid
                                    pid, std::strerror(errno)));
 }
 
+// Of the stopped threads.
+bool stands_in(const Rest& rest, const std::vector<Tracees::Task>& tasks)
+{
+    return std::any_of(tasks.begin(), tasks.end(), [&](const Tracees::Task& task) {
+        return task.counter >= rest.start && task.counter <= rest.end;
+    });
+}
+
 // Wipes errands of killed tracers, unless one of the threads is still on such a way home. On its way a thread takes no signal, so
 // that none of them has put off the rest of the way to when its handler returns.
 void clear_errands(Tracees& tracees, int memory, std::vector<Rest>& rests)
@@ -155,10 +163,7 @@ void clear_errands(Tracees& tracees, int memory, std::vector<Rest>& rests)
     tracees.seize_all();
     tracees.stop_all();
     for (Rest& rest : rests) {
-        const bool free = std::none_of(tracees.tasks().begin(), tracees.tasks().end(), [&](const Tracees::Task& task) {
-            return task.counter >= rest.start && task.counter <= rest.end;
-        });
-        if (free && rest.used) {
+        if (rest.used && !stands_in(rest, tracees.tasks())) {
             write_all(memory, rest.start, std::vector<std::byte>(rest.used), tracees.pid());
             rest.used = 0;
         }
@@ -335,10 +340,21 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
 
 void refuse_filter(pid_t pid, pid_t thread)
 {
-    if (const std::string mode = status_field(pid, thread, "Seccomp:"); !mode.empty() && mode != "0")
+    if (has_seccomp(pid, thread))
         throw Unusable(fmt::format("process {}: its thread {} has a seccomp filter, which could kill it for the system "
                                    "calls that it would make for us; trace it with the kernel's probes",
                                    pid, thread));
+}
+
+bool errand_under_way(pid_t pid, int opened)
+{
+    const std::vector<Rest> rests = find_rests(mappings_of(pid), opened);
+    if (std::all_of(rests.begin(), rests.end(), [](const Rest& rest) { return rest.used == 0; }))
+        return false;
+    Tracees tracees(pid);
+    tracees.seize_all(0);
+    tracees.stop_all();
+    return std::any_of(rests.begin(), rests.end(), [&](const Rest& rest) { return stands_in(rest, tracees.tasks()); });
 }
 
 std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls, const std::string& text,

@@ -19,4 +19,7 @@ void refuse_filter(pid_t pid, pid_t thread);
 std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls, const std::string& text,
                           const std::function<void(pid_t thread, size_t index, int64_t result)>& seen);
 
+/// Whether a thread still makes calls for a tracer that was killed. To be run as_tracer().
+bool errand_under_way(pid_t pid, int opened);
+
 } // namespace fastsdt::engine

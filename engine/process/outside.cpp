@@ -5,6 +5,7 @@
 // executes later.
 #include "process/outside.h"
 
+#include "arming/arena.h"
 #include "arming/place.h"
 #include "base/descriptor.h"
 #include "code/machine.h"
@@ -24,6 +25,7 @@
 #include <fcntl.h>
 #include <optional>
 #include <set>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h> // SYS_*
@@ -38,14 +40,13 @@ namespace fastsdt::engine {
 namespace {
 
 constexpr uint64_t page = own_machine.page;
-// Name of the memory with the tables, as /proc/PID/maps shows it.
-const std::string name_of_data = "fastsdt";
 
 constexpr std::byte breakpoint{0xcc};
 
 class Outside : public Target {
 public:
-    explicit Outside(pid_t pid) : pid_(pid)
+    // @param asks  whether it will be made to call the kernel
+    Outside(pid_t pid, bool asks) : pid_(pid)
     {
         if (!arms_nothing.empty())
             throw Unusable(fmt::format("process {}: the user-space engine {}; trace it with the kernel's probes", pid,
@@ -59,7 +60,7 @@ public:
         refuse_thread(pid);
         if (mappings_of(pid).empty())
             throw Unusable(fmt::format("process {}: it has no memory: a kernel thread", pid));
-        for (const pid_t thread : threads)
+        for (const pid_t thread : asks ? threads : std::vector<pid_t>())
             refuse_filter(pid, thread);
         Memory memory = open_memory(pid, O_RDWR);
         holder_ = memory.thread;
@@ -159,35 +160,33 @@ public:
             if (!at)
                 return {};
             const uint64_t mark = at + size;
-            const auto results = call({
-                {SYS_mmap, {at, size, PROT_READ | PROT_EXEC, flags, ~uint64_t{0}, 0}},
-                {SYS_mmap, {mark, page, PROT_READ | PROT_WRITE, flags, ~uint64_t{0}, 0}},
-                {SYS_madvise, {mark, page, MADV_WIPEONFORK}},
-                {SYS_madvise, {data_, data_size_, MADV_DONTDUMP}}, // a core dump would have all of the tables
-            });
-            const bool code = results[0] == static_cast<int64_t>(at), marked = results[1] == static_cast<int64_t>(mark);
-            if (code && marked && results[2] == 0) {
-                const uint64_t slice = data_ + Tables::slice;
-                write(mark, &slice, sizeof slice);
-                return {at, data_, mark};
+            write_maker({at, size + page});
+            // All of it, or nothing: one of its threads may have been faster. Only what is ours is changed then.
+            const int64_t mapped =
+                call({{SYS_mmap, {at, size + page, PROT_READ | PROT_EXEC, flags, ~uint64_t{0}, 0}}}).front();
+            if (mapped == static_cast<int64_t>(at)) {
+                const auto results = call({
+                    {SYS_mprotect, {mark, page, PROT_READ | PROT_WRITE}},
+                    {SYS_madvise, {mark, page, MADV_WIPEONFORK}},
+                    {SYS_madvise, {data_, data_size_, MADV_DONTDUMP}}, // a core dump would have all of the tables
+                });
+                if (results[0] == 0 && results[1] == 0) {
+                    const Mark words{data_ + Tables::slice, 0, inner_number(pid_)};
+                    write(mark, &words, sizeof words);
+                    return {at, data_, mark, 0};
+                }
+                call({{SYS_munmap, {at, size + page}}});
+                need(results[0], "mprotect of the mark");
+                need(results[1], "madvise(MADV_WIPEONFORK)");
             }
-            std::vector<Call> away;
-            if (code)
-                away.push_back({SYS_munmap, {at, size}});
-            if (marked)
-                away.push_back({SYS_munmap, {mark, page}});
-            if (!away.empty())
-                call(away);
-            if (results[0] == -EEXIST || results[1] == -EEXIST)
-                continue; // one of its threads was faster
-            if (results[0] == -ENOMEM && at > mappings().back().end)
+            if (mapped == -EEXIST)
+                continue;
+            if (mapped == -ENOMEM && at > mappings().back().end)
                 return {}; // a kernel whose programs have fewer addresses (arm64 with 39 or 42 bits)
-            if (results[0] == -EACCES)
+            if (mapped == -EACCES)
                 throw Unusable(
                     fmt::format("process {}: it may have no new executable memory (SELinux: execmem)", pid_));
-            need(results[0], "mmap for the stubs");
-            need(results[1], "mmap for the mark");
-            need(results[2], "madvise(MADV_WIPEONFORK)");
+            need(mapped, "mmap for the stubs");
             throw Unusable(fmt::format("process {}: this kernel does not know MAP_FIXED_NOREPLACE (Linux 4.17)", pid_));
         }
         return {};
@@ -219,6 +218,13 @@ public:
         away.push_back({SYS_munmap, {data.start, data.size}});
         call(away);
         return true;
+    }
+
+    bool may_come() override
+    {
+        bool comes = false;
+        patiently([&] { as_tracer([&] { comes = errand_under_way(pid_, memory_.get()); }); });
+        return comes;
     }
 
     void write_code(uint64_t address, std::span<const std::byte> bytes) override
@@ -254,6 +260,22 @@ public:
         return outcomes;
     }
 
+    // By a lock on a file that only those can open who may trace the process. Who holds it forever ends the process's tracing, which
+    // he could do by ptrace as well.
+    void alone(const std::function<void()>& work) override
+    {
+        const std::vector<pid_t> threads = living_threads(pid_);
+        const Descriptor file(
+            threads.empty()
+                ? -1
+                : open(fmt::format("/proc/{}/task/{}/maps", pid_, threads.front()).c_str(), O_RDONLY | O_CLOEXEC));
+        patiently([&] {
+            if (file && flock(file.get(), LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+                throw Busy(fmt::format("process {}: another tracer is at work on it", pid_));
+        });
+        work();
+    }
+
     std::vector<std::byte> read_data(size_t offset, size_t size) override { return read_at(data_file_, offset, size); }
 
     bool change_data(size_t offset, uint64_t from, uint64_t to) override
@@ -267,6 +289,16 @@ public:
         }
         return __atomic_compare_exchange_n(static_cast<uint64_t*>(page_.at(offset)), &from, to, false, __ATOMIC_SEQ_CST,
                                            __ATOMIC_SEQ_CST);
+    }
+
+    void forget_data(std::span<const Piece> contents) override
+    {
+        for (const Piece& piece : contents) {
+            const std::vector<std::byte> zeros(piece.size);
+            if (pwrite(data_file_.get(), zeros.data(), zeros.size(), static_cast<off_t>(piece.offset))
+                != static_cast<ssize_t>(zeros.size()))
+                throw Unusable(fmt::format("process {}: its tables cannot be written: {}", pid_, std::strerror(errno)));
+        }
     }
 
     std::optional<Loader> loader() override
@@ -403,7 +435,7 @@ private:
         const std::function<void(pid_t, size_t, int64_t)>& seen = [](pid_t, size_t, int64_t) {})
     {
         std::vector<int64_t> results;
-        patiently([&] { as_tracer([&] { results = send(pid_, memory_.get(), calls, name_of_data, seen); }); });
+        patiently([&] { as_tracer([&] { results = send(pid_, memory_.get(), calls, name_of_tables, seen); }); });
         return results;
     }
 
@@ -451,7 +483,7 @@ private:
     {
         const Descriptor path(
             open(fmt::format("/proc/{}/task/{}/fd/{}", pid_, thread, descriptor).c_str(), O_PATH | O_CLOEXEC));
-        const Descriptor own(memfd_create(name_of_data.c_str(), MFD_CLOEXEC));
+        const Descriptor own(memfd_create(name_of_tables, MFD_CLOEXEC));
         struct stat theirs{}, ours{};
         if (fstat(path.get(), &theirs) < 0 || fstat(own.get(), &ours) < 0 || theirs.st_dev != ours.st_dev
             || theirs.st_size != 0 || !S_ISREG(theirs.st_mode))
@@ -470,6 +502,14 @@ private:
             throw Unusable(
                 fmt::format("process {}: its memory for the tables cannot be sealed: {}", pid_, std::strerror(errno)));
         data_file_ = std::move(file);
+        write_maker({});
+    }
+
+    // Who is to know of it if we are killed next. If it cannot be written, nobody.
+    void write_maker(const Range& arena) const
+    {
+        const auto bytes = encode(Maker{Tracer::self(), arena});
+        (void)!pwrite(data_file_.get(), bytes.data(), bytes.size(), Tables::maker);
     }
 
     const pid_t pid_;
@@ -485,7 +525,12 @@ private:
 
 std::unique_ptr<Target> open_outside(pid_t pid)
 {
-    return std::make_unique<Outside>(pid);
+    return std::make_unique<Outside>(pid, true);
+}
+
+std::unique_ptr<Target> open_forked(pid_t pid)
+{
+    return std::make_unique<Outside>(pid, false);
 }
 
 } // namespace fastsdt::engine

@@ -12,5 +12,7 @@ namespace fastsdt::engine {
 /// Throws Unusable with the reason if the process cannot be changed safely: somebody else traces it, the kernel forbids
 /// it, a seccomp filter could kill it for our system calls, or it is a 32-bit process. Stops nothing yet.
 std::unique_ptr<Target> open_outside(pid_t pid);
+/// The same for clear_forked(), also where a seccomp filter stands: then its memory stays mapped.
+std::unique_ptr<Target> open_forked(pid_t pid);
 
 } // namespace fastsdt::engine

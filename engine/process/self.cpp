@@ -237,7 +237,7 @@ void with_modules_held(const std::function<void()>& work)
         std::rethrow_exception(held.thrown);
 }
 
-class OwnProcess final : public Self {
+class OwnProcess final : public Target {
 public:
     OwnProcess()
     {
@@ -331,8 +331,8 @@ public:
             std::memset(reinterpret_cast<void*>(at), 0, size);
             if (madvise(reinterpret_cast<void*>(mark), page, MADV_WIPEONFORK) == 0
                 && mprotect(reinterpret_cast<void*>(at), size, PROT_READ | PROT_EXEC) == 0) {
-                *reinterpret_cast<uint64_t*>(mark) = data_ + Tables::slice;
-                return {at, data_, mark};
+                *reinterpret_cast<Mark*>(mark) = {data_ + Tables::slice, 0, static_cast<uint64_t>(getpid())};
+                return {at, data_, mark, 0};
             }
             error = errno;
             munmap(reinterpret_cast<void*>(at), size + page); // nothing has ever been executed there
@@ -390,7 +390,9 @@ public:
 
     std::vector<std::byte> read_data(size_t offset, size_t size) override
     {
-        std::vector<std::byte> bytes(offset < size_ ? std::min(size, size_ - offset) : 0);
+        if (offset >= size_)
+            return {};
+        std::vector<std::byte> bytes(std::min(size, size_ - offset));
         const auto* const from = reinterpret_cast<const std::byte*>(data_) + offset;
         size_t i = 0;
         for (; offset % sizeof(uint64_t) == 0 && i + sizeof(uint64_t) <= bytes.size(); i += sizeof(uint64_t)) {
@@ -521,7 +523,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Self> open_self()
+std::unique_ptr<Target> open_self()
 {
     return std::make_unique<OwnProcess>();
 }

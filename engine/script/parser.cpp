@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Recursive descent. Precedence is that of bpftrace 0.17, src/parser.yy, which is C's.
+#include "arch/args.h"
 #include "script/lexer.h"
 #include "script/parser.h"
 
@@ -13,7 +14,8 @@
 namespace fastsdt::engine {
 namespace {
 
-constexpr size_t deepest = 100; ///< nested brackets and operators: no text may use up our stack
+constexpr unsigned most_stack_arguments = 10; ///< sarg0 to sarg9, as in bpftrace
+constexpr size_t deepest = 100;               ///< nested brackets and operators: no text may use up our stack
 
 struct Infix {
     std::string_view word;
@@ -624,11 +626,16 @@ private:
             if (!word.starts_with(kind) || word.size() == length
                 || !std::all_of(word.begin() + long(length), word.end(), [](char c) { return c >= '0' && c <= '9'; }))
                 continue;
-            if (word.size() != length + 1)
-                fail(token.where, fmt::format("arguments are {}0 to {}9", kind, kind));
-            found.value = Value::arg;
-            found.argument = static_cast<unsigned>(word[length] - '0');
             found.on_stack = kind == "sarg";
+            const unsigned most = found.on_stack ? most_stack_arguments : most_arguments;
+            const std::string_view digits = word.substr(length);
+            if (digits.size() > 2 || (digits.size() == 2 && digits[0] == '0')
+                || std::stoul(std::string(digits)) >= most)
+                fail(token.where, fmt::format("arguments are {}0 to {}{}", kind, kind, most - 1));
+            found.value = Value::arg;
+            found.argument = unsigned(std::stoul(std::string(digits)));
+            if (digits.size() == 2)
+                draft_.script.beyond_bpftrace = word;
             return found;
         }
         static const std::map<std::string_view, Value> values = {{"tid", Value::tid},
@@ -652,7 +659,7 @@ private:
             fail(token.where, fmt::format("{}() is no value; a map is assigned it: @ = {}(...)", word, word));
         fail(token.where,
              fmt::format(
-                 "\"{}\" is no value: arg0 to arg9, sarg0 to sarg9, str(argN), retval, tid, pid, nsecs and probe are",
+                 "\"{}\" is no value: arg0 to arg11, sarg0 to sarg9, str(argN), retval, tid, pid, nsecs and probe are",
                  word));
     }
 

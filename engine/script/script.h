@@ -13,6 +13,7 @@
 //   later versions (0.17 puts values of 2^32 and more into the bucket of 2^31).
 // - lhist(v, low, high, step): bucket 0 is for v < low, 1 + n for low + n * step and up, the last for v >= high; signed.
 // - Reading a map's key that is not there gives 0 and makes no key.
+// Two words are not bpftrace's: arg10 and arg11. Its arguments end at arg9, those of a probe at 12.
 #pragma once
 
 #include <cstdint>
@@ -155,6 +156,7 @@ struct Script {
     std::string source;
     std::vector<Map> maps; ///< in the order of their first mention
     std::vector<Clause> clauses;
+    std::string beyond_bpftrace; ///< a word of it that bpftrace does not know: arg10 or arg11
 };
 
 } // namespace fastsdt::engine

@@ -90,6 +90,47 @@ std::vector<uint64_t> status_numbers(pid_t pid, pid_t thread, std::string_view n
     return numbers;
 }
 
+std::optional<Stat> read_stat(const std::string& process)
+{
+    std::ifstream in("/proc/" + process + "/stat");
+    std::string text;
+    std::getline(in, text, '\0'); // an iterator would throw if the process ends meanwhile
+    const size_t name = text.find('('), name_end = text.rfind(')'); // the name may contain anything
+    if (name_end == text.npos || name > name_end)
+        return std::nullopt;
+    std::istringstream fields(text.substr(name_end + 1));
+    Stat stat;
+    stat.name = text.substr(name + 1, name_end - name - 1);
+    fields >> stat.state >> stat.parent;
+    std::string skipped;
+    for (int field = 5; field < 22; ++field)
+        fields >> skipped;
+    fields >> stat.start;
+    return stat;
+}
+
+std::vector<pid_t> listed_processes()
+{
+    std::vector<pid_t> processes;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", error))
+        if (const auto pid = static_cast<pid_t>(std::atoi(entry.path().filename().c_str())); pid > 0)
+            processes.push_back(pid);
+    return processes;
+}
+
+bool has_seccomp(pid_t pid, pid_t thread)
+{
+    const std::string mode = status_field(pid, thread, "Seccomp:");
+    return !mode.empty() && mode != "0";
+}
+
+uint64_t inner_number(pid_t pid)
+{
+    const std::vector<uint64_t> numbers = status_numbers(pid, pid, "NSpid:");
+    return numbers.empty() ? static_cast<uint64_t>(pid) : numbers.back();
+}
+
 std::vector<pid_t> living_threads(pid_t pid)
 {
     std::vector<pid_t> threads;

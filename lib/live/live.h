@@ -59,6 +59,22 @@ const Mapping* mapping_at(const std::vector<Mapping>& mappings, uint64_t address
 std::string status_field(pid_t pid, pid_t thread, std::string_view name);
 /// The same where it is numbers: several for "NSpid:", the last of which is of the process' own namespace.
 std::vector<uint64_t> status_numbers(pid_t pid, pid_t thread, std::string_view name);
+/// /proc/PID/stat, fields 2, 3, 4 and 22. @param process  a number, or "self". Empty: there is no such process
+struct Stat {
+    std::string name;
+    char state = 0; ///< of the first thread: state_of()
+    pid_t parent = 0;
+    uint64_t start = 0; ///< in clock ticks after boot
+};
+std::optional<Stat> read_stat(const std::string& process);
+
+/// Numbers of all processes in /proc, those that have ended and that nobody has waited for too.
+std::vector<pid_t> listed_processes();
+
+/// Whether a thread has a seccomp filter, or is in strict mode.
+bool has_seccomp(pid_t pid, pid_t thread);
+/// What a process calls itself: its number in its own pid namespace. `pid` where that is not known.
+uint64_t inner_number(pid_t pid);
 
 /// Living threads of a process by their numbers, the first one first. Empty: it has ended.
 std::vector<pid_t> living_threads(pid_t pid);

@@ -42,14 +42,14 @@ public:
 private:
     // ---- code/arm64/routines.cpp
     void acquire_routine() override;
+    void claim_routine() override;
     void text_routine() override;
     void word_routine() override;
     void tid_routine() override;
     void find_lasting(Label none);
-    void data_of_process(Label child);
-    void ask_for_calls(Label forbidden, Label child);
+    void ask_for_calls(Label forbidden);
     void heed_filter(Label nothing, Label forbidden);
-    void count_unread(Label child);
+    void count_unread() override;
     void prepare_read(); ///< x1, x6 and x7 for find_lasting()
     void begin_routine(Label routine) override;
     void return_from_routine() override;
@@ -79,6 +79,7 @@ private:
     void argument(const Expression& e, Role to) override;
     void memory_argument(const Expression& e) override;
     void thread_id(Role to) override;
+    void process_id() override;
     void nanoseconds() override;
     void constant(Role to, int64_t value) override;
     void publish(Word to, int32_t number) override;
@@ -98,7 +99,7 @@ private:
     Source argument_source(const Expression& e) const; ///< of Value::arg
 
     // ---- code/arm64/statements.cpp
-    void count_dropped() override;
+    void count_at(size_t offset) override;
     void find_direct(const Statement& statement, Label next) override;
     void increment(Word word) override;
     void add_recorded(Word word) override;

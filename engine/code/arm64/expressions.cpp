@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "code/arm64/compiler.h"
 
+#include <cstddef>
+
 namespace fastsdt::engine::arm64 {
 namespace {
 
@@ -109,18 +111,33 @@ void Compiler::thread_id(Role to)
     as_.load(reg(to), {.base = reg(to), .size = 4});
 }
 
+void Compiler::process_id()
+{
+    as_.long_constant(x0, arena_.first_mark);
+    as_.load(x0, {.base = x0, .displacement = offsetof(Mark, pid)});
+}
+
+// code/x86/expressions.cpp says why twice.
 void Compiler::nanoseconds()
 {
-    const CycleClock& clock = *environment_.clock;
+    const auto again = label();
+    const auto word = [](size_t offset) { return Memory{.base = x6, .displacement = int64_t(offset)}; };
+    bind(again);
+    as_.long_constant(x1, arena_.data + Tables::clock);
+    as_.load_acquire(x6, x1);
     as_.read_system(x0, Assembler::System::counter);
-    as_.constant(x1, clock.base_counter);
+    as_.load(x1, word(offsetof(CycleClock, base_counter)));
     as_.sub(x0, x0, x1);
-    as_.constant(x1, clock.multiplier);
+    as_.load(x1, word(offsetof(CycleClock, multiplier)));
     as_.compute(&vixl::Assembler::umulh, x2, x0, x1);
     as_.compute(&vixl::Assembler::mul, x0, x0, x1);
     as_.bits_of_two(x0, x2, x0, 32);
-    as_.constant(x1, clock.base_ns);
+    as_.load(x1, word(offsetof(CycleClock, base_ns)));
     as_.add(x0, x0, x1);
+    as_.long_constant(x1, arena_.data + Tables::clock);
+    as_.load(x1, {.base = x1});
+    as_.sub(x1, x1, x6);
+    as_.jump_if_zero(x1, again, false);
 }
 
 void Compiler::constant(Role to, int64_t value)

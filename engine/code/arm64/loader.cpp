@@ -8,6 +8,7 @@
 #include "maps/tables.h"
 
 #include <cerrno>
+#include <cstddef>
 #include <ctime>
 #include <linux/futex.h>
 
@@ -71,7 +72,7 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
         const Memory scratch{.base = sp, .displacement = saved + 96};
         back ? as.load(Assembler::scratch, scratch) : as.store(scratch, Assembler::scratch);
     };
-    const auto ask = as.label(), again = as.label(), late = as.label(), out = as.label();
+    const auto ask = as.label(), again = as.label(), late = as.label(), child = as.label(), out = as.label();
     // Unless stubs may make no system calls.
     const auto check_calls = [&](Assembler::Label none) {
         as.constant(x0, arena.data + Tables::no_calls);
@@ -93,7 +94,9 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
     as.move_stack(-size);
     move_saved(false);
     as.load_near(x0, arena.mark);
-    as.jump_if_zero(x0, out); // a forked child: nobody traces it
+    as.long_constant(x1, arena.data + Tables::slice);
+    as.sub(x0, x0, x1);
+    as.jump_if_zero(x0, child, false); // a forked child: nobody looks at what it maps
     as.constant(x0, loader.state);
     as.load(x0, at(x0, 0));
     as.jump_if_zero(x0, out, false); // nothing is mapped yet
@@ -138,6 +141,11 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
     move_saved(true);
     as.move_stack(size);
     as.ret();
+    as.bind(child); // a module may set a filter
+    as.long_constant(x0, arena.first_mark);
+    as.constant(x1, 1);
+    as.store({.base = x0, .displacement = offsetof(Mark, no_calls)}, x1);
+    as.jump(out);
     return as.finish();
 }
 

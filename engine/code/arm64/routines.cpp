@@ -8,6 +8,7 @@
 #include "code/arm64/compiler.h"
 
 #include <cerrno>
+#include <cstddef>
 #include <iterator>
 
 namespace fastsdt::engine::arm64 {
@@ -19,7 +20,7 @@ void Compiler::acquire_routine()
 {
     const auto loop = label(), next = label(), take = label(), allocated = label(), none = label(), mine = label(),
                done = label();
-    // allocate() and count_dropped() change some.
+    // allocate() and count_at() change some.
     constexpr Reg kept[] = {x3, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15};
     constexpr Reg slice = x3, owner = x5, block = x10, fresh = x11, left = x15, thread = x7;
     as_.align(16);
@@ -68,11 +69,107 @@ void Compiler::acquire_routine()
     as_.sub(left, left, Assembler::Operand(1));
     as_.jump_if_zero(left, loop, false);
     bind(none);
-    count_dropped();
+    count_at(Tables::dropped);
     as_.constant(x4, 0);
     as_.jump(done);
     bind(mine);
     as_.load(x4, {.base = block});
+    bind(done);
+    for (size_t i = 0; i < std::size(kept); i += 2)
+        as_.load_pair(kept[i], kept[i + 1], frame(8 * i));
+    as_.move_stack(8 * int64_t(std::size(kept)));
+    as_.ret();
+}
+
+// code/x86/routines.cpp says how a slice is claimed. To x0: the process's slice, or 0. Changes nothing else.
+void Compiler::claim_routine()
+{
+    const auto loop = label(), next = label(), fresh = label(), push = label(), got = label(), ours = label(),
+               have = label(), none = label(), done = label();
+    constexpr Reg kept[] = {x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, Assembler::scratch};
+    constexpr Reg slice = x3, own = x4, data = x5, state = x6, word = x7, number = x10, seen = x11;
+    const auto exchange = [this](Reg address, Reg wanted) { // x0: what is expected, and then what was there
+        as_.compare_exchange(address, x0, wanted, environment_.atomics, {x12, x13});
+    };
+    const auto add_to_free = [&](int64_t by) {
+        as_.address(word, {.base = data, .displacement = Tables::free});
+        as_.constant(x1, uint64_t(by));
+        as_.atomic_add(word, x1, environment_.atomics, {x12, x13});
+    };
+    const auto find_state = [&] { as_.address(state, {.base = slice, .displacement = Tables::state}); };
+    as_.align(16);
+    bind(routines_.claim);
+    as_.move_stack(-8 * int64_t(std::size(kept)));
+    for (size_t i = 0; i < std::size(kept); i += 2)
+        as_.store_pair(frame(8 * i), kept[i], kept[i + 1]);
+    as_.long_constant(own, arena_.first_mark);
+    as_.long_constant(data, arena_.data);
+    as_.load_acquire(x0, own);
+    as_.jump_if_zero(x0, have, false); // by a hit in another arena
+    as_.load(x0, {.base = data, .displacement = Tables::free});
+    as_.jump_if_zero(x0, fresh);
+    as_.constant(number, Tables::slice_claimed);
+    as_.address(word, {.base = data, .displacement = Tables::slices});
+    as_.load_acquire(slice, word);
+    bind(loop);
+    as_.jump_if_zero(slice, fresh);
+    find_state();
+    as_.load(x0, {.base = state});
+    as_.jump_if_zero(x0, next, false);
+    static_assert(Tables::slice_free == 0);
+    exchange(state, number);
+    as_.jump_if_zero(x0, next, false);
+    add_to_free(-1);
+    as_.jump(got);
+    bind(next);
+    as_.load(slice, {.base = slice, .displacement = Tables::older});
+    as_.jump(loop);
+    bind(fresh);
+    as_.constant(x0, Tables::slice_size);
+    allocate(none);
+    as_.move(slice, x2);
+    find_state();
+    as_.constant(x0, Tables::slice_claimed);
+    as_.store({.base = state}, x0);
+    as_.address(word, {.base = data, .displacement = Tables::slices});
+    as_.load(x0, {.base = word});
+    bind(push);
+    as_.store({.base = slice, .displacement = Tables::older}, x0);
+    as_.move(seen, x0);
+    exchange(word, slice);
+    as_.sub(seen, seen, x0);
+    as_.jump_if_zero(seen, push, false);
+    bind(got);
+    if (environment_.system_calls) {
+        const auto forbidden = label();
+        as_.load(x0, {.base = data, .displacement = Tables::no_calls});
+        as_.jump_if_zero(x0, forbidden, false);
+        as_.load(x0, {.base = own, .displacement = offsetof(Mark, no_calls)});
+        as_.jump_if_zero(x0, forbidden, false);
+        system_call(172); // getpid, <asm-generic/unistd.h>
+        as_.shift_right(x1, x0, 63);
+        as_.jump_if_zero(x1, forbidden, false); // a filter's error
+        as_.store({.base = own, .displacement = offsetof(Mark, pid)}, x0);
+        bind(forbidden);
+    }
+    as_.constant(x0, 0);
+    static_assert(offsetof(Mark, slice) == 0);
+    exchange(own, slice);
+    as_.jump_if_zero(x0, ours);
+    as_.store_release(state, xzr);
+    add_to_free(1);
+    as_.jump(have);
+    bind(ours);
+    as_.constant(x1, Tables::slice_used);
+    as_.store_release(state, x1);
+    as_.move(x0, slice);
+    bind(have);
+    as_.long_constant(x1, arena_.mark);
+    as_.store({.base = x1}, x0);
+    as_.jump(done);
+    bind(none);
+    count_at(Tables::dropped);
+    as_.constant(x0, 0);
     bind(done);
     for (size_t i = 0; i < std::size(kept); i += 2)
         as_.load_pair(kept[i], kept[i + 1], frame(8 * i));
@@ -114,14 +211,14 @@ void Compiler::system_call(int number)
     }
 }
 
-// process_vm_readv(). One struct iovec at sp says where the bytes go, and `pieces` behind it say where they are. Keeps
-// x2 to x4.
+// process_vm_readv() of the process x12. One struct iovec at sp says where the bytes go, and
+// `pieces` behind it say where they are. Keeps x2 to x4.
 void Compiler::read_memory(int64_t pieces)
 {
     as_.move(x9, x2);
     as_.move(x10, x3);
     as_.move(x11, x4);
-    as_.constant(x0, uint64_t(environment_.inner_pid));
+    as_.move(x0, x12);
     as_.address(x1, frame(0));
     as_.constant(x2, 1);
     as_.address(x3, frame(16));
@@ -171,24 +268,21 @@ void Compiler::find_lasting(Label none)
     bind(found);
 }
 
-// To x6: the tables. Jumps to `child` in a forked child, where nobody traces.
-void Compiler::data_of_process(Label child)
+// Jumps to `forbidden` if no system call may be made, or where the process's number is not known. To x6: that number. Changes x7.
+void Compiler::ask_for_calls(Label forbidden)
 {
-    as_.load_near(x6, arena_.mark);
-    as_.jump_if_zero(x6, child);
-    as_.long_constant(x6, arena_.data);
-}
-
-// Jumps to `forbidden` if no system call may be made, and to `child` in a forked child. Changes x6.
-void Compiler::ask_for_calls(Label forbidden, Label child)
-{
-    data_of_process(child);
-    as_.load(x6, {.base = x6, .displacement = int64_t(Tables::no_calls)});
+    as_.long_constant(x7, arena_.data);
+    as_.load(x6, {.base = x7, .displacement = Tables::no_calls});
     as_.jump_if_zero(x6, forbidden, false);
+    as_.long_constant(x7, arena_.first_mark);
+    as_.load(x6, {.base = x7, .displacement = offsetof(Mark, no_calls)});
+    as_.jump_if_zero(x6, forbidden, false);
+    as_.load(x6, {.base = x7, .displacement = offsetof(Mark, pid)});
+    as_.jump_if_zero(x6, forbidden);
 }
 
 // After a system call, whose result is in x0: falls through if it gave one. Jumps to `nothing` if there was nothing to
-// read. Any other error is a filter's: then no stub makes a call again. Changes x6 and x7.
+// read. Any other error is a filter's: then no stub of the process makes a call again. Changes x6 and x7.
 void Compiler::heed_filter(Label nothing, Label forbidden)
 {
     const auto good = label();
@@ -196,18 +290,17 @@ void Compiler::heed_filter(Label nothing, Label forbidden)
     as_.jump_if(vixl::ge, good);
     as_.add(x6, x0, Assembler::Operand(EFAULT));
     as_.jump_if_zero(x6, nothing);
-    data_of_process(forbidden);
+    as_.long_constant(x6, arena_.first_mark);
     as_.constant(x7, 1);
-    as_.store({.base = x6, .displacement = int64_t(Tables::no_calls)}, x7);
+    as_.store({.base = x6, .displacement = offsetof(Mark, no_calls)}, x7);
     as_.jump(forbidden);
     bind(good);
 }
 
 // Changes x6, x7, x9 and x10.
-void Compiler::count_unread(Label child)
+void Compiler::count_unread()
 {
-    data_of_process(child);
-    as_.add(x6, x6, Assembler::Operand(Tables::unread));
+    as_.long_constant(x6, arena_.data + Tables::unread);
     as_.constant(x7, 1);
     as_.atomic_add(x6, x7, environment_.atomics, {x9, x10});
 }
@@ -219,8 +312,7 @@ void Compiler::count_unread(Label child)
 void Compiler::text_routine()
 {
     constexpr uint64_t most = string_size - 1, tag = uint64_t(0xff) << 56;
-    const auto tidy = label(), bytes = label(), byte = label(), away = label(), read = label(), unread = label(),
-               child = label();
+    const auto tidy = label(), bytes = label(), byte = label(), away = label(), read = label(), unread = label();
     const auto zeros = [this] {
         for (size_t i = 0; i < string_size; i += 16)
             as_.store_pair({.base = x2, .displacement = int64_t(i)}, xzr, xzr);
@@ -257,7 +349,8 @@ void Compiler::text_routine()
     as_.shift_right(x6, x0, 12); // page 0: nothing is mapped there
     as_.jump_if_zero(x6, read);
     if (environment_.system_calls) {
-        ask_for_calls(unread, child);
+        ask_for_calls(unread);
+        as_.move(x12, x6);
         // Three struct iovec: ours; the string up to the end of its page; the rest. The kernel promises to copy each of
         // the latter two whole or not at all.
         as_.move_stack(-48);
@@ -277,8 +370,7 @@ void Compiler::text_routine()
         as_.jump(tidy);
     }
     bind(unread);
-    count_unread(child);
-    bind(child);
+    count_unread();
     as_.constant(x0, 0);
     as_.ret();
 
@@ -321,7 +413,7 @@ void Compiler::text_routine()
 void Compiler::word_routine()
 {
     constexpr uint64_t tag = uint64_t(0xff) << 56;
-    const auto away = label(), byte = label(), nothing = label(), unread = label(), child = label(), read = label();
+    const auto away = label(), byte = label(), nothing = label(), unread = label(), read = label();
     as_.align(16);
     bind(routines_.word);
     as_.logic_and(x0, x0, Assembler::Operand(int64_t(~tag)));
@@ -344,8 +436,9 @@ void Compiler::word_routine()
     as_.shift_right(x6, x0, 12);
     as_.jump_if_zero(x6, nothing);
     if (environment_.system_calls) {
-        ask_for_calls(unread, child);
+        ask_for_calls(unread);
         as_.move_stack(-48); // two struct iovec, and the word
+        as_.move(x12, x6);
         as_.address(x6, frame(32));
         as_.store_pair(frame(0), x6, x2);
         as_.store_pair(frame(16), x0, x2);
@@ -358,8 +451,7 @@ void Compiler::word_routine()
         as_.jump(read);
     }
     bind(unread);
-    count_unread(child);
-    bind(child);
+    count_unread();
     as_.constant(x1, 0);
     as_.ret();
     bind(nothing);
@@ -372,17 +464,16 @@ void Compiler::word_routine()
 // To x0: the thread's id. To x1: 1, or 0 if the kernel may not be asked.
 void Compiler::tid_routine()
 {
-    const auto unread = label(), child = label();
+    const auto unread = label();
     as_.align(16);
     bind(routines_.tid);
-    ask_for_calls(unread, child);
+    ask_for_calls(unread);
     system_call(178); // gettid, <asm-generic/unistd.h>
     heed_filter(unread, unread);
     as_.constant(x1, 1);
     as_.ret();
     bind(unread);
-    count_unread(child);
-    bind(child);
+    count_unread();
     as_.constant(x1, 0);
     as_.ret();
 }

@@ -9,9 +9,9 @@
 
 namespace fastsdt::engine::arm64 {
 
-void Compiler::count_dropped()
+void Compiler::count_at(size_t offset)
 {
-    data_address(Role::result, Tables::dropped);
+    data_address(Role::result, offset);
     as_.constant(x1, 1);
     as_.atomic_add(x0, x1, environment_.atomics, {x6, x7});
 }

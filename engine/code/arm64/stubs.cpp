@@ -115,23 +115,35 @@ void Compiler::call(Label routine, Registers changes)
 // To x4: the thread's block. A signal handler may fork behind the first instruction: then the hit is counted in the child too.
 void Compiler::block()
 {
-    const auto found = label();
+    const auto found = label(), has_slice = label();
+    // Stubs do not save what only this cold path changes. The routine changes only registers of this function; lr is kept here.
+    const auto call_routine = [this](Label routine) {
+        as_.put([](auto& a) { a.str(vixl::lr, vixl::MemOperand(vixl::sp, -16, vixl::PreIndex)); });
+        as_.call(routine);
+        as_.put([](auto& a) { a.ldr(vixl::lr, vixl::MemOperand(vixl::sp, 16, vixl::PostIndex)); });
+    };
     as_.load_near(x0, arena_.mark);
     as_.read_system(x1, Assembler::System::thread_pointer);
     as_.constant(x4, hash_multiplier);
     as_.logic_not(x1, x1); // never 0: that is a slot which nobody has
     as_.compute(&vixl::Assembler::mul, x4, x4, x1);
     as_.shift_right(x4, x4, unsigned(64 - std::countr_zero(most_threads)));
-    as_.jump_if_zero(x0, out_);
+    as_.jump_if_zero(x0, cold([this, call_routine, has_slice] {
+                         if (!environment_.follow) {
+                             count_at(Tables::forked);
+                             as_.jump(out_);
+                             return;
+                         }
+                         call_routine(routines_.claim);
+                         as_.jump_if_zero(x0, out_);
+                         as_.jump(has_slice);
+                     }));
+    bind(has_slice);
     as_.add(x0, x0, Assembler::shifted(x4, vixl::LSL, 3));
     as_.load(x2, {.base = x0, .displacement = Tables::owners});
     as_.sub(x2, x2, x1);
-    as_.jump_if_zero(x2, cold([this, found] {
-                         // Stubs do not save what only this cold path changes. The routine changes only x0, x1, x2 and x4; lr is
-                         // kept here.
-                         as_.put([](auto& a) { a.str(vixl::lr, vixl::MemOperand(vixl::sp, -16, vixl::PreIndex)); });
-                         as_.call(routines_.acquire);
-                         as_.put([](auto& a) { a.ldr(vixl::lr, vixl::MemOperand(vixl::sp, 16, vixl::PostIndex)); });
+    as_.jump_if_zero(x2, cold([this, call_routine, found] {
+                         call_routine(routines_.acquire);
                          as_.jump_if_zero(x4, out_);
                          as_.jump(found);
                      }),

@@ -2,6 +2,7 @@
 #include "code/x86/compiler.h"
 
 #include <bit>
+#include <cstddef>
 #include <iterator>
 
 namespace fastsdt::engine::x86 {
@@ -149,20 +150,32 @@ void Compiler::thread_id(Role to)
     jump_if_zero(Role::second, unread_, true);
 }
 
+void Compiler::process_id()
+{
+    as_.long_constant(rax, arena_.first_mark);
+    as_.load(rax, {.base = rax, .displacement = offsetof(Mark, pid)});
+}
+
+// The tracer keeps the clock right while stubs run. If another is the one of now meanwhile, this one is read again: its place may
+// have been used anew if the thread was away for long.
 void Compiler::nanoseconds()
 {
-    const CycleClock& clock = *environment_.clock;
+    const auto again = as_.label();
+    const auto word = [](size_t offset) { return Memory{.base = rcx, .displacement = int64_t(offset)}; };
+    as_.bind(again);
+    as_.long_constant(rcx, arena_.data + Tables::clock);
+    as_.load(rcx, word(0));
     as_.emit(ZYDIS_MNEMONIC_RDTSC, {});
     as_.clobber(bit(rax) | bit(rdx));
     as_.emit(ZYDIS_MNEMONIC_SHL, {Part{rdx}, int64_t(32)});
     as_.emit(ZYDIS_MNEMONIC_OR, {Part{rax}, Part{rdx}});
-    as_.constant(rcx, int64_t(clock.base_counter));
-    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rax}, Part{rcx}});
-    as_.constant(rcx, int64_t(clock.multiplier));
-    as_.emit(ZYDIS_MNEMONIC_MUL, {Part{rcx}});
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rax}, word(offsetof(CycleClock, base_counter))});
+    as_.emit(ZYDIS_MNEMONIC_MUL, {word(offsetof(CycleClock, multiplier))});
     as_.emit(ZYDIS_MNEMONIC_SHRD, {Part{rax}, Part{rdx}, int64_t(32)});
-    as_.constant(rcx, int64_t(clock.base_ns));
-    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rax}, Part{rcx}});
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rax}, word(offsetof(CycleClock, base_ns))});
+    as_.long_constant(rdx, arena_.data + Tables::clock);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Memory{.base = rdx}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, again);
 }
 
 void Compiler::constant(Role to, int64_t value)

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <ctime>
 #include <linux/futex.h>
 
@@ -84,7 +85,8 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
         as.constant(rsi, operation);
         call(futex);
     };
-    const auto again = as.label(), late = as.label(), answered = as.label(), done = as.label(), out = as.label();
+    const auto again = as.label(), late = as.label(), answered = as.label(), done = as.label(), child = as.label(),
+               out = as.label();
     // Unless stubs may make no system calls.
     const auto check_calls = [&](Assembler::Label none) {
         as.emit(ZYDIS_MNEMONIC_CMP,
@@ -101,8 +103,9 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
     for (const Reg reg : kept)
         as.emit(ZYDIS_MNEMONIC_PUSH, {Part{reg}});
     as.load_near(rax, arena.mark);
-    as.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}}); // a forked child: nobody traces it
-    as.jump(ZYDIS_MNEMONIC_JZ, out);
+    as.long_constant(rbx, arena.data + Tables::slice);
+    as.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{rbx}}); // a forked child: nobody looks at what it maps
+    as.jump(ZYDIS_MNEMONIC_JNZ, child);
     as.constant(rax, int64_t(loader.state));
     as.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rax, .size = 4}, int64_t(0)}); // nothing is mapped yet
     as.jump(ZYDIS_MNEMONIC_JNZ, out);
@@ -148,6 +151,10 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
         as.emit(ZYDIS_MNEMONIC_POP, {Part{kept[i - 1]}});
     as.emit(ZYDIS_MNEMONIC_POPFQ, {});
     as.emit(ZYDIS_MNEMONIC_RET, {});
+    as.bind(child); // a module may set a filter
+    as.long_constant(rbx, arena.first_mark);
+    as.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rbx, .displacement = offsetof(Mark, no_calls)}, int64_t(1)});
+    as.jump(ZYDIS_MNEMONIC_JMP, out);
     return as.finish();
 }
 

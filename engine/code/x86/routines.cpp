@@ -22,6 +22,7 @@
 #include "code/x86/compiler.h"
 
 #include <cerrno>
+#include <cstddef>
 #include <iterator>
 
 namespace fastsdt::engine::x86 {
@@ -84,11 +85,94 @@ void Compiler::acquire_routine()
     as_.emit(ZYDIS_MNEMONIC_SUB, {Part{left, 4}, int64_t(1)});
     as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
     as_.bind(none);
-    count_dropped();
+    count_at(Tables::dropped);
     as_.constant(rsi, 0);
     as_.jump(ZYDIS_MNEMONIC_JMP, done);
     as_.bind(mine);
     as_.load(rsi, block);
+    as_.bind(done);
+    for (size_t i = std::size(kept); i-- > 0;)
+        as_.emit(ZYDIS_MNEMONIC_POP, {Part{kept[i]}});
+    as_.emit(ZYDIS_MNEMONIC_RET, {});
+}
+
+// Of a forked child whose mark is wiped. To rax: its slice, or 0 if no memory is left; then the hit is counted as dropped. Changes
+// nothing else. Threads and signal handlers may claim at once: the first to write the mark names the slice, and the others make
+// theirs free again.
+void Compiler::claim_routine()
+{
+    const auto loop = label(), next = label(), fresh = label(), push = label(), got = label(), ours = label(),
+               have = label(), none = label(), done = label();
+    constexpr Reg kept[] = {rcx, rdx, rbx, r8, r9, r10, r11};
+    constexpr Reg slice = rdx, own = rbx, data = r8;
+    constexpr Memory state{.base = slice, .displacement = Tables::state},
+        older{.base = slice, .displacement = Tables::older}, newest{.base = data, .displacement = Tables::slices},
+        free{.base = data, .displacement = Tables::free}, mark{.base = own, .displacement = offsetof(Mark, slice)};
+    const auto expect = [this](uint64_t value) { as_.constant(rax, int64_t(value)); };
+    as_.align(16);
+    as_.bind(routines_.claim);
+    for (const Reg reg : kept)
+        as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{reg}});
+    as_.long_constant(own, arena_.first_mark);
+    as_.long_constant(data, arena_.data);
+    as_.load(rax, mark);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}}); // by a hit in another arena
+    as_.jump(ZYDIS_MNEMONIC_JNZ, have);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {free, int64_t(0)});
+    as_.jump(ZYDIS_MNEMONIC_JZ, fresh);
+    as_.constant(rcx, int64_t(Tables::slice_claimed));
+    as_.load(slice, newest);
+    as_.bind(loop);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{slice}, Part{slice}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, fresh);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {state, int64_t(Tables::slice_free)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, next);
+    expect(Tables::slice_free);
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {state, Part{rcx}}, true);
+    as_.jump(ZYDIS_MNEMONIC_JNZ, next);
+    as_.emit(ZYDIS_MNEMONIC_DEC, {free}, true);
+    as_.jump(ZYDIS_MNEMONIC_JMP, got);
+    as_.bind(next);
+    as_.load(slice, older);
+    as_.jump(ZYDIS_MNEMONIC_JMP, loop);
+    as_.bind(fresh);
+    as_.constant(rax, int64_t(Tables::slice_size));
+    allocate(none);
+    as_.emit(ZYDIS_MNEMONIC_MOV, {state, int64_t(Tables::slice_claimed)});
+    as_.load(rax, newest);
+    as_.bind(push);
+    as_.store(older, rax);
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {newest, Part{slice}}, true);
+    as_.jump(ZYDIS_MNEMONIC_JNZ, push);
+    as_.bind(got);
+    if (environment_.system_calls) {
+        const auto forbidden = label();
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = data, .displacement = Tables::no_calls}, int64_t(0)});
+        as_.jump(ZYDIS_MNEMONIC_JNZ, forbidden);
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = own, .displacement = offsetof(Mark, no_calls)}, int64_t(0)});
+        as_.jump(ZYDIS_MNEMONIC_JNZ, forbidden);
+        system_call(39); // getpid, <asm/unistd_64.h>
+        as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
+        as_.jump(ZYDIS_MNEMONIC_JS, forbidden); // a filter's error
+        as_.store({.base = own, .displacement = offsetof(Mark, pid)}, rax);
+        as_.bind(forbidden);
+    }
+    expect(0);
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {mark, Part{slice}}, true);
+    as_.jump(ZYDIS_MNEMONIC_JZ, ours);
+    as_.emit(ZYDIS_MNEMONIC_MOV, {state, int64_t(Tables::slice_free)});
+    as_.emit(ZYDIS_MNEMONIC_INC, {free}, true);
+    as_.jump(ZYDIS_MNEMONIC_JMP, have);
+    as_.bind(ours);
+    as_.emit(ZYDIS_MNEMONIC_MOV, {state, int64_t(Tables::slice_used)});
+    as_.move(rax, slice);
+    as_.bind(have);
+    as_.long_constant(rcx, arena_.mark);
+    as_.store({.base = rcx, .displacement = offsetof(Mark, slice)}, rax);
+    as_.jump(ZYDIS_MNEMONIC_JMP, done);
+    as_.bind(none);
+    count_at(Tables::dropped);
+    as_.constant(rax, 0);
     as_.bind(done);
     for (size_t i = std::size(kept); i-- > 0;)
         as_.emit(ZYDIS_MNEMONIC_POP, {Part{kept[i]}});
@@ -145,26 +229,22 @@ void Compiler::find_lasting(Label none)
     as_.bind(found);
 }
 
-// To r10: the tables. Jumps to `child` in a forked child, where nobody traces.
-void Compiler::data_of_process(Label child)
+// Jumps to `forbidden` if no system call may be made, or where the process's number is not known. To r10: the first mark.
+void Compiler::ask_for_calls(Label forbidden)
 {
-    as_.load_near(r10, arena_.mark);
-    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{r10}, Part{r10}});
-    as_.jump(ZYDIS_MNEMONIC_JZ, child);
+    const auto jump_if = [&](size_t offset, ZydisMnemonic condition) {
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = r10, .displacement = int64_t(offset)}, int64_t(0)});
+        as_.jump(condition, forbidden);
+    };
     as_.long_constant(r10, arena_.data);
-}
-
-// Jumps to `forbidden` if no system call may be made, and to `child` in a forked child, whose filters nobody knows. Changes
-// r10.
-void Compiler::ask_for_calls(Label forbidden, Label child)
-{
-    data_of_process(child);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = r10, .displacement = int64_t(Tables::no_calls)}, int64_t(0)});
-    as_.jump(ZYDIS_MNEMONIC_JNZ, forbidden);
+    jump_if(Tables::no_calls, ZYDIS_MNEMONIC_JNZ);
+    as_.long_constant(r10, arena_.first_mark);
+    jump_if(offsetof(Mark, no_calls), ZYDIS_MNEMONIC_JNZ);
+    jump_if(offsetof(Mark, pid), ZYDIS_MNEMONIC_JZ);
 }
 
 // After a system call: falls through if it gave a result. Jumps to `nothing` if there was nothing to read. Any other error
-// is a filter's, since the kernel knows no other here: then no stub makes a call again. Changes r10.
+// is a filter's, since the kernel knows no other here: then no stub of the process makes a call again. Changes r10.
 void Compiler::heed_filter(Label nothing, Label forbidden)
 {
     const auto good = as_.label();
@@ -172,16 +252,16 @@ void Compiler::heed_filter(Label nothing, Label forbidden)
     as_.jump(ZYDIS_MNEMONIC_JNS, good);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, int64_t(-EFAULT)});
     as_.jump(ZYDIS_MNEMONIC_JZ, nothing);
-    data_of_process(forbidden);
-    as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = r10, .displacement = int64_t(Tables::no_calls)}, int64_t(1)});
+    as_.long_constant(r10, arena_.first_mark);
+    as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = r10, .displacement = offsetof(Mark, no_calls)}, int64_t(1)});
     as_.jump(ZYDIS_MNEMONIC_JMP, forbidden);
     as_.bind(good);
 }
 
 // Changes r10.
-void Compiler::count_unread(Label child)
+void Compiler::count_unread()
 {
-    data_of_process(child);
+    as_.long_constant(r10, arena_.data);
     as_.emit(ZYDIS_MNEMONIC_INC, {Memory{.base = r10, .displacement = int64_t(Tables::unread)}}, true);
 }
 
@@ -196,7 +276,7 @@ void Compiler::text_routine()
 {
     constexpr int64_t most = string_size - 1;
     const auto tidy = as_.label(), bytes = as_.label(), byte = as_.label(), away = as_.label(), read = as_.label(),
-               unread = as_.label(), child = as_.label(), leave = as_.label();
+               unread = as_.label(), leave = as_.label();
     const auto zeros = [this] {
         for (size_t i = 0; i < string_size; i += 8)
             as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rdi, .displacement = int64_t(i)}, int64_t(0)});
@@ -237,8 +317,9 @@ void Compiler::text_routine()
     as_.jump(ZYDIS_MNEMONIC_JZ, read);
     if (environment_.system_calls) {
         const auto nothing = as_.label();
-        ask_for_calls(unread, child);
+        ask_for_calls(unread);
         as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdi}});
+        as_.load(r11, {.base = r10, .displacement = offsetof(Mark, pid)});
         // Three struct iovec: ours; the string up to the end of its page; the rest. The kernel promises to copy each of
         // the latter two whole or not at all.
         as_.address(rsp, {.base = rsp, .displacement = -48});
@@ -256,7 +337,7 @@ void Compiler::text_routine()
         as_.store({.base = rsp, .displacement = 32}, rax);
         as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rdx}, Part{rcx}});
         as_.store({.base = rsp, .displacement = 40}, rdx);
-        as_.constant(rdi, environment_.inner_pid);
+        as_.move(rdi, r11);
         as_.move(rsi, rsp);
         as_.constant(rdx, 1);
         as_.address(r10, {.base = rsp, .displacement = 16});
@@ -270,8 +351,7 @@ void Compiler::text_routine()
         as_.jump(ZYDIS_MNEMONIC_JMP, tidy);
     }
     as_.bind(unread);
-    count_unread(child);
-    as_.bind(child);
+    count_unread();
     as_.constant(rax, 0);
     as_.jump(ZYDIS_MNEMONIC_JMP, leave);
 
@@ -325,8 +405,8 @@ void Compiler::text_routine()
 // kernel finds nothing there. To rcx: 1, or 0 if it cannot be read: then that is counted.
 void Compiler::word_routine()
 {
-    const auto away = as_.label(), byte = as_.label(), nothing = as_.label(), unread = as_.label(), child = as_.label(),
-               read = as_.label(), leave = as_.label();
+    const auto away = as_.label(), byte = as_.label(), nothing = as_.label(), unread = as_.label(), read = as_.label(),
+               leave = as_.label();
     as_.align(16);
     as_.bind(routines_.word);
     as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rsi}});
@@ -350,7 +430,8 @@ void Compiler::word_routine()
     as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rcx}, int64_t(12)});
     as_.jump(ZYDIS_MNEMONIC_JZ, nothing);
     if (environment_.system_calls) {
-        ask_for_calls(unread, child);
+        ask_for_calls(unread);
+        as_.load(rdi, {.base = r10, .displacement = offsetof(Mark, pid)});
         as_.address(rsp, {.base = rsp, .displacement = -40}); // two struct iovec, and the word
         as_.address(r10, {.base = rsp, .displacement = 32});
         as_.store({.base = rsp}, r10);
@@ -358,7 +439,6 @@ void Compiler::word_routine()
         as_.store({.base = rsp, .displacement = 16}, rax);
         as_.store({.base = rsp, .displacement = 24}, rdx);
         as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rsp, .displacement = 32}, int64_t(0)});
-        as_.constant(rdi, environment_.inner_pid);
         as_.move(rsi, rsp);
         as_.constant(rdx, 1);
         as_.address(r10, {.base = rsp, .displacement = 16});
@@ -372,8 +452,7 @@ void Compiler::word_routine()
         as_.jump(ZYDIS_MNEMONIC_JMP, read);
     }
     as_.bind(unread);
-    count_unread(child);
-    as_.bind(child);
+    count_unread();
     as_.constant(rcx, 0);
     as_.jump(ZYDIS_MNEMONIC_JMP, leave);
     as_.bind(nothing);
@@ -389,17 +468,16 @@ void Compiler::word_routine()
 // To rax: the thread's id. To rcx: 1, or 0 if the kernel may not be asked.
 void Compiler::tid_routine()
 {
-    const auto unread = as_.label(), child = as_.label();
+    const auto unread = as_.label();
     as_.align(16);
     as_.bind(routines_.tid);
-    ask_for_calls(unread, child);
+    ask_for_calls(unread);
     system_call(186); // gettid, <asm/unistd_64.h>
     heed_filter(unread, unread);
     as_.constant(rcx, 1);
     as_.emit(ZYDIS_MNEMONIC_RET, {});
     as_.bind(unread);
-    count_unread(child);
-    as_.bind(child);
+    count_unread();
     as_.constant(rcx, 0);
     as_.emit(ZYDIS_MNEMONIC_RET, {});
 }

@@ -6,10 +6,10 @@
 
 namespace fastsdt::engine::x86 {
 
-void Compiler::count_dropped()
+void Compiler::count_at(size_t offset)
 {
     data_address(Role::result, 0);
-    as_.emit(ZYDIS_MNEMONIC_INC, {Memory{.base = rax, .displacement = int64_t(Tables::dropped)}}, true);
+    as_.emit(ZYDIS_MNEMONIC_INC, {Memory{.base = rax, .displacement = int64_t(offset)}}, true);
 }
 
 void Compiler::find_direct(const Statement& statement, Label next)

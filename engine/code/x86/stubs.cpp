@@ -119,7 +119,7 @@ void Compiler::first_slot()
 // To rsi: the thread's block. A signal handler may fork behind the first instruction: then the hit is counted in the child too.
 void Compiler::block()
 {
-    const auto found = as_.label();
+    const auto found = as_.label(), has_slice = as_.label();
     as_.load_near(rax, arena_.mark);
     if (environment_.rdfsbase && !environment_.stored_thread_pointers)
         as_.emit(ZYDIS_MNEMONIC_RDFSBASE, {Part{rcx}});
@@ -127,7 +127,18 @@ void Compiler::block()
         as_.load(rcx, {.displacement = 0, .fs = true});
     first_slot();
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
-    as_.jump(ZYDIS_MNEMONIC_JZ, out_);
+    as_.jump(ZYDIS_MNEMONIC_JZ, cold([this, has_slice] {
+                 if (!environment_.follow) {
+                     count_at(Tables::forked);
+                     as_.jump(ZYDIS_MNEMONIC_JMP, out_);
+                     return;
+                 }
+                 call(routines_.claim, bit(rax));
+                 as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
+                 as_.jump(ZYDIS_MNEMONIC_JNZ, has_slice);
+                 as_.jump(ZYDIS_MNEMONIC_JMP, out_);
+             }));
+    as_.bind(has_slice);
     const auto word = [](size_t offset) {
         return Memory{.base = rax, .displacement = int64_t(offset), .index = rsi, .scale = 8};
     };

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Who was forked is told by its memory: it has the head of our first arena. So a child whose parent has ended is found too, and a
+// tracer need not hear of any fork. Only processes that began since the attach are asked.
+#include "process/forks.h"
+
+#include "live/live.h"
+#include "maps/tables.h"
+#include "process/ptrace.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <ctime>
+#include <fcntl.h>
+#include <string>
+#include <unistd.h>
+
+namespace fastsdt::engine {
+namespace {
+
+// start_time_of() counts so. One less: it is rounded down.
+uint64_t ticks_since_boot()
+{
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    const auto ticks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+    const uint64_t count =
+        static_cast<uint64_t>(now.tv_sec) * ticks + static_cast<uint64_t>(now.tv_nsec) * ticks / 1'000'000'000;
+    return count ? count - 1 : 0;
+}
+
+bool is_of_our_user(pid_t pid)
+{
+    const std::vector<uint64_t> users = status_numbers(pid, pid, "Uid:");
+    return !users.empty() && users.front() == getuid();
+}
+
+bool has_filter(pid_t pid)
+{
+    const std::vector<pid_t> threads = threads_of(pid);
+    return std::any_of(threads.begin(), threads.end(), [pid](pid_t thread) { return has_seccomp(pid, thread); });
+}
+
+} // namespace
+
+Forks::Forks(pid_t pid) : pid_(pid), since_(ticks_since_boot()) {}
+
+Forks::Found Forks::find(std::span<const Front> fronts) const
+{
+    Found found;
+    if (fronts.empty())
+        return found;
+    const Front& first = fronts.front();
+    const std::vector<std::byte> head = head_of(first);
+    std::vector<std::byte> bytes(head.size());
+    for (const pid_t pid : listed_processes()) {
+        if (pid == pid_)
+            continue;
+        const uint64_t start = start_time_of(std::to_string(pid));
+        if (start == 0)
+            found.ended.insert(pid);
+        if (start < since_)
+            continue;
+        Memory memory = open_memory(pid, O_RDWR);
+        if (!memory.file) {
+            found.all = found.all && !((errno == EACCES || errno == EPERM) && is_of_our_user(pid));
+            continue;
+        }
+        const int file = memory.file.get();
+        Mark mark;
+        if (pread(file, bytes.data(), bytes.size(), static_cast<off_t>(first.start))
+                != static_cast<ssize_t>(bytes.size())
+            || bytes != head || pread(file, &mark, sizeof mark, static_cast<off_t>(first.mark)) != sizeof mark)
+            continue;
+        if (mark.slice == first.data + Tables::slice)
+            continue;
+        if (mark.slice != 0 && mark.pid == 0) {
+            const uint64_t number = inner_number(pid);
+            (void)!pwrite(file, &number, sizeof number,
+                          static_cast<off_t>(first.mark + offsetof(Mark, pid))); // it may have ended
+        }
+        if (mark.no_calls == 0 && has_filter(pid)) {
+            const uint64_t yes = 1;
+            (void)!pwrite(file, &yes, sizeof yes, static_cast<off_t>(first.mark + offsetof(Mark, no_calls)));
+        }
+        found.forks.push_back({pid, mark.slice});
+    }
+    return found;
+}
+
+// What a process forked while the list was read is not in it.
+Forks::Found Forks::find_all(std::span<const Front> fronts) const
+{
+    constexpr unsigned most = 8;
+    Found found = find(fronts);
+    for (unsigned i = 1; i < most; ++i) {
+        Found again = find(fronts);
+        const bool more =
+            !std::includes(found.ended.begin(), found.ended.end(), again.ended.begin(), again.ended.end());
+        found = std::move(again);
+        if (!more)
+            break;
+    }
+    return found;
+}
+
+} // namespace fastsdt::engine
