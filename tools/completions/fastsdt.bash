@@ -49,10 +49,15 @@ _fastsdt() {
         esac
         ;;
     fastsdt-trace)
-        options='-h --help -V --version -e --execute -p --pid --engine -t --duration -i --interval -d --dry-run --read-memory -j --json'
+        options='-h --help -V --version -e --execute -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --dry-run -f --follow --no-follow --read-memory -j --json'
         case $prev in
         -e | --execute) return ;;
         -p | --pid) values=$(cd /proc && echo [0-9]*) ;;
+        --exe) file=1 ;;
+        --comm) return ;;
+        --cgroup) return ;;
+        --container) return ;;
+        --user) return ;;
         --engine) values='auto user kernel' ;;
         -t | --duration) return ;;
         -i | --interval) return ;;

@@ -84,6 +84,10 @@ std::string untellable(const Options& options, const engine::Script* script)
 {
     if (options.interval && !script)
         return "--interval cannot be added to a script that only bpftrace reads; write interval:s:N { print(@map) }";
+    if (!options.one_process())
+        return "bpftrace traces one process at a time";
+    if (script && !script->beyond_bpftrace.empty())
+        return fmt::format("bpftrace has no {}, its arguments are arg0 to arg9", script->beyond_bpftrace);
     try {
         command_line(options, script, {});
     } catch (const Unusable& error) {
@@ -153,6 +157,8 @@ std::string kernel_obstacle(const Options& options, const engine::Script* script
 {
     if (const std::string why = untellable(options, script); !why.empty())
         return why;
+    if (options.follow.value_or(false))
+        return "bpftrace counts one process, and --follow wants its children too";
     if (geteuid() != 0)
         return "bpftrace needs root";
     if (in_search_path("bpftrace").empty())

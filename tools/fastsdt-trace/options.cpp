@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "options.h"
+
+#include "base/search_path.h"
 #include "say.h"
 
 #include <fastsdt/note.h>
@@ -10,8 +12,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
+#include <linux/magic.h>
+#include <pwd.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 
 namespace fastsdt::trace_tool {
 namespace {
@@ -19,6 +28,7 @@ namespace {
 struct Given {
     std::string text, file;
     std::vector<std::string> places; ///< of latency
+    std::vector<std::string> users;
     double duration = 0, interval = 0;
 };
 
@@ -45,7 +55,7 @@ class Help : public CLI::Formatter {
                "       fastsdt-trace [OPTIONS] -p PID FILE\n"
                "       fastsdt-trace latency [OPTIONS] -p PID PROBE PROBE\n"
                "       fastsdt-trace latency [OPTIONS] -p PID FUNCTION\n"
-               "Each form takes -p PID or -- COMMAND.\n";
+               "Each form takes -p PID, or --exe FILE and its like, or -- COMMAND.\n";
     }
 };
 
@@ -60,7 +70,21 @@ CLI::App* add_options(CLI::App& app, Options& options, Given& given)
         "2 unusable input, usage or permission. See fastsdt-trace(1).");
     app.add_option("FILE", given.file, "File with the script");
     app.add_option("-e,--execute", given.text, "The script itself")->type_name("TEXT");
-    app.add_option("-p,--pid", options.pid, "Attach to a running process")->type_name("PID")->check(process_number);
+    app.add_option("-p,--pid", options.pids, "Attach to a running process, or to several: -p 1,2 -p 3")
+        ->type_name("PID")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(process_number);
+    const auto select = [&app](const char* name, std::vector<std::string>& to, const char* what, const char* type) {
+        app.add_option(name, to, what)->type_name(type)->delimiter(',')->allow_extra_args(false);
+    };
+    select("--exe", options.selection.exes,
+           "Attach to all processes that have this file mapped, and to those that start later", "FILE");
+    select("--comm", options.selection.comms, "To all of this name, a pattern, that have mapped a file of the script",
+           "NAME");
+    select("--cgroup", options.selection.cgroups, "To all in this control group, or below it", "PATH");
+    select("--container", options.selection.containers, "To all in the container whose number begins so", "ID");
+    select("--user", given.users, "To all that run as this user", "USER");
     const CLI::TransformPairs<EngineChoice> engines = {
         {"auto", EngineChoice::automatic}, {"user", EngineChoice::user}, {"kernel", EngineChoice::kernel}};
     app.add_option(
@@ -76,6 +100,11 @@ CLI::App* add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag("-d,--dry-run", options.dry,
                  "Only show the sites, the instructions that would count there, and why a site cannot be armed; a "
                  "COMMAND is not run");
+    app.add_flag_callback(
+        "-f,--follow", [&options] { options.follow = true; },
+        "Count the hits of forked children too, in the same maps, until the last of them has ended; with a COMMAND "
+        "this is the default");
+    app.add_flag_callback("--no-follow", [&options] { options.follow = false; }, "Count only the process itself");
     app.add_flag(
         "--read-memory", options.read_memory,
         "Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it");
@@ -114,10 +143,70 @@ std::optional<std::chrono::milliseconds> duration(double seconds)
     return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
+uid_t user_of(const std::string& text)
+{
+    uid_t number = 0;
+    if (const passwd* user = getpwnam(text.c_str()))
+        return user->pw_uid;
+    if (!CLI::detail::lexical_cast(text, number))
+        give_up(fmt::format("--user {}: there is no such user", text));
+    return number;
+}
+
+// What is left of the path of a cgroup's folder behind where the file system is mounted. Other paths stay.
+std::string below_mount(const std::string& path)
+{
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const fs::path folder = fs::canonical(path, error);
+    struct stat status{}, above{};
+    struct statfs system{};
+    if (error || !path.starts_with('/') || stat(folder.c_str(), &status) < 0 || statfs(folder.c_str(), &system) < 0
+        || (system.f_type != CGROUP2_SUPER_MAGIC && system.f_type != CGROUP_SUPER_MAGIC))
+        return path;
+    fs::path root = folder;
+    while (root.has_relative_path() && stat(root.parent_path().c_str(), &above) == 0 && above.st_dev == status.st_dev)
+        root = root.parent_path();
+    return "/" + folder.lexically_relative(root).string();
+}
+
+// As processes have them: the file's full path, a name's first 15 bytes (TASK_COMM_LEN, include/linux/sched.h), a cgroup's path below the
+// file system.
+void complete_selection(Selection& selection, const std::vector<std::string>& users)
+{
+    for (std::string& file : selection.exes) {
+        const std::string found = file.find('/') == file.npos ? in_search_path(file) : file;
+        std::error_code error;
+        const std::string path = std::filesystem::canonical(found.empty() ? file : found, error);
+        if (error)
+            give_up(fmt::format("--exe {}: {}", file, error.message()));
+        file = path;
+    }
+    constexpr size_t most_of_name = 15;
+    for (std::string& name : selection.comms)
+        if (name.find_first_of("*?[") == name.npos)
+            name.resize(std::min(name.size(), most_of_name));
+    for (std::string& path : selection.cgroups) {
+        path = below_mount(path);
+        path = path == "/." ? "/" : path; // the whole of it
+        path = "/" + path.substr(std::min(path.find_first_not_of('/'), path.size()));
+        while (path.size() > 1 && path.ends_with('/'))
+            path.pop_back();
+    }
+    constexpr size_t least_of_container = 6; // less would mean several
+    for (const std::string& id : selection.containers)
+        if (id.size() < least_of_container)
+            give_up(
+                fmt::format("--container {}: at least {} characters of its number are wanted", id, least_of_container));
+    std::transform(users.begin(), users.end(), std::back_inserter(selection.users), user_of);
+}
+
 // A hint for users who forget the --.
 const char* dashes_hint(const Options& options)
 {
-    return options.command.empty() && !options.pid ? "; a command to be traced goes behind --" : "";
+    return options.command.empty() && options.pids.empty() && options.selection.empty()
+        ? "; a command to be traced goes behind --"
+        : "";
 }
 
 // Checks what the parser cannot.
@@ -128,9 +217,19 @@ void check_options(const CLI::App& latency, Options& options, const Given& given
     if (scripts != 1)
         give_up(scripts ? fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options))
                         : "the script is missing: -e TEXT, FILE or latency; see fastsdt-trace --help");
-    if ((options.pid != 0) == !options.command.empty())
-        give_up(options.pid ? "--pid cannot be combined with a command"
-                            : "name a process with --pid, or a command after --");
+    complete_selection(options.selection, given.users);
+    const bool selects = !options.selection.empty();
+    if (options.pids.empty() && options.command.empty() && !selects)
+        give_up("name a process with --pid, or a command after --");
+    if (!options.pids.empty() && (selects || !options.command.empty()))
+        give_up(selects ? "--pid cannot be combined with --exe, --comm, --cgroup, --container or --user"
+                        : "--pid cannot be combined with a command");
+    if (selects && !options.command.empty())
+        give_up("--exe, --comm, --cgroup, --container and --user cannot be combined with a command");
+    std::sort(options.pids.begin(), options.pids.end());
+    options.pids.erase(std::unique(options.pids.begin(), options.pids.end()), options.pids.end());
+    if (options.pids.size() == 1)
+        options.pid = options.pids[0];
     options.duration = duration(given.duration);
     options.interval = duration(given.interval);
     if (is_latency) {

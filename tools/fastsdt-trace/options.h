@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -10,14 +11,34 @@ namespace fastsdt::trace_tool {
 
 enum class EngineChoice { automatic, user, kernel };
 
+/// Processes by what they are like: all that was asked for has to hold. Of several values of one kind one has to.
+struct Selection {
+    std::vector<std::string> exes;  ///< files that are mapped
+    std::vector<std::string> comms; ///< names, as in /proc/PID/comm; may be patterns
+    std::vector<std::string>
+        cgroups; ///< paths below the cgroup file system, with a / at their begin; and all below them
+    std::vector<std::string> containers; ///< what a container's cgroup has in its name, or how that begins
+    std::vector<uid_t> users;            ///< effective
+    bool empty() const
+    {
+        return exes.empty() && comms.empty() && cgroups.empty() && containers.empty() && users.empty();
+    }
+};
+
 struct Options {
-    std::string text;                 ///< the script
-    std::string name;                 ///< of the script: its file's, "-e" or "latency"
-    pid_t pid = 0;                    ///< 0: `command` is run
+    std::string text;        ///< the script
+    std::string name;        ///< of the script: its file's, "-e" or "latency"
+    pid_t pid = 0;           ///< the process, where there is one and it is known
+    std::vector<pid_t> pids; ///< --pid
+    Selection selection;
     std::vector<std::string> command; ///< after --
     EngineChoice engine = EngineChoice::automatic;
     std::optional<std::chrono::milliseconds> duration, interval;
     bool dry = false, json = false;
+    std::optional<bool> follow; ///< forked children record too; empty: those of a COMMAND, and of a selection
+    bool follows() const { return follow.value_or(pids.empty()); }
+    bool names(pid_t process) const { return std::find(pids.begin(), pids.end(), process) != pids.end(); }
+    bool one_process() const { return selection.empty() && pids.size() <= 1; } ///< at the start
     bool read_memory = false; ///< stubs may make system calls in whatever program
 };
 

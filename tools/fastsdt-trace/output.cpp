@@ -35,8 +35,11 @@ std::string Summary::text() const
     if (late)
         others +=
             fmt::format("{}{} only since {:.1f} s after the start", others.empty() ? " (" : ", ", late, late_seconds);
-    return fmt::format("sites {} of {} armed{}; dropped {}{}", armed, sites, others.empty() ? "" : others + ")",
-                       dropped, unread ? fmt::format("; unread {}", unread) : "");
+    const auto also = [](const char* what, uint64_t count) { return count ? fmt::format("; {} {}", what, count) : ""; };
+    return fmt::format("sites {} of {} armed{}; dropped {}{}{}{}", armed, sites, others.empty() ? "" : others + ")",
+                       dropped, also("unread", unread), also("followed", followed), also("forked", forked))
+        + (processes > 1 || found || refused ? also("processes", processes) : "") + also("found", found)
+        + also("refused", refused);
 }
 
 namespace {

@@ -24,11 +24,20 @@ struct Summary {
     double late_seconds = 0;               ///< since then all of these are
     uint64_t dropped = 0;
     uint64_t unread = 0;
+    uint64_t forked = 0;      ///< hits of forked children that are not followed
+    size_t followed = 0;      ///< forked children that have recorded something
+    size_t processes = 0;     ///< that had sites
+    size_t found = 0;         ///< of them, those that had begun before they were found, and not at the start
+    double found_seconds = 0; ///< so long they were not traced at most
+    size_t refused = 0;       ///< processes that were wanted and could not be traced
 
     /// "sites 12 of 14 armed (1 taken by the kernel, 1 has no nop10); dropped 0"
     std::string text() const;
     void count(const engine::SiteState& state, bool armed);
-    bool complete() const { return armed == sites && dropped == 0 && unread == 0 && late == 0; }
+    bool complete() const
+    {
+        return armed == sites && dropped == 0 && unread == 0 && forked == 0 && late == 0 && found == 0 && refused == 0;
+    }
 };
 
 class Output {

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "attached.h"
+
+#include "kernel.h"
+#include "live/live.h"
+#include "say.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace fastsdt::trace_tool {
+
+using engine::Probe;
+using engine::Session;
+using engine::State;
+
+namespace {
+
+double seconds(Attached::Clock::duration time)
+{
+    return std::chrono::duration<double>(time).count();
+}
+
+} // namespace
+
+Session::Options Shared::session_options()
+{
+    return {.calls = options.read_memory, .follow = options.follows(), .names = &names};
+}
+
+bool Shared::attempt(const std::function<void()>& work, std::string_view next, const std::function<bool()>& is_expected)
+{
+    try {
+        work();
+        return true;
+    } catch (const std::exception& error) { // Unusable, or no thread for the tracer
+        if (!is_expected() && refusals.insert(error.what()).second)
+            say(fmt::format("{}{}", error.what(), next));
+        return false;
+    }
+}
+
+void Shared::say_what_is_missing(const std::vector<const Probe*>& probes, const engine::Matcher& matcher,
+                                 const Summary& summary, const char* matches, const char* so_far)
+{
+    said_what_is_missing = true;
+    bool kernel = kernel_may && !summary.complete();
+    for (const Probe* probe : probes) {
+        say(fmt::format("nothing {} {}{}{}", matches, probe->text, so_far, matcher.instead(*probe)));
+        kernel = kernel || (kernel_may && probe->kind != Probe::Kind::usdt); // bpftrace finds no other USDT probes
+    }
+    if (!kernel)
+        return;
+    if (const std::string why = untellable(options, &script); why.empty())
+        say(fmt::format("bpftrace may do all of it, as root: {}", shell_line(kernel_command(options, &script))));
+    else
+        say(why);
+}
+
+Attached::Attached(Shared& shared, std::unique_ptr<Program> program, std::unique_ptr<Session> session)
+    : shared_(shared), program_(std::move(program)), session_(std::move(session)),
+      process_(open_process(program_->pid())), start_(Clock::now())
+{}
+
+bool Attached::attempt(const std::function<void()>& work, std::string_view next)
+{
+    return shared_.attempt(work, next, [this] { return has_ended(); });
+}
+
+// Keeps what has become of the sites, and which of them were armed only some time after they could be hit. Those of
+// modules that the process waited for are not late.
+void Attached::keep(const std::vector<engine::SiteState>& seen, bool may_be_late)
+{
+    waited_.resize(seen.size());
+    late_.resize(seen.size());
+    for (size_t i = 0; i < seen.size(); ++i) {
+        const State state = seen[i].state;
+        const bool fresh = i >= states_.size() || states_[i].state != State::armed;
+        if (state == State::armed && (waited_[i] || ((behind_ || may_be_late) && fresh))) {
+            late_[i] = true;
+            covered_since_ = Clock::now();
+        }
+        // What is ready is about to be armed, and what is gone misses nothing.
+        waited_[i] = state != State::armed && state != State::gone && state != State::ready;
+    }
+    states_ = seen;
+}
+
+void Attached::take_up()
+{
+    follow_.emplace(pid()); // first: it may execute another program while it is armed, or just then
+    session_->watch_loader();
+    session_->arm();
+    keep(session_->states());
+    start_ = Clock::now();
+    caught_up_ = false;
+    if (program_->ours() && !session_->matcher().has_matched() && !session_->matcher().unmatched().empty()) {
+        program_->await_next(); // what is missing is said when this program is known to stay
+    } else {
+        program_->let_go();
+        if (!shared_.said_what_is_missing)
+            say_what_is_missing("matches", " so far: ");
+    }
+}
+
+// The process has executed another program, which is held.
+void Attached::take_up_next()
+{
+    try {
+        auto next = std::make_unique<Session>(shared_.script, pid(), program_->target(), shared_.session_options());
+        session_ = std::move(next);
+        states_.clear();
+        waited_.clear();
+        late_.clear();
+        take_up();
+    } catch (const std::exception& error) {
+        program_->let_go();
+        if (!has_ended())
+            say(fmt::format("the process has executed another program, and is not traced any more: {}", error.what()));
+        executed_ = over_ = untraced_ = true;
+        return;
+    }
+    if (!session_->sites().empty() && shared_.options.engine == EngineChoice::automatic) {
+        Summary summary;
+        count(summary);
+        say(fmt::format("engine user: {} of {} sites of the program that the process executed are armed", summary.armed,
+                        summary.sites));
+    }
+}
+
+void Attached::say_what_is_missing(const char* matches, const char* so_far)
+{
+    Summary summary;
+    count(summary);
+    shared_.say_what_is_missing(session_->matcher().unmatched(), session_->matcher(), summary, matches, so_far);
+}
+
+std::vector<int> Attached::descriptors() const
+{
+    if (over_)
+        return {-1, -1, -1};
+    if (executed_)
+        return {only_forks_ ? -1 : process_.get(), -1, -1};
+    return {only_forks_ ? -1 : process_.get(), program_->next_descriptor(), session_->loader_descriptor()};
+}
+
+void Attached::process_ended()
+{
+    ended_ = true;
+    over_ = !is_outlived();
+}
+
+void Attached::next_held()
+{
+    if (holds_next({}))
+        take_up_next();
+}
+
+void Attached::loaded()
+{
+    const bool said = behind_; // a refusal, in which it may have waited in vain
+    const bool waited = session_->answer_loader([&] { attempt([&] { news(true); }); });
+    missed_ = missed_ || !waited;
+    if (!waited && !said && !behind_)
+        say("the process loaded libraries while this tool did not answer: hits of their constructors may be "
+            "missing");
+}
+
+void Attached::look()
+{
+    if (over_)
+        return;
+    if (only_forks_) {
+        over_ = !is_outlived();
+        return;
+    }
+    if (!executed_)
+        attempt([&] { news(); });
+    if (shared_.options.follows())
+        attempt([&] { session_->look_for_forks(false); });
+}
+
+void Attached::verify()
+{
+    if (only_forks_ || executed_ || over_)
+        return;
+    attempt([&] {
+        auto seen = session_->verify();
+        const bool lost =
+            std::any_of(seen.begin(), seen.end(), [](const engine::SiteState& s) { return s.state == State::ready; });
+        if (lost || behind_) {
+            match_and_arm();
+            return;
+        }
+        if (has_memory())
+            keep(seen);
+    });
+}
+
+// Where it throws, verify() tries again.
+// @param waits  the process: what has come has executed nothing yet
+void Attached::match_and_arm(bool waits)
+{
+    const bool was_behind = std::exchange(behind_, true);
+    session_->match_and_arm();
+    behind_ = was_behind;
+    if (has_memory())
+        keep(session_->states(), !waits);
+    behind_ = false;
+}
+
+// @param waits  the process, until its sites are armed
+void Attached::news(bool waits)
+{
+    const auto news = follow_->news();
+    if (news.ended)
+        return;
+    attempt([&] {
+        if (!news.executed && session_->look_for_filters())
+            say(fmt::format("from now on no system call reads what a hit has in memory: {}",
+                            session_->no_system_calls()));
+    });
+    if (news.executed) {
+        // The traced thread comes to its stop, unless another thread of the process called exec.
+        if (program_->awaits_next() && holds_next(Clock::now() + std::chrono::seconds(1)))
+            return take_up_next();
+        return has_executed();
+    }
+    if (!waits && !shared_.said_what_is_missing && program_->awaits_next())
+        say_what_is_missing("matches", " so far: ");
+    const bool awaited = program_->awaits_next(); // arming needs to trace it, and only one tracer can
+    // Something may have come after the match and before the first look.
+    const bool caught_up = std::exchange(caught_up_, true);
+    if (!news.modules && (caught_up || awaited))
+        return;
+    if (awaited)
+        program_->let_go();
+    attempt([&] { match_and_arm(waits && caught_up); });
+    if (awaited && !session_->matcher().has_matched())
+        program_->await_next();
+}
+
+void Attached::has_executed()
+{
+    executed_ = fresh_program_ = true;
+    if (shared_.options.follows()) // found again: Finder
+        return;
+    over_ = true;
+    say("the process has executed another program, and is not traced any more; name that program after --");
+    untraced_ = true;
+}
+
+// Whether it has executed another program, which is held now.
+bool Attached::holds_next(Clock::time_point deadline)
+{
+    bool held = false;
+    attempt([&] { held = program_->next(deadline); });
+    return held;
+}
+
+bool Attached::has_ended()
+{
+    return ended_ = ended_ || wait_readable({process_.get()}, Clock::now())[0];
+}
+
+// Whether what was seen of the sites is true: a process that ends, or executes another program, loses its memory first.
+bool Attached::has_memory()
+{
+    return !has_ended() && !(follow_ && follow_->is_gone());
+}
+
+// Whether forked children have outlived the process, and are followed.
+bool Attached::is_outlived()
+{
+    if (!shared_.options.follows())
+        return false;
+    attempt([&] {
+        session_->look_for_forks(false);
+        if (session_->forks() == 0) // one may have been missed
+            session_->look_for_forks(true);
+    });
+    return only_forks_ = session_->forks() != 0;
+}
+
+void Attached::end()
+{
+    program_->let_go();
+    if (!ended_ && !executed_)
+        verify();
+    if (!ended_ && !executed_)
+        disarm();
+    clear_forks();
+    if (ended_ && shared_.options.names(pid()))
+        say(fmt::format("process {} ended after {:.1f} s", pid(), seconds(Clock::now() - start_)));
+    over_ = true;
+}
+
+void Attached::disarm()
+{
+    try {
+        session_->disarm();
+        const auto& states = session_->states();
+        const auto armed =
+            std::count_if(states.begin(), states.end(), [](const auto& s) { return s.state == State::armed; });
+        if (armed == 0)
+            return;
+        say(fmt::format("{} site{} armed, and nobody reads the counts: a thread keeps standing there", armed,
+                        armed == 1 ? " stays" : "s stay"));
+    } catch (const std::exception& error) {
+        if (has_ended())
+            return;
+        if (follow_->news().executed) // they are gone with the former program
+            return has_executed();
+        say(fmt::format("the sites stay armed, and nobody reads their counts: {}", error.what()));
+    }
+    stays_armed_ = true;
+}
+
+// Jumps in forked children lead to stubs that nobody reads, or that do nothing.
+void Attached::clear_forks()
+{
+    const auto clear = [&] {
+        for (const std::string& trouble : session_->clear_forks()) {
+            say(fmt::format("sites stay armed in a forked child: {}", trouble));
+            stays_armed_ = true;
+        }
+    };
+    if (!attempt(clear, "; sites may stay armed in forked children"))
+        stays_armed_ = true;
+}
+
+void Attached::finish()
+{
+    if (has_ended())
+        program_->reap();
+    else
+        program_->finish(process_.get());
+}
+
+void Attached::count(Summary& summary) const
+{
+    summary.processes += !session_->sites().empty();
+    for (size_t i = 0; i < session_->sites().size(); ++i) {
+        const engine::SiteState state = i < states_.size() ? states_[i] : engine::SiteState{};
+        if (state.state == State::gone)
+            continue;
+        summary.count(state, state.state == State::armed);
+        if (i >= late_.size() || !late_[i] || state.state != State::armed)
+            continue;
+        ++summary.late;
+        summary.late_seconds = std::max(summary.late_seconds, seconds(covered_since_ - start_));
+    }
+}
+
+} // namespace fastsdt::trace_tool

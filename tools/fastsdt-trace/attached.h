@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One process of a run: its sites are armed, looked at while it runs, and put back.
+#pragma once
+#include "options.h"
+#include "output.h"
+#include "process/follow.h"
+#include "program.h"
+#include "session.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fastsdt::trace_tool {
+
+/// What the processes of a run share.
+struct Shared {
+    const Options& options;
+    const engine::Script& script;
+    bool kernel_may = false; ///< bpftrace has not been tried in vain
+    engine::ProbeNames names = {};
+    std::set<std::string> refusals = {}; ///< that were said
+    bool said_what_is_missing = false;
+
+    engine::Session::Options session_options();
+    /// What is refused after the start is said once, and tried again by the next look: counts that were made so far are not given up
+    /// for it. @return  whether it was done
+    bool attempt(
+        const std::function<void()>& work, std::string_view next = "; it is tried again",
+        const std::function<bool()>& is_expected = [] { return false; });
+    /// Says which probes have no match, and names the bpftrace command if only the kernel may trace something.
+    /// @param matcher  of a process, for what there is instead  @param summary  so far
+    void say_what_is_missing(const std::vector<const engine::Probe*>& probes, const engine::Matcher& matcher,
+                             const Summary& summary, const char* matches, const char* so_far);
+};
+
+class Attached {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    /// `session` is of the program's process and not armed yet. Throws Unusable.
+    Attached(Shared& shared, std::unique_ptr<Program> program, std::unique_ptr<engine::Session> session);
+
+    /// Arms the sites and lets the process go. A program of ours in which nothing matches may only execute another one,
+    /// as a script, env and nice do: it stays traced until then. Throws Unusable.
+    void take_up();
+
+    /// Readable where the next three have something to do, in this order; -1: never.
+    std::vector<int> descriptors() const;
+    void process_ended();
+    void next_held(); ///< it has executed another program
+    void loaded();    ///< it waits, with modules whose constructors it has not called
+
+    /// Looks at what has become of it. To be done often.
+    void look();
+    /// Looks at the sites; if the process ends meanwhile, the former states stay. A site that has lost its jump is armed
+    /// again: its module was unmapped and mapped at the same place, or a kernel's probe has come and gone.
+    void verify();
+
+    /// Nothing more will be counted: the process and its followed children have ended, or it is not followed to another program.
+    bool over() const { return over_; }
+    /// Its process is a traced one: it has not ended, and executes no other program, which would be for another Attached.
+    bool has_process() const { return !over_ && !only_forks_ && !executed_; }
+    /// Whether it has executed another program since the last question.
+    bool take_executed() { return std::exchange(fresh_program_, false); }
+    /// Puts the sites back. Nothing of it throws.
+    void end();
+    /// After the report: ends a program of ours that still runs, and says how it ended.
+    void finish();
+
+    pid_t pid() const { return program_->pid(); }
+    bool stops(Signals::Signal signal) { return program_->stops(signal) || only_forks_ || over_; }
+    engine::Session& session() { return *session_; }
+    const engine::Session& session() const { return *session_; }
+    /// Adds its sites, those that are armed and those that were late.
+    void count(Summary& summary) const;
+    /// Nothing went wrong that a summary does not show.
+    bool whole() const { return !stays_armed_ && !behind_ && !missed_ && !untraced_; }
+
+private:
+    bool attempt(const std::function<void()>& work, std::string_view next = "; it is tried again");
+    void keep(const std::vector<engine::SiteState>& seen, bool may_be_late = false);
+    void match_and_arm(bool waits = false);
+    void take_up_next();
+    void news(bool waits = false);
+    void disarm();
+    void clear_forks();
+    bool is_outlived();
+    bool has_ended();
+    bool has_memory();
+    bool holds_next(Clock::time_point deadline);
+    void has_executed();
+    void say_what_is_missing(const char* matches, const char* so_far);
+
+    Shared& shared_;
+    const std::unique_ptr<Program> program_;
+    std::unique_ptr<engine::Session> session_;
+    std::optional<engine::Follow> follow_;
+    const Descriptor process_;
+    std::vector<engine::SiteState> states_; // when they were last seen
+    std::vector<char> waited_, late_;       // by site: see keep()
+    Clock::time_point start_, covered_since_;
+    bool over_ = false;
+    bool ended_ = false, executed_ = false, fresh_program_ = false;
+    bool only_forks_ = false;  // the process has ended, and followed children live on
+    bool missed_ = false;      // libraries ran before they were armed
+    bool caught_up_ = true;    // what came since the last match is looked for
+    bool behind_ = false;      // arming was refused: modules that came may not be armed
+    bool stays_armed_ = false; // a site could not be put back
+    bool untraced_ = false;    // it executed another program, and nobody looks at that
+};
+
+} // namespace fastsdt::trace_tool
