@@ -167,7 +167,6 @@ static void maps(void)
 
 /* A function gets every hit, with its values. */
 static long calls[4], items_sum;
-static double floating;
 static fastsdt_trace_attachment* of_function;
 static fastsdt_trace* own;
 
@@ -176,6 +175,7 @@ static void called(const fastsdt_trace_hit* hit, void* context)
     fastsdt_trace_error inside;
     char text[64];
     double x = (double)hit->argument[1];
+    volatile double floating;
 
     WANT(context == (void*)&calls && hit->arguments == 3 && hit->readable == 7);
     WANT(!strcmp((strrchr)(hit->probe, ':'), ":order") && hit->address);
@@ -185,7 +185,8 @@ static void called(const fastsdt_trace_hit* hit, void* context)
     /* Vector registers and the like, as a C library uses them. */
     sprintf(text, "%f", x / 3);
     memset(text, 1, sizeof text);
-    floating += x;
+    floating = x * x;
+    (void)floating;
     errno = ERANGE;
     order(0, 600, "from inside"); /* not delivered */
     WANT(fastsdt_trace_update(of_function, &inside) == -1 && inside.kind == FASTSDT_TRACE_MISUSE);
@@ -470,13 +471,13 @@ static long mappings(void)
 }
 
 /* Attached and detached again and again, while threads pass: no memory grows, and no hit is lost in between. */
-static volatile int stop;
+static int stop;
 
 static void* passes_on(void* unused)
 {
     long n = 0;
 
-    while (!stop) {
+    while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
         twice(n);
         ++n;
     }
@@ -515,7 +516,7 @@ static void loop(long times)
         if (i == 2)
             before = mappings();
     }
-    stop = 1;
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     for (t = 0; t < threads; ++t)
         pthread_join(all[t], NULL);
     printf("%s\n", mappings() <= before + 2 ? "no more mappings" : "mappings grow");

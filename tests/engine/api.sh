@@ -19,7 +19,10 @@ diff declared exported || fail "the header and the library differ (< header, > l
 expect "SONAME" "$(readelf -d "$library/libfastsdt-trace.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')" libfastsdt-trace.so.0
 
 cp "$FASTSDT_SOURCE/tests/engine/api.c" api.cc
-for compiler in "g++ -std=c++98" "clang++-19 -std=c++98" "g++ -std=c++20" "clang-19 -std=c89 -pedantic" "gcc -std=c89 -pedantic"; do
+compilers=("g++ -std=c++98" "clang++-19 -std=c++98" "g++ -std=c++20" "clang-19 -std=c89 -pedantic" "gcc -std=c89 -pedantic")
+# With a library that was built for a sanitizer only programs go that were built for it too: scripts/sanitize.sh.
+[ -z "${FASTSDT_API_COMPILER:-}" ] || compilers=("$FASTSDT_API_COMPILER -std=c89 -pedantic")
+for compiler in "${compilers[@]}"; do
     have "${compiler%% *}" || continue
     source=$FASTSDT_SOURCE/tests/engine/api.c
     case $compiler in *++*) source=api.cc ;; esac
@@ -75,7 +78,9 @@ cp "$scratch/api" "$library/libfastsdt-trace.so.0" .
 "${as_user[@]}" env LD_LIBRARY_PATH=. ./api maps >out 2>err || fail "as an ordinary user: status $?: $(cat err out)"
 diff "$scratch/wanted" out || fail "as an ordinary user"
 cd "$scratch"
-if echo 'int main(void) { return 0; }' | gcc -fsanitize=address -x c - -o probe 2>/dev/null && ./probe; then
+if [ -n "${FASTSDT_API_COMPILER:-}" ]; then
+    echo "built by $FASTSDT_API_COMPILER"
+elif echo 'int main(void) { return 0; }' | gcc -fsanitize=address -x c - -o probe 2>/dev/null && ./probe; then
     build gcc -std=c89 -fsanitize=address "$FASTSDT_SOURCE/tests/engine/api.c"
     run loop 5
     run maps
@@ -86,7 +91,8 @@ else
 fi
 
 attachable || { echo "kernel.yama.ptrace_scope is not 0: another process is not tried"; exit 0; }
-build gcc -std=c89 "$FASTSDT_SOURCE/tests/engine/api.c"
+# shellcheck disable=SC2086 # words
+build ${FASTSDT_API_COMPILER:-gcc} -std=c89 "$FASTSDT_SOURCE/tests/engine/api.c"
 run outside
 expect "another process" "$(cat out)" "$((1000 * 999 / 2))
 1000

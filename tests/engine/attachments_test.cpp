@@ -98,10 +98,13 @@ TEST(Attachments, LeaveNoMemoryBehind)
             for (const SiteState& state : session.verify())
                 EXPECT_EQ(text(state), "armed");
         });
+        // What could not go, since the process got no processor for two seconds, goes with the next.
         if (i + 1 == std::size(scripts)) {
+            for (int again = 0; again < 2; ++again)
+                attach(statements, [](Session&) {});
             first = memory_of(program.pid());
         } else if ((i + 1) % std::size(scripts) == 0) {
-            if (memory_of(program.pid()) != first) // what could not go goes with the next
+            for (int again = 0; again < 3 && memory_of(program.pid()) != first; ++again)
                 attach(statements, [](Session&) {});
             ASSERT_EQ(memory_of(program.pid()), first) << mappings();
         }

@@ -91,7 +91,7 @@ struct CallRun {
     Told told;
     Script script;
     Tables tables;
-    std::unique_ptr<Self> target;
+    std::unique_ptr<Target> target;
     Arming arming;
 };
 

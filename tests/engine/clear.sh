@@ -10,22 +10,33 @@ cat >app.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-static void* many(void* n)
+static int over;
+static void* many(void* unused)
 {
-    for (long i = 0; i < (long)n; ++i)
-        FASTSDT(t, many, i % 3);
-    return NULL;
+    long n = 0;
+    for (; !__atomic_load_n(&over, __ATOMIC_RELAXED); ++n)
+        for (int i = 0; i < 3; ++i)
+            FASTSDT(t, many, i);
+    return (void*)n;
 }
-int main(int argc, char** argv) /* hit N, drop or stop for each line, and an answer; or THREADS HITS */
+int main(int argc, char** argv) /* hit N, drop or stop for each line, and an answer; or THREADS FILE, which go on until a line comes */
 {
     if (argc > 2) {
         pthread_t threads[64];
+        long sum = 0;
         const int count = atoi(argv[1]);
         for (int i = 0; i < count; ++i)
-            pthread_create(&threads[i], NULL, many, (void*)atol(argv[2]));
-        for (int i = 0; i < count; ++i)
-            pthread_join(threads[i], NULL);
-        return 0;
+            pthread_create(&threads[i], NULL, many, NULL);
+        getchar();
+        __atomic_store_n(&over, 1, __ATOMIC_RELAXED);
+        for (int i = 0; i < count; ++i) {
+            void* n;
+            pthread_join(threads[i], &n);
+            sum += (long)n;
+        }
+        FILE* file = fopen(argv[2], "w");
+        fprintf(file, "%ld\n", sum);
+        return fclose(file);
     }
     setvbuf(stdout, NULL, _IONBF, 0);
     for (char line[16]; fgets(line, sizeof line, stdin); puts("did"))
@@ -145,11 +156,21 @@ done
 exec 3>&-
 wait $pid
 
-# Nothing is lost between what is printed and what is cleared, while 4 threads go on: the rounds add up.
-fastsdt-trace --engine user -e 'usdt:./app:t:many { @n = count(); @k[arg0] = count(); @s = sum(arg0 + 1); @h = hist(arg0); }
-    interval:ms:2 { print(@n); clear(@n); print(@k); clear(@k); print(@s); clear(@s); print(@h); clear(@h); }' -- ./app 4 3000000 >report.txt 2>err || fail "threads: $(cat err)"
-total() { sed -n "s/^$1: //p" report.txt | awk '{ n += $1 } END { print n }'; }
-rounds=$(grep -c '^@n: ' report.txt)
-[ "$rounds" -gt 3 ] || fail "only $rounds rounds"
-expect "counts of $rounds rounds" "$(total @n) $(total '@k\[0\]') $(total '@k\[1\]') $(total '@k\[2\]') $(total @s)" "12000000 4000000 4000000 4000000 24000000"
-expect "buckets of $rounds rounds" "$(sed -n 's/^\[0\] *\([0-9]*\) .*/0 \1/p; s/^\[1\] *\([0-9]*\) .*/1 \1/p; s/^\[2, 4) *\([0-9]*\) .*/2 \1/p' report.txt | awk '{ n[$1] += $2 } END { print n[0], n[1], n[2] }')" "4000000 4000000 4000000"
+# Nothing is lost between what is printed and what is cleared, while 4 threads go on: the rounds add up. To print @w takes
+# so long that there are hits meanwhile.
+fastsdt-trace --engine user -e 'usdt:./app:t:many { @n = count(); @k[arg0] = count(); @s = sum(arg0 + 1); @h = hist(arg0); @w[nsecs % 1000] = count(); }
+    interval:ms:2 { print(@w); clear(@w); print(@n); clear(@n); print(@k); clear(@k); print(@s); clear(@s); print(@h); clear(@h); }' -- ./app 4 count <in >report 2>err &
+tracer=$!
+exec 3>in 5<report
+for ((rounds = 0; rounds < 5;)); do
+    read -r line <&5 || fail "threads: it ended: $(cat err)"
+    echo "$line"
+    [[ $line != "@n: "* ]] || rounds=$((rounds + 1))
+done >report.txt
+echo >&3
+cat <&5 >>report.txt
+wait $tracer || fail "threads: status $?: $(cat err)"
+n=$(cat count) # of each key
+total() { sed -n "s/^$1: //p" report.txt | awk '{ n += $1 } END { printf "%d\n", n }'; }
+expect "counts of the rounds" "$(total @n) $(total '@k\[0\]') $(total '@k\[1\]') $(total '@k\[2\]') $(total @s) $(total '@w\[[0-9]*\]')" "$((n * 3)) $n $n $n $((n * 6)) $((n * 3))"
+expect "buckets of the rounds" "$(sed -n 's/^\[0\] *\([0-9]*\) .*/0 \1/p; s/^\[1\] *\([0-9]*\) .*/1 \1/p; s/^\[2, 4) *\([0-9]*\) .*/2 \1/p' report.txt | awk '{ n[$1] += $2 } END { printf "%d %d %d\n", n[0], n[1], n[2] }')" "$n $n $n"

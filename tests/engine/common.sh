@@ -33,12 +33,28 @@ user_folder() {
     cd "$user" || fail "cannot go to $user"
 }
 
-# attachable: an ordinary user may trace his own processes here.
+# attachable: an ordinary user may trace his own processes here. need_attachable: or the whole test is skipped.
 attachable() { [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]; }
+need_attachable() { attachable || skip "kernel.yama.ptrace_scope is not 0"; }
 
 # armed: waits until a tracer has armed its sites. Reads its output from descriptor 5 until the `interval:ms:10 { printf("armed\n"); }` of
 # its script has printed.
 armed() {
     local line
     read -r line <&5 && [ "$line" = armed ] || fail "the tracer ended: $line $(cat err)"
+}
+
+# attach SCRIPT OPTIONS...: traces the process $pid, which descriptors 3 and 4 lead to, as an ordinary user. Returns when it is armed.
+# Leaves tracer; needs a fifo called report.
+attach() {
+    "${as_user[@]}" fastsdt-trace --engine user -p "$pid" "${@:2}" -e "interval:ms:10 { printf(\"armed\\n\"); } $1" >report 2>err 3>&- 4<&- &
+    tracer=$!
+    exec 5<report
+    armed
+}
+# report: what comes until the tracer's end. Leaves status, and the files maps and err.
+report() {
+    grep -v '^armed$' <&5 >maps || true
+    status=0
+    wait $tracer || status=$?
 }

@@ -3,7 +3,7 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc setpriv
-attachable || skip "kernel.yama.ptrace_scope is not 0"
+need_attachable
 user_folder
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o app
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/examples/semaphore.c" -o new

@@ -4,7 +4,7 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc python3
-attachable || skip "kernel.yama.ptrace_scope is not 0"
+need_attachable
 cat >interpreter.c <<'END'
 #include <fastsdt.h>
 /* As in generic/tclProc.c of Tcl: name, number of words, words; name, return code. */

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The tracer is killed before each of its system calls in turn, as strace would see them. Each time the target goes on
-// unharmed, and a later tracer finds what was left and makes use of the sites. Of calls that only read, one after another
+// unharmed, and a later tracer finds what was left, makes use of the sites, and leaves no memory behind. Of calls that only read, one after another
 // makes no difference, so that those are left out unless the environment variable FASTSDT_EVERY_CALL is set.
 #include "nth_call.h"
+#include "process/ptrace.h"
 #include "program.h"
+
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -31,6 +34,14 @@ TEST(Killed, BeforeEachOfItsSystemCalls)
         return std::distance(begin(files), end(files));
     };
     const auto open_before = descriptors();
+    const auto mapped = [&] {
+        std::string text;
+        for (const Mapping& m : mappings_of(program.pid()))
+            text += fmt::format("{:x}-{:x} {}\n", m.start, m.end, m.name);
+        return text;
+    };
+    EXPECT_EQ(program.passes("run 2 100").wrong, 0); // the C library keeps the threads' stacks
+    const std::string mapped_before = mapped();
     size_t stop = 0;
     for (bool killed = true; killed; ++stop) {
         SCOPED_TRACE(stop);
@@ -50,14 +61,16 @@ TEST(Killed, BeforeEachOfItsSystemCalls)
         ASSERT_EQ(descriptors(), open_before);
         ASSERT_EQ(program.ask("mask"), "mask 0");
 
-        const auto target = open_outside(program.pid());
-        Arming arming(*target, CountingStubs(), 4096);
-        arming.arm(sites);
-        for (const SiteState& state : arming.states())
-            ASSERT_EQ(text(state), "armed");
-        ASSERT_EQ(program.passes("run 2 100").wrong, 0);
-        ASSERT_EQ(all_hits(*target, 4), 200u);
-        arming.disarm();
+        {
+            const auto target = open_outside(program.pid());
+            Arming arming(*target, CountingStubs(), 4096);
+            arming.arm(sites);
+            for (const SiteState& state : arming.states())
+                ASSERT_EQ(text(state), "armed");
+            ASSERT_EQ(program.passes("run 2 100").wrong, 0);
+            ASSERT_EQ(all_hits(*target, 4), 200u);
+        }
+        ASSERT_EQ(mapped(), mapped_before);
         for (const LiveFile& file : read_process(program.pid()).files)
             for (const LiveSite& site : file.sites)
                 ASSERT_EQ(site.change, Change::untouched) << site.name;

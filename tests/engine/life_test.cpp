@@ -171,6 +171,31 @@ TEST_F(Life, NothingIsChangedUnderAVforkedChild)
     EXPECT_EQ(all_hits(*target, 4), 400u);
 }
 
+// The same where nobody waits for the child: all threads stop, and it goes on.
+TEST_F(Life, NothingIsChangedUnderAProcessThatSharesTheMemory)
+{
+    const auto refused = [&](const std::string& child, const auto& change) {
+        ASSERT_TRUE(child.starts_with("child ")) << child;
+        try {
+            change();
+            ADD_FAILURE() << "changed";
+        } catch (const Unusable& e) {
+            EXPECT_NE(std::string(e.what()).find("process " + child.substr(6) + " has the same memory"),
+                      std::string::npos)
+                << e.what();
+        }
+        EXPECT_EQ(program.ask("unshare"), "unshared");
+    };
+    refused(program.ask("share"), [&] { arm(); });
+    untouched();
+    arm();
+    refused(program.ask("share"), [&] { arming->disarm(); });
+    EXPECT_EQ(program.passes("run 1 400").wrong, 0);
+    EXPECT_EQ(all_hits(*target, 4), 400u);
+    arming->disarm();
+    untouched();
+}
+
 TEST_F(Life, AnotherProgramIsLeftAlone)
 {
     arm();

@@ -4,7 +4,7 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc setpriv
-attachable || skip "kernel.yama.ptrace_scope is not 0"
+need_attachable
 user_folder
 sites=2500
 {

@@ -4,7 +4,7 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc setpriv
-attachable || skip "kernel.yama.ptrace_scope is not 0"
+need_attachable
 user_folder
 cat >library.c <<'END'
 #include <fastsdt.h>
@@ -65,19 +65,6 @@ turn() { # turn LETTER N: N lines, N answers
 jumps() {
     fastsdt-check --pid "$pid" --json >check.json 2>check.err || true # findings are none of ours
     grep -c '"change": "jump"' check.json || true
-}
-# attach SCRIPT OPTIONS...: until it is armed.
-attach() {
-    "${as_user[@]}" fastsdt-trace --engine user -p "$pid" "${@:2}" -e "interval:ms:10 { printf(\"armed\\n\"); } $1" >report 2>err 3>&- 4<&- &
-    tracer=$!
-    exec 5<report
-    armed
-}
-# report: what comes after the tracer's end; leaves maps and status.
-report() {
-    grep -v '^armed$' <&5 >maps || true
-    status=0
-    wait $tracer || status=$?
 }
 # until_line DESCRIPTOR TRACER PATTERN: reads reports until one has it.
 until_line() {

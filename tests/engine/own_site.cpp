@@ -111,7 +111,7 @@ namespace {
 
 // Near the site as any static memory is.
 alignas(4096) unsigned char code_memory[1 << 18];
-alignas(4096) uint64_t mark;
+alignas(4096) Mark mark;
 
 void make_writable(void* at, size_t size)
 {
@@ -138,7 +138,7 @@ Site placed(Site site, const Script& script)
 Environment own_environment()
 {
     Environment environment;
-    environment.pid = environment.inner_pid = getpid();
+    environment.pid = getpid();
     environment.rdfsbase = getauxval(AT_HWCAP2) & 2; // HWCAP2_FSGSBASE
     environment.stored_thread_pointers = true;       // by the C library
     environment.system_calls = true;
@@ -169,7 +169,7 @@ OwnRun::OwnRun(const std::string& text, Site site, const Environment& environmen
     if (data == MAP_FAILED)
         throw std::runtime_error("mmap");
     reset();
-    const Arena arena{uint64_t(code_memory), uint64_t(data), uint64_t(&mark)};
+    const Arena arena{uint64_t(code_memory), uint64_t(data), uint64_t(&mark), uint64_t(&mark)};
     const Site sites[] = {placed(std::move(site), script)};
     code = compile(script, tables, sites, arena, environment);
     if (code.refusals.at(0).state != fastsdt::engine::State::ready)
@@ -201,13 +201,13 @@ void OwnRun::reset()
     uint64_t next = 0; // nothing was written behind it
     std::memcpy(&next, data + Tables::next, sizeof next);
     std::memset(data, 0, next ? next - uint64_t(data) : 0);
-    for (const FirstWord& word : first_words(tables, {uint64_t(data), data_size}))
+    for (const FirstWord& word : first_words(tables, {uint64_t(data), data_size}, own_environment().clock))
         std::memcpy(data + word.offset, &word.value, sizeof word.value);
 }
 
 void OwnRun::forked(bool yes)
 {
-    mark = yes ? 0 : uint64_t(data) + Tables::slice;
+    mark = yes ? Mark() : Mark{uint64_t(data) + Tables::slice, 0, uint64_t(getpid())};
 }
 
 Maps OwnRun::maps() const

@@ -203,7 +203,7 @@ TEST(Script, Errors)
               "1:26 \";\" or \"}\" is wanted after a statement, and not \"@x\"");
     EXPECT_EQ(
         error("usdt:a:b:c { @ = counts() }"),
-        "1:18 \"counts\" is no value: arg0 to arg9, sarg0 to sarg9, str(argN), retval, tid, pid, nsecs and probe are");
+        "1:18 \"counts\" is no value: arg0 to arg11, sarg0 to sarg9, str(argN), retval, tid, pid, nsecs and probe are");
     EXPECT_EQ(error("usdt:a:b:c { @ = count(); @ = 5 }"),
               "1:27 @ is a count() elsewhere, and cannot be an integer too");
     EXPECT_EQ(error("usdt:a:b:c { @[1] = count(); @[1,2] = count() }"), "1:30 @ has 1 key elsewhere, and 2 keys here");
@@ -217,7 +217,7 @@ TEST(Script, Errors)
               "1:25 arguments are those of a usdt probe or of a uprobe, and uretprobe:a:b is none");
     EXPECT_EQ(error("usdt:a:b:c/arg0/ { @ = count() }"),
               "1:1 a name has no \"/\": a blank is wanted before the filter");
-    EXPECT_EQ(error("usdt:a:b:c { @ = arg12 }"), "1:18 arguments are arg0 to arg9");
+    EXPECT_EQ(error("usdt:a:b:c { @ = arg12 }"), "1:18 arguments are arg0 to arg11");
     EXPECT_EQ(error("uprobe:a:b { @ = sarg10 }"), "1:18 arguments are sarg0 to sarg9");
     EXPECT_EQ(error("usdt:a:b:c { @ = sarg0 }"),
               "1:18 arguments on the stack are those of a uprobe, and usdt:a:b:c is none");
@@ -286,7 +286,7 @@ TEST(Script, Caret)
         FAIL();
     } catch (const ScriptError& e) {
         EXPECT_EQ(explain(e, text, "x.bt"),
-                  "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg9, sarg0 to sarg9, str(argN), retval, tid, pid, "
+                  "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg11, sarg0 to sarg9, str(argN), retval, tid, pid, "
                   "nsecs and "
                   "probe are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t         ^~~\n");
     }

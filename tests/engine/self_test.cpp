@@ -8,19 +8,28 @@
 #include "code/stubs.h"
 #include "maps/read.h"
 #include "process/self.h"
+#include "program.h"
 #include "script/parse.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <cerrno>
+#include <cstdarg>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <fstream>
+#include <functional>
 #include <linux/filter.h>
+#include <linux/membarrier.h>
 #include <linux/seccomp.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -111,6 +120,33 @@ line_sites:
 extern "C" int line_pass();
 extern "C" unsigned char line_sites[];
 
+// What the test does, as this thread, when it asks for a barrier of all threads.
+static thread_local const std::function<void()>* at_barrier = nullptr;
+
+// Takes the place of the C library's function, so that the engine's barriers can be seen.
+extern "C" long syscall(long number, ...) noexcept
+{
+    va_list list;
+    va_start(list, number);
+    const long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long);
+    register long d asm("r10") = va_arg(list, long);
+    register long e asm("r8") = va_arg(list, long);
+    register long f asm("r9") = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_membarrier && a == MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE && at_barrier)
+        (*at_barrier)();
+    long result = 0;
+    asm volatile("syscall"
+                 : "=a"(result)
+                 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(d), "r"(e), "r"(f)
+                 : "rcx", "r11", "memory");
+    if (result < 0 && result > -4096) {
+        errno = static_cast<int>(-result);
+        return -1;
+    }
+    return result;
+}
+
 namespace fastsdt::engine {
 namespace {
 
@@ -142,7 +178,7 @@ bool in_halves(size_t place)
 Environment here()
 {
     Environment environment;
-    environment.pid = environment.inner_pid = getpid();
+    environment.pid = getpid();
     environment.rdfsbase = getauxval(AT_HWCAP2) & 2; // HWCAP2_FSGSBASE
     environment.stored_thread_pointers = true;       // by the C library
     environment.system_calls = true;
@@ -178,7 +214,7 @@ struct OwnSites {
     }
     Script script;
     Tables tables;
-    std::unique_ptr<Self> target;
+    std::unique_ptr<Target> target;
     Arming arming;
     Window by_hand; ///< tables that were not allocated by arming
 };
@@ -314,6 +350,97 @@ TEST(Self, EveryPassIsAccountedFor)
     EXPECT_EQ(run.counts(), counts);
     std::printf("%zu switches of %zu sites, %lu passes, between %lu and %lu armed\n", toggles, sites.size(),
                 (unsigned long)all_passes(), (unsigned long)least, (unsigned long)most);
+}
+
+// What threads could see at each barrier of a change, by the order at the head of self.cpp. No test can see a processor that
+// mixes two steps, so the steps themselves are looked at.
+TEST(Self, ABarrierBehindEachStep)
+{
+    std::vector<Site> sites;
+    for (const Site& site : line())
+        if (!in_halves(site.patch % places) && site.patch % 4096 + length <= 4096)
+            sites.push_back(site);
+    using Bytes = std::array<unsigned char, length>;
+    const auto now = [&] {
+        std::vector<Bytes> all(sites.size());
+        for (size_t i = 0; i < sites.size(); ++i)
+            std::memcpy(all[i].data(), reinterpret_cast<const void*>(sites[i].patch), length);
+        return all;
+    };
+    std::vector<std::vector<Bytes>> seen;
+    const std::function<void()> look = [&] { seen.push_back(now()); };
+    OwnSites run;
+    const auto nops = now();
+    at_barrier = &look;
+    run.arming.arm(sites);
+    at_barrier = nullptr;
+    const auto jumps = now();
+    auto between = nops, back = jumps;
+    size_t in_two_steps = 0;
+    for (size_t i = 0; i < sites.size(); ++i) {
+        constexpr unsigned char jump[] = {0x66, 0x2e, 0x48, 0xe9};
+        EXPECT_EQ(std::memcmp(jumps[i].data(), jump, sizeof jump), 0);
+        if (sites[i].patch % 16 + 8 <= 16)
+            continue; // at once
+        ++in_two_steps;
+        EXPECT_EQ(jumps[i][4], nops[i][4]);
+        std::copy_n(&jumps[i][4], 4, &between[i][4]); // a nop10 with the jump's end
+        back[i] = between[i];
+    }
+    EXPECT_GT(in_two_steps, 0u);
+    EXPECT_LT(in_two_steps, sites.size());
+    EXPECT_EQ(seen, (std::vector{between, jumps}));
+    seen.clear();
+    at_barrier = &look;
+    run.arming.disarm();
+    at_barrier = nullptr;
+    EXPECT_EQ(seen, (std::vector{back, nops}));
+}
+
+// Whether a thread of this process waits for a lock. Allocates nothing, since the thread may have the allocator's.
+bool waits_for_a_lock(pid_t thread)
+{
+    char path[64], text[128];
+    std::snprintf(path, sizeof path, "/proc/self/task/%d/syscall", thread); // NUMBER ARGUMENT..., or "running"
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t size = read(file, text, sizeof text - 1);
+    close(file);
+    text[std::max<ssize_t>(size, 0)] = 0;
+    return std::strtol(text, nullptr, 10) == SYS_futex;
+}
+
+// A module whose text is changed must not go meanwhile, and another come to its place.
+TEST(Self, NoModuleGoesDuringAChange)
+{
+    void* const module = dlopen(test::beside_us("libengine_module.so").c_str(), RTLD_NOW);
+    ASSERT_NE(module, nullptr) << dlerror();
+    std::atomic<pid_t> number = 0;
+    std::atomic<bool> begin = false, closed = false;
+    std::thread closes([&] {
+        number = gettid();
+        while (!begin)
+            std::this_thread::yield();
+        dlclose(module);
+        closed = true;
+    });
+    while (number == 0)
+        std::this_thread::yield();
+    bool during = false;
+    const std::function<void()> close_now = [&] {
+        begin = true;
+        while (!closed && !waits_for_a_lock(number))
+            std::this_thread::yield();
+        during = during || closed;
+    };
+    OwnSites run;
+    at_barrier = &close_now;
+    run.arming.arm(line());
+    at_barrier = nullptr;
+    EXPECT_TRUE(begin);
+    EXPECT_FALSE(during);
+    begin = true;
+    closes.join();
+    EXPECT_TRUE(closed);
 }
 
 // Armed all the time: every pass of eight threads is there, exactly.

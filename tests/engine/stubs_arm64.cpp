@@ -110,12 +110,13 @@ public:
     static constexpr uint64_t data = uint64_t(1) << 40, data_size = uint64_t(64) << 20;
 
     explicit RemoteRun(const std::string& text, Site site = {}, bool with_tid_offset = false,
-                       std::vector<Lasting> always = {}, bool system_calls = true)
+                       std::vector<Lasting> always = {}, bool system_calls = true, bool follow = false)
         : script(parse(text)), tables(lay_out(script))
     {
         Environment environment;
-        environment.pid = environment.inner_pid = static_cast<pid_t>(runner.greeting.pid);
+        environment.pid = static_cast<pid_t>(runner.greeting.pid);
         environment.system_calls = system_calls;
+        environment.follow = follow;
         environment.always = std::move(always);
         environment.atomics = runner.greeting.atomics;
         environment.sve = runner.greeting.sve;
@@ -128,7 +129,7 @@ public:
             for (size_t i = 0; i < script.clauses.size(); ++i)
                 site.clauses.push_back(i);
         const Site sites[] = {site};
-        const Arena arena{code_at, data, mark};
+        const Arena arena{code_at, data, mark, mark};
         code = arm64::Compiler(script, tables, arena, environment).compile(sites);
         if (code.refusals.at(0).state != fastsdt::engine::State::ready)
             throw std::runtime_error(fastsdt::engine::text(code.refusals[0]));
@@ -136,7 +137,7 @@ public:
             throw std::runtime_error("the size depends on the arena");
         runner.command('M', {code_at, code_size + 4096});
         runner.command('M', {data, data_size});
-        for (const FirstWord& word : first_words(tables, {data, data_size}))
+        for (const FirstWord& word : first_words(tables, {data, data_size}, environment.clock))
             write(data + word.offset, &word.value, sizeof word.value);
         write(code_at, code.bytes.data(), code.bytes.size());
         forked(false);
@@ -172,8 +173,8 @@ public:
     }
     void forked(bool yes) const
     {
-        const uint64_t word = yes ? 0 : data + Tables::slice;
-        write(mark, &word, sizeof word);
+        const Mark words = yes ? Mark() : Mark{data + Tables::slice, 0, uint64_t(runner.greeting.pid)};
+        write(mark, &words, sizeof words);
     }
     Maps maps() const
     {
@@ -306,6 +307,51 @@ TEST(StubArm64, AForkedChildRecordsNothing)
     run.pass(10);
     for (const auto& map : run.maps().maps)
         EXPECT_TRUE(map.empty());
+}
+
+// Its threads claim at once, and one wins. The next child takes another slice, or one that is free again.
+TEST(StubArm64, AFollowedChildClaimsASlice)
+{
+    const RemoteRun run(action("", "@ = count(); @p[pid] = count();"), usdt("8@x0"), true, {}, true, true);
+    constexpr uint64_t threads = 4, passes = 5'000;
+    const auto children = [&] {
+        return slices_of_children(run.tables, {RemoteRun::data, RemoteRun::data_size}, [&](size_t offset, size_t size) {
+            std::vector<std::byte> bytes(size);
+            run.read(RemoteRun::data + offset, bytes.data(), size);
+            return bytes;
+        });
+    };
+    run.pass(3);
+    uint64_t all = 3;
+    for (size_t child = 1; child <= 3; ++child) {
+        run.forked(true);
+        run.runner.command('T', {threads, passes});
+        std::vector<uint64_t> ids(threads);
+        run.runner.get(ids.data(), 8 * threads);
+        all += threads * passes;
+        const Maps maps = run.maps();
+        EXPECT_EQ(uint64_t(only_number(maps)), all);
+        ASSERT_EQ(maps.maps[1].size(), 1u);
+        EXPECT_EQ(uint64_t(maps.maps[1][0].keys[0].number), run.runner.greeting.pid);
+        EXPECT_EQ(uint64_t(maps.maps[1][0].number), all);
+        EXPECT_EQ(maps.processes, child);
+        EXPECT_EQ(maps.dropped, 0u);
+    }
+    // As keep_ended() does; the counts of before are left where they are.
+    const auto made = children();
+    ASSERT_GE(made.size(), 3u); // a slice that lost the race to a mark is free
+    uint64_t free = 0;
+    run.read(RemoteRun::data + Tables::free, &free, sizeof free);
+    EXPECT_EQ(free, made.size() - 3);
+    const uint64_t state = Tables::slice_free, one_more = free + 1;
+    const auto used =
+        std::find_if(made.begin(), made.end(), [](const auto& s) { return s.state == Tables::slice_used; });
+    run.write(RemoteRun::data + used->offset + Tables::state, &state, sizeof state);
+    run.write(RemoteRun::data + Tables::free, &one_more, sizeof one_more);
+    run.forked(true);
+    run.pass(2);
+    EXPECT_EQ(children().size(), made.size());
+    EXPECT_EQ(uint64_t(only_number(run.maps())), all + 2);
 }
 
 TEST(StubArm64, EachThreadHasItsSlot)
@@ -779,7 +825,7 @@ TEST(StubArm64, WritesItsCode)
             site.clauses = {0};
             const Site sites[] = {site};
             const Code code =
-                arm64::Compiler(script, tables, {0x500000, 0x10000, 0x510000}, environment).compile(sites);
+                arm64::Compiler(script, tables, {0x500000, 0x10000, 0x510000, 0x510000}, environment).compile(sites);
             ASSERT_EQ(text(code.refusals[0]), "not armed");
             const std::string file = std::string(folder) + "/" + (atomics ? "lse" : "llsc") + std::to_string(i);
             FILE* const out = fopen(file.c_str(), "w");

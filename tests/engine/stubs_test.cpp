@@ -2,6 +2,7 @@
 // Stubs that run in this process: that they leave the program's state alone, and what they record.
 #include "expected.h"
 #include "own_site.h"
+#include "process/clock.h"
 
 #include <fastsdt/note.h>
 #include <fastsdt/recognize.h>
@@ -347,6 +348,79 @@ TEST(Stub, NsecsIsTheTimeSinceBoot)
     // The counter was measured for 20 ms, to some parts in a million.
     EXPECT_GE(value, before - 100'000);
     EXPECT_LE(value, after + 100'000);
+}
+
+TEST(Stub, NsecsIsByTheClockOfNow)
+{
+    const auto clock = own_environment().clock;
+    if (!clock)
+        GTEST_SKIP() << "the processor's counter is no clock here";
+    OwnRun run(action("", "@ = nsecs;"));
+    const auto told = [&] {
+        run.pass();
+        return uint64_t(run.maps().maps[0].at(0).value.number);
+    };
+    uint64_t last = told();
+    constexpr uint64_t hour = 3'600'000'000'000;
+    for (size_t number = 1; number < 3 * Tables::most_clocks; ++number) {
+        const CycleClock later{clock->base_counter, clock->base_ns + number * hour, clock->multiplier};
+        for (const FirstWord& word : words_of_clock({uint64_t(run.data), run.data_size}, later, number))
+            std::memcpy(run.data + word.offset, &word.value, sizeof word.value);
+        const uint64_t value = told();
+        EXPECT_GE(value, last + hour);
+        EXPECT_LT(value, last + 2 * hour);
+        last = value;
+    }
+}
+
+// Many children that end, each with keys of its own, do not fill the tracer's memory; what is left out counts as dropped.
+TEST(Maps, OfEndedProcessesAreBounded)
+{
+    const Script script = fastsdt::engine::parse("usdt:*:p:n { @n[arg0] = count(); @last[arg0] = arg1; }");
+    Maps ended;
+    ended.maps.resize(2);
+    for (int child = 0; child < 10; ++child) {
+        Maps one;
+        one.maps.resize(2);
+        one.maps[0].push_back({.keys = {{child, {}}}, .number = 100 + child});
+        one.maps[1].push_back({.keys = {{7, {}}}, .value = {child, {}}});
+        merge(script, one, ended);
+        ended = std::move(one);
+        drop_beyond(script, ended, 8);
+    }
+    ASSERT_EQ(ended.maps[0].size(), 8u);
+    EXPECT_EQ(ended.dropped, 108u + 109u);
+    ASSERT_EQ(ended.maps[1].size(), 1u);
+    EXPECT_EQ(ended.maps[1][0].value.number, 9); // the last
+}
+
+TEST(Clock, IsCorrectedWithoutAStep)
+{
+    // A counter of 3 GHz that was measured 20 parts in a million too slow, beside a clock that is sped up and slowed down.
+    CycleClock clock{1000, 5'000'000'000, uint64_t((1ULL << 32) / 3.0 * (1 + 20e-6))};
+    const auto at = [&](uint64_t counter) {
+        return clock.base_ns
+            + uint64_t((__extension__(unsigned __int128)(counter - clock.base_counter)) * clock.multiplier >> 32);
+    };
+    fastsdt::engine::Moment before{clock.base_counter, clock.base_ns};
+    for (int second = 1; second <= 200; ++second) {
+        const double rate = second % 50 < 25 ? 1 + 5e-8 : 1 - 5e-8;
+        const fastsdt::engine::Moment now{before.counter + 3'000'000'000, before.ns + uint64_t(1e9 * rate)};
+        const uint64_t told = at(now.counter);
+        if (second > 2)
+            EXPECT_LE(std::abs(int64_t(told - now.ns)), 250) << second;
+        clock = corrected(clock, before, now);
+        EXPECT_EQ(at(now.counter), told);
+        before = now;
+    }
+    // The machine was suspended for an hour: a step.
+    const fastsdt::engine::Moment woken{before.counter + 3'000'000'000, before.ns + 3'601'000'000'000};
+    clock = corrected(clock, before, woken);
+    EXPECT_EQ(at(woken.counter), woken.ns);
+    // The counter began anew.
+    const fastsdt::engine::Moment anew{17, woken.ns + 5'000'000'000};
+    clock = corrected(clock, woken, anew);
+    EXPECT_EQ(at(anew.counter), anew.ns);
 }
 
 // The first pass takes the cold paths, where keys are new, and the second the hot ones.

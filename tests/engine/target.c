@@ -14,6 +14,7 @@
  *     fork PASSES          as run with one thread, in a child
  *     many                 from now on a pass is one of each site target:many: "many"
  *     vfork                a child that shares the memory and waits for the next line: "child PID", then "vforked"
+ *     share                a child that shares the memory and runs beside us until unshare: "child PID", then "unshared"
  *     semaphore            "active N": N is the value of target:counted's semaphore
  *     undump               PR_SET_DUMPABLE 0: "undumped 0"
  *     leave                the first thread ends, another goes on: "left", then "ready"
@@ -29,6 +30,7 @@
 #include <fastsdt.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -121,6 +123,16 @@ static void join(void)
     printf("passed %ld wrong %ld left %ld\n", (long)passed, (long)wrong, (long)left);
 }
 
+static atomic_int unsharing;
+
+static int share(void* unused)
+{
+    (void)unused;
+    while (!unsharing)
+        sched_yield();
+    return 0;
+}
+
 static char* arguments[] = {"engine_target", NULL};
 
 static void* commands(void* unused)
@@ -189,6 +201,14 @@ static void* commands(void* unused)
             }
             waitpid(child, NULL, 0);
             puts("vforked");
+        } else if (!strcmp(line, "share")) {
+            static char stack[65536] __attribute__((aligned(16)));
+            unsharing = 0;
+            printf("child %d\n", clone(share, stack + sizeof stack, CLONE_VM | SIGCHLD, NULL));
+        } else if (!strcmp(line, "unshare")) {
+            unsharing = 1;
+            wait(NULL);
+            puts("unshared");
         } else if (!strcmp(line, "semaphore")) {
             printf("active %d\n", FASTSDT_SEMA_IS_ACTIVE(target_counted));
         } else if (!strcmp(line, "undump")) {

@@ -46,6 +46,7 @@ public:
     {
         return target_.change_data(offset, from, to);
     }
+    void forget_data(std::span<const Piece> contents) override { target_.forget_data(contents); }
 
 private:
     template <class Work> auto try_call(const Work& work) -> decltype(work())

@@ -3,7 +3,7 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc setpriv python3
-attachable || skip "kernel.yama.ptrace_scope is not 0"
+need_attachable
 user_folder
 cat >library.c <<'END'
 #include <fastsdt.h>

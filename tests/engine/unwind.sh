@@ -8,7 +8,7 @@ plugin=$(plugin gcc)
 [ -n "$plugin" ] || skip "fastprobe was not built for GCC"
 compiler=${plugin/gcc/g++}
 need "$compiler" setpriv
-attachable || skip "kernel.yama.ptrace_scope is not 0"
+need_attachable
 user_folder
 cat >ways.cpp <<'END'
 #include <csetjmp>

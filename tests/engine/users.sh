@@ -4,7 +4,7 @@
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc setpriv
 [ "$(id -u)" = 0 ] || skip "two users take root"
-attachable || skip "kernel.yama.ptrace_scope is not 0"
+need_attachable
 user_folder
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o app
 mkfifo in out
