@@ -3,7 +3,8 @@
  * A program whose only thread is always in a restartable sequence, but for the few instructions with which it begins the next. The
  * kernel ends a sequence by sending the thread to its abort handler. If something else takes the thread out of it and back, the kernel
  * forgets the sequence, and the thread goes on in it as if nothing had happened: then its word is 0.
- * Says "ready"; SIGUSR1 ends the sequences: "aborted N taken N". Then it answers each line with a hit and "answered".
+ * Says "ready" and the address of the word that names its sequence to the kernel; SIGUSR1 ends the sequences: "aborted N taken N".
+ * Then it answers each line with a hit and "answered".
  */
 #define _GNU_SOURCE
 #include <fastsdt.h>
@@ -47,7 +48,7 @@ int main(void)
     else if (syscall(SYS_rseq, area, 32, 0, signature) != 0)
         return 1;
     sigaction(SIGUSR1, &action, NULL);
-    puts("ready");
+    printf("ready\n%p\n", (void*)&area->sequence);
     while (!leaving) {
         unsigned long was_taken;
         __asm__ volatile(".pushsection .data.rel.local, \"aw\"\n"
