@@ -71,6 +71,8 @@ public:
     void look_for_forks(bool now);
     /// Of them, how many lived when they were last looked for.
     size_t forks() const { return forks_; }
+    /// What a process has that was forked from this one perhaps.
+    Copy copy_in(Target& other) const { return arming_.copy_in(other); }
     /// Puts the file's bytes back in forked children, after disarm(). @return  why not in some: sentences
     std::vector<std::string> clear_forks();
 
@@ -90,6 +92,8 @@ public:
         keep_time();
         return arming_.verify();
     }
+    /// Lets nsecs follow the kernel's clock, for children of a process that has ended.
+    void keep_time();
     const std::vector<SiteState>& states() const { return arming_.states(); }
     const Matcher& matcher() const { return matcher_; }
     /// By the number that a map has for a probe.
@@ -97,7 +101,6 @@ public:
 
 private:
     Maps read_all();
-    void keep_time();
     ReadData reader();
     uint64_t word(size_t offset); // of the tables
     void keep_ended(Slice slice);

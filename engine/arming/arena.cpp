@@ -21,7 +21,7 @@ struct Header {
     char magic[8];
     uint32_t version, patches;
     uint64_t start, size, mark, data, data_size;
-    uint64_t start_time, pid_namespace;
+    uint64_t start_time, pid_namespace, number;
     uint32_t pid, follows;
 };
 struct Record {
@@ -128,6 +128,7 @@ static Header header_of(const Front& front)
     header.data_size = front.data_size;
     header.start_time = front.tracer.start_time;
     header.pid_namespace = front.tracer.pid_namespace;
+    header.number = front.number;
     header.pid = front.tracer.pid;
     header.follows = front.follows;
     return header;
@@ -173,10 +174,9 @@ std::vector<Front> find_arenas(Target& target)
             || header.patches > most_patches - patches)
             continue;
         patches += header.patches;
-        Front front{header.start,        header.size,
-                    header.mark,         header.data,
-                    header.data_size,    {header.pid, header.start_time, header.pid_namespace},
-                    header.follows != 0, {}};
+        Front front{header.start,  header.size,         header.mark,
+                    header.data,   header.data_size,    {header.pid, header.start_time, header.pid_namespace},
+                    header.number, header.follows != 0, {}};
         const auto records = target.read(m.start + sizeof header, header.patches * sizeof(Record));
         for (size_t i = 0; (i + 1) * sizeof(Record) <= records.size(); ++i) {
             Record record;

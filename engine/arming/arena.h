@@ -28,12 +28,13 @@ struct Tracer {
 uint64_t start_time_of(const std::string& process);
 
 struct Front {
-    static constexpr uint32_t version = 3;
+    static constexpr uint32_t version = 4;
     uint64_t start = 0; ///< runtime address of the arena
     uint64_t size = 0;  ///< of its code mapping
     uint64_t mark = 0, data = 0;
     uint64_t data_size = 0; ///< of the mapping of the tables
     Tracer tracer;
+    uint64_t number = 0;        ///< of the tracer's tables: two processes can have arenas at the same addresses
     bool follows = false;       ///< forked children record too
     std::vector<Patch> patches; ///< written before the first jump is made; Patch::site is not used
 };
@@ -59,7 +60,7 @@ std::vector<std::byte> head_of(const Front& front);
 /// All arenas that are mapped in the target, by address. An arena whose mark reads 0 is the copy of a forked process. Unless that is
 /// followed, its tracer is nobody.
 std::vector<Front> find_arenas(Target& target);
-/// Whether this process traces the target, or one that the target was forked from and that is followed.
+/// Whether this process traces the target, or one that the target was forked from and that is followed: what it traced, too.
 bool has_own_arena(Target& target);
 
 } // namespace fastsdt::engine

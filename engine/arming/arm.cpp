@@ -14,6 +14,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -234,6 +236,13 @@ void clear_left_overs(Target& target, bool forked = false)
     release_left_overs(target, forked);
 }
 
+// Front::number.
+uint64_t next_number()
+{
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+}
+
 } // namespace
 
 std::vector<SiteState> can_arm(Target& target, std::span<const Site> sites)
@@ -247,8 +256,29 @@ void clear_forked(Target& target)
 }
 
 Arming::Arming(Target& target, Compile compile, size_t least, FirstWords first, bool follows)
-    : target_(target), compile_(std::move(compile)), least_(least), first_(std::move(first)), follows_(follows)
+    : target_(target), compile_(std::move(compile)), least_(least), first_(std::move(first)), number_(next_number()),
+      follows_(follows)
 {}
+
+// A site that has no jump in our process either, or that something else has changed since, says nothing.
+Copy Arming::copy_in(Target& other) const
+{
+    if (fronts_.empty())
+        return Copy::none;
+    const Front& first = fronts_.front();
+    const std::vector<std::byte> head = head_of(first);
+    if (other.read(first.start, head.size()) != head)
+        return Copy::none;
+    const uint64_t own = first.data + Tables::slice;
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&own);
+    if (other.read(first.mark + offsetof(Mark, slice), sizeof own) == std::vector<std::byte>(bytes, bytes + sizeof own))
+        return Copy::whole;
+    for (size_t i = 0; i < sites_.size(); ++i)
+        if (states_[i].state == State::armed && patches_[i].length != 0
+            && holds(other.read(patches_[i].at, own_machine.length), patches_[i].before))
+            return Copy::part;
+    return Copy::whole;
+}
 
 Arming::~Arming()
 {
@@ -368,8 +398,8 @@ std::optional<Code> Arming::add_arena(std::span<const uint64_t> near, size_t pat
         Code code = make({arena.code + front_size, arena.data, arena.mark, first_mark});
         if (code.bytes.size() > code_size)
             throw std::logic_error("stubs are longer than they were said to be");
-        const Front front{arena.code,   size,           arena.mark, arena.data,
-                          window_.size, Tracer::self(), follows_,   code.patches};
+        const Front front{arena.code,     size,    arena.mark, arena.data,  window_.size,
+                          Tracer::self(), number_, follows_,   code.patches};
         target_.write_code(arena.code + front_size, code.bytes);
         target_.write_code(front.start, encode(front));
         fronts_.push_back(front);

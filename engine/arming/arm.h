@@ -26,6 +26,13 @@ std::vector<SiteState> can_arm(Target& target, std::span<const Site> sites);
 /// back to. Throws Unusable.
 void clear_forked(Target& target);
 
+/// What a process has of an Arming's stubs.
+enum class Copy {
+    none,
+    part, ///< it was forked before all jumps were made, or a module with some was mapped anew in it
+    whole ///< its hits are recorded; or it is the process itself, or one that shares its memory
+};
+
 /// A run: its sites, added as modules come.
 class Arming {
 public:
@@ -50,6 +57,9 @@ public:
     void disarm();
     /// Looks at all sites again: the kernel or another tracer may have changed one.
     const std::vector<SiteState>& verify();
+
+    /// What another process has, which was forked from this one perhaps.
+    Copy copy_in(Target& other) const;
 
     /// Its arenas so far.
     const std::vector<Front>& fronts() const { return fronts_; }
@@ -84,6 +94,7 @@ private:
     std::vector<Patch> patches_;      // by site; length 0: it has no stub
     std::vector<SiteState> refusals_; // by site: ready, or why it cannot have one
     std::vector<Front> fronts_;
+    const uint64_t number_;
     const bool follows_;
     bool watches_loader_ = false;
     Patch loader_{.length = 0}; // of the dynamic linker's function; length 0: it has no stub

@@ -62,6 +62,12 @@ bool same_file(const std::string& given, const std::string& mapped, pid_t pid)
     return false;
 }
 
+// Whether a probe means a file that a process has mapped.
+bool means_file(const Probe& probe, const std::string& mapped, pid_t pid)
+{
+    return pattern(probe.file) ? fits(probe.file, mapped) : same_file(probe.file, mapped, pid);
+}
+
 bool same_kind(const Probe& probe, const LiveSite& site)
 {
     switch (probe.kind) {
@@ -100,18 +106,26 @@ size_t ProbeNames::number_of(const std::string& name)
     return found->second;
 }
 
+std::vector<const Probe*> probes_with_sites(const Script& script)
+{
+    std::vector<const Probe*> found;
+    for (const Clause& clause : script.clauses)
+        for (const Probe& probe : clause.probes)
+            if (probe.has_sites())
+                found.push_back(&probe);
+    return found;
+}
+
 bool means_any(const Script& script, pid_t pid, const std::vector<Mapping>& mappings)
 {
     std::set<std::string> files;
     for (const Mapping& m : mappings)
         if (m.inode != 0)
             files.insert(m.name);
-    return std::any_of(script.clauses.begin(), script.clauses.end(), [&](const Clause& clause) {
-        return std::any_of(clause.probes.begin(), clause.probes.end(), [&](const Probe& probe) {
-            return probe.has_sites() && std::any_of(files.begin(), files.end(), [&](const std::string& file) {
-                       return pattern(probe.file) ? fits(probe.file, file) : same_file(probe.file, file, pid);
-                   });
-        });
+    const std::vector<const Probe*> probes = probes_with_sites(script);
+    return std::any_of(probes.begin(), probes.end(), [&](const Probe* probe) {
+        return std::any_of(files.begin(), files.end(),
+                           [&](const std::string& file) { return means_file(*probe, file, pid); });
     });
 }
 
@@ -119,11 +133,9 @@ Matcher::Matcher(const Script& script, pid_t pid, ProbeNames& names) : script_(s
 
 bool Matcher::means(const Probe& probe, const std::string& path)
 {
-    if (pattern(probe.file))
-        return fits(probe.file, path);
-    const auto [found, added] = same_file_.try_emplace({probe.file, path}, false);
+    const auto [found, added] = means_.try_emplace({probe.file, path}, false);
     if (added)
-        found->second = same_file(probe.file, path, pid_);
+        found->second = means_file(probe, path, pid_);
     return found->second;
 }
 
@@ -131,10 +143,9 @@ bool Matcher::means_libraries() const
 {
     std::error_code error;
     const std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid_), error);
-    return std::any_of(script_.clauses.begin(), script_.clauses.end(), [&](const Clause& clause) {
-        return std::any_of(clause.probes.begin(), clause.probes.end(), [&](const Probe& probe) {
-            return probe.has_sites() && (pattern(probe.file) || !same_file(probe.file, program, pid_));
-        });
+    const std::vector<const Probe*> probes = probes_with_sites(script_);
+    return std::any_of(probes.begin(), probes.end(), [&](const Probe* probe) {
+        return pattern(probe->file) || !same_file(probe->file, program, pid_);
     });
 }
 
@@ -215,11 +226,8 @@ std::vector<Site> Matcher::find_new()
 
 std::vector<const Probe*> Matcher::unmatched() const
 {
-    std::vector<const Probe*> found;
-    for (const Clause& clause : script_.clauses)
-        for (const Probe& probe : clause.probes)
-            if (probe.has_sites() && !matched_.contains(&probe))
-                found.push_back(&probe);
+    std::vector<const Probe*> found = probes_with_sites(script_);
+    std::erase_if(found, [this](const Probe* probe) { return matched_.contains(probe); });
     return found;
 }
 
@@ -233,8 +241,7 @@ std::string Matcher::instead(const Probe& probe) const
             return fmt::format("there is no file {}", probe.file);
         const char* const where =
             pattern(probe.file) ? "no file of the process that fits" : "no mapped file of that name";
-        return fmt::format("{} has {}; what it forks is not traced", where,
-                           functions ? "functions that fastprobe recorded" : "probes");
+        return fmt::format("{} has {}", where, functions ? "functions that fastprobe recorded" : "probes");
     }
     // Names only the probes of the provider that was meant, if it has any: libraries have probes of other providers.
     std::vector<std::string> names;

@@ -26,6 +26,9 @@ private:
     std::map<std::string, size_t> numbers_;
 };
 
+/// Of all clauses; the others are of no file.
+std::vector<const Probe*> probes_with_sites(const Script& script);
+
 /// Whether some probe of the script means a file of those that a process has mapped.
 bool means_any(const Script& script, pid_t pid, const std::vector<Mapping>& mappings);
 
@@ -39,7 +42,8 @@ public:
     /// Throws Unusable when the process cannot be read.
     std::vector<Site> find_new();
 
-    bool has_matched() const { return !matched_.empty(); } ///< some probe, by some look
+    /// Probes of the script that some look has matched.
+    const std::set<const Probe*>& matched() const { return matched_; }
     /// Whether some probe may mean a library, one that comes later too.
     bool means_libraries() const;
     /// Probes of the script that no look has matched so far.
@@ -50,8 +54,8 @@ public:
     const std::vector<std::string>& troubles() const { return troubles_; }
 
 private:
-    /// Another file may come to the place of one that went. One address can have several kinds: a function may begin with a probe's site, and if no exits were recorded the
-    /// entry stands for them.
+    /// Another file may come to the place of one that went. One address can have several kinds: a function may begin with a probe's
+    /// site, and if no exits were recorded the entry stands for them.
     using Key = std::tuple<uint64_t, Probe::Kind, std::string, uint64_t>;
 
     bool means(const Probe& probe, const std::string& path);
@@ -63,8 +67,8 @@ private:
     ProbeNames& names_;
     std::set<Key> known_; // of the last look
     std::set<const Probe*> matched_;
-    std::map<const Probe*, std::set<std::string>> others_;          // names of the same kind in the probe's files
-    std::map<std::pair<std::string, std::string>, bool> same_file_; // by the script's file and the process'
+    std::map<const Probe*, std::set<std::string>> others_;      // names of the same kind in the probe's files
+    std::map<std::pair<std::string, std::string>, bool> means_; // by the script's file and the process's
     std::vector<std::string> troubles_;
 };
 

@@ -27,8 +27,8 @@ public:
         bool all = true;       ///< false: one of the tracer's user could not be looked at
     };
     /// Those that live and have executed no other program, wherever they are in the tree of processes. Tells a process its own
-    /// number where its stub may not ask the kernel (Mark::pid), and forbids calls where a seccomp filter stands. Not those that share the traced process's memory, as a child
-    /// of vfork does.
+    /// number where its stub may not ask the kernel (Mark::pid), and forbids calls where a seccomp filter stands. Not those that share
+    /// the traced process's memory, as a child of vfork does.
     Found find(std::span<const Front> fronts) const;
     /// The same, so that none is missed whose parent ended meanwhile: a daemon's.
     Found find_all(std::span<const Front> fronts) const;

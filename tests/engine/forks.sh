@@ -218,22 +218,25 @@ for follow in --follow --no-follow; do
     turn 'hits 5' did
     keep
     expect "$follow: the counter in a child" "$active" 1
-    # A child of before has no site, and no hit of it counts.
+    # A child of before is traced too, if children are.
     child_hits "$old_child"
-    expect "$follow: the counter in a child of before" "$active" 0
+    if [ $follow = --follow ]; then traced=1; else traced=0; fi
+    expect "$follow: the counter in a child of before" "$active" $traced
     kill -INT $tracer
     report
     if [ $follow = --follow ]; then
-        expect "$follow" "$status $(cat maps err)" "0 @: 15
-sites 1 of 1 armed; dropped 0; followed 1"
+        expect "$follow" "$status $(cat maps err)" "0 @: 25
+sites 2 of 2 armed; dropped 0; followed 1; processes 2"
     else
         expect "$follow" "$status $(cat maps err)" "1 @: 5
 sites 1 of 1 armed; dropped 0; forked 10
 fastsdt-trace: 10 hits of forked children were not counted; --follow counts them"
     fi
-    child_hits "$child"
-    expect "$follow: the counter afterwards" "$active" 0
-    expect "$follow: mappings of a child afterwards" "$(mappings "$child")" "$before"
+    for each in "$child" "$old_child"; do
+        child_hits "$each"
+        expect "$follow: the counter afterwards" "$active" 0
+        expect "$follow: mappings of a child afterwards" "$(mappings "$each")" "$before"
+    done
     fastsdt-check --pid "$child" --json >check.json 2>check.err || true
     expect "$follow: sites of a child afterwards" "$(python3 -c 'import json; print(*[s["change"] for f in json.load(open("check.json"))["process"]["files"] for s in f["sites"]])')" "untouched untouched"
     kill "$child"

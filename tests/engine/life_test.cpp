@@ -154,6 +154,41 @@ TEST_F(Life, ForkedChildDoesNotCount)
     EXPECT_EQ(all_hits(*target, 4), 400u);
 }
 
+// One that was forked while sites were armed has the jumps of some.
+TEST_F(Life, ForkedChildIsKnownByItsJumps)
+{
+    target = open_outside(program.pid());
+    arming =
+        std::make_unique<Arming>(*target, CountingStubs(), 4096, [](Window) { return std::vector<FirstWord>(); }, true);
+    const auto child = [&](const char* command) {
+        const std::string answer = program.ask(command);
+        EXPECT_TRUE(answer.starts_with("child ")) << answer;
+        return open_forked(std::stoi(answer.substr(6)));
+    };
+    std::vector<Site> sites = sites_of(program.pid());
+    const Site last = sites.back();
+    sites.pop_back();
+    EXPECT_EQ(arming->copy_in(*child("stay")), Copy::none);
+    arming->arm(sites);
+    const auto early = child("stay");
+    EXPECT_EQ(arming->copy_in(*early), Copy::whole);
+    arming->arm({last});
+    EXPECT_EQ(arming->copy_in(*early), Copy::part);
+    const auto late = child("stay");
+    EXPECT_EQ(arming->copy_in(*late), Copy::whole);
+    EXPECT_EQ(arming->copy_in(*child("vfork")), Copy::whole);
+    EXPECT_EQ(program.ask(""), "vforked");
+    EXPECT_EQ(arming->copy_in(*target), Copy::whole);
+    Program other;
+    EXPECT_EQ(arming->copy_in(*open_outside(other.pid())), Copy::none);
+    for (Target* each : {early.get(), late.get()}) {
+        EXPECT_TRUE(has_own_arena(*each));
+        clear_forked(*each);
+        EXPECT_EQ(arming->copy_in(*each), Copy::none);
+        EXPECT_FALSE(has_own_arena(*each));
+    }
+}
+
 // A child of vfork has the same memory but is another process: it would run while its parent's threads are stopped.
 TEST_F(Life, NothingIsChangedUnderAVforkedChild)
 {

@@ -12,6 +12,7 @@
  *     signals              from now on each such thread gets a signal every 100 us. Its handler passes a site too, and
  *                          every fourth leaves by siglongjmp
  *     fork PASSES          as run with one thread, in a child
+ *     stay                 a child that does nothing as long as we live: "child PID"
  *     many                 from now on a pass is one of each site target:many: "many"
  *     vfork                a child that shares the memory and waits for the next line: "child PID", then "vforked"
  *     share                a child that shares the memory and runs beside us until unshare: "child PID", then "unshared"
@@ -186,6 +187,15 @@ static void* commands(void* unused)
                 _exit(0);
             }
             waitpid(child, NULL, 0);
+        } else if (!strcmp(line, "stay")) {
+            fflush(stdout);
+            pid_t child = fork();
+            if (child == 0) {
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
+                for (;;)
+                    pause();
+            }
+            printf("child %d\n", (int)child);
         } else if (!strcmp(line, "many")) {
             many = 1;
             puts("many");

@@ -97,7 +97,7 @@ void Attached::take_up()
     keep(session_->states());
     start_ = Clock::now();
     caught_up_ = false;
-    if (program_->ours() && !session_->matcher().has_matched() && !session_->matcher().unmatched().empty()) {
+    if (program_->ours() && session_->matcher().matched().empty() && !session_->matcher().unmatched().empty()) {
         program_->await_next(); // what is missing is said when this program is known to stay
     } else {
         program_->let_go();
@@ -138,7 +138,7 @@ void Attached::say_what_is_missing(const char* matches, const char* so_far)
     shared_.say_what_is_missing(session_->matcher().unmatched(), session_->matcher(), summary, matches, so_far);
 }
 
-std::vector<int> Attached::descriptors() const
+std::array<int, 3> Attached::descriptors() const
 {
     if (over_)
         return {-1, -1, -1};
@@ -185,8 +185,12 @@ void Attached::look()
 
 void Attached::verify()
 {
-    if (only_forks_ || executed_ || over_)
+    if (over_)
         return;
+    if (only_forks_ || executed_) {
+        attempt([&] { session_->keep_time(); });
+        return;
+    }
     attempt([&] {
         auto seen = session_->verify();
         const bool lost =
@@ -239,7 +243,7 @@ void Attached::news(bool waits)
     if (awaited)
         program_->let_go();
     attempt([&] { match_and_arm(waits && caught_up); });
-    if (awaited && !session_->matcher().has_matched())
+    if (awaited && session_->matcher().matched().empty())
         program_->await_next();
 }
 

@@ -7,6 +7,7 @@
 #include "program.h"
 #include "session.h"
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -53,7 +54,7 @@ public:
     void take_up();
 
     /// Readable where the next three have something to do, in this order; -1: never.
-    std::vector<int> descriptors() const;
+    std::array<int, 3> descriptors() const;
     void process_ended();
     void next_held(); ///< it has executed another program
     void loaded();    ///< it waits, with modules whose constructors it has not called

@@ -80,10 +80,13 @@ bool Finder::is_selected(pid_t pid, const std::string& name) const
     }
     if (selection_.cgroups.empty() && selection_.containers.empty())
         return true;
-    return any(cgroups_of(pid), [&](const std::string& path) {
-        return any(selection_.cgroups, [&](const auto& cgroup) { return is_below(path, cgroup); })
-            || any(selection_.containers, [&](const auto& id) { return is_of_container(path, id); });
-    });
+    const std::vector<std::string> paths = cgroups_of(pid);
+    const auto is_in = [&](const auto& wanted, const auto& is_of) {
+        return wanted.empty() || any(wanted, [&](const std::string& one) {
+                   return any(paths, [&](const std::string& path) { return is_of(path, one); });
+               });
+    };
+    return is_in(selection_.cgroups, is_below) && is_in(selection_.containers, is_of_container);
 }
 
 // Also a process whose file was replaced by an upgrade.
@@ -119,20 +122,22 @@ std::vector<pid_t> Finder::find(const std::set<pid_t>& traced)
             continue;
         try {
             const std::vector<Mapping> mappings = read_maps(pid);
-            if (mappings.empty() || !(tree_.contains(pid) || has_mapped(pid))) // without any it is a kernel thread
+            if (mappings.empty()) // a kernel thread
                 continue;
-            std::vector<std::string> modules = engine::modules_of(mappings);
+            const auto vdso =
+                std::find_if(mappings.begin(), mappings.end(), [](const Mapping& m) { return m.name == "[vdso]"; });
+            Look now{stat.start, engine::modules_of(mappings), vdso == mappings.end() ? 0 : vdso->start};
             Look& look = looked_at_[pid];
-            if (look.start == stat.start && look.modules == modules)
+            if (look == now)
                 continue;
-            look = {stat.start, std::move(modules)};
-            if (engine::means_any(script_, pid, mappings))
+            look = std::move(now);
+            if ((tree_.contains(pid) || has_mapped(pid)) && engine::means_any(script_, pid, mappings))
                 found.push_back(pid);
         } catch (const Unusable& error) {
             // Whether one that nobody lets us look at has mapped a file cannot be known.
             if (selection_.exes.empty() && read_stat(std::to_string(pid))
                 && looked_at_.try_emplace(pid, Look{stat.start, {}}).second)
-                refused_.emplace_back(error.what());
+                refused_.push_back({pid, error.what()});
         }
     }
     return found;

@@ -31,8 +31,12 @@ public:
     /// @param traced  these are not looked at
     std::vector<pid_t> find(const std::set<pid_t>& traced);
 
-    /// Of processes that are wanted and cannot be looked at: sentences, each of them once.
-    std::vector<std::string> take_refused() { return std::exchange(refused_, {}); }
+    struct Refused {
+        pid_t pid = 0;
+        std::string why; ///< a sentence
+    };
+    /// Processes that are wanted and cannot be looked at, each of them once.
+    std::vector<Refused> take_refused() { return std::exchange(refused_, {}); }
 
 private:
     bool is_selected(pid_t pid, const std::string& name) const;
@@ -44,9 +48,11 @@ private:
     struct Look {
         uint64_t start = 0;
         std::vector<std::string> modules; // empty: it could not be looked at
+        uint64_t vdso = 0;                // where it is: another program has it elsewhere
+        bool operator==(const Look&) const = default;
     };
     std::map<pid_t, Look> looked_at_;
-    std::vector<std::string> refused_;
+    std::vector<Refused> refused_;
 };
 
 } // namespace fastsdt::trace_tool

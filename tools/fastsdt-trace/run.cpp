@@ -22,16 +22,17 @@
 #include <csignal>
 #include <exception>
 #include <iostream>
+#include <ctime>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <set>
 #include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <ctime>
 #include <unistd.h>
-#include <vector>
 #include <utility>
+#include <vector>
 
 namespace fastsdt::trace_tool {
 namespace {
@@ -43,6 +44,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto look_period = std::chrono::milliseconds(100); ///< for modules and processes that come and go
 constexpr auto verify_period = std::chrono::seconds(1);      ///< for sites that have lost their jump
+constexpr auto busy_period = std::chrono::seconds(10); ///< for processes that another tracer has: a try takes seconds
 
 // Something that is due again and again.
 struct Timer {
@@ -79,12 +81,16 @@ public:
         attached_.push_back(std::make_unique<Attached>(shared_, std::move(program), std::move(session)));
     }
 
-    /// Those that the options name or select, as far as they run now.
-    void add_all()
+    /// Those that the options name.
+    void add_named()
     {
         for (const pid_t pid : options_.pids)
             attach(pid, true);
-        if (!options_.selection.empty())
+    }
+    /// Those that the options select, and descendants of those that are followed, as far as they run now.
+    void add_others()
+    {
+        if (finds_ && options_.command.empty())
             find(true);
     }
 
@@ -117,21 +123,21 @@ public:
 private:
     void take_up()
     {
-        if (options_.one_process()) {
+        if (options_.one_process())
             attached_.at(0)->take_up();
-            return;
-        }
-        shared_.said_what_is_missing = true;
-        std::erase_if(attached_, [&](const auto& process) {
+        shared_.said_what_is_missing = shared_.said_what_is_missing || !options_.one_process();
+        for (size_t i = options_.one_process() ? 1 : 0; i < attached_.size();) {
+            Attached& process = *attached_[i];
             try {
-                process->take_up();
-                return false;
+                process.take_up();
+                ++i;
             } catch (const std::exception& error) {
-                if (options_.names(process->pid()) || engine::start_time_of(std::to_string(process->pid())) != 0)
-                    refuse(error.what());
-                return true;
+                refuse(process.pid(), error);
+                attached_.erase(attached_.begin() + static_cast<ptrdiff_t>(i));
             }
-        });
+        }
+        if (options_.one_process())
+            return;
         if (attached_.empty() && options_.selection.empty())
             give_up("none of the processes can be traced");
         if (attached_.empty())
@@ -178,18 +184,13 @@ private:
     // Probes that nothing has matched, in no process.
     std::vector<const Probe*> unmatched() const
     {
-        std::vector<const Probe*> found;
-        for (const engine::Clause& clause : script_.clauses)
-            for (const Probe& probe : clause.probes)
-                if (probe.has_sites())
-                    found.push_back(&probe);
-        std::erase_if(found, [&](const Probe* probe) { return gone_.matched.contains(probe); });
-        for (const auto& process : attached_) {
-            const auto of_process = process->session().matcher().unmatched();
-            std::erase_if(found, [&](const Probe* probe) {
-                return std::find(of_process.begin(), of_process.end(), probe) == of_process.end();
-            });
-        }
+        std::vector<const Probe*> found = engine::probes_with_sites(script_);
+        const auto leave_out = [&](const std::set<const Probe*>& matched) {
+            std::erase_if(found, [&](const Probe* probe) { return matched.contains(probe); });
+        };
+        leave_out(gone_.matched);
+        for (const auto& process : attached_)
+            leave_out(process->session().matcher().matched());
         return found;
     }
 
@@ -202,6 +203,7 @@ private:
         summary.unread = seen_.unread;
         summary.forked = seen_.forked;
         summary.followed = seen_.processes;
+        summary.refused = refused_.size();
         return summary;
     }
 
@@ -234,7 +236,7 @@ private:
             if (now >= look) {
                 look_at_all();
                 // With many processes it takes long. It shall not take more than a tenth of the time.
-                look = std::max(now + look_period, now + 10 * (Clock::now() - now));
+                look = std::max(now + look_period, now + 10 * (Clock::now() - now - attaching_));
             }
             if (now >= check && !exit_) {
                 check = now + verify_period;
@@ -311,13 +313,7 @@ private:
         gone_.not_whole = gone_.not_whole || !process.whole();
         if (gone_.no_system_calls.empty())
             gone_.no_system_calls = process.session().no_system_calls();
-        std::set<const Probe*> missing;
-        for (const Probe* probe : process.session().matcher().unmatched())
-            missing.insert(probe);
-        for (const engine::Clause& clause : script_.clauses)
-            for (const Probe& probe : clause.probes)
-                if (!missing.contains(&probe))
-                    gone_.matched.insert(&probe);
+        gone_.matched.merge(std::set(process.session().matcher().matched()));
         attached_.erase(attached_.begin() + static_cast<ptrdiff_t>(index));
     }
 
@@ -331,63 +327,118 @@ private:
             else if (process->take_executed())
                 finder_.forget(process->pid());
         const auto begin = Clock::now();
-        for (const pid_t pid : finder_.find(traced))
+        for (auto& [process, refused] : refused_)
+            if (refused.busy && begin - refused.tried >= busy_period)
+                finder_.forget(process.first);
+        const std::vector<pid_t> found = finder_.find(traced);
+        const auto found_at = Clock::now();
+        for (const pid_t pid : found) {
             attach(pid, first);
+            exit_ = exit_ || (!first && hear(Clock::now())); // others may wait meanwhile
+            if (exit_)
+                break;
+        }
+        attaching_ = Clock::now() - found_at;
         last_look_ = begin;
-        for (const std::string& refused : finder_.take_refused())
-            refuse(refused);
+        for (const Finder::Refused& refused : finder_.take_refused())
+            refuse(refused.pid, Unusable(refused.why));
     }
 
     void attach(pid_t pid, bool first)
     {
         try {
-            const auto stat = read_stat(std::to_string(pid));
-            if (engine::has_own_arena(*engine::open_forked(pid)))
-                return; // forked by a traced process: its hits count there
+            if (is_recorded(pid))
+                return;
             auto program = std::make_unique<Program>(pid);
             auto session = std::make_unique<Session>(script_, pid, program->target(), shared_.session_options());
-            if (!session->matcher().has_matched()) {
+            if (session->matcher().matched().empty()) {
                 if (const auto missing = session->matcher().unmatched(); options_.names(pid) && !missing.empty())
-                    refuse(fmt::format("process {}: nothing in it matches {}: {}", pid, missing[0]->text,
-                                       session->matcher().instead(*missing[0])));
+                    throw Unusable(fmt::format("process {}: nothing in it matches {}: {}", pid, missing[0]->text,
+                                               session->matcher().instead(*missing[0])));
                 return;
             }
             add(std::move(program), std::move(session));
-            if (first || !stat)
-                return;
-            try {
-                attached_.back()->take_up();
-            } catch (...) {
-                attached_.pop_back();
-                throw;
-            }
-            ++gone_.summary.found;
-            gone_.summary.found_seconds = std::max(gone_.summary.found_seconds, uncovered(*stat));
+            if (!first)
+                take_up_late();
         } catch (const std::exception& error) {
-            if (!options_.names(pid) && engine::start_time_of(std::to_string(pid)) == 0)
-                return; // it has ended
-            if (dynamic_cast<const engine::Busy*>(&error))
-                finder_.forget(pid);
-            refuse(error.what());
+            if (options_.names(pid) || may_match(pid))
+                refuse(pid, error);
         }
     }
 
-    // How long a process was not traced that was found just now: not longer than since the last look, nor than it lives.
-    double uncovered(const Stat& stat) const
+    // For a process that cannot be traced: whether that is a loss.
+    bool may_match(pid_t pid) const
+    {
+        try {
+            engine::ProbeNames names;
+            engine::Matcher matcher(script_, pid, names);
+            matcher.find_new();
+            return !matcher.matched().empty();
+        } catch (const std::exception&) {
+            return true;
+        }
+    }
+
+    // Whether a process was forked by a traced one, and its hits count there. Where only some would, the jumps that it has are taken
+    // from it.
+    bool is_recorded(pid_t pid) const
+    {
+        const auto memory = engine::open_forked(pid);
+        if (!engine::has_own_arena(*memory))
+            return false;
+        if (std::any_of(attached_.begin(), attached_.end(), [&](const auto& process) {
+                return process->session().copy_in(*memory) == engine::Copy::whole;
+            }))
+            return true;
+        engine::clear_forked(*memory);
+        return false;
+    }
+
+    // The last one added, after the run has begun.
+    void take_up_late()
+    {
+        Attached& process = *attached_.back();
+        const auto stat = read_stat(std::to_string(process.pid()));
+        try {
+            process.take_up();
+        } catch (...) {
+            shared_.attempt([&] { process.session().clear_forks(); }, {}, [] { return true; });
+            attached_.pop_back();
+            throw;
+        }
+        const Clock::time_point since = stat ? missing_since(*stat) : last_look_;
+        const auto refused = refused_.extract({process.pid(), stat ? stat->start : 0});
+        const auto time = Clock::now() - (refused ? refused.mapped().missing_since : since);
+        ++gone_.summary.found;
+        gone_.summary.found_seconds =
+            std::max(gone_.summary.found_seconds, std::chrono::duration<double>(time).count());
+    }
+
+    // Since when a process has not been traced that was found just now: not longer than since the last look, nor than it lives.
+    Clock::time_point missing_since(const Stat& stat) const
     {
         timespec now{};
         clock_gettime(CLOCK_BOOTTIME, &now);
         const double lives = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9
             - static_cast<double>(stat.start) / static_cast<double>(sysconf(_SC_CLK_TCK));
-        return std::min(lives, std::chrono::duration<double>(Clock::now() - last_look_).count());
+        const auto began =
+            Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(lives));
+        return std::max(began, last_look_);
     }
 
-    void refuse(const std::string& why)
+    // One that has ended is no loss, unless it was asked for by its number.
+    void refuse(pid_t pid, const std::exception& error)
     {
-        if (!shared_.refusals.insert(why).second)
+        const auto stat = read_stat(std::to_string(pid));
+        if (!options_.names(pid) && engine::start_time_of(std::to_string(pid)) == 0)
             return;
-        ++gone_.summary.refused;
-        say(fmt::format("{}; it is not traced", why));
+        Refused& refused = refused_[{pid, stat ? stat->start : 0}];
+        if (refused.tried == Clock::time_point())
+            refused.missing_since = stat ? missing_since(*stat) : Clock::now();
+        refused.tried = Clock::now();
+        refused.busy = dynamic_cast<const engine::Busy*>(&error);
+        if (shared_.refusals.insert(error.what()).second)
+            say(fmt::format("{}; it is not traced", error.what()));
     }
 
     void due(const Timer& timer)
@@ -475,8 +526,14 @@ private:
     Finder finder_;
     const bool finds_;
     Clock::time_point start_ = Clock::now(), last_look_ = Clock::now();
-    engine::Maps seen_; // by the last read(): its counters, no maps
+    Clock::duration attaching_{}; // of the last look
+    engine::Maps seen_;           // by the last read(): its counters, no maps
     bool exit_ = false;
+    struct Refused {
+        Clock::time_point missing_since, tried;
+        bool busy = false; ///< it may not be for long
+    };
+    std::map<std::pair<pid_t, uint64_t>, Refused> refused_; // by process and its start
     /// What is left of processes that are over.
     struct {
         engine::Maps maps;
@@ -546,7 +603,7 @@ std::optional<int> run_by_kernel(const Options& options, const engine::Script& s
 void refuse_unmatched(const Session& session, const Options& options)
 {
     const auto unmatched = session.matcher().unmatched();
-    if (options.pid && !session.matcher().has_matched() && !unmatched.empty())
+    if (options.pid && session.matcher().matched().empty() && !unmatched.empty())
         give_up(fmt::format("process {}: nothing in it matches {}: {}", options.pid, unmatched[0]->text,
                             session.matcher().instead(*unmatched[0])));
 }
@@ -561,7 +618,8 @@ int run(const Options& options, const engine::Script& script)
         if (options.dry)
             give_up("--dry-run shows one process: name it with --pid");
         Run run(shared, signals);
-        run.add_all();
+        run.add_named();
+        run.add_others();
         return run.run();
     }
     auto owned =
@@ -601,9 +659,11 @@ int run(const Options& options, const engine::Script& script)
             shared.kernel_may = false;
         }
     }
-    refuse_unmatched(*session, options);
+    if (!options.follows()) // a descendant may match
+        refuse_unmatched(*session, options);
     Run run(shared, signals);
     run.add(std::move(owned), std::move(session));
+    run.add_others();
     return run.run();
 }
 
