@@ -25,12 +25,22 @@ as_user=()
 [ "$(id -u)" != 0 ] || as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all)
 
 # user_folder: goes to an empty folder that an ordinary user can reach, unlike a scratch directory below somebody's home. The
-# folder is removed at the end.
+# folder is removed at the end. If the test has failed, processes end that it has left there: ctest waits for all that have its output.
 user_folder() {
     user=$(mktemp -d "${TMPDIR:-/tmp}/fastsdt-engine.XXXXXX")
-    trap 'rm -rf "$user"' EXIT
+    trap leave_user_folder EXIT
     chmod 755 "$user"
     cd "$user" || fail "cannot go to $user"
+}
+
+leave_user_folder() {
+    local status=$? process
+    if [ $status != 0 ]; then
+        for process in /proc/[0-9]*; do
+            [ "$process" = "/proc/$$" ] || [ "$(readlink "$process/cwd")" != "$user" ] || kill -KILL "${process#/proc/}" || true
+        done
+    fi
+    rm -rf "$user"
 }
 
 # attachable: an ordinary user may trace his own processes here. need_attachable: or the whole test is skipped.

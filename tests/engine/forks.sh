@@ -242,7 +242,7 @@ fastsdt-trace: 10 hits of forked children were not counted; --follow counts them
     kill "$child"
 done
 
-# The process ends, and a child of it lives on and counts; the report comes at once when it is asked for.
+# The process ends, and children of it live on and count; the report comes at once when it is asked for.
 attach "$count" --follow
 keep
 exec 3>&-
@@ -251,7 +251,7 @@ child_hits "$child"
 kill -INT $tracer
 report
 expect "an orphan" "$status $(grep -v '^fastsdt-trace: process [0-9]* ended after' err | cat - maps)" "0 @: 20
-sites 1 of 1 armed; dropped 0; followed 1"
+sites 2 of 2 armed; dropped 0; followed 1; processes 2"
 child_hits "$child"
 expect "an orphan: the counter afterwards" "$active" 0
 kill "$child" "$old_child"

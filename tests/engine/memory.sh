@@ -128,13 +128,13 @@ if [ "$(id -u)" = 0 ]; then
     for root in /sys/fs/cgroup/memory /sys/fs/cgroup; do
         group=$root/fastsdt-memory.$$
         mkdir "$group" 2>/dev/null || continue
-        trap 'rm -rf "$user"; rmdir "$group"' EXIT
+        trap 'leave_user_folder; rmdir "$group"' EXIT
         for limit in "$group/memory.limit_in_bytes" "$group/memory.max"; do
             [ ! -w "$limit" ] || { echo $((400 << 20)) >"$limit" && limited=$group; }
         done
         [ -z "${limited:-}" ] || break
         rmdir "$group"
-        trap 'rm -rf "$user"' EXIT
+        trap leave_user_folder EXIT
     done
     if [ -n "${limited:-}" ]; then
         # shellcheck disable=SC2016 # the shell within expands it

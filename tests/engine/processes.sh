@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
 # Several processes in one run: named, found by what they are like, begun later, executed by a descendant. Their hits are in the same maps, and
 # nothing stays in them.
 . "$FASTSDT_SOURCE/tests/common.sh"
@@ -192,7 +193,7 @@ sites 1 of 1 armed; dropped 0"
     id=$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')
     if mkdir "$group/fastsdt-$id" 2>/dev/null; then
         mkdir "$group/fastsdt-$id/docker-$id.scope"
-        trap 'rm -rf "$user"; kill "${pids[@]}" 2>/dev/null || true; wait; rmdir "$group/fastsdt-$id/docker-$id.scope" "$group/fastsdt-$id"' EXIT
+        trap 'leave_user_folder; kill "${pids[@]}" 2>/dev/null || true; wait; rmdir "$group/fastsdt-$id/docker-$id.scope" "$group/fastsdt-$id"' EXIT
         echo "${pids[r]}" >"$group/fastsdt-$id/docker-$id.scope/cgroup.procs"
         for by in "--cgroup fastsdt-$id" "--cgroup $group/fastsdt-$id/" "--container ${id:0:12}"; do
             # shellcheck disable=SC2086 # two words
