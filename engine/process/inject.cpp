@@ -10,6 +10,7 @@
 
 #include "base/descriptor.h"
 #include "live/live.h"
+#include "process/allowed.h"
 #include "process/ptrace.h"
 
 #include <fmt/format.h>
@@ -338,14 +339,6 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
 
 } // namespace
 
-void refuse_filter(pid_t pid, pid_t thread)
-{
-    if (has_seccomp(pid, thread))
-        throw Unusable(fmt::format("process {}: its thread {} has a seccomp filter, which could kill it for the system "
-                                   "calls that it would make for us; trace it with the kernel's probes",
-                                   pid, thread));
-}
-
 bool errand_under_way(pid_t pid, int opened)
 {
     const std::vector<Rest> rests = find_rests(mappings_of(pid), opened);
@@ -365,7 +358,7 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
     const std::vector<Rest> rests = cleared_rests(tracees, opened);
     bool slept = false;
     const pid_t thread = borrow(tracees, slept);
-    refuse_filter(pid, thread); // again, now that it is stopped: it may have set a filter meanwhile
+    refuse_filter(pid, thread, calls);
     if (memory_has_gone(opened))
         throw Unusable(fmt::format("process {}: it has ended or executes another program", pid));
     // This thread's file: where /proc/PID/mem is restricted only the thread's tracer may write code (Outside::hold()).

@@ -9,10 +9,8 @@
 
 namespace fastsdt::engine {
 
-/// Throws Unusable if a seccomp filter could kill the thread for a system call.
-void refuse_filter(pid_t pid, pid_t thread);
-
-/// One thread of `pid` makes the calls, the others run on. To be run as_tracer(). If it throws Busy, no call was made.
+/// One thread of `pid` makes the calls, the others run on. To be run as_tracer(). If it throws Busy, no call was made; nor where a
+/// seccomp filter does not allow them.
 /// @param opened  /proc/PID/mem, opened for the program that is meant: throws Unusable if the process executes another
 /// @param seen    is called while `thread` is held behind call number `index`, with what it returned (-errno)
 /// @return        what the calls returned

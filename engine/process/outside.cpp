@@ -9,6 +9,7 @@
 #include "arming/place.h"
 #include "base/descriptor.h"
 #include "code/machine.h"
+#include "process/allowed.h"
 #include "process/frames.h"
 #include "process/inject.h"
 #include "process/loader.h"
@@ -20,6 +21,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <fcntl.h>
@@ -60,8 +62,6 @@ public:
         refuse_thread(pid);
         if (mappings_of(pid).empty())
             throw Unusable(fmt::format("process {}: it has no memory: a kernel thread", pid));
-        for (const pid_t thread : asks ? threads : std::vector<pid_t>())
-            refuse_filter(pid, thread);
         Memory memory = open_memory(pid, O_RDWR);
         holder_ = memory.thread;
         memory_ = std::move(memory.file);
@@ -71,6 +71,8 @@ public:
             throw Unusable(
                 fmt::format("process {}: /proc/{}/mem cannot be opened: {}", pid, pid, std::strerror(errno)));
         }
+        if (asks)
+            refuse_filters(threads);
     }
 
     std::vector<Mapping> mappings() override { return mappings_of(pid_); }
@@ -154,7 +156,6 @@ public:
     Arena allocate_code(std::span<const uint64_t> near, size_t size) override
     {
         size = whole_pages(size);
-        constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
         for (unsigned tries = 0; tries < 8; ++tries) {
             const uint64_t at = find_place(mappings(), near, size + page);
             if (!at)
@@ -162,14 +163,9 @@ public:
             const uint64_t mark = at + size;
             write_maker({at, size + page});
             // All of it, or nothing: one of its threads may have been faster. Only what is ours is changed then.
-            const int64_t mapped =
-                call({{SYS_mmap, {at, size + page, PROT_READ | PROT_EXEC, flags, ~uint64_t{0}, 0}}}).front();
+            const int64_t mapped = call(calls_for_code(at, size + page)).front();
             if (mapped == static_cast<int64_t>(at)) {
-                const auto results = call({
-                    {SYS_mprotect, {mark, page, PROT_READ | PROT_WRITE}},
-                    {SYS_madvise, {mark, page, MADV_WIPEONFORK}},
-                    {SYS_madvise, {data_, data_size_, MADV_DONTDUMP}}, // a core dump would have all of the tables
-                });
+                const auto results = call(calls_for_mark(mark));
                 if (results[0] == 0 && results[1] == 0) {
                     const Mark words{data_ + Tables::slice, 0, inner_number(pid_)};
                     write(mark, &words, sizeof words);
@@ -319,6 +315,47 @@ public:
     bool answer_loader(uint32_t question) override { return !questions_ || questions_->answer(question); }
 
 private:
+    // Before anything is changed: whether one that has a filter could make calls as they will be made. Each is judged again with its own
+    // addresses, on the thread that makes it.
+    void refuse_filters(const std::vector<pid_t>& threads) const
+    {
+        const auto filtered =
+            std::find_if(threads.begin(), threads.end(), [this](pid_t thread) { return has_seccomp(pid_, thread); });
+        if (filtered == threads.end())
+            return;
+        std::vector<Call> calls = calls_for_data(page, MFD_CLOEXEC);
+        for (const auto& more :
+             {calls_for_code(page, page), calls_for_mark(page), std::vector<Call>{{SYS_munmap, {page, page}}}})
+            calls.insert(calls.end(), more.begin(), more.end());
+        patiently([&] {
+            as_tracer([&] {
+                Tracees tracees(pid_);
+                if (tracees.seize(*filtered, 0)
+                    && tracees.stop(*filtered, std::chrono::steady_clock::now() + std::chrono::seconds(1)))
+                    refuse_filter(pid_, *filtered, calls);
+            });
+        });
+    }
+
+    static std::vector<Call> calls_for_data(size_t size, unsigned flags)
+    {
+        using Kind = Call::Argument::Kind;
+        return {{SYS_memfd_create, {Kind::text, flags}},
+                {SYS_mmap, {0, size, PROT_READ | PROT_WRITE, MAP_SHARED, Kind::first_result, 0}},
+                {SYS_close, {Kind::first_result}}};
+    }
+    static std::vector<Call> calls_for_code(uint64_t at, size_t size)
+    {
+        constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+        return {{SYS_mmap, {at, size, PROT_READ | PROT_EXEC, flags, ~uint64_t{0}, 0}}};
+    }
+    std::vector<Call> calls_for_mark(uint64_t mark) const
+    {
+        return {{SYS_mprotect, {mark, page, PROT_READ | PROT_WRITE}},
+                {SYS_madvise, {mark, page, MADV_WIPEONFORK}},
+                {SYS_madvise, {data_, data_size_, MADV_DONTDUMP}}}; // a core dump would have all of the tables
+    }
+
     // Runs `work` with all threads stopped, and with the memory open, checked to be still the same program's.
     void while_stopped(const std::function<void(Tracees&)>& work)
     {
@@ -449,18 +486,11 @@ private:
     // A window of `size` bytes, of which `least` are there so far. @return  its address, or -errno
     int64_t map_data(size_t least, size_t size)
     {
-        using Kind = Call::Argument::Kind;
         for (unsigned flags : {MFD_CLOEXEC | MFD_NOEXEC_SEAL, MFD_CLOEXEC | MFD_ALLOW_SEALING}) {
-            const auto results = call(
-                {
-                    {SYS_memfd_create, {Kind::text, flags}},
-                    {SYS_mmap, {0, size, PROT_READ | PROT_WRITE, MAP_SHARED, Kind::first_result, 0}},
-                    {SYS_close, {Kind::first_result}},
-                },
-                [&](pid_t thread, size_t index, int64_t result) {
-                    if (index == 0 && result >= 0)
-                        take_over(thread, result, least);
-                });
+            const auto results = call(calls_for_data(size, flags), [&](pid_t thread, size_t index, int64_t result) {
+                if (index == 0 && result >= 0)
+                    take_over(thread, result, least);
+            });
             if (results[0] == -EINVAL)
                 continue; // a kernel before 6.3
             need(results[0], "memfd_create");

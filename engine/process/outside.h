@@ -10,9 +10,10 @@
 namespace fastsdt::engine {
 
 /// Throws Unusable with the reason if the process cannot be changed safely: somebody else traces it, the kernel forbids
-/// it, a seccomp filter could kill it for our system calls, or it is a 32-bit process. Stops nothing yet.
+/// it, a seccomp filter could kill it for our system calls, or it is a 32-bit process. Stops nothing yet but a thread that has a filter,
+/// to read that.
 std::unique_ptr<Target> open_outside(pid_t pid);
-/// The same for clear_forked(), also where a seccomp filter stands: then its memory stays mapped.
+/// The same for clear_forked(), whatever filter stands: if that does not allow it, its memory stays mapped.
 std::unique_ptr<Target> open_forked(pid_t pid);
 
 } // namespace fastsdt::engine

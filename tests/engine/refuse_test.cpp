@@ -5,13 +5,16 @@
 #include "process/ptrace.h"
 #include "program.h"
 
+#include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #ifndef PR_SET_MDWE
 #define PR_SET_MDWE 65
@@ -76,17 +79,42 @@ TEST(Refused, ThreadOfAProcess)
     program.passes("stop");
 }
 
-// A filter that allows everything. It is refused too, since nobody can tell from outside what a filter does.
-TEST(Refused, SeccompFilter)
+// A program without a loader, with a filter that kills it for a call, if `argument` (0 to 5) has one of the bits.
+std::unique_ptr<Program> filtered(uint32_t call, unsigned argument, uint32_t bits)
 {
-    Program program({beside_us("engine_target")}, [] {
-        sock_filter allow = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
-        const sock_fprog filter = {1, &allow};
+    return std::make_unique<Program>(std::vector{beside_us("engine_target_static")}, [=] {
+        const auto low = static_cast<uint32_t>(offsetof(seccomp_data, args) + argument * sizeof(uint64_t));
+        sock_filter code[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 3),
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, low),
+            BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        };
+        const sock_fprog filter = {std::size(code), code};
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
     });
-    contains(refusal(program.pid()), "has a seccomp filter");
-    runs_on(program);
+}
+
+// Root reads what a filter allows. Others cannot, so that for them even one that allows all is refused.
+TEST(Refused, SeccompFilter)
+{
+    const auto harmless = filtered(SYS_mprotect, 2, PROT_EXEC);
+    if (geteuid() != 0) {
+        contains(refusal(harmless->pid()), "cannot be read");
+        runs_on(*harmless);
+        return;
+    }
+    EXPECT_EQ(refusal(harmless->pid()), "");
+    runs_on(*harmless);
+    const auto strict = filtered(SYS_mmap, 2, PROT_EXEC);
+    contains(refusal(strict->pid()), "does not allow mmap() as we would");
+    runs_on(*strict);
+    const auto stricter = filtered(SYS_memfd_create, 0, ~0u); // an address, which is not known before
+    contains(refusal(stricter->pid()), "does not allow memfd_create()");
+    runs_on(*stricter);
 }
 
 // The kernel gives a process one tracer.

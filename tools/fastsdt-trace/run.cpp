@@ -577,7 +577,7 @@ bool choose_kernel(const Session& session, const Session::Preview& preview, cons
     const std::string why =
         summary.complete() ? fmt::format("fastprobe has not recorded {}", others[0]->text) : summary.text();
     say(fmt::format("engine {}: {}{}", obstacle.empty() ? "kernel" : "user", why,
-                    obstacle.empty() ? "" : "; " + obstacle));
+                    obstacle.empty() ? "; what the process forks is not counted" : "; " + obstacle));
     return obstacle.empty();
 }
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the seccomp filters of a thread say of a system call that it is to make for us. A filter is a program of classic BPF; it is
+// executed here as the kernel would execute it, before the call is made.
+#pragma once
+#include "process/errand.h"
+
+#include <array>
+#include <cstdint>
+#include <linux/filter.h>
+#include <optional>
+#include <span>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// A system call of a thread; arguments that are not known before it is made are empty.
+struct AskedCall {
+    long number = 0;
+    std::array<std::optional<uint64_t>, 6> arguments{};
+};
+
+/// Whether a filter lets the call pass, perhaps with a line in a log, whatever those values are that are not known: the empty
+/// arguments, and the address of the instruction. As seccomp_check_filter() and seccomp_run_filters() have it (kernel/seccomp.c).
+bool lets_pass(std::span<const sock_filter> filter, const AskedCall& call);
+
+/// Throws Unusable if a filter of a stopped tracee does not let one of the calls pass, or rt_sigprocmask(), by which an errand ends, or
+/// restart_syscall(), by which an interrupted sleep goes on after any stop; or if its filters cannot be read: that takes CAP_SYS_ADMIN, a tracer without filters, and CONFIG_CHECKPOINT_RESTORE
+/// (PTRACE_SECCOMP_GET_FILTER). A thread without filters passes.
+void refuse_filter(pid_t pid, pid_t thread, const std::vector<Call>& calls);
+
+} // namespace fastsdt::engine

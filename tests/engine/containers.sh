@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A process in namespaces of its own, under a filter that refuses what Docker's default profile refuses: root traces it from outside. Who
+# may not read the filter gets the reason.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+need gcc setpriv unshare
+need_attachable
+[ "$(id -u)" = 0 ] || skip "it needs root, to read what a filter allows"
+unshare --pid --mount --ipc --uts --net --fork true 2>/dev/null || skip "no namespaces can be made here"
+user_folder
+as_user=()
+# The system calls that https://docs.docker.com/engine/security/seccomp/ lists as blocked: EPERM. clone() is only with flags that make namespaces.
+cat >box.c <<'END'
+#define _GNU_SOURCE
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define REFUSE(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1)
+int main(int argc, char** argv)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xc000003e, 1, 0), /* AUDIT_ARCH_X86_64 */
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        REFUSE(SYS_acct), REFUSE(SYS_add_key), REFUSE(SYS_bpf), REFUSE(SYS_clock_adjtime), REFUSE(SYS_clock_settime),
+        REFUSE(SYS_create_module), REFUSE(SYS_delete_module), REFUSE(SYS_finit_module), REFUSE(SYS_get_kernel_syms),
+        REFUSE(SYS_get_mempolicy), REFUSE(SYS_init_module), REFUSE(SYS_ioperm), REFUSE(SYS_iopl), REFUSE(SYS_kcmp),
+        REFUSE(SYS_kexec_file_load), REFUSE(SYS_kexec_load), REFUSE(SYS_keyctl), REFUSE(SYS_lookup_dcookie), REFUSE(SYS_mbind),
+        REFUSE(SYS_mount), REFUSE(SYS_move_pages), REFUSE(SYS_nfsservctl), REFUSE(SYS_open_by_handle_at), REFUSE(SYS_perf_event_open),
+        REFUSE(SYS_pivot_root), REFUSE(SYS_process_vm_readv), REFUSE(SYS_process_vm_writev), REFUSE(SYS_query_module),
+        REFUSE(SYS_quotactl), REFUSE(SYS_reboot), REFUSE(SYS_request_key), REFUSE(SYS_set_mempolicy), REFUSE(SYS_setns),
+        REFUSE(SYS_settimeofday), REFUSE(SYS_swapon), REFUSE(SYS_swapoff), REFUSE(SYS_sysfs), REFUSE(SYS__sysctl), REFUSE(SYS_umount2),
+        REFUSE(SYS_unshare), REFUSE(SYS_uselib), REFUSE(SYS_userfaultfd), REFUSE(SYS_ustat),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof code[0], code};
+    if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) || prctl(PR_SET_SECCOMP, (long)SECCOMP_MODE_FILTER, &program))
+        return 1;
+    execvp(argv[1], argv + 1);
+    return 127;
+}
+END
+cat >app.c <<'END'
+#define FASTSDT_IMPLICIT_SEMAPHORES
+#include <fastsdt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static __attribute__((noinline, noclone)) void hits(int n)
+{
+    for (int i = 0; i < n; ++i)
+        FASTSDT_WITH(default, implicit, app, hit, i % 2, i % 2 ? "odd" : "even");
+}
+int main(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 4096);
+    for (char line[64]; printf("did %d %d\n", getpid(), FASTSDT_IS_ACTIVE(app, hit) ? 1 : 0), fgets(line, sizeof line, stdin);) {
+        int n = 0;
+        if (sscanf(line, "hit %d", &n) == 1)
+            hits(n);
+        else if (sscanf(line, "fork %d", &n) == 1) {
+            if (fork() == 0) {
+                hits(n);
+                _exit(0);
+            }
+            wait(NULL);
+        }
+    }
+    return 0;
+}
+END
+gcc -O2 box.c -o box
+gcc -O2 -I"$INCLUDE" app.c -o app
+mkfifo in out report
+unshare --pid --mount --ipc --uts --net --fork --mount-proc ./box ./app <in >out &
+unshared=$!
+exec 3>in 4<out
+turn() { # COMMAND; leaves the process's number in its namespace, and `active`
+    [ -z "$1" ] || echo "$1" >&3
+    read -r _ inside active <&4
+}
+turn ''
+pid=$(cat /proc/$unshared/task/$unshared/children)
+pid=${pid% }
+expect "its filter" "$(grep '^Seccomp:' /proc/"$pid"/status | tr -dc 0-9)" 2
+mappings() { grep -vE 'stack|heap|uprobes' "/proc/$pid/maps"; }
+before=$(mappings)
+# again: what holds after each run.
+again() {
+    turn 'hit 10'
+    expect "the counter afterwards" "$active" 0
+    expect "its mappings afterwards" "$(mappings)" "$before"
+    fastsdt-check --pid "$pid" >check || fail "$(cat check)"
+}
+# Its number is the one that it has inside. Strings of read-only data are read without a system call.
+attach 'usdt:*:app:hit { @[pid, arg0] = count(); @text[str(arg1)] = count(); }'
+turn 'hit 100'
+expect "the counter" "$active" 1
+kill -INT $tracer
+report
+expect "counts" "$status $(cat maps err)" "0 $(printf '%s\n' "@[$inside, 0]: 50" "@[$inside, 1]: 50" "@text[even]: 50" "@text[odd]: 50" "sites 1 of 1 armed; dropped 0")"
+again
+# And what it forks.
+attach 'usdt:*:app:hit { @ = count(); }' --follow
+turn 'hit 100'
+turn 'fork 40'
+kill -INT $tracer
+report
+expect "with a child" "$status $(cat maps err)" "0 @: 140
+sites 1 of 1 armed; dropped 0; followed 1"
+again
+
+# refused WHAT PREFIX...: by the reason, and the process goes on.
+refused() {
+    local what=$1
+    shift
+    status=0
+    "$@" fastsdt-trace --engine user -p "$pid" -e 'usdt:*:app:hit { @ = count(); }' >all 2>err || status=$?
+    expect "$what: status" "$status $(cat all)" "2 "
+    grep -q "process $pid: its thread $pid has a seccomp filter, which could kill it .*, and what it allows cannot be read" err || fail "$what: $(cat err)"
+    turn 'hit 1'
+}
+refused "a tracer with the same filter" ./box
+exec 3>&-
+wait $unshared || fail "it ended with $?"
