@@ -249,7 +249,15 @@ void Session::look_for_forks(bool now)
     if (!now && ((forks_ == 0 && word(Tables::slices) == 0) || begin < search_again_))
         return;
     const std::vector<Slice> slices = slices_of_children(tables_, window, reader());
-    const Forks::Found found = now ? searched_.find_all(arming_.fronts()) : searched_.find(arming_.fronts());
+    Forks::Found found;
+    const auto look = [&](const Processes& processes) {
+        found = searched_.find(arming_.fronts(), processes);
+        return !found.ended;
+    };
+    if (now)
+        look_at_all(look);
+    else
+        look(list_processes());
     forks_ = found.forks.size();
     const int part = word(Tables::free) < enough ? 10 : 50; // of the time
     const Clock::time_point end = Clock::now();
@@ -279,19 +287,33 @@ void Session::keep_ended(Slice slice)
             break;
 }
 
-std::vector<std::string> Session::clear_forks()
+std::vector<std::string> Session::clear_forks(std::span<Session* const> sessions)
 {
     std::vector<std::string> troubles;
+    if (std::all_of(sessions.begin(), sessions.end(), [](const Session* s) { return s->arming_.fronts().empty(); }))
+        return troubles;
     std::set<pid_t> done;
     for (bool more = true; more;) { // one may have forked another before its jumps were gone
         more = false;
-        for (const Fork& fork : searched_.find_all(arming_.fronts()).forks)
-            if (done.insert(fork.pid).second) {
+        std::set<pid_t> forks;
+        look_at_all([&](const Processes& processes) {
+            forks.clear();
+            bool ended = false;
+            for (const Session* session : sessions) {
+                const Forks::Found found = session->searched_.find(session->arming_.fronts(), processes);
+                for (const Fork& fork : found.forks)
+                    forks.insert(fork.pid);
+                ended = ended || found.ended;
+            }
+            return !ended;
+        });
+        for (const pid_t pid : forks)
+            if (done.insert(pid).second) {
                 more = true;
                 try {
-                    clear_forked(*open_forked(fork.pid));
+                    clear_forked(*open_forked(pid));
                 } catch (const Unusable& error) {
-                    if (!living_threads(fork.pid).empty())
+                    if (!living_threads(pid).empty())
                         troubles.emplace_back(error.what());
                 }
             }

@@ -73,8 +73,9 @@ public:
     size_t forks() const { return forks_; }
     /// What a process has that was forked from this one perhaps.
     Copy copy_in(Target& other) const { return arming_.copy_in(other); }
-    /// Puts the file's bytes back in forked children, after disarm(). @return  why not in some: sentences
-    std::vector<std::string> clear_forks();
+    /// Puts the file's bytes back in what the sessions' processes have forked, after disarm(). Of many at once, since each time it reads
+    /// files of all processes. @return  why not in some: sentences
+    static std::vector<std::string> clear_forks(std::span<Session* const> sessions);
 
     /// The maps as they are now, less what was cleared.
     Maps read();

@@ -46,7 +46,32 @@ bool has_filter(pid_t pid)
 
 Forks::Forks(pid_t pid) : pid_(pid), since_(ticks_since_boot()) {}
 
-Forks::Found Forks::find(std::span<const Front> fronts) const
+Processes list_processes()
+{
+    Processes processes;
+    for (const pid_t pid : listed_processes())
+        if (const uint64_t start = start_time_of(std::to_string(pid)))
+            processes.living.push_back({pid, start});
+        else
+            processes.ended.insert(pid);
+    return processes;
+}
+
+// What a process forked while a list was read is not in it.
+void look_at_all(const std::function<bool(const Processes&)>& look)
+{
+    constexpr unsigned most = 8;
+    Processes before = list_processes();
+    for (unsigned i = 1; i < most; ++i) {
+        Processes now = list_processes();
+        const bool none_ended = look(now);
+        if (none_ended && std::includes(before.ended.begin(), before.ended.end(), now.ended.begin(), now.ended.end()))
+            break;
+        before = std::move(now);
+    }
+}
+
+Forks::Found Forks::find(std::span<const Front> fronts, const Processes& processes) const
 {
     Found found;
     if (fronts.empty())
@@ -54,17 +79,13 @@ Forks::Found Forks::find(std::span<const Front> fronts) const
     const Front& first = fronts.front();
     const std::vector<std::byte> head = head_of(first);
     std::vector<std::byte> bytes(head.size());
-    for (const pid_t pid : listed_processes()) {
-        if (pid == pid_)
-            continue;
-        const uint64_t start = start_time_of(std::to_string(pid));
-        if (start == 0)
-            found.ended.insert(pid);
-        if (start < since_)
+    for (const auto& [pid, start] : processes.living) {
+        if (pid == pid_ || start < since_)
             continue;
         Memory memory = open_memory(pid, O_RDWR);
         if (!memory.file) {
             found.all = found.all && !((errno == EACCES || errno == EPERM) && is_of_our_user(pid));
+            found.ended = found.ended || start_time_of(std::to_string(pid)) != start;
             continue;
         }
         const int file = memory.file.get();
@@ -85,22 +106,6 @@ Forks::Found Forks::find(std::span<const Front> fronts) const
             (void)!pwrite(file, &yes, sizeof yes, static_cast<off_t>(first.mark + offsetof(Mark, no_calls)));
         }
         found.forks.push_back({pid, mark.slice});
-    }
-    return found;
-}
-
-// What a process forked while the list was read is not in it.
-Forks::Found Forks::find_all(std::span<const Front> fronts) const
-{
-    constexpr unsigned most = 8;
-    Found found = find(fronts);
-    for (unsigned i = 1; i < most; ++i) {
-        Found again = find(fronts);
-        const bool more =
-            !std::includes(found.ended.begin(), found.ended.end(), again.ended.begin(), again.ended.end());
-        found = std::move(again);
-        if (!more)
-            break;
     }
     return found;
 }

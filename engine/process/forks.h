@@ -4,6 +4,7 @@
 #include "arming/arena.h"
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <span>
 #include <sys/types.h>
@@ -16,6 +17,21 @@ struct Fork {
     uint64_t slice = 0; ///< as its mark says: runtime address; 0: it has none yet
 };
 
+/// All processes of /proc.
+struct Processes {
+    struct Living {
+        pid_t pid = 0;
+        uint64_t start = 0; ///< clock ticks after boot
+    };
+    std::vector<Living> living;
+    std::set<pid_t> ended; ///< those that nobody has waited for
+};
+
+/// Calls `look` with a list, and again with a new one as long as a process may have been missed whose parent ended meanwhile, a
+/// daemon's: some have ended since the former list, or `look` says that some have since this one.
+void look_at_all(const std::function<bool(const Processes&)>& look);
+Processes list_processes();
+
 class Forks {
 public:
     /// Of a process, since now.
@@ -23,15 +39,13 @@ public:
 
     struct Found {
         std::vector<Fork> forks;
-        std::set<pid_t> ended; ///< of all processes: those that were listed, and had ended when they were looked at
-        bool all = true;       ///< false: one of the tracer's user could not be looked at
+        bool all = true;    ///< false: one of the tracer's user could not be looked at
+        bool ended = false; ///< one of the list has ended since
     };
-    /// Those that live and have executed no other program, wherever they are in the tree of processes. Tells a process its own
+    /// Those of a list that live and have executed no other program, wherever they are in the tree of processes. Tells a process its own
     /// number where its stub may not ask the kernel (Mark::pid), and forbids calls where a seccomp filter stands. Not those that share
     /// the traced process's memory, as a child of vfork does.
-    Found find(std::span<const Front> fronts) const;
-    /// The same, so that none is missed whose parent ended meanwhile: a daemon's.
-    Found find_all(std::span<const Front> fronts) const;
+    Found find(std::span<const Front> fronts, const Processes& processes) const;
 
 private:
     const pid_t pid_;

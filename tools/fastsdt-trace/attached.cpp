@@ -296,7 +296,6 @@ void Attached::end()
         verify();
     if (!ended_ && !executed_)
         disarm();
-    clear_forks();
     if (ended_ && shared_.options.names(pid()))
         say(fmt::format("process {} ended after {:.1f} s", pid(), seconds(Clock::now() - start_)));
     over_ = true;
@@ -321,19 +320,6 @@ void Attached::disarm()
         say(fmt::format("the sites stay armed, and nobody reads their counts: {}", error.what()));
     }
     stays_armed_ = true;
-}
-
-// Jumps in forked children lead to stubs that nobody reads, or that do nothing.
-void Attached::clear_forks()
-{
-    const auto clear = [&] {
-        for (const std::string& trouble : session_->clear_forks()) {
-            say(fmt::format("sites stay armed in a forked child: {}", trouble));
-            stays_armed_ = true;
-        }
-    };
-    if (!attempt(clear, "; sites may stay armed in forked children"))
-        stays_armed_ = true;
 }
 
 void Attached::finish()

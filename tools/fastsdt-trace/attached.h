@@ -71,7 +71,7 @@ public:
     bool has_process() const { return !over_ && !only_forks_ && !executed_; }
     /// Whether it has executed another program since the last question.
     bool take_executed() { return std::exchange(fresh_program_, false); }
-    /// Puts the sites back. Nothing of it throws.
+    /// Puts the sites back, but not in forked children. Nothing of it throws.
     void end();
     /// After the report: ends a program of ours that still runs, and says how it ended.
     void finish();
@@ -92,7 +92,6 @@ private:
     void take_up_next();
     void news(bool waits = false);
     void disarm();
-    void clear_forks();
     bool is_outlived();
     bool has_ended();
     bool has_memory();
