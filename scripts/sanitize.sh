@@ -41,13 +41,13 @@ if [ "${1:-all}" != thread ]; then
     # Locals stay on the stack, where tests look for them. Left out: a handler that is slower than the timer that calls it.
     export ASAN_OPTIONS=detect_stack_use_after_return=0 GTEST_FILTER=-Stub.SignalHandlersMayHitTheSameSite
     export FASTSDT_ATTACHMENTS=20 FASTSDT_TOGGLES=10000 FASTSDT_CHURN=10
-    engine='attachments|blocked|call|failed|follow|hostile|kernel|launch|life|outside|parked|place|reads|refuse|script|self|sequence|stack|stress|stubs|tracers|transaction'
+    engine='allowed|attachments|blocked|call|failed|follow|hostile|kernel|launch|life|outside|parked|place|reads|refuse|script|self|sequence|stack|stress|stubs|tracers|transaction'
     lib='findings|kernel|live|plan|printable'
     targets=(fastsdt-check fastsdt-trace fastsdt-dtrace fastsdt_trace_api lib_calls engine_target engine_target_static engine_blocked engine_module
         engine_sequence engine_starter engine_starter_static engine_starter_static_pie)
     for unit in ${engine//|/ }; do targets+=("engine_${unit}_test"); done
     for unit in ${lib//|/ }; do targets+=("lib_${unit}_test"); done
-    check sanitize "engine\.($engine|api|churn|clear|errors|first|loaded|maps|options|twice)|lib\.($lib|calls)|check\.(bounds|names|output)|dtrace\.(errors|grammar)" "${targets[@]}"
+    check sanitize "engine\.($engine|api|churn|clear|containers|errors|first|forks|loaded|maps|options|processes|twice)|lib\.($lib|calls)|check\.(bounds|names|output)|dtrace\.(errors|grammar)" "${targets[@]}"
     unset ASAN_OPTIONS GTEST_FILTER
 fi
 if [ "${1:-all}" != address ]; then

@@ -9,6 +9,18 @@ cat >library.c <<'END'
 #include <fastsdt.h>
 void begin(int n) { FASTSDT(lib, begin, n); }
 END
+cat >plugin.c <<'END'
+#define FASTSDT_IMPLICIT_SEMAPHORES
+#include <fastsdt.h>
+#include <unistd.h>
+void plugged(int n)
+{
+    while (!FASTSDT_IS_ACTIVE(plugin, hit))
+        usleep(1000);
+    for (int i = 0; i < n; ++i)
+        FASTSDT_WITH(default, implicit, plugin, hit, i);
+}
+END
 cat >app.c <<'END'
 #define _GNU_SOURCE
 #include <fastsdt.h>
@@ -104,6 +116,15 @@ static int run(char* line)
             _exit(0);
         }
         wait(NULL);
+    } else if (!strcmp(what, "plugin")) { /* HITS: a child loads a library that its parent has not, and waits until that is traced */
+        if (fork() == 0) {
+            hits(a);
+            void (*plugged)(int) = (void (*)(int))dlsym(dlopen("./plugin.so", RTLD_NOW), "plugged");
+            plugged(a);
+            hits(a);
+            _exit(0);
+        }
+        wait(NULL);
     }
     printf("did %d\n", getpid());
     return 0;
@@ -126,6 +147,7 @@ int main(int argc, char** argv)
 END
 gcc -O2 -I"$INCLUDE" -shared -fPIC library.c -o library.so
 gcc -O2 -I"$INCLUDE" app.c -o app ./library.so -lpthread
+gcc -O2 -I"$INCLUDE" -shared -fPIC plugin.c -o plugin.so
 chown -R 65534:65534 . 2>/dev/null || true
 mkfifo in out report
 
@@ -181,6 +203,12 @@ expect "vfork" "$status $(grep -c '^@\[[0-9]*\]: 50$' maps) $(tail -1 maps)" "0 
 traced 'usdt:./app:app:hit { @[str(arg1)] = count(); }' -- ./app 'load'
 expect "a child that loads" "$status $(cat maps)" "1 @[of the heap]: 1
 sites 1 of 1 armed; dropped 0; unread 1; followed 1"
+
+# A child that loads what its parent has not is traced as a process of its own from then on, and what it recorded before is kept.
+traced 'usdt:./app:app:hit { @ = count(); } usdt:*/plugin.so:plugin:hit { @plugin = count(); }' -- ./app 'plugin 30'
+expect "a child that loads a library with sites" "$status $(cat maps)" "1 @: 60
+@plugin: 30
+sites 3 of 3 armed; dropped 0; followed 1; processes 2; found 1"
 
 # Who does not follow says what is missing.
 traced 'usdt:./app:app:hit /arg0 < 3/ { @ = count(); }' --no-follow -- ./app 'hits 4' 'children 4 4 1000 0'

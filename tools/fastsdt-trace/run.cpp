@@ -397,6 +397,17 @@ private:
         }
     }
 
+    // Whether a forked child has loaded something that matches.
+    bool has_more(pid_t pid, engine::Target& memory, pid_t parent) const
+    {
+        if (engine::modules_of(memory.mappings()) == engine::modules_of(engine::mappings_of(parent)))
+            return false;
+        engine::ProbeNames names;
+        engine::Matcher matcher(script_, pid, names);
+        const auto states = engine::can_arm(memory, matcher.find_new());
+        return std::any_of(states.begin(), states.end(), engine::can_be_armed);
+    }
+
     // Whether a process was forked by a traced one, and its hits count there. Where only some would, the jumps that it has are taken
     // from it.
     bool is_recorded(pid_t pid) const
@@ -404,9 +415,10 @@ private:
         const auto memory = engine::open_forked(pid);
         if (!engine::has_own_arena(*memory))
             return false;
-        if (std::any_of(attached_.begin(), attached_.end(), [&](const auto& process) {
-                return process->session().copy_in(*memory) == engine::Copy::whole;
-            }))
+        const auto from = std::find_if(attached_.begin(), attached_.end(), [&](const auto& process) {
+            return process->session().copy_in(*memory) == engine::Copy::whole;
+        });
+        if (from != attached_.end() && !has_more(pid, *memory, (*from)->pid()))
             return true;
         engine::clear_forked(*memory);
         return false;
