@@ -272,7 +272,7 @@ Copy Arming::copy_in(Target& other) const
     const uint64_t own = first.data + Tables::slice;
     const auto* const bytes = reinterpret_cast<const std::byte*>(&own);
     if (other.read(first.mark + offsetof(Mark, slice), sizeof own) == std::vector<std::byte>(bytes, bytes + sizeof own))
-        return Copy::whole;
+        return Copy::same;
     for (size_t i = 0; i < sites_.size(); ++i)
         if (states_[i].state == State::armed && patches_[i].length != 0
             && holds(other.read(patches_[i].at, own_machine.length), patches_[i].before))

@@ -29,8 +29,9 @@ void clear_forked(Target& target);
 /// What a process has of an Arming's stubs.
 enum class Copy {
     none,
-    part, ///< it was forked before all jumps were made, or a module with some was mapped anew in it
-    whole ///< its hits are recorded; or it is the process itself, or one that shares its memory
+    part,  ///< it was forked before all jumps were made, or a module with some was mapped anew in it
+    whole, ///< its hits are recorded
+    same   ///< it is the process itself, or one that shares its memory, as a child of vfork does
 };
 
 /// A run: its sites, added as modules come.

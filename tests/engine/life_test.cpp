@@ -176,9 +176,9 @@ TEST_F(Life, ForkedChildIsKnownByItsJumps)
     EXPECT_EQ(arming->copy_in(*early), Copy::part);
     const auto late = child("stay");
     EXPECT_EQ(arming->copy_in(*late), Copy::whole);
-    EXPECT_EQ(arming->copy_in(*child("vfork")), Copy::whole);
+    EXPECT_EQ(arming->copy_in(*child("vfork")), Copy::same);
     EXPECT_EQ(program.ask(""), "vforked");
-    EXPECT_EQ(arming->copy_in(*target), Copy::whole);
+    EXPECT_EQ(arming->copy_in(*target), Copy::same);
     Program other;
     EXPECT_EQ(arming->copy_in(*open_outside(other.pid())), Copy::none);
     for (Target* each : {early.get(), late.get()}) {

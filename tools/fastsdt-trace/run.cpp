@@ -415,11 +415,11 @@ private:
         const auto memory = engine::open_forked(pid);
         if (!engine::has_own_arena(*memory))
             return false;
-        const auto from = std::find_if(attached_.begin(), attached_.end(), [&](const auto& process) {
-            return process->session().copy_in(*memory) == engine::Copy::whole;
-        });
-        if (from != attached_.end() && !has_more(pid, *memory, (*from)->pid()))
-            return true;
+        for (const auto& process : attached_) {
+            const engine::Copy copy = process->session().copy_in(*memory);
+            if (copy == engine::Copy::same || (copy == engine::Copy::whole && !has_more(pid, *memory, process->pid())))
+                return true;
+        }
         engine::clear_forked(*memory);
         return false;
     }
