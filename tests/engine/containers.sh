@@ -20,6 +20,9 @@ cat >box.c <<'END'
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#ifndef MORE
+#define MORE
+#endif
 #define REFUSE(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1)
 int main(int argc, char** argv)
 {
@@ -36,7 +39,7 @@ int main(int argc, char** argv)
         REFUSE(SYS_pivot_root), REFUSE(SYS_process_vm_readv), REFUSE(SYS_process_vm_writev), REFUSE(SYS_query_module),
         REFUSE(SYS_quotactl), REFUSE(SYS_reboot), REFUSE(SYS_request_key), REFUSE(SYS_set_mempolicy), REFUSE(SYS_setns),
         REFUSE(SYS_settimeofday), REFUSE(SYS_swapon), REFUSE(SYS_swapoff), REFUSE(SYS_sysfs), REFUSE(SYS__sysctl), REFUSE(SYS_umount2),
-        REFUSE(SYS_unshare), REFUSE(SYS_uselib), REFUSE(SYS_userfaultfd), REFUSE(SYS_ustat),
+        REFUSE(SYS_unshare), MORE REFUSE(SYS_uselib), REFUSE(SYS_userfaultfd), REFUSE(SYS_ustat),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET, 0, 1),
@@ -81,6 +84,7 @@ int main(void)
 }
 END
 gcc -O2 box.c -o box
+gcc -O2 -DMORE='REFUSE(SYS_memfd_create),' box.c -o tight
 gcc -O2 -I"$INCLUDE" app.c -o app
 mkfifo in out report
 unshare --pid --mount --ipc --uts --net --fork --mount-proc ./box ./app <in >out &
@@ -134,3 +138,27 @@ refused() {
 refused "a tracer with the same filter" ./box
 exec 3>&-
 wait $unshared || fail "it ended with $?"
+
+# A filter that does not allow what the user engine wants is named, and bpftrace is taken where it can be.
+./tight ./app <in >out &
+pid=$!
+exec 3>in 4<out
+turn ''
+status=0
+fastsdt-trace --engine user -p "$pid" -e 'usdt:./app:app:hit { @ = count(); }' >all 2>err || status=$?
+expect "a tight filter" "$status $(cat all err)" "2 fastsdt-trace: process $pid: its thread $pid has a seccomp filter, which does not allow memfd_create() as we would have it made; trace it with the kernel's probes"
+if have bpftrace && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
+    fastsdt-trace -p "$pid" -e 'usdt:./app:app:hit { @ = count(); } interval:ms:100 { printf("begun\n"); }' >report 2>err 3>&- 4<&- &
+    tracer=$!
+    exec 5<report
+    while read -r line <&5 && [ "$line" != begun ]; do :; done
+    turn 'hit 50'
+    kill -INT $tracer
+    status=0
+    grep '^@' <&5 >maps || true
+    wait $tracer || status=$?
+    expect "bpftrace" "$status $(cat maps)" "0 @: 50"
+    grep -q "^fastsdt-trace: engine kernel: process $pid: its thread $pid has a seccomp filter, which does not allow" err || fail "$(cat err)"
+fi
+exec 3>&-
+wait "$pid" || fail "it ended with $?"

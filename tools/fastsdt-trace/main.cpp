@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "arming/arena.h"
 #include "base/printable.h"
 #include "base/unusable.h"
 #include "kernel.h"
 #include "options.h"
+#include "process/outside.h"
 #include "run.h"
 #include "say.h"
 #include "script/parse.h"
@@ -11,6 +13,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 namespace fastsdt::trace_tool {
 
@@ -27,12 +30,29 @@ void give_up(const std::string& message)
 
 namespace {
 
+// Why the user engine cannot take a process at all: a seccomp filter, another tracer, 32-bit code. Empty: it can, or there is none.
+std::string refusal(pid_t pid)
+{
+    try {
+        engine::open_outside(pid);
+        return {};
+    } catch (const Unusable& error) {
+        return engine::start_time_of(std::to_string(pid)) != 0 ? error.what() : "";
+    }
+}
+
 int trace(const Options& options)
 {
     try {
         const engine::Script script = engine::parse(options.text);
         if (options.engine == EngineChoice::kernel && !options.dry)
             run_kernel(options, &script);
+        if (options.engine == EngineChoice::automatic && options.pid && !options.dry)
+            if (const std::string why = refusal(options.pid);
+                !why.empty() && kernel_obstacle(options, &script).empty()) {
+                say(fmt::format("engine kernel: {}; what the process forks is not counted", why));
+                run_kernel(options, &script);
+            }
         return run(options, script);
     } catch (const engine::ScriptError& error) {
         if (options.engine == EngineChoice::kernel && error.kernel_can && !options.dry)
