@@ -7,7 +7,7 @@
 need gcc setpriv unshare
 need_attachable
 [ "$(id -u)" = 0 ] || skip "it needs root, to read what a filter allows"
-unshare --pid --mount --ipc --uts --net --fork true 2>/dev/null || skip "no namespaces can be made here"
+unshare --pid --mount --ipc --uts --net --fork --mount-proc true 2>/dev/null || skip "no namespaces can be made here"
 user_folder
 as_user=()
 # The system calls that https://docs.docker.com/engine/security/seccomp/ lists as blocked: EPERM. clone() is only with flags that make namespaces.
