@@ -16,6 +16,13 @@ need_uprobes() {
     [ "$(id -u)" = 0 ] || skip "attaching uprobes needs root"
     [ -e /sys/bus/event_source/devices/uprobe/type ] || skip "this kernel has no uprobes"
 }
+# perf_records: perf can record what all processes do, and read it. If not, with no event of ours at all, it says why.
+perf_records() {
+    have perf || { echo "no perf"; return 1; }
+    timeout 100 perf record -a -o try.data -e dummy:u true >try.log 2>&1 && timeout 100 perf script -i try.data >try.out 2>>try.log && return 0
+    echo "perf records nothing here, not even its dummy: $(tail -n 3 try.log)"
+    return 1
+}
 # expect NAME ACTUAL EXPECTED: both are text.
 expect() {
     [ "$2" = "$3" ] && return 0

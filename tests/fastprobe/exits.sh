@@ -102,7 +102,7 @@ E
     else
         echo "no bpftrace: its program was not run"
     fi
-    if have perf; then
+    if perf_records; then
         echo "$(printed perf) -o perf.data $PWD/recs" >program
         timeout 120 bash program >err 2>&1 || fail "perf: $(cat err)"
         perf script -i perf.data 2>/dev/null >out || true
@@ -111,7 +111,7 @@ E
         expect "perf: results" "$(sed -n 's/.*_return: .* value=\(-[0-9]*\)$/\1/p' out | xargs)" "$values"
         expect "perf: entries" "$(grep -c '_entry: ' out)" 9
     else
-        echo "no perf: its command was not run"
+        echo "its command was not run"
     fi
     ./rec wait & process=$!
     while [ "$(readlink /proc/$process/exe)" != "$PWD/rec" ]; do kill -0 $process || fail "rec is gone"; done

@@ -4,6 +4,8 @@
 # function, and behind a landing pad.
 . "$FASTSDT_SOURCE/tests/common.sh"
 need gcc bpftrace perf
+records=1
+perf_records || records=
 need_uprobes
 [ "$(uname -m)" = x86_64 ] || skip "the program has x86-64 entries"
 [ -w /sys/kernel/tracing/uprobe_events ] || mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null || skip "tracefs is not there"
@@ -62,9 +64,12 @@ run() { # PROGRAM
                                 echo "$1 $name: not this way: this bpftrace was built without offset support" ;;
             *) fail "$1 $name: $bpftrace: $output" ;;
         esac
-        eval "$perf -o $1.data $PWD/$1" >perf.log 2>&1 || fail "$1 $name: $perf: $(cat perf.log)"
+        [ -n "$records" ] || continue
+        echo "$perf -o $1.data $PWD/$1" >command
+        timeout 100 bash command >perf.log 2>&1 || fail "$1 $name: $perf: status $?: $(cat perf.log)"
         event=${perf##* }
-        expect "$1 $name: $perf" "$(perf script -i "$1.data" 2>/dev/null | grep -c "$event")" $hits
+        perf script -i "$1.data" >script.out 2>>perf.log || fail "$1 $name: perf script: $(cat perf.log)"
+        expect "$1 $name: $perf ($(xargs <perf.log))" "$(grep -c "$event" script.out)" $hits
         cleanup
     done < <(lib_plan_test "$1" this)
     expect "$1: planned places" $count 4
