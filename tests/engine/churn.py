@@ -3,13 +3,13 @@
 """Traces the program churn (churn.c), in which everything comes and goes, again and again by one or two tracers, many of which are killed
 at a moment of their own: `churn.py ROUNDS SEED`, or `churn.py SECONDSs SEED`. Afterwards the process has to be as it was: the text of
 each file that it has mapped, the vdso, semaphores, mappings, memory; and the program says whether all of its sums were right."""
-import os
 import random
-import re
 import signal
 import subprocess
 import sys
 import time
+
+from traced import Traced, difference
 
 SCRIPTS = [
     "usdt:*:churn:pass { @ = count(); }",
@@ -27,11 +27,11 @@ def die(text):
     sys.exit(f"churn.py: {text}")
 
 
-class Program:
+class Program(Traced):
     def __init__(self):
         # pylint: disable-next=consider-using-with
         self.process = subprocess.Popen(["./churn", "./churnlib.so"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.pid = self.process.pid
+        super().__init__(self.process.pid)
 
     def ask(self, line):
         self.process.stdin.write(line + "\n")
@@ -46,48 +46,6 @@ class Program:
         if wrong:
             die(f"{wrong} of the program's sums and children were wrong after {passes} passes")
         return passes, semaphore
-
-    def mappings(self):
-        """(start, end, protection, offset, inode, name) each, without the heap, which the C library makes larger."""
-        with open(f"/proc/{self.pid}/maps", encoding="ascii") as lines:
-            for line in lines:
-                m = re.match(r"(\w+)-(\w+) (....) (\w+) \S+ (\d+) *(.*)", line)
-                if m.group(6) != "[heap]":
-                    yield int(m.group(1), 16), int(m.group(2), 16), m.group(3), int(m.group(4), 16), int(m.group(5)), m.group(6)
-
-    def text_differs(self):
-        """Names of files whose code in memory is not what the file has."""
-        with open(f"/proc/{self.pid}/mem", "rb", buffering=0) as memory:
-            for start, end, protection, offset, inode, name in self.mappings():
-                if "x" not in protection or not inode:
-                    continue
-                memory.seek(start)
-                now = memory.read(end - start)
-                with open(f"/proc/{self.pid}/map_files/{start:x}-{end:x}", "rb") as file:
-                    file.seek(offset)
-                    if now != file.read(end - start).ljust(end - start, b"\0"):
-                        yield name
-
-    def vdso(self):
-        with open(f"/proc/{self.pid}/mem", "rb", buffering=0) as memory:
-            for start, end, _, _, _, name in self.mappings():
-                if name == "[vdso]":
-                    memory.seek(start)
-                    return memory.read(end - start)
-        return b""
-
-    def descriptors(self):
-        """An interrupt that comes while the process opens the tables' file for us may leave that open."""
-        for number in os.listdir(f"/proc/{self.pid}/fd"):
-            if "memfd:fastsdt" not in os.readlink(f"/proc/{self.pid}/fd/{number}"):
-                yield number
-
-    def state(self):
-        """What must be the same again."""
-        with open(f"/proc/{self.pid}/status", encoding="ascii") as lines:
-            shared = [line for line in lines if line.startswith("RssShmem")]
-        return {"mappings": list(self.mappings()), "RssShmem": shared, "vdso": self.vdso(), "files with other text": list(self.text_differs()),
-                "descriptors": list(self.descriptors())}
 
 
 def tracer(program, script, *options):
@@ -144,11 +102,8 @@ def main():
     program.quiet()
     clean(program)
     passes, semaphore = program.quiet()
-    after = program.state()
-    for name, value in before.items():
-        if after[name] != value:
-            gone, come = ([x for x in a if x not in b] for a, b in ((value, after[name]), (after[name], value))) if isinstance(value, list) else (value, after[name])
-            die(f"{name}, after {rounds} rounds of seed {seed}: gone {gone}, come {come}")
+    if differs := difference(before, program.state()):
+        die(f"{differs}, after {rounds} rounds of seed {seed}")
     if semaphore:
         die("the semaphore is still up")
     program.process.stdin.close()

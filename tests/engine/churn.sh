@@ -4,6 +4,7 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc python3
+export PYTHONDONTWRITEBYTECODE=1 # traced.py is a module in the sources
 cat >churnlib.c <<'END'
 #include <fastsdt.h>
 long run(long n)

@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A server of 100 processes is traced again and again while it works, by tracers of which a tenth are killed; then it is as it was (tree.c,
+# tree.py). `scripts/soak.sh --tree 1000` does it a thousand times.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+need gcc python3
+export PYTHONDONTWRITEBYTECODE=1 # traced.py is a module in the sources
+gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/engine/tree.c" -o tree
+"$FASTSDT_SOURCE/tests/engine/tree.py" "${FASTSDT_TREE:-12}" "${FASTSDT_TREE_SEED:-1}"
