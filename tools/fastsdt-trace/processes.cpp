@@ -173,7 +173,7 @@ void Processes::take_up()
     }
     if (options_.one_process())
         return;
-    if (attached_.empty() && options_.selection.empty())
+    if (attached_.empty() && options_.selection.empty() && !options_.serve)
         give_up("none of the processes can be traced");
     if (attached_.empty())
         say("no process is traced so far: none that was asked for has mapped a file of the script");
