@@ -6,7 +6,7 @@
 static __attribute__((noinline, noclone)) void hits(const char *shop, int n)
 {
     for (int i = 0; i < n; ++i)
-        FASTSDT_PROBE(app, hit, i, shop);
+        FASTSDT(app, hit, i, shop);
 }
 
 int main(void)
