@@ -23,6 +23,7 @@ using engine::Session;
 
 namespace {
 
+constexpr auto look_period = std::chrono::milliseconds(100); ///< for modules and processes that come and go
 constexpr auto busy_period = std::chrono::seconds(10); ///< for processes that another tracer has: a try takes seconds
 
 // Several descriptors for each process.
@@ -38,8 +39,8 @@ void allow_many_files()
 } // namespace
 
 Processes::Processes(Shared& shared)
-    : shared_(shared), options_(shared.options), script_(shared.script), finder_(options_.selection, script_),
-      finds_(options_.follows() || !options_.selection.empty())
+    : shared_(shared), options_(shared.options), script_(shared.script),
+      finds_(options_.follows() || !options_.selection.empty()), finder_(options_.selection, script_, finds_)
 {
     allow_many_files(); // not before a COMMAND was started, which would inherit that
 }
@@ -48,6 +49,7 @@ void Processes::add(std::unique_ptr<Program> program, std::unique_ptr<Session> s
 {
     if (options_.follows())
         finder_.add_root(program->pid());
+    finder_.settle(program->pid());
     attached_.push_back(std::make_unique<Attached>(shared_, std::move(program), std::move(session)));
 }
 
@@ -65,6 +67,7 @@ void Processes::add_others()
 
 void Processes::descriptors(std::vector<int>& to) const
 {
+    to.push_back(finder_.descriptor());
     for (const auto& process : attached_)
         for (const int descriptor : process->descriptors())
             to.push_back(descriptor);
@@ -72,9 +75,11 @@ void Processes::descriptors(std::vector<int>& to) const
 
 void Processes::react(const std::vector<bool>& ready, size_t first)
 {
+    if (ready[first])
+        news_ = finder_.hear() || news_;
     for (size_t i = 0; i < attached_.size(); ++i) {
         Attached& process = *attached_[i];
-        const auto is_ready = [&](size_t which) { return ready[first + i * 3 + which]; };
+        const auto is_ready = [&](size_t which) { return ready[first + 1 + i * 3 + which]; };
         if (is_ready(0))
             process.process_ended();
         if (is_ready(1) && !process.over())
@@ -98,6 +103,8 @@ void Processes::verify()
 
 void Processes::end()
 {
+    finder_.hear();
+    count_missed(true);
     for (const auto& process : attached_)
         process->end();
     std::vector<Session*> sessions;
@@ -158,6 +165,7 @@ void Processes::try_refused_again(Clock::time_point now)
 
 void Processes::take_up()
 {
+    next_look_ = Clock::now() + look_period;
     if (options_.one_process())
         attached_.at(0)->take_up();
     shared_.said_what_is_missing = shared_.said_what_is_missing || !options_.one_process();
@@ -219,15 +227,20 @@ Summary Processes::summary() const
 
 void Processes::look()
 {
+    const auto begin = Clock::now();
+    news_ = false;
     for (const auto& process : attached_)
         process->look();
-    if (!finds_)
-        return;
-    shared_.attempt([&] { find(false); });
-    // What they recorded is kept, but for the first: it is told of when nothing else matched.
-    for (size_t i = attached_.size(); i-- > 1;)
-        if (attached_[i]->over())
-            forget(i);
+    if (finds_) {
+        shared_.attempt([&] { find(false); });
+        // What they recorded is kept, but for the first: it is told of when nothing else matched.
+        for (size_t i = attached_.size(); i-- > 1;)
+            if (attached_[i]->over())
+                forget(i);
+    }
+    // With many processes it takes long. It shall not take more than a tenth of the time.
+    soonest_look_ = begin + 10 * (Clock::now() - begin - std::exchange(attaching_, {}));
+    next_look_ = std::max(begin + look_period, soonest_look_);
 }
 
 // Jumps in forked children lead to stubs that nobody reads, or that do nothing.
@@ -269,6 +282,7 @@ void Processes::find(bool first)
             finder_.forget(process->pid());
     const auto begin = Clock::now();
     try_refused_again(begin);
+    finder_.hear();
     const std::vector<pid_t> found = finder_.find(traced);
     const auto found_at = Clock::now();
     for (const pid_t pid : found) {
@@ -280,10 +294,18 @@ void Processes::find(bool first)
     last_look_ = begin;
     for (const Finder::Refused& refused : finder_.take_refused())
         refuse(refused.pid, Unusable(refused.why));
+    count_missed(false);
+}
+
+void Processes::count_missed(bool at_end)
+{
+    gone_.summary.missed += finder_.take_missed(at_end);
+    gone_.summary.missed_more = finder_.take_lost() || gone_.summary.missed_more;
 }
 
 void Processes::attach(pid_t pid, bool first)
 {
+    const bool is_told = finder_.take_told(pid);
     try {
         if (is_recorded(pid))
             return;
@@ -299,8 +321,15 @@ void Processes::attach(pid_t pid, bool first)
         if (!first)
             take_up_late();
     } catch (const std::exception& error) {
-        if (options_.names(pid) || may_match(pid))
+        const bool has_gone = engine::start_time_of(std::to_string(pid)) == 0;
+        if (is_told && has_gone)
+            ++gone_.summary.missed;
+        else if (options_.names(pid) || may_match(pid))
             refuse(pid, error);
+        if (has_gone && !is_told)
+            finder_.unsettle(pid); // what is told later counts it
+        else
+            finder_.settle(pid);
     }
 }
 

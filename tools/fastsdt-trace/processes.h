@@ -8,6 +8,7 @@
 #include "program.h"
 #include "session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -46,7 +47,7 @@ public:
     /// Arms those that were added. Throws Unusable where the options mean one process, or only named ones, and it cannot be traced.
     void take_up();
 
-    /// Adds three for each process, readable where react() has something to do.
+    /// Adds one, and three for each process, readable where react() has something to do.
     void descriptors(std::vector<int>& to) const;
     /// @param ready  for each of the descriptors, from `first` on
     void react(const std::vector<bool>& ready, size_t first);
@@ -54,8 +55,8 @@ public:
     void look();
     /// Looks at all sites: Attached::verify().
     void verify();
-    /// The part of the last look() that attaching to new processes took.
-    Clock::duration attaching() const { return attaching_; }
+    /// When look() is due.
+    Clock::time_point next_look() const { return news_ ? std::min(soonest_look_, next_look_) : next_look_; }
 
     /// Nothing more will be counted. Where others may be found, it goes on.
     bool all_over() const;
@@ -101,11 +102,15 @@ private:
     const Options& options_;
     const engine::Script& script_;
     std::vector<std::unique_ptr<Attached>> attached_;
-    Finder finder_;
     const bool finds_;
+    Finder finder_;
+    void count_missed(bool at_end);
+
     Clock::time_point last_look_ = Clock::now();
-    Clock::duration attaching_{};
-    engine::Maps seen_; // by the last read(): its counters, no maps
+    Clock::time_point next_look_ = Clock::now(), soonest_look_ = next_look_;
+    bool news_ = false;           // a process has come
+    Clock::duration attaching_{}; // of the last look, the part for new processes
+    engine::Maps seen_;           // by the last read(): its counters, no maps
     struct Refused {
         Clock::time_point missing_since, tried;
         bool busy = false; ///< it may not be for long

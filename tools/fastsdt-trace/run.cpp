@@ -29,8 +29,7 @@ using engine::Session;
 using engine::Statement;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto look_period = std::chrono::milliseconds(100); ///< for modules and processes that come and go
-constexpr auto verify_period = std::chrono::seconds(1);      ///< for sites that have lost their jump
+constexpr auto verify_period = std::chrono::seconds(1); ///< for sites that have lost their jump
 
 // Something that is due again and again.
 struct Timer {
@@ -91,6 +90,12 @@ private:
             say(fmt::format("{} process{} found after {} had begun: hits of the first {:.2f} s are missing, or less",
                             last.found, last.found == 1 ? " was" : "es were", last.found == 1 ? "it" : "they",
                             last.found_seconds));
+        if (last.missed)
+            say(fmt::format("{} process{} ended before {} could be traced: all {} hits are missing", last.missed,
+                            last.missed == 1 ? "" : "es", last.missed == 1 ? "it" : "they",
+                            last.missed == 1 ? "its" : "their"));
+        if (last.missed_more)
+            say("so many processes came at once that the kernel could not tell of all: more may be missing");
         if (const auto missing = processes_.unmatched(); shared_.said_what_is_missing || processes_.empty())
             for (const Probe* probe : missing)
                 say(fmt::format("nothing matched {}", probe->text));
@@ -113,8 +118,8 @@ private:
         if (options_.duration)
             until = start_ + *options_.duration;
         auto check = start_ + verify_period;
-        for (auto look = start_ + look_period; !exit_ && !processes_.all_over();) {
-            auto next = until ? std::min(*until, look) : look;
+        while (!exit_ && !processes_.all_over()) {
+            auto next = until ? std::min(*until, processes_.next_look()) : processes_.next_look();
             for (const Timer& timer : timers)
                 next = std::min(next, timer.next);
             if (hear(next))
@@ -124,11 +129,8 @@ private:
             if (processes_.all_over())
                 return;
             const auto now = Clock::now();
-            if (now >= look) {
+            if (now >= processes_.next_look())
                 processes_.look();
-                // With many processes it takes long. It shall not take more than a tenth of the time.
-                look = std::max(now + look_period, now + 10 * (Clock::now() - now - processes_.attaching()));
-            }
             if (now >= check && !exit_) {
                 check = now + verify_period;
                 processes_.verify();

@@ -39,7 +39,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto look_period = std::chrono::milliseconds(100); ///< as a run without an end has it
 constexpr auto verify_period = std::chrono::seconds(1);
 constexpr auto retry_period = std::chrono::seconds(60); ///< for processes that were refused
 constexpr size_t most_refusals = 1000;                  ///< sentences that are not said again
@@ -108,8 +107,8 @@ class Watch {
 public:
     // Touches no process. Throws Unusable.
     Watch(const ScriptConfig& config, size_t most_keys)
-        : config_(config), options_(options_of(config)), script_(parse(config)), shared_{.options = options_, .script = script_},
-          processes_(shared_)
+        : config_(config), options_(options_of(config)), script_(parse(config)),
+          shared_{.options = options_, .script = script_}, processes_(shared_)
     {
         processes_.retry = retry_period;
         configure(config, most_keys);
@@ -120,7 +119,8 @@ public:
     Processes& processes() { return processes_; }
     const engine::Script& script() const { return script_; }
 
-    static std::vector<MapMetrics> metrics_of(const ScriptConfig& config, const engine::Script& script, size_t most_keys)
+    static std::vector<MapMetrics> metrics_of(const ScriptConfig& config, const engine::Script& script,
+                                              size_t most_keys)
     {
         for (const auto& [name, map] : config.maps)
             if (std::none_of(script.maps.begin(), script.maps.end(), [&](const auto& m) { return m.name == name; }))
@@ -152,17 +152,14 @@ public:
     {
         if (shared_.refusals.size() > most_refusals)
             shared_.refusals.clear();
-        if (now >= look_) {
+        if (now >= processes_.next_look())
             processes_.look();
-            // As a run does it: not more than a tenth of the time.
-            look_ = std::max(now + look_period, now + 10 * (Clock::now() - now - processes_.attaching()));
-        }
         if (now >= verify_) {
             processes_.verify();
             verify_ = now + verify_period;
         }
     }
-    Clock::time_point next() const { return std::min(look_, verify_); }
+    Clock::time_point next() const { return std::min(processes_.next_look(), verify_); }
 
     void end()
     {
@@ -192,7 +189,7 @@ private:
     Shared shared_;
     Processes processes_;
     std::vector<MapMetrics> metrics_;
-    Clock::time_point look_ = Clock::now(), verify_ = Clock::now() + verify_period;
+    Clock::time_point verify_ = Clock::now() + verify_period;
     bool is_read_ = true;
 };
 
@@ -204,9 +201,10 @@ void refuse_equal_names(const std::vector<const std::vector<MapMetrics>*>& all)
         for (const MapMetrics& map : *metrics)
             for (const std::string& name : map.names())
                 if (!names.insert(name).second || name.starts_with("fastsdt_") || name.starts_with("process_"))
-                    throw Unusable(fmt::format("the map {} would be exported as {}, a name that is taken; give it another "
-                                               "\"name\" in the configuration",
-                                               map.map_name(), name));
+                    throw Unusable(
+                        fmt::format("the map {} would be exported as {}, a name that is taken; give it another "
+                                    "\"name\" in the configuration",
+                                    map.map_name(), name));
 }
 
 class Service {
@@ -368,7 +366,8 @@ private:
         };
         std::vector<Numbers> numbers;
         for (const auto& watch : watches_)
-            numbers.push_back({watch->processes().summary(), watch->processes().present(), watch->processes().living()});
+            numbers.push_back(
+                {watch->processes().summary(), watch->processes().present(), watch->processes().living()});
         const auto by_script = [&](const char* name, MetricType type, const char* help, const auto& value,
                                    const char* unit = "") {
             to.family(name, type, help, unit);
@@ -379,7 +378,8 @@ private:
         using N = const Numbers&;
         using W = const Watch&;
         constexpr auto gauge = MetricType::gauge, counter = MetricType::counter;
-        by_script("fastsdt_up", gauge, "1: the maps of the script could be read.", [](W w, N) { return w.is_read() ? 1 : 0; });
+        by_script("fastsdt_up", gauge, "1: the maps of the script could be read.",
+                  [](W w, N) { return w.is_read() ? 1 : 0; });
         by_script("fastsdt_processes", gauge, "Processes that are traced now, without forked children.",
                   [](W, N n) { return n.living; });
         by_script("fastsdt_followed_processes", gauge, "Forked children that have recorded something so far.",
@@ -389,22 +389,27 @@ private:
         by_script("fastsdt_sites_armed", gauge, "Those of them that are armed.", [](W, N n) { return n.now.armed; });
         by_script("fastsdt_dropped", counter, "Statements that found no room in the tables.",
                   [](W, N n) { return n.all.dropped; });
-        by_script("fastsdt_unread", counter, "Hits that were left out, since only a system call could have read their values.",
+        by_script("fastsdt_unread", counter,
+                  "Hits that were left out, since only a system call could have read their values.",
                   [](W, N n) { return n.all.unread; });
         by_script("fastsdt_forked", counter, "Hits of forked children that are not followed.",
                   [](W, N n) { return n.all.forked; });
         by_script("fastsdt_processes_refused", counter, "Processes that were wanted and could not be traced.",
                   [](W, N n) { return n.all.refused; });
+        by_script("fastsdt_processes_missed", counter,
+                  "Processes that were wanted and ended before they could be traced.",
+                  [](W, N n) { return n.all.missed; });
         by_script("fastsdt_processes_found", counter, "Processes that ran already when they were found.",
                   [](W, N n) { return n.all.found; });
-        by_script("fastsdt_missed_seconds", gauge, "The longest that one of these ran before it was traced, at most.",
-                  [](W, N n) { return n.all.found_seconds; }, "seconds");
+        by_script(
+            "fastsdt_missed_seconds", gauge, "The longest that one of these ran before it was traced, at most.",
+            [](W, N n) { return n.all.found_seconds; }, "seconds");
         to.family("fastsdt_keys_left_out", gauge, "Keys of a map beyond the limit, which are not exported.");
         for (const auto& watch : watches_)
             for (const MapMetrics& map : watch->metrics())
                 to.sample("", {{"script", watch->name()}, {"map", map.map_name()}}, std::to_string(map.left_out()));
-        to.one("fastsdt_config_last_reload_successful", gauge, "0: the configuration was refused when it was last read.",
-               reloaded_ ? 1 : 0);
+        to.one("fastsdt_config_last_reload_successful", gauge,
+               "0: the configuration was refused when it was last read.", reloaded_ ? 1 : 0);
         to.one("fastsdt_config_last_reload_success_timestamp_seconds", gauge, "When a configuration was last taken.",
                config_time_, "seconds");
         write_process(to);
