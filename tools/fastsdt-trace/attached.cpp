@@ -209,7 +209,13 @@ void Attached::verify()
 void Attached::match_and_arm(bool waits)
 {
     const bool was_behind = std::exchange(behind_, true);
-    session_->match_and_arm();
+    try {
+        session_->match_and_arm();
+    } catch (...) {
+        if (!has_memory()) // nothing of it is left to arm
+            behind_ = was_behind;
+        throw;
+    }
     behind_ = was_behind;
     if (has_memory())
         keep(session_->states(), !waits);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// By looks at /proc. What begins and ends between two looks is not seen, nor is a descendant whose parent has ended before it was
-// seen itself.
+// By looks at /proc, which the kernel's events cause where it tells of them. Elsewhere what begins and ends between two looks is not seen, nor
+// is a descendant whose parent has ended before it was seen itself.
 #include "finder.h"
 
 #include "arming/match.h"
@@ -16,6 +16,7 @@
 #include <fnmatch.h>
 #include <fstream>
 #include <string_view>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace fastsdt::trace_tool {
@@ -98,6 +99,58 @@ bool Finder::has_mapped(pid_t pid) const
            });
 }
 
+// The file of --exe, by its inode and the last part of its name: the device that the kernel tells is not that of stat() on overlayfs and btrfs.
+bool Finder::is_wanted_file(const Arrivals::Event& event) const
+{
+    return any(selection_.exes, [&](const std::string& exe) {
+        struct stat status{};
+        return stat(exe.c_str(), &status) == 0 && status.st_ino == event.inode
+            && fs::path(exe).filename() == fs::path(event.file).filename();
+    });
+}
+
+bool Finder::hear()
+{
+    if (!arrivals_)
+        return false;
+    bool news = false;
+    for (const Arrivals::Event& event : arrivals_->take()) {
+        if (event.parent) {
+            if (tree_.contains(event.parent)) {
+                const auto stat = read_stat(std::to_string(event.pid));
+                tree_.emplace(event.pid, stat ? stat->start : 0); // 0: it has ended, but may have forked
+            }
+            continue;
+        }
+        if (settled_.contains(event.pid))
+            continue;
+        if (is_wanted_file(event))
+            of_wanted_file_.insert(event.pid);
+        if (!of_wanted_file_.contains(event.pid) && !tree_.contains(event.pid))
+            continue;
+        Mapping mapping;
+        mapping.name = event.file;
+        mapping.inode = event.inode;
+        if (engine::means_any(script_, event.pid, {mapping}))
+            news = told_.insert(event.pid).second || news;
+    }
+    return news;
+}
+
+size_t Finder::take_missed(bool at_end)
+{
+    const auto has_gone = [](pid_t pid) {
+        const auto stat = read_stat(std::to_string(pid));
+        return !stat || has_ended(stat->state);
+    };
+    return std::erase_if(told_, [&](pid_t pid) {
+        const bool missed = at_end || has_gone(pid);
+        if (missed)
+            settle(pid); // more may be told of it
+        return missed;
+    });
+}
+
 std::vector<pid_t> Finder::find(const std::set<pid_t>& traced)
 {
     std::map<pid_t, Stat> processes;
@@ -108,7 +161,15 @@ std::vector<pid_t> Finder::find(const std::set<pid_t>& traced)
         const auto found = processes.find(known);
         return found == processes.end() || found->second.start != start;
     };
-    std::erase_if(tree_, [&](const auto& member) { return is_gone(member.first, member.second); });
+    const std::set<pid_t> ended_before = std::exchange(ended_, {});
+    const auto is_done_with = [&](pid_t pid, bool gone) {
+        if (gone)
+            ended_.insert(pid);
+        return gone && (!arrivals_ || ended_before.contains(pid));
+    };
+    std::erase_if(tree_, [&](const auto& one) { return is_done_with(one.first, is_gone(one.first, one.second)); });
+    for (std::set<pid_t>* const known : {&of_wanted_file_, &settled_})
+        std::erase_if(*known, [&](pid_t pid) { return is_done_with(pid, !processes.contains(pid)); });
     std::erase_if(looked_at_, [&](const auto& look) { return is_gone(look.first, look.second.start); });
     for (bool more = !tree_.empty(); more;) {
         more = false;

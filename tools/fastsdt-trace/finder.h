@@ -2,12 +2,14 @@
 // Which processes a run traces beside those that were named: those that are like what the options say, and programs that descendants of
 // traced processes execute.
 #pragma once
+#include "arrivals.h"
 #include "live/live.h"
 #include "options.h"
 #include "script/script.h"
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <sys/types.h>
@@ -19,7 +21,26 @@ namespace fastsdt::trace_tool {
 class Finder {
 public:
     /// @param selection, script  have to outlive it
-    Finder(const Selection& selection, const engine::Script& script) : selection_(selection), script_(script) {}
+    /// @param asks_kernel  also what lives too short to be found shall be known of, where the kernel tells it
+    Finder(const Selection& selection, const engine::Script& script, bool asks_kernel)
+        : selection_(selection), script_(script), arrivals_(asks_kernel ? Arrivals::open() : nullptr)
+    {}
+
+    /// Readable when hear() has something to do; -1: never.
+    int descriptor() const { return arrivals_ ? arrivals_->descriptor() : -1; }
+    /// Takes what the kernel has told. @return  whether a process has come that find() may give
+    bool hear();
+    /// What the kernel tells of it is no news any more: it is traced, was refused, or is counted.
+    void settle(pid_t pid) { settled_.insert(pid); }
+    /// It is not traced after all.
+    void unsettle(pid_t pid) { settled_.erase(pid); }
+    /// How many processes the kernel has told of as wanted that have ended before they were given; each of them once.
+    /// @param at_end  those that live are not given any more
+    size_t take_missed(bool at_end);
+    /// Whether the kernel has told of it as wanted. It is no longer one that may be missed.
+    bool take_told(pid_t pid) { return told_.erase(pid) != 0; }
+    /// The kernel could not tell of all: how many were missed is not known.
+    bool take_lost() { return arrivals_ && arrivals_->take_lost(); }
 
     /// From now on descendants of this process are found.
     void add_root(pid_t pid);
@@ -41,6 +62,7 @@ public:
 private:
     bool is_selected(pid_t pid, const std::string& name) const;
     bool has_mapped(pid_t pid) const;
+    bool is_wanted_file(const Arrivals::Event& event) const;
 
     const Selection& selection_;
     const engine::Script& script_;
@@ -53,6 +75,11 @@ private:
     };
     std::map<pid_t, Look> looked_at_;
     std::vector<Refused> refused_;
+    const std::unique_ptr<Arrivals> arrivals_; // nullptr: the kernel does not tell
+    std::set<pid_t> of_wanted_file_;           // they have mapped what --exe names
+    std::set<pid_t> settled_;                  // settle()
+    std::set<pid_t> told_;                     // and what the script means
+    std::set<pid_t> ended_;                    // before the last find(): all of them was told before the next one
 };
 
 } // namespace fastsdt::trace_tool

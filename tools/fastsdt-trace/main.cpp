@@ -7,6 +7,7 @@
 #include "process/outside.h"
 #include "run.h"
 #include "say.h"
+#include "serve.h"
 #include "script/parse.h"
 
 #include <fmt/format.h>
@@ -71,10 +72,16 @@ int main(int argc, char** argv)
 {
     using namespace fastsdt::trace_tool;
     Options options;
-    if (const auto status = read_options(argc, argv, options))
-        return *status;
     try {
-        return trace(options);
+        if (const auto status = read_options(argc, argv, options))
+            return *status;
+        if (!options.serve)
+            return trace(options);
+#ifdef FASTSDT_SERVE
+        return serve(options);
+#else
+        give_up("serve is not in this build: it needs libmicrohttpd (FASTSDT_SERVE)");
+#endif
     } catch (const fastsdt::Unusable& error) {
         give_up(error.what());
     }

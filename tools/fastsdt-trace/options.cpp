@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "base/search_path.h"
+#include "base/unusable.h"
 #include "say.h"
 
 #include <fastsdt/note.h>
@@ -27,7 +28,10 @@ namespace {
 
 struct Given {
     std::string text, file;
-    std::vector<std::string> places; ///< of latency
+    std::vector<std::string> places;  ///< of latency
+    std::vector<std::string> scripts; ///< of serve
+    ServeOptions serve;
+    CLI::App *latency_command = nullptr, *serve_command = nullptr;
     std::vector<std::string> users;
     double duration = 0, interval = 0;
 };
@@ -55,11 +59,13 @@ class Help : public CLI::Formatter {
                "       fastsdt-trace [OPTIONS] -p PID FILE\n"
                "       fastsdt-trace latency [OPTIONS] -p PID PROBE PROBE\n"
                "       fastsdt-trace latency [OPTIONS] -p PID FUNCTION\n"
+               "       fastsdt-trace serve --config FILE\n"
+               "       fastsdt-trace serve [OPTIONS] --exe FILE SCRIPT...\n"
                "Each form takes -p PID, or --exe FILE and its like, or -- COMMAND.\n";
     }
 };
 
-CLI::App* add_options(CLI::App& app, Options& options, Given& given)
+void add_options(CLI::App& app, Options& options, Given& given)
 {
     app.name("fastsdt-trace");
     app.formatter(std::make_shared<Help>());
@@ -110,30 +116,20 @@ CLI::App* add_options(CLI::App& app, Options& options, Given& given)
         "Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it");
     app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
     app.require_subcommand(0, 1);
-    CLI::App* const latency = app.add_subcommand(
+    CLI::App* const latency = given.latency_command = app.add_subcommand(
         "latency", "Time from one probe to another in the same thread, or from a function's entry to its exits");
     latency->add_option("PLACE", given.places, "Two probes, [FILE:]PROVIDER:NAME or NAME, or one [FILE:]FUNCTION")
         ->required()
         ->expected(1, 2);
     latency->fallthrough();
-    return latency;
-}
-
-std::string read_script(const std::string& file)
-{
-    constexpr size_t most = size_t(1) << 20; // nobody writes as much; a device has no end
-    std::ifstream in(file, std::ios::binary);
-    if (!in)
-        give_up(fmt::format("{}: {}", file, std::strerror(errno)));
-    std::string text(most + 1, '\0');
-    errno = 0;
-    in.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (in.bad())
-        give_up(fmt::format("{}: {}", file, errno ? std::strerror(errno) : "it cannot be read"));
-    text.resize(static_cast<size_t>(in.gcount()));
-    if (text.size() > most)
-        give_up(fmt::format("{}: more than {} bytes are no script", file, most));
-    return text;
+    CLI::App* const serve = given.serve_command = app.add_subcommand(
+        "serve", "Trace until a signal ends it, and export all maps to Prometheus over HTTP (OpenMetrics)");
+    serve->add_option("SCRIPT", given.scripts, "Files with scripts");
+    serve->add_option("--config", given.serve.config, "Scripts and their processes; SIGHUP reads it again")
+        ->type_name("FILE");
+    serve->add_option("--listen", given.serve.listen, "Where to be asked; 127.0.0.1:9946 by default")
+        ->type_name("ADDRESS:PORT");
+    serve->fallthrough();
 }
 
 std::optional<std::chrono::milliseconds> duration(double seconds)
@@ -149,7 +145,7 @@ uid_t user_of(const std::string& text)
     if (const passwd* user = getpwnam(text.c_str()))
         return user->pw_uid;
     if (!CLI::detail::lexical_cast(text, number))
-        give_up(fmt::format("--user {}: there is no such user", text));
+        throw Unusable(fmt::format("--user {}: there is no such user", text));
     return number;
 }
 
@@ -170,37 +166,6 @@ std::string below_mount(const std::string& path)
     return "/" + folder.lexically_relative(root).string();
 }
 
-// As processes have them: the file's full path, a name's first 15 bytes (TASK_COMM_LEN, include/linux/sched.h), a cgroup's path below the
-// file system.
-void complete_selection(Selection& selection, const std::vector<std::string>& users)
-{
-    for (std::string& file : selection.exes) {
-        const std::string found = file.find('/') == file.npos ? in_search_path(file) : file;
-        std::error_code error;
-        const std::string path = std::filesystem::canonical(found.empty() ? file : found, error);
-        if (error)
-            give_up(fmt::format("--exe {}: {}", file, error.message()));
-        file = path;
-    }
-    constexpr size_t most_of_name = 15;
-    for (std::string& name : selection.comms)
-        if (name.find_first_of("*?[") == name.npos)
-            name.resize(std::min(name.size(), most_of_name));
-    for (std::string& path : selection.cgroups) {
-        path = below_mount(path);
-        path = path == "/." ? "/" : path; // the whole of it
-        path = "/" + path.substr(std::min(path.find_first_not_of('/'), path.size()));
-        while (path.size() > 1 && path.ends_with('/'))
-            path.pop_back();
-    }
-    constexpr size_t least_of_container = 6; // less would mean several
-    for (const std::string& id : selection.containers)
-        if (id.size() < least_of_container)
-            give_up(
-                fmt::format("--container {}: at least {} characters of its number are wanted", id, least_of_container));
-    std::transform(users.begin(), users.end(), std::back_inserter(selection.users), user_of);
-}
-
 // A hint for users who forget the --.
 const char* dashes_hint(const Options& options)
 {
@@ -209,10 +174,39 @@ const char* dashes_hint(const Options& options)
         : "";
 }
 
-// Checks what the parser cannot.
-void check_options(const CLI::App& latency, Options& options, const Given& given)
+void check_serve(Options& options, Given& given)
 {
-    const bool is_latency = latency.parsed();
+    options.serve = std::move(given.serve);
+    complete_selection(options.selection, given.users);
+    const bool named = !given.scripts.empty() || !given.file.empty() || !given.text.empty();
+    const bool selects = !options.selection.empty() || !options.pids.empty();
+    if (!options.command.empty())
+        give_up("serve starts no command; name processes that others start");
+    if (given.duration > 0 || given.interval > 0 || options.dry || options.json || given.latency_command->parsed()
+        || options.engine == EngineChoice::kernel)
+        give_up("serve prints no report and runs no bpftrace: --duration, --interval, --dry-run, --json, latency and "
+                "--engine kernel cannot be combined with it");
+    if (!options.serve->config.empty()) {
+        if (named || selects || options.follow || options.read_memory)
+            give_up("--config has the scripts and their processes; the command line cannot add to it");
+        return;
+    }
+    if (!named || !selects)
+        give_up("name a configuration with --config, or scripts and their processes");
+    if (!options.selection.empty() && !options.pids.empty())
+        give_up("--pid cannot be combined with --exe, --comm, --cgroup, --container or --user");
+    if (!given.text.empty())
+        options.serve->scripts.push_back({"-e", given.text});
+    if (!given.file.empty())
+        given.scripts.insert(given.scripts.begin(), given.file);
+    for (const std::string& file : given.scripts)
+        options.serve->scripts.push_back(read_script(file));
+}
+
+// Checks what the parser cannot.
+void check_options(Options& options, const Given& given)
+{
+    const bool is_latency = given.latency_command->parsed();
     const int scripts = int(is_latency) + int(!given.text.empty()) + int(!given.file.empty());
     if (scripts != 1)
         give_up(scripts ? fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options))
@@ -236,7 +230,7 @@ void check_options(const CLI::App& latency, Options& options, const Given& given
         options.text = latency_script(given.places);
         options.name = "latency";
     } else if (given.text.empty()) {
-        options.text = read_script(given.file);
+        options.text = read_script(given.file).text;
         options.name = given.file;
     } else {
         options.text = given.text;
@@ -246,12 +240,60 @@ void check_options(const CLI::App& latency, Options& options, const Given& given
 
 } // namespace
 
+ScriptFile read_script(const std::string& file)
+{
+    constexpr size_t most = size_t(1) << 20; // nobody writes as much; a device has no end
+    std::ifstream in(file, std::ios::binary);
+    if (!in)
+        throw Unusable(fmt::format("{}: {}", file, std::strerror(errno)));
+    std::string text(most + 1, '\0');
+    errno = 0;
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (in.bad())
+        throw Unusable(fmt::format("{}: {}", file, errno ? std::strerror(errno) : "it cannot be read"));
+    text.resize(static_cast<size_t>(in.gcount()));
+    if (text.size() > most)
+        throw Unusable(fmt::format("{}: more than {} bytes are no script", file, most));
+    return {file, std::move(text)};
+}
+
+// As processes have them: the file's full path, a name's first 15 bytes (TASK_COMM_LEN, include/linux/sched.h), a cgroup's path below the
+// file system.
+void complete_selection(Selection& selection, const std::vector<std::string>& users)
+{
+    for (std::string& file : selection.exes) {
+        const std::string found = file.find('/') == file.npos ? in_search_path(file) : file;
+        std::error_code error;
+        const std::string path = std::filesystem::canonical(found.empty() ? file : found, error);
+        if (error)
+            throw Unusable(fmt::format("--exe {}: {}", file, error.message()));
+        file = path;
+    }
+    constexpr size_t most_of_name = 15;
+    for (std::string& name : selection.comms)
+        if (name.find_first_of("*?[") == name.npos)
+            name.resize(std::min(name.size(), most_of_name));
+    for (std::string& path : selection.cgroups) {
+        path = below_mount(path);
+        path = path == "/." ? "/" : path; // the whole of it
+        path = "/" + path.substr(std::min(path.find_first_not_of('/'), path.size()));
+        while (path.size() > 1 && path.ends_with('/'))
+            path.pop_back();
+    }
+    constexpr size_t least_of_container = 6; // less would mean several
+    for (const std::string& id : selection.containers)
+        if (id.size() < least_of_container)
+            throw Unusable(
+                fmt::format("--container {}: at least {} characters of its number are wanted", id, least_of_container));
+    std::transform(users.begin(), users.end(), std::back_inserter(selection.users), user_of);
+}
+
 std::optional<int> read_options(int argc, char** argv, Options& options)
 {
     CLI::App app{"Traces USDT probes and functions with the language of bpftrace, without the kernel and without root: "
                  "sites that fastsdt made are patched to count in the process itself."};
     Given given;
-    const CLI::App* const latency = add_options(app, options, given);
+    add_options(app, options, given);
     // CLI11 gives words after -- to positionals that are still empty.
     char** const end = argv + argc;
     char** const dashes = std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
@@ -269,7 +311,10 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
             "{}{}; see fastsdt-trace --help", error.what(),
             error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ? dashes_hint(options) : ""));
     }
-    check_options(*latency, options, given);
+    if (given.serve_command->parsed())
+        check_serve(options, given);
+    else
+        check_options(options, given);
     return {};
 }
 

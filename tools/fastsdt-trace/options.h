@@ -19,10 +19,24 @@ struct Selection {
         cgroups; ///< paths below the cgroup file system, with a / at their begin; and all below them
     std::vector<std::string> containers; ///< what a container's cgroup has in its name, or how that begins
     std::vector<uid_t> users;            ///< effective
+    bool operator==(const Selection&) const = default;
     bool empty() const
     {
         return exes.empty() && comms.empty() && cgroups.empty() && containers.empty() && users.empty();
     }
+};
+
+/// A script as it was given.
+struct ScriptFile {
+    std::string name; ///< for messages
+    std::string text;
+};
+
+/// `fastsdt-trace serve`
+struct ServeOptions {
+    std::string config; ///< a file; empty: `scripts`, of the processes that Options name
+    std::vector<ScriptFile> scripts;
+    std::string listen; ///< empty: as the configuration says
 };
 
 struct Options {
@@ -38,13 +52,19 @@ struct Options {
     std::optional<bool> follow; ///< forked children record too; empty: those of a COMMAND, and of a selection
     bool follows() const { return follow.value_or(pids.empty()); }
     bool names(pid_t process) const { return std::find(pids.begin(), pids.end(), process) != pids.end(); }
-    bool one_process() const { return selection.empty() && pids.size() <= 1; } ///< at the start
+    bool one_process() const { return !serve && selection.empty() && pids.size() <= 1; } ///< at the start
     bool read_memory = false; ///< stubs may make system calls in whatever program
+    std::optional<ServeOptions> serve;
 };
 
 /// Reads the command line, and the script's file. A status: the program has to end with it; the message is printed
 /// already.
 std::optional<int> read_options(int argc, char** argv, Options& options);
+
+/// A file that somebody wrote: a script or a configuration. Throws Unusable.
+ScriptFile read_script(const std::string& file);
+/// Makes them as processes have them: full paths and the like. Throws Unusable. @param users  by name or number
+void complete_selection(Selection& selection, const std::vector<std::string>& users);
 
 /// The script of `fastsdt-trace latency`: from a hit of the first place to the next of the second in the same thread.
 /// @param places  two probes ("shop:begin", "begin", "./app:shop:begin"), or one function

@@ -30,13 +30,16 @@ struct Summary {
     size_t found = 0;         ///< of them, those that had begun before they were found, and not at the start
     double found_seconds = 0; ///< so long they were not traced at most
     size_t refused = 0;       ///< processes that were wanted and could not be traced
+    size_t missed = 0;        ///< processes that were wanted and ended before they could be traced
+    bool missed_more = false; ///< and it is not known how many others
 
     /// "sites 12 of 14 armed (1 taken by the kernel, 1 has no nop10); dropped 0"
     std::string text() const;
     void count(const engine::SiteState& state, bool armed);
     bool complete() const
     {
-        return armed == sites && dropped == 0 && unread == 0 && forked == 0 && late == 0 && found == 0 && refused == 0;
+        return armed == sites && dropped == 0 && unread == 0 && forked == 0 && late == 0 && found == 0 && refused == 0
+            && missed == 0 && !missed_more;
     }
 };
 

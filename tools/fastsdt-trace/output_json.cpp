@@ -32,12 +32,13 @@ public:
         std::string reasons;
         for (const auto& [sentence, reason] : summary.reasons)
             reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : ", ", json_string(sentence), reason.sites);
-        out_ << fmt::format(
-            "{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"reasons\": {{{}}}, "
-            "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}, \"unread\": {}, \"forked\": {}, "
-            "\"followed\": {}, \"processes\": {}, \"found\": {}, \"found_seconds\": {:.2f}, \"refused\": {}}}}}\n",
-            summary.sites, summary.armed, reasons, summary.late, summary.late_seconds, summary.dropped, summary.unread,
-            summary.forked, summary.followed, summary.processes, summary.found, summary.found_seconds, summary.refused);
+        out_ << fmt::format("{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"reasons\": {{{}}}, "
+                            "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}, \"unread\": {}, \"forked\": {}, "
+                            "\"followed\": {}, \"processes\": {}, \"found\": {}, \"found_seconds\": {:.2f}, "
+                            "\"refused\": {}, \"missed\": {}}}}}\n",
+                            summary.sites, summary.armed, reasons, summary.late, summary.late_seconds, summary.dropped,
+                            summary.unread, summary.forked, summary.followed, summary.processes, summary.found,
+                            summary.found_seconds, summary.refused, summary.missed);
     }
 
 private:

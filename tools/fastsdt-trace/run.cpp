@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One run of the user-space engine: processes are held or attached to, armed, waited for and reported.
-#include "arming/arena.h"
-#include "attached.h"
-#include "base/unusable.h"
-#include "finder.h"
 #include "hand_over.h"
 #include "kernel.h"
-#include "live/live.h"
 #include "output.h"
-#include "process/outside.h"
-#include "process/ptrace.h"
 #include "process.h"
-#include "program.h"
+#include "processes.h"
 #include "run.h"
 #include "say.h"
 
@@ -20,17 +13,11 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <exception>
 #include <iostream>
-#include <ctime>
-#include <map>
 #include <memory>
 #include <numeric>
-#include <set>
 #include <string>
-#include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -42,9 +29,7 @@ using engine::Session;
 using engine::Statement;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto look_period = std::chrono::milliseconds(100); ///< for modules and processes that come and go
-constexpr auto verify_period = std::chrono::seconds(1);      ///< for sites that have lost their jump
-constexpr auto busy_period = std::chrono::seconds(10); ///< for processes that another tracer has: a try takes seconds
+constexpr auto verify_period = std::chrono::seconds(1); ///< for sites that have lost their jump
 
 // Something that is due again and again.
 struct Timer {
@@ -53,46 +38,16 @@ struct Timer {
     const engine::Clause* clause = nullptr; ///< nullptr: print all maps
 };
 
-// Several descriptors for each process.
-void allow_many_files()
-{
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 class Run {
 public:
     Run(Shared& shared, Signals& signals)
         : shared_(shared), options_(shared.options), script_(shared.script), signals_(signals),
-          output_(options_.json ? json_output(script_, std::cout) : text_output(script_, std::cout)),
-          finder_(options_.selection, script_), finds_(options_.follows() || !options_.selection.empty())
+          output_(options_.json ? json_output(script_, std::cout) : text_output(script_, std::cout)), processes_(shared)
     {
-        allow_many_files(); // not before a COMMAND was started, which would inherit that
+        processes_.interrupted = [this] { return exit_ = exit_ || hear(Clock::now()); };
     }
 
-    /// A process that is traced from the start on.
-    void add(std::unique_ptr<Program> program, std::unique_ptr<Session> session)
-    {
-        if (options_.follows())
-            finder_.add_root(program->pid());
-        attached_.push_back(std::make_unique<Attached>(shared_, std::move(program), std::move(session)));
-    }
-
-    /// Those that the options name.
-    void add_named()
-    {
-        for (const pid_t pid : options_.pids)
-            attach(pid, true);
-    }
-    /// Those that the options select, and descendants of those that are followed, as far as they run now.
-    void add_others()
-    {
-        if (finds_ && options_.command.empty())
-            find(true);
-    }
+    Processes& processes() { return processes_; }
 
     int run()
     {
@@ -100,62 +55,28 @@ public:
         // only after the program was forked, which would inherit that.
         std::signal(SIGPIPE, SIG_IGN);
         all_of(Probe::Kind::begin);
-        take_up();
+        processes_.take_up();
         start_ = Clock::now();
         wait();
-        for (const auto& process : attached_)
-            process->end();
-        std::vector<Session*> sessions;
-        for (const auto& process : attached_)
-            sessions.push_back(&process->session());
-        clear_forks(sessions);
+        processes_.end();
         shared_.attempt([&] { all_of(Probe::Kind::end); });
         print_all();
-        const Summary last = summary();
+        const Summary last = processes_.summary();
         output_->summary(last);
         std::cout.flush();
         if (!std::cout)
             give_up("standard output cannot be written");
         explain(last);
-        const bool all_whole =
-            std::all_of(attached_.begin(), attached_.end(), [](const auto& process) { return process->whole(); });
-        for (const auto& process : attached_)
-            process->finish();
-        return last.complete() && all_whole && !gone_.not_whole && unmatched().empty() ? complete : incomplete;
+        processes_.finish();
+        return last.complete() && processes_.whole() && processes_.unmatched().empty() ? complete : incomplete;
     }
 
 private:
-    void take_up()
-    {
-        if (options_.one_process())
-            attached_.at(0)->take_up();
-        shared_.said_what_is_missing = shared_.said_what_is_missing || !options_.one_process();
-        for (size_t i = options_.one_process() ? 1 : 0; i < attached_.size();) {
-            Attached& process = *attached_[i];
-            try {
-                process.take_up();
-                ++i;
-            } catch (const std::exception& error) {
-                refuse(process.pid(), error);
-                attached_.erase(attached_.begin() + static_cast<ptrdiff_t>(i));
-            }
-        }
-        if (options_.one_process())
-            return;
-        if (attached_.empty() && options_.selection.empty())
-            give_up("none of the processes can be traced");
-        if (attached_.empty())
-            say("no process is traced so far: none that was asked for has mapped a file of the script");
-        for (const Probe* probe : unmatched())
-            if (!attached_.empty())
-                say(fmt::format("nothing matches {} so far", probe->text));
-    }
-
     // Sentences on what a report cannot have.
     void explain(const Summary& last)
     {
         if (last.unread) {
-            const std::string why = no_system_calls();
+            const std::string why = processes_.no_system_calls();
             say(fmt::format(
                 "{} hit{} not recorded: {} values in memory that only a system call can read safely, and {}{}",
                 last.unread, last.unread == 1 ? " was" : "s were", last.unread == 1 ? "it has" : "they have",
@@ -169,46 +90,17 @@ private:
             say(fmt::format("{} process{} found after {} had begun: hits of the first {:.2f} s are missing, or less",
                             last.found, last.found == 1 ? " was" : "es were", last.found == 1 ? "it" : "they",
                             last.found_seconds));
-        if (const auto missing = unmatched(); shared_.said_what_is_missing || attached_.empty())
+        if (last.missed)
+            say(fmt::format("{} process{} ended before {} could be traced: all {} hits are missing", last.missed,
+                            last.missed == 1 ? "" : "es", last.missed == 1 ? "it" : "they",
+                            last.missed == 1 ? "its" : "their"));
+        if (last.missed_more)
+            say("so many processes came at once that the kernel could not tell of all: more may be missing");
+        if (const auto missing = processes_.unmatched(); shared_.said_what_is_missing || processes_.empty())
             for (const Probe* probe : missing)
                 say(fmt::format("nothing matched {}", probe->text));
         else
-            shared_.say_what_is_missing(missing, attached_[0]->session().matcher(), last, "matched", ": ");
-    }
-
-    // Why system calls are not made, of some process.
-    std::string no_system_calls() const
-    {
-        for (const auto& process : attached_)
-            if (!process->session().no_system_calls().empty())
-                return process->session().no_system_calls();
-        return gone_.no_system_calls;
-    }
-
-    // Probes that nothing has matched, in no process.
-    std::vector<const Probe*> unmatched() const
-    {
-        std::vector<const Probe*> found = engine::probes_with_sites(script_);
-        const auto leave_out = [&](const std::set<const Probe*>& matched) {
-            std::erase_if(found, [&](const Probe* probe) { return matched.contains(probe); });
-        };
-        leave_out(gone_.matched);
-        for (const auto& process : attached_)
-            leave_out(process->session().matcher().matched());
-        return found;
-    }
-
-    Summary summary() const
-    {
-        Summary summary = gone_.summary;
-        for (const auto& process : attached_)
-            process->count(summary);
-        summary.dropped = seen_.dropped;
-        summary.unread = seen_.unread;
-        summary.forked = seen_.forked;
-        summary.followed = seen_.processes;
-        summary.refused = refused_.size();
-        return summary;
+            shared_.say_what_is_missing(missing, processes_.first().session().matcher(), last, "matched", ": ");
     }
 
     void wait()
@@ -226,26 +118,22 @@ private:
         if (options_.duration)
             until = start_ + *options_.duration;
         auto check = start_ + verify_period;
-        for (auto look = start_ + look_period; !exit_ && !all_over();) {
-            auto next = until ? std::min(*until, look) : look;
+        while (!exit_ && !processes_.all_over()) {
+            auto next = until ? std::min(*until, processes_.next_look()) : processes_.next_look();
             for (const Timer& timer : timers)
                 next = std::min(next, timer.next);
             if (hear(next))
                 return;
-            if (all_over() && finds_) // its children may execute what the script means
-                look_at_all();
-            if (all_over())
+            if (processes_.all_over() && processes_.finds()) // its children may execute what the script means
+                processes_.look();
+            if (processes_.all_over())
                 return;
             const auto now = Clock::now();
-            if (now >= look) {
-                look_at_all();
-                // With many processes it takes long. It shall not take more than a tenth of the time.
-                look = std::max(now + look_period, now + 10 * (Clock::now() - now - attaching_));
-            }
+            if (now >= processes_.next_look())
+                processes_.look();
             if (now >= check && !exit_) {
                 check = now + verify_period;
-                for (const auto& process : attached_)
-                    process->verify();
+                processes_.verify();
             }
             for (Timer& timer : timers)
                 if (now >= timer.next && !exit_) {
@@ -261,214 +149,19 @@ private:
     bool hear(Clock::time_point until)
     {
         std::vector<int> descriptors = {signals_.descriptor()};
-        for (const auto& process : attached_)
-            for (const int descriptor : process->descriptors())
-                descriptors.push_back(descriptor);
+        processes_.descriptors(descriptors);
         const auto ready = wait_readable(descriptors, until);
-        for (size_t i = 0; i < attached_.size(); ++i) {
-            Attached& process = *attached_[i];
-            const auto is_ready = [&](size_t which) { return ready[1 + i * 3 + which]; };
-            if (is_ready(0))
-                process.process_ended();
-            if (is_ready(1) && !process.over())
-                process.next_held();
-            if (is_ready(2) && !process.over())
-                process.loaded();
-        }
-        return ready[0] && !all_over() && stopped_by_signal();
+        processes_.react(ready, 1);
+        return ready[0] && !processes_.all_over() && stopped_by_signal();
     }
 
     bool stopped_by_signal()
     {
         bool stop = false;
         while (const auto signal = signals_.next()) {
-            stop = options_.command.empty() || attached_.at(0)->stops(*signal) || stop;
+            stop = options_.command.empty() || processes_.first().stops(*signal) || stop;
         }
         return stop;
-    }
-
-    // Where others may be found, only a signal or the time ends the run.
-    bool all_over() const
-    {
-        return options_.selection.empty()
-            && std::all_of(attached_.begin(), attached_.end(), [](const auto& process) { return process->over(); });
-    }
-
-    void look_at_all()
-    {
-        for (const auto& process : attached_)
-            process->look();
-        if (!finds_)
-            return;
-        shared_.attempt([&] { find(false); });
-        // What they recorded is kept, but for the first: it is told of when nothing else matched.
-        for (size_t i = attached_.size(); i-- > 1;)
-            if (attached_[i]->over())
-                forget(i);
-    }
-
-    // Jumps in forked children lead to stubs that nobody reads, or that do nothing.
-    void clear_forks(const std::vector<Session*>& sessions)
-    {
-        const auto clear = [&] {
-            for (const std::string& trouble : Session::clear_forks(sessions)) {
-                say(fmt::format("sites stay armed in a forked child: {}", trouble));
-                gone_.not_whole = true;
-            }
-        };
-        if (!shared_.attempt(clear, "; sites may stay armed in forked children"))
-            gone_.not_whole = true;
-    }
-
-    void forget(size_t index)
-    {
-        Attached& process = *attached_[index];
-        process.end();
-        clear_forks({&process.session()});
-        engine::merge(script_, gone_.maps, process.session().read());
-        engine::drop_beyond(script_, gone_.maps, engine::most_ended_keys);
-        process.count(gone_.summary);
-        gone_.not_whole = gone_.not_whole || !process.whole();
-        if (gone_.no_system_calls.empty())
-            gone_.no_system_calls = process.session().no_system_calls();
-        gone_.matched.merge(std::set(process.session().matcher().matched()));
-        attached_.erase(attached_.begin() + static_cast<ptrdiff_t>(index));
-    }
-
-    // Attaches to what has come. @param first  the run has not begun yet
-    void find(bool first)
-    {
-        std::set<pid_t> traced;
-        for (const auto& process : attached_)
-            if (process->has_process())
-                traced.insert(process->pid());
-            else if (process->take_executed())
-                finder_.forget(process->pid());
-        const auto begin = Clock::now();
-        for (auto& [process, refused] : refused_)
-            if (refused.busy && begin - refused.tried >= busy_period)
-                finder_.forget(process.first);
-        const std::vector<pid_t> found = finder_.find(traced);
-        const auto found_at = Clock::now();
-        for (const pid_t pid : found) {
-            attach(pid, first);
-            exit_ = exit_ || (!first && hear(Clock::now())); // others may wait meanwhile
-            if (exit_)
-                break;
-        }
-        attaching_ = Clock::now() - found_at;
-        last_look_ = begin;
-        for (const Finder::Refused& refused : finder_.take_refused())
-            refuse(refused.pid, Unusable(refused.why));
-    }
-
-    void attach(pid_t pid, bool first)
-    {
-        try {
-            if (is_recorded(pid))
-                return;
-            auto program = std::make_unique<Program>(pid);
-            auto session = std::make_unique<Session>(script_, pid, program->target(), shared_.session_options());
-            if (session->matcher().matched().empty()) {
-                if (const auto missing = session->matcher().unmatched(); options_.names(pid) && !missing.empty())
-                    throw Unusable(fmt::format("process {}: nothing in it matches {}: {}", pid, missing[0]->text,
-                                               session->matcher().instead(*missing[0])));
-                return;
-            }
-            add(std::move(program), std::move(session));
-            if (!first)
-                take_up_late();
-        } catch (const std::exception& error) {
-            if (options_.names(pid) || may_match(pid))
-                refuse(pid, error);
-        }
-    }
-
-    // For a process that cannot be traced: whether that is a loss.
-    bool may_match(pid_t pid) const
-    {
-        try {
-            engine::ProbeNames names;
-            engine::Matcher matcher(script_, pid, names);
-            matcher.find_new();
-            return !matcher.matched().empty();
-        } catch (const std::exception&) {
-            return true;
-        }
-    }
-
-    // Whether a forked child has loaded something that matches.
-    bool has_more(pid_t pid, engine::Target& memory, pid_t parent) const
-    {
-        if (engine::modules_of(memory.mappings()) == engine::modules_of(engine::mappings_of(parent)))
-            return false;
-        engine::ProbeNames names;
-        engine::Matcher matcher(script_, pid, names);
-        const auto states = engine::can_arm(memory, matcher.find_new());
-        return std::any_of(states.begin(), states.end(), engine::can_be_armed);
-    }
-
-    // Whether a process was forked by a traced one, and its hits count there. Where only some would, the jumps that it has are taken
-    // from it.
-    bool is_recorded(pid_t pid) const
-    {
-        const auto memory = engine::open_forked(pid);
-        if (!engine::has_own_arena(*memory))
-            return false;
-        for (const auto& process : attached_) {
-            const engine::Copy copy = process->session().copy_in(*memory);
-            if (copy == engine::Copy::same || (copy == engine::Copy::whole && !has_more(pid, *memory, process->pid())))
-                return true;
-        }
-        engine::clear_forked(*memory);
-        return false;
-    }
-
-    // The last one added, after the run has begun.
-    void take_up_late()
-    {
-        Attached& process = *attached_.back();
-        const auto stat = read_stat(std::to_string(process.pid()));
-        try {
-            process.take_up();
-        } catch (...) {
-            clear_forks({&process.session()});
-            attached_.pop_back();
-            throw;
-        }
-        const Clock::time_point since = stat ? missing_since(*stat) : last_look_;
-        const auto refused = refused_.extract({process.pid(), stat ? stat->start : 0});
-        const auto time = Clock::now() - (refused ? refused.mapped().missing_since : since);
-        ++gone_.summary.found;
-        gone_.summary.found_seconds =
-            std::max(gone_.summary.found_seconds, std::chrono::duration<double>(time).count());
-    }
-
-    // Since when a process has not been traced that was found just now: not longer than since the last look, nor than it lives.
-    Clock::time_point missing_since(const Stat& stat) const
-    {
-        timespec now{};
-        clock_gettime(CLOCK_BOOTTIME, &now);
-        const double lives = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9
-            - static_cast<double>(stat.start) / static_cast<double>(sysconf(_SC_CLK_TCK));
-        const auto began =
-            Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(lives));
-        return std::max(began, last_look_);
-    }
-
-    // One that has ended is no loss, unless it was asked for by its number.
-    void refuse(pid_t pid, const std::exception& error)
-    {
-        const auto stat = read_stat(std::to_string(pid));
-        if (!options_.names(pid) && engine::start_time_of(std::to_string(pid)) == 0)
-            return;
-        Refused& refused = refused_[{pid, stat ? stat->start : 0}];
-        if (refused.tried == Clock::time_point())
-            refused.missing_since = stat ? missing_since(*stat) : Clock::now();
-        refused.tried = Clock::now();
-        refused.busy = dynamic_cast<const engine::Busy*>(&error);
-        if (shared_.refusals.insert(error.what()).second)
-            say(fmt::format("{}; it is not traced", error.what()));
     }
 
     void due(const Timer& timer)
@@ -476,10 +169,9 @@ private:
         if (timer.clause) {
             perform(*timer.clause);
         } else {
-            for (const auto& process : attached_)
-                process->verify();
+            processes_.verify();
             print_all();
-            output_->summary(summary());
+            output_->summary(processes_.summary());
         }
         std::cout.flush();
         if (!std::cout)
@@ -505,12 +197,7 @@ private:
                 print(statement);
                 shown = &statement;
                 break;
-            case Statement::Kind::clear:
-                for (const auto& process : attached_)
-                    process->session().clear(statement.map, before && before->map == statement.map);
-                if (!gone_.maps.maps.empty())
-                    gone_.maps.maps[statement.map].clear();
-                break;
+            case Statement::Kind::clear: processes_.clear(statement.map, before && before->map == statement.map); break;
             case Statement::Kind::printf: output_->text(statement.text); break;
             case Statement::Kind::exit: exit_ = true; return;
             default: break; // of sites
@@ -518,27 +205,16 @@ private:
         }
     }
 
-    engine::Maps read()
-    {
-        engine::Maps maps;
-        for (const auto& process : attached_)
-            engine::merge(script_, maps, process->session().read());
-        engine::merge(script_, maps, gone_.maps); // at last: what living ones assigned is newer
-        seen_ = maps;
-        seen_.maps.clear();
-        return maps;
-    }
-
     void print(const Statement& statement)
     {
-        const engine::Maps maps = read();
+        const engine::Maps maps = processes_.read();
         output_->map(statement.map, maps.maps[statement.map], shared_.names.names(), statement.top, statement.div);
     }
 
     // In the order of names: bpftrace has its maps in a std::map.
     void print_all()
     {
-        const engine::Maps maps = read();
+        const engine::Maps maps = processes_.read();
         std::vector<size_t> order(script_.maps.size());
         std::iota(order.begin(), order.end(), 0);
         std::sort(order.begin(), order.end(),
@@ -552,26 +228,9 @@ private:
     const engine::Script& script_;
     Signals& signals_;
     const std::unique_ptr<Output> output_;
-    std::vector<std::unique_ptr<Attached>> attached_;
-    Finder finder_;
-    const bool finds_;
-    Clock::time_point start_ = Clock::now(), last_look_ = Clock::now();
-    Clock::duration attaching_{}; // of the last look
-    engine::Maps seen_;           // by the last read(): its counters, no maps
+    Processes processes_;
+    Clock::time_point start_ = Clock::now();
     bool exit_ = false;
-    struct Refused {
-        Clock::time_point missing_since, tried;
-        bool busy = false; ///< it may not be for long
-    };
-    std::map<std::pair<pid_t, uint64_t>, Refused> refused_; // by process and its start
-    /// What is left of processes that are over.
-    struct {
-        engine::Maps maps;
-        Summary summary;
-        std::set<const Probe*> matched;
-        std::string no_system_calls;
-        bool not_whole = false;
-    } gone_;
 };
 
 Summary summary_of(const Session::Preview& preview)
@@ -648,8 +307,8 @@ int run(const Options& options, const engine::Script& script)
         if (options.dry)
             give_up("--dry-run shows one process: name it with --pid");
         Run run(shared, signals);
-        run.add_named();
-        run.add_others();
+        run.processes().add_named();
+        run.processes().add_others();
         return run.run();
     }
     auto owned =
@@ -692,8 +351,8 @@ int run(const Options& options, const engine::Script& script)
     if (!options.follows()) // a descendant may match
         refuse_unmatched(*session, options);
     Run run(shared, signals);
-    run.add(std::move(owned), std::move(session));
-    run.add_others();
+    run.processes().add(std::move(owned), std::move(session));
+    run.processes().add_others();
     return run.run();
 }
 

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "processes.h"
+
+#include "arming/arena.h"
+#include "base/unusable.h"
+#include "live/live.h"
+#include "process.h"
+#include "process/outside.h"
+#include "process/ptrace.h"
+#include "say.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace fastsdt::trace_tool {
+
+using engine::Probe;
+using engine::Session;
+
+namespace {
+
+constexpr auto look_period = std::chrono::milliseconds(100); ///< for modules and processes that come and go
+constexpr auto busy_period = std::chrono::seconds(10); ///< for processes that another tracer has: a try takes seconds
+
+// Several descriptors for each process.
+void allow_many_files()
+{
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+} // namespace
+
+Processes::Processes(Shared& shared)
+    : shared_(shared), options_(shared.options), script_(shared.script),
+      finds_(options_.follows() || !options_.selection.empty()), finder_(options_.selection, script_, finds_)
+{
+    allow_many_files(); // not before a COMMAND was started, which would inherit that
+}
+
+void Processes::add(std::unique_ptr<Program> program, std::unique_ptr<Session> session)
+{
+    if (options_.follows())
+        finder_.add_root(program->pid());
+    finder_.settle(program->pid());
+    attached_.push_back(std::make_unique<Attached>(shared_, std::move(program), std::move(session)));
+}
+
+void Processes::add_named()
+{
+    for (const pid_t pid : options_.pids)
+        attach(pid, true);
+}
+
+void Processes::add_others()
+{
+    if (finds_ && options_.command.empty())
+        find(true);
+}
+
+void Processes::descriptors(std::vector<int>& to) const
+{
+    to.push_back(finder_.descriptor());
+    for (const auto& process : attached_)
+        for (const int descriptor : process->descriptors())
+            to.push_back(descriptor);
+}
+
+void Processes::react(const std::vector<bool>& ready, size_t first)
+{
+    if (ready[first])
+        news_ = finder_.hear() || news_;
+    for (size_t i = 0; i < attached_.size(); ++i) {
+        Attached& process = *attached_[i];
+        const auto is_ready = [&](size_t which) { return ready[first + 1 + i * 3 + which]; };
+        if (is_ready(0))
+            process.process_ended();
+        if (is_ready(1) && !process.over())
+            process.next_held();
+        if (is_ready(2) && !process.over())
+            process.loaded();
+    }
+}
+
+bool Processes::all_over() const
+{
+    return options_.selection.empty()
+        && std::all_of(attached_.begin(), attached_.end(), [](const auto& process) { return process->over(); });
+}
+
+void Processes::verify()
+{
+    for (const auto& process : attached_)
+        process->verify();
+}
+
+void Processes::end()
+{
+    finder_.hear();
+    count_missed(true);
+    for (const auto& process : attached_)
+        process->end();
+    std::vector<Session*> sessions;
+    for (const auto& process : attached_)
+        sessions.push_back(&process->session());
+    clear_forks(sessions);
+}
+
+void Processes::finish()
+{
+    for (const auto& process : attached_)
+        process->finish();
+}
+
+bool Processes::whole() const
+{
+    return !gone_.not_whole
+        && std::all_of(attached_.begin(), attached_.end(), [](const auto& process) { return process->whole(); });
+}
+
+void Processes::clear(size_t map, bool as_read)
+{
+    for (const auto& process : attached_)
+        process->session().clear(map, as_read);
+    if (!gone_.maps.maps.empty())
+        gone_.maps.maps[map].clear();
+}
+
+Summary Processes::present() const
+{
+    Summary summary;
+    for (const auto& process : attached_)
+        if (!process->over())
+            process->count(summary);
+    return summary;
+}
+
+size_t Processes::living() const
+{
+    return static_cast<size_t>(
+        std::count_if(attached_.begin(), attached_.end(), [](const auto& process) { return !process->over(); }));
+}
+
+// The next look finds them again. Those that have ended are only counted from now on.
+void Processes::try_refused_again(Clock::time_point now)
+{
+    std::erase_if(refused_, [&](const auto& one) {
+        const auto stat = read_stat(std::to_string(one.first.first));
+        if (stat && stat->start == one.first.second)
+            return false;
+        ++gone_.summary.refused;
+        return true;
+    });
+    for (auto& [process, refused] : refused_)
+        if (now - refused.tried >= (refused.busy || !retry ? busy_period : *retry) && (refused.busy || retry))
+            finder_.forget(process.first);
+}
+
+void Processes::take_up()
+{
+    next_look_ = Clock::now() + look_period;
+    if (options_.one_process())
+        attached_.at(0)->take_up();
+    shared_.said_what_is_missing = shared_.said_what_is_missing || !options_.one_process();
+    for (size_t i = options_.one_process() ? 1 : 0; i < attached_.size();) {
+        Attached& process = *attached_[i];
+        try {
+            process.take_up();
+            ++i;
+        } catch (const std::exception& error) {
+            refuse(process.pid(), error);
+            attached_.erase(attached_.begin() + static_cast<ptrdiff_t>(i));
+        }
+    }
+    if (options_.one_process())
+        return;
+    if (attached_.empty() && options_.selection.empty() && !options_.serve)
+        give_up("none of the processes can be traced");
+    if (attached_.empty())
+        say("no process is traced so far: none that was asked for has mapped a file of the script");
+    for (const Probe* probe : unmatched())
+        if (!attached_.empty())
+            say(fmt::format("nothing matches {} so far", probe->text));
+}
+
+// Why system calls are not made, of some process.
+std::string Processes::no_system_calls() const
+{
+    for (const auto& process : attached_)
+        if (!process->session().no_system_calls().empty())
+            return process->session().no_system_calls();
+    return gone_.no_system_calls;
+}
+
+// Probes that nothing has matched, in no process.
+std::vector<const Probe*> Processes::unmatched() const
+{
+    std::vector<const Probe*> found = engine::probes_with_sites(script_);
+    const auto leave_out = [&](const std::set<const Probe*>& matched) {
+        std::erase_if(found, [&](const Probe* probe) { return matched.contains(probe); });
+    };
+    leave_out(gone_.matched);
+    for (const auto& process : attached_)
+        leave_out(process->session().matcher().matched());
+    return found;
+}
+
+Summary Processes::summary() const
+{
+    Summary summary = gone_.summary;
+    for (const auto& process : attached_)
+        process->count(summary);
+    summary.dropped = seen_.dropped;
+    summary.unread = seen_.unread;
+    summary.forked = seen_.forked;
+    summary.followed = seen_.processes;
+    summary.refused += refused_.size();
+    return summary;
+}
+
+void Processes::look()
+{
+    const auto begin = Clock::now();
+    news_ = false;
+    for (const auto& process : attached_)
+        process->look();
+    if (finds_) {
+        shared_.attempt([&] { find(false); });
+        // What they recorded is kept, but for the first: it is told of when nothing else matched.
+        for (size_t i = attached_.size(); i-- > 1;)
+            if (attached_[i]->over())
+                forget(i);
+    }
+    // With many processes it takes long. It shall not take more than a tenth of the time.
+    soonest_look_ = begin + 10 * (Clock::now() - begin - std::exchange(attaching_, {}));
+    next_look_ = std::max(begin + look_period, soonest_look_);
+}
+
+// Jumps in forked children lead to stubs that nobody reads, or that do nothing.
+void Processes::clear_forks(const std::vector<Session*>& sessions)
+{
+    const auto clear = [&] {
+        for (const std::string& trouble : Session::clear_forks(sessions)) {
+            say(fmt::format("sites stay armed in a forked child: {}", trouble));
+            gone_.not_whole = true;
+        }
+    };
+    if (!shared_.attempt(clear, "; sites may stay armed in forked children"))
+        gone_.not_whole = true;
+}
+
+void Processes::forget(size_t index)
+{
+    Attached& process = *attached_[index];
+    process.end();
+    clear_forks({&process.session()});
+    engine::merge(script_, gone_.maps, process.session().read());
+    engine::drop_beyond(script_, gone_.maps, engine::most_ended_keys);
+    process.count(gone_.summary);
+    gone_.not_whole = gone_.not_whole || !process.whole();
+    if (gone_.no_system_calls.empty())
+        gone_.no_system_calls = process.session().no_system_calls();
+    gone_.matched.merge(std::set(process.session().matcher().matched()));
+    attached_.erase(attached_.begin() + static_cast<ptrdiff_t>(index));
+}
+
+// Attaches to what has come. @param first  the run has not begun yet
+void Processes::find(bool first)
+{
+    std::set<pid_t> traced;
+    for (const auto& process : attached_)
+        if (process->has_process())
+            traced.insert(process->pid());
+        else if (process->take_executed())
+            finder_.forget(process->pid());
+    const auto begin = Clock::now();
+    try_refused_again(begin);
+    finder_.hear();
+    const std::vector<pid_t> found = finder_.find(traced);
+    const auto found_at = Clock::now();
+    for (const pid_t pid : found) {
+        attach(pid, first);
+        if (!first && interrupted())
+            break;
+    }
+    attaching_ = Clock::now() - found_at;
+    last_look_ = begin;
+    for (const Finder::Refused& refused : finder_.take_refused())
+        refuse(refused.pid, Unusable(refused.why));
+    count_missed(false);
+}
+
+void Processes::count_missed(bool at_end)
+{
+    gone_.summary.missed += finder_.take_missed(at_end);
+    gone_.summary.missed_more = finder_.take_lost() || gone_.summary.missed_more;
+}
+
+void Processes::attach(pid_t pid, bool first)
+{
+    const bool is_told = finder_.take_told(pid);
+    try {
+        if (is_recorded(pid))
+            return;
+        auto program = std::make_unique<Program>(pid);
+        auto session = std::make_unique<Session>(script_, pid, program->target(), shared_.session_options());
+        if (session->matcher().matched().empty()) {
+            if (const auto missing = session->matcher().unmatched(); options_.names(pid) && !missing.empty())
+                throw Unusable(fmt::format("process {}: nothing in it matches {}: {}", pid, missing[0]->text,
+                                           session->matcher().instead(*missing[0])));
+            return;
+        }
+        add(std::move(program), std::move(session));
+        if (!first)
+            take_up_late();
+    } catch (const std::exception& error) {
+        const bool has_gone = engine::start_time_of(std::to_string(pid)) == 0;
+        if (is_told && has_gone)
+            ++gone_.summary.missed;
+        else if (options_.names(pid) || may_match(pid))
+            refuse(pid, error);
+        if (has_gone && !is_told)
+            finder_.unsettle(pid); // what is told later counts it
+        else
+            finder_.settle(pid);
+    }
+}
+
+// For a process that cannot be traced: whether that is a loss.
+bool Processes::may_match(pid_t pid) const
+{
+    try {
+        engine::ProbeNames names;
+        engine::Matcher matcher(script_, pid, names);
+        matcher.find_new();
+        return !matcher.matched().empty();
+    } catch (const std::exception&) {
+        return true;
+    }
+}
+
+// Whether a forked child has loaded something that matches.
+bool Processes::has_more(pid_t pid, engine::Target& memory, pid_t parent) const
+{
+    if (engine::modules_of(memory.mappings()) == engine::modules_of(engine::mappings_of(parent)))
+        return false;
+    engine::ProbeNames names;
+    engine::Matcher matcher(script_, pid, names);
+    const auto states = engine::can_arm(memory, matcher.find_new());
+    return std::any_of(states.begin(), states.end(), engine::can_be_armed);
+}
+
+// Whether a process was forked by a traced one, and its hits count there. Where only some would, the jumps that it has are taken
+// from it.
+bool Processes::is_recorded(pid_t pid) const
+{
+    const auto memory = engine::open_forked(pid);
+    if (!engine::has_own_arena(*memory))
+        return false;
+    for (const auto& process : attached_) {
+        const engine::Copy copy = process->session().copy_in(*memory);
+        if (copy == engine::Copy::same || (copy == engine::Copy::whole && !has_more(pid, *memory, process->pid())))
+            return true;
+    }
+    engine::clear_forked(*memory);
+    return false;
+}
+
+// The last one added, after the run has begun.
+void Processes::take_up_late()
+{
+    Attached& process = *attached_.back();
+    const auto stat = read_stat(std::to_string(process.pid()));
+    try {
+        process.take_up();
+    } catch (...) {
+        clear_forks({&process.session()});
+        attached_.pop_back();
+        throw;
+    }
+    const Clock::time_point since = stat ? missing_since(*stat) : last_look_;
+    const auto refused = refused_.extract({process.pid(), stat ? stat->start : 0});
+    const auto time = Clock::now() - (refused ? refused.mapped().missing_since : since);
+    ++gone_.summary.found;
+    gone_.summary.found_seconds = std::max(gone_.summary.found_seconds, std::chrono::duration<double>(time).count());
+}
+
+// Since when a process has not been traced that was found just now: not longer than since the last look, nor than it lives.
+Processes::Clock::time_point Processes::missing_since(const Stat& stat) const
+{
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    const double lives = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9
+        - static_cast<double>(stat.start) / static_cast<double>(sysconf(_SC_CLK_TCK));
+    const auto began = Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(lives));
+    return std::max(began, last_look_);
+}
+
+// One that has ended is no loss, unless it was asked for by its number.
+void Processes::refuse(pid_t pid, const std::exception& error)
+{
+    const auto stat = read_stat(std::to_string(pid));
+    if (!options_.names(pid) && engine::start_time_of(std::to_string(pid)) == 0)
+        return;
+    Refused& refused = refused_[{pid, stat ? stat->start : 0}];
+    if (refused.tried == Clock::time_point())
+        refused.missing_since = stat ? missing_since(*stat) : Clock::now();
+    refused.tried = Clock::now();
+    refused.busy = dynamic_cast<const engine::Busy*>(&error);
+    if (shared_.refusals.insert(error.what()).second)
+        say(fmt::format("{}; it is not traced", error.what()));
+}
+
+engine::Maps Processes::read()
+{
+    engine::Maps maps;
+    for (const auto& process : attached_)
+        engine::merge(script_, maps, process->session().read());
+    engine::merge(script_, maps, gone_.maps); // at last: what living ones assigned is newer
+    seen_ = maps;
+    seen_.maps.clear();
+    return maps;
+}
+
+} // namespace fastsdt::trace_tool

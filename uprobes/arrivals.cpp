@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// By perf's records PERF_RECORD_MMAP2 and PERF_RECORD_FORK of an event that counts nothing, one ring for each processor: include/uapi/linux/perf_event.h,
+// perf_event_mmap_event() and perf_event_task() in kernel/events/core.c.
+#include "arrivals.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <iterator>
+#include <linux/perf_event.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace fastsdt {
+namespace {
+
+constexpr size_t ring_pages = 64; // an executed program makes some ten records of 100 bytes
+
+template <class Number>
+Number number_at(const std::vector<char>& record, size_t at)
+{
+    Number number{};
+    if (at + sizeof number <= record.size())
+        std::memcpy(&number, record.data() + at, sizeof number);
+    return number;
+}
+
+} // namespace
+
+struct Arrivals::Ring {
+    Descriptor event;
+    perf_event_mmap_page* head = nullptr; // a page, and behind it the records
+    size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+
+    Ring() = default;
+    Ring(Ring&& other) noexcept : event(std::move(other.event)), head(std::exchange(other.head, nullptr)) {}
+    Ring& operator=(Ring&&) = delete;
+    ~Ring()
+    {
+        if (head)
+            munmap(head, (1 + ring_pages) * page);
+    }
+};
+
+Arrivals::~Arrivals() = default;
+
+std::unique_ptr<Arrivals> Arrivals::open()
+{
+    std::unique_ptr<Arrivals> arrivals(new Arrivals());
+    arrivals->readiness_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_DUMMY;
+    attr.mmap = attr.mmap2 = attr.task = 1;
+    attr.sample_id_all = 1;
+    attr.sample_type = PERF_SAMPLE_TIME;
+    attr.use_clockid = 1;
+    attr.clockid = CLOCK_MONOTONIC;
+    attr.watermark = 1;
+    attr.wakeup_watermark = 1; // bytes: with each record
+    const long processors = sysconf(_SC_NPROCESSORS_CONF);
+    for (int cpu = 0; cpu < processors; ++cpu) {
+        Ring ring;
+        ring.event =
+            Descriptor(static_cast<int>(syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+        if (!ring.event && errno == ENODEV) // a processor that is switched off
+            continue;
+        if (!ring.event)
+            return nullptr;
+        void* const memory =
+            mmap(nullptr, (1 + ring_pages) * ring.page, PROT_READ | PROT_WRITE, MAP_SHARED, ring.event.get(), 0);
+        if (memory == MAP_FAILED)
+            return nullptr;
+        ring.head = static_cast<perf_event_mmap_page*>(memory);
+        epoll_event readable{};
+        readable.events = EPOLLIN;
+        if (epoll_ctl(arrivals->readiness_.get(), EPOLL_CTL_ADD, ring.event.get(), &readable) < 0)
+            return nullptr;
+        arrivals->rings_.push_back(std::move(ring));
+    }
+    return arrivals;
+}
+
+void Arrivals::read(Ring& ring, std::vector<Event>& to)
+{
+    const char* const records = reinterpret_cast<const char*>(ring.head) + ring.page;
+    const size_t size = ring_pages * ring.page;
+    const uint64_t end = __atomic_load_n(&ring.head->data_head, __ATOMIC_ACQUIRE);
+    uint64_t at = ring.head->data_tail;
+    const auto copy = [&](size_t length) {
+        std::vector<char> bytes(length);
+        for (size_t done = 0; done < length;) { // it may go over the ring's end
+            const size_t from = (at + done) % size, part = std::min(length - done, size - from);
+            std::memcpy(bytes.data() + done, records + from, part);
+            done += part;
+        }
+        return bytes;
+    };
+    while (at < end) {
+        perf_event_header header{};
+        std::memcpy(&header, copy(sizeof header).data(), sizeof header);
+        if (header.size < sizeof header)
+            break;
+        const std::vector<char> record = copy(header.size);
+        at += header.size;
+        Event event;
+        event.pid = number_at<pid_t>(record, 8);
+        event.time = number_at<uint64_t>(record, record.size() - sizeof(uint64_t)); // sample_id_all puts it last
+        if (header.type == PERF_RECORD_LOST) {
+            lost_ = true;
+        } else if (header.type == PERF_RECORD_FORK) { // pid, ppid, tid, ptid, time
+            event.parent = number_at<pid_t>(record, 12);
+            if (event.parent != event.pid) // a thread else
+                to.push_back(std::move(event));
+        } else if (header.type
+                   == PERF_RECORD_MMAP2) { // pid, tid, addr, len, pgoff, maj, min, ino, generation, prot, flags, name
+            constexpr size_t inode_at = 48, name_at = 72;
+            event.inode = number_at<uint64_t>(record, inode_at);
+            if (record.size() > name_at + sizeof(uint64_t)) {
+                const char* const name = record.data() + name_at;
+                event.file.assign(name, strnlen(name, record.size() - name_at - sizeof(uint64_t)));
+                to.push_back(std::move(event));
+            }
+        }
+    }
+    __atomic_store_n(&ring.head->data_tail, end, __ATOMIC_RELEASE);
+}
+
+std::vector<Arrivals::Event> Arrivals::take()
+{
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    const uint64_t now = static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+    std::vector<Event> events = std::exchange(later_, {});
+    for (Ring& ring : rings_)
+        read(ring, events);
+    std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) { return a.time < b.time; });
+    const auto end = std::find_if(events.begin(), events.end(), [&](const Event& event) { return event.time > now; });
+    later_.assign(std::make_move_iterator(end), std::make_move_iterator(events.end()));
+    events.erase(end, events.end());
+    return events;
+}
+
+} // namespace fastsdt
