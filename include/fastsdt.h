@@ -394,7 +394,7 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
  * they are not, gas gets a new macro that opens the notes of the current section. (The label is compared through a
  * symbol that is set to it ahead of its definition: only then does gas compare labels of two sections.) Few sections
  * keep gas fast: for each new one it looks through all that have the same name. clang's assembler cannot compare such
- * labels, finds sections by a hash, and gets a pair for each site.
+ * labels, finds sections by a hash, and gets a pair for each site (docs/linking.md has what was tried).
  *
  * The text is in strings, not in tokens: a program may have macros called byte, weak or size. There are few strings,
  * and few macros with arguments: the preprocessor is most of what a probe costs to compile.
@@ -956,17 +956,18 @@ _.stapsdt.base:
 #else
 #define _FASTSDT_IN(s, v) "%c" #s "@%" #v
 #endif
-/* Tracers read operands as AT&T writes them. Of {att|intel} the compiler takes what the file is compiled for. */
+/* Tracers read operands as AT&T writes them. Of {att|intel} the compiler takes what the file is compiled for. Without arguments
+ * both are the same. Once in a site, as clang takes time for it. */
 #if defined(__x86_64__) || defined(__i386__)
-#define _FASTSDT_ATT "{|\";.error \"fastsdt: tracers cannot read arguments as -masm=intel writes them: use -masm=att here\";.asciz \"}"
+#define _FASTSDT_ATT(n) "{|.if " #n "\n.error \"fastsdt: tracers cannot read arguments as -masm=intel writes them: use -masm=att here\"\n.endif\n}"
 #else
-#define _FASTSDT_ATT ""
+#define _FASTSDT_ATT(n) ""
 #endif
 #define _FASTSDT_LIST_0(f) ""
-#define _FASTSDT_LIST_1(f) _FASTSDT_ATT f(1, 2)
-#define _FASTSDT_LIST_2(f) _FASTSDT_ATT f(1, 2) " " f(3, 4)
-#define _FASTSDT_LIST_3(f) _FASTSDT_ATT f(1, 2) " " f(3, 4) " " f(5, 6)
-#define _FASTSDT_LIST_4(f) _FASTSDT_ATT f(1, 2) " " f(3, 4) " " f(5, 6) " " f(7, 8)
+#define _FASTSDT_LIST_1(f) f(1, 2)
+#define _FASTSDT_LIST_2(f) f(1, 2) " " f(3, 4)
+#define _FASTSDT_LIST_3(f) f(1, 2) " " f(3, 4) " " f(5, 6)
+#define _FASTSDT_LIST_4(f) f(1, 2) " " f(3, 4) " " f(5, 6) " " f(7, 8)
 #define _FASTSDT_LIST_5(f) _FASTSDT_LIST_4(f) " " f(9, 10)
 #define _FASTSDT_LIST_6(f) _FASTSDT_LIST_4(f) " " f(9, 10) " " f(11, 12)
 #define _FASTSDT_LIST_7(f) _FASTSDT_LIST_4(f) " " f(9, 10) " " f(11, 12) " " f(13, 14)
@@ -979,11 +980,11 @@ _.stapsdt.base:
 
 /* The rules for arguments. `own`: FASTSDT(), constants and registers. `any`: the macros of others, which also accept
  * what does not fit into a register: if there is such an argument, the addresses of all are passed. */
-#define _FASTSDT_ARGS_own(n) ".asciz \"" _FASTSDT_LIST_##n(_FASTSDT_IN) "\""
+#define _FASTSDT_ARGS_own(n) _FASTSDT_ATT(n) ".asciz \"" _FASTSDT_LIST_##n(_FASTSDT_IN) "\""
 #define _FASTSDT_MEMORY_own(...)
 #define _FASTSDT_IN_MEMORY_own 0
 #ifdef _FASTSDT_REGISTERS
-#define _FASTSDT_ARGS_any(n) ".if %c0\n.asciz \"" _FASTSDT_LIST_##n(_FASTSDT_AT) "\"\n.else\n.asciz \"" _FASTSDT_LIST_##n(_FASTSDT_IN) "\"\n.endif"
+#define _FASTSDT_ARGS_any(n) _FASTSDT_ATT(n) ".if %c0\n.asciz \"" _FASTSDT_LIST_##n(_FASTSDT_AT) "\"\n.else\n.asciz \"" _FASTSDT_LIST_##n(_FASTSDT_IN) "\"\n.endif"
 #define _FASTSDT_MEMORY_any(n, ...) enum { _fastsdt_memory = 0 _FASTSDT_EACH_##n(_FASTSDT_WIDE, __VA_ARGS__) };
 #define _FASTSDT_IN_MEMORY_any _fastsdt_memory
 #else
