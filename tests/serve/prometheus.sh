@@ -7,7 +7,7 @@
 need gcc curl prometheus promtool
 need_attachable
 scratch=$PWD
-rm -rf data # of a former run
+rm -rf data in2 out2 # of a former run
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/serve/app.c" -o app
 started=()
 leave() {
