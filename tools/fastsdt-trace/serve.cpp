@@ -108,8 +108,8 @@ class Watch {
 public:
     // Touches no process. Throws Unusable.
     Watch(const ScriptConfig& config, size_t most_keys)
-        : config_(config), options_(options_of(config)), script_(parse(config)), shared_{.options = options_, .script = script_},
-          processes_(shared_)
+        : config_(config), options_(options_of(config)), script_(parse(config)),
+          shared_{.options = options_, .script = script_}, processes_(shared_)
     {
         processes_.retry = retry_period;
         configure(config, most_keys);
@@ -120,7 +120,8 @@ public:
     Processes& processes() { return processes_; }
     const engine::Script& script() const { return script_; }
 
-    static std::vector<MapMetrics> metrics_of(const ScriptConfig& config, const engine::Script& script, size_t most_keys)
+    static std::vector<MapMetrics> metrics_of(const ScriptConfig& config, const engine::Script& script,
+                                              size_t most_keys)
     {
         for (const auto& [name, map] : config.maps)
             if (std::none_of(script.maps.begin(), script.maps.end(), [&](const auto& m) { return m.name == name; }))
@@ -204,9 +205,10 @@ void refuse_equal_names(const std::vector<const std::vector<MapMetrics>*>& all)
         for (const MapMetrics& map : *metrics)
             for (const std::string& name : map.names())
                 if (!names.insert(name).second || name.starts_with("fastsdt_") || name.starts_with("process_"))
-                    throw Unusable(fmt::format("the map {} would be exported as {}, a name that is taken; give it another "
-                                               "\"name\" in the configuration",
-                                               map.map_name(), name));
+                    throw Unusable(
+                        fmt::format("the map {} would be exported as {}, a name that is taken; give it another "
+                                    "\"name\" in the configuration",
+                                    map.map_name(), name));
 }
 
 class Service {
@@ -368,7 +370,8 @@ private:
         };
         std::vector<Numbers> numbers;
         for (const auto& watch : watches_)
-            numbers.push_back({watch->processes().summary(), watch->processes().present(), watch->processes().living()});
+            numbers.push_back(
+                {watch->processes().summary(), watch->processes().present(), watch->processes().living()});
         const auto by_script = [&](const char* name, MetricType type, const char* help, const auto& value,
                                    const char* unit = "") {
             to.family(name, type, help, unit);
@@ -379,7 +382,8 @@ private:
         using N = const Numbers&;
         using W = const Watch&;
         constexpr auto gauge = MetricType::gauge, counter = MetricType::counter;
-        by_script("fastsdt_up", gauge, "1: the maps of the script could be read.", [](W w, N) { return w.is_read() ? 1 : 0; });
+        by_script("fastsdt_up", gauge, "1: the maps of the script could be read.",
+                  [](W w, N) { return w.is_read() ? 1 : 0; });
         by_script("fastsdt_processes", gauge, "Processes that are traced now, without forked children.",
                   [](W, N n) { return n.living; });
         by_script("fastsdt_followed_processes", gauge, "Forked children that have recorded something so far.",
@@ -389,7 +393,8 @@ private:
         by_script("fastsdt_sites_armed", gauge, "Those of them that are armed.", [](W, N n) { return n.now.armed; });
         by_script("fastsdt_dropped", counter, "Statements that found no room in the tables.",
                   [](W, N n) { return n.all.dropped; });
-        by_script("fastsdt_unread", counter, "Hits that were left out, since only a system call could have read their values.",
+        by_script("fastsdt_unread", counter,
+                  "Hits that were left out, since only a system call could have read their values.",
                   [](W, N n) { return n.all.unread; });
         by_script("fastsdt_forked", counter, "Hits of forked children that are not followed.",
                   [](W, N n) { return n.all.forked; });
@@ -397,14 +402,15 @@ private:
                   [](W, N n) { return n.all.refused; });
         by_script("fastsdt_processes_found", counter, "Processes that ran already when they were found.",
                   [](W, N n) { return n.all.found; });
-        by_script("fastsdt_missed_seconds", gauge, "The longest that one of these ran before it was traced, at most.",
-                  [](W, N n) { return n.all.found_seconds; }, "seconds");
+        by_script(
+            "fastsdt_missed_seconds", gauge, "The longest that one of these ran before it was traced, at most.",
+            [](W, N n) { return n.all.found_seconds; }, "seconds");
         to.family("fastsdt_keys_left_out", gauge, "Keys of a map beyond the limit, which are not exported.");
         for (const auto& watch : watches_)
             for (const MapMetrics& map : watch->metrics())
                 to.sample("", {{"script", watch->name()}, {"map", map.map_name()}}, std::to_string(map.left_out()));
-        to.one("fastsdt_config_last_reload_successful", gauge, "0: the configuration was refused when it was last read.",
-               reloaded_ ? 1 : 0);
+        to.one("fastsdt_config_last_reload_successful", gauge,
+               "0: the configuration was refused when it was last read.", reloaded_ ? 1 : 0);
         to.one("fastsdt_config_last_reload_success_timestamp_seconds", gauge, "When a configuration was last taken.",
                config_time_, "seconds");
         write_process(to);
