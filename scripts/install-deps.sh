@@ -5,7 +5,7 @@
 # Safe to run again.
 set -euo pipefail
 needed="cmake ninja-build make pkg-config gcc g++ libc6-dev scdoc ca-certificates python3
-libelf-dev libdw-dev libbpf-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev"
+libelf-dev libdw-dev libbpf-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev libmicrohttpd-dev"
 # Packages that a release may lack: the tests that want one are skipped, with the reason.
 demo="bpftrace gdb systemtap-sdt-dev dpkg-dev zlib1g-dev"
 bench="$demo git libbenchmark-dev python3-matplotlib valgrind time linux-perf mold lttng-tools liblttng-ust-dev uftrace
@@ -22,7 +22,7 @@ libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-pp
 libc6-dev-s390x-cross libc6-dev-mips64el-cross
 qemu-user qemu-system-arm qemu-system-misc qemu-system-ppc opensbi musl-tools
 gdb-multiarch elfutils debootstrap tcl meson automake cargo librust-cc-dev lintian
-python3-yaml python3-jsonschema fakeroot dejagnu zsh fish"
+curl prometheus python3-prometheus-client python3-yaml python3-jsonschema fakeroot dejagnu zsh fish"
 case ${1:-} in
 "") wanted=$everything ;;
 demo) wanted=$demo ;;

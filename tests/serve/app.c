@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static __attribute__((noinline, noclone)) void hits(const char *shop, int n)
+static __attribute__((noinline, noclone)) void hits(const char* shop, int n)
 {
     for (int i = 0; i < n; ++i)
         FASTSDT(app, hit, i, shop);
@@ -12,7 +12,7 @@ static __attribute__((noinline, noclone)) void hits(const char *shop, int n)
 int main(void)
 {
     long made = 0;
-    static const char *const shops[] = {"one", "two \"quoted\\\" \xff", "three\nlines"};
+    static const char* const shops[] = {"one", "two \"quoted\\\" \xff", "three\nlines"};
     setvbuf(stdout, NULL, _IOLBF, 4096);
     for (char line[64]; fgets(line, sizeof line, stdin);) {
         int n = 0;

@@ -7,6 +7,7 @@
 need gcc curl prometheus promtool
 need_attachable
 scratch=$PWD
+rm -rf data in2 out2 # of a former run
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/serve/app.c" -o app
 started=()
 leave() {
@@ -48,7 +49,9 @@ await() {
     until eval "$1"; do
         [ $SECONDS -lt $deadline ] || fail "in vain: $1
 $(cat log)"
-        ! kill -0 "$service" 2>/dev/null || sleep 0.02
+        kill -0 "$service" 2>/dev/null || fail "the service ended before: $1
+$(cat log)"
+        sleep 0.02
     done
 }
 scraped() { curl -fsS -m 10 "http://127.0.0.1:$port/metrics"; }

@@ -161,9 +161,7 @@ ScriptConfig read_one_script(const Node& node, const std::string& folder)
     ScriptConfig script;
     std::vector<std::string> users;
     std::string text;
-    const auto list = [](std::vector<std::string>& to) {
-        return [&to](const Node& n) { to = n.texts(); };
-    };
+    const auto list = [](std::vector<std::string>& to) { return [&to](const Node& n) { to = n.texts(); }; };
     node.members({
         {"name", [&](const Node& n) { script.name = word(n, "[A-Za-z][A-Za-z0-9_]*", "name: letters, digits and _"); }},
         {"file",
@@ -202,7 +200,8 @@ ScriptConfig read_one_script(const Node& node, const std::string& folder)
         script.files.push_back({script.name, text});
     node.attempt([&] { complete_selection(script.selection, users); });
     if (script.pids.empty() == script.selection.empty())
-        node.refuse("which processes? \"exe\", \"comm\", \"cgroup\", \"container\" and \"user\" say it, or \"pid\" alone");
+        node.refuse(
+            "which processes? \"exe\", \"comm\", \"cgroup\", \"container\" and \"user\" say it, or \"pid\" alone");
     return script;
 }
 
@@ -287,8 +286,8 @@ Config config_of(const Options& options)
                 script.name = "script_" + script.name;
             if (std::any_of(config.scripts.begin(), config.scripts.end(),
                             [&](const auto& other) { return other.name == script.name; }))
-                throw Unusable(
-                    fmt::format("{}: another script is called {}; a configuration gives names", file.name, script.name));
+                throw Unusable(fmt::format("{}: another script is called {}; a configuration gives names", file.name,
+                                           script.name));
             script.files = {file};
             script.selection = options.selection;
             script.pids = options.pids;

@@ -130,9 +130,9 @@ Http::Http(const std::string& address, uint16_t port, std::function<std::string(
     const unsigned v6 = at.any.sa_family == AF_INET6 ? MHD_USE_IPv6 : 0;
     errno = 0;
     state_->daemon =
-        MHD_start_daemon(MHD_USE_EPOLL | v6, port, nullptr, nullptr, handle, state_.get(), MHD_OPTION_SOCK_ADDR, &at.any,
-                         MHD_OPTION_CONNECTION_LIMIT, most_connections, MHD_OPTION_CONNECTION_TIMEOUT, idle_seconds,
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, most_of_request, MHD_OPTION_END);
+        MHD_start_daemon(MHD_USE_EPOLL | v6, port, nullptr, nullptr, handle, state_.get(), MHD_OPTION_SOCK_ADDR,
+                         &at.any, MHD_OPTION_CONNECTION_LIMIT, most_connections, MHD_OPTION_CONNECTION_TIMEOUT,
+                         idle_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, most_of_request, MHD_OPTION_END);
     if (!state_->daemon)
         throw Unusable(fmt::format("{} port {}: {}", address, port, errno ? std::strerror(errno) : "cannot listen"));
 }

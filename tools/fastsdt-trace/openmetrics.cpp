@@ -138,7 +138,7 @@ std::string text_of(Type type, const engine::Datum& datum, const std::vector<std
     if (type == Type::integer)
         return std::to_string(datum.number);
     if (type == Type::string)
-        return printable(datum.text); // valid UTF-8, which both formats want
+        return printable(datum.text);                       // valid UTF-8, which both formats want
     const auto index = static_cast<uint64_t>(datum.number); // the process may have written any number
     return index < probes.size() ? printable(probes[index]) : "?";
 }
@@ -237,9 +237,7 @@ std::vector<std::string> MapMetrics::names() const
     case MetricType::counter:
     case MetricType::info: all.push_back(name_ + std::string(suffix_of(type_))); break;
     case MetricType::histogram: all.push_back(name_ + "_bucket"); [[fallthrough]];
-    case MetricType::summary:
-        all.push_back(name_ + "_count");
-        all.push_back(name_ + "_sum");
+    case MetricType::summary: all.push_back(name_ + "_count"); all.push_back(name_ + "_sum");
     }
     return all;
 }
@@ -301,7 +299,8 @@ void MapMetrics::samples(Exposition& to, const Entry& entry, Exposition::Labels 
     case MapKind::lhist: buckets(to, entry, labels); break;
     case MapKind::string:
     case MapKind::probe:
-        labels.emplace_back("value", text_of(map_.kind == MapKind::string ? Type::string : Type::probe, entry.value, probes));
+        labels.emplace_back("value",
+                            text_of(map_.kind == MapKind::string ? Type::string : Type::probe, entry.value, probes));
         to.sample("_info", labels, "1");
         break;
     }
