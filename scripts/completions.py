@@ -17,8 +17,8 @@ class Option:
         self.kind = "choices" if choices else "none" if not value else "file" if value in ("FILE", "DIR") else "pid" if value.startswith("PID") else "word"
 
 
-def options(tool):
-    out = subprocess.run([os.path.join(bindir, tool), "--help"], capture_output=True, text=True, check=True).stdout
+def options(tool, *command):
+    out = subprocess.run([os.path.join(bindir, tool), *command, "--help"], capture_output=True, text=True, check=True).stdout
     found = []
     folded = False # the line goes on with the text of the one before
     for line in out.split("\n"):
@@ -34,11 +34,15 @@ def options(tool):
             found += [Option(["-I"], "DIR", "directory for the preprocessor"), Option(["-D"], "NAME", "macro for the preprocessor"),
                       Option(["-U"], "NAME", "macro that the preprocessor forgets")]
         folded = tool != "fastsdt-dtrace" and (bool(match) or folded and line.startswith(" " * 20))
+    if command:
+        return found
     assert len(found) > 5, f"{tool}: the help text cannot be read: {[o.names for o in found]}"
     return found
 
 
 all_options = {tool: options(tool) for tool in TOOLS}
+names = {name for option in all_options["fastsdt-trace"] for name in option.names}
+all_options["fastsdt-trace"] += [option for option in options("fastsdt-trace", "serve") if not names & set(option.names)]
 HEAD = "# SPDX-License-Identifier: BSD-2-Clause\n# Made by scripts/completions.py of what the tools print for --help.\n"
 
 

@@ -124,6 +124,38 @@ def printed_by(command, text, operands=False):
         return f"{command}: exit status {code}\n--- shown\n" + "\n".join(expected) + "\n--- printed\n" + "\n".join(got)
 
 
+def serve(text):
+    """A service with the shown configuration has the shown metrics, after a program has passed its probe 1,000 times."""
+    on_x86()
+    need(have("curl"), "no curl")
+    need("not in this build" not in shell("fastsdt-trace serve --config none.json")[1], "fastsdt-trace has no serve")
+    config, shown = text[text.index("{"):].split("\n\n", 1)
+    open("trace.json", "w").write(config.replace("/usr/bin/shop", os.path.realpath("served")).replace('"scripts"', '"listen": "127.0.0.1:0", "scripts"', 1))
+    shown = [line for line in shown.split("\n") if line.startswith(("#", "shop_"))]
+    code, output = shell("""
+printf '#include <fastsdt.h>\\n#include <unistd.h>\\nint main(void) { char c; while (read(0, &c, 1) == 1) { for (int i = 0; i < 1000; ++i) FASTSDT(shop, order, i, "x", i); (void)!write(1, "d", 1); } return 0; }\\n' >served.c
+cc -O2 -Iinclude served.c -o served
+rm -f to from log && mkfifo to from
+./served <to >from & exec 8>to 7<from
+fastsdt-trace serve --config trace.json >log 2>&1 8>&- 7<&- & service=$!
+until grep -q 'metrics at' log; do kill -0 $service; done
+echo -n x >&8; read -r -n 1 -u 7
+curl -fsS "$(grep -o 'http:[^ ]*' log)"
+kill $service; wait $service""")
+    missing = [line for line in shown if line not in output.split("\n")]
+    if code or missing or not shown:
+        return f"exit status {code}, not printed: {missing}: {output}"
+
+
+def promtool(what):
+    def handler(text):
+        need(have("promtool"), "no promtool")
+        open(f"{what}.yml", "w").write(text)
+        code, output = shell(f"promtool check {what} {what}.yml")
+        return output if code else None
+    return handler
+
+
 def session(setup):
     """Commands behind $, each with what it prints."""
     def handler(text):
@@ -278,6 +310,10 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
             cc -O2 -Iinclude server.c -o server; cp server a.out; ./server wait & pid=$!; trap 'kill $pid' EXIT""",
         change=[("--pid 4711 --seconds 10", "--pid $pid --seconds 0.1")])},
     "docs/man/fastsdt-trace.1.scd": {"fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app")},
+    "docs/fleet.md": {
+        "# /etc/fastsdt/trace.json": serve,
+        "scrape_configs:": promtool("config"),
+        "groups:": promtool("rules")},
     "docs/tracing.md": {"fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app")},
     "docs/man/fastprobe.7.scd": {
         "gcc-12 -O2 -fplugin=/usr/local/lib/fastsdt/gcc-12/fastprobe.so -fplugin-arg-fastprobe-exit": run(want=traced(with_plugin()),

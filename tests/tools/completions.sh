@@ -7,8 +7,9 @@ python3 -B "$FASTSDT_SOURCE/scripts/completions.py" "$FASTSDT_BUILD/bin" made
 diff -r "$there" made || fail "run scripts/completions.py $FASTSDT_BUILD/bin tools/completions"
 
 # Each option of --help is there, asked for in another way than the script does.
-for tool in fastsdt-check fastsdt-index fastsdt-probe fastsdt-trace; do
-    for option in $($tool --help | grep -oE '^  -[^ ]*' | tr ',' ' '); do
+for command in fastsdt-check fastsdt-index fastsdt-probe fastsdt-trace 'fastsdt-trace serve'; do
+    tool=${command%% *}
+    for option in $($command --help | grep -oE '^  -[^ ]*' | tr ',' ' '); do
         grep -qE "^        options='([^']* )?${option}[ ']" "$there/fastsdt.bash" || fail "bash: $tool $option"
         grep -qF "'*${option}[" "$there/_fastsdt" || fail "zsh: $tool $option"
         case $option in
