@@ -100,18 +100,20 @@ static void add(struct text* text, const char* format, ...)
 }
 
 static void add_counter(struct text* out, const fastsdt_trace_maps* maps, size_t map, const char* name,
-                        const char* label)
+                        const char* help, const char* label)
 {
     const fastsdt_trace_entry* entry;
     size_t i;
 
-    add(out, "# TYPE %s counter\n", name);
+    add(out, "# HELP %s %s\n# TYPE %s counter\n", name, help, name);
     for (i = 0; (entry = fastsdt_trace_maps_entry(maps, map, i)); ++i)
         add(out, "%s{%s=\"%" PRId64 "\"} %" PRId64 "\n", name, label, entry->key[0].number, entry->value.number);
 }
 
-/* A hist, and the sum that it does not have. Buckets are cumulative in Prometheus; `le` is the largest value in one. */
-static void add_histogram(struct text* out, const fastsdt_trace_maps* maps, size_t hist, size_t sum, const char* name)
+/* A hist, and the sum that it does not have. Buckets are cumulative in Prometheus; `le` is the largest value in one. `unit`: what a 1 of the
+ * maps is, in the unit of the name. */
+static void add_histogram(struct text* out, const fastsdt_trace_maps* maps, size_t hist, size_t sum, const char* name,
+                          const char* help, double unit)
 {
     const fastsdt_trace_map* map = fastsdt_trace_maps_get(maps, hist);
     const fastsdt_trace_entry* entry = fastsdt_trace_maps_entry(maps, hist, 0);
@@ -120,14 +122,14 @@ static void add_histogram(struct text* out, const fastsdt_trace_maps* maps, size
     int64_t low, high;
     size_t i;
 
-    add(out, "# TYPE %s histogram\n", name);
+    add(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
     for (i = 0; entry && i < map->buckets && so_far < all; ++i) {
         so_far += entry->bucket[i];
         if (so_far && fastsdt_trace_maps_bucket(maps, hist, i, &low, &high) == 0)
-            add(out, "%s_bucket{le=\"%" PRId64 "\"} %" PRIu64 "\n", name, high, so_far);
+            add(out, "%s_bucket{le=\"%.15g\"} %" PRIu64 "\n", name, (double)high * unit, so_far);
     }
-    add(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %" PRId64 "\n%s_count %" PRIu64 "\n", name, all, name,
-        total ? total->total : 0, name, all);
+    add(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.15g\n%s_count %" PRIu64 "\n", name, all, name,
+        total ? (double)total->total * unit : 0.0, name, all);
 }
 
 static void add_metrics(struct text* out)
@@ -135,15 +137,18 @@ static void add_metrics(struct text* out)
     fastsdt_trace_maps* maps = orders ? fastsdt_trace_maps_read(orders, NULL) : NULL;
     uint64_t dropped = fastsdt_trace_maps_dropped(maps);
 
-    add_counter(out, maps, 0, "shop_orders_total", "shop");
-    add_histogram(out, maps, 1, 2, "shop_order_cents");
+    add_counter(out, maps, 0, "shop_orders_total", "Orders by shop.", "shop");
+    add_histogram(out, maps, 1, 2, "shop_order_cents", "What an order costs.", 1);
     fastsdt_trace_maps_free(maps);
     if (durations && (maps = fastsdt_trace_maps_read(durations, NULL))) {
         dropped += fastsdt_trace_maps_dropped(maps);
-        add_histogram(out, maps, 1, 2, "shop_request_microseconds");
+        add_histogram(out, maps, 1, 2, "shop_request_seconds", "How long a request takes.", 1e-6);
         fastsdt_trace_maps_free(maps);
     }
-    add(out, "# TYPE shop_dropped_total counter\nshop_dropped_total %" PRIu64 "\n", dropped);
+    add(out,
+        "# HELP shop_dropped_total Hits that found no room.\n# TYPE shop_dropped_total counter\nshop_dropped_total "
+        "%" PRIu64 "\n",
+        dropped);
 }
 
 /* ---- HTTP, as much as the server needs. */

@@ -59,11 +59,11 @@ awk -v n=$n -v times=$requests 'BEGIN {
     printf "shop_order_cents_bucket{le=\"+Inf\"} %d\nshop_order_cents_sum %d\nshop_order_cents_count %d\n", all, sum, all
     print "shop_dropped_total 0"
 }' >wanted
-grep -v microseconds scraped | grep -v '^# TYPE shop_dropped' >figures
+grep -v request_seconds scraped | grep -vE '^# (TYPE shop_dropped|HELP)' >figures
 diff wanted figures || fail "(< wanted, > scraped) $(cat err)"
 # The durations cannot be known here, but their number can. If the processor's counter is no clock, the server said so.
-if grep -q microseconds scraped; then
-    grep -qx "shop_request_microseconds_count $requests" scraped || fail "durations: $(grep microseconds scraped)"
+if grep -q request_seconds scraped; then
+    grep -qx "shop_request_seconds_count $requests" scraped || fail "durations: $(grep request_seconds scraped)"
 else
     grep -q nsecs err || fail "no durations: $(cat err)"
 fi
