@@ -7,4 +7,4 @@
 need gcc python3
 export PYTHONDONTWRITEBYTECODE=1 # traced.py is a module in the sources
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/engine/tree.c" -o tree
-"$FASTSDT_SOURCE/tests/engine/tree.py" "${FASTSDT_TREE:-12}" "${FASTSDT_TREE_SEED:-1}"
+"$FASTSDT_SOURCE/tests/engine/tree.py" "${FASTSDT_TREE:-6}" "${FASTSDT_TREE_SEED:-1}"
