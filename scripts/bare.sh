@@ -40,7 +40,11 @@ mkdir -p "$root/var/cache/apt/archives"
 mount --bind "$root" "$root" && mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --rbind /dev "$root/dev" &&
     mount --bind "$debs" "$root/var/cache/apt/archives" || exit 125
 [ -z "${FASTSDT_ROOT_WITHOUT_UPROBES:-}" ] || mount -t tmpfs none "$root/sys/bus/event_source/devices" || exit 125
+# The namespace's own root, not a chroot: a program that visits another mount namespace and comes back, as perf does for
+# build-ids, finds itself at the namespace's root.
 # shellcheck disable=SC2016 # the inner shell's variables
-chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+unshare --mount --propagation private env PATH="$PATH:/usr/sbin:/sbin" sh -c '
+    cd "$0" && pivot_root . mnt || exit 125
+    exec chroot . env -i "$@"' "$root" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
     TERM="${TERM:-dumb}" ${CI:+CI="$CI"} ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
-    sh -c 'cd "$0" && exec "$@"' "$tree" "$@" </dev/null
+    sh -c 'umount -l /mnt && cd "$0" && exec "$@"' "$tree" "$@" </dev/null
