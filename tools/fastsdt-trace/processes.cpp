@@ -76,7 +76,7 @@ void Processes::descriptors(std::vector<int>& to) const
 void Processes::react(const std::vector<bool>& ready, size_t first)
 {
     if (ready[first])
-        news_ = finder_.hear() || news_;
+        hear();
     for (size_t i = 0; i < attached_.size(); ++i) {
         Attached& process = *attached_[i];
         const auto is_ready = [&](size_t which) { return ready[first + 1 + i * 3 + which]; };
@@ -87,6 +87,12 @@ void Processes::react(const std::vector<bool>& ready, size_t first)
         if (is_ready(2) && !process.over())
             process.loaded();
     }
+}
+
+// Also between two processes of a long round: the kernel keeps what it tells only until its ring is full.
+void Processes::hear()
+{
+    news_ = finder_.hear() || news_;
 }
 
 bool Processes::all_over() const
@@ -171,6 +177,7 @@ void Processes::take_up()
     shared_.said_what_is_missing = shared_.said_what_is_missing || !options_.one_process();
     for (size_t i = options_.one_process() ? 1 : 0; i < attached_.size();) {
         Attached& process = *attached_[i];
+        hear();
         try {
             process.take_up();
             ++i;
@@ -228,9 +235,11 @@ Summary Processes::summary() const
 void Processes::look()
 {
     const auto begin = Clock::now();
-    news_ = false;
-    for (const auto& process : attached_)
+    for (const auto& process : attached_) {
         process->look();
+        hear();
+    }
+    news_ = false;
     if (finds_) {
         shared_.attempt([&] { find(false); });
         // What they recorded is kept, but for the first: it is told of when nothing else matched.
@@ -287,6 +296,7 @@ void Processes::find(bool first)
     const auto found_at = Clock::now();
     for (const pid_t pid : found) {
         attach(pid, first);
+        hear();
         if (!first && interrupted())
             break;
     }

@@ -92,6 +92,8 @@ private:
     bool has_more(pid_t pid, engine::Target& memory, pid_t parent) const;
     bool is_recorded(pid_t pid) const;
     void take_up_late();
+    void hear();
+    void count_missed(bool at_end);
     Clock::time_point missing_since(const Stat& stat) const;
     void refuse(pid_t pid, const std::exception& error);
     void try_refused_again(Clock::time_point now);
@@ -104,7 +106,6 @@ private:
     std::vector<std::unique_ptr<Attached>> attached_;
     const bool finds_;
     Finder finder_;
-    void count_missed(bool at_end);
 
     Clock::time_point last_look_ = Clock::now();
     Clock::time_point next_look_ = Clock::now(), soonest_look_ = next_look_;
