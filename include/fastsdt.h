@@ -154,7 +154,7 @@
 
 /* ---- Part 2: what users call ---- */
 
-#define FASTSDT(...) _FASTSDT_SITE(_FASTSDT_PICK_default, _none, _own, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
+#define FASTSDT(...) _FASTSDT_SITE(_FASTSDT_PICK_default, _none, _own, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, _FASTSDT_LAST)
 #define FASTSDT_WITH(layout, semaphore, ...) _FASTSDT_WITH(layout, semaphore, __VA_ARGS__)
 
 #ifndef __ASSEMBLER__
@@ -200,6 +200,19 @@
     _FASTSDT_ARGC_(__VA_ARGS__, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, at_most_12_arguments, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0)
 #define _FASTSDT_ARGC_(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, N, ...) N
 #define _FASTSDT_SEMA_NAME(sema) _FASTSDT_CAT(__usdt_sema_, sema)
+
+/* Names that no tracer could ask for. An empty one makes _FASTSDT_NAME_, one that was not given has _FASTSDT_LAST in its place,
+ * and a string cannot be pasted. The macros of others (`any`) take what those take. */
+#define _FASTSDT_CHECK_NAMES_own(provider, name) \
+    _FASTSDT_CHECK_NAME(_FASTSDT_NAME_##provider) _FASTSDT_CHECK_NAME(_FASTSDT_NAME_##name)
+#define _FASTSDT_CHECK_NAMES_any(provider, name)
+#define _FASTSDT_CHECK_NAME(name) _FASTSDT_CAT(_FASTSDT_CHECKED_, _FASTSDT_SECOND(name, fine, ~))
+#define _FASTSDT_NAME_ ~, missing
+#define _FASTSDT_NAME__FASTSDT_LAST ~, missing
+#define _FASTSDT_SECOND(...) _FASTSDT_SECOND_(__VA_ARGS__)
+#define _FASTSDT_SECOND_(a, b, ...) b
+#define _FASTSDT_CHECKED_fine
+#define _FASTSDT_CHECKED_missing _FASTSDT_ERROR("fastsdt: a probe has a provider and a name, both words without quotes")
 
 #ifndef __ASSEMBLER__
 struct fastsdt_sema {
@@ -256,7 +269,7 @@ struct fastsdt_sema {
 #else
 
 #define _FASTSDT_OWN(layout, semaphore, ...) \
-    _FASTSDT_SITE(layout, semaphore, _own, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
+    _FASTSDT_SITE(layout, semaphore, _own, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, _FASTSDT_LAST)
 #define _FASTSDT_NAMED(values, provider, name, ...) FASTSDT(provider, name, values(__VA_ARGS__))
 #if defined(_MSC_VER) && !defined(__clang__) /* its preprocessor cannot count arguments */
 #define _FASTSDT_SITE(...) ((void)0)
@@ -264,8 +277,9 @@ struct fastsdt_sema {
 #define _FASTSDT_SITE(...) _FASTSDT_SITE_(__VA_ARGS__)
 #endif
 /* The arguments are never evaluated, but used, so that no compiler warns of unused ones. */
-#define _FASTSDT_SITE_(layout, semaphore, header, n, provider, name, ...)                                              \
+#define _FASTSDT_SITE_(layout, semaphore, rules, n, provider, name, ...)                                               \
     do {                                                                                                               \
+        _FASTSDT_CHECK_NAMES##rules(provider, name)                                                                    \
         if (0) {                                                                                                       \
             _FASTSDT_UNUSED_##n(__VA_ARGS__)                                                                           \
         }                                                                                                              \
@@ -546,10 +560,10 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 #define _FASTSDT_PICK_custom _custom
 
 /* One site: layout, semaphore, whose rules for arguments, their number, provider, name, arguments. After the arguments comes
- * a ~, because an empty list is not C89. */
+ * a last word, because an empty list is not C89. */
 #define _FASTSDT_SITE(...) _FASTSDT_SITE_(__VA_ARGS__)
 #define _FASTSDT_OWN(layout, semaphore, ...) \
-    _FASTSDT_SITE(_FASTSDT_PICK##layout, semaphore, _own, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, ~)
+    _FASTSDT_SITE(_FASTSDT_PICK##layout, semaphore, _own, _FASTSDT_ARGC(__VA_ARGS__), __VA_ARGS__, _FASTSDT_LAST)
 
 #define _FASTSDT_EAT(...)
 #define _FASTSDT_IMPLICIT_NAME(provider, name) _FASTSDT_CAT(_FASTSDT_CAT(__usdt_sema_, provider), _FASTSDT_CAT(__, name))
@@ -564,6 +578,7 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 /* ---- Part 5a: in assembly ---- */
 
 #define _FASTSDT_SITE_(layout, semaphore, rules, n, provider, name, ...)                                               \
+    _FASTSDT_CHECK_NAMES##rules(provider, name)                                                                        \
     _fastsdt_begin %1+1;                                                                                               \
     _FASTSDT_SEMA_STMT##semaphore(provider, name)                                                                      \
     _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAN##layout)                                                                \
@@ -882,6 +897,7 @@ _.stapsdt.base:
 /* Arguments pass unchanged through as few macros as possible. */
 #define _FASTSDT_SITE_(layout, semaphore, rules, n, provider, name, ...)                                               \
     do {                                                                                                               \
+        _FASTSDT_CHECK_NAMES##rules(provider, name)                                                                    \
         _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAN##layout)                                                            \
         _FASTSDT_QUIET_BEGIN                                                                                           \
         _FASTSDT_EACH_##n(_FASTSDT_TYPE, __VA_ARGS__)                                                                  \

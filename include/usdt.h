@@ -42,6 +42,7 @@ struct usdt_sema { /* of our own: libbpf's usdt.h may follow fastsdt.h, and no m
 /* The user's constraint gets the argument as it is. */
 #ifdef USDT_ARG_CONSTRAINT
 #define _USDT_RULES _usdt
+#define _FASTSDT_CHECK_NAMES_usdt(provider, name)
 #define _FASTSDT_ARG_usdt(n, x) , "n"(_FASTSDT_ANY_SIZE(n)), _FASTSDT_STR(USDT_ARG_CONSTRAINT)(x)
 #define _FASTSDT_ARGS_usdt _FASTSDT_ARGS_own
 #define _FASTSDT_MEMORY_usdt(...)

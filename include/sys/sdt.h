@@ -110,6 +110,7 @@
 #ifdef __ASSEMBLER__
 
 #define _FASTSDT_SEMA_STMT_systemtap _FASTSDT_EAT
+#define _SDT_RULES _any
 
 #else
 
@@ -118,6 +119,7 @@
 /* The user's constraint gets the argument as it is. */
 #ifdef STAP_SDT_ARG_CONSTRAINT
 #define _SDT_RULES _stap
+#define _FASTSDT_CHECK_NAMES_stap(provider, name)
 #define _FASTSDT_ARG_stap(n, x) , "n"(_FASTSDT_ANY_SIZE(n)), _FASTSDT_STR(STAP_SDT_ARG_CONSTRAINT)(x)
 #define _FASTSDT_ARGS_stap _FASTSDT_ARGS_own
 #define _FASTSDT_MEMORY_stap(...)

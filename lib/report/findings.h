@@ -84,6 +84,9 @@ std::optional<Severity> parse_severity(std::string_view text);
       "A tracer can read an argument only if it finds its symbol.")                                                    \
     X(too_many_arguments, "too-many-arguments", warning,                                                               \
       "More than {most_arguments} arguments. libbpf refuses the probe.")                                               \
+    X(unaddressable_name, "unaddressable-name", warning,                                                               \
+      "A provider or name has other characters than letters, digits, '_', '.' and '-': bpftrace cannot ask for the "   \
+      "probe.")                                                                                                        \
     X(no_layout_note, "no-layout-note", info, "Probes without a layout note; they were judged from their bytes.")      \
     X(other_header, "other-header", warning,                                                                           \
       "A provider has sites with and without layout notes: sys/sdt.h or usdt.h of another project was found first "    \

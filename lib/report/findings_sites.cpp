@@ -9,6 +9,18 @@
 #include <tuple>
 
 namespace fastsdt {
+namespace {
+
+// Whether bpftrace's lexer takes it in a probe's name, as what it is and not as a pattern (0.17 and 0.23, src/lexer.l).
+bool addressable(std::string_view name)
+{
+    return std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.'
+            || c == '-';
+    });
+}
+
+} // namespace
 
 void Report::read_sites()
 {
@@ -60,6 +72,10 @@ void Report::check_site(SiteReport& site)
     if (probe.trailing != 0)
         add(site.findings, FindingId::trailing_bytes,
             fmt::format("{} bytes follow the argument string", probe.trailing), probe.address);
+    for (const auto& [what, name] : {std::pair("provider", probe.provider), std::pair("name", probe.name)})
+        if (!addressable(name))
+            add(site.findings, FindingId::unaddressable_name, fmt::format("the {} is no word of bpftrace", what),
+                probe.address);
     if (site.judged)
         check_site_verdicts(site);
     check_semaphore(site);

@@ -344,6 +344,24 @@ base
 END
 finds arguments "argument-conditional argument-misread 2 argument-unreadable no-layout-note too-many-arguments"
 
+# Names that bpftrace cannot be asked for: it says so itself. An empty one makes a malformed note.
+made names <<'END'
+1: nop1_nop10
+2: nop1_nop10
+probe 1b, "~"
+probe 2b, "b{c"
+record 1b, 6, 1, 10, flags=1
+record 2b, 6, 1, 10, flags=1
+base
+END
+finds names "2 unaddressable-name"
+if have bpftrace; then
+    for name in '~' 'b{c'; do
+        bpftrace -d -e "usdt:./names:t:$name { exit() }" >out 2>&1 || true
+        grep -q 'syntax error' out || fail "bpftrace takes t:$name"
+    done
+fi
+
 # Whole files
 cp clean stripped
 objcopy --remove-section .note.stapsdt --remove-section .note.fastsdt clean stripped

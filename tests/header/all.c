@@ -27,7 +27,7 @@ FASTPROBE int function(int i, char *s, double d)
     FASTSDT(test, none);
     FASTSDT(test, some, i, s, d, f, color, global, text, function, "text", cv, 'c', *s);
     FASTSDT(test, fields, b.f, b.s, color, green);
-    FASTSDT("test", "quoted", i);
+    FASTSDT(my-app, dotted.name, i);
     FASTSDT_WITH(nop1, none, test, nop1, i);
     FASTSDT_WITH(default, implicit, test, implicit, i);
     FASTSDT_WITH(nop, explicit(own), test, explicit, i);

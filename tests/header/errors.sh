@@ -59,6 +59,18 @@ for c in $compilers; do
                 DTRACE_PROBE2(test, wide, 1, x); USDT(test, wide, x); USDT_WITH_SEMA(test, wide, 1, x); }\n' "$type" |
                 accepted "sys/sdt.h and usdt.h with $type" $compile -Wall -Wextra -Werror
         done
+        # Names that no tracer could ask for, also where probes are switched off.
+        for off in "" -DFASTSDT_DISABLE; do
+            for macro in "FASTSDT(app)" "FASTSDT(, name, 1)" "FASTSDT(app, , 1)" "FASTSDT_WITH(default, none, app)" \
+                "FASTSDT_WITH(default, implicit, , name)" "FASTSDT_NAMED(, name, (int, x, 1))"; do
+                printf '#include "fastsdt.h"\nvoid f(void) { %s; }\n' "$macro" |
+                    refused "$macro" "a probe has a provider and a name" $compile $off
+            done
+            printf '#include "fastsdt.h"\nvoid f(void) { FASTSDT("app", "name", 1); }\n' |
+                refused "names in quotes" "past.*_FASTSDT_NAME_" $compile $off
+            printf '#include "fastsdt.h"\nvoid f(void) { FASTSDT(my-app, a.b, 1); FASTSDT(default, int); FASTSDT(app, x,\n1); }\n' |
+                accepted "odd names" $compile -Wall -Wextra -Werror $off
+        done
         printf '#include "fastsdt.h"\nvoid f(void) { FASTSDT(test, thirteen, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13); }\n' |
             refused "thirteen arguments" "at most 12 arguments" $compile
         # No word of the headers' but those that they document is a macro: any other may name a probe.
@@ -101,6 +113,10 @@ E
     done
     printf '#include "fastsdt.h"\nFASTSDT_WITH(nop10, none, test, probe)\n' |
         refused "assembly, nop10" $nop10 $c -x assembler-with-cpp
+    for macro in "FASTSDT(app)" "FASTSDT(, name)" "FASTSDT_WITH(default, none, app)"; do
+        printf '#include "fastsdt.h"\n%s\n' "$macro" |
+            refused "assembly, $macro" "a probe has a provider and a name" $c -x assembler-with-cpp
+    done
     printf '#include "fastsdt.h"\nFASTSDT(test, probe)\n' |
         refused "assembly, file nop5" $nop5 $c -DFASTSDT_LAYOUT=nop5 -x assembler-with-cpp
 done
