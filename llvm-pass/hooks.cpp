@@ -75,11 +75,6 @@ struct Sites : MachineFunctionPass {
     static inline char ID = 0;
     explicit Sites(std::shared_ptr<Unit> unit) : MachineFunctionPass(ID), unit_(std::move(unit)) {}
     StringRef getPassName() const override { return "fastprobe sites"; }
-    void getAnalysisUsage(AnalysisUsage& usage) const override
-    {
-        usage.setPreservesAll(); // only the AsmPrinter is left
-        MachineFunctionPass::getAnalysisUsage(usage);
-    }
     bool doInitialization(Module& module) override
     {
         unit_->begin(module);

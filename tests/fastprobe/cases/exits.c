@@ -121,6 +121,13 @@ NOINLINE int caller(int a) { int b = leaf(a); return b + leaf(b); }
 static jmp_buf place;
 NOINLINE int jumps(int a) { if (a > 3) longjmp(place, a); return a; }
 
+// Declared before, and with names for its type, as Lua's atomic().
+// RUN: %cc -O2 %fp-exit=nop %s -o %t && %entries %t | %only-FORWARD
+typedef size_t lu_mem;
+static lu_mem forward(int a);
+static NOINLINE lu_mem forward(int a) { return (lu_mem)a * (lu_mem)sink; }
+// FORWARD: {{^}}forward exit: {{.*}} return register:8 unsigned at=
+
 int main(int argc, char **argv) {
     if (argc > 5) quit(3);
     nothing();
@@ -129,6 +136,6 @@ int main(int argc, char **argv) {
     struct big b = big(2); struct two t = two(3); struct mixed m = mixed(4); struct small s = small(5);
     int sum = leaf(argc) + tail(argc) + indirect(argc) + several(argc) + several(argc + 1) + split(argc);
     sum += b.a[1] + t.a + m.a + s.a + byte(256 + argc) + (address(&b) == &b) + real(2) + extended(2) + wide(argc);
-    sum += variadic(3, 1, 2, 3) + twice(1) + refused(1) + asked(1) + both(1) + not_here(1) + caller(1);
+    sum += variadic(3, 1, 2, 3) + twice(1) + (int)forward(0) + refused(1) + asked(1) + both(1) + not_here(1) + caller(1);
     return sum != 106;
 }
