@@ -21,7 +21,7 @@ static __attribute__((noinline)) void hit(long i)
 {
     FASTSDT(fleet, hit, i);
 }
-int main(int argc, char** argv) /* N: hits 0 to N-1 once, when it is told to; and one each 10 ms */
+int main(int argc, char** argv) /* N: hits 0 to N-1 once, when it is told to; and one each 100 ms */
 {
     char word;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -30,7 +30,7 @@ int main(int argc, char** argv) /* N: hits 0 to N-1 once, when it is told to; an
     for (long i = 0; i < (argc > 1 ? atol(argv[1]) : 0); ++i)
         hit(i);
     write(1, "x", 1);
-    for (;; usleep(10000))
+    for (;; usleep(100000))
         hit(0);
 }
 """

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # systemd takes the service's unit: no word in it is unknown, and its programs are there.
 . "$FASTSDT_SOURCE/tests/common.sh"
+case $(fastsdt-trace serve --config absent 2>&1 || true) in
+*"serve is not in this build"*) skip "fastsdt-trace is built without serve (FASTSDT_SERVE)" ;;
+esac
 need systemd-analyze
 unit=fastsdt-trace.service
 # It looks for the programs in its own list of folders, and for the manual among the installed ones.
