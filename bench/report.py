@@ -266,6 +266,19 @@ def tools(rows):
     return lines
 
 
+def fleet(rows):
+    """Attaching to many processes, and the service."""
+    return [*table(["processes", "s until all are armed", "of a processor", "s to detach", "RSS, MB", "PSS, MB"],
+                   [[f"{r['processes']:,}", r["seconds"], r["processor_s"], r["detach_s"], r["rss"], r["pss"]] for r in find(rows, what="attach")]),
+            "`fastsdt-trace serve`, whose processes make ten hits a second; seconds of a processor for a minute, of the service and of one target:", "",
+            *table(["processes", "service", "target, not traced", "target, traced", "RSS, MB", "PSS, MB"],
+                   [[r["processes"], r["processor_s_a_minute"], r["target_untraced_s_a_minute"], r["target_traced_s_a_minute"], r["rss"], r["pss"]] for r in find(rows, what="serve")]),
+            "An answer to Prometheus, median of 11, over HTTP and without it:", "",
+            *table(["series", "ms", "to make it, ms", "spread", "KB", "RSS, MB"],
+                   [[f"{r['series']:,}", number(statistics.median(r["ms"])), number(statistics.median(r["made_ms"])), f"{spread(r['ms']):.0f} %", r["kilobytes"], r["rss"]]
+                    for r in find(rows, what="scrape")])]
+
+
 def machine_of(results):
     machine = results["machine"]
     return [f"{machine['processor']}, {machine['processors']} processors, hypervisor {machine['hypervisor']}, Linux {machine['kernel']}, {machine['system']}, {machine['gcc']}.", ""]
@@ -325,7 +338,7 @@ def left_out(results):
 
 def document(results):
     parts = results["parts"]
-    rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "trace", "stops", "disabled", "runtimes", "attach", "build", "tools")}
+    rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "trace", "stops", "disabled", "runtimes", "attach", "build", "tools", "fleet")}
 
     def section(title, part, lines, picture=None):
         if part not in parts:
@@ -367,6 +380,7 @@ def document(results):
                  *attach(rows["attach"])]),
              *section("Building", "build", build(rows["build"]), ("Growth of assembler and linkers", "growth")),
              *section("The tools", "tools", tools(rows["tools"]), ("Time and memory by number of probes", "tools")),
+             *section("Many processes", "fleet", fleet(rows["fleet"])),
              *left_out(results)]
     return "\n".join(lines).rstrip() + "\n"
 

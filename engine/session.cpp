@@ -2,8 +2,10 @@
 #include "arming/place.h"
 #include "code/machine.h"
 #include "process/environment.h"
+#include "process/follow.h"
 #include "process/lasting.h"
 #include "process/outside.h"
+#include "process/ptrace.h"
 #include "session.h"
 
 #include <fmt/format.h>
@@ -18,6 +20,7 @@ namespace fastsdt::engine {
 
 Session::Session(const Script& script, pid_t pid, Target& target, Options options)
     : script_(script), target_(target), pid_(pid), options_(options), filters_(pid),
+      modules_at_first_(modules_of(mappings_of(pid))),
       matcher_(script, pid, options.names ? *options.names : own_names_), fresh_(matcher_.find_new()),
       environment_(read_environment(script, pid)), tables_(lay_out(script)),
       arming_(

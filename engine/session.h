@@ -97,6 +97,8 @@ public:
     void keep_time();
     const std::vector<SiteState>& states() const { return arming_.states(); }
     const Matcher& matcher() const { return matcher_; }
+    /// modules_of() the process just before the constructor matched.
+    const std::vector<std::string>& modules_at_first() const { return modules_at_first_; }
     /// By the number that a map has for a probe.
     const std::vector<std::string>& probes() const { return (options_.names ? *options_.names : own_names_).names(); }
 
@@ -119,6 +121,7 @@ private:
     const Options options_;
     Filters filters_;
     ProbeNames own_names_;
+    const std::vector<std::string> modules_at_first_;
     Matcher matcher_;
     std::vector<Site> fresh_; // matched, not given to arming_ yet
     Environment environment_;

@@ -24,6 +24,8 @@ public:
         bool ended = false;
     };
     News news();
+    /// Of the last look; at first, of the constructor's.
+    const std::vector<std::string>& modules() const { return modules_; }
     /// Whether the program that it executed when it was last looked at has lost its memory: it ends, or executes another.
     bool is_gone() const;
 

@@ -23,6 +23,7 @@
 #include <filesystem>
 #include <fstream>
 #include <linux/kcmp.h>
+#include <mutex>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -31,6 +32,7 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace fastsdt::engine {
 namespace {
@@ -71,6 +73,11 @@ void ask_for_short_slices()
         return;
     attributes.runtime = shortest;
     (void)!syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+bool is_thread_of(pid_t pid, pid_t number)
+{
+    return access(fmt::format("/proc/{}/task/{}", pid, number).c_str(), F_OK) == 0;
 }
 
 bool own_child(pid_t pid)
@@ -168,14 +175,55 @@ bool memory_has_gone(int memory)
     return pread(memory, &byte, 1, 0) == 0;
 }
 
+namespace {
+
+bool has_memory_of(pid_t other, pid_t thread)
+{
+    return syscall(SYS_kcmp, thread, other, KCMP_VM, 0, 0) == 0;
+}
+
+// The kernel gives numbers in ascending order, from the lowest again when it has come to the highest.
+pid_t newest_number()
+{
+    pid_t number = 0;
+    std::thread([&] { number = gettid(); }).join();
+    return number;
+}
+
+// The last process that was compared with all others, and which number was the newest before that.
+struct Compared {
+    pid_t pid = 0, newest = 0;
+    Clock::time_point at;
+};
+std::mutex compared_mutex;
+Compared compared;
+
+} // namespace
+
+// A process comes to share another's memory when it is made, and at no other time: once all have been compared, only new ones need be. A
+// process is stopped several times while it is armed, and among thousands each comparison takes a millisecond. Not long after, since
+// numbers come again.
 pid_t sharer_of_memory(pid_t pid)
 {
+    constexpr auto soon = 100ms;
+    constexpr pid_t few = 1000;
     const std::vector<pid_t> threads = living_threads(pid);
     if (threads.empty())
         return 0;
-    for (const pid_t other : listed_processes())
-        if (other != pid && syscall(SYS_kcmp, threads.front(), other, KCMP_VM, 0, 0) == 0)
-            return other;
+    const std::lock_guard lock(compared_mutex);
+    const Compared before = std::exchange(compared, {});
+    const Compared now{pid, newest_number(), Clock::now()};
+    if (before.pid == pid && now.at - before.at < soon && now.newest > before.newest
+        && now.newest - before.newest < few) {
+        for (pid_t other = before.newest + 1; other < now.newest; ++other)
+            if (has_memory_of(other, threads.front()) && !is_thread_of(pid, other))
+                return other;
+    } else {
+        for (const pid_t other : listed_processes())
+            if (other != pid && has_memory_of(other, threads.front()))
+                return other;
+    }
+    compared = now;
     return 0;
 }
 
@@ -294,8 +342,7 @@ void Tracees::learn_child(const Task& task)
     if (ptrace(PTRACE_GETEVENTMSG, task.number, nullptr, &child) < 0 || child == 0)
         return;
     const auto number = static_cast<pid_t>(child);
-    if (access(fmt::format("/proc/{}/task/{}", pid_, number).c_str(), F_OK) != 0
-        && syscall(SYS_kcmp, task.number, number, KCMP_VM, 0, 0) == 0)
+    if (!is_thread_of(pid_, number) && has_memory_of(number, task.number))
         sharer_ = number;
     if (!find(number))
         add(number);

@@ -4,6 +4,9 @@
 # configurations, limits, and a service that is killed.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
+case $(fastsdt-trace serve --config absent 2>&1 || true) in
+*"serve is not in this build"*) skip "fastsdt-trace is built without serve (FASTSDT_SERVE)" ;;
+esac
 need gcc curl prometheus promtool
 need_attachable
 scratch=$PWD

@@ -34,6 +34,12 @@ for tool in fastsdt-check fastsdt-index fastsdt-probe fastsdt-trace; do
     $tool --help | matches -E '^ +-j, *--json' || fail "$tool has no -j"
 done
 
+# A command inside a tool has a usage of its own, and the tool names it.
+fastsdt-trace --help | matches -E '^  serve  ' || fail "fastsdt-trace --help does not name serve"
+fastsdt-trace serve --help >serve.help
+expect "usage of serve" "$(grep -E '^(Usage:|      ) ' serve.help | sed -E 's/^(Usage:|      ) //' | cut -d' ' -f1-2 | sort | uniq -c | tr -s ' ')" " 3 fastsdt-trace serve"
+expect "examples of serve" "$(grep -c '^  fastsdt-trace serve ' serve.help)" 2
+
 # Plurals.
 printf '#include <fastsdt.h>\nint main(void) { FASTSDT(p, n); return 0; }\n' >one.c
 gcc -I"$INCLUDE" one.c -o one

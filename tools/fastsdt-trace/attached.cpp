@@ -92,11 +92,12 @@ void Attached::keep(const std::vector<engine::SiteState>& seen, bool may_be_late
 void Attached::take_up()
 {
     follow_.emplace(pid()); // first: it may execute another program while it is armed, or just then
+    const std::vector<std::string> modules = follow_->modules();
     session_->watch_loader();
     session_->arm();
     keep(session_->states());
     start_ = Clock::now();
-    caught_up_ = false;
+    caught_up_ = modules == session_->modules_at_first();
     if (program_->ours() && session_->matcher().matched().empty() && !session_->matcher().unmatched().empty()) {
         program_->await_next(); // what is missing is said when this program is known to stay
     } else {

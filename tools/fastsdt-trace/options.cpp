@@ -53,8 +53,12 @@ std::string seconds(const std::string& text)
 
 // CLI11 does not know about the words after --.
 class Help : public CLI::Formatter {
-    std::string make_usage(const CLI::App*, std::string) const override
+    std::string make_usage(const CLI::App* app, std::string) const override
     {
+        if (app->get_name() == "serve")
+            return "Usage: fastsdt-trace serve [--listen ADDRESS:PORT] --config FILE\n"
+                   "       fastsdt-trace serve [OPTIONS] [--listen ADDRESS:PORT] --exe FILE SCRIPT...\n"
+                   "       fastsdt-trace serve [OPTIONS] [--listen ADDRESS:PORT] -p PID -e TEXT\n";
         return "Usage: fastsdt-trace [OPTIONS] -e TEXT -- COMMAND...\n"
                "       fastsdt-trace [OPTIONS] -p PID FILE\n"
                "       fastsdt-trace latency [OPTIONS] -p PID PROBE PROBE\n"
@@ -129,6 +133,13 @@ void add_options(CLI::App& app, Options& options, Given& given)
         ->type_name("FILE");
     serve->add_option("--listen", given.serve.listen, "Where to be asked; 127.0.0.1:9946 by default")
         ->type_name("ADDRESS:PORT");
+    serve->footer(
+        "Without --config, the options -e, -p, --exe, --comm, --cgroup, --container, --user, -f, --no-follow and\n"
+        "--read-memory mean what they mean without serve; see fastsdt-trace --help.\n\n"
+        "Examples:\n"
+        "  fastsdt-trace serve --config /etc/fastsdt/trace.json\n"
+        "  fastsdt-trace serve --exe /usr/bin/shop -e 'usdt:*:shop:order { @orders[arg0] = count(); }'\n\n"
+        "Then: curl http://127.0.0.1:9946/metrics. See fastsdt-trace(1), SERVE.");
     serve->fallthrough();
 }
 

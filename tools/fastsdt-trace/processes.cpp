@@ -243,9 +243,7 @@ void Processes::look()
     if (finds_) {
         shared_.attempt([&] { find(false); });
         // What they recorded is kept, but for the first: it is told of when nothing else matched.
-        for (size_t i = attached_.size(); i-- > 1;)
-            if (attached_[i]->over())
-                forget(i);
+        forget_those_over(1);
     }
     // With many processes it takes long. It shall not take more than a tenth of the time.
     soonest_look_ = begin + 10 * (Clock::now() - begin - std::exchange(attaching_, {}));
@@ -265,11 +263,28 @@ void Processes::clear_forks(const std::vector<Session*>& sessions)
         gone_.not_whole = true;
 }
 
-void Processes::forget(size_t index)
+// From an index on. Forked children are looked for once for all of them, since that reads files of all processes.
+void Processes::forget_those_over(size_t first)
 {
-    Attached& process = *attached_[index];
-    process.end();
-    clear_forks({&process.session()});
+    std::vector<Session*> sessions;
+    for (size_t i = first; i < attached_.size(); ++i)
+        if (attached_[i]->over()) {
+            attached_[i]->end();
+            sessions.push_back(&attached_[i]->session());
+        }
+    if (sessions.empty())
+        return;
+    clear_forks(sessions);
+    for (size_t i = first; i < attached_.size(); ++i)
+        if (attached_[i]->over())
+            keep_of(*attached_[i]);
+    const auto behind = attached_.begin() + static_cast<ptrdiff_t>(first);
+    attached_.erase(std::remove_if(behind, attached_.end(), [](const auto& process) { return process->over(); }),
+                    attached_.end());
+}
+
+void Processes::keep_of(Attached& process)
+{
     engine::merge(script_, gone_.maps, process.session().read());
     engine::drop_beyond(script_, gone_.maps, engine::most_ended_keys);
     process.count(gone_.summary);
@@ -277,7 +292,6 @@ void Processes::forget(size_t index)
     if (gone_.no_system_calls.empty())
         gone_.no_system_calls = process.session().no_system_calls();
     gone_.matched.merge(std::set(process.session().matcher().matched()));
-    attached_.erase(attached_.begin() + static_cast<ptrdiff_t>(index));
 }
 
 // Attaches to what has come. @param first  the run has not begun yet

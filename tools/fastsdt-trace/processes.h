@@ -98,7 +98,8 @@ private:
     void refuse(pid_t pid, const std::exception& error);
     void try_refused_again(Clock::time_point now);
     void clear_forks(const std::vector<engine::Session*>& sessions);
-    void forget(size_t index);
+    void forget_those_over(size_t first);
+    void keep_of(Attached& process);
 
     Shared& shared_;
     const Options& options_;
