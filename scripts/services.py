@@ -23,7 +23,8 @@ from run import machine  # noqa: E402
 from traced import Traced, difference  # noqa: E402
 
 BIN = f"{top}/build/default/bin"
-PAIRS = 6
+PAIRS = 12
+STIRRED_SECONDS = 10
 THROUGHPUT = 0.95
 ANOTHER_USER = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
 # In a container the files have another path. Its network is its own; only the loopback of it is up.
@@ -174,9 +175,9 @@ class Postgresql(Service):
                             "-U", "nobody", *arguments])
 
     def begin(self):
-        until("the server answers", lambda: "ready to accept connections" in self.log())
-        run(self.tool("pgbench", "-i", "-q", "-s", "10", "postgres"))
+        until("the server answers", lambda: "ready to accept connections" in self.log() and len(self.tree()) == 4)  # with checkpointer and both writers
         super().begin()
+        run(self.tool("pgbench", "-i", "-q", "-s", "10", "postgres"))
 
     def load(self, seconds, stirred):
         for old in glob.glob(f"{self.folder}/client/log.*"):
@@ -418,7 +419,7 @@ def measure(kind, contained, seconds):
                 pairs.append(loads)
                 print(f"  {kind.name}, {where}: {loads[False]['rate']:.0f} untraced, {loads[True]['rate']:.0f} traced; 99th percentile "
                       f"{loads[False]['p99']:.3f}, {loads[True]['p99']:.3f} ms; {loads[True]['hits']}", file=sys.stderr, flush=True)
-            tracers = tracers_come_and_go(service, length)
+            tracers = tracers_come_and_go(service, STIRRED_SECONDS)
             service.quiet()
             after = states(service)
             if len(after) != len(before):
@@ -494,4 +495,5 @@ def main():
     sys.exit(bool(broken))
 
 
-main()
+if __name__ == "__main__":
+    main()
