@@ -4,11 +4,14 @@
 #include "process/environment.h"
 #include "process/lasting.h"
 #include "process/outside.h"
+#include "process/ptrace.h"
 #include "session.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <iterator>
 #include <map>
@@ -293,7 +296,9 @@ std::vector<std::string> Session::clear_forks(std::span<Session* const> sessions
     if (std::all_of(sessions.begin(), sessions.end(), [](const Session* s) { return s->arming_.fronts().empty(); }))
         return troubles;
     std::set<pid_t> done;
-    for (bool more = true; more;) { // one may have forked another before its jumps were gone
+    // One may have forked another before its jumps were gone. One without jumps gives no reason to look again: a server that forks
+    // without a pause has new ones as long as it has the stubs.
+    for (bool more = true; more;) {
         more = false;
         std::set<pid_t> forks;
         look_at_all([&](const Processes& processes) {
@@ -309,11 +314,14 @@ std::vector<std::string> Session::clear_forks(std::span<Session* const> sessions
         });
         for (const pid_t pid : forks)
             if (done.insert(pid).second) {
-                more = true;
                 try {
-                    clear_forked(*open_forked(pid));
+                    more = clear_forked(*open_forked(pid)) || more;
                 } catch (const Unusable& error) {
-                    if (!living_threads(pid).empty())
+                    more = true; // it may have had jumps
+                    // One that is about to end lets its memory go before it counts as ended.
+                    const Memory memory = open_memory(pid, O_RDWR);
+                    const bool gone = memory.file ? memory_has_gone(memory.file.get()) : errno == ESRCH;
+                    if (!gone && !living_threads(pid).empty())
                         troubles.emplace_back(error.what());
                 }
             }
