@@ -5,7 +5,7 @@
 #
 #     scripts/services.sh [--seconds N] [--only postgresql|nginx|redis]... [--record]
 #
-# Twelve pairs of the same load, untraced and with a count on a probe that each request hits: the counts have to be the server's own, the
+# Eight pairs of the same load, untraced and with a count on a probe that each request hits: the counts have to be the server's own, the
 # median of the throughputs' ratios at least 0.95, and the 99th percentile within the noise of the untraced loads. Then tracers come and go
 # under load, every third of them killed, while PostgreSQL has a new process for each transaction, nginx is told to reload and Redis saves.
 # Afterwards text, mappings and semaphores are as before, there is no new zombie, and no client and no log has an error.
