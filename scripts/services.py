@@ -186,6 +186,8 @@ class Postgresql(Service):
                                           "postgres"), cwd=f"{self.folder}/client", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def said(self, out, errors):
+        if "tps = " not in out:
+            raise Broken(f"pgbench has made no transaction: {errors} {out}")
         micros = sorted(int(line.split()[2]) for log in glob.glob(f"{self.folder}/client/log.*") for line in open(log, encoding="ascii"))
         if errors.replace("pgbench (15", "", 1).count("error") or int(re.search(r"failed transactions: (\d+)", out)[1]):
             raise Broken(f"pgbench: {errors[-300:]} {out}")
