@@ -7,11 +7,9 @@
 #include "process/ptrace.h"
 #include "session.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <iterator>
 #include <map>
@@ -318,10 +316,7 @@ std::vector<std::string> Session::clear_forks(std::span<Session* const> sessions
                     more = clear_forked(*open_forked(pid)) || more;
                 } catch (const Unusable& error) {
                     more = true; // it may have had jumps
-                    // One that is about to end lets its memory go before it counts as ended.
-                    const Memory memory = open_memory(pid, O_RDWR);
-                    const bool gone = memory.file ? memory_has_gone(memory.file.get()) : errno == ESRCH;
-                    if (!gone && !living_threads(pid).empty())
+                    if (!is_ending(pid) && !living_threads(pid).empty())
                         troubles.emplace_back(error.what());
                 }
             }

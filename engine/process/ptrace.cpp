@@ -168,6 +168,13 @@ bool memory_has_gone(int memory)
     return pread(memory, &byte, 1, 0) == 0;
 }
 
+bool is_ending(pid_t pid)
+{
+    errno = 0;
+    const Memory memory = open_memory(pid, O_RDONLY);
+    return memory.file ? memory_has_gone(memory.file.get()) : errno == ESRCH; // newer kernels do not open it
+}
+
 pid_t sharer_of_memory(pid_t pid)
 {
     const std::vector<pid_t> threads = living_threads(pid);
