@@ -293,7 +293,9 @@ std::vector<std::string> Session::clear_forks(std::span<Session* const> sessions
     std::vector<std::string> troubles;
     if (std::all_of(sessions.begin(), sessions.end(), [](const Session* s) { return s->arming_.fronts().empty(); }))
         return troubles;
-    std::set<pid_t> done;
+    std::set<pid_t> done, first;
+    for (const Processes::Living& process : list_processes().living)
+        first.insert(process.pid);
     // One may have forked another before its jumps were gone. One without jumps gives no reason to look again: a server that forks
     // without a pause has new ones as long as it has the stubs.
     for (bool more = true; more;) {
@@ -315,8 +317,8 @@ std::vector<std::string> Session::clear_forks(std::span<Session* const> sessions
                 try {
                     more = clear_forked(*open_forked(pid)) || more;
                 } catch (const Unusable& error) {
-                    more = true; // it may have had jumps
-                    if (!is_ending(pid) && !living_threads(pid).empty())
+                    more = more || first.contains(pid); // it may have had jumps, and those that came later did not
+                    if (!is_ending(pid))
                         troubles.emplace_back(error.what());
                 }
             }

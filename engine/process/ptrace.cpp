@@ -170,9 +170,12 @@ bool memory_has_gone(int memory)
 
 bool is_ending(pid_t pid)
 {
-    errno = 0;
-    const Memory memory = open_memory(pid, O_RDONLY);
-    return memory.file ? memory_has_gone(memory.file.get()) : errno == ESRCH; // newer kernels do not open it
+    constexpr uint64_t exiting = 4; // PF_EXITING. What belongs to it is root's by then, so its memory cannot be asked
+    const std::vector<pid_t> threads = living_threads(pid);
+    return std::all_of(threads.begin(), threads.end(), [pid](pid_t thread) {
+        const auto stat = read_stat(fmt::format("{}/task/{}", pid, thread));
+        return !stat || (stat->flags & exiting) != 0;
+    });
 }
 
 pid_t sharer_of_memory(pid_t pid)
