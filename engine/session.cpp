@@ -295,8 +295,12 @@ std::vector<std::string> Session::clear_forks(std::span<Session* const> sessions
     std::vector<std::string> troubles;
     if (std::all_of(sessions.begin(), sessions.end(), [](const Session* s) { return s->arming_.fronts().empty(); }))
         return troubles;
-    std::set<pid_t> done;
-    for (bool more = true; more;) { // one may have forked another before its jumps were gone
+    std::set<pid_t> done, first;
+    for (const Processes::Living& process : list_processes().living)
+        first.insert(process.pid);
+    // One may have forked another before its jumps were gone. One without jumps gives no reason to look again: a server that forks
+    // without a pause has new ones as long as it has the stubs.
+    for (bool more = true; more;) {
         more = false;
         std::set<pid_t> forks;
         look_at_all([&](const Processes& processes) {
@@ -312,11 +316,11 @@ std::vector<std::string> Session::clear_forks(std::span<Session* const> sessions
         });
         for (const pid_t pid : forks)
             if (done.insert(pid).second) {
-                more = true;
                 try {
-                    clear_forked(*open_forked(pid));
+                    more = clear_forked(*open_forked(pid)) || more;
                 } catch (const Unusable& error) {
-                    if (!living_threads(pid).empty())
+                    more = more || first.contains(pid); // it may have had jumps, and those that came later did not
+                    if (!is_ending(pid))
                         troubles.emplace_back(error.what());
                 }
             }

@@ -3,7 +3,7 @@
 # Real programs from Debian's unchanged sources, configured with their dtrace switch, built three times: with systemtap's header
 # and dtrace, with ours, and with ours and fastprobe.
 #
-#     scripts/real-programs.sh [-k] [-t] [--again] [-c COMPILER]... [-v VARIANT]... NAME...
+#     scripts/real-programs.sh [-b] [-k] [-t] [--again] [-c COMPILER]... [-v VARIANT]... NAME...
 #
 # NAME: tcl cpython postgresql perl php memcached, each described in scripts/real-programs/NAME.sh. COMPILER: gcc, clang-19, ... (default: gcc).
 # VARIANT: systemtap, fastsdt, fastprobe (default: all; the other two need systemtap's to compare with). For each program and compiler:
@@ -15,10 +15,11 @@
 # What passed is recorded in build/real-programs/results and not done again while all that it depends on is the same: compiler,
 # sources, headers, tools, recipe. A build whose test failed is taken up again. --again: all anew. From all records that still hold
 # docs/real-programs.md is written. -k keeps the build folders. -t: no compile times; where the folders were kept, a later run on a
-# quiet machine takes them. After a build of fastsdt (build/default). With ccache, what is the same with both headers is compiled
-# once. FASTSDT_JOBS: for make, default 2. FASTSDT_REAL_PROGRAMS: a folder instead of build/real-programs; docs stay as they are.
+# quiet machine takes them. -b: builds only, in build/real-programs/NAME-COMPILER-VARIANT, for other scripts. After a build of fastsdt
+# (build/default). With ccache, what is the same with both headers is compiled once. FASTSDT_JOBS: for make, default 2.
+# FASTSDT_REAL_PROGRAMS: a folder instead of build/real-programs; docs stay as they are.
 set -euo pipefail
-usage() { sed -n '3,19s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '3,20s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 top=$PWD
 build_of_fastsdt=${FASTSDT_BUILD:-$top/build/default}
@@ -27,10 +28,11 @@ work=${FASTSDT_REAL_PROGRAMS:-$top/build/real-programs}
 results=$work/results
 jobs=${FASTSDT_JOBS:-2}
 all_programs="tcl cpython postgresql perl php memcached"
-programs=() compilers=() variants=() keep= again= timed=1
+programs=() compilers=() variants=() build_only= keep= again= timed=1
 while [ $# -gt 0 ]; do
     case $1 in
     -c) compilers+=("${2:?-c wants a compiler}"); shift 2 ;;
+    -b) build_only=1; shift ;;
     -k) keep=1; shift ;;
     -t) timed=; shift ;;
     -v) variants+=("${2:?-v wants a variant}"); shift 2 ;;
@@ -264,6 +266,15 @@ judge() { # in the build folder: prints the row of the table
     printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$program" "$compiler" "$variant" "$used of $(wc -l <"$results/$program.described")" "$sites" "$layouts" "$text" "$entries" "$(wc -l <"$result.tests")" "$traced"
 }
 
+built() { # makes what `use` names, unless its folder has it
+    local inputs
+    inputs=$(build_inputs)
+    ! holds "$dir/built" "$inputs" || return 0
+    (make_it)
+    echo "$inputs" >"$dir/built"
+    rm -f "$result.seconds"
+}
+
 one() { # of the build that `use` names: its row goes to results
     local inputs begun=$SECONDS
     [ -z "$again" ] || rm -rf "$result".* "$dir"
@@ -273,12 +284,7 @@ one() { # of the build that `use` names: its row goes to results
         return
     fi
     rm -f "$result.row" "$result.judged"
-    inputs=$(build_inputs)
-    if ! holds "$dir/built" "$inputs"; then
-        (make_it)
-        echo "$inputs" >"$dir/built"
-        rm -f "$result.seconds"
-    fi
+    built
     cd "$dir"
     inputs=$(tests_inputs)
     if ! holds "$result.tested" "$inputs"; then
@@ -320,6 +326,10 @@ group() { # COMPILER: all variants of the program
     local variant present=()
     for variant in "${variants[@]}"; do
         use "$1" "$variant"
+        if [ -n "$build_only" ]; then
+            (built)
+            continue
+        fi
         (one)
         [ ! -e "$dir" ] || present+=("$variant")
     done
@@ -402,6 +412,7 @@ EOF
               printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", $1, $2, $3, $9, $4, $5, $6,
                 base ? $7 " bytes" : sprintf("%+d (%s)", $7 - text[$1, $2], over($7, text[$1, $2])),
                 base ? ($11 ? sprintf("%.2f s", $11) : "-") : over($11, seconds[$1, $2]), $8, $10 }'
+        sed -n '/^## Services under load$/,$p' "$top/docs/real-programs.md" | sed "1i\\\\" # what scripts/services.sh has recorded
     } >"$work/real-programs.md"
     mv "$work/real-programs.md" "$top/docs/real-programs.md"
 }
@@ -423,7 +434,9 @@ for name in "${programs[@]}"; do
     done
 done
 [ ${#failed[@]} = 0 ] || fail "$(printf '%s; ' "${failed[@]}")see above"
-if [ -n "${FASTSDT_REAL_PROGRAMS:-}" ]; then
+if [ -n "$build_only" ]; then
+    say "built"
+elif [ -n "${FASTSDT_REAL_PROGRAMS:-}" ]; then
     say "all passed"
 else
     document

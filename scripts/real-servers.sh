@@ -2,20 +2,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Servers whose sources have no probes, with fastprobe: Debian's unchanged upstream sources, built by gcc -O2 with the plugin.
 #
-#     scripts/real-servers.sh [nginx|redis]...
+#     scripts/real-servers.sh [-b] [nginx|redis]...
 #
 # A function that runs once for each request is counted by fastsdt-trace's user engine and by bpftrace while a client asks a fixed
 # number of times, and both numbers have to be those of the server's own statistics. No kernel single-steps or refuses a selected
 # entry, but for those that the report lists as missed. After a build of fastsdt (build/default), as root, on a kernel with uprobes.
+# -b: builds only, in build/real-servers/NAME, for other scripts.
 # FASTSDT_REAL_SERVERS: a folder instead of build/real-servers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 top=$PWD
 bin=$top/build/default/bin
 work=${FASTSDT_REAL_SERVERS:-$top/build/real-servers}
+build_only=
+[ "${1:-}" != -b ] || { build_only=1; shift; }
 programs=("$@")
 [ $# -gt 0 ] || programs=(nginx redis)
-for name in "${programs[@]}"; do case $name in nginx | redis) ;; *) sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;; esac; done
+for name in "${programs[@]}"; do case $name in nginx | redis) ;; *) sed -n '3,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;; esac; done
 fail() { echo "real-servers.sh: $*" >&2; exit 1; }
 plugin=$top/build/default/gcc-$(gcc -dumpversion | cut -d. -f1)/fastprobe.so
 [ -x "$bin/fastsdt-trace" ] && [ -e "$plugin" ] || fail "build fastsdt first: $bin/fastsdt-trace, $plugin"
@@ -62,7 +65,7 @@ print(got.decode(errors="replace"))' run/socket "$1" "$2"
 }
 redis_recipe() {
     package=redis file=src/redis-server counted=getCommand requests=500
-    build() { make -C src -j2 MALLOC=libc OPTIMIZATION=-O2 "REDIS_CFLAGS=$flags" redis-server redis-cli; }
+    build() { make -C src -j2 MALLOC=libc OPTIMIZATION=-O2 "REDIS_CFLAGS=$flags" redis-server redis-cli redis-benchmark; }
     start() {
         rm -f run.socket
         src/redis-server --port 0 --unixsocket "$PWD/run.socket" --save '' >run.log 2>&1 &
@@ -104,6 +107,7 @@ for name in "${programs[@]}"; do
         touch built
         cd ..
     fi
+    [ -z "$build_only" ] || continue
     cd "$name"
     "$bin/fastsdt-check" --functions --json --no-lines "$file" >functions.json || fail "$name: fastsdt-check --functions $file"
     entries=$("$top/scripts/check-entries.py" functions.json report.json) || fail "$name: entries: $entries"

@@ -203,8 +203,8 @@ void release_left_overs(Target& target, bool forked)
 }
 
 // Undoes the jumps of tracers that have ended. A front may be forged: so a jump is undone only if it leads into an
-// arena of such a tracer, and only to a nop.
-void clear_left_overs(Target& target, bool forked = false)
+// arena of such a tracer, and only to a nop. Returns whether there was any.
+bool clear_left_overs(Target& target, bool forked = false)
 {
     std::vector<Patch> undo;
     const View view(target, forked);
@@ -234,6 +234,7 @@ void clear_left_overs(Target& target, bool forked = false)
     if (!undo.empty())
         target.patch(undo, true);
     release_left_overs(target, forked);
+    return !undo.empty();
 }
 
 // Front::number.
@@ -250,9 +251,9 @@ std::vector<SiteState> can_arm(Target& target, std::span<const Site> sites)
     return states_of(target, sites, 0);
 }
 
-void clear_forked(Target& target)
+bool clear_forked(Target& target)
 {
-    clear_left_overs(target, true);
+    return clear_left_overs(target, true);
 }
 
 Arming::Arming(Target& target, Compile compile, size_t least, FirstWords first, bool follows)

@@ -23,8 +23,8 @@ using FirstWords = std::function<std::vector<FirstWord>(Window)>;
 std::vector<SiteState> can_arm(Target& target, std::span<const Site> sites);
 
 /// Of a process that was forked from one that this process traces: puts the file's bytes back, and unmaps what no thread can come
-/// back to. Throws Unusable.
-void clear_forked(Target& target);
+/// back to. Returns whether it had jumps. Throws Unusable.
+bool clear_forked(Target& target);
 
 /// What a process has of an Arming's stubs.
 enum class Copy {

@@ -175,6 +175,16 @@ bool memory_has_gone(int memory)
     return pread(memory, &byte, 1, 0) == 0;
 }
 
+bool is_ending(pid_t pid)
+{
+    constexpr uint64_t exiting = 4; // PF_EXITING. What belongs to it is root's by then, so its memory cannot be asked
+    const std::vector<pid_t> threads = living_threads(pid);
+    return std::all_of(threads.begin(), threads.end(), [pid](pid_t thread) {
+        const auto stat = read_stat(fmt::format("{}/task/{}", pid, thread));
+        return !stat || (stat->flags & exiting) != 0;
+    });
+}
+
 namespace {
 
 bool has_memory_of(pid_t other, pid_t thread)

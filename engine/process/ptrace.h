@@ -52,6 +52,9 @@ Memory open_memory(pid_t pid, int flags);
 /// Whether the process of an open /proc/PID/mem has ended or executes another program.
 bool memory_has_gone(int memory);
 
+/// Whether a process has ended or is about to: it may have let go of its memory, and does not count as ended yet.
+bool is_ending(pid_t pid);
+
 /// Another process that shares the memory of `pid`: vfork, clone(CLONE_VM). 0: none can be seen.
 pid_t sharer_of_memory(pid_t pid);
 

@@ -103,7 +103,10 @@ std::optional<Stat> read_stat(const std::string& process)
     stat.name = text.substr(name + 1, name_end - name - 1);
     fields >> stat.state >> stat.parent;
     std::string skipped;
-    for (int field = 5; field < 22; ++field)
+    for (int field = 5; field < 9; ++field)
+        fields >> skipped;
+    fields >> stat.flags;
+    for (int field = 10; field < 22; ++field)
         fields >> skipped;
     fields >> stat.start;
     return stat;

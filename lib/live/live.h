@@ -64,6 +64,7 @@ struct Stat {
     std::string name;
     char state = 0; ///< of the first thread: state_of()
     pid_t parent = 0;
+    uint64_t flags = 0; ///< PF_EXITING and others of <linux/sched.h>
     uint64_t start = 0; ///< in clock ticks after boot
 };
 std::optional<Stat> read_stat(const std::string& process);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 package=postgresql-15 provider=src/backend/utils/probes.d file=src/backend/postgres
 tests_are="the tests of \`make check\`, by pg_regress, on a server without ICU, XML and compression"
-parts="src/timezone src/interfaces/libpq src/backend/snowball src/backend/replication/libpqwalreceiver src/backend/utils/mb/conversion_procs src/pl/plpgsql/src src/bin/initdb src/bin/pg_ctl src/bin/psql"
+parts="src/timezone src/interfaces/libpq src/backend/snowball src/backend/replication/libpqwalreceiver src/backend/utils/mb/conversion_procs src/pl/plpgsql/src src/bin/initdb src/bin/pg_ctl src/bin/psql src/bin/pgbench"
 configure() { "$source/configure" -C --enable-dtrace --without-readline --without-zlib --without-icu "--prefix=$PWD/installed"; }
 build() { # the server, and what its regression tests need: no ecpg, no dump tools
     local part

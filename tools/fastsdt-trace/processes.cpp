@@ -327,6 +327,12 @@ void Processes::count_missed(bool at_end)
     gone_.summary.missed_more = finder_.take_lost() || gone_.summary.missed_more;
 }
 
+// Whether it has ended, or is about to. A kernel thread that was named is none of these.
+bool Processes::is_over(pid_t pid) const
+{
+    return engine::start_time_of(std::to_string(pid)) == 0 || (!options_.names(pid) && engine::is_ending(pid));
+}
+
 void Processes::attach(pid_t pid, bool first)
 {
     const bool is_told = finder_.take_told(pid);
@@ -345,7 +351,7 @@ void Processes::attach(pid_t pid, bool first)
         if (!first)
             take_up_late();
     } catch (const std::exception& error) {
-        const bool has_gone = engine::start_time_of(std::to_string(pid)) == 0;
+        const bool has_gone = is_over(pid);
         if (is_told && has_gone)
             ++gone_.summary.missed;
         else if (options_.names(pid) || may_match(pid))
@@ -431,7 +437,7 @@ Processes::Clock::time_point Processes::missing_since(const Stat& stat) const
 void Processes::refuse(pid_t pid, const std::exception& error)
 {
     const auto stat = read_stat(std::to_string(pid));
-    if (!options_.names(pid) && engine::start_time_of(std::to_string(pid)) == 0)
+    if (is_over(pid) && !options_.names(pid))
         return;
     Refused& refused = refused_[{pid, stat ? stat->start : 0}];
     if (refused.tried == Clock::time_point())

@@ -89,6 +89,7 @@ private:
     void find(bool first);
     void attach(pid_t pid, bool first);
     bool may_match(pid_t pid) const;
+    bool is_over(pid_t pid) const;
     bool has_more(pid_t pid, engine::Target& memory, pid_t parent) const;
     bool is_recorded(pid_t pid) const;
     void take_up_late();
