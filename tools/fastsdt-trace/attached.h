@@ -69,7 +69,8 @@ public:
     bool over() const { return over_; }
     /// Its process is a traced one: it has not ended, and executes no other program, which would be for another Attached.
     bool has_process() const { return !over_ && !only_forks_ && !executed_; }
-    /// Whether it has executed another program since the last question.
+    /// Whether it has executed another program since take_executed().
+    bool has_fresh_program() const { return fresh_program_; }
     bool take_executed() { return std::exchange(fresh_program_, false); }
     /// Puts the sites back, but not in forked children. Nothing of it throws.
     void end();

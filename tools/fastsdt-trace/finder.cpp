@@ -116,6 +116,7 @@ bool Finder::hear()
     bool news = false;
     for (const Arrivals::Event& event : arrivals_->take()) {
         if (event.parent) {
+            forked_ = forked_ || tree_.contains(event.parent) || of_wanted_file_.contains(event.parent);
             if (tree_.contains(event.parent)) {
                 const auto stat = read_stat(std::to_string(event.pid));
                 tree_.emplace(event.pid, stat ? stat->start : 0); // 0: it has ended, but may have forked
@@ -132,9 +133,15 @@ bool Finder::hear()
         mapping.name = event.file;
         mapping.inode = event.inode;
         if (engine::means_any(script_, event.pid, {mapping}))
-            news = told_.insert(event.pid).second || news;
+            news = told_.try_emplace(event.pid, std::chrono::nanoseconds(event.time)).second || news;
     }
     return news;
+}
+
+std::optional<std::chrono::steady_clock::time_point> Finder::take_told(pid_t pid)
+{
+    const auto told = told_.extract(pid);
+    return told ? std::optional(told.mapped()) : std::nullopt;
 }
 
 size_t Finder::take_missed(bool at_end)
@@ -143,7 +150,8 @@ size_t Finder::take_missed(bool at_end)
         const auto stat = read_stat(std::to_string(pid));
         return !stat || has_ended(stat->state);
     };
-    return std::erase_if(told_, [&](pid_t pid) {
+    return std::erase_if(told_, [&](const auto& told) {
+        const pid_t pid = told.first;
         const bool missed = at_end || has_gone(pid);
         if (missed)
             settle(pid); // more may be told of it
@@ -192,7 +200,11 @@ std::vector<pid_t> Finder::find(const std::set<pid_t>& traced)
             if (look == now)
                 continue;
             look = std::move(now);
-            if ((tree_.contains(pid) || has_mapped(pid)) && engine::means_any(script_, pid, mappings))
+            if (!tree_.contains(pid) && !has_mapped(pid))
+                continue;
+            if (!selection_.exes.empty())
+                of_wanted_file_.insert(pid);
+            if (engine::means_any(script_, pid, mappings))
                 found.push_back(pid);
         } catch (const Unusable& error) {
             // Whether one that nobody lets us look at has mapped a file cannot be known.

@@ -7,9 +7,11 @@
 #include "options.h"
 #include "script/script.h"
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <sys/types.h>
@@ -30,6 +32,14 @@ public:
     int descriptor() const { return arrivals_ ? arrivals_->descriptor() : -1; }
     /// Takes what the kernel has told. @return  whether a process has come that find() may give
     bool hear();
+    /// Whether the kernel tells of whatever find() may give, by hear() or take_forked().
+    bool is_told_of_all() const
+    {
+        return arrivals_ && selection_.comms.empty() && selection_.users.empty() && selection_.cgroups.empty()
+            && selection_.containers.empty();
+    }
+    /// Whether a process was forked by one that is wanted: it may have what that has, and maps nothing.
+    bool take_forked() { return std::exchange(forked_, false); }
     /// What the kernel tells of it is no news any more: it is traced, was refused, or is counted.
     void settle(pid_t pid) { settled_.insert(pid); }
     /// It is not traced after all.
@@ -37,8 +47,8 @@ public:
     /// How many processes the kernel has told of as wanted that have ended before they were given; each of them once.
     /// @param at_end  those that live are not given any more
     size_t take_missed(bool at_end);
-    /// Whether the kernel has told of it as wanted. It is no longer one that may be missed.
-    bool take_told(pid_t pid) { return told_.erase(pid) != 0; }
+    /// When the kernel has told of it as wanted. It is no longer one that may be missed.
+    std::optional<std::chrono::steady_clock::time_point> take_told(pid_t pid);
     /// The kernel could not tell of all: how many were missed is not known.
     bool take_lost() { return arrivals_ && arrivals_->take_lost(); }
 
@@ -75,11 +85,12 @@ private:
     };
     std::map<pid_t, Look> looked_at_;
     std::vector<Refused> refused_;
-    const std::unique_ptr<Arrivals> arrivals_; // nullptr: the kernel does not tell
-    std::set<pid_t> of_wanted_file_;           // they have mapped what --exe names
-    std::set<pid_t> settled_;                  // settle()
-    std::set<pid_t> told_;                     // and what the script means
-    std::set<pid_t> ended_;                    // before the last find(): all of them was told before the next one
+    const std::unique_ptr<Arrivals> arrivals_;                    // nullptr: the kernel does not tell
+    std::set<pid_t> of_wanted_file_;                              // they have mapped what --exe names
+    std::set<pid_t> settled_;                                     // settle()
+    std::map<pid_t, std::chrono::steady_clock::time_point> told_; // and what the script means, then
+    std::set<pid_t> ended_; // before the last find(): all of them was told before the next one
+    bool forked_ = false;
 };
 
 } // namespace fastsdt::trace_tool

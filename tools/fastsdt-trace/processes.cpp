@@ -24,6 +24,7 @@ using engine::Session;
 namespace {
 
 constexpr auto look_period = std::chrono::milliseconds(100); ///< for modules and processes that come and go
+constexpr auto told_period = std::chrono::seconds(1);        ///< for processes that the kernel tells of
 constexpr auto busy_period = std::chrono::seconds(10); ///< for processes that another tracer has: a try takes seconds
 
 // Several descriptors for each process.
@@ -235,16 +236,18 @@ Summary Processes::summary() const
 void Processes::look()
 {
     const auto begin = Clock::now();
+    bool due = finder_.take_forked() || !finder_.is_told_of_all() || begin - last_look_ >= told_period;
     for (const auto& process : attached_) {
         process->look();
+        due = due || process->has_fresh_program();
         hear();
     }
-    news_ = false;
-    if (finds_) {
+    due = std::exchange(news_, false) || due;
+    if (finds_ && due)
         shared_.attempt([&] { find(false); });
-        // What they recorded is kept, but for the first: it is told of when nothing else matched.
+    // What they recorded is kept, but for the first: it is told of when nothing else matched.
+    if (finds_)
         forget_those_over(1);
-    }
     // With many processes it takes long. It shall not take more than a tenth of the time.
     soonest_look_ = begin + 10 * (Clock::now() - begin - std::exchange(attaching_, {}));
     next_look_ = std::max(begin + look_period, soonest_look_);
@@ -335,7 +338,7 @@ bool Processes::is_over(pid_t pid) const
 
 void Processes::attach(pid_t pid, bool first)
 {
-    const bool is_told = finder_.take_told(pid);
+    const auto told = finder_.take_told(pid);
     try {
         if (is_recorded(pid))
             return;
@@ -349,14 +352,14 @@ void Processes::attach(pid_t pid, bool first)
         }
         add(std::move(program), std::move(session));
         if (!first)
-            take_up_late();
+            take_up_late(told);
     } catch (const std::exception& error) {
         const bool has_gone = is_over(pid);
-        if (is_told && has_gone)
+        if (told && has_gone)
             ++gone_.summary.missed;
         else if (options_.names(pid) || may_match(pid))
             refuse(pid, error);
-        if (has_gone && !is_told)
+        if (has_gone && !told)
             finder_.unsettle(pid); // what is told later counts it
         else
             finder_.settle(pid);
@@ -403,8 +406,8 @@ bool Processes::is_recorded(pid_t pid) const
     return false;
 }
 
-// The last one added, after the run has begun.
-void Processes::take_up_late()
+// The last one added, after the run has begun. @param told  when the kernel told of it
+void Processes::take_up_late(std::optional<Clock::time_point> told)
 {
     Attached& process = *attached_.back();
     const auto stat = read_stat(std::to_string(process.pid()));
@@ -415,7 +418,7 @@ void Processes::take_up_late()
         attached_.pop_back();
         throw;
     }
-    const Clock::time_point since = stat ? missing_since(*stat) : last_look_;
+    const Clock::time_point since = told ? *told : stat ? missing_since(*stat) : last_look_;
     const auto refused = refused_.extract({process.pid(), stat ? stat->start : 0});
     const auto time = Clock::now() - (refused ? refused.mapped().missing_since : since);
     ++gone_.summary.found;
