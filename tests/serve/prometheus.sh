@@ -39,6 +39,7 @@ end() {
 }
 # serve OPTIONS...: a service on a port of its own; leaves service and port.
 serve() {
+    rm -f log # a former service's, which said the same
     fastsdt-trace serve "$@" --listen 127.0.0.1:0 >log 2>&1 7<&- 8>&- &
     service=$!
     started+=("$service")
