@@ -148,10 +148,12 @@ void Compiler::assign_number(const Table& table)
     answer(done, refused);
 }
 
-// To Role::result as assign_number(). Makes an entry with the new string and then deletes the old one, so that a reader always
-// finds one. Two threads that assign at once may both leave their entries. So after making its own, each thread deletes all
-// entries of the key that a search finds before its own. A thread that finds its own entry deleted stops: another assigned
-// later.
+// To Role::result as assign_number(). Makes an entry with the new string and then deletes the old one, so that a reader finds
+// one all the time unless threads assign at once. Two threads that do may both leave their entries. So after making its own,
+// each thread deletes all entries of the key that a search finds before its own. A thread that finds its own entry deleted
+// stops if there is another: that one was assigned later. If there is none, two threads deleted each other's, the one as the
+// old entry and the other as one before its own; then it assigns again. Whoever deletes searches afterwards, so the last one
+// to delete sees this.
 void Compiler::assign_text(const Table& table)
 {
     const auto again = label(), old = label(), make = label(), made = label(), full = label(), first = label(),
@@ -172,7 +174,7 @@ void Compiler::assign_text(const Table& table)
     bind(first);
     move(Role::kept, Role::entry); // our own
     bind(sweep);
-    search(table, found, done);
+    search(table, found, again);
     bind(found);
     move(Role::result, Role::entry);
     jump_if_unlike(Role::result, Role::kept, other);

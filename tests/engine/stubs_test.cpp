@@ -824,6 +824,33 @@ TEST(Growth, OfATableThatThreadsShare)
     }
 }
 
+// Two threads assign a text to a key at the same moment, when its entry is the first of those that the key may have. So one of
+// the new entries may be found before the other.
+TEST(Growth, OneTextOfTwoThatComeAtOnceStays)
+{
+    constexpr uint64_t keys = 4000;
+    for (int repeated = 0; repeated < 200; ++repeated) {
+        OwnRun run(action("", "@[arg0] = \"same\";"), usdt("8@%rax"));
+        std::atomic<uint64_t> arrived = 0;
+        const auto assign = [&](bool first) {
+            for (uint64_t key = 0; key < keys; ++key) {
+                if (first)
+                    pass_key(run, key);
+                ++arrived;
+                while (arrived < 2 * (key + 1))
+                    ;
+                pass_key(run, key);
+            }
+        };
+        std::thread other(assign, false);
+        assign(true);
+        other.join();
+        const Maps maps = run.maps();
+        EXPECT_EQ(maps.dropped, 0u);
+        ASSERT_EQ(maps.maps[0].size(), keys) << "after " << repeated << " times";
+    }
+}
+
 // Without memory for a larger chunk the keys that are there go on, and what finds no room is counted.
 TEST(Growth, WithoutMemoryIsCountedAsDropped)
 {
