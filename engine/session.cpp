@@ -22,12 +22,13 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
     : script_(script), target_(target), pid_(pid), options_(options), filters_(pid),
       modules_at_first_(modules_of(mappings_of(pid))),
       matcher_(script, pid, options.names ? *options.names : own_names_), fresh_(matcher_.find_new()),
-      environment_(read_environment(script, pid)), tables_(lay_out(script)),
+      environment_(read_environment(script, pid)), tables_(lay_out(script, options.ring_size)),
       arming_(
           target, [this](std::span<const Site> sites, const Arena& arena) { return compiled_to_arm(sites, arena); },
           tables_.least, [this](Window window) { return words_at_first(window); }, options.follow),
-      searched_(pid), cleared_(script.maps.size())
+      event_reader_(script, tables_), searched_(pid), cleared_(script.maps.size())
 {
+    environment_.start_ns = options.start_ns;
     environment_.follow = options.follow;
     ended_.maps.resize(script.maps.size());
     if (environment_.clock)
@@ -49,7 +50,7 @@ void Session::decide_calls(bool wanted)
 // Whether some value may take a system call. If not, nobody need know what the process's files call.
 bool Session::wants_calls() const
 {
-    if (uses(script_, Value::str_arg) || (uses(script_, Value::tid) && !environment_.tid_offset_told))
+    if (uses(script_, Value::str_arg) || uses(script_, Value::comm) || (uses(script_, Value::tid) && !environment_.tid_offset_told))
         return true;
     if (options_.follow && uses(script_, Value::pid)) // a child's
         return true;
@@ -237,6 +238,7 @@ Maps Session::read_all()
 {
     Maps now = read_tables(script_, tables_, arming_.window(), reader());
     merge(script_, now, ended_);
+    now.lost = event_reader_.lost();
     return now;
 }
 
@@ -274,8 +276,24 @@ void Session::look_for_forks(bool now)
             keep_ended(slice);
 }
 
+void Session::read_events(std::vector<Event>& to, bool last)
+{
+    fetch_events(last);
+    to.insert(to.end(), std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
+    events_.clear();
+}
+
+void Session::fetch_events(bool last)
+{
+    event_reader_.read(
+        arming_.window(), reader(),
+        [this](size_t offset, uint64_t from, uint64_t to) { return target_.change_data(offset, from, to); }, last,
+        events_);
+}
+
 void Session::keep_ended(Slice slice)
 {
+    fetch_events(false);
     Maps ended = read_slice(script_, tables_, arming_.window(), reader(), slice);
     ended.processes = 1;
     merge(script_, ended, ended_);
@@ -332,11 +350,9 @@ Maps Session::read()
 {
     keep_time();
     Maps now = read_all();
-    const auto clears = [](const Clause& clause) {
-        return std::any_of(clause.actions.begin(), clause.actions.end(),
-                           [](const Statement& s) { return s.kind == Statement::Kind::clear; });
-    };
-    if (std::any_of(script_.clauses.begin(), script_.clauses.end(), clears))
+    bool clears = false;
+    each_statement(script_, [&](const Statement& s) { clears = clears || s.kind == Statement::Kind::clear; });
+    if (clears)
         last_ = now;
     for (size_t map = 0; map < cleared_.size(); ++map)
         if (cleared_[map])

@@ -5,6 +5,7 @@
 #include "arming/match.h"
 #include "arming/target.h"
 #include "code/stubs.h"
+#include "maps/events.h"
 #include "maps/maps.h"
 #include "maps/read.h"
 #include "maps/tables.h"
@@ -29,6 +30,8 @@ public:
         bool calls = false;          ///< stubs may make system calls also where the process may set a seccomp filter
         bool follow = false;         ///< forked children record too
         ProbeNames* names = nullptr; ///< of a run with several processes; has to outlive it
+        size_t ring_size = usual_ring_size; ///< of a thread's events, a power of two
+        uint64_t start_ns = 0;              ///< what `elapsed` counts from: CLOCK_BOOTTIME
     };
     /// Reads the process and matches. `script` and `target` have to outlive it. Throws Unusable.
     Session(const Script& script, pid_t pid, Target& target, Options options);
@@ -79,6 +82,8 @@ public:
 
     /// The maps as they are now, less what was cleared.
     Maps read();
+    /// Adds the events that came since the last time, in the order of each thread. `last`: after disarm()
+    void read_events(std::vector<Event>& to, bool last);
     /// While threads go on, and so that stubs see it too. `as_read`: what the last read() gave is cleared and no more, so that
     /// a hit between the two is in the next; as far as the map's kind allows (is_subtracted() in maps/read.h).
     void clear(size_t map, bool as_read);
@@ -104,6 +109,7 @@ public:
 
 private:
     Maps read_all();
+    void fetch_events(bool last);
     ReadData reader();
     uint64_t word(size_t offset); // of the tables
     void keep_ended(Slice slice);
@@ -127,6 +133,8 @@ private:
     Environment environment_;
     Tables tables_;
     Arming arming_;
+    EventReader event_reader_;
+    std::vector<Event> events_; // read while something else was done
     Moment timed_;      // when the stubs' clock was last corrected
     size_t clocks_ = 1; // so far
     Forks searched_;

@@ -177,6 +177,8 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             site.provider = live.provider;
             site.name = live.name;
             site.probe = number_of(probe, file, live);
+            if (probe.kind != Probe::Kind::usdt && uses(script_, Value::function))
+                site.function = names_.number_of(live.name);
             site.arguments = live.arguments;
             site.address = live.runtime;
             site.load_bias = live.runtime - live.address;

@@ -16,10 +16,10 @@ Compiler::Compiler(const Machine& machine, const Script& script, const Tables& t
     for (const Map& map : script_.maps)
         if (map.kind == MapKind::string)
             text_bytes_ = string_size;
-    for (const Clause& clause : script_.clauses)
-        for (const Statement& each : clause.actions)
-            if (each.kind == Statement::Kind::call)
-                text_bytes_ = std::max(text_bytes_, sizeof(Hit));
+    each_statement(script_, [this](const Statement& each) {
+        if (each.kind == Statement::Kind::call)
+            text_bytes_ = std::max(text_bytes_, sizeof(Hit));
+    });
 }
 
 size_t Compiler::saved_offset(unsigned reg) const
@@ -33,6 +33,14 @@ size_t Compiler::spill(Role role)
     most_spills_ = std::max(most_spills_, spills_);
     store_frame(spill_offset(index), role);
     return index;
+}
+
+size_t Compiler::take_spills(size_t count)
+{
+    const size_t first = spills_;
+    spills_ += count;
+    most_spills_ = std::max(most_spills_, spills_);
+    return first;
 }
 
 Compiler::Label Compiler::cold(std::function<void()> emit)
@@ -121,6 +129,7 @@ void Compiler::body(const Site& site)
         const Clause& clause = script_.clauses[index];
         const auto next = label();
         unread_ = next;
+        clause_end_ = next;
         if (clause.filter) {
             if (wants_block(*clause.filter))
                 want();
@@ -155,26 +164,37 @@ void Compiler::body(const Site& site)
 void Compiler::actions(const Clause& clause)
 {
     const std::function<size_t(const Expression&)> times = [&](const Expression& e) {
-        size_t count = e.kind == Expression::Kind::value && e.value == Value::nsecs;
+        size_t count =
+            e.kind == Expression::Kind::value && (e.value == Value::nsecs || e.value == Value::elapsed);
         for (const Expression& operand : e.operands)
             count += times(operand);
         return count;
     };
     size_t count = 0;
-    for (const Statement& each : clause.actions) {
-        count += each.value ? times(*each.value) : 0;
-        for (const Expression& key : each.keys)
-            count += times(key);
-    }
+    each_statement(clause.actions, [&](const Statement& each) {
+        each_expression(each, [&](const Expression& e) { count += times(e); });
+    });
     const size_t spills = spills_;
     if (count > 1) {
         read_clock();
         time_ = spill(Role::result);
     }
-    for (const Statement& each : clause.actions)
-        statement(each);
+    variables_.clear();
+    for (const Variable& variable : clause.variables) {
+        const size_t words = variable.type == Type::string ? string_size / 8 : 1;
+        variables_.push_back(take_spills(words));
+        for (size_t i = 0; i < words; ++i) // a branch may leave it out
+            store_frame_number(spill_offset(variables_.back() + i), 0);
+    }
+    statements(clause.actions);
     spills_ = spills;
     time_.reset();
+}
+
+void Compiler::statements(const std::vector<Statement>& statements)
+{
+    for (const Statement& each : statements)
+        statement(each);
 }
 
 } // namespace fastsdt::engine

@@ -55,10 +55,10 @@ protected:
 
     // ---- What all stubs of an arena call: code/*/routines.cpp.
     struct MapRoutines {
-        Label update, assign, remove, load, direct;
+        Label update, assign, add, remove, load, direct;
     };
     struct Routines {
-        Label acquire, claim, text, word, tid;
+        Label acquire, claim, text, word, tid, comm, ring;
         std::vector<MapRoutines> maps;
     };
     virtual void acquire_routine() = 0;
@@ -66,6 +66,7 @@ protected:
     virtual void text_routine() = 0;
     virtual void word_routine() = 0;
     virtual void tid_routine() = 0;
+    virtual void comm_routine() = 0;
     // What routines.cpp is made of. None changes Role::block or Role::recorded. Keys are in the caller's frame from its
     // start, the chunk is Role::table, and the tag that an entry with these keys has stays where find_entry() leaves it.
     virtual void begin_routine(Label routine) = 0;
@@ -82,8 +83,9 @@ protected:
     virtual void make_entry(const Table& table, Fill fill, Label done, Label full) = 0; ///< to Role::entry
     virtual void claim_direct(const Table& table, Label done,
                               Label full) = 0; ///< to Role::entry: the key's, made if need be
-    virtual void exchange_value(const Table& table, Label done,
-                                Label again) = 0;                  ///< of Role::entry; `again`: it is not the key's
+    /// Of Role::entry: becomes Role::recorded. `again`: it is not the key's. `adds`: if the key is there, its value and
+    /// Role::recorded.
+    virtual void exchange_value(const Table& table, bool adds, Label done, Label again) = 0;
     virtual void load_value(const Table& table, Label absent) = 0; ///< of Role::entry, to Role::result
     virtual void erase_entry(const Table& table, Role entry) = 0;  ///< does nothing where it is not the key's any more
     virtual void jump_unless_there(Role entry, Label to) = 0;      ///< the entry is not the key's any more
@@ -92,6 +94,8 @@ protected:
     virtual void load_chunk(Role to, Word of) = 0; ///< of a table's word: the address in it
     /// A table's word leads to the chunk Role::entry if it led to the chunk Role::table. Leaves those two.
     virtual void exchange_chunk(const Table& table) = 0;
+    /// A word of the block is Role::entry if it was 0.
+    virtual void claim_word(size_t offset) = 0;
     virtual void data_address(Role to, size_t offset) = 0; ///< of the data; as long for every address
 
     // ---- The stub around the clauses: stubs_*.cpp.
@@ -127,6 +131,7 @@ protected:
     virtual void store_frame_number(size_t offset, int64_t number) = 0; ///< may change Role::result
     /// string_size bytes at the address Role::result, into the frame. Jumps to unread_ if they cannot be read.
     virtual void copy_text(size_t offset) = 0;
+    virtual void copy_comm(size_t offset) = 0; ///< the same of the thread's name
     virtual void unary(Operator op) = 0;          ///< of Role::result: negate, bit_not
     virtual void binary(Operator op) = 0;         ///< result = result op second; no comparison, && or ||
     virtual void divide_by(uint64_t divisor) = 0; ///< Role::result, unsigned
@@ -146,6 +151,12 @@ protected:
     /// To Role::entry: the key's entry in a direct table. Jumps to dropped(next) if there is no room.
     virtual void find_direct(const Statement& statement, Label next) = 0;
     virtual void increment(Word word) = 0;
+    virtual void add_for_all(Word word) = 0; ///< Role::recorded, where all threads add
+    // Events. The ring is Role::table.
+    /// To Role::entry: a record of so many bytes, with the clock; to Role::recorded: its position. Changes Role::result and
+    /// Role::second. Jumps to `full`.
+    virtual void reserve_record(size_t bytes, Label full) = 0;
+    virtual void commit_record(uint32_t statement) = 0; ///< that was reserved
     virtual void add_recorded(Word word) = 0;
     virtual void keep_extreme(const Map& map, Word word) = 0;
     virtual void count_in_histogram(Word first_bucket) = 0;
@@ -156,6 +167,7 @@ protected:
     void stub(const Site& site);
     void body(const Site& site);
     void actions(const Clause& clause);
+    void statements(const std::vector<Statement>& statements);
     // A cold path is emitted behind the stub's hot path.
     struct Cold {
         Label from;
@@ -172,7 +184,8 @@ protected:
     void routines();
     void map_routines(size_t map);
     void direct_routine(const Table& table);
-    void assign_number(const Table& table);
+    void ring_routine();
+    void assign_number(const Table& table, bool adds);
     void assign_text(const Table& table);
     void answer(Label yes, Label no); ///< Role::result is 1 after a jump to `yes`, and 0 after one to `no`
     void newest_chunk(const Table& table);
@@ -196,6 +209,8 @@ protected:
     void branch(const Expression& e, Label target, bool when);
     void fill_keys(const std::vector<Expression>& keys, const Table& table);
     void text_value(const Expression& e, size_t frame_offset); ///< string_size bytes into the frame
+    void copy_in_frame(size_t to, size_t from);                ///< string_size bytes
+    void branch_on_texts(const Expression& e, Label target, bool when);
     void map_value(const Expression& e);
     void if_own(const Table& table, const Expression& tid, Label free, Label other);
     void shared_value(const Table& table);
@@ -205,7 +220,10 @@ protected:
     // ---- statements.cpp
     void statement(const Statement& statement);
     void update(const Statement& statement);
-    void assign_by_key(const Statement& statement);
+    void change_by_key(Label routine, const Statement& statement);
+    void set(const Statement& statement);
+    void branch(const Statement& statement);
+    void event(const Statement& statement);
     void record(const Map& map, Word cell);
     Label dropped(Label next);
     Word locate(const Statement& statement, Label next);
@@ -227,6 +245,8 @@ protected:
     size_t spills_ = 0, most_spills_ = 0;
     bool calls_functions() const { return text_bytes_ > string_size; }
     std::optional<size_t> time_; // the spill with nsecs, in a clause that reads it more than once
+    std::vector<size_t> variables_; // of the clause: the spill of each, a string's first
+    Label clause_end_ = 0;
     size_t frame_spills_ = 0;
     uint64_t stub_start_ = 0;
     Label out_ = 0;
@@ -237,6 +257,7 @@ protected:
     size_t saved_start() const { return spill_offset(frame_spills_); }
     size_t saved_offset(unsigned reg) const;
     size_t spill(Role role); // keeps the value in the frame until spills_ is less again
+    size_t take_spills(size_t count);
 
 private:
     Emitter& code_;

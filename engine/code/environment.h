@@ -47,6 +47,8 @@ struct Environment {
     std::vector<Lasting> modules, always;
     Lasting stack;
     std::optional<CycleClock> clock; ///< empty: nsecs is refused
+    uint64_t start_ns = 0;           ///< elapsed is nsecs less this
+    bool counter = false;            ///< the processor's counter tells the time: events have it
     /// Threads run while sites change. So if a site's eight bytes lie in two blocks of 16, its stub is placed so that
     /// the lowest byte of the jump's displacement is the fifth byte of a nop10. See process/self.cpp.
     bool threads_run = false;

@@ -45,7 +45,7 @@ void Compiler::want_system_calls(std::string_view what) const
 // Leaves change no register but the one they go to.
 bool Compiler::is_leaf(const Expression& e) const
 {
-    if (e.kind == Expression::Kind::number)
+    if (e.kind == Expression::Kind::number || e.kind == Expression::Kind::variable)
         return true;
     if (e.kind != Expression::Kind::value)
         return false;
@@ -57,8 +57,11 @@ bool Compiler::is_leaf(const Expression& e) const
     case Value::tid: return environment_.tid_offset.has_value();
     case Value::pid: return !environment_.follow;
     case Value::probe:
+    case Value::function:
     case Value::retval: return true;
     case Value::nsecs: return time_.has_value();
+    case Value::elapsed:
+    case Value::comm:
     case Value::str_arg: return false;
     }
     return false;
@@ -81,11 +84,16 @@ void Compiler::leaf(const Expression& e, Role to)
         constant(to, e.number);
         return;
     }
+    if (e.kind == Expression::Kind::variable) {
+        load_frame(to, spill_offset(variables_[e.variable]));
+        return;
+    }
     switch (e.value) {
     case Value::arg: argument(e, to); return;
     case Value::tid: thread_id(to); return;
     case Value::pid: constant(to, environment_.pid); return;
     case Value::probe: constant(to, int64_t(site_->probe)); return;
+    case Value::function: constant(to, int64_t(site_->function)); return;
     case Value::retval:
         if (site_->kind == Probe::Kind::exit && site_->result < 0)
             throw Refusal({State::tail_call});
@@ -95,6 +103,8 @@ void Compiler::leaf(const Expression& e, Role to)
         returned(to);
         return;
     case Value::nsecs: load_frame(to, spill_offset(*time_)); return;
+    case Value::elapsed:
+    case Value::comm:
     case Value::str_arg: break;
     }
     throw std::logic_error("not a leaf");
@@ -110,6 +120,13 @@ void Compiler::evaluate(const Expression& e)
     case Expression::Kind::value:
         if (e.value == Value::nsecs) {
             read_clock();
+        } else if (e.value == Value::elapsed) {
+            if (time_)
+                load_frame(Role::result, spill_offset(*time_));
+            else
+                read_clock();
+            constant(Role::second, int64_t(environment_.start_ns));
+            binary(Operator::subtract);
         } else if (e.value == Value::tid) {
             want_system_calls("tid, which takes a system call");
             thread_id(Role::result);
@@ -128,6 +145,7 @@ void Compiler::evaluate(const Expression& e)
     case Expression::Kind::map: map_value(e); return;
     case Expression::Kind::operation: operation(e); return;
     case Expression::Kind::number:
+    case Expression::Kind::variable:
     case Expression::Kind::text: break;
     }
     throw std::logic_error("a string is no integer");
@@ -176,6 +194,16 @@ void Compiler::operation(const Expression& e)
         bind(done);
         return;
     }
+    case Operator::select: {
+        const auto otherwise = label(), done = label();
+        branch(e.operands[0], otherwise, false);
+        evaluate(e.operands[1]);
+        jump(done);
+        bind(otherwise);
+        evaluate(e.operands[2]);
+        bind(done);
+        return;
+    }
     case Operator::negate:
     case Operator::bit_not:
         evaluate(e.operands[0]);
@@ -216,6 +244,10 @@ void Compiler::branch(const Expression& e, Label target, bool when)
         case Operator::greater:
         case Operator::greater_equal: {
             const Expression &left = e.operands[0], &right = e.operands[1];
+            if (left.type == Type::string) {
+                branch_on_texts(e, target, when);
+                return;
+            }
             std::optional<int64_t> number;
             if (right.kind == Expression::Kind::number && compares_with(right.number)) {
                 number = right.number;
@@ -233,24 +265,93 @@ void Compiler::branch(const Expression& e, Label target, bool when)
     jump_if_zero(Role::result, target, !when);
 }
 
+namespace {
+
+// Eight bytes of a string literal, from `at` on, as a stub has them in a register.
+int64_t word_of(const std::string& text, size_t at)
+{
+    char word[8]{};
+    if (at < text.size())
+        std::memcpy(word, text.data() + at, std::min<size_t>(8, std::min(text.size(), string_size - 1) - at));
+    return std::bit_cast<int64_t>(word);
+}
+
+} // namespace
+
+void Compiler::copy_in_frame(size_t to, size_t from)
+{
+    for (size_t i = 0; i < string_size; i += 8) {
+        load_frame(Role::result, from + i);
+        store_frame(to + i, Role::result);
+    }
+}
+
 void Compiler::text_value(const Expression& e, size_t offset)
 {
-    if (e.kind == Expression::Kind::text) {
-        for (size_t i = 0; i < string_size; i += 8) {
-            char word[8]{};
-            if (i < e.text.size())
-                std::memcpy(word, e.text.data() + i, std::min<size_t>(8, std::min(e.text.size(), string_size - 1) - i));
-            store_frame_number(offset + i, std::bit_cast<int64_t>(word));
-        }
+    switch (e.kind) {
+    case Expression::Kind::text:
+        for (size_t i = 0; i < string_size; i += 8)
+            store_frame_number(offset + i, word_of(e.text, i));
+        return;
+    case Expression::Kind::variable: copy_in_frame(offset, spill_offset(variables_[e.variable])); return;
+    case Expression::Kind::operation: {
+        const auto otherwise = label(), done = label();
+        branch(e.operands[0], otherwise, false);
+        text_value(e.operands[1], offset);
+        jump(done);
+        bind(otherwise);
+        text_value(e.operands[2], offset);
+        bind(done);
         return;
     }
-    if (e.kind != Expression::Kind::value || e.value != Value::str_arg)
-        throw std::logic_error("no string");
-    Expression address = e;
-    address.type = Type::integer;
-    address.value = Value::arg;
-    value(address, Role::result);
+    case Expression::Kind::value: break;
+    default: throw std::logic_error("no string");
+    }
+    if (e.value == Value::comm) {
+        want_system_calls("comm, which takes a system call");
+        copy_comm(offset);
+        return;
+    }
+    if (e.operands.empty()) {
+        Expression address = e;
+        address.type = Type::integer;
+        address.value = Value::arg;
+        value(address, Role::result);
+    } else {
+        value(e.operands[0], Role::result);
+    }
     copy_text(offset);
+}
+
+// == and != of strings. Behind a string's end are zeros.
+void Compiler::branch_on_texts(const Expression& e, Label target, bool when)
+{
+    const bool has_literal = e.operands[0].kind == Expression::Kind::text;
+    const Expression &left = e.operands[has_literal ? 1 : 0], &right = e.operands[has_literal ? 0 : 1];
+    const size_t spills = spills_, first = take_spills(string_size / 8);
+    size_t words = string_size / 8, second = SIZE_MAX;
+    text_value(left, spill_offset(first));
+    if (right.kind == Expression::Kind::text) {
+        words = right.text.size() / 8 + 1;
+    } else {
+        second = take_spills(string_size / 8);
+        text_value(right, spill_offset(second));
+    }
+    const bool on_equal = (e.op == Operator::equal) == when;
+    const auto unlike = on_equal ? label() : target;
+    for (size_t i = 0; i < words; ++i) {
+        load_frame(Role::result, spill_offset(first + i));
+        if (second == SIZE_MAX)
+            constant(Role::second, word_of(right.text, 8 * i));
+        else
+            load_frame(Role::second, spill_offset(second + i));
+        jump_if_unlike(Role::result, Role::second, unlike);
+    }
+    if (on_equal) {
+        jump(target);
+        bind(unlike);
+    }
+    spills_ = spills;
 }
 
 // A key that reads a map needs the frame's place of keys for that map's own keys. So such keys are evaluated first and
@@ -261,12 +362,19 @@ void Compiler::fill_keys(const std::vector<Expression>& keys, const Table& table
     std::vector<size_t> waiting(keys.size(), SIZE_MAX);
     for (size_t i = 0; i < keys.size(); ++i)
         if (uses(keys[i], is_map)) {
+            if (keys[i].type == Type::string) {
+                waiting[i] = take_spills(string_size / 8);
+                text_value(keys[i], spill_offset(waiting[i]));
+                continue;
+            }
             evaluate(keys[i]);
             waiting[i] = spill(Role::result);
         }
     size_t offset = 0;
     for (size_t i = 0; i < keys.size(); offset += table.key_size[i++]) {
-        if (keys[i].type == Type::string) {
+        if (keys[i].type == Type::string && waiting[i] != SIZE_MAX) {
+            copy_in_frame(offset, spill_offset(waiting[i]));
+        } else if (keys[i].type == Type::string) {
             text_value(keys[i], offset);
         } else if (waiting[i] != SIZE_MAX) {
             load_frame(Role::result, spill_offset(waiting[i]));

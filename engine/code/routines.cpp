@@ -29,6 +29,8 @@ void Compiler::routines()
     routines_.text = label();
     routines_.word = label();
     routines_.tid = label();
+    routines_.comm = label();
+    routines_.ring = label();
     acquire_routine();
     if (environment_.follow)
         claim_routine();
@@ -36,8 +38,12 @@ void Compiler::routines()
     word_routine();
     if (environment_.system_calls && !environment_.tid_offset)
         tid_routine();
+    if (environment_.system_calls)
+        comm_routine();
+    if (tables_.ring)
+        ring_routine();
     for (size_t i = 0; i < script_.maps.size(); ++i) {
-        routines_.maps.push_back({label(), label(), label(), label(), label()});
+        routines_.maps.push_back({label(), label(), label(), label(), label(), label()});
         if (tables_.maps[i].entries > 1)
             map_routines(i);
     }
@@ -76,7 +82,14 @@ void Compiler::map_routines(size_t map)
         if (kind == MapKind::string)
             assign_text(table);
         else
-            assign_number(table);
+            assign_number(table, false);
+        end_assigning();
+        return_from_routine();
+    }
+    if (script_.maps[map].adds) {
+        begin_routine(routine.add);
+        begin_assigning();
+        assign_number(table, true);
         end_assigning();
         return_from_routine();
     }
@@ -132,20 +145,40 @@ void Compiler::direct_routine(const Table& table)
     return_from_routine();
 }
 
-// To Role::result: 1, or 0 if there is no room.
-void Compiler::assign_number(const Table& table)
+// To Role::result: 1, or 0 if there is no room. To add, a new entry is one with 0, and the search begins again: of two entries that
+// two threads make at once, both then add to the first.
+void Compiler::assign_number(const Table& table, bool adds)
 {
     const auto again = label(), found = label(), absent = label(), full = label(), done = label(), refused = label();
     bind(again);
     search(table, found, absent, true);
     bind(found);
-    exchange_value(table, done, again);
+    exchange_value(table, adds, done, again);
     bind(absent);
     newest_chunk(table);
-    make_entry(table, Fill::number, done, full);
+    if (adds)
+        make_entry(table, Fill::zeros, again, full);
+    else
+        make_entry(table, Fill::number, done, full);
     bind(full);
     grow(table, again, refused);
     answer(done, refused);
+}
+
+// To Role::table: the thread's ring, or 0 if there is no room. A signal handler may make one at the same time: then that one counts,
+// and nobody uses the other.
+void Compiler::ring_routine()
+{
+    const auto none = label();
+    begin_routine(routines_.ring);
+    constant(Role::result, int64_t(tables_.ring_bytes()));
+    allocate(none);
+    constant(Role::result, int64_t(tables_.ring_size));
+    store({Role::entry, Ring::limit}, Role::result);
+    claim_word(*tables_.ring);
+    bind(none);
+    load(Role::table, {Role::block, *tables_.ring});
+    return_from_routine();
 }
 
 // To Role::result as assign_number(). Makes an entry with the new string and then deletes the old one, so that a reader finds

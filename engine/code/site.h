@@ -24,6 +24,7 @@ struct Site {
     uint64_t inode = 0;                   ///< of that file; 0: the site is of no file
     std::string provider, name;           ///< name: of the probe, or of the function
     size_t probe = 0;                     ///< value of `probe`: ProbeNames::number_of()
+    size_t function = 0;                  ///< value of `func`: the same of the name alone
     std::string arguments;                ///< as the stapsdt note has them; empty for entries and exits
     uint64_t stack_bytes = unknown_bytes; ///< entry: of arguments on the stack
     int result = -1;             ///< exit: where the result is, FASTSDT_RESULT_*; -1: a tail call, which has none yet

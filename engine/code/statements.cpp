@@ -15,6 +15,12 @@ void Compiler::statement(const Statement& statement)
         call_function(statement);
         return;
     }
+    if (statement.is_event())
+        return event(statement);
+    if (statement.kind == Statement::Kind::set)
+        return set(statement);
+    if (statement.kind == Statement::Kind::branch)
+        return branch(statement);
     const Map& map = script_.maps[statement.map];
     const Table& table = tables_.maps[statement.map];
     switch (statement.kind) {
@@ -29,7 +35,7 @@ void Compiler::statement(const Statement& statement)
             // had run after this statement.
             const auto set = label(), done = label();
             if_own(table, statement.keys[0], set, cold([this, &statement, done] {
-                       assign_by_key(statement);
+                       change_by_key(routines_.maps[statement.map].assign, statement);
                        jump(done);
                    }));
             bind(set);
@@ -37,12 +43,22 @@ void Compiler::statement(const Statement& statement)
             store(own(table, 0), Role::result);
             bind(done);
         } else if (table.entries > 1) {
-            assign_by_key(statement);
+            change_by_key(routines_.maps[statement.map].assign, statement);
         } else {
             // The value is stored before the word that says it is there: whoever sees that word reads an assigned
             // value.
             shared_value(table);
             store({Role::table, table.value}, Role::recorded);
+            publish({Role::table, 0}, 1);
+        }
+        return;
+    case Statement::Kind::add:
+        value(*statement.value, Role::recorded);
+        if (table.entries > 1) {
+            change_by_key(routines_.maps[statement.map].add, statement);
+        } else {
+            shared_value(table);
+            add_for_all({Role::table, table.value});
             publish({Role::table, 0}, 1);
         }
         return;
@@ -60,6 +76,10 @@ void Compiler::statement(const Statement& statement)
         } else if (is_assigned(map.kind)) {
             shared_value(table);
             publish({Role::table, 0}, 0);
+            if (map.adds) { // what is added next is added to 0
+                constant(Role::result, 0);
+                store({Role::table, table.value}, Role::result);
+            }
         } else {
             throw std::logic_error("an aggregation of all threads cannot be deleted");
         }
@@ -69,10 +89,10 @@ void Compiler::statement(const Statement& statement)
 }
 
 // Role::recorded, or the string in the frame.
-void Compiler::assign_by_key(const Statement& statement)
+void Compiler::change_by_key(Label routine, const Statement& statement)
 {
     const auto next = label();
-    call_with_keys(routines_.maps[statement.map].assign, statement.keys, tables_.maps[statement.map]);
+    call_with_keys(routine, statement.keys, tables_.maps[statement.map]);
     jump_if_refused(dropped(next));
     bind(next);
 }
@@ -84,6 +104,80 @@ Compiler::Label Compiler::dropped(Label next)
         count_at(Tables::dropped);
         jump(next);
     });
+}
+
+void Compiler::set(const Statement& statement)
+{
+    const size_t first = variables_[statement.variable];
+    if (statement.value->type == Type::string) {
+        // Not in its place at once: the value may be made of what the variable was.
+        const size_t spills = spills_, made = take_spills(string_size / 8);
+        text_value(*statement.value, spill_offset(made));
+        copy_in_frame(spill_offset(first), spill_offset(made));
+        spills_ = spills;
+        return;
+    }
+    value(*statement.value, Role::result);
+    store_frame(spill_offset(first), Role::result);
+}
+
+void Compiler::branch(const Statement& statement)
+{
+    const auto otherwise = label(), done = label();
+    branch(*statement.value, otherwise, false);
+    statements(statement.then);
+    if (!statement.otherwise.empty())
+        jump(done);
+    bind(otherwise);
+    statements(statement.otherwise);
+    bind(done);
+}
+
+// All values are known before the record is reserved, so that it is committed a few instructions later.
+void Compiler::event(const Statement& statement)
+{
+    const size_t spills = spills_;
+    std::vector<size_t> waiting;
+    for (const Expression& each : statement.values) {
+        if (each.type == Type::string) {
+            waiting.push_back(take_spills(string_size / 8));
+            text_value(each, spill_offset(waiting.back()));
+        } else if (is_leaf(each)) {
+            waiting.push_back(SIZE_MAX);
+        } else {
+            evaluate(each);
+            waiting.push_back(spill(Role::result));
+        }
+    }
+    const auto have_ring = label(), next = label();
+    load(Role::table, {Role::block, *tables_.ring});
+    jump_if_zero(Role::table, cold([this, have_ring, next] {
+                     call_routine(routines_.ring);
+                     jump_if_zero(Role::table, dropped(next));
+                     jump(have_ring);
+                 }));
+    bind(have_ring);
+    reserve_record(record_size(statement), cold([this, next] {
+                       increment({Role::table, Ring::lost});
+                       jump(next);
+                   }));
+    size_t offset = Ring::values;
+    for (size_t i = 0; i < waiting.size(); ++i) {
+        const Expression& each = statement.values[i];
+        const size_t words = each.type == Type::string ? string_size / 8 : 1;
+        for (size_t word = 0; word < words; ++word, offset += 8) {
+            if (waiting[i] == SIZE_MAX)
+                leaf(each, Role::result);
+            else
+                load_frame(Role::result, spill_offset(waiting[i] + word));
+            store({Role::entry, offset}, Role::result);
+        }
+    }
+    commit_record(uint32_t(statement.number));
+    bind(next);
+    spills_ = spills;
+    if (statement.kind == Statement::Kind::exit)
+        jump(clause_end_);
 }
 
 void Compiler::update(const Statement& statement)

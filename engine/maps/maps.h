@@ -46,6 +46,7 @@ struct Maps {
     /// Hits of a clause that were left out, from the statement on that wanted a value which only a system call could have read
     /// when none could be made.
     uint64_t unread = 0;
+    uint64_t lost = 0;    ///< events that found no room in their thread's ring
     uint64_t forked = 0;  ///< hits in forked children, where these are not followed
     size_t threads = 0;   ///< slots that threads have taken so far
     size_t processes = 0; ///< forked children that have recorded something

@@ -63,6 +63,11 @@ void add(const Map& map, Entry& to, const Entry& from)
             to.buckets[i] += from.buckets[i];
         break;
     case MapKind::integer:
+        if (map.only_adds) {
+            to.value.number = sum_of(to.value.number, from.value.number);
+            break;
+        }
+        [[fallthrough]];
     case MapKind::string:
     case MapKind::probe: to.value = from.value; break;
     }
@@ -97,15 +102,6 @@ bool decode(const Map& map, const Bytes& bytes, size_t offset, Entry& entry)
 }
 
 using Merged = std::map<std::vector<Datum>, Entry>;
-
-/// The offset of an address in the heap, of which so many bytes before and behind are in it too.
-std::optional<size_t> place_in_heap(const Tables& tables, Window window, uint64_t address, size_t before, size_t behind)
-{
-    const uint64_t offset = address - window.address;
-    if (offset >= window.size || offset < tables.heap + before || behind > window.size - offset || offset % 16 != 0)
-        return std::nullopt;
-    return offset;
-}
 
 std::vector<Slice> all_slices(const Tables& tables, Window window, const ReadData& read)
 {
@@ -251,7 +247,7 @@ void read_map(const Map& map, const Table& table, size_t base, Memory& memory, M
             size_t index = 0;
             if (!read_entry(map, table, bytes, i * table.entry_size, count, entry, index))
                 continue;
-            if (!is_assigned(map.kind)) {
+            if (!is_assigned(map.kind) || map.only_adds) {
                 merge(map, merged, entry);
                 continue;
             }
@@ -293,6 +289,25 @@ Maps read_slices(const Script& script, const Tables& tables, Window window, cons
 }
 
 } // namespace
+
+std::optional<size_t> place_in_heap(const Tables& tables, Window window, uint64_t address, size_t before, size_t behind)
+{
+    const uint64_t offset = address - window.address;
+    if (offset >= window.size || offset < tables.heap + before || behind > window.size - offset || offset % 16 != 0)
+        return std::nullopt;
+    return offset;
+}
+
+std::vector<size_t> blocks_of(const Tables& tables, Window window, const ReadData& read)
+{
+    std::vector<size_t> offsets;
+    if (window.size == 0)
+        return offsets;
+    const Memory memory(tables, window, read, all_slices(tables, window, read));
+    for (const Memory::Block& block : memory.blocks())
+        offsets.push_back(block.offset);
+    return offsets;
+}
 
 uint64_t word_at(const ReadData& read, size_t offset)
 {
@@ -340,7 +355,7 @@ void merge(const Script& script, Maps& to, const Maps& other)
         for (Entry& entry : to.maps[i])
             merged.emplace(entry.keys, std::move(entry));
         for (const Entry& entry : other.maps[i])
-            if (const auto [found, fresh] = merged.try_emplace(entry.keys, entry); !fresh && !is_assigned(map.kind))
+            if (const auto [found, fresh] = merged.try_emplace(entry.keys, entry); !fresh && (!is_assigned(map.kind) || map.only_adds))
                 add(map, found->second, entry);
         to.maps[i].clear();
         for (auto& [keys, entry] : merged)
@@ -348,6 +363,7 @@ void merge(const Script& script, Maps& to, const Maps& other)
     }
     to.dropped += other.dropped;
     to.unread += other.unread;
+    to.lost += other.lost;
     to.forked += other.forked;
     to.threads += other.threads;
     to.processes += other.processes;
@@ -396,6 +412,8 @@ void clear_table(const Script& script, const Tables& tables, Window window, size
                 set(at + table.value + 8, bytes.word(at + table.value + 8), 0);
             } else if (table.entries == 1) {
                 set(at, first, 0);
+                if (script.maps[map].adds)
+                    set(at + table.value, bytes.word(at + table.value), 0);
             } else if ((first & uint64_t(tag_there)) == uint64_t(tag_there)) {
                 set(at, first, first - uint64_t(tag_there - tag_deleted));
             }

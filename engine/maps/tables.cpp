@@ -39,11 +39,11 @@ size_t value_bytes(const Map& map)
 
 bool deletes(const Script& script, size_t map)
 {
-    for (const Clause& clause : script.clauses)
-        for (const Statement& statement : clause.actions)
-            if (statement.kind == Statement::Kind::remove && statement.map == map)
-                return true;
-    return false;
+    bool found = false;
+    each_statement(script, [&](const Statement& statement) {
+        found = found || (statement.kind == Statement::Kind::remove && statement.map == map);
+    });
+    return found;
 }
 
 size_t up(size_t value, size_t to)
@@ -69,7 +69,15 @@ size_t Table::key_bytes() const
     return sum;
 }
 
-Tables lay_out(const Script& script)
+size_t record_size(const Statement& event)
+{
+    size_t size = Ring::values;
+    for (const Expression& value : event.values)
+        size += value.type == Type::string ? string_size : 8;
+    return size;
+}
+
+Tables lay_out(const Script& script, size_t ring_size)
 {
     Tables tables;
     size_t shared_end = 0, block_end = 0, chunks = 0, largest_entry = 0;
@@ -107,7 +115,7 @@ Tables lay_out(const Script& script)
             table.entries = std::bit_floor(std::min(2 * most_keys, most_table_bytes / table.entry_size));
         }
         size_t& end = table.shared ? shared_end : block_end;
-        if (map.kind == MapKind::integer && map.tid_key && map.keys.size() == 1) {
+        if (map.kind == MapKind::integer && !map.adds && map.tid_key && map.keys.size() == 1) {
             table.own = up(end, 16);
             end = *table.own + 16;
         }
@@ -133,6 +141,17 @@ Tables lay_out(const Script& script)
                   "histograms or fewer steps");
         tables.maps.push_back(std::move(table));
     }
+    for (const Clause& clause : script.clauses)
+        if (clause.has_sites())
+            each_statement(clause.actions, [&](const Statement& statement) {
+                if (statement.is_event())
+                    tables.most_record = std::max(tables.most_record, record_size(statement));
+            });
+    if (tables.most_record != 0) {
+        tables.ring = up(block_end, 8);
+        block_end = *tables.ring + 8;
+        tables.ring_size = ring_size;
+    }
     // A stub looks at one of the first two entries of a direct table before it knows that there are none.
     tables.nothing = up(Tables::clocks + Tables::most_clocks * Tables::clock_size, 64) + Chunk::header;
     const size_t shared = up(tables.nothing + largest_entry + 8, 64);
@@ -141,7 +160,7 @@ Tables lay_out(const Script& script)
             table.offset += shared;
     tables.heap = up(shared + shared_end, Chunk::alignment);
     tables.block_size = std::max(up(block_end, Chunk::alignment), Chunk::alignment);
-    tables.least = up(std::max(tables.heap + least_threads * (tables.block_size + chunks), least_bytes), 65536);
+    tables.least = up(std::max(tables.heap + least_threads * (tables.block_size + chunks + (tables.ring ? tables.ring_bytes() : 0)), least_bytes), 65536);
     return tables;
 }
 

@@ -7,7 +7,9 @@
 //     shared   maps of all threads
 //     heap     blocks, chunks, and slices of forked children, in the order in which they were wanted
 //
-//     block    of one thread: its maps. A map without keys is here, a map with keys has a word that leads to its newest chunk
+//     block    of one thread: its maps. A map without keys is here, a map with keys has a word that leads to its newest chunk. If the
+//              script prints at sites, a word that leads to the thread's ring
+//     ring     of one thread: the events that it has recorded and the tracer has not read yet
 //     chunk    of a table: a header, and a power of two of entries, each a tag, a value and the keys
 //
 // A table that is full gets a chunk of four times the size. Entries never move: the old chunk stays as it is, and its
@@ -85,6 +87,24 @@ struct Table {
     std::optional<size_t> own;
 };
 
+/// A thread's ring. Its header is words, in bytes from its address; behind it are a power of two of bytes, and room for one
+/// record beyond them, so that no record is in two parts. Positions count bytes from the first record on and never begin anew.
+///
+/// A record is reserved by moving `head` on, then filled, then committed by its first word. A signal handler in between records
+/// behind it. If the handler leaves by longjmp, the record is never committed: the reader finds the next one that is.
+struct Ring {
+    static constexpr size_t head = 0;  ///< position where the next record begins
+    static constexpr size_t limit = 8; ///< position that no record may reach beyond; the reader moves it on
+    static constexpr size_t lost = 16; ///< events that found no room
+    static constexpr size_t header = 64;
+    // Of a record: its words, and the values behind them, 8 bytes each or string_size.
+    static constexpr size_t commit = 0; ///< 4 bytes: the record's position, see committed(); 4 bytes: Statement::number
+    static constexpr size_t clock = 8;  ///< the processor's counter; 0: it tells no time
+    static constexpr size_t values = 16;
+    static constexpr uint32_t committed(uint64_t position) { return uint32_t(position / 8 + 1); }
+};
+inline constexpr size_t usual_ring_size = size_t(64) << 10;
+
 /// nsecs = base_ns + ((counter - base_counter) * multiplier >> 32); the product has 128 bits. Since the boot, as
 /// bpftrace's.
 struct CycleClock {
@@ -123,6 +143,10 @@ struct Tables {
     size_t nothing = 0;      ///< of the first entry that it would have
     size_t heap = 0;         ///< of the first block or chunk
     size_t block_size = 0;   ///< a multiple of Chunk::alignment
+    std::optional<size_t> ring; ///< of a word in the block: the ring's address. Empty: the script prints nothing at sites
+    size_t ring_size = 0;       ///< of its records
+    size_t most_record = 0;     ///< bytes of the largest
+    size_t ring_bytes() const { return Ring::header + ring_size + most_record; }
     size_t least = 0;        ///< what the script needs at first: some threads with some keys in each map
     std::vector<Table> maps; ///< by Script::maps
 };
@@ -135,8 +159,12 @@ struct Mark {
     uint64_t pid = 0;      ///< in its own pid namespace; 0: not known
 };
 
+/// Bytes of a statement's record.
+size_t record_size(const Statement& event);
+
+/// @param ring_size  of a thread, a power of two
 /// Throws Unusable where the maps would take too much memory.
-Tables lay_out(const Script& script);
+Tables lay_out(const Script& script, size_t ring_size = usual_ring_size);
 
 /// A table's word at first.
 inline constexpr uint64_t shift_of_nothing = 63;

@@ -14,19 +14,18 @@ namespace {
 
 #if defined(__x86_64__)
 constexpr const char* counter_source = "tsc";
-uint64_t read_counter()
-{
-    return __rdtsc();
-}
 #elif defined(__aarch64__)
 constexpr const char* counter_source = "arch_sys_counter";
-uint64_t read_counter()
-{
-    uint64_t value = 0;
-    asm volatile("isb; mrs %0, cntvct_el0" : "=r"(value)); // isb: not before the instructions in front of it
-    return value;
-}
+#else
+constexpr const char* counter_source = "";
 #endif
+
+std::string clock_source()
+{
+    std::string source;
+    std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
+    return source;
+}
 
 #if defined(__x86_64__) || defined(__aarch64__)
 uint64_t nanoseconds()
@@ -37,6 +36,17 @@ uint64_t nanoseconds()
 }
 
 } // namespace
+
+uint64_t read_counter()
+{
+#if defined(__x86_64__)
+    return __rdtsc();
+#else
+    uint64_t value = 0;
+    asm volatile("isb; mrs %0, cntvct_el0" : "=r"(value)); // isb: not before the instructions in front of it
+    return value;
+#endif
+}
 
 // Of several readings of both clocks the one that took least: an interrupt in the middle would spoil a reading.
 Moment read_clocks()
@@ -55,11 +65,21 @@ Moment read_clocks()
 #else
 } // namespace
 
+uint64_t read_counter()
+{
+    return 0;
+}
+
 Moment read_clocks()
 {
     return {};
 }
 #endif
+
+bool counter_tells_time()
+{
+    return *counter_source && clock_source() == counter_source;
+}
 
 CycleClock corrected(const CycleClock& clock, const Moment& before, const Moment& now)
 {
@@ -77,9 +97,8 @@ CycleClock corrected(const CycleClock& clock, const Moment& before, const Moment
 std::optional<CycleClock> measure_clock(std::string& why)
 {
 #if defined(__x86_64__) || defined(__aarch64__)
-    std::string source;
-    std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
-    if (source != counter_source) {
+    if (!counter_tells_time()) {
+        const std::string source = clock_source();
         why = "the kernel does not tell the time by the processor's counter but by " + (source.empty() ? "?" : source);
         return std::nullopt;
     }

@@ -8,6 +8,11 @@
 
 namespace fastsdt::engine {
 
+/// The processor's counter, 0 where none is known. It says the time if the kernel tells its own by it: then it is the same on all
+/// processors.
+uint64_t read_counter();
+bool counter_tells_time();
+
 /// Both clocks, read at once.
 struct Moment {
     uint64_t counter = 0;

@@ -22,12 +22,6 @@
 namespace fastsdt::engine {
 namespace {
 
-bool any(const Expression& e, Value value)
-{
-    return (e.kind == Expression::Kind::value && e.value == value)
-        || std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return any(o, value); });
-}
-
 // `count` words of 32 bits of a variable; empty: the file has none of that name.
 std::vector<uint32_t> words_of(const Image& image, std::string_view name, size_t count)
 {
@@ -131,31 +125,6 @@ void read_processor(Environment& environment)
 
 } // namespace
 
-bool calls_functions(const Script& script)
-{
-    for (const Clause& clause : script.clauses)
-        for (const Statement& statement : clause.actions)
-            if (statement.kind == Statement::Kind::call)
-                return true;
-    return false;
-}
-
-bool uses(const Script& script, Value value)
-{
-    for (const Clause& clause : script.clauses) {
-        if (clause.filter && any(*clause.filter, value))
-            return true;
-        for (const Statement& statement : clause.actions) {
-            if (statement.value && any(*statement.value, value))
-                return true;
-            for (const Expression& key : statement.keys)
-                if (any(key, value))
-                    return true;
-        }
-    }
-    return false;
-}
-
 Environment read_environment(const Script& script, pid_t pid)
 {
     Environment environment;
@@ -168,12 +137,13 @@ Environment read_environment(const Script& script, pid_t pid)
             environment.tid_offset = tid_offset_of_musl;
     }
     read_lasting(pid, environment);
-    if (uses(script, Value::nsecs)) {
+    if (uses(script, Value::nsecs) || uses(script, Value::elapsed)) {
         std::string why;
         environment.clock = measure_clock(why);
         if (!environment.clock)
             throw Unusable(fmt::format("nsecs: {}; --engine kernel has it", why));
     }
+    environment.counter = counter_tells_time();
     if (calls_functions(script))
         environment.vectors = VectorState::here();
     return environment;

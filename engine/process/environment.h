@@ -13,8 +13,4 @@ namespace fastsdt::engine {
 /// Throws Unusable when the process cannot be read, or when the script wants the time and there is no clock.
 Environment read_environment(const Script& script, pid_t pid);
 
-/// Whether a clause of the script mentions the value.
-bool uses(const Script& script, Value value);
-bool calls_functions(const Script& script);
-
 } // namespace fastsdt::engine

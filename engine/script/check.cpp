@@ -14,14 +14,21 @@ namespace {
 
 constexpr int64_t most_buckets = 1000; ///< of lhist: SemanticAnalyser::visit(Call&)
 
-bool is_text(const Expression& e)
+// Types of an expression, from its leaves. The types of variables are known.
+Type type_of(const Expression& e, const std::vector<Variable>& variables)
 {
-    return e.kind == Expression::Kind::text || (e.kind == Expression::Kind::value && e.value == Value::str_arg);
-}
-
-bool is_probe(const Expression& e)
-{
-    return e.kind == Expression::Kind::value && e.value == Value::probe;
+    switch (e.kind) {
+    case Expression::Kind::text: return Type::string;
+    case Expression::Kind::value:
+        return e.value == Value::str_arg || e.value == Value::comm              ? Type::string
+            : e.value == Value::probe || e.value == Value::function ? Type::probe
+                                                                                : Type::integer;
+    case Expression::Kind::variable: return variables[e.variable].type;
+    case Expression::Kind::operation: return e.op == Operator::select ? type_of(e.operands[1], variables) : Type::integer;
+    case Expression::Kind::number:
+    case Expression::Kind::map: break;
+    }
+    return Type::integer;
 }
 
 bool is_tid(const Expression& e)
@@ -29,9 +36,9 @@ bool is_tid(const Expression& e)
     return e.kind == Expression::Kind::value && e.value == Value::tid;
 }
 
-MapKind assigned_kind(const Expression& value)
+MapKind assigned_kind(Type value)
 {
-    return is_text(value) ? MapKind::string : is_probe(value) ? MapKind::probe : MapKind::integer;
+    return value == Type::string ? MapKind::string : value == Type::probe ? MapKind::probe : MapKind::integer;
 }
 
 std::string_view name(Type type)
@@ -68,20 +75,23 @@ public:
 
     Script run()
     {
-        each_statement([this](Clause&, Statement& statement, Update& update) { settle_kind(statement, update); });
-        each_statement([this](Clause& clause, Statement& statement, Update&) { check_statement(clause, statement); });
+        each([this](Clause& clause, Statement& statement) { set_variable(clause, statement); });
+        each([this](Clause& clause, Statement& statement) {
+            settle_kind(clause, statement, updates_[statement.number]);
+        });
+        each([this](Clause& clause, Statement& statement) { check_statement(clause, statement); });
         for (Clause& clause : script_.clauses)
             if (clause.filter) {
                 read(clause, *clause.filter);
-                if (clause.filter->type != Type::integer)
-                    fail(clause.filter->where, "a filter is an integer: 0 leaves the hit out");
+                want_integer(*clause.filter, "a filter is an integer: 0 leaves the hit out");
             }
         for (size_t map = 0; map < script_.maps.size(); ++map)
             defined(map, script_.maps[map].where);
+        add_up();
         infer_signs();
         for (size_t map = 0; map < script_.maps.size(); ++map)
             find_thread_key(map);
-        each_statement([this](Clause&, Statement& statement, Update&) { check_removal(statement); });
+        each([this](Clause&, Statement& statement) { check_removal(statement); });
         return std::move(script_);
     }
 
@@ -89,11 +99,74 @@ private:
     [[noreturn]] static void fail(Span where, const std::string& what) { throw ScriptError(where, what); }
     [[noreturn]] static void kernel_only(Span where, const std::string& what) { throw ScriptError(where, what, true); }
 
-    void each_statement(const std::function<void(Clause&, Statement&, Update&)>& visit)
+    template <class Visit> void each(const Visit& visit)
     {
-        for (size_t c = 0; c < script_.clauses.size(); ++c)
-            for (size_t s = 0; s < script_.clauses[c].actions.size(); ++s)
-                visit(script_.clauses[c], script_.clauses[c].actions[s], updates_[c][s]);
+        for (Clause& clause : script_.clauses)
+            each_statement(clause.actions, [&](Statement& statement) { visit(clause, statement); });
+    }
+
+    static void want_integer(const Expression& e, const std::string& sentence)
+    {
+        if (e.type != Type::integer)
+            fail(e.where, sentence);
+    }
+
+    // The first value in the text says which type a variable has.
+    void set_variable(Clause& clause, Statement& statement)
+    {
+        if (statement.kind != Statement::Kind::set)
+            return;
+        Variable& variable = clause.variables[statement.variable];
+        const Type type = type_of(*statement.value, clause.variables);
+        set_.resize(std::max(set_.size(), clause.variables.size()));
+        if (&clause != clause_) {
+            set_.assign(clause.variables.size(), false);
+            clause_ = &clause;
+        }
+        if (set_[statement.variable] && variable.type != type)
+            fail(statement.where,
+                 fmt::format("{} is {} before, and cannot be {} too", variable.name, name(variable.type), name(type)));
+        set_[statement.variable] = true;
+        variable.type = type;
+    }
+
+    // What is only counted up and down, and no site reads, is a sum of all threads and processes: no hit is lost.
+    void add_up()
+    {
+        std::vector<bool> other(script_.maps.size()), added(script_.maps.size());
+        each([&](Clause& clause, Statement& statement) {
+            using Kind = Statement::Kind;
+            if (statement.kind == Kind::add)
+                added[statement.map] = true;
+            if (statement.kind == Kind::update || statement.kind == Kind::assign || statement.kind == Kind::remove)
+                other[statement.map] = true;
+            if (clause.has_sites())
+                each_expression(statement, [&](const Expression& e) { note_maps(e, other); });
+        });
+        for (const Clause& clause : script_.clauses)
+            if (clause.filter)
+                note_maps(*clause.filter, other);
+        for (size_t i = 0; i < script_.maps.size(); ++i) {
+            Map& map = script_.maps[i];
+            map.adds = added[i] && other[i];
+            map.only_adds = map.adds;
+            if (added[i] && !other[i])
+                map.kind = MapKind::sum;
+        }
+        each([&](Clause&, Statement& statement) {
+            if (statement.kind == Statement::Kind::assign)
+                script_.maps[statement.map].only_adds = false;
+            if (statement.kind == Statement::Kind::add && !other[statement.map])
+                statement.kind = Statement::Kind::update;
+        });
+    }
+
+    static void note_maps(const Expression& e, std::vector<bool>& maps)
+    {
+        if (e.kind == Expression::Kind::map)
+            maps[e.map] = true;
+        for (const Expression& operand : e.operands)
+            note_maps(operand, maps);
     }
 
     void defined(size_t map, Span where) const
@@ -102,14 +175,17 @@ private:
             fail(where, fmt::format("{} is never assigned anything", script_.maps[map].name));
     }
 
-    void settle_kind(Statement& statement, Update& update)
+    void settle_kind(const Clause& clause, Statement& statement, Update& update)
     {
         settled_.resize(script_.maps.size());
         const bool changes = statement.kind == Statement::Kind::update;
-        if (!changes && statement.kind != Statement::Kind::assign)
+        if (!changes && statement.kind != Statement::Kind::assign && statement.kind != Statement::Kind::add)
             return;
         Map& map = script_.maps[statement.map];
-        const MapKind kind = changes ? update.kind : assigned_kind(*statement.value);
+        const MapKind kind =
+            changes ? update.kind : assigned_kind(type_of(*statement.value, clause.variables));
+        if (statement.kind == Statement::Kind::add && kind != MapKind::integer)
+            fail(statement.where, "only integers are added");
         if (settled_[statement.map] && map.kind != kind)
             fail(statement.where,
                  fmt::format("{} is {} elsewhere, and cannot be {} too", map.name, name(map.kind), name(kind)));
@@ -119,10 +195,9 @@ private:
         if (kind == MapKind::lhist)
             settle_range(map, update, first);
         if (changes && !update.arguments.empty())
-            statement.value = std::move(update.arguments[0]);
+            statement.value = update.arguments[0]; // an unrolled statement has it too
     }
 
-    // Not below 0: bpftrace 0.17 refuses that.
     // Not below 0: bpftrace 0.17 refuses that.
     static int64_t literal(const Expression& e)
     {
@@ -156,8 +231,16 @@ private:
     void check_statement(Clause& clause, Statement& statement)
     {
         using Kind = Statement::Kind;
-        if (statement.kind == Kind::printf || statement.kind == Kind::exit)
+        if (statement.kind == Kind::time || statement.kind == Kind::exit)
             return;
+        if (statement.kind == Kind::printf)
+            return check_printf(clause, statement);
+        if (statement.kind == Kind::set || statement.kind == Kind::branch) {
+            read(clause, *statement.value);
+            if (statement.kind == Kind::branch)
+                want_integer(*statement.value, "a condition is an integer: 0 is false");
+            return;
+        }
         defined(statement.map, statement.where);
         if (statement.kind == Kind::print || statement.kind == Kind::clear)
             return;
@@ -165,10 +248,31 @@ private:
         if (!statement.value)
             return;
         read(clause, *statement.value);
-        if (statement.kind == Kind::update && statement.value->type != Type::integer)
-            fail(statement.value->where,
-                 fmt::format("{} takes integers, and this is {}", name(script_.maps[statement.map].kind),
-                             name(statement.value->type)));
+        if (statement.kind == Kind::update)
+            want_integer(*statement.value,
+                         fmt::format("{} takes integers, and this is {}", name(script_.maps[statement.map].kind),
+                                     name(statement.value->type)));
+    }
+
+    void check_printf(Clause& clause, Statement& statement)
+    {
+        size_t strings = 0;
+        for (size_t i = 0; i < statement.values.size(); ++i) {
+            Expression& value = statement.values[i];
+            read(clause, value);
+            strings += value.type == Type::string;
+            if (statement.is_value)
+                continue;
+            const char conversion = statement.format[i].conversion;
+            if ((conversion == 's') == (value.type == Type::integer))
+                fail(value.where, fmt::format("%{} prints {}, and this is {}", conversion,
+                                              conversion == 's' ? "a string" : "an integer", name(value.type)));
+        }
+        if (clause.has_sites() && strings > most_event_strings)
+            kernel_only(statement.where,
+                        fmt::format("printf() has {} strings, which take more of the stack of each hit than there may "
+                                    "be; {} are the most",
+                                    strings, most_event_strings));
     }
 
     void keys(Clause& clause, size_t index, std::vector<Expression>& keys, Span where)
@@ -223,7 +327,14 @@ private:
             if (e.text.size() >= string_size)
                 fail(e.where, fmt::format("a string has at most {} bytes", string_size - 1));
             return;
-        case Expression::Kind::value: value(clause, e); return;
+        case Expression::Kind::value:
+            value(clause, e);
+            for (Expression& address : e.operands) {
+                read(clause, address);
+                want_integer(address, "str() wants an address");
+            }
+            return;
+        case Expression::Kind::variable: e.type = clause.variables[e.variable].type; return;
         case Expression::Kind::map: {
             defined(e.map, e.where);
             Map& map = script_.maps[e.map];
@@ -231,21 +342,36 @@ private:
                 kernel_only(
                     e.where,
                     fmt::format("{} holds {}, and only maps of integers are read here", map.name, name(map.kind)));
-            if (map.kind != MapKind::integer)
+            const bool is_sum = map.kind == MapKind::count || map.kind == MapKind::sum;
+            if (map.kind != MapKind::integer && (clause.has_sites() || !is_sum))
                 kernel_only(e.where,
                             fmt::format("{} is {}, and only what was assigned is read here", map.name, name(map.kind)));
-            map.read = true;
+            map.read = map.read || clause.has_sites();
             keys(clause, e.map, e.operands, e.where);
             return;
         }
         case Expression::Kind::operation: break;
         }
-        for (Expression& operand : e.operands) {
+        for (Expression& operand : e.operands)
             read(clause, operand);
-            if (operand.type != Type::integer)
+        const bool compares = e.op == Operator::equal || e.op == Operator::not_equal;
+        if (compares && e.operands[0].type == Type::string && e.operands[1].type == Type::string)
+            return;
+        for (size_t i = 0; i < e.operands.size(); ++i) {
+            const Expression& operand = e.operands[i];
+            if (e.op == Operator::select && i > 0) {
+                if (operand.type != e.operands[1].type)
+                    fail(operand.where, fmt::format("this is {}, and the other value of \"?\" is {}",
+                                                    name(operand.type), name(e.operands[1].type)));
+                e.type = operand.type;
+                if (e.type == Type::probe)
+                    kernel_only(e.where, "\"?\" between names of probes is not in this subset of bpftrace's language");
+            } else if (operand.type != Type::integer) {
                 kernel_only(operand.where,
-                            fmt::format("this is {}, and only integers are compared and calculated with here",
+                            fmt::format("this is {}, and only integers are calculated with here, and strings compared "
+                                        "with strings by == and !=",
                                         name(operand.type)));
+            }
         }
     }
 
@@ -257,7 +383,14 @@ private:
                     fail(e.where, fmt::format("{}, and {} is none", what, probe.text));
         };
         switch (e.value) {
-        case Value::str_arg: e.type = Type::string; [[fallthrough]];
+        case Value::str_arg:
+            e.type = Type::string;
+            if (!e.operands.empty()) {
+                if (!clause.has_sites())
+                    kernel_only(e.where, "str() belongs to probes of programs here");
+                return;
+            }
+            [[fallthrough]];
         case Value::arg:
             if (e.on_stack) {
                 only([](Probe::Kind k) { return k == Probe::Kind::entry; },
@@ -274,20 +407,36 @@ private:
         case Value::retval:
             only([](Probe::Kind k) { return k == Probe::Kind::exit; }, "retval is the result at a uretprobe");
             return;
-        case Value::probe: e.type = Type::probe; return;
+        case Value::function:
+            only([](Probe::Kind k) { return k == Probe::Kind::entry || k == Probe::Kind::exit; },
+                 "func is the name of a uprobe's or uretprobe's function");
+            e.type = Type::probe;
+            return;
+        case Value::probe:
         case Value::tid:
         case Value::pid:
-        case Value::nsecs: return;
+        case Value::comm:
+            if (!clause.has_sites())
+                kernel_only(e.where, "it belongs to probes of programs here");
+            e.type = e.value == Value::probe ? Type::probe : e.value == Value::comm ? Type::string : Type::integer;
+            return;
+        case Value::nsecs:
+        case Value::elapsed: return;
         }
     }
 
-    bool sign(Expression& e)
+    bool sign(const Clause& clause, Expression& e)
     {
         for (Expression& operand : e.operands)
-            sign(operand);
+            sign(clause, operand);
         switch (e.kind) {
         case Expression::Kind::map: e.is_signed = script_.maps[e.map].is_signed; break;
+        case Expression::Kind::variable: e.is_signed = clause.variables[e.variable].is_signed; break;
         case Expression::Kind::operation:
+            if (e.sign || e.op == Operator::select) {
+                e.is_signed = e.sign ? *e.sign : e.operands[1].is_signed && e.operands[2].is_signed;
+                break;
+            }
             e.is_signed = e.operands[0].is_signed;
             if (e.operands.size() == 2 && e.op != Operator::shift_left && e.op != Operator::shift_right)
                 e.is_signed = e.is_signed && e.operands[1].is_signed;
@@ -318,13 +467,23 @@ private:
         for (size_t round = 0; round <= script_.maps.size(); ++round) {
             bool changed = false;
             std::vector<bool> seen(script_.maps.size());
-            each_statement([&](Clause&, Statement& statement, Update&) {
-                for (Expression& key : statement.keys)
-                    sign(key);
+            std::vector<bool> set;
+            const Clause* last = nullptr;
+            each([&](Clause& clause, Statement& statement) {
+                if (&clause != last)
+                    set.assign(clause.variables.size(), false);
+                last = &clause;
+                each_expression(statement, [&](Expression& e) { sign(clause, e); });
                 if (!statement.value)
                     return;
-                const bool value_signed = sign(*statement.value);
-                if (seen[statement.map])
+                const bool value_signed = statement.value->is_signed;
+                if (statement.kind == Statement::Kind::set) {
+                    if (!set[statement.variable])
+                        clause.variables[statement.variable].is_signed = value_signed;
+                    set[statement.variable] = true;
+                    return;
+                }
+                if (statement.kind == Statement::Kind::branch || seen[statement.map])
                     return;
                 seen[statement.map] = true;
                 Map& map = script_.maps[statement.map];
@@ -337,7 +496,7 @@ private:
         }
         for (Clause& clause : script_.clauses)
             if (clause.filter)
-                sign(*clause.filter);
+                sign(clause, *clause.filter);
     }
 
     void find_thread_key(size_t index)
@@ -363,8 +522,10 @@ private:
     }
 
     Script script_;
-    std::vector<std::vector<Update>> updates_;
+    std::vector<Update> updates_; // by Statement::number
     std::vector<bool> settled_, keyed_;
+    std::vector<bool> set_; // variables of clause_
+    const Clause* clause_ = nullptr;
     std::vector<std::vector<std::vector<bool>>> mentions_; // by map, mention and key: whether it is tid
 };
 

@@ -128,9 +128,10 @@ Token Lexer::next()
     }
     if (c == '$') {
         const size_t length = identifier_end(at_ + 1) - at_;
-        throw ScriptError(
-            {at_, length},
-            "variables and positional parameters are not in this subset of bpftrace's language; use a map", true);
+        if (length == 1 || digit(text_[at_ + 1]))
+            throw ScriptError({at_, length}, "positional parameters are not in this subset of bpftrace's language",
+                              true);
+        return take(Token::Kind::variable, length);
     }
     if (digit(c))
         return number(std::move(token));

@@ -15,6 +15,7 @@ struct Token {
         end,
         identifier, ///< arg0, count, nsecs
         map,        ///< @, @name
+        variable,   ///< $name
         number,
         text,       ///< a string literal
         symbol,     ///< an operator or a bracket

@@ -56,18 +56,18 @@ constexpr std::array<Aggregation, 8> aggregations = {{{"count", MapKind::count, 
                                                       {"lhist", MapKind::lhist, 4}}};
 
 // Values that bpftrace 0.17 to 0.23 has and this subset lacks: src/lexer.l.
-constexpr std::array<std::string_view, 22> kernel_values = {
-    "args", "cgroup", "comm",    "cpid",   "numaid", "cpu",      "ctx",      "curtask", "elapsed", "func",     "gid",
-    "rand", "uid",    "jiffies", "kstack", "ustack", "username", "usermode", "ppid",    "sizeof",  "offsetof", "ncpus"};
-constexpr std::array<std::string_view, 45> kernel_functions = {
+constexpr std::array<std::string_view, 19> kernel_values = {
+    "args", "cgroup",  "cpid",   "numaid", "cpu",      "ctx",      "curtask", "gid",    "rand",    "uid",
+    "jiffies", "kstack", "ustack", "username", "usermode", "ppid",    "sizeof",  "offsetof", "ncpus"};
+constexpr std::array<std::string_view, 44> kernel_functions = {
     "buf",          "cat",         "cgroupid",    "join",      "kaddr",         "kptr",     "ksym",     "macaddr",
     "ntop",         "override",    "cgroup_path", "reg",       "signal",        "sizeof",   "strerror", "strftime",
-    "strncmp",      "strcontains", "system",      "time",      "uaddr",         "uptr",     "usym",     "zero",
+    "strncmp",      "strcontains", "system",      "uaddr",         "uptr",     "usym",     "zero",
     "path",         "unwatch",     "bswap",       "skboutput", "pton",          "debugf",   "kstack",   "ustack",
     "nsecs",        "has_key",     "len",         "errorf",    "socket_cookie", "offsetof", "pid",      "tid",
     "percpu_kaddr", "strcap",      "cgroupname",  "warnf",     "fail"};
-constexpr std::array<std::string_view, 10> kernel_words = {"if",     "else",     "unroll", "while", "for",
-                                                           "return", "continue", "break",  "let",   "import"};
+constexpr std::array<std::string_view, 7> kernel_words = {"while", "for",   "return", "continue",
+                                                          "break", "let",   "import"};
 constexpr std::array<std::string_view, 31> kernel_probes = {"kprobe",
                                                             "k",
                                                             "kretprobe",
@@ -135,6 +135,7 @@ private:
     void advance()
     {
         last_ = token_.where;
+        last_word_ = token_.word;
         token_ = lexer_.next();
     }
     bool accept(std::string_view symbol)
@@ -158,6 +159,7 @@ private:
     void clause()
     {
         Clause clause;
+        variables_.clear();
         do
             clause.probes.push_back(probe());
         while (lexer_.peek() == ',' && (lexer_.skip(), true));
@@ -179,17 +181,57 @@ private:
                                : "\"{\", or a blank and a filter, is wanted after the probe");
         advance(); // the brace
         advance();
-        draft_.updates.emplace_back();
+        clause.actions = statements(clause);
+        draft_.script.clauses.push_back(std::move(clause));
+    }
+
+    // Up to the closing brace, which stays: behind the last one of a script there is no word.
+    std::vector<Statement> statements(Clause& clause)
+    {
+        std::vector<Statement> found;
         while (!is("}")) {
             if (accept(";"))
                 continue;
-            clause.actions.push_back(statement(clause));
-            draft_.updates.back().push_back(std::move(update_));
-            update_ = {};
-            if (!is("}") && !accept(";"))
-                fail(token_.where, fmt::format("\";\" or \"}}\" is wanted after a statement, and not {}", found()));
+            if (word("unroll"))
+                repeat(found, clause);
+            else
+                found.push_back(statement(clause));
+            const bool ends_itself = last_word_ == "}";
+            if (!is("}") && !accept(";") && !ends_itself)
+                fail(token_.where,
+                     fmt::format("\";\" or \"}}\" is wanted after a statement, and not {}", this->found()));
         }
-        draft_.script.clauses.push_back(std::move(clause));
+        return found;
+    }
+
+    std::vector<Statement> block(Clause& clause, std::string_view after)
+    {
+        const Depth depth(depth_, token_.where);
+        expect("{", after);
+        std::vector<Statement> found = statements(clause);
+        advance();
+        return found;
+    }
+
+    bool word(std::string_view name) const { return token_.kind == Token::Kind::identifier && token_.word == name; }
+
+    // unroll(N) { ... }
+    void repeat(std::vector<Statement>& to, Clause& clause)
+    {
+        constexpr size_t most_statements = 1000; // of a script's text, unrolled
+        const Span start = token_.where;
+        advance();
+        const auto times = arguments("unroll");
+        if (times.size() != 1 || times[0].kind != Expression::Kind::number || times[0].number < 1
+            || times[0].number > 100)
+            fail(join(start, last_), "unroll(N) wants a number from 1 to 100");
+        const std::vector<Statement> once = block(clause, "unroll()");
+        for (int64_t i = 0; i < times[0].number; ++i)
+            to.insert(to.end(), once.begin(), once.end());
+        size_t count = 0;
+        each_statement(to, [&](const Statement&) { ++count; });
+        if (count > most_statements)
+            fail(join(start, last_), fmt::format("more than {} statements, unrolled", most_statements));
     }
 
     void same_kind(const Clause& clause)
@@ -312,47 +354,176 @@ private:
         return found;
     }
 
-    Statement statement(const Clause& clause)
+    Statement statement(Clause& clause)
     {
+        clause_ = &clause;
         Statement statement;
         statement.where = token_.where;
-        if (token_.kind == Token::Kind::map)
+        update_ = {};
+        if (token_.kind == Token::Kind::map || is("++") || is("--"))
             assignment(statement);
+        else if (token_.kind == Token::Kind::variable)
+            setting(statement);
+        else if (word("if"))
+            branch(statement, clause);
         else if (token_.kind == Token::Kind::identifier)
             call(statement);
         else
-            fail(token_.where, fmt::format("a statement begins with a map or a function, and not with {}", found()));
+            fail(token_.where,
+                 fmt::format("a statement begins with a map, a variable or a function, and not with {}", found()));
         statement.where = join(statement.where, last_);
         place(statement, clause);
+        statement.number = draft_.script.statements++;
+        draft_.updates.resize(draft_.script.statements);
+        draft_.updates.back() = std::move(update_);
         return statement;
+    }
+
+    // if (a) { ... } else if (b) { ... } else { ... }
+    void branch(Statement& statement, Clause& clause)
+    {
+        const Depth depth(depth_, token_.where);
+        statement.kind = Statement::Kind::branch;
+        advance();
+        expect("(", "\"if\"");
+        statement.value = expression();
+        expect(")", "the condition");
+        statement.then = block(clause, "the condition");
+        if (!word("else"))
+            return;
+        advance();
+        if (word("if"))
+            statement.otherwise.push_back(this->statement(clause));
+        else
+            statement.otherwise = block(clause, "\"else\"");
+    }
+
+    static Expression number_of(int64_t number, Span where)
+    {
+        Expression e;
+        e.number = number;
+        e.where = where;
+        return e;
+    }
+
+    static Expression operation_of(Operator op, Expression left, Expression right)
+    {
+        Expression e;
+        e.kind = Expression::Kind::operation;
+        e.op = op;
+        e.where = join(left.where, right.where);
+        e.operands.push_back(std::move(left));
+        e.operands.push_back(std::move(right));
+        return e;
+    }
+
+    // $v = value, $v += value, $v++
+    void setting(Statement& statement)
+    {
+        const Token name = token_;
+        advance();
+        statement.kind = Statement::Kind::set;
+        const bool known = variables_.contains(std::string(name.word));
+        const auto old = [&] {
+            if (!known)
+                fail(name.where, fmt::format("{} has no value here", name.word));
+            return variable(name);
+        };
+        if (accept("=")) {
+            statement.value = expression();
+        } else if (is("++") || is("--")) {
+            statement.value = operation_of(is("++") ? Operator::add : Operator::subtract, old(), number_of(1, token_.where));
+            advance();
+        } else {
+            const Infix* const by = compound();
+            if (by == nullptr)
+                fail(token_.where, fmt::format("\"=\" is wanted after a variable, and not {}", found()));
+            advance();
+            statement.value = operation_of(by->op, old(), expression());
+        }
+        statement.variable = variable_index(name);
+    }
+
+    // For += and its like: the operator.
+    const Infix* compound() const
+    {
+        if (token_.kind != Token::Kind::symbol || token_.word.size() < 2 || !token_.word.ends_with("=")
+            || token_.word == "==")
+            return nullptr;
+        const auto* const found = std::find_if(infixes.begin(), infixes.end(), [&](const Infix& i) {
+            return i.word == token_.word.substr(0, token_.word.size() - 1) && i.precedence > 2;
+        });
+        return found == infixes.end() || token_.word == "<=" || token_.word == ">=" || token_.word == "!=" ? nullptr : found;
+    }
+
+    size_t variable_index(const Token& token)
+    {
+        const auto [found, added] = variables_.try_emplace(std::string(token.word), clause_->variables.size());
+        if (added)
+            clause_->variables.push_back({.name = std::string(token.word), .where = token.where});
+        return found->second;
+    }
+
+    Expression variable(const Token& token)
+    {
+        const auto found = variables_.find(std::string(token.word));
+        if (found == variables_.end())
+            fail(token.where, fmt::format("{} has no value here", token.word));
+        Expression e;
+        e.kind = Expression::Kind::variable;
+        e.variable = found->second;
+        e.where = token.where;
+        return e;
     }
 
     // Where a statement may stand.
     static void place(const Statement& statement, const Clause& clause)
     {
         using Kind = Statement::Kind;
-        const bool at_site =
-            statement.kind == Kind::update || statement.kind == Kind::assign || statement.kind == Kind::remove;
-        if (at_site == clause.probes.front().has_sites())
-            return;
-        if (at_site)
+        const bool changes = statement.kind == Kind::update || statement.kind == Kind::assign
+            || statement.kind == Kind::add || statement.kind == Kind::remove;
+        if (changes && !clause.has_sites())
             kernel_only(statement.where,
                         "BEGIN, END and interval print and clear maps here, and do not change single values");
-        kernel_only(statement.where, "print, clear, printf and exit belong to BEGIN, END and interval here");
     }
 
     void assignment(Statement& statement)
     {
+        const bool before = is("++") || is("--"), down = is("--");
+        if (before) {
+            advance();
+            if (token_.kind != Token::Kind::map)
+                fail(token_.where, fmt::format("a map is wanted, and not {}", found()));
+        }
         statement.map = map_index(token_);
         advance();
         statement.keys = keys();
-        if (token_.kind == Token::Kind::symbol && !is("=") && token_.word != "==" && token_.word.ends_with("="))
+        const Infix* const by = compound();
+        if (before || is("++") || is("--")) {
+            statement.kind = Statement::Kind::add;
+            statement.value = number_of(down || is("--") ? -1 : 1, before ? statement.where : token_.where);
+            if (!before)
+                advance();
+            return;
+        }
+        if (by != nullptr && (by->op == Operator::add || by->op == Operator::subtract)) {
+            statement.kind = Statement::Kind::add;
+            advance();
+            Expression value = expression();
+            if (by->op == Operator::subtract) {
+                Expression minus;
+                minus.kind = Expression::Kind::operation;
+                minus.op = Operator::negate;
+                minus.where = value.where;
+                minus.operands.push_back(std::move(value));
+                value = std::move(minus);
+            }
+            statement.value = std::move(value);
+            return;
+        }
+        if (by != nullptr)
             kernel_only(token_.where,
-                        fmt::format("\"{}\" is not in this subset of bpftrace's language; sum() adds up", token_.word));
-        if (is("++") || is("--"))
-            kernel_only(
-                token_.where,
-                fmt::format("\"{}\" is not in this subset of bpftrace's language; count() counts", token_.word));
+                        fmt::format("\"{}\" of a map is not in this subset of bpftrace's language", token_.word));
         expect("=", "a map");
         if (token_.kind == Token::Kind::identifier) {
             const auto* const found = std::find_if(aggregations.begin(), aggregations.end(),
@@ -403,8 +574,10 @@ private:
         if (name == "delete" || name == "print" || name == "clear") {
             advance();
             expect("(", fmt::format("\"{}\"", name));
+            if (name == "print" && token_.kind != Token::Kind::map)
+                return print_value(statement);
             if (token_.kind != Token::Kind::map)
-                (name == "print" ? kernel_only : fail)(token_.where, fmt::format("{}() wants a map", name));
+                fail(token_.where, fmt::format("{}() wants a map", name));
             statement.map = map_index(token_);
             advance();
             const Span bracket = token_.where;
@@ -426,9 +599,11 @@ private:
         } else if (name == "printf") {
             advance();
             print_text(statement);
+        } else if (name == "time") {
+            advance();
+            print_time(statement);
         } else if (one_of(name, kernel_words)) {
-            kernel_only(function.where,
-                        fmt::format("\"{}\" is not in this subset of bpftrace's language; filters select", name));
+            kernel_only(function.where, fmt::format("\"{}\" is not in this subset of bpftrace's language", name));
         } else if (one_of(name, kernel_functions)) {
             kernel_only(function.where, fmt::format("{}() is not in this subset of bpftrace's language", name));
         } else if (std::any_of(aggregations.begin(), aggregations.end(),
@@ -436,8 +611,8 @@ private:
             fail(function.where, fmt::format("the result of {}() belongs to a map: @ = {}(...)", name, name));
         } else {
             fail(function.where,
-                 fmt::format("\"{}\" is no function: statements are @map = ..., delete, print, clear, printf "
-                             "and exit",
+                 fmt::format("\"{}\" is no function: statements are @map = ..., $variable = ..., if, delete, print, "
+                             "clear, printf, time and exit",
                              name));
         }
     }
@@ -454,24 +629,94 @@ private:
         }
     }
 
+    // print(value)
+    void print_value(Statement& statement)
+    {
+        statement.kind = Statement::Kind::printf;
+        statement.is_value = true;
+        statement.values.push_back(expression());
+        if (is(","))
+            kernel_only(token_.where, "print() of a value has no limits here");
+        expect(")", "the value");
+    }
+
+    void print_time(Statement& statement)
+    {
+        statement.kind = Statement::Kind::time;
+        const auto given = arguments("time");
+        if (given.size() > 1 || (given.size() == 1 && given[0].kind != Expression::Kind::text))
+            fail(join(statement.where, last_), "time() wants a string, or nothing");
+        statement.text = given.empty() ? "%H:%M:%S\n" : given[0].text;
+    }
+
     void print_text(Statement& statement)
     {
+        statement.kind = Statement::Kind::printf;
         expect("(", "\"printf\"");
         if (token_.kind != Token::Kind::text)
             fail(token_.where, "printf() wants a string");
-        for (size_t i = 0; i < token_.text.size(); ++i) {
-            const char c = token_.text[i];
-            statement.text += c;
-            if (c != '%')
-                continue;
-            if (i + 1 == token_.text.size() || token_.text[++i] != '%')
-                kernel_only(token_.where, "printf() with values is not in this subset of bpftrace's language");
-        }
+        const Token text = token_;
+        read_format(statement, text);
         advance();
-        if (is(","))
-            kernel_only(token_.where, "printf() with values is not in this subset of bpftrace's language");
-        expect(")", "the text");
-        statement.kind = Statement::Kind::printf;
+        while (accept(","))
+            statement.values.push_back(expression());
+        expect(")", statement.values.empty() ? "the text" : "a value");
+        const size_t wanted = statement.format.size() - 1;
+        if (statement.values.size() != wanted)
+            fail(join(text.where, last_),
+                 fmt::format("printf() wants {} value{} for this text, and has {}", wanted, wanted == 1 ? "" : "s",
+                             statement.values.size()));
+    }
+
+    // As in C: %[-+ #0][width][.precision][length]conversion.
+    static void read_format(Statement& statement, const Token& token)
+    {
+        constexpr std::string_view digits = "0123456789";
+        const std::string& text = token.text;
+        Format piece;
+        for (size_t i = 0; i < text.size(); ++i) {
+            if (text[i] != '%') {
+                piece.text += text[i];
+                continue;
+            }
+            if (i + 1 < text.size() && text[i + 1] == '%') {
+                piece.text += text[i++];
+                continue;
+            }
+            const auto take = [&](std::string_view characters, std::string& to) {
+                while (i + 1 < text.size() && characters.find(text[i + 1]) != characters.npos)
+                    to += text[++i];
+            };
+            std::string width, length;
+            take("-+ #0", piece.how);
+            take(digits, width);
+            piece.how += width;
+            if (i + 1 < text.size() && text[i + 1] == '.') {
+                std::string precision;
+                piece.how += text[++i];
+                take(digits, precision);
+                piece.how += precision;
+                width = width.size() > precision.size() ? width : precision;
+            }
+            constexpr size_t most_digits = 3;
+            if (width.size() > most_digits)
+                fail(token.where, "a width or a precision of printf() has 3 digits at most");
+            take("hljzt", length);
+            piece.is_long = length.find_first_of("ljzt") != length.npos;
+            const char conversion = i + 1 < text.size() ? text[++i] : '\0';
+            if (conversion == 'r')
+                kernel_only(token.where, "%r is not in this subset of bpftrace's language");
+            if (conversion == '\0' || std::string_view("diuxXopcs").find(conversion) == std::string_view::npos)
+                fail(token.where,
+                     conversion == '\0'
+                         ? std::string("the text of printf() ends in the middle of a conversion")
+                         : fmt::format("%{} is no conversion of printf(): %d, %u, %x, %X, %o, %p, %c and %s are",
+                                       conversion));
+            piece.conversion = conversion == 'i' ? 'd' : conversion;
+            statement.format.push_back(std::move(piece));
+            piece = {};
+        }
+        statement.format.push_back(std::move(piece));
     }
 
     // Each that lives is one level of nesting.
@@ -492,10 +737,19 @@ private:
 
     Expression expression()
     {
+        const Depth depth(depth_, token_.where);
         Expression found = infix(1);
-        if (is("?"))
-            kernel_only(token_.where, "\"? :\" is not in this subset of bpftrace's language; filters select");
-        return found;
+        if (!accept("?"))
+            return found;
+        Expression choice;
+        choice.kind = Expression::Kind::operation;
+        choice.op = Operator::select;
+        choice.operands.push_back(std::move(found));
+        choice.operands.push_back(expression());
+        expect(":", "the value of \"?\"");
+        choice.operands.push_back(expression());
+        choice.where = join(choice.operands.front().where, choice.operands.back().where);
+        return choice;
     }
 
     Expression infix(int precedence)
@@ -573,18 +827,51 @@ private:
             found.operands = keys();
             found.where = join(found.where, last_);
             return found;
+        case Token::Kind::variable:
+            found = variable(token_);
+            advance();
+            return found;
         case Token::Kind::identifier: return value();
         default: break;
         }
         if (!accept("("))
             fail(token_.where, fmt::format("a value is wanted, and not {}", found_or_filter()));
         if (token_.kind == Token::Kind::identifier && cast_type(token_.word))
-            kernel_only(token_.where, "casts are not in this subset of bpftrace's language");
+            return cast(found.where);
         found = expression();
         if (is(","))
             kernel_only(token_.where,
                         "tuples are not in this subset of bpftrace's language; a map may have several keys");
         expect(")", "the expression");
+        return found;
+    }
+
+    // (uint8)value, behind the bracket
+    Expression cast(Span start)
+    {
+        const bool is_signed = token_.word.starts_with("int");
+        const std::string_view bits = is_signed || token_.word.starts_with("uint") ? token_.word.substr(is_signed ? 3 : 4) : "";
+        if (bits != "8" && bits != "16" && bits != "32" && bits != "64")
+            kernel_only(token_.where, "casts to other types than int8 to int64 and uint8 to uint64 are not in this "
+                                      "subset of bpftrace's language");
+        advance();
+        if (!accept(")"))
+            kernel_only(token_.where, "casts to pointers and arrays are not in this subset of bpftrace's language");
+        const Depth depth(depth_, token_.where);
+        Expression found = unary();
+        const int size = std::stoi(std::string(bits));
+        if (size < 64) {
+            found = operation_of(Operator::bit_and, std::move(found), number_of((int64_t(1) << size) - 1, start));
+            if (is_signed) {
+                const int64_t sign = int64_t(1) << (size - 1);
+                found = operation_of(Operator::bit_xor, std::move(found), number_of(sign, start));
+                found = operation_of(Operator::subtract, std::move(found), number_of(sign, start));
+            }
+        } else if (found.kind != Expression::Kind::operation) {
+            found = operation_of(Operator::add, std::move(found), number_of(0, start));
+        }
+        found.sign = is_signed;
+        found.where = join(start, found.where);
         return found;
     }
 
@@ -613,10 +900,13 @@ private:
             found.where = join(token.where, last_);
             if (given.size() == 2)
                 kernel_only(found.where, "str() with a length is not in this subset of bpftrace's language");
-            if (given.size() != 1 || given[0].kind != Expression::Kind::value || given[0].value != Value::arg)
-                (given.size() == 1 ? kernel_only : fail)(found.where,
-                                                         "str() wants an argument of the probe: str(arg0)");
+            if (given.size() != 1)
+                fail(found.where, "str() wants an address: str(arg0)");
             found.value = Value::str_arg;
+            if (given[0].kind != Expression::Kind::value || given[0].value != Value::arg) {
+                found.operands = given;
+                return found;
+            }
             found.argument = given[0].argument;
             found.on_stack = given[0].on_stack;
             return found;
@@ -641,7 +931,10 @@ private:
         static const std::map<std::string_view, Value> values = {{"tid", Value::tid},
                                                                  {"pid", Value::pid},
                                                                  {"nsecs", Value::nsecs},
+                                                                 {"elapsed", Value::elapsed},
+                                                                 {"comm", Value::comm},
                                                                  {"probe", Value::probe},
+                                                                 {"func", Value::function},
                                                                  {"retval", Value::retval}};
         if (const auto known = values.find(word); known != values.end()) {
             if (is("("))
@@ -659,16 +952,20 @@ private:
             fail(token.where, fmt::format("{}() is no value; a map is assigned it: @ = {}(...)", word, word));
         fail(token.where,
              fmt::format(
-                 "\"{}\" is no value: arg0 to arg11, sarg0 to sarg9, str(argN), retval, tid, pid, nsecs and probe are",
+                 "\"{}\" is no value: arg0 to arg11, sarg0 to sarg9, str(), retval, tid, pid, comm, nsecs, elapsed, probe "
+                 "and func are",
                  word));
     }
 
     Lexer lexer_;
     Token token_;
     Span last_; // of the word before token_
+    std::string_view last_word_;
     Draft draft_;
     Update update_; // of the statement that is being read
     std::map<std::string, size_t> maps_;
+    std::map<std::string, size_t> variables_; // of the clause
+    Clause* clause_ = nullptr;
     size_t depth_ = 0;
 };
 

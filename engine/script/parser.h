@@ -15,8 +15,7 @@ struct Update {
 /// A script as the grammar sees it.
 struct Draft {
     Script script;
-    /// By clause and statement; meaningful only for an update.
-    std::vector<std::vector<Update>> updates;
+    std::vector<Update> updates; ///< by Statement::number; meaningful only for an update
 };
 
 /// Throws ScriptError.

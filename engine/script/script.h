@@ -35,11 +35,14 @@ enum class Type { integer, string, probe };
 /// Bytes of a string in tables, its NUL among them: longer ones are cut (bpftrace: BPFTRACE_STRLEN, 64 by default).
 inline constexpr size_t string_size = 64;
 
+/// Strings that one printf() of a site has at most, for the same reason.
+inline constexpr size_t most_event_strings = 4;
+
 /// Bytes of a map's keys, and of a string that is assigned to it: they are on the stack while a hit is recorded. A string takes
 /// string_size, a number 8.
 inline constexpr size_t most_key_bytes = 256;
 
-enum class Value { arg, str_arg, tid, pid, nsecs, probe, retval };
+enum class Value { arg, str_arg, tid, pid, nsecs, elapsed, comm, probe, function, retval };
 
 enum class Operator {
     logical_or,
@@ -63,12 +66,14 @@ enum class Operator {
     negate,
     logical_not,
     bit_not,
+    select, ///< a ? b : c
 };
 
-/// Only numbers, values, maps and operations on integers are operands of operations. Strings and probes stand alone: as a
-/// key, or as the value that is assigned to a map of that type.
+/// Only numbers, values, maps, variables and operations on integers are operands of operations. Strings and probes stand alone:
+/// as a key, as the value that is assigned to a map or a variable of that type, or as what is printed. A choice (?:) may be
+/// between two strings.
 struct Expression {
-    enum class Kind { number, text, value, map, operation } kind = Kind::number;
+    enum class Kind { number, text, value, map, variable, operation } kind = Kind::number;
     Type type = Type::integer;
     bool is_signed = false;      ///< integers: see above
     int64_t number = 0;          ///< number
@@ -77,7 +82,9 @@ struct Expression {
     unsigned argument = 0;       ///< Value::arg and str_arg: its index
     bool on_stack = false;       ///< Value::arg and str_arg: sargN, the index counts those on the stack
     size_t map = 0;              ///< map: index in Script::maps, of kind integer; its keys are `operands`
-    Operator op = Operator::add; ///< operation; its operands, one or two, are `operands`
+    size_t variable = 0;         ///< variable: index in Clause::variables
+    std::optional<bool> sign;    ///< operation: whether it is signed, whatever its operands are
+    Operator op = Operator::add; ///< operation; its operands, one to three, are `operands`
     std::vector<Expression> operands;
     Span where;
 };
@@ -100,7 +107,9 @@ struct Map {
     std::vector<Type> keys; ///< none: one value
     /// Index of a key that is `tid` wherever the map is mentioned: then no thread sees another thread's values.
     std::optional<size_t> tid_key;
-    bool read = false;                   ///< some expression reads it
+    bool read = false;                   ///< some expression of a clause with sites reads it
+    bool adds = false;                   ///< integer: += or its like changes it
+    bool only_adds = false;              ///< and nothing else does: what threads and processes have are added up
     int64_t low = 0, high = 0, step = 0; ///< lhist; (high - low) / step <= 1000, and step > 0
     /// Buckets of hist and lhist.
     size_t buckets() const
@@ -110,27 +119,57 @@ struct Map {
     Span where; ///< its first mention
 };
 
-/// One statement of an action. Clauses with sites have update, assign and remove. Clauses of BEGIN, END and interval
-/// have print, clear, printf and exit, which the tool runs.
+/// A piece of what printf() prints.
+struct Format {
+    std::string text; ///< before the value
+    /// How the value is printed: flags, width and precision as in C, "-5" or "010"; a letter.
+    std::string how;
+    char conversion = 0; ///< one of "duxXpcs"; 0: the last piece, which has no value
+    bool is_long = false; ///< of an integer: all 64 bits. If not, the lower 32, as C has it
+};
+
+/// One statement of an action. Clauses without sites (BEGIN, END, interval) have print, clear, printf, time, exit and branch,
+/// which the tool runs. In a clause with sites these record an event (but for branch), and the tool runs them when it reads that.
 struct Statement {
     enum class Kind {
         call,   ///< calls a function of the process itself; no script's text can say this
         update, ///< @m[keys] = count(), sum(value), hist(value), ...: Map::kind says which; no value for count
         assign, ///< @m[keys] = value
+        add,    ///< @m[keys] += value, also ++ and --: of a map of integers, in one step
         remove, ///< delete(@m[keys]); aggregations (count, sum, hist, ...) only where Map::tid_key
+        set,    ///< $v = value
+        branch, ///< if (value) `then` else `otherwise`
         print,  ///< print(@m), print(@m, top), print(@m, top, div)
         clear,  ///< clear(@m)
-        printf, ///< printf("text")
-        exit,   ///< exit()
+        printf, ///< printf("text", values), print(value)
+        time,   ///< time(), time("%H")
+        exit,   ///< exit(): nothing of the clause comes after it
     } kind = Kind::update;
+    size_t number = 0; ///< of all statements of the script, in the order of the text: what an event says
     size_t map = 0;
+    size_t variable = 0; ///< set: index in Clause::variables
     std::vector<Expression> keys;
     std::optional<Expression> value;
-    std::string text;          ///< printf, escapes resolved
-    uint32_t top = 0, div = 0; ///< print; 0: not given
-    uint64_t function = 0;     ///< call: runtime address of a CalledFunction, see maps/hit.h
-    uint64_t context = 0;      ///< call: its first argument
+    std::vector<Expression> values; ///< printf
+    std::vector<Format> format;     ///< printf: one piece for each value, and a last one
+    bool is_value = false;          ///< printf: print(value)
+    std::string text;               ///< time: the format of strftime(3)
+    std::vector<Statement> then, otherwise; ///< branch
+    uint32_t top = 0, div = 0;              ///< print; 0: not given
+    uint64_t function = 0;                  ///< call: runtime address of a CalledFunction, see maps/hit.h
+    uint64_t context = 0;                   ///< call: its first argument
     Span where;
+
+    /// At a site it records an event.
+    bool is_event() const { return kind == Kind::print || kind == Kind::clear || kind == Kind::printf || kind == Kind::time || kind == Kind::exit; }
+};
+
+/// $name: of one clause, and of one hit.
+struct Variable {
+    std::string name; ///< with its "$"
+    Type type = Type::integer;
+    bool is_signed = false;
+    Span where; ///< where it is first set
 };
 
 struct Probe {
@@ -149,14 +188,50 @@ struct Clause {
     std::vector<Probe> probes;
     std::optional<Expression> filter; ///< of type integer
     std::vector<Statement> actions;
+    std::vector<Variable> variables;
     Span where;
+
+    bool has_sites() const { return probes.empty() || probes.front().has_sites(); }
 };
 
 struct Script {
     std::string source;
     std::vector<Map> maps; ///< in the order of their first mention
     std::vector<Clause> clauses;
+    size_t statements = 0;       ///< how many numbers they have
     std::string beyond_bpftrace; ///< a word of it that bpftrace does not know: arg10 or arg11
 };
+
+/// Visits the statements, those of branches behind the branch itself.
+template <class Statements, class Visit> void each_statement(Statements& statements, const Visit& visit)
+{
+    for (auto& statement : statements) {
+        visit(statement);
+        each_statement(statement.then, visit);
+        each_statement(statement.otherwise, visit);
+    }
+}
+template <class Visit> void each_statement(const Script& script, const Visit& visit)
+{
+    for (const Clause& clause : script.clauses)
+        each_statement(clause.actions, visit);
+}
+/// Visits each expression of a statement, not those of other statements in it, and not the operands of an expression.
+template <class OneStatement, class Visit> void each_expression(OneStatement& statement, const Visit& visit)
+{
+    for (auto& key : statement.keys)
+        visit(key);
+    if (statement.value)
+        visit(*statement.value);
+    for (auto& value : statement.values)
+        visit(value);
+}
+
+
+/// Whether a clause with sites mentions the value.
+bool uses(const Script& script, Value value);
+bool calls_functions(const Script& script);
+/// Whether a clause with sites has statements that record events.
+bool has_events(const Script& script);
 
 } // namespace fastsdt::engine

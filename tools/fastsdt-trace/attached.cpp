@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <exception>
 #include <utility>
 
@@ -26,9 +27,20 @@ double seconds(Attached::Clock::duration time)
 
 } // namespace
 
+uint64_t boot_time()
+{
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
 Session::Options Shared::session_options()
 {
-    return {.calls = options.read_memory, .follow = options.follows(), .names = &names};
+    return {.calls = options.read_memory,
+            .follow = options.follows(),
+            .names = &names,
+            .ring_size = options.buffer,
+            .start_ns = start_ns};
 }
 
 bool Shared::attempt(const std::function<void()>& work, std::string_view next, const std::function<bool()>& is_expected)

@@ -21,10 +21,14 @@
 
 namespace fastsdt::trace_tool {
 
+/// CLOCK_BOOTTIME in nanoseconds, as nsecs has it.
+uint64_t boot_time();
+
 /// What the processes of a run share.
 struct Shared {
     const Options& options;
     const engine::Script& script;
+    uint64_t start_ns = boot_time(); ///< of the run
     bool kernel_may = false; ///< bpftrace has not been tried in vain
     engine::ProbeNames names = {};
     std::set<std::string> refusals = {}; ///< that were said

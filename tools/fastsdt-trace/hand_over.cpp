@@ -397,12 +397,9 @@ std::set<unsigned> arguments_read(const engine::Clause& clause)
     std::set<unsigned> read;
     if (clause.filter)
         arguments_read(*clause.filter, read);
-    for (const engine::Statement& statement : clause.actions) {
-        for (const engine::Expression& key : statement.keys)
-            arguments_read(key, read);
-        if (statement.value)
-            arguments_read(*statement.value, read);
-    }
+    each_statement(clause.actions, [&](const engine::Statement& statement) {
+        each_expression(statement, [&](const engine::Expression& e) { arguments_read(e, read); });
+    });
     return read;
 }
 

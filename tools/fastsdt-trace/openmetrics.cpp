@@ -109,6 +109,9 @@ std::string label_of(const engine::Expression& key, size_t index)
         case Value::pid: return "pid";
         case Value::probe: return "probe";
         case Value::retval: return "retval";
+        case Value::comm: return "comm";
+        case Value::function: return "func";
+        case Value::elapsed:
         case Value::nsecs: break;
         }
     return fmt::format("key{}", index);
@@ -117,12 +120,12 @@ std::string label_of(const engine::Expression& key, size_t index)
 std::vector<std::string> labels_of(const engine::Script& script, size_t map)
 {
     std::vector<std::string> labels;
-    for (const engine::Clause& clause : script.clauses)
-        for (const engine::Statement& statement : clause.actions)
-            for (size_t i = 0; statement.map == map && i < statement.keys.size() && labels.size() == i; ++i) {
-                const std::string label = label_of(statement.keys[i], i);
-                labels.push_back(std::count(labels.begin(), labels.end(), label) ? fmt::format("key{}", i) : label);
-            }
+    each_statement(script, [&](const engine::Statement& statement) {
+        for (size_t i = 0; statement.map == map && i < statement.keys.size() && labels.size() == i; ++i) {
+            const std::string label = label_of(statement.keys[i], i);
+            labels.push_back(std::count(labels.begin(), labels.end(), label) ? fmt::format("key{}", i) : label);
+        }
+    });
     for (size_t i = labels.size(); i < script.maps[map].keys.size(); ++i)
         labels.push_back(fmt::format("key{}", i));
     return labels;

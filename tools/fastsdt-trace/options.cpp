@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -34,6 +35,7 @@ struct Given {
     CLI::App *latency_command = nullptr, *serve_command = nullptr;
     std::vector<std::string> users;
     double duration = 0, interval = 0;
+    uint64_t buffer = engine::usual_ring_size;
 };
 
 std::string process_number(const std::string& text)
@@ -118,6 +120,11 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag(
         "--read-memory", options.read_memory,
         "Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it");
+    app.add_option("--buffer", given.buffer,
+                   "Of each thread that prints: what it printed since the tool looked last has to fit in; 64K by default")
+        ->type_name("SIZE")
+        ->transform(CLI::AsSizeValue(false))
+        ->check(CLI::Range(uint64_t(4) << 10, uint64_t(16) << 20).description(""));
     app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
     app.require_subcommand(0, 1);
     CLI::App* const latency = given.latency_command = app.add_subcommand(
@@ -235,6 +242,7 @@ void check_options(Options& options, const Given& given)
     options.pids.erase(std::unique(options.pids.begin(), options.pids.end()), options.pids.end());
     if (options.pids.size() == 1)
         options.pid = options.pids[0];
+    options.buffer = std::bit_ceil(given.buffer);
     options.duration = duration(given.duration);
     options.interval = duration(given.interval);
     if (is_latency) {

@@ -24,6 +24,7 @@ struct Summary {
     double late_seconds = 0;               ///< since then all of these are
     uint64_t dropped = 0;
     uint64_t unread = 0;
+    uint64_t lost = 0;        ///< events
     uint64_t forked = 0;      ///< hits of forked children that are not followed
     size_t followed = 0;      ///< forked children that have recorded something
     size_t processes = 0;     ///< that had sites
@@ -38,7 +39,7 @@ struct Summary {
     void count(const engine::SiteState& state, bool armed);
     bool complete() const
     {
-        return armed == sites && dropped == 0 && unread == 0 && forked == 0 && late == 0 && found == 0 && refused == 0
+        return armed == sites && dropped == 0 && unread == 0 && lost == 0 && forked == 0 && late == 0 && found == 0 && refused == 0
             && missed == 0 && !missed_more;
     }
 };
@@ -52,7 +53,9 @@ public:
     /// @param top  only this many entries, the largest; 0: all. @param div  values are divided by it; 0: by nothing
     void map(size_t index, const std::vector<engine::Entry>& entries, const std::vector<std::string>& probes,
              uint32_t top = 0, uint32_t div = 0);
-    virtual void text(const std::string& text) = 0; ///< printf
+    enum class Kind { printf, value, time };
+    virtual void text(const std::string& text, Kind kind) = 0; ///< a value's ends here, the others' as they say
+    virtual void number(const std::string& number) = 0;        ///< of print(value)
     virtual void summary(const Summary& summary) = 0;
 
 protected:
@@ -61,7 +64,7 @@ protected:
     virtual void histograms(const engine::Map& map, const Entries& entries, uint32_t div) = 0;
     virtual void statistics(const engine::Map& map, const Entries& entries, uint32_t div) = 0;
 
-    std::string number(const engine::Map& map, const engine::Entry& entry, uint32_t div) const;
+    std::string value_of(const engine::Map& map, const engine::Entry& entry, uint32_t div) const;
     /// A key, or a value that was assigned, not quoted and not made safe.
     std::string datum(engine::Type type, const engine::Datum& datum) const;
     const std::vector<std::string>& probes() const { return *probes_; }

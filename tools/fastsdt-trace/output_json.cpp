@@ -22,9 +22,15 @@ class JsonOutput final : public Output {
 public:
     using Output::Output;
 
-    void text(const std::string& text) override
+    void text(const std::string& text, Kind kind) override
     {
-        out_ << fmt::format("{{\"type\": \"printf\", \"data\": {}}}\n", json_string(text));
+        const char* const type = kind == Kind::printf ? "printf" : kind == Kind::value ? "value" : "time";
+        out_ << fmt::format("{{\"type\": \"{}\", \"data\": {}}}\n", type, json_string(text));
+    }
+
+    void number(const std::string& number) override
+    {
+        out_ << fmt::format("{{\"type\": \"value\", \"data\": {}}}\n", number);
     }
 
     void summary(const Summary& summary) override
@@ -33,11 +39,11 @@ public:
         for (const auto& [sentence, reason] : summary.reasons)
             reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : ", ", json_string(sentence), reason.sites);
         out_ << fmt::format("{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"reasons\": {{{}}}, "
-                            "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}, \"unread\": {}, \"forked\": {}, "
+                            "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}, \"unread\": {}, \"lost\": {}, \"forked\": {}, "
                             "\"followed\": {}, \"processes\": {}, \"found\": {}, \"found_seconds\": {:.2f}, "
                             "\"refused\": {}, \"missed\": {}}}}}\n",
                             summary.sites, summary.armed, reasons, summary.late, summary.late_seconds, summary.dropped,
-                            summary.unread, summary.forked, summary.followed, summary.processes, summary.found,
+                            summary.unread, summary.lost, summary.forked, summary.followed, summary.processes, summary.found,
                             summary.found_seconds, summary.refused, summary.missed);
     }
 
@@ -65,7 +71,7 @@ private:
     {
         const bool is_text = map.kind == MapKind::string || map.kind == MapKind::probe;
         object("map", map, entries, [&](const Entry& entry) {
-            const std::string value = number(map, entry, div);
+            const std::string value = value_of(map, entry, div);
             return is_text ? json_string(value) : value;
         });
     }
@@ -104,9 +110,9 @@ private:
     {
         object("stats", map, entries, [&](const Entry& entry) {
             if (map.kind == MapKind::avg)
-                return number(map, entry, div);
+                return value_of(map, entry, div);
             return fmt::format(
-                "{{\"count\": {}, \"average\": {}, \"total\": {}}}", entry.count, number(map, entry, 1),
+                "{{\"count\": {}, \"average\": {}, \"total\": {}}}", entry.count, value_of(map, entry, 1),
                 map.is_signed ? std::to_string(entry.number) : std::to_string(static_cast<uint64_t>(entry.number)));
         });
     }

@@ -51,7 +51,11 @@ class TextOutput final : public Output {
 public:
     using Output::Output;
 
-    void text(const std::string& text) override { out_ << text; }
+    void text(const std::string& text, Kind kind) override
+    {
+        out_ << (kind == Kind::value ? printable(text) + '\n' : text);
+    }
+    void number(const std::string& number) override { out_ << number << '\n'; }
     void summary(const Summary& summary) override { out_ << printable(summary.text()) << '\n'; }
 
 private:
@@ -66,7 +70,7 @@ private:
     void values(const Map& map, const Entries& entries, uint32_t div) override
     {
         for (const Entry* entry : entries)
-            out_ << head(map, *entry) << printable(number(map, *entry, div)) << '\n';
+            out_ << head(map, *entry) << printable(value_of(map, *entry, div)) << '\n';
         if (entries.empty())
             out_ << '\n';
     }
@@ -96,9 +100,9 @@ private:
             out_ << (first ? "" : "\n") << head(map, *entry);
             first = false;
             if (map.kind == MapKind::avg)
-                out_ << number(map, *entry, div);
+                out_ << value_of(map, *entry, div);
             else
-                out_ << fmt::format("count {}, average {}, total {}", entry->count, number(map, *entry, 1),
+                out_ << fmt::format("count {}, average {}, total {}", entry->count, value_of(map, *entry, 1),
                                     map.is_signed ? std::to_string(entry->number)
                                                   : std::to_string(static_cast<uint64_t>(entry->number)));
         }

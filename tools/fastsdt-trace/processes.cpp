@@ -227,6 +227,7 @@ Summary Processes::summary() const
         process->count(summary);
     summary.dropped = seen_.dropped;
     summary.unread = seen_.unread;
+    summary.lost = seen_.lost;
     summary.forked = seen_.forked;
     summary.followed = seen_.processes;
     summary.refused += refused_.size();
@@ -288,6 +289,7 @@ void Processes::forget_those_over(size_t first)
 
 void Processes::keep_of(Attached& process)
 {
+    process.session().read_events(events_, true);
     engine::merge(script_, gone_.maps, process.session().read());
     engine::drop_beyond(script_, gone_.maps, engine::most_ended_keys);
     process.count(gone_.summary);
@@ -449,6 +451,21 @@ void Processes::refuse(pid_t pid, const std::exception& error)
     refused.busy = dynamic_cast<const engine::Busy*>(&error);
     if (shared_.refusals.insert(error.what()).second)
         say(fmt::format("{}; it is not traced", error.what()));
+}
+
+// What was recorded before this began is read by its end, if the thread was not interrupted while it recorded that.
+std::vector<engine::Event> Processes::take_events(bool last)
+{
+    const uint64_t now = engine::read_counter();
+    for (const auto& process : attached_)
+        process->session().read_events(events_, last);
+    std::stable_sort(events_.begin(), events_.end(),
+                     [](const engine::Event& a, const engine::Event& b) { return a.clock < b.clock; });
+    const auto end = std::find_if(events_.begin(), events_.end(),
+                                  [&](const engine::Event& event) { return !last && event.clock >= now; });
+    std::vector<engine::Event> taken(std::make_move_iterator(events_.begin()), std::make_move_iterator(end));
+    events_.erase(events_.begin(), end);
+    return taken;
 }
 
 engine::Maps Processes::read()

@@ -67,6 +67,8 @@ public:
     /// The maps of all, and of those that are over.
     engine::Maps read();
     void clear(size_t map, bool as_read);
+    /// Events of all that came since the last time, by their clock. `last`: after end()
+    std::vector<engine::Event> take_events(bool last);
     /// Of all so far; what was dropped and its like as of the last read().
     Summary summary() const;
     /// Of those that live: sites, and those that are armed.
@@ -113,6 +115,7 @@ private:
     Clock::time_point next_look_ = Clock::now(), soonest_look_ = next_look_;
     bool news_ = false;           // a process has come
     Clock::duration attaching_{}; // of the last look, the part for new processes
+    std::vector<engine::Event> events_; // that others may come before
     engine::Maps seen_;           // by the last read(): its counters, no maps
     struct Refused {
         Clock::time_point missing_since, tried;

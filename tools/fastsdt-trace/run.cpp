@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One run of the user-space engine: processes are held or attached to, armed, waited for and reported.
+#include "actions.h"
 #include "hand_over.h"
 #include "kernel.h"
 #include "output.h"
@@ -42,9 +43,13 @@ class Run {
 public:
     Run(Shared& shared, Signals& signals)
         : shared_(shared), options_(shared.options), script_(shared.script), signals_(signals),
-          output_(options_.json ? json_output(script_, std::cout) : text_output(script_, std::cout)), processes_(shared)
+          output_(options_.json ? json_output(script_, std::cout) : text_output(script_, std::cout)), processes_(shared),
+          actions_(shared, processes_, *output_), prints_(engine::has_events(script_))
     {
-        processes_.interrupted = [this] { return exit_ = exit_ || hear(Clock::now()); };
+        processes_.interrupted = [this] {
+            print_events(false);
+            return exit_ = exit_ || hear(Clock::now());
+        };
     }
 
     Processes& processes() { return processes_; }
@@ -59,6 +64,7 @@ public:
         start_ = Clock::now();
         wait();
         processes_.end();
+        print_events(true);
         shared_.attempt([&] { all_of(Probe::Kind::end); });
         print_all();
         const Summary last = processes_.summary();
@@ -83,6 +89,10 @@ private:
                 why.empty() ? "a filter refused one" : why,
                 options_.read_memory ? "" : "; --read-memory allows them in a program that sets none"));
         }
+        if (last.lost)
+            say(fmt::format("{} event{} lost, since a thread recorded more than {} KiB before this tool came to read it; "
+                            "--buffer gives it more",
+                            last.lost, last.lost == 1 ? " was" : "s were", options_.buffer >> 10));
         if (last.forked)
             say(fmt::format("{} hit{} of forked children {} not counted; --follow counts them", last.forked,
                             last.forked == 1 ? "" : "s", last.forked == 1 ? "was" : "were"));
@@ -122,8 +132,12 @@ private:
             auto next = until ? std::min(*until, processes_.next_look()) : processes_.next_look();
             for (const Timer& timer : timers)
                 next = std::min(next, timer.next);
+            if (prints_)
+                next = std::min(next, next_events_);
             if (hear(next))
                 return;
+            if (Clock::now() >= next_events_)
+                print_events(false);
             if (processes_.all_over() && processes_.finds()) // its children may execute what the script means
                 processes_.look();
             if (processes_.all_over())
@@ -187,28 +201,33 @@ private:
         std::cout.flush();
     }
 
-    void perform(const engine::Clause& clause)
-    {
-        const Statement* shown = nullptr; // by the statement before
-        for (const Statement& statement : clause.actions) {
-            const Statement* const before = std::exchange(shown, nullptr);
-            switch (statement.kind) {
-            case Statement::Kind::print:
-                print(statement);
-                shown = &statement;
-                break;
-            case Statement::Kind::clear: processes_.clear(statement.map, before && before->map == statement.map); break;
-            case Statement::Kind::printf: output_->text(statement.text); break;
-            case Statement::Kind::exit: exit_ = true; return;
-            default: break; // of sites
-            }
-        }
-    }
+    void perform(const engine::Clause& clause) { exit_ = !actions_.run(clause) || exit_; }
 
-    void print(const Statement& statement)
+    // Prints what threads have recorded since the last time. What comes after exit() is not printed. Nobody tells when something is
+    // recorded. So it looks soon again where there was something, and where there was nothing later each time.
+    void print_events(bool last)
     {
-        const engine::Maps maps = processes_.read();
-        output_->map(statement.map, maps.maps[statement.map], shared_.names.names(), statement.top, statement.div);
+        constexpr auto soonest = std::chrono::milliseconds(1), latest = std::chrono::milliseconds(10);
+        constexpr size_t many = 256;
+        if (!prints_ || ended_)
+            return;
+        const auto begin = Clock::now();
+        std::vector<engine::Event> events;
+        shared_.attempt([&] { events = processes_.take_events(last); });
+        for (const engine::Event& event : events) {
+            ended_ = !actions_.perform(event);
+            if (ended_)
+                break;
+        }
+        exit_ = exit_ || ended_;
+        if (!events.empty())
+            std::cout.flush();
+        exit_ = exit_ || !std::cout;
+        events_period_ = events.size() >= many ? std::chrono::milliseconds(0)
+            : !events.empty()                  ? soonest
+                                               : std::clamp(2 * events_period_, soonest, latest);
+        const auto now = Clock::now();
+        next_events_ = now + std::max<Clock::duration>(events_period_, events.empty() ? 10 * (now - begin) : Clock::duration());
     }
 
     // In the order of names: bpftrace has its maps in a std::map.
@@ -229,8 +248,13 @@ private:
     Signals& signals_;
     const std::unique_ptr<Output> output_;
     Processes processes_;
+    Actions actions_;
+    const bool prints_; // at sites
     Clock::time_point start_ = Clock::now();
+    Clock::time_point next_events_ = start_;
+    std::chrono::milliseconds events_period_{};
     bool exit_ = false;
+    bool ended_ = false; // by exit() in a probe
 };
 
 Summary summary_of(const Session::Preview& preview)

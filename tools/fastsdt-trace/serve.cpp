@@ -85,6 +85,10 @@ engine::Script parse(const ScriptConfig& config)
             if (!probe.has_sites())
                 throw Unusable(fmt::format("script {}: {} has nothing to do here: serve prints and clears no maps",
                                            config.name, probe.text));
+    if (engine::has_events(script))
+        throw Unusable(fmt::format("script {}: serve exports maps; print(), printf(), clear(), time() and exit() have "
+                                   "nothing to do here",
+                                   config.name));
     return script;
 }
 

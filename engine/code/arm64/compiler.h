@@ -46,6 +46,7 @@ private:
     void text_routine() override;
     void word_routine() override;
     void tid_routine() override;
+    void comm_routine() override;
     void find_lasting(Label none);
     void ask_for_calls(Label forbidden);
     void heed_filter(Label nothing, Label forbidden);
@@ -60,13 +61,14 @@ private:
     void find_entry(const Table& table, Label found, Label absent, bool deleted) override;
     void make_entry(const Table& table, Fill fill, Label done, Label full) override;
     void claim_direct(const Table& table, Label done, Label full) override;
-    void exchange_value(const Table& table, Label done, Label again) override;
+    void exchange_value(const Table& table, bool adds, Label done, Label again) override;
     void load_value(const Table& table, Label absent) override;
     void erase_entry(const Table& table, Role entry) override;
     void jump_unless_there(Role entry, Label to) override;
     void allocate(Label none) override;
     void load_chunk(Role to, Word of) override;
     void exchange_chunk(const Table& table) override;
+    void claim_word(size_t offset) override;
     void data_address(Role to, size_t offset) override;
     void first_entry(const Table& table, Label loop);
     void next_entry(Label loop);
@@ -85,6 +87,7 @@ private:
     void publish(Word to, int32_t number) override;
     void store_frame_number(size_t offset, int64_t number) override;
     void copy_text(size_t offset) override;
+    void copy_comm(size_t offset) override;
     void unary(Operator op) override;
     void binary(Operator op) override;
     void divide_by(uint64_t divisor) override;
@@ -102,6 +105,9 @@ private:
     void count_at(size_t offset) override;
     void find_direct(const Statement& statement, Label next) override;
     void increment(Word word) override;
+    void add_for_all(Word word) override;
+    void reserve_record(size_t bytes, Label full) override;
+    void commit_record(uint32_t statement) override;
     void add_recorded(Word word) override;
     void keep_extreme(const Map& map, Word word) override;
     void count_in_histogram(Word first_bucket) override;

@@ -478,6 +478,28 @@ void Compiler::tid_routine()
     as_.ret();
 }
 
+// x2: where string_size bytes of the thread's name go, filled up with zeros. To x0: 1, or 0 if the kernel may not be asked: then that is
+// counted.
+void Compiler::comm_routine()
+{
+    const auto unread = label();
+    as_.align(16);
+    bind(routines_.comm);
+    for (size_t i = 0; i < string_size; i += 16)
+        as_.store_pair({.base = x2, .displacement = int64_t(i)}, xzr, xzr);
+    ask_for_calls(unread);
+    as_.constant(x0, 16); // PR_GET_NAME, <linux/prctl.h>: 16 bytes
+    as_.move(x1, x2);
+    system_call(167); // prctl, <asm-generic/unistd.h>
+    heed_filter(unread, unread);
+    as_.constant(x0, 1);
+    as_.ret();
+    bind(unread);
+    count_unread();
+    as_.constant(x0, 0);
+    as_.ret();
+}
+
 // Begins a search in the chunk x5 for the tag x6. To x2: the first entry; to x0: that entry's tag. next_entry() goes
 // back to `loop`. Keeps the index in x7, the number of entries seen in x8, and their size in x10. The tag's low bits don't
 // matter: they are shifted out. Changes x1.
@@ -621,16 +643,26 @@ void Compiler::claim_direct(const Table& table, Label done, Label full)
     as_.jump(full);
 }
 
-// x2: the entry, x0: the tag that it has, x3: the value.
-void Compiler::exchange_value(const Table&, Label done, Label again)
+// x2: the entry, x0: the tag that it has, x3: the value. Changes x15.
+void Compiler::exchange_value(const Table&, bool adds, Label done, Label again)
 {
     const auto exchange = label();
+    const auto new_value = [&] { // to x15; x13: the value that is there
+        const auto fresh = label();
+        as_.move(x15, x3);
+        if (!adds)
+            return;
+        as_.sub(x1, x0, x6);
+        as_.jump_if_zero(x1, fresh, false); // it was deleted: its value is of the past
+        as_.add(x15, x15, x13);
+        bind(fresh);
+    };
     if (environment_.atomics) {
         // exchanges x12 and x13, which we expect there, for x14 and x15
         as_.load(x13, {.base = x2, .displacement = 8});
         as_.move(x14, x6);
-        as_.move(x15, x3);
         bind(exchange);
+        new_value();
         as_.move(x12, x0);
         as_.move(x16, x13);
         as_.clobber(bit(x12) | bit(x13));
@@ -645,7 +677,8 @@ void Compiler::exchange_value(const Table&, Label done, Label again)
         as_.put([](auto& a) { a.ldaxp(vixl::x12, vixl::x13, vixl::MemOperand(vixl::x2)); });
         as_.sub(x1, x12, x0);
         as_.jump_if_zero(x1, again, false);
-        as_.put([](auto& a) { a.stlxp(vixl::w12, vixl::x6, vixl::x3, vixl::MemOperand(vixl::x2)); });
+        new_value();
+        as_.put([](auto& a) { a.stlxp(vixl::w12, vixl::x6, vixl::x15, vixl::MemOperand(vixl::x2)); });
         as_.jump_if_zero(x12, exchange, false);
     }
     as_.jump(done);
@@ -726,6 +759,14 @@ void Compiler::exchange_chunk(const Table& table)
     else
         as_.address(x8, {.base = x4, .displacement = int64_t(table.offset)});
     as_.compare_exchange(x8, x0, x1, environment_.atomics, {x12, x13});
+}
+
+// Changes x0, x8, x12 and x13.
+void Compiler::claim_word(size_t offset)
+{
+    as_.address(x8, {.base = x4, .displacement = int64_t(offset)});
+    as_.constant(x0, 0);
+    as_.compare_exchange(x8, x0, x2, environment_.atomics, {x12, x13});
 }
 
 void Compiler::data_address(Role to, size_t offset)

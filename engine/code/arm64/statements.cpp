@@ -51,6 +51,47 @@ void Compiler::increment(Word word)
     as_.atomic_add(x0, x1, environment_.atomics, {x6, x7});
 }
 
+void Compiler::add_for_all(Word word)
+{
+    add_recorded(word);
+}
+
+// code/x86/statements.cpp says why the clock is read there.
+void Compiler::reserve_record(size_t bytes, Label full)
+{
+    const auto again = label();
+    static_assert(Ring::head == 0 && Ring::commit == 0);
+    bind(again);
+    as_.load(x3, memory({Role::table, Ring::head}));
+    as_.load(x1, memory({Role::table, Ring::limit}));
+    as_.address(x6, {.base = x3, .displacement = int64_t(bytes)});
+    as_.sub(x1, x1, x6);
+    as_.shift_right(x1, x1, 63);
+    as_.jump_if_zero(x1, full, false);
+    if (environment_.counter)
+        as_.read_system(x7, Assembler::System::counter);
+    else
+        as_.constant(x7, 0);
+    as_.move(x8, x3);
+    as_.compare_exchange(x5, x8, x6, environment_.atomics, {x12, x13});
+    as_.sub(x8, x8, x3);
+    as_.jump_if_zero(x8, again, false);
+    as_.logic_and(x2, x3, Assembler::Operand(int64_t(tables_.ring_size - 1)));
+    as_.add(x2, x2, x5);
+    as_.add(x2, x2, Assembler::Operand(int64_t(Ring::header)));
+    as_.store({.base = x2, .displacement = Ring::clock}, x7);
+}
+
+void Compiler::commit_record(uint32_t statement)
+{
+    as_.shift_right(x3, x3, 3);
+    as_.add(x3, x3, Assembler::Operand(1));
+    as_.logic_and(x3, x3, Assembler::Operand(int64_t(0xffffffff)));
+    as_.constant(x1, uint64_t(statement) << 32);
+    as_.logic_or(x3, x3, vixl::XRegister(x1));
+    as_.store_release(x2, x3);
+}
+
 void Compiler::add_recorded(Word word)
 {
     as_.address(x0, memory(word));

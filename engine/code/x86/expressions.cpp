@@ -207,6 +207,13 @@ void Compiler::copy_text(size_t offset)
     jump_if_zero(Role::result, unread_, true);
 }
 
+void Compiler::copy_comm(size_t offset)
+{
+    as_.address(rdx, frame(offset));
+    call(routines_.comm, routine_changes);
+    jump_if_zero(Role::result, unread_, true);
+}
+
 void Compiler::prepare_read()
 {
     const Lasting memory = lasting_of_site();

@@ -482,6 +482,33 @@ void Compiler::tid_routine()
     as_.emit(ZYDIS_MNEMONIC_RET, {});
 }
 
+// rdx: where string_size bytes of the thread's name go, filled up with zeros. To rax: 1, or 0 if the kernel may not be asked: then that is
+// counted.
+void Compiler::comm_routine()
+{
+    const auto unread = as_.label(), leave = as_.label();
+    as_.align(16);
+    as_.bind(routines_.comm);
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rsi}});
+    as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdi}});
+    for (size_t i = 0; i < string_size; i += 8)
+        as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rdx, .displacement = int64_t(i)}, int64_t(0)});
+    ask_for_calls(unread);
+    as_.constant(rdi, 16); // PR_GET_NAME, <linux/prctl.h>: 16 bytes
+    as_.move(rsi, rdx);
+    system_call(157); // prctl, <asm/unistd_64.h>
+    heed_filter(unread, unread);
+    as_.constant(rax, 1);
+    as_.jump(ZYDIS_MNEMONIC_JMP, leave);
+    as_.bind(unread);
+    count_unread();
+    as_.constant(rax, 0);
+    as_.bind(leave);
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rdi}});
+    as_.emit(ZYDIS_MNEMONIC_POP, {Part{rsi}});
+    as_.emit(ZYDIS_MNEMONIC_RET, {});
+}
+
 // Begins a search in the chunk r8 for the tag r10. To rdx: the first entry; to rax: that entry's tag. next_entry() goes
 // back to `loop`. Keeps the index in r9 and the number of entries seen in r11. The tag's low bits don't matter: they are shifted
 // out. Changes rcx.
@@ -638,14 +665,22 @@ void Compiler::claim_direct(const Table& table, Label done, Label full)
 }
 
 // rdx: the entry, rax: the tag that it has, rdi: the value. Changes rbx, rcx, r9.
-void Compiler::exchange_value(const Table& table, Label done, Label again)
+void Compiler::exchange_value(const Table& table, bool adds, Label done, Label again)
 {
-    const auto exchange = as_.label();
+    const auto exchange = as_.label(), fresh = as_.label();
     as_.move(r9, rdx);
     as_.load(rdx, {.base = r9, .displacement = 8});
     as_.move(rbx, r10);
-    as_.move(rcx, rdi);
+    if (!adds)
+        as_.move(rcx, rdi);
     as_.bind(exchange); // exchanges rdx:rax, which we expect there, for rcx:rbx
+    if (adds) {
+        as_.move(rcx, rdi);
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{r10}});
+        as_.jump(ZYDIS_MNEMONIC_JNZ, fresh); // it was deleted: its value is of the past
+        as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rcx}, Part{rdx}});
+        as_.bind(fresh);
+    }
     as_.emit(ZYDIS_MNEMONIC_CMPXCHG16B, {Memory{.base = r9, .size = 16}}, table.shared);
     as_.jump(ZYDIS_MNEMONIC_JZ, done);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{r10}});
@@ -734,6 +769,13 @@ void Compiler::exchange_chunk(const Table& table)
     else
         as_.address(rcx, {.base = rsi, .displacement = int64_t(table.offset)});
     as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rcx}, Part{r9}}, table.shared);
+}
+
+// Changes rax. Only this thread and its signal handlers change the block.
+void Compiler::claim_word(size_t offset)
+{
+    as_.constant(rax, 0);
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {Memory{.base = rsi, .displacement = int64_t(offset)}, Part{rdx}});
 }
 
 void Compiler::data_address(Role to, size_t offset)

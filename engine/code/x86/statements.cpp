@@ -47,6 +47,50 @@ void Compiler::increment(Word word)
     as_.emit(ZYDIS_MNEMONIC_INC, {memory(word)});
 }
 
+void Compiler::add_for_all(Word word)
+{
+    as_.emit(ZYDIS_MNEMONIC_ADD, {memory(word), Part{rdi}}, true);
+}
+
+// The clock is read between reading the position and taking it. So a record behind another one never has an earlier time: if a signal
+// handler has taken the position, both are read again. No lock: only this thread moves its ring's head.
+void Compiler::reserve_record(size_t bytes, Label full)
+{
+    const auto again = label();
+    as_.bind(again);
+    as_.load(rdi, memory({Role::table, Ring::head}));
+    as_.address(rcx, {.base = rdi, .displacement = int64_t(bytes)});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, memory({Role::table, Ring::limit})});
+    as_.jump(ZYDIS_MNEMONIC_JNBE, full);
+    if (environment_.counter) {
+        as_.emit(ZYDIS_MNEMONIC_RDTSC, {});
+        as_.clobber(bit(rax) | bit(rdx));
+        as_.emit(ZYDIS_MNEMONIC_SHL, {Part{rdx}, int64_t(32)});
+        as_.emit(ZYDIS_MNEMONIC_OR, {Part{rdx}, Part{rax}});
+    }
+    as_.move(rax, rdi);
+    as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {memory({Role::table, Ring::head}), Part{rcx}});
+    as_.clobber(bit(rax));
+    as_.jump(ZYDIS_MNEMONIC_JNZ, again);
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{rax}, int64_t(tables_.ring_size - 1)});
+    as_.address(rax, {.base = rax, .displacement = int64_t(Ring::header), .index = r8});
+    if (environment_.counter)
+        as_.store({.base = rax, .displacement = Ring::clock}, rdx);
+    else
+        as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rax, .displacement = Ring::clock}, int64_t(0)});
+    as_.move(rdx, rax);
+}
+
+// Ring::committed()
+void Compiler::commit_record(uint32_t statement)
+{
+    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rdi}, int64_t(3)});
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rdi, 4}, int64_t(1)}); // clears the upper half
+    as_.constant(rax, int64_t(uint64_t(statement) << 32));
+    as_.emit(ZYDIS_MNEMONIC_OR, {Part{rdi}, Part{rax}});
+    as_.store({.base = rdx, .displacement = Ring::commit}, rdi);
+}
+
 void Compiler::add_recorded(Word word)
 {
     as_.emit(ZYDIS_MNEMONIC_ADD, {memory(word), Part{rdi}});

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Events: what threads have recorded in their rings (maps/tables.h), in the order of each thread. The process may have written
+// anything there: positions and sizes are checked, values are only taken for numbers and text.
+#pragma once
+#include "maps/read.h"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace fastsdt::engine {
+
+struct Event {
+    uint64_t clock = 0;            ///< the processor's counter; 0: not known
+    const Statement* statement = nullptr; ///< of a clause with sites
+    std::vector<Datum> values;     ///< of Statement::values
+};
+
+class EventReader {
+public:
+    /// Both have to outlive it.
+    EventReader(const Script& script, const Tables& tables);
+
+    /// Adds what came since the last time, and makes room for more. A record that is not complete yet, and what is behind it, stays:
+    /// `last`: nobody records any more, and the incomplete ones count as lost.
+    void read(Window window, const ReadData& read, const ChangeData& change, bool last, std::vector<Event>& to);
+    /// Events that were not read so far and will not be.
+    uint64_t lost() const { return lost_; }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    struct Place {
+        uint64_t position = 0; ///< of the next record
+        uint64_t lost = 0;     ///< as the ring's header had it
+        uint64_t hole = UINT64_MAX; ///< position of a record that is not complete
+        Clock::time_point since;    ///< so long
+    };
+    void read_ring(size_t ring, const ReadData& read, const ChangeData& change, bool last, std::vector<Event>& to);
+    size_t size_at(std::span<const std::byte> record, uint64_t position, uint64_t head) const;
+    void decode(std::span<const std::byte> record, std::vector<Event>& to) const;
+
+    const Tables& tables_;
+    std::vector<const Statement*> statements_; // by number; nullptr: none that records events
+    std::map<size_t, Place> places_;           // by the ring's offset
+    uint64_t lost_ = 0;
+};
+
+} // namespace fastsdt::engine
