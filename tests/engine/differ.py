@@ -74,6 +74,31 @@ WRITTEN = [
     f"{HIT} /arg0 < 10/ {{ @a = count(); }} {HIT} /arg0 >= 10/ {{ @b = count(); }}",
     f"{HIT} {{ @a = count(); @a1 = count(); @A = count(); @aa = count(); }}",
     f"{HIT} {{ @ = sum(1); }} {DONE} {{ @done = count(); }}",
+    f"{HIT} {{ @++; @b--; ++@c; --@d; @e += 3; @f -= arg0; }}",
+    f"{HIT} {{ @[arg0 % 3]++; @b[str(arg3)] += arg1; @c[arg0 % 2, str(arg3)] -= arg2; }}",
+    f"{HIT} {{ @m[arg0 % 3] += 2; @seen = @m[0] + @m[1]; if (@m[2] == 20) {{ @at[arg0] = count(); }} }}",
+    f"{HIT} {{ @n++; if (@n % 10 == 0) {{ @tens[@n] = arg0; }} }}",
+    f"{HIT} {{ @n[arg0 % 3]++; if (@n[arg0 % 3] == 5) {{ delete(@n[arg0 % 3]); }} }}",
+    f"{HIT} {{ $x = arg0 * 2; if ($x > 100) {{ @big = count(); }} else if ($x > 50) {{ @middle = sum($x); }} else {{ @small[arg0] = count(); }} }}",
+    f"{HIT} {{ $n = 1; if (arg0 % 2) {{ $n = 5; }} $n += 2; $n++; @ = sum($n); }}",
+    f"{HIT} {{ $a = arg0; $b = $a + arg1; $a = $b * 2; @[$a % 5] = sum($b); }}",
+    f"{HIT} {{ $s = str(arg3); @[$s] = count(); @last = $s; }}",
+    f"{HIT} /str(arg3) == \"tea\"/ {{ @ = count(); @b = sum(arg0); }}",
+    f"{HIT} /arg0 > 3 && str(arg3) != \"coffee\"/ {{ @[arg0] = count(); }}",
+    f"{HIT} {{ if (str(arg3) == \"\") {{ @empty = count(); }} else {{ @[str(arg3)] = sum(arg0); }} }}",
+    f"{HIT} {{ @[arg0 % 2 ? 5 : 7] = count(); @b = sum(arg0 > 50 ? arg1 : arg2); }}",
+    f"{HIT} {{ @[comm] = count(); @b[comm, arg0 % 2] = sum(arg1); }}",
+    f"{HIT} /comm == \"maps\"/ {{ @ = count(); }}",
+    f"{HIT} /comm == \"map\"/ {{ @ = count(); }}",
+    f"{HIT} {{ unroll(3) {{ @ = count(); }} }}",
+    f"{HIT} {{ @ = sum((uint8)arg2); @b[(uint16)arg2 % 9] = count(); @c = sum((int32)arg1); @d = sum((uint64)arg0); }}",
+    f"{HIT} {{ printf(\"@p %d %d %u %x %X|%5d|%-5d|%05d\", arg0, arg1, arg1, arg1, arg2, arg0, arg1, arg0); }}",
+    f"{HIT} {{ printf(\"@p %lld %llu %llx %ld %hhd %c %p\", arg1, arg1, arg1, arg2, arg0, 65 + arg0 % 26, arg2 + 1); }}",
+    f"{HIT} {{ printf(\"@p %s|%10s|%-10s|%.3s|%s\", str(arg3), str(arg3), str(arg3), str(arg3), probe); }}",
+    f"{HIT} {{ printf(\"@p %s %d\", comm, pid == tid); }}",
+    f"{SIZES} {{ printf(\"@p %d %d %llu %llx %d\", arg0, arg1, arg2, arg2, arg3); }}",
+    f"{HIT} {{ if (arg0 % 10 == 0) {{ printf(\"@p %d\", arg0); }} else if (arg0 % 15 == 0) {{ printf(\"@q %d\", arg0); }} }}",
+    f"{HIT} /arg0 < 20/ {{ $x = arg0 - 10; printf(\"@p %d %s\", $x, str(arg3)); @[$x] = count(); }}",
 ]
 
 BINARY = ["||", "&&", "|", "^", "&", "==", "!=", "<", "<=", ">", ">=", "<<", ">>", "+", "-", "*", "/", "%"]
@@ -86,6 +111,8 @@ def expression(r, depth):
         return r.choice(LEAVES)
     if r.random() < 0.12:
         return f"({r.choice('!~-')}({expression(r, depth - 1)}))"
+    if r.random() < 0.08:
+        return f"({expression(r, depth - 1)} ? {expression(r, depth - 1)} : {expression(r, depth - 1)})"
     op = r.choice(BINARY)
     left = expression(r, depth - 1)
     if op in ("/", "%"):
@@ -106,12 +133,18 @@ def generated(r):
         kind = r.choice(["count()", f"sum({value})", f"min({small})", f"max({small})", f"avg(arg{r.randint(0, 2)})", f"stats(arg{r.randint(0, 2)})",
                          f"hist({small})", f"lhist({small} % 1000, 0, 1000, {r.choice([50, 100, 333])})", value])
         statements.append(f"@m{n}{'[' + ', '.join(keys) + ']' if keys else ''} = {kind};")
+    if r.random() < 0.3:
+        statements.append(f"printf(\"@p %lld %llx %s\", {expression(r, 2)}, {expression(r, 1)}, str(arg3));")
+    if r.random() < 0.3:
+        statements[-1] = f"if ({expression(r, 2)}) {{ {statements[-1]} }} else {{ @otherwise[{expression(r, 1)} % 5]++; }}"
+    if r.random() < 0.3:
+        statements = [f"$v = {expression(r, 2)};"] + [each.replace("arg1", "$v") for each in statements]
     test = f"/{expression(r, 2)}/ " if r.random() < 0.5 else ""
     return f"{HIT} {test}{{ {' '.join(statements)} }}"
 
 
 def own_names(script, number):
-    """With @s0_NAME instead of @NAME; not in strings, which have no @."""
+    """With @s0_NAME instead of @NAME; in strings too, so that what is printed has the script's number."""
     return re.sub(r"@(\w*)", lambda m: f"@s{number}_{m.group(1)}", script)
 
 
@@ -121,8 +154,9 @@ def entries(data):
 
 
 def maps_of(output):
-    """NAME -> its value, from lines of JSON. A map without entries is there for one of the two only."""
-    maps = {}
+    """NAME -> its value, from lines of JSON; for what was printed, NAME -> the lines, which bpftrace has in the order of processors. A
+    map without entries is there for one of the two only."""
+    maps, printed = {}, {}
     for line in output.splitlines():
         if not line.startswith("{"):
             continue
@@ -131,9 +165,13 @@ def maps_of(output):
             for name, data in line["data"].items():
                 if data not in ({}, []):
                     maps[name] = entries(data)
-        elif line.get("type") == "sites" and (line.get("armed") != line.get("sites") or line.get("dropped")):
-            sys.exit(f"differ.py: not all sites were armed: {line}")
-    return maps
+        elif line.get("type") == "printf":
+            printed.setdefault(line["data"].split()[0] + " printed", []).append(line["data"])
+        elif line.get("type") == "lost_events":
+            sys.exit("differ.py: bpftrace lost some of what it was to print")
+        elif line.get("type") == "sites" and (line["data"]["armed"] != line["data"]["sites"] or line["data"]["dropped"] or line["data"]["lost"]):
+            sys.exit(f"differ.py: not all was recorded: {line}")
+    return maps | {name: json.dumps(sorted(lines)) for name, lines in printed.items()}
 
 
 def run(command):

@@ -2,6 +2,7 @@
 // Results that stubs have to leave on every architecture: keys, and expressions by an interpreter of bpftrace's
 // arithmetic (script.h).
 #pragma once
+#include "maps/events.h"
 #include "maps/read.h"
 #include "script/parse.h"
 #include "script/script.h"
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -59,6 +61,7 @@ inline uint64_t interpret(const Expression& e, const std::function<uint64_t(unsi
     case Operator::negate: return 0 - a;
     case Operator::logical_not: return a == 0;
     case Operator::bit_not: return ~a;
+    case Operator::select: break;
     }
     return 0;
 }
@@ -110,6 +113,75 @@ template <class Run> void expect_that_zero_is_a_key(const Run& run)
     EXPECT_EQ(maps.maps[0][0].number, 3);
     EXPECT_EQ(maps.maps[2][0].count, 3u);
 }
+/// Statements that are no aggregation: of arg0 from 0 to 9, one pass each, in this order.
+template <class Run> void expect_statements(const Run& run)
+{
+    for (uint64_t i = 0; i < 10; ++i)
+        run.pass_argument(i);
+    const Maps maps = run.maps();
+    const auto of = [&](const char* name) {
+        std::map<int64_t, int64_t> found;
+        for (size_t i = 0; i < run.script.maps.size(); ++i)
+            if (run.script.maps[i].name == name)
+                for (const Entry& entry : maps.maps[i])
+                    found[entry.keys.empty() ? 0 : entry.keys[0].number] =
+                        run.script.maps[i].kind == MapKind::integer ? entry.value.number : entry.number;
+        return found;
+    };
+    using Numbers = std::map<int64_t, int64_t>;
+    EXPECT_EQ(of("@branch"), (Numbers{{1, 3}, {2, 3}, {3, 4}})); // below 3; below 6; else
+    EXPECT_EQ(of("@inner"), (Numbers{{4, 1}, {5, 1}}));
+    EXPECT_EQ(of("@twice"), (Numbers{{0, 90}}));
+    EXPECT_EQ(of("@unset"), (Numbers{{0, 0}, {1, 0}, {7, 3}}));
+    EXPECT_EQ(of("@choice"), (Numbers{{10, 5}, {20, 2}, {30, 3}}));
+    EXPECT_EQ(of("@cast"), (Numbers{{-5, 1}, {-4, 1}, {-3, 1}, {-2, 1}, {-1, 1}, {0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}}));
+    EXPECT_EQ(of("@narrow"), (Numbers{{251, 1}, {252, 1}, {253, 1}, {254, 1}, {255, 1}, {0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}}));
+    EXPECT_EQ(of("@up"), (Numbers{{0, 10}}));           // a sum
+    EXPECT_EQ(of("@down"), (Numbers{{0, -5}, {1, -5}})); // by key
+    EXPECT_EQ(of("@read"), (Numbers{{0, 55}}));         // 1 + 2 + ... + 10
+    EXPECT_EQ(of("@counter"), (Numbers{{0, 10}}));
+    EXPECT_EQ(of("@keyed"), (Numbers{{0, 7}, {1, 1}, {2, 2}})); // what came since each was deleted
+    EXPECT_EQ(of("@long"), (Numbers{{0, 6}}));
+    EXPECT_EQ(of("@alike"), (Numbers{{1, 3}, {2, 7}, {3, 10}}));
+    EXPECT_EQ(of("@before"), (Numbers{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}}));
+    EXPECT_EQ(maps.dropped, 0u);
+    EXPECT_EQ(maps.unread, 0u);
+}
+inline const std::string various_statements = action("", R"(
+    if (arg0 < 3) { @branch[1] = count(); } else if (arg0 < 6) { @branch[2] = count();
+        if (arg0 > 3) { @inner[arg0] = count(); } } else { @branch[3] = count() }
+    $twice = arg0 * 2; $twice += 0; @twice = sum($twice);
+    if (arg0 == 7) { $unset = 3; } if (arg0 < 2 || arg0 == 7) { @unset[arg0] = sum($unset); }
+    @choice[arg0 < 5 ? 10 : arg0 < 7 ? 20 : 30] = count();
+    @cast[(int8)(arg0 + 251)] = count(); @narrow[(uint8)(arg0 + 507)] = count();
+    @up++; @down[arg0 % 2]--;
+    @counter += 1; @read = sum(@counter);
+    if (@keyed[arg0 % 3] >= 0) { if (arg0 % 3 == 0) { @keyed[0] += 7; } else { @keyed[arg0 % 3] += arg0 % 3; } }
+    if (arg0 < 9 && arg0 % 3 == 0 || arg0 == 4 || arg0 == 5) { delete(@keyed[arg0 % 3]); }
+    $s = arg0 < 3 ? "tea" : "coffee"; $t = $s; unroll(2) { $n = 3; } @long = sum($n == 3 && $s == "coffee" && arg0 > 3);
+    if ($s == "tea") { @alike[1] = count(); } else if ("coffee" == $t) { @alike[2] = count(); }
+    if ($s == $t && $s != "te") { @alike[3] = count(); }
+    if (arg0 < 5) { @before[arg0] = 0; } else { exit(); @before[arg0] = 1; })");
+
+/// Prints of arg0 from 0 to 9, one pass each, and what was read of them.
+inline void expect_printed(const std::vector<Event>& events, size_t first = 0)
+{
+    ASSERT_EQ(events.size(), 20u);
+    for (size_t i = 0; i < 10; ++i) {
+        const Event &one = events[2 * i], &two = events[2 * i + 1];
+        ASSERT_EQ(one.values.size(), 3u);
+        EXPECT_EQ(one.values[0].number, int64_t(i + first));
+        EXPECT_EQ(one.values[1].text, i + first < 5 ? "a string that is longer than eight bytes" : "");
+        EXPECT_EQ(one.values[2].number, int64_t(3 * (i + first)));
+        ASSERT_EQ(two.values.size(), 1u);
+        EXPECT_EQ(two.values[0].number, -1);
+        EXPECT_TRUE(one.statement->kind == Statement::Kind::printf && two.statement->is_value);
+    }
+}
+inline const std::string various_prints = action(
+    "", "$three = arg0 * 3; printf(\"%d %s %d\", arg0, arg0 < 5 ? \"a string that is longer than eight bytes\" : \"\", "
+        "$three); print(-1);");
+
 inline const std::string zero_as_key = action("", "@[arg0] = count(); @b[arg0] = arg0; @c[arg0, arg0] = max(arg0);");
 
 /// Random expressions, in filters and as values.

@@ -147,6 +147,7 @@ Environment own_environment()
         return measure_clock(why);
     }();
     environment.clock = clock;
+    environment.counter = clock.has_value();
     return environment;
 }
 
@@ -161,8 +162,8 @@ std::string refusal(const std::string& text, Site site, bool system_calls)
     return state.state == fastsdt::engine::State::ready ? "" : fastsdt::engine::text(state);
 }
 
-OwnRun::OwnRun(const std::string& text, Site site, const Environment& environment, size_t window)
-    : script(parse(text)), tables(lay_out(script)), data_size(window)
+OwnRun::OwnRun(const std::string& text, Site site, const Environment& environment, size_t window, size_t ring_size)
+    : script(parse(text)), tables(lay_out(script, ring_size)), data_size(window), event_reader_(script, tables)
 {
     data = static_cast<unsigned char*>(
         mmap(nullptr, data_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
@@ -212,8 +213,25 @@ void OwnRun::forked(bool yes)
 
 Maps OwnRun::maps() const
 {
-    return read_tables(script, tables, {uint64_t(data), data_size}, [this](size_t offset, size_t size) {
-        const auto* first = reinterpret_cast<const std::byte*>(data) + offset;
-        return std::vector<std::byte>(first, first + std::min(size, data_size - offset));
-    });
+    return read_tables(script, tables, {uint64_t(data), data_size},
+                       [this](size_t offset, size_t size) { return read(offset, size); });
+}
+
+std::vector<std::byte> OwnRun::read(size_t offset, size_t size) const
+{
+    const auto* first = reinterpret_cast<const std::byte*>(data) + offset;
+    return {first, first + std::min(size, data_size - offset)};
+}
+
+std::vector<Event> OwnRun::events(bool last)
+{
+    std::vector<Event> found;
+    event_reader_.read(
+        {uint64_t(data), data_size}, [this](size_t offset, size_t size) { return read(offset, size); },
+        [this](size_t offset, uint64_t from, uint64_t to) {
+            return __atomic_compare_exchange_n(reinterpret_cast<uint64_t*>(data + offset), &from, to, false,
+                                               __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        },
+        last, found);
+    return found;
 }

@@ -2,6 +2,7 @@
 // A site of the test's own process, its registers set before and read after each pass, and the memory of a run around it.
 #pragma once
 #include "code/stubs.h"
+#include "maps/events.h"
 #include "maps/read.h"
 #include "script/parse.h"
 #include "site.h"
@@ -44,12 +45,18 @@ public:
     /// Arms. Throws std::runtime_error with the refusal.
     explicit OwnRun(const std::string& script, fastsdt::engine::Site site = {},
                     const fastsdt::engine::Environment& environment = own_environment(),
-                    size_t window = size_t(64) << 20);
+                    size_t window = size_t(64) << 20, size_t ring_size = fastsdt::engine::usual_ring_size);
     OwnRun(const OwnRun&) = delete;
     OwnRun& operator=(const OwnRun&) = delete;
     ~OwnRun();
 
     void pass(Processor& state) const { own_site_pass(&state); }
+    void pass_argument(uint64_t argument) const ///< in rax
+    {
+        Processor state;
+        state.gpr[0] = argument;
+        own_site_pass(&state);
+    }
     void pass(size_t times = 1) const
     {
         Processor state;
@@ -57,6 +64,9 @@ public:
             own_site_pass(&state);
     }
     fastsdt::engine::Maps maps() const;
+    /// What came since the last time.
+    std::vector<fastsdt::engine::Event> events(bool last = false);
+    uint64_t lost() const { return event_reader_.lost(); }
     void reset();          ///< the tables are as they were at first
     void forked(bool yes); ///< sets the mark to 0 as in a forked child, or to the data's address
 
@@ -67,6 +77,9 @@ public:
     unsigned char* data = nullptr;
 
 private:
+    std::vector<std::byte> read(size_t offset, size_t size) const;
+
+    fastsdt::engine::EventReader event_reader_;
     unsigned char* site_ = nullptr;
 };
 

@@ -25,6 +25,9 @@ std::string shown(const Expression& e)
         case Value::nsecs: return "nsecs";
         case Value::probe: return "probe";
         case Value::retval: return "retval";
+        case Value::elapsed: return "elapsed";
+        case Value::comm: return "comm";
+        case Value::function: return "func";
         }
         break;
     case Expression::Kind::map: {
@@ -33,10 +36,11 @@ std::string shown(const Expression& e)
             text += shown(key) + ";";
         return text + "]" + (e.is_signed ? "s" : "u");
     }
+    case Expression::Kind::variable: return "$" + std::to_string(e.variable);
     case Expression::Kind::operation: break;
     }
     static const char* const names[] = {"||", "&&", "|", "^", "&", "==", "!=", "<",   "<=", ">", ">=",
-                                        "<<", ">>", "+", "-", "*", "/",  "%",  "neg", "!",  "~"};
+                                        "<<", ">>", "+", "-", "*", "/",  "%",  "neg", "!",  "~", "?"};
     std::string text = "(";
     for (const Expression& operand : e.operands)
         text += shown(operand) + " ";
@@ -161,7 +165,7 @@ TEST(Script, Probes)
     EXPECT_EQ(script.clauses[2].actions[0].top, 3u);
     EXPECT_EQ(script.clauses[2].actions[0].div, 1000u);
     EXPECT_EQ(script.clauses[3].probes[0].interval_ms, 5u);
-    EXPECT_EQ(script.clauses[3].actions[0].text, "100%\n");
+    EXPECT_EQ(script.clauses[3].actions[0].format.at(0).text, "100%\n");
     EXPECT_EQ(script.clauses[4].probes[0].kind, Probe::Kind::begin);
     EXPECT_EQ(script.clauses[5].probes[0].kind, Probe::Kind::end);
     EXPECT_EQ(script.clauses[6].probes[0].provider, "*");
@@ -203,7 +207,33 @@ TEST(Script, Errors)
               "1:26 \";\" or \"}\" is wanted after a statement, and not \"@x\"");
     EXPECT_EQ(
         error("usdt:a:b:c { @ = counts() }"),
-        "1:18 \"counts\" is no value: arg0 to arg11, sarg0 to sarg9, str(argN), retval, tid, pid, nsecs and probe are");
+        "1:18 \"counts\" is no value: arg0 to arg11, sarg0 to sarg9, str(), retval, tid, pid, comm, nsecs, elapsed, probe "
+        "and func are");
+    EXPECT_EQ(error("usdt:a:b:c { printf(\"%s\", arg0) }"), "1:27 %s prints a string, and this is an integer");
+    EXPECT_EQ(error("usdt:a:b:c { printf(\"%d\", str(arg0)) }"), "1:27 %d prints an integer, and this is a string");
+    EXPECT_EQ(error("usdt:a:b:c { printf(\"%d %d\", 1) }"), "1:21 printf() wants 2 values for this text, and has 1");
+    EXPECT_EQ(error("usdt:a:b:c { printf(\"%\", 1) }"), "1:21 the text of printf() ends in the middle of a conversion");
+    EXPECT_EQ(error("usdt:a:b:c { printf(\"%n\", 1) }"),
+              "1:21 %n is no conversion of printf(): %d, %u, %x, %X, %o, %p, %c and %s are");
+    EXPECT_EQ(error("usdt:a:b:c { printf(\"%1000d\", 1) }"),
+              "1:21 a width or a precision of printf() has 3 digits at most");
+    EXPECT_EQ(error("usdt:a:b:c { @ = $x }"), "1:18 $x has no value here");
+    EXPECT_EQ(error("usdt:a:b:c { $x += 1 }"), "1:14 $x has no value here");
+    EXPECT_EQ(error("usdt:a:b:c { $x = 1 } usdt:a:b:d /$x/ { @ = count() }"), "1:35 $x has no value here");
+    EXPECT_EQ(error("usdt:a:b:c { $x = 1; $x = \"a\" }"), "1:22 $x is an integer before, and cannot be a string too");
+    EXPECT_EQ(error("usdt:a:b:c { $x 1 }"), "1:17 \"=\" is wanted after a variable, and not \"1\"");
+    EXPECT_EQ(error("usdt:a:b:c { if arg0 { } }"), "1:17 \"(\" is wanted after \"if\", and not \"arg0\"");
+    EXPECT_EQ(error("usdt:a:b:c { if (1) { @ = 1; }"),
+              "1:31 a statement begins with a map, a variable or a function, and not with the end of the script");
+    EXPECT_EQ(error("usdt:a:b:c { if (\"a\") { @ = 1; } }"), "1:18 a condition is an integer: 0 is false");
+    EXPECT_EQ(error("usdt:a:b:c { @ = arg0 ? 1 : \"a\" }"), "1:29 this is a string, and the other value of \"?\" is an integer");
+    EXPECT_EQ(error("usdt:a:b:c { unroll(0) { @++; } }"), "1:14 unroll(N) wants a number from 1 to 100");
+    EXPECT_EQ(error("usdt:a:b:c { unroll(100) { unroll(100) { @++; } } }"), "1:14 more than 1000 statements, unrolled");
+    EXPECT_EQ(error("usdt:a:b:c { @ += \"a\" }"), "1:14 only integers are added");
+    EXPECT_EQ(error("usdt:a:b:c { @ = count(); @++ }"), "1:27 @ is a count() elsewhere, and cannot be an integer too");
+    EXPECT_EQ(error("usdt:a:b:c { @ = func }"),
+              "1:18 func is the name of a uprobe's or uretprobe's function, and usdt:a:b:c is none");
+    EXPECT_EQ(error("usdt:a:b:c { time(5) }"), "1:14 time() wants a string, or nothing");
     EXPECT_EQ(error("usdt:a:b:c { @ = count(); @ = 5 }"),
               "1:27 @ is a count() elsewhere, and cannot be an integer too");
     EXPECT_EQ(error("usdt:a:b:c { @[1] = count(); @[1,2] = count() }"), "1:30 @ has 1 key elsewhere, and 2 keys here");
@@ -238,20 +268,18 @@ TEST(Script, Errors)
 // Texts that bpftrace takes and this subset does not: the tool names the command for these.
 TEST(Script, KernelOnly)
 {
-    for (const char* text : {"usdt:a:b:c { printf(\"%d\", arg0) }",
-                             "usdt:a:b:c { @ = comm }",
-                             "usdt:a:b:c { @[comm] = count() }",
+    for (const char* text : {"usdt:a:b:c { printf(\"%r\", arg0) }",
+                             "usdt:a:b:c { @ = cpu }",
+                             "usdt:a:b:c { @[ustack] = count() }",
                              "kprobe:vfs_read { @ = count() }",
                              "tracepoint:syscalls:sys_enter_read { @ = count() }",
-                             "usdt:a:b:c { $x = 1 }",
-                             "usdt:a:b:c { if (arg0) { @ = count() } }",
-                             "usdt:a:b:c { @++ }",
-                             "usdt:a:b:c { @ += 1 }",
-                             "usdt:a:b:c { @[ustack] = count() }",
-                             "usdt:a:b:c /str(arg0) == \"x\"/ { @ = count() }",
-                             "usdt:a:b:c { @ = arg0 ? 1 : 2 }",
-                             "usdt:a:b:c { @ = (int32)arg0 }",
-                             "usdt:a:b:c { print(@) ; @ = count() }",
+                             "usdt:a:b:c { @ = $1 }",
+                             "usdt:a:b:c { while (arg0) { @ = count() } }",
+                             "usdt:a:b:c { @ *= 2 }",
+                             "usdt:a:b:c /str(arg0) < \"x\"/ { @ = count() }",
+                             "usdt:a:b:c { @ = (struct s*)arg0 }",
+                             "BEGIN { printf(\"%d\", pid); }",
+                             "usdt:a:b:c { printf(\"%s%s%s%s%s\", \"a\", \"b\", \"c\", \"d\", \"e\"); }",
                              "usdt:a:b:c { @[1] = count(); delete(@[1]) }",
                              "uprobe:a:f+4 { @ = count() }",
                              "BEGIN { @ = 1 }",
@@ -286,9 +314,8 @@ TEST(Script, Caret)
         FAIL();
     } catch (const ScriptError& e) {
         EXPECT_EQ(explain(e, text, "x.bt"),
-                  "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg11, sarg0 to sarg9, str(argN), retval, tid, pid, "
-                  "nsecs and "
-                  "probe are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t         ^~~\n");
+                  "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg11, sarg0 to sarg9, str(), retval, tid, pid, "
+                  "comm, nsecs, elapsed, probe and func are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t         ^~~\n");
     }
 }
 

@@ -111,7 +111,7 @@ public:
 
     explicit RemoteRun(const std::string& text, Site site = {}, bool with_tid_offset = false,
                        std::vector<Lasting> always = {}, bool system_calls = true, bool follow = false)
-        : script(parse(text)), tables(lay_out(script))
+        : script(parse(text)), tables(lay_out(script)), event_reader(script, tables)
     {
         Environment environment;
         environment.pid = static_cast<pid_t>(runner.greeting.pid);
@@ -122,6 +122,7 @@ public:
         environment.sve = runner.greeting.sve;
         if (with_tid_offset)
             environment.tid_offset = static_cast<int32_t>(runner.greeting.tid_offset);
+        environment.counter = true;
         environment.clock = CycleClock{0, 0, uint64_t(16) << 32}; // as if there were 62.5 million counts in a second
         site.patch = site.patch ? runner.greeting.wide_site : runner.greeting.site;
         site.length = 4;
@@ -164,6 +165,12 @@ public:
         runner.put(&state, sizeof state);
         runner.get(&state, sizeof state);
     }
+    void pass_argument(uint64_t argument) const ///< in x0
+    {
+        Cpu state;
+        state.x[0] = argument;
+        pass(state);
+    }
     void pass(uint64_t times = 1) const
     {
         Cpu state;
@@ -185,9 +192,28 @@ public:
         });
     }
 
+    std::vector<Event> events(bool last = false)
+    {
+        std::vector<Event> found;
+        event_reader.read(
+            {data, data_size},
+            [this](size_t offset, size_t size) {
+                std::vector<std::byte> bytes(std::min<size_t>(size, data_size - offset));
+                read(data + offset, bytes.data(), bytes.size());
+                return bytes;
+            },
+            [this](size_t offset, uint64_t, uint64_t to) {
+                write(data + offset, &to, sizeof to);
+                return true;
+            },
+            last, found);
+        return found;
+    }
+
     Runner runner;
     Script script;
     Tables tables;
+    EventReader event_reader;
     Code code;
 };
 
@@ -633,6 +659,43 @@ TEST(StubArm64, EntriesHaveParametersAndExitsAResult)
     }
     exit.result = FASTSDT_RESULT_VECTOR;
     EXPECT_EQ(refusal("uretprobe:*:f { @ = max(retval); }", exit), "has no result in an integer register");
+}
+
+TEST(StatementsArm64, MeanWhatTheySay)
+{
+    const RemoteRun run(various_statements, usdt("8@x0"));
+    expect_statements(run);
+}
+
+TEST(EventsArm64, AreReadOnceInTheirOrder)
+{
+    RemoteRun run(various_prints, usdt("8@x0"));
+    for (int round = 0; round < 200; ++round) {
+        for (uint64_t i = 0; i < 10; ++i)
+            run.pass_argument(i);
+        const std::vector<Event> events = run.events();
+        expect_printed(events);
+        for (size_t i = 1; i < events.size(); ++i)
+            ASSERT_GE(events[i].clock, events[i - 1].clock);
+        ASSERT_GT(events[0].clock, 0u);
+    }
+    constexpr size_t most = usual_ring_size / (Ring::values + 8 + string_size + 8 + Ring::values + 8) * 2;
+    run.pass(most);
+    EXPECT_GT(run.events().size(), most / 2);
+    EXPECT_GT(run.event_reader.lost(), 0u);
+}
+
+TEST(StubArm64, KnowsTheThreadsName)
+{
+    RemoteRun run(action("", "@[comm] = count(); printf(\"%s\", comm);"));
+    run.pass(2);
+    const Maps maps = run.maps();
+    ASSERT_EQ(maps.maps[0].size(), 1u);
+    EXPECT_EQ(maps.maps[0][0].number, 2);
+    const std::string name = maps.maps[0][0].keys[0].text;
+    EXPECT_NE(name, "");
+    for (const Event& event : run.events())
+        EXPECT_EQ(event.values[0].text, name);
 }
 
 TEST(OperandArm64, EveryRegisterInEverySize)
