@@ -57,6 +57,8 @@ constexpr Case cases[] = {
     {"hist by integer key", "@[arg0] = hist(arg1);"},
     {"assigned by tid", "@[tid] = arg0;"},
     {"nsecs", "@ = sum(nsecs);"},
+    {"printf of two integers", "printf(\"%d %d\", arg0, arg1);"},
+    {"printf of a string", "printf(\"%s\", str(arg2));"},
     {"begin of a latency", "@s[tid] = nsecs;"},
     {"both ends of a latency", "@s[tid] = nsecs; @us = hist((nsecs - @s[tid]) / 1000); delete(@s[tid]);"},
 };
@@ -98,11 +100,18 @@ void measure(benchmark::State& state, const Case& what)
         environment.tid_offset = read_environment(parse(text), getpid()).tid_offset; // as fastsdt-trace finds it
         run = std::make_unique<OwnRun>(text, site, environment);
     }
-    bench_site_loop(1000); // slots and keys are taken
+    bench_site_loop(500); // slots and keys are taken
     state.counters["instructions"] = instructions();
-    constexpr uint64_t turns = 100'000;
-    for (auto _ : state)
+    const bool prints = run && run->tables.ring;
+    const uint64_t turns = prints ? usual_ring_size / run->tables.most_record : 100'000; // what fits
+    for (auto _ : state) {
         bench_site_loop(turns);
+        if (prints) {
+            state.PauseTiming();
+            benchmark::DoNotOptimize(run->events());
+            state.ResumeTiming();
+        }
+    }
     // In units of the library: seconds.
     state.counters["hit"] = benchmark::Counter(double(turns) * double(state.iterations()),
                                                benchmark::Counter::kIsRate | benchmark::Counter::kInvert);

@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
 from run import Unavailable
 
@@ -127,6 +128,35 @@ class Script(Way):
         if self.check:
             self.expect(total(said), self.target.passes * (2 if self.check == "twice" else 1))
         super().finish(bench)
+
+
+class Prints(Script):
+    """A line for each hit, into a file."""
+
+    def __init__(self, tool):
+        super().__init__(tool, "printf of two integers", "site", SITE % 'printf("hit %d %d\\n", arg0, arg1);', True)
+        self.most = 200_000  # more do not fit into the buffers while the others are measured
+
+    def start(self, bench, file, threads):
+        Way.start(self, bench, file, threads)
+        self.most //= threads
+        self.printed = f"{file}.{self.tool}"
+        command = [bench.bin("fastsdt-trace"), "--engine", "user", "--buffer", "16M"] if self.tool == "fastsdt-trace" else ["bpftrace"]
+        with open(self.printed, "w") as out:
+            self.tracer = subprocess.Popen([*command, "-p", str(self.target.process.pid), "-e", ARMED + self.script.replace("FILE", file)], stdout=out,
+                                           stderr=subprocess.PIPE, text=True, env={**os.environ, "BPFTRACE_PERF_RB_PAGES": "4096"})
+        while not any("armed" in line for line in open(self.printed)):
+            if self.tracer.poll() is not None:
+                raise Unavailable(f"{self.tool}: {self.tracer.stderr.read().strip()[-300:]}")
+            time.sleep(0.05)
+
+    def finish(self, bench):
+        self.tracer.send_signal(signal.SIGINT)
+        self.tracer.communicate(timeout=SECONDS)
+        with open(self.printed) as lines:
+            self.expect(sum(line.startswith("hit ") for line in lines), self.target.passes)
+        os.unlink(self.printed)
+        Way.finish(self, bench)
 
 
 class Detached(Script):

@@ -25,7 +25,7 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
       environment_(read_environment(script, pid)), tables_(lay_out(script, options.ring_size)),
       arming_(
           target, [this](std::span<const Site> sites, const Arena& arena) { return compiled_to_arm(sites, arena); },
-          tables_.least, [this](Window window) { return words_at_first(window); }, options.follow),
+          {tables_.least, tables_.wanted}, [this](Window window) { return words_at_first(window); }, options.follow),
       event_reader_(script, tables_), searched_(pid), cleared_(script.maps.size())
 {
     environment_.start_ns = options.start_ns;
@@ -50,7 +50,8 @@ void Session::decide_calls(bool wanted)
 // Whether some value may take a system call. If not, nobody need know what the process's files call.
 bool Session::wants_calls() const
 {
-    if (uses(script_, Value::str_arg) || uses(script_, Value::comm) || (uses(script_, Value::tid) && !environment_.tid_offset_told))
+    if (uses(script_, Value::str_arg) || uses(script_, Value::comm)
+        || (uses(script_, Value::tid) && !environment_.tid_offset_told))
         return true;
     if (options_.follow && uses(script_, Value::pid)) // a child's
         return true;

@@ -135,8 +135,8 @@ private:
     Arming arming_;
     EventReader event_reader_;
     std::vector<Event> events_; // read while something else was done
-    Moment timed_;      // when the stubs' clock was last corrected
-    size_t clocks_ = 1; // so far
+    Moment timed_;              // when the stubs' clock was last corrected
+    size_t clocks_ = 1;         // so far
     Forks searched_;
     size_t forks_ = 0;
     std::chrono::steady_clock::time_point search_again_;

@@ -8,7 +8,7 @@ import time
 
 from parts import programs
 from run import Unavailable
-from tracers import ARMED, SITE, Detached, Idle, Lttng, Perf, Script, Target, Uftrace, Xray, started, stopped, total
+from tracers import ARMED, SITE, Detached, Idle, Lttng, Perf, Prints, Script, Target, Uftrace, Xray, started, stopped, total
 
 TITLE = "Tracing in user space"
 LIVE = True
@@ -56,6 +56,7 @@ def all_ways(bench, built):
         bench.skip("bpftrace", "it is not installed")
     # The difference of the two sums is the cost of loading an argument, which cannot be seen beside a trap.
     ways += [Script(tool, *script) for tool in tools for script in SCRIPTS if tool == "fastsdt-trace" or not script[0].startswith("sum")]
+    ways += [Prints(tool) for tool in tools]
     if shutil.which("perf") and os.path.exists("/sys/kernel/tracing/uprobe_events"):
         ways.append(Perf("perf stat", "count", "site"))
     else:

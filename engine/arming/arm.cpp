@@ -256,8 +256,8 @@ bool clear_forked(Target& target)
     return clear_left_overs(target, true);
 }
 
-Arming::Arming(Target& target, Compile compile, size_t least, FirstWords first, bool follows)
-    : target_(target), compile_(std::move(compile)), least_(least), first_(std::move(first)), number_(next_number()),
+Arming::Arming(Target& target, Compile compile, Needs needs, FirstWords first, bool follows)
+    : target_(target), compile_(std::move(compile)), needs_(needs), first_(std::move(first)), number_(next_number()),
       follows_(follows)
 {}
 
@@ -379,7 +379,7 @@ void Arming::place(const std::vector<size_t>& indices)
 void Arming::prepare_tables()
 {
     if (window_.size == 0)
-        window_ = target_.allocate_data(least_);
+        window_ = target_.allocate_data(needs_);
     if (!prepared_)
         for (const FirstWord& word : first_(window_))
             target_.change_data(word.offset, 0, word.value);

@@ -37,9 +37,9 @@ enum class Copy {
 /// A run: its sites, added as modules come.
 class Arming {
 public:
-    /// @param least  bytes of the tables, not 0  @param follows  Front::follows
+    /// @param needs  of the tables; not 0  @param follows  Front::follows
     Arming(
-        Target& target, Compile compile, size_t least,
+        Target& target, Compile compile, Needs needs,
         FirstWords first = [](Window) { return std::vector<FirstWord>(); }, bool follows = false);
     Arming(const Arming&) = delete;
     Arming& operator=(const Arming&) = delete;
@@ -86,7 +86,7 @@ private:
 
     Target& target_;
     Compile compile_;
-    size_t least_;
+    Needs needs_;
     FirstWords first_;
     Window window_;         // of size 0: not allocated yet
     bool prepared_ = false; // it has its first words

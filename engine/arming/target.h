@@ -43,8 +43,8 @@ public:
     virtual Tids tids_at(int32_t /*offset*/) { return Tids::unknown; }
 
     /// Allocates the tables: zeros, readable and writable, shared with us. Once for a run, before allocate_code().
-    /// @param least  bytes. It may be more, as far as the process can spare it: it takes memory only where it is used
-    virtual Window allocate_data(size_t least) = 0;
+    /// It may be more than the least, as far as the process can spare it: it takes memory only where it is used.
+    virtual Window allocate_data(Needs needs) = 0;
     /// Allocates memory for stubs, empty so far. A 32-bit displacement of the code reaches `mark` of the answer too. The mark has
     /// the address of the tables' first slice.
     /// @param near  addresses: a jump has to reach the code from each, and each from the code: 2 GiB (arm64: 128 MiB)

@@ -164,8 +164,7 @@ void Compiler::body(const Site& site)
 void Compiler::actions(const Clause& clause)
 {
     const std::function<size_t(const Expression&)> times = [&](const Expression& e) {
-        size_t count =
-            e.kind == Expression::Kind::value && (e.value == Value::nsecs || e.value == Value::elapsed);
+        size_t count = e.kind == Expression::Kind::value && (e.value == Value::nsecs || e.value == Value::elapsed);
         for (const Expression& operand : e.operands)
             count += times(operand);
         return count;

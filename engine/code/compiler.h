@@ -131,7 +131,7 @@ protected:
     virtual void store_frame_number(size_t offset, int64_t number) = 0; ///< may change Role::result
     /// string_size bytes at the address Role::result, into the frame. Jumps to unread_ if they cannot be read.
     virtual void copy_text(size_t offset) = 0;
-    virtual void copy_comm(size_t offset) = 0; ///< the same of the thread's name
+    virtual void copy_comm(size_t offset) = 0;    ///< the same of the thread's name
     virtual void unary(Operator op) = 0;          ///< of Role::result: negate, bit_not
     virtual void binary(Operator op) = 0;         ///< result = result op second; no comparison, && or ||
     virtual void divide_by(uint64_t divisor) = 0; ///< Role::result, unsigned
@@ -244,7 +244,7 @@ protected:
     bool keep_flags_ = true;
     size_t spills_ = 0, most_spills_ = 0;
     bool calls_functions() const { return text_bytes_ > string_size; }
-    std::optional<size_t> time_; // the spill with nsecs, in a clause that reads it more than once
+    std::optional<size_t> time_;    // the spill with nsecs, in a clause that reads it more than once
     std::vector<size_t> variables_; // of the clause: the spill of each, a string's first
     Label clause_end_ = 0;
     size_t frame_spills_ = 0;

@@ -20,8 +20,7 @@ uint64_t word(std::span<const std::byte> bytes, size_t offset)
 
 } // namespace
 
-EventReader::EventReader(const Script& script, const Tables& tables)
-    : tables_(tables), statements_(script.statements)
+EventReader::EventReader(const Script& script, const Tables& tables) : tables_(tables), statements_(script.statements)
 {
     for (const Clause& clause : script.clauses)
         if (clause.has_sites())
@@ -78,8 +77,7 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
     const auto header = read(ring, Ring::header);
     if (header.size() < Ring::header)
         return;
-    const uint64_t head = word(header, Ring::head), limit = word(header, Ring::limit),
-                   lost = word(header, Ring::lost);
+    const uint64_t head = word(header, Ring::head), limit = word(header, Ring::limit), lost = word(header, Ring::lost);
     auto [found, fresh] = places_.try_emplace(ring);
     Place& place = found->second;
     if (fresh)
@@ -94,7 +92,8 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
         const size_t at = size_t(place.position % tables_.ring_size);
         const size_t records = std::min<size_t>(head - place.position, tables_.ring_size - at);
         const auto fetch = [&] {
-            auto bytes = read(ring + Ring::header + at, std::min(records + tables_.most_record, tables_.ring_size + tables_.most_record - at));
+            auto bytes = read(ring + Ring::header + at,
+                              std::min(records + tables_.most_record, tables_.ring_size + tables_.most_record - at));
             bytes.resize(records + tables_.most_record);
             return bytes;
         };
@@ -114,7 +113,8 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
         const auto now = fetch();
         size_t offset = 0;
         for (const size_t size : sizes) {
-            if (size_at(std::span(now).subspan(offset), place.position + offset, head) != size) // the process wrote this
+            if (size_at(std::span(now).subspan(offset), place.position + offset, head)
+                != size) // the process wrote this
                 break;
             decode(std::span(now).subspan(offset), to);
             offset += size;

@@ -12,9 +12,9 @@
 namespace fastsdt::engine {
 
 struct Event {
-    uint64_t clock = 0;            ///< the processor's counter; 0: not known
+    uint64_t clock = 0;                   ///< the processor's counter; 0: not known
     const Statement* statement = nullptr; ///< of a clause with sites
-    std::vector<Datum> values;     ///< of Statement::values
+    std::vector<Datum> values;            ///< of Statement::values
 };
 
 class EventReader {
@@ -31,8 +31,8 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     struct Place {
-        uint64_t position = 0; ///< of the next record
-        uint64_t lost = 0;     ///< as the ring's header had it
+        uint64_t position = 0;      ///< of the next record
+        uint64_t lost = 0;          ///< as the ring's header had it
         uint64_t hole = UINT64_MAX; ///< position of a record that is not complete
         Clock::time_point since;    ///< so long
     };

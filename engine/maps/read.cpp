@@ -355,7 +355,8 @@ void merge(const Script& script, Maps& to, const Maps& other)
         for (Entry& entry : to.maps[i])
             merged.emplace(entry.keys, std::move(entry));
         for (const Entry& entry : other.maps[i])
-            if (const auto [found, fresh] = merged.try_emplace(entry.keys, entry); !fresh && (!is_assigned(map.kind) || map.only_adds))
+            if (const auto [found, fresh] = merged.try_emplace(entry.keys, entry);
+                !fresh && (!is_assigned(map.kind) || map.only_adds))
                 add(map, found->second, entry);
         to.maps[i].clear();
         for (auto& [keys, entry] : merged)

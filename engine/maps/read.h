@@ -26,7 +26,8 @@ Maps read_tables(const Script& script, const Tables& tables, Window window, cons
 /// Offsets of the blocks that threads of all processes have.
 std::vector<size_t> blocks_of(const Tables& tables, Window window, const ReadData& read);
 /// The offset of an address in the heap of which so many bytes before and behind are in it too.
-std::optional<size_t> place_in_heap(const Tables& tables, Window window, uint64_t address, size_t before, size_t behind);
+std::optional<size_t> place_in_heap(const Tables& tables, Window window, uint64_t address, size_t before,
+                                    size_t behind);
 
 /// Of a forked child, or the process's own.
 struct Slice {

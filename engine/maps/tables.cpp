@@ -16,6 +16,8 @@ constexpr size_t most_table_bytes = size_t(8) << 20;
 constexpr size_t most_first_entries = 32, most_first_bytes = size_t(16) << 10;
 // Of what one thread takes at once, and of all that all threads share.
 constexpr size_t most_block_bytes = size_t(1) << 20;
+// Address space for the rings of so many threads, where rings are large.
+constexpr size_t most_for_rings = size_t(1) << 30, many_threads = 64;
 // What tables get at first, at least, and so many threads with a few keys.
 constexpr size_t least_bytes = size_t(256) << 10, least_threads = 4;
 
@@ -160,7 +162,9 @@ Tables lay_out(const Script& script, size_t ring_size)
             table.offset += shared;
     tables.heap = up(shared + shared_end, Chunk::alignment);
     tables.block_size = std::max(up(block_end, Chunk::alignment), Chunk::alignment);
-    tables.least = up(std::max(tables.heap + least_threads * (tables.block_size + chunks + (tables.ring ? tables.ring_bytes() : 0)), least_bytes), 65536);
+    const size_t ring = tables.ring ? up(tables.ring_bytes(), Chunk::alignment) : 0;
+    tables.least = up(std::max(tables.heap + least_threads * (tables.block_size + chunks) + ring, least_bytes), 65536);
+    tables.wanted = std::max(tables.least, std::min(many_threads * ring, most_for_rings));
     return tables;
 }
 

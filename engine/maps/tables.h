@@ -140,13 +140,15 @@ struct Tables {
     // Clocks, each from another second on, so that none changes while a stub reads it.
     static constexpr size_t clocks = (slice + slice_size + 63) / 64 * 64, clock_size = 32, most_clocks = 16;
 
-    size_t nothing = 0;      ///< of the first entry that it would have
-    size_t heap = 0;         ///< of the first block or chunk
-    size_t block_size = 0;   ///< a multiple of Chunk::alignment
-    std::optional<size_t> ring; ///< of a word in the block: the ring's address. Empty: the script prints nothing at sites
-    size_t ring_size = 0;       ///< of its records
-    size_t most_record = 0;     ///< bytes of the largest
+    size_t nothing = 0;    ///< of the first entry that it would have
+    size_t heap = 0;       ///< of the first block or chunk
+    size_t block_size = 0; ///< a multiple of Chunk::alignment
+    std::optional<size_t>
+        ring;               ///< of a word in the block: the ring's address. Empty: the script prints nothing at sites
+    size_t ring_size = 0;   ///< of its records
+    size_t most_record = 0; ///< bytes of the largest
     size_t ring_bytes() const { return Ring::header + ring_size + most_record; }
+    size_t wanted = 0;       ///< with large rings for many threads
     size_t least = 0;        ///< what the script needs at first: some threads with some keys in each map
     std::vector<Table> maps; ///< by Script::maps
 };
@@ -163,6 +165,12 @@ struct Mark {
 size_t record_size(const Statement& event);
 
 /// @param ring_size  of a thread, a power of two
+/// Bytes that the memory of a run has to have, and those that it should have where these are more than usual.
+struct Needs {
+    Needs(size_t least, size_t wanted = 0) : least(least), wanted(wanted) {}
+    size_t least, wanted;
+};
+
 /// Throws Unusable where the maps would take too much memory.
 Tables lay_out(const Script& script, size_t ring_size = usual_ring_size);
 

@@ -127,10 +127,10 @@ public:
     }
 
     // A reservation takes nothing where no page is used, unless memory is locked: then it is there as a whole at once.
-    Window allocate_data(size_t least) override
+    Window allocate_data(Needs needs) override
     {
-        least = whole_pages(least);
-        const size_t room = room_for_tables(pid_, least), locked = std::clamp(most_locked, least, room);
+        const size_t least = needs.least = whole_pages(needs.least);
+        const size_t room = room_for_tables(pid_, needs), locked = std::clamp(most_locked, least, room);
         std::vector<size_t> sizes = {room, locked, least};
         if (has_locked_memory(pid_))
             sizes.erase(sizes.begin());

@@ -42,15 +42,16 @@ uint64_t bytes_of(pid_t pid, std::string_view name)
 
 } // namespace
 
-size_t room_for_tables(pid_t pid, size_t least)
+size_t room_for_tables(pid_t pid, Needs needs)
 {
     // Address space only. So little that the code for sites in most libraries still finds a place beside it.
     constexpr size_t most =
         std::min<size_t>(size_t{64} << 20, own_machine.reach / 8 / own_machine.page * own_machine.page);
     constexpr size_t most_limited = size_t{16} << 20, part = 16;
     const auto limit = limit_of(pid);
+    const size_t least = needs.least;
     if (!limit)
-        return std::max(most, least);
+        return std::max({most, least, needs.wanted / own_machine.page * own_machine.page});
     const uint64_t used = bytes_of(pid, "VmSize:");
     const uint64_t left = *limit > used ? *limit - used : 0;
     const uint64_t room = std::min<uint64_t>(left / part, most_limited) / own_machine.page * own_machine.page;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How much memory a process can spare for tables.
 #pragma once
+#include "maps/tables.h"
+
 #include <cstddef>
 #include <sys/types.h>
 
@@ -10,8 +12,8 @@ namespace fastsdt::engine {
 inline constexpr size_t most_locked = size_t{1} << 20;
 
 /// Bytes of address space to reserve: as many as tables ever get, or, where address space is limited (RLIMIT_AS), a small part of
-/// what is left of it. Throws Unusable if `least` is more than that.
-size_t room_for_tables(pid_t pid, size_t least);
+/// what is left of it. Throws Unusable if the least is more than that.
+size_t room_for_tables(pid_t pid, Needs needs);
 
 /// Some of its memory is locked. By mlockall(MCL_FUTURE), what it maps from now on will be too.
 bool has_locked_memory(pid_t pid);

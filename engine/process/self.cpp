@@ -286,9 +286,9 @@ public:
 
     // Private memory: a child that was forked in the middle of a stub then counts in memory of its own. Small pages: what lies
     // side by side need not be used together.
-    Window allocate_data(size_t least) override
+    Window allocate_data(Needs needs) override
     {
-        size_ = whole_pages(least);
+        size_ = needs.least = whole_pages(needs.least);
         const auto map = [](size_t size) {
             void* const at =
                 mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -296,7 +296,7 @@ public:
                 throw Unusable(fmt::format("this process: {} bytes for the tables: {}", size, std::strerror(errno)));
             return at;
         };
-        const size_t wanted = room_for_tables(getpid(), size_);
+        const size_t wanted = room_for_tables(getpid(), needs);
         void* at = map(size_);
         // Locked memory is there as a whole at once.
         if (!has_locked_memory(getpid())) {

@@ -20,11 +20,12 @@ Type type_of(const Expression& e, const std::vector<Variable>& variables)
     switch (e.kind) {
     case Expression::Kind::text: return Type::string;
     case Expression::Kind::value:
-        return e.value == Value::str_arg || e.value == Value::comm              ? Type::string
+        return e.value == Value::str_arg || e.value == Value::comm  ? Type::string
             : e.value == Value::probe || e.value == Value::function ? Type::probe
-                                                                                : Type::integer;
+                                                                    : Type::integer;
     case Expression::Kind::variable: return variables[e.variable].type;
-    case Expression::Kind::operation: return e.op == Operator::select ? type_of(e.operands[1], variables) : Type::integer;
+    case Expression::Kind::operation:
+        return e.op == Operator::select ? type_of(e.operands[1], variables) : Type::integer;
     case Expression::Kind::number:
     case Expression::Kind::map: break;
     }
@@ -182,8 +183,7 @@ private:
         if (!changes && statement.kind != Statement::Kind::assign && statement.kind != Statement::Kind::add)
             return;
         Map& map = script_.maps[statement.map];
-        const MapKind kind =
-            changes ? update.kind : assigned_kind(type_of(*statement.value, clause.variables));
+        const MapKind kind = changes ? update.kind : assigned_kind(type_of(*statement.value, clause.variables));
         if (statement.kind == Statement::Kind::add && kind != MapKind::integer)
             fail(statement.where, "only integers are added");
         if (settled_[statement.map] && map.kind != kind)
@@ -265,8 +265,9 @@ private:
                 continue;
             const char conversion = statement.format[i].conversion;
             if ((conversion == 's') == (value.type == Type::integer))
-                fail(value.where, fmt::format("%{} prints {}, and this is {}", conversion,
-                                              conversion == 's' ? "a string" : "an integer", name(value.type)));
+                fail(value.where,
+                     fmt::format("%{} prints {}, and this is {}", conversion,
+                                 conversion == 's' ? "a string" : "an integer", name(value.type)));
         }
         if (clause.has_sites() && strings > most_event_strings)
             kernel_only(statement.where,
@@ -361,8 +362,9 @@ private:
             const Expression& operand = e.operands[i];
             if (e.op == Operator::select && i > 0) {
                 if (operand.type != e.operands[1].type)
-                    fail(operand.where, fmt::format("this is {}, and the other value of \"?\" is {}",
-                                                    name(operand.type), name(e.operands[1].type)));
+                    fail(operand.where,
+                         fmt::format("this is {}, and the other value of \"?\" is {}", name(operand.type),
+                                     name(e.operands[1].type)));
                 e.type = operand.type;
                 if (e.type == Type::probe)
                     kernel_only(e.where, "\"?\" between names of probes is not in this subset of bpftrace's language");

@@ -57,17 +57,17 @@ constexpr std::array<Aggregation, 8> aggregations = {{{"count", MapKind::count, 
 
 // Values that bpftrace 0.17 to 0.23 has and this subset lacks: src/lexer.l.
 constexpr std::array<std::string_view, 19> kernel_values = {
-    "args", "cgroup",  "cpid",   "numaid", "cpu",      "ctx",      "curtask", "gid",    "rand",    "uid",
-    "jiffies", "kstack", "ustack", "username", "usermode", "ppid",    "sizeof",  "offsetof", "ncpus"};
+    "args",    "cgroup", "cpid",   "numaid",   "cpu",      "ctx",  "curtask", "gid",      "rand", "uid",
+    "jiffies", "kstack", "ustack", "username", "usermode", "ppid", "sizeof",  "offsetof", "ncpus"};
 constexpr std::array<std::string_view, 44> kernel_functions = {
-    "buf",          "cat",         "cgroupid",    "join",      "kaddr",         "kptr",     "ksym",     "macaddr",
-    "ntop",         "override",    "cgroup_path", "reg",       "signal",        "sizeof",   "strerror", "strftime",
-    "strncmp",      "strcontains", "system",      "uaddr",         "uptr",     "usym",     "zero",
-    "path",         "unwatch",     "bswap",       "skboutput", "pton",          "debugf",   "kstack",   "ustack",
-    "nsecs",        "has_key",     "len",         "errorf",    "socket_cookie", "offsetof", "pid",      "tid",
-    "percpu_kaddr", "strcap",      "cgroupname",  "warnf",     "fail"};
-constexpr std::array<std::string_view, 7> kernel_words = {"while", "for",   "return", "continue",
-                                                          "break", "let",   "import"};
+    "buf",     "cat",         "cgroupid",    "join",          "kaddr",    "kptr",   "ksym",     "macaddr",
+    "ntop",    "override",    "cgroup_path", "reg",           "signal",   "sizeof", "strerror", "strftime",
+    "strncmp", "strcontains", "system",      "uaddr",         "uptr",     "usym",   "zero",     "path",
+    "unwatch", "bswap",       "skboutput",   "pton",          "debugf",   "kstack", "ustack",   "nsecs",
+    "has_key", "len",         "errorf",      "socket_cookie", "offsetof", "pid",    "tid",      "percpu_kaddr",
+    "strcap",  "cgroupname",  "warnf",       "fail"};
+constexpr std::array<std::string_view, 7> kernel_words = {"while", "for", "return", "continue",
+                                                          "break", "let", "import"};
 constexpr std::array<std::string_view, 31> kernel_probes = {"kprobe",
                                                             "k",
                                                             "kretprobe",
@@ -432,7 +432,8 @@ private:
         if (accept("=")) {
             statement.value = expression();
         } else if (is("++") || is("--")) {
-            statement.value = operation_of(is("++") ? Operator::add : Operator::subtract, old(), number_of(1, token_.where));
+            statement.value =
+                operation_of(is("++") ? Operator::add : Operator::subtract, old(), number_of(1, token_.where));
             advance();
         } else {
             const Infix* const by = compound();
@@ -453,7 +454,8 @@ private:
         const auto* const found = std::find_if(infixes.begin(), infixes.end(), [&](const Infix& i) {
             return i.word == token_.word.substr(0, token_.word.size() - 1) && i.precedence > 2;
         });
-        return found == infixes.end() || token_.word == "<=" || token_.word == ">=" || token_.word == "!=" ? nullptr : found;
+        return found == infixes.end() || token_.word == "<=" || token_.word == ">=" || token_.word == "!=" ? nullptr
+                                                                                                           : found;
     }
 
     size_t variable_index(const Token& token)
@@ -850,10 +852,12 @@ private:
     Expression cast(Span start)
     {
         const bool is_signed = token_.word.starts_with("int");
-        const std::string_view bits = is_signed || token_.word.starts_with("uint") ? token_.word.substr(is_signed ? 3 : 4) : "";
+        const std::string_view bits =
+            is_signed || token_.word.starts_with("uint") ? token_.word.substr(is_signed ? 3 : 4) : "";
         if (bits != "8" && bits != "16" && bits != "32" && bits != "64")
-            kernel_only(token_.where, "casts to other types than int8 to int64 and uint8 to uint64 are not in this "
-                                      "subset of bpftrace's language");
+            kernel_only(token_.where,
+                        "casts to other types than int8 to int64 and uint8 to uint64 are not in this "
+                        "subset of bpftrace's language");
         advance();
         if (!accept(")"))
             kernel_only(token_.where, "casts to pointers and arrays are not in this subset of bpftrace's language");
@@ -928,14 +932,9 @@ private:
                 draft_.script.beyond_bpftrace = word;
             return found;
         }
-        static const std::map<std::string_view, Value> values = {{"tid", Value::tid},
-                                                                 {"pid", Value::pid},
-                                                                 {"nsecs", Value::nsecs},
-                                                                 {"elapsed", Value::elapsed},
-                                                                 {"comm", Value::comm},
-                                                                 {"probe", Value::probe},
-                                                                 {"func", Value::function},
-                                                                 {"retval", Value::retval}};
+        static const std::map<std::string_view, Value> values = {
+            {"tid", Value::tid},   {"pid", Value::pid},     {"nsecs", Value::nsecs},   {"elapsed", Value::elapsed},
+            {"comm", Value::comm}, {"probe", Value::probe}, {"func", Value::function}, {"retval", Value::retval}};
         if (const auto known = values.find(word); known != values.end()) {
             if (is("("))
                 kernel_only(token_.where, fmt::format("{} has no brackets here", word));
@@ -951,10 +950,10 @@ private:
             }))
             fail(token.where, fmt::format("{}() is no value; a map is assigned it: @ = {}(...)", word, word));
         fail(token.where,
-             fmt::format(
-                 "\"{}\" is no value: arg0 to arg11, sarg0 to sarg9, str(), retval, tid, pid, comm, nsecs, elapsed, probe "
-                 "and func are",
-                 word));
+             fmt::format("\"{}\" is no value: arg0 to arg11, sarg0 to sarg9, str(), retval, tid, pid, comm, nsecs, "
+                         "elapsed, probe "
+                         "and func are",
+                         word));
     }
 
     Lexer lexer_;

@@ -124,7 +124,7 @@ struct Format {
     std::string text; ///< before the value
     /// How the value is printed: flags, width and precision as in C, "-5" or "010"; a letter.
     std::string how;
-    char conversion = 0; ///< one of "duxXpcs"; 0: the last piece, which has no value
+    char conversion = 0;  ///< one of "duxXpcs"; 0: the last piece, which has no value
     bool is_long = false; ///< of an integer: all 64 bits. If not, the lower 32, as C has it
 };
 
@@ -150,10 +150,10 @@ struct Statement {
     size_t variable = 0; ///< set: index in Clause::variables
     std::vector<Expression> keys;
     std::optional<Expression> value;
-    std::vector<Expression> values; ///< printf
-    std::vector<Format> format;     ///< printf: one piece for each value, and a last one
-    bool is_value = false;          ///< printf: print(value)
-    std::string text;               ///< time: the format of strftime(3)
+    std::vector<Expression> values;         ///< printf
+    std::vector<Format> format;             ///< printf: one piece for each value, and a last one
+    bool is_value = false;                  ///< printf: print(value)
+    std::string text;                       ///< time: the format of strftime(3)
     std::vector<Statement> then, otherwise; ///< branch
     uint32_t top = 0, div = 0;              ///< print; 0: not given
     uint64_t function = 0;                  ///< call: runtime address of a CalledFunction, see maps/hit.h
@@ -161,7 +161,11 @@ struct Statement {
     Span where;
 
     /// At a site it records an event.
-    bool is_event() const { return kind == Kind::print || kind == Kind::clear || kind == Kind::printf || kind == Kind::time || kind == Kind::exit; }
+    bool is_event() const
+    {
+        return kind == Kind::print || kind == Kind::clear || kind == Kind::printf || kind == Kind::time
+            || kind == Kind::exit;
+    }
 };
 
 /// $name: of one clause, and of one hit.
@@ -226,7 +230,6 @@ template <class OneStatement, class Visit> void each_expression(OneStatement& st
     for (auto& value : statement.values)
         visit(value);
 }
-
 
 /// Whether a clause with sites mentions the value.
 bool uses(const Script& script, Value value);

@@ -76,7 +76,7 @@ struct CallRun {
                   environment.vectors = vectors;
                   return compile(script, tables, sites, arena, environment);
               },
-              tables.least, [this](Window window) { return first_words(tables, window); })
+              Needs{tables.least}, [this](Window window) { return first_words(tables, window); })
     {
         Statement call;
         call.kind = Statement::Kind::call;

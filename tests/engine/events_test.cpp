@@ -46,8 +46,9 @@ TEST(Statements, MeanWhatTheySay)
 // As above, though a signal handler may come.
 TEST(Statements, ThreadsAddToTheSameKeys)
 {
-    for (const char* what : {"@a += 3; if (@a > 0) { @b[arg0] += 2; if (@b[arg0] > 0) { @c[arg0, \"x\"]++; } } @seen = sum(@c[0, \"x\"]);",
-                             "@a += 3; @b[arg0] += 2; @c[arg0, \"x\"]++;"}) {
+    for (const char* what :
+         {"@a += 3; if (@a > 0) { @b[arg0] += 2; if (@b[arg0] > 0) { @c[arg0, \"x\"]++; } } @seen = sum(@c[0, \"x\"]);",
+          "@a += 3; @b[arg0] += 2; @c[arg0, \"x\"]++;"}) {
         OwnRun run(action("", what), usdt("8@%rax"));
         constexpr uint64_t threads = 4, rounds = 40, keys = 1500;
         std::vector<std::thread> all;
@@ -119,7 +120,8 @@ TEST(Events, WithoutMemoryAreCountedAsDropped)
 TEST(Events, ThreadsRecordWhileOthersAreRead)
 {
     constexpr uint64_t threads = 4, hits = 100'000;
-    OwnRun run(action("", "printf(\"%d %s\", arg0, \"text\");"), usdt("8@%rax"), own_environment(), size_t(64) << 20, 16384);
+    OwnRun run(action("", "printf(\"%d %s\", arg0, \"text\");"), usdt("8@%rax"), own_environment(), size_t(64) << 20,
+               16384);
     std::atomic<uint64_t> working = threads;
     std::vector<std::thread> all;
     for (uint64_t t = 0; t < threads; ++t)
@@ -180,8 +182,8 @@ TEST(Events, HandlersAtEachInstruction)
     act.sa_flags = SA_SIGINFO;
     sigaction(SIGTRAP, &act, &old);
     for (const int jumps : {0, 1}) {
-        OwnRun run(action("", "@n++; printf(\"%d %s\", arg0, \"text\"); if (@n > 0) { @m[arg0] += 1; }"), usdt("8@%rax"),
-                   own_environment(), size_t(64) << 20, size_t(1) << 20);
+        OwnRun run(action("", "@n++; printf(\"%d %s\", arg0, \"text\"); if (@n > 0) { @m[arg0] += 1; }"),
+                   usdt("8@%rax"), own_environment(), size_t(64) << 20, size_t(1) << 20);
         in_handler = &run;
         may_jump = jumps;
         steps = 0;

@@ -134,11 +134,13 @@ template <class Run> void expect_statements(const Run& run)
     EXPECT_EQ(of("@twice"), (Numbers{{0, 90}}));
     EXPECT_EQ(of("@unset"), (Numbers{{0, 0}, {1, 0}, {7, 3}}));
     EXPECT_EQ(of("@choice"), (Numbers{{10, 5}, {20, 2}, {30, 3}}));
-    EXPECT_EQ(of("@cast"), (Numbers{{-5, 1}, {-4, 1}, {-3, 1}, {-2, 1}, {-1, 1}, {0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}}));
-    EXPECT_EQ(of("@narrow"), (Numbers{{251, 1}, {252, 1}, {253, 1}, {254, 1}, {255, 1}, {0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}}));
-    EXPECT_EQ(of("@up"), (Numbers{{0, 10}}));           // a sum
+    EXPECT_EQ(of("@cast"),
+              (Numbers{{-5, 1}, {-4, 1}, {-3, 1}, {-2, 1}, {-1, 1}, {0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}}));
+    EXPECT_EQ(of("@narrow"),
+              (Numbers{{251, 1}, {252, 1}, {253, 1}, {254, 1}, {255, 1}, {0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}}));
+    EXPECT_EQ(of("@up"), (Numbers{{0, 10}}));            // a sum
     EXPECT_EQ(of("@down"), (Numbers{{0, -5}, {1, -5}})); // by key
-    EXPECT_EQ(of("@read"), (Numbers{{0, 55}}));         // 1 + 2 + ... + 10
+    EXPECT_EQ(of("@read"), (Numbers{{0, 55}}));          // 1 + 2 + ... + 10
     EXPECT_EQ(of("@counter"), (Numbers{{0, 10}}));
     EXPECT_EQ(of("@keyed"), (Numbers{{0, 7}, {1, 1}, {2, 2}})); // what came since each was deleted
     EXPECT_EQ(of("@long"), (Numbers{{0, 6}}));
@@ -179,8 +181,9 @@ inline void expect_printed(const std::vector<Event>& events, size_t first = 0)
     }
 }
 inline const std::string various_prints = action(
-    "", "$three = arg0 * 3; printf(\"%d %s %d\", arg0, arg0 < 5 ? \"a string that is longer than eight bytes\" : \"\", "
-        "$three); print(-1);");
+    "",
+    "$three = arg0 * 3; printf(\"%d %s %d\", arg0, arg0 < 5 ? \"a string that is longer than eight bytes\" : \"\", "
+    "$three); print(-1);");
 
 inline const std::string zero_as_key = action("", "@[arg0] = count(); @b[arg0] = arg0; @c[arg0, arg0] = max(arg0);");
 

@@ -198,7 +198,7 @@ public:
         return bytes;
     }
     bool stores_thread_pointers() override { return false; }
-    Window allocate_data(size_t) override { return {}; }
+    Window allocate_data(Needs) override { return {}; }
     Arena allocate_code(std::span<const uint64_t>, size_t) override { return {}; }
     void free_code(const Arena&, size_t) override {}
     void write_code(uint64_t, std::span<const std::byte>) override { ADD_FAILURE() << "writes code"; }

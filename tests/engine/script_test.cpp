@@ -205,10 +205,10 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c\n/ arg0 >"), "2:9 a value is wanted, and not the end of the script");
     EXPECT_EQ(error("usdt:a:b:c { @ = count() @x = 1 }"),
               "1:26 \";\" or \"}\" is wanted after a statement, and not \"@x\"");
-    EXPECT_EQ(
-        error("usdt:a:b:c { @ = counts() }"),
-        "1:18 \"counts\" is no value: arg0 to arg11, sarg0 to sarg9, str(), retval, tid, pid, comm, nsecs, elapsed, probe "
-        "and func are");
+    EXPECT_EQ(error("usdt:a:b:c { @ = counts() }"),
+              "1:18 \"counts\" is no value: arg0 to arg11, sarg0 to sarg9, str(), retval, tid, pid, comm, nsecs, "
+              "elapsed, probe "
+              "and func are");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%s\", arg0) }"), "1:27 %s prints a string, and this is an integer");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%d\", str(arg0)) }"), "1:27 %d prints an integer, and this is a string");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%d %d\", 1) }"), "1:21 printf() wants 2 values for this text, and has 1");
@@ -226,7 +226,8 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c { if (1) { @ = 1; }"),
               "1:31 a statement begins with a map, a variable or a function, and not with the end of the script");
     EXPECT_EQ(error("usdt:a:b:c { if (\"a\") { @ = 1; } }"), "1:18 a condition is an integer: 0 is false");
-    EXPECT_EQ(error("usdt:a:b:c { @ = arg0 ? 1 : \"a\" }"), "1:29 this is a string, and the other value of \"?\" is an integer");
+    EXPECT_EQ(error("usdt:a:b:c { @ = arg0 ? 1 : \"a\" }"),
+              "1:29 this is a string, and the other value of \"?\" is an integer");
     EXPECT_EQ(error("usdt:a:b:c { unroll(0) { @++; } }"), "1:14 unroll(N) wants a number from 1 to 100");
     EXPECT_EQ(error("usdt:a:b:c { unroll(100) { unroll(100) { @++; } } }"), "1:14 more than 1000 statements, unrolled");
     EXPECT_EQ(error("usdt:a:b:c { @ += \"a\" }"), "1:14 only integers are added");

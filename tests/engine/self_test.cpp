@@ -194,7 +194,7 @@ struct OwnSites {
               [this](std::span<const Site> sites, const Arena& arena) {
                   return compile(script, tables, sites, arena, here());
               },
-              tables.least, [this](Window window) { return first_words(tables, window); })
+              Needs{tables.least}, [this](Window window) { return first_words(tables, window); })
     {}
     Window window() const { return by_hand.size ? by_hand : arming.window(); }
     ReadData reader()
@@ -283,7 +283,7 @@ TEST(Self, EveryPassIsAccountedFor)
         if (!in_halves(site.patch % places))
             sites.push_back(site);
     OwnSites run;
-    const Window window = run.by_hand = run.target->allocate_data(run.tables.least);
+    const Window window = run.by_hand = run.target->allocate_data({run.tables.least});
     for (const FirstWord& word : first_words(run.tables, window))
         ASSERT_TRUE(run.target->change_data(word.offset, 0, word.value));
     std::vector<uint64_t> near;

@@ -34,7 +34,7 @@ TEST(Stress, EveryPassIsAccountedFor)
     const auto sites = sites_of(program.pid(), "target", "many");
     ASSERT_EQ(sites.size(), 256u);
 
-    target->allocate_data(2 * 8 * sites.size());
+    target->allocate_data({2 * 8 * sites.size()});
     std::vector<uint64_t> near;
     for (const Site& site : sites)
         near.push_back(site.patch);

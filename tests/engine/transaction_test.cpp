@@ -23,9 +23,9 @@ public:
     std::vector<Mapping> mappings() override { return target_.mappings(); }
     std::vector<std::byte> read(uint64_t address, size_t size) override { return target_.read(address, size); }
     bool stores_thread_pointers() override { return target_.stores_thread_pointers(); }
-    Window allocate_data(size_t least) override
+    Window allocate_data(Needs needs) override
     {
-        return try_call([&] { return target_.allocate_data(least); });
+        return try_call([&] { return target_.allocate_data(needs); });
     }
     Arena allocate_code(std::span<const uint64_t> near, size_t size) override
     {

@@ -51,9 +51,9 @@ std::string formatted(const Format& format, const Expression& e, const Datum& da
         return format.is_long ? fmt::sprintf("%" + format.how + "lld", static_cast<long long>(datum.number))
                               : fmt::sprintf("%" + format.how + "d", static_cast<int>(datum.number));
     default:
-        return format.is_long ? fmt::sprintf("%" + format.how + "ll" + format.conversion,
-                                             static_cast<unsigned long long>(datum.number))
-                              : fmt::sprintf("%" + format.how + format.conversion, static_cast<unsigned>(datum.number));
+        return format.is_long
+            ? fmt::sprintf("%" + format.how + "ll" + format.conversion, static_cast<unsigned long long>(datum.number))
+            : fmt::sprintf("%" + format.how + format.conversion, static_cast<unsigned>(datum.number));
     }
 }
 

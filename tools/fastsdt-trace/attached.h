@@ -29,7 +29,7 @@ struct Shared {
     const Options& options;
     const engine::Script& script;
     uint64_t start_ns = boot_time(); ///< of the run
-    bool kernel_may = false; ///< bpftrace has not been tried in vain
+    bool kernel_may = false;         ///< bpftrace has not been tried in vain
     engine::ProbeNames names = {};
     std::set<std::string> refusals = {}; ///< that were said
     bool said_what_is_missing = false;

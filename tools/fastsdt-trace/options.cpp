@@ -120,8 +120,9 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag(
         "--read-memory", options.read_memory,
         "Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it");
-    app.add_option("--buffer", given.buffer,
-                   "Of each thread that prints: what it printed since the tool looked last has to fit in; 64K by default")
+    app.add_option(
+           "--buffer", given.buffer,
+           "Of each thread that prints: what it printed since the tool looked last has to fit in; 64K by default")
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false))
         ->check(CLI::Range(uint64_t(4) << 10, uint64_t(16) << 20).description(""));

@@ -56,7 +56,7 @@ struct Options {
     bool names(pid_t process) const { return std::find(pids.begin(), pids.end(), process) != pids.end(); }
     bool one_process() const { return !serve && selection.empty() && pids.size() <= 1; } ///< at the start
     size_t buffer = engine::usual_ring_size; ///< of a thread's events, in bytes: a power of two
-    bool read_memory = false; ///< stubs may make system calls in whatever program
+    bool read_memory = false;                ///< stubs may make system calls in whatever program
     std::optional<ServeOptions> serve;
 };
 

@@ -39,8 +39,8 @@ struct Summary {
     void count(const engine::SiteState& state, bool armed);
     bool complete() const
     {
-        return armed == sites && dropped == 0 && unread == 0 && lost == 0 && forked == 0 && late == 0 && found == 0 && refused == 0
-            && missed == 0 && !missed_more;
+        return armed == sites && dropped == 0 && unread == 0 && lost == 0 && forked == 0 && late == 0 && found == 0
+            && refused == 0 && missed == 0 && !missed_more;
     }
 };
 

@@ -113,10 +113,10 @@ private:
 
     Clock::time_point last_look_ = Clock::now();
     Clock::time_point next_look_ = Clock::now(), soonest_look_ = next_look_;
-    bool news_ = false;           // a process has come
-    Clock::duration attaching_{}; // of the last look, the part for new processes
+    bool news_ = false;                 // a process has come
+    Clock::duration attaching_{};       // of the last look, the part for new processes
     std::vector<engine::Event> events_; // that others may come before
-    engine::Maps seen_;           // by the last read(): its counters, no maps
+    engine::Maps seen_;                 // by the last read(): its counters, no maps
     struct Refused {
         Clock::time_point missing_since, tried;
         bool busy = false; ///< it may not be for long

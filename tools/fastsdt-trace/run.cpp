@@ -43,8 +43,8 @@ class Run {
 public:
     Run(Shared& shared, Signals& signals)
         : shared_(shared), options_(shared.options), script_(shared.script), signals_(signals),
-          output_(options_.json ? json_output(script_, std::cout) : text_output(script_, std::cout)), processes_(shared),
-          actions_(shared, processes_, *output_), prints_(engine::has_events(script_))
+          output_(options_.json ? json_output(script_, std::cout) : text_output(script_, std::cout)),
+          processes_(shared), actions_(shared, processes_, *output_), prints_(engine::has_events(script_))
     {
         processes_.interrupted = [this] {
             print_events(false);
@@ -90,9 +90,10 @@ private:
                 options_.read_memory ? "" : "; --read-memory allows them in a program that sets none"));
         }
         if (last.lost)
-            say(fmt::format("{} event{} lost, since a thread recorded more than {} KiB before this tool came to read it; "
-                            "--buffer gives it more",
-                            last.lost, last.lost == 1 ? " was" : "s were", options_.buffer >> 10));
+            say(fmt::format(
+                "{} event{} lost, since a thread recorded more than {} KiB before this tool came to read it; "
+                "--buffer gives it more",
+                last.lost, last.lost == 1 ? " was" : "s were", options_.buffer >> 10));
         if (last.forked)
             say(fmt::format("{} hit{} of forked children {} not counted; --follow counts them", last.forked,
                             last.forked == 1 ? "" : "s", last.forked == 1 ? "was" : "were"));
@@ -227,7 +228,8 @@ private:
             : !events.empty()                  ? soonest
                                                : std::clamp(2 * events_period_, soonest, latest);
         const auto now = Clock::now();
-        next_events_ = now + std::max<Clock::duration>(events_period_, events.empty() ? 10 * (now - begin) : Clock::duration());
+        next_events_ =
+            now + std::max<Clock::duration>(events_period_, events.empty() ? 10 * (now - begin) : Clock::duration());
     }
 
     // In the order of names: bpftrace has its maps in a std::map.
