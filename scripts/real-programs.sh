@@ -5,7 +5,7 @@
 #
 #     scripts/real-programs.sh [-b] [-k] [-t] [--again] [-c COMPILER]... [-v VARIANT]... NAME...
 #
-# NAME: tcl cpython postgresql perl php memcached, each described in scripts/real-programs/NAME.sh. COMPILER: gcc, clang-19, ... (default: gcc).
+# NAME: tcl cpython postgresql perl php memcached ruby, each described in scripts/real-programs/NAME.sh. COMPILER: gcc, clang-19, ... (default: gcc).
 # VARIANT: systemtap, fastsdt, fastprobe (default: all; the other two need systemtap's to compare with). For each program and compiler:
 #   - it builds, and its own tests give what they give with systemtap's header;
 #   - every probe in it is one of its provider file, with as many arguments; it has systemtap's probes, with arguments of the same
@@ -27,7 +27,7 @@ checker=$build_of_fastsdt/bin/fastsdt-check
 work=${FASTSDT_REAL_PROGRAMS:-$top/build/real-programs}
 results=$work/results
 jobs=${FASTSDT_JOBS:-2}
-all_programs="tcl cpython postgresql perl php memcached"
+all_programs="tcl cpython postgresql perl php memcached ruby"
 programs=() compilers=() variants=() build_only= keep= again= timed=1
 while [ $# -gt 0 ]; do
     case $1 in
