@@ -26,7 +26,8 @@ namespace {
 // The process's mappings and arenas, read once for many sites.
 struct View {
     /// @param forked  it is the copy of a process that we trace, and our stubs are nobody's there
-    explicit View(Target& of, bool forked = false) : target(of), mappings(of.mappings()), arenas(find_arenas(of, mappings))
+    explicit View(Target& of, bool forked = false)
+        : target(of), mappings(of.mappings()), arenas(find_arenas(of, mappings))
     {
         for (Front& front : arenas)
             if (forked && front.tracer == Tracer::self())
@@ -385,7 +386,7 @@ void Arming::prepare_tables()
     prepared_ = true;
 }
 
-// The arena that was to be mapped last, if it came to be mapped and has no front: a call failed meanwhile. Empty: there is none.
+// The arena that was to be mapped last, if it came to be mapped and is not in use: a call failed meanwhile. Empty: there is none.
 std::optional<Range> Arming::unfinished()
 {
     const Range last = read_maker(target_, window_.address).arena;
@@ -394,7 +395,11 @@ std::optional<Range> Arming::unfinished()
         return std::nullopt;
     if (target_.may_come())
         throw Unusable("memory of a try that failed may still be mapped by one of its threads");
-    return arena_without_front(View(target_), last);
+    const View view(target_);
+    const Front* const front = view.arena_of(last.start); // written by the call that failed: no jump leads there yet
+    if (front && front->start == last.start && front->tracer == Tracer::self() && front->number == number_)
+        return last;
+    return arena_without_front(view, last);
 }
 
 // Before another arena is mapped: the tables name the last one only, for a tracer that has to clear up after us.

@@ -18,16 +18,16 @@ namespace fastsdt::engine {
 
 /// A place where one probe of a script can be armed. Addresses are runtime addresses of the process.
 struct Site {
-    Probe::Kind kind = Probe::Kind::usdt; ///< usdt, entry, exit
-    std::string file;                     ///< as the process has it mapped
-    std::string device;                   ///< of that file, as Mapping has it
-    uint64_t inode = 0;                   ///< of that file; 0: the site is of no file
-    std::string provider, name;           ///< name: of the probe, or of the function
-    size_t probe = 0;                     ///< value of `probe`: ProbeNames::number_of()
-    size_t function = 0;                  ///< value of `func`: the same of the name alone
-    std::string arguments;                ///< as the stapsdt note has them; empty for entries and exits
+    Probe::Kind kind = Probe::Kind::usdt;    ///< usdt, entry, exit
+    std::string file;                        ///< as the process has it mapped
+    std::string device;                      ///< of that file, as Mapping has it
+    uint64_t inode = 0;                      ///< of that file; 0: the site is of no file
+    std::string provider, name;              ///< name: of the probe, or of the function
+    size_t probe = 0;                        ///< value of `probe`: ProbeNames::number_of()
+    size_t function = 0;                     ///< value of `func`: the same of the name alone
+    std::string arguments;                   ///< as the stapsdt note has them; empty for entries and exits
     std::vector<std::string> argument_names; ///< by argument; none: the file does not say them
-    uint64_t stack_bytes = unknown_bytes; ///< entry: of arguments on the stack
+    uint64_t stack_bytes = unknown_bytes;    ///< entry: of arguments on the stack
     int result = -1;             ///< exit: where the result is, FASTSDT_RESULT_*; -1: a tail call, which has none yet
     uint64_t address = 0;        ///< runtime address of the note's pc, of the function or of the exit
     SiteState found;             ///< ready, or why there is no patch although the file may have one

@@ -57,8 +57,8 @@ constexpr std::array<Aggregation, 8> aggregations = {{{"count", MapKind::count, 
 
 // Values that bpftrace 0.17 to 0.23 has and this subset lacks: src/lexer.l.
 constexpr std::array<std::string_view, 18> kernel_values = {
-    "cgroup", "cpid",   "numaid",   "cpu",      "ctx",  "curtask", "gid",      "rand", "uid",
-    "jiffies", "kstack", "ustack", "username", "usermode", "ppid", "sizeof",  "offsetof", "ncpus"};
+    "cgroup",  "cpid",   "numaid", "cpu",      "ctx",      "curtask", "gid",    "rand",     "uid",
+    "jiffies", "kstack", "ustack", "username", "usermode", "ppid",    "sizeof", "offsetof", "ncpus"};
 constexpr std::array<std::string_view, 44> kernel_functions = {
     "buf",     "cat",         "cgroupid",    "join",          "kaddr",    "kptr",   "ksym",     "macaddr",
     "ntop",    "override",    "cgroup_path", "reg",           "signal",   "sizeof", "strerror", "strftime",

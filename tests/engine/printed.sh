@@ -40,6 +40,7 @@ static void* relay(void* number)
     for (int i = (int)(long)number; i < hits; i += 4) {
         while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) != i)
             sched_yield();
+        getppid(); /* the processor may read its counter before it reads `turn`, but not before a system call */
         FASTSDT(app, turn, i);
         __atomic_store_n(&turn, i + 1, __ATOMIC_RELEASE);
     }
@@ -201,13 +202,16 @@ expect "exit()" "$status $(sed '$d' out | xargs)" "0 0 1 2 3 4 5"
 # Arguments by their names, which two files of a program may have in another order.
 cat >one.c <<'END_OF_C'
 #include <fastsdt.h>
+static __attribute__((noinline)) void one(int i)
+{
+    FASTSDT_NAMED(shop, sold, (int, id, i), (const char*, item, i == 2 ? "tea" : "coffee"));
+    FASTSDT_NAMED(shop, sent, (const char*, item, "tea"), (int, id, 10 * i));
+    FASTSDT(shop, plain, i);
+}
 int main(void)
 {
-    for (int i = 1; i <= 3; ++i) {
-        FASTSDT_NAMED(shop, sold, (int, id, i), (const char*, item, i == 2 ? "tea" : "coffee"));
-        FASTSDT_NAMED(shop, sent, (const char*, item, "tea"), (int, id, 10 * i));
-        FASTSDT(shop, plain, i);
-    }
+    for (int i = 1; i <= 3; ++i)
+        one(i);
     return 0;
 }
 END_OF_C

@@ -205,10 +205,11 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c\n/ arg0 >"), "2:9 a value is wanted, and not the end of the script");
     EXPECT_EQ(error("usdt:a:b:c { @ = count() @x = 1 }"),
               "1:26 \";\" or \"}\" is wanted after a statement, and not \"@x\"");
-    EXPECT_EQ(error("usdt:a:b:c { @ = counts() }"),
-              "1:18 \"counts\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, "
-              "elapsed, probe "
-              "and func are");
+    EXPECT_EQ(
+        error("usdt:a:b:c { @ = counts() }"),
+        "1:18 \"counts\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, "
+        "elapsed, probe "
+        "and func are");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%s\", arg0) }"), "1:27 %s prints a string, and this is an integer");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%d\", str(arg0)) }"), "1:27 %d prints an integer, and this is a string");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%d %d\", 1) }"), "1:21 printf() wants 2 values for this text, and has 1");
@@ -314,9 +315,10 @@ TEST(Script, Caret)
         parse(text);
         FAIL();
     } catch (const ScriptError& e) {
-        EXPECT_EQ(explain(e, text, "x.bt"),
-                  "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, "
-                  "comm, nsecs, elapsed, probe and func are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t         ^~~\n");
+        EXPECT_EQ(
+            explain(e, text, "x.bt"),
+            "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, "
+            "comm, nsecs, elapsed, probe and func are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t         ^~~\n");
     }
 }
 
