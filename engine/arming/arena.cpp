@@ -156,11 +156,16 @@ std::vector<std::byte> head_of(const Front& front)
 
 std::vector<Front> find_arenas(Target& target)
 {
+    return find_arenas(target, target.mappings());
+}
+
+std::vector<Front> find_arenas(Target& target, const std::vector<Mapping>& mappings)
+{
     // What tracers can have made, and no more: a stub is longer than the least of these, and a program has not that many sites.
     constexpr size_t least_stub = 16, most_patches = size_t{1} << 20;
     std::vector<Front> fronts;
     size_t patches = 0;
-    for (const Mapping& m : target.mappings()) {
+    for (const Mapping& m : mappings) {
         if (!m.executable || m.writable || m.shared || m.inode != 0 || m.name.starts_with('['))
             continue;
         const auto bytes = target.read(m.start, sizeof(Header));

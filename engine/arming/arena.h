@@ -60,6 +60,7 @@ std::vector<std::byte> head_of(const Front& front);
 /// All arenas that are mapped in the target, by address. An arena whose mark reads 0 is the copy of a forked process. Unless that is
 /// followed, its tracer is nobody.
 std::vector<Front> find_arenas(Target& target);
+std::vector<Front> find_arenas(Target& target, const std::vector<Mapping>& mappings); ///< these it has now
 /// Whether this process traces the target, or one that the target was forked from and that is followed: what it traced, too.
 bool has_own_arena(Target& target);
 

@@ -26,7 +26,7 @@ namespace {
 // The process's mappings and arenas, read once for many sites.
 struct View {
     /// @param forked  it is the copy of a process that we trace, and our stubs are nobody's there
-    explicit View(Target& of, bool forked = false) : target(of), mappings(of.mappings()), arenas(find_arenas(of))
+    explicit View(Target& of, bool forked = false) : target(of), mappings(of.mappings()), arenas(find_arenas(of, mappings))
     {
         for (Front& front : arenas)
             if (forked && front.tracer == Tracer::self())
@@ -149,11 +149,11 @@ std::optional<Range> arena_without_front(const View& view, const Range& arena)
 }
 
 // Tables of tracers that have ended, whether they came to write a front or not.
-std::vector<std::pair<Mapping, Maker>> tables_left(Target& target)
+std::vector<std::pair<Mapping, Maker>> tables_left(Target& target, const std::vector<Mapping>& mappings)
 {
     std::vector<std::pair<Mapping, Maker>> left;
     const std::string name = fmt::format("/memfd:{} (deleted)", name_of_tables);
-    for (const Mapping& m : target.mappings()) {
+    for (const Mapping& m : mappings) {
         if (!m.shared || !m.writable || m.offset != 0 || m.name != name)
             continue;
         const Maker maker = read_maker(target, m.start); // nobody's, if the file was not even given a size
@@ -167,7 +167,7 @@ std::vector<std::pair<Mapping, Maker>> tables_left(Target& target)
 // mappings are unmapped that an arena has and a tracer's tables.
 void release_left_overs(Target& target, bool forked)
 {
-    const auto left = tables_left(target);
+    const auto left = tables_left(target, target.mappings());
     if (!left.empty() && target.may_come())
         return;                      // the next tracer does it
     const View view(target, forked); // now that nothing comes any more
@@ -233,7 +233,8 @@ bool clear_left_overs(Target& target, bool forked = false)
     }
     if (!undo.empty())
         target.patch(undo, true);
-    release_left_overs(target, forked);
+    if (!view.arenas.empty() || !tables_left(target, view.mappings).empty())
+        release_left_overs(target, forked);
     return !undo.empty();
 }
 

@@ -148,8 +148,15 @@ std::vector<pid_t> threads_of(pid_t pid)
     return threads;
 }
 
+// Both ask the first thread first, by its number, since it has ended in few processes. Only then are all of them listed.
 std::vector<Mapping> mappings_of(pid_t pid)
 {
+    try {
+        if (auto mappings = read_maps(pid); !mappings.empty())
+            return mappings;
+    } catch (const Unusable&) {
+        // There is no such process, or a thread of it says why not.
+    }
     for (const pid_t thread : threads_of(pid))
         if (auto mappings = read_maps(thread); !mappings.empty())
             return mappings;
@@ -158,11 +165,15 @@ std::vector<Mapping> mappings_of(pid_t pid)
 
 Memory open_memory(pid_t pid, int flags)
 {
+    const auto of = [&](pid_t thread) {
+        return has_ended(state_of(pid, thread))
+            ? Descriptor()
+            : Descriptor(open(fmt::format("/proc/{}/task/{}/mem", pid, thread).c_str(), flags | O_CLOEXEC));
+    };
+    if (Descriptor file = of(pid); file)
+        return {std::move(file), pid};
     for (const pid_t thread : threads_of(pid))
-        if (has_ended(state_of(pid, thread)))
-            continue;
-        else if (Descriptor file(open(fmt::format("/proc/{}/task/{}/mem", pid, thread).c_str(), flags | O_CLOEXEC));
-                 file)
+        if (Descriptor file = of(thread); file)
             return {std::move(file), thread};
     return {};
 }
