@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #if defined(__aarch64__)
 #include <asm/ptrace.h> // SVE_PT_*
 #endif
@@ -25,6 +26,7 @@
 #include <linux/kcmp.h>
 #include <mutex>
 #include <sched.h>
+#include <sstream>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -219,14 +221,46 @@ struct Compared {
 std::mutex compared_mutex;
 Compared compared;
 
+// Where a program's code and its first stack begin and end. Two processes that share their memory have the same; of two programs hardly ever.
+using Outline = std::array<uint64_t, 3>;
+
+// From /proc/PID/stat: startcode, endcode and startstack. Empty: it has no memory, or we may not look.
+std::optional<Outline> outline_of(pid_t pid)
+{
+    std::ifstream in(fmt::format("/proc/{}/stat", pid));
+    std::string text;
+    std::getline(in, text, '\0');
+    const size_t end = text.rfind(')'); // the name in front of it may contain anything
+    if (end == text.npos)
+        return std::nullopt;
+    std::istringstream fields(text.substr(end + 1));
+    std::string skipped;
+    for (int field = 3; field < 26; ++field)
+        fields >> skipped;
+    Outline outline{};
+    fields >> outline[0] >> outline[1] >> outline[2];
+    if (!fields || outline[2] == 0)
+        return std::nullopt;
+    return outline;
+}
+
+// All processes at a time, and which number was the newest before.
+struct Outlines {
+    std::vector<std::pair<pid_t, std::optional<Outline>>> processes;
+    pid_t newest = 0;
+    Clock::time_point at;
+};
+Outlines outlines;
+
 } // namespace
 
 // A process comes to share another's memory when it is made, and at no other time: once all have been compared, only new ones need be. A
-// process is stopped several times while it is armed, and among thousands each comparison takes a millisecond. Not long after, since
-// numbers come again.
+// process is stopped several times while it is armed, and among thousands each comparison takes milliseconds. Not long after, since
+// numbers come again. Where several processes are stopped one after the other, the outlines of all are read, and only those of the same
+// outline are compared: that cannot miss one, since it has had this memory since it was made.
 pid_t sharer_of_memory(pid_t pid)
 {
-    constexpr auto soon = 100ms;
+    constexpr auto soon = 100ms, soon_of_outlines = 300ms;
     constexpr pid_t few = 1000;
     const std::vector<pid_t> threads = living_threads(pid);
     if (threads.empty())
@@ -234,11 +268,33 @@ pid_t sharer_of_memory(pid_t pid)
     const std::lock_guard lock(compared_mutex);
     const Compared before = std::exchange(compared, {});
     const Compared now{pid, newest_number(), Clock::now()};
-    if (before.pid == pid && now.at - before.at < soon && now.newest > before.newest
-        && now.newest - before.newest < few) {
-        for (pid_t other = before.newest + 1; other < now.newest; ++other)
+    const auto few_since = [&](pid_t newest) { return now.newest > newest && now.newest - newest < few; };
+    const auto first_made_since = [&](pid_t newest) {
+        for (pid_t other = newest + 1; other < now.newest; ++other)
             if (has_memory_of(other, threads.front()) && !is_thread_of(pid, other))
                 return other;
+        return 0;
+    };
+    const bool again = before.pid == pid, recently = now.at - before.at < soon;
+    if (again && recently && few_since(before.newest)) {
+        if (const pid_t other = first_made_since(before.newest))
+            return other;
+        compared = now;
+        return 0;
+    }
+    const auto outlined_recently = [&] { return now.at - outlines.at < soon_of_outlines && few_since(outlines.newest); };
+    if (!again && recently && !outlined_recently()) {
+        outlines = {{}, now.newest, now.at};
+        for (const pid_t other : listed_processes())
+            outlines.processes.emplace_back(other, outline_of(other));
+    }
+    const std::optional<Outline> own = outline_of(pid);
+    if (own && (outlines.newest == now.newest || outlined_recently())) {
+        for (const auto& [other, outline] : outlines.processes)
+            if (other != pid && (!outline || outline == own) && has_memory_of(other, threads.front()))
+                return other;
+        if (const pid_t other = first_made_since(outlines.newest))
+            return other;
     } else {
         for (const pid_t other : listed_processes())
             if (other != pid && has_memory_of(other, threads.front()))
