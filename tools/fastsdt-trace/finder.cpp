@@ -100,13 +100,14 @@ bool Finder::has_mapped(pid_t pid) const
 }
 
 // The file of --exe, by its inode and the last part of its name: the device that the kernel tells is not that of stat() on overlayfs and btrfs.
-bool Finder::is_wanted_file(const Arrivals::Event& event) const
+// @param inodes  of the files; 0: there is none
+bool Finder::is_wanted_file(const Arrivals::Event& event, const std::vector<uint64_t>& inodes) const
 {
-    return any(selection_.exes, [&](const std::string& exe) {
-        struct stat status{};
-        return stat(exe.c_str(), &status) == 0 && status.st_ino == event.inode
-            && fs::path(exe).filename() == fs::path(event.file).filename();
-    });
+    for (size_t i = 0; i < inodes.size(); ++i)
+        if (inodes[i] != 0 && inodes[i] == event.inode
+            && fs::path(event.file).filename() == fs::path(selection_.exes[i]).filename())
+            return true;
+    return false;
 }
 
 bool Finder::hear()
@@ -114,7 +115,14 @@ bool Finder::hear()
     if (!arrivals_)
         return false;
     bool news = false;
-    for (const Arrivals::Event& event : arrivals_->take()) {
+    const std::vector<Arrivals::Event> events = arrivals_->take();
+    // Looked up behind the events: a file that replaces another is there before anybody maps it. A busy machine maps thousands a second.
+    std::vector<uint64_t> inodes;
+    for (const std::string& exe : selection_.exes) {
+        struct stat status{};
+        inodes.push_back(!events.empty() && stat(exe.c_str(), &status) == 0 ? status.st_ino : 0);
+    }
+    for (const Arrivals::Event& event : events) {
         if (event.parent) {
             forked_ = forked_ || tree_.contains(event.parent) || of_wanted_file_.contains(event.parent);
             if (tree_.contains(event.parent)) {
@@ -125,7 +133,7 @@ bool Finder::hear()
         }
         if (settled_.contains(event.pid))
             continue;
-        if (is_wanted_file(event))
+        if (is_wanted_file(event, inodes))
             of_wanted_file_.insert(event.pid);
         if (!of_wanted_file_.contains(event.pid) && !tree_.contains(event.pid))
             continue;
