@@ -45,6 +45,9 @@ build
 echo "fastsdt-tools, plugins"
 apt install ./old/fastsdt-tools_*.deb ./old/fastprobe-*.deb
 fastsdt-check app >log || fail "fastsdt-check: $(cat log)"
+for file in /lib/systemd/system/fastsdt-trace.service /usr/share/fastsdt/grafana/fastsdt.json /usr/share/doc/fastsdt-tools/fleet.md; do
+    dpkg -L fastsdt-tools | grep -qxE "(/usr)?$file" || fail "fastsdt-tools is without $file, which serve needs"
+done
 build
 for plugin in /usr/lib/*/fastsdt/*/fastprobe.so; do
     name=$(basename "$(dirname "$plugin")")

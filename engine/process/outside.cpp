@@ -224,8 +224,12 @@ public:
     }
 
     // Without a tracer, where the kernel lets us: see hold().
+    // Only if the kernel asks for that is the process traced: see hold().
     void write_code(uint64_t address, std::span<const std::byte> bytes) override
     {
+        if (pwrite(memory_.get(), bytes.data(), bytes.size(), static_cast<off_t>(address))
+            == static_cast<ssize_t>(bytes.size()))
+            return;
         if (pwrite(memory_.get(), bytes.data(), bytes.size(), static_cast<off_t>(address))
             == static_cast<ssize_t>(bytes.size()))
             return;

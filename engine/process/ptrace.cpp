@@ -17,6 +17,7 @@
 #endif
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <elf.h>
 #include <exception>
@@ -34,6 +35,7 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <unordered_map>
 #include <utility>
 
 namespace fastsdt::engine {
@@ -205,102 +207,121 @@ bool has_memory_of(pid_t other, pid_t thread)
     return syscall(SYS_kcmp, thread, other, KCMP_VM, 0, 0) == 0;
 }
 
-// The kernel gives numbers in ascending order, from the lowest again when it has come to the highest.
+// The kernel gives numbers in ascending order, from the lowest again when it has come to the highest. This is the last one that it gave
+// in our pid namespace.
 pid_t newest_number()
 {
+    std::ifstream in("/proc/loadavg");
+    std::string skipped;
     pid_t number = 0;
-    std::thread([&] { number = gettid(); }).join();
+    in >> skipped >> skipped >> skipped >> skipped >> number;
     return number;
 }
 
-// The last process that was compared with all others, and which number was the newest before that.
-struct Compared {
-    pid_t pid = 0, newest = 0;
-    Clock::time_point at;
-};
-std::mutex compared_mutex;
-Compared compared;
-
-// Where a program's code and its first stack begin and end. Two processes that share their memory have the same; of two programs hardly ever.
-using Outline = std::array<uint64_t, 3>;
-
-// From /proc/PID/stat: startcode, endcode and startstack. Empty: it has no memory, or we may not look.
-std::optional<Outline> outline_of(pid_t pid)
+// How many tasks were made since the machine started. 0: not known.
+uint64_t tasks_made()
 {
-    std::ifstream in(fmt::format("/proc/{}/stat", pid));
-    std::string text;
-    std::getline(in, text, '\0');
-    const size_t end = text.rfind(')'); // the name in front of it may contain anything
-    if (end == text.npos)
-        return std::nullopt;
-    std::istringstream fields(text.substr(end + 1));
-    std::string skipped;
-    for (int field = 3; field < 26; ++field)
-        fields >> skipped;
-    Outline outline{};
-    fields >> outline[0] >> outline[1] >> outline[2];
-    if (!fields || outline[2] == 0)
-        return std::nullopt;
-    return outline;
+    uint64_t count = 0;
+    std::ifstream in("/proc/stat");
+    for (std::string line; std::getline(in, line);)
+        if (constexpr std::string_view name = "processes "; line.starts_with(name))
+            count = std::strtoull(line.c_str() + name.size(), nullptr, 10);
+    return count;
+}
+
+// Where the memory of a process has its program and its stack, as /proc/PID/stat says it (fields 26 to 28): the same in all processes that
+// share it, and seldom the same in two others. Empty: it is not said.
+std::string marks_of_memory(pid_t pid)
+{
+    const Descriptor file(open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
+    std::array<char, 2048> text;
+    const ssize_t got = file ? read(file.get(), text.data(), text.size()) : 0;
+    const std::string_view all(text.data(), got > 0 ? static_cast<size_t>(got) : 0);
+    size_t at = all.rfind(')'); // of field 2
+    for (unsigned field = 2; field < 26 && at != all.npos; ++field)
+        at = all.find(' ', at + 1);
+    size_t end = at;
+    for (unsigned field = 26; field < 29 && end != all.npos; ++field)
+        end = all.find(' ', end + 1);
+    if (at == all.npos || end == all.npos)
+        return {};
+    std::string marks(all.substr(at, end - at));
+    return marks.ends_with(" 0") ? std::string() : marks; // no memory, or we may not know
 }
 
 // All processes at a time, and which number was the newest before.
-struct Outlines {
-    std::vector<std::pair<pid_t, std::optional<Outline>>> processes;
+struct Listed {
     pid_t newest = 0;
+    uint64_t made = 0;
     Clock::time_point at;
+    std::unordered_map<std::string, std::vector<pid_t>> by_marks;
+    std::unordered_map<pid_t, std::string> marks;
 };
-Outlines outlines;
+std::mutex listed_mutex;
+Listed listed;
+
+// Whether all numbers that were given since are those from listed.newest on, and few.
+bool is_recent(const Listed& before, pid_t newest)
+{
+    constexpr std::chrono::milliseconds soon = 100ms, later = 1s; // so soon the numbers cannot have come around
+    constexpr pid_t few = 1000;
+    if (before.newest == 0 || newest < before.newest || newest - before.newest >= few)
+        return false;
+    const auto age = Clock::now() - before.at;
+    if (age < soon)
+        return true;
+    const uint64_t made = age < later && before.made ? tasks_made() : 0;
+    return made >= before.made && made - before.made < few;
+}
+
+Listed list_all()
+{
+    Listed now;
+    now.at = Clock::now();
+    now.made = tasks_made();
+    now.newest = newest_number();
+    for (const pid_t pid : listed_processes()) {
+        std::string marks = marks_of_memory(pid);
+        now.by_marks[marks].push_back(pid);
+        now.marks.emplace(pid, std::move(marks));
+    }
+    return now;
+}
 
 } // namespace
 
-// A process comes to share another's memory when it is made, and at no other time: once all have been compared, only new ones need be. A
-// process is stopped several times while it is armed, and among thousands each comparison takes milliseconds. Not long after, since
-// numbers come again. Where several processes are stopped one after the other, the outlines of all are read, and only those of the same
-// outline are compared: that cannot miss one, since it has had this memory since it was made.
+// A process comes to share another's memory when it is made, and at no other time. So whoever shares it was there when all were listed,
+// with the same marks, or has a number that was given since. Among thousands, to compare with each takes a millisecond.
 pid_t sharer_of_memory(pid_t pid)
 {
-    constexpr auto soon = 100ms, soon_of_outlines = 300ms;
-    constexpr pid_t few = 1000;
     const std::vector<pid_t> threads = living_threads(pid);
     if (threads.empty())
         return 0;
-    const std::lock_guard lock(compared_mutex);
-    const Compared before = std::exchange(compared, {});
-    const Compared now{pid, newest_number(), Clock::now()};
-    const auto few_since = [&](pid_t newest) { return now.newest > newest && now.newest - newest < few; };
-    const auto first_made_since = [&](pid_t newest) {
-        for (pid_t other = newest + 1; other < now.newest; ++other)
-            if (has_memory_of(other, threads.front()) && !is_thread_of(pid, other))
-                return other;
-        return 0;
+    const auto shares = [&](pid_t other) { return other != pid && has_memory_of(other, threads.front()); };
+    const std::lock_guard lock(listed_mutex);
+    pid_t newest = newest_number();
+    const auto known = [&] {
+        const auto found = listed.marks.find(pid);
+        return found != listed.marks.end() && !found->second.empty();
     };
-    const bool again = before.pid == pid, recently = now.at - before.at < soon;
-    if (again && recently && few_since(before.newest)) {
-        if (const pid_t other = first_made_since(before.newest))
-            return other;
-        compared = now;
-        return 0;
+    if (!known() || !is_recent(listed, newest)) {
+        listed = list_all();
+        newest = newest_number();
     }
-    const auto outlined_recently = [&] { return now.at - outlines.at < soon_of_outlines && few_since(outlines.newest); };
-    if (!again && recently && !outlined_recently()) {
-        outlines = {{}, now.newest, now.at};
-        for (const pid_t other : listed_processes())
-            outlines.processes.emplace_back(other, outline_of(other));
-    }
-    const std::optional<Outline> own = outline_of(pid);
-    if (own && (outlines.newest == now.newest || outlined_recently())) {
-        for (const auto& [other, outline] : outlines.processes)
-            if (other != pid && (!outline || outline == own) && has_memory_of(other, threads.front()))
+    if (!known() || newest < listed.newest) { // it is not said how its memory can be told
+        for (const auto& [other, marks] : listed.marks)
+            if (shares(other))
                 return other;
-        if (const pid_t other = first_made_since(outlines.newest))
-            return other;
     } else {
-        for (const pid_t other : listed_processes())
-            if (other != pid && has_memory_of(other, threads.front()))
-                return other;
+        for (const std::string& marks : {listed.marks[pid], std::string()})
+            if (const auto same = listed.by_marks.find(marks); same != listed.by_marks.end())
+                for (const pid_t other : same->second)
+                    if (shares(other))
+                        return other;
     }
-    compared = now;
+    for (pid_t other = listed.newest + 1; other <= newest; ++other)
+        if (shares(other) && !is_thread_of(pid, other))
+            return other;
     return 0;
 }
 
