@@ -27,6 +27,7 @@
 #include <linux/kcmp.h>
 #include <mutex>
 #include <sched.h>
+#include <semaphore>
 #include <sstream>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -84,6 +85,9 @@ bool is_thread_of(pid_t pid, pid_t number)
     return access(fmt::format("/proc/{}/task/{}", pid, number).c_str(), F_OK) == 0;
 }
 
+// Whether the kernel may still have this thread trace something: whatever was not let go in a stop.
+thread_local bool may_trace = false;
+
 bool own_child(pid_t pid)
 {
     return status_field(pid, pid, "PPid:") == std::to_string(getpid());
@@ -91,12 +95,17 @@ bool own_child(pid_t pid)
 
 } // namespace
 
-void as_tracer(const std::function<void()>& work)
-{
+struct TracerThread::Worker {
+    std::binary_semaphore asked{0}, done{0};
+    const std::function<void()>* work = nullptr; // null: end
     std::exception_ptr thrown;
-    pid_t tracer = 0;
-    std::thread([&] {
-        tracer = gettid();
+    bool traces = false; // it may still
+    pid_t number = 0;
+    std::thread thread;
+
+    void run()
+    {
+        number = gettid();
         // Other threads take the process's signals. Also blocked is SIGXFSZ: RLIMIT_FSIZE of this process shall not end
         // it.
         sigset_t all;
@@ -104,18 +113,71 @@ void as_tracer(const std::function<void()>& work)
         pthread_sigmask(SIG_BLOCK, &all, nullptr);
         prctl(PR_SET_TIMERSLACK, 1UL); // ns; the pauses are not made longer
         ask_for_short_slices();
-        try {
-            work();
-        } catch (...) {
-            thrown = std::current_exception();
+        for (asked.acquire(); work; asked.acquire()) {
+            try {
+                (*work)();
+            } catch (...) {
+                thrown = std::current_exception();
+            }
+            traces = may_trace;
+            done.release();
         }
-    }).join();
+    }
+};
+
+namespace {
+thread_local TracerThread* tracer_thread = nullptr;
+}
+
+TracerThread::TracerThread() : first_(!tracer_thread)
+{
+    if (first_)
+        tracer_thread = this;
+}
+
+TracerThread::~TracerThread()
+{
+    end();
+    if (first_)
+        tracer_thread = nullptr;
+}
+
+void TracerThread::end()
+{
+    if (!worker_)
+        return;
+    worker_->work = nullptr;
+    worker_->asked.release();
+    worker_->thread.join();
     // A joined thread has not ended yet: the kernel wakes us in exit_mm(), and lets go of the thread's tracees later,
     // in exit_notify(). When the kernel does not know the thread any more, that is done.
-    for (unsigned round = 0; syscall(SYS_tgkill, getpid(), tracer, 0) == 0; ++round)
+    for (unsigned round = 0; syscall(SYS_tgkill, getpid(), worker_->number, 0) == 0; ++round)
         pause_briefly(round);
+    worker_.reset();
+}
+
+void TracerThread::run(const std::function<void()>& work)
+{
+    if (!worker_) {
+        auto fresh = std::make_unique<Worker>();
+        fresh->thread = std::thread([worker = fresh.get()] { worker->run(); });
+        worker_ = std::move(fresh);
+    }
+    worker_->work = &work;
+    worker_->asked.release();
+    worker_->done.acquire();
+    const std::exception_ptr thrown = std::exchange(worker_->thrown, nullptr);
+    if (worker_->traces)
+        end();
     if (thrown)
         std::rethrow_exception(thrown);
+}
+
+void as_tracer(const std::function<void()>& work)
+{
+    if (tracer_thread)
+        return tracer_thread->run(work);
+    TracerThread().run(work);
 }
 
 bool asked_to_end()
@@ -334,8 +396,8 @@ Tracees::~Tracees()
 
 void Tracees::release(Task& task)
 {
-    if (task.stopped)
-        ptrace(PTRACE_DETACH, task.number, nullptr, signal_of(task));
+    if (!task.stopped || ptrace(PTRACE_DETACH, task.number, nullptr, signal_of(task)) < 0)
+        may_trace = true;
     task.stopped = false;
 }
 
@@ -347,7 +409,8 @@ void Tracees::add(pid_t thread)
 
 void Tracees::forget(const std::function<bool(const Task&)>& gone)
 {
-    std::erase_if(tasks_, gone);
+    if (std::erase_if(tasks_, gone) != 0)
+        may_trace = true; // nobody may have waited for its end
     indexes_.clear();
     for (size_t i = 0; i < tasks_.size(); ++i)
         indexes_[tasks_[i].number] = i;
@@ -437,8 +500,10 @@ Tracees::Task* Tracees::find(pid_t thread)
 void Tracees::learn_child(const Task& task)
 {
     unsigned long child = 0;
-    if (ptrace(PTRACE_GETEVENTMSG, task.number, nullptr, &child) < 0 || child == 0)
+    if (ptrace(PTRACE_GETEVENTMSG, task.number, nullptr, &child) < 0 || child == 0) {
+        may_trace = true;
         return;
+    }
     const auto number = static_cast<pid_t>(child);
     if (!is_thread_of(pid_, number) && has_memory_of(number, task.number))
         sharer_ = number;
