@@ -138,7 +138,8 @@ static_assert(
     && int(State::no_clock) == FASTSDT_TRACE_SITE_NO_CLOCK
     && int(State::too_much_stack) == FASTSDT_TRACE_SITE_TOO_MUCH_STACK
     && int(State::too_long) == FASTSDT_TRACE_SITE_TOO_LONG
-    && int(State::no_functions) == FASTSDT_TRACE_SITE_NO_FUNCTIONS);
+    && int(State::no_functions) == FASTSDT_TRACE_SITE_NO_FUNCTIONS
+    && int(State::no_named_argument) == FASTSDT_TRACE_SITE_NO_NAMED_ARGUMENT);
 
 } // namespace
 

@@ -1093,7 +1093,7 @@ template <typename _fastsdt_T> struct _fastsdt_pass<_fastsdt_T, false, 8> { type
 #define _FASTSDT_MEMBER(type)
 #endif
 #if __cplusplus >= 201103L /* vectors and complex numbers too */
-#define _FASTSDT_OBJECT(type) ((unsigned)__builtin_classify_type(*(type *)0) - 1 >= 8 _FASTSDT_MEMBER(type))
+#define _FASTSDT_OBJECT(type) ((unsigned)__builtin_classify_type(*(type *)nullptr) - 1 >= 8 _FASTSDT_MEMBER(type))
 #else
 #define _FASTSDT_OBJECT(type) (__is_class(type) || __is_union(type) _FASTSDT_MEMBER(type))
 #endif
@@ -1122,8 +1122,15 @@ _FASTSDT_ARRAY(const volatile)
 #define _FASTSDT_NOEXCEPT(...)                                                                                         \
     template <typename _fastsdt_T, typename... _fastsdt_A>                                                             \
     struct _fastsdt_arg<_fastsdt_T(__VA_ARGS__) noexcept> : _fastsdt_arg<_fastsdt_T (*)(__VA_ARGS__)> {};
+#if __cplusplus < 201103L && (defined(__clang__) || __GNUC__ >= 12) /* preprocessed with -P, the header is no system's any more */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wc++11-extensions"
+#endif
 _FASTSDT_FUNCTION(_fastsdt_A...)
 _FASTSDT_FUNCTION(_fastsdt_A..., ...)
+#if __cplusplus < 201103L && (defined(__clang__) || __GNUC__ >= 12)
+#pragma GCC diagnostic pop
+#endif
 #if __cplusplus >= 201703L
 _FASTSDT_NOEXCEPT(_fastsdt_A...)
 _FASTSDT_NOEXCEPT(_fastsdt_A..., ...)

@@ -89,7 +89,7 @@ without() {
     local flags
     flags=$(sed 's/-fplugin-arg-fastprobe-[^ ]*//g; s/-Wl,-mllvm,-load=[^ ]*//' <<<"$1")
     # shellcheck disable=SC2086
-    build "$flags" "$2" "$exe" && timeout 60 $run "$exe" >/dev/null 2>&1
+    build "$verify $flags" "$2" "$exe" && timeout 60 $run "$exe" >/dev/null 2>&1
 }
 
 # one FILE: a line for each set of flags, "ok", "left out" or "FAIL: ...".

@@ -5,7 +5,7 @@
 #
 #     scripts/real-programs.sh [-b] [-k] [-t] [--again] [-c COMPILER]... [-v VARIANT]... NAME...
 #
-# NAME: tcl cpython postgresql perl php memcached, each described in scripts/real-programs/NAME.sh. COMPILER: gcc, clang-19, ... (default: gcc).
+# NAME: tcl cpython postgresql perl php memcached ruby, each described in scripts/real-programs/NAME.sh. COMPILER: gcc, clang-19, ... (default: gcc).
 # VARIANT: systemtap, fastsdt, fastprobe (default: all; the other two need systemtap's to compare with). For each program and compiler:
 #   - it builds, and its own tests give what they give with systemtap's header;
 #   - every probe in it is one of its provider file, with as many arguments; it has systemtap's probes, with arguments of the same
@@ -27,7 +27,7 @@ checker=$build_of_fastsdt/bin/fastsdt-check
 work=${FASTSDT_REAL_PROGRAMS:-$top/build/real-programs}
 results=$work/results
 jobs=${FASTSDT_JOBS:-2}
-all_programs="tcl cpython postgresql perl php memcached"
+all_programs="tcl cpython postgresql perl php memcached ruby"
 programs=() compilers=() variants=() build_only= keep= again= timed=1
 while [ $# -gt 0 ]; do
     case $1 in
@@ -179,9 +179,10 @@ same_statistics() {
 
 # live: runs live_command under bpftrace, under fastsdt-trace's user engine and in gdb, and compares the hits of live_probe
 # whose live_argument is the string live_value with live_count. A program that counts itself has live_statistics, which prints both numbers.
+# live_options: for fastsdt-trace.
 live() {
     local count what hits more user=()
-    live_more_probe='' live_more_count='' live_as_user=''
+    live_more_probe='' live_more_count='' live_as_user='' live_options=()
     live_input() { echo; }
     live_setup
     [ -z "$live_as_user" ] || [ "$(id -u)" != 0 ] || user=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
@@ -194,7 +195,7 @@ live() {
     [ -z "$live_more_probe" ] || { count=$(sed -n 's/^@more: //p' trace.out); [ "$count" = "$live_more_count" ] || fail "$where: bpftrace counts '$count' of $live_more_probe, the program does $live_more_count"; }
     same_statistics
     # fastsdt-trace's filters compare no strings, so the string is a key.
-    live_under "${user[@]}" "$build_of_fastsdt/bin/fastsdt-trace" --engine user --json \
+    live_under "${user[@]}" "$build_of_fastsdt/bin/fastsdt-trace" --engine user --json "${live_options[@]}" \
         -e "interval:ms:10 { printf(\"attached\\n\"); } $hits { @hits[str($live_argument)] = count(); } $more"
     count=$(LIVE_VALUE=$live_value python3 -c '
 import json, os, sys
@@ -392,7 +393,7 @@ EOF
         cat <<EOF
 The last column has the hits of the live test. The recipe (\`live_setup\` in \`scripts/real-programs/\`) fixes their number: at the first probe only the
 hits of one function or statement are counted, at the second all hits. bpftrace and fastsdt-trace have to count both numbers, and gdb the first.
-memcached's own statistics have to say the same (\`live_statistics\`). \`scripts/real-servers.sh\` does that with nginx and Redis, whose sources have no probes,
+What memcached and Ruby count themselves has to be the same (\`live_statistics\`). \`scripts/real-servers.sh\` does that with nginx and Redis, whose sources have no probes,
 by fastprobe's entries: 502 requests of nginx 1.22 and 500 gets of Redis 7.0, in all three counts.
 
 A function that is inlined has its site in each copy. With our header gcc reckons a site as short (\`asm inline\`), so it inlines more functions.

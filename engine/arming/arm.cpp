@@ -303,13 +303,11 @@ bool Arming::release_all()
     std::vector<Range> code;
     for (const Front& front : fronts_)
         code.push_back(code_of(front));
-    const Range last = read_maker(target_, window_.address).arena;
-    const auto has_front = [&](const Front& front) { return front.start == last.start; };
-    if (last.size != 0 && std::none_of(fronts_.begin(), fronts_.end(), has_front)) {
-        if (target_.may_come())
-            return false;
-        if (const auto arena = arena_without_front(View(target_), last))
+    try {
+        if (const auto arena = unfinished())
             code.push_back(*arena);
+    } catch (const Unusable&) {
+        return false;
     }
     return target_.release(code, {window_.address, window_.size});
 }
@@ -387,11 +385,34 @@ void Arming::prepare_tables()
     prepared_ = true;
 }
 
+// The arena that was to be mapped last, if it came to be mapped and has no front: a call failed meanwhile. Empty: there is none.
+std::optional<Range> Arming::unfinished()
+{
+    const Range last = read_maker(target_, window_.address).arena;
+    const auto has_front = [&](const Front& front) { return front.start == last.start; };
+    if (last.size == 0 || std::any_of(fronts_.begin(), fronts_.end(), has_front))
+        return std::nullopt;
+    if (target_.may_come())
+        throw Unusable("memory of a try that failed may still be mapped by one of its threads");
+    return arena_without_front(View(target_), last);
+}
+
+// Before another arena is mapped: the tables name the last one only, for a tracer that has to clear up after us.
+void Arming::release_unfinished()
+{
+    if (const auto arena = unfinished()) {
+        target_.free_code({.code = arena->start}, arena->size - own_machine.page);
+        if (unfinished())
+            throw Unusable("memory of a try that failed cannot be unmapped yet");
+    }
+}
+
 // Memory for stubs, with stubs in it and a front that names their jumps. Empty: none is within reach.
 std::optional<Code> Arming::add_arena(std::span<const uint64_t> near, size_t patches, size_t code_size,
                                       const std::function<Code(const Arena&)>& make)
 {
     const size_t front_size = size_of_front(patches), size = front_size + code_size;
+    release_unfinished();
     const Arena arena = size <= own_machine.most_code ? target_.allocate_code(near, size) : Arena{};
     if (!arena.code)
         return std::nullopt;

@@ -74,6 +74,8 @@ public:
 private:
     void arm_all();
     bool release_all();
+    std::optional<Range> unfinished();
+    void release_unfinished();
     void add(std::vector<Site> sites);
     void place(const std::vector<size_t>& sites);
     void place_group(const std::vector<size_t>& sites);

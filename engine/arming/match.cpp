@@ -180,6 +180,7 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             if (probe.kind != Probe::Kind::usdt && uses(script_, Value::function))
                 site.function = names_.number_of(live.name);
             site.arguments = live.arguments;
+            site.argument_names = live.argument_names;
             site.address = live.runtime;
             site.load_bias = live.runtime - live.address;
             site.semaphore = live.semaphore ? live.semaphore + site.load_bias : 0;

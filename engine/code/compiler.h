@@ -197,6 +197,7 @@ protected:
     static bool uses(const Expression& e, const std::function<bool(const Expression&)>& what);
     void check_stack_argument(unsigned index, unsigned word) const; ///< throws Refusal
     void want_system_calls(std::string_view what) const;            ///< throws Refusal
+    unsigned index_of(const Expression& argument) const;            ///< of a usdt probe's; throws Refusal
     /// Memory of the site's module that stubs read directly; empty where all stubs do.
     Lasting lasting_of_site() const;
     bool is_leaf(const Expression& e) const;

@@ -25,6 +25,17 @@ void Compiler::check_stack_argument(unsigned index, unsigned word) const
         throw Refusal({State::no_stack_argument, index});
 }
 
+unsigned Compiler::index_of(const Expression& argument) const
+{
+    if (argument.text.empty())
+        return argument.argument;
+    const auto& names = site_->argument_names;
+    const auto found = std::find(names.begin(), names.end(), argument.text);
+    if (found == names.end())
+        throw Refusal({State::no_named_argument, 0, argument.text});
+    return unsigned(found - names.begin());
+}
+
 Lasting Compiler::lasting_of_site() const
 {
     const auto with_site = [this](const Lasting& memory) { return memory.has(site_->patch); };

@@ -26,6 +26,7 @@ struct Site {
     size_t probe = 0;                     ///< value of `probe`: ProbeNames::number_of()
     size_t function = 0;                  ///< value of `func`: the same of the name alone
     std::string arguments;                ///< as the stapsdt note has them; empty for entries and exits
+    std::vector<std::string> argument_names; ///< by argument; none: the file does not say them
     uint64_t stack_bytes = unknown_bytes; ///< entry: of arguments on the stack
     int result = -1;             ///< exit: where the result is, FASTSDT_RESULT_*; -1: a tail call, which has none yet
     uint64_t address = 0;        ///< runtime address of the note's pc, of the function or of the exit

@@ -43,6 +43,7 @@ enum class State {
     too_much_stack,      ///< keys and operands take more than so many bytes of it; number: how many
     too_long,            ///< jumps within the stub would not reach
     no_functions,        ///< a C function as handler: not on this architecture
+    no_named_argument,   ///< the file does not say that an argument has the name; detail: the name
 };
 
 struct SiteState {

@@ -394,6 +394,10 @@ private:
             }
             [[fallthrough]];
         case Value::arg:
+            if (!e.text.empty()) {
+                only([](Probe::Kind k) { return k == Probe::Kind::usdt; }, "args.NAME is an argument of a usdt probe");
+                return;
+            }
             if (e.on_stack) {
                 only([](Probe::Kind k) { return k == Probe::Kind::entry; },
                      "arguments on the stack are those of a uprobe");

@@ -32,10 +32,10 @@ int digit_value(char c)
 }
 
 // Longest first.
-constexpr std::array<std::string_view, 44> symbols = {
+constexpr std::array<std::string_view, 45> symbols = {
     "<<=", ">>=", "&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "++", "--", "+=", "-=", "*=",
     "/=",  "%=",  "&=", "|=", "^=", "->", "+",  "-",  "*",  "/",  "%",  "<",  ">",  "=",  "!",
-    "~",   "&",   "|",  "^",  "(",  ")",  "[",  "]",  "{",  "}",  ",",  ";",  "?",  ":"};
+    "~",   "&",   "|",  "^",  "(",  ")",  "[",  "]",  "{",  "}",  ",",  ";",  "?",  ":",  "."};
 
 } // namespace
 
@@ -142,9 +142,8 @@ Token Lexer::next()
     for (std::string_view symbol : symbols)
         if (text_.substr(at_).starts_with(symbol))
             return take(Token::Kind::symbol, symbol.size());
-    if (c == '#' || c == '.')
-        throw ScriptError({at_, 1}, "structures and the preprocessor are not in this subset of bpftrace's language",
-                          true);
+    if (c == '#')
+        throw ScriptError({at_, 1}, "the preprocessor is not in this subset of bpftrace's language", true);
     throw ScriptError({at_, 1}, "no word of the language begins with this character");
 }
 

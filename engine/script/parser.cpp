@@ -56,8 +56,8 @@ constexpr std::array<Aggregation, 8> aggregations = {{{"count", MapKind::count, 
                                                       {"lhist", MapKind::lhist, 4}}};
 
 // Values that bpftrace 0.17 to 0.23 has and this subset lacks: src/lexer.l.
-constexpr std::array<std::string_view, 19> kernel_values = {
-    "args",    "cgroup", "cpid",   "numaid",   "cpu",      "ctx",  "curtask", "gid",      "rand", "uid",
+constexpr std::array<std::string_view, 18> kernel_values = {
+    "cgroup", "cpid",   "numaid",   "cpu",      "ctx",  "curtask", "gid",      "rand", "uid",
     "jiffies", "kstack", "ustack", "username", "usermode", "ppid", "sizeof",  "offsetof", "ncpus"};
 constexpr std::array<std::string_view, 44> kernel_functions = {
     "buf",     "cat",         "cgroupid",    "join",          "kaddr",    "kptr",   "ksym",     "macaddr",
@@ -801,7 +801,7 @@ private:
             kernel_only(token_.where,
                         fmt::format("\"{}\" before a value is not in this subset of bpftrace's language", token_.word));
         Expression found = primary();
-        if (is("[") || is("->") || is("++") || is("--"))
+        if (is("[") || is("->") || is(".") || is("++") || is("--"))
             kernel_only(token_.where,
                         fmt::format("\"{}\" after a value is not in this subset of bpftrace's language", token_.word));
         return found;
@@ -913,6 +913,20 @@ private:
             }
             found.argument = given[0].argument;
             found.on_stack = given[0].on_stack;
+            found.text = given[0].text;
+            return found;
+        }
+        if (word == "args") {
+            if (!accept(".") && !accept("->"))
+                kernel_only(token.where,
+                            "args is args.NAME here: an argument of a usdt probe whose names the file has");
+            if (token_.kind != Token::Kind::identifier)
+                fail(token_.where, fmt::format("the name of an argument is wanted, and not {}", this->found()));
+            found.value = Value::arg;
+            found.text = token_.word;
+            draft_.script.beyond_bpftrace = fmt::format("args.{}", found.text);
+            advance();
+            found.where = join(token.where, last_);
             return found;
         }
         for (const std::string_view kind : {"arg", "sarg"}) {
@@ -950,9 +964,8 @@ private:
             }))
             fail(token.where, fmt::format("{}() is no value; a map is assigned it: @ = {}(...)", word, word));
         fail(token.where,
-             fmt::format("\"{}\" is no value: arg0 to arg11, sarg0 to sarg9, str(), retval, tid, pid, comm, nsecs, "
-                         "elapsed, probe "
-                         "and func are",
+             fmt::format("\"{}\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, "
+                         "nsecs, elapsed, probe and func are",
                          word));
     }
 

@@ -13,7 +13,7 @@
 //   later versions (0.17 puts values of 2^32 and more into the bucket of 2^31).
 // - lhist(v, low, high, step): bucket 0 is for v < low, 1 + n for low + n * step and up, the last for v >= high; signed.
 // - Reading a map's key that is not there gives 0 and makes no key.
-// Two words are not bpftrace's: arg10 and arg11. Its arguments end at arg9, those of a probe at 12.
+// Not bpftrace's are arg10 and arg11, since its arguments end at arg9, those of a probe at 12; and args.NAME of a usdt probe.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,8 @@ struct Expression {
     Type type = Type::integer;
     bool is_signed = false;      ///< integers: see above
     int64_t number = 0;          ///< number
-    std::string text;            ///< text: a string literal, escapes resolved, shorter than string_size
+    std::string text;            ///< text: a string literal, escapes resolved, shorter than string_size. Value::arg and
+                                 ///< str_arg: the argument's name, instead of its index
     Value value = Value::arg;    ///< value
     unsigned argument = 0;       ///< Value::arg and str_arg: its index
     bool on_stack = false;       ///< Value::arg and str_arg: sargN, the index counts those on the stack
@@ -203,7 +204,7 @@ struct Script {
     std::vector<Map> maps; ///< in the order of their first mention
     std::vector<Clause> clauses;
     size_t statements = 0;       ///< how many numbers they have
-    std::string beyond_bpftrace; ///< a word of it that bpftrace does not know: arg10 or arg11
+    std::string beyond_bpftrace; ///< a word of it that bpftrace does not know: arg10, arg11 or args.NAME
 };
 
 /// Visits the statements, those of branches behind the branch itself.

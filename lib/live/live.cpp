@@ -2,6 +2,7 @@
 //
 // /proc/PID/maps says which files are mapped where, /proc/PID/map_files/ opens them even if they are deleted or in
 // another mount namespace, and /proc/PID/mem has what stands there now.
+#include "arch/args.h"
 #include "base/cover.h"
 #include "base/descriptor.h"
 #include "elf/moved.h"
@@ -403,6 +404,11 @@ private:
             site.provider = probe.provider;
             site.name = probe.name;
             site.arguments = probe.arguments;
+            if (!notes.names.empty())
+                if (const ArgumentNames* names =
+                        notes.names_of(probe, parse_arguments(probe.arguments, file.arch).size()))
+                    for (const ArgumentNames::One& argument : names->arguments)
+                        site.argument_names.emplace_back(argument.name);
             site.address = probe.address;
             site.semaphore = probe.semaphore;
             look(image, mappings, executable, {probe.address, notes.site_at(probe.note_address)}, std::move(site),

@@ -94,6 +94,7 @@ struct LiveSite {
     std::string provider;                 ///< empty for entries and exits
     std::string name;                     ///< of the probe, or of the function
     std::string arguments;                ///< as the stapsdt note has them
+    std::vector<std::string> argument_names; ///< by argument, empty where one has none; none: the file does not say them
     uint64_t address = 0;                 ///< ELF vaddr: the note's pc; entries: of the function; exits: of the layout
     uint8_t result = 0;                   ///< exits: where the result is, FASTSDT_RESULT_*
     bool tail_call = false;               ///< exits: a jump to another function, which makes the result

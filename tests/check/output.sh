@@ -37,6 +37,11 @@ expect "push first" "$(json 'sorted(f["name"] for f in d["files"][0]["functions"
     "$(objdump -d program | awk '/^[0-9a-f]+ <.*>:$/ { name = substr($2, 2, length($2) - 3); next } name != "" { if ($0 ~ /\tpush +%r/ && name !~ /[@+]/) print name; name = "" }' |
         sort | python3 -c 'import sys; print(sys.stdin.read().split())')"
 
+# A separate debug file has functions and none of their code.
+need objcopy
+objcopy --only-keep-debug program program.debug
+expect "no code" "$(json '[(f["layout"], f["landing_pad"], f["kernels"]) for f in d["files"][0]["functions"] if f["name"] == "main"]' -f program.debug)" "[(None, None, None)]"
+
 # The plan's place is where the kernel optimizes, or the note's pc.
 expect "plan for 6.12" "$(json '[(p["offset"], p["verdict"]) for p in d["files"][0]["plan"]]' --plan -k 6.12 program)" "[(0, 'emulate')]"
 expect "plan for 7.2" "$(json '[(p["offset"], p["verdict"]) for p in d["files"][0]["plan"]]' --plan -k 7.2 program)" "[(1, 'optimize')]"

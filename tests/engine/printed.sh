@@ -198,6 +198,25 @@ wait $pid
 trace -e "$HIT { printf(\"%d\\n\", arg0); if (arg0 == 5) { exit(); } }" -- ./app 1000
 expect "exit()" "$status $(sed '$d' out | xargs)" "0 0 1 2 3 4 5"
 
+# Arguments by their names, which two files of a program may have in another order.
+cat >one.c <<'END_OF_C'
+#include <fastsdt.h>
+int main(void)
+{
+    for (int i = 1; i <= 3; ++i) {
+        FASTSDT_NAMED(shop, sold, (int, id, i), (const char*, item, i == 2 ? "tea" : "coffee"));
+        FASTSDT_NAMED(shop, sent, (const char*, item, "tea"), (int, id, 10 * i));
+        FASTSDT(shop, plain, i);
+    }
+    return 0;
+}
+END_OF_C
+gcc -O2 -I"$INCLUDE" one.c -o one
+trace -e 'usdt:./one:shop:s* /args.id != 20/ { printf("%d %s\n", args.id, str(args->item)); @[str(args.item)] = sum(args.id); }' -- ./one
+expect "names" "$status $(grep -v sites out | xargs)" "0 1 coffee 10 tea 2 tea 3 coffee 30 tea @[coffee]: 4 @[tea]: 42"
+trace -e 'usdt:./one:shop:* { @[probe] = sum(args.id); }' -- ./one
+expect "no names" "$status $(tail -1 out)" "1 sites 2 of 3 armed (1 has no argument named id); dropped 0"
+
 # comm and str() of the heap are values that only a system call reads.
 trace -e "$HIT /comm == \"app\"/ { @ = count(); } $HIT /comm != \"app\"/ { @no = count(); }" -- ./app 7
 expect "comm in a filter" "$(grep -v sites out | xargs)" "@: 7 @no: 0"

@@ -206,7 +206,7 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c { @ = count() @x = 1 }"),
               "1:26 \";\" or \"}\" is wanted after a statement, and not \"@x\"");
     EXPECT_EQ(error("usdt:a:b:c { @ = counts() }"),
-              "1:18 \"counts\" is no value: arg0 to arg11, sarg0 to sarg9, str(), retval, tid, pid, comm, nsecs, "
+              "1:18 \"counts\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, "
               "elapsed, probe "
               "and func are");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%s\", arg0) }"), "1:27 %s prints a string, and this is an integer");
@@ -315,7 +315,7 @@ TEST(Script, Caret)
         FAIL();
     } catch (const ScriptError& e) {
         EXPECT_EQ(explain(e, text, "x.bt"),
-                  "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg11, sarg0 to sarg9, str(), retval, tid, pid, "
+                  "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, "
                   "comm, nsecs, elapsed, probe and func are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t         ^~~\n");
     }
 }

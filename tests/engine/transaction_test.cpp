@@ -7,7 +7,9 @@
 #include "process/ptrace.h"
 
 #include <fstream>
+#include <memory>
 #include <sys/ptrace.h>
+#include <utility>
 
 namespace fastsdt::engine {
 namespace {
@@ -31,7 +33,11 @@ public:
     {
         return try_call([&] { return target_.allocate_code(near, size); });
     }
-    void free_code(const Arena& arena, size_t size) override { target_.free_code(arena, size); }
+    void free_code(const Arena& arena, size_t size) override // like all that the target is asked for, it may fail
+    {
+        if (!failed_ || std::exchange(freed_, true))
+            target_.free_code(arena, size);
+    }
     bool release(std::span<const Range> code, Range data) override { return target_.release(code, data); }
     void write_code(uint64_t address, std::span<const std::byte> bytes) override
     {
@@ -64,7 +70,7 @@ private:
     Target& target_;
     unsigned left_;
     const bool done_;
-    bool failed_ = false;
+    bool failed_ = false, freed_ = false;
 };
 
 size_t count_mappings(pid_t pid)
@@ -85,9 +91,12 @@ TEST(Transaction, AFailureAtAnyStepLeavesTheProcessAsItWasAndAnotherTryArms)
         for (unsigned call = 1;; ++call) {
             SCOPED_TRACE(std::to_string(call) + (done ? " after" : " before"));
             Program program;
+            program.passes("run 2 100"); // the stacks of its threads stay mapped
+            const size_t before = count_mappings(program.pid());
             const auto outside = open_outside(program.pid());
             Failing target(*outside, call, done);
-            Arming arming(target, CountingStubs(), 4096);
+            auto owned = std::make_unique<Arming>(target, CountingStubs(), 4096);
+            Arming& arming = *owned;
             const auto sites = sites_of(program.pid());
             const bool threw = [&] {
                 try {
@@ -104,13 +113,19 @@ TEST(Transaction, AFailureAtAnyStepLeavesTheProcessAsItWasAndAnotherTryArms)
             }
             expect_text_of_file(program.pid());
             EXPECT_EQ(program.passes("run 2 1000").wrong, 0);
-            arming.arm({});
+            try {
+                arming.arm({});
+            } catch (const Unusable&) { // what the failed try had mapped could not be unmapped yet
+                arming.arm({});
+            }
             for (const SiteState& state : arming.states())
                 EXPECT_EQ(state.state, State::armed) << text(state);
             EXPECT_EQ(program.passes("run 2 1000").wrong, 0);
             EXPECT_EQ(all_hits(target, sites.size()), 2000u);
             arming.disarm();
             expect_text_of_file(program.pid());
+            owned.reset();
+            EXPECT_EQ(count_mappings(program.pid()), before);
         }
 }
 

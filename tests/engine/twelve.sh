@@ -46,4 +46,4 @@ fastsdt-trace --engine user -e 'usdt:./nine:t:twelve { @ = arg10 }' -- ./nine >o
 cat out err | matches 'no arg10' || fail "unclear: $(cat out err)"
 status=0
 fastsdt-trace --engine kernel -e 'usdt:./twelve:t:twelve { @ = arg11 }' -- ./twelve >out 2>err || status=$?
-expect "--engine kernel" "$status $(cat out err)" "2 fastsdt-trace: bpftrace has no arg11, its arguments are arg0 to arg9"
+expect "--engine kernel" "$status $(cat out err)" "2 fastsdt-trace: bpftrace has no arg11, the arguments of its probes are arg0 to arg9"

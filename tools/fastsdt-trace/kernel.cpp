@@ -87,7 +87,7 @@ std::string untellable(const Options& options, const engine::Script* script)
     if (!options.one_process())
         return "bpftrace traces one process at a time";
     if (script && !script->beyond_bpftrace.empty())
-        return fmt::format("bpftrace has no {}, its arguments are arg0 to arg9", script->beyond_bpftrace);
+        return fmt::format("bpftrace has no {}, the arguments of its probes are arg0 to arg9", script->beyond_bpftrace);
     try {
         command_line(options, script, {});
     } catch (const Unusable& error) {

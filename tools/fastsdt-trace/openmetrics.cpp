@@ -104,7 +104,10 @@ std::string label_of(const engine::Expression& key, size_t index)
     if (key.kind == engine::Expression::Kind::value)
         switch (key.value) {
         case Value::arg:
-        case Value::str_arg: return fmt::format("{}{}", key.on_stack ? "sarg" : "arg", key.argument);
+        case Value::str_arg:
+            if (!key.text.empty())
+                return key.text;
+            return fmt::format("{}{}", key.on_stack ? "sarg" : "arg", key.argument);
         case Value::tid: return "tid";
         case Value::pid: return "pid";
         case Value::probe: return "probe";

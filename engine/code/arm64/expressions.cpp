@@ -30,7 +30,7 @@ vixl::Condition condition(Operator op, bool is_signed, bool when)
 Source Compiler::argument_source(const Expression& e) const
 {
     if (site_->kind == Probe::Kind::usdt)
-        return find_argument(arguments_, e.argument);
+        return find_argument(arguments_, index_of(e));
     Source source;
     if (e.on_stack) {
         constexpr unsigned word = 8;

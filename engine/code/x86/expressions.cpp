@@ -38,9 +38,9 @@ ZydisMnemonic jump_for(Operator op, bool is_signed, bool when)
 
 Source Compiler::argument_source(const Expression& e) const
 {
-    const unsigned index = e.argument;
     if (site_->kind == Probe::Kind::usdt)
-        return find_argument(arguments_, index);
+        return find_argument(arguments_, index_of(e));
+    const unsigned index = e.argument;
     Source source;
     if (e.on_stack) {
         constexpr unsigned word = 8; // the return address, and each argument
