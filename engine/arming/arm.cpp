@@ -26,7 +26,8 @@ namespace {
 // The process's mappings and arenas, read once for many sites.
 struct View {
     /// @param forked  it is the copy of a process that we trace, and our stubs are nobody's there
-    explicit View(Target& of, bool forked = false) : target(of), mappings(of.mappings()), arenas(find_arenas(of, mappings))
+    explicit View(Target& of, bool forked = false)
+        : target(of), mappings(of.mappings()), arenas(find_arenas(of, mappings))
     {
         for (Front& front : arenas)
             if (forked && front.tracer == Tracer::self())

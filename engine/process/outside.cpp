@@ -328,8 +328,7 @@ private:
         if (filtered == threads.end())
             return;
         std::vector<Call> calls = calls_for_data(page, MFD_CLOEXEC);
-        for (const auto& more :
-             {calls_for_code(page, page), std::vector<Call>{{SYS_munmap, {page, page}}}})
+        for (const auto& more : {calls_for_code(page, page), std::vector<Call>{{SYS_munmap, {page, page}}}})
             calls.insert(calls.end(), more.begin(), more.end());
         patiently([&] {
             as_tracer([&] {
