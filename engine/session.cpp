@@ -161,6 +161,7 @@ Session::Preview Session::preview()
 
 void Session::arm()
 {
+    const TracerThread tracer;
     const size_t known = arming_.sites().size();
     read_lasting(pid_, environment_);
     look_for_filters();
@@ -189,6 +190,7 @@ void Session::match_and_arm()
 
 void Session::disarm()
 {
+    const TracerThread tracer;
     arming_.disarm();
 }
 

@@ -556,36 +556,31 @@ void Arming::arm_loader()
         target_.leave_loader();
 }
 
-// False: the jump may still be there.
-bool Arming::disarm_loader()
-{
-    if (loader_.length == 0)
-        return true;
-    target_.leave_loader();
-    using Outcome = Target::Outcome;
-    if (target_.patch(std::span(&loader_, 1), true).front() == Outcome::done)
-        return true;
-    return !may_hold(target_.read(loader_.at, own_machine.length), loader_.after);
-}
-
 void Arming::disarm()
 {
     if (!jumps_)
         return;
-    const bool loader_left = disarm_loader();
     std::vector<Patch> now;
+    if (loader_.length != 0) {
+        target_.leave_loader();
+        now.push_back(loader_);
+    }
     for (size_t i = 0; i < sites_.size(); ++i)
         if (patches_[i].length != 0)
             now.push_back(patches_[i]);
+    bool loader_left = false;
     for (unsigned tries = 0; !now.empty() && tries < 5; ++tries) {
         const auto outcomes = target_.patch(now, true);
         std::vector<Patch> again;
         for (size_t i = 0; i < now.size(); ++i)
             if (outcomes[i] == Target::Outcome::busy)
                 again.push_back(now[i]);
+            else if (now[i].at == loader_.at && loader_.length != 0)
+                loader_left = outcomes[i] != Target::Outcome::done
+                    && may_hold(target_.read(loader_.at, own_machine.length), loader_.after);
         now = std::move(again);
     }
-    jumps_ = !now.empty() || !loader_left; // a thread keeps standing in these
+    jumps_ = !now.empty() || loader_left; // a thread keeps standing in these
     verify();
 }
 

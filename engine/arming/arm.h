@@ -84,7 +84,6 @@ private:
                                   const std::function<Code(const Arena&)>& make);
     void jump();
     void arm_loader();
-    bool disarm_loader();
 
     Target& target_;
     Compile compile_;

@@ -18,13 +18,13 @@ struct Call {
     struct Argument {
         enum class Kind {
             number,
-            first_result, ///< what the first call returned
+            first_result, ///< what the first call returned, plus `value`
             text,         ///< the address of Errand::text
         } kind = Kind::number;
         uint64_t value = 0;
         Argument() = default;
         Argument(uint64_t number) : value(number) {}
-        Argument(Kind k) : kind(k) {}
+        Argument(Kind k, uint64_t more = 0) : kind(k), value(more) {}
     };
     long number = 0; ///< of the system call
     std::array<Argument, 6> arguments{};

@@ -52,10 +52,9 @@ ErrandCode encode_errand(uint64_t at, const Errand& errand, const user_regs_stru
     const auto call = [&](const Call& c) {
         for (size_t i = 0; i < std::size(argument); ++i) {
             const Call::Argument& a = c.arguments[i];
+            code.constant(argument[i], a.kind == Call::Argument::Kind::text ? text : a.value);
             if (a.kind == Call::Argument::Kind::first_result)
-                code.move(argument[i], x9);
-            else
-                code.constant(argument[i], a.kind == Call::Argument::Kind::text ? text : a.value);
+                code.add(argument[i], argument[i], x9);
         }
         code.constant(x8, static_cast<uint64_t>(c.number));
         code.system_call();

@@ -76,7 +76,7 @@ ErrandCode encode_errand(uint64_t at, const Errand& errand, const user_regs_stru
         for (size_t i = 0; i < std::size(argument); ++i) {
             const Call::Argument& a = c.arguments[i];
             if (a.kind == Call::Argument::Kind::first_result)
-                code.move(argument[i], rbx);
+                code.address(argument[i], {.base = rbx, .displacement = static_cast<int64_t>(a.value)});
             else
                 code.constant(argument[i], static_cast<int64_t>(a.kind == Call::Argument::Kind::text ? text : a.value));
         }

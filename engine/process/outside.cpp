@@ -163,17 +163,17 @@ public:
             const uint64_t mark = at + size;
             write_maker({at, size + page});
             // All of it, or nothing: one of its threads may have been faster. Only what is ours is changed then.
-            const int64_t mapped = call(calls_for_code(at, size + page)).front();
+            const auto results = call(calls_for_code(at, size));
+            const int64_t mapped = results[0];
             if (mapped == static_cast<int64_t>(at)) {
-                const auto results = call(calls_for_mark(mark));
-                if (results[0] == 0 && results[1] == 0) {
+                if (results[1] == 0 && results[2] == 0) {
                     const Mark words{data_ + Tables::slice, 0, inner_number(pid_)};
                     write(mark, &words, sizeof words);
                     return {at, data_, mark, 0};
                 }
                 call({{SYS_munmap, {at, size + page}}});
-                need(results[0], "mprotect of the mark");
-                need(results[1], "madvise(MADV_WIPEONFORK)");
+                need(results[1], "mprotect of the mark");
+                need(results[2], "madvise(MADV_WIPEONFORK)");
             }
             if (mapped == -EEXIST)
                 continue;
@@ -223,8 +223,12 @@ public:
         return comes;
     }
 
+    // Without a tracer, where the kernel lets us: see hold().
     void write_code(uint64_t address, std::span<const std::byte> bytes) override
     {
+        if (pwrite(memory_.get(), bytes.data(), bytes.size(), static_cast<off_t>(address))
+            == static_cast<ssize_t>(bytes.size()))
+            return;
         patiently([&] {
             as_tracer([&] {
                 Tracees tracees(pid_);
@@ -324,8 +328,7 @@ private:
         if (filtered == threads.end())
             return;
         std::vector<Call> calls = calls_for_data(page, MFD_CLOEXEC);
-        for (const auto& more :
-             {calls_for_code(page, page), calls_for_mark(page), std::vector<Call>{{SYS_munmap, {page, page}}}})
+        for (const auto& more : {calls_for_code(page, page), std::vector<Call>{{SYS_munmap, {page, page}}}})
             calls.insert(calls.end(), more.begin(), more.end());
         patiently([&] {
             as_tracer([&] {
@@ -344,14 +347,14 @@ private:
                 {SYS_mmap, {0, size, PROT_READ | PROT_WRITE, MAP_SHARED, Kind::first_result, 0}},
                 {SYS_close, {Kind::first_result}}};
     }
-    static std::vector<Call> calls_for_code(uint64_t at, size_t size)
+    // The mark behind the code is where the first call has mapped it. If that failed, its error is no page's address, and the calls for
+    // the mark change nothing.
+    std::vector<Call> calls_for_code(uint64_t at, size_t size) const
     {
         constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-        return {{SYS_mmap, {at, size, PROT_READ | PROT_EXEC, flags, ~uint64_t{0}, 0}}};
-    }
-    std::vector<Call> calls_for_mark(uint64_t mark) const
-    {
-        return {{SYS_mprotect, {mark, page, PROT_READ | PROT_WRITE}},
+        const Call::Argument mark(Call::Argument::Kind::first_result, size);
+        return {{SYS_mmap, {at, size + page, PROT_READ | PROT_EXEC, flags, ~uint64_t{0}, 0}},
+                {SYS_mprotect, {mark, page, PROT_READ | PROT_WRITE}},
                 {SYS_madvise, {mark, page, MADV_WIPEONFORK}},
                 {SYS_madvise, {data_, data_size_, MADV_DONTDUMP}}}; // a core dump would have all of the tables
     }

@@ -11,11 +11,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #if defined(__aarch64__)
 #include <asm/ptrace.h> // SVE_PT_*
 #endif
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <elf.h>
 #include <exception>
@@ -25,6 +27,8 @@
 #include <linux/kcmp.h>
 #include <mutex>
 #include <sched.h>
+#include <semaphore>
+#include <sstream>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -32,6 +36,7 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <unordered_map>
 #include <utility>
 
 namespace fastsdt::engine {
@@ -80,6 +85,9 @@ bool is_thread_of(pid_t pid, pid_t number)
     return access(fmt::format("/proc/{}/task/{}", pid, number).c_str(), F_OK) == 0;
 }
 
+// Whether the kernel may still have this thread trace something: whatever was not let go in a stop.
+thread_local bool may_trace = false;
+
 bool own_child(pid_t pid)
 {
     return status_field(pid, pid, "PPid:") == std::to_string(getpid());
@@ -87,12 +95,17 @@ bool own_child(pid_t pid)
 
 } // namespace
 
-void as_tracer(const std::function<void()>& work)
-{
+struct TracerThread::Worker {
+    std::binary_semaphore asked{0}, done{0};
+    const std::function<void()>* work = nullptr; // null: end
     std::exception_ptr thrown;
-    pid_t tracer = 0;
-    std::thread([&] {
-        tracer = gettid();
+    bool traces = false; // it may still
+    pid_t number = 0;
+    std::thread thread;
+
+    void run()
+    {
+        number = gettid();
         // Other threads take the process's signals. Also blocked is SIGXFSZ: RLIMIT_FSIZE of this process shall not end
         // it.
         sigset_t all;
@@ -100,18 +113,71 @@ void as_tracer(const std::function<void()>& work)
         pthread_sigmask(SIG_BLOCK, &all, nullptr);
         prctl(PR_SET_TIMERSLACK, 1UL); // ns; the pauses are not made longer
         ask_for_short_slices();
-        try {
-            work();
-        } catch (...) {
-            thrown = std::current_exception();
+        for (asked.acquire(); work; asked.acquire()) {
+            try {
+                (*work)();
+            } catch (...) {
+                thrown = std::current_exception();
+            }
+            traces = may_trace;
+            done.release();
         }
-    }).join();
+    }
+};
+
+namespace {
+thread_local TracerThread* tracer_thread = nullptr;
+}
+
+TracerThread::TracerThread() : first_(!tracer_thread)
+{
+    if (first_)
+        tracer_thread = this;
+}
+
+TracerThread::~TracerThread()
+{
+    end();
+    if (first_)
+        tracer_thread = nullptr;
+}
+
+void TracerThread::end()
+{
+    if (!worker_)
+        return;
+    worker_->work = nullptr;
+    worker_->asked.release();
+    worker_->thread.join();
     // A joined thread has not ended yet: the kernel wakes us in exit_mm(), and lets go of the thread's tracees later,
     // in exit_notify(). When the kernel does not know the thread any more, that is done.
-    for (unsigned round = 0; syscall(SYS_tgkill, getpid(), tracer, 0) == 0; ++round)
+    for (unsigned round = 0; syscall(SYS_tgkill, getpid(), worker_->number, 0) == 0; ++round)
         pause_briefly(round);
+    worker_.reset();
+}
+
+void TracerThread::run(const std::function<void()>& work)
+{
+    if (!worker_) {
+        auto fresh = std::make_unique<Worker>();
+        fresh->thread = std::thread([worker = fresh.get()] { worker->run(); });
+        worker_ = std::move(fresh);
+    }
+    worker_->work = &work;
+    worker_->asked.release();
+    worker_->done.acquire();
+    const std::exception_ptr thrown = std::exchange(worker_->thrown, nullptr);
+    if (worker_->traces)
+        end();
     if (thrown)
         std::rethrow_exception(thrown);
+}
+
+void as_tracer(const std::function<void()>& work)
+{
+    if (tracer_thread)
+        return tracer_thread->run(work);
+    TracerThread().run(work);
 }
 
 bool asked_to_end()
@@ -203,48 +269,121 @@ bool has_memory_of(pid_t other, pid_t thread)
     return syscall(SYS_kcmp, thread, other, KCMP_VM, 0, 0) == 0;
 }
 
-// The kernel gives numbers in ascending order, from the lowest again when it has come to the highest.
+// The kernel gives numbers in ascending order, from the lowest again when it has come to the highest. This is the last one that it gave
+// in our pid namespace.
 pid_t newest_number()
 {
+    std::ifstream in("/proc/loadavg");
+    std::string skipped;
     pid_t number = 0;
-    std::thread([&] { number = gettid(); }).join();
+    in >> skipped >> skipped >> skipped >> skipped >> number;
     return number;
 }
 
-// The last process that was compared with all others, and which number was the newest before that.
-struct Compared {
-    pid_t pid = 0, newest = 0;
+// How many tasks were made since the machine started. 0: not known.
+uint64_t tasks_made()
+{
+    uint64_t count = 0;
+    std::ifstream in("/proc/stat");
+    for (std::string line; std::getline(in, line);)
+        if (constexpr std::string_view name = "processes "; line.starts_with(name))
+            count = std::strtoull(line.c_str() + name.size(), nullptr, 10);
+    return count;
+}
+
+// Where the memory of a process has its program and its stack, as /proc/PID/stat says it (fields 26 to 28): the same in all processes that
+// share it, and seldom the same in two others. Empty: it is not said.
+std::string marks_of_memory(pid_t pid)
+{
+    const Descriptor file(open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
+    std::array<char, 2048> text;
+    const ssize_t got = file ? read(file.get(), text.data(), text.size()) : 0;
+    const std::string_view all(text.data(), got > 0 ? static_cast<size_t>(got) : 0);
+    size_t at = all.rfind(')'); // of field 2
+    for (unsigned field = 2; field < 26 && at != all.npos; ++field)
+        at = all.find(' ', at + 1);
+    size_t end = at;
+    for (unsigned field = 26; field < 29 && end != all.npos; ++field)
+        end = all.find(' ', end + 1);
+    if (at == all.npos || end == all.npos)
+        return {};
+    std::string marks(all.substr(at, end - at));
+    return marks.ends_with(" 0") ? std::string() : marks; // no memory, or we may not know
+}
+
+// All processes at a time, and which number was the newest before.
+struct Listed {
+    pid_t newest = 0;
+    uint64_t made = 0;
     Clock::time_point at;
+    std::unordered_map<std::string, std::vector<pid_t>> by_marks;
+    std::unordered_map<pid_t, std::string> marks;
 };
-std::mutex compared_mutex;
-Compared compared;
+std::mutex listed_mutex;
+Listed listed;
+
+// Whether all numbers that were given since are those from listed.newest on, and few.
+bool is_recent(const Listed& before, pid_t newest)
+{
+    constexpr std::chrono::milliseconds soon = 100ms, later = 1s; // so soon the numbers cannot have come around
+    constexpr pid_t few = 1000;
+    if (before.newest == 0 || newest < before.newest || newest - before.newest >= few)
+        return false;
+    const auto age = Clock::now() - before.at;
+    if (age < soon)
+        return true;
+    const uint64_t made = age < later && before.made ? tasks_made() : 0;
+    return made >= before.made && made - before.made < few;
+}
+
+Listed list_all()
+{
+    Listed now;
+    now.at = Clock::now();
+    now.made = tasks_made();
+    now.newest = newest_number();
+    for (const pid_t pid : listed_processes()) {
+        std::string marks = marks_of_memory(pid);
+        now.by_marks[marks].push_back(pid);
+        now.marks.emplace(pid, std::move(marks));
+    }
+    return now;
+}
 
 } // namespace
 
-// A process comes to share another's memory when it is made, and at no other time: once all have been compared, only new ones need be. A
-// process is stopped several times while it is armed, and among thousands each comparison takes a millisecond. Not long after, since
-// numbers come again.
+// A process comes to share another's memory when it is made, and at no other time. So whoever shares it was there when all were listed,
+// with the same marks, or has a number that was given since. Among thousands, to compare with each takes a millisecond.
 pid_t sharer_of_memory(pid_t pid)
 {
-    constexpr auto soon = 100ms;
-    constexpr pid_t few = 1000;
     const std::vector<pid_t> threads = living_threads(pid);
     if (threads.empty())
         return 0;
-    const std::lock_guard lock(compared_mutex);
-    const Compared before = std::exchange(compared, {});
-    const Compared now{pid, newest_number(), Clock::now()};
-    if (before.pid == pid && now.at - before.at < soon && now.newest > before.newest
-        && now.newest - before.newest < few) {
-        for (pid_t other = before.newest + 1; other < now.newest; ++other)
-            if (has_memory_of(other, threads.front()) && !is_thread_of(pid, other))
+    const auto shares = [&](pid_t other) { return other != pid && has_memory_of(other, threads.front()); };
+    const std::lock_guard lock(listed_mutex);
+    pid_t newest = newest_number();
+    const auto known = [&] {
+        const auto found = listed.marks.find(pid);
+        return found != listed.marks.end() && !found->second.empty();
+    };
+    if (!known() || !is_recent(listed, newest)) {
+        listed = list_all();
+        newest = newest_number();
+    }
+    if (!known() || newest < listed.newest) { // it is not said how its memory can be told
+        for (const auto& [other, marks] : listed.marks)
+            if (shares(other))
                 return other;
     } else {
-        for (const pid_t other : listed_processes())
-            if (other != pid && has_memory_of(other, threads.front()))
-                return other;
+        for (const std::string& marks : {listed.marks[pid], std::string()})
+            if (const auto same = listed.by_marks.find(marks); same != listed.by_marks.end())
+                for (const pid_t other : same->second)
+                    if (shares(other))
+                        return other;
     }
-    compared = now;
+    for (pid_t other = listed.newest + 1; other <= newest; ++other)
+        if (shares(other) && !is_thread_of(pid, other))
+            return other;
     return 0;
 }
 
@@ -257,8 +396,8 @@ Tracees::~Tracees()
 
 void Tracees::release(Task& task)
 {
-    if (task.stopped)
-        ptrace(PTRACE_DETACH, task.number, nullptr, signal_of(task));
+    if (!task.stopped || ptrace(PTRACE_DETACH, task.number, nullptr, signal_of(task)) < 0)
+        may_trace = true;
     task.stopped = false;
 }
 
@@ -270,7 +409,8 @@ void Tracees::add(pid_t thread)
 
 void Tracees::forget(const std::function<bool(const Task&)>& gone)
 {
-    std::erase_if(tasks_, gone);
+    if (std::erase_if(tasks_, gone) != 0)
+        may_trace = true; // nobody may have waited for its end
     indexes_.clear();
     for (size_t i = 0; i < tasks_.size(); ++i)
         indexes_[tasks_[i].number] = i;
@@ -360,8 +500,10 @@ Tracees::Task* Tracees::find(pid_t thread)
 void Tracees::learn_child(const Task& task)
 {
     unsigned long child = 0;
-    if (ptrace(PTRACE_GETEVENTMSG, task.number, nullptr, &child) < 0 || child == 0)
+    if (ptrace(PTRACE_GETEVENTMSG, task.number, nullptr, &child) < 0 || child == 0) {
+        may_trace = true;
         return;
+    }
     const auto number = static_cast<pid_t>(child);
     if (!is_thread_of(pid_, number) && has_memory_of(number, task.number))
         sharer_ = number;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,6 +30,24 @@ struct Busy : Unusable {
 
 /// Runs `work` in a thread of its own and passes on what it throws. Afterwards nothing is traced that `work` traced.
 void as_tracer(const std::function<void()>& work);
+
+/// While one lives, as_tracer() takes the same thread again for the thread that made it, unless something may still be traced by it.
+class TracerThread {
+public:
+    TracerThread();
+    ~TracerThread();
+    TracerThread(const TracerThread&) = delete;
+    TracerThread& operator=(const TracerThread&) = delete;
+
+private:
+    friend void as_tracer(const std::function<void()>& work);
+    struct Worker;
+    void run(const std::function<void()>& work);
+    void end();
+
+    const bool first_; // of this thread: others leave the work to it
+    std::unique_ptr<Worker> worker_;
+};
 
 /// Repeats `work` while it throws Busy, for about two seconds at most; then passes Busy on.
 void patiently(const std::function<void()>& work);

@@ -231,6 +231,22 @@ TEST_F(Life, NothingIsChangedUnderAProcessThatSharesTheMemory)
     untouched();
 }
 
+// Asked of several processes one after the other, not all are compared with all: before the first round the sharer is there, later it comes.
+TEST_F(Life, ASharerIsFoundAmongSeveralProcesses)
+{
+    Program other;
+    for (int round = 0; round < 3; ++round) {
+        const std::string before = round == 0 ? program.ask("share") : std::string();
+        EXPECT_EQ(sharer_of_memory(other.pid()), 0);
+        const std::string child = round == 0 ? before : program.ask("share");
+        ASSERT_TRUE(child.starts_with("child ")) << child;
+        EXPECT_EQ("child " + std::to_string(sharer_of_memory(program.pid())), child);
+        EXPECT_EQ(sharer_of_memory(other.pid()), 0);
+        EXPECT_EQ(program.ask("unshare"), "unshared");
+        EXPECT_EQ(sharer_of_memory(program.pid()), 0);
+    }
+}
+
 TEST_F(Life, AnotherProgramIsLeftAlone)
 {
     arm();

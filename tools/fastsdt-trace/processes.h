@@ -5,6 +5,7 @@
 #include "finder.h"
 #include "options.h"
 #include "output.h"
+#include "process/ptrace.h"
 #include "program.h"
 #include "session.h"
 
@@ -104,6 +105,7 @@ private:
     void forget_those_over(size_t first);
     void keep_of(Attached& process);
 
+    const engine::TracerThread tracer_; // first: it is to outlive the sessions
     Shared& shared_;
     const Options& options_;
     const engine::Script& script_;
