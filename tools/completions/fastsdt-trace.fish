@@ -16,6 +16,7 @@ complete -c fastsdt-trace -s d -l dry-run -d 'Only show the sites, the instructi
 complete -c fastsdt-trace -s f -l follow -d 'Count the hits of forked children too, in the same maps, until the last of them has ended; with a COMMAND this is the default'
 complete -c fastsdt-trace -l no-follow -d 'Count only the process itself'
 complete -c fastsdt-trace -l read-memory -d 'Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it'
+complete -c fastsdt-trace -l buffer -x -d 'Of each thread that prints: what it printed since the tool looked last has to fit in; 64K by default'
 complete -c fastsdt-trace -s j -l json -d 'Print as bpftrace -f json does'
 complete -c fastsdt-trace -l config -r -F -d 'Scripts and their processes; SIGHUP reads it again'
 complete -c fastsdt-trace -l listen -x -d 'Where to be asked; 127.0.0.1:9946 by default'

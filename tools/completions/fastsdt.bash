@@ -49,7 +49,7 @@ _fastsdt() {
         esac
         ;;
     fastsdt-trace)
-        options='-h --help -V --version -e --execute -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --dry-run -f --follow --no-follow --read-memory -j --json --config --listen'
+        options='-h --help -V --version -e --execute -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --dry-run -f --follow --no-follow --read-memory --buffer -j --json --config --listen'
         case $prev in
         -e | --execute) return ;;
         -p | --pid) values=$(cd /proc && echo [0-9]*) ;;
@@ -61,6 +61,7 @@ _fastsdt() {
         --engine) values='auto user kernel' ;;
         -t | --duration) return ;;
         -i | --interval) return ;;
+        --buffer) return ;;
         --config) file=1 ;;
         --listen) return ;;
         esac

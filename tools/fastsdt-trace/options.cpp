@@ -124,7 +124,7 @@ void add_options(CLI::App& app, Options& options, Given& given)
            "--buffer", given.buffer,
            "Of each thread that prints: what it printed since the tool looked last has to fit in; 64K by default")
         ->type_name("SIZE")
-        ->transform(CLI::AsSizeValue(false))
+        ->transform(CLI::AsSizeValue(false).description(""))
         ->check(CLI::Range(uint64_t(4) << 10, uint64_t(16) << 20).description(""));
     app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
     app.require_subcommand(0, 1);
