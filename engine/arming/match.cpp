@@ -129,7 +129,9 @@ bool means_any(const Script& script, pid_t pid, const std::vector<Mapping>& mapp
     });
 }
 
-Matcher::Matcher(const Script& script, pid_t pid, ProbeNames& names) : script_(script), pid_(pid), names_(names) {}
+Matcher::Matcher(const Script& script, pid_t pid, ProbeNames& names)
+    : script_(script), pid_(pid), names_(names), wants_functions_(uses(script, Value::function))
+{}
 
 bool Matcher::means(const Probe& probe, const std::string& path)
 {
@@ -177,7 +179,7 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             site.provider = live.provider;
             site.name = live.name;
             site.probe = number_of(probe, file, live);
-            if (probe.kind != Probe::Kind::usdt && uses(script_, Value::function))
+            if (probe.kind != Probe::Kind::usdt && wants_functions_)
                 site.function = names_.number_of(live.name);
             site.arguments = live.arguments;
             site.argument_names = live.argument_names;

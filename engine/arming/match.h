@@ -65,7 +65,8 @@ private:
     const Script& script_;
     const pid_t pid_;
     ProbeNames& names_;
-    std::set<Key> known_; // of the last look
+    const bool wants_functions_; // by `func`
+    std::set<Key> known_;        // of the last look
     std::set<const Probe*> matched_;
     std::map<const Probe*, std::set<std::string>> others_;      // names of the same kind in the probe's files
     std::map<std::pair<std::string, std::string>, bool> means_; // by the script's file and the process's

@@ -29,8 +29,7 @@ size_t Compiler::saved_offset(unsigned reg) const
 
 size_t Compiler::spill(Role role)
 {
-    const size_t index = spills_++;
-    most_spills_ = std::max(most_spills_, spills_);
+    const size_t index = take_spills(1);
     store_frame(spill_offset(index), role);
     return index;
 }

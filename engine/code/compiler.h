@@ -208,6 +208,8 @@ protected:
     void operation(const Expression& e);
     void operands(const Expression& e); ///< to Role::result and Role::second
     void branch(const Expression& e, Label target, bool when);
+    /// One of the two, by the condition.
+    void choose(const Expression& condition, const std::function<void()>& yes, const std::function<void()>& no);
     void fill_keys(const std::vector<Expression>& keys, const Table& table);
     void text_value(const Expression& e, size_t frame_offset); ///< string_size bytes into the frame
     void copy_in_frame(size_t to, size_t from);                ///< string_size bytes

@@ -205,16 +205,9 @@ void Compiler::operation(const Expression& e)
         bind(done);
         return;
     }
-    case Operator::select: {
-        const auto otherwise = label(), done = label();
-        branch(e.operands[0], otherwise, false);
-        evaluate(e.operands[1]);
-        jump(done);
-        bind(otherwise);
-        evaluate(e.operands[2]);
-        bind(done);
+    case Operator::select:
+        choose(e.operands[0], [&] { evaluate(e.operands[1]); }, [&] { evaluate(e.operands[2]); });
         return;
-    }
     case Operator::negate:
     case Operator::bit_not:
         evaluate(e.operands[0]);
@@ -231,6 +224,17 @@ void Compiler::operation(const Expression& e)
     }
     operands(e);
     binary(e.op);
+}
+
+void Compiler::choose(const Expression& condition, const std::function<void()>& yes, const std::function<void()>& no)
+{
+    const auto otherwise = label(), done = label();
+    branch(condition, otherwise, false);
+    yes();
+    jump(done);
+    bind(otherwise);
+    no();
+    bind(done);
 }
 
 void Compiler::branch(const Expression& e, Label target, bool when)
@@ -305,16 +309,9 @@ void Compiler::text_value(const Expression& e, size_t offset)
             store_frame_number(offset + i, word_of(e.text, i));
         return;
     case Expression::Kind::variable: copy_in_frame(offset, spill_offset(variables_[e.variable])); return;
-    case Expression::Kind::operation: {
-        const auto otherwise = label(), done = label();
-        branch(e.operands[0], otherwise, false);
-        text_value(e.operands[1], offset);
-        jump(done);
-        bind(otherwise);
-        text_value(e.operands[2], offset);
-        bind(done);
+    case Expression::Kind::operation:
+        choose(e.operands[0], [&] { text_value(e.operands[1], offset); }, [&] { text_value(e.operands[2], offset); });
         return;
-    }
     case Expression::Kind::value: break;
     default: throw std::logic_error("no string");
     }

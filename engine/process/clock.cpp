@@ -27,16 +27,16 @@ std::string clock_source()
     return source;
 }
 
-#if defined(__x86_64__) || defined(__aarch64__)
-uint64_t nanoseconds()
+} // namespace
+
+uint64_t boot_time()
 {
     timespec now{};
     clock_gettime(CLOCK_BOOTTIME, &now);
     return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
 }
 
-} // namespace
-
+#if defined(__x86_64__) || defined(__aarch64__)
 uint64_t read_counter()
 {
 #if defined(__x86_64__)
@@ -54,7 +54,7 @@ Moment read_clocks()
     Moment best{};
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < 32; ++i) {
-        const uint64_t before = read_counter(), ns = nanoseconds(), after = read_counter();
+        const uint64_t before = read_counter(), ns = boot_time(), after = read_counter();
         if (after - before < least) {
             least = after - before;
             best = {before + (after - before) / 2, ns};
@@ -63,8 +63,6 @@ Moment read_clocks()
     return best;
 }
 #else
-} // namespace
-
 uint64_t read_counter()
 {
     return 0;

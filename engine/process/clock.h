@@ -8,6 +8,9 @@
 
 namespace fastsdt::engine {
 
+/// CLOCK_BOOTTIME in nanoseconds, as nsecs has it.
+uint64_t boot_time();
+
 /// The processor's counter, 0 where none is known. It says the time if the kernel tells its own by it: then it is the same on all
 /// processors.
 uint64_t read_counter();

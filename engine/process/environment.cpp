@@ -143,7 +143,7 @@ Environment read_environment(const Script& script, pid_t pid)
         if (!environment.clock)
             throw Unusable(fmt::format("nsecs: {}; --engine kernel has it", why));
     }
-    environment.counter = counter_tells_time();
+    environment.counter = has_events(script) && counter_tells_time();
     if (calls_functions(script))
         environment.vectors = VectorState::here();
     return environment;

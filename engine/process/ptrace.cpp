@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #if defined(__aarch64__)
 #include <asm/ptrace.h> // SVE_PT_*
 #endif
@@ -25,10 +24,10 @@
 #include <filesystem>
 #include <fstream>
 #include <linux/kcmp.h>
+#include <map>
 #include <mutex>
 #include <sched.h>
 #include <semaphore>
-#include <sstream>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -291,24 +290,12 @@ uint64_t tasks_made()
     return count;
 }
 
-// Where the memory of a process has its program and its stack, as /proc/PID/stat says it (fields 26 to 28): the same in all processes that
-// share it, and seldom the same in two others. Empty: it is not said.
-std::string marks_of_memory(pid_t pid)
+// What is the same in all processes that share a memory, and seldom the same in two others. Zeros: it is not said.
+using Marks = decltype(Stat::memory);
+Marks marks_of_memory(pid_t pid)
 {
-    const Descriptor file(open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
-    std::array<char, 2048> text;
-    const ssize_t got = file ? read(file.get(), text.data(), text.size()) : 0;
-    const std::string_view all(text.data(), got > 0 ? static_cast<size_t>(got) : 0);
-    size_t at = all.rfind(')'); // of field 2
-    for (unsigned field = 2; field < 26 && at != all.npos; ++field)
-        at = all.find(' ', at + 1);
-    size_t end = at;
-    for (unsigned field = 26; field < 29 && end != all.npos; ++field)
-        end = all.find(' ', end + 1);
-    if (at == all.npos || end == all.npos)
-        return {};
-    std::string marks(all.substr(at, end - at));
-    return marks.ends_with(" 0") ? std::string() : marks; // no memory, or we may not know
+    const auto stat = read_stat(std::to_string(pid));
+    return stat && stat->memory.back() != 0 ? stat->memory : Marks{};
 }
 
 // All processes at a time, and which number was the newest before.
@@ -316,8 +303,8 @@ struct Listed {
     pid_t newest = 0;
     uint64_t made = 0;
     Clock::time_point at;
-    std::unordered_map<std::string, std::vector<pid_t>> by_marks;
-    std::unordered_map<pid_t, std::string> marks;
+    std::map<Marks, std::vector<pid_t>> by_marks;
+    std::unordered_map<pid_t, Marks> marks;
 };
 std::mutex listed_mutex;
 Listed listed;
@@ -343,9 +330,9 @@ Listed list_all()
     now.made = tasks_made();
     now.newest = newest_number();
     for (const pid_t pid : listed_processes()) {
-        std::string marks = marks_of_memory(pid);
+        const Marks marks = marks_of_memory(pid);
         now.by_marks[marks].push_back(pid);
-        now.marks.emplace(pid, std::move(marks));
+        now.marks.emplace(pid, marks);
     }
     return now;
 }
@@ -364,7 +351,7 @@ pid_t sharer_of_memory(pid_t pid)
     pid_t newest = newest_number();
     const auto known = [&] {
         const auto found = listed.marks.find(pid);
-        return found != listed.marks.end() && !found->second.empty();
+        return found != listed.marks.end() && found->second != Marks{};
     };
     if (!known() || !is_recent(listed, newest)) {
         listed = list_all();
@@ -375,7 +362,7 @@ pid_t sharer_of_memory(pid_t pid)
             if (shares(other))
                 return other;
     } else {
-        for (const std::string& marks : {listed.marks[pid], std::string()})
+        for (const Marks& marks : {listed.marks[pid], Marks{}})
             if (const auto same = listed.by_marks.find(marks); same != listed.by_marks.end())
                 for (const pid_t other : same->second)
                     if (shares(other))

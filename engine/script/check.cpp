@@ -119,36 +119,31 @@ private:
             return;
         Variable& variable = clause.variables[statement.variable];
         const Type type = type_of(*statement.value, clause.variables);
-        set_.resize(std::max(set_.size(), clause.variables.size()));
-        if (&clause != clause_) {
-            set_.assign(clause.variables.size(), false);
-            clause_ = &clause;
-        }
-        if (set_[statement.variable] && variable.type != type)
+        if (!sets_first(statement, variable) && variable.type != type)
             fail(statement.where,
                  fmt::format("{} is {} before, and cannot be {} too", variable.name, name(variable.type), name(type)));
-        set_[statement.variable] = true;
         variable.type = type;
+    }
+
+    static bool sets_first(const Statement& statement, const Variable& variable)
+    {
+        return statement.where.start == variable.where.start;
     }
 
     // What is only counted up and down, and no site reads, is a sum of all threads and processes: no hit is lost.
     void add_up()
     {
         std::vector<bool> other(script_.maps.size()), added(script_.maps.size());
-        each([&](Clause& clause, Statement& statement) {
+        each([&](Clause&, Statement& statement) {
             using Kind = Statement::Kind;
             if (statement.kind == Kind::add)
                 added[statement.map] = true;
             if (statement.kind == Kind::update || statement.kind == Kind::assign || statement.kind == Kind::remove)
                 other[statement.map] = true;
-            if (clause.has_sites())
-                each_expression(statement, [&](const Expression& e) { note_maps(e, other); });
         });
-        for (const Clause& clause : script_.clauses)
-            if (clause.filter)
-                note_maps(*clause.filter, other);
         for (size_t i = 0; i < script_.maps.size(); ++i) {
             Map& map = script_.maps[i];
+            other[i] = other[i] || map.read;
             map.adds = added[i] && other[i];
             map.only_adds = map.adds;
             if (added[i] && !other[i])
@@ -160,14 +155,6 @@ private:
             if (statement.kind == Statement::Kind::add && !other[statement.map])
                 statement.kind = Statement::Kind::update;
         });
-    }
-
-    static void note_maps(const Expression& e, std::vector<bool>& maps)
-    {
-        if (e.kind == Expression::Kind::map)
-            maps[e.map] = true;
-        for (const Expression& operand : e.operands)
-            note_maps(operand, maps);
     }
 
     void defined(size_t map, Span where) const
@@ -473,20 +460,14 @@ private:
         for (size_t round = 0; round <= script_.maps.size(); ++round) {
             bool changed = false;
             std::vector<bool> seen(script_.maps.size());
-            std::vector<bool> set;
-            const Clause* last = nullptr;
             each([&](Clause& clause, Statement& statement) {
-                if (&clause != last)
-                    set.assign(clause.variables.size(), false);
-                last = &clause;
                 each_expression(statement, [&](Expression& e) { sign(clause, e); });
                 if (!statement.value)
                     return;
                 const bool value_signed = statement.value->is_signed;
                 if (statement.kind == Statement::Kind::set) {
-                    if (!set[statement.variable])
-                        clause.variables[statement.variable].is_signed = value_signed;
-                    set[statement.variable] = true;
+                    if (Variable& variable = clause.variables[statement.variable]; sets_first(statement, variable))
+                        variable.is_signed = value_signed;
                     return;
                 }
                 if (statement.kind == Statement::Kind::branch || seen[statement.map])
@@ -530,8 +511,6 @@ private:
     Script script_;
     std::vector<Update> updates_; // by Statement::number
     std::vector<bool> settled_, keyed_;
-    std::vector<bool> set_; // variables of clause_
-    const Clause* clause_ = nullptr;
     std::vector<std::vector<std::vector<bool>>> mentions_; // by map, mention and key: whether it is tid
 };
 

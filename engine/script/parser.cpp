@@ -423,24 +423,18 @@ private:
         const Token name = token_;
         advance();
         statement.kind = Statement::Kind::set;
-        const bool known = variables_.contains(std::string(name.word));
-        const auto old = [&] {
-            if (!known)
-                fail(name.where, fmt::format("{} has no value here", name.word));
-            return variable(name);
-        };
         if (accept("=")) {
             statement.value = expression();
         } else if (is("++") || is("--")) {
             statement.value =
-                operation_of(is("++") ? Operator::add : Operator::subtract, old(), number_of(1, token_.where));
+                operation_of(is("++") ? Operator::add : Operator::subtract, variable(name), number_of(1, token_.where));
             advance();
         } else {
             const Infix* const by = compound();
             if (by == nullptr)
                 fail(token_.where, fmt::format("\"=\" is wanted after a variable, and not {}", found()));
             advance();
-            statement.value = operation_of(by->op, old(), expression());
+            statement.value = operation_of(by->op, variable(name), expression());
         }
         statement.variable = variable_index(name);
     }
@@ -767,14 +761,7 @@ private:
             if (length >= deepest)
                 fail(token_.where, fmt::format("more than {} nested operators", deepest));
             advance();
-            Expression both;
-            both.kind = Expression::Kind::operation;
-            both.op = found->op;
-            Expression right = infix(found->precedence + 1);
-            both.where = join(left.where, right.where);
-            both.operands.push_back(std::move(left));
-            both.operands.push_back(std::move(right));
-            left = std::move(both);
+            left = operation_of(found->op, std::move(left), infix(found->precedence + 1));
         }
     }
 

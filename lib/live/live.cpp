@@ -110,6 +110,10 @@ std::optional<Stat> read_stat(const std::string& process)
     for (int field = 10; field < 22; ++field)
         fields >> skipped;
     fields >> stat.start;
+    for (int field = 23; field < 26; ++field)
+        fields >> skipped;
+    for (uint64_t& address : stat.memory)
+        fields >> address;
     return stat;
 }
 

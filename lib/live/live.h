@@ -7,6 +7,7 @@
 
 #include <fastsdt/recognize.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -66,6 +67,8 @@ struct Stat {
     pid_t parent = 0;
     uint64_t flags = 0; ///< PF_EXITING and others of <linux/sched.h>
     uint64_t start = 0; ///< in clock ticks after boot
+    /// Where its memory has the program's code, its end, and the stack. The stack is 0 where we may not know.
+    std::array<uint64_t, 3> memory{};
 };
 std::optional<Stat> read_stat(const std::string& process);
 

@@ -166,18 +166,31 @@ inline const std::string various_statements = action("", R"(
     if (arg0 < 5) { @before[arg0] = 0; } else { exit(); @before[arg0] = 1; })");
 
 /// Prints of arg0 from 0 to 9, one pass each, and what was read of them.
-inline void expect_printed(const std::vector<Event>& events, size_t first = 0)
+inline void expect_printed(const std::vector<Event>& events)
 {
     ASSERT_EQ(events.size(), 20u);
     for (size_t i = 0; i < 10; ++i) {
         const Event &one = events[2 * i], &two = events[2 * i + 1];
         ASSERT_EQ(one.values.size(), 3u);
-        EXPECT_EQ(one.values[0].number, int64_t(i + first));
-        EXPECT_EQ(one.values[1].text, i + first < 5 ? "a string that is longer than eight bytes" : "");
-        EXPECT_EQ(one.values[2].number, int64_t(3 * (i + first)));
+        EXPECT_EQ(one.values[0].number, int64_t(i));
+        EXPECT_EQ(one.values[1].text, i < 5 ? "a string that is longer than eight bytes" : "");
+        EXPECT_EQ(one.values[2].number, int64_t(3 * i));
         ASSERT_EQ(two.values.size(), 1u);
         EXPECT_EQ(two.values[0].number, -1);
         EXPECT_TRUE(one.statement->kind == Statement::Kind::printf && two.statement->is_value);
+    }
+}
+/// As often as the ring is gone round many times.
+template <class Run> void expect_printed_each_round(Run& run, int rounds)
+{
+    for (int round = 0; round < rounds; ++round) {
+        for (uint64_t i = 0; i < 10; ++i)
+            run.pass_argument(i);
+        const std::vector<Event> events = run.events();
+        expect_printed(events);
+        for (size_t i = 1; i < events.size(); ++i)
+            ASSERT_GE(events[i].clock, events[i - 1].clock);
+        ASSERT_GT(events[0].clock, 0u);
     }
 }
 inline const std::string various_prints = action(

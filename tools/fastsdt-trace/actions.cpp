@@ -2,6 +2,7 @@
 #include "actions.h"
 
 #include "base/printable.h"
+#include "process/clock.h"
 
 #include <fmt/printf.h>
 
@@ -21,14 +22,6 @@ using engine::Statement;
 using engine::Type;
 
 namespace {
-
-std::string text_of(Type type, const Datum& datum, const std::vector<std::string>& names)
-{
-    if (type == Type::string)
-        return datum.text;
-    const auto index = static_cast<uint64_t>(datum.number); // the process may have written any number
-    return index < names.size() ? names[index] : "?";
-}
 
 // One value, as snprintf() would print it. Strings are of the process, and it chose what is in them.
 std::string formatted(const Format& format, const Expression& e, const Datum& datum,
@@ -148,7 +141,7 @@ Datum Actions::value(const Expression& e)
         return {static_cast<int64_t>(operation(e)), {}};
     case Expression::Kind::value: break;
     }
-    const uint64_t now = boot_time();
+    const uint64_t now = engine::boot_time();
     return {static_cast<int64_t>(e.value == engine::Value::elapsed ? now - shared_.start_ns : now), {}};
 }
 

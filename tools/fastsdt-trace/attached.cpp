@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <exception>
 #include <utility>
 
@@ -26,13 +25,6 @@ double seconds(Attached::Clock::duration time)
 }
 
 } // namespace
-
-uint64_t boot_time()
-{
-    timespec now{};
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 Session::Options Shared::session_options()
 {

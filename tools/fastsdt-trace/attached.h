@@ -3,6 +3,7 @@
 #pragma once
 #include "options.h"
 #include "output.h"
+#include "process/clock.h"
 #include "process/follow.h"
 #include "program.h"
 #include "session.h"
@@ -21,15 +22,12 @@
 
 namespace fastsdt::trace_tool {
 
-/// CLOCK_BOOTTIME in nanoseconds, as nsecs has it.
-uint64_t boot_time();
-
 /// What the processes of a run share.
 struct Shared {
     const Options& options;
     const engine::Script& script;
-    uint64_t start_ns = boot_time(); ///< of the run
-    bool kernel_may = false;         ///< bpftrace has not been tried in vain
+    uint64_t start_ns = engine::boot_time(); ///< of the run
+    bool kernel_may = false;                 ///< bpftrace has not been tried in vain
     engine::ProbeNames names = {};
     std::set<std::string> refusals = {}; ///< that were said
     bool said_what_is_missing = false;

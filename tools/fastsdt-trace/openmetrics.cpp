@@ -6,6 +6,7 @@
 
 #include "base/printable.h"
 #include "base/unusable.h"
+#include "output.h"
 
 #include <fmt/format.h>
 
@@ -139,14 +140,10 @@ std::string integer(const Map& map, int64_t number)
     return map.is_signed ? std::to_string(number) : std::to_string(static_cast<uint64_t>(number));
 }
 
-std::string text_of(Type type, const engine::Datum& datum, const std::vector<std::string>& probes)
+// Valid UTF-8, which both formats want.
+std::string label_text(Type type, const engine::Datum& datum, const std::vector<std::string>& probes)
 {
-    if (type == Type::integer)
-        return std::to_string(datum.number);
-    if (type == Type::string)
-        return printable(datum.text);                       // valid UTF-8, which both formats want
-    const auto index = static_cast<uint64_t>(datum.number); // the process may have written any number
-    return index < probes.size() ? printable(probes[index]) : "?";
+    return printable(text_of(type, datum, probes));
 }
 
 } // namespace
@@ -270,7 +267,7 @@ void MapMetrics::write(Exposition& to, const std::vector<Entry>& entries, const 
     for (const Entry& entry : entries) {
         Exposition::Labels labels;
         for (size_t i = 0; i < entry.keys.size() && i < labels_.size(); ++i)
-            labels.emplace_back(labels_[i], text_of(map_.keys[i], entry.keys[i], probes));
+            labels.emplace_back(labels_[i], label_text(map_.keys[i], entry.keys[i], probes));
         const bool has_room = kept_.contains(entry.keys) || kept_.size() < most_keys_;
         if (!has_room || !written.insert(labels).second) {
             ++left_out_;
@@ -306,7 +303,7 @@ void MapMetrics::samples(Exposition& to, const Entry& entry, Exposition::Labels 
     case MapKind::string:
     case MapKind::probe:
         labels.emplace_back("value",
-                            text_of(map_.kind == MapKind::string ? Type::string : Type::probe, entry.value, probes));
+                            label_text(map_.kind == MapKind::string ? Type::string : Type::probe, entry.value, probes));
         to.sample("_info", labels, "1");
         break;
     }

@@ -115,7 +115,7 @@ std::string Output::value_of(const Map& map, const Entry& entry, uint32_t div) c
     return map.is_signed ? std::to_string(value / int64_t(div)) : std::to_string(static_cast<uint64_t>(value) / div);
 }
 
-std::string Output::datum(Type type, const engine::Datum& datum) const
+std::string text_of(Type type, const engine::Datum& datum, const std::vector<std::string>& probes)
 {
     switch (type) {
     case Type::integer: return std::to_string(datum.number);
@@ -124,7 +124,7 @@ std::string Output::datum(Type type, const engine::Datum& datum) const
     }
     // The process may have written any number.
     const auto index = static_cast<uint64_t>(datum.number);
-    return index < probes_->size() ? (*probes_)[index] : "?";
+    return index < probes.size() ? probes[index] : "?";
 }
 
 Output::Range Output::filled(const std::vector<uint64_t>& buckets)

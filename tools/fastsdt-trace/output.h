@@ -44,6 +44,10 @@ struct Summary {
     }
 };
 
+/// A key, or a value that was assigned or printed, not quoted and not made safe. @param probes  names, by the index that a datum of
+/// type probe is
+std::string text_of(engine::Type type, const engine::Datum& datum, const std::vector<std::string>& probes);
+
 class Output {
 public:
     Output(const engine::Script& script, std::ostream& out) : script_(script), out_(out) {}
@@ -65,8 +69,7 @@ protected:
     virtual void statistics(const engine::Map& map, const Entries& entries, uint32_t div) = 0;
 
     std::string value_of(const engine::Map& map, const engine::Entry& entry, uint32_t div) const;
-    /// A key, or a value that was assigned, not quoted and not made safe.
-    std::string datum(engine::Type type, const engine::Datum& datum) const;
+    std::string datum(engine::Type type, const engine::Datum& datum) const { return text_of(type, datum, *probes_); }
     const std::vector<std::string>& probes() const { return *probes_; }
 
     /// The buckets from the first that is not empty to the last.

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -430,9 +429,7 @@ void Processes::take_up_late(std::optional<Clock::time_point> told)
 // Since when a process has not been traced that was found just now: not longer than since the last look, nor than it lives.
 Processes::Clock::time_point Processes::missing_since(const Stat& stat) const
 {
-    timespec now{};
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    const double lives = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9
+    const double lives = static_cast<double>(engine::boot_time()) / 1e9
         - static_cast<double>(stat.start) / static_cast<double>(sysconf(_SC_CLK_TCK));
     const auto began = Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(lives));
     return std::max(began, last_look_);
