@@ -292,10 +292,16 @@ uint64_t tasks_made()
 
 // What is the same in all processes that share a memory, and seldom the same in two others. Zeros: it is not said.
 using Marks = decltype(Stat::memory);
-Marks marks_of_memory(pid_t pid)
+Marks marks_of_memory(const std::optional<Stat>& stat)
 {
-    const auto stat = read_stat(std::to_string(pid));
     return stat && stat->memory.back() != 0 ? stat->memory : Marks{};
+}
+
+// It has no memory of its own, and shares none with a process.
+bool is_kernel_thread(const std::optional<Stat>& stat)
+{
+    constexpr uint64_t flag = 0x200000; // PF_KTHREAD, include/linux/sched.h
+    return stat && (stat->flags & flag) != 0;
 }
 
 // All processes at a time, and which number was the newest before.
@@ -313,7 +319,7 @@ Listed listed;
 bool is_recent(const Listed& before, pid_t newest)
 {
     constexpr std::chrono::milliseconds soon = 100ms, later = 1s; // so soon the numbers cannot have come around
-    constexpr pid_t few = 1000;
+    constexpr pid_t few = 100;                                    // each is compared with
     if (before.newest == 0 || newest < before.newest || newest - before.newest >= few)
         return false;
     const auto age = Clock::now() - before.at;
@@ -330,7 +336,10 @@ Listed list_all()
     now.made = tasks_made();
     now.newest = newest_number();
     for (const pid_t pid : listed_processes()) {
-        const Marks marks = marks_of_memory(pid);
+        const auto stat = read_stat(std::to_string(pid));
+        if (is_kernel_thread(stat))
+            continue;
+        const Marks marks = marks_of_memory(stat);
         now.by_marks[marks].push_back(pid);
         now.marks.emplace(pid, marks);
     }
@@ -646,7 +655,8 @@ void Tracees::look_at_each(const std::function<void(const Task&)>& look)
             release(tasks_[i]);
         }
     }
-    release_all();
+    tasks_.clear(); // let go already, each
+    indexes_.clear();
 }
 
 user_regs_struct Tracees::registers(pid_t thread)
