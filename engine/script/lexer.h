@@ -16,6 +16,7 @@ struct Token {
         identifier, ///< arg0, count, nsecs
         map,        ///< @, @name
         variable,   ///< $name
+        parameter,  ///< $1: `number`; $#: 0
         number,
         text,       ///< a string literal
         symbol,     ///< an operator or a bracket

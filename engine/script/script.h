@@ -204,6 +204,7 @@ struct Script {
     std::vector<Map> maps; ///< in the order of their first mention
     std::vector<Clause> clauses;
     size_t statements = 0;       ///< how many numbers they have
+    size_t parameters = 0;       ///< of its parameters the first so many are used: $2 uses two, $# all
     std::string beyond_bpftrace; ///< a word of it that bpftrace does not know: arg10, arg11 or args.NAME
 };
 

@@ -80,6 +80,7 @@ public:
     void finish();
 
     pid_t pid() const { return program_->pid(); }
+    std::optional<int> exit_status() const { return program_->status(); } ///< of a COMMAND that was waited for
     bool stops(Signals::Signal signal) { return program_->stops(signal) || only_forks_ || over_; }
     engine::Session& session() { return *session_; }
     const engine::Session& session() const { return *session_; }

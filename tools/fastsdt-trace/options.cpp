@@ -23,16 +23,20 @@
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <wordexp.h>
 
 namespace fastsdt::trace_tool {
 namespace {
 
 struct Given {
-    std::string text, file;
+    std::string text, command;
+    std::vector<std::string> words;   ///< the script's file and its parameters
     std::vector<std::string> places;  ///< of latency
     std::vector<std::string> scripts; ///< of serve
     ServeOptions serve;
     CLI::App *latency_command = nullptr, *serve_command = nullptr;
+    CLI::Option* list = nullptr;
+    std::string search;
     std::vector<std::string> users;
     double duration = 0, interval = 0;
     uint64_t buffer = engine::usual_ring_size;
@@ -80,8 +84,9 @@ void add_options(CLI::App& app, Options& options, Given& given)
         "COMMAND, after --, is run and traced from its first instruction on; --pid attaches to a running process.\n"
         "Exit status: 0 complete, 1 a site was not armed, a probe matched nothing or something was not counted,\n"
         "2 unusable input, usage or permission. See fastsdt-trace(1).");
-    app.add_option("FILE", given.file, "File with the script");
+    app.add_option("FILE", given.words, "File with the script, and its parameters $1, $2, ...");
     app.add_option("-e,--execute", given.text, "The script itself")->type_name("TEXT");
+    app.add_option("-c", given.command, "Run this command and trace it: as behind --, in one word")->type_name("CMD");
     app.add_option("-p,--pid", options.pids, "Attach to a running process, or to several: -p 1,2 -p 3")
         ->type_name("PID")
         ->delimiter(',')
@@ -127,6 +132,14 @@ void add_options(CLI::App& app, Options& options, Given& given)
         ->transform(CLI::AsSizeValue(false).description(""))
         ->check(CLI::Range(uint64_t(4) << 10, uint64_t(16) << 20).description(""));
     app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
+    app.add_flag("--exit-status", options.exit_status,
+                 "End with the COMMAND's status, 128 and the signal's number where one killed it; 2 remains for what "
+                 "cannot be traced at all");
+    given.list = app.add_option("-l,--list", given.search,
+                                "List the probes and functions that scripts can name, with their arguments: of a FILE, "
+                                "or of a process (--pid). SEARCH is a FILE, or a pattern such as 'usdt:FILE:*'")
+                     ->type_name("SEARCH")
+                     ->expected(0, 1);
     app.require_subcommand(0, 1);
     CLI::App* const latency = given.latency_command = app.add_subcommand(
         "latency", "Time from one probe to another in the same thread, or from a function's entry to its exits");
@@ -197,14 +210,14 @@ void check_serve(Options& options, Given& given)
 {
     options.serve = std::move(given.serve);
     complete_selection(options.selection, given.users);
-    const bool named = !given.scripts.empty() || !given.file.empty() || !given.text.empty();
+    const bool named = !given.scripts.empty() || !given.words.empty() || !given.text.empty();
     const bool selects = !options.selection.empty() || !options.pids.empty();
     if (!options.command.empty())
         give_up("serve starts no command; name processes that others start");
-    if (given.duration > 0 || given.interval > 0 || options.dry || options.json || given.latency_command->parsed()
-        || options.engine == EngineChoice::kernel)
-        give_up("serve prints no report and runs no bpftrace: --duration, --interval, --dry-run, --json, latency and "
-                "--engine kernel cannot be combined with it");
+    if (given.duration > 0 || given.interval > 0 || options.dry || options.json || options.exit_status || *given.list
+        || given.latency_command->parsed() || options.engine == EngineChoice::kernel)
+        give_up("serve prints no report and runs no bpftrace: --duration, --interval, --dry-run, --json, "
+                "--exit-status, --list, latency and --engine kernel cannot be combined with it");
     if (!options.serve->config.empty()) {
         if (named || selects || options.follow || options.read_memory)
             give_up("--config has the scripts and their processes; the command line cannot add to it");
@@ -216,24 +229,55 @@ void check_serve(Options& options, Given& given)
         give_up("--pid cannot be combined with --exe, --comm, --cgroup, --container or --user");
     if (!given.text.empty())
         options.serve->scripts.push_back({"-e", given.text});
-    if (!given.file.empty())
-        given.scripts.insert(given.scripts.begin(), given.file);
+    given.scripts.insert(given.scripts.begin(), given.words.begin(), given.words.end());
     for (const std::string& file : given.scripts)
         options.serve->scripts.push_back(read_script(file));
+}
+
+void check_list(Options& options, const Given& given)
+{
+    options.list = given.search;
+    if (!given.text.empty() || given.latency_command->parsed() || !options.selection.empty() || !given.users.empty()
+        || !options.command.empty() || options.dry || options.exit_status || given.duration > 0 || given.interval > 0)
+        give_up("--list runs no script: it takes SEARCH, --pid and --json");
+    if (!given.words.empty()) {
+        if (!given.search.empty() || given.words.size() > 1)
+            give_up("--list takes one SEARCH");
+        options.list = given.words[0];
+    }
+}
+
+// In words, as sh has it, but that no command is run for it.
+std::vector<std::string> words_of(const std::string& command)
+{
+    wordexp_t found{};
+    if (wordexp(command.c_str(), &found, WRDE_NOCMD | WRDE_UNDEF) != 0)
+        give_up(
+            fmt::format("-c \"{}\": that is no command: quotes that are not closed, one of |&;<>(){{}}, $(...), or a "
+                        "variable that is not set; -- COMMAND... takes words as they are",
+                        command));
+    std::vector<std::string> words(found.we_wordv, found.we_wordv + found.we_wordc);
+    wordfree(&found);
+    if (words.empty())
+        give_up("-c wants a command");
+    return words;
 }
 
 // Checks what the parser cannot.
 void check_options(Options& options, const Given& given)
 {
     const bool is_latency = given.latency_command->parsed();
-    const int scripts = int(is_latency) + int(!given.text.empty()) + int(!given.file.empty());
-    if (scripts != 1)
-        give_up(scripts ? fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options))
-                        : "the script is missing: -e TEXT, FILE or latency; see fastsdt-trace --help");
+    const bool is_file = given.text.empty() && !is_latency && !given.words.empty();
+    options.parameters.assign(given.words.begin() + (is_file ? 1 : 0), given.words.end());
+    if (is_latency && (!given.text.empty() || !given.words.empty()))
+        give_up(fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options)));
+    if (!is_latency && given.text.empty() && !is_file)
+        give_up("the script is missing: -e TEXT, FILE or latency; see fastsdt-trace --help");
     complete_selection(options.selection, given.users);
     const bool selects = !options.selection.empty();
     if (options.pids.empty() && options.command.empty() && !selects)
-        give_up("name a process with --pid, or a command after --");
+        give_up(fmt::format("name a process with --pid, or a command after --{}",
+                            options.parameters.empty() ? "" : dashes_hint(options)));
     if (!options.pids.empty() && (selects || !options.command.empty()))
         give_up(selects ? "--pid cannot be combined with --exe, --comm, --cgroup, --container or --user"
                         : "--pid cannot be combined with a command");
@@ -246,12 +290,14 @@ void check_options(Options& options, const Given& given)
     options.buffer = std::bit_ceil(given.buffer);
     options.duration = duration(given.duration);
     options.interval = duration(given.interval);
+    if (options.exit_status && options.command.empty())
+        give_up("--exit-status is that of a command: -c CMD, or -- COMMAND");
     if (is_latency) {
         options.text = latency_script(given.places);
         options.name = "latency";
-    } else if (given.text.empty()) {
-        options.text = read_script(given.file).text;
-        options.name = given.file;
+    } else if (is_file) {
+        options.text = read_script(given.words[0]).text;
+        options.name = given.words[0];
     } else {
         options.text = given.text;
         options.name = "-e";
@@ -331,7 +377,14 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
             "{}{}; see fastsdt-trace --help", error.what(),
             error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ? dashes_hint(options) : ""));
     }
-    if (given.serve_command->parsed())
+    if (!given.command.empty()) {
+        if (!options.command.empty())
+            give_up("one command is enough: -c CMD, or -- COMMAND");
+        options.command = words_of(given.command);
+    }
+    if (*given.list)
+        check_list(options, given);
+    else if (given.serve_command->parsed())
         check_serve(options, given);
     else
         check_options(options, given);

@@ -51,7 +51,10 @@ struct Options {
     EngineChoice engine = EngineChoice::automatic;
     std::optional<std::chrono::milliseconds> duration, interval;
     bool dry = false, json = false;
-    std::optional<bool> follow; ///< forked children record too; empty: those of a COMMAND, and of a selection
+    std::optional<std::string> list;     ///< what to list instead: empty for all of the processes
+    bool exit_status = false;            ///< end as the command does
+    std::vector<std::string> parameters; ///< $1, $2 of the script
+    std::optional<bool> follow;          ///< forked children record too; empty: those of a COMMAND, and of a selection
     bool follows() const { return follow.value_or(pids.empty()); }
     bool names(pid_t process) const { return std::find(pids.begin(), pids.end(), process) != pids.end(); }
     bool one_process() const { return !serve && selection.empty() && pids.size() <= 1; } ///< at the start

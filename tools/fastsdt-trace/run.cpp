@@ -74,6 +74,9 @@ public:
             give_up("standard output cannot be written");
         explain(last);
         processes_.finish();
+        if (options_.exit_status)
+            if (const auto status = processes_.first().exit_status())
+                return *status;
         return last.complete() && processes_.whole() && processes_.unmatched().empty() ? complete : incomplete;
     }
 
@@ -311,7 +314,7 @@ std::optional<int> run_by_kernel(const Options& options, const engine::Script& s
         program.finish(process.get());
     if (WIFSIGNALED(*status))
         give_up(fmt::format("bpftrace was killed by signal {}, and its report is lost", WTERMSIG(*status)));
-    return WEXITSTATUS(*status);
+    return options.exit_status && program.status() ? *program.status() : WEXITSTATUS(*status);
 }
 
 // --pid: without any match there is nothing to wait for.
@@ -369,7 +372,7 @@ int run(const Options& options, const engine::Script& script)
             for (const std::string& probe : left_out)
                 say(fmt::format("left out, since bpftrace cannot read its arguments: {}", probe));
             if (const auto status = run_by_kernel(beside, script, program, signals))
-                return *status == complete && !left_out.empty() ? incomplete : *status;
+                return *status == complete && !left_out.empty() && !options.exit_status ? incomplete : *status;
             say("engine user: bpftrace ended before it had attached all probes");
             shared.kernel_may = false;
         }
