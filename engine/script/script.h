@@ -194,6 +194,8 @@ struct Clause {
     std::optional<Expression> filter; ///< of type integer
     std::vector<Statement> actions;
     std::vector<Variable> variables;
+    /// Only sites with so many arguments, or with more where it is most_arguments. No script's text can say this.
+    std::optional<size_t> arguments;
     Span where;
 
     bool has_sites() const { return probes.empty() || probes.front().has_sites(); }

@@ -31,6 +31,7 @@ struct Shared {
     engine::ProbeNames names = {};
     std::set<std::string> refusals = {}; ///< that were said
     bool said_what_is_missing = false;
+    engine::RecordSink* sink = nullptr; ///< of record
 
     engine::Session::Options session_options();
     /// What is refused after the start is said once, and tried again by the next look: counts that were made so far are not given up

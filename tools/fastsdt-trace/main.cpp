@@ -4,8 +4,10 @@
 #include "base/unusable.h"
 #include "kernel.h"
 #include "list.h"
+#include "export.h"
 #include "options.h"
 #include "process/outside.h"
+#include "record.h"
 #include "run.h"
 #include "say.h"
 #include "serve.h"
@@ -61,8 +63,10 @@ void refuse_parameters(const Options& options, const engine::Script& script)
 int trace(const Options& options)
 {
     try {
-        const engine::Script script = engine::parse(options.text, options.parameters);
+        engine::Script script = engine::parse(options.text, options.parameters);
         refuse_parameters(options, script);
+        if (options.timeline)
+            complete_script(script, options);
         if (options.engine == EngineChoice::kernel && !options.dry)
             run_kernel(options, &script);
         if (options.engine == EngineChoice::automatic && options.pid && !options.dry)
@@ -101,6 +105,8 @@ int main(int argc, char** argv)
             return *status;
         if (options.list)
             return list(options, std::cout);
+        if (options.exported)
+            return export_trace(*options.exported);
         if (!options.serve)
             return trace(options);
 #ifdef FASTSDT_SERVE
