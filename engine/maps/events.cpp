@@ -14,7 +14,7 @@ namespace {
 constexpr auto longest_interruption = std::chrono::seconds(1);
 
 // What is read at once, so that it stays in the processor's cache.
-constexpr size_t most_at_once = size_t(128) << 10;
+constexpr size_t most_at_once = size_t(64) << 10;
 
 uint64_t word(std::span<const std::byte> bytes, size_t offset)
 {
@@ -24,13 +24,13 @@ uint64_t word(std::span<const std::byte> bytes, size_t offset)
 } // namespace
 
 EventReader::EventReader(const Script& script, const Tables& tables, pid_t process, RecordSink* sink)
-    : tables_(tables), process_(process), sink_(sink), statements_(script.statements)
+    : tables_(tables), process_(process), sink_(sink), kinds_(script.statements)
 {
     for (const Clause& clause : script.clauses)
         if (clause.has_sites())
             each_statement(clause.actions, [this](const Statement& statement) {
                 if (statement.is_event())
-                    statements_[statement.number] = &statement;
+                    kinds_[statement.number] = {&statement, record_size(statement)};
             });
 }
 
@@ -50,16 +50,16 @@ size_t EventReader::size_at(std::span<const std::byte> record, uint64_t position
     if (record.size() < Ring::values)
         return 0;
     const uint64_t commit = word(record, Ring::commit), number = commit >> 32;
-    if (uint32_t(commit) != Ring::committed(position) || number >= statements_.size() || !statements_[number])
+    if (uint32_t(commit) != Ring::committed(position) || number >= kinds_.size() || !kinds_[number].statement)
         return 0;
-    const size_t size = record_size(*statements_[number]);
+    const size_t size = kinds_[number].size;
     return size <= head - position && size <= record.size() ? size : 0;
 }
 
 void EventReader::decode(std::span<const std::byte> record, std::vector<Event>& to) const
 {
-    const Statement* const statement = statements_[word(record, Ring::commit) >> 32];
-    if (sink_ && sink_->take(process_, *statement, record.first(record_size(*statement))))
+    const auto [statement, size] = kinds_[word(record, Ring::commit) >> 32];
+    if (sink_ && sink_->take(process_, *statement, record.first(size)))
         return;
     Event& event = to.emplace_back();
     event.clock = word(record, Ring::clock);

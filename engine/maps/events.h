@@ -56,8 +56,12 @@ private:
     const Tables& tables_;
     const pid_t process_;
     RecordSink* const sink_;
-    std::vector<const Statement*> statements_; // by number; nullptr: none that records events
-    std::map<size_t, Place> places_;           // by the ring's offset
+    struct Kind {
+        const Statement* statement = nullptr; ///< nullptr: none that records events
+        size_t size = 0;                      ///< of its records
+    };
+    std::vector<Kind> kinds_;        // by the statement's number
+    std::map<size_t, Place> places_; // by the ring's offset
     uint64_t lost_ = 0;
 };
 

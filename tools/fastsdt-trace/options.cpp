@@ -182,7 +182,7 @@ void add_options(CLI::App& app, Options& options, Given& given)
                    "default, 4M for record and functions")
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false).description(""))
-        ->check(CLI::Range(uint64_t(4) << 10, uint64_t(16) << 20).description(""));
+        ->check(CLI::Range(uint64_t(4) << 10, uint64_t(1) << 30).description(""));
     app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
     app.add_flag("--exit-status", options.exit_status,
                  "End with the COMMAND's status, 128 and the signal's number where one killed it; 2 remains for what "

@@ -14,10 +14,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 namespace fastsdt::trace_tool {
 
@@ -195,11 +197,9 @@ std::vector<CtfField> Recorder::fields_of(const Statement& statement, const engi
     return fields;
 }
 
-Recorder::Class& Recorder::class_of(const Statement& statement, size_t probe)
+const Recorder::Class& Recorder::fresh_class(const Statement& statement, size_t probe)
 {
     auto& of_statement = known_[statement.number];
-    if (probe < of_statement.size() && of_statement[probe].number != SIZE_MAX)
-        return of_statement[probe];
     if (of_statement.size() <= probe)
         of_statement.resize(names_.names().size());
     Class& found = of_statement[probe];
@@ -235,25 +235,21 @@ void Recorder::name(Thread& thread)
         thread.stream->thread = thread.stream->process;
 }
 
-Recorder::Thread& Recorder::thread_of(pid_t process, int64_t pid, int64_t tid)
+// nullptr: there are too many.
+Recorder::Thread* Recorder::other_thread(const Number& number)
 {
-    const std::tuple number(process, pid, tid);
-    if (!current_ || last_ != number) {
-        Thread*& found = by_number_[number];
-        if (!found) {
-            if (threads_.size() >= most_recorded_threads)
-                throw Unusable(fmt::format("events are of more than {} threads", most_recorded_threads));
-            found = &threads_.emplace_back();
-            found->process = process;
-            if (ctf_)
-                found->stream = &ctf_->add(pid, tid);
-        }
-        current_ = found;
-        last_ = number;
-        if (ctf_ && std::chrono::steady_clock::now() - found->named > name_period)
+    Thread*& found = by_number_[number];
+    if (!found) {
+        if (threads_.size() >= most_recorded_threads)
+            return nullptr;
+        found = &threads_.emplace_back();
+        if (ctf_) {
+            found->stream = &ctf_->add(number.pid, number.tid);
             name(*found);
+        }
     }
-    return *current_;
+    last_ = number;
+    return current_ = found;
 }
 
 void Recorder::write(Thread& thread, const Class& one, uint64_t clock, std::span<const std::byte> values)
@@ -261,22 +257,19 @@ void Recorder::write(Thread& thread, const Class& one, uint64_t clock, std::span
     std::byte* to = ctf_->event(*thread.stream, one.number, clock, values.size());
     const std::byte* from = values.data();
     for (const unsigned char bytes : one.fields) {
-        if (bytes == 8) {
+        if (bytes != 0) { // of a smaller integer the low bytes are the first, and what is behind them is written over
+            static_assert(std::endian::native == std::endian::little);
             std::memcpy(to, from, 8);
-        } else if (bytes == 0) {
-            const auto* const end = static_cast<const std::byte*>(std::memchr(from, 0, engine::string_size - 1));
-            const size_t length = end ? static_cast<size_t>(end - from) : engine::string_size - 1;
-            std::memcpy(to, from, length);
-            to[length] = std::byte(0);
-            to += length + 1;
-            from += engine::string_size;
+            to += bytes;
+            from += 8;
             continue;
-        } else {
-            const uint64_t value = load(from, 8, false);
-            store(to, bytes, value, false);
         }
-        to += bytes;
-        from += 8;
+        const auto* const end = static_cast<const std::byte*>(std::memchr(from, 0, engine::string_size - 1));
+        const size_t length = end ? static_cast<size_t>(end - from) : engine::string_size - 1;
+        std::memcpy(to, from, length);
+        to[length] = std::byte(0);
+        to += length + 1;
+        from += engine::string_size;
     }
     ctf_->done(*thread.stream, to);
 }
@@ -289,22 +282,27 @@ bool Recorder::take(pid_t process, const Statement& statement, std::span<const s
     if (!failure_.empty())
         return true;
     const uint64_t probe = word(record, Ring::values);
-    if (!names_.site(probe)) // the process wrote this
-        return true;
-    const auto tid = static_cast<int32_t>(word(record, Ring::values + 8));
-    const auto pid = says_pid_ ? static_cast<int32_t>(word(record, Ring::values + 16)) : process;
+    const Number number{process, says_pid_ ? static_cast<int32_t>(word(record, Ring::values + 16)) : process,
+                        static_cast<int32_t>(word(record, Ring::values + 8))};
     const uint64_t clock = word(record, Ring::clock);
     try {
-        Thread& thread = thread_of(process, pid, tid);
-        of_ring_ = &thread;
-        const Class& one = class_of(statement, probe);
+        const auto& known = known_[statement.number];
+        const Class* const one = probe < known.size() && known[probe].number != SIZE_MAX ? &known[probe]
+            : names_.site(probe) ? &fresh_class(statement, probe)
+                                 : nullptr;
+        Thread* const thread = current_ && last_ == number ? current_ : other_thread(number);
+        if (!one || !thread) { // the process wrote this, or has too many
+            ++left_out_;
+            return true;
+        }
+        of_ring_ = thread;
         ++events_;
         if (ctf_)
-            write(thread, one, clock, record.subspan(Ring::values + (says_pid_ ? 24 : 16)));
-        if (calls_ && one.kind == Probe::Kind::entry)
-            calls_->enter(thread.calls, one.function, clock);
-        else if (calls_ && one.kind == Probe::Kind::exit)
-            calls_->leave(thread.calls, one.function, clock);
+            write(*thread, *one, clock, record.subspan(Ring::values + (says_pid_ ? 24 : 16)));
+        if (calls_ && one->kind == Probe::Kind::entry)
+            calls_->enter(thread->calls, one->function, clock);
+        else if (calls_ && one->kind == Probe::Kind::exit)
+            calls_->leave(thread->calls, one->function, clock);
     } catch (const Unusable& error) {
         failure_ = error.what();
     }
@@ -313,11 +311,15 @@ bool Recorder::take(pid_t process, const Statement& statement, std::span<const s
 
 void Recorder::end_of_ring(uint64_t lost)
 {
-    if (lost && of_ring_ && of_ring_->stream) {
-        of_ring_->stream->discarded += lost;
-        of_ring_->stream->wants_packet = true;
+    Thread* const thread = std::exchange(of_ring_, nullptr);
+    if (!thread || !thread->stream)
+        return;
+    if (lost) {
+        thread->stream->discarded += lost;
+        thread->stream->wants_packet = true;
     }
-    of_ring_ = nullptr;
+    if (std::chrono::steady_clock::now() - thread->named > name_period)
+        name(*thread);
 }
 
 // The counter against the kernel's clock from the begin on, and where that clock stands now.
@@ -360,6 +362,9 @@ void Recorder::finish(std::ostream& out)
             say(fmt::format("{} left out: what entered there was not recorded",
                             plural(count, "exit was", "exits were")));
     }
+    if (left_out_)
+        say(fmt::format("{} left out: there are more threads than {}, or the process wrote over what it recorded",
+                        plural(left_out_, "event was", "events were"), most_recorded_threads));
     if (ctf_) {
         ctf_->finish(classes_, clock);
         say(fmt::format("{} of {}, {} bytes: {}", plural(events_, "event"), plural(ctf_->streams(), "thread"),

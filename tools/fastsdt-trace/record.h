@@ -9,6 +9,7 @@
 #include "process/clock.h"
 
 #include <chrono>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -18,7 +19,6 @@
 #include <span>
 #include <string>
 #include <sys/types.h>
-#include <tuple>
 #include <vector>
 
 namespace fastsdt::trace_tool {
@@ -37,17 +37,21 @@ public:
     void end_of_ring(uint64_t lost) override;
 
     uint64_t events() const { return events_; }
+    bool whole() const { return left_out_ == 0; }
     const std::string& failure() const { return failure_; } ///< why nothing more is written; empty: it is
     /// After the last event. Prints the table, and says what calls lack. Throws Unusable.
     void finish(std::ostream& out);
 
 private:
+    struct Number {
+        pid_t process; ///< as this tool sees it
+        int32_t pid, tid;
+        auto operator<=>(const Number&) const = default;
+    };
     struct Thread {
         CtfStream* stream = nullptr;
-        pid_t process = 0; ///< as this tool sees it
         std::chrono::steady_clock::time_point named;
         CallTable::Thread calls;
-        uint64_t lost = 0;
     };
     struct Class {
         size_t number = SIZE_MAX; ///< in classes_
@@ -55,8 +59,8 @@ private:
         size_t function = 0;               ///< of the table
         std::vector<unsigned char> fields; ///< bytes of each value; 0: a string
     };
-    Thread& thread_of(pid_t process, int64_t pid, int64_t tid);
-    Class& class_of(const engine::Statement& statement, size_t probe);
+    Thread* other_thread(const Number& number);
+    const Class& fresh_class(const engine::Statement& statement, size_t probe);
     std::vector<CtfField> fields_of(const engine::Statement& statement, const engine::Site& site) const;
     void write(Thread& thread, const Class& one, uint64_t clock, std::span<const std::byte> values);
     static void name(Thread& thread);
@@ -70,13 +74,13 @@ private:
     std::optional<CtfWriter> ctf_;
     std::optional<CallTable> calls_;
     std::deque<Thread> threads_;
-    std::map<std::tuple<pid_t, int64_t, int64_t>, Thread*> by_number_;
-    std::tuple<pid_t, int64_t, int64_t> last_{};
+    std::map<Number, Thread*> by_number_;
+    Number last_{};
     Thread* current_ = nullptr;             // last_
     Thread* of_ring_ = nullptr;             // the last one of the ring that is read
     std::vector<std::vector<Class>> known_; // by statement and probe
     std::vector<CtfClass> classes_;
-    uint64_t events_ = 0;
+    uint64_t events_ = 0, left_out_ = 0;
     std::string failure_;
 };
 

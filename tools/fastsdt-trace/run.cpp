@@ -80,7 +80,10 @@ public:
         if (options_.exit_status)
             if (const auto status = processes_.first().exit_status())
                 return *status;
-        return last.complete() && processes_.whole() && processes_.unmatched().empty() ? complete : incomplete;
+        return last.complete() && processes_.whole() && processes_.unmatched().empty()
+                && (!recorder_ || recorder_->whole())
+            ? complete
+            : incomplete;
     }
 
 private:
