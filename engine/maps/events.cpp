@@ -154,7 +154,7 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
     }
     make_room();
     if (sink_)
-        sink_->end_of_ring(lost_ - lost_before);
+        sink_->end_of_ring(process_, ring, lost_ - lost_before);
 }
 
 } // namespace fastsdt::engine

@@ -26,8 +26,8 @@ public:
     /// What one thread recorded, in its order. @param record  as Ring has it; the process may change it meanwhile
     /// @return  false: it becomes an event
     virtual bool take(pid_t process, const Statement& statement, std::span<const std::byte> record) = 0;
-    /// So many were lost behind the last one that the thread's ring had. Called after each ring.
-    virtual void end_of_ring(uint64_t lost) = 0;
+    /// What a ring has is taken; behind the last record of it, now or before, so many were lost. @param ring  which one of the process
+    virtual void end_of_ring(pid_t process, size_t ring, uint64_t lost) = 0;
 };
 
 class EventReader {

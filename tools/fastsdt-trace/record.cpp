@@ -309,9 +309,13 @@ bool Recorder::take(pid_t process, const Statement& statement, std::span<const s
     return true;
 }
 
-void Recorder::end_of_ring(uint64_t lost)
+void Recorder::end_of_ring(pid_t process, size_t ring, uint64_t lost)
 {
-    Thread* const thread = std::exchange(of_ring_, nullptr);
+    Thread* thread = std::exchange(of_ring_, nullptr);
+    if (thread)
+        of_rings_[{process, ring}] = thread;
+    else if (const auto before = of_rings_.find({process, ring}); lost && before != of_rings_.end())
+        thread = before->second;
     if (!thread || !thread->stream)
         return;
     if (lost) {

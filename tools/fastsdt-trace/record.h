@@ -19,6 +19,7 @@
 #include <span>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 namespace fastsdt::trace_tool {
@@ -34,7 +35,7 @@ public:
     Recorder(const Options& options, const engine::Script& script, const engine::ProbeNames& names);
 
     bool take(pid_t process, const engine::Statement& statement, std::span<const std::byte> record) override;
-    void end_of_ring(uint64_t lost) override;
+    void end_of_ring(pid_t process, size_t ring, uint64_t lost) override;
 
     uint64_t events() const { return events_; }
     bool whole() const { return left_out_ == 0; }
@@ -76,9 +77,10 @@ private:
     std::deque<Thread> threads_;
     std::map<Number, Thread*> by_number_;
     Number last_{};
-    Thread* current_ = nullptr;             // last_
-    Thread* of_ring_ = nullptr;             // the last one of the ring that is read
-    std::vector<std::vector<Class>> known_; // by statement and probe
+    Thread* current_ = nullptr;                            // last_
+    Thread* of_ring_ = nullptr;                            // the last one of the ring that is read
+    std::map<std::pair<pid_t, size_t>, Thread*> of_rings_; // the last one of each that had records
+    std::vector<std::vector<Class>> known_;                // by statement and probe
     std::vector<CtfClass> classes_;
     uint64_t events_ = 0, left_out_ = 0;
     std::string failure_;
