@@ -14,7 +14,7 @@ namespace {
 constexpr auto longest_interruption = std::chrono::seconds(1);
 
 // What is read at once, so that it stays in the processor's cache.
-constexpr size_t most_at_once = size_t(64) << 10;
+constexpr size_t most_at_once = size_t(32) << 10;
 
 uint64_t word(std::span<const std::byte> bytes, size_t offset)
 {
@@ -102,6 +102,7 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
             change(ring + Ring::limit, limit, place.position + tables_.ring_size);
         limit = place.position + tables_.ring_size;
     };
+    std::vector<size_t> sizes;
     while (place.position != head) {
         make_room();
         const size_t at = size_t(place.position % tables_.ring_size);
@@ -116,7 +117,7 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
         const auto before = fetch();
         const std::span<const std::byte> seen(before);
         size_t complete = 0;
-        std::vector<size_t> sizes;
+        sizes.clear();
         while (complete < records) {
             const size_t size = size_at(seen.subspan(complete), place.position + complete, head);
             if (size == 0)
@@ -128,8 +129,7 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
         const auto now = fetch();
         size_t offset = 0;
         for (const size_t size : sizes) {
-            if (size_at(std::span(now).subspan(offset), place.position + offset, head)
-                != size) // the process wrote this
+            if (word(now, offset + Ring::commit) != word(seen, offset + Ring::commit)) // the process wrote this
                 break;
             decode(std::span(now).subspan(offset), to);
             offset += size;
