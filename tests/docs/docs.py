@@ -239,6 +239,12 @@ def on_x86():
     need(os.uname().machine == "x86_64", "fastsdt-trace --engine user: x86-64 only")
 
 
+def timelines():
+    on_x86()
+    with_plugin()()
+    need(have("babeltrace2"), "babeltrace2 is not installed")
+
+
 shop_d = "printf 'provider shop {\\n probe order(int id, char *item, int cents);\\n};\\n' >shop.d\n"
 INSTALL = elsewhere("tests/install/ways.sh", "tests/install/ways.py")
 RULES = {
@@ -309,12 +315,15 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         setup="""printf '#include <fastsdt.h>\\n#include <unistd.h>\\nint main(int c, char **v) { FASTSDT(app, request, c); if (c == 2 && v[1][0] == 0x77) sleep(100); return 0; }\\n' >server.c
             cc -O2 -Iinclude server.c -o server; cp server a.out; ./server wait & pid=$!; trap 'kill $pid' EXIT""",
         change=[("--pid 4711 --seconds 10", "--pid $pid --seconds 0.1")])},
-    "docs/man/fastsdt-trace.1.scd": {"fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app")},
+    "docs/man/fastsdt-trace.1.scd": {"fastsdt-trace -e": run(want=on_x86, setup="rm -rf trace; cc -O2 -Iinclude examples/hello.c -o app")},
     "docs/fleet.md": {
         "# /etc/fastsdt/trace.json": serve,
         "scrape_configs:": promtool("config"),
         "groups:": promtool("rules")},
-    "docs/tracing.md": {"fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app")},
+    "docs/tracing.md": {
+        "fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app"),
+        "fastsdt-trace record": run(want=timelines, setup=f"""rm -rf trace calls some; cc -O2 -Iinclude examples/hello.c -o app
+            gcc -O2 -fplugin={plugin} -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 examples/entry.c -o e""")},
     "docs/man/fastprobe.7.scd": {
         "gcc-12 -O2 -fplugin=/usr/local/lib/fastsdt/gcc-12/fastprobe.so -fplugin-arg-fastprobe-exit": run(want=traced(with_plugin()),
             setup="echo 'int main(void) { return 0; }' >a.c", change=[("/usr/local/lib/fastsdt", build)]),
