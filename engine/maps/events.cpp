@@ -140,6 +140,7 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
         if (place.hole != place.position) {
             place.hole = place.position;
             place.since = Clock::now();
+            place.counted = false;
         }
         size_t next = complete + 8;
         while (next < records && size_at(seen.subspan(next), place.position - complete + next, head) == 0)
@@ -149,8 +150,12 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
         next = std::min(next, records);
         if (!last && (!is_next || Clock::now() - place.since < longest_interruption))
             break;
-        ++lost_;
+        lost_ += !place.counted;
         place.position += next - complete;
+        if (next == records) { // the hole goes on
+            place.hole = place.position;
+            place.counted = true;
+        }
     }
     make_room();
     if (sink_)

@@ -48,6 +48,7 @@ private:
         uint64_t lost = 0;          ///< as the ring's header had it
         uint64_t hole = UINT64_MAX; ///< position of a record that is not complete
         Clock::time_point since;    ///< so long
+        bool counted = false;       ///< it is among the lost ones
     };
     void read_ring(size_t ring, const ReadData& read, const ChangeData& change, bool last, std::vector<Event>& to);
     size_t size_at(std::span<const std::byte> record, uint64_t position, uint64_t head) const;
