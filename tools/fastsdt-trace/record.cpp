@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -67,6 +68,17 @@ std::string line_of(const std::string& file)
     std::ifstream in(file);
     std::getline(in, line);
     return line;
+}
+
+// Seconds in which the machine was suspended so far.
+int64_t asleep()
+{
+    timespec all{}, awake{};
+    clock_gettime(CLOCK_MONOTONIC, &awake);
+    clock_gettime(CLOCK_BOOTTIME, &all);
+    constexpr double ns = 1e-9;
+    return std::lround(static_cast<double>(all.tv_sec - awake.tv_sec)
+                       + static_cast<double>(all.tv_nsec - awake.tv_nsec) * ns);
 }
 
 uint64_t word(std::span<const std::byte> bytes, size_t offset)
@@ -163,7 +175,8 @@ void complete_script(engine::Script& script, const Options& options)
 }
 
 Recorder::Recorder(const Options& options, const engine::Script& script, const engine::ProbeNames& names)
-    : options_(options), script_(script), names_(names), says_pid_(options.follows()), known_(script.statements)
+    : options_(options), script_(script), names_(names), says_pid_(options.follows()), asleep_(asleep()),
+      known_(script.statements)
 {
     if (!options.timeline->folder.empty())
         ctf_.emplace(options.timeline->folder);
@@ -220,19 +233,21 @@ const Recorder::Class& Recorder::fresh_class(const Statement& statement, size_t 
     return found;
 }
 
-// Names are those of the process's own threads: in another pid namespace the numbers mean others.
+// In another pid namespace than ours numbers of threads mean others here: then all have the name of the process.
 void Recorder::name(Thread& thread)
 {
     thread.named = std::chrono::steady_clock::now();
-    const auto of_thread = thread.stream->pid;
-    std::string process = line_of(fmt::format("/proc/{}/comm", of_thread));
-    std::string own = line_of(fmt::format("/proc/{}/task/{}/comm", of_thread, thread.stream->tid));
+    CtfStream& stream = *thread.stream;
+    const int64_t pid = thread.numbers_are_ours ? stream.pid : thread.process;
+    std::string process = line_of(fmt::format("/proc/{}/comm", pid)), own;
+    if (thread.numbers_are_ours)
+        own = line_of(fmt::format("/proc/{}/task/{}/comm", pid, stream.tid));
     if (!process.empty())
-        thread.stream->process = std::move(process);
+        stream.process = std::move(process);
     if (!own.empty())
-        thread.stream->thread = std::move(own);
-    else if (thread.stream->thread.empty())
-        thread.stream->thread = thread.stream->process;
+        stream.thread = std::move(own);
+    else if (stream.thread.empty())
+        stream.thread = stream.process;
 }
 
 // nullptr: there are too many.
@@ -245,6 +260,8 @@ Recorder::Thread* Recorder::other_thread(const Number& number)
         found = &threads_.emplace_back();
         if (ctf_) {
             found->stream = &ctf_->add(number.pid, number.tid);
+            found->process = number.process;
+            found->numbers_are_ours = inner_number(number.process) == static_cast<uint64_t>(number.process);
             name(*found);
         }
     }
@@ -331,8 +348,9 @@ CtfClock Recorder::clock() const
 {
     __extension__ using Wide = unsigned __int128;
     constexpr uint64_t second = 1'000'000'000, least = 20'000'000;
-    engine::Moment now = engine::read_clocks();
-    while (now.ns - begin_.ns < least)
+    // The counter may have stood still while the machine was suspended.
+    engine::Moment begin = asleep() == asleep_ ? begin_ : engine::read_clocks(), now = engine::read_clocks();
+    while (now.ns - begin.ns < least)
         now = engine::read_clocks();
     timespec wall{};
     const uint64_t before = engine::boot_time();
@@ -341,8 +359,8 @@ CtfClock Recorder::clock() const
     const uint64_t ns =
         static_cast<uint64_t>(wall.tv_sec) * second + static_cast<uint64_t>(wall.tv_nsec) - since_boot + now.ns;
     CtfClock clock;
-    const uint64_t passed = now.ns - begin_.ns;
-    clock.frequency = static_cast<uint64_t>((Wide(now.counter - begin_.counter) * second + passed / 2) / passed);
+    const uint64_t passed = now.ns - begin.ns;
+    clock.frequency = static_cast<uint64_t>((Wide(now.counter - begin.counter) * second + passed / 2) / passed);
     const Wide cycles = Wide(ns) * clock.frequency / second - now.counter;
     clock.offset_s = static_cast<uint64_t>(cycles / clock.frequency);
     clock.offset = static_cast<uint64_t>(cycles % clock.frequency);

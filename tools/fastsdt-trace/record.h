@@ -51,6 +51,8 @@ private:
     };
     struct Thread {
         CtfStream* stream = nullptr;
+        pid_t process = 0;             ///< as this tool sees it
+        bool numbers_are_ours = false; ///< of process and thread
         std::chrono::steady_clock::time_point named;
         CallTable::Thread calls;
     };
@@ -72,6 +74,7 @@ private:
     const engine::ProbeNames& names_;
     const bool says_pid_;
     const engine::Moment begin_ = engine::read_clocks();
+    const int64_t asleep_; // of the machine, at the begin
     std::optional<CtfWriter> ctf_;
     std::optional<CallTable> calls_;
     std::deque<Thread> threads_;
