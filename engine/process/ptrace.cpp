@@ -390,8 +390,15 @@ Tracees::~Tracees()
     release_all();
 }
 
-void Tracees::release(Task& task)
+void Tracees::release(Task& task, Deadline deadline)
 {
+    if (task.asked && !task.stopped && !is_gone(task) && state_of(pid_, task.number) != 'D') {
+        try {
+            wait(task, deadline);
+        } catch (const Unusable&) {
+            // Its registers could not be looked at: it is let go as it is.
+        }
+    }
     if (!task.stopped || ptrace(PTRACE_DETACH, task.number, nullptr, signal_of(task)) < 0)
         may_trace = true;
     task.stopped = false;
@@ -414,8 +421,11 @@ void Tracees::forget(const std::function<bool(const Task&)>& gone)
 
 void Tracees::release_all()
 {
+    const bool heeded = std::exchange(heeds_signals_, false); // a signal ends us, and not what the process waits for
+    const auto deadline = Clock::now() + patience_for_a_processor;
     for (Task& task : tasks_)
-        release(task);
+        release(task, deadline);
+    heeds_signals_ = heeded;
     tasks_.clear();
     indexes_.clear();
 }
@@ -532,6 +542,7 @@ bool Tracees::poll(Task& task)
 bool Tracees::look_at(Task& task)
 {
     task.stopped = true; // even if what follows throws: it is let go then
+    task.asked = false;
     const bool in_call = task.event == 0 && task.signal == (SIGTRAP | 0x80);
     if (in_call) // of an errand: its registers are nobody's
         return true;
@@ -572,6 +583,7 @@ bool Tracees::go_on(Task& task, int request, Deadline deadline)
 void Tracees::interrupt(Task& task)
 {
     task.sleeping = sleeping(pid_, task.number);
+    task.asked = true;
     ptrace(PTRACE_INTERRUPT, task.number, nullptr, nullptr); // fails for one that ends, which poll() sees
 }
 
@@ -652,7 +664,7 @@ void Tracees::look_at_each(const std::function<void(const Task&)>& look)
         for (size_t i = from; i < to; ++i) {
             if (await(tasks_[i], begin))
                 look(tasks_[i]);
-            release(tasks_[i]);
+            release(tasks_[i], begin + patience_for_a_processor);
         }
     }
     tasks_.clear(); // let go already, each

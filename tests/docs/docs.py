@@ -178,10 +178,19 @@ def readme_check(text):
     return printed_by(command.removeprefix("$ "), shown.partition("\n\n")[0], gcc != "12") or readme_probe(text[text.index("\n# ") + 1:])
 
 
+def readme_commands(text):
+    """The first three, with the tools of this build instead of the demo's."""
+    demo, path, then = text.strip().split("\n")
+    if demo != "./scripts/demo.sh" or "build=$PWD/build/demo" not in open(f"{source}/scripts/demo.sh").read() or path != "PATH=$PWD/build/demo/bin:$PATH":
+        return "not what scripts/demo.sh builds"
+    code, output = shell(then)
+    return None if code == 0 and "usdt:./hello:shop:order  (" in output else output
+
+
 def readme_trace(text):
     on_x86()
-    compile_line, command, shown = text.removeprefix("$ ").replace("\n$ ", "\n").split("\n", 2)
-    return printed_by(f"{compile_line} && {{ {command}; }} 2>&1", shown)
+    command, shown = text.removeprefix("$ ").split("\n", 1)
+    return printed_by(f"cc -O2 -Iinclude examples/hello.c -o hello && {{ {command}; }} 2>&1", shown)
 
 
 def readme_probe(text):
@@ -249,8 +258,10 @@ shop_d = "printf 'provider shop {\\n probe order(int id, char *item, int cents);
 INSTALL = elsewhere("tests/install/ways.sh", "tests/install/ways.py")
 RULES = {
     "README.md": {
-        "$ cc -O2 -Iinclude examples/hello.c -o hello": readme_trace,
-        "./scripts/demo.sh": elsewhere("scripts/demo.sh", "scripts/test.sh"),
+        "./scripts/demo.sh": readme_commands,
+        "$ fastsdt-trace -e": readme_trace,
+    },
+    "docs/overview.md": {
         "#include <fastsdt.h>": lambda text: None if "FASTSDT(shop, order, id, item, cents)" in open(f"{source}/examples/hello.c").read() and
             fragment("void f(int id, const char *item, long cents)")(text) is None else "not what examples/hello.c has, or it does not compile",
         "$ fastsdt-check --probe order hello": readme_check,
