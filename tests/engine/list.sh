@@ -51,6 +51,7 @@ status=0; fastsdt-trace -l ./app -e 'BEGIN {}' >some 2>err || status=$?
 expect "a script too" "$status$(cat some)" 2
 
 # Of a process: the same, with the path that it has mapped; each line is a probe that a script can name.
+rm -f input
 mkfifo input
 ./app 99 1 <input & pid=$!
 exec 3>input

@@ -2,7 +2,6 @@
 #include "record.h"
 
 #include "arch/args.h"
-#include "base/integers.h"
 #include "base/printable.h"
 #include "base/search_path.h"
 #include "base/unusable.h"
@@ -83,7 +82,9 @@ int64_t asleep()
 
 uint64_t word(std::span<const std::byte> bytes, size_t offset)
 {
-    return load(&bytes[offset], 8, false);
+    uint64_t value = 0;
+    std::memcpy(&value, &bytes[offset], sizeof value); // load() is a loop for GCC 12
+    return value;
 }
 
 // What a script calls a value: "id" of args.id and str(args.id), "arg0", "tid".
