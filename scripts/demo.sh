@@ -74,7 +74,7 @@ compared() {
     grep -q "^@: $hits\$" counted.txt || return 0
     kernel=$(awk 'FNR == 1 { for (i = 1; i <= NF; i++) if ($i == "NS/HIT") column = i } FNR == 2 { print $column }' hits-of-kernel.txt 2>/dev/null || true)
     awk -v n=$hits -v a="$untraced" -v b="$counted" -v kernel="$kernel" 'BEGIN {
-        printf "\nOf %d hits each costs %.1f ns without the kernel", n, b > a ? (b - a) * 1e9 / n : 0
+        printf "\nOf %d hits each costs %.1f ns without the kernel", n, (b > a ? (b - a) * 1e9 / n : 0)
         if (kernel) printf ", and %d ns with its trap", kernel
         print "." }'
 }
