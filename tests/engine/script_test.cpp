@@ -140,6 +140,25 @@ TEST(Script, Signs)
     EXPECT_FALSE(script.maps.at(4).is_signed) << script.maps.at(4).name;
 }
 
+TEST(Script, Parameters)
+{
+    const auto condition = [](const std::string& text, const std::vector<std::string>& parameters) {
+        const Script script = parse("usdt:a:$2:\"$1\" /" + text + "/ { @ = count() }", parameters);
+        EXPECT_EQ(script.clauses[0].probes[0].provider, "shop");
+        EXPECT_EQ(script.clauses[0].probes[0].name, "$1"); // in quotes
+        return shown(*script.clauses[0].filter);
+    };
+    EXPECT_EQ(condition("arg0 > $1", {"-0x1F", "shop"}), "(arg0 -31 >u)");
+    EXPECT_EQ(condition("$# == $3", {"18446744073709551615", "shop"}), "(2 0 ==s)");
+    EXPECT_EQ(parse("usdt:a:b:c { @[str($3)] = $1 }", {"1", "2", "tea", "4"}).clauses[0].actions[0].keys[0].text,
+              "tea");
+    EXPECT_EQ(parse("usdt:a:b:c { @ = $2 }", {"1", "2"}).parameters, 2u);
+    for (const char* const text :
+         {"usdt:a:b:c { @ = $1 }", "usdt:a:b:$2 { @ = count() }", "usdt:a:b:c { @ = $0 }", "usdt:a:b:c { @ = $100 }",
+          "usdt:a:b:c { @ = $1x }", "usdt:a:b:c { @[str($3)] = 1 }"})
+        EXPECT_THROW(parse(text, {"tea", "", std::string(64, 'x')}), ScriptError) << text;
+}
+
 TEST(Script, Words)
 {
     EXPECT_EQ(filter("0x1F + 1_000 + 2e3 + 10UL"), "(((31 1000 +s) 2000 +s) 10 +s)");
@@ -275,7 +294,6 @@ TEST(Script, KernelOnly)
                              "usdt:a:b:c { @[ustack] = count() }",
                              "kprobe:vfs_read { @ = count() }",
                              "tracepoint:syscalls:sys_enter_read { @ = count() }",
-                             "usdt:a:b:c { @ = $1 }",
                              "usdt:a:b:c { while (arg0) { @ = count() } }",
                              "usdt:a:b:c { @ *= 2 }",
                              "usdt:a:b:c /str(arg0) < \"x\"/ { @ = count() }",
