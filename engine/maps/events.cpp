@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "maps/events.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
