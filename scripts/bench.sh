@@ -21,7 +21,7 @@ if [ "${1:-}" = --record ]; then
     [ -e "$out/results.json" ] || { echo "bench.sh: there is no $out/results.json: run bench.sh first" >&2; exit 2; }
     cp "$out/results.json" docs/recorded/performance.json
     scripts/demo.sh >"$out/demo.txt"
-    sed -n "s|$PWD/||g; /^== A probe on a function/,/times less/p" "$out/demo.txt" | bench/terminal.py >docs/recorded/demo.svg
+    sed -n "s|$PWD/||g; s/^== \\[[0-9:]*\\] /== /; /^== A probe on a function/,/times less/p" "$out/demo.txt" | bench/terminal.py >docs/recorded/demo.svg
     set -- --redraw
 fi
 [ "${1:-}" != --redraw ] || exec "$python" bench/report.py docs/recorded/performance.json docs/performance.md docs/recorded docs/overview.md

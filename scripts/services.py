@@ -353,18 +353,24 @@ class Tracer:
         return maps
 
 
+def ended(service, load):
+    """What the client of a load says at its end."""
+    out, errors = load.communicate()
+    service.quiet()
+    if load.returncode:
+        raise Broken(f"the client ends with {load.returncode}: {errors} {out}")
+    return {"requests": getattr(load, "requests", 0), **service.said(out, errors)}
+
+
 def one_load(service, seconds, traced=False, by_file=False):
     service.quiet()
     before, ticks = service.counted(), service.ticks()
     service.quiet()  # who asked for the statistics has gone
     tracer = Tracer(service, by_file) if traced else None
-    load = service.load(seconds, False)
-    out, errors = load.communicate()
-    service.quiet()
-    maps = tracer.end((0,)) if tracer else {}
-    if load.returncode:
-        raise Broken(f"the client ends with {load.returncode}: {errors} {out}")
-    said = {"requests": getattr(load, "requests", 0), **service.said(out, errors)}
+    try:
+        said = ended(service, service.load(seconds, False))
+    finally:
+        maps = tracer.end((0,)) if tracer else {}
     said["ticks"] = service.ticks() - ticks
     own = service.own(before, service.counted(), said)
     if tracer and maps != own:
@@ -375,19 +381,17 @@ def one_load(service, seconds, traced=False, by_file=False):
 def over_a_reload(service, seconds):
     """One tracer, by the file; a load of the old workers and one of the new."""
     service.quiet()
-    before, tracer, own, now = service.counted(), Tracer(service, True), {}, {}
-    for again in (False, True):
-        if again:
-            service.reload()
-        load = service.load(seconds, False)
-        out, errors = load.communicate()
-        service.quiet()
-        if load.returncode:
-            raise Broken(f"the client ends with {load.returncode} {'behind' if again else 'before'} a reload: {errors} {out}")
-        now = service.counted()
-        hits = service.own(before, now, {"requests": getattr(load, "requests", 0), **service.said(out, errors)})
-        before, own = now, {name: own.get(name, 0) + count for name, count in hits.items()}
-    if (maps := tracer.end((0,))) != own:
+    before, tracer, own = service.counted(), Tracer(service, True), {}
+    try:
+        for change in (lambda: None, service.reload):
+            change()
+            said = ended(service, service.load(seconds, False))
+            now = service.counted()
+            own = {name: own.get(name, 0) + count for name, count in service.own(before, now, said).items()}
+            before = now
+    finally:
+        maps = tracer.end((0,))
+    if maps != own:
         raise Broken(f"the tracer (--exe) counts {maps} over a reload, the server {own}")
 
 

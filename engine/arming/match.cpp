@@ -27,17 +27,6 @@ bool fits(const std::string& glob, const std::string& name)
     return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
 }
 
-// As in bpftrace: a name without a slash that is no file of the current directory is looked for in PATH.
-std::string resolve(const std::string& file)
-{
-    namespace fs = std::filesystem;
-    std::error_code error;
-    if (file.find('/') != file.npos || fs::exists(file, error))
-        return file;
-    const std::string program = in_search_path(file);
-    return program.empty() ? file : program;
-}
-
 // A name that is not found here, and may be that of a library: "libc.so.6".
 bool only_a_name(const std::string& file)
 {
@@ -98,6 +87,15 @@ void find_patch(const LiveFile& file, const LiveSite& live, Site& site)
 }
 
 } // namespace
+
+std::string resolve(const std::string& file)
+{
+    std::error_code error;
+    if (file.find('/') != file.npos || std::filesystem::exists(file, error))
+        return file;
+    const std::string program = in_search_path(file);
+    return program.empty() ? file : program;
+}
 
 size_t ProbeNames::number_of(const std::string& name)
 {

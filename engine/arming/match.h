@@ -15,6 +15,10 @@
 
 namespace fastsdt::engine {
 
+/// The file that a script's FILE means. As in bpftrace: a name without a slash that is no file of the current directory is looked for in
+/// PATH; what is not found stays as it is.
+std::string resolve(const std::string& file);
+
 /// The numbers that maps and events have for names of probes, such as "usdt:./app:shop:order": of all processes of a run.
 class ProbeNames {
 public:

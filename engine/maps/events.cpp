@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "maps/events.h"
 
+#include "base/integers.h"
+
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 namespace fastsdt::engine {
 namespace {
@@ -17,9 +18,7 @@ constexpr size_t most_at_once = size_t(32) << 10;
 
 uint64_t word(std::span<const std::byte> bytes, size_t offset)
 {
-    uint64_t value = 0;
-    std::memcpy(&value, &bytes[offset], sizeof value); // load() is a loop for GCC 12
-    return value;
+    return load(&bytes[offset], 8, false);
 }
 
 } // namespace

@@ -135,12 +135,11 @@ Token Lexer::next()
             throw ScriptError({at_, length}, "a name or a number is wanted after \"$\"");
         if (!digit(text_[at_ + 1]))
             return take(Token::Kind::variable, length);
-        constexpr uint64_t most = 99;
         const std::string_view digits = text_.substr(at_ + 1, length - 1);
         const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), token.number);
-        if (end.ptr != digits.data() + digits.size() || token.number < 1 || token.number > most)
+        if (end.ptr != digits.data() + digits.size() || token.number < 1 || token.number > most_parameters)
             throw ScriptError({at_, length},
-                              fmt::format("parameters are $1 to ${}, and $# is how many there are", most));
+                              fmt::format("parameters are $1 to ${}, and $# is how many there are", most_parameters));
         return take(Token::Kind::parameter, length);
     }
     if (digit(c))

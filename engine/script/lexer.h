@@ -28,6 +28,8 @@ struct Token {
     Span where;
 };
 
+inline constexpr uint64_t most_parameters = 99; ///< $1 to $99
+
 /// Views point into the text, which has to outlive it. Throws ScriptError.
 class Lexer {
 public:

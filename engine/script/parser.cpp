@@ -311,10 +311,10 @@ private:
     const std::string& parameter_in(const Token& token, size_t& at)
     {
         uint64_t number = 0;
-        constexpr uint64_t most = 99;
         const size_t start = at;
         for (; digit_at(token.word, at + 1); ++at)
-            number = std::min<uint64_t>(number * 10 + static_cast<uint64_t>(token.word[at + 1] - '0'), most + 1);
+            number =
+                std::min<uint64_t>(number * 10 + static_cast<uint64_t>(token.word[at + 1] - '0'), most_parameters + 1);
         const std::string& text = parameter(number);
         if (text.empty())
             fail({token.where.start + start, at + 1 - start}, fmt::format("there is no parameter {}", number));

@@ -440,8 +440,7 @@ private:
             if (!notes.names.empty())
                 if (const ArgumentNames* names =
                         notes.names_of(probe, parse_arguments(probe.arguments, file.arch).size()))
-                    for (const ArgumentNames::One& argument : names->arguments)
-                        site.argument_names.emplace_back(argument.name);
+                    site.argument_names = names->only_names();
             site.address = probe.address;
             site.semaphore = probe.semaphore;
             look(image, mappings, executable, {probe.address, notes.site_at(probe.note_address)}, std::move(site),

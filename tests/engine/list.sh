@@ -35,8 +35,11 @@ grep -q '^usdt:./app:shop:closed  (int16 arg0, uint8 arg1)$' out || fail "argume
 grep -qx 'usdt:./app:depot:empty' out || fail "no arguments: $(cat out)"
 fastsdt-trace -l 'usdt:./app:shop:c*' >some
 expect "a pattern" "$(cat some)" "$(grep closed out)"
-PATH=$PWD:$PATH fastsdt-trace --list usdt:app:depot:empty >some
+here=$PWD
+(cd / && PATH=$here:$PATH fastsdt-trace --list usdt:app:depot:empty) >some
 expect "in PATH" "$(cat some)" "usdt:$PWD/app:depot:empty"
+fastsdt-trace --list usdt:app:depot:empty >some # what a script means by that: the file that is here
+expect "here" "$(cat some)" "usdt:app:depot:empty"
 fastsdt-trace --json -l 'usdt:./app:shop:order' | python3 -c 'import json, sys
 one = json.loads(sys.stdin.read())
 assert one == {"type": "probe", "data": {"probe": "usdt:./app:shop:order", "arguments": [{"type": "int32", "name": "id"}, {"type": "uint64", "name": "item"}, {"type": "uint64", "name": "cents"}]}}, one'

@@ -28,11 +28,8 @@
 namespace fastsdt::trace_tool {
 namespace {
 
-constexpr uint32_t magic = 0xC1FC1FC1;
 // A stream's buffer, at first and at most, and of all streams.
 constexpr size_t first_buffer = size_t(4) << 10, most_buffer = size_t(256) << 10, most_held = size_t(256) << 20;
-// Numbers of classes from this one on have a larger header.
-constexpr uint16_t extended = 65535;
 
 // What is to go if the program ends by exit(); of the one writer that there is.
 std::string unfinished;
@@ -170,11 +167,11 @@ std::byte* CtfWriter::put_header(CtfStream& stream, size_t number, uint64_t cloc
         std::memcpy(to, &value, sizeof value);
         to += sizeof value;
     };
-    if (is_near && number < extended) {
+    if (is_near && number < ctf_extended) {
         store(static_cast<uint16_t>(number));
         store(static_cast<uint32_t>(clock));
     } else {
-        store(extended);
+        store(ctf_extended);
         store(static_cast<uint32_t>(number));
         store(clock);
     }
@@ -186,7 +183,7 @@ void CtfWriter::write_packet(CtfStream& stream)
     // The last event's clock is the packet's end, so that packets without events are not before it.
     const uint64_t begin = stream.used_ ? stream.first_ : stream.last_;
     std::string header;
-    put(header, magic);
+    put(header, ctf_magic);
     header += uuid_;
     put(header, uint32_t(0));
     put(header, uint64_t(stream.number_));

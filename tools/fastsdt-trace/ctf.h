@@ -2,6 +2,7 @@
 // Writes a trace in the Common Trace Format 1.8 (diamon.org/ctf): a folder with the text `metadata` and a file for each thread, its
 // stream. A stream is packets, and a packet is events in the order of their clock. The folder appears whole or not at all.
 #pragma once
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -11,11 +12,15 @@
 
 namespace fastsdt::trace_tool {
 
+inline constexpr uint32_t ctf_magic = 0xC1FC1FC1; ///< of packets
+/// Numbers of classes from this one on have a larger header.
+inline constexpr uint16_t ctf_extended = 65535;
+
 struct CtfField {
     std::string name;
     size_t bytes = 8; ///< of an integer; 0: a string
     bool is_signed = false;
-    bool operator==(const CtfField&) const = default;
+    auto operator<=>(const CtfField&) const = default;
 };
 
 /// What events have in common.
@@ -23,7 +28,7 @@ struct CtfClass {
     std::string name;
     std::string probe; ///< as a script names it, with its file
     std::vector<CtfField> fields;
-    bool operator==(const CtfClass&) const = default;
+    auto operator<=>(const CtfClass&) const = default;
 };
 
 /// A clock's value is cycles; `offset_s` seconds and `offset` cycles more are since 1970.

@@ -194,7 +194,7 @@ void CtfReader::each_packet(const std::string& file, const std::function<void(co
             fail(file, damaged);
         const auto number = [&](size_t at, size_t size) { return load(&bytes[at], size, big_endian); };
         const uint64_t size = number(32 + 3 * 8, 8) / 8;
-        if (number(0, 4) != 0xC1FC1FC1 || size < fixed_header || size > most_packet)
+        if (number(0, 4) != ctf_magic || size < fixed_header || size > most_packet)
             fail(file, damaged);
         bytes.resize(size);
         if (!in.read(reinterpret_cast<char*>(bytes.data()) + fixed_header,
@@ -233,7 +233,7 @@ void CtfReader::read(const Thread& thread, const Visit& visit) const
         };
         while (at < bytes.size()) {
             size_t id = number(2);
-            if (id == 65535) {
+            if (id == ctf_extended) {
                 id = number(4);
                 clock = number(8);
             } else {

@@ -33,13 +33,10 @@ std::string time_text(double ns)
 
 size_t CallTable::add(const std::string& name, const std::string& file)
 {
-    const auto found = std::find_if(functions_.begin(), functions_.end(), [&](const Function& function) {
-        return function.name == name && function.file == file;
-    });
-    if (found != functions_.end())
-        return static_cast<size_t>(found - functions_.begin());
-    functions_.push_back({name, file});
-    return functions_.size() - 1;
+    const auto [found, added] = numbers_.try_emplace({name, file}, functions_.size());
+    if (added)
+        functions_.push_back({name, file});
+    return found->second;
 }
 
 void CallTable::enter(Thread& thread, size_t function, uint64_t clock)

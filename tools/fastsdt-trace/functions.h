@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fastsdt::trace_tool {
@@ -42,6 +44,7 @@ private:
     void close(Thread& thread, const CallStack::Call& call, uint64_t end, bool returned);
 
     std::vector<Function> functions_;
+    std::map<std::pair<std::string, std::string>, size_t> numbers_; // by name and file
     uint64_t unfinished_ = 0, unknown_ = 0;
 };
 

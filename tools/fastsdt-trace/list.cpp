@@ -2,8 +2,8 @@
 #include "list.h"
 
 #include "arch/args.h"
+#include "arming/match.h"
 #include "base/printable.h"
-#include "base/search_path.h"
 #include "elf/image.h"
 #include "elf/notes.h"
 #include "live/live.h"
@@ -58,8 +58,7 @@ void find_in_file(const std::string& path, Found& found)
                 std::vector<std::string> names;
                 if (const ArgumentNames* said =
                         notes.names_of(probe, parse_arguments(probe.arguments, image.arch()).size()))
-                    for (const ArgumentNames::One& one : said->arguments)
-                        names.emplace_back(one.name);
+                    names = said->only_names();
                 found.try_emplace(fmt::format("usdt:{}:{}:{}", path, probe.provider, probe.name),
                                   arguments_of(probe.arguments, image.arch(), names));
             }
@@ -102,8 +101,7 @@ std::string file_of(const std::string& search)
     for (const std::string_view kind : {"usdt:", "uprobe:", "uretprobe:"})
         if (search.starts_with(kind))
             file = search.substr(kind.size(), search.find(':', kind.size()) - kind.size());
-    const std::string program = file.find('/') == file.npos ? in_search_path(file) : file;
-    return program.empty() ? file : program;
+    return engine::resolve(file);
 }
 
 } // namespace

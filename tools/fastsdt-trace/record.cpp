@@ -2,6 +2,7 @@
 #include "record.h"
 
 #include "arch/args.h"
+#include "base/integers.h"
 #include "base/printable.h"
 #include "base/search_path.h"
 #include "base/unusable.h"
@@ -82,9 +83,7 @@ int64_t asleep()
 
 uint64_t word(std::span<const std::byte> bytes, size_t offset)
 {
-    uint64_t value = 0;
-    std::memcpy(&value, &bytes[offset], sizeof value); // load() is a loop for GCC 12
-    return value;
+    return load(&bytes[offset], 8, false);
 }
 
 // What a script calls a value: "id" of args.id and str(args.id), "arg0", "tid".
@@ -227,9 +226,9 @@ const Recorder::Class& Recorder::fresh_class(const Statement& statement, size_t 
         found.function = calls_->add(site.name, site.file);
     for (const CtfField& field : one.fields)
         found.fields.push_back(static_cast<unsigned char>(field.bytes));
-    const auto same = std::find(classes_.begin(), classes_.end(), one);
-    found.number = static_cast<size_t>(same - classes_.begin());
-    if (same == classes_.end())
+    const auto [same, added] = numbers_.try_emplace(one, classes_.size());
+    found.number = same->second;
+    if (added)
         classes_.push_back(std::move(one));
     return found;
 }

@@ -85,6 +85,7 @@ private:
     std::map<std::pair<pid_t, size_t>, Thread*> of_rings_; // the last one of each that had records
     std::vector<std::vector<Class>> known_;                // by statement and probe
     std::vector<CtfClass> classes_;
+    std::map<CtfClass, size_t> numbers_; // of them
     uint64_t events_ = 0, left_out_ = 0;
     std::string failure_;
 };
