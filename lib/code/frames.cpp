@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "code/frames.h"
+
+#include "base/integers.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace fastsdt {
+namespace {
+
+// Encodings of pointers: DW_EH_PE_* of the LSB core specification.
+constexpr uint8_t omitted = 0xff, format_mask = 0x0f, how_mask = 0x70, indirect = 0x80, absolute = 0x00,
+                  pc_relative = 0x10;
+
+/// Reads what stands at an ELF vaddr; behind the end everything is 0, and good() says so.
+class Cursor {
+public:
+    Cursor(std::span<const std::byte> bytes, uint64_t address) : bytes_(bytes), address_(address) {}
+
+    bool good() const { return good_; }
+    size_t at() const { return at_; }
+    bool more() const { return good_ && at_ < bytes_.size(); }
+    std::span<const std::byte> rest() const { return good_ ? bytes_.subspan(at_) : std::span<const std::byte>(); }
+
+    uint64_t fixed(size_t size)
+    {
+        if (!take(size))
+            return 0;
+        return load(&bytes_[at_ - size], size, false);
+    }
+    std::span<const std::byte> block(uint64_t size)
+    {
+        if (!take(size))
+            return {};
+        return bytes_.subspan(at_ - size_t(size), size_t(size));
+    }
+    uint64_t uleb() { return leb(false); }
+    int64_t sleb() { return int64_t(leb(true)); }
+    std::string_view text()
+    {
+        const auto rest = this->rest();
+        const auto* const start = reinterpret_cast<const char*>(rest.data());
+        const size_t length = strnlen(start, rest.size());
+        if (!take(length + 1))
+            return {};
+        return {start, length};
+    }
+    /// @param plain  without what it is relative to
+    uint64_t pointer(uint8_t encoding, bool plain = false)
+    {
+        const uint64_t here = address_ + at_;
+        uint64_t value = 0;
+        switch (encoding & format_mask) {
+        case 0x0:
+        case 0x4:
+        case 0xc: value = fixed(8); break;
+        case 0x1: value = uleb(); break;
+        case 0x2: value = fixed(2); break;
+        case 0x3: value = fixed(4); break;
+        case 0x9: value = uint64_t(sleb()); break;
+        case 0xa: value = uint64_t(int64_t(int16_t(fixed(2)))); break;
+        case 0xb: value = uint64_t(int64_t(int32_t(fixed(4)))); break;
+        default: good_ = false;
+        }
+        if (plain || value == 0)
+            return value;
+        if (encoding & indirect)
+            good_ = false;
+        else if ((encoding & how_mask) == pc_relative)
+            value += here;
+        else if ((encoding & how_mask) != absolute)
+            good_ = false;
+        return value;
+    }
+
+private:
+    bool take(uint64_t size)
+    {
+        good_ = good_ && size <= bytes_.size() - at_;
+        if (good_)
+            at_ += size_t(size);
+        return good_;
+    }
+    uint64_t leb(bool is_signed)
+    {
+        uint64_t value = 0;
+        for (unsigned shift = 0; more() && shift < 64; shift += 7) {
+            const uint64_t byte = fixed(1);
+            value |= (byte & 0x7f) << shift;
+            if (!(byte & 0x80)) {
+                if (is_signed && byte & 0x40 && shift + 7 < 64)
+                    value |= ~uint64_t(0) << (shift + 7);
+                return value;
+            }
+        }
+        good_ = false;
+        return 0;
+    }
+
+    std::span<const std::byte> bytes_;
+    uint64_t address_;
+    size_t at_ = 0;
+    bool good_ = true;
+};
+
+std::optional<Cie> cie_of(Cursor entry)
+{
+    Cie cie;
+    const uint64_t version = entry.fixed(1);
+    const std::string_view augmentation = entry.text();
+    if (version != 1 && version != 3)
+        return {};
+    cie.code_factor = entry.uleb();
+    cie.data_factor = entry.sleb();
+    const uint64_t return_column = version == 1 ? entry.fixed(1) : entry.uleb();
+    constexpr uint64_t rip = 16;
+    if (!entry.good() || return_column != rip)
+        return {};
+    if (!augmentation.empty()) {
+        if (augmentation.front() != 'z')
+            return {};
+        cie.augmented = true;
+        entry.uleb(); // how many bytes follow: those that the letters stand for
+        for (const char letter : augmentation.substr(1))
+            switch (letter) {
+            case 'R': cie.pointers = uint8_t(entry.fixed(1)); break;
+            case 'L': cie.lsda = uint8_t(entry.fixed(1)); break;
+            case 'P': entry.pointer(uint8_t(entry.fixed(1)), true); break;
+            case 'S': cie.signal = true; break;
+            default: return {};
+            }
+    }
+    cie.program = entry.rest();
+    return entry.good() ? std::optional(cie) : std::nullopt;
+}
+
+} // namespace
+
+Frames::Frames(const Image& image)
+{
+    for (const Section& section : image.sections()) {
+        if (section.name != ".eh_frame")
+            continue;
+        const auto bytes = image.raw_contents(section);
+        std::unordered_map<uint64_t, std::optional<size_t>> numbers; // of CIEs, by offset
+        const auto number_of = [&](uint64_t offset) -> std::optional<size_t> {
+            const auto [found, fresh] = numbers.try_emplace(offset);
+            if (!fresh || offset > bytes.size() || bytes.size() - offset < 8)
+                return found->second;
+            const uint64_t length = load(&bytes[offset], 4, false);
+            // They may overlap in a damaged file: together they must not become more than the file.
+            constexpr uint64_t longest = 1024;
+            if (load(&bytes[offset + 4], 4, false) != 0 || length < 4 || length > longest
+                || length > bytes.size() - offset - 4)
+                return {};
+            auto cie = cie_of(Cursor(bytes.subspan(offset + 8, length - 4), section.address + offset + 8));
+            if (cie) {
+                Rows rows(*cie, {0, 0, 0, 0, cie->program});
+                cie->first = rows.at(0);
+                cie->outermost = rows.outermost();
+                found->second = cies_.size();
+                cies_.push_back(*cie);
+            }
+            return found->second;
+        };
+        for (uint64_t at = 0; bytes.size() - at >= 8;) {
+            const uint64_t length = load(&bytes[at], 4, false), body = at + 4;
+            if (length > bytes.size() - body) // 0xffffffff too: entries of more than 4 GB
+                break;
+            at = body + length;
+            if (length < 4) // 0: the end of what one object has
+                continue;
+            const uint64_t back = load(&bytes[body], 4, false);
+            if (back == 0 || back > body)
+                continue;
+            const auto number = number_of(body - back);
+            if (!number)
+                continue;
+            const Cie& cie = cies_[*number];
+            // What the loader fills in is not in the file.
+            if ((cie.pointers & how_mask) == absolute && image.kind() != Image::Kind::executable)
+                continue;
+            Cursor entry(bytes.subspan(body + 4, length - 4), section.address + body + 4);
+            Frame frame;
+            frame.begin = entry.pointer(cie.pointers);
+            frame.end = frame.begin + entry.pointer(cie.pointers, true);
+            frame.cie = *number;
+            frame.signal = cie.signal;
+            bool known = true;
+            if (cie.augmented) {
+                Cursor augmentation(entry.block(entry.uleb()), section.address + body + 4);
+                if (cie.lsda != omitted) {
+                    // Its address counts, so it is read where it stands.
+                    const uint64_t offset = uint64_t(entry.rest().data() - bytes.data());
+                    const uint64_t size = augmentation.rest().size();
+                    Cursor pointer(augmentation.rest(), section.address + offset - size);
+                    frame.lsda = pointer.pointer(cie.lsda);
+                    known = pointer.good();
+                }
+            }
+            frame.program = entry.rest();
+            if (entry.good() && known && frame.begin < frame.end)
+                frames_.push_back(frame);
+        }
+    }
+    std::sort(frames_.begin(), frames_.end(), [](const Frame& a, const Frame& b) { return a.begin < b.begin; });
+    std::vector<Frame> alone;
+    uint64_t reached = 0; // by all before
+    for (size_t i = 0; i < frames_.size(); ++i) {
+        const bool overlaps =
+            frames_[i].begin < reached || (i + 1 < frames_.size() && frames_[i + 1].begin < frames_[i].end);
+        reached = std::max(reached, frames_[i].end);
+        if (!overlaps)
+            alone.push_back(frames_[i]);
+    }
+    frames_ = std::move(alone);
+    for (Frame& frame : frames_) {
+        Rows rows(cies_[frame.cie], frame);
+        frame.first = rows.at(frame.begin);
+        frame.outermost = rows.outermost();
+    }
+}
+
+Rows::Rows(const Cie& cie, const Frame& frame)
+    : cie_(cie), program_(frame.program), location_(frame.begin), now_(cie.first), outermost_(cie.outermost)
+{}
+
+// The instructions are DW_CFA_* of the DWARF standard, section 6.4.2.
+Cfa Rows::at(uint64_t address)
+{
+    constexpr uint64_t rsp = 7, rip = 16;
+    const auto define = [&](uint64_t reg, int64_t offset) {
+        now_ = {reg == rsp ? Cfa::stack_pointer : Cfa::other, offset};
+    };
+    while (!program_.empty()) {
+        Cursor next(program_, 0);
+        const auto code = unsigned(next.fixed(1));
+        uint64_t advance = 0;
+        switch (code >> 6) {
+        case 1: advance = code & 0x3f; break;
+        case 2: next.uleb(); break; // offset
+        case 3: break;              // restore
+        default:
+            switch (code) {
+            case 0x00: break; // nop
+            case 0x02: advance = next.fixed(1); break;
+            case 0x03: advance = next.fixed(2); break;
+            case 0x04: advance = next.fixed(4); break;
+            case 0x05:
+            case 0x09:
+            case 0x14:
+            case 0x2f: next.uleb(), next.uleb(); break;
+            case 0x06:
+            case 0x08:
+            case 0x2e: next.uleb(); break;
+            case 0x07: outermost_ = next.uleb() == rip || outermost_; break; // undefined
+            case 0x0a:                                                       // remember_state
+                if (remembered_.size() < 64)
+                    remembered_.push_back(now_);
+                else
+                    next.block(~uint64_t(0)); // not good any more
+                break;
+            case 0x0b: // restore_state
+                if (!remembered_.empty()) {
+                    now_ = remembered_.back();
+                    remembered_.pop_back();
+                } else {
+                    next.block(~uint64_t(0));
+                }
+                break;
+            case 0x0c: { // def_cfa
+                const uint64_t reg = next.uleb();
+                define(reg, int64_t(next.uleb()));
+                break;
+            }
+            case 0x0d: define(next.uleb(), now_.offset); break;   // def_cfa_register
+            case 0x0e: now_.offset = int64_t(next.uleb()); break; // def_cfa_offset
+            case 0x0f: next.block(next.uleb()), now_ = {}; break; // def_cfa_expression
+            case 0x10:
+            case 0x16: next.uleb(), next.block(next.uleb()); break;
+            case 0x11:
+            case 0x15: next.uleb(), next.sleb(); break;
+            case 0x12: { // def_cfa_sf
+                const uint64_t reg = next.uleb();
+                define(reg, int64_t(uint64_t(next.sleb()) * uint64_t(cie_.data_factor)));
+                break;
+            }
+            case 0x13: now_.offset = int64_t(uint64_t(next.sleb()) * uint64_t(cie_.data_factor)); break;
+            default: next.block(~uint64_t(0)); // set_loc too, which nobody writes
+            }
+        }
+        const uint64_t location = location_ + advance * cie_.code_factor;
+        if (!next.good() || location < location_) {
+            now_ = {};
+            program_ = {};
+            break;
+        }
+        if (advance != 0) {
+            if (location > address)
+                break; // for a later address
+            location_ = location;
+        }
+        program_ = next.rest();
+    }
+    return now_;
+}
+
+// The format is GCC's: gcc/except.cc, output_one_function_exception_table().
+bool each_landing_pad(const Image& image, const Frame& frame, uint64_t& budget,
+                      const std::function<void(uint64_t address)>& visit)
+{
+    if (frame.lsda == 0)
+        return true;
+    Cursor table(image.bytes_at(frame.lsda), frame.lsda);
+    const auto start = uint8_t(table.fixed(1));
+    const uint64_t base = start == omitted ? frame.begin : table.pointer(start);
+    if (table.fixed(1) != omitted) // where types are
+        table.uleb();
+    const auto encoding = uint8_t(table.fixed(1));
+    const uint64_t length = table.uleb();
+    const auto sites = table.block(length);
+    if (!table.good() || table.at() > budget)
+        return false;
+    budget -= table.at();
+    for (Cursor site(sites, 0); site.more();) {
+        site.pointer(encoding, true);
+        site.pointer(encoding, true);
+        const uint64_t pad = site.pointer(encoding, true);
+        site.uleb(); // action
+        if (!site.good())
+            return false;
+        if (pad != 0)
+            visit(base + pad);
+    }
+    return true;
+}
+
+} // namespace fastsdt

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A list of what is allowed: an instruction that it does not have stays where it is.
+#include "code/instructions.h"
+
+#include <algorithm>
+
+namespace fastsdt {
+namespace {
+
+struct Decoder : ZydisDecoder {
+    Decoder() { ZydisDecoderInit(this, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64); }
+};
+const Decoder decoder;
+
+bool allowed_category(ZydisInstructionCategory category)
+{
+    switch (category) {
+    case ZYDIS_CATEGORY_ADOX_ADCX:
+    case ZYDIS_CATEGORY_AES:
+    case ZYDIS_CATEGORY_AVX:
+    case ZYDIS_CATEGORY_AVX2:
+    case ZYDIS_CATEGORY_AVX512:
+    case ZYDIS_CATEGORY_BINARY:
+    case ZYDIS_CATEGORY_BITBYTE:
+    case ZYDIS_CATEGORY_BLEND:
+    case ZYDIS_CATEGORY_BMI1:
+    case ZYDIS_CATEGORY_BMI2:
+    case ZYDIS_CATEGORY_BROADCAST:
+    case ZYDIS_CATEGORY_CMOV:
+    case ZYDIS_CATEGORY_CONVERT:
+    case ZYDIS_CATEGORY_DATAXFER:
+    case ZYDIS_CATEGORY_GFNI:
+    case ZYDIS_CATEGORY_IFMA:
+    case ZYDIS_CATEGORY_KMASK:
+    case ZYDIS_CATEGORY_LOGICAL:
+    case ZYDIS_CATEGORY_LOGICAL_FP:
+    case ZYDIS_CATEGORY_LZCNT:
+    case ZYDIS_CATEGORY_NOP:
+    case ZYDIS_CATEGORY_PCLMULQDQ:
+    case ZYDIS_CATEGORY_POP:
+    case ZYDIS_CATEGORY_PUSH:
+    case ZYDIS_CATEGORY_ROTATE:
+    case ZYDIS_CATEGORY_SETCC:
+    case ZYDIS_CATEGORY_SHA:
+    case ZYDIS_CATEGORY_SHIFT:
+    case ZYDIS_CATEGORY_SSE:
+    case ZYDIS_CATEGORY_STTNI:
+    case ZYDIS_CATEGORY_VAES:
+    case ZYDIS_CATEGORY_VFMA:
+    case ZYDIS_CATEGORY_VPCLMULQDQ:
+    case ZYDIS_CATEGORY_WIDENOP: return true;
+    default: return false;
+    }
+}
+
+// Instructions of those categories that are not what the others are: they store to where no operand says, write flags that
+// are the system's, or use segments.
+bool odd(ZydisMnemonic mnemonic)
+{
+    switch (mnemonic) {
+    case ZYDIS_MNEMONIC_MASKMOVDQU:
+    case ZYDIS_MNEMONIC_MASKMOVQ:
+    case ZYDIS_MNEMONIC_VMASKMOVDQU:
+    case ZYDIS_MNEMONIC_PUSHF:
+    case ZYDIS_MNEMONIC_PUSHFD:
+    case ZYDIS_MNEMONIC_PUSHFQ:
+    case ZYDIS_MNEMONIC_POPF:
+    case ZYDIS_MNEMONIC_POPFD:
+    case ZYDIS_MNEMONIC_POPFQ:
+    case ZYDIS_MNEMONIC_XLAT:
+    case ZYDIS_MNEMONIC_LDMXCSR:
+    case ZYDIS_MNEMONIC_VLDMXCSR:
+    case ZYDIS_MNEMONIC_ENDBR32:
+    case ZYDIS_MNEMONIC_ENDBR64: return true;
+    default: return false;
+    }
+}
+
+bool is_jcc(const Decoded& instruction)
+{
+    const bool wide = instruction.opcode_map == ZYDIS_OPCODE_MAP_0F && (instruction.opcode & 0xf0) == 0x80;
+    const bool narrow = instruction.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (instruction.opcode & 0xf0) == 0x70;
+    return wide || narrow;
+}
+
+// Control flow. Prefixes that change nothing are left to who knows why they are there.
+Moves moves_flow(const Decoded& instruction)
+{
+    const unsigned prefixes = instruction.raw.prefix_count;
+    const auto only_prefix = [&](uint8_t value) { return prefixes == 1 && instruction.raw.prefixes[0].value == value; };
+    if (instruction.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) {
+        switch (instruction.opcode) {
+        case 0xe8: return prefixes == 0 ? Moves::as_call : Moves::never;
+        case 0xe9:
+        case 0xeb: return prefixes == 0 ? Moves::as_leaving : Moves::never;
+        case 0xc2: return prefixes == 0 ? Moves::as_leaving : Moves::never;
+        case 0xc3: return prefixes == 0 || only_prefix(0xf3) ? Moves::as_leaving : Moves::never;
+        case 0xff: { // jmp *; behind rex or notrack
+            const bool plain = prefixes == 0 || only_prefix(0x3e)
+                || (prefixes == 1 && (instruction.raw.prefixes[0].value & 0xf0) == 0x40)
+                || (prefixes == 2 && instruction.raw.prefixes[0].value == 0x3e
+                    && (instruction.raw.prefixes[1].value & 0xf0) == 0x40);
+            return instruction.jumps() && instruction.raw.modrm.reg == 4 && plain ? Moves::as_exit : Moves::never;
+        }
+        default: break;
+        }
+    }
+    return instruction.branches() && is_jcc(instruction) && prefixes == 0 ? Moves::anywhere : Moves::never;
+}
+
+bool is_segment(ZydisRegister reg)
+{
+    const ZydisRegisterClass kind = ZydisRegisterGetClass(reg);
+    return kind != ZYDIS_REGCLASS_GPR8 && kind != ZYDIS_REGCLASS_GPR16 && kind != ZYDIS_REGCLASS_GPR32
+        && kind != ZYDIS_REGCLASS_GPR64 && kind != ZYDIS_REGCLASS_XMM && kind != ZYDIS_REGCLASS_YMM
+        && kind != ZYDIS_REGCLASS_ZMM && kind != ZYDIS_REGCLASS_MASK && kind != ZYDIS_REGCLASS_FLAGS;
+}
+
+} // namespace
+
+bool decode(std::span<const std::byte> code, Decoded& instruction)
+{
+    return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(), &instruction));
+}
+
+bool decode(std::span<const std::byte> code, Operands& instruction)
+{
+    return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code.data(), code.size(), &instruction, instruction.operands));
+}
+
+ZydisRegister whole(ZydisRegister part)
+{
+    return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, part);
+}
+
+bool Operands::writes(ZydisRegister reg) const
+{
+    return std::any_of(operands, operands + operand_count, [&](const ZydisDecodedOperand& operand) {
+        return operand.type == ZYDIS_OPERAND_TYPE_REGISTER && operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE
+            && whole(operand.reg.value) == reg;
+    });
+}
+
+Judgement judge_instruction(const Image& image, const Operands& instruction, uint64_t address)
+{
+    Judgement judgement;
+    const bool leave = instruction.is(ZYDIS_MNEMONIC_LEAVE);
+    if (instruction.ends_block())
+        judgement.moves = moves_flow(instruction);
+    else if ((allowed_category(instruction.meta.category) || leave || instruction.is(ZYDIS_MNEMONIC_LEA))
+             && !odd(instruction.mnemonic))
+        judgement.moves = Moves::anywhere;
+    // 32-bit addresses, and what is one access for other threads.
+    if (instruction.address_width != 64
+        || instruction.attributes & (ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_HAS_XACQUIRE | ZYDIS_ATTRIB_HAS_XRELEASE))
+        judgement.moves = Moves::never;
+    if (judgement.moves == Moves::never)
+        return judgement;
+
+    judgement.may_fault = instruction.is(ZYDIS_MNEMONIC_DIV) || instruction.is(ZYDIS_MNEMONIC_IDIV);
+    const bool touches = !instruction.is(ZYDIS_MNEMONIC_LEA) && !instruction.pads();
+    for (unsigned i = 0; i < instruction.operand_count; ++i) {
+        const ZydisDecodedOperand& operand = instruction.operands[i];
+        const bool shown = operand.visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN;
+        if (shown && operand.type == ZYDIS_OPERAND_TYPE_REGISTER && is_segment(operand.reg.value)) {
+            judgement.moves = Moves::never; // segment, control, debug and other registers
+            return judgement;
+        }
+        if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY)
+            continue;
+        if (instruction.is(ZYDIS_MNEMONIC_XCHG) || operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB) {
+            judgement.moves = Moves::never; // locked without a prefix; many accesses
+            return judgement;
+        }
+        if (!touches || !shown) // hidden: the stack, by push, pop, call, ret and leave
+            continue;
+        const bool flat = operand.mem.segment != ZYDIS_REGISTER_FS && operand.mem.segment != ZYDIS_REGISTER_GS;
+        const bool stack = operand.mem.base == ZYDIS_REGISTER_RSP && operand.mem.index == ZYDIS_REGISTER_NONE;
+        const bool own = operand.mem.base == ZYDIS_REGISTER_RIP && image.mapped_at(instruction.refers_to(address));
+        judgement.may_fault = judgement.may_fault || !flat || (!stack && !own);
+    }
+    return judgement;
+}
+
+} // namespace fastsdt

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "code/movable.h"
+
+#include "code/survey.h"
+
+#include <algorithm>
+
+namespace fastsdt {
+namespace {
+
+constexpr unsigned jump_size = 5, longest = 32, page = 4096, endbr_size = 4;
+
+Window refused(uint64_t address, Obstacle obstacle)
+{
+    Window window;
+    window.address = address;
+    window.obstacle = obstacle;
+    return window;
+}
+
+} // namespace
+
+std::string_view text(Obstacle obstacle)
+{
+    switch (obstacle) {
+    case Obstacle::none: return "can be moved";
+    case Obstacle::other_architecture: return "is not x86-64 code";
+    case Obstacle::not_linked: return "is in a file that is not linked, or has no code";
+    case Obstacle::damaged: return "is in a file whose headers contradict each other";
+    case Obstacle::loader: return "is in the dynamic linker, which runs before it has relocated itself";
+    case Obstacle::no_frame: return "has no unwinding information";
+    case Obstacle::inside: return "begins in the middle of what has unwinding information";
+    case Obstacle::part: return "is a part of another function";
+    case Obstacle::not_instructions: return "is not made of whole instructions from begin to end";
+    case Obstacle::between_instructions: return "is not where an instruction begins";
+    case Obstacle::not_nop: return "is not a nop";
+    case Obstacle::stack: return "begins with something on the stack";
+    case Obstacle::signal: return "is called or returned to for a signal";
+    case Obstacle::outermost: return "has no caller";
+    case Obstacle::special: return "is one of the functions that must stay as they are";
+    case Obstacle::resolver: return "chooses a function while the program is loaded";
+    case Obstacle::restartable: return "has a restartable sequence or a system call whose place is compared";
+    case Obstacle::computed_jump: return "has an indirect jump whose targets are not known";
+    case Obstacle::target: return "has a jump target inside the bytes that would be replaced";
+    case Obstacle::loop: return "jumps back to its entry";
+    case Obstacle::page: return "would be replaced across two pages";
+    case Obstacle::instruction: return "has an instruction there that cannot be moved";
+    case Obstacle::too_short: return "has too few bytes there";
+    case Obstacle::go: return "is in a Go program, and has no instruction of five bytes there";
+    case Obstacle::entered: return "is entered elsewhere than at its begin";
+    case Obstacle::taken: return "has instructions whose addresses are taken";
+    case Obstacle::falls_through: return "runs into what stands behind it";
+    case Obstacle::conditional_exit: return "leaves by a conditional jump";
+    case Obstacle::unknown_exit: return "has a jump or return that may not be an exit";
+    }
+    return {};
+}
+
+struct Movable::Code {
+    explicit Code(const Image& image) : survey(image) {}
+
+    Obstacle of_file() const;
+    Obstacle of_body(const Body& body) const;
+    Obstacle find(uint64_t function, uint32_t& number) const;
+    Window window(uint32_t number, uint64_t start, uint64_t reach) const;
+    Window longer(uint32_t number, uint64_t start, uint64_t reach) const;
+    uint64_t padding(uint32_t number, uint64_t at, uint64_t least) const;
+    bool is_target(uint64_t address) const { return survey.marks().at(address) & Marks::target; }
+    bool leads_out(uint32_t number, uint64_t to) const;
+    Obstacle add_exits(uint32_t number, std::vector<Window>& exits) const;
+    Window exit_at(uint32_t number, const Decoded& instruction, uint64_t address, bool at_return) const;
+
+    Survey survey;
+};
+
+Obstacle Movable::Code::of_file() const
+{
+    switch (survey.trouble()) {
+    case Survey::Trouble::none: return Obstacle::none;
+    case Survey::Trouble::architecture: return Obstacle::other_architecture;
+    case Survey::Trouble::not_linked: return Obstacle::not_linked;
+    case Survey::Trouble::overlaps: return Obstacle::damaged;
+    case Survey::Trouble::loader: return Obstacle::loader;
+    }
+    return Obstacle::damaged;
+}
+
+Obstacle Movable::Code::of_body(const Body& body) const
+{
+    if (body.broken)
+        return Obstacle::not_instructions;
+    if (body.signal)
+        return Obstacle::signal;
+    if (body.outermost)
+        return Obstacle::outermost;
+    if (body.special)
+        return Obstacle::special;
+    if (body.indirect)
+        return Obstacle::resolver;
+    // A handler looks whether it interrupted what is between two labels.
+    if (body.rseq || (body.system_call && body.taken))
+        return Obstacle::restartable;
+    return Obstacle::none;
+}
+
+Obstacle Movable::Code::find(uint64_t function, uint32_t& number) const
+{
+    if (const Obstacle obstacle = of_file(); obstacle != Obstacle::none)
+        return obstacle;
+    const auto found = survey.body_at(function);
+    if (!found)
+        return Obstacle::no_frame;
+    number = *found;
+    const Body& body = survey.bodies()[number];
+    if (body.begin != function)
+        return Obstacle::inside;
+    if (body.owner != Body::none || body.cold)
+        return Obstacle::part;
+    if (const Obstacle obstacle = of_body(body); obstacle != Obstacle::none)
+        return obstacle;
+    return body.first.at_return() ? Obstacle::none : Obstacle::stack;
+}
+
+// Where what stands behind a return or jump and is never run ends, with `least` bytes or more. 0: there is less.
+uint64_t Movable::Code::padding(uint32_t number, uint64_t at, uint64_t least) const
+{
+    const uint64_t begin = at;
+    Decoded instruction;
+    while (at - begin < least) {
+        const auto body = survey.body_at(at);
+        if ((body && *body != number) || !decode(survey.marks().code_at(at), instruction) || !instruction.pads())
+            return 0;
+        at += instruction.length;
+    }
+    // Padding is longer than one function's last nop: what begins behind it must not begin within.
+    for (uint64_t byte = begin; byte < at; ++byte) {
+        const auto body = survey.body_at(byte);
+        if (is_target(byte) || (body && *body != number))
+            return 0;
+    }
+    return at;
+}
+
+// Whole instructions from `start` on, at least to `reach`.
+Window Movable::Code::window(uint32_t number, uint64_t start, uint64_t reach) const
+{
+    const Body& body = survey.bodies()[number];
+    Window window;
+    window.address = start;
+    uint64_t at = start;
+    unsigned count = 0;
+    Operands instruction;
+    while (at < reach || at - start < jump_size) {
+        if (window.calls)
+            return refused(start, Obstacle::instruction);
+        if (window.leaves) {
+            if (at < reach)
+                return refused(start, Obstacle::target);
+            at = padding(number, at, jump_size - (at - start));
+            if (at == 0)
+                return refused(start, Obstacle::too_short);
+            break;
+        }
+        if (at >= body.end)
+            return refused(start, Obstacle::too_short);
+        if (!decode(survey.marks().code_at(at), instruction))
+            return refused(start, Obstacle::not_instructions);
+        const Judgement judgement = judge_instruction(survey.image(), instruction, at);
+        window.may_fault = window.may_fault || judgement.may_fault;
+        switch (judgement.moves) {
+        case Moves::never: return refused(start, Obstacle::instruction);
+        case Moves::anywhere: break;
+        case Moves::as_call: window.calls = true; break;
+        case Moves::as_leaving: window.leaves = true; break;
+        case Moves::as_exit: {
+            const Computed* const jump = survey.computed_at(at);
+            if (!jump || jump->kind != Computed::tail_call)
+                return refused(start, Obstacle::instruction);
+            window.leaves = true;
+            break;
+        }
+        }
+        at += instruction.length;
+        ++count;
+    }
+    if (at - start > longest)
+        return refused(start, Obstacle::instruction);
+    window.length = uint8_t(at - start);
+    for (uint64_t byte = start + 1; byte < at; ++byte)
+        if (is_target(byte))
+            return refused(start, Obstacle::target);
+    if (start % page > page - jump_size)
+        return refused(start, Obstacle::page);
+    if (survey.go() && count > 1)
+        return refused(start, Obstacle::go);
+    return window;
+}
+
+// The same, or with instructions before, as few as will do.
+Window Movable::Code::longer(uint32_t number, uint64_t start, uint64_t reach) const
+{
+    Window first = window(number, start, reach);
+    const uint64_t probed = start;
+    for (Window next = first; next.obstacle != Obstacle::none;) {
+        const auto before = survey.previous(number, start);
+        Decoded instruction;
+        if (is_target(start) || !before || probed - *before >= longest
+            || !decode(survey.marks().code_at(*before), instruction) || instruction.ends_block())
+            return first;
+        start = *before;
+        next = window(number, start, reach);
+        next.at = uint8_t(probed - start);
+        if (next.obstacle == Obstacle::none)
+            return next;
+    }
+    return first;
+}
+
+bool Movable::Code::leads_out(uint32_t number, uint64_t to) const
+{
+    const auto body = survey.body_at(to);
+    return !body || survey.group(*body) != survey.group(number);
+}
+
+Window Movable::Code::exit_at(uint32_t number, const Decoded& instruction, uint64_t address, bool at_return) const
+{
+    const uint64_t end = address + instruction.length;
+    bool known = at_return;
+    if (instruction.direct()) { // to another function's begin, or to the linkage table
+        const uint64_t to = instruction.target(address);
+        const auto body = survey.body_at(to);
+        const Section* const section = survey.image().section_at(to);
+        const bool linkage = section && section->name.starts_with(".plt");
+        known =
+            known && (linkage || (body ? survey.bodies()[*body].begin == to : survey.marks().at(to) & Marks::called));
+    } else if (instruction.jumps()) {
+        const Computed* const jump = survey.computed_at(address);
+        known = jump && jump->kind == Computed::tail_call;
+    }
+    if (!known)
+        return refused(address, Obstacle::unknown_exit);
+    Window window = longer(number, address, end);
+    window.tail_call = instruction.jumps();
+    if (window.obstacle != Obstacle::none)
+        window.address = address;
+    return window;
+}
+
+// The ways out of one body, by address. What is returned concerns all of them.
+Obstacle Movable::Code::add_exits(uint32_t number, std::vector<Window>& exits) const
+{
+    const Body& body = survey.bodies()[number];
+    if (const Obstacle obstacle = of_body(body); obstacle != Obstacle::none)
+        return obstacle;
+    if (body.entered)
+        return Obstacle::entered;
+    if (body.taken)
+        return Obstacle::taken;
+    Rows rows(survey.frames().cies()[body.cie], body);
+    bool open = true; // the next instruction runs after this one
+    Decoded instruction;
+    for (uint64_t at = body.begin; at < body.end; at += instruction.length) {
+        if (!decode(survey.marks().code_at(at), instruction))
+            return Obstacle::not_instructions;
+        const bool leaves = instruction.returns() || instruction.jumps();
+        if (!instruction.pads())
+            open = !leaves && !instruction.calls() && !instruction.is(ZYDIS_MNEMONIC_UD2)
+                && !instruction.is(ZYDIS_MNEMONIC_HLT);
+        const bool out = instruction.direct() && !instruction.calls() && leads_out(number, instruction.target(at));
+        if (instruction.returns() || (instruction.jumps() && (out || !instruction.direct()))) {
+            const Computed* const jump = survey.computed_at(at);
+            if (jump && jump->kind == Computed::table)
+                continue;
+            exits.push_back(exit_at(number, instruction, at, rows.at(at).at_return()));
+        } else if (out) {
+            exits.push_back(refused(at, Obstacle::conditional_exit));
+        }
+    }
+    return open ? Obstacle::falls_through : Obstacle::none;
+}
+
+Movable::Movable(const Image& image) : code_(std::make_unique<Code>(image)) {}
+Movable::~Movable() = default;
+
+Window Movable::entry(uint64_t function) const
+{
+    uint32_t number = 0;
+    if (const Obstacle obstacle = code_->find(function, number); obstacle != Obstacle::none)
+        return refused(function, obstacle);
+    const Body& body = code_->survey.bodies()[number];
+    // Labels whose addresses data have are known; what is computed from an address of the function's own is not.
+    if (body.computed && (!body.by_data || body.refers_inside))
+        return refused(function, Obstacle::computed_jump);
+    if (body.loops)
+        return refused(function, Obstacle::loop);
+    Decoded first;
+    if (!decode(code_->survey.marks().code_at(function), first))
+        return refused(function, Obstacle::not_instructions);
+    const uint64_t start = first.is(ZYDIS_MNEMONIC_ENDBR64) ? function + endbr_size : function;
+    return code_->window(number, start, start);
+}
+
+std::vector<Window> Movable::exits(uint64_t function) const
+{
+    uint32_t number = 0;
+    if (const Obstacle obstacle = code_->find(function, number); obstacle != Obstacle::none)
+        return {refused(function, obstacle)};
+    if (code_->survey.bodies()[number].computed)
+        return {refused(function, Obstacle::computed_jump)};
+    std::vector<Window> exits;
+    std::vector<uint32_t> bodies = code_->survey.parts(number);
+    bodies.push_back(number);
+    for (const uint32_t body : bodies)
+        if (const Obstacle obstacle = code_->add_exits(body, exits); obstacle != Obstacle::none)
+            exits.push_back(refused(code_->survey.bodies()[body].begin, obstacle));
+    std::sort(exits.begin(), exits.end(), [](const Window& a, const Window& b) { return a.address < b.address; });
+    return exits;
+}
+
+Window Movable::site(uint64_t address) const
+{
+    const Survey& survey = code_->survey;
+    if (const Obstacle obstacle = code_->of_file(); obstacle != Obstacle::none)
+        return refused(address, obstacle);
+    const auto number = survey.body_at(address);
+    if (!number)
+        return refused(address, Obstacle::no_frame);
+    const Body& body = survey.bodies()[*number];
+    const Body& function = survey.bodies()[survey.group(*number)];
+    if (const Obstacle obstacle = code_->of_body(body); obstacle != Obstacle::none)
+        return refused(address, obstacle);
+    if (const Obstacle obstacle = code_->of_body(function); obstacle != Obstacle::none)
+        return refused(address, obstacle);
+    if (function.computed)
+        return refused(address, Obstacle::computed_jump);
+    if (!(survey.marks().at(address) & Marks::begins))
+        return refused(address, Obstacle::between_instructions);
+    Decoded instruction;
+    if (!decode(survey.marks().code_at(address), instruction) || !instruction.pads()
+        || instruction.is(ZYDIS_MNEMONIC_INT3))
+        return refused(address, Obstacle::not_nop);
+    Window window = code_->longer(*number, address, address + instruction.length);
+    if (window.obstacle != Obstacle::none)
+        window.address = address;
+    return window;
+}
+
+} // namespace fastsdt

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which instructions of a program that was built without sites can be moved elsewhere, so that a jump of five bytes takes their place:
+// the rules that say so, for function entries, for returns and tail jumps, and for one-byte sites.
+#pragma once
+#include "elf/image.h"
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace fastsdt {
+
+/// Why the instructions at a place cannot be moved.
+enum class Obstacle : uint8_t {
+    none,
+    other_architecture, ///< not x86-64
+    not_linked,
+    damaged,
+    loader,
+    no_frame,
+    inside,
+    part,
+    not_instructions,
+    between_instructions,
+    not_nop,
+    stack,
+    signal,
+    outermost,
+    special,
+    resolver,
+    restartable,
+    computed_jump,
+    target,
+    loop,
+    page,
+    instruction,
+    too_short,
+    go,
+    entered,
+    taken,
+    falls_through,
+    conditional_exit,
+    unknown_exit,
+};
+/// What follows the name of the place: "is a jump target inside its first five bytes".
+std::string_view text(Obstacle obstacle);
+
+/// Whole instructions that a jump of five bytes may replace. Meaningless but for `obstacle` where that is not `none`.
+struct Window {
+    uint64_t address = 0; ///< ELF vaddr of the first byte that is replaced
+    uint8_t length =
+        0; ///< of whole instructions, and of padding behind a return: 5 to 32 bytes. What comes behind goes on at address + length
+    uint8_t at = 0;         ///< offset of the instruction before which a probe is hit: 0 at an entry
+    bool may_fault = false; ///< some instruction accesses memory that is not the stack's
+    bool calls = false;     ///< the last instruction is a direct call
+    bool leaves =
+        false; ///< the last instruction is a return or an unconditional jump: nothing comes back to address + length
+    bool tail_call = false; ///< an exit that is a jump to another function
+    Obstacle obstacle = Obstacle::none;
+};
+
+/// The code of one file, read once: in time that grows with its size. The image has to outlive it.
+class Movable {
+public:
+    explicit Movable(const Image& image);
+    ~Movable();
+    Movable(const Movable&) = delete;
+    Movable& operator=(const Movable&) = delete;
+
+    /// @param function  ELF vaddr of its first instruction, an endbr64 perhaps, which stays
+    Window entry(uint64_t function) const;
+    /// All ways out of the function, by address. If one of them cannot be moved, or is not known to be one, it has an obstacle:
+    /// then the function's exits must not be counted. Empty: it never returns.
+    std::vector<Window> exits(uint64_t function) const;
+    /// A one-byte nop, which a probe's note has
+    Window site(uint64_t address) const;
+
+private:
+    struct Code;
+    std::unique_ptr<Code> code_;
+};
+
+} // namespace fastsdt

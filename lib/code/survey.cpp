@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "code/survey.h"
+
+#include "base/integers.h"
+
+#include <algorithm>
+
+namespace fastsdt {
+
+bool Marks::read(const Image& image)
+{
+    uint64_t size = 0, reached = 0;
+    for (const Segment& segment : image.segments()) {
+        if (segment.address < reached && segment.size != 0)
+            return false;
+        reached = segment.address + segment.size;
+        size += segment.file_size;
+        if (size > image.file().size() || reached < segment.address)
+            return false;
+        if (!segment.executable || segment.file_size == 0)
+            continue;
+        pieces_.push_back({segment.address, image.file().subspan(segment.offset, segment.file_size), {}});
+    }
+    for (Piece& piece : pieces_)
+        piece.marks.resize(piece.code.size());
+    return true;
+}
+
+const Marks::Piece* Marks::piece_at(uint64_t address) const
+{
+    if (last_ < pieces_.size() && pieces_[last_].has(address))
+        return &pieces_[last_];
+    const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), address,
+                                        [](uint64_t at, const Piece& piece) { return at < piece.address; });
+    if (after == pieces_.begin() || !std::prev(after)->has(address))
+        return nullptr;
+    last_ = size_t(std::prev(after) - pieces_.begin());
+    return &pieces_[last_];
+}
+
+std::span<const std::byte> Marks::code_at(uint64_t address) const
+{
+    const Piece* const piece = piece_at(address);
+    return piece ? piece->code.subspan(address - piece->address) : std::span<const std::byte>();
+}
+
+std::optional<uint32_t> Survey::body_at(uint64_t address) const
+{
+    const auto after = std::upper_bound(bodies_.begin(), bodies_.end(), address,
+                                        [](uint64_t at, const Body& body) { return at < body.begin; });
+    if (after == bodies_.begin() || address >= std::prev(after)->end)
+        return {};
+    return uint32_t(std::prev(after) - bodies_.begin());
+}
+
+std::vector<uint32_t> Survey::parts(uint32_t body) const
+{
+    std::vector<uint32_t> parts;
+    for (auto part = std::lower_bound(parts_.begin(), parts_.end(), std::pair(body, uint32_t(0)));
+         part != parts_.end() && part->first == body; ++part)
+        parts.push_back(part->second);
+    return parts;
+}
+
+const Computed* Survey::computed_at(uint64_t address) const
+{
+    const auto found = std::lower_bound(computed_.begin(), computed_.end(), address,
+                                        [](const Computed& jump, uint64_t at) { return jump.address < at; });
+    return found != computed_.end() && found->address == address ? &*found : nullptr;
+}
+
+std::optional<uint64_t> Survey::previous(uint32_t body, uint64_t address) const
+{
+    for (uint64_t at = address; at > bodies_[body].begin && address - at < ZYDIS_MAX_INSTRUCTION_LENGTH;)
+        if (marks_.at(--at) & Marks::begins)
+            return at;
+    return {};
+}
+
+Survey::Survey(const Image& image) : image_(image), frames_(image), budget_(image.file().size())
+{
+    if (image.arch() != Arch::x86_64 || !image.encoding().elf64 || image.encoding().big_endian) {
+        trouble_ = Trouble::architecture;
+        return;
+    }
+    if (image.relocatable() || image.separate_debug()) {
+        trouble_ = Trouble::not_linked;
+        return;
+    }
+    if (!marks_.read(image)) {
+        trouble_ = Trouble::overlaps;
+        return;
+    }
+    fixed_ = image.kind() == Image::Kind::executable;
+    for (const Frame& frame : frames_.all()) {
+        const auto code = marks_.code_at(frame.begin);
+        if (code.empty())
+            continue;
+        Body body{frame};
+        body.broken = frame.end - frame.begin > code.size();
+        body.end = std::min(frame.end, frame.begin + code.size());
+        bodies_.push_back(body);
+        marks_.add(frame.begin, Marks::start);
+    }
+    read_sections();
+    if (trouble_ != Trouble::none)
+        return;
+    // The code first: what is no code marks functions by where their instructions begin.
+    size_t next = 0;
+    for (Marks::Piece& piece : marks_.pieces()) {
+        uint64_t at = piece.address;
+        const uint64_t end = piece.address + piece.code.size();
+        for (; next < bodies_.size() && bodies_[next].begin < end; ++next) {
+            sweep_gap(piece, at, bodies_[next].begin);
+            sweep(uint32_t(next));
+            at = bodies_[next].end;
+        }
+        sweep_gap(piece, at, end);
+    }
+    read_symbols();
+    read_relocations();
+    if (fixed_)
+        read_words();
+    read_landing_pads();
+    find_parts();
+    scan_tables();
+    judge_computed();
+}
+
+void Survey::sweep(uint32_t number)
+{
+    Body& body = bodies_[number];
+    Rows rows(frames_.cies()[body.cie], body);
+    auto code = marks_.code_at(body.begin).first(size_t(body.end - body.begin));
+    Decoded instruction;
+    for (uint64_t address = body.begin; address < body.end;) {
+        if (!decode(code, instruction)) {
+            body.broken = true; // data, perhaps: go on at the next byte, for what is jumped to
+            ++address, code = code.subspan(1);
+            continue;
+        }
+        marks_.add(address, Marks::begins);
+        note(instruction, address, number);
+        if (instruction.jumps() && !instruction.direct())
+            computed_.push_back({Computed::unknown, address, number, rows.at(address).at_return()});
+        body.system_call = body.system_call || instruction.is(ZYDIS_MNEMONIC_SYSCALL);
+        address += instruction.length, code = code.subspan(instruction.length);
+    }
+}
+
+// Code without frames, padding and data: which of them is not known. So jumps are looked for at every byte, too.
+void Survey::sweep_gap(Marks::Piece& piece, uint64_t begin, uint64_t end)
+{
+    if (begin >= end)
+        return;
+    const auto code = piece.code.subspan(begin - piece.address, end - begin);
+    Decoded instruction;
+    for (size_t at = 0; at < code.size();) {
+        if (decode(code.subspan(at), instruction)) {
+            note(instruction, begin + at, Body::none);
+            at += instruction.length;
+        } else {
+            ++at;
+        }
+    }
+    for (size_t at = 0; at + 2 <= code.size(); ++at) {
+        const auto opcode = unsigned(code[at]);
+        const bool narrow = opcode == 0xeb || (opcode & 0xf0) == 0x70 || (opcode & 0xfc) == 0xe0;
+        const bool wide =
+            opcode == 0xe8 || opcode == 0xe9 || ((opcode & 0xf0) == 0x80 && at > 0 && code[at - 1] == std::byte(0x0f));
+        if (narrow)
+            marks_.add(begin + at + 2 + uint64_t(int64_t(int8_t(code[at + 1]))), Marks::target);
+        else if (wide && at + 5 <= code.size())
+            marks_.add(begin + at + 5 + uint64_t(int64_t(int32_t(load(&code[at + 1], 4, false)))), Marks::target);
+    }
+}
+
+/// @param from  body that has the instruction, or none
+void Survey::note(const Decoded& instruction, uint64_t address, uint32_t from)
+{
+    const uint64_t next = address + instruction.length;
+    if (instruction.calls())
+        marks_.add(next, Marks::target);
+    if (instruction.direct()) {
+        branch(instruction.target(address), from, instruction.calls());
+        return;
+    }
+    if (instruction.rip_relative()) {
+        const uint64_t to = instruction.refers_to(address);
+        if (instruction.is(ZYDIS_MNEMONIC_LEA)) {
+            if (marks_.has(to))
+                take(to, from);
+            if (from != Body::none && may_be_table(to))
+                leas_.push_back({from, to});
+        } else {
+            marks_.add(to, Marks::target);
+        }
+    }
+    if (!fixed_)
+        return;
+    const bool absolute = instruction.has_memory() && instruction.raw.disp.size == 32 && !instruction.rip_relative();
+    if (absolute && marks_.has(uint64_t(instruction.raw.disp.value)))
+        take(uint64_t(instruction.raw.disp.value), from);
+    for (const auto& immediate : instruction.raw.imm)
+        if (immediate.size >= 32 && marks_.has(immediate.value.u))
+            take(immediate.value.u, from);
+}
+
+void Survey::branch(uint64_t to, uint32_t from, bool call)
+{
+    if (!marks_.has(to))
+        return;
+    marks_.add(to, call ? Marks::target | Marks::called : Marks::target);
+    if (from != Body::none && to >= bodies_[from].begin && to < bodies_[from].end) {
+        Body& body = bodies_[from];
+        constexpr uint64_t endbr = 4; // is perhaps there
+        if (!call)
+            body.loops = body.loops || to == body.begin || to == body.begin + endbr;
+        else
+            body.entered = body.entered || to != body.begin;
+        return;
+    }
+    const bool inside = !(marks_.at(to) & Marks::start);
+    if (from != Body::none && !call)
+        crosses_.push_back({from, to});
+    else if (inside)
+        if (const auto body = body_at(to))
+            bodies_[*body].entered = true;
+}
+
+void Survey::take(uint64_t address, uint32_t from)
+{
+    marks_.add(address, Marks::target | Marks::called);
+    const auto number = body_at(address);
+    if (!number || bodies_[*number].begin == address)
+        return;
+    Body& body = bodies_[*number];
+    body.taken = true;
+    body.refers_inside = body.refers_inside || from == *number;
+    body.by_data = body.by_data || from == Body::none;
+}
+
+// Its first entry leads to code.
+bool Survey::may_be_table(uint64_t address) const
+{
+    if (image_.writable_at(address))
+        return false;
+    const auto bytes = image_.bytes_at(address);
+    return bytes.size() >= 4 && marks_.has(address + uint64_t(int64_t(int32_t(load(bytes.data(), 4, false)))));
+}
+
+} // namespace fastsdt
