@@ -21,7 +21,8 @@ namespace fastsdt::engine {
 Session::Session(const Script& script, pid_t pid, Target& target, Options options)
     : script_(script), target_(target), pid_(pid), options_(options), filters_(pid),
       modules_at_first_(modules_of(mappings_of(pid))),
-      matcher_(script, pid, options.names ? *options.names : own_names_), fresh_(matcher_.find_new()),
+      matcher_(script, pid, options.names ? *options.names : own_names_, options.moves && target.stops_threads()),
+      fresh_(matcher_.find_new()),
       environment_(read_environment(script, pid)), tables_(lay_out(script, options.ring_size)),
       arming_(
           target, [this](std::span<const Site> sites, const Arena& arena) { return compiled_to_arm(sites, arena); },
@@ -57,7 +58,7 @@ bool Session::wants_calls() const
         return true;
     const bool arguments = uses(script_, Value::arg) || calls_functions(script_);
     return arguments && std::any_of(fresh_.begin(), fresh_.end(), [](const Site& site) {
-               return site.kind == Probe::Kind::entry ? site.stack_bytes != 0
+               return site.kind == Probe::Kind::entry ? site.stack_bytes != 0 && !site.moves()
                                                       : site.arguments.find_first_of("([") != std::string::npos;
            });
 }

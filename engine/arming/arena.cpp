@@ -191,7 +191,7 @@ std::vector<Front> find_arenas(Target& target, const std::vector<Mapping>& mappi
             p.before = record.before;
             p.after = record.after;
             p.semaphore = record.semaphore;
-            p.length = own_machine.exchanged;
+            p.length = is_moved_jump(p.after) ? own_machine.moved_jump : own_machine.exchanged;
             front.patches.push_back(p);
         }
         const auto mark = target.read(header.mark, sizeof(uint64_t));

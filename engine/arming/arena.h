@@ -28,7 +28,7 @@ struct Tracer {
 uint64_t start_time_of(const std::string& process);
 
 struct Front {
-    static constexpr uint32_t version = 4;
+    static constexpr uint32_t version = 5;
     uint64_t start = 0; ///< runtime address of the arena
     uint64_t size = 0;  ///< of its code mapping
     uint64_t mark = 0, data = 0;

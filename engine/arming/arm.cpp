@@ -7,7 +7,9 @@
 #include "arming/arm.h"
 
 #include "arming/place.h"
+#include "base/integers.h"
 #include "code/machine.h"
+#include "code/stubs.h"
 
 #include <fastsdt/recognize.h>
 
@@ -19,6 +21,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace fastsdt::engine {
 namespace {
@@ -41,11 +44,24 @@ struct View {
                 return &front;
         return nullptr;
     }
+    // Whether text is writable there because a tracer keeps the kernel's probes away: Target::guard().
+    bool is_guarded(const Mapping& mapping) const
+    {
+        const auto is_in = [&](const Patch& patch) {
+            return patch.moves() && patch.at - mapping.start < mapping.end - mapping.start;
+        };
+        return mapping.writable && mapping.executable && !mapping.shared && mapping.inode != 0
+            && std::any_of(arenas.begin(), arenas.end(), [&](const Front& front) {
+                   return std::any_of(front.patches.begin(), front.patches.end(), is_in);
+               });
+    }
 
     Target& target;
     std::vector<Mapping> mappings;
     std::vector<Front> arenas;
 };
+
+constexpr std::byte breakpoint{0xcc};
 
 fastsdt_recognized recognize(std::span<const std::byte> bytes)
 {
@@ -64,22 +80,58 @@ bool is_idle(std::span<const std::byte> bytes)
         && (found.state == FASTSDT_STATE_PRISTINE || found.state == FASTSDT_STATE_STALE_CALL);
 }
 
+// Whose jump it is that leads to a runtime address.
+SiteState jump_to(const View& view, uint64_t stub, uint64_t data)
+{
+    const Front* const arena = view.arena_of(stub);
+    if (!arena)
+        return {State::foreign};
+    if (arena->tracer == Tracer::self())
+        return {data && arena->data == data ? State::armed : State::other_run};
+    if (arena->tracer.may_run())
+        return {State::other_tracer, arena->tracer.pid};
+    return {State::left_over};
+}
+
+bool equal(std::span<const std::byte> a, std::span<const std::byte> b)
+{
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+// Of code that is to be moved, in place of which `bytes` stand.
+SiteState can_move(const View& view, const Site& site, std::span<const std::byte> bytes, uint64_t data)
+{
+    if (equal(bytes, site.moved.bytes))
+        return {view.target.obstacle(site.patch, bytes)};
+    if (is_moved_jump(bytes)) {
+        const auto relative = int32_t(load(&bytes[1], 4, false));
+        return jump_to(view, site.patch + own_machine.moved_jump + uint64_t(int64_t{relative}), data);
+    }
+    for (size_t i = 0; i < bytes.size(); ++i)
+        if (bytes[i] == breakpoint && site.moved.bytes[i] != breakpoint)
+            return {State::kernel};
+    return {State::changed};
+}
+
 // `data`: the tables of the run that asks; 0: no run asks.
 SiteState can_arm(const View& view, const Site& site, std::span<const std::byte> bytes, uint64_t data)
 {
     if (site.found.state != State::ready)
         return site.found;
-    if (!site.patch || site.length != own_machine.length)
+    if (!site.patch || (!site.moves() && site.length != own_machine.length))
         return {State::no_nop};
     const Mapping* const mapping = mapping_at(view.mappings, site.patch);
     if (!mapping)
         return {State::gone};
     if (site.inode && mapping->inode && (mapping->inode != site.inode || mapping->device != site.device))
         return {State::gone}; // another file is mapped there now
-    if (!mapping->executable || mapping->writable || mapping->shared || bytes.size() != own_machine.length)
+    if (!mapping->executable || mapping->shared || bytes.size() != site.length
+        || (mapping->writable && !view.is_guarded(*mapping)))
         return {State::not_private};
-    if (site.patch % smallest_page + own_machine.exchanged > smallest_page)
+    if (site.patch % smallest_page + site.exchanged() > smallest_page)
         return {State::crosses_page};
+    if (site.moves())
+        return can_move(view, site, bytes, data);
     const fastsdt_recognized found = recognize(bytes);
     if (found.layout != own_machine.layout || found.lead) // or something of no file is mapped there now
         return {site.inode && !mapping->inode ? State::gone : State::changed};
@@ -87,16 +139,8 @@ SiteState can_arm(const View& view, const Site& site, std::span<const std::byte>
         return {State::damaged};
     if (found.breakpoints || found.state == FASTSDT_STATE_LEA_CALL || found.state == FASTSDT_STATE_CALL)
         return {State::kernel};
-    if (found.state == FASTSDT_STATE_JUMP) {
-        const Front* const arena = view.arena_of(site.patch + found.rel_end + static_cast<int64_t>(found.rel));
-        if (!arena)
-            return {State::foreign};
-        if (arena->tracer == Tracer::self())
-            return {data && arena->data == data ? State::armed : State::other_run};
-        if (arena->tracer.may_run())
-            return {State::other_tracer, arena->tracer.pid};
-        return {State::left_over};
-    }
+    if (found.state == FASTSDT_STATE_JUMP)
+        return jump_to(view, site.patch + found.rel_end + static_cast<uint64_t>(int64_t{found.rel}), data);
     if (!is_idle(bytes))
         return {State::changed};
     return {view.target.obstacle(site.patch, bytes)};
@@ -107,23 +151,78 @@ std::vector<SiteState> states_of(Target& target, std::span<const Site> sites, ui
     const View view(target);
     std::vector<SiteState> states;
     for (const Site& site : sites)
-        states.push_back(can_arm(view, site, target.read(site.patch, own_machine.length), data));
+        states.push_back(can_arm(view, site, target.read(site.patch, site.length), data));
     return states;
 }
 
-bool holds(std::span<const std::byte> bytes, const std::array<std::byte, 8>& wanted)
+// What stands in place of a patch.
+std::vector<std::byte> bytes_at(Target& target, const Patch& patch)
 {
-    return bytes.size() >= own_machine.exchanged
-        && std::equal(wanted.begin(), wanted.begin() + own_machine.exchanged, bytes.begin());
+    return target.read(patch.at, patch.moves() ? patch.length : own_machine.length);
+}
+
+bool holds(std::span<const std::byte> bytes, const Patch& patch, const std::array<std::byte, 8>& wanted)
+{
+    return bytes.size() >= patch.length && std::equal(wanted.begin(), wanted.begin() + patch.length, bytes.begin());
 }
 
 // Whether our jump may be there, also beneath a breakpoint of the kernel or of a debugger, which puts back what it hides.
-bool may_hold(std::span<const std::byte> bytes, const std::array<std::byte, 8>& wanted)
+bool may_hold(Target& target, const Patch& patch)
 {
+    const auto bytes = bytes_at(target, patch);
     if (own_machine.arch == Arch::x86_64) // a breakpoint takes the first byte
-        return bytes.size() >= own_machine.exchanged
-            && std::equal(wanted.begin() + 1, wanted.begin() + own_machine.exchanged, bytes.begin() + 1);
-    return holds(bytes, wanted) || recognize(bytes).breakpoints;
+        return bytes.size() >= patch.length
+            && std::equal(patch.after.begin() + 1, patch.after.begin() + patch.length, bytes.begin() + 1);
+    return holds(bytes, patch, patch.after) || recognize(bytes).breakpoints;
+}
+
+// Pages that lie in one mapping and near each other, as ranges.
+std::vector<Range> ranges_of(const View& view, const std::set<uint64_t>& pages)
+{
+    constexpr uint64_t near = 16 * smallest_page; // each range may take up to two mappings more
+    std::vector<Range> ranges;
+    const Mapping* of_last = nullptr;
+    for (const uint64_t at : pages) {
+        const Mapping* const mapping = mapping_at(view.mappings, at, smallest_page);
+        if (!mapping)
+            continue;
+        if (mapping == of_last && at - (ranges.back().start + ranges.back().size) <= near)
+            ranges.back().size = at + smallest_page - ranges.back().start;
+        else
+            ranges.push_back({at, smallest_page});
+        of_last = mapping;
+    }
+    return ranges;
+}
+
+uint64_t page_of(const Patch& patch)
+{
+    return patch.at / smallest_page * smallest_page;
+}
+
+// Lets the kernel have its probes again where no jump needs the guard any more. @param ours  whether a front's jumps are to be gone
+void unguard(Target& target, const std::function<bool(const Front&)>& ours)
+{
+    const View view(target);
+    std::set<uint64_t> keep;
+    for (const Front& front : view.arenas)
+        for (const Patch& patch : front.patches)
+            if (patch.moves() && ((!ours(front) && front.tracer.may_run()) || may_hold(target, patch)))
+                keep.insert(page_of(patch));
+    std::vector<Range> ranges;
+    for (const Mapping& m : view.mappings) {
+        if (!view.is_guarded(m))
+            continue;
+        uint64_t from = m.start;
+        for (auto page = keep.lower_bound(m.start); from < m.end; ++page) {
+            const uint64_t to = page == keep.end() ? m.end : std::min(*page, m.end);
+            if (to > from)
+                ranges.push_back({from, to - from});
+            from = to + smallest_page;
+        }
+    }
+    if (!ranges.empty())
+        target.guard(ranges, false);
 }
 
 Range code_of(const Front& front)
@@ -179,9 +278,8 @@ void release_left_overs(Target& target, bool forked)
     };
     std::map<uint64_t, Run> runs; // by address of the tables
     for (const Front& front : view.arenas) {
-        const bool jumps = std::any_of(front.patches.begin(), front.patches.end(), [&](const Patch& p) {
-            return may_hold(target.read(p.at, own_machine.length), p.after);
-        });
+        const bool jumps = std::any_of(front.patches.begin(), front.patches.end(),
+                                       [&](const Patch& p) { return may_hold(target, p); });
         const Mapping* const data = mapping_at(view.mappings, front.data, front.data_size);
         const Mapping* const mark = mapping_at(view.mappings, front.mark, own_machine.page);
         Run& run = runs[front.data];
@@ -204,10 +302,11 @@ void release_left_overs(Target& target, bool forked)
 }
 
 // Undoes the jumps of tracers that have ended. A front may be forged: so a jump is undone only if it leads into an
-// arena of such a tracer, and only to a nop. Returns whether there was any.
+// arena of such a tracer, and only to a nop or to what the file has. Returns whether there was any.
 bool clear_left_overs(Target& target, bool forked = false)
 {
     std::vector<Patch> undo;
+    bool moved = false;
     const View view(target, forked);
     for (const Front& arena : view.arenas) {
         if (arena.tracer.may_run())
@@ -216,11 +315,20 @@ bool clear_left_overs(Target& target, bool forked = false)
             Site site;
             site.patch = p.at;
             site.length = own_machine.length;
-            auto bytes = target.read(p.at, own_machine.length);
+            auto bytes = bytes_at(target, p);
+            if (p.moves()) {
+                site.length = p.length;
+                site.moved.bytes = target.original(p.at, p.length);
+                moved = true;
+                if (holds(bytes, p, p.after) && holds(site.moved.bytes, p, p.before)
+                    && can_arm(view, site, bytes, 0).state == State::left_over)
+                    undo.push_back(p);
+                continue;
+            }
             const bool of_loader = is_loader_return(p.before);
             if (of_loader && bytes.size() == own_machine.length) // no nop has been there: as if one had
                 std::fill(bytes.begin() + own_machine.exchanged, bytes.end(), std::byte{0});
-            if (!holds(bytes, p.after) || can_arm(view, site, bytes, 0).state != State::left_over)
+            if (!holds(bytes, p, p.after) || can_arm(view, site, bytes, 0).state != State::left_over)
                 continue;
             std::vector<std::byte> then(bytes);
             std::copy_n(p.before.begin(), own_machine.exchanged, then.begin());
@@ -234,6 +342,8 @@ bool clear_left_overs(Target& target, bool forked = false)
     }
     if (!undo.empty())
         target.patch(undo, true);
+    if (moved)
+        unguard(target, [&](const Front& front) { return !front.tracer.may_run() || (forked && front.tracer == Tracer::self()); });
     if (!view.arenas.empty() || !tables_left(target, view.mappings).empty())
         release_left_overs(target, forked);
     return !undo.empty();
@@ -278,7 +388,7 @@ Copy Arming::copy_in(Target& other) const
         return Copy::same;
     for (size_t i = 0; i < sites_.size(); ++i)
         if (states_[i].state == State::armed && patches_[i].length != 0
-            && holds(other.read(patches_[i].at, own_machine.length), patches_[i].before))
+            && holds(bytes_at(other, patches_[i]), patches_[i], patches_[i].before))
             return Copy::part;
     return Copy::whole;
 }
@@ -446,6 +556,9 @@ void Arming::place_group(const std::vector<size_t>& members)
     for (const size_t i : members) {
         sites.push_back(sites_[i]);
         near.push_back(sites_[i].patch);
+        if (sites_[i].moves())
+            for (const uint64_t address : reached_from(sites_[i]))
+                near.push_back(address);
     }
     prepare_tables();
     const uint64_t somewhere = near.front() / smallest_page * smallest_page,
@@ -471,6 +584,30 @@ void Arming::place_group(const std::vector<size_t>& members)
         patches_[p.site] = p;
 }
 
+// Keeps the kernel's probes away from the patches, and drops those where that cannot be.
+void Arming::guard(std::vector<Patch>& patches)
+{
+    const auto wants = [this](const Patch& patch) { return sites_[patch.site].moved.guarded; };
+    if (std::none_of(patches.begin(), patches.end(), wants))
+        return;
+    const View view(target_);
+    std::set<uint64_t> pages;
+    for (const Patch& patch : patches)
+        if (const Mapping* const m = mapping_at(view.mappings, patch.at); wants(patch) && !(m && m->writable))
+            pages.insert(page_of(patch));
+    std::string why;
+    try {
+        if (target_.guard(ranges_of(view, pages), true))
+            return;
+    } catch (const Unusable& error) {
+        why = error.what();
+    }
+    for (const Patch& patch : patches)
+        if (wants(patch))
+            states_[patch.site] = refusals_[patch.site] = {State::not_guarded, 0, why};
+    std::erase_if(patches, wants);
+}
+
 // Makes the jumps of all sites that have a stub and are ready.
 void Arming::jump()
 {
@@ -478,8 +615,8 @@ void Arming::jump()
     for (size_t i = 0; i < sites_.size(); ++i)
         if (states_[i].state == State::ready && patches_[i].length != 0) {
             // The site's bytes of now: a kernel's probe may have come and gone since, and left its call behind.
-            const auto bytes = target_.read(patches_[i].at, own_machine.length);
-            if (!is_idle(bytes))
+            const auto bytes = bytes_at(target_, patches_[i]);
+            if (sites_[i].moves() ? !holds(bytes, patches_[i], patches_[i].before) : !is_idle(bytes))
                 continue;
             std::copy_n(bytes.begin(), patches_[i].length, patches_[i].before.begin());
             now.push_back(patches_[i]);
@@ -487,6 +624,7 @@ void Arming::jump()
     if (now.empty())
         return;
     jumps_ = true;
+    guard(now);
     const std::vector<Patch> all = now;
     bool moved = false; // a module may have gone since we looked
     try {
@@ -549,7 +687,7 @@ void Arming::arm_loader()
         loader_ = code->patches.front();
     }
     target_.hear_loader();
-    if (holds(target_.read(loader_.at, own_machine.exchanged), loader_.after))
+    if (holds(bytes_at(target_, loader_), loader_, loader_.after))
         return;
     jumps_ = true;
     if (target_.patch(std::span(&loader_, 1), false).front() != Target::Outcome::done)
@@ -568,19 +706,22 @@ void Arming::disarm()
     for (size_t i = 0; i < sites_.size(); ++i)
         if (patches_[i].length != 0)
             now.push_back(patches_[i]);
-    bool loader_left = false;
+    bool left = false; // beneath a breakpoint
     for (unsigned tries = 0; !now.empty() && tries < 5; ++tries) {
         const auto outcomes = target_.patch(now, true);
         std::vector<Patch> again;
         for (size_t i = 0; i < now.size(); ++i)
             if (outcomes[i] == Target::Outcome::busy)
                 again.push_back(now[i]);
-            else if (now[i].at == loader_.at && loader_.length != 0)
-                loader_left = outcomes[i] != Target::Outcome::done
-                    && may_hold(target_.read(loader_.at, own_machine.length), loader_.after);
+            else if (outcomes[i] != Target::Outcome::done)
+                left = left || may_hold(target_, now[i]);
         now = std::move(again);
     }
-    jumps_ = !now.empty() || loader_left; // a thread keeps standing in these
+    jumps_ = !now.empty() || left; // a thread keeps standing in these
+    if (std::any_of(sites_.begin(), sites_.end(), [](const Site& site) { return site.moved.guarded; }))
+        target_.alone([this] {
+            unguard(target_, [this](const Front& front) { return front.data == window_.address; });
+        });
     verify();
 }
 

@@ -82,6 +82,7 @@ private:
     void prepare_tables();
     std::optional<Code> add_arena(std::span<const uint64_t> near, size_t patches, size_t code_size,
                                   const std::function<Code(const Arena&)>& make);
+    void guard(std::vector<Patch>& patches);
     void jump();
     void arm_loader();
 

@@ -3,6 +3,7 @@
 #include "arch/args.h"
 #include "base/search_path.h"
 #include "code/machine.h"
+#include "elf/exits.h"
 
 #include <fastsdt/recognize.h>
 
@@ -10,6 +11,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fnmatch.h>
 #include <iterator>
@@ -68,18 +71,52 @@ bool same_kind(const Probe& probe, const LiveSite& site)
     }
 }
 
+// Of the process as it is now: a handler may be set later.
+Matcher::Traits traits_of(pid_t pid)
+{
+    const std::string caught = status_field(pid, pid, "SigCgt:");
+    const uint64_t signals = std::strtoull(caught.c_str(), nullptr, 16);
+    const auto catches = [&](int signal) { return (signals >> (signal - 1) & 1) != 0; };
+    return {catches(SIGSEGV) || catches(SIGBUS),
+            status_field(pid, pid, "x86_Thread_features:").find("shstk") != std::string::npos};
+}
+
+// Sets the instructions that move.
+void find_window(const LiveSite& live, const Matcher::Traits& process, Site& site)
+{
+    const Window& window = *live.window;
+    if (window.obstacle != Obstacle::none) {
+        site.found = {State::cannot_move, 0, std::string(text(window.obstacle))};
+    } else if (window.may_fault && process.handles_faults) {
+        // Its handler would see the stub's address.
+        site.found = {State::cannot_move, 0, "accesses memory, and the process handles SIGSEGV or SIGBUS"};
+    } else if (window.calls && process.has_shadow_stack) {
+        site.found = {State::cannot_move, 0, "makes a call there, and the process has a shadow stack"};
+    } else {
+        site.patch = live.runtime - live.address + window.address;
+        site.length = window.length;
+        const auto first = step(own_machine.arch, live.window_bytes, window.address);
+        site.moved = {live.window_bytes, window.at, window.leaves || window.calls,
+                      !first || first->length < own_machine.moved_jump};
+    }
+}
+
 // Sets the site's patchable instruction, by the layout that the file has there.
-void find_patch(const LiveFile& file, const LiveSite& live, Site& site)
+void find_patch(const LiveFile& file, const LiveSite& live, const Matcher::Traits& process, Site& site)
 {
     const fastsdt_recognized& layout = live.expected;
     if (file.arch != own_machine.arch) {
         site.found = {State::other_architecture, 0, std::string(name(file.arch))};
         return;
     }
-    if (layout.length == 0 || layout.patch_length != own_machine.length)
+    if (!live.window && (layout.length == 0 || layout.patch_length != own_machine.length))
         return;
     if (live.change == Change::remapped) {
         site.found = {State::huge_pages};
+        return;
+    }
+    if (live.window) {
+        find_window(live, process, site);
         return;
     }
     site.patch = live.runtime + layout.lead + layout.patch_offset;
@@ -142,10 +179,11 @@ bool means_any(const Script& script, pid_t pid, const std::vector<Mapping>& mapp
     });
 }
 
-Matcher::Matcher(const Script& script, pid_t pid, ProbeNames& names)
+Matcher::Matcher(const Script& script, pid_t pid, ProbeNames& names, bool moves)
     : script_(script), pid_(pid), names_(names), wants_functions_(uses(script, Value::function)),
       apart_(std::any_of(script.clauses.begin(), script.clauses.end(),
-                         [](const Clause& clause) { return clause.arguments.has_value(); }))
+                         [](const Clause& clause) { return clause.arguments.has_value(); })),
+      moves_(moves)
 {}
 
 bool Matcher::means(const Probe& probe, const std::string& path)
@@ -210,10 +248,85 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             if (probe.kind == Probe::Kind::exit && live.entry)
                 site.found = {State::no_exit_sites};
             else
-                find_patch(file, live, site);
+                find_patch(file, live, traits_, site);
         }
         site.clauses.push_back(clause);
     }
+}
+
+// Sites whose instructions overlap move together, as one window. A nop is one site's.
+void Matcher::share_patches(std::map<Key, Site>& sites)
+{
+    constexpr uint64_t most_together = 48; // bytes
+    std::vector<Site*> by_patch;
+    for (auto& [key, site] : sites)
+        if (site.patch)
+            by_patch.push_back(&site);
+    std::stable_sort(by_patch.begin(), by_patch.end(),
+                     [](const Site* a, const Site* b) { return a->patch < b->patch; });
+    const auto refuse = [](Site& site, State state) {
+        site.patch = 0;
+        site.moved = {};
+        site.found = {state};
+    };
+    for (size_t first = 0, next = 0; first < by_patch.size(); first = next) {
+        Site& start = *by_patch[first];
+        MovedCode together = start.moved;
+        for (next = first + 1; next < by_patch.size(); ++next) {
+            Site& site = *by_patch[next];
+            const uint64_t end = start.patch + start.length, offset = site.patch - start.patch;
+            if (site.patch >= end)
+                break;
+            if (!site.moves() || !start.moves()) {
+                refuse(site, !site.moves() && !start.moves() ? State::shared_nop : State::overlaps);
+                continue;
+            }
+            if (offset + site.length > most_together) {
+                refuse(site, State::overlaps);
+                continue;
+            }
+            if (site.patch + site.length > end) {
+                together.bytes.insert(together.bytes.end(), site.moved.bytes.end() - ptrdiff_t(site.patch + site.length - end),
+                                      site.moved.bytes.end());
+                together.leaves = site.moved.leaves;
+                start.length = together.bytes.size();
+            }
+        }
+        for (size_t i = first; i < next; ++i) {
+            Site& site = *by_patch[i];
+            if (!site.moves())
+                continue;
+            site.moved.at += site.patch - start.patch;
+            site.patch = start.patch;
+            site.length = together.bytes.size();
+            site.moved.bytes = together.bytes;
+            site.moved.leaves = together.leaves;
+            site.moved.guarded = together.guarded;
+        }
+    }
+}
+
+Unrecorded Matcher::unrecorded()
+{
+    const auto any = [this](const std::string& path, const auto& fit) {
+        return std::any_of(script_.clauses.begin(), script_.clauses.end(), [&](const Clause& clause) {
+            return std::any_of(clause.probes.begin(), clause.probes.end(), [&](const Probe& probe) {
+                return probe.has_sites() && means(probe, path) && fit(probe);
+            });
+        });
+    };
+    const auto function = [any](Probe::Kind kind) {
+        return [any, kind](const std::string& path, std::string_view name) {
+            return any(path, [&](const Probe& p) { return p.kind == kind && fits(p.name, std::string(name)); });
+        };
+    };
+    return {[any](const std::string& path) { return any(path, [](const Probe&) { return true; }); },
+            function(Probe::Kind::entry), function(Probe::Kind::exit),
+            [any](const std::string& path, const std::string& provider, const std::string& name) {
+                return any(path, [&](const Probe& p) {
+                    return p.kind == Probe::Kind::usdt && fits(p.provider, provider) && fits(p.name, name);
+                });
+            }};
 }
 
 std::vector<Site> Matcher::find_new()
@@ -223,7 +336,9 @@ std::vector<Site> Matcher::find_new()
             return probe.kind == Probe::Kind::entry || probe.kind == Probe::Kind::exit;
         });
     });
-    const Process process = read_process(pid_, functions);
+    traits_ = traits_of(pid_);
+    const Unrecorded wanted = unrecorded();
+    const Process process = read_process(pid_, functions, moves_ ? &wanted : nullptr);
     troubles_ = process.troubles;
     std::map<Key, Site> sites;
     for (const LiveFile& file : process.files)
@@ -232,13 +347,9 @@ std::vector<Site> Matcher::find_new()
                 if (probe.has_sites() && means(probe, file.path))
                     match(file, sites, clause, probe);
     std::set<Key> seen;
-    std::set<uint64_t> patches;
+    share_patches(sites);
     std::vector<Site> fresh;
     for (auto& [key, site] : sites) {
-        if (site.patch && !patches.insert(site.patch).second) {
-            site.patch = 0;
-            site.found = {State::shared_nop};
-        }
         seen.insert(key);
         if (!known_.contains(key))
             fresh.push_back(std::move(site));
@@ -264,7 +375,9 @@ std::string Matcher::instead(const Probe& probe) const
             return fmt::format("there is no file {}", probe.file);
         const char* const where =
             pattern(probe.file) ? "no file of the process that fits" : "no mapped file of that name";
-        return fmt::format("{} has {}", where, functions ? "functions that fastprobe recorded" : "probes");
+        return fmt::format("{} has {}", where, !functions ? "probes"
+                               : moves_   ? "such functions"
+                                          : "functions that fastprobe recorded; --move arms others");
     }
     // Names only the probes of the provider that was meant, if it has any: libraries have probes of other providers.
     std::vector<std::string> names;

@@ -48,7 +48,14 @@ bool means_any(const Script& script, pid_t pid, const std::vector<Mapping>& mapp
 class Matcher {
 public:
     /// @param script, names  have to outlive it
-    Matcher(const Script& script, pid_t pid, ProbeNames& names);
+    /// @param moves  functions and probes count too that need instructions moved
+    Matcher(const Script& script, pid_t pid, ProbeNames& names, bool moves);
+
+    /// What decides, besides the file, whether instructions can be moved.
+    struct Traits {
+        bool handles_faults = false;   ///< SIGSEGV or SIGBUS
+        bool has_shadow_stack = false; ///< a return goes nowhere but behind the call
+    };
 
     /// Sites that the last look did not find. A site that cannot be armed is among them, with Site::patch 0.
     /// Throws Unusable when the process cannot be read.
@@ -71,6 +78,8 @@ private:
     using Key = std::tuple<uint64_t, Probe::Kind, std::string, uint64_t>;
 
     bool means(const Probe& probe, const std::string& path);
+    Unrecorded unrecorded();
+    static void share_patches(std::map<Key, Site>& sites);
     void match(const LiveFile& file, std::map<Key, Site>& sites, size_t clause, const Probe& probe);
     size_t number_of(const Probe& probe, const LiveFile& file, const Site& site);
 
@@ -79,6 +88,8 @@ private:
     ProbeNames& names_;
     const bool wants_functions_; // by `func`
     const bool apart_;           // a clause has a number of arguments
+    const bool moves_;
+    Traits traits_;
     std::set<Key> known_;        // of the last look
     std::set<const Probe*> matched_;
     std::map<const Probe*, std::set<std::string>> others_;      // names of the same kind in the probe's files

@@ -70,6 +70,14 @@ public:
     /// as keep each stop short. A site that has the wanted bytes already is done. No patch may cross a page.
     virtual std::vector<Outcome> patch(std::span<const Patch> patches, bool back) = 0;
 
+    /// Up to `size` bytes that the file has which is mapped there. Empty: it cannot be read.
+    virtual std::vector<std::byte> original(uint64_t /*address*/, size_t /*size*/) { return {}; }
+    /// Keeps the kernel from setting probes in text, or lets it again. Where a jump took the place of several instructions, a uprobe on
+    /// the first of them would crash the process: the kernel steps over that one as the file has it, and goes on in the middle of
+    /// the jump. It registers none in writable text (valid_vma() in kernel/events/uprobes.c), so the text is made writable meanwhile.
+    /// @param ranges  whole pages, each within one mapping  @return  false: not all of them
+    virtual bool guard(std::span<const Range> /*ranges*/, bool /*on*/) { return false; }
+
     /// Whether patch() stops all threads first. If not, they run through the sites while those change: see process/self.cpp.
     virtual bool stops_threads() const { return true; }
     /// Why a site that others could change cannot be changed this way; ready: it can be.

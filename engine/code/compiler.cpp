@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 namespace fastsdt::engine {
 
@@ -51,24 +52,49 @@ Compiler::Label Compiler::cold(std::function<void()> emit)
 Code Compiler::compile(std::span<const Site> sites)
 {
     Code code;
+    code.stubs.resize(sites.size());
+    code.refusals.resize(sites.size());
     routines();
+    std::vector<std::vector<size_t>> groups; // sites whose instructions move together have one stub
+    std::map<uint64_t, size_t> group_of;
     for (size_t i = 0; i < sites.size(); ++i) {
         const Site& site = sites[i];
-        code.stubs.push_back(0);
-        code.refusals.emplace_back();
-        const size_t size = code_.size(), labels = code_.labels();
-        try {
-            if (site.patch == 0 || site.length != machine_.length)
-                throw Refusal({State::no_nop});
-            stub(site);
-        } catch (const Refusal& refusal) {
-            code_.rewind(size, labels);
-            code.refusals[i] = refusal.state;
+        if (site.patch == 0 || (!site.moves() && site.length != machine_.length)) {
+            code.refusals[i] = {State::no_nop};
             continue;
         }
-        code.stubs[i] = stub_start_;
-        code.patches.push_back(patch(site, stub_start_));
-        code.patches.back().site = i;
+        const auto [found, fresh] = group_of.try_emplace(site.patch, groups.size());
+        if (fresh || !site.moves()) {
+            groups.push_back({i});
+        } else {
+            auto& group = groups[found->second];
+            group.insert(std::upper_bound(group.begin(), group.end(), i,
+                                          [&](size_t a, size_t b) { return sites[a].moved.at < sites[b].moved.at; }),
+                         i);
+        }
+    }
+    for (auto& group : groups) {
+        const size_t size = code_.size(), labels = code_.labels();
+        for (bool again = true; again && !group.empty();) {
+            again = false;
+            std::vector<const Site*> members;
+            for (const size_t i : group)
+                members.push_back(&sites[i]);
+            size_t number = 0;
+            try {
+                stub(members, number);
+            } catch (const Refusal& refusal) {
+                code_.rewind(size, labels);
+                code.refusals[group[number]] = refusal.state;
+                group.erase(group.begin() + std::ptrdiff_t(number));
+                again = true;
+            }
+        }
+        for (const size_t i : group) {
+            code.stubs[i] = stub_start_;
+            code.patches.push_back(patch(sites[i], stub_start_));
+            code.patches.back().site = i;
+        }
     }
     code.bytes = code_.finish();
     if (arena_.code && code_.far())
@@ -76,30 +102,40 @@ Code Compiler::compile(std::span<const Site> sites)
     return code;
 }
 
-void Compiler::stub(const Site& site)
+// @param number  of the site that is at work, for a Refusal
+void Compiler::stub(std::span<const Site* const> sites, size_t& number)
 {
-    site_ = &site;
-    keep_flags_ = site.kind == Probe::Kind::usdt;
-    arguments_ = parse_arguments(site.arguments, machine_.arch);
-
-    // The stub is made twice: the first time to learn which registers it changes and how much it spills.
-    align_stub(site);
+    align_stub(*sites.front());
     stub_start_ = code_.here();
-    const size_t size = code_.size(), labels = code_.labels();
-    saved_ = all_registers();
-    frame_spills_ = 16;
-    most_spills_ = 0;
-    code_.forget_written();
-    body(site);
-    const Registers written = code_.written();
-    code_.rewind(size, labels);
-    saved_ = saved_registers(written);
-    frame_spills_ = most_spills_;
+    size_t moved = 0; // bytes of the instructions that move together
+    for (number = 0; number < sites.size(); ++number) {
+        const Site& site = *sites[number];
+        site_ = &site;
+        another_follows_ = number + 1 < sites.size();
+        keep_flags_ = site.kind == Probe::Kind::usdt || site.moves(); // of code that nobody recorded less is known
+        arguments_ = parse_arguments(site.arguments, machine_.arch);
+        if (site.moves()) {
+            move_code(site.patch + moved, std::span(site.moved.bytes).subspan(moved, site.moved.at - moved));
+            moved = site.moved.at;
+        }
 
-    save();
-    body(site);
-    if (code_.size() - size > machine_.most_stub)
-        throw Refusal({State::too_long});
+        // It is made twice: the first time to learn which registers it changes and how much it spills.
+        const size_t size = code_.size(), labels = code_.labels();
+        saved_ = all_registers();
+        frame_spills_ = 16;
+        most_spills_ = 0;
+        code_.forget_written();
+        body(site);
+        const Registers written = code_.written();
+        code_.rewind(size, labels);
+        saved_ = saved_registers(written);
+        frame_spills_ = most_spills_;
+
+        save();
+        body(site);
+        if (code_.size() - size > machine_.most_stub)
+            throw Refusal({State::too_long});
+    }
 }
 
 void Compiler::body(const Site& site)
@@ -144,6 +180,11 @@ void Compiler::body(const Site& site)
     bind(out_);
     const Registers written = code_.written();
     restore();
+    const auto next = label();
+    if (another_follows_)
+        jump(next);
+    else
+        leave();
     code_.forget_written();
     code_.clobber(written);
     for (size_t i = 0; i < cold_.size(); ++i) { // a cold path may add another
@@ -154,6 +195,8 @@ void Compiler::body(const Site& site)
         const auto emit = cold_[i].emit;
         emit();
     }
+    if (another_follows_)
+        bind(next);
     spills_ = 0;
     time_.reset();
 }

@@ -104,8 +104,14 @@ protected:
     virtual Registers all_registers() const = 0; ///< that a stub may have to save
     /// The registers that a stub has to save if it writes these.
     virtual Registers saved_registers(Registers written) const = 0;
+    /// Instructions that stood at a runtime address, so that they do the same here.
+    virtual void move_code(uint64_t /*from*/, std::span<const std::byte> /*code*/)
+    {
+        throw Refusal({State::other_architecture});
+    }
     virtual void save() = 0;    ///< makes the frame, and keeps in it the registers that saved_ names
-    virtual void restore() = 0; ///< the opposite; then jumps back behind the site
+    virtual void restore() = 0; ///< the opposite
+    virtual void leave() = 0;   ///< to what the program executes behind the probe
     /// Loads the address of the thread's block into Role::block. Jumps to out_ if there is no slot or no memory for another
     /// thread, or in a forked child that is not followed.
     virtual void block() = 0;
@@ -164,7 +170,7 @@ protected:
     virtual void call_function(const Statement& statement) = 0;
 
     // ---- compiler.cpp
-    void stub(const Site& site);
+    void stub(std::span<const Site* const> sites, size_t& number);
     void body(const Site& site);
     void actions(const Clause& clause);
     void statements(const std::vector<Statement>& statements);
@@ -245,6 +251,7 @@ protected:
     std::vector<Argument> arguments_;
     Registers saved_ = 0; // which registers of the program are in the frame
     bool keep_flags_ = true;
+    bool another_follows_ = false; // another site's clauses, in the same stub
     size_t spills_ = 0, most_spills_ = 0;
     bool calls_functions() const { return text_bytes_ > string_size; }
     std::optional<size_t> time_;    // the spill with nsecs, in a clause that reads it more than once

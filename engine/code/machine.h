@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace fastsdt::engine {
@@ -22,6 +23,7 @@ struct Machine {
     std::string_view nop;   ///< name of that instruction
     uint64_t length = 0;    ///< its bytes: a thread that executed it goes on behind them
     size_t exchanged = 0;   ///< bytes of it, from the first on, that become the jump
+    size_t moved_jump = 0;  ///< bytes of the jump in place of instructions that were moved; 0: none can be
     uint64_t reach = 0;     ///< bytes that the jump may span, less what an instruction and a page more take
     uint64_t page = 0;      ///< largest base page size of any kernel
     uint64_t highest = 0;   ///< from here on nothing is mapped by programs
@@ -38,6 +40,7 @@ inline constexpr Machine machine_x86_64{.arch = Arch::x86_64,
                                         .nop = "nop10",
                                         .length = 10,
                                         .exchanged = 8,
+                                        .moved_jump = 5,
                                         .reach = (uint64_t{1} << 31) - (1 << 20),
                                         .page = 4096,
                                         .highest = (uint64_t{1} << 47) - 4096, // four levels of page tables
@@ -61,6 +64,12 @@ inline constexpr const Machine& own_machine = machine_arm64;
 #else
 inline constexpr const Machine& own_machine = machine_x86_64;
 #endif
+
+/// Whether these begin with a jump in place of instructions that were moved: jmp rel32.
+inline bool is_moved_jump(std::span<const std::byte> bytes)
+{
+    return own_machine.moved_jump != 0 && bytes.size() >= own_machine.moved_jump && bytes[0] == std::byte{0xe9};
+}
 
 /// Bytes of the pages of any kernel that `size` bytes take.
 constexpr uint64_t whole_pages(uint64_t size)

@@ -2,6 +2,7 @@
 // The pure part: turns a script and the sites of a process into code, data and patches. It is given addresses and
 // touches no process.
 #pragma once
+#include "code/machine.h"
 #include "code/site_state.h"
 #include "elf/index.h"
 #include "script/script.h"
@@ -15,6 +16,14 @@
 #include <vector>
 
 namespace fastsdt::engine {
+
+/// Instructions that the stub executes, because a jump takes their place (lib/code/movable.h).
+struct MovedCode {
+    std::vector<std::byte> bytes; ///< as the file has them; none: the site is a nop
+    size_t at = 0;                ///< offset of the instruction before which the probe is hit
+    bool leaves = false;          ///< the last one is a return or a jump: nothing comes back behind them
+    bool guarded = false;         ///< the jump replaces several: see Target::guard()
+};
 
 /// A place where one probe of a script can be armed. Addresses are runtime addresses of the process.
 struct Site {
@@ -31,11 +40,16 @@ struct Site {
     int result = -1;             ///< exit: where the result is, FASTSDT_RESULT_*; -1: a tail call, which has none yet
     uint64_t address = 0;        ///< runtime address of the note's pc, of the function or of the exit
     SiteState found;             ///< ready, or why there is no patch although the file may have one
-    uint64_t patch = 0;          ///< of the patchable instruction: a nop10 (x86), a nop (arm64); 0: none
-    uint64_t length = 0;         ///< of that instruction: the stub jumps back to patch + length
+    uint64_t patch = 0;          ///< of the patchable instruction: a nop10 (x86), a nop (arm64), or the first that moves; 0: none
+    uint64_t length = 0;         ///< of that instruction, or of all that move: the stub jumps back to patch + length
+    MovedCode moved;
     uint64_t load_bias = 0;      ///< runtime address minus ELF vaddr, for operands like symbol(%rip)
     uint64_t semaphore = 0;      ///< of the semaphore; 0: none
     std::vector<size_t> clauses; ///< of Script::clauses, in the order in which they run
+
+    bool moves() const { return !moved.bytes.empty(); }
+    /// Bytes from `patch` on that become the jump.
+    size_t exchanged() const { return moves() ? own_machine.moved_jump : own_machine.exchanged; }
 };
 
 /// Memory in the process that a run uses.
@@ -52,9 +66,13 @@ struct Patch {
     size_t site = 0; ///< index
     uint64_t at = 0; ///< runtime address
     std::array<std::byte, 8> before{}, after{};
-    size_t length = 8; ///< bytes that count
+    size_t length = 8;                     ///< bytes that count
+    uint64_t covers = own_machine.length;  ///< bytes from `at` on between whose first and last no thread may stand when they change
     uint64_t semaphore =
         0; ///< runtime address of the semaphore's 16 bits: raised with the change, lowered with its undoing; 0: none
+
+    /// In place of instructions that were moved.
+    bool moves() const { return length == own_machine.moved_jump; }
 };
 
 struct Code {

@@ -56,6 +56,13 @@ std::string text(const SiteState& state, size_t sites)
     case State::too_long: return fmt::format("need{} a stub that is longer than a jump can span", s);
     case State::no_functions: return "would call a function, which stubs for this architecture cannot";
     case State::no_named_argument: return fmt::format("{} no argument named {}", has, state.detail);
+    case State::cannot_move:
+        return fmt::format("{} no {}, and {} code {}", has, own_machine.nop, one ? "its" : "their", state.detail);
+    case State::overlaps:
+        return fmt::format("{} no {}, and too few bytes beside another probe of the script", has, own_machine.nop);
+    case State::not_guarded:
+        return fmt::format("{} no {}, and text from which the kernel's probes cannot be kept away{}", has, own_machine.nop,
+                           state.detail.empty() ? "" : " (" + state.detail + ")");
     }
     return {};
 }

@@ -44,6 +44,9 @@ enum class State {
     too_long,            ///< jumps within the stub would not reach
     no_functions,        ///< a C function as handler: not on this architecture
     no_named_argument,   ///< the file does not say that an argument has the name; detail: the name
+    cannot_move,         ///< has no nop, and its instructions cannot give way to a jump; detail: why
+    overlaps,            ///< they would give way to another probe of the script
+    not_guarded,         ///< and the kernel's probes cannot be kept away from them; detail: why
 };
 
 struct SiteState {

@@ -3,6 +3,7 @@
 
 #if defined(__x86_64__)
 #include "code/x86/compiler.h"
+#include "code/x86/moved.h"
 #elif defined(FASTSDT_ENGINE_ARM64)
 #include "code/arm64/compiler.h"
 #endif
@@ -22,6 +23,15 @@ Code compile(const Script& script, const Tables& tables, std::span<const Site> s
     code.stubs.resize(sites.size());
     code.refusals.assign(sites.size(), {State::other_architecture});
     return code;
+#endif
+}
+
+std::vector<uint64_t> reached_from(const Site& site)
+{
+#if defined(__x86_64__)
+    return x86::reached_from(site.patch, site.moved.bytes);
+#else
+    return {};
 #endif
 }
 

@@ -11,7 +11,9 @@
 #include "code/site.h"
 #include "maps/tables.h"
 
+#include <cstdint>
 #include <span>
+#include <vector>
 
 namespace fastsdt::engine {
 
@@ -20,5 +22,8 @@ namespace fastsdt::engine {
 /// order. Throws std::logic_error for a script that parse() would not make.
 Code compile(const Script& script, const Tables& tables, std::span<const Site> sites, const Arena& arena,
              const Environment& environment);
+
+/// Runtime addresses, besides that of the site, that a site's stub has to reach: those of the instructions that it executes.
+std::vector<uint64_t> reached_from(const Site& site);
 
 } // namespace fastsdt::engine

@@ -26,6 +26,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <sched.h>
+#include <sys/syscall.h> // SYS_*
 
 namespace fastsdt::engine {
 namespace {
@@ -43,13 +45,17 @@ uint64_t word(const std::byte* at)
 
 } // namespace
 
-FrameSearch::FrameSearch(const Descriptor& memory, std::vector<Mapping> mappings, std::span<const Range> code)
-    : memory_(memory), mappings_(std::move(mappings)), code_(code)
+FrameSearch::FrameSearch(const Descriptor& memory, std::vector<Mapping> mappings)
+    : memory_(memory), mappings_(std::move(mappings))
 {}
 
-bool FrameSearch::is_inside(uint64_t address) const
+bool FrameSearch::comes_back(const user_regs_struct& registers, std::span<const Range> code)
 {
-    return std::any_of(code_.begin(), code_.end(), [&](const Range& range) { return range.has(address); });
+    const auto is_inside = [&](uint64_t address) {
+        return std::any_of(code.begin(), code.end(), [&](const Range& range) { return range.has(address); });
+    };
+    bool inside = is_inside(program_counter(registers));
+    return inside || !each(registers, [&](uint64_t counter) { inside = inside || is_inside(counter); }) || inside;
 }
 
 #if defined(__x86_64__)
@@ -94,16 +100,14 @@ bool FrameSearch::is_frame(const std::byte* at)
 #endif
 
 #if defined(__x86_64__) || defined(__aarch64__)
-bool FrameSearch::comes_back(const user_regs_struct& registers)
+bool FrameSearch::each(const user_regs_struct& registers, const std::function<void(uint64_t counter)>& visit)
 {
-    if (is_inside(program_counter(registers)))
-        return true;
     std::vector<uint64_t> stacks = {stack_pointer(registers)};
     std::map<const Mapping*, uint64_t> read_from; // by mapping: the lowest address that was read
     size_t read_bytes = 0;
     for (unsigned frames = 0; !stacks.empty(); ++frames) {
         if (frames > most_frames)
-            return true;
+            return false;
         const uint64_t sp = (stacks.back() + 7) / 8 * 8;
         stacks.pop_back();
         const Mapping* const stack = mapping_at(mappings_, sp);
@@ -116,22 +120,37 @@ bool FrameSearch::comes_back(const user_regs_struct& registers)
         const auto bytes = read_at(memory_, sp, std::min(stack->end - sp, most_stack));
         read_bytes += bytes.size();
         if (read_bytes > most_bytes)
-            return true;
+            return false;
         for (size_t at = 0; at + frame_size <= bytes.size(); at += 8) {
             if (!is_frame(&bytes[at]))
                 continue;
-            if (is_inside(word(&bytes[at + frame_pc])))
-                return true;
+            visit(word(&bytes[at + frame_pc]));
             stacks.push_back(word(&bytes[at + frame_sp]));
         }
     }
-    return false;
+    return true;
 }
 #else
-bool FrameSearch::comes_back(const user_regs_struct&)
+bool FrameSearch::each(const user_regs_struct&, const std::function<void(uint64_t counter)>&)
 {
-    return true; // how frames look is not known here
+    return false; // how frames look is not known here
 }
 #endif
+
+bool waits_for_child([[maybe_unused]] const user_regs_struct& registers, [[maybe_unused]] const Descriptor& memory)
+{
+#if defined(__x86_64__)
+    const auto number = static_cast<long>(registers.orig_rax);
+    uint64_t flags = registers.rdi;
+    if (number == SYS_clone3) { // struct clone_args begins with the flags
+        const auto first = read_at(memory, registers.rdi, sizeof flags);
+        if (first.size() == sizeof flags)
+            flags = word(first.data());
+    }
+    return number == SYS_vfork || ((number == SYS_clone || number == SYS_clone3) && (flags & CLONE_VFORK));
+#else
+    return false;
+#endif
+}
 
 } // namespace fastsdt::engine

@@ -202,9 +202,9 @@ public:
         bool comes_back = false;
         if (!code.empty())
             while_stopped([&](Tracees& tracees) {
-                FrameSearch search(memory_, mappings(), code);
+                FrameSearch search(memory_, mappings());
                 for (const Tracees::Task& task : tracees.tasks())
-                    comes_back = comes_back || search.comes_back(Tracees::registers(task.number));
+                    comes_back = comes_back || search.comes_back(Tracees::registers(task.number), code);
             });
         if (comes_back)
             return false;
@@ -242,6 +242,23 @@ public:
         });
     }
 
+    std::vector<std::byte> original(uint64_t address, size_t size) override
+    {
+        const std::vector<Mapping> all = mappings();
+        const Mapping* const mapping = mapping_at(all, address, size);
+        return mapping ? read_mapped_file(pid_, *mapping, address, size) : std::vector<std::byte>();
+    }
+
+    bool guard(std::span<const Range> ranges, bool on) override
+    {
+        std::vector<Call> calls;
+        for (const Range& range : ranges)
+            calls.push_back(
+                {SYS_mprotect, {range.start, range.size, PROT_READ | PROT_EXEC | (on ? uint64_t{PROT_WRITE} : 0)}});
+        const auto results = call(calls);
+        return std::all_of(results.begin(), results.end(), [](int64_t result) { return result == 0; });
+    }
+
     std::vector<Outcome> patch(std::span<const Patch> patches, bool back) override
     {
         // A site takes one or two microseconds, so a stop lasts one or two milliseconds.
@@ -249,13 +266,25 @@ public:
         std::vector<Outcome> outcomes;
         for (size_t from = 0; from < patches.size(); from += at_one_stop)
             while_stopped([&](Tracees& tracees) {
+                const auto now = patches.subspan(from, std::min(at_one_stop, patches.size() - from));
                 std::vector<uint64_t> counters;
                 for (const Tracees::Task& task : tracees.tasks())
                     counters.push_back(task.counter);
+                // Instructions that a handler interrupted go on where they were. And who runs in our memory, but is no thread
+                // of ours, is not stopped.
+                bool all_known = true;
+                if (!back && std::any_of(now.begin(), now.end(), [](const Patch& p) { return p.moves(); })) {
+                    FrameSearch search(memory_, mappings());
+                    for (const Tracees::Task& task : tracees.tasks()) {
+                        const user_regs_struct registers = Tracees::registers(task.number);
+                        all_known = all_known && !waits_for_child(registers, memory_)
+                            && search.each(registers, [&](uint64_t counter) { counters.push_back(counter); });
+                    }
+                }
                 std::sort(counters.begin(), counters.end());
                 outcomes.resize(from);
-                for (const Patch& p : patches.subspan(from, std::min(at_one_stop, patches.size() - from)))
-                    outcomes.push_back(patch_one(p, back, counters));
+                for (const Patch& p : now)
+                    outcomes.push_back(p.moves() && !all_known ? Outcome::busy : patch_one(p, back, counters));
             });
         return outcomes;
     }
@@ -393,9 +422,10 @@ private:
         const size_t kept = back && beside_breakpoint ? 1 : 0;
         if (!std::equal(now.begin() + kept, now.end(), from.begin() + kept))
             return Outcome::changed;
-        // A thread may stand inside the nop10: before a kernel's former call, which begins at the sixth byte.
+        // A thread may stand inside the nop10: before a kernel's former call, which begins at the sixth byte. Or between instructions
+        // that move; where the jump is, none can.
         const auto inside = std::upper_bound(counters.begin(), counters.end(), p.at);
-        if (inside != counters.end() && *inside < p.at + own_machine.length)
+        if (inside != counters.end() && *inside < p.at + p.covers && !(back && p.moves()))
             return Outcome::busy;
         if (!back)
             count_up(p); // before: if we are killed in between, it is only one too many

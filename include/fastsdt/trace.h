@@ -150,6 +150,9 @@ typedef struct fastsdt_trace_sites fastsdt_trace_sites; /* as they were when the
 #define FASTSDT_TRACE_SITE_TOO_LONG 31            /* needs a stub that is longer than a jump can span */
 #define FASTSDT_TRACE_SITE_NO_FUNCTIONS 32        /* would call a function, which stubs for this architecture cannot */
 #define FASTSDT_TRACE_SITE_NO_NAMED_ARGUMENT 33   /* has no argument named as the script wants */
+#define FASTSDT_TRACE_SITE_CANNOT_MOVE 34         /* has no nop, and its instructions cannot give way to a jump */
+#define FASTSDT_TRACE_SITE_OVERLAPS 35            /* its instructions would give way to another probe of the script */
+#define FASTSDT_TRACE_SITE_NOT_GUARDED 36         /* the kernel's probes cannot be kept away from its instructions */
 
 typedef struct fastsdt_trace_site {
     const char* probe; /* as fastsdt_trace_hit has it */

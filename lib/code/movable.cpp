@@ -52,6 +52,8 @@ std::string_view text(Obstacle obstacle)
     case Obstacle::falls_through: return "runs into what stands behind it";
     case Obstacle::conditional_exit: return "leaves by a conditional jump";
     case Obstacle::unknown_exit: return "has a jump or return that may not be an exit";
+    case Obstacle::never_returns: return "never returns";
+    case Obstacle::holds_site: return "has another probe's site inside the bytes that would be replaced";
     }
     return {};
 }

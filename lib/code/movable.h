@@ -42,6 +42,8 @@ enum class Obstacle : uint8_t {
     falls_through,
     conditional_exit,
     unknown_exit,
+    never_returns, ///< asked for exits
+    holds_site,    ///< of a probe: whoever patches that would patch what is not executed
 };
 /// What follows the name of the place: "is a jump target inside its first five bytes".
 std::string_view text(Obstacle obstacle);

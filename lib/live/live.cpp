@@ -8,6 +8,7 @@
 #include "elf/moved.h"
 #include "judge/evaluate.h"
 #include "live/live.h"
+#include "live/windows.h"
 
 #include <fmt/format.h>
 
@@ -277,6 +278,19 @@ std::string open_path(pid_t pid, const Mapping& mapping, const std::string& path
     return {};
 }
 
+} // namespace
+
+std::vector<std::byte> read_mapped_file(pid_t pid, const Mapping& mapping, uint64_t address, size_t size)
+{
+    std::string path = mapping.name;
+    if (path.ends_with(deleted_suffix))
+        path.resize(path.size() - deleted_suffix.size());
+    const Descriptor file(open(open_path(pid, mapping, path).c_str(), O_RDONLY | O_CLOEXEC));
+    return file ? read_at(file, mapping.offset + (address - mapping.start), size) : std::vector<std::byte>();
+}
+
+namespace {
+
 // Groups a file's mappings, which come by address, into modules: dlmopen() maps a file once for each name space. A
 // module begins with the file's first segment; its other segments are at the same distances as in the file. A copy
 // without an executable mapping was only read, and is left out.
@@ -319,7 +333,7 @@ std::string_view function_at(const std::vector<Function>& functions, uint64_t ad
 
 class Reader {
 public:
-    explicit Reader(pid_t pid)
+    Reader(pid_t pid, const Unrecorded* unrecorded) : unrecorded_(unrecorded)
     {
         process_.pid = pid;
         refuse_zombie(pid);
@@ -446,8 +460,15 @@ private:
             look(image, mappings, executable, {probe.address, notes.site_at(probe.note_address)}, std::move(site),
                  file);
         }
-        if (!entries || notes.entries.empty())
-            return;
+        if (entries && !notes.entries.empty())
+            read_records(image, notes, mappings, executable, file);
+        if (unrecorded_ && unrecorded_->file(file.path))
+            read_unrecorded(image, notes, mappings, executable, file);
+    }
+
+    void read_records(const Image& image, const Notes& notes, const std::vector<const Mapping*>& mappings,
+                      const Cover& executable, LiveFile& file)
+    {
         const auto functions = image.functions();
         TextBudget texts(image.file());
         const Moved moved(image);
@@ -473,6 +494,69 @@ private:
             look_at(record, false);
         for (const Record& record : notes.exits)
             look_at(record, true);
+    }
+
+    void read_unrecorded(const Image& image, const Notes& notes, const std::vector<const Mapping*>& mappings,
+                         const Cover& executable, LiveFile& file)
+    {
+        FileWindows windows(image, notes);
+        const auto set_window = [&](LiveSite& site, const Window& window) {
+            site.window = window;
+            const auto bytes = image.bytes_at(window.address);
+            site.window_bytes.assign(bytes.begin(), bytes.begin() + std::min<size_t>(bytes.size(), window.length));
+        };
+        const auto place = [&](LiveSite site, const Window& window) {
+            set_window(site, window);
+            look(image, mappings, executable, {site.address, nullptr, true}, std::move(site), file);
+        };
+        for (LiveSite& site : file.sites)
+            if (!site.entry && !site.exit && site.expected.patch_length == 0
+                && unrecorded_->probe(file.path, site.provider, site.name))
+                set_window(site, windows.site(site.address));
+        std::set<uint64_t> recorded;
+        for (const Record& record : notes.entries)
+            recorded.insert(record.address);
+        TextBudget texts(image.file());
+        for (const Function& function : image.functions()) {
+            if (recorded.contains(function.address))
+                continue;
+            const auto named = [&](const auto& wanted) {
+                if (wanted(file.path, function.name))
+                    return function.name;
+                const auto found = std::find_if(function.aliases.begin(), function.aliases.end(),
+                                                [&](std::string_view alias) { return wanted(file.path, alias); });
+                return found == function.aliases.end() ? std::string_view() : *found;
+            };
+            LiveSite site;
+            if (const auto name = named(unrecorded_->entry); !name.empty() && texts.afford(name.size())) {
+                site.entry = site.exits = true; // exits are asked for by themselves
+                site.name = name;
+                site.address = function.address;
+                place(site, windows.entry(function.address));
+            }
+            const auto name = named(unrecorded_->exit);
+            if (name.empty() || !texts.afford(name.size()))
+                continue;
+            site = {};
+            site.exit = true;
+            site.name = name;
+            const std::vector<Window> exits = windows.exits(function.address);
+            const auto bad = std::find_if(exits.begin(), exits.end(),
+                                          [](const Window& w) { return w.obstacle != Obstacle::none; });
+            if (exits.empty() || bad != exits.end()) { // the function as a whole
+                site.address = function.address;
+                Window none;
+                none.obstacle = exits.empty() ? Obstacle::never_returns : bad->obstacle;
+                place(site, none);
+                continue;
+            }
+            for (const Window& window : exits) {
+                site.result = FASTSDT_RESULT_REGISTER;
+                site.tail_call = window.tail_call;
+                site.address = window.address + window.at;
+                place(site, window);
+            }
+        }
     }
 
     void look(const Image& image, const std::vector<const Mapping*>& mappings, const Cover& executable,
@@ -561,6 +645,7 @@ private:
     pid_t thread_ = 0; // any that lives: all have the same memory
     Descriptor memory_;
     std::vector<Mapping> mappings_;
+    const Unrecorded* unrecorded_ = nullptr;
     Process process_;
 };
 
@@ -584,9 +669,9 @@ std::string_view name(Change change)
     return "unreadable";
 }
 
-Process read_process(pid_t pid, bool entries)
+Process read_process(pid_t pid, bool entries, const Unrecorded* unrecorded)
 {
-    return Reader(pid).run(entries);
+    return Reader(pid, unrecorded).run(entries);
 }
 
 } // namespace fastsdt

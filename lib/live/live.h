@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A running process: the probe sites of every file it has mapped, and what stands there now.
 #pragma once
+#include "code/movable.h"
 #include "elf/image.h"
 #include "elf/index.h"
 #include "elf/notes.h"
@@ -9,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,6 +93,9 @@ void refuse_thread(pid_t pid);
 /// What process `pid` has mapped, by address. Throws Unusable.
 std::vector<Mapping> read_maps(pid_t pid);
 
+/// Up to `size` bytes that the file has which the mapping is of, at a runtime address in it. Empty: it cannot be read.
+std::vector<std::byte> read_mapped_file(pid_t pid, const Mapping& mapping, uint64_t address, size_t size);
+
 /// A probe site, or the entry or an exit of a function that fastprobe selected.
 struct LiveSite {
     bool entry = false, exit = false;
@@ -112,6 +117,9 @@ struct LiveSite {
     std::vector<std::byte> file_bytes,
         live_bytes; ///< from `address` to the end of the layout; at least one instruction's
     Change change = Change::untouched;
+    /// Instructions that may give way to a jump, where no layout is: see Unrecorded. `expected`, `found` and `change` say nothing then.
+    std::optional<Window> window;
+    std::vector<std::byte> window_bytes;     ///< what the file has there
     std::optional<uint64_t> target;          ///< runtime address that a call or jump in place of the site leads to
     uint64_t semaphore = 0;                  ///< ELF vaddr, 0: none
     std::optional<uint16_t> semaphore_value; ///< the number of tracers that want the probe's arguments prepared
@@ -138,8 +146,16 @@ struct Process {
     size_t files_seen = 0;              ///< mapped executable files, with or without sites
 };
 
+/// Which places of a file without records are wanted: functions' entries and exits, and probes whose site is one byte. Each is
+/// asked with the file's path as the process has it.
+struct Unrecorded {
+    std::function<bool(const std::string& path)> file; ///< whether anything of it is wanted
+    std::function<bool(const std::string& path, std::string_view function)> entry, exit;
+    std::function<bool(const std::string& path, const std::string& provider, const std::string& name)> probe;
+};
+
 /// Reads process `pid`. Throws Unusable when there is no such process, or its memory may not be read.
-/// @param entries  fastprobe's function entries and exits too
-Process read_process(pid_t pid, bool entries = false);
+/// @param entries  fastprobe's function entries and exits too  @param unrecorded  and these, with their windows
+Process read_process(pid_t pid, bool entries = false, const Unrecorded* unrecorded = nullptr);
 
 } // namespace fastsdt

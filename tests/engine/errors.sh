@@ -81,7 +81,7 @@ missing 'usdt:*:shop:oder' "the probes of shop are shop:closed, shop:order"
 missing usdt:./ap:shop:order "there is no file ./ap"
 missing usdt:./script.bt:shop:order "no mapped file of that name has probes"
 missing 'usdt:*.so:shop:order' "no file of the process that fits has probes"
-missing uprobe:./app:main "no mapped file of that name has functions that fastprobe recorded"
+missing uprobe:./app:main "no mapped file of that name has functions that fastprobe recorded; --move arms others"
 grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace -c ./app -e ' err || fail "$(cat err)"
 
 # A script of several lines is one word of the command that is shown.

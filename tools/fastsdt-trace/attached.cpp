@@ -29,6 +29,7 @@ double seconds(Attached::Clock::duration time)
 Session::Options Shared::session_options()
 {
     return {.calls = options.read_memory,
+            .moves = options.moves,
             .follow = options.follows(),
             .names = &names,
             .ring_size = options.buffer,

@@ -73,6 +73,7 @@ struct Options {
     bool one_process() const { return !serve && selection.empty() && pids.size() <= 1; } ///< at the start
     size_t buffer = engine::usual_ring_size; ///< of a thread's events, in bytes: a power of two
     bool read_memory = false;                ///< stubs may make system calls in whatever program
+    bool moves = false;                      ///< engine::Session::Options
     std::optional<ServeOptions> serve;
     std::optional<Timeline> timeline;
     std::optional<Export> exported;

@@ -414,7 +414,7 @@ bool Processes::may_match(pid_t pid) const
 {
     try {
         engine::ProbeNames names;
-        engine::Matcher matcher(script_, pid, names);
+        engine::Matcher matcher(script_, pid, names, options_.moves);
         matcher.find_new();
         return !matcher.matched().empty();
     } catch (const std::exception&) {
@@ -428,7 +428,7 @@ bool Processes::has_more(pid_t pid, engine::Target& memory, pid_t parent) const
     if (engine::modules_of(memory.mappings()) == engine::modules_of(engine::mappings_of(parent)))
         return false;
     engine::ProbeNames names;
-    engine::Matcher matcher(script_, pid, names);
+    engine::Matcher matcher(script_, pid, names, options_.moves);
     const auto states = engine::can_arm(memory, matcher.find_new());
     return std::any_of(states.begin(), states.end(), engine::can_be_armed);
 }

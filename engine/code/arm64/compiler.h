@@ -121,6 +121,7 @@ private:
     Registers saved_registers(Registers written) const override;
     void save() override;
     void restore() override;
+    void leave() override;
     void block() override;
     void call(Label routine, Registers changes);
     void move_saved(bool back); ///< the general registers that saved_ names, to the frame or back

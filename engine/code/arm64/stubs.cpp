@@ -103,6 +103,10 @@ void Compiler::restore()
     }
     move_saved(true);
     as_.move_stack(int64_t(frame_size()));
+}
+
+void Compiler::leave()
+{
     as_.jump_to(site_->patch + site_->length);
 }
 

@@ -167,6 +167,19 @@ void Assembler::address(Reg to, const Memory& of)
     emit(ZYDIS_MNEMONIC_LEA, {Part{to}, of});
 }
 
+void Assembler::copy(std::span<const std::byte> instruction)
+{
+    append(instruction.data(), instruction.size());
+}
+
+void Assembler::copy(std::span<const std::byte> instruction, size_t displacement_offset, uint64_t target)
+{
+    const size_t at = bytes_.size() + displacement_offset;
+    copy(instruction);
+    const size_t behind = bytes_.size() - (at + 4); // an immediate operand
+    displacement(at, target - behind);
+}
+
 void Assembler::align(size_t boundary)
 {
     const size_t before = bytes_.size();

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <variant>
 
 namespace fastsdt::engine::x86 {
@@ -59,6 +60,10 @@ public:
     void constant(Reg to, int64_t value);       ///< leaves the flags
     void long_constant(Reg to, uint64_t value); ///< of ten bytes, whatever the value is
     void address(Reg to, const Memory& of);     ///< lea
+
+    /// An instruction as it stands elsewhere. Of its operands, only a rip-relative one depends on the place.
+    void copy(std::span<const std::byte> instruction);
+    void copy(std::span<const std::byte> instruction, size_t displacement_offset, uint64_t target);
 
     void align(size_t boundary); ///< by nops
     void align_to(uint8_t low);  ///< by nops, until `low` is the lowest byte of the next address

@@ -123,8 +123,10 @@ private:
     void align_stub(const Site& site) override;
     Registers all_registers() const override;
     Registers saved_registers(Registers written) const override;
+    void move_code(uint64_t from, std::span<const std::byte> code) override;
     void save() override;
     void restore() override;
+    void leave() override;
     void block() override;
     void first_slot();
     void call(Label routine, Registers changes);

@@ -15,6 +15,9 @@
 //         lea  128 + frame(%rsp), %rsp
 //         jmp  site + 10
 //         cold paths
+//
+// Where no nop was compiled in, five bytes of other instructions become `e9 d0 d1 d2 d3`, and the stub executes these
+// instructions (code/x86/moved.cpp): those in front of the probe before the first lea, the others before the last jmp.
 #include "code/x86/compiler.h"
 
 #include <fastsdt/recognize.h>
@@ -47,13 +50,18 @@ void Compiler::call(Assembler::Label routine, Registers changes)
 Patch Compiler::patch(const Site& site, uint64_t stub) const
 {
     static constexpr unsigned char nop[] = {FASTSDT_BYTES_nop10}, jump[] = {FASTSDT__JUMP};
-    Patch patch{.at = site.patch};
-    std::transform(nop, nop + 8, patch.before.begin(), [](unsigned char c) { return std::byte(c); });
-    std::transform(jump, jump + 4, patch.after.begin(), [](unsigned char c) { return std::byte(c); });
-    const int64_t relative = int64_t(stub - (site.patch + 8));
+    Patch patch{.at = site.patch, .length = site.exchanged(), .covers = site.length};
+    if (site.moves()) {
+        std::copy_n(site.moved.bytes.begin(), patch.length, patch.before.begin());
+        patch.after[0] = std::byte(jump[3]); // without the prefixes that make it as long as a nop10's first bytes
+    } else {
+        std::transform(nop, nop + 8, patch.before.begin(), [](unsigned char c) { return std::byte(c); });
+        std::transform(jump, jump + 4, patch.after.begin(), [](unsigned char c) { return std::byte(c); });
+    }
+    const int64_t relative = int64_t(stub - (site.patch + patch.length));
     if (arena_.code && relative != int32_t(relative))
         throw std::logic_error("the arena is not within reach of a site");
-    fastsdt::store(&patch.after[4], 4, uint64_t(relative), false);
+    fastsdt::store(&patch.after[patch.length - 4], 4, uint64_t(relative), false);
     return patch;
 }
 
@@ -104,7 +112,14 @@ void Compiler::restore()
         if (saved_ & bit(Reg(reg)))
             as_.load(Reg(reg), frame(saved_offset(Reg(reg))));
     as_.address(rsp, {.base = rsp, .displacement = int64_t(128 + frame_size())});
-    as_.jump_to(ZYDIS_MNEMONIC_JMP, site_->patch + site_->length);
+}
+
+void Compiler::leave()
+{
+    if (site_->moves())
+        move_code(site_->patch + site_->moved.at, std::span(site_->moved.bytes).subspan(site_->moved.at));
+    if (!site_->moved.leaves)
+        as_.jump_to(ZYDIS_MNEMONIC_JMP, site_->patch + site_->length);
 }
 
 // rcx: a thread pointer. To rcx: its complement; to rsi: the number of the slot to begin at.

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "live/windows.h"
+
+#include <map>
+#include <mutex>
+#include <sys/stat.h>
+#include <tuple>
+
+namespace fastsdt {
+
+struct FileWindows::Known {
+    std::mutex mutex;
+    std::map<uint64_t, Window> entries, sites;
+    std::map<uint64_t, std::vector<Window>> exits;
+};
+
+FileWindows::FileWindows(const Image& image, const Notes& notes) : image_(image)
+{
+    for (const ProbeNote& probe : notes.probes)
+        sites_.insert(probe.address);
+    for (const auto* records : {&notes.entries, &notes.exits})
+        for (const Record& record : *records)
+            sites_.insert(record.address);
+
+    // A file that is written anew has another time or another number.
+    using Key = std::tuple<dev_t, ino_t, off_t, time_t, long>;
+    static std::mutex mutex;
+    static std::map<Key, std::shared_ptr<Known>> all;
+    struct stat status{};
+    if (stat(image.path().c_str(), &status) != 0) {
+        known_ = std::make_shared<Known>();
+        return;
+    }
+    const std::lock_guard lock(mutex);
+    std::shared_ptr<Known>& known =
+        all[{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec}];
+    if (!known)
+        known = std::make_shared<Known>();
+    known_ = known;
+}
+
+FileWindows::~FileWindows() = default;
+
+const Movable& FileWindows::movable()
+{
+    if (!movable_)
+        movable_ = std::make_unique<Movable>(image_);
+    return *movable_;
+}
+
+void FileWindows::check(Window& window, uint64_t own) const
+{
+    if (window.obstacle != Obstacle::none)
+        return;
+    for (auto site = sites_.lower_bound(window.address); site != sites_.end() && *site - window.address < window.length;
+         ++site)
+        if (*site != own)
+            window.obstacle = Obstacle::holds_site;
+}
+
+Window FileWindows::entry(uint64_t function)
+{
+    const std::lock_guard lock(known_->mutex);
+    const auto [found, fresh] = known_->entries.try_emplace(function);
+    if (fresh) {
+        found->second = movable().entry(function);
+        check(found->second, function);
+    }
+    return found->second;
+}
+
+std::vector<Window> FileWindows::exits(uint64_t function)
+{
+    const std::lock_guard lock(known_->mutex);
+    const auto [found, fresh] = known_->exits.try_emplace(function);
+    if (fresh) {
+        found->second = movable().exits(function);
+        for (Window& window : found->second)
+            check(window, window.address + window.at);
+    }
+    return found->second;
+}
+
+Window FileWindows::site(uint64_t address)
+{
+    const std::lock_guard lock(known_->mutex);
+    const auto [found, fresh] = known_->sites.try_emplace(address);
+    if (fresh) {
+        found->second = movable().site(address);
+        check(found->second, address);
+    }
+    return found->second;
+}
+
+} // namespace fastsdt

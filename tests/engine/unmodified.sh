@@ -1,0 +1,221 @@
+#!/bin/bash
+# Programs that were built without fastsdt: functions' entries and exits, and sites of one byte. Their instructions move into stubs.
+# What is counted, bpftrace and the program's own arithmetic say.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+need gcc g++ setpriv python3
+need_attachable
+user_folder
+mkfifo second
+chown 65534:65534 . second 2>/dev/null || true
+cat >app.cpp <<'END'
+#include <csetjmp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <sys/wait.h>
+#include <unistd.h>
+#define FUNCTION extern "C" __attribute__((noinline, noclone))
+static std::jmp_buf back;
+static volatile long cell = 1;
+FUNCTION long leaf(long a, long b) { return a * 3 + b; }
+FUNCTION long calls(long n) { return n <= 0 ? 1 : leaf(n, calls(n - 1)) + 1; }
+FUNCTION long branches(long n) { if (n % 3 == 0) return n; if (n % 3 == 1) return leaf(n, 1) - 1; return cell + n; }
+FUNCTION void throws(long n) { if (n % 2) throw std::runtime_error("odd"); cell = n; }
+FUNCTION void jumps(long n) { cell = n; if (n % 2) std::longjmp(back, 1); }
+FUNCTION long loads(const long* p) { return *p; }
+// A site as sys/sdt.h of systemtap makes it, without a semaphore.
+FUNCTION void site(long n)
+{
+    asm volatile("990: nop\n"
+                 ".pushsection .note.stapsdt, \"\", \"note\"\n"
+                 ".balign 4\n .4byte 992f-991f, 994f-993f, 3\n"
+                 "991: .asciz \"stapsdt\"\n"
+                 "992: .balign 4\n"
+                 "993: .8byte 990b, _.stapsdt.base, 0\n .asciz \"old\"\n .asciz \"one\"\n .asciz \"-8@%0\"\n"
+                 "994: .balign 4\n .popsection\n"
+                 ".ifndef _.stapsdt.base\n"
+                 ".pushsection .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat\n"
+                 ".weak _.stapsdt.base\n .hidden _.stapsdt.base\n"
+                 "_.stapsdt.base: .space 1\n .size _.stapsdt.base, 1\n .popsection\n .endif\n"
+                 : : "r"(n));
+    cell = cell + n;
+}
+static long work(long turns)
+{
+    volatile long sum = 0, n = 0; // longjmp() keeps them
+    for (n = 0; n < turns; n = n + 1) {
+        sum = sum + leaf(n, sum) % 1000 + calls(n % 5) + branches(n);
+        try {
+            throws(n);
+        } catch (const std::runtime_error&) {
+            sum = sum + 1;
+        }
+        if (setjmp(back) == 0)
+            jumps(n);
+        sum = sum + loads(const_cast<const long*>(&cell));
+        site(n);
+    }
+    return sum;
+}
+static void caught(int) { _exit(3); }
+int main(int argc, char** argv) // app N [fork | handler | lines]: N turns; lines: for each line of its input
+{
+    const long turns = std::atol(argv[1]);
+    const char* const how = argc > 2 ? argv[2] : "";
+    if (std::strstr(how, "handler"))
+        std::signal(SIGSEGV, caught);
+    if (std::strstr(how, "lines")) {
+        std::setvbuf(stdout, nullptr, _IONBF, 0);
+        for (char line[16]; std::fgets(line, sizeof line, stdin); std::puts("did"))
+            cell = work(turns);
+        return 0;
+    }
+    if (std::strcmp(how, "fork") == 0) {
+        const pid_t child = fork();
+        const long sum = work(turns);
+        if (child == 0)
+            _exit(sum == 0);
+        waitpid(child, nullptr, 0);
+    }
+    std::printf("%ld\n", work(turns));
+}
+END
+g++ -O2 -g -fcf-protection=none app.cpp -o app
+g++ -O2 -g -fcf-protection=full -no-pie app.cpp -o fixed
+g++ -O0 app.cpp -o slow
+g++ -Os -static app.cpp -o small
+
+counts='uprobe:./APP:leaf { @leaf = count(); @a = sum(arg0); } uprobe:./APP:calls, uprobe:./APP:branches, uprobe:./APP:throws, uprobe:./APP:jumps, uprobe:./APP:loads { @[func] = count(); }
+    uretprobe:./APP:calls { @calls = count(); @c = sum(retval); } usdt:./APP:old:one { @old = sum(arg0); }'
+# 600 turns: calls(n % 5) is called (n % 5) + 1 times, and leaf() by it n % 5 times, by branches() for a third, by work() once.
+wanted='@[branches]: 600
+@[calls]: 1800
+@[jumps]: 600
+@[loads]: 600
+@[throws]: 600
+@calls: 1800
+@leaf: 2000
+@old: 179700'
+for app in app fixed slow small; do
+    ./$app 600 >plain
+    fastsdt-trace --engine user --move -e "${counts//APP/$app}" -- ./$app 600 >out 2>err || fail "$app: $(cat out err)"
+    expect "$app: the program" "$(head -1 out)" "$(cat plain)"
+    expect "$app" "$(grep -vE '^@[ac]:' <out | grep '^@' | sort)" "$wanted"
+    grep -qE '^sites ([0-9]+) of \1 armed; dropped 0$' out || fail "$app: $(cat out)"
+    if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
+        both --move -e "${counts//APP/$app}" -- ./$app 600
+    fi
+done
+
+# Only where it is asked for.
+status=0
+fastsdt-trace --engine user -e 'uprobe:./app:leaf { @ = count(); }' -- ./app 6 >out 2>err || status=$?
+expect "without --move: status" "$status" 1
+grep -q 'nothing matche[sd] uprobe:./app:leaf: .*; --move arms others' err || fail "without --move: $(cat out err)"
+
+status=0
+fastsdt-trace --engine user --move -e 'uprobe:./app:loads, uprobe:./app:leaf { @[func] = count(); }' -- ./app 6 handler >out 2>err || status=$?
+expect "a handler: status" "$status" 0 # it was not there yet when the program began
+driven ./app 6 lines
+# As it was: text, mappings and their rights.
+maps() { grep -vE '\[(heap|stack)\]' "/proc/$pid/maps" | sed 's/^\([^ ]*\) \([^ ]*\) .* /\1 \2 /' >"$1"; }
+did
+text >text.before
+maps maps.before
+attach "${counts//APP/app}" --move
+grep -q "rwxp.*/app$" "/proc/$pid/maps" || fail "the text is not guarded: $(cat "/proc/$pid/maps")"
+did
+did
+kill -INT $tracer
+report
+expect "attached: status" "$status" 0
+expect "attached" "$(grep '^@\[calls\]' maps)" '@[calls]: 36'
+text | cmp - text.before || fail "attached: the text has changed"
+maps maps.after
+diff maps.before maps.after || fail "attached: the mappings have changed"
+
+# A tracer that is killed leaves jumps that go on; the next one clears them away.
+attach "${counts//APP/app}" --move
+kill -KILL $tracer
+wait $tracer || true
+did
+attach 'uprobe:./app:leaf { @ = count(); }' --move
+did
+kill -INT $tracer
+report
+expect "after a killed one" "$(grep '^@: ' maps)" '@: 20'
+text | cmp - text.before || fail "after a killed one: the text has changed"
+maps maps.after
+diff maps.before maps.after || fail "after a killed one: the mappings have changed"
+
+# Two tracers of functions that share a page: the guard stays as long as one needs it.
+"${as_user[@]}" fastsdt-trace --engine user --move -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } uprobe:./app:branches { @ = count(); }' >second 2>err2 3>&- 4<&- &
+second=$!
+exec 6<second
+read -r line <&6
+expect "the second tracer" "$line" armed
+attach 'uprobe:./app:leaf { @ = count(); }' --move
+did
+kill -INT $tracer
+report
+expect "the first of two" "$(grep '^@: ' maps)" '@: 20'
+grep -q "rwxp.*/app$" "/proc/$pid/maps" || fail "the second tracer's functions are not guarded"
+did
+kill -INT $second
+grep -v '^armed$' <&6 >maps || true
+wait $second || fail "the second tracer: $(cat err2)"
+expect "the second of two" "$(grep '^@: ' maps)" '@: 12'
+text | cmp - text.before || fail "two tracers: the text has changed"
+maps maps.after
+diff maps.before maps.after || fail "two tracers: the mappings have changed"
+
+# The kernel steps over a probed instruction as the file has it. So its probes have to stay away from jumps that replace several.
+if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
+    attach 'uprobe:./app:calls { @ = count(); }' --move
+    timeout 60 bpftrace -e 'BEGIN { printf("attached\n"); } uprobe:./app:calls { @ = count(); }' -p "$pid" >kernel.out 2>&1 3>&- 4<&- &
+    kernel=$!
+    until grep -q '^attached$' kernel.out || ! kill -0 $kernel 2>/dev/null; do :; done
+    did
+    kill -INT $kernel
+    wait $kernel || true
+    kill -INT $tracer
+    report
+    expect "beside the kernel's probe" "$(grep '^@: ' maps)" '@: 18'
+    text | cmp - text.before || fail "beside the kernel's probe: the text has changed"
+fi
+exec 3>&-
+wait "$pid" || fail "the program failed"
+
+# A handler for faults would see a stub's address: what can fault stays.
+driven ./app 6 handler-lines
+did
+status=0
+"${as_user[@]}" fastsdt-trace --engine user --move -p "$pid" -e 'interval:ms:1 { exit(); } uprobe:./app:loads, uprobe:./app:leaf { @[func] = count(); }' >out 2>err 3>&- 4<&- || status=$?
+expect "a handler: status" "$status" 1
+grep -qx 'sites 1 of 2 armed (1 has no nop10, and its code accesses memory, and the process handles SIGSEGV or SIGBUS); dropped 0' out || fail "a handler: $(cat out err)"
+exec 3>&-
+wait "$pid" || fail "the program with a handler failed"
+
+# Forked children.
+fastsdt-trace --engine user --move -e 'uprobe:./app:leaf { @[pid] = count(); }' -- ./app 600 fork >out 2>err || fail "fork: $(cat out err)"
+expect "fork" "$(grep -c ': 2000$' out)" 2
+
+# All functions of a library in a program as it is installed: the same output.
+cat >primes.py <<'END'
+import json, re, threading
+def work(n): return [p for p in range(2, n) if all(p % d for d in range(2, p))]
+threads = [threading.Thread(target=work, args=(300,)) for _ in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(len(json.dumps(work(400))), re.sub('1+', 'x', str(work(100))))
+END
+python=$(readlink -f "$(command -v python3)")
+[ "$(head -c 2 "$python")" != '#!' ] || python=/usr/bin/python3
+"$python" primes.py >plain
+fastsdt-trace --engine user --move -e "uprobe:$(readlink -f "$python"):*, uprobe:libc.so.6:* { @ = count(); }" -- "$python" primes.py >out 2>err || [ $? = 1 ] || fail "python: $(cat out err)"
+expect "python" "$(head -1 out)" "$(cat plain)"
+read -r armed sites < <(sed -n 's/^sites \([0-9]*\) of \([0-9]*\) armed.*/\1 \2/p' out)
+[ $((armed * 100)) -gt $((sites * 95)) ] || fail "python: $(cat out)"
