@@ -219,7 +219,12 @@ Window Movable::Code::longer(uint32_t number, uint64_t start, uint64_t reach) co
 bool Movable::Code::leads_out(uint32_t number, uint64_t to) const
 {
     const auto body = survey.body_at(to);
-    return !body || survey.group(*body) != survey.group(number);
+    if (body && survey.group(*body) == survey.group(number))
+        return false;
+    // What the compiler knows to be unreachable leads to the end, where another part may begin.
+    const auto before = survey.body_at(to - 1);
+    return !before || survey.group(*before) != survey.group(number) || survey.bodies()[*before].end != to
+        || (body && survey.marks().at(to) & Marks::called);
 }
 
 Window Movable::Code::exit_at(uint32_t number, const Decoded& instruction, uint64_t address, bool at_return) const

@@ -122,8 +122,8 @@ Survey::Survey(const Image& image) : image_(image), frames_(image), budget_(imag
     if (fixed_)
         read_words();
     read_landing_pads();
+    scan_tables(); // which may lead to parts
     find_parts();
-    scan_tables();
     judge_computed();
 }
 
@@ -192,8 +192,10 @@ void Survey::note(const Decoded& instruction, uint64_t address, uint32_t from)
                 take(to, from);
             if (from != Body::none && may_be_table(to))
                 leas_.push_back({from, to});
-        } else {
+        } else if (marks_.has(to)) { // data among the code, and how far they reach is not known
             marks_.add(to, Marks::target);
+            if (const auto body = body_at(to))
+                bodies_[*body].broken = true;
         }
     }
     if (!fixed_)
@@ -243,8 +245,6 @@ void Survey::take(uint64_t address, uint32_t from)
 // Its first entry leads to code.
 bool Survey::may_be_table(uint64_t address) const
 {
-    if (image_.writable_at(address))
-        return false;
     const auto bytes = image_.bytes_at(address);
     return bytes.size() >= 4 && marks_.has(address + uint64_t(int64_t(int32_t(load(bytes.data(), 4, false)))));
 }

@@ -129,10 +129,14 @@ private:
 
     // tables.cpp
     void find_parts();
+    std::vector<uint32_t> sole_sources(const std::vector<uint32_t>& owners) const;
+    bool ends_own(const Cross& cross, const std::vector<uint32_t>& owners) const;
     void scan_tables();
     uint64_t scan(uint32_t body, uint64_t table, bool wide);
     void judge_computed();
     Computed::Kind kind_of(const Computed& jump);
+    Computed::Kind by_memory(const Computed& jump, const ZydisDecodedOperand& from);
+    Computed::Kind leaves(const Computed& jump) const;
 
     const Image& image_;
     Trouble trouble_ = Trouble::none;
@@ -142,11 +146,13 @@ private:
     std::vector<Body> bodies_;
     std::vector<Cross> crosses_;
     std::vector<Lea> leas_;
-    std::vector<std::pair<uint64_t, uint64_t>> tables_; // where they begin, and how many entries
-    std::vector<Computed> computed_;                    // by address
-    std::vector<std::pair<uint32_t, uint32_t>> parts_;  // owner and part
-    std::vector<std::pair<uint64_t, uint64_t>> rseq_;   // sections with restartable sequences
-    uint64_t budget_ = 0;                               // bytes of tables that may still be read
+    std::vector<uint64_t> tables_;                           // of offsets, that have entries
+    std::vector<std::pair<uint64_t, uint64_t>> wide_tables_; // of addresses: begin and end
+    std::vector<std::pair<uint64_t, uint64_t>> words_; // data that are addresses inside functions: where, and which
+    std::vector<Computed> computed_;                   // by address
+    std::vector<std::pair<uint32_t, uint32_t>> parts_; // owner and part
+    std::vector<std::pair<uint64_t, uint64_t>> rseq_;  // sections with restartable sequences
+    uint64_t budget_ = 0;                              // bytes of tables that may still be read
 };
 
 } // namespace fastsdt
