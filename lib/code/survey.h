@@ -56,6 +56,7 @@ private:
 
 /// A frame, and what was found out about it.
 struct Body : Frame {
+    uint64_t entry = 0;         ///< behind an endbr64, if it begins with one
     bool broken = false;        ///< is not made of whole instructions, or its landing pads are not known
     bool loops = false;         ///< jumps to its own entry
     bool entered = false;       ///< others jump or call into it, or it has a second name inside
@@ -115,7 +116,7 @@ private:
     };
     void sweep(uint32_t number);
     void sweep_gap(Marks::Piece& piece, uint64_t begin, uint64_t end);
-    void note(const Decoded& instruction, uint64_t address, uint32_t from);
+    void note(const Instruction& instruction, uint64_t address, uint32_t from);
     void branch(uint64_t to, uint32_t from, bool call);
     void take(uint64_t address, uint32_t from); // `from` none: data
     bool may_be_table(uint64_t address) const;

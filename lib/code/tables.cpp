@@ -70,8 +70,7 @@ void Survey::find_parts()
         if (cross.to != body.begin && !same)
             body.entered = true;
         // A part that jumps to its function's begin goes round a loop.
-        constexpr uint64_t endbr = 4;
-        if (same && *to != cross.from && (cross.to == body.begin || cross.to == body.begin + endbr))
+        if (same && *to != cross.from && (cross.to == body.begin || cross.to == body.entry))
             body.loops = true;
     }
     crosses_ = {};
