@@ -54,8 +54,8 @@ bool allowed_category(ZydisInstructionCategory category)
     }
 }
 
-// Instructions of those categories that are not what the others are: they store to where no operand says, write flags that
-// are the system's, or use segments.
+// Instructions of those categories that are not what the others are: they store to where no operand says, or read or write
+// the state of the processor. Zydis' lists of all instructions of these categories were looked through.
 bool odd(ZydisMnemonic mnemonic)
 {
     switch (mnemonic) {
@@ -71,13 +71,18 @@ bool odd(ZydisMnemonic mnemonic)
     case ZYDIS_MNEMONIC_XLAT:
     case ZYDIS_MNEMONIC_LDMXCSR:
     case ZYDIS_MNEMONIC_VLDMXCSR:
+    case ZYDIS_MNEMONIC_FXSAVE:
+    case ZYDIS_MNEMONIC_FXSAVE64:
+    case ZYDIS_MNEMONIC_FXRSTOR:
+    case ZYDIS_MNEMONIC_FXRSTOR64:
+    case ZYDIS_MNEMONIC_XTEST:
     case ZYDIS_MNEMONIC_ENDBR32:
     case ZYDIS_MNEMONIC_ENDBR64: return true;
     default: return false;
     }
 }
 
-bool is_jcc(const Decoded& instruction)
+bool is_jcc(const Instruction& instruction)
 {
     const bool wide = instruction.opcode_map == ZYDIS_OPCODE_MAP_0F && (instruction.opcode & 0xf0) == 0x80;
     const bool narrow = instruction.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (instruction.opcode & 0xf0) == 0x70;
@@ -85,7 +90,7 @@ bool is_jcc(const Decoded& instruction)
 }
 
 // Control flow. Prefixes that change nothing are left to who knows why they are there.
-Moves moves_flow(const Decoded& instruction)
+Moves moves_flow(const Instruction& instruction)
 {
     const unsigned prefixes = instruction.raw.prefix_count;
     const auto only_prefix = [&](uint8_t value) { return prefixes == 1 && instruction.raw.prefixes[0].value == value; };
@@ -109,7 +114,7 @@ Moves moves_flow(const Decoded& instruction)
     return instruction.branches() && is_jcc(instruction) && prefixes == 0 ? Moves::anywhere : Moves::never;
 }
 
-bool is_segment(ZydisRegister reg)
+bool other_register(ZydisRegister reg)
 {
     const ZydisRegisterClass kind = ZydisRegisterGetClass(reg);
     return kind != ZYDIS_REGCLASS_GPR8 && kind != ZYDIS_REGCLASS_GPR16 && kind != ZYDIS_REGCLASS_GPR32
@@ -119,7 +124,7 @@ bool is_segment(ZydisRegister reg)
 
 } // namespace
 
-bool decode(std::span<const std::byte> code, Decoded& instruction)
+bool decode(std::span<const std::byte> code, Instruction& instruction)
 {
     return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(), &instruction));
 }
@@ -142,45 +147,47 @@ bool Operands::writes(ZydisRegister reg) const
     });
 }
 
-Judgement judge_instruction(const Image& image, const Operands& instruction, uint64_t address)
+Motion motion_of(const Image& image, const Operands& instruction, uint64_t address)
 {
-    Judgement judgement;
+    Motion motion;
     const bool leave = instruction.is(ZYDIS_MNEMONIC_LEAVE);
     if (instruction.ends_block())
-        judgement.moves = moves_flow(instruction);
+        motion.moves = moves_flow(instruction);
     else if ((allowed_category(instruction.meta.category) || leave || instruction.is(ZYDIS_MNEMONIC_LEA))
              && !odd(instruction.mnemonic))
-        judgement.moves = Moves::anywhere;
+        motion.moves = Moves::anywhere;
     // 32-bit addresses, and what is one access for other threads.
     if (instruction.address_width != 64
         || instruction.attributes & (ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_HAS_XACQUIRE | ZYDIS_ATTRIB_HAS_XRELEASE))
-        judgement.moves = Moves::never;
-    if (judgement.moves == Moves::never)
-        return judgement;
+        motion.moves = Moves::never;
+    if (motion.moves == Moves::never)
+        return motion;
 
-    judgement.may_fault = instruction.is(ZYDIS_MNEMONIC_DIV) || instruction.is(ZYDIS_MNEMONIC_IDIV);
+    motion.may_fault = instruction.is(ZYDIS_MNEMONIC_DIV) || instruction.is(ZYDIS_MNEMONIC_IDIV);
     const bool touches = !instruction.is(ZYDIS_MNEMONIC_LEA) && !instruction.pads();
     for (unsigned i = 0; i < instruction.operand_count; ++i) {
         const ZydisDecodedOperand& operand = instruction.operands[i];
         const bool shown = operand.visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN;
-        if (shown && operand.type == ZYDIS_OPERAND_TYPE_REGISTER && is_segment(operand.reg.value)) {
-            judgement.moves = Moves::never; // segment, control, debug and other registers
-            return judgement;
+        if (shown && operand.type == ZYDIS_OPERAND_TYPE_REGISTER && other_register(operand.reg.value)) {
+            motion.moves = Moves::never; // segment, control, debug and other registers
+            return motion;
         }
         if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY)
             continue;
         if (instruction.is(ZYDIS_MNEMONIC_XCHG) || operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB) {
-            judgement.moves = Moves::never; // locked without a prefix; many accesses
-            return judgement;
+            motion.moves = Moves::never; // locked without a prefix; many accesses
+            return motion;
         }
         if (!touches || !shown) // hidden: the stack, by push, pop, call, ret and leave
             continue;
         const bool flat = operand.mem.segment != ZYDIS_REGISTER_FS && operand.mem.segment != ZYDIS_REGISTER_GS;
         const bool stack = operand.mem.base == ZYDIS_REGISTER_RSP && operand.mem.index == ZYDIS_REGISTER_NONE;
         const bool own = operand.mem.base == ZYDIS_REGISTER_RIP && image.mapped_at(instruction.refers_to(address));
-        judgement.may_fault = judgement.may_fault || !flat || (!stack && !own);
+        const bool far =
+            instruction.meta.category == ZYDIS_CATEGORY_BITBYTE; // bt may access what is far from its operand
+        motion.may_fault = motion.may_fault || !flat || far || (!stack && !own);
     }
-    return judgement;
+    return motion;
 }
 
 } // namespace fastsdt

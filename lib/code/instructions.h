@@ -13,7 +13,7 @@
 namespace fastsdt {
 
 /// An instruction without its operands: a quarter of the time.
-struct Decoded : ZydisDecodedInstruction {
+struct Instruction : ZydisDecodedInstruction {
     bool is(ZydisMnemonic which) const { return mnemonic == which; }
     /// A jump's, call's or xbegin's target.
     bool direct() const { return raw.imm[0].size != 0 && raw.imm[0].is_relative; }
@@ -35,10 +35,10 @@ struct Decoded : ZydisDecodedInstruction {
     }
 };
 
-bool decode(std::span<const std::byte> code, Decoded& instruction);
+bool decode(std::span<const std::byte> code, Instruction& instruction);
 
 /// The same with operands: for instructions that are looked at closely.
-struct Operands : Decoded {
+struct Operands : Instruction {
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     /// Writes the register, or a part of it.
     bool writes(ZydisRegister whole) const;
@@ -56,10 +56,10 @@ enum class Moves : uint8_t {
     as_leaving, ///< if nothing comes behind it: a return or a direct jump
     as_exit,    ///< an indirect jump: if it is a tail call
 };
-struct Judgement {
+struct Motion {
     Moves moves = Moves::never;
     bool may_fault = false; ///< divides, or accesses memory that is neither the stack's nor in the file's own segments
 };
-Judgement judge_instruction(const Image& image, const Operands& instruction, uint64_t address);
+Motion motion_of(const Image& image, const Operands& instruction, uint64_t address);
 
 } // namespace fastsdt

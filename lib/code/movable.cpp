@@ -8,7 +8,7 @@
 namespace fastsdt {
 namespace {
 
-constexpr unsigned jump_size = 5, longest = 32, page = 4096, endbr_size = 4;
+constexpr unsigned jump_size = 5, longest = 32, page = 4096;
 
 Window refused(uint64_t address, Obstacle obstacle)
 {
@@ -70,7 +70,7 @@ struct Movable::Code {
     bool is_target(uint64_t address) const { return survey.marks().at(address) & Marks::target; }
     bool leads_out(uint32_t number, uint64_t to) const;
     Obstacle add_exits(uint32_t number, std::vector<Window>& exits) const;
-    Window exit_at(uint32_t number, const Decoded& instruction, uint64_t address, bool at_return) const;
+    Window exit_at(uint32_t number, const Instruction& instruction, uint64_t address, bool at_return) const;
 
     Survey survey;
 };
@@ -127,7 +127,7 @@ Obstacle Movable::Code::find(uint64_t function, uint32_t& number) const
 uint64_t Movable::Code::padding(uint32_t number, uint64_t at, uint64_t least) const
 {
     const uint64_t begin = at;
-    Decoded instruction;
+    Instruction instruction;
     while (at - begin < least) {
         const auto body = survey.body_at(at);
         if ((body && *body != number) || !decode(survey.marks().code_at(at), instruction) || !instruction.pads())
@@ -167,9 +167,9 @@ Window Movable::Code::window(uint32_t number, uint64_t start, uint64_t reach) co
             return refused(start, Obstacle::too_short);
         if (!decode(survey.marks().code_at(at), instruction))
             return refused(start, Obstacle::not_instructions);
-        const Judgement judgement = judge_instruction(survey.image(), instruction, at);
-        window.may_fault = window.may_fault || judgement.may_fault;
-        switch (judgement.moves) {
+        const Motion motion = motion_of(survey.image(), instruction, at);
+        window.may_fault = window.may_fault || motion.may_fault;
+        switch (motion.moves) {
         case Moves::never: return refused(start, Obstacle::instruction);
         case Moves::anywhere: break;
         case Moves::as_call: window.calls = true; break;
@@ -205,7 +205,7 @@ Window Movable::Code::longer(uint32_t number, uint64_t start, uint64_t reach) co
     const uint64_t probed = start;
     for (Window next = first; next.obstacle != Obstacle::none;) {
         const auto before = survey.previous(number, start);
-        Decoded instruction;
+        Instruction instruction;
         if (is_target(start) || !before || probed - *before >= longest
             || !decode(survey.marks().code_at(*before), instruction) || instruction.ends_block())
             return first;
@@ -221,10 +221,15 @@ Window Movable::Code::longer(uint32_t number, uint64_t start, uint64_t reach) co
 bool Movable::Code::leads_out(uint32_t number, uint64_t to) const
 {
     const auto body = survey.body_at(to);
-    return !body || survey.group(*body) != survey.group(number);
+    if (body && survey.group(*body) == survey.group(number))
+        return false;
+    // What the compiler knows to be unreachable leads to the end, where another part may begin.
+    const auto before = survey.body_at(to - 1);
+    return !before || survey.group(*before) != survey.group(number) || survey.bodies()[*before].end != to
+        || (body && survey.marks().at(to) & Marks::called);
 }
 
-Window Movable::Code::exit_at(uint32_t number, const Decoded& instruction, uint64_t address, bool at_return) const
+Window Movable::Code::exit_at(uint32_t number, const Instruction& instruction, uint64_t address, bool at_return) const
 {
     const uint64_t end = address + instruction.length;
     bool known = at_return;
@@ -260,7 +265,7 @@ Obstacle Movable::Code::add_exits(uint32_t number, std::vector<Window>& exits) c
         return Obstacle::taken;
     Rows rows(survey.frames().cies()[body.cie], body);
     bool open = true; // the next instruction runs after this one
-    Decoded instruction;
+    Instruction instruction;
     for (uint64_t at = body.begin; at < body.end; at += instruction.length) {
         if (!decode(survey.marks().code_at(at), instruction))
             return Obstacle::not_instructions;
@@ -295,11 +300,7 @@ Window Movable::entry(uint64_t function) const
         return refused(function, Obstacle::computed_jump);
     if (body.loops)
         return refused(function, Obstacle::loop);
-    Decoded first;
-    if (!decode(code_->survey.marks().code_at(function), first))
-        return refused(function, Obstacle::not_instructions);
-    const uint64_t start = first.is(ZYDIS_MNEMONIC_ENDBR64) ? function + endbr_size : function;
-    return code_->window(number, start, start);
+    return code_->window(number, body.entry, body.entry);
 }
 
 std::vector<Window> Movable::exits(uint64_t function) const
@@ -337,7 +338,7 @@ Window Movable::site(uint64_t address) const
         return refused(address, Obstacle::computed_jump);
     if (!(survey.marks().at(address) & Marks::begins))
         return refused(address, Obstacle::between_instructions);
-    Decoded instruction;
+    Instruction instruction;
     if (!decode(survey.marks().code_at(address), instruction) || !instruction.pads()
         || instruction.is(ZYDIS_MNEMONIC_INT3))
         return refused(address, Obstacle::not_nop);

@@ -98,6 +98,9 @@ Survey::Survey(const Image& image) : image_(image), frames_(image), budget_(imag
             continue;
         Body body{frame};
         body.broken = frame.end - frame.begin > code.size();
+        Instruction first;
+        const bool landing = decode(code, first) && first.is(ZYDIS_MNEMONIC_ENDBR64);
+        body.entry = landing ? frame.begin + first.length : frame.begin;
         body.end = std::min(frame.end, frame.begin + code.size());
         bodies_.push_back(body);
         marks_.add(frame.begin, Marks::start);
@@ -122,8 +125,8 @@ Survey::Survey(const Image& image) : image_(image), frames_(image), budget_(imag
     if (fixed_)
         read_words();
     read_landing_pads();
+    scan_tables(); // which may lead to parts
     find_parts();
-    scan_tables();
     judge_computed();
 }
 
@@ -132,7 +135,7 @@ void Survey::sweep(uint32_t number)
     Body& body = bodies_[number];
     Rows rows(frames_.cies()[body.cie], body);
     auto code = marks_.code_at(body.begin).first(size_t(body.end - body.begin));
-    Decoded instruction;
+    Instruction instruction;
     for (uint64_t address = body.begin; address < body.end;) {
         if (!decode(code, instruction)) {
             body.broken = true; // data, perhaps: go on at the next byte, for what is jumped to
@@ -154,7 +157,7 @@ void Survey::sweep_gap(Marks::Piece& piece, uint64_t begin, uint64_t end)
     if (begin >= end)
         return;
     const auto code = piece.code.subspan(begin - piece.address, end - begin);
-    Decoded instruction;
+    Instruction instruction;
     for (size_t at = 0; at < code.size();) {
         if (decode(code.subspan(at), instruction)) {
             note(instruction, begin + at, Body::none);
@@ -176,7 +179,7 @@ void Survey::sweep_gap(Marks::Piece& piece, uint64_t begin, uint64_t end)
 }
 
 /// @param from  body that has the instruction, or none
-void Survey::note(const Decoded& instruction, uint64_t address, uint32_t from)
+void Survey::note(const Instruction& instruction, uint64_t address, uint32_t from)
 {
     const uint64_t next = address + instruction.length;
     if (instruction.calls())
@@ -192,8 +195,10 @@ void Survey::note(const Decoded& instruction, uint64_t address, uint32_t from)
                 take(to, from);
             if (from != Body::none && may_be_table(to))
                 leas_.push_back({from, to});
-        } else {
+        } else if (marks_.has(to)) { // data among the code, and how far they reach is not known
             marks_.add(to, Marks::target);
+            if (const auto body = body_at(to))
+                bodies_[*body].broken = true;
         }
     }
     if (!fixed_)
@@ -213,9 +218,8 @@ void Survey::branch(uint64_t to, uint32_t from, bool call)
     marks_.add(to, call ? Marks::target | Marks::called : Marks::target);
     if (from != Body::none && to >= bodies_[from].begin && to < bodies_[from].end) {
         Body& body = bodies_[from];
-        constexpr uint64_t endbr = 4; // is perhaps there
         if (!call)
-            body.loops = body.loops || to == body.begin || to == body.begin + endbr;
+            body.loops = body.loops || to == body.begin || to == body.entry;
         else
             body.entered = body.entered || to != body.begin;
         return;
@@ -243,8 +247,6 @@ void Survey::take(uint64_t address, uint32_t from)
 // Its first entry leads to code.
 bool Survey::may_be_table(uint64_t address) const
 {
-    if (image_.writable_at(address))
-        return false;
     const auto bytes = image_.bytes_at(address);
     return bytes.size() >= 4 && marks_.has(address + uint64_t(int64_t(int32_t(load(bytes.data(), 4, false)))));
 }

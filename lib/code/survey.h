@@ -56,6 +56,7 @@ private:
 
 /// A frame, and what was found out about it.
 struct Body : Frame {
+    uint64_t entry = 0;         ///< behind an endbr64, if it begins with one
     bool broken = false;        ///< is not made of whole instructions, or its landing pads are not known
     bool loops = false;         ///< jumps to its own entry
     bool entered = false;       ///< others jump or call into it, or it has a second name inside
@@ -115,7 +116,7 @@ private:
     };
     void sweep(uint32_t number);
     void sweep_gap(Marks::Piece& piece, uint64_t begin, uint64_t end);
-    void note(const Decoded& instruction, uint64_t address, uint32_t from);
+    void note(const Instruction& instruction, uint64_t address, uint32_t from);
     void branch(uint64_t to, uint32_t from, bool call);
     void take(uint64_t address, uint32_t from); // `from` none: data
     bool may_be_table(uint64_t address) const;
@@ -129,10 +130,14 @@ private:
 
     // tables.cpp
     void find_parts();
+    std::vector<uint32_t> sole_sources(const std::vector<uint32_t>& owners) const;
+    bool ends_own(const Cross& cross, const std::vector<uint32_t>& owners) const;
     void scan_tables();
     uint64_t scan(uint32_t body, uint64_t table, bool wide);
     void judge_computed();
     Computed::Kind kind_of(const Computed& jump);
+    Computed::Kind by_memory(const Computed& jump, const ZydisDecodedOperand& from);
+    Computed::Kind leaves(const Computed& jump) const;
 
     const Image& image_;
     Trouble trouble_ = Trouble::none;
@@ -142,11 +147,13 @@ private:
     std::vector<Body> bodies_;
     std::vector<Cross> crosses_;
     std::vector<Lea> leas_;
-    std::vector<std::pair<uint64_t, uint64_t>> tables_; // where they begin, and how many entries
-    std::vector<Computed> computed_;                    // by address
-    std::vector<std::pair<uint32_t, uint32_t>> parts_;  // owner and part
-    std::vector<std::pair<uint64_t, uint64_t>> rseq_;   // sections with restartable sequences
-    uint64_t budget_ = 0;                               // bytes of tables that may still be read
+    std::vector<uint64_t> tables_;                           // of offsets, that have entries
+    std::vector<std::pair<uint64_t, uint64_t>> wide_tables_; // of addresses: begin and end
+    std::vector<std::pair<uint64_t, uint64_t>> words_; // data that are addresses inside functions: where, and which
+    std::vector<Computed> computed_;                   // by address
+    std::vector<std::pair<uint32_t, uint32_t>> parts_; // owner and part
+    std::vector<std::pair<uint64_t, uint64_t>> rseq_;  // sections with restartable sequences
+    uint64_t budget_ = 0;                              // bytes of tables that may still be read
 };
 
 } // namespace fastsdt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Everything that fastsdt-check and fastsdt-index do with a file, for libFuzzer (fuzz.sh) and for replay.cpp: the report with
-// --functions, as text, JSON and SARIF, the plan, and the index. What they print and write stays in proportion to the file.
+// --functions, as text, JSON and SARIF, the plan, what is armable, and the index. What they print and write stays in proportion to the file.
 #include "../../tools/fastsdt-check/output.h"
 #include "elf/image.h"
 #include "elf/notes.h"
@@ -37,11 +37,11 @@ void require_short(const char* what, size_t size)
     printed = 0;
 }
 
-enum Way { text, json, sarif, plan_text, plan_json, ways };
+enum Way { text, json, sarif, plan_text, plan_json, armable_text, armable_json, ways };
 
 void print(Way way, const Image& image, const Notes& notes, const Report& report)
 {
-    static constexpr const char* names[] = {"text", "JSON", "SARIF", "plan", "plan in JSON"};
+    static constexpr const char* names[] = {"text", "JSON", "SARIF", "plan", "plan in JSON", "armable", "armable in JSON"};
     Style style;
     style.verbose = true;
     if (way == plan_text || way == plan_json) {
@@ -50,6 +50,10 @@ void print(Way way, const Image& image, const Notes& notes, const Report& report
         output.begin_image(image, notes.probes.size() + notes.entries.size());
         plan(image, notes, kernel, [&](const AttachPoint& point) { output.point(image, point); });
         output.end_image();
+        output.finish();
+    } else if (way == armable_text || way == armable_json) {
+        ArmableOutput output(style, way == armable_json);
+        output.image(image, notes);
         output.finish();
     } else {
         const auto output = way == text ? text_output(style)

@@ -84,6 +84,24 @@ Status plan_files(const Arguments& arguments)
     return files.all_read() && output.whole() ? clean : unusable;
 }
 
+Status armable_files(const Arguments& arguments)
+{
+    Files files(arguments.outside);
+    ArmableOutput output(arguments.style, arguments.json);
+    for (const std::string& path : arguments.files)
+        files.each_image(
+            path,
+            [&](const Image& image) {
+                Notes notes = read_notes(image);
+                std::erase_if(notes.probes,
+                              [&](const ProbeNote& probe) { return !arguments.selects(probe.provider, probe.name); });
+                output.image(image, notes);
+            },
+            [&](const std::string& file, const std::string& message) { output.unusable(file, message); });
+    output.finish();
+    return files.all_read() && output.whole() ? clean : unusable;
+}
+
 Status report_files(const Arguments& arguments)
 {
     Files files(arguments.outside);
@@ -110,10 +128,11 @@ Status report_files(const Arguments& arguments)
 
 Status run_on_files(const Arguments& arguments)
 {
-    return arguments.pid ? check_process(arguments)
-        : arguments.diff ? diff_files(arguments)
-        : arguments.plan ? plan_files(arguments)
-                         : report_files(arguments);
+    return arguments.pid    ? check_process(arguments)
+        : arguments.diff    ? diff_files(arguments)
+        : arguments.plan    ? plan_files(arguments)
+        : arguments.armable ? armable_files(arguments)
+                            : report_files(arguments);
 }
 
 // Replaces each directory by the files below it. False: some could not be read.

@@ -52,6 +52,8 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
     app.add_flag(
         "--plan", arguments.plan,
         "Where to attach for the best result on one --kernel (default: this), with bpftrace and perf commands");
+    app.add_flag("--armable", arguments.armable,
+                 "Which entries, exits and one-byte sites fastsdt-trace can arm by moving instructions");
     app.add_flag("--diff", arguments.diff,
                  "Two files, OLD and NEW: which probes are gone, have other arguments or are new");
     app.add_flag("-j,--json", arguments.json, "JSON, as docs/json.md describes it");
@@ -89,6 +91,11 @@ std::string conflict(const Arguments& a, const Words& words)
         return "--diff compares two files: OLD NEW";
     if (a.diff && (a.plan || a.report.functions))
         return "--diff cannot be combined with --plan or --functions";
+    if (a.armable
+        && (a.plan || a.diff || a.sarif || a.pid != 0 || a.report.functions || !words.kernels.empty()
+            || !words.only.empty()))
+        return "--armable is for files, and judges no kernels: leave out --plan, --diff, --sarif, --pid, --functions, "
+               "--kernel and --only";
     if (a.sarif && (a.json || a.plan || a.diff || a.pid != 0))
         return "--sarif reports the findings in files: leave out --json, --plan, --diff and --pid";
     if (a.plan && a.pid != 0)

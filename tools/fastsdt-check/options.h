@@ -16,7 +16,7 @@ struct Arguments {
     unsigned jobs = 0; ///< threads that look through directories; 0: one for each processor
     pid_t pid = 0;     ///< 0: none
     fastsdt::Outside outside = fastsdt::Outside::refuse;
-    bool json = false, sarif = false, plan = false, diff = false;
+    bool json = false, sarif = false, plan = false, diff = false, armable = false;
     fastsdt::Options report;                    ///< with the kernels and --probe's selection
     std::vector<std::string> globs;             ///< of --probe; empty: all
     Style style;                                ///< with --only

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/printable.h"
 #include "live/live.h"
+#include "report/armable.h"
 #include "report/findings.h"
 #include "report/plan.h"
 
@@ -86,6 +87,31 @@ private:
     size_t files_ = 0;
     std::string out_;
     bool first_ = true; // of the points of an image
+    Budget budget_;
+};
+
+/// What fastsdt-trace can arm by moving instructions.
+class ArmableOutput {
+public:
+    ArmableOutput(Style style, bool json);
+    void image(const fastsdt::Image& image, const fastsdt::Notes& notes);
+    void unusable(const std::string& path, const std::string& message);
+    void finish();
+    bool whole() const { return budget_.whole(); }
+
+private:
+    void begin_file();
+    void function(const fastsdt::ArmableFunction& one);
+    void site(const fastsdt::ArmableSite& one);
+    void summary(const fastsdt::ArmableCounts& counts);
+    void next();
+    bool spend(size_t bytes);
+    std::string_view on(std::string_view code) const;
+    const Style style_;
+    const bool json_;
+    size_t files_ = 0;
+    std::string out_;
+    bool first_ = true; // of a list
     Budget budget_;
 };
 

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# --armable: what is said of entries, exits and sites of a program that was built without fastsdt's layouts. tests/code has the rules.
+. "$FASTSDT_SOURCE/tests/common.sh"
+need gcc python3
+[ "$(uname -m)" = x86_64 ] || skip "the functions are x86-64 code"
+cat >some.s <<'END'
+	.text
+	.type	first, @function
+first:	.cfi_startproc
+	mov	(%rdi), %eax
+	inc	%eax
+	inc	%eax
+	ret
+	.cfi_endproc
+	.size	first, . - first
+	.byte	0xcc, 0xcc, 0xcc, 0xcc
+	.type	second, @function
+second:	.cfi_startproc
+	syscall
+990:	nop
+	mov	$1, %eax
+	je	1f
+	ret
+1:	ret
+	.cfi_endproc
+	.size	second, . - second
+	ud2
+	.section .note.stapsdt, "", @note
+	.balign	4
+	.4byte	992f - 991f, 994f - 993f, 3
+991:	.asciz	"stapsdt"
+992:	.balign	4
+993:	.8byte	990b, 0, 0
+	.asciz	"shop"
+	.asciz	"order"
+	.asciz	""
+994:	.balign	4
+	.section .note.GNU-stack, "", @progbits
+END
+gcc -shared -nostdlib -o some.so some.s
+base=$((16#$(nm some.so | sed -n 's/ t first$//p')))
+at() { printf '%#x' $((base + $1)); }
+expect "text" "$(fastsdt-check --armable some.so)" "some.so:
+  $(at 0)  first  6 bytes, may fault; exits 1 of 1
+  $(at 11)  second  has an instruction there that cannot be moved; exits 0 of 2
+    $(at 21)  exit: has too few bytes there
+    $(at 22)  exit: has too few bytes there
+  $(at 13)  shop:order  6 bytes
+  entries 1 of 2 (50.0 %), may fault 100.0 %, exits 1 of 3 (33.3 %), whole functions 1, sites 1 of 1 (100.0 %)"
+expect "summary" "$(fastsdt-check --armable --summary some.so)" "some.so:
+  entries 1 of 2 (50.0 %), may fault 100.0 %, exits 1 of 3 (33.3 %), whole functions 1, sites 1 of 1 (100.0 %)
+    2 exits: has too few bytes there
+    1 entry: has an instruction there that cannot be moved"
+expect "all exits" "$(fastsdt-check --armable --verbose some.so | sed -n 3p)" "    $(at 6)  return: 5 bytes"
+expect "--probe" "$(fastsdt-check --armable --probe 'other:*' some.so | tail -n 1 | grep -o 'sites.*')" "sites none"
+expect "JSON" "$(fastsdt-check --armable --json some.so | python3 -c '
+import json, sys
+file, = json.load(sys.stdin)["files"]
+base = file["functions"][0]["address"]
+for function in file["functions"]:
+    for window in [function["entry"]] + function["exits"]:
+        print(function["name"], window["address"] - base, *[window.get(key) for key in ("length", "at", "may_fault", "leaves", "obstacle")])
+print(file["sites"][0]["name"], file["sites"][0]["window"]["length"], file["summary"]["exits"])')" "first 0 6 0 True False None
+first 6 5 0 False True None
+second 11 None None None None has an instruction there that cannot be moved
+second 21 None None None None has too few bytes there
+second 22 None None None None has too few bytes there
+order 6 {'all': 3, 'movable': 1}"
+for wrong in --plan --diff --sarif --functions "--kernel 6.1" "--only error"; do
+    # shellcheck disable=SC2086 # two words
+    if fastsdt-check --armable $wrong some.so 2>err; then fail "--armable $wrong"; fi
+    grep -q "armable" err || matches "files: OLD NEW" <err || fail "--armable $wrong: $(cat err)"
+done
