@@ -53,7 +53,8 @@ fastsdt_trace_value value_of(const fastsdt_trace_maps& maps, Type type, const en
 {
     switch (type) {
     case Type::integer: return {nullptr, datum.number};
-    case Type::string: return {datum.text.c_str(), 0};
+    case Type::string:
+    case Type::stack: return {datum.text.c_str(), 0};
     case Type::probe: break;
     }
     // The process may have written any number.
@@ -139,7 +140,8 @@ static_assert(
     && int(State::too_much_stack) == FASTSDT_TRACE_SITE_TOO_MUCH_STACK
     && int(State::too_long) == FASTSDT_TRACE_SITE_TOO_LONG
     && int(State::no_functions) == FASTSDT_TRACE_SITE_NO_FUNCTIONS
-    && int(State::no_named_argument) == FASTSDT_TRACE_SITE_NO_NAMED_ARGUMENT);
+    && int(State::no_named_argument) == FASTSDT_TRACE_SITE_NO_NAMED_ARGUMENT
+    && int(State::no_stacks) == FASTSDT_TRACE_SITE_NO_STACKS);
 
 } // namespace
 

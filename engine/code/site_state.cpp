@@ -56,6 +56,7 @@ std::string text(const SiteState& state, size_t sites)
     case State::too_long: return fmt::format("need{} a stub that is longer than a jump can span", s);
     case State::no_functions: return "would call a function, which stubs for this architecture cannot";
     case State::no_named_argument: return fmt::format("{} no argument named {}", has, state.detail);
+    case State::no_stacks: return fmt::format("want{} ustack, which stubs for this architecture cannot walk", s);
     }
     return {};
 }

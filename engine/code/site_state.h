@@ -44,6 +44,7 @@ enum class State {
     too_long,            ///< jumps within the stub would not reach
     no_functions,        ///< a C function as handler: not on this architecture
     no_named_argument,   ///< the file does not say that an argument has the name; detail: the name
+    no_stacks,           ///< ustack: not on this architecture
 };
 
 struct SiteState {

@@ -150,6 +150,7 @@ typedef struct fastsdt_trace_sites fastsdt_trace_sites; /* as they were when the
 #define FASTSDT_TRACE_SITE_TOO_LONG 31            /* needs a stub that is longer than a jump can span */
 #define FASTSDT_TRACE_SITE_NO_FUNCTIONS 32        /* would call a function, which stubs for this architecture cannot */
 #define FASTSDT_TRACE_SITE_NO_NAMED_ARGUMENT 33   /* has no argument named as the script wants */
+#define FASTSDT_TRACE_SITE_NO_STACKS 34           /* wants ustack, which stubs for this architecture cannot walk */
 
 typedef struct fastsdt_trace_site {
     const char* probe; /* as fastsdt_trace_hit has it */

@@ -126,7 +126,10 @@ void add_options(CLI::App& app, Options& options, Given& given)
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false).description(""))
         ->check(CLI::Range(uint64_t(4) << 10, uint64_t(16) << 20).description(""));
-    app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
+    CLI::Option* const json = app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
+    app.add_flag("--folded", options.folded,
+                 "Print counts and sums by stack as flamegraph.pl reads them: \"main;work;step 12\"")
+        ->excludes(json);
     app.require_subcommand(0, 1);
     CLI::App* const latency = given.latency_command = app.add_subcommand(
         "latency", "Time from one probe to another in the same thread, or from a function's entry to its exits");
@@ -201,9 +204,9 @@ void check_serve(Options& options, Given& given)
     const bool selects = !options.selection.empty() || !options.pids.empty();
     if (!options.command.empty())
         give_up("serve starts no command; name processes that others start");
-    if (given.duration > 0 || given.interval > 0 || options.dry || options.json || given.latency_command->parsed()
+    if (given.duration > 0 || given.interval > 0 || options.dry || options.json || options.folded || given.latency_command->parsed()
         || options.engine == EngineChoice::kernel)
-        give_up("serve prints no report and runs no bpftrace: --duration, --interval, --dry-run, --json, latency and "
+        give_up("serve prints no report and runs no bpftrace: --duration, --interval, --dry-run, --json, --folded, latency and "
                 "--engine kernel cannot be combined with it");
     if (!options.serve->config.empty()) {
         if (named || selects || options.follow || options.read_memory)

@@ -50,7 +50,7 @@ struct Options {
     std::vector<std::string> command; ///< after --
     EngineChoice engine = EngineChoice::automatic;
     std::optional<std::chrono::milliseconds> duration, interval;
-    bool dry = false, json = false;
+    bool dry = false, json = false, folded = false;
     std::optional<bool> follow; ///< forked children record too; empty: those of a COMMAND, and of a selection
     bool follows() const { return follow.value_or(pids.empty()); }
     bool names(pid_t process) const { return std::find(pids.begin(), pids.end(), process) != pids.end(); }
