@@ -142,12 +142,12 @@ private:
     Tables tables_;
     Arming arming_;
     EventReader event_reader_;
-    std::vector<Event> events_; // read while something else was done
+    std::vector<Event> events_;              // read while something else was done
     std::unique_ptr<Symbols> symbols_;       // if the script mentions stacks
     uint64_t cut_ = 0;                       // Tables::cut when the stack was last looked at
     std::map<uint64_t, std::string> stacks_; // by address: how they print
-    Moment timed_;              // when the stubs' clock was last corrected
-    size_t clocks_ = 1;         // so far
+    Moment timed_;                           // when the stubs' clock was last corrected
+    size_t clocks_ = 1;                      // so far
     Forks searched_;
     size_t forks_ = 0;
     std::chrono::steady_clock::time_point search_again_;

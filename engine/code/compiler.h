@@ -132,7 +132,7 @@ protected:
     virtual void store_frame_number(size_t offset, int64_t number) = 0; ///< may change Role::result
     /// string_size bytes at the address Role::result, into the frame. Jumps to unread_ if they cannot be read.
     virtual void copy_text(size_t offset) = 0;
-    virtual void copy_comm(size_t offset) = 0;    ///< the same of the thread's name
+    virtual void copy_comm(size_t offset) = 0; ///< the same of the thread's name
     /// To Role::result: an interned stack of so many frames at most; 0: no room, which is counted.
     virtual void stack(unsigned most) = 0;
     virtual void unary(Operator op) = 0;          ///< of Role::result: negate, bit_not

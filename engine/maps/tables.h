@@ -153,16 +153,16 @@ struct Tables {
 
     // Where stacks are whole, for stubs that walk one: code/x86/stacks.cpp. Words:
     static constexpr size_t thread_stack = clocks + most_clocks * clock_size; ///< Environment::thread_stack
-    static constexpr size_t stack_start = thread_stack + 8; ///< the main thread's, in the process itself: it grows
+    static constexpr size_t stack_start = thread_stack + 8;   ///< the main thread's, in the process itself: it grows
     static constexpr size_t stack_at_first = stack_start + 8; ///< the same when the first stub was made
     static constexpr size_t stack_end = stack_at_first + 8;
     static constexpr size_t cut = stack_end + 8; ///< Maps::cut
     static constexpr size_t end_of_words = cut + 8;
 
     std::optional<size_t> stacks; ///< of stack_slots words, addresses. Empty: the script mentions no stack
-    size_t nothing = 0;    ///< of the first entry that it would have
-    size_t heap = 0;       ///< of the first block or chunk
-    size_t block_size = 0; ///< a multiple of Chunk::alignment
+    size_t nothing = 0;           ///< of the first entry that it would have
+    size_t heap = 0;              ///< of the first block or chunk
+    size_t block_size = 0;        ///< a multiple of Chunk::alignment
     std::optional<size_t>
         ring;               ///< of a word in the block: the ring's address. Empty: the script prints nothing at sites
     size_t ring_size = 0;   ///< of its records

@@ -39,11 +39,11 @@ std::string path_of(const Descriptor& file)
     return fmt::format("/proc/self/fd/{}", file.get());
 }
 
-std::string readable(const char* name)
+std::string readable(const std::string& name)
 {
-    int status = 0;
-    char* const plain = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-    const std::string text = printable(status == 0 && plain ? plain : name);
+    // Other names may be those of types: "h" is unsigned char.
+    char* const plain = name.starts_with("_Z") ? abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr) : nullptr;
+    const std::string text = printable(plain ? plain : name);
     std::free(plain);
     return text;
 }
@@ -68,8 +68,9 @@ void Symbols::look()
         std::shared_ptr<Module>& module = modules_[fmt::format("{} {}", mapping.device, mapping.inode)];
         if (!module) {
             module = std::make_shared<Module>();
-            for (const std::string& path : {fmt::format("/proc/{}/map_files/{:x}-{:x}", pid_, mapping.start, mapping.end),
-                                            fmt::format("/proc/{}/root{}", pid_, mapping.name)})
+            for (const std::string& path :
+                 {fmt::format("/proc/{}/map_files/{:x}-{:x}", pid_, mapping.start, mapping.end),
+                  fmt::format("/proc/{}/root{}", pid_, mapping.name)})
                 if (!module->file)
                     module->file = Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
         }
@@ -159,7 +160,8 @@ void Symbols::read_map_of_code()
     struct stat status{};
     if (!file || fstat(file.get(), &status) < 0 || !S_ISREG(status.st_mode))
         return;
-    const std::pair<int64_t, int64_t> seen(status.st_size, status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec);
+    const std::pair<int64_t, int64_t> seen(status.st_size,
+                                           status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec);
     if (seen == made_seen_)
         return;
     made_seen_ = seen;
@@ -200,7 +202,7 @@ std::string Symbols::name(uint64_t address)
     }
     if (!found)
         return fmt::format("0x{:x}", address);
-    return fmt::format("{}+{}", readable(found->name.c_str()), in_file - found->start);
+    return fmt::format("{}+{}", readable(found->name), in_file - found->start);
 }
 
 } // namespace fastsdt::engine

@@ -43,12 +43,12 @@ private:
     void read_map_of_code();
 
     const pid_t pid_;
-    const uint64_t inner_;                                    // its number in its own pid namespace
-    Descriptor root_;                                         // of its file system
-    std::map<std::string, std::shared_ptr<Module>> modules_;  // by device and inode
-    std::vector<Piece> pieces_;                               // the newest last
-    std::vector<Symbol> made_;                                // of /tmp/perf-PID.map, by address
-    std::pair<int64_t, int64_t> made_seen_;                   // the file's size and time when it was read
+    const uint64_t inner_;                                   // its number in its own pid namespace
+    Descriptor root_;                                        // of its file system
+    std::map<std::string, std::shared_ptr<Module>> modules_; // by device and inode
+    std::vector<Piece> pieces_;                              // the newest last
+    std::vector<Symbol> made_;                               // of /tmp/perf-PID.map, by address
+    std::pair<int64_t, int64_t> made_seen_;                  // the file's size and time when it was read
 };
 
 } // namespace fastsdt::engine

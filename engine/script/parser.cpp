@@ -57,15 +57,15 @@ constexpr std::array<Aggregation, 8> aggregations = {{{"count", MapKind::count, 
 
 // Values that bpftrace 0.17 to 0.23 has and this subset lacks: src/lexer.l.
 constexpr std::array<std::string_view, 17> kernel_values = {
-    "cgroup",  "cpid",   "numaid", "cpu",      "ctx",      "curtask", "gid",    "rand",     "uid",
-    "jiffies", "kstack", "username", "usermode", "ppid",    "sizeof", "offsetof", "ncpus"};
+    "cgroup",  "cpid",   "numaid",   "cpu",      "ctx",  "curtask", "gid",      "rand", "uid",
+    "jiffies", "kstack", "username", "usermode", "ppid", "sizeof",  "offsetof", "ncpus"};
 constexpr std::array<std::string_view, 43> kernel_functions = {
-    "buf",     "cat",         "cgroupid",    "join",          "kaddr",    "kptr",   "ksym",     "macaddr",
-    "ntop",    "override",    "cgroup_path", "reg",           "signal",   "sizeof", "strerror", "strftime",
-    "strncmp", "strcontains", "system",      "uaddr",         "uptr",     "usym",   "zero",     "path",
-    "unwatch", "bswap",       "skboutput",   "pton",          "debugf",   "kstack", "nsecs",
-    "has_key", "len",         "errorf",      "socket_cookie", "offsetof", "pid",    "tid",      "percpu_kaddr",
-    "strcap",  "cgroupname",  "warnf",       "fail"};
+    "buf",        "cat",         "cgroupid",      "join",     "kaddr",  "kptr",   "ksym",         "macaddr",
+    "ntop",       "override",    "cgroup_path",   "reg",      "signal", "sizeof", "strerror",     "strftime",
+    "strncmp",    "strcontains", "system",        "uaddr",    "uptr",   "usym",   "zero",         "path",
+    "unwatch",    "bswap",       "skboutput",     "pton",     "debugf", "kstack", "nsecs",        "has_key",
+    "len",        "errorf",      "socket_cookie", "offsetof", "pid",    "tid",    "percpu_kaddr", "strcap",
+    "cgroupname", "warnf",       "fail"};
 constexpr std::array<std::string_view, 7> kernel_words = {"while", "for", "return", "continue",
                                                           "break", "let", "import"};
 constexpr std::array<std::string_view, 31> kernel_probes = {"kprobe",

@@ -36,9 +36,9 @@ std::string formatted(const Format& format, const Expression& e, const Datum& da
     for_text += 's';
     switch (format.conversion) {
     case 's':
-        return fmt::sprintf(for_text,
-                            e.type == Type::stack ? stack_text(datum, of_printed_stack)
-                                                  : printable(text_of(e.type, datum, names)));
+        return fmt::sprintf(
+            for_text,
+            e.type == Type::stack ? stack_text(datum, of_printed_stack) : printable(text_of(e.type, datum, names)));
     case 'p': return fmt::sprintf(for_text, fmt::format("0x{:x}", static_cast<uint64_t>(datum.number)));
     case 'c': {
         const auto character = static_cast<char>(datum.number);

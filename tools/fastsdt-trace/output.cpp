@@ -38,8 +38,8 @@ std::string Summary::text() const
             fmt::format("{}{} only since {:.1f} s after the start", others.empty() ? " (" : ", ", late, late_seconds);
     const auto also = [](const char* what, uint64_t count) { return count ? fmt::format("; {} {}", what, count) : ""; };
     return fmt::format("sites {} of {} armed{}; dropped {}{}{}{}", armed, sites, others.empty() ? "" : others + ")",
-                       dropped, also("unread", unread) + also("lost", lost) + also("cut", cut), also("followed", followed),
-                       also("forked", forked))
+                       dropped, also("unread", unread) + also("lost", lost) + also("cut", cut),
+                       also("followed", followed), also("forked", forked))
         + (processes > 1 || found || refused || missed ? also("processes", processes) : "") + also("found", found)
         + also("refused", refused) + also("missed", missed);
 }

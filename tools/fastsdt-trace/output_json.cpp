@@ -46,14 +46,14 @@ public:
         std::string reasons;
         for (const auto& [sentence, reason] : summary.reasons)
             reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : ", ", json_string(sentence), reason.sites);
-        out_ << fmt::format(
-            "{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"reasons\": {{{}}}, "
-            "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}, \"unread\": {}, \"lost\": {}, \"cut\": {}, \"forked\": {}, "
-            "\"followed\": {}, \"processes\": {}, \"found\": {}, \"found_seconds\": {:.2f}, "
-            "\"refused\": {}, \"missed\": {}}}}}\n",
-            summary.sites, summary.armed, reasons, summary.late, summary.late_seconds, summary.dropped, summary.unread,
-            summary.lost, summary.cut, summary.forked, summary.followed, summary.processes, summary.found, summary.found_seconds,
-            summary.refused, summary.missed);
+        out_ << fmt::format("{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"reasons\": {{{}}}, "
+                            "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}, \"unread\": {}, \"lost\": {}, "
+                            "\"cut\": {}, \"forked\": {}, "
+                            "\"followed\": {}, \"processes\": {}, \"found\": {}, \"found_seconds\": {:.2f}, "
+                            "\"refused\": {}, \"missed\": {}}}}}\n",
+                            summary.sites, summary.armed, reasons, summary.late, summary.late_seconds, summary.dropped,
+                            summary.unread, summary.lost, summary.cut, summary.forked, summary.followed,
+                            summary.processes, summary.found, summary.found_seconds, summary.refused, summary.missed);
     }
 
 private:

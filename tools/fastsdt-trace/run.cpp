@@ -95,9 +95,10 @@ private:
                 "--buffer gives it more",
                 last.lost, last.lost == 1 ? " was" : "s were", options_.buffer >> 10));
         if (last.cut)
-            say(fmt::format("{} stack{} cut at the end of a page: the stack pointer was in no thread's known stack, but in "
-                            "that of a signal handler or a coroutine",
-                            last.cut, last.cut == 1 ? " was" : "s were"));
+            say(fmt::format(
+                "{} stack{} cut at the end of a page: the stack pointer was in no thread's known stack, but in "
+                "that of a signal handler or a coroutine",
+                last.cut, last.cut == 1 ? " was" : "s were"));
         if (last.forked)
             say(fmt::format("{} hit{} of forked children {} not counted; --follow counts them", last.forked,
                             last.forked == 1 ? "" : "s", last.forked == 1 ? "was" : "were"));

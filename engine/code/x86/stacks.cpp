@@ -27,7 +27,7 @@ namespace fastsdt::engine::x86 {
 namespace {
 
 constexpr int64_t page = smallest_page, two_words = 16;
-constexpr int largest_stack = 36; // bits of its size: 64 GiB
+constexpr int largest_stack = 36;                // bits of its size: 64 GiB
 constexpr int addresses = 47, never_mapped = 16; // bits: a pointer has no more, and not so few
 
 // While the routine runs.
