@@ -8,6 +8,7 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plot  # noqa: E402  after use()
+from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
 
 GREY, OPTIMIZED, EMULATED, STEPPED, REFUSED = "#7d8590", "#2da44e", "#3b82d0", "#d9822b", "#cf4a4a"
 LINES = (GREY, OPTIMIZED, EMULATED, STEPPED, REFUSED, "#8957e5")  # where colours mean no verdict
@@ -23,8 +24,33 @@ def color(verdict):
     return REFUSED if "unsafe" in verdict else OF_VERDICT.get(verdict, GREY)
 
 
-def save(figure, folder, name):
-    figure.tight_layout()
+def check(figure, name):
+    """Texts may not overlap; nor may one leave the picture, if that is not cut to what is in it."""
+    figure.canvas.draw()
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    outside = set()  # labels of ticks beyond what an axis shows, which are not drawn
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        low, high = sorted(axis.get_view_interval())
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+            if not low <= tick.get_loc() <= high:
+                outside |= {tick.label1, tick.label2}
+    texts = [(text, text.get_window_extent(renderer)) for text in figure.findobj(matplotlib.text.Text)
+             if text not in outside and text.get_visible() and text.get_text().strip()]
+    width, height = figure.canvas.get_width_height()
+    for text, box in texts:
+        if box.x0 < -1 or box.y0 < -1 or box.x1 > width + 1 or box.y1 > height + 1:
+            raise ValueError(f"{name}: \"{text.get_text()}\" leaves the picture")
+    level = [(text, box) for text, box in texts if text.get_rotation() % 90 == 0]  # the box of a slanted one is larger than itself
+    for i, (a, box) in enumerate(level):
+        for b, other in level[i + 1:]:
+            if min(box.x1, other.x1) - max(box.x0, other.x0) > 1 and min(box.y1, other.y1) - max(box.y0, other.y0) > 1:
+                raise ValueError(f"{name}: \"{a.get_text()}\" and \"{b.get_text()}\" overlap")
+
+
+def save(figure, folder, name, layout=True):
+    if layout:
+        figure.tight_layout()
+    check(figure, name)
     figure.savefig(os.path.join(folder, name + ".svg"), metadata={"Date": None})
     plot.close(figure)
 
@@ -47,8 +73,8 @@ def redis(rows, folder):
     axes.set_yticks(range(len(labels)), labels)
     axes.invert_yaxis()
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set_xlabel(f"requests a second, best of {len(row['values'])} rounds ({compiler} -O2, 50 clients, 16 at a time; one counting uprobe on siphash)")
-    axes.margins(x=0.12)
+    axes.set_xlabel(f"requests a second, best of {len(row['values'])} rounds; one counting uprobe on siphash\n({compiler} -O2, 50 clients, 16 requests at a time)")
+    axes.margins(x=0.2)  # room for the numbers
     save(figure, folder, "redis")
 
 
@@ -68,10 +94,9 @@ def hits(rows, folder):
         axes.set_xlabel("ns, emulated hardware" if emulated else "ns")
     all_axes[0][0].invert_yaxis()
     legend = [matplotlib.patches.Patch(color=c, label=t) for t, c in (("optimized", OPTIMIZED), ("emulated", EMULATED), ("stepped", STEPPED), ("unsafe", REFUSED))]
-    figure.legend(handles=legend, loc="lower center", ncol=4, bbox_to_anchor=(0.5, -0.08))
-    figure.tight_layout()
-    figure.savefig(os.path.join(folder, "hits.svg"), metadata={"Date": None}, bbox_inches="tight")
-    plot.close(figure)
+    figure.legend(handles=legend, loc="lower center", ncol=4)
+    figure.tight_layout(rect=(0, 0.08, 1, 1))
+    save(figure, folder, "hits", layout=False)
 
 
 def disabled(rows, folder):
@@ -127,24 +152,51 @@ def kernels(document, folder):
         if len(line) != len(head) + 1 or line[0] == "pattern":
             break
         body.append(line)
-    figure, axes = plot.subplots(figsize=(8, 0.28 * len(body) + 0.8))
+    figure, axes = plot.subplots(figsize=(9, 0.28 * len(body) + 1.2))
     for y, line in enumerate(body):
         for x, cell in enumerate(line[1:]):
             verdict = cell.strip("*")
             axes.add_patch(plot.Rectangle((x + 0.03, y + 0.06), 0.94, 0.88, color=color(verdict), linewidth=0))
             axes.text(x + 0.5, y + 0.5, verdict.replace("optimize, unsafe", "unsafe"), ha="center", va="center", fontsize=7, color="white")
     axes.set(xlim=(0, len(head)), ylim=(len(body), 0))
-    axes.set_xticks([x + 0.5 for x in range(len(head))], head)
+    axes.set_xticks([x + 0.5 for x in range(len(head))], head, rotation=30, ha="left", rotation_mode="anchor")
     axes.set_yticks([y + 0.5 for y in range(len(body))], [re.sub("`", "", line[0]) for line in body], fontsize=8)
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
     for side in axes.spines.values():
         side.set_visible(False)
-    save(figure, folder, "kernels")
+    figure.tight_layout(rect=(0, 0, 0.9, 1))  # the last head reaches beyond its column
+    save(figure, folder, "kernels", layout=False)
 
 
-def draw(results, folder):
+def trace(rows, folder, idle_of):
+    """What one event costs, by tool; those of one thread."""
+    shown = (("count", "a probe, counted", EMULATED), ("two integers into a snapshot's buffer", "a probe, two integers written", OPTIMIZED),
+             ("latency between two probes", "two probes and the time between, as a histogram", "#8957e5"),
+             ("count of entries and of exits", "a function's entry and exit, counted", STEPPED), ("entries and exits, a handler that counts", "", STEPPED),
+             ("entries and exits, to a file", "a function's entry and exit, written", REFUSED))
+    bars = []
+    for action, what, tint in shown:
+        for row in rows:
+            if row["what"] == "hit" and row["threads"] == 1 and row["action"] == action:
+                bars.append((f"{row['tool']}", what, tint, min(row["ns"]) - min(idle_of(row)["ns"])))
+    figure, axes = plot.subplots(figsize=(8, 0.3 * len(bars) + 1.4))
+    for y, (_, _, tint, ns) in enumerate(bars):
+        axes.barh(y, ns, color=tint)
+        axes.text(ns, y, f" {ns:,.1f}" if ns < 100 else f" {ns:,.0f}", va="center")
+    axes.set(xscale="log", xlim=(0.5, 6000), xlabel="processor nanoseconds, one thread, logarithmic")
+    axes.set_yticks(range(len(bars)), [tool for tool, *_ in bars])
+    axes.invert_yaxis()
+    legend = [matplotlib.patches.Patch(color=tint, label=what) for _, what, tint in shown if what]
+    figure.legend(handles=legend, loc="lower center", ncol=2, fontsize=8, bbox_to_anchor=(0.5, 0))
+    figure.tight_layout(rect=(0, 0.16, 1, 1))
+    save(figure, folder, "trace", layout=False)
+
+
+def draw(results, folder, idle_of):
     rows = {name: part["rows"] for name, part in results["parts"].items()}
     for part, picture in (("programs", redis), ("hits", hits), ("disabled", disabled), ("build", growth), ("tools", tools)):
         if rows.get(part):
             picture(rows[part], folder)
+    if rows.get("trace"):
+        trace(rows["trace"], folder, lambda row: idle_of(rows["trace"], row)[0])
     kernels(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs/kernels.md"), folder)

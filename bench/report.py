@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes the document and the pictures of one recorded run: report.py RESULTS.json DOCUMENT.md PICTURES [README.md]
-README.md gets the run's ratios of compile time. `report.py --trace RESULTS.json` prints the section about tracing in user space alone.
+"""Makes the document and the pictures of one recorded run: report.py RESULTS.json DOCUMENT.md PICTURES [OVERVIEW.md]
+OVERVIEW.md gets the run's ratios of compile time. `report.py --trace RESULTS.json` prints the section about tracing in user space alone.
 
 Every figure in them comes from RESULTS.json (and docs/kernels.md, for the grid of verdicts). tests/bench does it again and compares."""
 import json
@@ -368,7 +368,7 @@ def document(results):
                  "Published figures, of other people's machines (million hits a second, one thread, a BPF counter):", "",
                  *table(["source", "nop1", "push", "stepped (ret)", "optimized"], PUBLISHED),
                  "![What each kernel does at each instruction](recorded/kernels.svg)", ""], ("Nanoseconds for a hit, by first instruction and kernel", "hits")),
-             *section("Tracing in user space", "trace", trace(rows["trace"])),
+             *section("Tracing in user space", "trace", trace(rows["trace"]), ("What an event costs, by tool", "trace")),
              *section("Standing still", "stops", stops(rows["stops"])),
              *section("A site that nobody traces", "disabled", [
                  "A loop with ten sites and a little work between them, less the same loop without sites, for one site: the median. `nop1_nop10` is fastsdt.h's default on",
@@ -402,13 +402,13 @@ def main():
         sys.exit(__doc__.splitlines()[0])
     import pictures  # wants matplotlib, which the section alone does not
 
-    source, target, folder, *readme = sys.argv[1:]
+    source, target, folder, *overview = sys.argv[1:]
     with open(source) as text:
         results = json.load(text)
     os.makedirs(folder, exist_ok=True)
-    pictures.draw(results, folder)
+    pictures.draw(results, folder, idle_of)
     write(target, document(results))
-    for name in readme:
+    for name in overview:
         ratio = {r["header"]: f"{ratio:.1f}" for r, ratio in compile_ratios(results["parts"]["build"]["rows"]) if r["compiler"] == "gcc"}
         with open(name) as text:
             write(name, re.sub(r"(?m)^(\| CPU time to compile .*?) \| [\d.]+ \| 1 \| [\d.]+ \|$", rf"\1 | {ratio['systemtap']} | 1 | {ratio['FASTSDT']} |", text.read()))

@@ -27,7 +27,7 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
       arming_(
           target, [this](std::span<const Site> sites, const Arena& arena) { return compiled_to_arm(sites, arena); },
           {tables_.least, tables_.wanted}, [this](Window window) { return words_at_first(window); }, options.follow),
-      event_reader_(script, tables_), searched_(pid), cleared_(script.maps.size())
+      event_reader_(script, tables_, pid, options.sink), searched_(pid), cleared_(script.maps.size())
 {
     if (tables_.stacks)
         symbols_ = std::make_unique<Symbols>(pid);

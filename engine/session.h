@@ -35,6 +35,7 @@ public:
         ProbeNames* names = nullptr; ///< of a run with several processes; has to outlive it
         size_t ring_size = usual_ring_size; ///< of a thread's events, a power of two
         uint64_t start_ns = 0;              ///< what `elapsed` counts from: CLOCK_BOOTTIME
+        RecordSink* sink = nullptr;         ///< of events; has to outlive it
     };
     /// Reads the process and matches. `script` and `target` have to outlive it. Throws Unusable.
     Session(const Script& script, pid_t pid, Target& target, Options options);

@@ -5,7 +5,7 @@
 # --only measures these anew and keeps the others that results.json has of this machine. All takes an hour and a half on an idle machine with
 # two processors, --quick less than five minutes (and what building takes). As root on a kernel with uprobes; without that the parts
 # that attach probes are left out, and it says so. Installs the packages it needs. `bench.sh --record` makes docs/performance.md,
-# docs/recorded/performance.json, its pictures and README's figures from build/bench/results.json, and a picture of the demo; `bench.sh --redraw`
+# docs/recorded/performance.json, its pictures and overview.md's figures from build/bench/results.json, and a picture of the demo; `bench.sh --redraw`
 # makes them anew from performance.json.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,10 +21,10 @@ if [ "${1:-}" = --record ]; then
     [ -e "$out/results.json" ] || { echo "bench.sh: there is no $out/results.json: run bench.sh first" >&2; exit 2; }
     cp "$out/results.json" docs/recorded/performance.json
     scripts/demo.sh >"$out/demo.txt"
-    sed -n "s|$PWD/||g; /^== A probe on a function/,/times less/p" "$out/demo.txt" | bench/terminal.py >docs/recorded/demo.svg
+    sed -n "s|$PWD/||g; s/^== \\[[0-9:]*\\] /== /; /^== A probe on a function/,/times less/p" "$out/demo.txt" | bench/terminal.py >docs/recorded/demo.svg
     set -- --redraw
 fi
-[ "${1:-}" != --redraw ] || exec "$python" bench/report.py docs/recorded/performance.json docs/performance.md docs/recorded README.md
+[ "${1:-}" != --redraw ] || exec "$python" bench/report.py docs/recorded/performance.json docs/performance.md docs/recorded docs/overview.md
 mkdir -p "$results"
 echo "== Building fastsdt (build/bench)"
 { cmake -S . -B "$out" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFASTSDT_TESTS=OFF -DFASTSDT_EXAMPLES=OFF -DFASTSDT_BENCHMARKS=ON &&

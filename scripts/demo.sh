@@ -12,15 +12,30 @@ here=$PWD
 build=$PWD/build/demo
 bold=$(tput bold 2>/dev/null || true) plain=$(tput sgr0 2>/dev/null || true)
 [ -t 1 ] || bold="" plain=""
-say() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
-run() { printf '%s$ %s%s\n' "$bold" "$*" "$plain"; "$@"; }
+clock() { printf '%d:%02d' $((SECONDS / 60)) $((SECONDS % 60)); }
+say() { printf '\n%s== [%s] %s%s\n' "$bold" "$(clock)" "$*" "$plain"; }
+# A command as it can be pasted.
+shown() {
+    local line="" word
+    for word in "$@"; do
+        case $word in
+        "" | *[!a-zA-Z0-9_./:=,@%+-]*) word="'${word//\'/\'\\\'\'}'" ;;
+        esac
+        line+=" $word"
+    done
+    printf '%s$%s%s\n' "$bold" "$line" "$plain"
+}
+run() { shown "$@"; "$@"; }
 
-say "Building fastsdt (build/demo)"
+say "Installing what is missing (scripts/install-deps.sh demo)"
 scripts/install-deps.sh demo
+say "Building fastsdt (build/demo)"
 mkdir -p build # for the log, before there is anything else
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFASTSDT_LLVM_CONFIGS=none -DFASTSDT_TESTS=OFF -DFASTSDT_BENCHMARKS=OFF >"$build.log" 2>&1 ||
     { cat "$build.log" >&2; exit 1; }
-cmake --build "$build" >"$build.log" 2>&1 || { cat "$build.log" >&2; exit 1; }
+# A line for each tenth, with the seconds so far.
+NINJA_STATUS='[%f/%t %e] ' cmake --build "$build" 2>&1 | tee "$build.log" | awk -F'[][/ ]' '
+    $1 == "" && $3 > 0 && int(10 * $2 / $3) > last { last = int(10 * $2 / $3); printf "   %3d %%, %d s\n", 10 * last, $4; fflush() }' || { cat "$build.log" >&2; exit 1; }
 PATH=$build/bin:$PATH
 
 # Whether probes can be attached here, or why not.
@@ -36,8 +51,9 @@ traced() {
         echo "(not traced: $obstacle)"
         return 0
     fi
-    printf '%s$ %s%s\n' "$bold" "fastsdt-probe $file --probe $probe --time 3 -- $*" "$plain"
+    shown fastsdt-probe "$file" --probe "$probe" --time 3 -- "$@"
     fastsdt-probe "$file" --probe "$probe" --time 3 --output hits.txt -- "$@" >/dev/null # six runs; their output does not matter
+    cp hits.txt hits-of-kernel.txt
     cat hits.txt
 }
 
@@ -46,8 +62,21 @@ counted() {
     say "Without the kernel: the sites jump to instructions made for a script"
     local script=$1
     shift
-    printf '%s$ fastsdt-trace -e %s -- %s%s\n' "$bold" "'$script'" "$*" "$plain"
+    shown fastsdt-trace -e "$script" -- "$@"
     fastsdt-trace --engine user -e "$script" -- "$@" || echo "(not traced)" # not x86-64, or a container's seccomp filter
+}
+
+# What a hit costs without the kernel, beside what fastsdt-probe measured with it: a long run, untraced and counted.
+compared() {
+    local hits=20000000 TIMEFORMAT=%U untraced counted kernel
+    untraced=$({ time ./hello-gcc $hits >/dev/null; } 2>&1)
+    counted=$({ time fastsdt-trace --engine user -e 'usdt:./hello-gcc:shop:order { @ = count(); }' -- ./hello-gcc $hits >counted.txt 2>&1; } 2>&1)
+    grep -q "^@: $hits\$" counted.txt || return 0
+    kernel=$(awk 'FNR == 1 { for (i = 1; i <= NF; i++) if ($i == "NS/HIT") column = i } FNR == 2 { print $column }' hits-of-kernel.txt 2>/dev/null || true)
+    awk -v n=$hits -v a="$untraced" -v b="$counted" -v kernel="$kernel" 'BEGIN {
+        printf "\nOf %d hits each costs %.1f ns without the kernel", n, (b > a ? (b - a) * 1e9 / n : 0)
+        if (kernel) printf ", and %d ns with its trap", kernel
+        print "." }'
 }
 
 # One function, as compiled and with the plugin, probed for real.
@@ -147,6 +176,7 @@ if [ "${1:-}" != tcl ]; then
         wait "$pid" || true
     fi
     counted 'usdt:./hello-gcc:shop:order /arg2 > 1000/ { @[str(arg1)] = count(); @cents = hist(arg2); }' ./hello-gcc 2000
+    compared
     gain
     exit 0
 fi

@@ -22,7 +22,7 @@ libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-pp
 libc6-dev-s390x-cross libc6-dev-mips64el-cross
 qemu-user qemu-system-arm qemu-system-misc qemu-system-ppc opensbi musl-tools
 gdb-multiarch elfutils debootstrap tcl meson automake cargo librust-cc-dev lintian
-curl wrk iproute2 prometheus python3-prometheus-client python3-yaml python3-jsonschema fakeroot dejagnu zsh fish"
+curl wrk iproute2 babeltrace2 prometheus python3-prometheus-client python3-yaml python3-jsonschema fakeroot dejagnu zsh fish"
 case ${1:-} in
 "") wanted=$everything ;;
 demo) wanted=$demo ;;
@@ -97,6 +97,10 @@ done
 [ -z "$absent" ] || echo "install-deps.sh: not in this release:$absent"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# shellcheck disable=SC2086 # a list of words
+LC_ALL=C apt-get install --assume-no --no-install-recommends $install 2>/dev/null | # it asks, and takes no for an answer
+    awk '/newly installed/ { n = $3 } /^Need to get/ { get = $4 " " $5 } /^After this/ { on = $4 " " $5 }
+         END { if (n) printf "install-deps.sh: %d packages, %s to fetch, %s on disk\n", n, get ? get : "nothing", on ? on : "nothing" }' || true
 # shellcheck disable=SC2086 # a list of words
 apt-get install -y -qq --no-install-recommends $install >"$log" 2>&1 || {
     tail -n 20 "$log" >&2

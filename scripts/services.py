@@ -141,6 +141,8 @@ class Service:
     def stir(self):
         """Once for each tracer that comes and goes."""
 
+    reload = None  # new workers take the place of the old ones, which have gone when it returns
+
     def stop(self):
         if self.child.poll() is None:
             with contextlib.suppress(ProcessLookupError):
@@ -250,6 +252,11 @@ http {{
         self.stirred = True
         os.kill(self.master, signal.SIGHUP)
 
+    def reload(self):
+        before = set(self.tree()[1:])
+        os.kill(self.master, signal.SIGHUP)
+        until("new workers serve, and the old ones have gone", lambda: len(self.tree()) == 3 and not before & set(self.tree()))
+
     def counted(self):
         new = self.access_log.read()
         self.lines += new.count(b"\n")
@@ -346,23 +353,46 @@ class Tracer:
         return maps
 
 
+def ended(service, load):
+    """What the client of a load says at its end."""
+    out, errors = load.communicate()
+    service.quiet()
+    if load.returncode:
+        raise Broken(f"the client ends with {load.returncode}: {errors} {out}")
+    return {"requests": getattr(load, "requests", 0), **service.said(out, errors)}
+
+
 def one_load(service, seconds, traced=False, by_file=False):
     service.quiet()
     before, ticks = service.counted(), service.ticks()
     service.quiet()  # who asked for the statistics has gone
     tracer = Tracer(service, by_file) if traced else None
-    load = service.load(seconds, False)
-    out, errors = load.communicate()
-    service.quiet()
-    maps = tracer.end((0,)) if tracer else {}
-    if load.returncode:
-        raise Broken(f"the client ends with {load.returncode}: {errors} {out}")
-    said = {"requests": getattr(load, "requests", 0), **service.said(out, errors)}
+    try:
+        said = ended(service, service.load(seconds, False))
+    finally:
+        maps = tracer.end((0,)) if tracer else {}
     said["ticks"] = service.ticks() - ticks
     own = service.own(before, service.counted(), said)
     if tracer and maps != own:
         raise Broken(f"the tracer ({'--exe' if by_file else '-p --follow'}) counts {maps}, the server {own}")
     return {**said, "hits": own}
+
+
+def over_a_reload(service, seconds):
+    """One tracer, by the file; a load of the old workers and one of the new."""
+    service.quiet()
+    before, tracer, own = service.counted(), Tracer(service, True), {}
+    try:
+        for change in (lambda: None, service.reload):
+            change()
+            said = ended(service, service.load(seconds, False))
+            now = service.counted()
+            own = {name: own.get(name, 0) + count for name, count in service.own(before, now, said).items()}
+            before = now
+    finally:
+        maps = tracer.end((0,))
+    if maps != own:
+        raise Broken(f"the tracer (--exe) counts {maps} over a reload, the server {own}")
 
 
 def tracers_come_and_go(service, seconds):
@@ -421,6 +451,8 @@ def measure(kind, contained, seconds):
                 pairs.append(loads)
                 print(f"  {kind.name}, {where}: {loads[False]['rate']:.0f} untraced, {loads[True]['rate']:.0f} traced; 99th percentile "
                       f"{loads[False]['p99']:.3f}, {loads[True]['p99']:.3f} ms; {loads[True]['hits']}", file=sys.stderr, flush=True)
+            if service.reload:
+                over_a_reload(service, length)
             tracers = tracers_come_and_go(service, STIRRED_SECONDS)
             service.quiet()
             after = states(service)
@@ -459,7 +491,7 @@ def table(rows, kinds, seconds):
              f"Each server runs as another user, once as a service does, and once as in a container: in namespaces of its own, at another path, under a filter like Docker's. "
              f"Root traces it from outside, in turn by `-p MASTER --follow` and `--exe FILE`, with `--engine user`. A row has {PAIRS} pairs of the same load, untraced and traced, "
              f"of {max(1, seconds // PAIRS)} s each, clients on the same processors. Every traced load has exactly as many hits as the server's own statistics have requests, and no hit was dropped. "
-             "Then, under one more load, tracers come and go as fast as they can, every third of them killed by SIGKILL, while PostgreSQL has a new process for each transaction "
+             "nginx is traced over a reload too, by the same tracer before and after it. Then, under one more load, tracers come and go as fast as they can, every third of them killed by SIGKILL, while PostgreSQL has a new process for each transaction "
              "(`pgbench -C`), nginx reloads (SIGHUP) and Redis saves (BGSAVE) with each of them. After all that the code of all processes is that of the files, mappings are the same, all "
              "semaphores are 0, there is no new zombie, and neither a client nor the server's log has an error. Where one of these does not hold the script fails.",
              "",

@@ -5,6 +5,7 @@
 #include "arrivals.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -18,7 +19,13 @@
 namespace fastsdt {
 namespace {
 
-constexpr size_t ring_pages = 64; // an executed program makes some ten records of 100 bytes
+// An executed program makes some ten records of 100 bytes. So a ring has room for some 250 to 2,000 programs, which one processor starts
+// while we get none: memory that the kernel locks, 64 MiB of it on a large machine.
+size_t ring_size(size_t processors)
+{
+    constexpr size_t all = size_t{64} << 20, least = size_t{256} << 10, most = size_t{2} << 20;
+    return std::bit_floor(std::clamp(all / processors, least, most));
+}
 
 template <class Number>
 Number number_at(const std::vector<char>& record, size_t at)
@@ -34,15 +41,18 @@ Number number_at(const std::vector<char>& record, size_t at)
 struct Arrivals::Ring {
     Descriptor event;
     perf_event_mmap_page* head = nullptr; // a page, and behind it the records
+    size_t size = 0;                      // of those
     size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 
-    Ring() = default;
-    Ring(Ring&& other) noexcept : event(std::move(other.event)), head(std::exchange(other.head, nullptr)) {}
+    explicit Ring(size_t size) : size(size) {}
+    Ring(Ring&& other) noexcept
+        : event(std::move(other.event)), head(std::exchange(other.head, nullptr)), size(other.size)
+    {}
     Ring& operator=(Ring&&) = delete;
     ~Ring()
     {
         if (head)
-            munmap(head, (1 + ring_pages) * page);
+            munmap(head, page + size);
     }
 };
 
@@ -65,7 +75,7 @@ std::unique_ptr<Arrivals> Arrivals::open()
     attr.wakeup_watermark = 1; // bytes: with each record
     const long processors = sysconf(_SC_NPROCESSORS_CONF);
     for (int cpu = 0; cpu < processors; ++cpu) {
-        Ring ring;
+        Ring ring(ring_size(static_cast<size_t>(processors)));
         ring.event =
             Descriptor(static_cast<int>(syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
         if (!ring.event && errno == ENODEV) // a processor that is switched off
@@ -73,7 +83,7 @@ std::unique_ptr<Arrivals> Arrivals::open()
         if (!ring.event)
             return nullptr;
         void* const memory =
-            mmap(nullptr, (1 + ring_pages) * ring.page, PROT_READ | PROT_WRITE, MAP_SHARED, ring.event.get(), 0);
+            mmap(nullptr, ring.page + ring.size, PROT_READ | PROT_WRITE, MAP_SHARED, ring.event.get(), 0);
         if (memory == MAP_FAILED)
             return nullptr;
         ring.head = static_cast<perf_event_mmap_page*>(memory);
@@ -89,7 +99,7 @@ std::unique_ptr<Arrivals> Arrivals::open()
 void Arrivals::read(Ring& ring, std::vector<Event>& to)
 {
     const char* const records = reinterpret_cast<const char*>(ring.head) + ring.page;
-    const size_t size = ring_pages * ring.page;
+    const size_t size = ring.size;
     const uint64_t end = __atomic_load_n(&ring.head->data_head, __ATOMIC_ACQUIRE);
     uint64_t at = ring.head->data_tail;
     const auto copy = [&](size_t length) {

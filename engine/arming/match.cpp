@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "arming/match.h"
+#include "arch/args.h"
 #include "base/search_path.h"
 #include "code/machine.h"
 
@@ -24,17 +25,6 @@ bool pattern(const std::string& text)
 bool fits(const std::string& glob, const std::string& name)
 {
     return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
-}
-
-// As in bpftrace: a name without a slash that is no file of the current directory is looked for in PATH.
-std::string resolve(const std::string& file)
-{
-    namespace fs = std::filesystem;
-    std::error_code error;
-    if (file.find('/') != file.npos || fs::exists(file, error))
-        return file;
-    const std::string program = in_search_path(file);
-    return program.empty() ? file : program;
 }
 
 // A name that is not found here, and may be that of a library: "libc.so.6".
@@ -98,6 +88,15 @@ void find_patch(const LiveFile& file, const LiveSite& live, Site& site)
 
 } // namespace
 
+std::string resolve(const std::string& file)
+{
+    std::error_code error;
+    if (file.find('/') != file.npos || std::filesystem::exists(file, error))
+        return file;
+    const std::string program = in_search_path(file);
+    return program.empty() ? file : program;
+}
+
 size_t ProbeNames::number_of(const std::string& name)
 {
     const auto [found, added] = numbers_.try_emplace(name, names_.size());
@@ -106,12 +105,26 @@ size_t ProbeNames::number_of(const std::string& name)
     return found->second;
 }
 
+size_t ProbeNames::number_of(const std::string& name, const Site& site, bool apart)
+{
+    const std::string arguments = fmt::format("\n{}\n{}", site.arguments, fmt::join(site.argument_names, "\n"));
+    const auto [found, added] = numbers_.try_emplace(apart ? name + arguments : name, names_.size());
+    if (added) {
+        names_.push_back(name);
+        sites_.emplace(found->second, site);
+    }
+    return found->second;
+}
+
 std::vector<const Probe*> probes_with_sites(const Script& script)
 {
     std::vector<const Probe*> found;
     for (const Clause& clause : script.clauses)
         for (const Probe& probe : clause.probes)
-            if (probe.has_sites())
+            if (probe.has_sites()
+                && (!clause.arguments || std::none_of(found.begin(), found.end(), [&](const Probe* other) {
+                       return other->text == probe.text;
+                   })))
                 found.push_back(&probe);
     return found;
 }
@@ -130,7 +143,9 @@ bool means_any(const Script& script, pid_t pid, const std::vector<Mapping>& mapp
 }
 
 Matcher::Matcher(const Script& script, pid_t pid, ProbeNames& names)
-    : script_(script), pid_(pid), names_(names), wants_functions_(uses(script, Value::function))
+    : script_(script), pid_(pid), names_(names), wants_functions_(uses(script, Value::function)),
+      apart_(std::any_of(script.clauses.begin(), script.clauses.end(),
+                         [](const Clause& clause) { return clause.arguments.has_value(); }))
 {}
 
 bool Matcher::means(const Probe& probe, const std::string& path)
@@ -151,13 +166,13 @@ bool Matcher::means_libraries() const
     });
 }
 
-size_t Matcher::number_of(const Probe& probe, const LiveFile& file, const LiveSite& site)
+size_t Matcher::number_of(const Probe& probe, const LiveFile& file, const Site& site)
 {
     const std::string& path = pattern(probe.file) ? file.path : probe.file;
     const std::string text = probe.kind == Probe::Kind::usdt
         ? fmt::format("usdt:{}:{}:{}", path, site.provider, site.name)
         : fmt::format("{}:{}:{}", probe.kind == Probe::Kind::entry ? "uprobe" : "uretprobe", path, site.name);
-    return names_.number_of(text);
+    return names_.number_of(text, site, apart_);
 }
 
 void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t clause, const Probe& probe)
@@ -169,6 +184,9 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             continue;
         }
         matched_.insert(&probe);
+        if (const auto count = script_.clauses[clause].arguments;
+            count && *count != std::min(parse_arguments(live.arguments, file.arch).size(), most_arguments))
+            continue;
         auto [found, added] = sites.try_emplace({live.runtime, probe.kind, file.device, file.inode});
         Site& site = found->second;
         if (added) {
@@ -178,11 +196,11 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             site.inode = file.inode;
             site.provider = live.provider;
             site.name = live.name;
-            site.probe = number_of(probe, file, live);
             if (probe.kind != Probe::Kind::usdt && wants_functions_)
                 site.function = names_.number_of(live.name);
             site.arguments = live.arguments;
             site.argument_names = live.argument_names;
+            site.probe = number_of(probe, file, site);
             site.address = live.runtime;
             site.load_bias = live.runtime - live.address;
             site.semaphore = live.semaphore ? live.semaphore + site.load_bias : 0;

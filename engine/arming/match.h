@@ -15,15 +15,27 @@
 
 namespace fastsdt::engine {
 
-/// The numbers that maps have for names of probes, such as "usdt:./app:shop:order": of all processes of a run.
+/// The file that a script's FILE means. As in bpftrace: a name without a slash that is no file of the current directory is looked for in
+/// PATH; what is not found stays as it is.
+std::string resolve(const std::string& file);
+
+/// The numbers that maps and events have for names of probes, such as "usdt:./app:shop:order": of all processes of a run.
 class ProbeNames {
 public:
     size_t number_of(const std::string& name);
+    /// Of a site that has everything but its number. @param apart  sites of one name whose arguments differ get different numbers
+    size_t number_of(const std::string& name, const Site& site, bool apart);
     const std::vector<std::string>& names() const { return names_; } ///< by number
+    const Site* site(size_t number) const ///< the first that got the number; nullptr: none has it
+    {
+        const auto found = sites_.find(number);
+        return found == sites_.end() ? nullptr : &found->second;
+    }
 
 private:
     std::vector<std::string> names_;
     std::map<std::string, size_t> numbers_;
+    std::map<size_t, Site> sites_;
 };
 
 /// Of all clauses; the others are of no file.
@@ -60,12 +72,13 @@ private:
 
     bool means(const Probe& probe, const std::string& path);
     void match(const LiveFile& file, std::map<Key, Site>& sites, size_t clause, const Probe& probe);
-    size_t number_of(const Probe& probe, const LiveFile& file, const LiveSite& site);
+    size_t number_of(const Probe& probe, const LiveFile& file, const Site& site);
 
     const Script& script_;
     const pid_t pid_;
     ProbeNames& names_;
     const bool wants_functions_; // by `func`
+    const bool apart_;           // a clause has a number of arguments
     std::set<Key> known_;        // of the last look
     std::set<const Probe*> matched_;
     std::map<const Probe*, std::set<std::string>> others_;      // names of the same kind in the probe's files

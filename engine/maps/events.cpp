@@ -13,6 +13,9 @@ namespace {
 // happens.
 constexpr auto longest_interruption = std::chrono::seconds(1);
 
+// What is read at once, so that it stays in the processor's cache.
+constexpr size_t most_at_once = size_t(32) << 10;
+
 uint64_t word(std::span<const std::byte> bytes, size_t offset)
 {
     return load(&bytes[offset], 8, false);
@@ -20,13 +23,14 @@ uint64_t word(std::span<const std::byte> bytes, size_t offset)
 
 } // namespace
 
-EventReader::EventReader(const Script& script, const Tables& tables) : tables_(tables), statements_(script.statements)
+EventReader::EventReader(const Script& script, const Tables& tables, pid_t process, RecordSink* sink)
+    : tables_(tables), process_(process), sink_(sink), kinds_(script.statements)
 {
     for (const Clause& clause : script.clauses)
         if (clause.has_sites())
             each_statement(clause.actions, [this](const Statement& statement) {
                 if (statement.is_event())
-                    statements_[statement.number] = &statement;
+                    kinds_[statement.number] = {&statement, record_size(statement)};
             });
 }
 
@@ -46,17 +50,20 @@ size_t EventReader::size_at(std::span<const std::byte> record, uint64_t position
     if (record.size() < Ring::values)
         return 0;
     const uint64_t commit = word(record, Ring::commit), number = commit >> 32;
-    if (uint32_t(commit) != Ring::committed(position) || number >= statements_.size() || !statements_[number])
+    if (uint32_t(commit) != Ring::committed(position) || number >= kinds_.size() || !kinds_[number].statement)
         return 0;
-    const size_t size = record_size(*statements_[number]);
+    const size_t size = kinds_[number].size;
     return size <= head - position && size <= record.size() ? size : 0;
 }
 
 void EventReader::decode(std::span<const std::byte> record, std::vector<Event>& to) const
 {
+    const auto [statement, size] = kinds_[word(record, Ring::commit) >> 32];
+    if (sink_ && sink_->take(process_, *statement, record.first(size)))
+        return;
     Event& event = to.emplace_back();
     event.clock = word(record, Ring::clock);
-    event.statement = statements_[word(record, Ring::commit) >> 32];
+    event.statement = statement;
     size_t offset = Ring::values;
     for (const Expression& value : event.statement->values) {
         Datum& datum = event.values.emplace_back();
@@ -77,20 +84,29 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
     const auto header = read(ring, Ring::header);
     if (header.size() < Ring::header)
         return;
-    const uint64_t head = word(header, Ring::head), limit = word(header, Ring::limit), lost = word(header, Ring::lost);
+    const uint64_t head = word(header, Ring::head), lost = word(header, Ring::lost);
+    uint64_t limit = word(header, Ring::limit);
     auto [found, fresh] = places_.try_emplace(ring);
     Place& place = found->second;
     if (fresh)
         place.position = limit - tables_.ring_size;
+    const uint64_t lost_before = lost_;
     lost_ += std::max(lost, place.lost) - place.lost;
     place.lost = std::max(lost, place.lost);
     if (head - place.position > tables_.ring_size || (head | place.position) % 8 != 0) { // the process wrote this
         place.position = head / 8 * 8;
         return;
     }
+    const auto make_room = [&] {
+        if (place.position + tables_.ring_size != limit)
+            change(ring + Ring::limit, limit, place.position + tables_.ring_size);
+        limit = place.position + tables_.ring_size;
+    };
+    std::vector<size_t> sizes;
     while (place.position != head) {
+        make_room();
         const size_t at = size_t(place.position % tables_.ring_size);
-        const size_t records = std::min<size_t>(head - place.position, tables_.ring_size - at);
+        const size_t records = std::min<size_t>({head - place.position, tables_.ring_size - at, most_at_once});
         const auto fetch = [&] {
             auto bytes = read(ring + Ring::header + at,
                               std::min(records + tables_.most_record, tables_.ring_size + tables_.most_record - at));
@@ -101,7 +117,7 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
         const auto before = fetch();
         const std::span<const std::byte> seen(before);
         size_t complete = 0;
-        std::vector<size_t> sizes;
+        sizes.clear();
         while (complete < records) {
             const size_t size = size_at(seen.subspan(complete), place.position + complete, head);
             if (size == 0)
@@ -113,8 +129,7 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
         const auto now = fetch();
         size_t offset = 0;
         for (const size_t size : sizes) {
-            if (size_at(std::span(now).subspan(offset), place.position + offset, head)
-                != size) // the process wrote this
+            if (word(now, offset + Ring::commit) != word(seen, offset + Ring::commit)) // the process wrote this
                 break;
             decode(std::span(now).subspan(offset), to);
             offset += size;
@@ -125,18 +140,26 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
         if (place.hole != place.position) {
             place.hole = place.position;
             place.since = Clock::now();
+            place.counted = false;
         }
         size_t next = complete + 8;
         while (next < records && size_at(seen.subspan(next), place.position - complete + next, head) == 0)
             next += 8;
-        const bool is_next = next < records;
+        // A hole may reach to where the next piece begins.
+        const bool is_next = next < records || head - place.position > records - complete;
+        next = std::min(next, records);
         if (!last && (!is_next || Clock::now() - place.since < longest_interruption))
             break;
-        ++lost_;
+        lost_ += !place.counted;
         place.position += next - complete;
+        if (next == records) { // the hole goes on
+            place.hole = place.position;
+            place.counted = true;
+        }
     }
-    if (place.position + tables_.ring_size != limit)
-        change(ring + Ring::limit, limit, place.position + tables_.ring_size);
+    make_room();
+    if (sink_)
+        sink_->end_of_ring(process_, ring, lost_ - lost_before);
 }
 
 } // namespace fastsdt::engine

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <span>
+#include <sys/types.h>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -17,10 +19,21 @@ struct Event {
     std::vector<Datum> values;            ///< of Statement::values
 };
 
+/// Where the bytes of records go, instead of becoming events.
+class RecordSink {
+public:
+    virtual ~RecordSink() = default;
+    /// What one thread recorded, in its order. @param record  as Ring has it; the process may change it meanwhile
+    /// @return  false: it becomes an event
+    virtual bool take(pid_t process, const Statement& statement, std::span<const std::byte> record) = 0;
+    /// What a ring has is taken; behind the last record of it, now or before, so many were lost. @param ring  which one of the process
+    virtual void end_of_ring(pid_t process, size_t ring, uint64_t lost) = 0;
+};
+
 class EventReader {
 public:
-    /// Both have to outlive it.
-    EventReader(const Script& script, const Tables& tables);
+    /// All have to outlive it. @param sink  nullptr: all become events
+    EventReader(const Script& script, const Tables& tables, pid_t process = 0, RecordSink* sink = nullptr);
 
     /// Adds what came since the last time, and makes room for more. A record that is not complete yet, and what is behind it, stays:
     /// `last`: nobody records any more, and the incomplete ones count as lost.
@@ -35,14 +48,21 @@ private:
         uint64_t lost = 0;          ///< as the ring's header had it
         uint64_t hole = UINT64_MAX; ///< position of a record that is not complete
         Clock::time_point since;    ///< so long
+        bool counted = false;       ///< it is among the lost ones
     };
     void read_ring(size_t ring, const ReadData& read, const ChangeData& change, bool last, std::vector<Event>& to);
     size_t size_at(std::span<const std::byte> record, uint64_t position, uint64_t head) const;
     void decode(std::span<const std::byte> record, std::vector<Event>& to) const;
 
     const Tables& tables_;
-    std::vector<const Statement*> statements_; // by number; nullptr: none that records events
-    std::map<size_t, Place> places_;           // by the ring's offset
+    const pid_t process_;
+    RecordSink* const sink_;
+    struct Kind {
+        const Statement* statement = nullptr; ///< nullptr: none that records events
+        size_t size = 0;                      ///< of its records
+    };
+    std::vector<Kind> kinds_;        // by the statement's number
+    std::map<size_t, Place> places_; // by the ring's offset
     uint64_t lost_ = 0;
 };
 

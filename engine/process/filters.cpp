@@ -17,6 +17,8 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <linux/prctl.h> // PR_SET_SECCOMP
+#include <map>
+#include <mutex>
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -79,6 +81,41 @@ std::string judged(const Image& image, bool program)
     return {};
 }
 
+constexpr const char* unreadable = "cannot be read";
+
+// The same of a file, whose code is read once for all processes, as long as it is the same.
+std::string judged(const std::string& path, bool program)
+{
+    using Key = std::array<uint64_t, 8>;
+    constexpr size_t most = 10000; // files that were written to, among them
+    static std::mutex mutex;
+    static std::map<Key, std::string> known;
+    struct stat status{};
+    if (stat(path.c_str(), &status) < 0)
+        return unreadable;
+    const Key key = {status.st_dev,
+                     status.st_ino,
+                     static_cast<uint64_t>(status.st_size),
+                     static_cast<uint64_t>(status.st_mtim.tv_sec),
+                     static_cast<uint64_t>(status.st_mtim.tv_nsec),
+                     static_cast<uint64_t>(status.st_ctim.tv_sec),
+                     static_cast<uint64_t>(status.st_ctim.tv_nsec),
+                     program};
+    const std::lock_guard lock(mutex);
+    if (const auto found = known.find(key); found != known.end())
+        return found->second;
+    std::string found = unreadable;
+    try {
+        Image::each(path, [&](const Image& image) { found = judged(image, program); }, [](const std::string&) {});
+    } catch (const Unusable&) {
+        return unreadable; // at another time it may be
+    }
+    if (known.size() >= most)
+        known.clear();
+    known[key] = found;
+    return found;
+}
+
 // The path by which we can read a mapped file; empty: it is not there any more.
 std::string readable_file(pid_t pid, const Mapping& mapping)
 {
@@ -112,16 +149,8 @@ std::string Filters::setter()
         }
         const auto [known, fresh] = files_.try_emplace({mapping.device, mapping.inode});
         if (fresh) {
-            std::string& found = known->second;
-            found = "cannot be read";
-            try {
-                if (const std::string file = readable_file(pid_, mapping); !file.empty())
-                    Image::each(
-                        file, [&](const Image& image) { found = judged(image, mapping.name == program); },
-                        [](const std::string&) {});
-            } catch (const Unusable&) {
-                // It stays what cannot be read.
-            }
+            const std::string file = readable_file(pid_, mapping);
+            known->second = file.empty() ? unreadable : judged(file, mapping.name == program);
         }
         if (!known->second.empty())
             return fmt::format("{} {}", mapping.name, known->second);

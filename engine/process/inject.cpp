@@ -59,15 +59,17 @@ std::optional<uint64_t> end_of_contents(int memory, const Mapping& first, const 
         || header->e_phnum > 64)
         return std::nullopt;
     std::optional<uint64_t> bias, end;
-    for (unsigned i = 0; i < header->e_phnum; ++i) {
-        const auto segment = read_at<Elf64_Phdr>(memory, first.start + header->e_phoff + i * sizeof(Elf64_Phdr));
-        if (!segment)
-            return std::nullopt;
-        if (segment->p_type != PT_LOAD)
+    std::vector<Elf64_Phdr> segments(header->e_phnum);
+    const size_t size = segments.size() * sizeof(Elf64_Phdr);
+    if (pread(memory, segments.data(), size, static_cast<off_t>(first.start + header->e_phoff))
+        != static_cast<ssize_t>(size))
+        return std::nullopt;
+    for (const Elf64_Phdr& segment : segments) {
+        if (segment.p_type != PT_LOAD)
             continue;
         if (!bias)
-            bias = first.start - segment->p_vaddr / page * page;
-        const uint64_t start = *bias + segment->p_vaddr, stop = start + segment->p_memsz;
+            bias = first.start - segment.p_vaddr / page * page;
+        const uint64_t start = *bias + segment.p_vaddr, stop = start + segment.p_memsz;
         if (start >= text.start && start < text.end)
             end = std::max(end.value_or(0), stop);
         else if (stop > text.start && start < text.end)

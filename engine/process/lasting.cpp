@@ -11,11 +11,13 @@
 #include <algorithm>
 #include <elf.h>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
+#include <utility>
 
 namespace fastsdt::engine {
 namespace {
@@ -46,14 +48,13 @@ std::string c_library_of(pid_t pid)
     return library;
 }
 
-// Where the file behind a mapping ends in memory: pages behind that cannot be read.
-uint64_t end_of_file(pid_t pid, const Mapping& mapping)
+// Of the file behind a mapping, in whole pages: those behind cannot be read in memory. UINT64_MAX: it is not there any more.
+uint64_t size_of_file(pid_t pid, const Mapping& mapping)
 {
     struct stat status{};
     if (stat(fmt::format("/proc/{}/root{}", pid, mapping.name).c_str(), &status) < 0 || status.st_ino != mapping.inode)
-        return mapping.end;
-    const auto size = (uint64_t(status.st_size) + 4095) / 4096 * 4096;
-    return size > mapping.offset ? std::min(mapping.end, mapping.start + (size - mapping.offset)) : mapping.start;
+        return UINT64_MAX;
+    return (static_cast<uint64_t>(status.st_size) + 4095) / 4096 * 4096;
 }
 
 } // namespace
@@ -69,11 +70,20 @@ void read_lasting(pid_t pid, Environment& environment)
     std::set<std::string> libraries; // of that name: if there are two, one of them was loaded otherwise, and may go
     std::vector<std::string> names;  // of modules
     std::optional<Mapping> last;     // the mapping before, if it lasts
+    std::map<std::pair<std::string, uint64_t>, uint64_t> sizes; // of files, by name and inode
     for (const Mapping& mapping : mappings_of(pid)) {
         if (mapping.name == "[stack]")
             environment.stack = {mapping.start, mapping.end};
-        const Lasting memory{mapping.start, end_of_file(pid, mapping)};
-        if (!mapping.inode || !mapping.readable || mapping.writable || mapping.shared || memory.end <= memory.start) {
+        if (!mapping.inode || !mapping.readable || mapping.writable || mapping.shared) {
+            last.reset();
+            continue;
+        }
+        const auto [size, fresh] = sizes.try_emplace({mapping.name, mapping.inode}, 0);
+        if (fresh)
+            size->second = size_of_file(pid, mapping);
+        const uint64_t in_memory = size->second - std::min(size->second, mapping.offset);
+        const Lasting memory{mapping.start, mapping.start + std::min(in_memory, mapping.end - mapping.start)};
+        if (memory.end <= memory.start) {
             last.reset();
             continue;
         }

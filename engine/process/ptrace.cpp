@@ -292,10 +292,16 @@ uint64_t tasks_made()
 
 // What is the same in all processes that share a memory, and seldom the same in two others. Zeros: it is not said.
 using Marks = decltype(Stat::memory);
-Marks marks_of_memory(pid_t pid)
+Marks marks_of_memory(const std::optional<Stat>& stat)
 {
-    const auto stat = read_stat(std::to_string(pid));
     return stat && stat->memory.back() != 0 ? stat->memory : Marks{};
+}
+
+// It has no memory of its own, and shares none with a process.
+bool is_kernel_thread(const std::optional<Stat>& stat)
+{
+    constexpr uint64_t flag = 0x200000; // PF_KTHREAD, include/linux/sched.h
+    return stat && (stat->flags & flag) != 0;
 }
 
 // All processes at a time, and which number was the newest before.
@@ -313,7 +319,7 @@ Listed listed;
 bool is_recent(const Listed& before, pid_t newest)
 {
     constexpr std::chrono::milliseconds soon = 100ms, later = 1s; // so soon the numbers cannot have come around
-    constexpr pid_t few = 1000;
+    constexpr pid_t few = 100;                                    // each is compared with
     if (before.newest == 0 || newest < before.newest || newest - before.newest >= few)
         return false;
     const auto age = Clock::now() - before.at;
@@ -330,7 +336,10 @@ Listed list_all()
     now.made = tasks_made();
     now.newest = newest_number();
     for (const pid_t pid : listed_processes()) {
-        const Marks marks = marks_of_memory(pid);
+        const auto stat = read_stat(std::to_string(pid));
+        if (is_kernel_thread(stat))
+            continue;
+        const Marks marks = marks_of_memory(stat);
         now.by_marks[marks].push_back(pid);
         now.marks.emplace(pid, marks);
     }
@@ -381,8 +390,15 @@ Tracees::~Tracees()
     release_all();
 }
 
-void Tracees::release(Task& task)
+void Tracees::release(Task& task, Deadline deadline)
 {
+    if (task.asked && !task.stopped && !is_gone(task) && state_of(pid_, task.number) != 'D') {
+        try {
+            wait(task, deadline);
+        } catch (const Unusable&) {
+            // Its registers could not be looked at: it is let go as it is.
+        }
+    }
     if (!task.stopped || ptrace(PTRACE_DETACH, task.number, nullptr, signal_of(task)) < 0)
         may_trace = true;
     task.stopped = false;
@@ -405,8 +421,11 @@ void Tracees::forget(const std::function<bool(const Task&)>& gone)
 
 void Tracees::release_all()
 {
+    const bool heeded = std::exchange(heeds_signals_, false); // a signal ends us, and not what the process waits for
+    const auto deadline = Clock::now() + patience_for_a_processor;
     for (Task& task : tasks_)
-        release(task);
+        release(task, deadline);
+    heeds_signals_ = heeded;
     tasks_.clear();
     indexes_.clear();
 }
@@ -523,6 +542,7 @@ bool Tracees::poll(Task& task)
 bool Tracees::look_at(Task& task)
 {
     task.stopped = true; // even if what follows throws: it is let go then
+    task.asked = false;
     const bool in_call = task.event == 0 && task.signal == (SIGTRAP | 0x80);
     if (in_call) // of an errand: its registers are nobody's
         return true;
@@ -563,6 +583,7 @@ bool Tracees::go_on(Task& task, int request, Deadline deadline)
 void Tracees::interrupt(Task& task)
 {
     task.sleeping = sleeping(pid_, task.number);
+    task.asked = true;
     ptrace(PTRACE_INTERRUPT, task.number, nullptr, nullptr); // fails for one that ends, which poll() sees
 }
 
@@ -643,10 +664,11 @@ void Tracees::look_at_each(const std::function<void(const Task&)>& look)
         for (size_t i = from; i < to; ++i) {
             if (await(tasks_[i], begin))
                 look(tasks_[i]);
-            release(tasks_[i]);
+            release(tasks_[i], begin + patience_for_a_processor);
         }
     }
-    release_all();
+    tasks_.clear(); // let go already, each
+    indexes_.clear();
 }
 
 user_regs_struct Tracees::registers(pid_t thread)

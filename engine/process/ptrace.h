@@ -92,6 +92,7 @@ public:
         int signal = 0; ///< of the stop
         uint64_t counter = 0;                  ///< program counter at the stop
         std::optional<Sleeping> sleeping = {}; ///< before it was asked to stop
+        bool asked = false;                    ///< to stop, and it has not since
     };
     static const long
         children; ///< PTRACE_O_*: threads and processes that a task makes are traced too, and stop at once
@@ -118,7 +119,8 @@ public:
     /// Waits for the next stop of a thread that runs. False: it has ended, or the time is over, or asked_to_end() if that is heeded.
     bool wait(Task& task, Deadline deadline);
     void heed_signals() { heeds_signals_ = true; }
-    /// Lets the stopped ones go for good, and forgets all. Those that run are traced until the thread that traces ends.
+    /// Lets all go for good, and forgets them. One that was asked to stop has to come to that first, since the system call that the kernel
+    /// has cut short for it would fail with EINTR. Others that run are traced until the thread that traces ends.
     void release_all();
 
     std::vector<Task>& tasks() { return tasks_; }
@@ -137,7 +139,7 @@ private:
     bool look_at(Task& task);
     void add(pid_t thread);
     void forget(const std::function<bool(const Task&)>& gone);
-    void release(Task& task);
+    void release(Task& task, Deadline deadline);
     void learn_child(const Task& task);
     bool await(Task& task, Deadline begin);
     [[noreturn]] void refuse(pid_t thread, int error) const;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 
 namespace fastsdt::engine {
@@ -127,11 +128,19 @@ Token Lexer::next()
         return take(Token::Kind::map, (named ? identifier_end(at_ + 1) : at_ + 1) - at_);
     }
     if (c == '$') {
+        if (text_.substr(at_).starts_with("$#"))
+            return take(Token::Kind::parameter, 2);
         const size_t length = identifier_end(at_ + 1) - at_;
-        if (length == 1 || digit(text_[at_ + 1]))
-            throw ScriptError({at_, length}, "positional parameters are not in this subset of bpftrace's language",
-                              true);
-        return take(Token::Kind::variable, length);
+        if (length == 1)
+            throw ScriptError({at_, length}, "a name or a number is wanted after \"$\"");
+        if (!digit(text_[at_ + 1]))
+            return take(Token::Kind::variable, length);
+        const std::string_view digits = text_.substr(at_ + 1, length - 1);
+        const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), token.number);
+        if (end.ptr != digits.data() + digits.size() || token.number < 1 || token.number > most_parameters)
+            throw ScriptError({at_, length},
+                              fmt::format("parameters are $1 to ${}, and $# is how many there are", most_parameters));
+        return take(Token::Kind::parameter, length);
     }
     if (digit(c))
         return number(std::move(token));

@@ -16,6 +16,7 @@ struct Token {
         identifier, ///< arg0, count, nsecs
         map,        ///< @, @name
         variable,   ///< $name
+        parameter,  ///< $1: `number`; $#: 0
         number,
         text,       ///< a string literal
         symbol,     ///< an operator or a bracket
@@ -26,6 +27,8 @@ struct Token {
     std::string text; ///< text: escapes resolved
     Span where;
 };
+
+inline constexpr uint64_t most_parameters = 99; ///< $1 to $99
 
 /// Views point into the text, which has to outlive it. Throws ScriptError.
 class Lexer {

@@ -9,9 +9,9 @@
 
 namespace fastsdt::engine {
 
-Script parse(std::string_view text)
+Script parse(std::string_view text, const std::vector<std::string>& parameters)
 {
-    return check(read_grammar(text));
+    return check(read_grammar(text, parameters));
 }
 
 Position position(std::string_view text, Span where)

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fastsdt::engine {
 
@@ -19,8 +20,8 @@ public:
     bool kernel_can; ///< bpftrace's language has it, this subset has not
 };
 
-/// Throws ScriptError.
-Script parse(std::string_view text);
+/// @param parameters  what $1, $2 and so on stand for. Throws ScriptError.
+Script parse(std::string_view text, const std::vector<std::string>& parameters = {});
 
 /// Where in the text something is: both from 1, columns in bytes.
 struct Position {

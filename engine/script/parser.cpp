@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 #include <map>
 
@@ -113,7 +114,10 @@ Span join(Span a, Span b)
 
 class Parser {
 public:
-    explicit Parser(std::string_view text) : lexer_(text) { draft_.script.source = text; }
+    Parser(std::string_view text, const std::vector<std::string>& parameters) : lexer_(text), parameters_(parameters)
+    {
+        draft_.script.source = text;
+    }
 
     Draft run()
     {
@@ -250,9 +254,12 @@ private:
                  "interval:s:N, BEGIN or END");
         std::vector<std::string> parts(1);
         bool quoted = false;
-        for (char c : token.word) {
+        for (size_t i = 0; i < token.word.size(); ++i) {
+            const char c = token.word[i];
             if (c == '"')
                 quoted = !quoted;
+            else if (c == '$' && !quoted && digit_at(token.word, i + 1))
+                parts.back() += parameter_in(token, i);
             else if (c == ':' && !quoted)
                 parts.emplace_back();
             else
@@ -293,6 +300,59 @@ private:
                  fmt::format("\"{}\" is no kind of probe: usdt, uprobe, uretprobe, interval, BEGIN and END are", type));
         }
         return probe;
+    }
+
+    static bool digit_at(std::string_view text, size_t at)
+    {
+        return at < text.size() && text[at] >= '0' && text[at] <= '9';
+    }
+
+    // Of a probe's name, from the "$" on.
+    const std::string& parameter_in(const Token& token, size_t& at)
+    {
+        uint64_t number = 0;
+        const size_t start = at;
+        for (; digit_at(token.word, at + 1); ++at)
+            number =
+                std::min<uint64_t>(number * 10 + static_cast<uint64_t>(token.word[at + 1] - '0'), most_parameters + 1);
+        const std::string& text = parameter(number);
+        if (text.empty())
+            fail({token.where.start + start, at + 1 - start}, fmt::format("there is no parameter {}", number));
+        return text;
+    }
+
+    // Empty: there is none.
+    const std::string& parameter(uint64_t number)
+    {
+        static const std::string none;
+        draft_.script.parameters = std::max<size_t>(draft_.script.parameters, number);
+        return number >= 1 && number <= parameters_.size() ? parameters_[number - 1] : none;
+    }
+
+    // $1 as a number, 0 if there is none.
+    Expression numeric_parameter()
+    {
+        const Token token = token_;
+        advance();
+        if (token.number == 0) { // $#
+            draft_.script.parameters = std::max(draft_.script.parameters, parameters_.size());
+            return number_of(static_cast<int64_t>(parameters_.size()), token.where);
+        }
+        std::string_view text = parameter(token.number);
+        if (text.empty())
+            return number_of(0, token.where);
+        const bool minus = text.starts_with('-');
+        text.remove_prefix(minus ? 1 : 0);
+        const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+        text.remove_prefix(hexadecimal ? 2 : 0);
+        uint64_t number = 0;
+        const auto [end, error] =
+            std::from_chars(text.data(), text.data() + text.size(), number, hexadecimal ? 16 : 10);
+        if (error != std::errc() || end != text.data() + text.size())
+            fail(token.where,
+                 fmt::format("parameter {} is \"{}\", and no number of 64 bits; str(${}) is its text", token.number,
+                             parameter(token.number), token.number));
+        return number_of(static_cast<int64_t>(minus ? 0 - number : number), token.where);
     }
 
     void file_and_name(Probe& probe, const std::string& file, const std::string& name)
@@ -552,8 +612,13 @@ private:
 
     std::vector<Expression> arguments(std::string_view function)
     {
-        std::vector<Expression> found;
         expect("(", fmt::format("\"{}\"", function));
+        return arguments_behind_bracket();
+    }
+
+    std::vector<Expression> arguments_behind_bracket()
+    {
+        std::vector<Expression> found;
         if (accept(")"))
             return found;
         do
@@ -809,6 +874,7 @@ private:
             found.text = token_.text;
             advance();
             return found;
+        case Token::Kind::parameter: return numeric_parameter();
         case Token::Kind::map:
             found.kind = Expression::Kind::map;
             found.map = map_index(token_);
@@ -908,7 +974,16 @@ private:
         found.where = token.where;
         advance();
         if (word == "str") {
-            const auto given = arguments(word);
+            expect("(", "\"str\"");
+            if (token_.kind == Token::Kind::parameter && token_.number != 0) {
+                found.kind = Expression::Kind::text;
+                found.text = parameter(token_.number);
+                advance();
+                expect(")", "the parameter");
+                found.where = join(token.where, last_);
+                return found;
+            }
+            const auto given = arguments_behind_bracket();
             found.where = join(token.where, last_);
             if (given.size() == 2)
                 kernel_only(found.where, "str() with a length is not in this subset of bpftrace's language");
@@ -984,6 +1059,7 @@ private:
     }
 
     Lexer lexer_;
+    const std::vector<std::string>& parameters_;
     Token token_;
     Span last_; // of the word before token_
     std::string_view last_word_;
@@ -997,9 +1073,9 @@ private:
 
 } // namespace
 
-Draft read_grammar(std::string_view text)
+Draft read_grammar(std::string_view text, const std::vector<std::string>& parameters)
 {
-    return Parser(text).run();
+    return Parser(text, parameters).run();
 }
 
 } // namespace fastsdt::engine

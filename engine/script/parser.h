@@ -19,7 +19,7 @@ struct Draft {
 };
 
 /// Throws ScriptError.
-Draft read_grammar(std::string_view text);
+Draft read_grammar(std::string_view text, const std::vector<std::string>& parameters);
 
 /// Settles kinds of maps, types and signedness, and checks what may stand where. Throws ScriptError.
 Script check(Draft draft);

@@ -198,6 +198,8 @@ struct Clause {
     std::optional<Expression> filter; ///< of type integer
     std::vector<Statement> actions;
     std::vector<Variable> variables;
+    /// Only sites with so many arguments, or with more where it is most_arguments. No script's text can say this.
+    std::optional<size_t> arguments;
     Span where;
 
     bool has_sites() const { return probes.empty() || probes.front().has_sites(); }
@@ -208,6 +210,7 @@ struct Script {
     std::vector<Map> maps; ///< in the order of their first mention
     std::vector<Clause> clauses;
     size_t statements = 0;       ///< how many numbers they have
+    size_t parameters = 0;       ///< of its parameters the first so many are used: $2 uses two, $# all
     std::string beyond_bpftrace; ///< a word of it that bpftrace does not know: arg10, arg11 or args.NAME
 };
 

@@ -300,6 +300,14 @@ std::string ArgumentNames::signature() const
     return text + ")";
 }
 
+std::vector<std::string> ArgumentNames::only_names() const
+{
+    std::vector<std::string> found;
+    for (const One& argument : arguments)
+        found.emplace_back(argument.name);
+    return found;
+}
+
 const ArgumentNames* Notes::names_of(const ProbeNote& probe, size_t arguments) const
 {
     const auto key = std::tuple(probe.provider, probe.name, arguments);

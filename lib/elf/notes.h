@@ -37,6 +37,8 @@ struct ArgumentNames {
     size_t size() const;
     /// "(int id, const char *item)"
     std::string signature() const;
+    /// By argument, empty where one has none.
+    std::vector<std::string> only_names() const;
 };
 
 /// One ELF note of any owner. Views point into the section's bytes.

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -45,13 +45,53 @@ constexpr std::string_view deleted_suffix = " (deleted)";
     throw Unusable(fmt::format("process {}: {}", pid, std::strerror(error)));
 }
 
+// A file of /proc, by as few calls as it takes. Empty: it cannot be read, or no more: what it tells of has ended. @param error  errno
+std::string read_text(const std::string& path, int& error)
+{
+    error = 0;
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text;
+    std::array<char, 65536> buffer;
+    for (;;) {
+        const ssize_t got = file ? read(file.get(), buffer.data(), buffer.size()) : -1;
+        if (got < 0) {
+            error = errno;
+            return {};
+        }
+        if (got == 0)
+            return text;
+        text.append(buffer.data(), static_cast<size_t>(got));
+    }
+}
+std::string read_text(const std::string& path)
+{
+    int error = 0;
+    return read_text(path, error);
+}
+
+// Takes a number from the text, with the blanks in front of it. 0: there is none.
+uint64_t take_number(std::string_view& text, int base = 10)
+{
+    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    uint64_t number = 0;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), number, base);
+    text.remove_prefix(static_cast<size_t>(end.ptr - text.data()));
+    return number;
+}
+
+// Takes what stands before the next such character, and that.
+std::string_view take_until(std::string_view& text, char end)
+{
+    const std::string_view found = text.substr(0, text.find(end));
+    text.remove_prefix(std::min(found.size() + 1, text.size()));
+    return found;
+}
+
 } // namespace
 
 char state_of(pid_t pid, pid_t thread)
 {
-    std::ifstream in(fmt::format("/proc/{}/task/{}/stat", pid, thread));
-    std::string text;
-    std::getline(in, text, '\0');        // an iterator would throw if the thread ends meanwhile: ESRCH
+    const std::string text = read_text(fmt::format("/proc/{}/task/{}/stat", pid, thread));
     const size_t end = text.rfind(") "); // the name in front of it may contain any character
     return end == text.npos || end + 2 >= text.size() ? 0 : text[end + 2];
 }
@@ -73,12 +113,14 @@ const Mapping* mapping_at(const std::vector<Mapping>& mappings, uint64_t address
 
 std::string status_field(pid_t pid, pid_t thread, std::string_view name)
 {
-    std::ifstream in(fmt::format("/proc/{}/task/{}/status", pid, thread));
-    for (std::string line; std::getline(in, line);)
-        if (line.starts_with(name)) {
-            const size_t start = line.find_first_not_of(" \t", name.size());
-            return start == line.npos ? std::string() : line.substr(start);
-        }
+    const std::string text = read_text(fmt::format("/proc/{}/task/{}/status", pid, thread));
+    for (std::string_view rest = text; !rest.empty();) {
+        std::string_view line = take_until(rest, '\n');
+        if (!line.starts_with(name))
+            continue;
+        line.remove_prefix(std::min(line.find_first_not_of(" \t", name.size()), line.size()));
+        return std::string(line);
+    }
     return {};
 }
 
@@ -93,27 +135,28 @@ std::vector<uint64_t> status_numbers(pid_t pid, pid_t thread, std::string_view n
 
 std::optional<Stat> read_stat(const std::string& process)
 {
-    std::ifstream in("/proc/" + process + "/stat");
-    std::string text;
-    std::getline(in, text, '\0'); // an iterator would throw if the process ends meanwhile
+    const std::string text = read_text("/proc/" + process + "/stat");
     const size_t name = text.find('('), name_end = text.rfind(')'); // the name may contain anything
     if (name_end == text.npos || name > name_end)
         return std::nullopt;
-    std::istringstream fields(text.substr(name_end + 1));
+    std::string_view fields = text;
+    fields.remove_prefix(std::min(name_end + 2, fields.size()));
+    const auto skip = [&](int count) {
+        for (int i = 0; i < count; ++i)
+            take_until(fields, ' ');
+    };
     Stat stat;
     stat.name = text.substr(name + 1, name_end - name - 1);
-    fields >> stat.state >> stat.parent;
-    std::string skipped;
-    for (int field = 5; field < 9; ++field)
-        fields >> skipped;
-    fields >> stat.flags;
-    for (int field = 10; field < 22; ++field)
-        fields >> skipped;
-    fields >> stat.start;
-    for (int field = 23; field < 26; ++field)
-        fields >> skipped;
+    stat.state = fields.empty() ? '\0' : fields[0];
+    skip(1);
+    stat.parent = static_cast<pid_t>(take_number(fields));
+    skip(5);
+    stat.flags = take_number(fields);
+    skip(13);
+    stat.start = take_number(fields);
+    skip(4);
     for (uint64_t& address : stat.memory)
-        fields >> address;
+        address = take_number(fields);
     return stat;
 }
 
@@ -177,42 +220,28 @@ namespace {
 // `error`: errno, if it cannot be read.
 std::vector<Mapping> read_maps(pid_t pid, int& error)
 {
-    error = 0;
-    const Descriptor file(open(fmt::format("/proc/{}/maps", pid).c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file) {
-        error = errno;
-        return {};
-    }
-    std::string text;
-    std::array<char, 65536> buffer;
-    for (;;) {
-        const ssize_t got = read(file.get(), buffer.data(), buffer.size());
-        if (got < 0) {
-            error = errno;
-            return {};
-        }
-        if (got == 0)
-            break;
-        text.append(buffer.data(), static_cast<size_t>(got));
-    }
-
+    const std::string text = read_text(fmt::format("/proc/{}/maps", pid), error);
     std::vector<Mapping> mappings;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-        // start-end rwxp offset major:minor inode   name
+    for (std::string_view rest = text; !rest.empty();) {
+        std::string_view line = take_until(rest, '\n'); // start-end rwxp offset major:minor inode   name
         Mapping m;
-        char access[5] = "", device[32] = "";
-        int at = 0;
-        if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %31s %lu %n", &m.start, &m.end, access, &m.offset, device,
-                        &m.inode, &at)
-            < 6)
+        m.start = take_number(line, 16);
+        take_until(line, '-');
+        m.end = take_number(line, 16);
+        take_until(line, ' ');
+        const std::string_view access = take_until(line, ' ');
+        if (access.size() != 4)
             continue;
         m.readable = access[0] == 'r';
         m.writable = access[1] == 'w';
         m.executable = access[2] == 'x';
         m.shared = access[3] == 's';
-        m.device = device;
-        m.name = line.substr(std::min<size_t>(at, line.size()));
+        m.offset = take_number(line, 16);
+        take_until(line, ' ');
+        m.device = take_until(line, ' ');
+        m.inode = take_number(line);
+        line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+        m.name = line;
         mappings.push_back(std::move(m));
     }
     return mappings;
@@ -411,8 +440,7 @@ private:
             if (!notes.names.empty())
                 if (const ArgumentNames* names =
                         notes.names_of(probe, parse_arguments(probe.arguments, file.arch).size()))
-                    for (const ArgumentNames::One& argument : names->arguments)
-                        site.argument_names.emplace_back(argument.name);
+                    site.argument_names = names->only_names();
             site.address = probe.address;
             site.semaphore = probe.semaphore;
             look(image, mappings, executable, {probe.address, notes.site_at(probe.note_address)}, std::move(site),

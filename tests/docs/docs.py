@@ -178,10 +178,19 @@ def readme_check(text):
     return printed_by(command.removeprefix("$ "), shown.partition("\n\n")[0], gcc != "12") or readme_probe(text[text.index("\n# ") + 1:])
 
 
+def readme_commands(text):
+    """The first three, with the tools of this build instead of the demo's."""
+    demo, path, then = text.strip().split("\n")
+    if demo != "./scripts/demo.sh" or "build=$PWD/build/demo" not in open(f"{source}/scripts/demo.sh").read() or path != "PATH=$PWD/build/demo/bin:$PATH":
+        return "not what scripts/demo.sh builds"
+    code, output = shell(then)
+    return None if code == 0 and "usdt:./hello:shop:order  (" in output else output
+
+
 def readme_trace(text):
     on_x86()
-    compile_line, command, shown = text.removeprefix("$ ").replace("\n$ ", "\n").split("\n", 2)
-    return printed_by(f"{compile_line} && {{ {command}; }} 2>&1", shown)
+    command, shown = text.removeprefix("$ ").split("\n", 1)
+    return printed_by(f"cc -O2 -Iinclude examples/hello.c -o hello && {{ {command}; }} 2>&1", shown)
 
 
 def readme_probe(text):
@@ -239,12 +248,20 @@ def on_x86():
     need(os.uname().machine == "x86_64", "fastsdt-trace --engine user: x86-64 only")
 
 
+def timelines():
+    on_x86()
+    with_plugin()()
+    need(have("babeltrace2"), "babeltrace2 is not installed")
+
+
 shop_d = "printf 'provider shop {\\n probe order(int id, char *item, int cents);\\n};\\n' >shop.d\n"
 INSTALL = elsewhere("tests/install/ways.sh", "tests/install/ways.py")
 RULES = {
     "README.md": {
-        "$ cc -O2 -Iinclude examples/hello.c -o hello": readme_trace,
-        "./scripts/demo.sh": elsewhere("scripts/demo.sh", "scripts/test.sh"),
+        "./scripts/demo.sh": readme_commands,
+        "$ fastsdt-trace -e": readme_trace,
+    },
+    "docs/overview.md": {
         "#include <fastsdt.h>": lambda text: None if "FASTSDT(shop, order, id, item, cents)" in open(f"{source}/examples/hello.c").read() and
             fragment("void f(int id, const char *item, long cents)")(text) is None else "not what examples/hello.c has, or it does not compile",
         "$ fastsdt-check --probe order hello": readme_check,
@@ -309,12 +326,15 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         setup="""printf '#include <fastsdt.h>\\n#include <unistd.h>\\nint main(int c, char **v) { FASTSDT(app, request, c); if (c == 2 && v[1][0] == 0x77) sleep(100); return 0; }\\n' >server.c
             cc -O2 -Iinclude server.c -o server; cp server a.out; ./server wait & pid=$!; trap 'kill $pid' EXIT""",
         change=[("--pid 4711 --seconds 10", "--pid $pid --seconds 0.1")])},
-    "docs/man/fastsdt-trace.1.scd": {"fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app")},
+    "docs/man/fastsdt-trace.1.scd": {"fastsdt-trace -e": run(want=on_x86, setup="rm -rf trace; cc -O2 -Iinclude examples/hello.c -o app")},
     "docs/fleet.md": {
         "# /etc/fastsdt/trace.json": serve,
         "scrape_configs:": promtool("config"),
         "groups:": promtool("rules")},
-    "docs/tracing.md": {"fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app")},
+    "docs/tracing.md": {
+        "fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app"),
+        "fastsdt-trace record": run(want=timelines, setup=f"""rm -rf trace calls some; cc -O2 -Iinclude examples/hello.c -o app
+            gcc -O2 -fplugin={plugin} -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 examples/entry.c -o e""")},
     "docs/man/fastprobe.7.scd": {
         "gcc-12 -O2 -fplugin=/usr/local/lib/fastsdt/gcc-12/fastprobe.so -fplugin-arg-fastprobe-exit": run(want=traced(with_plugin()),
             setup="echo 'int main(void) { return 0; }' >a.c", change=[("/usr/local/lib/fastsdt", build)]),

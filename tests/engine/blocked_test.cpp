@@ -2,9 +2,11 @@
 //
 // A process whose threads sit in system calls that wait, while it is armed and disarmed: no call fails with EINTR for that, and
 // each does for a signal that comes in the same moment.
+#include "process/ptrace.h"
 #include "program.h"
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 namespace fastsdt::engine {
@@ -41,6 +43,19 @@ TEST_F(Blocked, NoCallIsCutShort)
     EXPECT_GE(calls(), 50u);
     for (int i = 0; i < 20; ++i)
         arm_and_disarm();
+    EXPECT_EQ(program.ask("report"), "returned 0:");
+}
+
+// As where no thread stops in time on a busy machine: the wait for it is over at once.
+TEST_F(Blocked, NoCallIsCutShortForAThreadThatIsGivenUp)
+{
+    for (int i = 0; i < 20; ++i)
+        as_tracer([&] {
+            Tracees tracees(program.pid());
+            tracees.seize_all(0);
+            for (const pid_t thread : threads_of(program.pid()))
+                tracees.stop(thread, std::chrono::steady_clock::now() - std::chrono::seconds(1));
+        });
     EXPECT_EQ(program.ask("report"), "returned 0:");
 }
 

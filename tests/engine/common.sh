@@ -47,6 +47,27 @@ leave_user_folder() {
 attachable() { [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]; }
 need_attachable() { attachable || skip "kernel.yama.ptrace_scope is not 0"; }
 
+# driven PROGRAM ARGUMENTS...: starts, as an ordinary user, a program of this folder that does its work once for each line that it reads,
+# and answers "did". Leaves its pid, descriptors 3 and 4 that lead to it, and a fifo called report.
+driven() {
+    program=$PWD/${1#./}
+    mkfifo in answers report
+    chown 65534:65534 in answers report 2>/dev/null || true
+    "${as_user[@]}" "$@" <in >answers &
+    pid=$!
+    exec 3>in 4<answers
+}
+# did: it does its work once. text: its code as it is now.
+did() { local line; echo >&3 && read -r line <&4 && expect "the program" "$line" did; }
+text() { python3 -c "import sys
+for line in open(f'/proc/{sys.argv[1]}/maps'):
+    at, what = line.split()[:2]
+    if 'x' in what and line.rstrip().endswith(' ' + sys.argv[2]):
+        start, end = (int(x, 16) for x in at.split('-'))
+        with open(f'/proc/{sys.argv[1]}/mem', 'rb') as memory:
+            memory.seek(start)
+            sys.stdout.buffer.write(memory.read(end - start))" "$pid" "$program"; }
+
 # armed: waits until a tracer has armed its sites. Reads its output from descriptor 5 until the `interval:ms:10 { printf("armed\n"); }` of
 # its script has printed.
 armed() {

@@ -13,10 +13,10 @@ error() {
     [ ! -s out ] || fail "$*: $(cat out)"
 }
 error -e 'usdt:./app:shop:order { @ = cmm; }' -- ./app
-expect "a caret" "$(cat err)" '-e:1:29: error: "cmm" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, elapsed, probe and func are
+expect "a caret" "$(cat err)" '-e:1:29: error: "cmm" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, elapsed, probe, func and ustack are
 usdt:./app:shop:order { @ = cmm; }
                             ^~~'
-error -e 'usdt:./app:shop:order { @[cpu] = count(); }' -- ./app 3
+error --engine user -e 'usdt:./app:shop:order { @[cpu] = count(); }' -- ./app 3
 expect "kernel only" "$(cat err)" '-e:1:27: error: "cpu" is not in this subset of bpftrace'\''s language
 usdt:./app:shop:order { @[cpu] = count(); }
                           ^~~
@@ -24,6 +24,11 @@ fastsdt-trace: bpftrace does it, as root: bpftrace -c '\''./app 3'\'' -e '\''usd
 if have bpftrace && [ "$(id -u)" = 0 ]; then # that command works
     eval "$(sed -n 's/^fastsdt-trace: bpftrace does it, as root: //p' err)" >kernel.out 2>/dev/null
     grep -q '^@\[[0-9]*\]: 3$' kernel.out || fail "the command: $(cat kernel.out)"
+    if [ -e /sys/bus/event_source/devices/uprobe/type ]; then # and auto runs it itself
+        fastsdt-trace -e 'usdt:./app:shop:order { @[cpu] = count(); }' -- ./app 3 >auto.out 2>err </dev/null || fail "auto: $(cat err)"
+        grep -q '^@\[[0-9]*\]: 3$' auto.out || fail "auto: $(cat auto.out err)"
+        grep -q "^fastsdt-trace: engine kernel: -e:1:27: \"cpu\" is not in this subset" err || fail "auto: $(cat err)"
+    fi
 fi
 printf 'usdt:./app:shop:order\n{ @x = count( }\n' >script.bt
 error script.bt -- ./app
@@ -81,7 +86,7 @@ grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace -c ./app -
 
 # A script of several lines is one word of the command that is shown.
 printf '// orders\nusdt:./app:shop:order { printf("%%r '"it's"'\\n", arg0); }\n' >lines.bt
-error lines.bt -- ./app
+error --engine user lines.bt -- ./app
 bash -c "set -- $(sed -n 's/^fastsdt-trace: bpftrace does it, as root: bpftrace -c .\/app -e //p' err)"' && printf %s "$1"' >word
 sed -i 's|:order {|:order /pid == cpid/ {|' lines.bt
 cmp -s word lines.bt || fail "the command has another script: $(cat word err)"

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
@@ -234,6 +235,25 @@ TEST(Events, AnIncompleteRecordIsSkipped)
     const std::vector<Event> rest = run.events(true);
     ASSERT_EQ(rest.size(), 1u);
     EXPECT_EQ(rest[0].values[0].number, 2);
+    EXPECT_EQ(run.lost(), 1u);
+}
+
+// The same where the ring begins anew behind it: it is one record, and one second.
+TEST(Events, AnIncompleteRecordAtTheEndOfTheRing)
+{
+    constexpr size_t size = 4096, record = Ring::values + 8;
+    OwnRun run(action("", print_argument), usdt("8@%rax"), own_environment(), size_t(1) << 20, size);
+    for (size_t i = 0; i < size / record; ++i)
+        run.pass_argument(i);
+    EXPECT_EQ(run.events().size(), size / record);
+    word_of_ring(run, Ring::head) += record;
+    run.pass_argument(1000);
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<Event> events;
+    while (events.empty() && std::chrono::steady_clock::now() - start < std::chrono::seconds(20))
+        events = run.events();
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].values[0].number, 1000);
     EXPECT_EQ(run.lost(), 1u);
 }
 

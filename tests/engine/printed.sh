@@ -151,20 +151,7 @@ grep -q "^fastsdt-trace: $lost events were lost, since a thread recorded more th
 expect "counted" "$(grep '^@n' out)" "@n: 200000"
 
 # Whoever reads the output may go away; the program goes on, and nothing stays in it.
-mkfifo in answers report
-chown 65534:65534 in answers report 2>/dev/null || true
-"${as_user[@]}" ./app 50 0 - <in >answers &
-pid=$!
-exec 3>in 4<answers
-did() { local line; echo >&3 && read -r line <&4 && expect "the program" "$line" did; }
-text() { python3 -c "import sys
-for line in open(f'/proc/{sys.argv[1]}/maps'):
-    at, what = line.split()[:2]
-    if 'x' in what and line.rstrip().endswith('/app'):
-        start, end = (int(x, 16) for x in at.split('-'))
-        with open(f'/proc/{sys.argv[1]}/mem', 'rb') as memory:
-            memory.seek(start)
-            sys.stdout.buffer.write(memory.read(end - start))" $pid; }
+driven ./app 50 0 -
 did
 text >before
 "${as_user[@]}" fastsdt-trace --engine user -p $pid -e "interval:ms:10 { printf(\"armed\\n\"); } $HIT { printf(\"%d\\n\", arg0); }" >report 2>err 3>&- 4<&- &

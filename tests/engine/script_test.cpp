@@ -28,6 +28,7 @@ std::string shown(const Expression& e)
         case Value::elapsed: return "elapsed";
         case Value::comm: return "comm";
         case Value::function: return "func";
+        case Value::stack: return "ustack" + std::to_string(e.argument);
         }
         break;
     case Expression::Kind::map: {
@@ -138,6 +139,25 @@ TEST(Script, Signs)
         for (const Map& map : script.maps)
             EXPECT_TRUE(map.name != name || map.is_signed) << name;
     EXPECT_FALSE(script.maps.at(4).is_signed) << script.maps.at(4).name;
+}
+
+TEST(Script, Parameters)
+{
+    const auto condition = [](const std::string& text, const std::vector<std::string>& parameters) {
+        const Script script = parse("usdt:a:$2:\"$1\" /" + text + "/ { @ = count() }", parameters);
+        EXPECT_EQ(script.clauses[0].probes[0].provider, "shop");
+        EXPECT_EQ(script.clauses[0].probes[0].name, "$1"); // in quotes
+        return shown(*script.clauses[0].filter);
+    };
+    EXPECT_EQ(condition("arg0 > $1", {"-0x1F", "shop"}), "(arg0 -31 >u)");
+    EXPECT_EQ(condition("$# == $3", {"18446744073709551615", "shop"}), "(2 0 ==s)");
+    EXPECT_EQ(parse("usdt:a:b:c { @[str($3)] = $1 }", {"1", "2", "tea", "4"}).clauses[0].actions[0].keys[0].text,
+              "tea");
+    EXPECT_EQ(parse("usdt:a:b:c { @ = $2 }", {"1", "2"}).parameters, 2u);
+    for (const char* const text :
+         {"usdt:a:b:c { @ = $1 }", "usdt:a:b:$2 { @ = count() }", "usdt:a:b:c { @ = $0 }", "usdt:a:b:c { @ = $100 }",
+          "usdt:a:b:c { @ = $1x }", "usdt:a:b:c { @[str($3)] = 1 }"})
+        EXPECT_THROW(parse(text, {"tea", "", std::string(64, 'x')}), ScriptError) << text;
 }
 
 TEST(Script, Words)
@@ -272,10 +292,12 @@ TEST(Script, KernelOnly)
 {
     for (const char* text : {"usdt:a:b:c { printf(\"%r\", arg0) }",
                              "usdt:a:b:c { @ = cpu }",
-                             "usdt:a:b:c { @[ustack] = count() }",
+                             "usdt:a:b:c { @[kstack] = count() }",
+                             "usdt:a:b:c { @[ustack(perf)] = count() }",
+                             "usdt:a:b:c { @ = ustack }",
+                             "usdt:a:b:c { $x = arg0 ? ustack : ustack(1) }",
                              "kprobe:vfs_read { @ = count() }",
                              "tracepoint:syscalls:sys_enter_read { @ = count() }",
-                             "usdt:a:b:c { @ = $1 }",
                              "usdt:a:b:c { while (arg0) { @ = count() } }",
                              "usdt:a:b:c { @ *= 2 }",
                              "usdt:a:b:c /str(arg0) < \"x\"/ { @ = count() }",
@@ -318,7 +340,7 @@ TEST(Script, Caret)
         EXPECT_EQ(
             explain(e, text, "x.bt"),
             "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, "
-            "comm, nsecs, elapsed, probe and func are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t         ^~~\n");
+            "comm, nsecs, elapsed, probe, func and ustack are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t         ^~~\n");
     }
 }
 

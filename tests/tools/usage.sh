@@ -36,6 +36,10 @@ done
 
 # A command inside a tool has a usage of its own, and the tool names it.
 fastsdt-trace --help | matches -E '^  serve  ' || fail "fastsdt-trace --help does not name serve"
+for command in record functions export; do
+    fastsdt-trace --help | matches -E "^  $command  " || fail "fastsdt-trace --help does not name $command"
+    fastsdt-trace $command --help | matches -E "^(Usage:|      ) fastsdt-trace $command " || fail "fastsdt-trace $command --help has no usage"
+done
 fastsdt-trace serve --help >serve.help
 expect "usage of serve" "$(grep -E '^(Usage:|      ) ' serve.help | sed -E 's/^(Usage:|      ) //' | cut -d' ' -f1-2 | sort | uniq -c | tr -s ' ')" " 3 fastsdt-trace serve"
 expect "examples of serve" "$(grep -c '^  fastsdt-trace serve ' serve.help)" 2

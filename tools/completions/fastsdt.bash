@@ -49,9 +49,10 @@ _fastsdt() {
         esac
         ;;
     fastsdt-trace)
-        options='-h --help -V --version -e --execute -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --dry-run -f --follow --no-follow --read-memory --buffer -j --json --config --listen'
+        options='-h --help -V --version -e --execute -c -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --dry-run -f --follow --no-follow --read-memory --buffer -j --json --exit-status -l --list --config --listen -o --output --functions --probes'
         case $prev in
         -e | --execute) return ;;
+        -c) return ;;
         -p | --pid) values=$(cd /proc && echo [0-9]*) ;;
         --exe) file=1 ;;
         --comm) return ;;
@@ -62,8 +63,12 @@ _fastsdt() {
         -t | --duration) return ;;
         -i | --interval) return ;;
         --buffer) return ;;
+        -l | --list) return ;;
         --config) file=1 ;;
         --listen) return ;;
+        -o | --output) file=1 ;;
+        --functions) return ;;
+        --probes) return ;;
         esac
         ;;
     esac

@@ -32,7 +32,8 @@ Session::Options Shared::session_options()
             .follow = options.follows(),
             .names = &names,
             .ring_size = options.buffer,
-            .start_ns = start_ns};
+            .start_ns = start_ns,
+            .sink = sink};
 }
 
 bool Shared::attempt(const std::function<void()>& work, std::string_view next, const std::function<bool()>& is_expected)

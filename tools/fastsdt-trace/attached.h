@@ -31,6 +31,7 @@ struct Shared {
     engine::ProbeNames names = {};
     std::set<std::string> refusals = {}; ///< that were said
     bool said_what_is_missing = false;
+    engine::RecordSink* sink = nullptr; ///< of record
 
     engine::Session::Options session_options();
     /// What is refused after the start is said once, and tried again by the next look: counts that were made so far are not given up
@@ -80,6 +81,7 @@ public:
     void finish();
 
     pid_t pid() const { return program_->pid(); }
+    std::optional<int> exit_status() const { return program_->status(); } ///< of a COMMAND that was waited for
     bool stops(Signals::Signal signal) { return program_->stops(signal) || only_forks_ || over_; }
     engine::Session& session() { return *session_; }
     const engine::Session& session() const { return *session_; }

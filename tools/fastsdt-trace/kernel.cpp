@@ -63,6 +63,7 @@ std::vector<std::string> command_line(const Options& options, const engine::Scri
     else
         words.insert(words.end(), {"-c", joined(options.command)});
     words.insert(words.end(), {"-e", text});
+    words.insert(words.end(), options.parameters.begin(), options.parameters.end());
     return words;
 }
 

@@ -13,51 +13,51 @@ namespace fastsdt::trace_tool {
 namespace {
 
 // Accepts a word of a probe's name; anything else would become part of the script.
-void check_name(const std::string& name)
+void check_name(const std::string& name, const char* who)
 {
     const auto plain = [](char c) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
             || std::string_view("_.-*?:~<>&()/+").find(c) != std::string_view::npos;
     };
     if (name.empty() || !std::all_of(name.begin(), name.end(), plain))
-        give_up(fmt::format("latency: \"{}\" is no name of a probe or function", name));
+        give_up(fmt::format("{}: \"{}\" is no name of a probe or function", who, name));
 }
 
+} // namespace
+
 // NAME, PROVIDER:NAME or FILE:PROVIDER:NAME
-std::string probe(const std::string& place)
+std::string probe_place(const std::string& place, const char* who)
 {
-    check_name(place);
+    check_name(place, who);
     switch (std::count(place.begin(), place.end(), ':')) {
     case 0: return "usdt:*:*:" + place;
     case 1: return "usdt:*:" + place;
     case 2: return "usdt:" + place;
-    default: give_up(fmt::format("latency: \"{}\" is no probe: NAME, PROVIDER:NAME or FILE:PROVIDER:NAME", place));
+    default: give_up(fmt::format("{}: \"{}\" is no probe: NAME, PROVIDER:NAME or FILE:PROVIDER:NAME", who, place));
     }
 }
 
 // FUNCTION or FILE:FUNCTION
-std::string function(const std::string& place)
+std::string function_place(const std::string& place, const char* who)
 {
-    check_name(place);
+    check_name(place, who);
     switch (std::count(place.begin(), place.end(), ':')) {
     case 0: return "*:" + place;
     case 1: return place;
     default:
-        give_up(fmt::format("latency: \"{}\" is no function: FUNCTION or FILE:FUNCTION; or name two probes", place));
+        give_up(fmt::format("{}: \"{}\" is no function: FUNCTION or FILE:FUNCTION; or name two probes", who, place));
     }
 }
-
-} // namespace
 
 std::string latency_script(const std::vector<std::string>& places)
 {
     std::string start, end;
     if (places.size() == 1) {
-        start = "uprobe:" + function(places[0]);
-        end = "uretprobe:" + function(places[0]);
+        start = "uprobe:" + function_place(places[0], "latency");
+        end = "uretprobe:" + function_place(places[0], "latency");
     } else {
-        start = probe(places[0]);
-        end = probe(places[1]);
+        start = probe_place(places[0], "latency");
+        end = probe_place(places[1], "latency");
     }
     return fmt::format("{} {{ @start[tid] = nsecs; }}\n"
                        "{} /@start[tid]/ {{ @ns = hist(nsecs - @start[tid]); @total = stats(nsecs - @start[tid]); "

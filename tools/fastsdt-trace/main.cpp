@@ -3,8 +3,11 @@
 #include "base/printable.h"
 #include "base/unusable.h"
 #include "kernel.h"
+#include "list.h"
+#include "export.h"
 #include "options.h"
 #include "process/outside.h"
+#include "record.h"
 #include "run.h"
 #include "say.h"
 #include "serve.h"
@@ -14,6 +17,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <string>
 
 namespace fastsdt::trace_tool {
@@ -42,10 +46,27 @@ std::string refusal(pid_t pid)
     }
 }
 
+// A word too many is a mistake: a second script, or a command without its --.
+void refuse_parameters(const Options& options, const engine::Script& script)
+{
+    if (options.parameters.size() <= script.parameters)
+        return;
+    const std::string& word = options.parameters[script.parameters];
+    if (script.parameters == 0 && options.name == "-e")
+        give_up(fmt::format("one script is enough: -e TEXT, FILE or latency; \"{}\" is no parameter, since the script "
+                            "has no $1; a command to be traced goes behind --",
+                            word));
+    give_up(
+        fmt::format("\"{}\" is one parameter more than the script has; a command to be traced goes behind --", word));
+}
+
 int trace(const Options& options)
 {
     try {
-        const engine::Script script = engine::parse(options.text);
+        engine::Script script = engine::parse(options.text, options.parameters);
+        refuse_parameters(options, script);
+        if (options.timeline)
+            complete_script(script, options);
         if (options.engine == EngineChoice::kernel && !options.dry)
             run_kernel(options, &script);
         if (options.engine == EngineChoice::automatic && options.pid && !options.dry)
@@ -58,6 +79,13 @@ int trace(const Options& options)
     } catch (const engine::ScriptError& error) {
         if (options.engine == EngineChoice::kernel && error.kernel_can && !options.dry)
             run_kernel(options, nullptr);
+        if (options.engine == EngineChoice::automatic && error.kernel_can && !options.dry
+            && kernel_obstacle(options, nullptr).empty()) {
+            const engine::Position where = engine::position(options.text, error.where);
+            say(fmt::format("engine kernel: {}:{}:{}: {}; what the process forks is not counted", options.name,
+                            where.line, where.column, error.what()));
+            run_kernel(options, nullptr);
+        }
         fmt::print(stderr, "{}", explain(error, options.text, options.name));
         if (error.kernel_can && untellable(options, nullptr).empty())
             say(fmt::format("bpftrace does it, as root: {}", shell_line(kernel_command(options, nullptr))));
@@ -75,6 +103,10 @@ int main(int argc, char** argv)
     try {
         if (const auto status = read_options(argc, argv, options))
             return *status;
+        if (options.list)
+            return list(options, std::cout);
+        if (options.exported)
+            return export_trace(*options.exported);
         if (!options.serve)
             return trace(options);
 #ifdef FASTSDT_SERVE

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "options.h"
+#include "record.h"
 
 #include "base/search_path.h"
 #include "base/unusable.h"
@@ -23,19 +24,26 @@
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <wordexp.h>
 
 namespace fastsdt::trace_tool {
 namespace {
 
 struct Given {
-    std::string text, file;
+    std::string text, command;
+    std::vector<std::string> words;   ///< the script's file and its parameters
     std::vector<std::string> places;  ///< of latency
     std::vector<std::string> scripts; ///< of serve
     ServeOptions serve;
-    CLI::App *latency_command = nullptr, *serve_command = nullptr;
+    Timeline timeline;
+    Export exported;
+    CLI::App *latency_command = nullptr, *serve_command = nullptr, *record_command = nullptr,
+             *functions_command = nullptr, *export_command = nullptr;
+    CLI::Option* list = nullptr;
+    std::string search;
     std::vector<std::string> users;
     double duration = 0, interval = 0;
-    uint64_t buffer = engine::usual_ring_size;
+    uint64_t buffer = 0; // 0: the usual
 };
 
 std::string process_number(const std::string& text)
@@ -61,15 +69,63 @@ class Help : public CLI::Formatter {
             return "Usage: fastsdt-trace serve [--listen ADDRESS:PORT] --config FILE\n"
                    "       fastsdt-trace serve [OPTIONS] [--listen ADDRESS:PORT] --exe FILE SCRIPT...\n"
                    "       fastsdt-trace serve [OPTIONS] [--listen ADDRESS:PORT] -p PID -e TEXT\n";
+        if (app->get_name() == "record")
+            return "Usage: fastsdt-trace record [OPTIONS] -o DIR [--functions PATTERN] [--probes PATTERN] -- "
+                   "COMMAND...\n"
+                   "       fastsdt-trace record [OPTIONS] -o DIR -e TEXT -p PID\n";
+        if (app->get_name() == "functions")
+            return "Usage: fastsdt-trace functions [OPTIONS] [--functions PATTERN] [-o DIR] -- COMMAND...\n"
+                   "       fastsdt-trace functions [OPTIONS] [--functions PATTERN] [-o DIR] -p PID\n";
+        if (app->get_name() == "export")
+            return "Usage: fastsdt-trace export DIR -o FILE.json\n"
+                   "       fastsdt-trace export DIR -o FILE.pftrace\n";
         return "Usage: fastsdt-trace [OPTIONS] -e TEXT -- COMMAND...\n"
                "       fastsdt-trace [OPTIONS] -p PID FILE\n"
                "       fastsdt-trace latency [OPTIONS] -p PID PROBE PROBE\n"
                "       fastsdt-trace latency [OPTIONS] -p PID FUNCTION\n"
+               "       fastsdt-trace record [OPTIONS] -o DIR [--functions PATTERN] [--probes PATTERN] -p PID\n"
+               "       fastsdt-trace functions [OPTIONS] -p PID\n"
+               "       fastsdt-trace export DIR -o FILE\n"
                "       fastsdt-trace serve --config FILE\n"
                "       fastsdt-trace serve [OPTIONS] --exe FILE SCRIPT...\n"
                "Each form takes -p PID, or --exe FILE and its like, or -- COMMAND.\n";
     }
 };
+
+void add_timelines(CLI::App& app, Given& given)
+{
+    const auto patterns = [](CLI::App* command, const char* name, std::vector<std::string>& to, const char* what) {
+        command->add_option(name, to, what)->type_name("PATTERN")->delimiter(',')->allow_extra_args(false);
+    };
+    CLI::App* const record = given.record_command = app.add_subcommand(
+        "record", "Write each hit with its time and arguments to a trace (CTF 1.8), which babeltrace2 and others read");
+    record->add_option("-o,--output", given.timeline.folder, "Folder for the trace; it must not be there yet")
+        ->required()
+        ->type_name("DIR");
+    patterns(record, "--functions", given.timeline.functions,
+             "Functions that fastprobe recorded, [FILE:]FUNCTION: their entries and exits");
+    patterns(record, "--probes", given.timeline.probes,
+             "Probes, [[FILE:]PROVIDER:]NAME, with all of their arguments; all of the program by default");
+    record->footer("With -e TEXT or a FILE each printf() of the script is an event, with its values. The options of\n"
+                   "fastsdt-trace mean what they mean without record; see fastsdt-trace --help.\n\n"
+                   "Then: babeltrace2 DIR, or fastsdt-trace export DIR -o FILE.json. See fastsdt-trace(1), TIMELINES.");
+    record->fallthrough();
+    CLI::App* const functions = given.functions_command = app.add_subcommand(
+        "functions", "Table of the functions that fastprobe recorded: calls, and time with and without what they call");
+    functions->add_option("-o,--output", given.timeline.folder, "Write the trace as record does, too")
+        ->type_name("DIR");
+    patterns(functions, "--functions", given.timeline.functions, "Only these, [FILE:]FUNCTION; all by default");
+    functions->footer("See fastsdt-trace --help for the other options, and fastsdt-trace(1), TIMELINES.");
+    functions->fallthrough();
+    CLI::App* const exported = given.export_command = app.add_subcommand(
+        "export", "Make a file for Perfetto, Chrome or speedscope of a trace that record has written");
+    exported->add_option("DIR", given.exported.folder, "The trace's folder")->required();
+    exported
+        ->add_option("-o,--output", given.exported.file,
+                     "FILE.json: Chrome's trace events; FILE.pftrace: Perfetto's protobuf")
+        ->required()
+        ->type_name("FILE");
+}
 
 void add_options(CLI::App& app, Options& options, Given& given)
 {
@@ -80,8 +136,9 @@ void add_options(CLI::App& app, Options& options, Given& given)
         "COMMAND, after --, is run and traced from its first instruction on; --pid attaches to a running process.\n"
         "Exit status: 0 complete, 1 a site was not armed, a probe matched nothing or something was not counted,\n"
         "2 unusable input, usage or permission. See fastsdt-trace(1).");
-    app.add_option("FILE", given.file, "File with the script");
+    app.add_option("FILE", given.words, "File with the script, and its parameters $1, $2, ...");
     app.add_option("-e,--execute", given.text, "The script itself")->type_name("TEXT");
+    app.add_option("-c", given.command, "Run this command and trace it: as behind --, in one word")->type_name("CMD");
     app.add_option("-p,--pid", options.pids, "Attach to a running process, or to several: -p 1,2 -p 3")
         ->type_name("PID")
         ->delimiter(',')
@@ -120,16 +177,24 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag(
         "--read-memory", options.read_memory,
         "Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it");
-    app.add_option(
-           "--buffer", given.buffer,
-           "Of each thread that prints: what it printed since the tool looked last has to fit in; 64K by default")
+    app.add_option("--buffer", given.buffer,
+                   "Of each thread that prints: what it printed since the tool looked last has to fit in; 64K by "
+                   "default, 4M for record and functions")
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false).description(""))
-        ->check(CLI::Range(uint64_t(4) << 10, uint64_t(16) << 20).description(""));
+        ->check(CLI::Range(uint64_t(4) << 10, uint64_t(1) << 30).description(""));
     CLI::Option* const json = app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
     app.add_flag("--folded", options.folded,
                  "Print counts and sums by stack as flamegraph.pl reads them: \"main;work;step 12\"")
         ->excludes(json);
+    app.add_flag("--exit-status", options.exit_status,
+                 "End with the COMMAND's status, 128 and the signal's number where one killed it; 2 remains for what "
+                 "cannot be traced at all");
+    given.list = app.add_option("-l,--list", given.search,
+                                "List the probes and functions that scripts can name, with their arguments: of a FILE, "
+                                "or of a process (--pid). SEARCH is a FILE, or a pattern such as 'usdt:FILE:*'")
+                     ->type_name("SEARCH")
+                     ->expected(0, 1);
     app.require_subcommand(0, 1);
     CLI::App* const latency = given.latency_command = app.add_subcommand(
         "latency", "Time from one probe to another in the same thread, or from a function's entry to its exits");
@@ -137,6 +202,7 @@ void add_options(CLI::App& app, Options& options, Given& given)
         ->required()
         ->expected(1, 2);
     latency->fallthrough();
+    add_timelines(app, given);
     CLI::App* const serve = given.serve_command = app.add_subcommand(
         "serve", "Trace until a signal ends it, and export all maps to Prometheus over HTTP (OpenMetrics)");
     serve->add_option("SCRIPT", given.scripts, "Files with scripts");
@@ -200,15 +266,15 @@ void check_serve(Options& options, Given& given)
 {
     options.serve = std::move(given.serve);
     complete_selection(options.selection, given.users);
-    const bool named = !given.scripts.empty() || !given.file.empty() || !given.text.empty();
+    const bool named = !given.scripts.empty() || !given.words.empty() || !given.text.empty();
     const bool selects = !options.selection.empty() || !options.pids.empty();
     if (!options.command.empty())
         give_up("serve starts no command; name processes that others start");
     if (given.duration > 0 || given.interval > 0 || options.dry || options.json || options.folded
-        || given.latency_command->parsed() || options.engine == EngineChoice::kernel)
+        || options.exit_status || *given.list || given.latency_command->parsed()
+        || options.engine == EngineChoice::kernel)
         give_up("serve prints no report and runs no bpftrace: --duration, --interval, --dry-run, --json, --folded, "
-                "latency and "
-                "--engine kernel cannot be combined with it");
+                "--exit-status, --list, latency and --engine kernel cannot be combined with it");
     if (!options.serve->config.empty()) {
         if (named || selects || options.follow || options.read_memory)
             give_up("--config has the scripts and their processes; the command line cannot add to it");
@@ -220,24 +286,96 @@ void check_serve(Options& options, Given& given)
         give_up("--pid cannot be combined with --exe, --comm, --cgroup, --container or --user");
     if (!given.text.empty())
         options.serve->scripts.push_back({"-e", given.text});
-    if (!given.file.empty())
-        given.scripts.insert(given.scripts.begin(), given.file);
+    given.scripts.insert(given.scripts.begin(), given.words.begin(), given.words.end());
     for (const std::string& file : given.scripts)
         options.serve->scripts.push_back(read_script(file));
+}
+
+void check_list(Options& options, const Given& given)
+{
+    options.list = given.search;
+    if (!given.text.empty() || given.latency_command->parsed() || !options.selection.empty() || !given.users.empty()
+        || !options.command.empty() || options.dry || options.exit_status || given.duration > 0 || given.interval > 0)
+        give_up("--list runs no script: it takes SEARCH, --pid and --json");
+    if (!given.words.empty()) {
+        if (!given.search.empty() || given.words.size() > 1)
+            give_up("--list takes one SEARCH");
+        options.list = given.words[0];
+    }
+}
+
+// In words, as sh has it, but that no command is run for it.
+std::vector<std::string> words_of(const std::string& command)
+{
+    wordexp_t found{};
+    if (wordexp(command.c_str(), &found, WRDE_NOCMD | WRDE_UNDEF) != 0)
+        give_up(
+            fmt::format("-c \"{}\": that is no command: quotes that are not closed, one of |&;<>(){{}}, $(...), or a "
+                        "variable that is not set; -- COMMAND... takes words as they are",
+                        command));
+    std::vector<std::string> words(found.we_wordv, found.we_wordv + found.we_wordc);
+    wordfree(&found);
+    if (words.empty())
+        give_up("-c wants a command");
+    return words;
+}
+
+bool is_timeline(const Given& given)
+{
+    return given.record_command->parsed() || given.functions_command->parsed();
+}
+
+void check_timeline(Options& options, const Given& given, bool is_generated)
+{
+    Timeline& timeline = options.timeline.emplace(given.timeline);
+    timeline.generated = is_generated;
+    timeline.table = given.functions_command->parsed();
+    const char* const name = timeline.table ? "functions" : "record";
+    if (given.record_command->parsed() && given.functions_command->parsed())
+        give_up("functions -o DIR records too: one command is enough");
+    if (given.latency_command->parsed() || options.engine == EngineChoice::kernel || options.dry || given.interval > 0)
+        give_up(fmt::format("{} reads what threads of the process record: latency, --engine kernel, --dry-run and "
+                            "--interval cannot be combined with it",
+                            name));
+    options.engine = EngineChoice::user;
+    if (!is_generated && (timeline.table || !timeline.functions.empty() || !timeline.probes.empty()))
+        give_up(timeline.table ? "functions takes no script: --functions PATTERN chooses among them"
+                               : "one of a script and --functions or --probes is enough");
+    if (timeline.table && timeline.functions.empty())
+        timeline.functions.emplace_back("*");
+    if (timeline.folder.empty() && !timeline.table)
+        give_up("--output wants a folder");
+}
+
+void check_export(Options& options, const Given& given)
+{
+    options.exported = given.exported;
+    if (!given.text.empty() || !given.words.empty() || !options.pids.empty() || !options.selection.empty()
+        || !options.command.empty())
+        give_up("export only reads a trace: it takes DIR and --output");
+    if (!given.exported.file.ends_with(".json") && !given.exported.file.ends_with(".pftrace"))
+        give_up(fmt::format("{}: the name tells the format: .json for Chrome's trace events, .pftrace for Perfetto",
+                            given.exported.file));
 }
 
 // Checks what the parser cannot.
 void check_options(Options& options, const Given& given)
 {
     const bool is_latency = given.latency_command->parsed();
-    const int scripts = int(is_latency) + int(!given.text.empty()) + int(!given.file.empty());
-    if (scripts != 1)
-        give_up(scripts ? fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options))
-                        : "the script is missing: -e TEXT, FILE or latency; see fastsdt-trace --help");
+    const bool is_generated = is_timeline(given) && given.text.empty() && given.words.empty();
+    const bool is_file = given.text.empty() && !is_latency && !given.words.empty();
+    if (is_timeline(given))
+        check_timeline(options, given, is_generated);
+    options.parameters.assign(given.words.begin() + (is_file ? 1 : 0), given.words.end());
+    if (is_latency && (!given.text.empty() || !given.words.empty()))
+        give_up(fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options)));
+    if (!is_latency && !is_generated && given.text.empty() && !is_file)
+        give_up("the script is missing: -e TEXT, FILE or latency; see fastsdt-trace --help");
     complete_selection(options.selection, given.users);
     const bool selects = !options.selection.empty();
     if (options.pids.empty() && options.command.empty() && !selects)
-        give_up("name a process with --pid, or a command after --");
+        give_up(fmt::format("name a process with --pid, or a command after --{}",
+                            options.parameters.empty() ? "" : dashes_hint(options)));
     if (!options.pids.empty() && (selects || !options.command.empty()))
         give_up(selects ? "--pid cannot be combined with --exe, --comm, --cgroup, --container or --user"
                         : "--pid cannot be combined with a command");
@@ -247,15 +385,23 @@ void check_options(Options& options, const Given& given)
     options.pids.erase(std::unique(options.pids.begin(), options.pids.end()), options.pids.end());
     if (options.pids.size() == 1)
         options.pid = options.pids[0];
-    options.buffer = std::bit_ceil(given.buffer);
+    constexpr uint64_t of_timeline = uint64_t(4) << 20; // every hit is an event
+    options.buffer = std::bit_ceil(given.buffer           ? given.buffer
+                                       : options.timeline ? of_timeline
+                                                          : engine::usual_ring_size);
     options.duration = duration(given.duration);
     options.interval = duration(given.interval);
+    if (options.exit_status && options.command.empty())
+        give_up("--exit-status is that of a command: -c CMD, or -- COMMAND");
     if (is_latency) {
         options.text = latency_script(given.places);
         options.name = "latency";
-    } else if (given.text.empty()) {
-        options.text = read_script(given.file).text;
-        options.name = given.file;
+    } else if (is_generated) {
+        options.text = timeline_script(*options.timeline);
+        options.name = options.timeline->table ? "functions" : "record";
+    } else if (is_file) {
+        options.text = read_script(given.words[0]).text;
+        options.name = given.words[0];
     } else {
         options.text = given.text;
         options.name = "-e";
@@ -335,7 +481,16 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
             "{}{}; see fastsdt-trace --help", error.what(),
             error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ? dashes_hint(options) : ""));
     }
-    if (given.serve_command->parsed())
+    if (!given.command.empty()) {
+        if (!options.command.empty())
+            give_up("one command is enough: -c CMD, or -- COMMAND");
+        options.command = words_of(given.command);
+    }
+    if (*given.list)
+        check_list(options, given);
+    else if (given.export_command->parsed())
+        check_export(options, given);
+    else if (given.serve_command->parsed())
         check_serve(options, given);
     else
         check_options(options, given);

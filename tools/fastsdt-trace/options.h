@@ -41,6 +41,19 @@ struct ServeOptions {
     std::string listen; ///< empty: as the configuration says
 };
 
+/// `fastsdt-trace record` and `functions`
+struct Timeline {
+    std::string folder;                         ///< for the trace; empty: none
+    std::vector<std::string> functions, probes; ///< [FILE:]FUNCTION, [[FILE:]PROVIDER:]NAME; may be patterns
+    bool generated = false;                     ///< the script is timeline_script()
+    bool table = false;                         ///< of calls
+};
+
+/// `fastsdt-trace export`
+struct Export {
+    std::string folder, file;
+};
+
 struct Options {
     std::string text;        ///< the script
     std::string name;        ///< of the script: its file's, "-e" or "latency"
@@ -51,13 +64,18 @@ struct Options {
     EngineChoice engine = EngineChoice::automatic;
     std::optional<std::chrono::milliseconds> duration, interval;
     bool dry = false, json = false, folded = false;
-    std::optional<bool> follow; ///< forked children record too; empty: those of a COMMAND, and of a selection
+    std::optional<std::string> list;     ///< what to list instead: empty for all of the processes
+    bool exit_status = false;            ///< end as the command does
+    std::vector<std::string> parameters; ///< $1, $2 of the script
+    std::optional<bool> follow;          ///< forked children record too; empty: those of a COMMAND, and of a selection
     bool follows() const { return follow.value_or(pids.empty()); }
     bool names(pid_t process) const { return std::find(pids.begin(), pids.end(), process) != pids.end(); }
     bool one_process() const { return !serve && selection.empty() && pids.size() <= 1; } ///< at the start
     size_t buffer = engine::usual_ring_size; ///< of a thread's events, in bytes: a power of two
     bool read_memory = false;                ///< stubs may make system calls in whatever program
     std::optional<ServeOptions> serve;
+    std::optional<Timeline> timeline;
+    std::optional<Export> exported;
 };
 
 /// Reads the command line, and the script's file. A status: the program has to end with it; the message is printed
@@ -72,5 +90,8 @@ void complete_selection(Selection& selection, const std::vector<std::string>& us
 /// The script of `fastsdt-trace latency`: from a hit of the first place to the next of the second in the same thread.
 /// @param places  two probes ("shop:begin", "begin", "./app:shop:begin"), or one function
 std::string latency_script(const std::vector<std::string>& places);
+/// What a script calls a place: "usdt:*:shop:begin" of "shop:begin", "*:main" of "main". Others end the program. @param who  for the message
+std::string probe_place(const std::string& place, const char* who);
+std::string function_place(const std::string& place, const char* who);
 
 } // namespace fastsdt::trace_tool

@@ -7,12 +7,18 @@
 #include "process.h"
 #include "process/outside.h"
 #include "process/ptrace.h"
+#include "process/signals_blocked.h"
 #include "say.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <future>
 #include <sys/resource.h>
+#include <system_error>
+#include <thread>
 #include <unistd.h>
 
 namespace fastsdt::trace_tool {
@@ -23,6 +29,7 @@ using engine::Session;
 namespace {
 
 constexpr auto look_period = std::chrono::milliseconds(100); ///< for modules and processes that come and go
+constexpr auto hear_period = std::chrono::milliseconds(10);  ///< while others work
 constexpr auto told_period = std::chrono::seconds(1);        ///< for processes that the kernel tells of
 constexpr auto busy_period = std::chrono::seconds(10); ///< for processes that another tracer has: a try takes seconds
 
@@ -175,17 +182,7 @@ void Processes::take_up()
     if (options_.one_process())
         attached_.at(0)->take_up();
     shared_.said_what_is_missing = shared_.said_what_is_missing || !options_.one_process();
-    for (size_t i = options_.one_process() ? 1 : 0; i < attached_.size();) {
-        Attached& process = *attached_[i];
-        hear();
-        try {
-            process.take_up();
-            ++i;
-        } catch (const std::exception& error) {
-            refuse(process.pid(), error);
-            attached_.erase(attached_.begin() + static_cast<ptrdiff_t>(i));
-        }
-    }
+    take_up_from(options_.one_process() ? 1 : 0);
     if (options_.one_process())
         return;
     if (attached_.empty() && options_.selection.empty() && !options_.serve)
@@ -195,6 +192,51 @@ void Processes::take_up()
     for (const Probe* probe : unmatched())
         if (!attached_.empty())
             say(fmt::format("nothing matches {} so far", probe->text));
+}
+
+// Several at a time: each process stands still for its own moment, and most of the time is the kernel's. Those that cannot be traced are
+// left out.
+void Processes::take_up_from(size_t first)
+{
+    std::vector<std::exception_ptr> failed(attached_.size());
+    std::atomic<size_t> next = first;
+    const auto work = [&] {
+        const engine::TracerThread tracer;
+        for (size_t i = next++; i < attached_.size(); i = next++)
+            try {
+                attached_[i]->take_up();
+            } catch (...) {
+                failed[i] = std::current_exception();
+            }
+    };
+    constexpr size_t most_threads = 4;
+    const size_t threads =
+        std::min({attached_.size() - first, size_t{std::thread::hardware_concurrency()}, most_threads});
+    std::vector<std::future<void>> others;
+    {
+        const engine::SignalsBlocked blocked; // they are for the thread that expects them
+        for (size_t i = 0; threads > 1 && i < threads; ++i)
+            try {
+                others.push_back(std::async(std::launch::async, work));
+            } catch (const std::system_error&) {
+                break; // there are no more threads
+            }
+    }
+    if (others.empty())
+        work();
+    for (std::future<void>& other : others)
+        while (other.wait_for(hear_period) != std::future_status::ready)
+            hear();
+    for (size_t i = first; i < attached_.size(); ++i)
+        if (failed[i]) {
+            try {
+                std::rethrow_exception(failed[i]);
+            } catch (const std::exception& error) {
+                refuse(attached_[i]->pid(), error);
+            }
+            attached_[i].reset();
+        }
+    std::erase(attached_, nullptr);
 }
 
 // Why system calls are not made, of some process.

@@ -59,6 +59,8 @@ void Program::reap()
     if (!launched_)
         return;
     const auto end = launched_->reap();
+    constexpr int of_signals = 128;
+    status_ = WIFSIGNALED(end.wait_status) ? of_signals + WTERMSIG(end.wait_status) : WEXITSTATUS(end.wait_status);
     if (WIFSIGNALED(end.wait_status))
         say(fmt::format("{} was killed by signal {}", name_, WTERMSIG(end.wait_status)));
 }

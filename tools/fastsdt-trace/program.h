@@ -38,6 +38,8 @@ public:
     /// Ends a program of ours that still runs, as bpftrace does.
     void finish(int process);
     void reap();
+    /// As a shell has it: 128 and more for a signal. Empty: it was not reaped, or is not ours.
+    std::optional<int> status() const { return status_; }
 
 private:
     std::string name_; // of the command
@@ -46,6 +48,7 @@ private:
     std::unique_ptr<engine::Held> held_;
     std::unique_ptr<engine::Target> target_;
     bool interrupted_ = false;
+    std::optional<int> status_;
 };
 
 } // namespace fastsdt::trace_tool

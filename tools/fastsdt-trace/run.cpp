@@ -6,6 +6,7 @@
 #include "output.h"
 #include "process.h"
 #include "processes.h"
+#include "record.h"
 #include "run.h"
 #include "say.h"
 
@@ -41,8 +42,8 @@ struct Timer {
 
 class Run {
 public:
-    Run(Shared& shared, Signals& signals)
-        : shared_(shared), options_(shared.options), script_(shared.script), signals_(signals),
+    Run(Shared& shared, Signals& signals, Recorder* recorder)
+        : shared_(shared), options_(shared.options), script_(shared.script), signals_(signals), recorder_(recorder),
           output_(options_.json ? json_output(script_, std::cout) : text_output(script_, std::cout, options_.folded)),
           processes_(shared), actions_(shared, processes_, *output_), prints_(engine::has_events(script_))
     {
@@ -67,6 +68,8 @@ public:
         print_events(true);
         shared_.attempt([&] { all_of(Probe::Kind::end); });
         print_all();
+        if (recorder_)
+            recorder_->finish(std::cout);
         const Summary last = processes_.summary();
         output_->summary(last);
         std::cout.flush();
@@ -74,7 +77,13 @@ public:
             give_up("standard output cannot be written");
         explain(last);
         processes_.finish();
-        return last.complete() && processes_.whole() && processes_.unmatched().empty() ? complete : incomplete;
+        if (options_.exit_status)
+            if (const auto status = processes_.first().exit_status())
+                return *status;
+        return last.complete() && processes_.whole() && processes_.unmatched().empty()
+                && (!recorder_ || recorder_->whole())
+            ? complete
+            : incomplete;
     }
 
 private:
@@ -219,7 +228,10 @@ private:
             return;
         const auto begin = Clock::now();
         std::vector<engine::Event> events;
+        const uint64_t recorded = recorder_ ? recorder_->events() : 0;
         shared_.attempt([&] { events = processes_.take_events(last); });
+        const uint64_t count = events.size() + (recorder_ ? recorder_->events() : 0) - recorded;
+        exit_ = exit_ || (recorder_ && !recorder_->failure().empty());
         for (const engine::Event& event : events) {
             ended_ = !actions_.perform(event);
             if (ended_)
@@ -229,12 +241,12 @@ private:
         if (!events.empty())
             std::cout.flush();
         exit_ = exit_ || !std::cout;
-        events_period_ = events.size() >= many ? std::chrono::milliseconds(0)
-            : !events.empty()                  ? soonest
-                                               : std::clamp(2 * events_period_, soonest, latest);
+        events_period_ = count >= many ? std::chrono::milliseconds(0)
+            : count != 0               ? soonest
+                                       : std::clamp(2 * events_period_, soonest, latest);
         const auto now = Clock::now();
         next_events_ =
-            now + std::max<Clock::duration>(events_period_, events.empty() ? 10 * (now - begin) : Clock::duration());
+            now + std::max<Clock::duration>(events_period_, count == 0 ? 10 * (now - begin) : Clock::duration());
     }
 
     // In the order of names: bpftrace has its maps in a std::map.
@@ -253,6 +265,7 @@ private:
     const Options& options_;
     const engine::Script& script_;
     Signals& signals_;
+    Recorder* const recorder_;
     const std::unique_ptr<Output> output_;
     Processes processes_;
     Actions actions_;
@@ -316,7 +329,7 @@ std::optional<int> run_by_kernel(const Options& options, const engine::Script& s
         program.finish(process.get());
     if (WIFSIGNALED(*status))
         give_up(fmt::format("bpftrace was killed by signal {}, and its report is lost", WTERMSIG(*status)));
-    return WEXITSTATUS(*status);
+    return options.exit_status && program.status() ? *program.status() : WEXITSTATUS(*status);
 }
 
 // --pid: without any match there is nothing to wait for.
@@ -333,11 +346,15 @@ void refuse_unmatched(const Session& session, const Options& options)
 int run(const Options& options, const engine::Script& script)
 {
     Signals signals;
-    Shared shared{.options = options, .script = script, .kernel_may = options.one_process()};
+    Shared shared{.options = options, .script = script, .kernel_may = options.one_process() && !options.timeline};
+    std::optional<Recorder> recorder;
+    if (options.timeline)
+        shared.sink = &recorder.emplace(options, script, shared.names);
+    Recorder* const records = recorder ? &*recorder : nullptr;
     if (!options.one_process()) {
         if (options.dry)
             give_up("--dry-run shows one process: name it with --pid");
-        Run run(shared, signals);
+        Run run(shared, signals, records);
         run.processes().add_named();
         run.processes().add_others();
         return run.run();
@@ -374,14 +391,14 @@ int run(const Options& options, const engine::Script& script)
             for (const std::string& probe : left_out)
                 say(fmt::format("left out, since bpftrace cannot read its arguments: {}", probe));
             if (const auto status = run_by_kernel(beside, script, program, signals))
-                return *status == complete && !left_out.empty() ? incomplete : *status;
+                return *status == complete && !left_out.empty() && !options.exit_status ? incomplete : *status;
             say("engine user: bpftrace ended before it had attached all probes");
             shared.kernel_may = false;
         }
     }
     if (!options.follows()) // a descendant may match
         refuse_unmatched(*session, options);
-    Run run(shared, signals);
+    Run run(shared, signals, records);
     run.processes().add(std::move(owned), std::move(session));
     run.processes().add_others();
     return run.run();

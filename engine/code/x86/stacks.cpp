@@ -111,8 +111,9 @@ void Compiler::find_bounds()
     as_.constant(rsi, 0);
     as_.jump(ZYDIS_MNEMONIC_JMP, done);
 
+    // An empty stack ends where the next page may be no more of it.
     as_.bind(unknown);
-    as_.move(highest, rcx);
+    as_.address(highest, {.base = rcx, .displacement = -1});
     as_.emit(ZYDIS_MNEMONIC_OR, {Part{highest}, page - 1});
     as_.emit(ZYDIS_MNEMONIC_SUB, {Part{highest}, two_words - 1});
     as_.constant(rsi, 1);

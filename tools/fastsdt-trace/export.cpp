@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A trace in the formats of other programs: Chrome's trace events (JSON), which speedscope reads too, and Perfetto's protobuf. Both have a
+// track for each thread, calls as slices, and other events as instants with their arguments. No events of threads are sorted: the
+// readers do that.
+#include "export.h"
+
+#include "base/output_file.h"
+#include "base/printable.h"
+#include "call_stack.h"
+#include "ctf_reader.h"
+#include "say.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <iterator>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fastsdt::trace_tool {
+namespace {
+
+using Values = std::vector<CtfReader::Value>;
+
+/// How an event is drawn.
+struct Drawn {
+    enum class Kind { begin, end, instant } kind = Kind::instant;
+    std::string name;
+    size_t function = 0; ///< the same for entry and exits
+};
+
+class Format {
+public:
+    virtual ~Format() = default;
+    virtual void thread(size_t number, const CtfReader::Thread& thread) = 0; ///< what follows is of it
+    virtual void begin(size_t number, uint64_t ns, const Values& values) = 0;
+    virtual void end(uint64_t ns) = 0;
+    virtual void instant(size_t number, uint64_t ns, const Values& values) = 0;
+    virtual std::string finish() = 0;
+};
+
+std::string json_text(const std::string& text)
+{
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+class ChromeJson : public Format {
+public:
+    ChromeJson(const CtfReader& trace, const std::vector<Drawn>& drawn) : trace_(trace)
+    {
+        for (const Drawn& one : drawn)
+            names_.push_back(json_text(one.name));
+        for (const CtfClass& one : trace.classes()) {
+            auto& fields = fields_.emplace_back();
+            for (const CtfField& field : one.fields)
+                fields.push_back(json_text(field.name));
+        }
+    }
+
+    void thread(size_t, const CtfReader::Thread& thread) override
+    {
+        who_ = fmt::format(R"("pid":{},"tid":{})", thread.pid, thread.tid);
+        for (const auto& [what, name] :
+             {std::pair("process_name", &thread.process), std::pair("thread_name", &thread.thread)})
+            if (!name->empty())
+                add(R"({{"ph":"M","name":"{}",{},"args":{{"name":{}}}}})", what, who_, json_text(*name));
+    }
+    void begin(size_t number, uint64_t ns, const Values& values) override
+    {
+        add(R"({{"ph":"B","cat":"function","name":{},{},"ts":{}{}}})", names_[number], who_, time(ns),
+            arguments(number, values));
+    }
+    void end(uint64_t ns) override { add(R"({{"ph":"E",{},"ts":{}}})", who_, time(ns)); }
+    void instant(size_t number, uint64_t ns, const Values& values) override
+    {
+        add(R"({{"ph":"i","s":"t","cat":"probe","name":{},{},"ts":{}{}}})", names_[number], who_, time(ns),
+            arguments(number, values));
+    }
+    std::string finish() override
+    {
+        text_ += fmt::format("\n],\n\"displayTimeUnit\":\"ns\",\"otherData\":{{\"made by\":\"fastsdt-trace\",\"begin, "
+                             "ns since 1970\":\"{}\"}}}}\n",
+                             trace_.begin());
+        return std::move(text_);
+    }
+
+private:
+    template <class... Parts> void add(fmt::format_string<Parts...> format, Parts&&... parts)
+    {
+        text_ += std::exchange(first_, false) ? "\n" : ",\n";
+        fmt::format_to(std::back_inserter(text_), format, std::forward<Parts>(parts)...);
+    }
+    // Microseconds since the first event: since 1970 they would not fit into the reader's floating-point numbers.
+    std::string time(uint64_t ns) const
+    {
+        ns -= std::min(ns, trace_.begin());
+        return fmt::format("{}.{:03}", ns / 1000, ns % 1000);
+    }
+    std::string arguments(size_t number, const Values& values) const
+    {
+        if (values.empty())
+            return {};
+        std::string text;
+        for (size_t i = 0; i < values.size(); ++i)
+            text += fmt::format("{}{}:{}", i ? "," : "", fields_[number][i],
+                                value(trace_.classes()[number].fields[i], values[i]));
+        return fmt::format(R"(,"args":{{{}}})", text);
+    }
+    // Readers take numbers for floating-point ones: larger ones are texts.
+    static std::string value(const CtfField& field, const CtfReader::Value& value)
+    {
+        constexpr int64_t exact = int64_t(1) << 53;
+        if (field.bytes == 0)
+            return json_text(value.text);
+        const auto number = static_cast<int64_t>(value.number);
+        const std::string text = field.is_signed ? std::to_string(number) : std::to_string(value.number);
+        const bool fits = number <= exact && number >= (field.is_signed ? -exact : 0);
+        return fits ? text : '"' + text + '"';
+    }
+
+    const CtfReader& trace_;
+    std::vector<std::string> names_;               // by class, in quotes
+    std::vector<std::vector<std::string>> fields_; // likewise
+    std::string text_ = "{\"traceEvents\":[", who_;
+    bool first_ = true;
+};
+
+/// A message of protobuf's wire format.
+class Message {
+public:
+    Message& number(unsigned field, uint64_t value)
+    {
+        varint(field << 3);
+        varint(value);
+        return *this;
+    }
+    Message& bytes(unsigned field, std::string_view value)
+    {
+        varint(field << 3 | 2);
+        varint(value.size());
+        bytes_ += value;
+        return *this;
+    }
+    Message& message(unsigned field, const Message& value) { return bytes(field, value.bytes_); }
+    const std::string& text() const { return bytes_; }
+
+private:
+    void varint(uint64_t value)
+    {
+        constexpr uint64_t more = 0x80;
+        for (; value >= more; value >>= 7)
+            bytes_ += static_cast<char>(value | more);
+        bytes_ += static_cast<char>(value);
+    }
+    std::string bytes_;
+};
+
+// Numbers of protos/perfetto/trace/*.proto.
+class Perfetto : public Format {
+public:
+    Perfetto(const CtfReader& trace, const std::vector<Drawn>& drawn) : trace_(trace), drawn_(drawn) {}
+
+    void thread(size_t number, const CtfReader::Thread& thread) override
+    {
+        sequence_ = number + 1;
+        said_.clear();
+        const auto [process, added] = processes_.try_emplace(thread.pid, 2 * processes_.size() + 1);
+        if (added)
+            packet(Message().message(
+                packet_track_descriptor,
+                Message()
+                    .number(1, process->second)
+                    .message(3, Message().number(1, as_number(thread.pid)).bytes(6, printable(thread.process)))));
+        const uint64_t track = 2 * number + 2;
+        packet(Message().message(packet_track_descriptor,
+                                 Message()
+                                     .number(1, track)
+                                     .number(5, process->second)
+                                     .message(4,
+                                              Message()
+                                                  .number(1, as_number(thread.pid))
+                                                  .number(2, as_number(thread.tid))
+                                                  .bytes(5, printable(thread.thread)))));
+        // Times are distances from the packet before. Clock 64 is the sequence's own, 6 the one since boot, which the trace has.
+        last_ = trace_.begin();
+        const Message own = Message().number(1, own_clock).number(2, 0).number(3, 1);
+        const Message boot = Message().number(1, 6).number(2, last_);
+        const Message defaults = Message().number(packet_clock, own_clock).message(11, Message().number(11, track));
+        packet(Message()
+                   .number(packet_flags, 1) // what was said before does not count
+                   .message(packet_snapshot, Message().message(1, own).message(1, boot))
+                   .message(packet_defaults, defaults));
+    }
+    void begin(size_t number, uint64_t ns, const Values& values) override { event(slice_begin, number, ns, values); }
+    void end(uint64_t ns) override { timed(ns, Message().message(packet_event, Message().number(9, slice_end))); }
+    void instant(size_t number, uint64_t ns, const Values& values) override { event(type_instant, number, ns, values); }
+    std::string finish() override { return std::move(text_); }
+
+private:
+    static constexpr unsigned packet_snapshot = 6, packet_time = 8, packet_sequence = 10, packet_event = 11,
+                              packet_interned = 12, packet_flags = 13, packet_clock = 58, packet_defaults = 59,
+                              packet_track_descriptor = 60;
+    static constexpr uint64_t own_clock = 64, slice_begin = 1, slice_end = 2, type_instant = 3;
+
+    static uint64_t as_number(int64_t number) { return static_cast<uint64_t>(number); }
+
+    void packet(Message message) { text_ += Message().message(1, message.number(packet_sequence, sequence_)).text(); }
+    void timed(uint64_t ns, Message message)
+    {
+        message.number(packet_time, ns - std::min(ns, last_)).number(packet_flags, 2);
+        last_ = std::max(ns, last_);
+        packet(std::move(message));
+    }
+    // Names are said once for each thread; then their numbers do.
+    void event(uint64_t type, size_t number, uint64_t ns, const Values& values)
+    {
+        Message whole, event;
+        event.number(9, type).number(10, number + 1);
+        const std::vector<CtfField>& fields = trace_.classes()[number].fields;
+        if (said_.insert(number).second) {
+            Message names;
+            names.message(2, Message().number(1, number + 1).bytes(2, printable(drawn_[number].name)));
+            for (size_t i = 0; i < fields.size(); ++i)
+                names.message(3, Message().number(1, name_of_field(number, i)).bytes(2, printable(fields[i].name)));
+            whole.message(packet_interned, names);
+        }
+        for (size_t i = 0; i < values.size(); ++i) {
+            Message value;
+            value.number(1, name_of_field(number, i));
+            if (fields[i].bytes == 0)
+                value.bytes(6, printable(values[i].text));
+            else
+                value.number(fields[i].is_signed ? 4 : 3, values[i].number);
+            event.message(4, value);
+        }
+        timed(ns, std::move(whole.message(packet_event, event)));
+    }
+    static uint64_t name_of_field(size_t number, size_t field)
+    {
+        constexpr uint64_t most_fields = 4096;
+        return number * most_fields + field + 1;
+    }
+
+    const CtfReader& trace_;
+    const std::vector<Drawn>& drawn_;
+    std::string text_;
+    std::map<int64_t, uint64_t> processes_; // their tracks
+    uint64_t sequence_ = 0, last_ = 0;
+    std::set<size_t> said_; // classes
+};
+
+std::vector<Drawn> drawn_of(const std::vector<CtfClass>& classes)
+{
+    std::vector<Drawn> drawn;
+    std::map<std::string, size_t> functions; // by file and name
+    for (const CtfClass& one : classes) {
+        const size_t kind = one.probe.find(':');
+        const std::string word = one.probe.substr(0, kind);
+        Drawn found{Drawn::Kind::instant, one.name};
+        if (word == "uprobe" || word == "uretprobe") {
+            found.kind = word == "uprobe" ? Drawn::Kind::begin : Drawn::Kind::end;
+            found.name = one.name.substr(std::min(one.name.size(), word.size() + 1));
+            found.function = functions.try_emplace(one.probe.substr(kind), functions.size()).first->second;
+        }
+        drawn.push_back(std::move(found));
+    }
+    return drawn;
+}
+
+} // namespace
+
+int export_trace(const Export& wanted)
+{
+    OutputFile file(wanted.file);
+    const CtfReader trace(wanted.folder);
+    const std::vector<Drawn> drawn = drawn_of(trace.classes());
+    const bool json = wanted.file.ends_with(".json");
+    const std::unique_ptr<Format> format = json ? std::unique_ptr<Format>(std::make_unique<ChromeJson>(trace, drawn))
+                                                : std::make_unique<Perfetto>(trace, drawn);
+    uint64_t unfinished = 0, unknown = 0, discarded = 0;
+    for (size_t i = 0; i < trace.threads().size(); ++i) {
+        const CtfReader::Thread& thread = trace.threads()[i];
+        format->thread(i, thread);
+        discarded += thread.discarded;
+        CallStack stack;
+        uint64_t last = 0;
+        const auto close = [&](const CallStack::Call&, uint64_t end, bool returned) {
+            format->end(end);
+            unfinished += !returned;
+        };
+        trace.read(thread, [&](size_t number, uint64_t ns, const Values& values) {
+            last = ns;
+            switch (drawn[number].kind) {
+            case Drawn::Kind::begin:
+                stack.enter(drawn[number].function, ns);
+                format->begin(number, ns, values);
+                break;
+            case Drawn::Kind::end: unknown += !stack.leave(drawn[number].function, ns, close); break;
+            case Drawn::Kind::instant: format->instant(number, ns, values); break;
+            }
+        });
+        stack.end(last, close);
+    }
+    file.write(format->finish());
+    if (unfinished)
+        say(fmt::format("{} did not return; the trace has an end for each", plural(unfinished, "call")));
+    if (unknown)
+        say(fmt::format("{} left out: the trace does not have the entry", plural(unknown, "exit was", "exits were")));
+    if (discarded)
+        say(fmt::format("{} lost when the trace was recorded", plural(discarded, "event was", "events were")));
+    return discarded ? incomplete : complete;
+}
+
+} // namespace fastsdt::trace_tool

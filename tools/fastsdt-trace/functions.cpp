@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "functions.h"
+
+#include "base/printable.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <tuple>
+
+namespace fastsdt::trace_tool {
+namespace {
+
+// More calls are not open in any thread, unless each of them was left by longjmp().
+constexpr size_t most_open = size_t(1) << 20;
+
+// "1.234 us"
+std::string time_text(double ns)
+{
+    constexpr double thousand = 1000;
+    const char* unit = "ns";
+    for (const char* next : {"us", "ms", "s"}) {
+        if (ns < thousand)
+            break;
+        ns /= thousand;
+        unit = next;
+    }
+    return fmt::format("{:.{}f} {:<2}", ns, *unit == 'n' ? 0 : 3, unit);
+}
+
+} // namespace
+
+size_t CallTable::add(const std::string& name, const std::string& file)
+{
+    const auto [found, added] = numbers_.try_emplace({name, file}, functions_.size());
+    if (added)
+        functions_.push_back({name, file});
+    return found->second;
+}
+
+void CallTable::enter(Thread& thread, size_t function, uint64_t clock)
+{
+    thread.last = std::max(thread.last, clock);
+    if (thread.stack.depth() >= most_open)
+        end(thread);
+    thread.stack.enter(function, thread.last);
+    if (thread.open.size() <= function)
+        thread.open.resize(function + 1);
+    ++thread.open[function];
+}
+
+void CallTable::leave(Thread& thread, size_t function, uint64_t clock)
+{
+    thread.last = std::max(thread.last, clock);
+    const bool known = function < thread.open.size() && thread.open[function] != 0;
+    if (!known
+        || !thread.stack.leave(function, thread.last, [&](const CallStack::Call& call, uint64_t end, bool returned) {
+               close(thread, call, end, returned);
+           }))
+        ++unknown_;
+}
+
+void CallTable::end(Thread& thread)
+{
+    thread.stack.end(thread.last, [&](const CallStack::Call& call, uint64_t end, bool returned) {
+        close(thread, call, end, returned);
+    });
+}
+
+void CallTable::close(Thread& thread, const CallStack::Call& call, uint64_t end, bool returned)
+{
+    Function& function = functions_[call.function];
+    const uint64_t time = end - call.begin;
+    ++function.calls;
+    function.self += time - call.inner;
+    function.sum += time;
+    function.least = std::min(function.least, time);
+    function.most = std::max(function.most, time);
+    if (--thread.open[call.function] == 0) // the outer calls of a recursion have the inner ones in them
+        function.total += time;
+    unfinished_ += !returned;
+}
+
+void CallTable::print(std::ostream& out, uint64_t frequency, bool json) const
+{
+    std::vector<const Function*> order;
+    for (const Function& function : functions_)
+        if (function.calls)
+            order.push_back(&function);
+    std::sort(order.begin(), order.end(), [](const Function* a, const Function* b) {
+        return std::tie(b->self, a->name, a->file) < std::tie(a->self, b->name, b->file);
+    });
+    const auto ns = [&](double cycles) { return cycles * 1e9 / static_cast<double>(frequency); };
+    if (json) {
+        for (const Function* f : order)
+            out << nlohmann::json({{"type", "function"},
+                                   {"data",
+                                    {{"function", f->name},
+                                     {"file", f->file},
+                                     {"calls", f->calls},
+                                     {"total_ns", ns(static_cast<double>(f->total))},
+                                     {"self_ns", ns(static_cast<double>(f->self))},
+                                     {"min_ns", ns(static_cast<double>(f->least))},
+                                     {"mean_ns", ns(static_cast<double>(f->sum) / static_cast<double>(f->calls))},
+                                     {"max_ns", ns(static_cast<double>(f->most))}}}})
+                       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                << '\n';
+        return;
+    }
+    out << fmt::format("{:>10}  {:>10}  {:>10}  {:>10}  {:>10}  {:>10}  {}\n", "calls", "total   ", "self   ", "min   ",
+                       "mean   ", "max   ", "function");
+    for (const Function* f : order) {
+        out << fmt::format("{:>10}", f->calls);
+        for (const double cycles :
+             {static_cast<double>(f->total), static_cast<double>(f->self), static_cast<double>(f->least),
+              static_cast<double>(f->sum) / static_cast<double>(f->calls), static_cast<double>(f->most)})
+            out << fmt::format("  {:>10}", time_text(ns(cycles)));
+        out << "  " << printable(f->name) << '\n';
+    }
+}
+
+} // namespace fastsdt::trace_tool

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// `fastsdt-trace functions`: how often functions were called, and how long they took.
+#pragma once
+#include "call_stack.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fastsdt::trace_tool {
+
+class CallTable {
+public:
+    /// What one thread does. Its clock never goes back.
+    struct Thread {
+        CallStack stack;
+        uint64_t last = 0;          ///< clock of its last hit
+        std::vector<uint32_t> open; ///< by function: calls of it in which the thread is
+    };
+
+    /// @return  a number for the function
+    size_t add(const std::string& name, const std::string& file);
+    void enter(Thread& thread, size_t function, uint64_t clock);
+    void leave(Thread& thread, size_t function, uint64_t clock);
+    /// Nothing more will come of it.
+    void end(Thread& thread);
+
+    uint64_t unfinished() const { return unfinished_; } ///< calls that did not return
+    uint64_t unknown() const { return unknown_; }       ///< exits of calls whose entry was not seen
+
+    /// By self time. @param frequency  of the clock
+    void print(std::ostream& out, uint64_t frequency, bool json) const;
+
+private:
+    struct Function {
+        std::string name, file;
+        uint64_t calls = 0, total = 0, self = 0, least = UINT64_MAX, most = 0;
+        uint64_t sum = 0; ///< of all calls' times, also of those within others of the same function
+    };
+    void close(Thread& thread, const CallStack::Call& call, uint64_t end, bool returned);
+
+    std::vector<Function> functions_;
+    std::map<std::pair<std::string, std::string>, size_t> numbers_; // by name and file
+    uint64_t unfinished_ = 0, unknown_ = 0;
+};
+
+} // namespace fastsdt::trace_tool

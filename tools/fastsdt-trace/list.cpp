@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "list.h"
+
+#include "arch/args.h"
+#include "arming/match.h"
+#include "base/printable.h"
+#include "elf/image.h"
+#include "elf/notes.h"
+#include "live/live.h"
+#include "run.h"
+#include "say.h"
+#include "script/parse.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fnmatch.h>
+#include <map>
+#include <utility>
+
+namespace fastsdt::trace_tool {
+namespace {
+
+struct Argument {
+    std::string type, name;
+};
+
+// By how a script names it. A probe that stands at several places may have other arguments at each: those of the first are shown.
+using Found = std::map<std::string, std::vector<Argument>>;
+
+// "int32", or nothing where the size is not told.
+std::string type_of(const fastsdt::Argument& argument)
+{
+    if (argument.size == 0)
+        return {};
+    return fmt::format("{}{}", argument.is_float ? "float" : argument.is_signed ? "int" : "uint", argument.size * 8);
+}
+
+std::vector<Argument> arguments_of(std::string_view text, Arch arch, const std::vector<std::string>& names)
+{
+    std::vector<Argument> found;
+    for (const fastsdt::Argument& one : parse_arguments(text, arch)) {
+        const size_t i = found.size();
+        found.push_back({type_of(one), i < names.size() && !names[i].empty() ? names[i] : fmt::format("arg{}", i)});
+    }
+    return found;
+}
+
+void find_in_file(const std::string& path, Found& found)
+{
+    Image::each(
+        path,
+        [&](const Image& image) {
+            const Notes notes = read_notes(image);
+            for (const ProbeNote& probe : notes.probes) {
+                std::vector<std::string> names;
+                if (const ArgumentNames* said =
+                        notes.names_of(probe, parse_arguments(probe.arguments, image.arch()).size()))
+                    names = said->only_names();
+                found.try_emplace(fmt::format("usdt:{}:{}:{}", path, probe.provider, probe.name),
+                                  arguments_of(probe.arguments, image.arch(), names));
+            }
+            std::map<uint64_t, bool> entries; // by address: whether all exits are recorded
+            for (const Record& entry : notes.entries)
+                entries[entry.address] = (entry.flags & FASTSDT_ENTRY_EXITS) != 0;
+            if (entries.empty())
+                return;
+            for (const Function& function : image.functions())
+                if (const auto entry = entries.find(function.address); entry != entries.end()) {
+                    found.try_emplace(fmt::format("uprobe:{}:{}", path, function.name));
+                    if (entry->second)
+                        found.try_emplace(fmt::format("uretprobe:{}:{}", path, function.name));
+                }
+        },
+        [](const std::string& trouble) { say(trouble); });
+}
+
+void find_in_process(pid_t pid, Found& found)
+{
+    const Process process = read_process(pid, true);
+    for (const std::string& trouble : process.troubles)
+        say(trouble);
+    for (const LiveFile& file : process.files)
+        for (const LiveSite& site : file.sites)
+            if (!site.entry && !site.exit) {
+                found.try_emplace(fmt::format("usdt:{}:{}:{}", file.path, site.provider, site.name),
+                                  arguments_of(site.arguments, file.arch, site.argument_names));
+            } else if (site.entry) {
+                found.try_emplace(fmt::format("uprobe:{}:{}", file.path, site.name));
+                if (site.exits)
+                    found.try_emplace(fmt::format("uretprobe:{}:{}", file.path, site.name));
+            }
+}
+
+// The FILE of "KIND:FILE:...", or the text itself, if it is a file's path.
+std::string file_of(const std::string& search)
+{
+    std::string file = search;
+    for (const std::string_view kind : {"usdt:", "uprobe:", "uretprobe:"})
+        if (search.starts_with(kind))
+            file = search.substr(kind.size(), search.find(':', kind.size()) - kind.size());
+    return engine::resolve(file);
+}
+
+} // namespace
+
+int list(const Options& options, std::ostream& out)
+{
+    Found found;
+    std::string pattern = *options.list;
+    for (const pid_t pid : options.pids)
+        find_in_process(pid, found);
+    if (options.pids.empty()) {
+        const std::string file = file_of(pattern);
+        if (file.empty() || file.find_first_of("*?[") != file.npos)
+            give_up("--list wants a FILE to look into, or a process: usdt:FILE:*, or FILE, or --pid PID");
+        find_in_file(file, found);
+        const size_t at = pattern.find(':');
+        const size_t behind = at == pattern.npos ? at : pattern.find(':', at + 1);
+        pattern = behind == pattern.npos ? "" : pattern.substr(0, at + 1) + file + pattern.substr(behind);
+    }
+    bool any = false;
+    for (const auto& [name, arguments] : found) {
+        if (!pattern.empty() && fnmatch(pattern.c_str(), name.c_str(), 0) != 0)
+            continue;
+        any = true;
+        if (options.json) {
+            nlohmann::json values = nlohmann::json::array();
+            for (const Argument& one : arguments)
+                values.push_back({{"type", one.type}, {"name", one.name}});
+            out << nlohmann::json({{"type", "probe"}, {"data", {{"probe", name}, {"arguments", values}}}})
+                       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                << '\n';
+            continue;
+        }
+        std::vector<std::string> words;
+        for (const Argument& one : arguments)
+            words.push_back(one.type.empty() ? one.name : one.type + ' ' + one.name);
+        out << printable(words.empty() ? name : fmt::format("{}  ({})", name, fmt::join(words, ", "))) << '\n';
+    }
+    if (!any)
+        say(pattern.empty() ? "there are no probes and no functions that fastprobe recorded"
+                            : fmt::format("nothing matches {}", pattern));
+    return any ? complete : incomplete;
+}
+
+} // namespace fastsdt::trace_tool

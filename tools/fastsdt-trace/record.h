@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// `fastsdt-trace record` and `functions`: what threads recorded becomes a trace, a table of calls, or both. No value is made a text.
+#pragma once
+#include "arming/match.h"
+#include "ctf.h"
+#include "functions.h"
+#include "maps/events.h"
+#include "options.h"
+#include "process/clock.h"
+
+#include <chrono>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <sys/types.h>
+#include <utility>
+#include <vector>
+
+namespace fastsdt::trace_tool {
+
+/// The script that records what the options name: entries and exits, and each probe with all of its arguments.
+std::string timeline_script(const Timeline& timeline);
+/// Has each event of the script, where it stands at sites, say which probe was hit and by whom. Throws Unusable where no trace is possible.
+void complete_script(engine::Script& script, const Options& options);
+
+class Recorder : public engine::RecordSink {
+public:
+    /// All have to outlive it. Throws Unusable if the trace cannot be written.
+    Recorder(const Options& options, const engine::Script& script, const engine::ProbeNames& names);
+
+    bool take(pid_t process, const engine::Statement& statement, std::span<const std::byte> record) override;
+    void end_of_ring(pid_t process, size_t ring, uint64_t lost) override;
+
+    uint64_t events() const { return events_; }
+    bool whole() const { return left_out_ == 0; }
+    const std::string& failure() const { return failure_; } ///< why nothing more is written; empty: it is
+    /// After the last event. Prints the table, and says what calls lack. Throws Unusable.
+    void finish(std::ostream& out);
+
+private:
+    struct Number {
+        pid_t process; ///< as this tool sees it
+        int32_t pid, tid;
+        auto operator<=>(const Number&) const = default;
+    };
+    struct Thread {
+        CtfStream* stream = nullptr;
+        pid_t process = 0;             ///< as this tool sees it
+        bool numbers_are_ours = false; ///< of process and thread
+        std::chrono::steady_clock::time_point named;
+        CallTable::Thread calls;
+    };
+    struct Class {
+        size_t number = SIZE_MAX; ///< in classes_
+        engine::Probe::Kind kind = engine::Probe::Kind::usdt;
+        size_t function = 0;               ///< of the table
+        std::vector<unsigned char> fields; ///< bytes of each value; 0: a string
+    };
+    Thread* other_thread(const Number& number);
+    const Class& fresh_class(const engine::Statement& statement, size_t probe);
+    std::vector<CtfField> fields_of(const engine::Statement& statement, const engine::Site& site) const;
+    void write(Thread& thread, const Class& one, uint64_t clock, std::span<const std::byte> values);
+    static void name(Thread& thread);
+    CtfClock clock() const;
+
+    const Options& options_;
+    const engine::Script& script_;
+    const engine::ProbeNames& names_;
+    const bool says_pid_;
+    const engine::Moment begin_ = engine::read_clocks();
+    const int64_t asleep_; // of the machine, at the begin
+    std::optional<CtfWriter> ctf_;
+    std::optional<CallTable> calls_;
+    std::deque<Thread> threads_;
+    std::map<Number, Thread*> by_number_;
+    Number last_{};
+    Thread* current_ = nullptr;                            // last_
+    Thread* of_ring_ = nullptr;                            // the last one of the ring that is read
+    std::map<std::pair<pid_t, size_t>, Thread*> of_rings_; // the last one of each that had records
+    std::vector<std::vector<Class>> known_;                // by statement and probe
+    std::vector<CtfClass> classes_;
+    std::map<CtfClass, size_t> numbers_; // of them
+    uint64_t events_ = 0, left_out_ = 0;
+    std::string failure_;
+};
+
+} // namespace fastsdt::trace_tool
