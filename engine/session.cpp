@@ -102,7 +102,7 @@ std::vector<FirstWord> Session::words_at_first(Window window) const
 std::vector<FirstWord> Session::words_of_stacks() const
 {
     return {{Tables::thread_stack, environment_.thread_stack},
-            {Tables::stack_end, environment_.stack.end},
+            {Tables::last_frame, environment_.stack.end ? environment_.stack.end - 16 : 0},
             {Tables::stack_start, environment_.stack.start}};
 }
 

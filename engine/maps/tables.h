@@ -155,8 +155,8 @@ struct Tables {
     static constexpr size_t thread_stack = clocks + most_clocks * clock_size; ///< Environment::thread_stack
     static constexpr size_t stack_start = thread_stack + 8;   ///< the main thread's, in the process itself: it grows
     static constexpr size_t stack_at_first = stack_start + 8; ///< the same when the first stub was made
-    static constexpr size_t stack_end = stack_at_first + 8;
-    static constexpr size_t cut = stack_end + 8; ///< Maps::cut
+    static constexpr size_t last_frame = stack_at_first + 8;  ///< of it: two words below its end; 0: not known
+    static constexpr size_t cut = last_frame + 8;             ///< Maps::cut
     static constexpr size_t end_of_words = cut + 8;
 
     std::optional<size_t> stacks; ///< of stack_slots words, addresses. Empty: the script mentions no stack

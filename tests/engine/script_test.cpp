@@ -228,8 +228,8 @@ TEST(Script, Errors)
     EXPECT_EQ(
         error("usdt:a:b:c { @ = counts() }"),
         "1:18 \"counts\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, "
-        "elapsed, probe "
-        "and func are");
+        "elapsed, probe, func "
+        "and ustack are");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%s\", arg0) }"), "1:27 %s prints a string, and this is an integer");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%d\", str(arg0)) }"), "1:27 %d prints an integer, and this is a string");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%d %d\", 1) }"), "1:21 printf() wants 2 values for this text, and has 1");

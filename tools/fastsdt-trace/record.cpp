@@ -163,7 +163,8 @@ void complete_script(engine::Script& script, const Options& options)
                 return;
             for (const Expression& e : statement.values)
                 if (e.type == Type::stack)
-                    throw Unusable("a trace has no stacks: ustack is a map's key, or printed by a script without record");
+                    throw Unusable(
+                        "a trace has no stacks: ustack is a map's key, or printed by a script without record");
             if (timeline.generated && is_usdt)
                 clause.arguments = statement.values.size();
             else if (timeline.generated)

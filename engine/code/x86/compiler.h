@@ -117,6 +117,7 @@ private:
     // ---- code/x86/stacks.cpp
     void stack_routine() override;
     void find_bounds();
+    void unless_readable(Label outside);
     void walk_stack(const std::function<void()>& visit);
 
     // ---- code/x86/call.cpp

@@ -10,6 +10,7 @@
 //     - of the main thread's stack, which never shrinks. A forked child has what was there at the fork. Where its parent's stack began
 //       later on, counts for the parent alone;
 //     - on the page that the stack pointer is in: stacks of signal handlers and coroutines, and of threads that no C library has made.
+//       From there a frame may lead on into the main thread's stack.
 // No other thread may unmap what a running thread's stack pointer is in, or what is above it of the same stack: the thread could not
 // return.
 //
@@ -70,10 +71,13 @@ void Compiler::find_bounds()
     as_.load(rax, word(Tables::thread_stack));
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
     as_.jump(ZYDIS_MNEMONIC_JZ, main);
-    if (environment_.rdfsbase && !environment_.stored_thread_pointers)
+    // Where threads do not store their pointers, nothing says that it leads to memory.
+    if (environment_.rdfsbase && environment_.stored_thread_pointers)
         as_.emit(ZYDIS_MNEMONIC_RDFSBASE, {Part{r11}});
-    else
+    else if (!environment_.rdfsbase)
         as_.load(r11, {.displacement = 0, .fs = true});
+    else
+        as_.constant(r11, 0);
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{r11}, Part{r11}});
     as_.jump(ZYDIS_MNEMONIC_JZ, main);
     as_.move(r9, r11);
@@ -97,7 +101,7 @@ void Compiler::find_bounds()
     as_.bind(main);
     as_.load_near(rax, arena_.mark);
     as_.long_constant(r11, arena_.data + Tables::slice);
-    as_.load(highest, word(Tables::stack_end));
+    as_.load(highest, word(Tables::last_frame));
     as_.load(r9, word(Tables::stack_start));
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, Part{r11}});
     as_.jump(ZYDIS_MNEMONIC_JZ, own);
@@ -106,8 +110,7 @@ void Compiler::find_bounds()
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Part{r9}});
     as_.jump(ZYDIS_MNEMONIC_JB, unknown);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Part{highest}});
-    as_.jump(ZYDIS_MNEMONIC_JNB, unknown);
-    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{highest}, two_words});
+    as_.jump(ZYDIS_MNEMONIC_JNBE, unknown);
     as_.constant(rsi, 0);
     as_.jump(ZYDIS_MNEMONIC_JMP, done);
 
@@ -118,6 +121,20 @@ void Compiler::find_bounds()
     as_.emit(ZYDIS_MNEMONIC_SUB, {Part{highest}, two_words - 1});
     as_.constant(rsi, 1);
     as_.bind(done);
+}
+
+// Changes rax.
+void Compiler::unless_readable(Label outside)
+{
+    const auto readable = as_.label();
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{at}, Part{highest}});
+    as_.jump(ZYDIS_MNEMONIC_JBE, readable);
+    as_.long_constant(rax, arena_.data);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{at}, Memory{.base = rax, .displacement = Tables::stack_at_first}});
+    as_.jump(ZYDIS_MNEMONIC_JB, outside);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{at}, Memory{.base = rax, .displacement = Tables::last_frame}});
+    as_.jump(ZYDIS_MNEMONIC_JNBE, outside);
+    as_.bind(readable);
 }
 
 // `visit` does something with the address rax. Begins with `most` in `left`, and leaves there how many it did not visit.
@@ -144,8 +161,7 @@ void Compiler::walk_stack(const std::function<void()>& visit)
     as_.jump(ZYDIS_MNEMONIC_JNZ, end);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{at}, Part{lowest}});
     as_.jump(ZYDIS_MNEMONIC_JB, end);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{at}, Part{highest}});
-    as_.jump(ZYDIS_MNEMONIC_JNBE, end);
+    unless_readable(end);
     as_.load(rax, {.base = at, .displacement = 8});
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
     as_.jump(ZYDIS_MNEMONIC_JZ, end);
@@ -199,8 +215,8 @@ void Compiler::stack_routine()
     const auto cut = as_.label();
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{at}, Part{lowest}});
     as_.jump(ZYDIS_MNEMONIC_JB, cut);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{at}, Part{highest}});
-    as_.jump(ZYDIS_MNEMONIC_JBE, whole);
+    unless_readable(cut);
+    as_.jump(ZYDIS_MNEMONIC_JMP, whole);
     as_.bind(cut);
     count_at(Tables::cut);
 
