@@ -39,8 +39,14 @@ std::string path_of(const Descriptor& file)
     return fmt::format("/proc/self/fd/{}", file.get());
 }
 
+// A hostile process may have names as long as it likes, and map files.
+constexpr size_t longest_name = 1024;
+constexpr off_t largest_map = off_t(256) << 20;
+
 std::string readable(const std::string& name)
 {
+    if (name.size() > longest_name)
+        return printable(name.substr(0, longest_name)) + "...";
     // Other names may be those of types: "h" is unsigned char.
     char* const plain = name.starts_with("_Z") ? abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr) : nullptr;
     const std::string text = printable(plain ? plain : name);
@@ -158,7 +164,7 @@ void Symbols::read_map_of_code()
     const std::string name = fmt::format("tmp/perf-{}.map", inner_);
     const Descriptor file(openat(root_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
     struct stat status{};
-    if (!file || fstat(file.get(), &status) < 0 || !S_ISREG(status.st_mode))
+    if (!file || fstat(file.get(), &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > largest_map)
         return;
     const std::pair<int64_t, int64_t> seen(status.st_size,
                                            status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec);

@@ -112,11 +112,11 @@ int on_cloned(void* work)
     return 0;
 }
 
-/// In a thread that no C library knows of. What `work` may do is little.
-void in_cloned(const OtherStack& stack, std::function<void()> work)
+/// In a thread that no C library knows of. What `work` may do is little. @param control_block  nullptr: that of this thread
+void in_cloned(const OtherStack& stack, std::function<void()> work, void* control_block = nullptr)
 {
-    const pid_t child =
-        clone(on_cloned, stack.end(), CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | SIGCHLD, &work);
+    const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | SIGCHLD | (control_block ? CLONE_SETTLS : 0);
+    const pid_t child = clone(on_cloned, stack.end(), flags, &work, nullptr, control_block);
     ASSERT_GT(child, 0);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
@@ -258,6 +258,14 @@ TEST(Stacks, NeverFault)
     }).join();
     const OtherStack cloned;
     in_cloned(cloned, [&] { hits += storm(uint64_t(cloned.start()), uint64_t(cloned.end())); });
+    // Control blocks with nothing true in them, at the ends of their memory too.
+    OtherStack block;
+    for (const size_t before_end : {64, 2048, 4096, 8192}) {
+        const auto words = reinterpret_cast<uint64_t*>(block.end() - before_end);
+        for (size_t i = 0; i < before_end / 8; ++i)
+            words[i] = i % 2 ? uint64_t(1) << 35 : 4096;
+        in_cloned(cloned, [&] { hits += storm(uint64_t(cloned.start()), uint64_t(cloned.end())); }, words);
+    }
     const Maps maps = run.maps();
     uint64_t counted = maps.dropped;
     for (const Entry& entry : maps.maps[0])
@@ -321,6 +329,7 @@ TEST(Stacks, WithoutRoomAreCountedAsDropped)
         for (const Entry& entry : maps.maps[0])
             counted += uint64_t(entry.number);
         EXPECT_GT(maps.dropped, 0u);
+        EXPECT_EQ(maps.unread, 0u);
         EXPECT_EQ(counted + maps.dropped, hits);
     }
 }

@@ -210,6 +210,23 @@ expect "JSON" "$(sed 's/+[0-9]*"/+N"/g; $d' out)" '{"type": "value", "data": ["l
 {"type": "map", "data": {"@": [{"key": [["leaf+N", "one+N"], "0"], "value": 1}]}}'
 python3 -c 'import json; [json.loads(line) for line in open("out")]'
 
+# An entry has no frame yet: its caller is what the stack pointer leads to. An exit is where it returns to, as for bpftrace.
+plugin=$(plugin gcc)
+if [ -n "$plugin" ]; then
+    cat >calls.c <<'END_OF_C'
+#define OWN __attribute__((noinline, noclone))
+OWN int inner(int i) { __asm__ volatile(""); return i + 1; }
+OWN int outer(int i) { return inner(i) * 2 + inner(i + 1); }
+int main(void) { int sum = 0; for (int i = 0; i < 10; ++i) sum += outer(i); return sum == 0; }
+END_OF_C
+    # shellcheck disable=SC2086 # words
+    "$plugin" $FRAMES -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 calls.c -o calls
+    for probe in uprobe uretprobe; do
+        trace --folded -e "$probe:./calls:inner { @[ustack] = count(); }" -- ./calls
+        expect "$probe" "$status $(cat err) $(sed -n 's/^.*;main;/main;/p' out)" "0  main;outer$([ $probe = uretprobe ] || echo ';inner') 20"
+    done
+fi
+
 # What a stack is no value for.
 for script in "@ = ustack;" "@ = sum(ustack);" "@ = str(ustack);" "@[ustack == 0] = count();" "@[ustack(0)] = count();" "@[ustack(128)] = count();" "@[ustack(perf)] = count();"; do
     trace -e "$HIT { $script }" -- ./app 1

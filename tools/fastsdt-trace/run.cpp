@@ -105,8 +105,8 @@ private:
                 last.lost, last.lost == 1 ? " was" : "s were", options_.buffer >> 10));
         if (last.cut)
             say(fmt::format(
-                "{} stack{} cut at the end of a page: the stack pointer was in no thread's known stack, but in "
-                "that of a signal handler or a coroutine",
+                "{} stack{} cut at the end of a page: the hit was on a stack of unknown size, as those of signal "
+                "handlers and coroutines are, and the main thread's just after it grew",
                 last.cut, last.cut == 1 ? " was" : "s were"));
         if (last.forked)
             say(fmt::format("{} hit{} of forked children {} not counted; --follow counts them", last.forked,

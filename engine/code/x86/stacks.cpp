@@ -80,6 +80,8 @@ void Compiler::find_bounds()
         as_.constant(r11, 0);
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{r11}, Part{r11}});
     as_.jump(ZYDIS_MNEMONIC_JZ, main);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{r11}, Memory{.base = r11}}); // a control block has its own address first
+    as_.jump(ZYDIS_MNEMONIC_JNZ, main);
     as_.move(r9, r11);
     as_.emit(ZYDIS_MNEMONIC_AND, {Part{r9, 4}, page - 1});
     as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r9}, Part{rax}});
