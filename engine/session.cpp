@@ -137,7 +137,8 @@ void Session::follow_stack()
 
 const std::string& Session::name_of(uint64_t stack)
 {
-    if (stacks_.size() > stack_slots && !stacks_.contains(stack)) // more than there are: the process writes what it likes
+    if (stacks_.size() > stack_slots
+        && !stacks_.contains(stack)) // more than there are: the process writes what it likes
         stacks_.clear();
     const auto [found, fresh] = stacks_.try_emplace(stack);
     if (fresh)

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <functional>
 #include <map>
 #include <random>
@@ -311,6 +312,57 @@ TEST(Stacks, ThreadsInternTheSame)
     ASSERT_EQ(maps.maps[0].size(), kinds);
     for (const Entry& entry : maps.maps[0])
         EXPECT_EQ(entry.number, 4 * rounds) << entry.keys[0].text;
+}
+
+namespace {
+
+const OwnRun* stepped = nullptr;
+const void* frame_of_handler = nullptr;
+uint64_t steps = 0;
+
+void on_step(int)
+{
+    ++steps;
+    pass_with_frame(*stepped, frame_of_handler);
+}
+
+} // namespace
+
+// A handler at each instruction of a hit that walks another stack, the same one, or one that nobody has interned yet.
+TEST(Stacks, HandlersAtEachInstruction)
+{
+    struct sigaction act = {}, old = {};
+    act.sa_handler = on_step;
+    sigaction(SIGTRAP, &act, &old);
+    OwnRun run(action("", "@[ustack] = count();"), site(), with_stacks());
+    stepped = &run;
+    std::array<Frame, 5> frames{}, others{};
+    chain(frames);
+    chain(others);
+    others[2].address = 0x5000;
+    for (const void* const handlers : {frames.data(), others.data()})
+        for (int hit = 0; hit < 2; ++hit) { // the first one interns
+            if (hit == 0)
+                run.reset();
+            frame_of_handler = handlers;
+            steps = 0;
+            const Maps before = run.maps();
+            Processor state;
+            state.gpr[RBP] = uint64_t(frames.data());
+            state.flags |= 0x100; // a trap behind each instruction
+            run.pass(state);
+            EXPECT_GT(steps, 100u);
+            uint64_t counted = 0;
+            const Maps after = run.maps();
+            for (const Entry& entry : after.maps[0])
+                counted += uint64_t(entry.number);
+            for (const Entry& entry : before.maps[0])
+                counted -= uint64_t(entry.number);
+            EXPECT_EQ(counted, steps + 1);
+            EXPECT_EQ(after.dropped, 0u);
+            EXPECT_EQ(run.stacks().size(), handlers == frames.data() ? 1u : 2u);
+        }
+    sigaction(SIGTRAP, &old, nullptr);
 }
 
 TEST(Stacks, WithoutRoomAreCountedAsDropped)

@@ -270,9 +270,8 @@ void check_serve(Options& options, Given& given)
     const bool selects = !options.selection.empty() || !options.pids.empty();
     if (!options.command.empty())
         give_up("serve starts no command; name processes that others start");
-    if (given.duration > 0 || given.interval > 0 || options.dry || options.json || options.folded
-        || options.exit_status || *given.list || given.latency_command->parsed()
-        || options.engine == EngineChoice::kernel)
+    if (given.duration > 0 || given.interval > 0 || options.dry || options.json || options.folded || options.exit_status
+        || *given.list || given.latency_command->parsed() || options.engine == EngineChoice::kernel)
         give_up("serve prints no report and runs no bpftrace: --duration, --interval, --dry-run, --json, --folded, "
                 "--exit-status, --list, latency and --engine kernel cannot be combined with it");
     if (!options.serve->config.empty()) {

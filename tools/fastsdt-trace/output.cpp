@@ -133,26 +133,21 @@ std::string stack_text(const engine::Datum& stack, size_t indent)
     return text;
 }
 
-namespace {
-
-// Functions without offsets, the outermost first.
-std::string folded(const engine::Datum& stack)
+std::string folded(const engine::Datum& stack, bool offsets)
 {
     std::string text;
     const std::vector<std::string> frames = frames_of(stack);
     for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
-        text += (text.empty() ? "" : ";") + frame->substr(0, frame->rfind('+'));
+        text += (text.empty() ? "" : ";") + (offsets ? *frame : frame->substr(0, frame->rfind('+')));
     return text;
 }
-
-} // namespace
 
 std::string text_of(Type type, const engine::Datum& datum, const std::vector<std::string>& probes)
 {
     switch (type) {
     case Type::integer: return std::to_string(datum.number);
     case Type::string: return datum.text;
-    case Type::stack: return folded(datum);
+    case Type::stack: return folded(datum, true);
     case Type::probe: break;
     }
     // The process may have written any number.

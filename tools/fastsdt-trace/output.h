@@ -46,12 +46,14 @@ struct Summary {
 };
 
 /// A key, or a value that was assigned or printed, not quoted and not made safe. @param probes  names, by the index that a datum of
-/// type probe is. A stack: "root;caller;leaf", as flame graphs have it
+/// type probe is. A stack: as folded() has it, with offsets
 std::string text_of(engine::Type type, const engine::Datum& datum, const std::vector<std::string>& probes);
 
 /// The lines of a stack as bpftrace prints them: behind an empty one, each with so many blanks before it.
 std::string stack_text(const engine::Datum& stack, size_t indent);
 std::vector<std::string> frames_of(const engine::Datum& stack);
+/// "root;caller;leaf", as flame graphs have it, or "root+12;caller+34;leaf+0".
+std::string folded(const engine::Datum& stack, bool offsets);
 
 class Output {
 public:

@@ -85,13 +85,16 @@ private:
         for (const Entry* entry : entries) {
             std::string others, stacks;
             for (size_t i = 0; i < entry->keys.size() && i < map.keys.size(); ++i)
-                (map.keys[i] == Type::stack ? stacks : others) += printable(datum(map.keys[i], entry->keys[i])) + ';';
+                if (map.keys[i] == Type::stack)
+                    stacks += folded(entry->keys[i], false) + ';';
+                else
+                    others += printable(datum(map.keys[i], entry->keys[i])) + ';';
             std::string line = others + stacks;
             line.pop_back();
             lines[line] += std::stoull(value_of(map, *entry, div));
         }
         for (const auto& [line, value] : lines)
-            out_ << line << ' ' << value << '\n';
+            out_ << line << ' ' << (map.is_signed ? std::to_string(int64_t(value)) : std::to_string(value)) << '\n';
     }
 
     void values(const Map& map, const Entries& entries, uint32_t div) override
