@@ -53,7 +53,8 @@ fastsdt_trace_value value_of(const fastsdt_trace_maps& maps, Type type, const en
 {
     switch (type) {
     case Type::integer: return {nullptr, datum.number};
-    case Type::string: return {datum.text.c_str(), 0};
+    case Type::string:
+    case Type::stack: return {datum.text.c_str(), 0};
     case Type::probe: break;
     }
     // The process may have written any number.
@@ -142,7 +143,8 @@ static_assert(
     && int(State::no_named_argument) == FASTSDT_TRACE_SITE_NO_NAMED_ARGUMENT
     && int(State::cannot_move) == FASTSDT_TRACE_SITE_CANNOT_MOVE
     && int(State::overlaps) == FASTSDT_TRACE_SITE_OVERLAPS
-    && int(State::not_guarded) == FASTSDT_TRACE_SITE_NOT_GUARDED);
+    && int(State::not_guarded) == FASTSDT_TRACE_SITE_NOT_GUARDED
+    && int(State::no_stacks) == FASTSDT_TRACE_SITE_NO_STACKS);
 
 } // namespace
 

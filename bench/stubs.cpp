@@ -2,12 +2,14 @@
 // bench_stubs: what a hit costs at a site that the user-space engine has armed in this process: nanoseconds for a turn
 // of a loop around the site. The first line is the loop with an idle site. Instructions are counted by single steps:
 // they are the same on every run.
+#include "live/live.h"
 #include "own_site.h"
 #include "process/environment.h"
 
 #include <benchmark/benchmark.h>
 
 #include <csignal>
+#include <iterator>
 #include <memory>
 
 using namespace fastsdt::engine;
@@ -50,6 +52,7 @@ constexpr Case cases[] = {
     {"count by two integer keys", "@[arg0, arg1] = count();"},
     {"count by string key", "@[str(arg2)] = count();"},
     {"count by string key, in the heap", "@[str(arg3)] = count();"},
+    {"count by stack, 8 frames", "@[ustack] = count();"},
     {"sum", "@ = sum(arg0);"},
     {"max", "@ = max(arg0);"},
     {"hist", "@ = hist(arg0);"},
@@ -70,6 +73,29 @@ void on_step(int)
     steps = steps + 1;
 }
 
+/// What called the loop, for those who read frame pointers: seven functions.
+struct Callers {
+    struct Frame {
+        const void* next;
+        uint64_t address;
+    } frames[7] = {};
+    Callers()
+    {
+        for (size_t i = 0; i < std::size(frames); ++i)
+            frames[i] = {i + 1 < std::size(frames) ? &frames[i + 1] : nullptr, 0x1000 + i};
+    }
+};
+
+void loop(uint64_t turns)
+{
+    const Callers callers;
+    asm volatile(
+        "lea -128(%%rsp), %%rsp; push %%rbp; mov %1, %%rbp; call bench_site_loop; pop %%rbp; lea 128(%%rsp), %%rsp"
+        : "+D"(turns)
+        : "r"(&callers)
+        : "rax", "rsi", "cc", "memory");
+}
+
 /// One turn in single steps.
 int instructions()
 {
@@ -77,10 +103,11 @@ int instructions()
     act.sa_handler = on_step;
     sigaction(SIGTRAP, &act, &old);
     steps = 0;
-    asm volatile("lea -128(%%rsp), %%rsp; mov $1, %%edi; pushfq; orq $0x100, (%%rsp); popfq; call bench_site_loop;"
-                 "pushfq; andq $-0x101, (%%rsp); popfq; lea 128(%%rsp), %%rsp"
+    const Callers callers;
+    asm volatile("lea -128(%%rsp), %%rsp; push %%rbp; mov %0, %%rbp; mov $1, %%edi; pushfq; orq $0x100, (%%rsp); popfq;"
+                 "call bench_site_loop; pushfq; andq $-0x101, (%%rsp); popfq; pop %%rbp; lea 128(%%rsp), %%rsp"
                  :
-                 :
+                 : "r"(&callers)
                  : "rax", "rdi", "rsi", "cc", "memory");
     sigaction(SIGTRAP, &old, nullptr);
     return steps;
@@ -98,14 +125,18 @@ void measure(benchmark::State& state, const Case& what)
         const std::string text = probe + " { " + what.actions + " }";
         Environment environment = own_environment();
         environment.tid_offset = read_environment(parse(text), getpid()).tid_offset; // as fastsdt-trace finds it
+        environment.thread_stack = find_thread_stack(getpid());
+        for (const fastsdt::Mapping& mapping : fastsdt::read_maps(getpid()))
+            if (mapping.name == "[stack]")
+                environment.stack = {mapping.start, mapping.end};
         run = std::make_unique<OwnRun>(text, site, environment);
     }
-    bench_site_loop(500); // slots and keys are taken
+    loop(500); // slots and keys are taken
     state.counters["instructions"] = instructions();
     const bool prints = run && run->tables.ring;
     const uint64_t turns = prints ? usual_ring_size / run->tables.most_record : 100'000; // what fits
     for (auto _ : state) {
-        bench_site_loop(turns);
+        loop(turns);
         if (prints) {
             state.PauseTiming();
             benchmark::DoNotOptimize(run->events());

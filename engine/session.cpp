@@ -15,6 +15,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace fastsdt::engine {
 
@@ -29,6 +30,8 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
           {tables_.least, tables_.wanted}, [this](Window window) { return words_at_first(window); }, options.follow),
       event_reader_(script, tables_, pid, options.sink), searched_(pid), cleared_(script.maps.size())
 {
+    if (tables_.stacks)
+        symbols_ = std::make_unique<Symbols>(pid);
     environment_.start_ns = options.start_ns;
     environment_.follow = options.follow;
     ended_.maps.resize(script.maps.size());
@@ -88,7 +91,61 @@ std::vector<FirstWord> Session::words_at_first(Window window) const
     std::vector<FirstWord> words = first_words(tables_, window, environment_.clock);
     if (!environment_.system_calls)
         words.push_back({Tables::no_calls, 1});
+    if (tables_.stacks) {
+        for (const FirstWord& word : words_of_stacks())
+            words.push_back(word);
+        words.push_back({Tables::stack_at_first, environment_.stack.start});
+    }
     return words;
+}
+
+// The start last: it is what makes a stub read up to the end.
+std::vector<FirstWord> Session::words_of_stacks() const
+{
+    return {{Tables::thread_stack, environment_.thread_stack},
+            {Tables::last_frame, environment_.stack.end ? environment_.stack.end - 16 : 0},
+            {Tables::stack_start, environment_.stack.start}};
+}
+
+// Where stacks are now, and of what modules are: those that went are remembered with the stacks that were seen so far.
+void Session::look_at_stacks()
+{
+    if (!symbols_)
+        return;
+    for (const uint64_t stack : interned_stacks(tables_, reader()))
+        name_of(stack);
+    symbols_->look();
+    if (environment_.thread_stack == 0)
+        environment_.thread_stack = find_thread_stack(pid_);
+    if (arming_.window().size != 0)
+        for (const FirstWord& each : words_of_stacks())
+            target_.change_data(each.offset, word(each.offset), each.value);
+}
+
+void Session::follow_stack()
+{
+    if (!symbols_ || arming_.window().size == 0)
+        return;
+    const uint64_t cut = word(Tables::cut);
+    if (cut == std::exchange(cut_, cut))
+        return;
+    for (const Mapping& mapping : mappings_of(pid_))
+        if (mapping.name == "[stack]" && mapping.end == environment_.stack.end)
+            environment_.stack.start = mapping.start;
+    for (const FirstWord& each : words_of_stacks())
+        target_.change_data(each.offset, word(each.offset), each.value);
+}
+
+const std::string& Session::name_of(uint64_t stack)
+{
+    if (stacks_.size() > stack_slots
+        && !stacks_.contains(stack)) // more than there are: the process writes what it likes
+        stacks_.clear();
+    const auto [found, fresh] = stacks_.try_emplace(stack);
+    if (fresh)
+        for (const uint64_t address : stack_at(tables_, arming_.window(), reader(), stack))
+            found->second += symbols_->name(address) + '\n';
+    return found->second;
 }
 
 // Stubs that were made to make calls make none any more.
@@ -165,6 +222,7 @@ void Session::arm()
     const TracerThread tracer;
     const size_t known = arming_.sites().size();
     read_lasting(pid_, environment_);
+    look_at_stacks();
     look_for_filters();
     decide_calls(wants_calls());
     try {
@@ -197,7 +255,7 @@ void Session::disarm()
 
 void Session::watch_loader()
 {
-    if (!environment_.system_calls && !matcher_.means_libraries())
+    if (!environment_.system_calls && !matcher_.means_libraries() && !symbols_)
         return;         // no library would change anything: neither has it sites, nor could a filter of its harm a stub
     decide_calls(true); // the stub waits by one
     if (environment_.system_calls)
@@ -283,6 +341,10 @@ void Session::look_for_forks(bool now)
 void Session::read_events(std::vector<Event>& to, bool last)
 {
     fetch_events(last);
+    for (Event& event : events_)
+        for (size_t i = 0; i < event.values.size(); ++i)
+            if (event.statement->values[i].type == Type::stack)
+                event.values[i] = {0, name_of(uint64_t(event.values[i].number))};
     to.insert(to.end(), std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
     events_.clear();
 }
@@ -361,7 +423,9 @@ Maps Session::read()
     for (size_t map = 0; map < cleared_.size(); ++map)
         if (cleared_[map])
             subtract(script_, map, now, *cleared_[map]);
-    return now;
+    if (!symbols_)
+        return now;
+    return named(script_, std::move(now), [this](uint64_t stack) { return name_of(stack); });
 }
 
 std::vector<Piece> Session::contents()

@@ -12,10 +12,13 @@
 #include "process/clock.h"
 #include "process/filters.h"
 #include "process/forks.h"
+#include "process/symbols.h"
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -100,6 +103,8 @@ public:
         keep_time();
         return arming_.verify();
     }
+    /// Lets stubs know how far the main thread's stack has grown. Cheap enough to be done often.
+    void follow_stack();
     /// Lets nsecs follow the kernel's clock, for children of a process that has ended.
     void keep_time();
     const std::vector<SiteState>& states() const { return arming_.states(); }
@@ -112,6 +117,9 @@ public:
 private:
     Maps read_all();
     void fetch_events(bool last);
+    void look_at_stacks();
+    std::vector<FirstWord> words_of_stacks() const;
+    const std::string& name_of(uint64_t stack);
     ReadData reader();
     uint64_t word(size_t offset); // of the tables
     void keep_ended(Slice slice);
@@ -136,9 +144,12 @@ private:
     Tables tables_;
     Arming arming_;
     EventReader event_reader_;
-    std::vector<Event> events_; // read while something else was done
-    Moment timed_;              // when the stubs' clock was last corrected
-    size_t clocks_ = 1;         // so far
+    std::vector<Event> events_;              // read while something else was done
+    std::unique_ptr<Symbols> symbols_;       // if the script mentions stacks
+    uint64_t cut_ = 0;                       // Tables::cut when the stack was last looked at
+    std::map<uint64_t, std::string> stacks_; // by address: how they print
+    Moment timed_;                           // when the stubs' clock was last corrected
+    size_t clocks_ = 1;                      // so far
     Forks searched_;
     size_t forks_ = 0;
     std::chrono::steady_clock::time_point search_again_;

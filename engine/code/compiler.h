@@ -58,7 +58,7 @@ protected:
         Label update, assign, add, remove, load, direct;
     };
     struct Routines {
-        Label acquire, claim, text, word, tid, comm, ring;
+        Label acquire, claim, text, word, tid, comm, ring, stack;
         std::vector<MapRoutines> maps;
     };
     virtual void acquire_routine() = 0;
@@ -67,6 +67,7 @@ protected:
     virtual void word_routine() = 0;
     virtual void tid_routine() = 0;
     virtual void comm_routine() = 0;
+    virtual void stack_routine() = 0;
     // What routines.cpp is made of. None changes Role::block or Role::recorded. Keys are in the caller's frame from its
     // start, the chunk is Role::table, and the tag that an entry with these keys has stays where find_entry() leaves it.
     virtual void begin_routine(Label routine) = 0;
@@ -137,7 +138,9 @@ protected:
     virtual void store_frame_number(size_t offset, int64_t number) = 0; ///< may change Role::result
     /// string_size bytes at the address Role::result, into the frame. Jumps to unread_ if they cannot be read.
     virtual void copy_text(size_t offset) = 0;
-    virtual void copy_comm(size_t offset) = 0;    ///< the same of the thread's name
+    virtual void copy_comm(size_t offset) = 0; ///< the same of the thread's name
+    /// To Role::result: an interned stack of so many frames at most; 0: no room, which is counted.
+    virtual void stack(unsigned most) = 0;
     virtual void unary(Operator op) = 0;          ///< of Role::result: negate, bit_not
     virtual void binary(Operator op) = 0;         ///< result = result op second; no comparison, && or ||
     virtual void divide_by(uint64_t divisor) = 0; ///< Role::result, unsigned

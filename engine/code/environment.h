@@ -46,6 +46,9 @@ struct Environment {
     /// program's and its C library's. `stack`: the main thread's; its end is where all of its stack ends.
     std::vector<Lasting> modules, always;
     Lasting stack;
+    /// Where the process's C library keeps, relative to the thread pointer, the start of a thread's stack and its size: two words.
+    /// 0: not known. process/environment.cpp
+    uint32_t thread_stack = 0;
     std::optional<CycleClock> clock; ///< empty: nsecs is refused
     uint64_t start_ns = 0;           ///< elapsed is nsecs less this
     bool counter = false;            ///< the processor's counter tells the time: events have it

@@ -73,6 +73,7 @@ bool Compiler::is_leaf(const Expression& e) const
     case Value::nsecs: return time_.has_value();
     case Value::elapsed:
     case Value::comm:
+    case Value::stack:
     case Value::str_arg: return false;
     }
     return false;
@@ -116,6 +117,7 @@ void Compiler::leaf(const Expression& e, Role to)
     case Value::nsecs: load_frame(to, spill_offset(*time_)); return;
     case Value::elapsed:
     case Value::comm:
+    case Value::stack:
     case Value::str_arg: break;
     }
     throw std::logic_error("not a leaf");
@@ -149,6 +151,9 @@ void Compiler::evaluate(const Expression& e)
                          }));
         } else if (e.value == Value::arg) {
             memory_argument(e);
+        } else if (e.value == Value::stack) {
+            stack(e.argument);
+            jump_if_zero(Role::result, unread_);
         } else {
             throw std::logic_error("a string is no integer");
         }

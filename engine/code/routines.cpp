@@ -31,6 +31,7 @@ void Compiler::routines()
     routines_.tid = label();
     routines_.comm = label();
     routines_.ring = label();
+    routines_.stack = label();
     acquire_routine();
     if (environment_.follow)
         claim_routine();
@@ -42,6 +43,8 @@ void Compiler::routines()
         comm_routine();
     if (tables_.ring)
         ring_routine();
+    if (tables_.stacks)
+        stack_routine();
     for (size_t i = 0; i < script_.maps.size(); ++i) {
         routines_.maps.push_back({label(), label(), label(), label(), label(), label()});
         if (tables_.maps[i].entries > 1)

@@ -47,6 +47,7 @@ enum class State {
     cannot_move,         ///< has no nop, and its instructions cannot give way to a jump; detail: why
     overlaps,            ///< they would give way to another probe of the script
     not_guarded,         ///< and the kernel's probes cannot be kept away from them; detail: why
+    no_stacks,           ///< ustack: not on this architecture
 };
 
 struct SiteState {

@@ -12,7 +12,9 @@ namespace fastsdt::engine {
 /// A key, or a value that was assigned. Its type says which member counts.
 struct Datum {
     int64_t number = 0; ///< integer; probe: Site::probe
-    std::string text;   ///< string: up to string_size - 1 bytes, any but NUL: print it through printable()
+    /// string: up to string_size - 1 bytes, any but NUL: print it through printable(). stack, once it is named: a line for each
+    /// frame, which may be printed
+    std::string text;
     auto operator<=>(const Datum&) const = default;
 };
 
@@ -47,6 +49,7 @@ struct Maps {
     /// when none could be made.
     uint64_t unread = 0;
     uint64_t lost = 0;    ///< events that found no room in their thread's ring
+    uint64_t cut = 0;     ///< stacks that end where it was not certain that more can be read
     uint64_t forked = 0;  ///< hits in forked children, where these are not followed
     size_t threads = 0;   ///< slots that threads have taken so far
     size_t processes = 0; ///< forked children that have recorded something

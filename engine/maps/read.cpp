@@ -334,11 +334,54 @@ Maps read_tables(const Script& script, const Tables& tables, Window window, cons
     Maps maps = read_slices(script, tables, window, read, slices, true);
     maps.dropped = word_at(read, Tables::dropped);
     maps.unread = word_at(read, Tables::unread);
+    maps.cut = word_at(read, Tables::cut);
     maps.forked = word_at(read, Tables::forked);
     maps.processes = size_t(std::count_if(slices.begin(), slices.end(),
                                           [](const Slice& slice) { return slice.state != Tables::slice_free; }))
         - 1;
     return maps;
+}
+
+std::vector<uint64_t> stack_at(const Tables& tables, Window window, const ReadData& read, uint64_t address)
+{
+    std::vector<uint64_t> frames;
+    const auto header = place_in_heap(tables, window, address, 0, InternedStack::frames);
+    if (!header)
+        return frames;
+    const size_t count = std::min<uint64_t>(word_at(read, *header + InternedStack::count), most_stack_frames);
+    const Bytes bytes(read(*header + InternedStack::frames, 8 * count), 8 * count);
+    for (size_t i = 0; i < count; ++i)
+        frames.push_back(bytes.word(8 * i));
+    return frames;
+}
+
+std::vector<uint64_t> interned_stacks(const Tables& tables, const ReadData& read)
+{
+    std::vector<uint64_t> stacks;
+    if (!tables.stacks)
+        return stacks;
+    const Bytes slots(read(*tables.stacks, 8 * stack_slots), 8 * stack_slots);
+    for (size_t slot = 0; slot < stack_slots; ++slot)
+        if (const uint64_t stack = slots.word(8 * slot))
+            stacks.push_back(stack);
+    return stacks;
+}
+
+Maps named(const Script& script, Maps maps, const std::function<std::string(uint64_t stack)>& name)
+{
+    bool any = false;
+    for (size_t i = 0; i < maps.maps.size(); ++i)
+        for (size_t key = 0; key < script.maps[i].keys.size(); ++key)
+            if (script.maps[i].keys[key] == Type::stack)
+                for (Entry& entry : maps.maps[i]) {
+                    any = true;
+                    entry.keys[key] = {0, name(uint64_t(entry.keys[key].number))};
+                }
+    if (!any)
+        return maps;
+    Maps merged;
+    merge(script, merged, maps);
+    return merged;
 }
 
 Maps read_slice(const Script& script, const Tables& tables, Window window, const ReadData& read, Slice slice)
@@ -364,6 +407,7 @@ void merge(const Script& script, Maps& to, const Maps& other)
     }
     to.dropped += other.dropped;
     to.unread += other.unread;
+    to.cut += other.cut;
     to.lost += other.lost;
     to.forked += other.forked;
     to.threads += other.threads;
@@ -475,7 +519,7 @@ std::vector<Piece> contents_of(const Tables& tables, Window window, const ReadDa
 std::vector<Piece> contents(const Tables& tables, Window window, const ReadData& read)
 {
     std::vector<Piece> pieces = contents_of(tables, window, read, all_slices(tables, window, read), true);
-    for (const size_t counter : {Tables::dropped, Tables::unread, Tables::forked})
+    for (const size_t counter : {Tables::dropped, Tables::unread, Tables::cut, Tables::forked})
         pieces.push_back({counter, 8});
     return pieces;
 }

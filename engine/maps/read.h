@@ -37,6 +37,13 @@ struct Slice {
 std::vector<Slice> slices_of_children(const Tables& tables, Window window, const ReadData& read);
 /// What one process recorded; nothing that all share.
 Maps read_slice(const Script& script, const Tables& tables, Window window, const ReadData& read, Slice slice);
+/// The frames of an interned stack, the innermost first; none where no stack is.
+std::vector<uint64_t> stack_at(const Tables& tables, Window window, const ReadData& read, uint64_t address);
+/// Those that are there.
+std::vector<uint64_t> interned_stacks(const Tables& tables, const ReadData& read);
+/// Gives stacks their names. Entries whose keys are the same then become one.
+Maps named(const Script& script, Maps maps, const std::function<std::string(uint64_t stack)>& name);
+
 /// Adds what another process recorded. What was assigned counts where `to` has no value for the key.
 void merge(const Script& script, Maps& to, const Maps& other);
 /// Keys of a map that ended processes may leave: what is beyond counts as dropped, so that a process cannot fill the tracer's memory by

@@ -155,7 +155,12 @@ Tables lay_out(const Script& script, size_t ring_size)
         tables.ring_size = ring_size;
     }
     // A stub looks at one of the first two entries of a direct table before it knows that there are none.
-    tables.nothing = up(Tables::clocks + Tables::most_clocks * Tables::clock_size, 64) + Chunk::header;
+    size_t words_end = Tables::end_of_words;
+    if (uses(script, Value::stack)) {
+        tables.stacks = up(words_end, 64);
+        words_end = *tables.stacks + 8 * stack_slots;
+    }
+    tables.nothing = up(words_end, 64) + Chunk::header;
     const size_t shared = up(tables.nothing + largest_entry + 8, 64);
     for (Table& table : tables.maps)
         if (table.shared)

@@ -3,9 +3,10 @@
 //
 //     header   dropped | next | limit: blocks and chunks are given out from `next` on, and none reaches beyond `limit`
 //     slice    of the process: owners of its slots | addresses of their blocks
+//     stacks   if the script mentions some: where the interned ones are, by hash
 //     nothing  the chunk from which all tables begin: it has no room
 //     shared   maps of all threads
-//     heap     blocks, chunks, and slices of forked children, in the order in which they were wanted
+//     heap     blocks, chunks, stacks, and slices of forked children, in the order in which they were wanted
 //
 //     block    of one thread: its maps. A map without keys is here, a map with keys has a word that leads to its newest chunk. If the
 //              script prints at sites, a word that leads to the thread's ring
@@ -15,6 +16,8 @@
 // A table that is full gets a chunk of four times the size. Entries never move: the old chunk stays as it is, and its
 // address is in the new one's header. Stubs search the newest chunk; where it matters which entry of a key counts, and
 // where there is no room for a larger chunk, they go on to the older ones.
+//
+//     stack    interned: one that several hits had is there once, and its address is what keys and events have of it
 //
 // All of it is zeros at first, but for first_words(), and sparse: a page costs memory once a stub has written to it. A slot
 // belongs to the thread whose thread pointer, complemented, is its owner. Addresses are runtime addresses of the process. The
@@ -105,6 +108,14 @@ struct Ring {
 };
 inline constexpr size_t usual_ring_size = size_t(64) << 10;
 
+/// A stack: its words, in bytes from its address. Written before a slot leads to it, and not any more afterwards.
+struct InternedStack {
+    static constexpr size_t hash = 0, count = 8; ///< count: of its frames
+    static constexpr size_t frames = 16;         ///< addresses, the innermost first
+    static constexpr size_t bytes(size_t count) { return frames + 8 * count; }
+};
+inline constexpr size_t stack_slots = 2 * most_keys; ///< half full if each key of a map is another stack
+
 /// nsecs = base_ns + ((counter - base_counter) * multiplier >> 32); the product has 128 bits. Since the boot, as
 /// bpftrace's.
 struct CycleClock {
@@ -140,9 +151,18 @@ struct Tables {
     // Clocks, each from another second on, so that none changes while a stub reads it.
     static constexpr size_t clocks = (slice + slice_size + 63) / 64 * 64, clock_size = 32, most_clocks = 16;
 
-    size_t nothing = 0;    ///< of the first entry that it would have
-    size_t heap = 0;       ///< of the first block or chunk
-    size_t block_size = 0; ///< a multiple of Chunk::alignment
+    // Where stacks are whole, for stubs that walk one: code/x86/stacks.cpp. Words:
+    static constexpr size_t thread_stack = clocks + most_clocks * clock_size; ///< Environment::thread_stack
+    static constexpr size_t stack_start = thread_stack + 8;   ///< the main thread's, in the process itself: it grows
+    static constexpr size_t stack_at_first = stack_start + 8; ///< the same when the first stub was made
+    static constexpr size_t last_frame = stack_at_first + 8;  ///< of it: two words below its end; 0: not known
+    static constexpr size_t cut = last_frame + 8;             ///< Maps::cut
+    static constexpr size_t end_of_words = cut + 8;
+
+    std::optional<size_t> stacks; ///< of stack_slots words, addresses. Empty: the script mentions no stack
+    size_t nothing = 0;           ///< of the first entry that it would have
+    size_t heap = 0;              ///< of the first block or chunk
+    size_t block_size = 0;        ///< a multiple of Chunk::alignment
     std::optional<size_t>
         ring;               ///< of a word in the block: the ring's address. Empty: the script prints nothing at sites
     size_t ring_size = 0;   ///< of its records

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <elf.h>
 #include <functional>
+#include <iterator>
+#include <span>
 #include <string_view>
 #include <sys/auxv.h>
 #include <vector>
@@ -76,31 +78,79 @@ bool is_static_musl(const Image& image)
     });
 }
 
-std::optional<int32_t> tid_offset(pid_t pid)
+// Visits the files with code that a process has mapped, until `visit` returns true.
+void each_module(pid_t pid, const std::function<bool(const Image&)>& visit)
 {
-    std::optional<int32_t> offset;
     std::string last;
+    bool found = false;
     for (const Mapping& mapping : read_maps(pid)) {
-        if (!mapping.inode || !mapping.executable || mapping.name == last)
+        if (!mapping.inode || !mapping.executable || mapping.name == last || found)
             continue;
         last = mapping.name;
         try {
             Image::each(
                 fmt::format("/proc/{}/root{}", pid, mapping.name),
-                [&](const Image& image) {
-                    if (!offset && image.arch() == own_machine.arch)
-                        offset = tid_offset(image);
-                    if (!offset && image.arch() == own_machine.arch && is_static_musl(image))
-                        offset = tid_offset_of_musl;
-                },
+                [&](const Image& image) { found = found || (image.arch() == own_machine.arch && visit(image)); },
                 [](const std::string&) {});
         } catch (const Unusable&) {
-            // not an ELF file, or gone: then stubs ask the kernel for the thread's id
+            // not an ELF file, or gone: then it does not tell
         }
-        if (offset)
-            break;
     }
+}
+
+std::optional<int32_t> tid_offset(pid_t pid)
+{
+    std::optional<int32_t> offset;
+    each_module(pid, [&](const Image& image) {
+        offset = tid_offset(image);
+        if (!offset && is_static_musl(image))
+            offset = tid_offset_of_musl;
+        return offset.has_value();
+    });
     return offset;
+}
+
+// The code of a function that others may call.
+std::span<const std::byte> code_of(const Image& image, std::string_view name)
+{
+    for (const Function& function : image.functions()) {
+        const auto& aliases = function.aliases;
+        if (function.name == name || std::find(aliases.begin(), aliases.end(), name) != aliases.end()) {
+            const auto bytes = image.bytes_at(function.address);
+            return bytes.first(std::min<size_t>(bytes.size(), function.size));
+        }
+    }
+    return {};
+}
+
+// The start of a thread's stack and its size are in struct pthread (nptl/descr.h) behind `nextevent`, of which debuggers are told,
+// and a struct _Unwind_Exception. It has been so since 2003. The function that tells programs of a stack shows that it is so in this
+// library: it reads both words.
+uint32_t thread_stack(const Image& image)
+{
+    constexpr uint32_t most = 1 << 16, pointer = 8, exception = 32, alignment = 16;
+    const auto field = words_of(image, "_thread_db_pthread_nextevent", 3);
+    if (field.empty() || field[0] != 8 * pointer || field[1] != 1 || field[2] >= most)
+        return 0;
+    const uint32_t start = (field[2] + pointer + alignment - 1) / alignment * alignment + exception;
+    const std::span<const std::byte> code = code_of(image, "pthread_getattr_np");
+    for (const uint32_t word : {start, start + pointer}) {
+        std::byte displacement[sizeof word];
+        std::memcpy(displacement, &word, sizeof word);
+        if (!code.empty()
+            && std::search(code.begin(), code.end(), std::begin(displacement), std::end(displacement)) == code.end())
+            return 0;
+    }
+    return start;
+}
+
+// map_base and map_size in struct pthread of musl 1.2. musl tells nobody, but stubs find out: both the stack pointer and the thread
+// pointer are in that mapping.
+constexpr uint32_t thread_stack_of_musl = 72;
+
+bool is_musl(const Image& image)
+{
+    return is_static_musl(image) || !code_of(image, "__dls3").empty(); // its dynamic linker
 }
 
 // What AT_HWCAP says of the processor is the same for all processes, so ours tells.
@@ -124,6 +174,18 @@ void read_processor(Environment& environment)
 }
 
 } // namespace
+
+uint32_t find_thread_stack(pid_t pid)
+{
+    uint32_t found = 0;
+    each_module(pid, [&](const Image& image) {
+        found = thread_stack(image);
+        if (found == 0 && is_musl(image))
+            found = thread_stack_of_musl;
+        return found != 0;
+    });
+    return found;
+}
 
 Environment read_environment(const Script& script, pid_t pid)
 {

@@ -13,4 +13,7 @@ namespace fastsdt::engine {
 /// Throws Unusable when the process cannot be read, or when the script wants the time and there is no clock.
 Environment read_environment(const Script& script, pid_t pid);
 
+/// Environment::thread_stack. Reads the process's files.
+uint32_t find_thread_stack(pid_t pid);
+
 } // namespace fastsdt::engine

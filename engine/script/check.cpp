@@ -22,6 +22,7 @@ Type type_of(const Expression& e, const std::vector<Variable>& variables)
     case Expression::Kind::value:
         return e.value == Value::str_arg || e.value == Value::comm  ? Type::string
             : e.value == Value::probe || e.value == Value::function ? Type::probe
+            : e.value == Value::stack                               ? Type::stack
                                                                     : Type::integer;
     case Expression::Kind::variable: return variables[e.variable].type;
     case Expression::Kind::operation:
@@ -47,6 +48,7 @@ std::string_view name(Type type)
     switch (type) {
     case Type::integer: return "an integer";
     case Type::string: return "a string";
+    case Type::stack: return "a stack";
     case Type::probe: break;
     }
     return "a probe's name";
@@ -170,6 +172,8 @@ private:
         if (!changes && statement.kind != Statement::Kind::assign && statement.kind != Statement::Kind::add)
             return;
         Map& map = script_.maps[statement.map];
+        if (!changes && type_of(*statement.value, clause.variables) == Type::stack)
+            kernel_only(statement.value->where, "a stack is a key or is printed here, and no map is assigned it");
         const MapKind kind = changes ? update.kind : assigned_kind(type_of(*statement.value, clause.variables));
         if (statement.kind == Statement::Kind::add && kind != MapKind::integer)
             fail(statement.where, "only integers are added");
@@ -353,8 +357,9 @@ private:
                          fmt::format("this is {}, and the other value of \"?\" is {}", name(operand.type),
                                      name(e.operands[1].type)));
                 e.type = operand.type;
-                if (e.type == Type::probe)
-                    kernel_only(e.where, "\"?\" between names of probes is not in this subset of bpftrace's language");
+                if (e.type == Type::probe || e.type == Type::stack)
+                    kernel_only(e.where,
+                                "\"?\" between names of probes or stacks is not in this subset of bpftrace's language");
             } else if (operand.type != Type::integer) {
                 kernel_only(operand.where,
                             fmt::format("this is {}, and only integers are calculated with here, and strings compared "
@@ -409,9 +414,10 @@ private:
         case Value::tid:
         case Value::pid:
         case Value::comm:
+        case Value::stack:
             if (!clause.has_sites())
                 kernel_only(e.where, "it belongs to probes of programs here");
-            e.type = e.value == Value::probe ? Type::probe : e.value == Value::comm ? Type::string : Type::integer;
+            e.type = type_of(e, clause.variables);
             return;
         case Value::nsecs:
         case Value::elapsed: return;

@@ -57,16 +57,16 @@ constexpr std::array<Aggregation, 8> aggregations = {{{"count", MapKind::count, 
                                                       {"lhist", MapKind::lhist, 4}}};
 
 // Values that bpftrace 0.17 to 0.23 has and this subset lacks: src/lexer.l.
-constexpr std::array<std::string_view, 18> kernel_values = {
-    "cgroup",  "cpid",   "numaid", "cpu",      "ctx",      "curtask", "gid",    "rand",     "uid",
-    "jiffies", "kstack", "ustack", "username", "usermode", "ppid",    "sizeof", "offsetof", "ncpus"};
-constexpr std::array<std::string_view, 44> kernel_functions = {
-    "buf",     "cat",         "cgroupid",    "join",          "kaddr",    "kptr",   "ksym",     "macaddr",
-    "ntop",    "override",    "cgroup_path", "reg",           "signal",   "sizeof", "strerror", "strftime",
-    "strncmp", "strcontains", "system",      "uaddr",         "uptr",     "usym",   "zero",     "path",
-    "unwatch", "bswap",       "skboutput",   "pton",          "debugf",   "kstack", "ustack",   "nsecs",
-    "has_key", "len",         "errorf",      "socket_cookie", "offsetof", "pid",    "tid",      "percpu_kaddr",
-    "strcap",  "cgroupname",  "warnf",       "fail"};
+constexpr std::array<std::string_view, 17> kernel_values = {
+    "cgroup",  "cpid",   "numaid",   "cpu",      "ctx",  "curtask", "gid",      "rand", "uid",
+    "jiffies", "kstack", "username", "usermode", "ppid", "sizeof",  "offsetof", "ncpus"};
+constexpr std::array<std::string_view, 43> kernel_functions = {
+    "buf",        "cat",         "cgroupid",      "join",     "kaddr",  "kptr",   "ksym",         "macaddr",
+    "ntop",       "override",    "cgroup_path",   "reg",      "signal", "sizeof", "strerror",     "strftime",
+    "strncmp",    "strcontains", "system",        "uaddr",    "uptr",   "usym",   "zero",         "path",
+    "unwatch",    "bswap",       "skboutput",     "pton",     "debugf", "kstack", "nsecs",        "has_key",
+    "len",        "errorf",      "socket_cookie", "offsetof", "pid",    "tid",    "percpu_kaddr", "strcap",
+    "cgroupname", "warnf",       "fail"};
 constexpr std::array<std::string_view, 7> kernel_words = {"while", "for", "return", "continue",
                                                           "break", "let", "import"};
 constexpr std::array<std::string_view, 31> kernel_probes = {"kprobe",
@@ -932,6 +932,27 @@ private:
         return found;
     }
 
+    // Behind ustack: nothing, (), (N), (bpftrace) or (bpftrace, N)
+    unsigned frames()
+    {
+        if (!accept("(") || accept(")"))
+            return most_stack_frames;
+        if (token_.kind == Token::Kind::identifier) {
+            if (token_.word != "bpftrace")
+                kernel_only(token_.where, "a stack has bpftrace's form here: ustack or ustack(N)");
+            advance();
+            if (accept(")"))
+                return most_stack_frames;
+            expect(",", "\"bpftrace\"");
+        }
+        if (token_.kind != Token::Kind::number || token_.number == 0 || token_.number > most_stack_frames)
+            fail(token_.where, fmt::format("ustack(N) wants a number from 1 to {}", most_stack_frames));
+        const auto number = static_cast<unsigned>(token_.number);
+        advance();
+        expect(")", "the number");
+        return number;
+    }
+
     std::string found_or_filter() const
     {
         return token_.kind == Token::Kind::end_filter ? "the end of the filter" : found();
@@ -991,6 +1012,12 @@ private:
             found.where = join(token.where, last_);
             return found;
         }
+        if (word == "ustack") {
+            found.value = Value::stack;
+            found.argument = frames();
+            found.where = join(token.where, last_);
+            return found;
+        }
         for (const std::string_view kind : {"arg", "sarg"}) {
             const size_t length = kind.size();
             if (!word.starts_with(kind) || word.size() == length
@@ -1027,7 +1054,7 @@ private:
             fail(token.where, fmt::format("{}() is no value; a map is assigned it: @ = {}(...)", word, word));
         fail(token.where,
              fmt::format("\"{}\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, "
-                         "nsecs, elapsed, probe and func are",
+                         "nsecs, elapsed, probe, func and ustack are",
                          word));
     }
 

@@ -29,8 +29,9 @@ struct Span {
     size_t start = 0, length = 0;
 };
 
-/// probe: the name of the probe that was hit. In tables it is Site::probe, an integer of 8 bytes.
-enum class Type { integer, string, probe };
+/// probe: the name of the probe that was hit. In tables it is Site::probe, an integer of 8 bytes. stack: of calls. In tables it is the
+/// address of an InternedStack (maps/tables.h), or 0: none.
+enum class Type { integer, string, probe, stack };
 
 /// Bytes of a string in tables, its NUL among them: longer ones are cut (bpftrace: BPFTRACE_STRLEN, 64 by default).
 inline constexpr size_t string_size = 64;
@@ -42,7 +43,10 @@ inline constexpr size_t most_event_strings = 4;
 /// string_size, a number 8.
 inline constexpr size_t most_key_bytes = 256;
 
-enum class Value { arg, str_arg, tid, pid, nsecs, elapsed, comm, probe, function, retval };
+/// Frames of a stack: bpftrace's kernel.perf_event_max_stack.
+inline constexpr unsigned most_stack_frames = 127;
+
+enum class Value { arg, str_arg, tid, pid, nsecs, elapsed, comm, probe, function, retval, stack };
 
 enum class Operator {
     logical_or,
@@ -69,9 +73,9 @@ enum class Operator {
     select, ///< a ? b : c
 };
 
-/// Only numbers, values, maps, variables and operations on integers are operands of operations. Strings and probes stand alone:
-/// as a key, as the value that is assigned to a map or a variable of that type, or as what is printed. A choice (?:) may be
-/// between two strings.
+/// Only numbers, values, maps, variables and operations on integers are operands of operations. Strings, probes and stacks stand alone:
+/// as a key, as the value that is assigned to a map (but a stack) or a variable of that type, or as what is printed. A choice (?:) may
+/// be between two strings.
 struct Expression {
     enum class Kind { number, text, value, map, variable, operation } kind = Kind::number;
     Type type = Type::integer;
@@ -80,7 +84,7 @@ struct Expression {
     std::string text;            ///< text: a string literal, escapes resolved, shorter than string_size. Value::arg and
                                  ///< str_arg: the argument's name, instead of its index
     Value value = Value::arg;    ///< value
-    unsigned argument = 0;       ///< Value::arg and str_arg: its index
+    unsigned argument = 0;       ///< Value::arg and str_arg: its index. Value::stack: frames at most
     bool on_stack = false;       ///< Value::arg and str_arg: sargN, the index counts those on the stack
     size_t map = 0;              ///< map: index in Script::maps, of kind integer; its keys are `operands`
     size_t variable = 0;         ///< variable: index in Clause::variables

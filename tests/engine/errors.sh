@@ -13,7 +13,7 @@ error() {
     [ ! -s out ] || fail "$*: $(cat out)"
 }
 error -e 'usdt:./app:shop:order { @ = cmm; }' -- ./app
-expect "a caret" "$(cat err)" '-e:1:29: error: "cmm" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, elapsed, probe and func are
+expect "a caret" "$(cat err)" '-e:1:29: error: "cmm" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, elapsed, probe, func and ustack are
 usdt:./app:shop:order { @ = cmm; }
                             ^~~'
 error --engine user -e 'usdt:./app:shop:order { @[cpu] = count(); }' -- ./app 3

@@ -163,7 +163,8 @@ std::string refusal(const std::string& text, Site site, bool system_calls)
 }
 
 OwnRun::OwnRun(const std::string& text, Site site, const Environment& environment, size_t window, size_t ring_size)
-    : script(parse(text)), tables(lay_out(script, ring_size)), data_size(window), event_reader_(script, tables)
+    : script(parse(text)), tables(lay_out(script, ring_size)), data_size(window), event_reader_(script, tables),
+      environment_(environment)
 {
     data = static_cast<unsigned char*>(
         mmap(nullptr, data_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
@@ -202,8 +203,25 @@ void OwnRun::reset()
     uint64_t next = 0; // nothing was written behind it
     std::memcpy(&next, data + Tables::next, sizeof next);
     std::memset(data, 0, next ? next - uint64_t(data) : 0);
-    for (const FirstWord& word : first_words(tables, {uint64_t(data), data_size}, own_environment().clock))
+    const Lasting stack = environment_.stack;
+    std::vector<FirstWord> words = first_words(tables, {uint64_t(data), data_size}, own_environment().clock);
+    if (tables.stacks) // as Session does
+        words.insert(words.end(),
+                     {{Tables::thread_stack, environment_.thread_stack},
+                      {Tables::last_frame, stack.end ? stack.end - 16 : 0},
+                      {Tables::stack_start, stack.start},
+                      {Tables::stack_at_first, stack.start}});
+    for (const FirstWord& word : words)
         std::memcpy(data + word.offset, &word.value, sizeof word.value);
+}
+
+std::vector<std::vector<uint64_t>> OwnRun::stacks() const
+{
+    const auto reader = [this](size_t offset, size_t size) { return read(offset, size); };
+    std::vector<std::vector<uint64_t>> found;
+    for (const uint64_t address : interned_stacks(tables, reader))
+        found.push_back(stack_at(tables, {uint64_t(data), data_size}, reader, address));
+    return found;
 }
 
 void OwnRun::forked(bool yes)

@@ -66,6 +66,7 @@ public:
     fastsdt::engine::Maps maps() const;
     /// What came since the last time.
     std::vector<fastsdt::engine::Event> events(bool last = false);
+    std::vector<std::vector<uint64_t>> stacks() const; ///< all that are interned
     uint64_t lost() const { return event_reader_.lost(); }
     void reset();          ///< the tables are as they were at first
     void forked(bool yes); ///< sets the mark to 0 as in a forked child, or to the data's address
@@ -80,6 +81,7 @@ private:
     std::vector<std::byte> read(size_t offset, size_t size) const;
 
     fastsdt::engine::EventReader event_reader_;
+    fastsdt::engine::Environment environment_;
     unsigned char* site_ = nullptr;
 };
 

@@ -28,6 +28,7 @@ std::string shown(const Expression& e)
         case Value::elapsed: return "elapsed";
         case Value::comm: return "comm";
         case Value::function: return "func";
+        case Value::stack: return "ustack" + std::to_string(e.argument);
         }
         break;
     case Expression::Kind::map: {
@@ -227,8 +228,8 @@ TEST(Script, Errors)
     EXPECT_EQ(
         error("usdt:a:b:c { @ = counts() }"),
         "1:18 \"counts\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, "
-        "elapsed, probe "
-        "and func are");
+        "elapsed, probe, func "
+        "and ustack are");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%s\", arg0) }"), "1:27 %s prints a string, and this is an integer");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%d\", str(arg0)) }"), "1:27 %d prints an integer, and this is a string");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%d %d\", 1) }"), "1:21 printf() wants 2 values for this text, and has 1");
@@ -291,7 +292,10 @@ TEST(Script, KernelOnly)
 {
     for (const char* text : {"usdt:a:b:c { printf(\"%r\", arg0) }",
                              "usdt:a:b:c { @ = cpu }",
-                             "usdt:a:b:c { @[ustack] = count() }",
+                             "usdt:a:b:c { @[kstack] = count() }",
+                             "usdt:a:b:c { @[ustack(perf)] = count() }",
+                             "usdt:a:b:c { @ = ustack }",
+                             "usdt:a:b:c { $x = arg0 ? ustack : ustack(1) }",
                              "kprobe:vfs_read { @ = count() }",
                              "tracepoint:syscalls:sys_enter_read { @ = count() }",
                              "usdt:a:b:c { while (arg0) { @ = count() } }",
@@ -336,7 +340,7 @@ TEST(Script, Caret)
         EXPECT_EQ(
             explain(e, text, "x.bt"),
             "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, "
-            "comm, nsecs, elapsed, probe and func are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t         ^~~\n");
+            "comm, nsecs, elapsed, probe, func and ustack are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t         ^~~\n");
     }
 }
 

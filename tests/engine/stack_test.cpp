@@ -74,6 +74,7 @@ const char* const scripts[] = {
     "@[str(arg0), str(arg1), \"a\", \"b\"] = count();",
     "@[str(arg0), str(arg1), \"a\"] = str(arg0);",
     "@[str(arg0)] = str(arg1); @b[str(arg0), str(arg1), \"a\"] = stats(arg0); @c = str(arg0);",
+    "@[ustack, ustack(5), str(arg0), str(arg1), \"c\"] = count();",
     "@x[arg0] = arg1; @[@x[arg0], @x[arg1], str(arg0), str(arg1), \"c\"] = sum(arg0 * (arg1 + @x[1]));",
     "@[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32] = count();",
 };

@@ -763,6 +763,8 @@ TEST(OperandArm64, SaysWhyAnArgumentCannotBeRead)
         EXPECT_NE(refusal(text, usdt(operand)), "") << operand;
     EXPECT_EQ(refusal(text, usdt("")), "has no arg0");
     EXPECT_EQ(refusal(text, usdt("8@[x29, -8]")), "");
+    EXPECT_EQ(refusal("usdt:*:p:n { @[ustack] = count(); }", usdt("")),
+              "wants ustack, which stubs for this architecture cannot walk");
     // Without system calls memory is read where that is safe, and a thread's id is not known.
     EXPECT_EQ(refusal(text, usdt("8@[x29, -8]"), false), "");
     EXPECT_EQ(refusal(action("", "@[str(arg0)] = count();"), usdt("8@x0"), false), "");

@@ -140,6 +140,7 @@ TEST(Stub, LeavesTheProgramAsItIs)
         "@[str(arg3)] = count();",
         "@[probe, pid] = avg(arg4);",
         "@ = sum(arg5);",
+        "@[ustack, ustack(3)] = count();",
     };
     std::mt19937_64 random(1);
     for (const char* actions : scripts) {

@@ -23,6 +23,8 @@ using engine::Type;
 
 namespace {
 
+constexpr size_t of_printed_stack = 8; ///< blanks before each frame, as bpftrace has them
+
 // One value, as snprintf() would print it. Strings are of the process, and it chose what is in them.
 std::string formatted(const Format& format, const Expression& e, const Datum& datum,
                       const std::vector<std::string>& names)
@@ -33,7 +35,10 @@ std::string formatted(const Format& format, const Expression& e, const Datum& da
         for_text.erase(1, for_text.find_first_not_of('0', 1) - 1);
     for_text += 's';
     switch (format.conversion) {
-    case 's': return fmt::sprintf(for_text, printable(text_of(e.type, datum, names)));
+    case 's':
+        return fmt::sprintf(
+            for_text,
+            e.type == Type::stack ? stack_text(datum, of_printed_stack) : printable(text_of(e.type, datum, names)));
     case 'p': return fmt::sprintf(for_text, fmt::format("0x{:x}", static_cast<uint64_t>(datum.number)));
     case 'c': {
         const auto character = static_cast<char>(datum.number);
@@ -109,7 +114,9 @@ bool Actions::perform(const Statement& statement, const Values& values)
     case Statement::Kind::printf: {
         if (statement.is_value) {
             const Expression& e = statement.values[0];
-            if (e.type == Type::integer)
+            if (e.type == Type::stack)
+                output_.stack(values[0]);
+            else if (e.type == Type::integer)
                 output_.number(e.is_signed ? std::to_string(values[0].number)
                                            : std::to_string(static_cast<uint64_t>(values[0].number)));
             else

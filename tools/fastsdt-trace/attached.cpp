@@ -186,6 +186,7 @@ void Attached::look()
     }
     if (!executed_)
         attempt([&] { news(); });
+    attempt([&] { session_->follow_stack(); });
     if (shared_.options.follows())
         attempt([&] { session_->look_for_forks(false); });
 }

@@ -160,6 +160,8 @@ std::string kernel_obstacle(const Options& options, const engine::Script* script
         return why;
     if (options.follow.value_or(false))
         return "bpftrace counts one process, and --follow wants its children too";
+    if (options.folded)
+        return "bpftrace prints no folded stacks";
     if (geteuid() != 0)
         return "bpftrace needs root";
     if (in_search_path("bpftrace").empty())

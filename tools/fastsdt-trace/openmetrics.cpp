@@ -115,6 +115,7 @@ std::string label_of(const engine::Expression& key, size_t index)
         case Value::retval: return "retval";
         case Value::comm: return "comm";
         case Value::function: return "func";
+        case Value::stack: return "ustack";
         case Value::elapsed:
         case Value::nsecs: break;
         }

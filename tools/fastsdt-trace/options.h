@@ -63,7 +63,7 @@ struct Options {
     std::vector<std::string> command; ///< after --
     EngineChoice engine = EngineChoice::automatic;
     std::optional<std::chrono::milliseconds> duration, interval;
-    bool dry = false, json = false;
+    bool dry = false, json = false, folded = false;
     std::optional<std::string> list;     ///< what to list instead: empty for all of the processes
     bool exit_status = false;            ///< end as the command does
     std::vector<std::string> parameters; ///< $1, $2 of the script

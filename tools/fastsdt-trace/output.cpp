@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 
 namespace fastsdt::trace_tool {
 
@@ -37,8 +38,8 @@ std::string Summary::text() const
             fmt::format("{}{} only since {:.1f} s after the start", others.empty() ? " (" : ", ", late, late_seconds);
     const auto also = [](const char* what, uint64_t count) { return count ? fmt::format("; {} {}", what, count) : ""; };
     return fmt::format("sites {} of {} armed{}; dropped {}{}{}{}", armed, sites, others.empty() ? "" : others + ")",
-                       dropped, also("unread", unread) + also("lost", lost), also("followed", followed),
-                       also("forked", forked))
+                       dropped, also("unread", unread) + also("lost", lost) + also("cut", cut),
+                       also("followed", followed), also("forked", forked))
         + (processes > 1 || found || refused || missed ? also("processes", processes) : "") + also("found", found)
         + also("refused", refused) + also("missed", missed);
 }
@@ -69,7 +70,7 @@ bool before(const Map& map, const Entry& a, const Entry& b)
     for (size_t i = 0; i < map.keys.size(); ++i) {
         if (map.keys[i] == Type::integer && a.keys[i].number != b.keys[i].number)
             return static_cast<uint64_t>(a.keys[i].number) < static_cast<uint64_t>(b.keys[i].number);
-        if (map.keys[i] == Type::string && a.keys[i].text != b.keys[i].text)
+        if ((map.keys[i] == Type::string || map.keys[i] == Type::stack) && a.keys[i].text != b.keys[i].text)
             return a.keys[i].text < b.keys[i].text;
     }
     return false;
@@ -115,11 +116,38 @@ std::string Output::value_of(const Map& map, const Entry& entry, uint32_t div) c
     return map.is_signed ? std::to_string(value / int64_t(div)) : std::to_string(static_cast<uint64_t>(value) / div);
 }
 
+std::vector<std::string> frames_of(const engine::Datum& stack)
+{
+    std::vector<std::string> frames;
+    std::istringstream lines(stack.text);
+    for (std::string line; std::getline(lines, line);)
+        frames.push_back(line);
+    return frames;
+}
+
+std::string stack_text(const engine::Datum& stack, size_t indent)
+{
+    std::string text = "\n";
+    for (const std::string& frame : frames_of(stack))
+        text += std::string(indent, ' ') + frame + '\n';
+    return text;
+}
+
+std::string folded(const engine::Datum& stack, bool offsets)
+{
+    std::string text;
+    const std::vector<std::string> frames = frames_of(stack);
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+        text += (text.empty() ? "" : ";") + (offsets ? *frame : frame->substr(0, frame->rfind('+')));
+    return text;
+}
+
 std::string text_of(Type type, const engine::Datum& datum, const std::vector<std::string>& probes)
 {
     switch (type) {
     case Type::integer: return std::to_string(datum.number);
     case Type::string: return datum.text;
+    case Type::stack: return folded(datum, true);
     case Type::probe: break;
     }
     // The process may have written any number.

@@ -25,6 +25,7 @@ struct Summary {
     uint64_t dropped = 0;
     uint64_t unread = 0;
     uint64_t lost = 0;        ///< events
+    uint64_t cut = 0;         ///< stacks
     uint64_t forked = 0;      ///< hits of forked children that are not followed
     size_t followed = 0;      ///< forked children that have recorded something
     size_t processes = 0;     ///< that had sites
@@ -45,8 +46,14 @@ struct Summary {
 };
 
 /// A key, or a value that was assigned or printed, not quoted and not made safe. @param probes  names, by the index that a datum of
-/// type probe is
+/// type probe is. A stack: as folded() has it, with offsets
 std::string text_of(engine::Type type, const engine::Datum& datum, const std::vector<std::string>& probes);
+
+/// The lines of a stack as bpftrace prints them: behind an empty one, each with so many blanks before it.
+std::string stack_text(const engine::Datum& stack, size_t indent);
+std::vector<std::string> frames_of(const engine::Datum& stack);
+/// "root;caller;leaf", as flame graphs have it, or "root+12;caller+34;leaf+0".
+std::string folded(const engine::Datum& stack, bool offsets);
 
 class Output {
 public:
@@ -60,6 +67,7 @@ public:
     enum class Kind { printf, value, time };
     virtual void text(const std::string& text, Kind kind) = 0; ///< a value's ends here, the others' as they say
     virtual void number(const std::string& number) = 0;        ///< of print(value)
+    virtual void stack(const engine::Datum& stack) = 0;        ///< the same
     virtual void summary(const Summary& summary) = 0;
 
 protected:
@@ -86,7 +94,8 @@ private:
     const std::vector<std::string>* probes_ = nullptr;
 };
 
-std::unique_ptr<Output> text_output(const engine::Script& script, std::ostream& out);
+/// @param folded  maps that have a stack for a key: a line for each entry, as flamegraph.pl reads it
+std::unique_ptr<Output> text_output(const engine::Script& script, std::ostream& out, bool folded = false);
 std::unique_ptr<Output> json_output(const engine::Script& script, std::ostream& out);
 
 } // namespace fastsdt::trace_tool

@@ -6,12 +6,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace fastsdt::trace_tool {
 namespace {
 
 using engine::Entry;
 using engine::Map;
 using engine::MapKind;
+using engine::Type;
 
 std::string json_string(const std::string& text)
 {
@@ -33,28 +36,59 @@ public:
         out_ << fmt::format("{{\"type\": \"value\", \"data\": {}}}\n", number);
     }
 
+    void stack(const engine::Datum& stack) override
+    {
+        out_ << fmt::format("{{\"type\": \"value\", \"data\": {}}}\n", list(stack));
+    }
+
     void summary(const Summary& summary) override
     {
         std::string reasons;
         for (const auto& [sentence, reason] : summary.reasons)
             reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : ", ", json_string(sentence), reason.sites);
-        out_ << fmt::format(
-            "{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"reasons\": {{{}}}, "
-            "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}, \"unread\": {}, \"lost\": {}, \"forked\": {}, "
-            "\"followed\": {}, \"processes\": {}, \"found\": {}, \"found_seconds\": {:.2f}, "
-            "\"refused\": {}, \"missed\": {}}}}}\n",
-            summary.sites, summary.armed, reasons, summary.late, summary.late_seconds, summary.dropped, summary.unread,
-            summary.lost, summary.forked, summary.followed, summary.processes, summary.found, summary.found_seconds,
-            summary.refused, summary.missed);
+        out_ << fmt::format("{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"reasons\": {{{}}}, "
+                            "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}, \"unread\": {}, \"lost\": {}, "
+                            "\"cut\": {}, \"forked\": {}, "
+                            "\"followed\": {}, \"processes\": {}, \"found\": {}, \"found_seconds\": {:.2f}, "
+                            "\"refused\": {}, \"missed\": {}}}}}\n",
+                            summary.sites, summary.armed, reasons, summary.late, summary.late_seconds, summary.dropped,
+                            summary.unread, summary.lost, summary.cut, summary.forked, summary.followed,
+                            summary.processes, summary.found, summary.found_seconds, summary.refused, summary.missed);
     }
 
 private:
+    static std::string list(const engine::Datum& stack)
+    {
+        std::string all;
+        for (const std::string& frame : frames_of(stack))
+            all += (all.empty() ? "" : ", ") + json_string(frame);
+        return "[" + all + "]";
+    }
+
+    // {"type": "map", "data": {"@x": [{"key": [["leaf+4", "main+12"], "other"], "value": value}, ...]}}
+    template <class Value>
+    void entries_with_stacks(const char* type, const Map& map, const Entries& entries, const Value& value)
+    {
+        std::string all;
+        for (const Entry* entry : entries) {
+            std::string keys;
+            for (size_t i = 0; i < entry->keys.size() && i < map.keys.size(); ++i)
+                keys += (i ? ", " : "")
+                    + (map.keys[i] == Type::stack ? list(entry->keys[i])
+                                                  : json_string(datum(map.keys[i], entry->keys[i])));
+            all += fmt::format("{}{{\"key\": [{}], \"value\": {}}}", all.empty() ? "" : ", ", keys, value(*entry));
+        }
+        out_ << fmt::format("{{\"type\": \"{}\", \"data\": {{{}: [{}]}}}}\n", type, json_string(map.name), all);
+    }
+
     // {"type": "map", "data": {"@x": {"key": value, ...}}}, and without the inner braces where there are no keys.
     template <class Value>
     void object(const char* type, const Map& map, const Entries& entries, const Value& value)
     {
         if (entries.empty())
             return;
+        if (std::find(map.keys.begin(), map.keys.end(), Type::stack) != map.keys.end())
+            return entries_with_stacks(type, map, entries, value);
         std::string all;
         for (const Entry* entry : entries) {
             std::string keys;

@@ -4,12 +4,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <string>
+
 namespace fastsdt::trace_tool {
 namespace {
 
 using engine::Entry;
 using engine::Map;
 using engine::MapKind;
+using engine::Type;
 
 // TextOutput::hist_index_label
 std::string power_label(size_t power)
@@ -49,26 +54,54 @@ std::string bucket_label(const Map& map, size_t bucket)
 
 class TextOutput final : public Output {
 public:
-    using Output::Output;
+    TextOutput(const engine::Script& script, std::ostream& out, bool is_folded)
+        : Output(script, out), is_folded_(is_folded)
+    {}
 
     void text(const std::string& text, Kind kind) override
     {
         out_ << (kind == Kind::value ? printable(text) + '\n' : text);
     }
     void number(const std::string& number) override { out_ << number << '\n'; }
+    void stack(const engine::Datum& stack) override { out_ << stack_text(stack, of_printed) << '\n'; }
     void summary(const Summary& summary) override { out_ << printable(summary.text()) << '\n'; }
 
 private:
     std::string head(const Map& map, const Entry& entry) const
     {
+        constexpr size_t indent = 4;
         std::string keys;
         for (size_t i = 0; i < entry.keys.size() && i < map.keys.size(); ++i)
-            keys += (i ? ", " : "") + datum(map.keys[i], entry.keys[i]);
-        return printable(map.name + (map.keys.empty() ? "" : "[" + keys + "]")) + ": ";
+            keys += (i ? ", " : "")
+                + (map.keys[i] == Type::stack ? stack_text(entry.keys[i], indent)
+                                              : printable(datum(map.keys[i], entry.keys[i])));
+        return printable(map.name) + (map.keys.empty() ? "" : "[" + keys + "]") + ": ";
+    }
+
+    // Entries that differ in frames' offsets alone are one line. Other keys are frames nearer to the root.
+    void fold(const Map& map, const Entries& entries, uint32_t div)
+    {
+        std::map<std::string, uint64_t> lines;
+        for (const Entry* entry : entries) {
+            std::string others, stacks;
+            for (size_t i = 0; i < entry->keys.size() && i < map.keys.size(); ++i)
+                if (map.keys[i] == Type::stack)
+                    stacks += folded(entry->keys[i], false) + ';';
+                else
+                    others += printable(datum(map.keys[i], entry->keys[i])) + ';';
+            std::string line = others + stacks;
+            line.pop_back();
+            lines[line] += std::stoull(value_of(map, *entry, div));
+        }
+        for (const auto& [line, value] : lines)
+            out_ << line << ' ' << (map.is_signed ? std::to_string(int64_t(value)) : std::to_string(value)) << '\n';
     }
 
     void values(const Map& map, const Entries& entries, uint32_t div) override
     {
+        const bool has_stack = std::find(map.keys.begin(), map.keys.end(), Type::stack) != map.keys.end();
+        if (is_folded_ && has_stack && (map.kind == MapKind::count || map.kind == MapKind::sum))
+            return fold(map, entries, div);
         for (const Entry* entry : entries)
             out_ << head(map, *entry) << printable(value_of(map, *entry, div)) << '\n';
         if (entries.empty())
@@ -108,13 +141,16 @@ private:
         }
         out_ << "\n\n";
     }
+
+    static constexpr size_t of_printed = 8; ///< blanks
+    const bool is_folded_;
 };
 
 } // namespace
 
-std::unique_ptr<Output> text_output(const engine::Script& script, std::ostream& out)
+std::unique_ptr<Output> text_output(const engine::Script& script, std::ostream& out, bool folded)
 {
-    return std::make_unique<TextOutput>(script, out);
+    return std::make_unique<TextOutput>(script, out, folded);
 }
 
 } // namespace fastsdt::trace_tool

@@ -269,6 +269,7 @@ Summary Processes::summary() const
     summary.dropped = seen_.dropped;
     summary.unread = seen_.unread;
     summary.lost = seen_.lost;
+    summary.cut = seen_.cut;
     summary.forked = seen_.forked;
     summary.followed = seen_.processes;
     summary.refused += refused_.size();

@@ -108,6 +108,7 @@ std::string name_of(const Expression& e, const engine::Site& site, size_t index)
         case Value::retval: return "retval";
         case Value::probe: return "probe";
         case Value::function: return "func";
+        case Value::stack: break; // is refused
         }
     return fmt::format("value{}", index);
 }
@@ -160,6 +161,10 @@ void complete_script(engine::Script& script, const Options& options)
         engine::each_statement(clause.actions, [&](Statement& statement) {
             if (statement.kind != Statement::Kind::printf)
                 return;
+            for (const Expression& e : statement.values)
+                if (e.type == Type::stack)
+                    throw Unusable(
+                        "a trace has no stacks: ustack is a map's key, or printed by a script without record");
             if (timeline.generated && is_usdt)
                 clause.arguments = statement.values.size();
             else if (timeline.generated)

@@ -44,7 +44,7 @@ class Run {
 public:
     Run(Shared& shared, Signals& signals, Recorder* recorder)
         : shared_(shared), options_(shared.options), script_(shared.script), signals_(signals), recorder_(recorder),
-          output_(options_.json ? json_output(script_, std::cout) : text_output(script_, std::cout)),
+          output_(options_.json ? json_output(script_, std::cout) : text_output(script_, std::cout, options_.folded)),
           processes_(shared), actions_(shared, processes_, *output_), prints_(engine::has_events(script_))
     {
         processes_.interrupted = [this] {
@@ -103,6 +103,11 @@ private:
                 "{} event{} lost, since a thread recorded more than {} KiB before this tool came to read it; "
                 "--buffer gives it more",
                 last.lost, last.lost == 1 ? " was" : "s were", options_.buffer >> 10));
+        if (last.cut)
+            say(fmt::format(
+                "{} stack{} cut at the end of a page: the hit was on a stack of unknown size, as those of signal "
+                "handlers and coroutines are, and the main thread's just after it grew",
+                last.cut, last.cut == 1 ? " was" : "s were"));
         if (last.forked)
             say(fmt::format("{} hit{} of forked children {} not counted; --follow counts them", last.forked,
                             last.forked == 1 ? "" : "s", last.forked == 1 ? "was" : "were"));

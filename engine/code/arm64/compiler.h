@@ -47,6 +47,7 @@ private:
     void word_routine() override;
     void tid_routine() override;
     void comm_routine() override;
+    void stack_routine() override {}
     void find_lasting(Label none);
     void ask_for_calls(Label forbidden);
     void heed_filter(Label nothing, Label forbidden);
@@ -88,6 +89,7 @@ private:
     void store_frame_number(size_t offset, int64_t number) override;
     void copy_text(size_t offset) override;
     void copy_comm(size_t offset) override;
+    void stack(unsigned most) override;
     void unary(Operator op) override;
     void binary(Operator op) override;
     void divide_by(uint64_t divisor) override;

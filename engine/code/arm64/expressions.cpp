@@ -168,6 +168,11 @@ void Compiler::copy_text(size_t offset)
     jump_if_zero(Role::result, unread_, true);
 }
 
+void Compiler::stack(unsigned)
+{
+    throw Refusal({State::no_stacks});
+}
+
 void Compiler::copy_comm(size_t offset)
 {
     as_.address(x2, frame(offset));

@@ -87,6 +87,7 @@ private:
     void store_frame_number(size_t offset, int64_t number) override;
     void copy_text(size_t offset) override;
     void copy_comm(size_t offset) override;
+    void stack(unsigned most) override;
     void unary(Operator op) override;
     void binary(Operator op) override;
     void divide(bool modulo);
@@ -112,6 +113,12 @@ private:
     void keep_extreme(const Map& map, Word word) override;
     void count_in_histogram(Word first_bucket) override;
     void count_in_steps(const Map& map, Word first_bucket) override;
+
+    // ---- code/x86/stacks.cpp
+    void stack_routine() override;
+    void find_bounds();
+    void unless_readable(Label outside);
+    void walk_stack(const std::function<void()>& visit);
 
     // ---- code/x86/call.cpp
     void call_function(const Statement& statement) override;

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process/symbols.h"
+
+#include "base/printable.h"
+#include "base/unusable.h"
+#include "elf/entries.h"
+#include "live/live.h"
+#include "process/ptrace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <sys/stat.h>
+
+namespace fastsdt::engine {
+
+/// A file, open; its symbols are read when the first is wanted.
+struct Symbols::Module {
+    Descriptor file;
+    bool is_read = false;
+    struct Loaded {
+        uint64_t offset, address, size;
+    };
+    std::vector<Loaded> segments;
+    std::vector<Symbol> symbols; // by address
+};
+
+namespace {
+
+std::string path_of(const Descriptor& file)
+{
+    return fmt::format("/proc/self/fd/{}", file.get());
+}
+
+// A hostile process may have names as long as it likes, and map files.
+constexpr size_t longest_name = 1024;
+constexpr off_t largest_map = off_t(256) << 20;
+
+std::string readable(const std::string& name)
+{
+    if (name.size() > longest_name)
+        return printable(name.substr(0, longest_name)) + "...";
+    // Other names may be those of types: "h" is unsigned char.
+    char* const plain = name.starts_with("_Z") ? abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr) : nullptr;
+    const std::string text = printable(plain ? plain : name);
+    std::free(plain);
+    return text;
+}
+
+} // namespace
+
+Symbols::Symbols(pid_t pid)
+    : pid_(pid), inner_(inner_number(pid)),
+      root_(open(fmt::format("/proc/{}/root", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
+{
+    look();
+}
+
+Symbols::~Symbols() = default;
+
+void Symbols::look()
+{
+    std::vector<Piece> now;
+    for (const Mapping& mapping : mappings_of(pid_)) {
+        if (!mapping.executable || !mapping.inode)
+            continue;
+        std::shared_ptr<Module>& module = modules_[fmt::format("{} {}", mapping.device, mapping.inode)];
+        if (!module) {
+            module = std::make_shared<Module>();
+            for (const std::string& path :
+                 {fmt::format("/proc/{}/map_files/{:x}-{:x}", pid_, mapping.start, mapping.end),
+                  fmt::format("/proc/{}/root{}", pid_, mapping.name)})
+                if (!module->file)
+                    module->file = Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+        }
+        now.push_back({mapping.start, mapping.end, mapping.offset, module});
+    }
+    std::erase_if(pieces_, [&](const Piece& old) {
+        return std::any_of(now.begin(), now.end(),
+                           [&](const Piece& piece) { return piece.start < old.end && old.start < piece.end; });
+    });
+    pieces_.insert(pieces_.end(), now.begin(), now.end());
+}
+
+void Symbols::add(const Image& image, std::vector<Symbol>& to)
+{
+    for (const char* table : {".symtab", ".dynsym"}) {
+        const Section* const section = image.section(table);
+        if (!section)
+            continue;
+        const Entries<Elf64_Sym> symbols(image, *section);
+        for (size_t i = 0; i < symbols.size(); ++i) {
+            const Elf64_Sym symbol = symbols[i];
+            const auto type = ELF64_ST_TYPE(symbol.st_info);
+            const bool may_be_code = type == STT_NOTYPE || type == STT_FUNC || type == STT_GNU_IFUNC;
+            if (symbol.st_shndx != SHN_UNDEF && symbol.st_size != 0 && may_be_code)
+                to.push_back({symbol.st_value, symbol.st_size, std::string(symbols.text(symbol.st_name))});
+        }
+        return; // .symtab has all that .dynsym has
+    }
+}
+
+void Symbols::read(Module& module)
+{
+    module.is_read = true;
+    if (!module.file)
+        return;
+    const auto nothing = [](const std::string&) {};
+    try {
+        Image::each(
+            path_of(module.file),
+            [&](const Image& image) {
+                for (const Segment& segment : image.segments())
+                    if (segment.executable)
+                        module.segments.push_back({segment.offset, segment.address, segment.file_size});
+                const std::string id = image.build_id();
+                if (!image.section(".symtab") && id.size() > 2)
+                    try {
+                        Image::each(
+                            fmt::format("/usr/lib/debug/.build-id/{}/{}.debug", id.substr(0, 2), id.substr(2)),
+                            [&](const Image& debug) { add(debug, module.symbols); }, nothing);
+                    } catch (const Unusable&) {
+                        // not installed
+                    }
+                if (module.symbols.empty())
+                    add(image, module.symbols);
+            },
+            nothing);
+    } catch (const Unusable&) {
+        // no ELF file
+    }
+    std::stable_sort(module.symbols.begin(), module.symbols.end(),
+                     [](const Symbol& a, const Symbol& b) { return a.start < b.start; });
+}
+
+// The innermost of those that have the address: ProcSyms::Module::find_addr() of bcc, src/cc/bcc_syms.cc.
+const Symbols::Symbol* Symbols::find(const std::vector<Symbol>& symbols, uint64_t address)
+{
+    auto next = std::upper_bound(symbols.begin(), symbols.end(), address,
+                                 [](uint64_t value, const Symbol& symbol) { return value < symbol.start; });
+    if (next == symbols.begin())
+        return nullptr;
+    const uint64_t limit = std::prev(next)->start;
+    while (next != symbols.begin()) {
+        --next;
+        if (address - next->start < next->size)
+            return &*next;
+        if (limit > next->start + next->size)
+            return nullptr;
+    }
+    return nullptr;
+}
+
+// "START SIZE name" a line, hexadecimal: tools/perf/Documentation/jit-interface.txt. It is read again if it has changed.
+void Symbols::read_map_of_code()
+{
+    const std::string name = fmt::format("tmp/perf-{}.map", inner_);
+    const Descriptor file(openat(root_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+    struct stat status{};
+    if (!file || fstat(file.get(), &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > largest_map)
+        return;
+    const std::pair<int64_t, int64_t> seen(status.st_size,
+                                           status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec);
+    if (seen == made_seen_)
+        return;
+    made_seen_ = seen;
+    made_.clear();
+    std::ifstream lines(path_of(file));
+    for (std::string line; std::getline(lines, line);) {
+        Symbol symbol{};
+        const char* const end = line.data() + line.size();
+        const auto start = std::from_chars(line.data(), end, symbol.start, 16);
+        if (start.ec != std::errc() || start.ptr == end)
+            continue;
+        const auto size = std::from_chars(start.ptr + 1, end, symbol.size, 16);
+        if (size.ec != std::errc() || size.ptr == end)
+            continue;
+        symbol.name.assign(size.ptr + 1, end);
+        made_.push_back(std::move(symbol));
+    }
+    std::stable_sort(made_.begin(), made_.end(), [](const Symbol& a, const Symbol& b) { return a.start < b.start; });
+}
+
+std::string Symbols::name(uint64_t address)
+{
+    const auto piece = std::find_if(pieces_.rbegin(), pieces_.rend(),
+                                    [&](const Piece& each) { return each.start <= address && address < each.end; });
+    const Symbol* found = nullptr;
+    uint64_t in_file = address;
+    if (piece != pieces_.rend()) {
+        if (!piece->module->is_read)
+            read(*piece->module);
+        const uint64_t offset = address - piece->start + piece->offset;
+        for (const Module::Loaded& segment : piece->module->segments)
+            if (offset - segment.offset < segment.size)
+                in_file = offset - segment.offset + segment.address;
+        found = find(piece->module->symbols, in_file);
+    } else {
+        read_map_of_code();
+        found = find(made_, address);
+    }
+    if (!found)
+        return fmt::format("0x{:x}", address);
+    return fmt::format("{}+{}", readable(found->name), in_file - found->start);
+}
+
+} // namespace fastsdt::engine

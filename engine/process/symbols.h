@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Names of addresses in a process, as bpftrace finds them: the symbols of its files and of their debug files, and what a program
+// that makes code at run time has written to /tmp/perf-PID.map. Files that it has had mapped are kept open, so that names are found
+// after it has unmapped them, or has ended.
+#pragma once
+#include "base/descriptor.h"
+#include "elf/image.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace fastsdt::engine {
+
+class Symbols {
+public:
+    explicit Symbols(pid_t pid);
+    Symbols(const Symbols&) = delete;
+    Symbols& operator=(const Symbols&) = delete;
+    ~Symbols();
+
+    /// Takes note of what is mapped now. What was mapped before counts where nothing is in its place.
+    void look();
+    /// "symbol+12", or "0x7f0012345678" where no symbol is. What has to be is escaped.
+    std::string name(uint64_t address);
+
+private:
+    struct Symbol {
+        uint64_t start, size;
+        std::string name;
+    };
+    struct Module;
+    struct Piece {
+        uint64_t start, end, offset;
+        std::shared_ptr<Module> module;
+    };
+    static void read(Module& module);
+    static void add(const Image& image, std::vector<Symbol>& to);
+    static const Symbol* find(const std::vector<Symbol>& symbols, uint64_t address);
+    void read_map_of_code();
+
+    const pid_t pid_;
+    const uint64_t inner_;                                   // its number in its own pid namespace
+    Descriptor root_;                                        // of its file system
+    std::map<std::string, std::shared_ptr<Module>> modules_; // by device and inode
+    std::vector<Piece> pieces_;                              // the newest last
+    std::vector<Symbol> made_;                               // of /tmp/perf-PID.map, by address
+    std::pair<int64_t, int64_t> made_seen_;                  // the file's size and time when it was read
+};
+
+} // namespace fastsdt::engine

@@ -1,0 +1,327 @@
+#!/bin/bash
+# Stacks: what is walked, what it is called, and that nothing faults. What the stacks are follows from the program, and bpftrace is asked too.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+need gcc setpriv python3
+need_attachable
+user_folder
+cat >app.c <<'END_OF_C'
+#define _GNU_SOURCE
+#include <fastsdt.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef CONTEXTS
+#include <sched.h>
+#include <ucontext.h>
+#endif
+#define OWN __attribute__((noinline, noclone))
+#define NO_TAIL_CALL __asm__ volatile("")
+/* It has a frame since it has something in it, which gcc would not take its option's word for. */
+OWN void leaf(int i) { char own[32]; __asm__ volatile("" : : "r"(own)); FASTSDT(app, hit, i); NO_TAIL_CALL; }
+OWN void one(int i) { leaf(i); NO_TAIL_CALL; }
+OWN void two(int i) { one(i); if (i % 2) leaf(i); NO_TAIL_CALL; }
+OWN void deep(int calls, int i) { if (calls) deep(calls - 1, i); else leaf(i); NO_TAIL_CALL; }
+OWN void handler(int number) { leaf(number); NO_TAIL_CALL; }
+OWN void raises(int number) { raise(number); NO_TAIL_CALL; }
+static int hits;
+static void have_alternate_stack(void)
+{
+    stack_t stack = {.ss_sp = malloc(32768), .ss_size = 32768};
+    sigaltstack(&stack, NULL);
+}
+OWN void* run(void* unused)
+{
+    for (int i = 0; i < hits; ++i)
+        two(i);
+    return unused;
+}
+OWN void* run_handler(void* unused)
+{
+    have_alternate_stack();
+    raises(SIGUSR1);
+    return unused;
+}
+OWN void* once(void* unused) { two(0); return unused; }
+OWN void* linger(void* barrier) { run(NULL); pthread_barrier_wait(barrier); pthread_barrier_wait(barrier); return NULL; }
+static pthread_barrier_t barrier;
+static pthread_t lingering[2];
+OWN void work(void)
+{
+    /* push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret */
+    static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+    static unsigned char* made;
+    if (made) {
+        pthread_barrier_wait(&barrier);
+        for (int i = 0; i < 2; ++i)
+            pthread_join(lingering[i], NULL);
+    } else {
+        char name[64];
+        made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memcpy(made, code, sizeof code);
+        snprintf(name, sizeof name, "/tmp/perf-%d.map", (int)getpid());
+        FILE* map = fopen(name, "w");
+        fprintf(map, "%lx 8 made function\n", (unsigned long)made);
+        fclose(map);
+        have_alternate_stack();
+        pthread_barrier_init(&barrier, NULL, 3);
+    }
+    run(NULL);
+    deep(200, 1);
+    deep(5, 1);
+    raises(SIGUSR1);
+    ((void (*)(void (*)(int)))(void*)made)(leaf);
+    for (int i = 0; i < 2; ++i)
+        pthread_create(&lingering[i], NULL, linger, &barrier);
+    pthread_barrier_wait(&barrier);
+    FASTSDT(app, done); /* the threads are still there, so that bpftrace finds their files */
+}
+#ifdef CONTEXTS
+static ucontext_t back, there;
+OWN void coroutine(void) { for (int i = 0; i < hits; ++i) one(i); }
+OWN int cloned(void* unused) { one(0); (void)unused; return 0; }
+OWN void contexts(void)
+{
+    char* stack = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    getcontext(&there);
+    there.uc_stack.ss_sp = stack;
+    there.uc_stack.ss_size = 65536;
+    there.uc_link = &back;
+    makecontext(&there, coroutine, 0);
+    swapcontext(&back, &there);
+    for (int i = 0; i < hits; ++i)
+        waitpid(clone(cloned, stack + 65536, CLONE_VM | SIGCHLD, NULL), NULL, 0);
+    munmap(stack, 65536);
+}
+#endif
+static void library(const char* file)
+{
+    void* handle = dlopen(file, RTLD_NOW);
+    void (*call)(void (*)(int));
+    *(void**)&call = dlsym(handle, "call");
+    call(leaf);
+    dlclose(handle);
+}
+/* app HITS [threads COUNT | altstack | forks COUNT | contexts | libraries | -]; `-`: it works for each line that it reads */
+int main(int argc, char** argv)
+{
+    const char* mode = argc > 2 ? argv[2] : "";
+    const int count = argc > 3 ? atoi(argv[3]) : 0;
+    struct sigaction act = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
+    sigaction(SIGUSR1, &act, NULL);
+    hits = atoi(argv[1]);
+    if (strcmp(mode, "-") == 0) {
+        setvbuf(stdout, NULL, _IONBF, 0);
+        for (char line[8]; fgets(line, sizeof line, stdin);) {
+            work();
+            puts("did");
+        }
+        return 0;
+    }
+    if (strcmp(mode, "threads") == 0) {
+        for (int done = 0; done < count; done += 20) {
+            pthread_t some[20];
+            for (int i = 0; i < 20; ++i)
+                pthread_create(&some[i], NULL, once, NULL);
+            for (int i = 0; i < 20; ++i)
+                pthread_join(some[i], NULL);
+        }
+        return 0;
+    }
+    if (strcmp(mode, "altstack") == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, run_handler, NULL);
+        pthread_join(thread, NULL);
+        return 0;
+    }
+    for (int i = 0; strcmp(mode, "forks") == 0 && i < count; ++i)
+        if (fork() == 0) {
+            run(NULL);
+            _exit(0);
+        }
+    while (wait(NULL) > 0)
+        ;
+    for (int i = 0; strcmp(mode, "libraries") == 0 && i < hits; ++i)
+        library(i % 2 ? "./libodd.so" : "./libeven.so");
+#ifdef CONTEXTS
+    if (strcmp(mode, "contexts") == 0)
+        contexts();
+#endif
+    if (!*mode)
+        run(NULL);
+    return 0;
+}
+END_OF_C
+FRAMES="-O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls"
+# shellcheck disable=SC2086 # words
+gcc $FRAMES -DCONTEXTS -pthread -I"$INCLUDE" app.c -ldl -o app
+chown -R 65534:65534 . 2>/dev/null || true
+HIT=usdt:./app:app:hit
+# trace OPTIONS...: leaves status, out and err.
+trace() {
+    status=0
+    "${as_user[@]}" fastsdt-trace --engine user "$@" >out 2>err </dev/null || status=$?
+}
+# folded: what is in out, without the frames of the C library below main() or a thread's first function, and without the summary.
+folded() { sed -En 's/^(.*;)?((main|once|coroutine|cloned);.* [0-9]+)$/\2/p' out; }
+
+# A stack for each way to the leaf, and a thread's ends as one frame more than its first function.
+trace --folded -e "$HIT { @[ustack] = count(); }" -- ./app 10
+expect "folded: status" "$status $(cat err)" "0 "
+expect "folded" "$(folded)" 'main;run;two;leaf 5
+main;run;two;one;leaf 10'
+expect "folded: the whole file" "$(grep -cvE '^([^; ]+;)+[^; ]+ [0-9]+$' out) $(tail -1 out)" "1 sites 1 of 1 armed; dropped 0"
+# Other keys are frames nearer to the root; other maps print as they always do.
+trace --folded -e "$HIT { @[arg0 % 2, ustack(2), comm] = count(); @n[arg0 / 5] = count(); @h[ustack(1)] = hist(arg0); }" -- ./app 10
+expect "folded, other keys" "$(sed 's/+[0-9]*$/+N/; s/: $/:/; /^$/d; /^\[.*|/d' out)" '0;app;one;leaf 5
+1;app;one;leaf 5
+1;app;two;leaf 5
+@h[
+    leaf+N
+]:
+@n[0]: 7
+@n[1]: 8
+sites 1 of 1 armed; dropped 0'
+
+# bpftrace's form, and JSON.
+text='leaf+N
+one+N
+two+N'
+printed="
+        ${text//$'\n'/$'\n'        }
+"
+trace -e "$HIT /arg0 == 0/ { printf(\"%s|%d\\n\", ustack(3), arg0); print(ustack(3)); @[ustack(bpftrace, 3), arg0] = count(); }" -- ./app 2
+expect "printed" "$(sed 's/+[0-9]*$/+N/' out)" "$printed|0
+$printed
+@[
+    leaf+N
+    one+N
+    two+N
+, 0]: 1
+sites 1 of 1 armed; dropped 0"
+trace --json -e "$HIT /arg0 == 0/ { print(ustack(3)); @[ustack(2), arg0] = count(); }" -- ./app 2
+expect "JSON" "$(sed 's/+[0-9]*"/+N"/g; $d' out)" '{"type": "value", "data": ["leaf+N", "one+N", "two+N"]}
+{"type": "map", "data": {"@": [{"key": [["leaf+N", "one+N"], "0"], "value": 1}]}}'
+python3 -c 'import json; [json.loads(line) for line in open("out")]'
+
+# An entry has no frame yet: its caller is what the stack pointer leads to. An exit is where it returns to, as for bpftrace.
+plugin=$(plugin gcc)
+if [ -n "$plugin" ]; then
+    cat >calls.c <<'END_OF_C'
+#define OWN __attribute__((noinline, noclone))
+OWN int inner(int i) { __asm__ volatile(""); return i + 1; }
+OWN int outer(int i) { return inner(i) * 2 + inner(i + 1); }
+int main(void) { int sum = 0; for (int i = 0; i < 10; ++i) sum += outer(i); return sum == 0; }
+END_OF_C
+    # shellcheck disable=SC2086 # words
+    "$plugin" $FRAMES -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 calls.c -o calls
+    for probe in uprobe uretprobe; do
+        trace --folded -e "$probe:./calls:inner { @[ustack] = count(); }" -- ./calls
+        expect "$probe" "$status $(cat err) $(sed -n 's/^.*;main;/main;/p' out)" "0  main;outer$([ $probe = uretprobe ] || echo ';inner') 20"
+    done
+fi
+
+# What a stack is no value for.
+for script in "@ = ustack;" "@ = sum(ustack);" "@ = str(ustack);" "@[ustack == 0] = count();" "@[ustack(0)] = count();" "@[ustack(128)] = count();" "@[ustack(perf)] = count();"; do
+    trace -e "$HIT { $script }" -- ./app 1
+    expect "$script: status" "$status $(grep -c ' error: ' err)" "2 1"
+done
+trace record -o trace -e "$HIT { printf(\"%s\", ustack); }" -- ./app 1
+expect "record" "$status $(cat err)" "2 fastsdt-trace: a trace has no stacks: ustack is a map's key, or printed by a script without record"
+
+# Each thread's stack is whole, and none faults, while 1,000 come and go.
+trace --folded -e "$HIT { @[ustack] = count(); }" -- ./app 0 threads 1000
+expect "threads" "$status $(cat err) $(folded)" "0  once;two;one;leaf 1000"
+
+# Forked children are followed, from a stack that is as it was when they were forked.
+trace --folded -e "$HIT { @[ustack] = count(); }" -- ./app 10 forks 20
+expect "children" "$status $(cat err) $(folded)" "0  main;run;two;leaf 100
+main;run;two;one;leaf 200"
+
+# Stacks that nobody knows end where the page ends, and the report tells.
+trace --folded -e "$HIT { @[ustack] = count(); @n = count(); }" -- ./app 10 contexts
+expect "contexts" "$status $(grep '^@n' out) $(folded | sed 's/ [0-9]*$//' | xargs) $(folded | awk '{ all += $NF } END { print all }')" \
+    "0 @n: 20 cloned;one;leaf coroutine;one;leaf 20"
+trace --folded -e "$HIT { @[ustack] = count(); }" -- ./app 1 altstack
+expect "a thread's handler" "$status $(grep -oE 'handler;leaf [0-9]+' out) $(tail -1 out)" "0 handler;leaf 1 sites 1 of 1 armed; dropped 0; cut 1"
+grep -q '^fastsdt-trace: 1 stack was cut at the end of a page: ' err || fail "cut: $(cat err)"
+
+# A library that is gone has its names, also if another one is in its place.
+for kind in even odd; do
+    echo "__attribute__((noinline)) void in_$kind(void (*leaf)(int)) { leaf(0); __asm__ volatile(\"\"); }
+        void call(void (*leaf)(int)) { __asm__ volatile(\"$([ $kind = even ] || echo .skip 64, 0x90)\"); in_$kind(leaf); __asm__ volatile(\"\"); }" >$kind.c
+    # shellcheck disable=SC2086 # words
+    gcc $FRAMES -shared -fPIC $kind.c -o lib$kind.so
+done
+trace --folded -e "$HIT { @[ustack(3)] = count(); }" -- ./app 200 libraries
+expect "libraries" "$status $(cat err) $(sed '$d' out)" "0  call;in_even;leaf 100
+call;in_odd;leaf 100"
+
+# Static programs, and those of musl.
+static() {
+    "$@" -O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls -pthread -I"$INCLUDE" app.c -ldl -o app 2>warnings || fail "$*: $(cat warnings)"
+    trace --folded -e "$HIT { @[ustack] = count(); }" -- ./app 10
+    expect "$*" "$status $(cat err) $(folded)" "0  main;run;two;leaf 5
+main;run;two;one;leaf 10"
+    trace --folded -e "$HIT { @[ustack] = count(); }" -- ./app 0 threads 100
+    expect "$*: threads" "$status $(cat err) $(folded)" "0  once;two;one;leaf 100"
+}
+mv app dynamic
+static gcc -static
+if have musl-gcc; then
+    static musl-gcc -idirafter /usr/include
+    static musl-gcc -static
+fi
+
+# Without frame pointers callers are left out, or the walk ends. Every hit is counted, with the place where it is.
+gcc -O2 -fomit-frame-pointer -DCONTEXTS -pthread -I"$INCLUDE" app.c -ldl -o app
+for mode in "" "threads 500" "forks 5" contexts altstack; do
+    # shellcheck disable=SC2086 # words
+    trace --folded -e "$HIT { @[ustack] = count(); @n = count(); }" -- ./app 100 $mode
+    expect "no frame pointers: $mode" "$status $(sed -n 's/.*;leaf \([0-9]*\)$/\1/p; s/^leaf \([0-9]*\)$/\1/p' out | awk '{ all += $1 } END { print all }')" \
+        "0 $(sed -n 's/^@n: //p' out)"
+done
+mv dynamic app
+
+# The same process under both engines: the same stacks, so often.
+if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
+    driven ./app 10 -
+    did
+    map=/tmp/perf-$pid.map
+    script="$HIT { @[ustack] = count(); @three[ustack(3), arg0 % 2] = count(); } usdt:./app:app:done { exit(); }"
+    for engine in user kernel; do
+        fastsdt-trace --engine $engine -p "$pid" -e "interval:ms:10 { printf(\"armed\\n\"); } $script" >report 2>err 3>&- 4<&- &
+        tracer=$!
+        exec 5<report
+        while read -r line <&5 && [ "$line" != armed ]; do :; done
+        did
+        report
+        mv maps $engine.maps
+        [ $engine = kernel ] || expect "with bpftrace: status" "$status $(cat err)" "0 "
+    done
+    exec 3>&-
+    wait "$pid"
+    rm "$map"
+    python3 - <<'END_OF_PYTHON' || fail "the engines differ"
+import collections, re
+def stacks(file):
+    found = collections.Counter()
+    text = open(file).read()
+    for name, frames, keys, count in re.findall(r"^(@\w*)\[\n((?: +.*\n)+)(, .*)?\]: (\d+)$", text, re.M):
+        found[name, tuple(frames.split("\n")[:-1]), keys] += int(count)
+    return found
+user, kernel = stacks("user.maps"), stacks("kernel.maps")
+assert len(user) > 10 and user == kernel, f"user:\n{user - kernel}\nkernel:\n{kernel - user}"
+deepest = max(len(frames) for _, frames, _ in user)
+assert deepest == 127, deepest
+assert any("made function" in frame for _, frames, _ in user for frame in frames)
+# A handler on a stack of its own: raise() has no frame, so its caller is left out.
+assert any(len(frames) > 4 and "handler" in frames[1] and "work" in frames[3] for _, frames, _ in user), user
+END_OF_PYTHON
+fi
