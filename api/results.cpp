@@ -141,8 +141,7 @@ static_assert(
     && int(State::too_long) == FASTSDT_TRACE_SITE_TOO_LONG
     && int(State::no_functions) == FASTSDT_TRACE_SITE_NO_FUNCTIONS
     && int(State::no_named_argument) == FASTSDT_TRACE_SITE_NO_NAMED_ARGUMENT
-    && int(State::cannot_move) == FASTSDT_TRACE_SITE_CANNOT_MOVE
-    && int(State::overlaps) == FASTSDT_TRACE_SITE_OVERLAPS
+    && int(State::cannot_move) == FASTSDT_TRACE_SITE_CANNOT_MOVE && int(State::overlaps) == FASTSDT_TRACE_SITE_OVERLAPS
     && int(State::not_guarded) == FASTSDT_TRACE_SITE_NOT_GUARDED
     && int(State::no_stacks) == FASTSDT_TRACE_SITE_NO_STACKS);
 

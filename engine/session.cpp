@@ -23,8 +23,8 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
     : script_(script), target_(target), pid_(pid), options_(options), filters_(pid),
       modules_at_first_(modules_of(mappings_of(pid))),
       matcher_(script, pid, options.names ? *options.names : own_names_, options.moves && target.stops_threads()),
-      fresh_(matcher_.find_new()),
-      environment_(read_environment(script, pid)), tables_(lay_out(script, options.ring_size)),
+      fresh_(matcher_.find_new()), environment_(read_environment(script, pid)),
+      tables_(lay_out(script, options.ring_size)),
       arming_(
           target, [this](std::span<const Site> sites, const Arena& arena) { return compiled_to_arm(sites, arena); },
           {tables_.least, tables_.wanted}, [this](Window window) { return words_at_first(window); }, options.follow),

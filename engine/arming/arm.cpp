@@ -214,7 +214,8 @@ void unguard(Target& target, const std::function<bool(const Front&)>& ours)
         if (!view.is_guarded(m))
             continue;
         uint64_t from = m.start;
-        for (auto page = keep.lower_bound(m.start); from < m.end; ++page) {
+        while (from < m.end) {
+            const auto page = keep.lower_bound(from);
             const uint64_t to = page == keep.end() ? m.end : std::min(*page, m.end);
             if (to > from)
                 ranges.push_back({from, to - from});
@@ -343,7 +344,9 @@ bool clear_left_overs(Target& target, bool forked = false)
     if (!undo.empty())
         target.patch(undo, true);
     if (moved)
-        unguard(target, [&](const Front& front) { return !front.tracer.may_run() || (forked && front.tracer == Tracer::self()); });
+        unguard(target, [&](const Front& front) {
+            return !front.tracer.may_run() || (forked && front.tracer == Tracer::self());
+        });
     if (!view.arenas.empty() || !tables_left(target, view.mappings).empty())
         release_left_overs(target, forked);
     return !undo.empty();
@@ -718,10 +721,10 @@ void Arming::disarm()
         now = std::move(again);
     }
     jumps_ = !now.empty() || left; // a thread keeps standing in these
-    if (std::any_of(sites_.begin(), sites_.end(), [](const Site& site) { return site.moved.guarded; }))
-        target_.alone([this] {
-            unguard(target_, [this](const Front& front) { return front.data == window_.address; });
-        });
+    // Also where we need no guard: another tracer may have left its guard for us.
+    if (std::any_of(sites_.begin(), sites_.end(), [](const Site& site) { return site.moves(); }))
+        target_.alone(
+            [this] { unguard(target_, [this](const Front& front) { return front.data == window_.address; }); });
     verify();
 }
 

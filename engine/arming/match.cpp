@@ -286,7 +286,8 @@ void Matcher::share_patches(std::map<Key, Site>& sites)
                 continue;
             }
             if (site.patch + site.length > end) {
-                together.bytes.insert(together.bytes.end(), site.moved.bytes.end() - ptrdiff_t(site.patch + site.length - end),
+                together.bytes.insert(together.bytes.end(),
+                                      site.moved.bytes.end() - ptrdiff_t(site.patch + site.length - end),
                                       site.moved.bytes.end());
                 together.leaves = site.moved.leaves;
                 start.length = together.bytes.size();
@@ -375,9 +376,10 @@ std::string Matcher::instead(const Probe& probe) const
             return fmt::format("there is no file {}", probe.file);
         const char* const where =
             pattern(probe.file) ? "no file of the process that fits" : "no mapped file of that name";
-        return fmt::format("{} has {}", where, !functions ? "probes"
-                               : moves_   ? "such functions"
-                                          : "functions that fastprobe recorded; --move arms others");
+        return fmt::format("{} has {}", where,
+                           !functions   ? "probes"
+                               : moves_ ? "such functions"
+                                        : "functions that fastprobe recorded; --move arms others");
     }
     // Names only the probes of the provider that was meant, if it has any: libraries have probes of other providers.
     std::vector<std::string> names;

@@ -90,7 +90,7 @@ private:
     const bool apart_;           // a clause has a number of arguments
     const bool moves_;
     Traits traits_;
-    std::set<Key> known_;        // of the last look
+    std::set<Key> known_; // of the last look
     std::set<const Probe*> matched_;
     std::map<const Probe*, std::set<std::string>> others_;      // names of the same kind in the probe's files
     std::map<std::pair<std::string, std::string>, bool> means_; // by the script's file and the process's

@@ -37,11 +37,12 @@ struct Site {
     std::string arguments;                   ///< as the stapsdt note has them; empty for entries and exits
     std::vector<std::string> argument_names; ///< by argument; none: the file does not say them
     uint64_t stack_bytes = unknown_bytes;    ///< entry: of arguments on the stack
-    int result = -1;             ///< exit: where the result is, FASTSDT_RESULT_*; -1: a tail call, which has none yet
-    uint64_t address = 0;        ///< runtime address of the note's pc, of the function or of the exit
-    SiteState found;             ///< ready, or why there is no patch although the file may have one
-    uint64_t patch = 0;          ///< of the patchable instruction: a nop10 (x86), a nop (arm64), or the first that moves; 0: none
-    uint64_t length = 0;         ///< of that instruction, or of all that move: the stub jumps back to patch + length
+    int result = -1;      ///< exit: where the result is, FASTSDT_RESULT_*; -1: a tail call, which has none yet
+    uint64_t address = 0; ///< runtime address of the note's pc, of the function or of the exit
+    SiteState found;      ///< ready, or why there is no patch although the file may have one
+    uint64_t patch =
+        0; ///< of the patchable instruction: a nop10 (x86), a nop (arm64), or the first that moves; 0: none
+    uint64_t length = 0; ///< of that instruction, or of all that move: the stub jumps back to patch + length
     MovedCode moved;
     uint64_t load_bias = 0;      ///< runtime address minus ELF vaddr, for operands like symbol(%rip)
     uint64_t semaphore = 0;      ///< of the semaphore; 0: none
@@ -66,8 +67,9 @@ struct Patch {
     size_t site = 0; ///< index
     uint64_t at = 0; ///< runtime address
     std::array<std::byte, 8> before{}, after{};
-    size_t length = 8;                     ///< bytes that count
-    uint64_t covers = own_machine.length;  ///< bytes from `at` on between whose first and last no thread may stand when they change
+    size_t length = 8; ///< bytes that count
+    uint64_t covers =
+        own_machine.length; ///< bytes from `at` on between whose first and last no thread may stand when they change
     uint64_t semaphore =
         0; ///< runtime address of the semaphore's 16 bits: raised with the change, lowered with its undoing; 0: none
 

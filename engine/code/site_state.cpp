@@ -61,8 +61,8 @@ std::string text(const SiteState& state, size_t sites)
     case State::overlaps:
         return fmt::format("{} no {}, and too few bytes beside another probe of the script", has, own_machine.nop);
     case State::not_guarded:
-        return fmt::format("{} no {}, and text from which the kernel's probes cannot be kept away{}", has, own_machine.nop,
-                           state.detail.empty() ? "" : " (" + state.detail + ")");
+        return fmt::format("{} no {}, and text from which the kernel's probes cannot be kept away{}", has,
+                           own_machine.nop, state.detail.empty() ? "" : " (" + state.detail + ")");
     case State::no_stacks: return fmt::format("want{} ustack, which stubs for this architecture cannot walk", s);
     }
     return {};

@@ -510,7 +510,7 @@ private:
             look(image, mappings, executable, {site.address, nullptr, true}, std::move(site), file);
         };
         for (LiveSite& site : file.sites)
-            if (!site.entry && !site.exit && site.expected.patch_length == 0
+            if (!site.entry && !site.exit && site.expected.length <= 1
                 && unrecorded_->probe(file.path, site.provider, site.name))
                 set_window(site, windows.site(site.address));
         std::set<uint64_t> recorded;
@@ -541,8 +541,8 @@ private:
             site.exit = true;
             site.name = name;
             const std::vector<Window> exits = windows.exits(function.address);
-            const auto bad = std::find_if(exits.begin(), exits.end(),
-                                          [](const Window& w) { return w.obstacle != Obstacle::none; });
+            const auto bad =
+                std::find_if(exits.begin(), exits.end(), [](const Window& w) { return w.obstacle != Obstacle::none; });
             if (exits.empty() || bad != exits.end()) { // the function as a whole
                 site.address = function.address;
                 Window none;

@@ -30,7 +30,8 @@ struct State {
     alignas(16) unsigned char xmm[16][16];
 };
 State moved_before, moved_after;
-uint64_t moved_target, moved_own_stack, moved_way; // way: 1: behind the code; 2: where its jump leads; more: 0x100 + the signal
+uint64_t moved_target, moved_own_stack,
+    moved_way; // way: 1: behind the code; 2: where its jump leads; more: 0x100 + the signal
 void moved_pass();
 extern unsigned char moved_behind[], moved_jumped[], moved_faulted[];
 }

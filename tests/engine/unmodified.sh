@@ -80,33 +80,39 @@ int main(int argc, char** argv) // app N [fork | handler | lines]: N turns; line
             _exit(sum == 0);
         waitpid(child, nullptr, 0);
     }
-    std::printf("%ld\n", work(turns));
+    std::fprintf(stderr, "%ld\n", work(turns));
 }
 END
 g++ -O2 -g -fcf-protection=none app.cpp -o app
 g++ -O2 -g -fcf-protection=full -no-pie app.cpp -o fixed
 g++ -O0 app.cpp -o slow
-g++ -Os -static app.cpp -o small
+g++ -O2 -static app.cpp -o small
 
-counts='uprobe:./APP:leaf { @leaf = count(); @a = sum(arg0); } uprobe:./APP:calls, uprobe:./APP:branches, uprobe:./APP:throws, uprobe:./APP:jumps, uprobe:./APP:loads { @[func] = count(); }
-    uretprobe:./APP:calls { @calls = count(); @c = sum(retval); } usdt:./APP:old:one { @old = sum(arg0); }'
+counts='uprobe:./APP:leaf { @leaf = count(); @a = sum(arg0); } uprobe:./APP:calls { @calls = count(); } uprobe:./APP:branches { @branches = count(); }
+    uprobe:./APP:throws { @throws = count(); } uprobe:./APP:jumps { @jumps = count(); } uprobe:./APP:loads { @loads = count(); }
+    uretprobe:./APP:calls { @returns = count(); @r = sum(retval); } usdt:./APP:old:one { @old = sum(arg0); }'
 # 600 turns: calls(n % 5) is called (n % 5) + 1 times, and leaf() by it n % 5 times, by branches() for a third, by work() once.
-wanted='@[branches]: 600
-@[calls]: 1800
-@[jumps]: 600
-@[loads]: 600
-@[throws]: 600
+wanted='@branches: 600
 @calls: 1800
+@jumps: 600
 @leaf: 2000
-@old: 179700'
+@loads: 600
+@old: 179700
+@returns: 1800
+@throws: 600'
 for app in app fixed slow small; do
-    ./$app 600 >plain
-    fastsdt-trace --engine user --move -e "${counts//APP/$app}" -- ./$app 600 >out 2>err || fail "$app: $(cat out err)"
-    expect "$app: the program" "$(head -1 out)" "$(cat plain)"
-    expect "$app" "$(grep -vE '^@[ac]:' <out | grep '^@' | sort)" "$wanted"
+    script=${counts//APP/$app} these=$wanted
+    if [ $app = slow ]; then # the return of calls() is jumped to, and too short by itself
+        script=$(sed '/uretprobe/s/uretprobe:[^}]*}//' <<<"$script")
+        these=$(grep -v returns <<<"$wanted")
+    fi
+    ./$app 600 2>plain
+    fastsdt-trace --engine user --move -e "$script" -- ./$app 600 >out 2>err || fail "$app: $(cat out err)"
+    expect "$app: the program" "$(head -1 err)" "$(cat plain)"
+    expect "$app" "$(grep -vE '^@[ar]:' <out | grep '^@' | sort)" "$these"
     grep -qE '^sites ([0-9]+) of \1 armed; dropped 0$' out || fail "$app: $(cat out)"
     if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
-        both --move -e "${counts//APP/$app}" -- ./$app 600
+        both --move -e "$script" -- ./$app 600
     fi
 done
 
@@ -132,7 +138,7 @@ did
 kill -INT $tracer
 report
 expect "attached: status" "$status" 0
-expect "attached" "$(grep '^@\[calls\]' maps)" '@[calls]: 36'
+expect "attached" "$(grep '^@calls' maps)" '@calls: 32'
 text | cmp - text.before || fail "attached: the text has changed"
 maps maps.after
 diff maps.before maps.after || fail "attached: the mappings have changed"
@@ -146,7 +152,7 @@ attach 'uprobe:./app:leaf { @ = count(); }' --move
 did
 kill -INT $tracer
 report
-expect "after a killed one" "$(grep '^@: ' maps)" '@: 20'
+expect "after a killed one" "$(grep '^@: ' maps)" '@: 18'
 text | cmp - text.before || fail "after a killed one: the text has changed"
 maps maps.after
 diff maps.before maps.after || fail "after a killed one: the mappings have changed"
@@ -161,7 +167,7 @@ attach 'uprobe:./app:leaf { @ = count(); }' --move
 did
 kill -INT $tracer
 report
-expect "the first of two" "$(grep '^@: ' maps)" '@: 20'
+expect "the first of two" "$(grep '^@: ' maps)" '@: 18'
 grep -q "rwxp.*/app$" "/proc/$pid/maps" || fail "the second tracer's functions are not guarded"
 did
 kill -INT $second
@@ -183,13 +189,14 @@ if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/upr
     wait $kernel || true
     kill -INT $tracer
     report
-    expect "beside the kernel's probe" "$(grep '^@: ' maps)" '@: 18'
+    expect "beside the kernel's probe" "$(grep '^@: ' maps)" '@: 16'
     text | cmp - text.before || fail "beside the kernel's probe: the text has changed"
 fi
 exec 3>&-
 wait "$pid" || fail "the program failed"
 
 # A handler for faults would see a stub's address: what can fault stays.
+rm in answers report
 driven ./app 6 handler-lines
 did
 status=0
@@ -201,7 +208,7 @@ wait "$pid" || fail "the program with a handler failed"
 
 # Forked children.
 fastsdt-trace --engine user --move -e 'uprobe:./app:leaf { @[pid] = count(); }' -- ./app 600 fork >out 2>err || fail "fork: $(cat out err)"
-expect "fork" "$(grep -c ': 2000$' out)" 2
+expect "fork" "$(sed -n 's/^@.*: //p' out | xargs)" "2000 4000" # the parent works twice
 
 # All functions of a library in a program as it is installed: the same output.
 cat >primes.py <<'END'

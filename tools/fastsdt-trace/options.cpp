@@ -174,9 +174,10 @@ void add_options(CLI::App& app, Options& options, Given& given)
         "Count the hits of forked children too, in the same maps, until the last of them has ended; with a COMMAND "
         "this is the default");
     app.add_flag_callback("--no-follow", [&options] { options.follow = false; }, "Count only the process itself");
-    app.add_flag("--move", options.moves,
-                 "Arm functions and probes of programs that were built without fastsdt too: their first instructions are "
-                 "moved away");
+    app.add_flag(
+        "--move", options.moves,
+        "Arm functions and probes of programs that were built without fastsdt too: their first instructions are "
+        "moved away");
     app.add_flag(
         "--read-memory", options.read_memory,
         "Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it");

@@ -26,15 +26,15 @@ struct Instruction {
     uint64_t rip_target() const { return end() + uint64_t(decoded.raw.disp.value); }
 };
 
-void each_instruction(uint64_t from, std::span<const std::byte> code, const std::function<void(const Instruction&)>& visit)
+void each_instruction(uint64_t from, std::span<const std::byte> code,
+                      const std::function<void(const Instruction&)>& visit)
 {
     ZydisDecoder decoder;
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     while (!code.empty()) {
         Instruction next;
         next.at = from;
-        if (!ZYAN_SUCCESS(
-                ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(), &next.decoded)))
+        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(), &next.decoded)))
             throw std::logic_error("code that is to be moved cannot be decoded");
         next.bytes = code.first(next.decoded.length);
         visit(next);
