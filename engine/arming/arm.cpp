@@ -35,6 +35,12 @@ struct View {
         for (Front& front : arenas)
             if (forked && front.tracer == Tracer::self())
                 front.tracer = {};
+        for (const Front& front : arenas)
+            for (const Patch& patch : front.patches)
+                if (patch.moves())
+                    if (const Mapping* const m = mapping_at(mappings, patch.at))
+                        if (m->writable && m->executable && !m->shared && m->inode != 0)
+                            guarded.insert(m->start);
     }
 
     const Front* arena_of(uint64_t address) const
@@ -44,21 +50,13 @@ struct View {
                 return &front;
         return nullptr;
     }
-    // Whether text is writable there because a tracer keeps the kernel's probes away: Target::guard().
-    bool is_guarded(const Mapping& mapping) const
-    {
-        const auto is_in = [&](const Patch& patch) {
-            return patch.moves() && patch.at - mapping.start < mapping.end - mapping.start;
-        };
-        return mapping.writable && mapping.executable && !mapping.shared && mapping.inode != 0
-            && std::any_of(arenas.begin(), arenas.end(), [&](const Front& front) {
-                   return std::any_of(front.patches.begin(), front.patches.end(), is_in);
-               });
-    }
+    // Whether text is writable because a tracer keeps the kernel's probes away: Target::guard().
+    bool is_guarded(const Mapping& mapping) const { return guarded.contains(mapping.start); }
 
     Target& target;
     std::vector<Mapping> mappings;
     std::vector<Front> arenas;
+    std::set<uint64_t> guarded; // by start
 };
 
 constexpr std::byte breakpoint{0xcc};

@@ -393,7 +393,9 @@ std::string Matcher::instead(const Probe& probe) const
     const size_t more = names.size() > most ? names.size() - most : 0;
     names.resize(names.size() - more);
     return fmt::format("{} {}{}",
-                       functions ? "the functions that fastprobe recorded are" : "the probes " + whose + " are",
+                       !functions   ? "the probes " + whose + " are"
+                           : moves_ ? "the functions are"
+                                    : "the functions that fastprobe recorded are",
                        fmt::join(names, ", "), more ? fmt::format(", and {} more", more) : "");
 }
 

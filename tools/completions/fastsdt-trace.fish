@@ -16,6 +16,7 @@ complete -c fastsdt-trace -s i -l interval -x -d 'Print all maps at this interva
 complete -c fastsdt-trace -s d -l dry-run -d 'Only show the sites, the instructions that would count there, and why a site cannot be armed; a COMMAND is not run'
 complete -c fastsdt-trace -s f -l follow -d 'Count the hits of forked children too, in the same maps, until the last of them has ended; with a COMMAND this is the default'
 complete -c fastsdt-trace -l no-follow -d 'Count only the process itself'
+complete -c fastsdt-trace -l move -d 'Arm functions and probes of programs that were built without fastsdt too: their first instructions are moved away'
 complete -c fastsdt-trace -l read-memory -d 'Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it'
 complete -c fastsdt-trace -l buffer -x -d 'Of each thread that prints: what it printed since the tool looked last has to fit in; 64K by default, 4M for record and functions'
 complete -c fastsdt-trace -s j -l json -d 'Print as bpftrace -f json does'

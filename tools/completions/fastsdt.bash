@@ -8,7 +8,7 @@ _fastsdt() {
     COMPREPLY=()
     case ${COMP_WORDS[0]##*/} in
     fastsdt-check)
-        options='-h --help -V --version -k --kernel -P --probe --only -f --functions -s --summary -v --verbose -p --pid --plan --diff -j --json --sarif -J --jobs --outside --no-lines --fail-on --color --list-findings'
+        options='-h --help -V --version -k --kernel -P --probe --only -f --functions -s --summary -v --verbose -p --pid --plan --armable --diff -j --json --sarif -J --jobs --outside --no-lines --fail-on --color --list-findings'
         case $prev in
         -k | --kernel) return ;;
         -P | --probe) return ;;
@@ -49,7 +49,7 @@ _fastsdt() {
         esac
         ;;
     fastsdt-trace)
-        options='-h --help -V --version -e --execute -c -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --dry-run -f --follow --no-follow --read-memory --buffer -j --json --folded --exit-status -l --list --config --listen -o --output --functions --probes'
+        options='-h --help -V --version -e --execute -c -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --dry-run -f --follow --no-follow --move --read-memory --buffer -j --json --folded --exit-status -l --list --config --listen -o --output --functions --probes'
         case $prev in
         -e | --execute) return ;;
         -c) return ;;
