@@ -31,7 +31,7 @@ public:
         bool has(uint64_t at) const { return at - address < code.size(); }
     };
 
-    /// False: segments overlap.
+    /// False: segments or sections overlap.
     bool read(const Image& image);
     std::vector<Piece>& pieces() { return pieces_; }
     /// Empty where no code is.

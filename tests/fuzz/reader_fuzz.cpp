@@ -41,7 +41,8 @@ enum Way { text, json, sarif, plan_text, plan_json, armable_text, armable_json, 
 
 void print(Way way, const Image& image, const Notes& notes, const Report& report)
 {
-    static constexpr const char* names[] = {"text", "JSON", "SARIF", "plan", "plan in JSON", "armable", "armable in JSON"};
+    static constexpr const char* names[] = {"text",         "JSON",    "SARIF",          "plan",
+                                            "plan in JSON", "armable", "armable in JSON"};
     Style style;
     style.verbose = true;
     if (way == plan_text || way == plan_json) {

@@ -8,7 +8,7 @@ _fastsdt() {
     COMPREPLY=()
     case ${COMP_WORDS[0]##*/} in
     fastsdt-check)
-        options='-h --help -V --version -k --kernel -P --probe --only -f --functions -s --summary -v --verbose -p --pid --plan --diff -j --json --sarif -J --jobs --outside --no-lines --fail-on --color --list-findings'
+        options='-h --help -V --version -k --kernel -P --probe --only -f --functions -s --summary -v --verbose -p --pid --plan --armable --diff -j --json --sarif -J --jobs --outside --no-lines --fail-on --color --list-findings'
         case $prev in
         -k | --kernel) return ;;
         -P | --probe) return ;;
