@@ -40,6 +40,7 @@ std::string_view text(Obstacle obstacle)
     case Obstacle::special: return "is one of the functions that must stay as they are";
     case Obstacle::resolver: return "chooses a function while the program is loaded";
     case Obstacle::restartable: return "has a restartable sequence or a system call whose place is compared";
+    case Obstacle::relocated: return "has instructions that the loader changes";
     case Obstacle::computed_jump: return "has an indirect jump whose targets are not known";
     case Obstacle::target: return "has a jump target inside the bytes that would be replaced";
     case Obstacle::loop: return "jumps back to its entry";
@@ -99,6 +100,8 @@ Obstacle Movable::Code::of_body(const Body& body) const
         return Obstacle::special;
     if (body.indirect)
         return Obstacle::resolver;
+    if (body.relocated)
+        return Obstacle::relocated;
     // A handler looks whether it interrupted what is between two labels.
     if (body.rseq || (body.system_call && body.taken))
         return Obstacle::restartable;

@@ -30,6 +30,7 @@ enum class Obstacle : uint8_t {
     special,
     resolver,
     restartable,
+    relocated,
     computed_jump,
     target,
     loop,

@@ -4,9 +4,11 @@
 #include "base/integers.h"
 
 #include <algorithm>
+#include <elf.h>
 
 namespace fastsdt {
 
+// Old linkers put constants into the segment that has the code, so sections say what is code.
 bool Marks::read(const Image& image)
 {
     uint64_t size = 0, reached = 0;
@@ -17,9 +19,21 @@ bool Marks::read(const Image& image)
         size += segment.file_size;
         if (size > image.file().size() || reached < segment.address)
             return false;
-        if (!segment.executable || segment.file_size == 0)
+    }
+    for (const Section& section : image.sections()) {
+        constexpr uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+        if ((section.flags & code) != code || section.type == SHT_NOBITS || !image.executable_at(section.address))
             continue;
-        pieces_.push_back({segment.address, image.file().subspan(segment.offset, segment.file_size), {}});
+        const auto bytes = image.bytes_at(section.address);
+        if (!bytes.empty() && section.size != 0)
+            pieces_.push_back({section.address, bytes.first(std::min<size_t>(bytes.size(), section.size)), {}});
+    }
+    std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) { return a.address < b.address; });
+    reached = 0;
+    for (const Piece& piece : pieces_) {
+        if (piece.address < reached)
+            return false;
+        reached = piece.address + piece.code.size();
     }
     for (Piece& piece : pieces_)
         piece.marks.resize(piece.code.size());
@@ -197,7 +211,7 @@ void Survey::note(const Instruction& instruction, uint64_t address, uint32_t fro
                 leas_.push_back({from, to});
         } else if (marks_.has(to)) { // data among the code, and how far they reach is not known
             marks_.add(to, Marks::target);
-            if (const auto body = body_at(to))
+            if (const auto body = body_at(to); body && from != Body::none)
                 bodies_[*body].broken = true;
         }
     }

@@ -31,7 +31,7 @@ public:
         bool has(uint64_t at) const { return at - address < code.size(); }
     };
 
-    /// False: segments overlap.
+    /// False: segments or sections overlap.
     bool read(const Image& image);
     std::vector<Piece>& pieces() { return pieces_; }
     /// Empty where no code is.
@@ -66,11 +66,12 @@ struct Body : Frame {
     bool computed = false;      ///< has an indirect jump whose targets are not known
     bool tables = false;        ///< has tables of offsets, which are read
     bool system_call = false;
-    bool rseq = false;     ///< belongs to a restartable sequence
-    bool special = false;  ///< by its name
-    bool indirect = false; ///< chooses a function while the program is loaded
-    bool cold = false;     ///< by its name
-    uint32_t owner = none; ///< of a part that the compiler split off: the function's number
+    bool relocated = false; ///< the loader changes its instructions
+    bool rseq = false;      ///< belongs to a restartable sequence
+    bool special = false;   ///< by its name
+    bool indirect = false;  ///< chooses a function while the program is loaded
+    bool cold = false;      ///< by its name
+    uint32_t owner = none;  ///< of a part that the compiler split off: the function's number
     static constexpr uint32_t none = ~uint32_t(0);
 };
 

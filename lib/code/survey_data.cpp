@@ -134,6 +134,8 @@ void Survey::read_relocations()
     };
     const auto word = [&](uint64_t at) {
         const auto bytes = image_.bytes_at(at);
+        if (const auto body = body_at(at))
+            bodies_[*body].relocated = true;
         if (bytes.size() >= 8)
             point(at, load(bytes.data(), 8, false));
     };
@@ -148,6 +150,8 @@ void Survey::read_relocations()
             for (size_t at = 0; at + sizeof(Elf64_Rela) <= table.size(); at += sizeof(Elf64_Rela)) {
                 Elf64_Rela relocation;
                 std::memcpy(&relocation, table.data() + at, sizeof relocation);
+                if (const auto body = body_at(relocation.r_offset))
+                    bodies_[*body].relocated = true;
                 const uint64_t number = ELF64_R_SYM(relocation.r_info);
                 uint64_t value = uint64_t(relocation.r_addend);
                 if (number != 0) {

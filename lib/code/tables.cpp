@@ -88,7 +88,7 @@ uint64_t Survey::scan(uint32_t number, uint64_t table, bool wide)
         const uint64_t value = load(&bytes[at], size, false);
         const uint64_t to = wide ? value : table + uint64_t(int64_t(int32_t(uint32_t(value))));
         // What the compiler knows to be unreachable leads to the end.
-        const bool own = to >= function.begin && to <= function.end;
+        const bool own = to >= function.begin + wide && to <= function.end; // wide: a pointer to it, perhaps
         const auto body = own ? std::optional<uint32_t>() : body_at(to);
         if (!own && (!body || (marks_.at(bodies_[*body].begin) & Marks::called && !bodies_[*body].cold)))
             break;
@@ -98,6 +98,7 @@ uint64_t Survey::scan(uint32_t number, uint64_t table, bool wide)
         }
         budget_ -= size;
         marks_.add(to, Marks::target);
+        function.loops = function.loops || to == function.begin || to == function.entry;
         if (!own)
             crosses_.push_back({number, to});
     }
@@ -120,6 +121,8 @@ void Survey::scan_tables()
 // In a program that is linked to its addresses: jmp *table(,I,8).
 Computed::Kind Survey::by_memory(const Computed& jump, const ZydisDecodedOperand& from)
 {
+    if (from.size != 64)
+        return Computed::unknown; // a table of something else
     const bool table =
         from.mem.scale == 8 && from.mem.base == ZYDIS_REGISTER_NONE && from.mem.segment == ZYDIS_REGISTER_DS;
     if (fixed_ && table) {
@@ -154,7 +157,7 @@ Computed::Kind Survey::kind_of(const Computed& jump)
 
     // The two registers that were added, and what was found of each.
     ZydisRegister sum = operands[0].reg.value, base = ZYDIS_REGISTER_NONE, offset = ZYDIS_REGISTER_NONE;
-    bool added = false, loads_by_base = false;
+    bool added = false, loads_by_base = false, pops = false;
     ZydisRegister other = ZYDIS_REGISTER_NONE;
     uint64_t at = jump.address;
     for (unsigned steps = 0; steps < 64; ++steps) {
@@ -165,13 +168,20 @@ Computed::Kind Survey::kind_of(const Computed& jump)
         if (instruction.ends_block() && !loads_by_base)
             break;
         const bool of_memory = instruction.operand_count > 1 && operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY;
+        pops = pops || instruction.is(ZYDIS_MNEMONIC_POP) || instruction.is(ZYDIS_MNEMONIC_LEAVE);
         if (!added) {
             if (!instruction.writes(sum))
                 continue;
             if (instruction.is(ZYDIS_MNEMONIC_MOV) && of_memory)
                 return by_memory(jump, operands[1]);
-            if (instruction.is(ZYDIS_MNEMONIC_MOV) || instruction.is(ZYDIS_MNEMONIC_POP)
-                || instruction.is(ZYDIS_MNEMONIC_LEA) || instruction.is(ZYDIS_MNEMONIC_XOR))
+            if (instruction.is(ZYDIS_MNEMONIC_MOV) && operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+                sum = whole(operands[1].reg.value);
+                continue;
+            }
+            // A pointer that glibc has guarded, or the address of what the instruction names.
+            if (of_memory
+                && ((instruction.is(ZYDIS_MNEMONIC_XOR) && operands[1].mem.segment == ZYDIS_REGISTER_FS)
+                    || (instruction.is(ZYDIS_MNEMONIC_LEA) && operands[1].mem.base == ZYDIS_REGISTER_RIP)))
                 return leaves(jump);
             if (!instruction.is(ZYDIS_MNEMONIC_ADD) || operands[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
                 return Computed::unknown;
@@ -202,7 +212,8 @@ Computed::Kind Survey::kind_of(const Computed& jump)
     const uint32_t function = group(jump.body);
     if (loads_by_base)
         return bodies_[jump.body].tables || bodies_[function].tables ? Computed::table : Computed::unknown;
-    return added || bodies_[function].tables ? Computed::unknown : leaves(jump);
+    // A register from farther away: where the frame has just gone, it holds a function.
+    return added || (bodies_[function].tables && !pops) ? Computed::unknown : leaves(jump);
 }
 
 // Tables first: what they have are not addresses that anything else could jump to.

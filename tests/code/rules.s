@@ -344,6 +344,14 @@ no_frame:
 	jmp	*%rax
 	END computed
 
+# Half an address is none.
+#= entry computed_half: has an indirect jump whose targets are not known
+#= exit computed_half: has an indirect jump whose targets are not known
+	FUNC computed_half
+	mov	(%rdi), %eax
+	jmp	*%rax
+	END computed_half
+
 # What an add has made is no function's address.
 #= entry computed_sum: has an indirect jump whose targets are not known
 #= exit computed_sum: has an indirect jump whose targets are not known
@@ -352,6 +360,32 @@ no_frame:
 	add	%rcx, %rax
 	jmp	*%rax
 	END computed_sum
+
+# The same by another register, and by an lea that adds.
+#= entry computed_copy: has an indirect jump whose targets are not known
+#= exit computed_copy: has an indirect jump whose targets are not known
+	FUNC computed_copy
+	mov	$1, %ecx
+	add	%rcx, %rax
+	mov	%rax, %rdx
+	jmp	*%rdx
+	END computed_copy
+#= entry computed_lea: has an indirect jump whose targets are not known
+#= exit computed_lea: has an indirect jump whose targets are not known
+	FUNC computed_lea
+	mov	$1, %ecx
+	lea	(%rax,%rcx), %rdx
+	jmp	*%rdx
+	END computed_lea
+
+# A pointer that was guarded, as glibc does it: ror (4), xor (9), jmp (2).
+#= entry guarded: 0+13 may fault
+#= exit guarded: 4+11 at 9 may fault leaves tail
+	FUNC guarded
+	ror	$0x11, %rax
+	xor	%fs:0x30, %rax
+	jmp	*%rax
+	END_TIGHT guarded
 
 # A switch, as compilers write it. The last case leads into what follows the site.
 #= entry switch: 0+5
@@ -429,6 +463,23 @@ pointer:
 	jmp	*%rax
 8:	ret
 	END own_label
+
+# A table that leads back to the entry.
+#= entry switch_loop: jumps back to its entry
+#= exit switch_loop: 21+5 at 0 leaves
+	FUNC switch_loop
+	mov	$1, %eax		# 5
+	lea	.Ltable_loop(%rip), %rdx # 7
+	movslq	(%rdx,%rdi,4), %rax	# 4
+	add	%rdx, %rax		# 3
+	jmp	*%rax			# 2, at 19
+9:	ret
+	END switch_loop
+	.section .rodata, "a", @progbits
+	.p2align 2
+.Ltable_loop:
+	.long	9b - .Ltable_loop, switch_loop - .Ltable_loop
+	.text
 
 # ---- exits
 
