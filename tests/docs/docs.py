@@ -333,6 +333,7 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "groups:": promtool("rules")},
     "docs/tracing.md": {
         "fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app"),
+        "fastsdt-trace --move": run(want=on_x86),
         "fastsdt-trace record": run(want=timelines, setup=f"""rm -rf trace calls some; cc -O2 -Iinclude examples/hello.c -o app
             gcc -O2 -fplugin={plugin} -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 examples/entry.c -o e""")},
     "docs/man/fastprobe.7.scd": {
