@@ -91,15 +91,10 @@ SiteState jump_to(const View& view, uint64_t stub, uint64_t data)
     return {State::left_over};
 }
 
-bool equal(std::span<const std::byte> a, std::span<const std::byte> b)
-{
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
-}
-
 // Of code that is to be moved, in place of which `bytes` stand.
 SiteState can_move(const View& view, const Site& site, std::span<const std::byte> bytes, uint64_t data)
 {
-    if (equal(bytes, site.moved.bytes))
+    if (std::ranges::equal(bytes, site.moved.bytes))
         return {view.target.obstacle(site.patch, bytes)};
     if (is_moved_jump(bytes)) {
         const auto relative = int32_t(load(&bytes[1], 4, false));
@@ -198,14 +193,14 @@ uint64_t page_of(const Patch& patch)
     return patch.at / smallest_page * smallest_page;
 }
 
-// Lets the kernel have its probes again where no jump needs the guard any more. @param ours  whether a front's jumps are to be gone
-void unguard(Target& target, const std::function<bool(const Front&)>& ours)
+// Lets the kernel have its probes again where no jump needs the guard any more. @param data  of the run that has undone its jumps; 0:
+// none, those of tracers that have ended are undone
+void unguard(const View& view, uint64_t data)
 {
-    const View view(target);
     std::set<uint64_t> keep;
     for (const Front& front : view.arenas)
         for (const Patch& patch : front.patches)
-            if (patch.moves() && ((!ours(front) && front.tracer.may_run()) || may_hold(target, patch)))
+            if (patch.moves() && ((front.data != data && front.tracer.may_run()) || may_hold(view.target, patch)))
                 keep.insert(page_of(patch));
     std::vector<Range> ranges;
     for (const Mapping& m : view.mappings) {
@@ -221,7 +216,7 @@ void unguard(Target& target, const std::function<bool(const Front&)>& ours)
         }
     }
     if (!ranges.empty())
-        target.guard(ranges, false);
+        view.target.guard(ranges, false);
 }
 
 Range code_of(const Front& front)
@@ -342,9 +337,7 @@ bool clear_left_overs(Target& target, bool forked = false)
     if (!undo.empty())
         target.patch(undo, true);
     if (moved)
-        unguard(target, [&](const Front& front) {
-            return !front.tracer.may_run() || (forked && front.tracer == Tracer::self());
-        });
+        unguard(view, 0);
     if (!view.arenas.empty() || !tables_left(target, view.mappings).empty())
         release_left_overs(target, forked);
     return !undo.empty();
@@ -598,7 +591,7 @@ void Arming::guard(std::vector<Patch>& patches)
             pages.insert(page_of(patch));
     std::string why;
     try {
-        if (target_.guard(ranges_of(view, pages), true))
+        if (pages.empty() || target_.guard(ranges_of(view, pages), true))
             return;
     } catch (const Unusable& error) {
         why = error.what();
@@ -721,8 +714,7 @@ void Arming::disarm()
     jumps_ = !now.empty() || left; // a thread keeps standing in these
     // Also where we need no guard: another tracer may have left its guard for us.
     if (std::any_of(sites_.begin(), sites_.end(), [](const Site& site) { return site.moves(); }))
-        target_.alone(
-            [this] { unguard(target_, [this](const Front& front) { return front.data == window_.address; }); });
+        target_.alone([this] { unguard(View(target_), window_.address); });
     verify();
 }
 

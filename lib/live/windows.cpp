@@ -58,38 +58,45 @@ void FileWindows::check(Window& window, uint64_t own) const
             window.obstacle = Obstacle::holds_site;
 }
 
+namespace {
+
+// What is known of an address, or else what `ask` says of it.
+template <class Answer, class Ask>
+Answer once(std::mutex& mutex, std::map<uint64_t, Answer>& known, uint64_t address, const Ask& ask)
+{
+    const std::lock_guard lock(mutex);
+    const auto found = known.find(address);
+    return found != known.end() ? found->second : known.emplace(address, ask()).first->second;
+}
+
+} // namespace
+
 Window FileWindows::entry(uint64_t function)
 {
-    const std::lock_guard lock(known_->mutex);
-    const auto [found, fresh] = known_->entries.try_emplace(function);
-    if (fresh) {
-        found->second = movable().entry(function);
-        check(found->second, function);
-    }
-    return found->second;
+    return once(known_->mutex, known_->entries, function, [&] {
+        Window window = movable().entry(function);
+        check(window, function);
+        return window;
+    });
 }
 
 std::vector<Window> FileWindows::exits(uint64_t function)
 {
-    const std::lock_guard lock(known_->mutex);
-    const auto [found, fresh] = known_->exits.try_emplace(function);
-    if (fresh) {
-        found->second = movable().exits(function);
-        for (Window& window : found->second)
+    return once(known_->mutex, known_->exits, function, [&] {
+        std::vector<Window> exits = movable().exits(function);
+        for (Window& window : exits)
             check(window, window.address + window.at);
-    }
-    return found->second;
+        return exits;
+    });
 }
 
 Window FileWindows::site(uint64_t address)
 {
-    const std::lock_guard lock(known_->mutex);
-    const auto [found, fresh] = known_->sites.try_emplace(address);
-    if (fresh) {
-        found->second = movable().site(address);
-        check(found->second, address);
-    }
-    return found->second;
+    return once(known_->mutex, known_->sites, address, [&] {
+        Window window = movable().site(address);
+        check(window, address);
+        return window;
+    });
 }
 
 } // namespace fastsdt
