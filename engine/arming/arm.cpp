@@ -59,8 +59,6 @@ struct View {
     std::set<uint64_t> guarded; // by start
 };
 
-constexpr std::byte breakpoint{0xcc};
-
 fastsdt_recognized recognize(std::span<const std::byte> bytes)
 {
     fastsdt_recognized found;
@@ -312,7 +310,8 @@ bool clear_left_overs(Target& target, bool forked = false)
             auto bytes = bytes_at(target, p);
             if (p.moves()) {
                 site.length = p.length;
-                site.moved.bytes = target.original(p.at, p.length);
+                if (const Mapping* const m = mapping_at(view.mappings, p.at, p.length))
+                    site.moved.bytes = target.original(*m, p.at, p.length);
                 moved = true;
                 if (holds(bytes, p, p.after) && holds(site.moved.bytes, p, p.before)
                     && can_arm(view, site, bytes, 0).state == State::left_over)

@@ -70,8 +70,11 @@ public:
     /// as keep each stop short. A site that has the wanted bytes already is done. No patch may cross a page.
     virtual std::vector<Outcome> patch(std::span<const Patch> patches, bool back) = 0;
 
-    /// Up to `size` bytes that the file has which is mapped there. Empty: it cannot be read.
-    virtual std::vector<std::byte> original(uint64_t /*address*/, size_t /*size*/) { return {}; }
+    /// Up to `size` bytes that the file has which is mapped there. Empty: it cannot be read. @param mapping  that has the address
+    virtual std::vector<std::byte> original(const Mapping& /*mapping*/, uint64_t /*address*/, size_t /*size*/)
+    {
+        return {};
+    }
     /// Keeps the kernel from setting probes in text, or lets it again. Where a jump took the place of several instructions, a uprobe on
     /// the first of them would crash the process: the kernel steps over that one as the file has it, and goes on in the middle of
     /// the jump. It registers none in writable text (valid_vma() in kernel/events/uprobes.c), so the text is made writable meanwhile.

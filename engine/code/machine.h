@@ -31,6 +31,8 @@ struct Machine {
     uint64_t most_code = 0; ///< bytes of stubs in one arena: far less than half of the reach, so that there is a place
 };
 
+/// x86-64: int3, the kernel's or a debugger's.
+inline constexpr std::byte breakpoint{0xcc};
 /// arm64: the instruction of a site that is not armed.
 inline constexpr uint32_t nop_arm64 = 0xd503201f;
 

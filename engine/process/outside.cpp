@@ -43,8 +43,6 @@ namespace {
 
 constexpr uint64_t page = own_machine.page;
 
-constexpr std::byte breakpoint{0xcc};
-
 class Outside : public Target {
 public:
     // @param asks  whether it will be made to call the kernel
@@ -242,11 +240,9 @@ public:
         });
     }
 
-    std::vector<std::byte> original(uint64_t address, size_t size) override
+    std::vector<std::byte> original(const Mapping& mapping, uint64_t address, size_t size) override
     {
-        const std::vector<Mapping> all = mappings();
-        const Mapping* const mapping = mapping_at(all, address, size);
-        return mapping ? read_mapped_file(pid_, *mapping, address, size) : std::vector<std::byte>();
+        return read_mapped_file(pid_, mapping, address, size);
     }
 
     bool guard(std::span<const Range> ranges, bool on) override

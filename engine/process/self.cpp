@@ -66,7 +66,6 @@ namespace fastsdt::engine {
 namespace {
 
 constexpr uint64_t page = own_machine.page, line = 64, block = 16;
-constexpr std::byte breakpoint{0xcc};
 using Bytes = std::array<std::byte, 8>;   // arm64: the first four count
 constexpr size_t kind_at = 2, end_at = 4; // in the eight: the two bytes that tell nop from jump, and the end
 constexpr bool on_x86 = own_machine.arch == Arch::x86_64;
