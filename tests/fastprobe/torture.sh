@@ -4,4 +4,7 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 need "${4%% *}" apt-get dpkg-deb
 [ -e "$3" ] || skip "$3 was not built"
-JOBS=1 exec "$FASTSDT_SOURCE/scripts/gcc-torture.sh" -n 100 -f -O2 -e auto -e nop10 "$@"
+export JOBS=1
+"$FASTSDT_SOURCE/scripts/gcc-torture.sh" -n 100 -f -O2 -e auto -e nop10 "$@"
+# And with random flags, the same in each run.
+exec "$FASTSDT_SOURCE/scripts/gcc-torture.sh" -n 300 -r 1 -s 1 "$@"

@@ -57,6 +57,16 @@ if supports -x c++ -fsanitize=function a.cpp -fno-sanitize-recover=all -lstdc++;
     entries --check a >/dev/null || fail "$what nop10: a record is wrong"
 fi
 
+# Hot patching writes a jump over the first instruction: it keeps the entry, and nothing is recorded there.
+if supports -fms-hotpatch; then
+    build "hot patching" -fms-hotpatch -fplugin-arg-fastprobe-entry=nop10
+    expect "entries beside -fms-hotpatch" "$(grep -v ': no record' out)" ""
+    clang -w -O2 -fms-hotpatch a.c -o plain
+    for file in a plain; do objdump -d --no-show-raw-insn --no-addresses "$file" | sed -n '/<calls>:/,/ret/p' >"$file.calls"; done
+    expect "code beside -fms-hotpatch" "$(cat a.calls)" "$(cat plain.calls)"
+    matches '<calls>:' <a.calls || fail "no function calls"
+fi
+
 # XRay: a sled begins with a jump over itself, which kernels emulate. Patched, the program still works.
 if supports -fxray-instrument -fxray-instruction-threshold=1; then
     for mode in auto nop10; do
