@@ -7,7 +7,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ ! -t 1 ] || echo "Installing what is missing, as root"
 ./scripts/install-deps.sh
-cmake --preset default
+# Full debug information takes a fifth of the compilers' time.
+cmake --preset default ${CI:+"-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O2 -g1 -DNDEBUG"}
 cmake --build --preset default
 log=build/default/ctest.log
 status=0
