@@ -227,6 +227,7 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             continue;
         auto [found, added] = sites.try_emplace({live.runtime, probe.kind, file.device, file.inode});
         Site& site = found->second;
+        site.by_pattern = (added || site.by_pattern) && (pattern(probe.name) || pattern(probe.provider));
         if (added) {
             site.kind = probe.kind;
             site.file = file.path;

@@ -47,8 +47,14 @@ struct Site {
     uint64_t load_bias = 0;      ///< runtime address minus ELF vaddr, for operands like symbol(%rip)
     uint64_t semaphore = 0;      ///< of the semaphore; 0: none
     std::vector<size_t> clauses; ///< of Script::clauses, in the order in which they run
+    bool by_pattern = false;     ///< the script names it nowhere: "uprobe:FILE:str*"
 
     bool moves() const { return !moved.bytes.empty(); }
+    /// Whether the site is none of those that the script means: a pattern means what can be armed.
+    bool left_out(const SiteState& state) const
+    {
+        return by_pattern && (state.state == State::cannot_move || state.state == State::overlaps);
+    }
     /// Bytes from `patch` on that become the jump.
     size_t exchanged() const { return moves() ? own_machine.moved_jump : own_machine.exchanged; }
 };

@@ -256,6 +256,7 @@ def timelines():
 
 shop_d = "printf 'provider shop {\\n probe order(int id, char *item, int cents);\\n};\\n' >shop.d\n"
 INSTALL = elsewhere("tests/install/ways.sh", "tests/install/ways.py")
+traced_functions = f"gcc -O2 -fplugin={plugin} -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 examples/entry.c -o e"
 RULES = {
     "README.md": {
         "./scripts/demo.sh": readme_commands,
@@ -335,7 +336,8 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app"),
         "fastsdt-trace --move": run(want=on_x86),
         "fastsdt-trace record": run(want=timelines, setup=f"""rm -rf trace calls some; cc -O2 -Iinclude examples/hello.c -o app
-            gcc -O2 -fplugin={plugin} -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 examples/entry.c -o e""")},
+            {traced_functions}"""),
+        "fastsdt-trace top": run(want=timelines, setup=f"cc -O2 -Iinclude examples/hello.c -o app; {traced_functions}")},
     "docs/man/fastprobe.7.scd": {
         "gcc-12 -O2 -fplugin=/usr/local/lib/fastsdt/gcc-12/fastprobe.so -fplugin-arg-fastprobe-exit": run(want=traced(with_plugin()),
             setup="echo 'int main(void) { return 0; }' >a.c", change=[("/usr/local/lib/fastsdt", build)]),

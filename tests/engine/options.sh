@@ -53,7 +53,7 @@ expect "dry run, JSON: status" "$status" 0
 python3 -c 'import json
 site, sites = map(json.loads, open("out"))
 assert site["type"] == "site" and site["data"]["armable"] and site["data"]["arguments"].startswith("-4@"), site
-assert sites == {"type": "sites", "data": {"sites": 1, "armed": 1, "reasons": {}, "late": 0, "late_seconds": 0, "dropped": 0, "unread": 0, "lost": 0, "cut": 0, "forked": 0, "followed": 0, "processes": 0, "found": 0, "found_seconds": 0, "refused": 0, "missed": 0}}, sites' || fail "$(cat out)"
+assert sites == {"type": "sites", "data": {"sites": 1, "armed": 1, "reasons": {}, "left_out": 0, "reasons_to_leave_out": {}, "late": 0, "late_seconds": 0, "dropped": 0, "unread": 0, "lost": 0, "cut": 0, "forked": 0, "followed": 0, "processes": 0, "found": 0, "found_seconds": 0, "refused": 0, "missed": 0}}, sites' || fail "$(cat out)"
 
 # --duration ends a program that would not end by itself; the status is about the report.
 mkfifo in report

@@ -116,6 +116,17 @@ for app in app fixed slow small; do
     fi
 done
 
+# A pattern means the functions that can be armed, and says how many others fit. One that is named has to be armed.
+fastsdt-trace --engine user --move -e 'uprobe:./app:* { @[func] = count(); }' -- ./app 600 >out 2>err || fail "a pattern: $(cat out err)"
+grep -qE '^sites ([0-9]+) of \1 armed; dropped 0; left out [1-9]' out || fail "a pattern: $(cat out)"
+grep -qE '^fastsdt-trace: [0-9]+ that fits? a pattern (is|are) not armed: .*has no caller' err || fail "a pattern: $(cat err)"
+grep -q '^@\[calls\]: 1800$' out || fail "a pattern: $(cat out)"
+for name in _start '_star*'; do
+    status=0
+    fastsdt-trace --engine user --move -e "uprobe:./app:$name { @ = count(); }" -- ./app 6 >out 2>err || status=$?
+    expect "$name: status" "$status" 1
+done
+
 # Only where it is asked for.
 status=0
 fastsdt-trace --engine user -e 'uprobe:./app:leaf { @ = count(); }' -- ./app 6 >out 2>err || status=$?

@@ -28,3 +28,5 @@ complete -c fastsdt-trace -l listen -x -d 'Where to be asked; 127.0.0.1:9946 by 
 complete -c fastsdt-trace -s o -l output -r -F -d 'REQUIRED Folder for the trace; it must not be there yet'
 complete -c fastsdt-trace -l functions -x -d 'Functions that fastprobe recorded, [FILE:]FUNCTION: their entries and exits'
 complete -c fastsdt-trace -l probes -x -d 'Probes, [[FILE:]PROVIDER:]NAME, with all of their arguments; all of the program by default'
+complete -c fastsdt-trace -l sort -x -d 'rate, total, busy, p50, p99 or name; rate by default'
+complete -c fastsdt-trace -l rows -x -d 'Print so many at most where there is no terminal; 20 by default'

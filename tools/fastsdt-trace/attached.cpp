@@ -351,7 +351,7 @@ void Attached::count(Summary& summary) const
         const engine::SiteState state = i < states_.size() ? states_[i] : engine::SiteState{};
         if (state.state == State::gone)
             continue;
-        summary.count(state, state.state == State::armed);
+        summary.count(session_->sites()[i], state, state.state == State::armed);
         if (i >= late_.size() || !late_[i] || state.state != State::armed)
             continue;
         ++summary.late;

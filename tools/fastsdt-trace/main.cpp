@@ -60,11 +60,23 @@ void refuse_parameters(const Options& options, const engine::Script& script)
         fmt::format("\"{}\" is one parameter more than the script has; a command to be traced goes behind --", word));
 }
 
+// Of all files of the process, libraries have probes that nobody asked for.
+void limit_to_program(engine::Script& script, const std::string& program)
+{
+    for (engine::Clause& clause : script.clauses)
+        for (engine::Probe& probe : clause.probes) {
+            probe.file = program;
+            probe.text = fmt::format("usdt:{}:*:*", program);
+        }
+}
+
 int trace(const Options& options)
 {
     try {
         engine::Script script = engine::parse(options.text, options.parameters);
         refuse_parameters(options, script);
+        if (options.whole_program())
+            limit_to_program(script, program_of(options));
         if (options.timeline)
             complete_script(script, options);
         if (options.engine == EngineChoice::kernel && !options.dry)

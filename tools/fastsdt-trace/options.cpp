@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "options.h"
 #include "record.h"
+#include "top.h"
 
 #include "base/search_path.h"
 #include "base/unusable.h"
@@ -37,8 +38,9 @@ struct Given {
     ServeOptions serve;
     Timeline timeline;
     Export exported;
+    Top top;
     CLI::App *latency_command = nullptr, *serve_command = nullptr, *record_command = nullptr,
-             *functions_command = nullptr, *export_command = nullptr;
+             *functions_command = nullptr, *export_command = nullptr, *top_command = nullptr;
     CLI::Option* list = nullptr;
     std::string search;
     std::vector<std::string> users;
@@ -76,6 +78,9 @@ class Help : public CLI::Formatter {
         if (app->get_name() == "functions")
             return "Usage: fastsdt-trace functions [OPTIONS] [--functions PATTERN] [-o DIR] -- COMMAND...\n"
                    "       fastsdt-trace functions [OPTIONS] [--functions PATTERN] [-o DIR] -p PID\n";
+        if (app->get_name() == "top")
+            return "Usage: fastsdt-trace top [OPTIONS] [--functions PATTERN] [--probes PATTERN] -p PID\n"
+                   "       fastsdt-trace top [OPTIONS] [--functions PATTERN] [--probes PATTERN] --exe FILE\n";
         if (app->get_name() == "export")
             return "Usage: fastsdt-trace export DIR -o FILE.json\n"
                    "       fastsdt-trace export DIR -o FILE.pftrace\n";
@@ -85,6 +90,7 @@ class Help : public CLI::Formatter {
                "       fastsdt-trace latency [OPTIONS] -p PID FUNCTION\n"
                "       fastsdt-trace record [OPTIONS] -o DIR [--functions PATTERN] [--probes PATTERN] -p PID\n"
                "       fastsdt-trace functions [OPTIONS] -p PID\n"
+               "       fastsdt-trace top [OPTIONS] -p PID\n"
                "       fastsdt-trace export DIR -o FILE\n"
                "       fastsdt-trace serve --config FILE\n"
                "       fastsdt-trace serve [OPTIONS] --exe FILE SCRIPT...\n"
@@ -117,6 +123,28 @@ void add_timelines(CLI::App& app, Given& given)
     patterns(functions, "--functions", given.timeline.functions, "Only these, [FILE:]FUNCTION; all by default");
     functions->footer("See fastsdt-trace --help for the other options, and fastsdt-trace(1), TIMELINES.");
     functions->fallthrough();
+    CLI::App* const top = given.top_command =
+        app.add_subcommand("top", "Table of probes by rate, and of functions by rate and time, again and again");
+    patterns(top, "--functions", given.top.functions,
+             "Functions with entries and exits, [FILE:]FUNCTION: how long their calls take");
+    patterns(top, "--probes", given.top.probes, "Probes, [[FILE:]PROVIDER:]NAME; all of the program by default");
+    const CLI::TransformPairs<Top::Order> orders = {{"rate", Top::Order::rate}, {"total", Top::Order::total},
+                                                    {"busy", Top::Order::busy}, {"p50", Top::Order::p50},
+                                                    {"p99", Top::Order::p99},   {"name", Top::Order::name}};
+    top->add_option("--sort", given.top.order, "rate, total, busy, p50, p99 or name; rate by default")
+        ->type_name("COLUMN")
+        ->transform(CLI::Transformer(orders).description(""))
+        ->transform(CLI::IsMember(orders).description(""));
+    top->add_option("--rows", given.top.rows, "Print so many at most where there is no terminal; 20 by default")
+        ->type_name("N")
+        ->check(CLI::Range(size_t(1), size_t(1) << 20).description(""));
+    top->footer("A table each second, or as --interval says. On a terminal keys choose the order (r t b 5 9 n), pause\n"
+                "(p) and end (q). Times are of calls that returned: P50 and P99 say up to which power of two.\n\n"
+                "Examples:\n"
+                "  fastsdt-trace top -p $(pidof shop)\n"
+                "  fastsdt-trace top --functions 'shop:serve_*' --sort p99 --exe /usr/bin/shop\n\n"
+                "See fastsdt-trace --help for the other options, and fastsdt-trace(1), TIMELINES.");
+    top->fallthrough();
     CLI::App* const exported = given.export_command = app.add_subcommand(
         "export", "Make a file for Perfetto, Chrome or speedscope of a trace that record has written");
     exported->add_option("DIR", given.exported.folder, "The trace's folder")->required();
@@ -350,6 +378,16 @@ void check_timeline(Options& options, const Given& given, bool is_generated)
         give_up("--output wants a folder");
 }
 
+void check_top(Options& options, const Given& given)
+{
+    options.top = given.top;
+    if (!given.text.empty() || !given.words.empty() || given.latency_command->parsed() || is_timeline(given))
+        give_up("top has its own script: --functions PATTERN and --probes PATTERN choose what it counts");
+    if (options.engine == EngineChoice::kernel || options.folded)
+        give_up("top counts in the process: --engine kernel and --folded cannot be combined with it");
+    options.engine = EngineChoice::user;
+}
+
 void check_export(Options& options, const Given& given)
 {
     options.exported = given.exported;
@@ -365,14 +403,17 @@ void check_export(Options& options, const Given& given)
 void check_options(Options& options, const Given& given)
 {
     const bool is_latency = given.latency_command->parsed();
+    const bool is_top = given.top_command->parsed();
     const bool is_generated = is_timeline(given) && given.text.empty() && given.words.empty();
     const bool is_file = given.text.empty() && !is_latency && !given.words.empty();
+    if (is_top)
+        check_top(options, given);
     if (is_timeline(given))
         check_timeline(options, given, is_generated);
     options.parameters.assign(given.words.begin() + (is_file ? 1 : 0), given.words.end());
     if (is_latency && (!given.text.empty() || !given.words.empty()))
         give_up(fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options)));
-    if (!is_latency && !is_generated && given.text.empty() && !is_file)
+    if (!is_latency && !is_top && !is_generated && given.text.empty() && !is_file)
         give_up("the script is missing: -e TEXT, FILE or latency; see fastsdt-trace --help");
     complete_selection(options.selection, given.users);
     const bool selects = !options.selection.empty();
@@ -393,12 +434,15 @@ void check_options(Options& options, const Given& given)
                                        : options.timeline ? of_timeline
                                                           : engine::usual_ring_size);
     options.duration = duration(given.duration);
-    options.interval = duration(given.interval);
+    options.interval = duration(given.interval > 0 ? given.interval : is_top ? 1 : 0);
     if (options.exit_status && options.command.empty())
         give_up("--exit-status is that of a command: -c CMD, or -- COMMAND");
     if (is_latency) {
         options.text = latency_script(given.places);
         options.name = "latency";
+    } else if (is_top) {
+        options.text = top_script(*options.top);
+        options.name = "top";
     } else if (is_generated) {
         options.text = timeline_script(*options.timeline);
         options.name = options.timeline->table ? "functions" : "record";

@@ -49,6 +49,14 @@ struct Timeline {
     bool table = false;                         ///< of calls
 };
 
+/// `fastsdt-trace top`
+struct Top {
+    enum class Order { rate, total, busy, p50, p99, name };
+    std::vector<std::string> functions, probes; ///< as Timeline has them
+    Order order = Order::rate;                  ///< at first
+    size_t rows = 20;                           ///< at most, where there is no screen
+};
+
 /// `fastsdt-trace export`
 struct Export {
     std::string folder, file;
@@ -77,6 +85,13 @@ struct Options {
     std::optional<ServeOptions> serve;
     std::optional<Timeline> timeline;
     std::optional<Export> exported;
+    std::optional<Top> top;
+    /// Whether the script is ours and its probes, all of them, are those of the program.
+    bool whole_program() const
+    {
+        return (timeline && timeline->generated && timeline->functions.empty() && timeline->probes.empty())
+            || (top && top->functions.empty() && top->probes.empty());
+    }
 };
 
 /// Reads the command line, and the script's file. A status: the program has to end with it; the message is printed
@@ -91,6 +106,8 @@ void complete_selection(Selection& selection, const std::vector<std::string>& us
 /// The script of `fastsdt-trace latency`: from a hit of the first place to the next of the second in the same thread.
 /// @param places  two probes ("shop:begin", "begin", "./app:shop:begin"), or one function
 std::string latency_script(const std::vector<std::string>& places);
+/// The program that the options name: the process's, the command's or the selection's. Throws Unusable.
+std::string program_of(const Options& options);
 /// What a script calls a place: "usdt:*:shop:begin" of "shop:begin", "*:main" of "main". Others end the program. @param who  for the message
 std::string probe_place(const std::string& place, const char* who);
 std::string function_place(const std::string& place, const char* who);

@@ -15,31 +15,38 @@ using engine::Map;
 using engine::MapKind;
 using engine::Type;
 
-void Summary::count(const engine::SiteState& state, bool is_armed)
+void Summary::count(const engine::Site& site, const engine::SiteState& state, bool is_armed)
 {
-    ++sites;
+    const bool is_left_out = site.left_out(state);
+    ++(is_left_out ? left_out : sites);
     if (is_armed) {
         ++armed;
         return;
     }
-    Reason& reason = reasons[engine::text(state)];
+    Reason& reason = (is_left_out ? reasons_to_leave_out : reasons)[engine::text(state)];
     reason.state = state;
     ++reason.sites;
 }
 
+std::string Summary::text(const Reasons& reasons)
+{
+    std::string all;
+    for (const auto& [sentence, reason] : reasons)
+        all += fmt::format("{}{} {}", all.empty() ? "" : ", ", reason.sites, engine::text(reason.state, reason.sites));
+    return all;
+}
+
 std::string Summary::text() const
 {
-    std::string others;
-    for (const auto& [sentence, reason] : reasons)
-        others += fmt::format("{}{} {}", others.empty() ? " (" : ", ", reason.sites,
-                              engine::text(reason.state, reason.sites));
+    std::string others = text(reasons);
     if (late)
         others +=
-            fmt::format("{}{} only since {:.1f} s after the start", others.empty() ? " (" : ", ", late, late_seconds);
+            fmt::format("{}{} only since {:.1f} s after the start", others.empty() ? "" : ", ", late, late_seconds);
     const auto also = [](const char* what, uint64_t count) { return count ? fmt::format("; {} {}", what, count) : ""; };
-    return fmt::format("sites {} of {} armed{}; dropped {}{}{}{}", armed, sites, others.empty() ? "" : others + ")",
-                       dropped, also("unread", unread) + also("lost", lost) + also("cut", cut),
-                       also("followed", followed), also("forked", forked))
+    return fmt::format("sites {} of {} armed{}; dropped {}{}{}{}{}", armed, sites,
+                       others.empty() ? "" : " (" + others + ")", dropped, also("left out", left_out),
+                       also("unread", unread) + also("lost", lost) + also("cut", cut), also("followed", followed),
+                       also("forked", forked))
         + (processes > 1 || found || refused || missed ? also("processes", processes) : "") + also("found", found)
         + also("refused", refused) + also("missed", missed);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Maps as bpftrace 0.17 prints them (src/output.cpp), as text or as JSON.
 #pragma once
-#include "code/site_state.h"
+#include "code/site.h"
 #include "maps/maps.h"
 
 #include <map>
@@ -19,9 +19,12 @@ struct Summary {
         engine::SiteState state;
         size_t sites = 0;
     };
-    std::map<std::string, Reason> reasons; ///< of those that are not armed, by the sentence for one
-    size_t late = 0;                       ///< of those that are armed: not from the start on
-    double late_seconds = 0;               ///< since then all of these are
+    using Reasons = std::map<std::string, Reason>; ///< by the sentence for one
+    Reasons reasons;                               ///< of those that are not armed
+    size_t left_out = 0;                           ///< no sites of the script: Site::left_out()
+    Reasons reasons_to_leave_out;
+    size_t late = 0;         ///< of those that are armed: not from the start on
+    double late_seconds = 0; ///< since then all of these are
     uint64_t dropped = 0;
     uint64_t unread = 0;
     uint64_t lost = 0;        ///< events
@@ -37,11 +40,13 @@ struct Summary {
 
     /// "sites 12 of 14 armed (1 taken by the kernel, 1 has no nop10); dropped 0"
     std::string text() const;
-    void count(const engine::SiteState& state, bool armed);
+    void count(const engine::Site& site, const engine::SiteState& state, bool armed);
+    /// "1 taken by the kernel, 1 has no nop10"
+    static std::string text(const Reasons& reasons);
     bool complete() const
     {
-        return armed == sites && dropped == 0 && unread == 0 && lost == 0 && forked == 0 && late == 0 && found == 0
-            && refused == 0 && missed == 0 && !missed_more;
+        return armed == sites && (sites != 0 || left_out == 0) && dropped == 0 && unread == 0 && lost == 0
+            && forked == 0 && late == 0 && found == 0 && refused == 0 && missed == 0 && !missed_more;
     }
 };
 
@@ -69,6 +74,9 @@ public:
     virtual void number(const std::string& number) = 0;        ///< of print(value)
     virtual void stack(const engine::Datum& stack) = 0;        ///< the same
     virtual void summary(const Summary& summary) = 0;
+    virtual void last() {}                   ///< what comes now is the end
+    virtual int keys() const { return -1; }  ///< readable when a user has pressed a key; -1: nobody listens
+    virtual bool take_key() { return true; } ///< @return  whether the run goes on
 
 protected:
     using Entries = std::vector<const engine::Entry*>;

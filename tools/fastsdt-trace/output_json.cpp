@@ -43,15 +43,20 @@ public:
 
     void summary(const Summary& summary) override
     {
-        std::string reasons;
-        for (const auto& [sentence, reason] : summary.reasons)
-            reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : ", ", json_string(sentence), reason.sites);
-        out_ << fmt::format("{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"reasons\": {{{}}}, "
+        const auto object = [](const Summary::Reasons& reasons) {
+            std::string all;
+            for (const auto& [sentence, reason] : reasons)
+                all += fmt::format("{}{}: {}", all.empty() ? "" : ", ", json_string(sentence), reason.sites);
+            return "{" + all + "}";
+        };
+        out_ << fmt::format("{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"reasons\": {}, "
+                            "\"left_out\": {}, \"reasons_to_leave_out\": {}, "
                             "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}, \"unread\": {}, \"lost\": {}, "
                             "\"cut\": {}, \"forked\": {}, "
                             "\"followed\": {}, \"processes\": {}, \"found\": {}, \"found_seconds\": {:.2f}, "
                             "\"refused\": {}, \"missed\": {}}}}}\n",
-                            summary.sites, summary.armed, reasons, summary.late, summary.late_seconds, summary.dropped,
+                            summary.sites, summary.armed, object(summary.reasons), summary.left_out,
+                            object(summary.reasons_to_leave_out), summary.late, summary.late_seconds, summary.dropped,
                             summary.unread, summary.lost, summary.cut, summary.forked, summary.followed,
                             summary.processes, summary.found, summary.found_seconds, summary.refused, summary.missed);
     }

@@ -45,23 +45,6 @@ Expression value_of(Value value)
     return e;
 }
 
-// The program that is to be recorded, if nothing says what of it.
-std::string program_of(const Options& options)
-{
-    std::error_code error;
-    std::string file;
-    if (!options.command.empty())
-        file =
-            options.command[0].find('/') == std::string::npos ? in_search_path(options.command[0]) : options.command[0];
-    else if (options.pids.size() == 1)
-        file = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", options.pids[0]), error);
-    else if (options.selection.exes.size() == 1)
-        file = options.selection.exes[0];
-    if (file.empty())
-        throw Unusable("which probes are to be recorded? Name them with --probes, --functions or -e");
-    return file;
-}
-
 std::string line_of(const std::string& file)
 {
     std::string line;
@@ -115,6 +98,22 @@ std::string name_of(const Expression& e, const engine::Site& site, size_t index)
 
 } // namespace
 
+std::string program_of(const Options& options)
+{
+    std::error_code error;
+    std::string file;
+    if (!options.command.empty())
+        file =
+            options.command[0].find('/') == std::string::npos ? in_search_path(options.command[0]) : options.command[0];
+    else if (options.pids.size() == 1)
+        file = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", options.pids[0]), error);
+    else if (options.selection.exes.size() == 1)
+        file = options.selection.exes[0];
+    if (file.empty())
+        throw Unusable("which probes are meant? Name them with --probes or --functions");
+    return file;
+}
+
 std::string timeline_script(const Timeline& timeline)
 {
     std::string text;
@@ -147,17 +146,10 @@ void complete_script(engine::Script& script, const Options& options)
         throw Unusable(
             "the kernel does not tell the time by the processor's counter, which events have for their time");
     const Timeline& timeline = *options.timeline;
-    const bool whole_program = timeline.generated && timeline.functions.empty() && timeline.probes.empty();
-    const std::string program = whole_program ? program_of(options) : std::string();
     for (engine::Clause& clause : script.clauses) {
         if (!clause.has_sites())
             continue;
         const bool is_usdt = clause.probes[0].kind == Probe::Kind::usdt;
-        if (whole_program)
-            for (Probe& probe : clause.probes) {
-                probe.file = program;
-                probe.text = fmt::format("usdt:{}:*:*", program);
-            }
         engine::each_statement(clause.actions, [&](Statement& statement) {
             if (statement.kind != Statement::Kind::printf)
                 return;

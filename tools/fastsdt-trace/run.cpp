@@ -9,6 +9,7 @@
 #include "record.h"
 #include "run.h"
 #include "say.h"
+#include "top.h"
 
 #include <fmt/format.h>
 
@@ -44,7 +45,9 @@ class Run {
 public:
     Run(Shared& shared, Signals& signals, Recorder* recorder)
         : shared_(shared), options_(shared.options), script_(shared.script), signals_(signals), recorder_(recorder),
-          output_(options_.json ? json_output(script_, std::cout) : text_output(script_, std::cout, options_.folded)),
+          output_(options_.top        ? top_output(script_, std::cout, options_)
+                      : options_.json ? json_output(script_, std::cout)
+                                      : text_output(script_, std::cout, options_.folded)),
           processes_(shared), actions_(shared, processes_, *output_), prints_(engine::has_events(script_))
     {
         processes_.interrupted = [this] {
@@ -67,6 +70,7 @@ public:
         processes_.end();
         print_events(true);
         shared_.attempt([&] { all_of(Probe::Kind::end); });
+        output_->last();
         print_all();
         if (recorder_)
             recorder_->finish(std::cout);
@@ -98,6 +102,9 @@ private:
                 why.empty() ? "a filter refused one" : why,
                 options_.read_memory ? "" : "; --read-memory allows them in a program that sets none"));
         }
+        if (last.left_out)
+            say(fmt::format("{} that fit{} a pattern {} not armed: {}", last.left_out, last.left_out == 1 ? "s" : "",
+                            last.left_out == 1 ? "is" : "are", Summary::text(last.reasons_to_leave_out)));
         if (last.lost)
             say(fmt::format(
                 "{} event{} lost, since a thread recorded more than {} KiB before this tool came to read it; "
@@ -177,10 +184,13 @@ private:
     // Waits until something happens, or the time has come. @return  whether a signal ends the run
     bool hear(Clock::time_point until)
     {
-        std::vector<int> descriptors = {signals_.descriptor()};
+        std::vector<int> descriptors = {signals_.descriptor(), output_->keys()};
+        const size_t own = descriptors.size();
         processes_.descriptors(descriptors);
         const auto ready = wait_readable(descriptors, until);
-        processes_.react(ready, 1);
+        processes_.react(ready, own);
+        if (ready[1] && !output_->take_key())
+            return true;
         return ready[0] && !processes_.all_over() && stopped_by_signal();
     }
 
@@ -280,8 +290,8 @@ private:
 Summary summary_of(const Session::Preview& preview)
 {
     Summary summary;
-    for (const engine::SiteState& state : preview.states)
-        summary.count(state, engine::can_be_armed(state));
+    for (size_t i = 0; i < preview.states.size(); ++i)
+        summary.count(preview.sites[i], preview.states[i], engine::can_be_armed(preview.states[i]));
     return summary;
 }
 

@@ -391,6 +391,8 @@ private:
         by_script("fastsdt_sites_wanted", gauge, "Sites of the script in the processes that are traced now.",
                   [](W, N n) { return n.now.sites; });
         by_script("fastsdt_sites_armed", gauge, "Those of them that are armed.", [](W, N n) { return n.now.armed; });
+        by_script("fastsdt_sites_left_out", gauge, "Places that fit a pattern of the script and cannot be armed.",
+                  [](W, N n) { return n.now.left_out; });
         by_script("fastsdt_dropped", counter, "Statements that found no room in the tables.",
                   [](W, N n) { return n.all.dropped; });
         by_script("fastsdt_unread", counter,
