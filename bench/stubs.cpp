@@ -16,15 +16,17 @@ using namespace fastsdt::engine;
 
 // rdi turns; arg0 is the turn modulo 16, arg1 a constant.
 extern "C" void bench_site_loop(uint64_t turns);
-extern "C" unsigned char bench_site[];
+extern "C" unsigned char bench_site[], bench_moved[];
 asm(R"(
     .text
-    .globl bench_site_loop, bench_site
+    .globl bench_site_loop, bench_site, bench_moved
     .type bench_site_loop, @function
     .p2align 6
 bench_site_loop:
     mov $1234, %esi
-0:  mov %edi, %eax
+0:
+bench_moved: # two instructions, five bytes
+    mov %edi, %eax
     and $15, %eax
     .p2align 6
 bench_site:
@@ -41,6 +43,7 @@ struct Case {
     const char* name;
     const char* actions; // nullptr: the site is left as it is
     Probe::Kind kind = Probe::Kind::usdt;
+    bool moves = false; // at instructions in place of a nop
 };
 
 constexpr Case cases[] = {
@@ -48,6 +51,7 @@ constexpr Case cases[] = {
     {"empty", ""},
     {"count", "@ = count();"},
     {"count, function entry", "@ = count();", Probe::Kind::entry},
+    {"count, instructions that move", "@ = count();", Probe::Kind::entry, true},
     {"count by integer key", "@[arg0] = count();"},
     {"count by two integer keys", "@[arg0, arg1] = count();"},
     {"count by string key", "@[str(arg2)] = count();"},
@@ -121,6 +125,12 @@ void measure(benchmark::State& state, const Case& what)
         Site site = usdt("8@%rax 8@%rsi 8@%rsp 8@$" + std::to_string(uintptr_t(heap.get())));
         site.patch = uint64_t(bench_site);
         site.kind = what.kind;
+        if (what.moves) {
+            site.patch = uint64_t(bench_moved);
+            site.length = 5;
+            const auto* const bytes = reinterpret_cast<const std::byte*>(bench_moved);
+            site.moved.bytes.assign(bytes, bytes + site.length);
+        }
         const std::string probe = what.kind == Probe::Kind::usdt ? "usdt:*:p:n" : "uprobe:*:f";
         const std::string text = probe + " { " + what.actions + " }";
         Environment environment = own_environment();

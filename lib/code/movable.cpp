@@ -210,7 +210,8 @@ Window Movable::Code::longer(uint32_t number, uint64_t start, uint64_t reach) co
         const auto before = survey.previous(number, start);
         Instruction instruction;
         if (is_target(start) || !before || probed - *before >= longest
-            || !decode(survey.marks().code_at(*before), instruction) || instruction.ends_block())
+            || !decode(survey.marks().code_at(*before), instruction)
+            || (instruction.ends_block() && !instruction.branches())) // what branches goes on here, too
             return first;
         start = *before;
         next = window(number, start, reach);

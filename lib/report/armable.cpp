@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "report/armable.h"
 
+#include "live/windows.h"
+
 #include <algorithm>
 
 namespace fastsdt {
@@ -21,7 +23,7 @@ ArmableCounts armable(const Image& image, const Notes& notes,
         share.movable += window.obstacle == Obstacle::none;
         ++counts.why[size_t(window.obstacle)][column];
     };
-    const Movable movable(image);
+    FileWindows movable(image, notes);
     for (const Function& one : image.functions()) {
         const ArmableFunction answer{one, movable.entry(one.address), movable.exits(one.address)};
         add(counts.entries, 0, answer.entry);

@@ -125,7 +125,8 @@ Site placed(Site site, const Script& script)
 {
     if (site.patch == 0)
         site.patch = uint64_t(own_site);
-    site.length = 10;
+    if (!site.moves())
+        site.length = 10;
     if (site.clauses.empty())
         for (size_t i = 0; i < script.clauses.size(); ++i)
             if (script.clauses[i].probes[0].has_sites())
@@ -185,15 +186,15 @@ OwnRun::OwnRun(const std::string& text, Site site, const Environment& environmen
     make_writable(site_, 10);
     forked(false);
     std::copy(code.bytes.begin(), code.bytes.end(), reinterpret_cast<std::byte*>(code_memory));
-    if (std::memcmp(site_, code.patches.at(0).before.data(), 8) != 0)
+    if (std::memcmp(site_, code.patches.at(0).before.data(), code.patches[0].length) != 0)
         throw std::runtime_error("the site is not what the patch says");
-    std::memcpy(site_, code.patches[0].after.data(), 8);
+    std::memcpy(site_, code.patches[0].after.data(), code.patches[0].length);
 }
 
 OwnRun::~OwnRun()
 {
     if (!code.patches.empty())
-        std::memcpy(site_, code.patches[0].before.data(), 8);
+        std::memcpy(site_, code.patches[0].before.data(), code.patches[0].length);
     if (data && data != MAP_FAILED)
         munmap(data, data_size);
 }
