@@ -31,7 +31,7 @@ class Session {
 public:
     struct Options {
         bool calls = false;          ///< stubs may make system calls also where the process may set a seccomp filter
-        bool moves = false;          ///< sites too that need instructions moved (lib/code/movable.h)
+        bool moves = false;          ///< sites too that need instructions moved (lib/movable/movable.h)
         bool follow = false;         ///< forked children record too
         ProbeNames* names = nullptr; ///< of a run with several processes; has to outlive it
         size_t ring_size = usual_ring_size; ///< of a thread's events, a power of two

@@ -62,11 +62,13 @@ results() {
 lines() { wc -l <"$work/server.log"; }
 echo "by themselves: $(results "$work/plain")"
 before=$(lines)
-mkfifo "$work/told"
-"$bin/fastsdt-trace" --engine user --move --follow -p "$postmaster" -e "interval:ms:100 { printf(\"armed\n\"); clear(@armed); }
+"$bin/fastsdt-trace" --engine user --move --follow -p "$postmaster" -e "interval:ms:100 { printf(\"armed\n\"); }
     uprobe:$server/postgres:* { @in = count(); @by[func] = count(); } uretprobe:$server/postgres:* { @out = count(); }" >"$work/report" 2>"$work/said" &
 tracer=$!
-until grep -q armed "$work/report" || ! kill -0 $tracer 2>/dev/null; do sleep 0.1; done
+until grep -q armed "$work/report"; do
+    kill -0 $tracer 2>/dev/null || fail "fastsdt-trace ended: $(cat "$work/said")"
+    sleep 0.1
+done
 echo "traced: $(results "$work/traced")"
 kill -INT $tracer
 status=0

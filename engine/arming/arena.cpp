@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <mutex>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,7 +57,12 @@ uint64_t start_time_of(const std::string& process)
 
 Tracer Tracer::self()
 {
-    return {static_cast<uint32_t>(getpid()), start_time_of("self"), namespace_of("self", "pid")};
+    static std::mutex mutex;
+    static Tracer known; // asked for each of many sites; a forked process is another one
+    const std::lock_guard lock(mutex);
+    if (const auto pid = static_cast<uint32_t>(getpid()); known.pid != pid)
+        known = {pid, start_time_of("self"), namespace_of("self", "pid")};
+    return known;
 }
 
 bool Tracer::may_run() const

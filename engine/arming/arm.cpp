@@ -50,6 +50,14 @@ struct View {
                 return &front;
         return nullptr;
     }
+    // Whether the tracer of one of the arenas does, as far as is known.
+    bool runs(const Front& front) const
+    {
+        const auto [found, added] = runs_.try_emplace(&front, false);
+        if (added)
+            found->second = front.tracer.may_run();
+        return found->second;
+    }
     // Whether text is writable because a tracer keeps the kernel's probes away: Target::guard().
     bool is_guarded(const Mapping& mapping) const { return guarded.contains(mapping.start); }
 
@@ -57,6 +65,32 @@ struct View {
     std::vector<Mapping> mappings;
     std::vector<Front> arenas;
     std::set<uint64_t> guarded; // by start
+
+private:
+    mutable std::map<const Front*, bool> runs_;
+};
+
+// A process's memory for many places near each other: a page is read once.
+class PageReader {
+public:
+    explicit PageReader(Target& target) : target_(target) {}
+    std::vector<std::byte> read(uint64_t address, size_t size)
+    {
+        const uint64_t page = address / smallest_page * smallest_page;
+        if (address - page + size > smallest_page)
+            return target_.read(address, size);
+        if (page != page_ || bytes_.empty())
+            bytes_ = target_.read(page_ = page, smallest_page);
+        if (bytes_.size() != smallest_page)
+            return target_.read(address, size);
+        const auto first = bytes_.begin() + ptrdiff_t(address - page);
+        return {first, first + ptrdiff_t(size)};
+    }
+
+private:
+    Target& target_;
+    uint64_t page_ = 0;
+    std::vector<std::byte> bytes_;
 };
 
 fastsdt_recognized recognize(std::span<const std::byte> bytes)
@@ -84,7 +118,7 @@ SiteState jump_to(const View& view, uint64_t stub, uint64_t data)
         return {State::foreign};
     if (arena->tracer == Tracer::self())
         return {data && arena->data == data ? State::armed : State::other_run};
-    if (arena->tracer.may_run())
+    if (view.runs(*arena))
         return {State::other_tracer, arena->tracer.pid};
     return {State::left_over};
 }
@@ -140,9 +174,10 @@ SiteState can_arm(const View& view, const Site& site, std::span<const std::byte>
 std::vector<SiteState> states_of(Target& target, std::span<const Site> sites, uint64_t data)
 {
     const View view(target);
+    PageReader memory(target);
     std::vector<SiteState> states;
     for (const Site& site : sites)
-        states.push_back(can_arm(view, site, target.read(site.patch, site.length), data));
+        states.push_back(can_arm(view, site, memory.read(site.patch, site.length), data));
     return states;
 }
 
@@ -198,7 +233,7 @@ void unguard(const View& view, uint64_t data)
     std::set<uint64_t> keep;
     for (const Front& front : view.arenas)
         for (const Patch& patch : front.patches)
-            if (patch.moves() && ((front.data != data && front.tracer.may_run()) || may_hold(view.target, patch)))
+            if (patch.moves() && ((front.data != data && view.runs(front)) || may_hold(view.target, patch)))
                 keep.insert(page_of(patch));
     std::vector<Range> ranges;
     for (const Mapping& m : view.mappings) {
@@ -275,7 +310,7 @@ void release_left_overs(Target& target, bool forked)
         const Mapping* const data = mapping_at(view.mappings, front.data, front.data_size);
         const Mapping* const mark = mapping_at(view.mappings, front.mark, own_machine.page);
         Run& run = runs[front.data];
-        if (jumps || front.tracer.may_run() || !data || data->start != front.data
+        if (jumps || view.runs(front) || !data || data->start != front.data
             || data->end - data->start != front.data_size || !data->shared || !mark || mark->inode != 0
             || front.mark < front.start || front.mark - front.start != whole_pages(front.size))
             run.kept = true;

@@ -17,7 +17,7 @@
 
 namespace fastsdt::engine {
 
-/// Instructions that the stub executes, because a jump takes their place (lib/code/movable.h).
+/// Instructions that the stub executes, because a jump takes their place (lib/movable/movable.h).
 struct MovedCode {
     std::vector<std::byte> bytes; ///< as the file has them; none: the site is a nop
     size_t at = 0;                ///< offset of the instruction before which the probe is hit

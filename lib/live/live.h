@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A running process: the probe sites of every file it has mapped, and what stands there now.
 #pragma once
-#include "code/movable.h"
+#include "movable/movable.h"
 #include "elf/image.h"
 #include "elf/index.h"
 #include "elf/notes.h"

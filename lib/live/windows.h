@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Windows of a file's code, kept for other processes that map the same file: to read all of its code takes up to seconds.
 #pragma once
-#include "code/movable.h"
+#include "movable/movable.h"
 #include "elf/image.h"
 #include "elf/notes.h"
 

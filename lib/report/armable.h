@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What fastsdt-trace can arm in a file that was built without room for it: entries, exits, and sites of one byte.
 #pragma once
-#include "code/movable.h"
+#include "movable/movable.h"
 #include "elf/image.h"
 #include "elf/notes.h"
 

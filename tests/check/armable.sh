@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# --armable: what is said of entries, exits and sites of a program that was built without fastsdt's layouts. tests/code has the rules.
+# --armable: what is said of entries, exits and sites of a program that was built without fastsdt's layouts. tests/movable has the rules.
 . "$FASTSDT_SOURCE/tests/common.sh"
 need gcc python3
 [ "$(uname -m)" = x86_64 ] || skip "the functions are x86-64 code"

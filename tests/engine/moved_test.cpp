@@ -2,7 +2,7 @@
 //
 // Instructions of installed libraries are executed where they are and moved, with the same registers, flags, stack and memory, and all
 // of these are compared afterwards. The processor says what is right. FASTSDT_MOVED_ROUNDS: how often each is, with other values.
-#include "code/movable.h"
+#include "movable/movable.h"
 #include "code/x86/moved.h"
 #include "base/integers.h"
 

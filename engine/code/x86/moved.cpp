@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "code/x86/moved.h"
 
-#include "code/instructions.h"
+#include "movable/instructions.h"
 #include "code/x86/compiler.h"
 
 #include <functional>

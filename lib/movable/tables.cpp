@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which parts belong to which function, and where indirect jumps lead.
-#include "code/survey.h"
+#include "movable/survey.h"
 
 #include "base/integers.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What is no code but tells of it: symbols, relocations, data that have addresses, landing pads.
-#include "code/survey.h"
+#include "movable/survey.h"
 
 #include "base/integers.h"
 #include "elf/entries.h"

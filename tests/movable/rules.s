@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A function for each rule of lib/code. Lines that begin with "#= " are what code_dump prints: START+LENGTH [at OFFSET OF THE PROBE].
+# A function for each rule of lib/movable. Lines that begin with "#= " are what movable_dump prints: START+LENGTH [at OFFSET OF THE PROBE].
 # Lengths are those of the instructions' encodings, which stand behind them where they are not obvious.
 	.macro FUNC name
 	.type	\name, @function

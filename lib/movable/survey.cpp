@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "code/survey.h"
+#include "movable/survey.h"
 
 #include "base/integers.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // All code of a file, decoded once: where instructions begin, what is jumped to or referred to, and what is odd about each function.
 #pragma once
-#include "code/frames.h"
-#include "code/instructions.h"
+#include "movable/frames.h"
+#include "movable/instructions.h"
 #include "elf/image.h"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "code/movable.h"
+#include "movable/movable.h"
 
-#include "code/survey.h"
+#include "movable/survey.h"
 
 #include <algorithm>
 

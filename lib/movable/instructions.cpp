@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A list of what is allowed: an instruction that it does not have stays where it is.
-#include "code/instructions.h"
+#include "movable/instructions.h"
 
 #include <algorithm>
 

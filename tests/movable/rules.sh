@@ -4,7 +4,7 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 need gcc readelf
 [ "$(uname -m)" = x86_64 ] || skip "the functions are x86-64 code"
-dump() { "$FASTSDT_BUILD/bin/code_dump" "$@"; }
+dump() { "$FASTSDT_BUILD/bin/movable_dump" "$@"; }
 # compare SOURCE FILE: functions of which nothing is expected are passed over.
 compare() {
     sed -n 's/^#= //p' "$1" | sort >expected
@@ -12,7 +12,7 @@ compare() {
     dump "$2" | awk 'NR == FNR { known[$1 " " $2] = 1; next } ($1 " " $2) in known || $1 == "site"' expected - | sort >got
     diff -u expected got || fail "$2"
 }
-source=$FASTSDT_SOURCE/tests/code
+source=$FASTSDT_SOURCE/tests/movable
 gcc -shared -nostdlib -o rules.so "$source/rules.s" || skip "this assembler does not know all instructions"
 compare "$source/rules.s" rules.so
 

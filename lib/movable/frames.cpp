@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "code/frames.h"
+#include "movable/frames.h"
 
 #include "base/integers.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""foreign.py FILE WINDOWS: compares what code_dump --addresses says of FILE with what objdump -d does. Exit status 1: they differ."""
+"""foreign.py FILE WINDOWS: compares what movable_dump --addresses says of FILE with what objdump -d does. Exit status 1: they differ."""
 import re
 import subprocess
 import sys

@@ -7,8 +7,8 @@ need objdump python3
 [ "$(uname -m)" = x86_64 ] || skip "the libraries are no x86-64 code"
 checked=0
 for file in $(ldconfig -p 2>/dev/null | awk '/x86-64/ && ($1 == "libc.so.6" || $1 == "libstdc++.so.6") { print $NF }' | sort -u); do
-    "$FASTSDT_BUILD/bin/code_dump" --addresses "$file" >windows
-    timeout 500 python3 "$FASTSDT_SOURCE/tests/code/foreign.py" "$file" windows >log || fail "$(cat log)"
+    "$FASTSDT_BUILD/bin/movable_dump" --addresses "$file" >windows
+    timeout 500 python3 "$FASTSDT_SOURCE/tests/movable/foreign.py" "$file" windows >log || fail "$(cat log)"
     cat log
     ((++checked))
 done

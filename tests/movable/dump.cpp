@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// code_dump FILE...: what lib/code says of all functions and sites, offsets from the function or the site. code_dump --addresses: with
+// movable_dump FILE...: what lib/movable says of all functions and sites, offsets from the function or the site. movable_dump --addresses: with
 // addresses. Sites are what the section test.sites has: an address of 8 bytes, then a name in 24.
 #include "base/integers.h"
-#include "code/movable.h"
+#include "movable/movable.h"
 
 #include <fmt/format.h>
 
