@@ -28,17 +28,33 @@ void Summary::count(const engine::Site& site, const engine::SiteState& state, bo
     ++reason.sites;
 }
 
-std::string Summary::text(const Reasons& reasons)
+std::string Summary::why_left_out() const
 {
-    std::string all;
-    for (const auto& [sentence, reason] : reasons)
-        all += fmt::format("{}{} {}", all.empty() ? "" : ", ", reason.sites, engine::text(reason.state, reason.sites));
-    return all;
+    std::vector<const Reason*> order;
+    for (const auto& [sentence, reason] : reasons_to_leave_out)
+        order.push_back(&reason);
+    std::stable_sort(order.begin(), order.end(), [](const Reason* a, const Reason* b) { return a->sites > b->sites; });
+    constexpr size_t most = 5;
+    std::string text;
+    size_t others = 0;
+    for (size_t i = 0; i < order.size(); ++i) {
+        const engine::SiteState& state = order[i]->state;
+        if (i < most)
+            text += fmt::format("{}{} ({})", i ? ", " : "the code ",
+                                state.detail.empty() ? "has too few bytes beside another probe" : state.detail,
+                                order[i]->sites);
+        else
+            others += order[i]->sites;
+    }
+    return text + (others ? fmt::format(", and other reasons ({})", others) : "");
 }
 
 std::string Summary::text() const
 {
-    std::string others = text(reasons);
+    std::string others;
+    for (const auto& [sentence, reason] : reasons)
+        others +=
+            fmt::format("{}{} {}", others.empty() ? "" : ", ", reason.sites, engine::text(reason.state, reason.sites));
     if (late)
         others +=
             fmt::format("{}{} only since {:.1f} s after the start", others.empty() ? "" : ", ", late, late_seconds);

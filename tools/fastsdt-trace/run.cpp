@@ -104,7 +104,7 @@ private:
         }
         if (last.left_out)
             say(fmt::format("{} that fit{} a pattern {} not armed: {}", last.left_out, last.left_out == 1 ? "s" : "",
-                            last.left_out == 1 ? "is" : "are", Summary::text(last.reasons_to_leave_out)));
+                            last.left_out == 1 ? "is" : "are", last.why_left_out()));
         if (last.lost)
             say(fmt::format(
                 "{} event{} lost, since a thread recorded more than {} KiB before this tool came to read it; "
