@@ -18,6 +18,7 @@ namespace {
 constexpr size_t most_entries = 20'000'000;
 constexpr int deepest = 24;
 constexpr uint64_t largest = uint64_t(1) << 30;
+constexpr size_t most_members = 100'000; // of one type, with those of its members
 
 std::optional<uint64_t> number(Dwarf_Die& die, unsigned name)
 {
@@ -79,9 +80,9 @@ bool plain(Dwarf_Die& die)
     return false;
 }
 
-ShapePtr shape_of(Dwarf_Die die, int depth);
+ShapePtr shape_of(Dwarf_Die die, int depth, size_t& members);
 
-ShapePtr target_of(Dwarf_Die& pointer, int depth)
+ShapePtr target_of(Dwarf_Die& pointer, int depth, size_t& members)
 {
     Dwarf_Die type;
     if (!type_of(pointer, type) || !plain(type))
@@ -89,15 +90,15 @@ ShapePtr target_of(Dwarf_Die& pointer, int depth)
     // By its name, so that a list of itself is no circle.
     if (is_record(dwarf_tag(&type)) && !name_of(type).empty())
         return plain_shape(Shape::Kind::record, 0, record_name(type));
-    return shape_of(type, depth);
+    return shape_of(type, depth, members);
 }
 
-ShapePtr array_of(Dwarf_Die& die, int depth)
+ShapePtr array_of(Dwarf_Die& die, int depth, size_t& members)
 {
     Dwarf_Die type, child;
     if (!type_of(die, type))
         return nullptr;
-    ShapePtr shape = shape_of(type, depth);
+    ShapePtr shape = shape_of(type, depth, members);
     std::vector<uint64_t> counts;
     if (dwarf_child(&die, &child) == 0)
         do {
@@ -114,7 +115,7 @@ ShapePtr array_of(Dwarf_Die& die, int depth)
     return shape;
 }
 
-ShapePtr record_of(Dwarf_Die& die, int depth)
+ShapePtr record_of(Dwarf_Die& die, int depth, size_t& members)
 {
     Shape record{.kind = Shape::Kind::record, .size = size_t(number(die, DW_AT_byte_size).value_or(0))};
     record.name = record_name(die);
@@ -130,7 +131,8 @@ ShapePtr record_of(Dwarf_Die& die, int depth)
             continue; // a static member
         Shape::Member member;
         member.name = name_of(child);
-        member.shape = shape_of(type, depth);
+        ++members;
+        member.shape = shape_of(type, depth, members);
         member.offset = size_t(at.value_or(0));
         if (!member.shape)
             continue;
@@ -150,9 +152,9 @@ ShapePtr record_of(Dwarf_Die& die, int depth)
     return std::make_shared<const Shape>(std::move(record));
 }
 
-ShapePtr shape_of(Dwarf_Die die, int depth)
+ShapePtr shape_of(Dwarf_Die die, int depth, size_t& members)
 {
-    if (depth > deepest || !plain(die))
+    if (depth > deepest || members > most_members || !plain(die))
         return nullptr;
     const uint64_t size = number(die, DW_AT_byte_size).value_or(0);
     switch (dwarf_tag(&die)) {
@@ -168,10 +170,16 @@ ShapePtr shape_of(Dwarf_Die die, int depth)
     case DW_TAG_enumeration_type: return size && size <= 8 ? integer_shape(size_t(size), false) : nullptr;
     case DW_TAG_pointer_type:
     case DW_TAG_reference_type:
-    case DW_TAG_rvalue_reference_type: return pointer_shape(target_of(die, depth + 1));
-    case DW_TAG_array_type: return array_of(die, depth + 1);
-    default: return is_record(dwarf_tag(&die)) ? record_of(die, depth + 1) : nullptr;
+    case DW_TAG_rvalue_reference_type: return pointer_shape(target_of(die, depth + 1, members));
+    case DW_TAG_array_type: return array_of(die, depth + 1, members);
+    default: return is_record(dwarf_tag(&die)) ? record_of(die, depth + 1, members) : nullptr;
     }
+}
+
+ShapePtr shape_of(const Dwarf_Die& die)
+{
+    size_t members = 0;
+    return shape_of(die, 0, members);
 }
 
 } // namespace
@@ -273,7 +281,7 @@ ShapePtr DebugFiles::record(const Probe& probe, const std::string& name)
 {
     File* const file = file_of(probe);
     const auto found = file ? file->find(file->types, name) : std::nullopt;
-    return found ? shape_of(*found, 0) : nullptr;
+    return found ? shape_of(*found) : nullptr;
 }
 
 std::optional<std::vector<DebugTypes::Parameter>> DebugFiles::parameters(const Probe& probe)
@@ -293,7 +301,7 @@ std::optional<std::vector<DebugTypes::Parameter>> DebugFiles::parameters(const P
             if (!type_of(child, type) || !plain(type))
                 continue;
             parameter.is_float = engine::is_float(type);
-            const ShapePtr shape = shape_of(type, 0);
+            const ShapePtr shape = shape_of(type);
             parameter.shape = shape && shape->is_number() ? shape : nullptr;
         } while (dwarf_siblingof(&child, &child) == 0);
     return all;
@@ -304,7 +312,7 @@ ShapePtr DebugFiles::variable(const Probe& probe, const std::string& name)
     File* const file = file_of(probe);
     auto found = file ? file->find(file->variables, name) : std::nullopt;
     Dwarf_Die type;
-    return found && type_of(*found, type) ? shape_of(type, 0) : nullptr;
+    return found && type_of(*found, type) ? shape_of(type) : nullptr;
 }
 
 } // namespace fastsdt::engine

@@ -86,7 +86,7 @@ missing uprobe:./app:main "no mapped file of that name has functions that fastpr
 grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace -c ./app -e ' err || fail "$(cat err)"
 
 # A script of several lines is one word of the command that is shown.
-printf '// orders\nusdt:./app:shop:order { printf("%%r '"it's"'\\n", arg0); }\n' >lines.bt
+printf '// orders\nusdt:./app:shop:order { printf("'"it's"'\\n"); @ = curtask; }\n' >lines.bt
 error --engine user lines.bt -- ./app
 bash -c "set -- $(sed -n 's/^fastsdt-trace: bpftrace does it, as root: bpftrace -c .\/app -e //p' err)"' && printf %s "$1"' >word
 sed -i 's|:order {|:order /pid == cpid/ {|' lines.bt

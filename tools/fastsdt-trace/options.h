@@ -71,11 +71,11 @@ struct Options {
     bool follows() const { return follow.value_or(pids.empty()); }
     bool names(pid_t process) const { return std::find(pids.begin(), pids.end(), process) != pids.end(); }
     /// If not, the script has BEGIN, END and interval only.
-    bool has_target() const { return serve || !selection.empty() || !pids.empty() || !command.empty(); }
+    bool has_target() const { return serve || pid != 0 || !selection.empty() || !pids.empty() || !command.empty(); }
     bool one_process() const
     {
         return has_target() && !serve && selection.empty() && pids.size() <= 1;
-    }                                        ///< at the start
+    } ///< at the start
     size_t buffer = engine::usual_ring_size; ///< of a thread's events, in bytes: a power of two
     bool read_memory = false;                ///< stubs may make system calls in whatever program
     bool moves = false;                      ///< engine::Session::Options

@@ -106,7 +106,10 @@ private:
         if (is_folded_ && has_stack && (map.kind == MapKind::count || map.kind == MapKind::sum))
             return fold(map, entries, div);
         for (const Entry* entry : entries)
-            out_ << head(map, *entry) << printable(value_of(map, *entry, div)) << '\n';
+            out_ << head(map, *entry)
+                 << (is_assigned(map.kind) && map.type == Type::stack ? stack_text(entry->value, of_printed)
+                                                                      : printable(value_of(map, *entry, div)))
+                 << '\n';
         if (entries.empty())
             out_ << '\n';
     }
