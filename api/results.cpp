@@ -54,7 +54,9 @@ fastsdt_trace_value value_of(const fastsdt_trace_maps& maps, Type type, const en
     switch (type) {
     case Type::integer: return {nullptr, datum.number};
     case Type::string:
-    case Type::stack: return {datum.text.c_str(), 0};
+    case Type::stack:
+    case Type::bytes:
+    case Type::shown: return {datum.text.c_str(), 0};
     case Type::probe: break;
     }
     // The process may have written any number.
@@ -77,8 +79,8 @@ fastsdt_trace_entry entry_of(const fastsdt_trace_maps& maps, const Map& map, con
         to.count = std::accumulate(from.buckets.begin(), from.buckets.end(), uint64_t(0));
         break;
     case MapKind::integer: to.value = value_of(maps, Type::integer, from.value); break;
-    case MapKind::string: to.value = value_of(maps, Type::string, from.value); break;
-    case MapKind::probe: to.value = value_of(maps, Type::probe, from.value); break;
+    case MapKind::string:
+    case MapKind::probe: to.value = value_of(maps, map.type, from.value); break;
     case MapKind::sum:
     case MapKind::min:
     case MapKind::max: break;
@@ -143,7 +145,8 @@ static_assert(
     && int(State::no_named_argument) == FASTSDT_TRACE_SITE_NO_NAMED_ARGUMENT
     && int(State::cannot_move) == FASTSDT_TRACE_SITE_CANNOT_MOVE && int(State::overlaps) == FASTSDT_TRACE_SITE_OVERLAPS
     && int(State::not_guarded) == FASTSDT_TRACE_SITE_NOT_GUARDED
-    && int(State::no_stacks) == FASTSDT_TRACE_SITE_NO_STACKS);
+    && int(State::no_stacks) == FASTSDT_TRACE_SITE_NO_STACKS && int(State::no_symbol) == FASTSDT_TRACE_SITE_NO_SYMBOL
+    && int(State::no_processor) == FASTSDT_TRACE_SITE_NO_PROCESSOR);
 
 } // namespace
 

@@ -63,6 +63,13 @@ Script parse_script(const char* text)
     for (const engine::Clause& clause : script.clauses)
         if (!clause.probes.front().has_sites())
             throw ScriptError(clause.where, "BEGIN, END and interval are left to the program that attaches");
+    const auto is_for_tool = [](engine::Type type) {
+        return type == engine::Type::bytes || type == engine::Type::shown;
+    };
+    for (const engine::Map& map : script.maps)
+        if (is_for_tool(map.type) || std::any_of(map.keys.begin(), map.keys.end(), is_for_tool))
+            throw ScriptError(
+                map.where, map.name + " holds what only fastsdt-trace prints: integers and strings are for a program");
     return script;
 }
 

@@ -30,8 +30,13 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
           {tables_.least, tables_.wanted}, [this](Window window) { return words_at_first(window); }, options.follow),
       event_reader_(script, tables_, pid, options.sink), searched_(pid), cleared_(script.maps.size())
 {
-    if (tables_.stacks)
+    if (tables_.stacks || shows_names(script))
         symbols_ = std::make_unique<Symbols>(pid);
+    if (uses(script, Value::symbol))
+        environment_.symbol = [pid](const Site& site, const std::string& name) {
+            const auto found = symbol_in(fmt::format("/proc/{}/root{}", pid, site.file), name);
+            return found ? std::optional(found->address + site.load_bias) : std::nullopt;
+        };
     environment_.start_ns = options.start_ns;
     environment_.follow = options.follow;
     ended_.maps.resize(script.maps.size());
@@ -54,7 +59,8 @@ void Session::decide_calls(bool wanted)
 // Whether some value may take a system call. If not, nobody need know what the process's files call.
 bool Session::wants_calls() const
 {
-    if (uses(script_, Value::str_arg) || uses(script_, Value::comm)
+    if (uses(script_, Value::str_arg) || uses(script_, Value::comm) || uses(script_, Value::uid)
+        || uses(script_, Value::gid) || reads_memory(script_)
         || (uses(script_, Value::tid) && !environment_.tid_offset_told))
         return true;
     if (options_.follow && uses(script_, Value::pid)) // a child's
@@ -89,6 +95,9 @@ bool Session::look_for_filters()
 std::vector<FirstWord> Session::words_at_first(Window window) const
 {
     std::vector<FirstWord> words = first_words(tables_, window, environment_.clock);
+    for (const auto& [map, value] : given_)
+        for (const FirstWord& word : words_of_value(tables_, map, value))
+            words.push_back(word);
     if (!environment_.system_calls)
         words.push_back({Tables::no_calls, 1});
     if (tables_.stacks) {
@@ -343,8 +352,8 @@ void Session::read_events(std::vector<Event>& to, bool last)
     fetch_events(last);
     for (Event& event : events_)
         for (size_t i = 0; i < event.values.size(); ++i)
-            if (event.statement->values[i].type == Type::stack)
-                event.values[i] = {0, name_of(uint64_t(event.values[i].number))};
+            if (const Expression& e = event.statement->values[i]; has_name(e.type, e.shape))
+                event.values[i] = {0, name_of(e.type, uint64_t(event.values[i].number))};
     to.insert(to.end(), std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
     events_.clear();
 }
@@ -425,7 +434,7 @@ Maps Session::read()
             subtract(script_, map, now, *cleared_[map]);
     if (!symbols_)
         return now;
-    return named(script_, std::move(now), [this](uint64_t stack) { return name_of(stack); });
+    return named(script_, std::move(now), [this](Type type, uint64_t number) { return name_of(type, number); });
 }
 
 std::vector<Piece> Session::contents()
@@ -433,10 +442,39 @@ std::vector<Piece> Session::contents()
     return engine::contents(tables_, arming_.window(), reader());
 }
 
+std::string Session::name_of(Type type, uint64_t number)
+{
+    if (type == Type::stack)
+        return name_of(number);
+    const std::string name = symbols_->name(number);
+    return name.substr(0, name.rfind('+')); // as bpftrace has it
+}
+
+ChangeData Session::changer()
+{
+    return [this](size_t offset, uint64_t from, uint64_t to) { return target_.change_data(offset, from, to); };
+}
+
+void Session::remove(size_t map, const std::vector<Datum>& keys)
+{
+    const auto has_keys = [&](const Entry& entry) { return entry.keys == keys; };
+    clear_table(script_, tables_, arming_.window(), map, reader(), changer(), &keys);
+    std::erase_if(ended_.maps[map], has_keys);
+}
+
+void Session::assign(size_t map, int64_t value)
+{
+    if (arming_.window().size == 0) {
+        given_[map] = value; // with the memory
+        return;
+    }
+    for (const FirstWord& each : words_of_value(tables_, map, value))
+        target_.change_data(each.offset, word(each.offset), each.value);
+}
+
 void Session::clear(size_t map, bool as_read)
 {
-    clear_table(script_, tables_, arming_.window(), map, reader(),
-                [this](size_t offset, uint64_t from, uint64_t to) { return target_.change_data(offset, from, to); });
+    clear_table(script_, tables_, arming_.window(), map, reader(), changer());
     const MapKind kind = script_.maps[map].kind;
     const bool subtracted = is_subtracted(script_, tables_, map);
     if (!subtracted || kind == MapKind::min || kind == MapKind::max)

@@ -92,6 +92,10 @@ public:
     /// While threads go on, and so that stubs see it too. `as_read`: what the last read() gave is cleared and no more, so that
     /// a hit between the two is in the next; as far as the map's kind allows (is_subtracted() in maps/read.h).
     void clear(size_t map, bool as_read);
+    /// delete(@map[keys]), of a map that clear() does not subtract.
+    void remove(size_t map, const std::vector<Datum>& keys);
+    /// Of a map of integers without keys that all threads share: from the first hit on if nothing is armed yet.
+    void assign(size_t map, int64_t value);
 
     /// Of the tables: what begins anew with another run (Target::forget_data()).
     std::vector<Piece> contents();
@@ -120,6 +124,8 @@ private:
     void look_at_stacks();
     std::vector<FirstWord> words_of_stacks() const;
     const std::string& name_of(uint64_t stack);
+    std::string name_of(Type type, uint64_t number);
+    ChangeData changer();
     ReadData reader();
     uint64_t word(size_t offset); // of the tables
     void keep_ended(Slice slice);
@@ -146,6 +152,7 @@ private:
     EventReader event_reader_;
     std::vector<Event> events_;              // read while something else was done
     std::unique_ptr<Symbols> symbols_;       // if the script mentions stacks
+    std::map<size_t, int64_t> given_;        // by map: what the tool assigned before there was any memory
     uint64_t cut_ = 0;                       // Tables::cut when the stack was last looked at
     std::map<uint64_t, std::string> stacks_; // by address: how they print
     Moment timed_;                           // when the stubs' clock was last corrected

@@ -43,8 +43,10 @@ bool same_file(const std::string& given, const std::string& mapped, pid_t pid)
     namespace fs = std::filesystem;
     if (given == mapped)
         return true;
-    if (only_a_name(given))
-        return fs::path(mapped).filename() == given;
+    if (only_a_name(given)) {
+        const std::string name = fs::path(mapped).filename();
+        return name == given || name.starts_with(given + ".so"); // "libc", as bpftrace has it
+    }
     std::error_code error;
     const std::string file = resolve(given);
     if (fs::weakly_canonical(file, error) == mapped && !error)

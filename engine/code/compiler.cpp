@@ -15,11 +15,13 @@ Compiler::Compiler(const Machine& machine, const Script& script, const Tables& t
     for (const Table& table : tables_.maps)
         key_bytes_ = std::max(key_bytes_, table.key_bytes());
     for (const Map& map : script_.maps)
-        if (map.kind == MapKind::string)
-            text_bytes_ = string_size;
+        if (map.kind == MapKind::string && !map.of_tool)
+            text_bytes_ = std::max(text_bytes_, size_of(map.type, map.shape));
     each_statement(script_, [this](const Statement& each) {
-        if (each.kind == Statement::Kind::call)
+        if (each.kind == Statement::Kind::call) {
+            calls_ = true;
             text_bytes_ = std::max(text_bytes_, sizeof(Hit));
+        }
     });
 }
 
@@ -149,7 +151,8 @@ void Compiler::body(const Site& site)
     // not do before it is known to be followed.
     const auto wants_block = [&](const Expression& e) {
         return uses(e, [this](const Expression& part) {
-            return is_map(part) || is_tid(part) || (part.kind == Expression::Kind::value && !is_leaf(part));
+            return is_map(part) || is_tid(part) || part.kind == Expression::Kind::memory
+                || (part.kind == Expression::Kind::value && !is_leaf(part));
         });
     };
     bool has_block = false;
@@ -222,7 +225,7 @@ void Compiler::actions(const Clause& clause)
     }
     variables_.clear();
     for (const Variable& variable : clause.variables) {
-        const size_t words = variable.type == Type::string ? string_size / 8 : 1;
+        const size_t words = size_of(variable.type, variable.shape) / 8;
         variables_.push_back(take_spills(words));
         for (size_t i = 0; i < words; ++i) // a branch may leave it out
             store_frame_number(spill_offset(variables_.back() + i), 0);

@@ -58,14 +58,16 @@ protected:
         Label update, assign, add, remove, load, direct;
     };
     struct Routines {
-        Label acquire, claim, text, word, tid, comm, ring, stack;
+        Label acquire, claim, text, word, tid, comm, ring, stack, uid, gid;
         std::vector<MapRoutines> maps;
     };
     virtual void acquire_routine() = 0;
     virtual void claim_routine() = 0;
     virtual void text_routine() = 0;
     virtual void word_routine() = 0;
-    virtual void tid_routine() = 0;
+    /// One that asks the kernel for a number: to Role::result; to Role::second: 1, or 0 if it may not be asked.
+    enum class Asked { tid, uid, gid };
+    virtual void number_routine(Label routine, Asked what) = 0;
     virtual void comm_routine() = 0;
     virtual void stack_routine() = 0;
     // What routines.cpp is made of. None changes Role::block or Role::recorded. Keys are in the caller's frame from its
@@ -88,8 +90,10 @@ protected:
     /// Role::recorded.
     virtual void exchange_value(const Table& table, bool adds, Label done, Label again) = 0;
     virtual void load_value(const Table& table, Label absent) = 0; ///< of Role::entry, to Role::result
-    virtual void erase_entry(const Table& table, Role entry) = 0;  ///< does nothing where it is not the key's any more
-    virtual void jump_unless_there(Role entry, Label to) = 0;      ///< the entry is not the key's any more
+    /// Of Role::entry, to the frame's place of texts. Later loads are done after it. May change Role::result.
+    virtual void load_text(const Table& table) = 0;
+    virtual void erase_entry(const Table& table, Role entry) = 0; ///< does nothing where it is not the key's any more
+    virtual void jump_unless_there(Role entry, Label to) = 0;     ///< the entry is not the key's any more
     /// Role::result bytes to Role::entry: their address. They are zeros. May change Role::second.
     virtual void allocate(Label none) = 0;
     virtual void load_chunk(Role to, Word of) = 0; ///< of a table's word: the address in it
@@ -125,7 +129,11 @@ protected:
     virtual void returned(Role to) = 0;                      ///< what the function returns
     virtual void thread_id(Role to) = 0; ///< if that takes a system call: to Role::result, or jumps to unread_
     virtual void process_id() = 0;       ///< to Role::result; 0: not known
-    virtual void nanoseconds() = 0;      ///< to Role::result
+    /// What is at the address Role::result, up to 8 bytes: to Role::result, or jumps to unread_. Nothing there is 0.
+    virtual void read_memory(size_t bytes, bool is_signed) = 0;
+    virtual void register_value(unsigned number, Role to) = 0; ///< at the site: Value::reg
+    virtual void processor(bool node) = 0; ///< its number, or its node's: to Role::result; throws Refusal
+    virtual void nanoseconds() = 0;        ///< to Role::result
     virtual void constant(Role to, int64_t value) = 0;
     virtual void move(Role to, Role from) = 0;
     virtual void load(Role to, Word from) = 0;
@@ -220,8 +228,23 @@ protected:
     /// One of the two, by the condition.
     void choose(const Expression& condition, const std::function<void()>& yes, const std::function<void()>& no);
     void fill_keys(const std::vector<Expression>& keys, const Table& table);
-    void text_value(const Expression& e, size_t frame_offset); ///< string_size bytes into the frame
-    void copy_in_frame(size_t to, size_t from);                ///< string_size bytes
+    /// A string or bytes, size_of() them, into the frame. `most`: of a literal no more.
+    void text_value(const Expression& e, size_t frame_offset, size_t most = SIZE_MAX);
+    void copy_in_frame(size_t to, size_t from, size_t bytes);
+    void text_in_memory(const Expression& e, size_t frame_offset);
+    void bytes_in_memory(const Expression& address, size_t bytes, size_t frame_offset);
+    void buffer(const Expression& e, size_t frame_offset);
+    void map_text(const Expression& e, size_t frame_offset);
+    void part_text(const Expression& e, size_t frame_offset);
+    size_t frame_place(const Expression& wide); ///< of a variable, or of spills that it is copied to
+    void load_part(size_t frame_offset, size_t bytes, bool is_signed); ///< to Role::result
+    void cut(size_t frame_offset, size_t bytes, size_t at);            ///< zeros from there on
+    void cut_at(size_t frame_offset, size_t bytes, size_t length);     ///< the same; the frame has the length
+    void part(const Expression& e);
+    void step(const Expression& e);
+    void swap_bytes(const Expression& e);
+    void random_number();
+    void compute(Operator op, int64_t number); ///< on Role::result
     void branch_on_texts(const Expression& e, Label target, bool when);
     void map_value(const Expression& e);
     void if_own(const Table& table, const Expression& tid, Label free, Label other);
@@ -234,6 +257,7 @@ protected:
     void update(const Statement& statement);
     void change_by_key(Label routine, const Statement& statement);
     void set(const Statement& statement);
+    void loop(const Statement& statement);
     void branch(const Statement& statement);
     void event(const Statement& statement);
     void record(const Map& map, Word cell);
@@ -256,10 +280,12 @@ protected:
     bool keep_flags_ = true;
     bool another_follows_ = false; // another site's clauses, in the same stub
     size_t spills_ = 0, most_spills_ = 0;
-    bool calls_functions() const { return text_bytes_ > string_size; }
+    bool calls_functions() const { return calls_; }
+    bool calls_ = false;
     std::optional<size_t> time_;    // the spill with nsecs, in a clause that reads it more than once
     std::vector<size_t> variables_; // of the clause: the spill of each, a string's first
     Label clause_end_ = 0;
+    Label loop_next_ = 0, loop_end_ = 0; // of the loop around a statement
     size_t frame_spills_ = 0;
     uint64_t stub_start_ = 0;
     Label out_ = 0;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What stubs have to know about the process that they run in. process/environment.cpp and process/clock.cpp find it out.
 #pragma once
+#include "code/site.h"
 #include "maps/tables.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -57,7 +59,10 @@ struct Environment {
     bool threads_run = false;
     VectorState vectors;  ///< of stubs that call functions
     bool atomics = false; ///< arm64, HWCAP_ATOMICS: the processor has stadd and its like
-    bool sve = false;     ///< arm64, HWCAP_SVE: system calls may clear vector registers beyond their first 16 bytes
+    bool rdtscp = false;  ///< x86-64: the processor tells its number
+    /// Runtime address of a symbol of the site's file. Empty: none is looked up
+    std::function<std::optional<uint64_t>(const Site& site, const std::string& name)> symbol;
+    bool sve = false; ///< arm64, HWCAP_SVE: system calls may clear vector registers beyond their first 16 bytes
 };
 
 } // namespace fastsdt::engine

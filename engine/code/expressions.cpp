@@ -71,9 +71,17 @@ bool Compiler::is_leaf(const Expression& e) const
     case Value::function:
     case Value::retval: return true;
     case Value::nsecs: return time_.has_value();
+    case Value::child:
+    case Value::symbol:
+    case Value::reg: return true;
     case Value::elapsed:
     case Value::comm:
     case Value::stack:
+    case Value::cpu:
+    case Value::node:
+    case Value::uid:
+    case Value::gid:
+    case Value::random:
     case Value::str_arg: return false;
     }
     return false;
@@ -115,10 +123,21 @@ void Compiler::leaf(const Expression& e, Role to)
         returned(to);
         return;
     case Value::nsecs: load_frame(to, spill_offset(*time_)); return;
-    case Value::elapsed:
-    case Value::comm:
-    case Value::stack:
-    case Value::str_arg: break;
+    case Value::child: constant(to, environment_.pid); return;
+    case Value::symbol: {
+        const auto address = environment_.symbol ? environment_.symbol(*site_, e.text) : std::nullopt;
+        if (!address)
+            throw Refusal({State::no_symbol, 0, e.text});
+        constant(to, int64_t(*address));
+        return;
+    }
+    case Value::reg:
+        if (e.argument == at_site)
+            constant(to, int64_t(site_->address));
+        else
+            register_value(e.argument, to);
+        return;
+    default: break;
     }
     throw std::logic_error("not a leaf");
 }
@@ -154,15 +173,29 @@ void Compiler::evaluate(const Expression& e)
         } else if (e.value == Value::stack) {
             stack(e.argument);
             jump_if_zero(Role::result, unread_);
+        } else if (e.value == Value::cpu || e.value == Value::node) {
+            processor(e.value == Value::node);
+        } else if (e.value == Value::uid || e.value == Value::gid) {
+            want_system_calls(e.value == Value::uid ? "uid, which takes a system call"
+                                                    : "gid, which takes a system call");
+            call_routine(e.value == Value::uid ? routines_.uid : routines_.gid);
+            jump_if_zero(Role::second, unread_);
+        } else if (e.value == Value::random) {
+            random_number();
         } else {
             throw std::logic_error("a string is no integer");
         }
         return;
     case Expression::Kind::map: map_value(e); return;
     case Expression::Kind::operation: operation(e); return;
-    case Expression::Kind::number:
-    case Expression::Kind::variable:
-    case Expression::Kind::text: break;
+    case Expression::Kind::memory:
+        evaluate(e.operands[0]);
+        read_memory(e.shape->size, e.shape->is_signed);
+        return;
+    case Expression::Kind::part: part(e); return;
+    case Expression::Kind::step: step(e); return;
+    case Expression::Kind::shown: evaluate(e.operands[0]); return;
+    default: break;
     }
     throw std::logic_error("a string is no integer");
 }
@@ -218,6 +251,13 @@ void Compiler::operation(const Expression& e)
         evaluate(e.operands[0]);
         unary(e.op);
         return;
+    case Operator::swap: swap_bytes(e); return;
+    case Operator::add:
+        if (e.operands[1].kind == Expression::Kind::number && e.operands[1].number == 0) {
+            evaluate(e.operands[0]);
+            return;
+        }
+        break;
     case Operator::divide:
         if (e.operands[1].kind == Expression::Kind::number) {
             evaluate(e.operands[0]);
@@ -264,7 +304,7 @@ void Compiler::branch(const Expression& e, Label target, bool when)
         case Operator::greater:
         case Operator::greater_equal: {
             const Expression &left = e.operands[0], &right = e.operands[1];
-            if (left.type == Type::string) {
+            if (is_wide(left.type)) {
                 branch_on_texts(e, target, when);
                 return;
             }
@@ -287,35 +327,68 @@ void Compiler::branch(const Expression& e, Label target, bool when)
 
 namespace {
 
-// Eight bytes of a string literal, from `at` on, as a stub has them in a register.
+// Eight bytes of a literal, from `at` on, as a stub has them in a register.
 int64_t word_of(const std::string& text, size_t at)
 {
     char word[8]{};
     if (at < text.size())
-        std::memcpy(word, text.data() + at, std::min<size_t>(8, std::min(text.size(), string_size - 1) - at));
+        std::memcpy(word, text.data() + at, std::min<size_t>(8, text.size() - at));
     return std::bit_cast<int64_t>(word);
+}
+
+int64_t mask_of(size_t bytes)
+{
+    return bytes < 8 ? (int64_t(1) << 8 * bytes) - 1 : -1;
 }
 
 } // namespace
 
-void Compiler::copy_in_frame(size_t to, size_t from)
+void Compiler::compute(Operator op, int64_t number)
 {
-    for (size_t i = 0; i < string_size; i += 8) {
+    constant(Role::second, number);
+    binary(op);
+}
+
+void Compiler::copy_in_frame(size_t to, size_t from, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 8) {
         load_frame(Role::result, from + i);
         store_frame(to + i, Role::result);
     }
 }
 
-void Compiler::text_value(const Expression& e, size_t offset)
+void Compiler::text_value(const Expression& e, size_t offset, size_t most)
 {
+    const size_t size = std::min(size_of(e.type, e.shape), most);
     switch (e.kind) {
     case Expression::Kind::text:
-        for (size_t i = 0; i < string_size; i += 8)
+        for (size_t i = 0; i < size; i += 8)
             store_frame_number(offset + i, word_of(e.text, i));
         return;
-    case Expression::Kind::variable: copy_in_frame(offset, spill_offset(variables_[e.variable])); return;
+    case Expression::Kind::variable: copy_in_frame(offset, spill_offset(variables_[e.variable]), size); return;
     case Expression::Kind::operation:
         choose(e.operands[0], [&] { text_value(e.operands[1], offset); }, [&] { text_value(e.operands[2], offset); });
+        return;
+    case Expression::Kind::map: map_text(e, offset); return;
+    case Expression::Kind::memory:
+        if (e.type == Type::bytes)
+            return bytes_in_memory(e.operands[0], e.shape->size, offset);
+        text_in_memory(e.operands[0], offset);
+        cut(offset, string_size, e.shape->size);
+        return;
+    case Expression::Kind::part: part_text(e, offset); return;
+    case Expression::Kind::buffer: buffer(e, offset); return;
+    case Expression::Kind::tuple:
+        for (size_t i = 0; i < e.operands.size(); ++i) {
+            const Shape::Member& member = e.shape->members[i];
+            const size_t at = offset + member.offset;
+            if (is_wide(e.operands[i].type)) {
+                text_value(e.operands[i], at, (member.shape->size + 7) / 8 * 8);
+            } else {
+                evaluate(e.operands[i]);
+                store_frame(at, Role::result);
+            }
+        }
         return;
     case Expression::Kind::value: break;
     default: throw std::logic_error("no string");
@@ -329,36 +402,227 @@ void Compiler::text_value(const Expression& e, size_t offset)
         Expression address = e;
         address.type = Type::integer;
         address.value = Value::arg;
-        value(address, Role::result);
+        text_in_memory(address, offset);
+    } else if (e.operands.size() == 1) {
+        text_in_memory(e.operands[0], offset);
+    } else if (e.operands[1].kind == Expression::Kind::number) {
+        text_in_memory(e.operands[0], offset);
+        cut(offset, string_size, size_t(std::max<int64_t>(e.operands[1].number, 0)));
     } else {
-        value(e.operands[0], Role::result);
+        evaluate(e.operands[1]);
+        const size_t length = spill(Role::result);
+        text_in_memory(e.operands[0], offset);
+        cut_at(offset, string_size, spill_offset(length));
+        --spills_;
     }
+}
+
+void Compiler::text_in_memory(const Expression& address, size_t offset)
+{
+    value(address, Role::result);
     copy_text(offset);
 }
 
-// == and != of strings. Behind a string's end are zeros.
+void Compiler::bytes_in_memory(const Expression& address, size_t bytes, size_t offset)
+{
+    evaluate(address);
+    const size_t start = spill(Role::result);
+    for (size_t i = 0; i < bytes; i += 8) {
+        load_frame(Role::result, spill_offset(start));
+        if (i != 0)
+            compute(Operator::add, int64_t(i));
+        read_memory(std::min<size_t>(8, bytes - i), false);
+        store_frame(offset + i, Role::result);
+    }
+    --spills_;
+}
+
+void Compiler::buffer(const Expression& e, size_t offset)
+{
+    const Expression& length = e.operands[1];
+    const size_t bytes = e.shape->size - 8;
+    if (length.kind == Expression::Kind::number) {
+        bytes_in_memory(e.operands[0], bytes, offset + 8);
+        store_frame_number(offset, int64_t(bytes));
+        return;
+    }
+    const auto fits = label();
+    evaluate(length);
+    jump_if(Operator::less_equal, int64_t(bytes), false, true, fits);
+    constant(Role::result, int64_t(bytes));
+    bind(fits);
+    const size_t kept = spill(Role::result);
+    bytes_in_memory(e.operands[0], bytes, offset + 8);
+    load_frame(Role::result, spill_offset(kept));
+    store_frame(offset, Role::result);
+    cut_at(offset + 8, bytes, spill_offset(kept));
+    --spills_;
+}
+
+void Compiler::cut(size_t offset, size_t bytes, size_t at)
+{
+    for (size_t i = at / 8 * 8; i < bytes; i += 8) {
+        if (i >= at) {
+            store_frame_number(offset + i, 0);
+            continue;
+        }
+        load_frame(Role::result, offset + i);
+        compute(Operator::bit_and, mask_of(at - i));
+        store_frame(offset + i, Role::result);
+    }
+}
+
+void Compiler::cut_at(size_t offset, size_t bytes, size_t length)
+{
+    for (size_t i = 0; i < bytes; i += 8) {
+        const auto none = label(), next = label();
+        load_frame(Role::result, length);
+        jump_if(Operator::greater_equal, int64_t(i + 8), false, true, next);
+        jump_if(Operator::less_equal, int64_t(i), false, true, none);
+        compute(Operator::subtract, int64_t(i));
+        compute(Operator::multiply, 8);
+        move(Role::second, Role::result);
+        constant(Role::result, -1);
+        binary(Operator::shift_left);
+        unary(Operator::bit_not);
+        load_frame(Role::second, offset + i);
+        binary(Operator::bit_and);
+        store_frame(offset + i, Role::result);
+        jump(next);
+        bind(none);
+        store_frame_number(offset + i, 0);
+        bind(next);
+    }
+}
+
+// Copied to spills where it is not in the frame: they are the caller's to give back.
+size_t Compiler::frame_place(const Expression& wide)
+{
+    if (wide.kind == Expression::Kind::variable)
+        return spill_offset(variables_[wide.variable]);
+    const size_t first = take_spills(size_of(wide.type, wide.shape) / 8);
+    text_value(wide, spill_offset(first));
+    return spill_offset(first);
+}
+
+void Compiler::load_part(size_t offset, size_t bytes, bool is_signed)
+{
+    const size_t inside = offset % 8, word = offset - inside;
+    load_frame(Role::result, word);
+    if (inside != 0)
+        compute(Operator::shift_right, int64_t(8 * inside));
+    if (inside + bytes > 8) {
+        const size_t low = spill(Role::result);
+        load_frame(Role::result, word + 8);
+        compute(Operator::shift_left, int64_t(8 * (8 - inside)));
+        load_frame(Role::second, spill_offset(low));
+        binary(Operator::bit_or);
+        --spills_;
+    }
+    if (bytes == 8)
+        return;
+    compute(Operator::bit_and, mask_of(bytes));
+    if (is_signed) {
+        const int64_t sign = int64_t(1) << (8 * bytes - 1);
+        compute(Operator::bit_xor, sign);
+        compute(Operator::subtract, sign);
+    }
+}
+
+void Compiler::part(const Expression& e)
+{
+    const size_t spills = spills_;
+    load_part(frame_place(e.operands[0]) + size_t(e.number), e.shape->size, e.shape->is_signed);
+    spills_ = spills;
+}
+
+void Compiler::part_text(const Expression& e, size_t offset)
+{
+    const size_t spills = spills_, place = frame_place(e.operands[0]) + size_t(e.number);
+    const size_t bytes = e.shape->size;
+    for (size_t i = 0; i < size_of(e.type, e.shape); i += 8) {
+        if (i >= bytes) {
+            store_frame_number(offset + i, 0);
+            continue;
+        }
+        load_part(place + i, std::min<size_t>(8, bytes - i), false);
+        store_frame(offset + i, Role::result);
+    }
+    spills_ = spills;
+}
+
+// Of a variable.
+void Compiler::step(const Expression& e)
+{
+    const size_t place = spill_offset(variables_[e.operands[0].variable]);
+    load_frame(Role::result, place);
+    compute(Operator::add, e.number);
+    store_frame(place, Role::result);
+    if (e.is_before)
+        compute(Operator::subtract, e.number);
+}
+
+void Compiler::swap_bytes(const Expression& e)
+{
+    evaluate(e.operands[0]);
+    const size_t bytes = size_t(e.number), from = spill(Role::result), made = take_spills(1);
+    store_frame_number(spill_offset(made), 0);
+    for (size_t i = 0; i < bytes; ++i) {
+        load_frame(Role::result, spill_offset(from));
+        compute(Operator::shift_right, int64_t(8 * i));
+        compute(Operator::bit_and, 0xff);
+        compute(Operator::shift_left, int64_t(8 * (bytes - 1 - i)));
+        load_frame(Role::second, spill_offset(made));
+        binary(Operator::bit_or);
+        store_frame(spill_offset(made), Role::result);
+    }
+    spills_ -= 2;
+}
+
+// The clock, each of its bits spread over all: MurmurHash3's finalizer.
+void Compiler::random_number()
+{
+    constexpr int64_t half = 33;
+    constexpr uint64_t factors[] = {0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53};
+    read_clock();
+    for (const uint64_t factor : factors) {
+        const size_t before = spill(Role::result);
+        compute(Operator::shift_right, half);
+        load_frame(Role::second, spill_offset(before));
+        binary(Operator::bit_xor);
+        compute(Operator::multiply, int64_t(factor));
+        --spills_;
+    }
+    compute(Operator::shift_right, 32);
+}
+
+// == and != of strings and bytes. Behind a string's end are zeros. strncmp(): of so many bytes.
 void Compiler::branch_on_texts(const Expression& e, Label target, bool when)
 {
     const bool has_literal = e.operands[0].kind == Expression::Kind::text;
     const Expression &left = e.operands[has_literal ? 1 : 0], &right = e.operands[has_literal ? 0 : 1];
-    const size_t spills = spills_, first = take_spills(string_size / 8);
-    size_t words = string_size / 8, second = SIZE_MAX;
-    text_value(left, spill_offset(first));
-    if (right.kind == Expression::Kind::text) {
-        words = right.text.size() / 8 + 1;
-    } else {
-        second = take_spills(string_size / 8);
-        text_value(right, spill_offset(second));
-    }
+    const size_t size = std::min(size_of(left.type, left.shape), size_of(right.type, right.shape));
+    size_t bytes = e.number > 0 ? std::min(size, size_t(e.number)) : size;
+    if (right.kind == Expression::Kind::text && right.type == Type::string)
+        bytes = std::min(bytes, right.text.size() / 8 * 8 + 8);
+    const size_t spills = spills_, first = frame_place(left);
+    const bool is_literal = right.kind == Expression::Kind::text;
+    const size_t second = is_literal ? 0 : frame_place(right);
     const bool on_equal = (e.op == Operator::equal) == when;
     const auto unlike = on_equal ? label() : target;
-    for (size_t i = 0; i < words; ++i) {
-        load_frame(Role::result, spill_offset(first + i));
-        if (second == SIZE_MAX)
-            constant(Role::second, word_of(right.text, 8 * i));
+    for (size_t i = 0; i < bytes; i += 8) {
+        load_frame(Role::result, first + i);
+        if (is_literal)
+            constant(Role::second, word_of(right.text, i));
         else
-            load_frame(Role::second, spill_offset(second + i));
-        jump_if_unlike(Role::result, Role::second, unlike);
+            load_frame(Role::second, second + i);
+        if (bytes - i >= 8) {
+            jump_if_unlike(Role::result, Role::second, unlike);
+            continue;
+        }
+        binary(Operator::bit_xor);
+        compute(Operator::bit_and, mask_of(bytes - i));
+        jump_if_zero(Role::result, unlike, false);
     }
     if (on_equal) {
         jump(target);
@@ -375,8 +639,8 @@ void Compiler::fill_keys(const std::vector<Expression>& keys, const Table& table
     std::vector<size_t> waiting(keys.size(), SIZE_MAX);
     for (size_t i = 0; i < keys.size(); ++i)
         if (uses(keys[i], is_map)) {
-            if (keys[i].type == Type::string) {
-                waiting[i] = take_spills(string_size / 8);
+            if (is_wide(keys[i].type)) {
+                waiting[i] = take_spills(table.key_size[i] / 8);
                 text_value(keys[i], spill_offset(waiting[i]));
                 continue;
             }
@@ -385,9 +649,9 @@ void Compiler::fill_keys(const std::vector<Expression>& keys, const Table& table
         }
     size_t offset = 0;
     for (size_t i = 0; i < keys.size(); offset += table.key_size[i++]) {
-        if (keys[i].type == Type::string && waiting[i] != SIZE_MAX) {
-            copy_in_frame(offset, spill_offset(waiting[i]));
-        } else if (keys[i].type == Type::string) {
+        if (is_wide(keys[i].type) && waiting[i] != SIZE_MAX) {
+            copy_in_frame(offset, spill_offset(waiting[i]), table.key_size[i]);
+        } else if (is_wide(keys[i].type)) {
             text_value(keys[i], offset);
         } else if (waiting[i] != SIZE_MAX) {
             load_frame(Role::result, spill_offset(waiting[i]));
@@ -425,7 +689,7 @@ void Compiler::if_own(const Table& table, const Expression& tid, Label free, Lab
 void Compiler::map_value(const Expression& e)
 {
     const Table& table = tables_.maps[e.map];
-    if (script_.maps[e.map].kind != MapKind::integer)
+    if (!is_assigned(script_.maps[e.map].kind))
         throw std::logic_error("an aggregation cannot be read");
     const auto done = label(), none = label();
     const auto look_up = [this, &e, &table] { call_with_keys(routines_.maps[e.map].load, e.operands, table); };
@@ -447,6 +711,21 @@ void Compiler::map_value(const Expression& e)
     }
     bind(none);
     constant(Role::result, 0);
+    bind(done);
+}
+
+// A string or bytes. Zeros where the key is not there.
+void Compiler::map_text(const Expression& e, size_t offset)
+{
+    const Table& table = tables_.maps[e.map];
+    const auto none = label(), done = label();
+    call_with_keys(routines_.maps[e.map].load, e.operands, table);
+    jump_if_zero(Role::result, none);
+    copy_in_frame(offset, key_bytes_, table.value_size);
+    jump(done);
+    bind(none);
+    for (size_t i = 0; i < table.value_size; i += 8)
+        store_frame_number(offset + i, 0);
     bind(done);
 }
 

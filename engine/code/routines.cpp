@@ -32,13 +32,19 @@ void Compiler::routines()
     routines_.comm = label();
     routines_.ring = label();
     routines_.stack = label();
+    routines_.uid = label();
+    routines_.gid = label();
     acquire_routine();
     if (environment_.follow)
         claim_routine();
     text_routine();
     word_routine();
     if (environment_.system_calls && !environment_.tid_offset)
-        tid_routine();
+        number_routine(routines_.tid, Asked::tid);
+    if (environment_.system_calls && engine::uses(script_, Value::uid))
+        number_routine(routines_.uid, Asked::uid);
+    if (environment_.system_calls && engine::uses(script_, Value::gid))
+        number_routine(routines_.gid, Asked::gid);
     if (environment_.system_calls)
         comm_routine();
     if (tables_.ring)
@@ -96,7 +102,19 @@ void Compiler::map_routines(size_t map)
         end_assigning();
         return_from_routine();
     }
-    if (kind == MapKind::integer) { // to Role::result: the value, 0 if there is none
+    if (kind == MapKind::string) { // to the frame's place of texts: zeros if there is none
+        const auto found = label(), absent = label();
+        begin_routine(routine.load);
+        search(table, found, absent);
+        bind(found);
+        load_text(table);
+        jump_unless_there(Role::entry, routine.load);
+        constant(Role::result, 1);
+        return_from_routine();
+        bind(absent);
+        constant(Role::result, 0);
+        return_from_routine();
+    } else if (is_assigned(kind)) { // to Role::result: the value, 0 if there is none
         const auto found = label(), absent = label();
         begin_routine(routine.load);
         search(table, found, absent);

@@ -63,6 +63,8 @@ std::string text(const SiteState& state, size_t sites)
     case State::not_guarded:
         return fmt::format("{} no {}, and text from which the kernel's probes cannot be kept away{}", has,
                            own_machine.nop, state.detail.empty() ? "" : " (" + state.detail + ")");
+    case State::no_symbol: return fmt::format("{} no symbol {} in {} file", has, state.detail, one ? "its" : "their");
+    case State::no_processor: return fmt::format("want{} the processor's number, which this one does not tell", s);
     case State::no_stacks: return fmt::format("want{} ustack, which stubs for this architecture cannot walk", s);
     }
     return {};

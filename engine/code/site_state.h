@@ -48,6 +48,8 @@ enum class State {
     overlaps,            ///< they would give way to another probe of the script
     not_guarded,         ///< and the kernel's probes cannot be kept away from them; detail: why
     no_stacks,           ///< ustack: not on this architecture
+    no_symbol,           ///< uaddr(): the site's file has no such symbol; detail: the name
+    no_processor,        ///< cpu, and the processor does not tell its number
 };
 
 struct SiteState {

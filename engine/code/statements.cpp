@@ -19,17 +19,33 @@ void Compiler::statement(const Statement& statement)
         return event(statement);
     if (statement.kind == Statement::Kind::set)
         return set(statement);
-    if (statement.kind == Statement::Kind::branch)
-        return branch(statement);
+    switch (statement.kind) {
+    case Statement::Kind::branch: return branch(statement);
+    case Statement::Kind::loop: return loop(statement);
+    case Statement::Kind::leave: return jump(loop_end_);
+    case Statement::Kind::next: return jump(loop_next_);
+    case Statement::Kind::end: return jump(clause_end_);
+    case Statement::Kind::value:
+        if (statement.value->type == Type::integer)
+            evaluate(*statement.value);
+        return;
+    default: break;
+    }
     const Map& map = script_.maps[statement.map];
     const Table& table = tables_.maps[statement.map];
     switch (statement.kind) {
     case Statement::Kind::update: update(statement); return;
     case Statement::Kind::assign:
-        if (map.kind == MapKind::string)
+        if (map.kind == MapKind::string && uses(*statement.value, is_map)) { // which needs the place of texts itself
+            const size_t spills = spills_, size = size_of(map.type, map.shape), made = take_spills(size / 8);
+            text_value(*statement.value, spill_offset(made));
+            copy_in_frame(key_bytes_, spill_offset(made), size);
+            spills_ = spills;
+        } else if (map.kind == MapKind::string) {
             text_value(*statement.value, key_bytes_);
-        else
+        } else {
             value(*statement.value, Role::recorded);
+        }
         if (table.own) {
             // The value is stored before the id. If a signal handler in between assigns too, its value stays, as if it
             // had run after this statement.
@@ -109,11 +125,16 @@ Compiler::Label Compiler::dropped(Label next)
 void Compiler::set(const Statement& statement)
 {
     const size_t first = variables_[statement.variable];
-    if (statement.value->type == Type::string) {
-        // Not in its place at once: the value may be made of what the variable was.
-        const size_t spills = spills_, made = take_spills(string_size / 8);
+    const auto is_itself = [&](const Expression& e) {
+        return e.kind == Expression::Kind::variable && e.variable == statement.variable;
+    };
+    if (is_wide(statement.value->type) && !uses(*statement.value, is_itself))
+        return text_value(*statement.value, spill_offset(first));
+    if (is_wide(statement.value->type)) { // not in its place at once
+        const size_t spills = spills_, size = size_of(statement.value->type, statement.value->shape),
+                     made = take_spills(size / 8);
         text_value(*statement.value, spill_offset(made));
-        copy_in_frame(spill_offset(first), spill_offset(made));
+        copy_in_frame(spill_offset(first), spill_offset(made), size);
         spills_ = spills;
         return;
     }
@@ -133,14 +154,38 @@ void Compiler::branch(const Statement& statement)
     bind(done);
 }
 
+// most_turns at most: a hit shall not keep the program.
+void Compiler::loop(const Statement& statement)
+{
+    const auto again = label(), done = label();
+    const Label next = loop_next_, end = loop_end_;
+    const size_t spills = spills_, turns = take_spills(1);
+    store_frame_number(spill_offset(turns), 0);
+    bind(again);
+    branch(*statement.value, done, false);
+    load_frame(Role::result, spill_offset(turns));
+    compute(Operator::add, 1);
+    store_frame(spill_offset(turns), Role::result);
+    constant(Role::second, most_turns);
+    jump_if(Operator::greater, {}, false, true, dropped(clause_end_));
+    loop_next_ = again;
+    loop_end_ = done;
+    statements(statement.then);
+    jump(again);
+    bind(done);
+    loop_next_ = next;
+    loop_end_ = end;
+    spills_ = spills;
+}
+
 // All values are known before the record is reserved, so that it is committed a few instructions later.
 void Compiler::event(const Statement& statement)
 {
     const size_t spills = spills_;
     std::vector<size_t> waiting;
     for (const Expression& each : statement.values) {
-        if (each.type == Type::string) {
-            waiting.push_back(take_spills(string_size / 8));
+        if (is_wide(each.type)) {
+            waiting.push_back(take_spills(size_of(each.type, each.shape) / 8));
             text_value(each, spill_offset(waiting.back()));
         } else if (is_leaf(each)) {
             waiting.push_back(SIZE_MAX);
@@ -164,7 +209,7 @@ void Compiler::event(const Statement& statement)
     size_t offset = Ring::values;
     for (size_t i = 0; i < waiting.size(); ++i) {
         const Expression& each = statement.values[i];
-        const size_t words = each.type == Type::string ? string_size / 8 : 1;
+        const size_t words = size_of(each.type, each.shape) / 8;
         for (size_t word = 0; word < words; ++word, offset += 8) {
             if (waiting[i] == SIZE_MAX)
                 leaf(each, Role::result);

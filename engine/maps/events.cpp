@@ -67,6 +67,11 @@ void EventReader::decode(std::span<const std::byte> record, std::vector<Event>& 
     size_t offset = Ring::values;
     for (const Expression& value : event.statement->values) {
         Datum& datum = event.values.emplace_back();
+        if (value.type == Type::bytes) {
+            datum.text.assign(reinterpret_cast<const char*>(&record[offset]), value.shape->size);
+            offset += size_of(value.type, value.shape);
+            continue;
+        }
         if (value.type != Type::string) {
             datum.number = int64_t(word(record, offset));
             offset += 8;

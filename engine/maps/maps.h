@@ -13,7 +13,7 @@ namespace fastsdt::engine {
 struct Datum {
     int64_t number = 0; ///< integer; probe: Site::probe
     /// string: up to string_size - 1 bytes, any but NUL: print it through printable(). stack, once it is named: a line for each
-    /// frame, which may be printed
+    /// frame, which may be printed; an address that is shown as a symbol: that. bytes: as they are
     std::string text;
     auto operator<=>(const Datum&) const = default;
 };

@@ -17,6 +17,7 @@ class Bytes {
 public:
     explicit Bytes(std::vector<std::byte> bytes, size_t size) : bytes_(std::move(bytes)) { bytes_.resize(size); }
     uint64_t word(size_t offset) const { return load(&bytes_[offset], 8, false); }
+    std::string raw(size_t offset, size_t size) const { return {reinterpret_cast<const char*>(&bytes_[offset]), size}; }
     std::string text(size_t offset) const
     {
         std::string text;
@@ -96,7 +97,9 @@ bool decode(const Map& map, const Bytes& bytes, size_t offset, Entry& entry)
         return std::any_of(entry.buckets.begin(), entry.buckets.end(), [](uint64_t n) { return n != 0; });
     case MapKind::integer:
     case MapKind::probe: entry.value.number = int64_t(bytes.word(offset)); return true;
-    case MapKind::string: entry.value.text = bytes.text(offset); return true;
+    case MapKind::string:
+        entry.value.text = map.type == Type::bytes ? bytes.raw(offset, map.shape->size) : bytes.text(offset);
+        return true;
     }
     return false;
 }
@@ -194,6 +197,8 @@ bool read_entry(const Map& map, const Table& table, const Bytes& bytes, size_t a
         Datum datum;
         if (map.keys[key] == Type::string)
             datum.text = bytes.text(offset);
+        else if (map.keys[key] == Type::bytes)
+            datum.text = bytes.raw(offset, map.key_shapes[key]->size);
         else
             datum.number = int64_t(bytes.word(offset));
         entry.keys.push_back(std::move(datum));
@@ -270,7 +275,7 @@ Maps read_slices(const Script& script, const Tables& tables, Window window, cons
     std::vector<Merged> merged(script.maps.size());
     const auto read_maps_at = [&](size_t base, bool shared) {
         for (size_t i = 0; i < merged.size(); ++i)
-            if (tables.maps[i].shared == shared)
+            if (tables.maps[i].shared == shared && !script.maps[i].of_tool)
                 read_map(script.maps[i], tables.maps[i], base, memory, merged[i]);
     };
     if (with_shared)
@@ -367,16 +372,21 @@ std::vector<uint64_t> interned_stacks(const Tables& tables, const ReadData& read
     return stacks;
 }
 
-Maps named(const Script& script, Maps maps, const std::function<std::string(uint64_t stack)>& name)
+Maps named(const Script& script, Maps maps, const NameOf& name)
 {
     bool any = false;
-    for (size_t i = 0; i < maps.maps.size(); ++i)
-        for (size_t key = 0; key < script.maps[i].keys.size(); ++key)
-            if (script.maps[i].keys[key] == Type::stack)
+    for (size_t i = 0; i < maps.maps.size(); ++i) {
+        const Map& map = script.maps[i];
+        for (size_t key = 0; key < map.keys.size(); ++key)
+            if (has_name(map.keys[key], map.key_shapes[key]))
                 for (Entry& entry : maps.maps[i]) {
                     any = true;
-                    entry.keys[key] = {0, name(uint64_t(entry.keys[key].number))};
+                    entry.keys[key] = {0, name(map.keys[key], uint64_t(entry.keys[key].number))};
                 }
+        if (is_assigned(map.kind) && has_name(map.type, map.shape))
+            for (Entry& entry : maps.maps[i])
+                entry.value = {0, name(map.type, uint64_t(entry.value.number))};
+    }
     if (!any)
         return maps;
     Maps merged;
@@ -435,9 +445,11 @@ bool is_subtracted(const Script& script, const Tables& tables, size_t map)
 }
 
 void clear_table(const Script& script, const Tables& tables, Window window, size_t map, const ReadData& read,
-                 const ChangeData& change)
+                 const ChangeData& change, const std::vector<Datum>* only)
 {
     const Table& table = tables.maps[map];
+    if (script.maps[map].of_tool)
+        return;
     const MapKind kind = script.maps[map].kind;
     const bool subtracted = is_subtracted(script, tables, map);
     if (subtracted && kind != MapKind::min && kind != MapKind::max)
@@ -452,6 +464,11 @@ void clear_table(const Script& script, const Tables& tables, Window window, size
         for (size_t i = 0; i < count; ++i) {
             const size_t at = i * table.entry_size;
             const uint64_t first = bytes.word(at);
+            if (Entry entry; only && table.entries > 1) {
+                size_t unused = 0;
+                if (!read_entry(script.maps[map], table, bytes, at, count, entry, unused) || entry.keys != *only)
+                    continue;
+            }
             if (subtracted) {
                 // A thread may raise it meanwhile: by a hit of this moment.
                 set(at + table.value + 8, bytes.word(at + table.value + 8), 0);
@@ -472,7 +489,8 @@ void clear_table(const Script& script, const Tables& tables, Window window, size
         for (const auto& [offset, count] : memory.chunks(table, base))
             clear_entries(offset, count);
         if (table.own)
-            if (const uint64_t tid = word_at(read, base + *table.own); tid != 0)
+            if (const uint64_t tid = word_at(read, base + *table.own);
+                tid != 0 && (!only || (*only)[0].number == int64_t(tid)))
                 change(base + *table.own, tid, 0);
     };
     if (table.shared)

@@ -41,8 +41,14 @@ Maps read_slice(const Script& script, const Tables& tables, Window window, const
 std::vector<uint64_t> stack_at(const Tables& tables, Window window, const ReadData& read, uint64_t address);
 /// Those that are there.
 std::vector<uint64_t> interned_stacks(const Tables& tables, const ReadData& read);
-/// Gives stacks their names. Entries whose keys are the same then become one.
-Maps named(const Script& script, Maps maps, const std::function<std::string(uint64_t stack)>& name);
+/// What a process has a name for: a stack, an address.
+inline bool has_name(Type type, const ShapePtr& shape)
+{
+    return type == Type::stack || (type == Type::shown && shape->kind == Shape::Kind::symbol);
+}
+using NameOf = std::function<std::string(Type type, uint64_t number)>;
+/// Gives stacks and addresses their names. Entries whose keys are the same then become one.
+Maps named(const Script& script, Maps maps, const NameOf& name);
 
 /// Adds what another process recorded. What was assigned counts where `to` has no value for the key.
 void merge(const Script& script, Maps& to, const Maps& other);
@@ -61,8 +67,9 @@ bool is_subtracted(const Script& script, const Tables& tables, size_t map);
 
 /// clear(@map) in the tables, while threads go on. Entries are deleted, as stubs delete them. Where is_subtracted(), only
 /// minima and maxima are written: they become none, and their counts, read after this, are for subtract().
+/// @param only  the keys of one entry; nullptr: all
 void clear_table(const Script& script, const Tables& tables, Window window, size_t map, const ReadData& read,
-                 const ChangeData& change);
+                 const ChangeData& change, const std::vector<Datum>* only = nullptr);
 
 /// Offset and bytes of some data.
 struct Piece {

@@ -23,6 +23,8 @@ constexpr size_t least_bytes = size_t(256) << 10, least_threads = 4;
 
 size_t value_bytes(const Map& map)
 {
+    if (map.of_tool)
+        return 8;
     switch (map.kind) {
     case MapKind::count: return 8;
     case MapKind::sum:
@@ -34,7 +36,7 @@ size_t value_bytes(const Map& map)
     case MapKind::lhist: return 8 * map.buckets();
     case MapKind::integer:
     case MapKind::probe: return 8;
-    case MapKind::string: return string_size;
+    case MapKind::string: return size_of(map.type, map.shape);
     }
     return 0;
 }
@@ -75,7 +77,7 @@ size_t record_size(const Statement& event)
 {
     size_t size = Ring::values;
     for (const Expression& value : event.values)
-        size += value.type == Type::string ? string_size : 8;
+        size += size_of(value.type, value.shape);
     return size;
 }
 
@@ -88,9 +90,13 @@ Tables lay_out(const Script& script, size_t ring_size)
         Table table;
         table.shared = is_assigned(map.kind) && !map.tid_key;
         table.value_size = value_bytes(map);
-        for (const Type key : map.keys)
-            table.key_size.push_back(key == Type::string ? string_size : 8);
-        if (map.kind == MapKind::string) {
+        for (size_t key = 0; key < map.keys.size(); ++key)
+            table.key_size.push_back(size_of(map.keys[key], map.key_shapes[key]));
+        if (map.of_tool) { // no stub has anything to do with it
+            table.shared = true;
+            table.key_size.clear();
+            table.entry_size = table.value_size;
+        } else if (map.kind == MapKind::string) {
             // A string takes several stores, so a new one gets a new entry. Hence a map without keys has several
             // entries too.
             table.value = 8;
@@ -105,7 +111,7 @@ Tables lay_out(const Script& script, size_t ring_size)
             table.entry_size = table.value + table.value_size;
         } else {
             table.direct =
-                map.keys.size() == 1 && map.keys[0] != Type::string && !is_assigned(map.kind) && !deletes(script, i);
+                map.keys.size() == 1 && !is_wide(map.keys[0]) && !is_assigned(map.kind) && !deletes(script, i);
             table.value = 8;
             table.keys = table.direct ? 0 : 8 + table.value_size;
             // If the map is assigned, a tag and the value behind it are exchanged at once, by an instruction that needs
@@ -117,7 +123,7 @@ Tables lay_out(const Script& script, size_t ring_size)
             table.entries = std::bit_floor(std::min(2 * most_keys, most_table_bytes / table.entry_size));
         }
         size_t& end = table.shared ? shared_end : block_end;
-        if (map.kind == MapKind::integer && !map.adds && map.tid_key && map.keys.size() == 1) {
+        if (map.kind == MapKind::integer && !map.of_tool && !map.adds && map.tid_key && map.keys.size() == 1) {
             table.own = up(end, 16);
             end = *table.own + 16;
         }
@@ -180,6 +186,12 @@ std::vector<FirstWord> words_of_clock(Window window, const CycleClock& clock, si
             {at + offsetof(CycleClock, base_ns), clock.base_ns},
             {at + offsetof(CycleClock, multiplier), clock.multiplier},
             {Tables::clock, window.address + at}};
+}
+
+std::vector<FirstWord> words_of_value(const Tables& tables, size_t map, int64_t value)
+{
+    const Table& table = tables.maps[map];
+    return {{table.offset + table.value, uint64_t(value)}, {table.offset, 1}};
 }
 
 std::vector<FirstWord> first_words(const Tables& tables, Window window, const std::optional<CycleClock>& clock)

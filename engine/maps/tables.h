@@ -74,7 +74,7 @@ struct Table {
     size_t value = 0; ///< in an entry
     size_t value_size = 0;
     size_t keys = 0;              ///< in an entry: of the first key
-    std::vector<size_t> key_size; ///< by key: 8, or string_size
+    std::vector<size_t> key_size; ///< by key: size_of()
     size_t key_bytes() const;     ///< of all keys
 
     size_t chunk_bytes(size_t of_entries) const { return Chunk::header + entry_size * of_entries; }
@@ -213,6 +213,8 @@ struct FirstWord {
 };
 /// What the memory holds at first where it is not zeros.
 std::vector<FirstWord> first_words(const Tables& tables, Window window, const std::optional<CycleClock>& clock = {});
+/// The words that assign a number to a map of integers without keys that all threads share, in this order.
+std::vector<FirstWord> words_of_value(const Tables& tables, size_t map, int64_t value);
 /// The words that make `clock` the one of now, the last of them at last. @param number  of the clocks so far
 std::vector<FirstWord> words_of_clock(Window window, const CycleClock& clock, size_t number);
 

@@ -19,6 +19,9 @@
 #include <span>
 #include <string_view>
 #include <sys/auxv.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <vector>
 
 namespace fastsdt::engine {
@@ -160,6 +163,9 @@ void read_processor(Environment& environment)
 #if defined(__x86_64__)
     constexpr unsigned long fsgsbase = 1 << 1; // HWCAP2_FSGSBASE, arch/x86/include/uapi/asm/hwcap2.h
     environment.rdfsbase = second & fsgsbase;
+    constexpr unsigned extended = 0x80000001, rdtscp = 1 << 27; // edx: Intel's and AMD's manuals, CPUID
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    environment.rdtscp = __get_cpuid(extended, &eax, &ebx, &ecx, &edx) != 0 && (edx & rdtscp);
 #elif defined(__aarch64__)
     // HWCAP_ATOMICS, HWCAP_SVE, HWCAP2_SME, arch/arm64/include/uapi/asm/hwcap.h
     constexpr unsigned long atomics = 1 << 8, sve = 1 << 22, sme = 1 << 23;
@@ -199,7 +205,7 @@ Environment read_environment(const Script& script, pid_t pid)
             environment.tid_offset = tid_offset_of_musl;
     }
     read_lasting(pid, environment);
-    if (uses(script, Value::nsecs) || uses(script, Value::elapsed)) {
+    if (uses(script, Value::nsecs) || uses(script, Value::elapsed) || uses(script, Value::random)) {
         std::string why;
         environment.clock = measure_clock(why);
         if (!environment.clock)

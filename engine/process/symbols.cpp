@@ -140,6 +140,31 @@ void Symbols::read(Module& module)
                      [](const Symbol& a, const Symbol& b) { return a.start < b.start; });
 }
 
+std::optional<SymbolInFile> symbol_in(const std::string& path, const std::string& name)
+{
+    std::optional<SymbolInFile> found;
+    try {
+        Image::each(
+            path,
+            [&](const Image& image) {
+                for (const char* table : {".symtab", ".dynsym"}) {
+                    const Section* const section = image.section(table);
+                    if (!section || found)
+                        continue;
+                    const Entries<Elf64_Sym> symbols(image, *section);
+                    for (size_t i = 0; i < symbols.size() && !found; ++i)
+                        if (const Elf64_Sym symbol = symbols[i];
+                            symbol.st_shndx != SHN_UNDEF && symbols.text(symbol.st_name) == name)
+                            found = {symbol.st_value, symbol.st_size};
+                }
+            },
+            [](const std::string&) {});
+    } catch (const Unusable&) {
+        // no ELF file
+    }
+    return found;
+}
+
 // The innermost of those that have the address: ProcSyms::Module::find_addr() of bcc, src/cc/bcc_syms.cc.
 const Symbols::Symbol* Symbols::find(const std::vector<Symbol>& symbols, uint64_t address)
 {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -50,5 +51,11 @@ private:
     std::vector<Symbol> made_;                               // of /tmp/perf-PID.map, by address
     std::pair<int64_t, int64_t> made_seen_;                  // the file's size and time when it was read
 };
+
+/// A function or a variable of a file, as its symbols have it.
+struct SymbolInFile {
+    uint64_t address = 0, size = 0;
+};
+std::optional<SymbolInFile> symbol_in(const std::string& path, const std::string& name);
 
 } // namespace fastsdt::engine

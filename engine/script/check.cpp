@@ -14,25 +14,6 @@ namespace {
 
 constexpr int64_t most_buckets = 1000; ///< of lhist: SemanticAnalyser::visit(Call&)
 
-// Types of an expression, from its leaves. The types of variables are known.
-Type type_of(const Expression& e, const std::vector<Variable>& variables)
-{
-    switch (e.kind) {
-    case Expression::Kind::text: return Type::string;
-    case Expression::Kind::value:
-        return e.value == Value::str_arg || e.value == Value::comm  ? Type::string
-            : e.value == Value::probe || e.value == Value::function ? Type::probe
-            : e.value == Value::stack                               ? Type::stack
-                                                                    : Type::integer;
-    case Expression::Kind::variable: return variables[e.variable].type;
-    case Expression::Kind::operation:
-        return e.op == Operator::select ? type_of(e.operands[1], variables) : Type::integer;
-    case Expression::Kind::number:
-    case Expression::Kind::map: break;
-    }
-    return Type::integer;
-}
-
 bool is_tid(const Expression& e)
 {
     return e.kind == Expression::Kind::value && e.value == Value::tid;
@@ -40,7 +21,7 @@ bool is_tid(const Expression& e)
 
 MapKind assigned_kind(Type value)
 {
-    return value == Type::string ? MapKind::string : value == Type::probe ? MapKind::probe : MapKind::integer;
+    return is_wide(value) ? MapKind::string : value == Type::integer ? MapKind::integer : MapKind::probe;
 }
 
 std::string_view name(Type type)
@@ -49,6 +30,8 @@ std::string_view name(Type type)
     case Type::integer: return "an integer";
     case Type::string: return "a string";
     case Type::stack: return "a stack";
+    case Type::bytes: return "a structure, an array, a tuple or a buffer";
+    case Type::shown: return "a text that the tool makes of a number";
     case Type::probe: break;
     }
     return "a probe's name";
@@ -66,10 +49,20 @@ std::string_view name(MapKind kind)
     case MapKind::hist: return "a hist()";
     case MapKind::lhist: return "an lhist()";
     case MapKind::integer: return "an integer";
-    case MapKind::string: return "a string";
+    case MapKind::string:
     case MapKind::probe: break;
     }
-    return "a probe's name";
+    return "";
+}
+
+std::string_view name(const Map& map)
+{
+    return is_assigned(map.kind) ? name(map.type) : name(map.kind);
+}
+
+bool same_size(const ShapePtr& a, const ShapePtr& b)
+{
+    return size_of(Type::bytes, a) == size_of(Type::bytes, b) && a->kind == b->kind;
 }
 
 class Checker {
@@ -78,10 +71,8 @@ public:
 
     Script run()
     {
-        each([this](Clause& clause, Statement& statement) { set_variable(clause, statement); });
-        each([this](Clause& clause, Statement& statement) {
-            settle_kind(clause, statement, updates_[statement.number]);
-        });
+        each([](Clause& clause, Statement& statement) { set_variable(clause, statement); });
+        each([this](Clause&, Statement& statement) { settle_kind(statement, updates_[statement.number]); });
         each([this](Clause& clause, Statement& statement) { check_statement(clause, statement); });
         for (Clause& clause : script_.clauses)
             if (clause.filter) {
@@ -94,7 +85,7 @@ public:
         infer_signs();
         for (size_t map = 0; map < script_.maps.size(); ++map)
             find_thread_key(map);
-        each([this](Clause&, Statement& statement) { check_removal(statement); });
+        each([this](Clause& clause, Statement& statement) { check_change(clause, statement); });
         return std::move(script_);
     }
 
@@ -115,16 +106,17 @@ private:
     }
 
     // The first value in the text says which type a variable has.
-    void set_variable(Clause& clause, Statement& statement)
+    static void set_variable(Clause& clause, Statement& statement)
     {
         if (statement.kind != Statement::Kind::set)
             return;
-        Variable& variable = clause.variables[statement.variable];
-        const Type type = type_of(*statement.value, clause.variables);
-        if (!sets_first(statement, variable) && variable.type != type)
+        const Variable& variable = clause.variables[statement.variable];
+        const Type type = statement.value->type;
+        if (variable.type != type)
             fail(statement.where,
                  fmt::format("{} is {} before, and cannot be {} too", variable.name, name(variable.type), name(type)));
-        variable.type = type;
+        if (type == Type::bytes && !same_size(variable.shape, statement.value->shape))
+            fail(statement.where, fmt::format("{} has another size before", variable.name));
     }
 
     static bool sets_first(const Statement& statement, const Variable& variable)
@@ -132,28 +124,28 @@ private:
         return statement.where.start == variable.where.start;
     }
 
-    // What is only counted up and down, and no site reads, is a sum of all threads and processes: no hit is lost.
+    // What sites only count up and down, and do not read, is a sum of all threads and processes: no hit is lost.
     void add_up()
     {
-        std::vector<bool> other(script_.maps.size()), added(script_.maps.size());
-        each([&](Clause&, Statement& statement) {
+        std::vector<bool> other(script_.maps.size()), added(script_.maps.size()), assigned(script_.maps.size());
+        each([&](Clause& clause, Statement& statement) {
             using Kind = Statement::Kind;
             if (statement.kind == Kind::add)
                 added[statement.map] = true;
             if (statement.kind == Kind::update || statement.kind == Kind::assign || statement.kind == Kind::remove)
                 other[statement.map] = true;
+            if (statement.kind == Kind::assign && clause.has_sites())
+                assigned[statement.map] = true;
         });
         for (size_t i = 0; i < script_.maps.size(); ++i) {
             Map& map = script_.maps[i];
-            other[i] = other[i] || map.read;
+            other[i] = other[i] || map.read || map.of_tool;
             map.adds = added[i] && other[i];
-            map.only_adds = map.adds;
+            map.only_adds = map.adds && !assigned[i] && !(map.given && map.read) && !map.of_tool;
             if (added[i] && !other[i])
                 map.kind = MapKind::sum;
         }
         each([&](Clause&, Statement& statement) {
-            if (statement.kind == Statement::Kind::assign)
-                script_.maps[statement.map].only_adds = false;
             if (statement.kind == Statement::Kind::add && !other[statement.map])
                 statement.kind = Statement::Kind::update;
         });
@@ -165,21 +157,24 @@ private:
             fail(where, fmt::format("{} is never assigned anything", script_.maps[map].name));
     }
 
-    void settle_kind(const Clause& clause, Statement& statement, Update& update)
+    void settle_kind(Statement& statement, Update& update)
     {
         settled_.resize(script_.maps.size());
         const bool changes = statement.kind == Statement::Kind::update;
         if (!changes && statement.kind != Statement::Kind::assign && statement.kind != Statement::Kind::add)
             return;
         Map& map = script_.maps[statement.map];
-        if (!changes && type_of(*statement.value, clause.variables) == Type::stack)
-            kernel_only(statement.value->where, "a stack is a key or is printed here, and no map is assigned it");
-        const MapKind kind = changes ? update.kind : assigned_kind(type_of(*statement.value, clause.variables));
+        const MapKind kind = changes ? update.kind : assigned_kind(statement.value->type);
         if (statement.kind == Statement::Kind::add && kind != MapKind::integer)
             fail(statement.where, "only integers are added");
-        if (settled_[statement.map] && map.kind != kind)
+        const bool other_type = !changes && map.type != statement.value->type;
+        if (settled_[statement.map] && (map.kind != kind || other_type))
             fail(statement.where,
-                 fmt::format("{} is {} elsewhere, and cannot be {} too", map.name, name(map.kind), name(kind)));
+                 fmt::format("{} is {} elsewhere, and cannot be {} too", map.name, name(map),
+                             changes ? name(kind) : name(statement.value->type)));
+        if (!changes && kind == MapKind::string && map.type == Type::bytes
+            && !same_size(map.shape, statement.value->shape))
+            fail(statement.where, fmt::format("{} has another size elsewhere", map.name));
         const bool first = !settled_[statement.map];
         settled_[statement.map] = true;
         map.kind = kind;
@@ -222,19 +217,30 @@ private:
     void check_statement(Clause& clause, Statement& statement)
     {
         using Kind = Statement::Kind;
-        if (statement.kind == Kind::time || statement.kind == Kind::exit)
-            return;
-        if (statement.kind == Kind::printf)
-            return check_printf(clause, statement);
-        if (statement.kind == Kind::set || statement.kind == Kind::branch) {
+        switch (statement.kind) {
+        case Kind::time:
+        case Kind::exit:
+        case Kind::leave:
+        case Kind::next:
+        case Kind::end: return;
+        case Kind::cat:
+        case Kind::printf: return check_printf(clause, statement);
+        case Kind::set:
+        case Kind::value:
+        case Kind::branch:
+        case Kind::loop:
             read(clause, *statement.value);
-            if (statement.kind == Kind::branch)
+            if (statement.kind == Kind::branch || statement.kind == Kind::loop)
                 want_integer(*statement.value, "a condition is an integer: 0 is false");
             return;
+        default: break;
         }
         defined(statement.map, statement.where);
-        if (statement.kind == Kind::print || statement.kind == Kind::clear)
+        Map& map = script_.maps[statement.map];
+        map.of_tool = map.of_tool && !clause.has_sites();
+        if (statement.kind == Kind::print || statement.kind == Kind::clear || statement.kind == Kind::zero)
             return;
+        map.given = map.given || (!clause.has_sites() && statement.kind != Kind::remove);
         keys(clause, statement.map, statement.keys, statement.where);
         if (!statement.value)
             return;
@@ -245,26 +251,41 @@ private:
                                      name(statement.value->type)));
     }
 
+    // What a conversion prints.
+    static bool prints(char conversion, const Expression& value)
+    {
+        using Is = Shape::Kind;
+        if (value.type == Type::bytes)
+            return value.shape->kind == Is::buffer
+                ? conversion == 'r' || conversion == 's'
+                : (value.shape->kind == Is::network || value.shape->kind == Is::mac) && conversion == 's';
+        return (conversion == 's') == (value.type != Type::integer) && conversion != 'r';
+    }
+
     void check_printf(Clause& clause, Statement& statement)
     {
-        size_t strings = 0;
+        size_t bytes = 0;
         for (size_t i = 0; i < statement.values.size(); ++i) {
             Expression& value = statement.values[i];
             read(clause, value);
-            strings += value.type == Type::string;
+            bytes += is_wide(value.type) ? size_of(value.type, value.shape) : 0;
             if (statement.is_value)
                 continue;
             const char conversion = statement.format[i].conversion;
-            if ((conversion == 's') == (value.type == Type::integer))
+            if (!prints(conversion, value))
                 fail(value.where,
                      fmt::format("%{} prints {}, and this is {}", conversion,
-                                 conversion == 's' ? "a string" : "an integer", name(value.type)));
+                                 conversion == 's'       ? "a string"
+                                     : conversion == 'r' ? "a buffer"
+                                                         : "an integer",
+                                 name(value.type)));
         }
-        if (clause.has_sites() && strings > most_event_strings)
-            kernel_only(statement.where,
-                        fmt::format("printf() has {} strings, which take more of the stack of each hit than there may "
-                                    "be; {} are the most",
-                                    strings, most_event_strings));
+        if (clause.has_sites() && bytes > most_event_bytes)
+            kernel_only(
+                statement.where,
+                fmt::format("the strings and structures of printf() take {} bytes of the stack of each hit; {} are "
+                            "the most, which {} strings take",
+                            bytes, most_event_bytes, most_event_bytes / string_size));
     }
 
     void keys(Clause& clause, size_t index, std::vector<Expression>& keys, Span where)
@@ -282,7 +303,7 @@ private:
         keyed_[index] = true;
         std::vector<bool> threads;
         for (const Expression& key : keys)
-            threads.push_back(is_tid(key));
+            threads.push_back(is_tid(key) && clause.has_sites());
         mentions_[index].push_back(threads);
         if (types.size() != map.keys.size())
             fail(where,
@@ -290,7 +311,7 @@ private:
                              count_keys(types.size())));
         size_t bytes = 0; // of the stack, at each hit
         for (size_t i = 0; i < types.size(); ++i)
-            if ((bytes += types[i] == Type::string ? string_size : sizeof(int64_t)) > most_key_bytes)
+            if ((bytes += size_of(types[i], keys[i].shape)) > most_key_bytes)
                 kernel_only(
                     keys[i].where,
                     fmt::format(
@@ -302,6 +323,8 @@ private:
                 fail(keys[i].where,
                      fmt::format("this key of {} is {} elsewhere, and {} here", map.name, name(map.keys[i]),
                                  name(types[i])));
+            else if (types[i] == Type::bytes && !same_size(map.key_shapes[i], keys[i].shape))
+                fail(keys[i].where, fmt::format("this key of {} has another size elsewhere", map.name));
     }
 
     static std::string count_keys(size_t count)
@@ -309,46 +332,81 @@ private:
         return count == 0 ? "no keys" : count == 1 ? "1 key" : fmt::format("{} keys", count);
     }
 
-    // Types of an expression, from its leaves.
+    // What an expression may be made of. Its types are known.
     void read(Clause& clause, Expression& e)
     {
+        using Kind = Expression::Kind;
+        if (e.type == Type::bytes && e.shape->size > most_key_bytes)
+            kernel_only(e.where,
+                        fmt::format("{} bytes are kept or printed as a whole at most, and this has {}; its "
+                                    "members can be read",
+                                    most_key_bytes, e.shape->size));
         switch (e.kind) {
-        case Expression::Kind::number: e.is_signed = true; return;
-        case Expression::Kind::text:
-            e.type = Type::string;
-            if (e.text.size() >= string_size)
+        case Kind::number:
+        case Kind::variable: return;
+        case Kind::text:
+            if (e.type == Type::string && e.text.size() >= string_size)
                 fail(e.where, fmt::format("a string has at most {} bytes", string_size - 1));
             return;
-        case Expression::Kind::value:
+        case Kind::value:
             value(clause, e);
             for (Expression& address : e.operands) {
                 read(clause, address);
-                want_integer(address, "str() wants an address");
+                want_integer(address, "str() wants an address, and a number for its length");
             }
             return;
-        case Expression::Kind::variable: e.type = clause.variables[e.variable].type; return;
-        case Expression::Kind::map: {
+        case Kind::map: {
             defined(e.map, e.where);
             Map& map = script_.maps[e.map];
-            if (map.kind == MapKind::string || map.kind == MapKind::probe)
-                kernel_only(
-                    e.where,
-                    fmt::format("{} holds {}, and only maps of integers are read here", map.name, name(map.kind)));
             const bool is_sum = map.kind == MapKind::count || map.kind == MapKind::sum;
-            if (map.kind != MapKind::integer && (clause.has_sites() || !is_sum))
+            if (!is_assigned(map.kind) && (clause.has_sites() || !is_sum))
                 kernel_only(e.where,
-                            fmt::format("{} is {}, and only what was assigned is read here", map.name, name(map.kind)));
+                            fmt::format("{} is {}, and only what was assigned is read here", map.name, name(map)));
             map.read = map.read || clause.has_sites();
+            map.of_tool = map.of_tool && !clause.has_sites();
             keys(clause, e.map, e.operands, e.where);
             return;
         }
-        case Expression::Kind::operation: break;
+        case Kind::member:
+        case Kind::element:
+        case Kind::at:
+        case Kind::cast:
+        case Kind::size: // of a map that nothing assigns
+        case Kind::memory:
+        case Kind::part:
+        case Kind::tuple:
+        case Kind::buffer:
+        case Kind::shown:
+            for (Expression& operand : e.operands)
+                read(clause, operand);
+            if (e.kind == Kind::shown)
+                want_integer(e.operands[0], "an integer is wanted here");
+            return;
+        case Kind::step:
+            read(clause, e.operands[0]);
+            want_integer(e.operands[0], "++ and -- are of integers");
+            if (e.operands[0].kind == Kind::map) {
+                if (clause.has_sites())
+                    kernel_only(e.where, "++ and -- of a map are statements of their own at probes of programs");
+                script_.maps[e.operands[0].map].given = true;
+            }
+            return;
+        case Kind::operation: break;
         }
         for (Expression& operand : e.operands)
             read(clause, operand);
-        const bool compares = e.op == Operator::equal || e.op == Operator::not_equal;
-        if (compares && e.operands[0].type == Type::string && e.operands[1].type == Type::string)
+        const bool compares = e.op == Operator::equal || e.op == Operator::not_equal || e.op == Operator::contains;
+        if (compares && e.operands[0].type == Type::string && e.operands[1].type == Type::string) {
+            if (e.op == Operator::contains && clause.has_sites())
+                kernel_only(e.where, "strcontains() belongs to BEGIN, END and interval here");
             return;
+        }
+        if (compares && e.operands[0].type == Type::bytes && e.operands[1].type == Type::bytes
+            && e.op != Operator::contains) {
+            if (e.operands[0].shape->kind != e.operands[1].shape->kind)
+                fail(e.where, "only arrays, structures and buffers of one kind are compared");
+            return;
+        }
         for (size_t i = 0; i < e.operands.size(); ++i) {
             const Expression& operand = e.operands[i];
             if (e.op == Operator::select && i > 0) {
@@ -356,10 +414,8 @@ private:
                     fail(operand.where,
                          fmt::format("this is {}, and the other value of \"?\" is {}", name(operand.type),
                                      name(e.operands[1].type)));
-                e.type = operand.type;
-                if (e.type == Type::probe || e.type == Type::stack)
-                    kernel_only(e.where,
-                                "\"?\" between names of probes or stacks is not in this subset of bpftrace's language");
+                if (e.type != Type::integer && e.type != Type::string)
+                    kernel_only(e.where, "\"?\" is between integers or strings in this subset of bpftrace's language");
             } else if (operand.type != Type::integer) {
                 kernel_only(operand.where,
                             fmt::format("this is {}, and only integers are calculated with here, and strings compared "
@@ -378,7 +434,6 @@ private:
         };
         switch (e.value) {
         case Value::str_arg:
-            e.type = Type::string;
             if (!e.operands.empty()) {
                 if (!clause.has_sites())
                     kernel_only(e.where, "str() belongs to probes of programs here");
@@ -408,19 +463,25 @@ private:
         case Value::function:
             only([](Probe::Kind k) { return k == Probe::Kind::entry || k == Probe::Kind::exit; },
                  "func is the name of a uprobe's or uretprobe's function");
-            e.type = Type::probe;
+            return;
+        case Value::stack:
+        case Value::reg:
+        case Value::symbol:
+            if (!clause.has_sites())
+                kernel_only(e.where, "it belongs to probes of programs here");
             return;
         case Value::probe:
         case Value::tid:
         case Value::pid:
         case Value::comm:
-        case Value::stack:
-            if (!clause.has_sites())
-                kernel_only(e.where, "it belongs to probes of programs here");
-            e.type = type_of(e, clause.variables);
-            return;
         case Value::nsecs:
-        case Value::elapsed: return;
+        case Value::elapsed:
+        case Value::cpu:
+        case Value::node:
+        case Value::uid:
+        case Value::gid:
+        case Value::child:
+        case Value::random: return;
         }
     }
 
@@ -429,6 +490,7 @@ private:
         for (Expression& operand : e.operands)
             sign(clause, operand);
         switch (e.kind) {
+        case Expression::Kind::step: e.is_signed = e.operands[0].is_signed; break;
         case Expression::Kind::map: e.is_signed = script_.maps[e.map].is_signed; break;
         case Expression::Kind::variable: e.is_signed = clause.variables[e.variable].is_signed; break;
         case Expression::Kind::operation:
@@ -476,7 +538,9 @@ private:
                         variable.is_signed = value_signed;
                     return;
                 }
-                if (statement.kind == Statement::Kind::branch || seen[statement.map])
+                if ((statement.kind != Statement::Kind::update && statement.kind != Statement::Kind::assign
+                     && statement.kind != Statement::Kind::add)
+                    || seen[statement.map])
                     return;
                 seen[statement.map] = true;
                 Map& map = script_.maps[statement.map];
@@ -501,17 +565,41 @@ private:
                 map.tid_key = key;
     }
 
-    void check_removal(const Statement& statement) const
+    void check_change(const Clause& clause, const Statement& statement) const
     {
-        if (statement.kind != Statement::Kind::remove)
+        if (statement.kind == Statement::Kind::remove && clause.has_sites()) {
+            const Map& map = script_.maps[statement.map];
+            if (!is_assigned(map.kind) && !map.tid_key)
+                kernel_only(statement.where,
+                            fmt::format("{} is {} of all threads, whose parts cannot be deleted in one step; delete() "
+                                        "it in an interval",
+                                        map.name, name(map)));
+        }
+        if (clause.has_sites())
             return;
-        const Map& map = script_.maps[statement.map];
-        if (!is_assigned(map.kind) && !map.tid_key)
+        each_expression(statement, [this](const Expression& e) { check_steps(e); });
+        if (statement.kind == Statement::Kind::assign || statement.kind == Statement::Kind::add)
+            want_assignable(statement.map, statement.where);
+    }
+
+    void check_steps(const Expression& e) const
+    {
+        if (e.kind == Expression::Kind::step && e.operands[0].kind == Expression::Kind::map)
+            want_assignable(e.operands[0].map, e.where);
+        for (const Expression& operand : e.operands)
+            check_steps(operand);
+    }
+
+    // By the tool: entries of tables are made by the process's threads alone.
+    void want_assignable(size_t index, Span where) const
+    {
+        const Map& map = script_.maps[index];
+        if (!map.of_tool && !map.only_adds && (map.kind != MapKind::integer || !map.keys.empty()))
             kernel_only(
-                statement.where,
-                fmt::format(
-                    "{} is {} of all threads, whose parts cannot be deleted in one step; use clear() in an interval",
-                    map.name, name(map.kind)));
+                where,
+                fmt::format("{} is assigned or read at probes of programs; BEGIN, END and interval assign such a "
+                            "map only if it holds one integer, without keys",
+                            map.name));
     }
 
     Script script_;

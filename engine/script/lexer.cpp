@@ -71,6 +71,14 @@ char Lexer::peek()
     return at_ < text_.size() ? text_[at_] : '\0';
 }
 
+bool Lexer::ahead(std::string_view word)
+{
+    skip_blanks();
+    const std::string_view rest = text_.substr(at_);
+    return rest.starts_with(word)
+        && (rest.size() == word.size() || (!letter(rest[word.size()]) && !digit(rest[word.size()])));
+}
+
 // As in bpftrace a "/" ends a filter if a brace is next.
 bool Lexer::ends_filter(size_t at) const
 {
@@ -88,7 +96,9 @@ Token Lexer::probe()
     bool quoted = false;
     for (; at_ < text_.size(); ++at_) {
         const char c = text_[at_];
-        if (c == '"')
+        if (c == '\\' && at_ + 1 < text_.size() && text_[at_ + 1] == '"')
+            ++at_;
+        else if (c == '"')
             quoted = !quoted;
         else if (c == '\n' || (!quoted && (blank(c) || c == ',' || c == '{')))
             break;

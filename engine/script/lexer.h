@@ -39,7 +39,8 @@ public:
     Token probe();
     /// The next character that is neither blank nor in a comment, without moving past it; 0 at the end.
     char peek();
-    void skip() { ++at_; } ///< one character, after peek()
+    void skip() { ++at_; }             ///< one character, after peek()
+    bool ahead(std::string_view word); ///< it comes next, and is a whole one
     Span here() const { return {at_, at_ < text_.size() ? size_t(1) : size_t(0)}; }
 
 private:

@@ -9,9 +9,11 @@
 
 namespace fastsdt::engine {
 
-Script parse(std::string_view text, const std::vector<std::string>& parameters)
+Script parse(std::string_view text, const std::vector<std::string>& parameters, DebugTypes* debug)
 {
-    return check(read_grammar(text, parameters));
+    Draft draft = read_grammar(text, parameters);
+    resolve(draft, debug);
+    return check(std::move(draft));
 }
 
 Position position(std::string_view text, Span where)

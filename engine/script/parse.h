@@ -20,8 +20,26 @@ public:
     bool kernel_can; ///< bpftrace's language has it, this subset has not
 };
 
+/// What the debug information of programs says.
+class DebugTypes {
+public:
+    virtual ~DebugTypes() = default;
+    struct Parameter {
+        std::string name = {};
+        ShapePtr shape = {};   ///< none: not one that a register of integers has
+        bool is_float = false; ///< it takes none of these
+    };
+    /// By "struct x", or by a typedef's name. None: not known
+    virtual ShapePtr record(const Probe& probe, const std::string& name) = 0;
+    /// Of the function that a probe of an entry names. Empty: not known
+    virtual std::optional<std::vector<Parameter>> parameters(const Probe& probe) = 0;
+    /// Of a variable.
+    virtual ShapePtr variable(const Probe& probe, const std::string& name) = 0;
+};
+
 /// @param parameters  what $1, $2 and so on stand for. Throws ScriptError.
-Script parse(std::string_view text, const std::vector<std::string>& parameters = {});
+/// @param debug  nullptr: nothing is known but what the script declares
+Script parse(std::string_view text, const std::vector<std::string>& parameters = {}, DebugTypes* debug = nullptr);
 
 /// Where in the text something is: both from 1, columns in bytes.
 struct Position {

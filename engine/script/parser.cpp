@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -15,8 +16,9 @@
 namespace fastsdt::engine {
 namespace {
 
-constexpr unsigned most_stack_arguments = 10; ///< sarg0 to sarg9, as in bpftrace
-constexpr size_t deepest = 100;               ///< nested brackets and operators: no text may use up our stack
+constexpr unsigned most_stack_arguments = 10;     ///< sarg0 to sarg9, as in bpftrace
+constexpr size_t most_elements = size_t(1) << 20; ///< of an array
+constexpr size_t deepest = 100;                   ///< nested brackets and operators: no text may use up our stack
 
 struct Infix {
     std::string_view word;
@@ -57,18 +59,54 @@ constexpr std::array<Aggregation, 8> aggregations = {{{"count", MapKind::count, 
                                                       {"lhist", MapKind::lhist, 4}}};
 
 // Values that bpftrace 0.17 to 0.23 has and this subset lacks: src/lexer.l.
-constexpr std::array<std::string_view, 17> kernel_values = {
-    "cgroup",  "cpid",   "numaid",   "cpu",      "ctx",  "curtask", "gid",      "rand", "uid",
-    "jiffies", "kstack", "username", "usermode", "ppid", "sizeof",  "offsetof", "ncpus"};
-constexpr std::array<std::string_view, 43> kernel_functions = {
-    "buf",        "cat",         "cgroupid",      "join",     "kaddr",  "kptr",   "ksym",         "macaddr",
-    "ntop",       "override",    "cgroup_path",   "reg",      "signal", "sizeof", "strerror",     "strftime",
-    "strncmp",    "strcontains", "system",        "uaddr",    "uptr",   "usym",   "zero",         "path",
-    "unwatch",    "bswap",       "skboutput",     "pton",     "debugf", "kstack", "nsecs",        "has_key",
-    "len",        "errorf",      "socket_cookie", "offsetof", "pid",    "tid",    "percpu_kaddr", "strcap",
-    "cgroupname", "warnf",       "fail"};
-constexpr std::array<std::string_view, 7> kernel_words = {"while", "for", "return", "continue",
-                                                          "break", "let", "import"};
+constexpr std::array<std::string_view, 8> kernel_values = {"cgroup", "ctx",      "curtask", "jiffies",
+                                                           "kstack", "usermode", "ppid",    "ncpus"};
+constexpr std::array<std::string_view, 29> kernel_functions = {
+    "cgroupid", "join",       "kaddr",  "kptr",          "ksym",      "override", "cgroup_path", "signal",
+    "system",   "uptr",       "path",   "unwatch",       "skboutput", "debugf",   "kstack",      "nsecs",
+    "has_key",  "len",        "errorf", "socket_cookie", "offsetof",  "pid",      "tid",         "percpu_kaddr",
+    "strcap",   "cgroupname", "warnf",  "fail",          "kstack"};
+/// What no program can tell of itself: the reason, by the word.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> of_kernel = {{
+    {"kstack", "the kernel's stack"},
+    {"curtask", "the kernel's task"},
+    {"ctx", "the context of a BPF program"},
+    {"jiffies", "the kernel's counter"},
+    {"cgroup", "the number of the kernel's control group"},
+    {"cgroupid", "the number of the kernel's control group"},
+    {"cgroup_path", "the kernel's control groups"},
+    {"kaddr", "the kernel's symbols"},
+    {"ksym", "the kernel's symbols"},
+    {"kptr", "the kernel's memory"},
+    {"path", "the kernel's files"},
+    {"skboutput", "the kernel's packets"},
+    {"debugf", "the kernel's trace"},
+    {"override", "what the kernel's functions return"},
+    {"unwatch", "the kernel's watchpoints"},
+    {"socket_cookie", "the kernel's sockets"},
+}};
+constexpr std::array<std::string_view, 3> kernel_words = {"for", "let", "import"};
+
+/// C's types and bpftrace's names for them.
+struct BaseType {
+    std::string_view name;
+    size_t size;
+    bool is_signed;
+};
+constexpr std::array<BaseType, 38> base_types = {{
+    {"int8", 1, true},     {"int16", 2, true},      {"int32", 4, true},     {"int64", 8, true},
+    {"uint8", 1, false},   {"uint16", 2, false},    {"uint32", 4, false},   {"uint64", 8, false},
+    {"int8_t", 1, true},   {"int16_t", 2, true},    {"int32_t", 4, true},   {"int64_t", 8, true},
+    {"uint8_t", 1, false}, {"uint16_t", 2, false},  {"uint32_t", 4, false}, {"uint64_t", 8, false},
+    {"s8", 1, true},       {"s16", 2, true},        {"s32", 4, true},       {"s64", 8, true},
+    {"u8", 1, false},      {"u16", 2, false},       {"u32", 4, false},      {"u64", 8, false},
+    {"__s8", 1, true},     {"__s32", 4, true},      {"__s64", 8, true},     {"__u8", 1, false},
+    {"__u16", 2, false},   {"__u32", 4, false},     {"__u64", 8, false},    {"size_t", 8, false},
+    {"ssize_t", 8, true},  {"uintptr_t", 8, false}, {"intptr_t", 8, true},  {"bool", 1, false},
+    {"_Bool", 1, false},   {"off_t", 8, true},
+}};
+/// Words of which C makes integers.
+constexpr std::array<std::string_view, 6> integer_words = {"unsigned", "signed", "char", "short", "int", "long"};
 constexpr std::array<std::string_view, 31> kernel_probes = {"kprobe",
                                                             "k",
                                                             "kretprobe",
@@ -101,6 +139,9 @@ constexpr std::array<std::string_view, 31> kernel_probes = {"kprobe",
                                                             "config",
                                                             "macro"};
 
+/// Statements that begin with these are values.
+constexpr std::array<std::string_view, 6> value_words = {"nsecs", "elapsed", "pid", "tid", "probe", "comm"};
+
 template <size_t N>
 bool one_of(std::string_view word, const std::array<std::string_view, N>& words)
 {
@@ -122,7 +163,10 @@ public:
     Draft run()
     {
         while (lexer_.peek() != '\0')
-            clause();
+            if (lexer_.ahead("struct") || lexer_.ahead("union") || lexer_.ahead("enum"))
+                declaration();
+            else
+                clause();
         if (draft_.script.clauses.empty())
             fail(lexer_.here(), "the script is empty: PROBE /FILTER/ { ACTION } is wanted");
         return std::move(draft_);
@@ -170,14 +214,12 @@ private:
         clause.where = join(clause.probes.front().where, clause.probes.back().where);
         same_kind(clause);
         if (lexer_.peek() == '/') {
-            const Span start = lexer_.here();
             lexer_.skip();
             advance();
+            clause_ = &clause;
             clause.filter = expression();
             if (token_.kind != Token::Kind::end_filter)
                 fail(token_.where, fmt::format("the filter ends with \"/\" before \"{{\", and not with {}", found()));
-            if (!clause.probes.front().has_sites())
-                kernel_only(join(start, token_.where), "BEGIN, END and interval have no filter here");
         }
         if (lexer_.peek() != '{')
             fail(lexer_.here(),
@@ -226,9 +268,11 @@ private:
         const Span start = token_.where;
         advance();
         const auto times = arguments("unroll");
-        if (times.size() != 1 || times[0].kind != Expression::Kind::number || times[0].number < 1
-            || times[0].number > 100)
+        constexpr int64_t most_times = 100;
+        if (times.size() != 1 || times[0].kind != Expression::Kind::number)
             fail(join(start, last_), "unroll(N) wants a number from 1 to 100");
+        if (times[0].number < 1 || times[0].number > most_times)
+            fail(join(start, last_), times[0].number < 1 ? "unroll minimum value is 1" : "unroll maximum value is 100");
         const std::vector<Statement> once = block(clause, "unroll()");
         for (int64_t i = 0; i < times[0].number; ++i)
             to.insert(to.end(), once.begin(), once.end());
@@ -256,7 +300,9 @@ private:
         bool quoted = false;
         for (size_t i = 0; i < token.word.size(); ++i) {
             const char c = token.word[i];
-            if (c == '"')
+            if (c == '\\' && i + 1 < token.word.size() && token.word[i + 1] == '"')
+                parts.back() += token.word[++i];
+            else if (c == '"')
                 quoted = !quoted;
             else if (c == '$' && !quoted && digit_at(token.word, i + 1))
                 parts.back() += parameter_in(token, i);
@@ -276,11 +322,13 @@ private:
         } else if (type == "interval" || type == "i") {
             interval(probe, parts);
         } else if (type == "usdt" || type == "U") {
+            if (parts.size() == 2 && parts[1] == "*") // usdt:*
+                parts.emplace_back("*");
             if (parts.size() == 3)
                 parts.insert(parts.begin() + 2, "*");
             if (parts.size() != 4)
                 fail(token.where, "a USDT probe is usdt:FILE:PROVIDER:NAME");
-            probe.provider = parts[2];
+            probe.provider = parts[2].empty() ? "*" : parts[2];
             file_and_name(probe, parts[1], parts[3]);
         } else if (type == "uprobe" || type == "u" || type == "uretprobe" || type == "ur") {
             probe.kind = type.starts_with("ur") ? Probe::Kind::exit : Probe::Kind::entry;
@@ -293,8 +341,8 @@ private:
                                     "uretprobe, interval, BEGIN "
                                     "and END",
                                     type));
-        } else if (type == "struct" || type == "union" || type == "enum" || type.starts_with('#')) {
-            kernel_only(token.where, "structures and the preprocessor are not in this subset of bpftrace's language");
+        } else if (type.starts_with('#')) {
+            kernel_only(token.where, "the preprocessor is not in this subset of bpftrace's language");
         } else {
             fail(token.where,
                  fmt::format("\"{}\" is no kind of probe: usdt, uprobe, uretprobe, interval, BEGIN and END are", type));
@@ -346,8 +394,11 @@ private:
         const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
         text.remove_prefix(hexadecimal ? 2 : 0);
         uint64_t number = 0;
-        const auto [end, error] =
-            std::from_chars(text.data(), text.data() + text.size(), number, hexadecimal ? 16 : 10);
+        const bool octal = !hexadecimal && text.size() > 1 && text.starts_with('0');
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number,
+                                                  hexadecimal ? 16
+                                                      : octal ? 8
+                                                              : 10);
         if (error != std::errc() || end != text.data() + text.size())
             fail(token.where,
                  fmt::format("parameter {} is \"{}\", and no number of 64 bits; str(${}) is its text", token.number,
@@ -357,16 +408,15 @@ private:
 
     void file_and_name(Probe& probe, const std::string& file, const std::string& name)
     {
-        if (file.empty())
-            fail(probe.where, "the FILE is missing; * is every file of the process");
-        if (name.empty() || (probe.kind == Probe::Kind::usdt && probe.provider.empty()))
+        if (name.empty())
             fail(probe.where, "the probe's name is missing; * is every one");
         if (name.find('/') != name.npos)
             fail(probe.where, "a name has no \"/\": a blank is wanted before the filter");
-        if (probe.kind != Probe::Kind::usdt && name.find('+') != name.npos)
+        const bool is_whole = name.ends_with("+0") || name.find('+') == name.npos;
+        if (probe.kind != Probe::Kind::usdt && !is_whole)
             kernel_only(probe.where, "an offset into a function is not in this subset of bpftrace's language");
-        probe.file = file;
-        probe.name = name;
+        probe.file = file.empty() ? "*" : file; // every file of the process
+        probe.name = probe.kind != Probe::Kind::usdt && name.ends_with("+0") ? name.substr(0, name.size() - 2) : name;
     }
 
     void interval(Probe& probe, const std::vector<std::string>& parts)
@@ -374,18 +424,20 @@ private:
         probe.kind = Probe::Kind::interval;
         if (parts.size() != 3 || parts[2].empty()
             || !std::all_of(parts[2].begin(), parts[2].end(), [](char c) { return c >= '0' && c <= '9'; }))
-            fail(probe.where, "an interval is interval:s:N or interval:ms:N");
-        if (parts[1] == "us" || parts[1] == "hz")
-            kernel_only(probe.where, "an interval is counted in s or ms here");
-        if (parts[1] != "s" && parts[1] != "ms")
-            fail(probe.where, "an interval is interval:s:N or interval:ms:N");
+            fail(probe.where, "an interval is interval:s:N, interval:ms:N, interval:us:N or interval:hz:N");
+        if (parts[1] != "s" && parts[1] != "ms" && parts[1] != "us" && parts[1] != "hz")
+            fail(probe.where, "an interval is interval:s:N, interval:ms:N, interval:us:N or interval:hz:N");
         constexpr uint64_t most = 1'000'000'000; // some 11 days of ms, 30 years of s
         uint64_t number = 0;
         for (char c : parts[2])
             number = std::min(number * 10 + static_cast<uint64_t>(c - '0'), most + 1);
         if (number == 0 || number > most)
             fail(probe.where, fmt::format("an interval is from 1 to {}", most));
-        probe.interval_ms = parts[1] == "s" ? number * 1000 : number;
+        constexpr uint64_t million = 1'000'000, thousand = 1000;
+        probe.interval_us = parts[1] == "s" ? number * million
+            : parts[1] == "ms"              ? number * thousand
+            : parts[1] == "us"              ? number
+                                            : std::max<uint64_t>(million / number, 1);
     }
 
     size_t map_index(const Token& token)
@@ -426,13 +478,18 @@ private:
             setting(statement);
         else if (word("if"))
             branch(statement, clause);
+        else if (word("while"))
+            loop(statement, clause);
+        else if (token_.kind == Token::Kind::identifier && one_of(token_.word, value_words))
+            lone_value(statement, clause, expression_without_choice());
         else if (token_.kind == Token::Kind::identifier)
             call(statement);
+        else if (is("(") || is("*"))
+            lone_value(statement, clause, expression_without_choice());
         else
             fail(token_.where,
                  fmt::format("a statement begins with a map, a variable or a function, and not with {}", found()));
         statement.where = join(statement.where, last_);
-        place(statement, clause);
         statement.number = draft_.script.statements++;
         draft_.updates.resize(draft_.script.statements);
         draft_.updates.back() = std::move(update_);
@@ -456,6 +513,213 @@ private:
             statement.otherwise.push_back(this->statement(clause));
         else
             statement.otherwise = block(clause, "\"else\"");
+    }
+
+    // while (a) { ... }
+    void loop(Statement& statement, Clause& clause)
+    {
+        const Depth depth(depth_, token_.where);
+        statement.kind = Statement::Kind::loop;
+        advance();
+        expect("(", "\"while\"");
+        statement.value = expression();
+        expect(")", "the condition");
+        ++loops_;
+        statement.then = block(clause, "the condition");
+        --loops_;
+    }
+
+    Expression expression_without_choice() { return infix(1); }
+
+    // A value alone, or: a ? f() : g()
+    void lone_value(Statement& statement, Clause& clause, Expression value)
+    {
+        statement.value = std::move(value);
+        statement.kind = Statement::Kind::value;
+        if (!accept("?"))
+            return;
+        statement.kind = Statement::Kind::branch;
+        statement.then.push_back(this->statement(clause));
+        expect(":", "the value of \"?\"");
+        statement.otherwise.push_back(this->statement(clause));
+    }
+
+    // struct a { ... }; union a { ... }; enum a { ... };
+    void declaration()
+    {
+        advance();
+        const bool is_enum = word("enum");
+        const Span start = token_.where;
+        if (is_enum)
+            enumeration();
+        else
+            type_name(true);
+        if (last_word_ != "}" && !is("}"))
+            fail(start, "a structure is declared as struct NAME { MEMBERS }");
+        if (lexer_.peek() == ';')
+            lexer_.skip();
+    }
+
+    void enumeration()
+    {
+        advance();
+        if (token_.kind == Token::Kind::identifier)
+            advance();
+        expect("{", "\"enum\"");
+        for (int64_t next = 0; !is("}"); ++next) {
+            if (token_.kind != Token::Kind::identifier)
+                fail(token_.where, fmt::format("the name of a constant is wanted, and not {}", found()));
+            const std::string name(token_.word);
+            advance();
+            if (accept("=")) {
+                const bool minus = accept("-");
+                if (token_.kind != Token::Kind::number)
+                    fail(token_.where, "a constant is a number");
+                next = minus ? -static_cast<int64_t>(token_.number) : static_cast<int64_t>(token_.number);
+                advance();
+            }
+            constants_[name] = next;
+            if (!is("}"))
+                expect(",", "a constant");
+        }
+    }
+
+    // A type: "unsigned int", "struct a", "struct { ... }" without the stars behind it. `stays`: the brace at the end of a
+    // structure is left, since no word follows it.
+    ShapePtr type_name(bool stays = false)
+    {
+        while (word("const") || word("volatile"))
+            advance();
+        const Token token = token_;
+        if (word("struct") || word("union"))
+            return record_name(stays);
+        if (one_of(token.word, integer_words))
+            return integer_name();
+        advance();
+        if (token.word == "enum") {
+            advance();
+            return integer_shape(4, false);
+        }
+        if (token.word == "void")
+            return nullptr;
+        for (const BaseType& type : base_types)
+            if (type.name == token.word)
+                return integer_shape(type.size, type.is_signed);
+        return plain_shape(Shape::Kind::record, 0, std::string(token.word)); // a typedef
+    }
+
+    ShapePtr integer_name()
+    {
+        size_t size = 4;
+        bool is_signed = true, is_char = false;
+        for (; token_.kind == Token::Kind::identifier && one_of(token_.word, integer_words); advance()) {
+            is_char = is_char || token_.word == "char";
+            is_signed = is_signed && token_.word != "unsigned";
+            size = token_.word == "char" ? 1 : token_.word == "short" ? 2 : token_.word == "long" ? 8 : size;
+        }
+        if (is_char && is_signed)
+            return std::make_shared<const Shape>(Shape{.size = 1, .is_signed = true, .name = "char"});
+        return integer_shape(size, is_signed);
+    }
+
+    ShapePtr record_name(bool stays)
+    {
+        const Depth depth(depth_, token_.where);
+        const bool is_union = word("union");
+        std::string name(token_.word);
+        advance();
+        if (token_.kind == Token::Kind::identifier) {
+            name += ' ' + std::string(token_.word);
+            advance();
+        } else if (!is("{")) {
+            fail(token_.where, fmt::format("the name of a structure is wanted, and not {}", found()));
+        }
+        if (!is("{"))
+            return plain_shape(Shape::Kind::record, 0, name);
+        RecordBuilder record(name, is_union);
+        advance();
+        while (!is("}")) {
+            if (token_.kind != Token::Kind::identifier)
+                fail(token_.where, fmt::format("the type of a member is wanted, and not {}", found()));
+            const Span where = token_.where;
+            const ShapePtr type = type_name();
+            if (is(";")) { // a structure without a name
+                record.add("", complete(type, where));
+            } else {
+                do
+                    member(record, type);
+                while (accept(","));
+            }
+            if (!is("}"))
+                expect(";", "a member");
+        }
+        const ShapePtr made = record.done();
+        draft_.records[name] = made;
+        if (!stays)
+            advance();
+        return made;
+    }
+
+    ShapePtr complete(const ShapePtr& shape, Span where)
+    {
+        if (!shape)
+            fail(where, "a member has a type with a size");
+        if (shape->kind != Shape::Kind::record || shape->size != 0)
+            return shape;
+        const auto known = draft_.records.find(shape->name);
+        if (known == draft_.records.end())
+            kernel_only(where, fmt::format("{} is not declared before it is the type of a member", shape->name));
+        return known->second;
+    }
+
+    ShapePtr stars(ShapePtr type)
+    {
+        while (accept("*")) {
+            type = pointer_shape(type);
+            while (word("const") || word("volatile"))
+                advance();
+        }
+        return type;
+    }
+
+    void member(RecordBuilder& record, const ShapePtr& base)
+    {
+        const Span where = token_.where;
+        ShapePtr type = stars(base);
+        std::string name;
+        if (token_.kind == Token::Kind::identifier) {
+            name = token_.word;
+            advance();
+        } else if (!is(":")) {
+            fail(token_.where, fmt::format("the name of a member is wanted, and not {}", found()));
+        }
+        const auto number = [&] {
+            if (token_.kind != Token::Kind::number || token_.number > most_elements)
+                fail(token_.where, fmt::format("a number is wanted, and not {}", found()));
+            const auto found = static_cast<size_t>(token_.number);
+            advance();
+            return found;
+        };
+        if (accept(":")) {
+            type = complete(type, where);
+            const size_t bits = number();
+            if (type->kind != Shape::Kind::integer || bits > type->size * 8)
+                fail(where, "a bit field is a part of an integer");
+            record.add_bits(std::move(name), type, unsigned(bits));
+            return;
+        }
+        std::vector<size_t> counts;
+        while (accept("[")) {
+            counts.push_back(is("]") ? 0 : number());
+            expect("]", "the number of elements");
+        }
+        type = complete(type, where);
+        for (size_t i = counts.size(); i-- > 0;) {
+            if (type->size != 0 && counts[i] > most_elements / type->size)
+                fail(where, "an array of that size is no member");
+            type = array_shape(type, counts[i]);
+        }
+        record.add(std::move(name), type);
     }
 
     static Expression number_of(int64_t number, Span where)
@@ -532,25 +796,24 @@ private:
         return e;
     }
 
-    // Where a statement may stand.
-    static void place(const Statement& statement, const Clause& clause)
-    {
-        using Kind = Statement::Kind;
-        const bool changes = statement.kind == Kind::update || statement.kind == Kind::assign
-            || statement.kind == Kind::add || statement.kind == Kind::remove;
-        if (changes && !clause.has_sites())
-            kernel_only(statement.where,
-                        "BEGIN, END and interval print and clear maps here, and do not change single values");
-    }
-
     void assignment(Statement& statement)
     {
         const bool before = is("++") || is("--"), down = is("--");
         if (before) {
             advance();
+            if (token_.kind == Token::Kind::variable) {
+                const Token name = token_;
+                advance();
+                statement.kind = Statement::Kind::set;
+                statement.value =
+                    operation_of(down ? Operator::subtract : Operator::add, variable(name), number_of(1, token_.where));
+                statement.variable = variable_index(name);
+                return;
+            }
             if (token_.kind != Token::Kind::map)
                 fail(token_.where, fmt::format("a map is wanted, and not {}", found()));
         }
+        const Token name = token_;
         statement.map = map_index(token_);
         advance();
         statement.keys = keys();
@@ -577,9 +840,17 @@ private:
             statement.value = std::move(value);
             return;
         }
-        if (by != nullptr)
-            kernel_only(token_.where,
-                        fmt::format("\"{}\" of a map is not in this subset of bpftrace's language", token_.word));
+        if (by != nullptr) { // not in one step
+            advance();
+            Expression map;
+            map.kind = Expression::Kind::map;
+            map.map = statement.map;
+            map.operands = statement.keys;
+            map.where = name.where;
+            statement.kind = Statement::Kind::assign;
+            statement.value = operation_of(by->op, std::move(map), expression());
+            return;
+        }
         expect("=", "a map");
         if (token_.kind == Token::Kind::identifier) {
             const auto* const found = std::find_if(aggregations.begin(), aggregations.end(),
@@ -632,10 +903,10 @@ private:
     {
         const Token function = token_;
         const std::string_view name = function.word;
-        if (name == "delete" || name == "print" || name == "clear") {
+        if (name == "delete" || name == "print" || name == "clear" || name == "zero") {
             advance();
             expect("(", fmt::format("\"{}\"", name));
-            if (name == "print" && token_.kind != Token::Kind::map)
+            if (name == "print" && (token_.kind != Token::Kind::map || map_is_value()))
                 return print_value(statement);
             if (token_.kind != Token::Kind::map)
                 fail(token_.where, fmt::format("{}() wants a map", name));
@@ -650,7 +921,19 @@ private:
             expect(")", "the map");
             statement.kind = name == "delete" ? Statement::Kind::remove
                 : name == "print"             ? Statement::Kind::print
+                : name == "zero"              ? Statement::Kind::zero
                                               : Statement::Kind::clear;
+        } else if (name == "break" || name == "continue" || name == "return") {
+            if (name != "return" && loops_ == 0)
+                fail(function.where, fmt::format("\"{}\" belongs into a loop", name));
+            advance();
+            statement.kind = name == "break" ? Statement::Kind::leave
+                : name == "continue"         ? Statement::Kind::next
+                                             : Statement::Kind::end;
+        } else if (name == "cat") {
+            advance();
+            print_text(statement, "cat");
+            statement.kind = Statement::Kind::cat;
         } else if (name == "exit") {
             advance();
             if (!arguments(name).empty())
@@ -659,23 +942,46 @@ private:
             statement.kind = Statement::Kind::exit;
         } else if (name == "printf") {
             advance();
-            print_text(statement);
+            print_text(statement, "printf");
         } else if (name == "time") {
             advance();
             print_time(statement);
         } else if (one_of(name, kernel_words)) {
             kernel_only(function.where, fmt::format("\"{}\" is not in this subset of bpftrace's language", name));
         } else if (one_of(name, kernel_functions)) {
-            kernel_only(function.where, fmt::format("{}() is not in this subset of bpftrace's language", name));
+            not_here(function.where, name, true);
         } else if (std::any_of(aggregations.begin(), aggregations.end(),
                                [&](const Aggregation& a) { return a.name == name; })) {
             fail(function.where, fmt::format("the result of {}() belongs to a map: @ = {}(...)", name, name));
         } else {
             fail(function.where,
-                 fmt::format("\"{}\" is no function: statements are @map = ..., $variable = ..., if, delete, print, "
-                             "clear, printf, time and exit",
+                 fmt::format("\"{}\" is no function: statements are @map = ..., $variable = ..., if, while, unroll, "
+                             "delete, print, clear, zero, printf, cat, time and exit",
                              name));
         }
+    }
+
+    // For a word that bpftrace knows.
+    [[noreturn]] static void not_here(Span where, std::string_view name, bool is_call)
+    {
+        for (const auto& [word, what] : of_kernel)
+            if (word == name)
+                kernel_only(where,
+                            fmt::format("\"{}\" is {}, which no program can tell: only bpftrace can", name, what));
+        if (name == "system")
+            kernel_only(where, "system() runs commands as root in bpftrace, with --unsafe; not here");
+        kernel_only(where,
+                    fmt::format("{} is not in this subset of bpftrace's language",
+                                is_call ? fmt::format("{}()", name) : fmt::format("\"{}\"", name)));
+    }
+
+    // print(@x[k]), and print(@x + 1)
+    bool map_is_value()
+    {
+        const Lexer before = lexer_;
+        const Token next = lexer_.next();
+        lexer_ = before;
+        return next.kind == Token::Kind::symbol && next.word != ")" && next.word != ",";
     }
 
     void print_limits(Statement& statement)
@@ -710,12 +1016,12 @@ private:
         statement.text = given.empty() ? "%H:%M:%S\n" : given[0].text;
     }
 
-    void print_text(Statement& statement)
+    void print_text(Statement& statement, std::string_view function)
     {
         statement.kind = Statement::Kind::printf;
-        expect("(", "\"printf\"");
+        expect("(", fmt::format("\"{}\"", function));
         if (token_.kind != Token::Kind::text)
-            fail(token_.where, "printf() wants a string");
+            fail(token_.where, fmt::format("{}() wants a string", function));
         const Token text = token_;
         read_format(statement, text);
         advance();
@@ -725,8 +1031,8 @@ private:
         const size_t wanted = statement.format.size() - 1;
         if (statement.values.size() != wanted)
             fail(join(text.where, last_),
-                 fmt::format("printf() wants {} value{} for this text, and has {}", wanted, wanted == 1 ? "" : "s",
-                             statement.values.size()));
+                 fmt::format("{}() wants {} value{} for this text, and has {}", function, wanted,
+                             wanted == 1 ? "" : "s", statement.values.size()));
     }
 
     // As in C: %[-+ #0][width][.precision][length]conversion.
@@ -765,14 +1071,14 @@ private:
             take("hljzt", length);
             piece.is_long = length.find_first_of("ljzt") != length.npos;
             const char conversion = i + 1 < text.size() ? text[++i] : '\0';
-            if (conversion == 'r')
-                kernel_only(token.where, "%r is not in this subset of bpftrace's language");
-            if (conversion == '\0' || std::string_view("diuxXopcs").find(conversion) == std::string_view::npos)
+            if (conversion == '\0' || std::string_view("diuxXopcsr").find(conversion) == std::string_view::npos)
                 fail(token.where,
                      conversion == '\0'
                          ? std::string("the text of printf() ends in the middle of a conversion")
-                         : fmt::format("%{} is no conversion of printf(): %d, %u, %x, %X, %o, %p, %c and %s are",
+                         : fmt::format("%{} is no conversion of printf(): %d, %u, %x, %X, %o, %p, %c, %s and %r are",
                                        conversion));
+            if (conversion == 'r' && i + 1 < text.size() && (text[i + 1] == 'x' || text[i + 1] == 'h'))
+                piece.bytes = text[++i];
             piece.conversion = conversion == 'i' ? 'd' : conversion;
             statement.format.push_back(std::move(piece));
             piece = {};
@@ -849,14 +1155,67 @@ private:
             return prefixed(Operator::logical_not);
         if (is("~"))
             return prefixed(Operator::bit_not);
-        if (is("*") || is("&") || is("++") || is("--"))
-            kernel_only(token_.where,
-                        fmt::format("\"{}\" before a value is not in this subset of bpftrace's language", token_.word));
-        Expression found = primary();
-        if (is("[") || is("->") || is(".") || is("++") || is("--"))
-            kernel_only(token_.where,
-                        fmt::format("\"{}\" after a value is not in this subset of bpftrace's language", token_.word));
+        if (is("*")) {
+            Expression found = prefixed(Operator::add);
+            found.kind = Expression::Kind::at;
+            return found;
+        }
+        if (is("++") || is("--")) {
+            const int64_t by = is("++") ? 1 : -1;
+            Expression found = prefixed(Operator::add);
+            return step(std::move(found.operands[0]), by, false, found.where);
+        }
+        if (is("&"))
+            kernel_only(token_.where, "\"&\" before a value is not in this subset of bpftrace's language");
+        return postfix(primary());
+    }
+
+    static Expression step(Expression of, int64_t by, bool is_before, Span where)
+    {
+        if (of.kind != Expression::Kind::map && of.kind != Expression::Kind::variable)
+            fail(where, "++ and -- are of maps and variables");
+        Expression found;
+        found.kind = Expression::Kind::step;
+        found.number = by;
+        found.is_before = is_before;
+        found.where = where;
+        found.operands.push_back(std::move(of));
         return found;
+    }
+
+    // a.b, a->b, a[b], a++
+    Expression postfix(Expression found)
+    {
+        for (size_t length = 0;; ++length) {
+            const Span start = found.where;
+            if (length >= deepest)
+                fail(token_.where, fmt::format("more than {} nested operators", deepest));
+            Expression next;
+            if (is(".") || is("->")) {
+                next.kind = Expression::Kind::member;
+                next.number = is("->") ? 1 : 0;
+                advance();
+                if (token_.kind != Token::Kind::identifier && (token_.kind != Token::Kind::number || next.number == 1))
+                    fail(token_.where, fmt::format("the name of a member is wanted, and not {}", this->found()));
+                next.text = token_.word;
+                advance();
+            } else if (is("[")) {
+                advance();
+                next.kind = Expression::Kind::element;
+                next.operands.push_back(expression());
+                expect("]", "the index");
+            } else if (is("++") || is("--")) {
+                const int64_t by = is("++") ? 1 : -1;
+                advance();
+                found = step(std::move(found), by, true, join(start, last_));
+                continue;
+            } else {
+                return found;
+            }
+            next.operands.insert(next.operands.begin(), std::move(found));
+            next.where = join(start, last_);
+            found = std::move(next);
+        }
     }
 
     Expression primary()
@@ -886,49 +1245,71 @@ private:
             found = variable(token_);
             advance();
             return found;
-        case Token::Kind::identifier: return value();
+        case Token::Kind::identifier:
+            if (const auto known = constants_.find(std::string(token_.word)); known != constants_.end()) {
+                found = number_of(known->second, token_.where);
+                advance();
+                return found;
+            }
+            return value();
         default: break;
         }
         if (!accept("("))
             fail(token_.where, fmt::format("a value is wanted, and not {}", found_or_filter()));
         if (token_.kind == Token::Kind::identifier && cast_type(token_.word))
             return cast(found.where);
+        const Span start = found.where;
         found = expression();
-        if (is(","))
-            kernel_only(token_.where,
-                        "tuples are not in this subset of bpftrace's language; a map may have several keys");
+        if (is(",")) {
+            Expression tuple;
+            tuple.kind = Expression::Kind::tuple;
+            tuple.operands.push_back(std::move(found));
+            while (accept(","))
+                tuple.operands.push_back(expression());
+            found = std::move(tuple);
+        }
         expect(")", "the expression");
+        found.where = found.kind == Expression::Kind::tuple ? join(start, last_) : found.where;
         return found;
     }
 
-    // (uint8)value, behind the bracket
+    // (uint8)value, (struct a*)value, behind the bracket
     Expression cast(Span start)
     {
-        const bool is_signed = token_.word.starts_with("int");
-        const std::string_view bits =
-            is_signed || token_.word.starts_with("uint") ? token_.word.substr(is_signed ? 3 : 4) : "";
-        if (bits != "8" && bits != "16" && bits != "32" && bits != "64")
-            kernel_only(token_.where,
-                        "casts to other types than int8 to int64 and uint8 to uint64 are not in this "
-                        "subset of bpftrace's language");
-        advance();
+        const ShapePtr base = type_name(), shape = stars(base);
         if (!accept(")"))
-            kernel_only(token_.where, "casts to pointers and arrays are not in this subset of bpftrace's language");
+            kernel_only(token_.where, "casts to arrays are not in this subset of bpftrace's language");
         const Depth depth(depth_, token_.where);
-        Expression found = unary();
-        const int size = std::stoi(std::string(bits));
-        if (size < 64) {
-            found = operation_of(Operator::bit_and, std::move(found), number_of((int64_t(1) << size) - 1, start));
+        Expression of = unary();
+        if (!shape)
+            fail(start, "nothing is cast to void");
+        Expression found;
+        if (shape->kind != Shape::Kind::integer) {
+            found.kind = Expression::Kind::cast;
+            found.operands.push_back(std::move(of));
+        } else {
+            found = to_size(std::move(of), shape->size, shape->is_signed, start);
+        }
+        found.shape = shape;
+        found.where = join(start, last_);
+        return found;
+    }
+
+    // The lowest bytes, extended as the sign says.
+    static Expression to_size(Expression found, size_t size, bool is_signed, Span where)
+    {
+        if (size < 8) {
+            const int bits = static_cast<int>(size) * 8;
+            found = operation_of(Operator::bit_and, std::move(found), number_of((int64_t(1) << bits) - 1, where));
             if (is_signed) {
-                const int64_t sign = int64_t(1) << (size - 1);
-                found = operation_of(Operator::bit_xor, std::move(found), number_of(sign, start));
-                found = operation_of(Operator::subtract, std::move(found), number_of(sign, start));
+                const int64_t sign = int64_t(1) << (bits - 1);
+                found = operation_of(Operator::bit_xor, std::move(found), number_of(sign, where));
+                found = operation_of(Operator::subtract, std::move(found), number_of(sign, where));
             }
-        } else if (found.kind != Expression::Kind::operation) {
-            found = operation_of(Operator::add, std::move(found), number_of(0, start));
+        } else {
+            found = operation_of(Operator::add, std::move(found), number_of(0, where));
         }
         found.sign = is_signed;
-        found.where = join(start, found.where);
         return found;
     }
 
@@ -960,9 +1341,9 @@ private:
 
     static bool cast_type(std::string_view word)
     {
-        return word == "struct" || word == "union" || word == "void" || word == "char" || word.starts_with("int")
-            || word.starts_with("uint") || word == "bool" || word.ends_with("_t") || word == "unsigned"
-            || word == "long";
+        return word == "struct" || word == "union" || word == "enum" || word == "void" || word == "const"
+            || word.ends_with("_t") || one_of(word, integer_words)
+            || std::any_of(base_types.begin(), base_types.end(), [&](const BaseType& t) { return t.name == word; });
     }
 
     Expression value()
@@ -973,41 +1354,21 @@ private:
         found.kind = Expression::Kind::value;
         found.where = token.where;
         advance();
-        if (word == "str") {
-            expect("(", "\"str\"");
-            if (token_.kind == Token::Kind::parameter && token_.number != 0) {
-                found.kind = Expression::Kind::text;
-                found.text = parameter(token_.number);
-                advance();
-                expect(")", "the parameter");
-                found.where = join(token.where, last_);
-                return found;
-            }
-            const auto given = arguments_behind_bracket();
-            found.where = join(token.where, last_);
-            if (given.size() == 2)
-                kernel_only(found.where, "str() with a length is not in this subset of bpftrace's language");
-            if (given.size() != 1)
-                fail(found.where, "str() wants an address: str(arg0)");
-            found.value = Value::str_arg;
-            if (given[0].kind != Expression::Kind::value || given[0].value != Value::arg) {
-                found.operands = given;
-                return found;
-            }
-            found.argument = given[0].argument;
-            found.on_stack = given[0].on_stack;
-            found.text = given[0].text;
-            return found;
-        }
+        if (is("(") || word == "sizeof")
+            if (auto called = function(token))
+                return *std::move(called);
         if (word == "args") {
             if (!accept(".") && !accept("->"))
-                kernel_only(token.where,
-                            "args is args.NAME here: an argument of a usdt probe whose names the file has");
+                kernel_only(
+                    token.where,
+                    "args is args.NAME here: an argument of a usdt probe, or of a function, whose names the file has");
             if (token_.kind != Token::Kind::identifier)
                 fail(token_.where, fmt::format("the name of an argument is wanted, and not {}", this->found()));
             found.value = Value::arg;
             found.text = token_.word;
-            draft_.script.beyond_bpftrace = fmt::format("args.{}", found.text);
+            if (std::any_of(clause_->probes.begin(), clause_->probes.end(),
+                            [](const Probe& probe) { return probe.kind == Probe::Kind::usdt; }))
+                draft_.script.beyond_bpftrace = fmt::format("args.{}", found.text);
             advance();
             found.where = join(token.where, last_);
             return found;
@@ -1036,26 +1397,195 @@ private:
             return found;
         }
         static const std::map<std::string_view, Value> values = {
-            {"tid", Value::tid},   {"pid", Value::pid},     {"nsecs", Value::nsecs},   {"elapsed", Value::elapsed},
-            {"comm", Value::comm}, {"probe", Value::probe}, {"func", Value::function}, {"retval", Value::retval}};
+            {"tid", Value::tid},    {"pid", Value::pid},     {"nsecs", Value::nsecs},   {"elapsed", Value::elapsed},
+            {"comm", Value::comm},  {"probe", Value::probe}, {"func", Value::function}, {"retval", Value::retval},
+            {"cpu", Value::cpu},    {"numaid", Value::node}, {"uid", Value::uid},       {"gid", Value::gid},
+            {"cpid", Value::child}, {"rand", Value::random}};
         if (const auto known = values.find(word); known != values.end()) {
             if (is("("))
                 kernel_only(token_.where, fmt::format("{} has no brackets here", word));
             found.value = known->second;
             return found;
         }
+        if (word == "username") {
+            found.value = Value::uid;
+            return shown(std::move(found), plain_shape(Shape::Kind::user, 8));
+        }
         if (one_of(word, kernel_values))
-            kernel_only(token.where, fmt::format("\"{}\" is not in this subset of bpftrace's language", word));
+            not_here(token.where, word, false);
         if (is("(") && one_of(word, kernel_functions))
-            kernel_only(token.where, fmt::format("{}() is not in this subset of bpftrace's language", word));
+            not_here(token.where, word, true);
         if (is("(") && std::any_of(aggregations.begin(), aggregations.end(), [&](const Aggregation& a) {
                 return a.name == word;
             }))
             fail(token.where, fmt::format("{}() is no value; a map is assigned it: @ = {}(...)", word, word));
         fail(token.where,
              fmt::format("\"{}\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, "
-                         "nsecs, elapsed, probe, func and ustack are",
+                         "nsecs, elapsed, probe, func, ustack, cpu, uid, gid and rand are",
                          word));
+    }
+
+    static Expression shown(Expression of, ShapePtr shape)
+    {
+        Expression found;
+        found.kind = Expression::Kind::shown;
+        found.type = Type::shown;
+        found.shape = std::move(shape);
+        found.where = of.where;
+        found.operands.push_back(std::move(of));
+        return found;
+    }
+
+    static Expression literal_bytes(std::string bytes, ShapePtr shape, Span where)
+    {
+        Expression found;
+        found.kind = Expression::Kind::text;
+        found.type = Type::bytes;
+        found.text = std::move(bytes);
+        found.shape = std::move(shape);
+        found.where = where;
+        return found;
+    }
+
+    // A function whose value a word is; the bracket comes next. Empty: it is none.
+    std::optional<Expression> function(const Token& name)
+    {
+        static constexpr std::array<std::string_view, 13> known = {
+            "str",      "buf",     "usym",    "uaddr", "reg",   "strftime",   "ntop",
+            "strerror", "macaddr", "strncmp", "pton",  "bswap", "strcontains"};
+        const std::string_view word = name.word;
+        if (word == "sizeof")
+            return size_of_something(name);
+        if (!one_of(word, known))
+            return std::nullopt;
+        expect("(", fmt::format("\"{}\"", word));
+        if (word == "str" && token_.kind == Token::Kind::parameter && token_.number != 0)
+            return parameter_text(name);
+        std::vector<Expression> given = arguments_behind_bracket();
+        const Span where = join(name.where, last_);
+        const auto want = [&](size_t least, size_t most, std::string_view how) {
+            if (given.size() < least || given.size() > most)
+                fail(where, fmt::format("{}() is {}", word, how));
+        };
+        const auto want_text = [&](size_t index, std::string_view how) {
+            if (given[index].kind != Expression::Kind::text)
+                fail(given[index].where, fmt::format("{}() is {}", word, how));
+        };
+        Expression found;
+        found.where = where;
+        found.kind = Expression::Kind::value;
+        if (word == "str") {
+            want(1, 2, "str(arg0) or str(arg0, LENGTH)");
+            found.value = Value::str_arg;
+            if (given.size() == 2 || given[0].kind != Expression::Kind::value || given[0].value != Value::arg) {
+                found.operands = std::move(given);
+                return found;
+            }
+            found.argument = given[0].argument;
+            found.on_stack = given[0].on_stack;
+            found.text = given[0].text;
+        } else if (word == "buf") {
+            want(1, 2, "buf(ADDRESS, LENGTH), or buf(X) of an array");
+            found.kind = Expression::Kind::buffer;
+            found.operands = std::move(given);
+        } else if (word == "reg" || word == "uaddr") {
+            const std::string_view how = word == "reg" ? "reg(\"NAME\")" : "uaddr(\"SYMBOL\")";
+            want(1, 1, how);
+            want_text(0, how);
+            found.value = word == "reg" ? Value::reg : Value::symbol;
+            found.text = given[0].text;
+        } else if (word == "usym" || word == "strerror") {
+            want(1, 1, word == "usym" ? "usym(ADDRESS)" : "strerror(NUMBER)");
+            found =
+                shown(std::move(given[0]), plain_shape(word == "usym" ? Shape::Kind::symbol : Shape::Kind::error, 8));
+        } else if (word == "strftime") {
+            want(2, 2, "strftime(\"FORMAT\", NSECS)");
+            want_text(0, "strftime(\"FORMAT\", NSECS)");
+            found = shown(std::move(given[1]), plain_shape(Shape::Kind::time, 8, given[0].text));
+        } else if (word == "ntop") {
+            want(1, 2, "ntop(ADDRESS) or ntop(FAMILY, ADDRESS)");
+            found.kind = Expression::Kind::cast;
+            found.shape = plain_shape(Shape::Kind::network, 0);
+            found.operands.push_back(std::move(given.back()));
+        } else if (word == "macaddr") {
+            want(1, 1, "macaddr(ADDRESS), of char[6]");
+            found.kind = Expression::Kind::cast;
+            found.shape = plain_shape(Shape::Kind::mac, 6);
+            found.operands.push_back(std::move(given[0]));
+        } else if (word == "pton") {
+            want(1, 1, "pton(\"ADDRESS\")");
+            want_text(0, "pton(\"ADDRESS\")");
+            return network_address(given[0]);
+        } else if (word == "bswap") {
+            want(1, 1, "bswap(NUMBER)");
+            found.kind = Expression::Kind::operation;
+            found.op = Operator::swap;
+            found.operands = std::move(given);
+        } else {
+            const bool is_compare = word == "strncmp";
+            const std::string_view how = is_compare ? "strncmp(TEXT, TEXT, LENGTH)" : "strcontains(TEXT, TEXT)";
+            want(is_compare ? 3 : 2, is_compare ? 3 : 2, how);
+            found.kind = Expression::Kind::operation;
+            found.op = is_compare ? Operator::not_equal : Operator::contains;
+            if (is_compare) {
+                if (given[2].kind != Expression::Kind::number || given[2].number < 0)
+                    fail(given[2].where, "strncmp() wants a number for the length");
+                if (given[2].number == 0)
+                    return number_of(0, where);
+                found.number = given[2].number;
+                given.pop_back();
+            }
+            found.operands = std::move(given);
+        }
+        found.where = where;
+        return found;
+    }
+
+    // str($1), str($1 + N)
+    Expression parameter_text(const Token& name)
+    {
+        Expression found;
+        found.kind = Expression::Kind::text;
+        found.text = parameter(token_.number);
+        advance();
+        if (accept("+")) {
+            if (token_.kind != Token::Kind::number)
+                fail(token_.where, "a number is wanted behind \"+\"");
+            found.text = found.text.substr(std::min<uint64_t>(token_.number, found.text.size()));
+            advance();
+        }
+        expect(")", "the parameter");
+        found.where = join(name.where, last_);
+        return found;
+    }
+
+    static Expression network_address(const Expression& text)
+    {
+        std::array<char, 16> bytes{};
+        size_t size = 4;
+        if (inet_pton(AF_INET, text.text.c_str(), bytes.data()) != 1) {
+            size = bytes.size();
+            if (inet_pton(AF_INET6, text.text.c_str(), bytes.data()) != 1)
+                fail(text.where, fmt::format("\"{}\" is no address of IPv4 or IPv6", text.text));
+        }
+        return literal_bytes(std::string(bytes.data(), size), plain_shape(Shape::Kind::network, size), text.where);
+    }
+
+    // sizeof(type), sizeof(value)
+    Expression size_of_something(const Token& name)
+    {
+        expect("(", "\"sizeof\"");
+        Expression found;
+        found.kind = Expression::Kind::size;
+        if (token_.kind == Token::Kind::identifier && cast_type(token_.word)) {
+            const ShapePtr base = type_name();
+            found.shape = stars(base);
+        } else {
+            found.operands.push_back(expression());
+        }
+        expect(")", "\"sizeof\"");
+        found.where = join(name.where, last_);
+        return found;
     }
 
     Lexer lexer_;
@@ -1068,7 +1598,8 @@ private:
     std::map<std::string, size_t> maps_;
     std::map<std::string, size_t> variables_; // of the clause
     Clause* clause_ = nullptr;
-    size_t depth_ = 0;
+    size_t depth_ = 0, loops_ = 0;
+    std::map<std::string, int64_t> constants_ = {{"AF_INET", AF_INET}, {"AF_INET6", AF_INET6}};
 };
 
 } // namespace

@@ -3,6 +3,10 @@
 #pragma once
 #include "script/parse.h"
 
+#include <map>
+#include <string>
+#include <vector>
+
 namespace fastsdt::engine {
 
 /// How an update was written. The checker needs it while a map's kind is not settled yet.
@@ -15,11 +19,16 @@ struct Update {
 /// A script as the grammar sees it.
 struct Draft {
     Script script;
-    std::vector<Update> updates; ///< by Statement::number; meaningful only for an update
+    std::map<std::string, ShapePtr> records; ///< that it declares, by "struct x"
+    std::vector<Update> updates;             ///< by Statement::number; meaningful only for an update
 };
 
 /// Throws ScriptError.
 Draft read_grammar(std::string_view text, const std::vector<std::string>& parameters);
+
+/// Gives expressions their types and shapes, and says by them what members, elements and casts mean: an address, a part. Throws ScriptError.
+/// @param debug  nullptr: nothing is known but what the script declares
+void resolve(Draft& draft, DebugTypes* debug);
 
 /// Settles kinds of maps, types and signedness, and checks what may stand where. Throws ScriptError.
 Script check(Draft draft);

@@ -6,10 +6,25 @@
 namespace fastsdt::engine {
 namespace {
 
-bool any(const Expression& e, Value value)
+template <class What> bool any(const Expression& e, const What& what)
 {
-    return (e.kind == Expression::Kind::value && e.value == value)
-        || std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return any(o, value); });
+    return what(e)
+        || std::any_of(e.operands.begin(), e.operands.end(), [&](const Expression& o) { return any(o, what); });
+}
+
+// In clauses with sites.
+template <class What> bool anywhere(const Script& script, const What& what)
+{
+    bool found = false;
+    for (const Clause& clause : script.clauses) {
+        if (!clause.has_sites())
+            continue;
+        found = found || (clause.filter && any(*clause.filter, what));
+        each_statement(clause.actions, [&](const Statement& statement) {
+            each_expression(statement, [&](const Expression& e) { found = found || any(e, what); });
+        });
+    }
+    return found;
 }
 
 } // namespace
@@ -23,16 +38,21 @@ bool calls_functions(const Script& script)
 
 bool uses(const Script& script, Value value)
 {
-    bool found = false;
-    for (const Clause& clause : script.clauses) {
-        if (!clause.has_sites())
-            continue;
-        found = found || (clause.filter && any(*clause.filter, value));
-        each_statement(clause.actions, [&](const Statement& statement) {
-            each_expression(statement, [&](const Expression& e) { found = found || any(e, value); });
-        });
-    }
-    return found;
+    return anywhere(script, [&](const Expression& e) { return e.kind == Expression::Kind::value && e.value == value; });
+}
+
+bool reads_memory(const Script& script)
+{
+    return anywhere(script, [](const Expression& e) {
+        return e.kind == Expression::Kind::memory || e.kind == Expression::Kind::buffer;
+    });
+}
+
+bool shows_names(const Script& script)
+{
+    return anywhere(script, [](const Expression& e) {
+        return e.type == Type::stack || (e.type == Type::shown && e.shape->kind == Shape::Kind::symbol);
+    });
 }
 
 bool has_events(const Script& script)

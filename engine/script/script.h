@@ -16,6 +16,8 @@
 // Not bpftrace's are arg10 and arg11, since its arguments end at arg9, those of a probe at 12; and args.NAME of a usdt probe.
 #pragma once
 
+#include "script/shape.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,23 +32,58 @@ struct Span {
 };
 
 /// probe: the name of the probe that was hit. In tables it is Site::probe, an integer of 8 bytes. stack: of calls. In tables it is the
-/// address of an InternedStack (maps/tables.h), or 0: none.
-enum class Type { integer, string, probe, stack };
+/// address of an InternedStack (maps/tables.h), or 0: none. bytes: an array, a structure, a tuple or a buffer, as its shape says.
+/// shown: an integer of 8 bytes of which the tool makes a text, as its shape says.
+enum class Type { integer, string, probe, stack, bytes, shown };
 
 /// Bytes of a string in tables, its NUL among them: longer ones are cut (bpftrace: BPFTRACE_STRLEN, 64 by default).
 inline constexpr size_t string_size = 64;
 
-/// Strings that one printf() of a site has at most, for the same reason.
-inline constexpr size_t most_event_strings = 4;
+/// Bytes that one statement of a site records at most of strings, structures and arrays, for the same reason.
+inline constexpr size_t most_event_bytes = 4 * string_size;
 
-/// Bytes of a map's keys, and of a string that is assigned to it: they are on the stack while a hit is recorded. A string takes
-/// string_size, a number 8.
+/// What a value takes in tables, in a frame and in an event: a multiple of 8.
+inline size_t size_of(Type type, const ShapePtr& shape)
+{
+    return type == Type::string ? string_size : type == Type::bytes ? (shape->size + 7) / 8 * 8 : 8;
+}
+/// It takes several words: it is copied, and not in a register.
+constexpr bool is_wide(Type type)
+{
+    return type == Type::string || type == Type::bytes;
+}
+
+/// Bytes of a map's keys, and of a structure, an array, a tuple or a buffer that is kept or printed as a whole: they are on the stack while
+/// a hit is recorded. A string takes string_size, a number 8.
 inline constexpr size_t most_key_bytes = 256;
 
 /// Frames of a stack: bpftrace's kernel.perf_event_max_stack.
 inline constexpr unsigned most_stack_frames = 127;
 
-enum class Value { arg, str_arg, tid, pid, nsecs, elapsed, comm, probe, function, retval, stack };
+enum class Value {
+    arg,
+    str_arg,
+    tid,
+    pid,
+    nsecs,
+    elapsed,
+    comm,
+    probe,
+    function,
+    retval,
+    stack,
+    reg,    ///< of the processor, at the site: `text` names it
+    symbol, ///< address of `text`, a variable or a function of the site's file
+    cpu,
+    node, ///< of memory, that the processor belongs to
+    uid,
+    gid,
+    child, ///< the number of a COMMAND
+    random ///< 32 bits
+};
+
+/// Expression::argument of Value::reg: the site's address.
+inline constexpr unsigned at_site = 255;
 
 enum class Operator {
     logical_or,
@@ -70,17 +107,40 @@ enum class Operator {
     negate,
     logical_not,
     bit_not,
-    select, ///< a ? b : c
+    select,   ///< a ? b : c
+    contains, ///< a string another
+    swap,     ///< the bytes of a number, the other way round: the lowest Expression::number of them
 };
 
-/// Only numbers, values, maps, variables and operations on integers are operands of operations. Strings, probes and stacks stand alone:
-/// as a key, as the value that is assigned to a map (but a stack) or a variable of that type, or as what is printed. A choice (?:) may
-/// be between two strings.
+/// Only integers are operands of operations. Strings, bytes, probes and stacks stand alone: as a key, as the value that is assigned to a
+/// map or a variable of that type, or as what is printed; strings and bytes are compared by == and !=. A choice (?:) may be between two
+/// strings.
 struct Expression {
-    enum class Kind { number, text, value, map, variable, operation } kind = Kind::number;
+    enum class Kind {
+        number,
+        text,
+        value,
+        map,
+        variable,
+        operation,
+        memory, ///< what is at an address, the operand: an integer, a string or bytes of this shape
+        part,   ///< of bytes, the operand: an integer, a string or bytes of this shape, `number` bytes from their start
+        tuple,  ///< bytes, of operands
+        buffer, ///< buf(address or bytes, length): bytes. A literal's address is the literal
+        shown,  ///< an integer, the operand, that is printed as its shape says
+        step,   ///< ++ or -- of a map or a variable, the operand, by `number`; the value before it if `is_before`
+        // Only until check():
+        member,  ///< a.b, a->b: `text`; `number` 1: ->
+        element, ///< a[b]
+        at,      ///< *a
+        cast,    ///< to a pointer: the shape; to an array's or a structure's bytes
+        size,    ///< sizeof(a), sizeof(type)
+    } kind = Kind::number;
     Type type = Type::integer;
+    ShapePtr shape;              ///< of bytes, what is shown, pointers and integers of known size; else none
+    bool is_before = false;      ///< step
     bool is_signed = false;      ///< integers: see above
-    int64_t number = 0;          ///< number
+    int64_t number = 0;          ///< number. == and != of strings: only so many bytes are compared; 0: all
     std::string text;            ///< text: a string literal, escapes resolved, shorter than string_size. Value::arg and
                                  ///< str_arg: the argument's name, instead of its index
     Value value = Value::arg;    ///< value
@@ -94,7 +154,7 @@ struct Expression {
     Span where;
 };
 
-/// integer, string and probe hold what was assigned last. Expressions read maps of kind integer only.
+/// integer, string and probe hold what was assigned last: an integer; what takes several words; a word that is no integer.
 enum class MapKind { count, sum, min, max, avg, stats, hist, lhist, integer, string, probe };
 
 /// Whether maps of this kind hold the last assigned value, and no aggregation.
@@ -110,6 +170,11 @@ struct Map {
     /// as in bpftrace.
     bool is_signed = false;
     std::vector<Type> keys; ///< none: one value
+    std::vector<ShapePtr> key_shapes;
+    Type type = Type::integer; ///< of what was assigned
+    ShapePtr shape;
+    bool of_tool = true; ///< no clause with sites mentions it: it is nowhere but in the tool
+    bool given = false;  ///< BEGIN, END or interval assigns it, or counts in it
     /// Index of a key that is `tid` wherever the map is mentioned: then no thread sees another thread's values.
     std::optional<size_t> tid_key;
     bool read = false;                   ///< some expression of a clause with sites reads it
@@ -129,7 +194,8 @@ struct Format {
     std::string text; ///< before the value
     /// How the value is printed: flags, width and precision as in C, "-5" or "010"; a letter.
     std::string how;
-    char conversion = 0;  ///< one of "duxXpcs"; 0: the last piece, which has no value
+    char conversion = 0;  ///< one of "duxXpcsr"; 0: the last piece, which has no value
+    char bytes = 0;       ///< of %r: 'x' and 'h' print all in hexadecimal
     bool is_long = false; ///< of an integer: all 64 bits. If not, the lower 32, as C has it
 };
 
@@ -141,11 +207,18 @@ struct Statement {
         update, ///< @m[keys] = count(), sum(value), hist(value), ...: Map::kind says which; no value for count
         assign, ///< @m[keys] = value
         add,    ///< @m[keys] += value, also ++ and --: of a map of integers, in one step
-        remove, ///< delete(@m[keys]); aggregations (count, sum, hist, ...) only where Map::tid_key
+        remove, ///< delete(@m[keys]); at sites aggregations (count, sum, hist, ...) only where Map::tid_key
         set,    ///< $v = value
         branch, ///< if (value) `then` else `otherwise`
+        loop,   ///< while (value) `then`, most_turns at most
+        leave,  ///< break
+        next,   ///< continue
+        end,    ///< return: nothing of the clause comes after it
+        value,  ///< value alone: for what a step in it changes
         print,  ///< print(@m), print(@m, top), print(@m, top, div)
         clear,  ///< clear(@m)
+        zero,   ///< zero(@m): the keys stay
+        cat,    ///< cat("file", values)
         printf, ///< printf("text", values), print(value)
         time,   ///< time(), time("%H")
         exit,   ///< exit(): nothing of the clause comes after it
@@ -168,15 +241,19 @@ struct Statement {
     /// At a site it records an event.
     bool is_event() const
     {
-        return kind == Kind::print || kind == Kind::clear || kind == Kind::printf || kind == Kind::time
-            || kind == Kind::exit;
+        return kind == Kind::print || kind == Kind::clear || kind == Kind::zero || kind == Kind::cat
+            || kind == Kind::printf || kind == Kind::time || kind == Kind::exit;
     }
 };
+
+/// Of a loop: the clause ends after so many. At a site that counts as dropped.
+inline constexpr int32_t most_turns = 65536;
 
 /// $name: of one clause, and of one hit.
 struct Variable {
     std::string name; ///< with its "$"
     Type type = Type::integer;
+    ShapePtr shape = {};
     bool is_signed = false;
     Span where; ///< where it is first set
 };
@@ -185,7 +262,7 @@ struct Probe {
     enum class Kind { usdt, entry, exit, begin, end, interval } kind = Kind::usdt;
     std::string file;           ///< path as written, or a glob; "*": every file of the process
     std::string provider, name; ///< globs; name: of the probe or the function
-    uint64_t interval_ms = 0;
+    uint64_t interval_us = 0;
     std::string text; ///< as written
     Span where;
 
@@ -242,6 +319,10 @@ template <class OneStatement, class Visit> void each_expression(OneStatement& st
 /// Whether a clause with sites mentions the value.
 bool uses(const Script& script, Value value);
 bool calls_functions(const Script& script);
+/// Whether a clause with sites reads what is at an address that it computes.
+bool reads_memory(const Script& script);
+/// Whether a clause with sites has a value that the tool names: a stack, an address.
+bool shows_names(const Script& script);
 /// Whether a clause with sites has statements that record events.
 bool has_events(const Script& script);
 

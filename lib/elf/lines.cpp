@@ -5,6 +5,7 @@
 // should, because libdw decompresses whole sections and keeps about a hundred bytes for each row of a line table.
 #include "base/cover.h"
 #include "base/integers.h"
+#include "elf/debug_file.h"
 #include "elf/lines.h"
 
 #include <dwarf.h>
@@ -90,35 +91,6 @@ std::optional<uint64_t> cost_of(std::span<const std::byte> tables, uint64_t offs
         }
     }
     return rows * row_cost + header * header_cost;
-}
-
-// Debug information grows three- to tenfold when it is decompressed; sections that are not compressed do not overlap.
-bool affordable(int fd)
-{
-    struct stat status;
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-        return false;
-    const auto file_size = uint64_t(status.st_size);
-    elf_version(EV_CURRENT);
-    Elf* const elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
-    uint64_t plain = 0, unpacked = 0;
-    Elf_Scn* scn = nullptr;
-    while ((scn = elf_nextscn(elf, scn))) {
-        GElf_Shdr header;
-        GElf_Chdr compression;
-        if (!gelf_getshdr(scn, &header) || header.sh_type == SHT_NOBITS)
-            continue;
-        plain += std::min<uint64_t>(header.sh_size, file_size);
-        if (header.sh_flags & SHF_COMPRESSED && gelf_getchdr(scn, &compression)) {
-            unpacked += std::min<uint64_t>(compression.ch_size, uint64_t(1) << 50);
-        } else if (Elf_Data* raw = header.sh_flags & SHF_ALLOC ? nullptr : elf_rawdata(scn, nullptr);
-                   raw && raw->d_size >= 12 && memcmp(raw->d_buf, "ZLIB", 4) == 0) { // .zdebug_*, before 2015
-            unpacked +=
-                std::min<uint64_t>(load(static_cast<const std::byte*>(raw->d_buf) + 4, 8, true), uint64_t(1) << 50);
-        }
-    }
-    elf_end(elf);
-    return plain <= 2 * file_size && unpacked <= 16 * file_size + small;
 }
 
 bool regular_or_absent(const std::filesystem::path& path)

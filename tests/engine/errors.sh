@@ -13,28 +13,29 @@ error() {
     [ ! -s out ] || fail "$*: $(cat out)"
 }
 error -e 'usdt:./app:shop:order { @ = cmm; }' -- ./app
-expect "a caret" "$(cat err)" '-e:1:29: error: "cmm" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, elapsed, probe, func and ustack are
+expect "a caret" "$(cat err)" '-e:1:29: error: "cmm" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, elapsed, probe, func, ustack, cpu, uid, gid and rand are
 usdt:./app:shop:order { @ = cmm; }
                             ^~~'
-error --engine user -e 'usdt:./app:shop:order { @[cpu] = count(); }' -- ./app 3
-expect "kernel only" "$(cat err)" '-e:1:27: error: "cpu" is not in this subset of bpftrace'\''s language
-usdt:./app:shop:order { @[cpu] = count(); }
-                          ^~~
-fastsdt-trace: bpftrace does it, as root: bpftrace -c '\''./app 3'\'' -e '\''usdt:./app:shop:order /pid == cpid/ { @[cpu] = count(); }'\'''
+error --engine user -e 'usdt:./app:shop:order { @[cgroup] = count(); }' -- ./app 3
+expect "kernel only" "$(cat err)" '-e:1:27: error: "cgroup" is the number of the kernel'\''s control group, which no program can tell: only bpftrace can
+usdt:./app:shop:order { @[cgroup] = count(); }
+                          ^~~~~~
+fastsdt-trace: bpftrace does it, as root: bpftrace -c '\''./app 3'\'' -e '\''usdt:./app:shop:order /pid == cpid/ { @[cgroup] = count(); }'\'''
 if have bpftrace && [ "$(id -u)" = 0 ]; then # that command works
     eval "$(sed -n 's/^fastsdt-trace: bpftrace does it, as root: //p' err)" >kernel.out 2>/dev/null
     grep -q '^@\[[0-9]*\]: 3$' kernel.out || fail "the command: $(cat kernel.out)"
     if [ -e /sys/bus/event_source/devices/uprobe/type ]; then # and auto runs it itself
-        fastsdt-trace -e 'usdt:./app:shop:order { @[cpu] = count(); }' -- ./app 3 >auto.out 2>err </dev/null || fail "auto: $(cat err)"
+        fastsdt-trace -e 'usdt:./app:shop:order { @[cgroup] = count(); }' -- ./app 3 >auto.out 2>err </dev/null || fail "auto: $(cat err)"
         grep -q '^@\[[0-9]*\]: 3$' auto.out || fail "auto: $(cat auto.out err)"
-        grep -q "^fastsdt-trace: engine kernel: -e:1:27: \"cpu\" is not in this subset" err || fail "auto: $(cat err)"
+        grep -q "^fastsdt-trace: engine kernel: -e:1:27: \"cgroup\" is the number of the kernel" err || fail "auto: $(cat err)"
     fi
 fi
 printf 'usdt:./app:shop:order\n{ @x = count( }\n' >script.bt
 error script.bt -- ./app
 expect "a file" "$(head -1 err)" 'script.bt:2:15: error: a value is wanted, and not "}"'
 
-error -e 'BEGIN { exit() }'
+error -e 'usdt:./app:shop:order { exit() }'
+grep -q '^fastsdt-trace: name a process with --pid, or a command after --: usdt:./app:shop:order is a probe of a program$' err || fail "$(cat err)"
 error -e 'BEGIN { exit() }' -p 1 -- ./app
 for pid in x 0 -1 99999999999; do
     error -e 'BEGIN { exit() }' -p $pid
@@ -85,7 +86,7 @@ missing uprobe:./app:main "no mapped file of that name has functions that fastpr
 grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace -c ./app -e ' err || fail "$(cat err)"
 
 # A script of several lines is one word of the command that is shown.
-printf '// orders\nusdt:./app:shop:order { printf("%%r '"it's"'\\n", arg0); }\n' >lines.bt
+printf '// orders\nusdt:./app:shop:order { printf("'"it's"'\\n"); @ = curtask; }\n' >lines.bt
 error --engine user lines.bt -- ./app
 bash -c "set -- $(sed -n 's/^fastsdt-trace: bpftrace does it, as root: bpftrace -c .\/app -e //p' err)"' && printf %s "$1"' >word
 sed -i 's|:order {|:order /pid == cpid/ {|' lines.bt

@@ -44,6 +44,12 @@ TEST(Statements, MeanWhatTheySay)
     expect_statements(run);
 }
 
+TEST(Statements, HaveLoopsAndTuples)
+{
+    const OwnRun run(wide_statements, usdt("8@%rax"));
+    expect_wide_statements(run);
+}
+
 // As above, though a signal handler may come.
 TEST(Statements, ThreadsAddToTheSameKeys)
 {

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -164,6 +165,50 @@ inline const std::string various_statements = action("", R"(
     if ($s == "tea") { @alike[1] = count(); } else if ("coffee" == $t) { @alike[2] = count(); }
     if ($s == $t && $s != "te") { @alike[3] = count(); }
     if (arg0 < 5) { @before[arg0] = 0; } else { exit(); @before[arg0] = 1; })");
+
+/// Loops, steps, tuples and strings that maps hold: of arg0 from 0 to 9, one pass each.
+template <class Run> void expect_wide_statements(const Run& run)
+{
+    for (uint64_t i = 0; i < 10; ++i)
+        run.pass_argument(i);
+    const Maps maps = run.maps();
+    using Numbers = std::map<std::vector<int64_t>, int64_t>;
+    const auto of = [&](const char* name) {
+        Numbers found;
+        for (size_t i = 0; i < run.script.maps.size(); ++i)
+            if (run.script.maps[i].name == name)
+                for (const Entry& entry : maps.maps[i]) {
+                    std::vector<int64_t> keys;
+                    for (const Datum& key : entry.keys)
+                        keys.push_back(key.number);
+                    found[keys] = entry.number;
+                }
+        return found;
+    };
+    Numbers loops, steps, parts, swapped;
+    for (int64_t i = 0; i < 10; ++i) {
+        const int64_t last = std::min<int64_t>(i, 6);
+        loops[{i}] = last * (last + 1) / 2 - (i < 3 ? 0 : 3);
+        steps[{i}] = 2 * i;
+        parts[{i}] = 2 * i - 1;
+        swapped[{i * 256}] = 1;
+    }
+    EXPECT_EQ(of("@loops"), loops);
+    EXPECT_EQ(of("@steps"), steps);
+    EXPECT_EQ(of("@parts"), parts);
+    EXPECT_EQ(of("@swapped"), swapped);
+    EXPECT_EQ(of("@held"), (Numbers{{{0}, 5}, {{1}, 5}}));
+    EXPECT_EQ(of("@alike"), (Numbers{{{0, 0}, 5}, {{0, 1}, 5}}));
+    EXPECT_EQ(maps.dropped, 0u);
+    EXPECT_EQ(maps.unread, 0u);
+}
+inline const std::string wide_statements = action("", R"(
+    $i = 0; $sum = 0; while ($i < arg0) { $i++; if ($i == 3) { continue; } if ($i > 6) { break; } $sum += $i; } @loops[arg0] = sum($sum);
+    $n = arg0; $before = $n++; @steps[$before] = sum(--$n + $before);
+    $t = (arg0, "text", (arg0 * 2, -1)); @parts[$t.0] = sum($t.2.0 + $t.2.1);
+    @name[arg0 % 3] = arg0 < 5 ? "tea" : "teapot"; @held[@name[arg0 % 3] == "tea"] = sum(1);
+    @swapped[bswap((uint16)arg0)] = sum(1);
+    @alike[strncmp(@name[arg0 % 3], "teacup", 3), strncmp(@name[arg0 % 3], "teap", 4) == 0] = sum(1);)");
 
 /// Prints of arg0 from 0 to 9, one pass each, and what was read of them.
 inline void expect_printed(const std::vector<Event>& events)

@@ -29,8 +29,8 @@ std::string shown(const Expression& e)
         case Value::comm: return "comm";
         case Value::function: return "func";
         case Value::stack: return "ustack" + std::to_string(e.argument);
+        default: return e.text;
         }
-        break;
     case Expression::Kind::map: {
         std::string text = "@" + std::to_string(e.map) + "[";
         for (const Expression& key : e.operands)
@@ -38,10 +38,12 @@ std::string shown(const Expression& e)
         return text + "]" + (e.is_signed ? "s" : "u");
     }
     case Expression::Kind::variable: return "$" + std::to_string(e.variable);
-    case Expression::Kind::operation: break;
+    case Expression::Kind::memory: return "*(" + shown(e.operands[0]) + ")" + std::to_string(e.shape->size);
+    case Expression::Kind::part: return shown(e.operands[0]) + "." + std::to_string(e.number);
+    default: break;
     }
-    static const char* const names[] = {"||", "&&", "|", "^", "&", "==", "!=", "<",   "<=", ">", ">=",
-                                        "<<", ">>", "+", "-", "*", "/",  "%",  "neg", "!",  "~", "?"};
+    static const char* const names[] = {"||", "&&", "|", "^", "&", "==", "!=",  "<", "<=", ">", ">=",  "<<",
+                                        ">>", "+",  "-", "*", "/", "%",  "neg", "!", "~",  "?", "has", "swap"};
     std::string text = "(";
     for (const Expression& operand : e.operands)
         text += shown(operand) + " ";
@@ -181,10 +183,10 @@ TEST(Script, Probes)
     EXPECT_EQ(script.clauses[0].probes[1].name, "g*");
     EXPECT_EQ(script.clauses[0].probes[1].kind, Probe::Kind::entry);
     EXPECT_EQ(script.clauses[1].probes[0].kind, Probe::Kind::exit);
-    EXPECT_EQ(script.clauses[2].probes[0].interval_ms, 2000u);
+    EXPECT_EQ(script.clauses[2].probes[0].interval_us, 2000000u);
     EXPECT_EQ(script.clauses[2].actions[0].top, 3u);
     EXPECT_EQ(script.clauses[2].actions[0].div, 1000u);
-    EXPECT_EQ(script.clauses[3].probes[0].interval_ms, 5u);
+    EXPECT_EQ(script.clauses[3].probes[0].interval_us, 5000u);
     EXPECT_EQ(script.clauses[3].actions[0].format.at(0).text, "100%\n");
     EXPECT_EQ(script.clauses[4].probes[0].kind, Probe::Kind::begin);
     EXPECT_EQ(script.clauses[5].probes[0].kind, Probe::Kind::end);
@@ -228,14 +230,13 @@ TEST(Script, Errors)
     EXPECT_EQ(
         error("usdt:a:b:c { @ = counts() }"),
         "1:18 \"counts\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, "
-        "elapsed, probe, func "
-        "and ustack are");
+        "elapsed, probe, func, ustack, cpu, uid, gid and rand are");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%s\", arg0) }"), "1:27 %s prints a string, and this is an integer");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%d\", str(arg0)) }"), "1:27 %d prints an integer, and this is a string");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%d %d\", 1) }"), "1:21 printf() wants 2 values for this text, and has 1");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%\", 1) }"), "1:21 the text of printf() ends in the middle of a conversion");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%n\", 1) }"),
-              "1:21 %n is no conversion of printf(): %d, %u, %x, %X, %o, %p, %c and %s are");
+              "1:21 %n is no conversion of printf(): %d, %u, %x, %X, %o, %p, %c, %s and %r are");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%1000d\", 1) }"),
               "1:21 a width or a precision of printf() has 3 digits at most");
     EXPECT_EQ(error("usdt:a:b:c { @ = $x }"), "1:18 $x has no value here");
@@ -249,7 +250,7 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c { if (\"a\") { @ = 1; } }"), "1:18 a condition is an integer: 0 is false");
     EXPECT_EQ(error("usdt:a:b:c { @ = arg0 ? 1 : \"a\" }"),
               "1:29 this is a string, and the other value of \"?\" is an integer");
-    EXPECT_EQ(error("usdt:a:b:c { unroll(0) { @++; } }"), "1:14 unroll(N) wants a number from 1 to 100");
+    EXPECT_EQ(error("usdt:a:b:c { unroll(0) { @++; } }"), "1:14 unroll minimum value is 1");
     EXPECT_EQ(error("usdt:a:b:c { unroll(100) { unroll(100) { @++; } } }"), "1:14 more than 1000 statements, unrolled");
     EXPECT_EQ(error("usdt:a:b:c { @ += \"a\" }"), "1:14 only integers are added");
     EXPECT_EQ(error("usdt:a:b:c { @ = count(); @++ }"), "1:27 @ is a count() elsewhere, and cannot be an integer too");
@@ -290,29 +291,16 @@ TEST(Script, Errors)
 // Texts that bpftrace takes and this subset does not: the tool names the command for these.
 TEST(Script, KernelOnly)
 {
-    for (const char* text : {"usdt:a:b:c { printf(\"%r\", arg0) }",
-                             "usdt:a:b:c { @ = cpu }",
-                             "usdt:a:b:c { @[kstack] = count() }",
-                             "usdt:a:b:c { @[ustack(perf)] = count() }",
-                             "usdt:a:b:c { @ = ustack }",
-                             "usdt:a:b:c { $x = arg0 ? ustack : ustack(1) }",
-                             "kprobe:vfs_read { @ = count() }",
-                             "tracepoint:syscalls:sys_enter_read { @ = count() }",
-                             "usdt:a:b:c { while (arg0) { @ = count() } }",
-                             "usdt:a:b:c { @ *= 2 }",
-                             "usdt:a:b:c /str(arg0) < \"x\"/ { @ = count() }",
-                             "usdt:a:b:c { @ = (struct s*)arg0 }",
-                             "BEGIN { printf(\"%d\", pid); }",
-                             "usdt:a:b:c { printf(\"%s%s%s%s%s\", \"a\", \"b\", \"c\", \"d\", \"e\"); }",
-                             "usdt:a:b:c { @[1] = count(); delete(@[1]) }",
-                             "uprobe:a:f+4 { @ = count() }",
-                             "BEGIN { @ = 1 }",
-                             "usdt:a:b:c { @ = *arg0 }",
-                             "usdt:a:b:c { @ = (1, 2) }",
-                             "usdt:a:b:c, BEGIN { @ = count() }",
-                             "interval:s:1 /1/ { exit() }",
-                             "usdt:a:b:c { @ = str(arg0, 5) }",
-                             "usdt:a:b:c { @ = hist(arg0, 3) }"})
+    for (const char* text :
+         {"usdt:a:b:c { @ = curtask }", "usdt:a:b:c { @[kstack] = count() }",
+          "usdt:a:b:c { @[ustack(perf)] = count() }", "usdt:a:b:c { $x = arg0 ? ustack : ustack(1) }",
+          "kprobe:vfs_read { @ = count() }", "tracepoint:syscalls:sys_enter_read { @ = count() }",
+          "usdt:a:b:c { for ($x : @) { } @ = 1 }", "usdt:a:b:c /str(arg0) < \"x\"/ { @ = count() }",
+          "usdt:a:b:c { @ = ((struct s*)arg0)->x }", "BEGIN { printf(\"%s\", ustack); }",
+          "usdt:a:b:c { printf(\"%s%s%s%s%s\", \"a\", \"b\", \"c\", \"d\", \"e\"); }",
+          "usdt:a:b:c { @[1] = count(); delete(@[1]) }", "uprobe:a:f+4 { @ = count() }",
+          "BEGIN { @[1] = 1 } usdt:a:b:c { @[2] = 1 }", "usdt:a:b:c, BEGIN { @ = count() }",
+          "usdt:a:b:c { @ = hist(arg0, 3) }"})
         EXPECT_TRUE(kernel_only(text)) << text;
     for (const char* text : {"usdt:a:b:c { @ = foo(1) }", "usdt:a:b:c { @ = }", "usdt:a:b { ", "BEGIN { exit( }",
                              "\x01", "usdt:a:b:c {@ = \xff}"})
@@ -340,7 +328,8 @@ TEST(Script, Caret)
         EXPECT_EQ(
             explain(e, text, "x.bt"),
             "x.bt:2:12: error: \"cmm\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, "
-            "comm, nsecs, elapsed, probe, func and ustack are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t         ^~~\n");
+            "comm, nsecs, elapsed, probe, func, ustack, cpu, uid, gid and rand are\n\t@[\"\xc3\xa4\"] = cmm; }\n\t     "
+            "    ^~~\n");
     }
 }
 

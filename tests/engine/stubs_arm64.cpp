@@ -267,6 +267,11 @@ const char* const all_actions[] = {
     "@[str(arg3)] = count(); @last = str(arg3); @by[arg0] = str(arg3);",
     "@[probe, pid] = avg(arg4);",
     "@ = sum(arg5);",
+    "@m[arg0] = sum(*(int16*)arg1); @w = sum(*(uint32*)(arg0 + 2));",
+    "$t = (arg0, arg1); @t[$t.0] = $t; @u = sum(@t[$t.0].1);",
+    "$i = 0; while ($i < 9) { @l = sum($i++); }",
+    "@b = buf(arg0, arg1 % 9); @s = str(arg3, arg1 % 70);",
+    "@[rand, bswap(arg0), reg(\"r3\")] = count();",
 };
 constexpr const char* no_copies = "the runner's kernel has no process_vm_readv (qemu-user)";
 constexpr const char* all_operands = "8@x0 -4@w1 2@w2 8@x19 -1@w30 8@[sp, 24]";
@@ -665,6 +670,12 @@ TEST(StatementsArm64, MeanWhatTheySay)
 {
     const RemoteRun run(various_statements, usdt("8@x0"));
     expect_statements(run);
+}
+
+TEST(StatementsArm64, HaveLoopsAndTuples)
+{
+    const RemoteRun run(wide_statements, usdt("8@x0"));
+    expect_wide_statements(run);
 }
 
 TEST(EventsArm64, AreReadOnceInTheirOrder)

@@ -141,6 +141,11 @@ TEST(Stub, LeavesTheProgramAsItIs)
         "@[probe, pid] = avg(arg4);",
         "@ = sum(arg5);",
         "@[ustack, ustack(3)] = count();",
+        "@m[arg0] = sum(*(int16*)arg1); @w = sum(*(uint32*)(arg0 + 2));",
+        "$t = (arg0, arg1); @t[$t.0] = $t; @u = sum(@t[$t.0].1);",
+        "$i = 0; while ($i < 9) { @l = sum($i++); }",
+        "@b = buf(arg0, arg1 % 9); @s = str(arg3, arg1 % 70);",
+        "@[rand, bswap(arg0), reg(\"r12\"), cpu] = count(); @u[uid, gid] = count();",
     };
     std::mt19937_64 random(1);
     for (const char* actions : scripts) {

@@ -227,8 +227,12 @@ END_OF_C
     done
 fi
 
+# A map holds the last one.
+trace -e "$HIT { @last = ustack(1); @n[ustack(1)] = count(); }" -- ./app 1
+expect "assigned" "$status $(cat err) $(grep -A1 '^@last: $' out | tail -1 | sed 's/^ *//')" "0  $(grep -A1 '^@n\[$' out | tail -1 | sed 's/^ *//')"
+
 # What a stack is no value for.
-for script in "@ = ustack;" "@ = sum(ustack);" "@ = str(ustack);" "@[ustack == 0] = count();" "@[ustack(0)] = count();" "@[ustack(128)] = count();" "@[ustack(perf)] = count();"; do
+for script in "@ = sum(ustack);" "@ = str(ustack);" "@[ustack == 0] = count();" "@[ustack(0)] = count();" "@[ustack(128)] = count();" "@[ustack(perf)] = count();"; do
     trace -e "$HIT { $script }" -- ./app 1
     expect "$script: status" "$status $(grep -c ' error: ' err)" "2 1"
 done

@@ -6,6 +6,7 @@
 #include "list.h"
 #include "export.h"
 #include "options.h"
+#include "process/debug_types.h"
 #include "process/outside.h"
 #include "record.h"
 #include "run.h"
@@ -73,8 +74,17 @@ void limit_to_program(engine::Script& script, const std::string& program)
 int trace(const Options& options)
 {
     try {
-        engine::Script script = engine::parse(options.text, options.parameters);
+        engine::DebugFiles debug(options.pid);
+        engine::Script script = engine::parse(options.text, options.parameters, &debug);
         refuse_parameters(options, script);
+        if (!options.has_target()) {
+            for (const engine::Clause& clause : script.clauses)
+                if (clause.has_sites())
+                    give_up(fmt::format("name a process with --pid, or a command after --: {} is a probe of a program",
+                                        clause.probes[0].text));
+            if (options.dry)
+                give_up("--dry-run shows the sites of a process: name it with --pid, or a command after --");
+        }
         if (options.whole_program())
             limit_to_program(script, program_of(options));
         if (options.timeline)
@@ -91,7 +101,7 @@ int trace(const Options& options)
     } catch (const engine::ScriptError& error) {
         if (options.engine == EngineChoice::kernel && error.kernel_can && !options.dry)
             run_kernel(options, nullptr);
-        if (options.engine == EngineChoice::automatic && error.kernel_can && !options.dry
+        if (options.engine == EngineChoice::automatic && error.kernel_can && !options.dry && options.has_target()
             && kernel_obstacle(options, nullptr).empty()) {
             const engine::Position where = engine::position(options.text, error.where);
             say(fmt::format("engine kernel: {}:{}:{}: {}; what the process forks is not counted", options.name,

@@ -116,8 +116,10 @@ std::string label_of(const engine::Expression& key, size_t index)
         case Value::comm: return "comm";
         case Value::function: return "func";
         case Value::stack: return "ustack";
-        case Value::elapsed:
-        case Value::nsecs: break;
+        case Value::cpu: return "cpu";
+        case Value::uid: return "uid";
+        case Value::gid: return "gid";
+        default: break;
         }
     return fmt::format("key{}", index);
 }
@@ -142,9 +144,10 @@ std::string integer(const Map& map, int64_t number)
 }
 
 // Valid UTF-8, which both formats want.
-std::string label_text(Type type, const engine::Datum& datum, const std::vector<std::string>& probes)
+std::string label_text(Type type, const engine::ShapePtr& shape, const engine::Datum& datum,
+                       const std::vector<std::string>& probes)
 {
-    return printable(text_of(type, datum, probes));
+    return printable(text_of(type, shape, datum, probes));
 }
 
 } // namespace
@@ -268,7 +271,7 @@ void MapMetrics::write(Exposition& to, const std::vector<Entry>& entries, const 
     for (const Entry& entry : entries) {
         Exposition::Labels labels;
         for (size_t i = 0; i < entry.keys.size() && i < labels_.size(); ++i)
-            labels.emplace_back(labels_[i], label_text(map_.keys[i], entry.keys[i], probes));
+            labels.emplace_back(labels_[i], label_text(map_.keys[i], map_.key_shapes[i], entry.keys[i], probes));
         const bool has_room = kept_.contains(entry.keys) || kept_.size() < most_keys_;
         if (!has_room || !written.insert(labels).second) {
             ++left_out_;
@@ -303,8 +306,7 @@ void MapMetrics::samples(Exposition& to, const Entry& entry, Exposition::Labels 
     case MapKind::lhist: buckets(to, entry, labels); break;
     case MapKind::string:
     case MapKind::probe:
-        labels.emplace_back("value",
-                            label_text(map_.kind == MapKind::string ? Type::string : Type::probe, entry.value, probes));
+        labels.emplace_back("value", label_text(map_.type, map_.shape, entry.value, probes));
         to.sample("_info", labels, "1");
         break;
     }

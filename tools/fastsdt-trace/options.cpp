@@ -417,9 +417,8 @@ void check_options(Options& options, const Given& given)
         give_up("the script is missing: -e TEXT, FILE or latency; see fastsdt-trace --help");
     complete_selection(options.selection, given.users);
     const bool selects = !options.selection.empty();
-    if (options.pids.empty() && options.command.empty() && !selects)
-        give_up(fmt::format("name a process with --pid, or a command after --{}",
-                            options.parameters.empty() ? "" : dashes_hint(options)));
+    if (options.timeline && !options.has_target())
+        give_up("name a process with --pid, or a command after --");
     if (!options.pids.empty() && (selects || !options.command.empty()))
         give_up(selects ? "--pid cannot be combined with --exe, --comm, --cgroup, --container or --user"
                         : "--pid cannot be combined with a command");
@@ -460,7 +459,7 @@ void check_options(Options& options, const Given& given)
 ScriptFile read_script(const std::string& file)
 {
     constexpr size_t most = size_t(1) << 20; // nobody writes as much; a device has no end
-    std::ifstream in(file, std::ios::binary);
+    std::ifstream in(file == "-" ? "/dev/stdin" : file, std::ios::binary);
     if (!in)
         throw Unusable(fmt::format("{}: {}", file, std::strerror(errno)));
     std::string text(most + 1, '\0');

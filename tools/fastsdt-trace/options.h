@@ -78,7 +78,12 @@ struct Options {
     std::optional<bool> follow;          ///< forked children record too; empty: those of a COMMAND, and of a selection
     bool follows() const { return follow.value_or(pids.empty()); }
     bool names(pid_t process) const { return std::find(pids.begin(), pids.end(), process) != pids.end(); }
-    bool one_process() const { return !serve && selection.empty() && pids.size() <= 1; } ///< at the start
+    /// If not, the script has BEGIN, END and interval only.
+    bool has_target() const { return serve || pid != 0 || !selection.empty() || !pids.empty() || !command.empty(); }
+    bool one_process() const
+    {
+        return has_target() && !serve && selection.empty() && pids.size() <= 1;
+    } ///< at the start
     size_t buffer = engine::usual_ring_size; ///< of a thread's events, in bytes: a power of two
     bool read_memory = false;                ///< stubs may make system calls in whatever program
     bool moves = false;                      ///< engine::Session::Options

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What both outputs share: the order of entries, and what is printed of each.
 #include "output.h"
+#include "values.h"
 
 #include <fmt/format.h>
 
@@ -93,7 +94,7 @@ bool before(const Map& map, const Entry& a, const Entry& b)
     for (size_t i = 0; i < map.keys.size(); ++i) {
         if (map.keys[i] == Type::integer && a.keys[i].number != b.keys[i].number)
             return static_cast<uint64_t>(a.keys[i].number) < static_cast<uint64_t>(b.keys[i].number);
-        if ((map.keys[i] == Type::string || map.keys[i] == Type::stack) && a.keys[i].text != b.keys[i].text)
+        if (map.keys[i] != Type::integer && map.keys[i] != Type::probe && a.keys[i].text != b.keys[i].text)
             return a.keys[i].text < b.keys[i].text;
     }
     return false;
@@ -129,8 +130,8 @@ void Output::map(size_t index, const std::vector<Entry>& entries, const std::vec
 std::string Output::value_of(const Map& map, const Entry& entry, uint32_t div) const
 {
     switch (map.kind) {
-    case MapKind::string: return datum(Type::string, entry.value);
-    case MapKind::probe: return datum(Type::probe, entry.value);
+    case MapKind::string:
+    case MapKind::probe: return text_of(map.type, map.shape, entry.value, *probes_);
     default: break;
     }
     const int64_t value = map.kind == MapKind::integer           ? entry.value.number
@@ -165,9 +166,23 @@ std::string folded(const engine::Datum& stack, bool offsets)
     return text;
 }
 
-std::string text_of(Type type, const engine::Datum& datum, const std::vector<std::string>& probes)
+void Output::value(const engine::Expression& e, const engine::Datum& datum, const std::vector<std::string>& probes)
+{
+    switch (e.type) {
+    case Type::stack: return stack(datum);
+    case Type::bytes: return bytes(*e.shape, datum.text);
+    case Type::integer:
+        return number(e.is_signed ? std::to_string(datum.number) : std::to_string(static_cast<uint64_t>(datum.number)));
+    default: return string(text_of(e.type, e.shape, datum, probes));
+    }
+}
+
+std::string text_of(Type type, const engine::ShapePtr& shape, const engine::Datum& datum,
+                    const std::vector<std::string>& probes, bool is_key)
 {
     switch (type) {
+    case Type::bytes: return bytes_text(*shape, datum.text, is_key);
+    case Type::shown: return shown_text(*shape, static_cast<uint64_t>(datum.number), datum.text);
     case Type::integer: return std::to_string(datum.number);
     case Type::string: return datum.text;
     case Type::stack: return folded(datum, true);

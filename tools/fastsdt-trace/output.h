@@ -51,8 +51,9 @@ struct Summary {
 };
 
 /// A key, or a value that was assigned or printed, not quoted and not made safe. @param probes  names, by the index that a datum of
-/// type probe is. A stack: as folded() has it, with offsets
-std::string text_of(engine::Type type, const engine::Datum& datum, const std::vector<std::string>& probes);
+/// type probe is. A stack: as folded() has it, with offsets. @param shape  of bytes, and of what is shown
+std::string text_of(engine::Type type, const engine::ShapePtr& shape, const engine::Datum& datum,
+                    const std::vector<std::string>& probes, bool is_key = false);
 
 /// The lines of a stack as bpftrace prints them: behind an empty one, each with so many blanks before it.
 std::string stack_text(const engine::Datum& stack, size_t indent);
@@ -69,10 +70,10 @@ public:
     /// @param top  only this many entries, the largest; 0: all. @param div  values are divided by it; 0: by nothing
     void map(size_t index, const std::vector<engine::Entry>& entries, const std::vector<std::string>& probes,
              uint32_t top = 0, uint32_t div = 0);
-    enum class Kind { printf, value, time };
-    virtual void text(const std::string& text, Kind kind) = 0; ///< a value's ends here, the others' as they say
-    virtual void number(const std::string& number) = 0;        ///< of print(value)
-    virtual void stack(const engine::Datum& stack) = 0;        ///< the same
+    enum class Kind { printf, time, cat };
+    virtual void text(const std::string& text, Kind kind) = 0;
+    /// print(value). @param e  what it is a value of
+    void value(const engine::Expression& e, const engine::Datum& datum, const std::vector<std::string>& probes);
     virtual void summary(const Summary& summary) = 0;
     virtual void last() {}                   ///< what comes now is the end
     virtual int keys() const { return -1; }  ///< readable when a user has pressed a key; -1: nobody listens
@@ -80,12 +81,20 @@ public:
 
 protected:
     using Entries = std::vector<const engine::Entry*>;
+    virtual void number(const std::string& number) = 0; ///< of print(value), as the next four
+    virtual void stack(const engine::Datum& stack) = 0;
+    virtual void bytes(const engine::Shape& shape, const std::string& bytes) = 0;
+    virtual void string(const std::string& text) = 0;
     virtual void values(const engine::Map& map, const Entries& entries, uint32_t div) = 0;
     virtual void histograms(const engine::Map& map, const Entries& entries, uint32_t div) = 0;
     virtual void statistics(const engine::Map& map, const Entries& entries, uint32_t div) = 0;
 
     std::string value_of(const engine::Map& map, const engine::Entry& entry, uint32_t div) const;
-    std::string datum(engine::Type type, const engine::Datum& datum) const { return text_of(type, datum, *probes_); }
+    /// Of an entry's key.
+    std::string key(const engine::Map& map, const engine::Entry& entry, size_t index) const
+    {
+        return text_of(map.keys[index], map.key_shapes[index], entry.keys[index], *probes_, true);
+    }
     const std::vector<std::string>& probes() const { return *probes_; }
 
     /// The buckets from the first that is not empty to the last.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One object a line, blanks where bpftrace -f json has them.
 #include "output.h"
-
-#include <nlohmann/json.hpp>
+#include "values.h"
 
 #include <fmt/format.h>
 
@@ -16,29 +15,14 @@ using engine::Map;
 using engine::MapKind;
 using engine::Type;
 
-std::string json_string(const std::string& text)
-{
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 class JsonOutput final : public Output {
 public:
     using Output::Output;
 
     void text(const std::string& text, Kind kind) override
     {
-        const char* const type = kind == Kind::printf ? "printf" : kind == Kind::value ? "value" : "time";
+        const char* const type = kind == Kind::printf ? "printf" : kind == Kind::cat ? "cat" : "time";
         out_ << fmt::format("{{\"type\": \"{}\", \"data\": {}}}\n", type, json_string(text));
-    }
-
-    void number(const std::string& number) override
-    {
-        out_ << fmt::format("{{\"type\": \"value\", \"data\": {}}}\n", number);
-    }
-
-    void stack(const engine::Datum& stack) override
-    {
-        out_ << fmt::format("{{\"type\": \"value\", \"data\": {}}}\n", list(stack));
     }
 
     void summary(const Summary& summary) override
@@ -62,6 +46,14 @@ public:
     }
 
 private:
+    void number(const std::string& number) override
+    {
+        out_ << fmt::format("{{\"type\": \"value\", \"data\": {}}}\n", number);
+    }
+    void stack(const engine::Datum& stack) override { number(list(stack)); }
+    void bytes(const engine::Shape& shape, const std::string& bytes) override { number(bytes_json(shape, bytes)); }
+    void string(const std::string& text) override { number(json_string(text)); }
+
     static std::string list(const engine::Datum& stack)
     {
         std::string all;
@@ -79,8 +71,7 @@ private:
             std::string keys;
             for (size_t i = 0; i < entry->keys.size() && i < map.keys.size(); ++i)
                 keys += (i ? ", " : "")
-                    + (map.keys[i] == Type::stack ? list(entry->keys[i])
-                                                  : json_string(datum(map.keys[i], entry->keys[i])));
+                    + (map.keys[i] == Type::stack ? list(entry->keys[i]) : json_string(key(map, *entry, i)));
             all += fmt::format("{}{{\"key\": [{}], \"value\": {}}}", all.empty() ? "" : ", ", keys, value(*entry));
         }
         out_ << fmt::format("{{\"type\": \"{}\", \"data\": {{{}: [{}]}}}}\n", type, json_string(map.name), all);
@@ -98,7 +89,7 @@ private:
         for (const Entry* entry : entries) {
             std::string keys;
             for (size_t i = 0; i < entry->keys.size() && i < map.keys.size(); ++i)
-                keys += (i ? "," : "") + datum(map.keys[i], entry->keys[i]);
+                keys += (i ? "," : "") + key(map, *entry, i);
             all += fmt::format("{}{}{}", all.empty() ? "" : ", ", map.keys.empty() ? "" : json_string(keys) + ": ",
                                value(*entry));
         }
@@ -111,6 +102,10 @@ private:
     {
         const bool is_text = map.kind == MapKind::string || map.kind == MapKind::probe;
         object("map", map, entries, [&](const Entry& entry) {
+            if (is_text && map.type == Type::bytes)
+                return bytes_json(*map.shape, entry.value.text);
+            if (is_text && map.type == Type::stack)
+                return list(entry.value);
             const std::string value = value_of(map, entry, div);
             return is_text ? json_string(value) : value;
         });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "base/printable.h"
 #include "output.h"
+#include "values.h"
 
 #include <fmt/format.h>
 
@@ -58,23 +59,25 @@ public:
         : Output(script, out), is_folded_(is_folded)
     {}
 
-    void text(const std::string& text, Kind kind) override
-    {
-        out_ << (kind == Kind::value ? printable(text) + '\n' : text);
-    }
-    void number(const std::string& number) override { out_ << number << '\n'; }
-    void stack(const engine::Datum& stack) override { out_ << stack_text(stack, of_printed) << '\n'; }
+    void text(const std::string& text, Kind) override { out_ << text; }
     void summary(const Summary& summary) override { out_ << printable(summary.text()) << '\n'; }
 
 private:
+    void string(const std::string& text) override { out_ << printable(text) << '\n'; }
+    void bytes(const engine::Shape& shape, const std::string& bytes) override
+    {
+        string(bytes_text(shape, bytes, false));
+    }
+    void number(const std::string& number) override { out_ << number << '\n'; }
+    void stack(const engine::Datum& stack) override { out_ << stack_text(stack, of_printed) << '\n'; }
+
     std::string head(const Map& map, const Entry& entry) const
     {
         constexpr size_t indent = 4;
         std::string keys;
         for (size_t i = 0; i < entry.keys.size() && i < map.keys.size(); ++i)
             keys += (i ? ", " : "")
-                + (map.keys[i] == Type::stack ? stack_text(entry.keys[i], indent)
-                                              : printable(datum(map.keys[i], entry.keys[i])));
+                + (map.keys[i] == Type::stack ? stack_text(entry.keys[i], indent) : printable(key(map, entry, i)));
         return printable(map.name) + (map.keys.empty() ? "" : "[" + keys + "]") + ": ";
     }
 
@@ -88,7 +91,7 @@ private:
                 if (map.keys[i] == Type::stack)
                     stacks += folded(entry->keys[i], false) + ';';
                 else
-                    others += printable(datum(map.keys[i], entry->keys[i])) + ';';
+                    others += printable(key(map, *entry, i)) + ';';
             std::string line = others + stacks;
             line.pop_back();
             lines[line] += std::stoull(value_of(map, *entry, div));
@@ -103,7 +106,10 @@ private:
         if (is_folded_ && has_stack && (map.kind == MapKind::count || map.kind == MapKind::sum))
             return fold(map, entries, div);
         for (const Entry* entry : entries)
-            out_ << head(map, *entry) << printable(value_of(map, *entry, div)) << '\n';
+            out_ << head(map, *entry)
+                 << (is_assigned(map.kind) && map.type == Type::stack ? stack_text(entry->value, of_printed)
+                                                                      : printable(value_of(map, *entry, div)))
+                 << '\n';
         if (entries.empty())
             out_ << '\n';
     }

@@ -47,7 +47,8 @@ void allow_many_files()
 
 Processes::Processes(Shared& shared)
     : shared_(shared), options_(shared.options), script_(shared.script),
-      finds_(options_.follows() || !options_.selection.empty()), finder_(options_.selection, script_, finds_)
+      finds_(options_.follows() || !options_.selection.empty()), finder_(options_.selection, script_, finds_),
+      given_(shared.script)
 {
     allow_many_files(); // not before a COMMAND was started, which would inherit that
 }
@@ -57,6 +58,8 @@ void Processes::add(std::unique_ptr<Program> program, std::unique_ptr<Session> s
     if (options_.follows())
         finder_.add_root(program->pid());
     finder_.settle(program->pid());
+    for (const auto& [map, value] : assigned_)
+        session->assign(map, value);
     attached_.push_back(std::make_unique<Attached>(shared_, std::move(program), std::move(session)));
 }
 
@@ -104,7 +107,7 @@ void Processes::hear()
 
 bool Processes::all_over() const
 {
-    return options_.selection.empty()
+    return options_.selection.empty() && options_.has_target()
         && std::all_of(attached_.begin(), attached_.end(), [](const auto& process) { return process->over(); });
 }
 
@@ -138,8 +141,28 @@ bool Processes::whole() const
         && std::all_of(attached_.begin(), attached_.end(), [](const auto& process) { return process->whole(); });
 }
 
+void Processes::remove(size_t map, const Given::Keys& keys)
+{
+    given_.remove(map, keys);
+    if (script_.maps[map].keys.empty())
+        return clear(map, false);
+    for (const auto& process : attached_)
+        process->session().remove(map, keys);
+    if (!gone_.maps.maps.empty())
+        std::erase_if(gone_.maps.maps[map], [&](const engine::Entry& entry) { return entry.keys == keys; });
+}
+
+void Processes::assign(size_t map, int64_t value)
+{
+    assigned_[map] = value;
+    for (const auto& process : attached_)
+        process->session().assign(map, value);
+}
+
 void Processes::clear(size_t map, bool as_read)
 {
+    given_.clear(map);
+    assigned_.erase(map);
     for (const auto& process : attached_)
         process->session().clear(map, as_read);
     if (!gone_.maps.maps.empty())
@@ -183,7 +206,7 @@ void Processes::take_up()
         attached_.at(0)->take_up();
     shared_.said_what_is_missing = shared_.said_what_is_missing || !options_.one_process();
     take_up_from(options_.one_process() ? 1 : 0);
-    if (options_.one_process())
+    if (options_.one_process() || !options_.has_target())
         return;
     if (attached_.empty() && options_.selection.empty() && !options_.serve)
         give_up("none of the processes can be traced");
@@ -514,6 +537,10 @@ engine::Maps Processes::read()
     for (const auto& process : attached_)
         engine::merge(script_, maps, process->session().read());
     engine::merge(script_, maps, gone_.maps); // at last: what living ones assigned is newer
+    engine::merge(script_, maps, given_.maps());
+    for (const auto& [map, value] : assigned_) // there was no process that had it
+        if (maps.maps[map].empty())
+            maps.maps[map].emplace_back().value.number = value;
     seen_ = maps;
     seen_.maps.clear();
     return maps;

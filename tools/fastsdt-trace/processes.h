@@ -3,6 +3,7 @@
 #pragma once
 #include "attached.h"
 #include "finder.h"
+#include "given.h"
 #include "options.h"
 #include "output.h"
 #include "process/ptrace.h"
@@ -68,6 +69,12 @@ public:
     /// The maps of all, and of those that are over.
     engine::Maps read();
     void clear(size_t map, bool as_read);
+    /// delete(@map[keys])
+    void remove(size_t map, const Given::Keys& keys);
+    /// Of a map of integers without keys that sites read or assign.
+    void assign(size_t map, int64_t value);
+    /// What the tool has put into maps: read() has it too.
+    Given& given() { return given_; }
     /// Events of all that came since the last time, by their clock. `last`: after end()
     std::vector<engine::Event> take_events(bool last);
     /// Of all so far; what was dropped and its like as of the last read().
@@ -120,6 +127,8 @@ private:
     Clock::duration attaching_{};       // of the last look, the part for new processes
     std::vector<engine::Event> events_; // that others may come before
     engine::Maps seen_;                 // by the last read(): its counters, no maps
+    Given given_;
+    std::map<size_t, int64_t> assigned_; // by map: what assign() was given last
     struct Refused {
         Clock::time_point missing_since, tried;
         bool busy = false; ///< it may not be for long

@@ -91,7 +91,12 @@ std::string name_of(const Expression& e, const engine::Site& site, size_t index)
         case Value::retval: return "retval";
         case Value::probe: return "probe";
         case Value::function: return "func";
-        case Value::stack: break; // is refused
+        case Value::cpu: return "cpu";
+        case Value::uid: return "uid";
+        case Value::gid: return "gid";
+        case Value::reg:
+        case Value::symbol: return e.text;
+        default: break;
         }
     return fmt::format("value{}", index);
 }
@@ -157,6 +162,8 @@ void complete_script(engine::Script& script, const Options& options)
                 if (e.type == Type::stack)
                     throw Unusable(
                         "a trace has no stacks: ustack is a map's key, or printed by a script without record");
+                else if (e.type == Type::bytes)
+                    throw Unusable("a trace has integers and strings: of a structure or an array print its members");
             if (timeline.generated && is_usdt)
                 clause.arguments = statement.values.size();
             else if (timeline.generated)

@@ -36,9 +36,10 @@ constexpr auto verify_period = std::chrono::seconds(1); ///< for sites that have
 
 // Something that is due again and again.
 struct Timer {
-    std::chrono::milliseconds period{};
+    std::chrono::microseconds period{};
     Clock::time_point next;
     const engine::Clause* clause = nullptr; ///< nullptr: print all maps
+    const Probe* probe = nullptr;           ///< of the clause
 };
 
 class Run {
@@ -64,7 +65,8 @@ public:
         // only after the program was forked, which would inherit that.
         std::signal(SIGPIPE, SIG_IGN);
         all_of(Probe::Kind::begin);
-        processes_.take_up();
+        if (!exit_ || options_.has_target())
+            processes_.take_up();
         start_ = Clock::now();
         wait();
         processes_.end();
@@ -139,12 +141,12 @@ private:
     {
         std::vector<Timer> timers;
         if (options_.interval)
-            timers.push_back({*options_.interval, start_ + *options_.interval, nullptr});
+            timers.push_back({*options_.interval, start_ + *options_.interval});
         for (const engine::Clause& clause : script_.clauses)
             for (const Probe& probe : clause.probes)
                 if (probe.kind == Probe::Kind::interval) {
-                    const std::chrono::milliseconds period(probe.interval_ms);
-                    timers.push_back({period, start_ + period, &clause});
+                    const std::chrono::microseconds period(probe.interval_us);
+                    timers.push_back({period, start_ + period, &clause, &probe});
                 }
         std::optional<Clock::time_point> until;
         if (options_.duration)
@@ -206,7 +208,7 @@ private:
     void due(const Timer& timer)
     {
         if (timer.clause) {
-            perform(*timer.clause);
+            perform(*timer.clause, *timer.probe);
         } else {
             processes_.verify();
             print_all();
@@ -222,11 +224,11 @@ private:
         for (const engine::Clause& clause : script_.clauses)
             for (const Probe& probe : clause.probes)
                 if (probe.kind == kind)
-                    perform(clause);
+                    perform(clause, probe);
         std::cout.flush();
     }
 
-    void perform(const engine::Clause& clause) { exit_ = !actions_.run(clause) || exit_; }
+    void perform(const engine::Clause& clause, const Probe& probe) { exit_ = !actions_.run(clause, probe) || exit_; }
 
     // Prints what threads have recorded since the last time. What comes after exit() is not printed. Nobody tells when something is
     // recorded. So it looks soon again where there was something, and where there was nothing later each time.

@@ -138,9 +138,7 @@ public:
             screen_.emplace();
     }
 
-    void text(const std::string& text, Kind kind) override { ends_->text(text, kind); }
-    void number(const std::string& number) override { ends_->number(number); }
-    void stack(const engine::Datum& stack) override { ends_->stack(stack); }
+    void text(const std::string&, Kind) override {} // the script prints nothing
 
     void summary(const Summary& summary) override
     {
@@ -199,7 +197,7 @@ private:
 
     Row& row(const Map& map, const Entry& entry)
     {
-        Row& row = rows_[short_name(datum(map.keys[0], entry.keys[0]))];
+        Row& row = rows_[short_name(key(map, entry, 0))];
         row.is_function = map.name != "@probes";
         return row;
     }
@@ -218,6 +216,10 @@ private:
             row(map, *entry).buckets = entry->buckets;
     }
     void statistics(const Map&, const Entries&, uint32_t) override {}
+    void number(const std::string&) override {}
+    void stack(const engine::Datum&) override {}
+    void bytes(const engine::Shape&, const std::string&) override {}
+    void string(const std::string&) override {}
 
     void sort()
     {

@@ -45,7 +45,7 @@ private:
     void claim_routine() override;
     void text_routine() override;
     void word_routine() override;
-    void tid_routine() override;
+    void number_routine(Label routine, Asked what) override;
     void comm_routine() override;
     void stack_routine() override {}
     void find_lasting(Label none);
@@ -64,6 +64,7 @@ private:
     void claim_direct(const Table& table, Label done, Label full) override;
     void exchange_value(const Table& table, bool adds, Label done, Label again) override;
     void load_value(const Table& table, Label absent) override;
+    void load_text(const Table& table) override;
     void erase_entry(const Table& table, Role entry) override;
     void jump_unless_there(Role entry, Label to) override;
     void allocate(Label none) override;
@@ -75,7 +76,7 @@ private:
     void next_entry(Label loop);
     void leave_nothing(Label full);
     void system_call(int number);
-    void read_memory(int64_t pieces);
+    void call_read(int64_t pieces);
 
     // ---- code/arm64/expressions.cpp
     bool in_memory(const Expression& argument) const override;
@@ -83,6 +84,9 @@ private:
     void memory_argument(const Expression& e) override;
     void thread_id(Role to) override;
     void process_id() override;
+    void read_memory(size_t bytes, bool is_signed) override;
+    void register_value(unsigned number, Role to) override;
+    void processor(bool node) override;
     void nanoseconds() override;
     void constant(Role to, int64_t value) override;
     void publish(Word to, int32_t number) override;

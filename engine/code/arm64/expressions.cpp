@@ -117,6 +117,26 @@ void Compiler::process_id()
     as_.load(x0, {.base = x0, .displacement = offsetof(Mark, pid)});
 }
 
+void Compiler::read_memory(size_t bytes, bool is_signed)
+{
+    as_.constant(x2, bytes);
+    prepare_read();
+    call(routines_.word, routine_changes);
+    jump_if_zero(Role::second, unread_, true);
+    if (is_signed && bytes < 8)
+        as_.extend(x0, x0, int(bytes), true);
+}
+
+void Compiler::register_value(unsigned number, Role to)
+{
+    program_register(Reg(number), reg(to));
+}
+
+void Compiler::processor(bool)
+{
+    throw Refusal({State::no_processor});
+}
+
 // code/x86/expressions.cpp says why twice.
 void Compiler::nanoseconds()
 {

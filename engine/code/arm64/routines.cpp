@@ -213,7 +213,7 @@ void Compiler::system_call(int number)
 
 // process_vm_readv() of the process x12. One struct iovec at sp says where the bytes go, and
 // `pieces` behind it say where they are. Keeps x2 to x4.
-void Compiler::read_memory(int64_t pieces)
+void Compiler::call_read(int64_t pieces)
 {
     as_.move(x9, x2);
     as_.move(x10, x3);
@@ -364,7 +364,7 @@ void Compiler::text_routine()
         as_.add(x0, x0, x1);
         as_.sub(x6, x6, x1);
         as_.store_pair(frame(32), x0, x6);
-        read_memory(2);
+        call_read(2);
         as_.move_stack(48);
         heed_filter(tidy, unread);
         as_.jump(tidy);
@@ -443,7 +443,7 @@ void Compiler::word_routine()
         as_.store_pair(frame(0), x6, x2);
         as_.store_pair(frame(16), x0, x2);
         as_.store(frame(32), xzr);
-        read_memory(1);
+        call_read(1);
         as_.load(x12, frame(32));
         as_.move_stack(48);
         heed_filter(nothing, unread);
@@ -461,14 +461,15 @@ void Compiler::word_routine()
     as_.ret();
 }
 
-// To x0: the thread's id. To x1: 1, or 0 if the kernel may not be asked.
-void Compiler::tid_routine()
+// To x0: the thread's id and its like. To x1: 1, or 0 if the kernel may not be asked.
+void Compiler::number_routine(Label routine, Asked what)
 {
     const auto unread = label();
+    constexpr int getuid = 174, getgid = 176, gettid = 178; // <asm-generic/unistd.h>
     as_.align(16);
-    bind(routines_.tid);
+    bind(routine);
     ask_for_calls(unread);
-    system_call(178); // gettid, <asm-generic/unistd.h>
+    system_call(what == Asked::tid ? gettid : what == Asked::uid ? getuid : getgid);
     heed_filter(unread, unread);
     as_.constant(x1, 1);
     as_.ret();
@@ -600,7 +601,7 @@ void Compiler::make_entry(const Table& table, Fill fill, Label done, Label full)
     if (fill == Fill::number) {
         as_.store({.base = x2, .displacement = int64_t(table.value)}, x3);
     } else if (fill == Fill::text) {
-        copy(key_bytes_, table.value, string_size);
+        copy(key_bytes_, table.value, table.value_size);
     } else {
         const auto zero = label();
         as_.address(x9, {.base = x2, .displacement = int64_t(table.value)});
@@ -703,6 +704,15 @@ void Compiler::load_value(const Table& table, Label absent)
     as_.load(x1, {.base = x2}); // still the same key's
     as_.sub(x1, x1, x6);
     as_.jump_if_zero(x1, absent, false);
+}
+
+void Compiler::load_text(const Table& table)
+{
+    for (size_t i = 0; i < table.value_size; i += 8) {
+        as_.load(x0, {.base = x2, .displacement = int64_t(table.value + i)});
+        as_.store(frame(key_bytes_ + i), x0);
+    }
+    as_.barrier_of_loads();
 }
 
 void Compiler::erase_entry(const Table&, Role entry)

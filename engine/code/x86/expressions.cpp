@@ -156,6 +156,37 @@ void Compiler::process_id()
     as_.load(rax, {.base = rax, .displacement = offsetof(Mark, pid)});
 }
 
+void Compiler::read_memory(size_t bytes, bool is_signed)
+{
+    as_.constant(rdx, int64_t(bytes));
+    prepare_read();
+    call(routines_.word, routine_changes);
+    jump_if_zero(Role::second, unread_, true);
+    if (is_signed && bytes == 4)
+        as_.emit(ZYDIS_MNEMONIC_MOVSXD, {Part{rax}, Part{rax, 4}});
+    else if (is_signed && bytes < 4)
+        as_.emit(ZYDIS_MNEMONIC_MOVSX, {Part{rax}, Part{rax, int(bytes)}});
+}
+
+void Compiler::register_value(unsigned number, Role to)
+{
+    program_register(Reg(number), reg(to));
+}
+
+// Linux keeps the processor's number and its node where rdtscp finds them: __getcpu() in its vdso.
+void Compiler::processor(bool node)
+{
+    if (!environment_.rdtscp)
+        throw Refusal({State::no_processor});
+    as_.emit(ZYDIS_MNEMONIC_RDTSCP, {});
+    as_.clobber(bit(rax) | bit(rcx) | bit(rdx));
+    as_.move(rax, rcx);
+    if (node)
+        as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rax}, int64_t(12)});
+    else
+        as_.emit(ZYDIS_MNEMONIC_AND, {Part{rax}, int64_t(0xfff)});
+}
+
 // The tracer keeps the clock right while stubs run. If another is the one of now meanwhile, this one is read again: its place may
 // have been used anew if the thread was away for long.
 void Compiler::nanoseconds()

@@ -465,14 +465,15 @@ void Compiler::word_routine()
     as_.emit(ZYDIS_MNEMONIC_RET, {});
 }
 
-// To rax: the thread's id. To rcx: 1, or 0 if the kernel may not be asked.
-void Compiler::tid_routine()
+// To rax: the thread's id and its like. To rcx: 1, or 0 if the kernel may not be asked.
+void Compiler::number_routine(Label routine, Asked what)
 {
     const auto unread = as_.label();
+    constexpr int getuid = 102, getgid = 104, gettid = 186; // <asm/unistd_64.h>
     as_.align(16);
-    as_.bind(routines_.tid);
+    as_.bind(routine);
     ask_for_calls(unread);
-    system_call(186); // gettid, <asm/unistd_64.h>
+    system_call(what == Asked::tid ? gettid : what == Asked::uid ? getuid : getgid);
     heed_filter(unread, unread);
     as_.constant(rcx, 1);
     as_.emit(ZYDIS_MNEMONIC_RET, {});
@@ -609,7 +610,7 @@ void Compiler::make_entry(const Table& table, Fill fill, Label done, Label full)
     if (fill == Fill::number) {
         as_.store({.base = rdx, .displacement = int64_t(table.value)}, rdi);
     } else if (fill == Fill::text) {
-        for (size_t i = 0; i < string_size; i += 8) {
+        for (size_t i = 0; i < table.value_size; i += 8) {
             as_.load(rax, key_word((key_bytes_ + i) / 8));
             as_.store({.base = rdx, .displacement = int64_t(table.value + i)}, rax);
         }
@@ -718,6 +719,14 @@ void Compiler::load_value(const Table& table, Label absent)
     as_.load(rax, {.base = rdx, .displacement = int64_t(table.value)});
     as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rdx}, Part{r10}}); // still the same key's
     as_.jump(ZYDIS_MNEMONIC_JNZ, absent);
+}
+
+void Compiler::load_text(const Table& table)
+{
+    for (size_t i = 0; i < table.value_size; i += 8) {
+        as_.load(rax, {.base = rdx, .displacement = int64_t(table.value + i)});
+        as_.store(key_word((key_bytes_ + i) / 8), rax);
+    }
 }
 
 void Compiler::erase_entry(const Table& table, Role entry)

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process/debug_types.h"
+
+#include "base/search_path.h"
+#include "elf/debug_file.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unistd.h>
+
+namespace fastsdt::engine {
+namespace {
+
+// A damaged file may lead anywhere, and round in circles.
+constexpr size_t most_entries = 20'000'000;
+constexpr int deepest = 24;
+constexpr uint64_t largest = uint64_t(1) << 30;
+constexpr size_t most_members = 100'000; // of one type, with those of its members
+
+std::optional<uint64_t> number(Dwarf_Die& die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    if (!dwarf_attr_integrate(&die, name, &attribute) || dwarf_formudata(&attribute, &value) != 0)
+        return std::nullopt;
+    return value;
+}
+
+std::string name_of(Dwarf_Die& die)
+{
+    Dwarf_Attribute attribute;
+    const char* const name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_name, &attribute));
+    return name ? name : "";
+}
+
+bool type_of(Dwarf_Die& die, Dwarf_Die& type)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_formref_die(dwarf_attr_integrate(&die, DW_AT_type, &attribute), &type) != nullptr;
+}
+
+bool is_record(int tag)
+{
+    return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+}
+
+std::string record_name(Dwarf_Die& die)
+{
+    const std::string name = name_of(die);
+    const char* const kind = dwarf_tag(&die) == DW_TAG_union_type ? "union" : "struct";
+    return name.empty() ? kind : fmt::format("{} {}", kind, name);
+}
+
+bool is_float(Dwarf_Die& type)
+{
+    return dwarf_tag(&type) == DW_TAG_base_type && number(type, DW_AT_encoding) == uint64_t(DW_ATE_float);
+}
+
+// Without typedefs and qualifiers.
+bool plain(Dwarf_Die& die)
+{
+    for (int depth = 0; depth < deepest; ++depth)
+        switch (dwarf_tag(&die)) {
+        case DW_TAG_typedef:
+        case DW_TAG_const_type:
+        case DW_TAG_volatile_type:
+        case DW_TAG_restrict_type:
+        case DW_TAG_atomic_type: {
+            Dwarf_Die next;
+            if (!type_of(die, next))
+                return false;
+            die = next;
+            break;
+        }
+        default: return true;
+        }
+    return false;
+}
+
+ShapePtr shape_of(Dwarf_Die die, int depth, size_t& members);
+
+ShapePtr target_of(Dwarf_Die& pointer, int depth, size_t& members)
+{
+    Dwarf_Die type;
+    if (!type_of(pointer, type) || !plain(type))
+        return nullptr;
+    // By its name, so that a list of itself is no circle.
+    if (is_record(dwarf_tag(&type)) && !name_of(type).empty())
+        return plain_shape(Shape::Kind::record, 0, record_name(type));
+    return shape_of(type, depth, members);
+}
+
+ShapePtr array_of(Dwarf_Die& die, int depth, size_t& members)
+{
+    Dwarf_Die type, child;
+    if (!type_of(die, type))
+        return nullptr;
+    ShapePtr shape = shape_of(type, depth, members);
+    std::vector<uint64_t> counts;
+    if (dwarf_child(&die, &child) == 0)
+        do {
+            if (dwarf_tag(&child) != DW_TAG_subrange_type || counts.size() >= size_t(deepest))
+                continue;
+            const auto count = number(child, DW_AT_count), last = number(child, DW_AT_upper_bound);
+            counts.push_back(count ? *count : last && *last + 1 != 0 ? *last + 1 : 0);
+        } while (dwarf_siblingof(&child, &child) == 0);
+    for (size_t i = counts.size(); shape && i-- > 0;) {
+        if (shape->size == 0 || counts[i] > largest / shape->size)
+            return nullptr;
+        shape = array_shape(shape, size_t(counts[i]));
+    }
+    return shape;
+}
+
+ShapePtr record_of(Dwarf_Die& die, int depth, size_t& members)
+{
+    Shape record{.kind = Shape::Kind::record, .size = size_t(number(die, DW_AT_byte_size).value_or(0))};
+    record.name = record_name(die);
+    Dwarf_Die child, type;
+    if (record.size > largest || dwarf_child(&die, &child) != 0)
+        return nullptr;
+    do {
+        if (dwarf_tag(&child) != DW_TAG_member || !type_of(child, type))
+            continue;
+        const auto at = number(child, DW_AT_data_member_location);
+        const auto bits = number(child, DW_AT_bit_size), first = number(child, DW_AT_data_bit_offset);
+        if (!at && !bits && dwarf_tag(&die) != DW_TAG_union_type && !first)
+            continue; // a static member
+        Shape::Member member;
+        member.name = name_of(child);
+        ++members;
+        member.shape = shape_of(type, depth, members);
+        member.offset = size_t(at.value_or(0));
+        if (!member.shape)
+            continue;
+        if (bits) {
+            const uint64_t from = first.value_or(8 * at.value_or(0));
+            if (*bits == 0 || *bits > 64 || from > 8 * record.size)
+                continue;
+            member.offset = size_t(from / 8);
+            member.first_bit = unsigned(from % 8);
+            member.bits = unsigned(*bits);
+            if (member.first_bit + member.bits > 64)
+                continue;
+        }
+        if (member.offset <= record.size)
+            record.members.push_back(std::move(member));
+    } while (dwarf_siblingof(&child, &child) == 0);
+    return std::make_shared<const Shape>(std::move(record));
+}
+
+ShapePtr shape_of(Dwarf_Die die, int depth, size_t& members)
+{
+    if (depth > deepest || members > most_members || !plain(die))
+        return nullptr;
+    const uint64_t size = number(die, DW_AT_byte_size).value_or(0);
+    switch (dwarf_tag(&die)) {
+    case DW_TAG_base_type: {
+        const uint64_t encoding = number(die, DW_AT_encoding).value_or(0);
+        const bool is_char = encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char;
+        const bool is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
+        if (size == 0 || size > 8 || encoding == DW_ATE_float || encoding == DW_ATE_complex_float)
+            return nullptr;
+        return std::make_shared<const Shape>(Shape{
+            .size = size_t(size), .is_signed = is_signed, .name = is_char && name_of(die) == "char" ? "char" : ""});
+    }
+    case DW_TAG_enumeration_type: return size && size <= 8 ? integer_shape(size_t(size), false) : nullptr;
+    case DW_TAG_pointer_type:
+    case DW_TAG_reference_type:
+    case DW_TAG_rvalue_reference_type: return pointer_shape(target_of(die, depth + 1, members));
+    case DW_TAG_array_type: return array_of(die, depth + 1, members);
+    default: return is_record(dwarf_tag(&die)) ? record_of(die, depth + 1, members) : nullptr;
+    }
+}
+
+ShapePtr shape_of(const Dwarf_Die& die)
+{
+    size_t members = 0;
+    return shape_of(die, 0, members);
+}
+
+} // namespace
+
+/// What is declared in a file, by name. Read when the first is wanted.
+class DebugFiles::File {
+public:
+    explicit File(const std::string& path) : file_(open_debug_file(path))
+    {
+        if (file_)
+            dwarf_ = dwarf_begin(file_.get(), DWARF_C_READ);
+        if (dwarf_)
+            read();
+    }
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    ~File() { dwarf_end(dwarf_); }
+
+    std::optional<Dwarf_Die> find(const std::map<std::string, Dwarf_Off>& among, const std::string& name)
+    {
+        const auto found = among.find(name);
+        Dwarf_Die die;
+        if (found == among.end() || !dwarf_offdie(dwarf_, found->second, &die))
+            return std::nullopt;
+        return die;
+    }
+
+    std::map<std::string, Dwarf_Off> types, functions, variables;
+
+private:
+    void read()
+    {
+        Dwarf_Off offset = 0, next = 0;
+        size_t header = 0;
+        for (; dwarf_nextcu(dwarf_, offset, &next, &header, nullptr, nullptr, nullptr) == 0; offset = next) {
+            Dwarf_Die unit, child;
+            if (dwarf_offdie(dwarf_, offset + header, &unit) && dwarf_child(&unit, &child) == 0)
+                children(child, 0);
+        }
+    }
+
+    void children(Dwarf_Die child, int depth)
+    {
+        do {
+            if (++entries_ > most_entries)
+                return;
+            const int tag = dwarf_tag(&child);
+            Dwarf_Die inner;
+            if (tag == DW_TAG_namespace && depth < deepest && dwarf_child(&child, &inner) == 0)
+                children(inner, depth + 1);
+            else
+                add(child, tag);
+        } while (dwarf_siblingof(&child, &child) == 0);
+    }
+
+    void add(Dwarf_Die& die, int tag)
+    {
+        const Dwarf_Off offset = dwarf_dieoffset(&die);
+        if ((is_record(tag) || tag == DW_TAG_typedef) && !dwarf_hasattr(&die, DW_AT_declaration)) {
+            if (const std::string name = name_of(die); !name.empty())
+                types.try_emplace(is_record(tag) ? record_name(die) : name, offset);
+        } else if (tag == DW_TAG_subprogram && !dwarf_hasattr(&die, DW_AT_declaration)) {
+            Dwarf_Attribute attribute;
+            if (const char* const linked = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_linkage_name, &attribute)))
+                functions.try_emplace(linked, offset);
+            functions.try_emplace(name_of(die), offset);
+        } else if (tag == DW_TAG_variable && !dwarf_hasattr(&die, DW_AT_declaration)) {
+            variables.try_emplace(name_of(die), offset);
+        }
+    }
+
+    const Descriptor file_;
+    Dwarf* dwarf_ = nullptr;
+    size_t entries_ = 0;
+};
+
+DebugFiles::DebugFiles(pid_t pid) : pid_(pid) {}
+DebugFiles::~DebugFiles() = default;
+
+DebugFiles::File* DebugFiles::file_of(const Probe& probe)
+{
+    const auto [found, fresh] = files_.try_emplace(probe.file);
+    if (!fresh)
+        return found->second.get();
+    std::string path = probe.file;
+    if (path.find_first_of("*?[") != path.npos)
+        return nullptr;
+    if (path.find('/') == path.npos)
+        path = in_search_path(path);
+    if (pid_ != 0 && path.starts_with('/'))
+        if (const std::string inside = fmt::format("/proc/{}/root{}", pid_, path); access(inside.c_str(), R_OK) == 0)
+            path = inside;
+    if (!path.empty())
+        found->second = std::make_unique<File>(path);
+    return found->second.get();
+}
+
+ShapePtr DebugFiles::record(const Probe& probe, const std::string& name)
+{
+    File* const file = file_of(probe);
+    const auto found = file ? file->find(file->types, name) : std::nullopt;
+    return found ? shape_of(*found) : nullptr;
+}
+
+std::optional<std::vector<DebugTypes::Parameter>> DebugFiles::parameters(const Probe& probe)
+{
+    File* const file = file_of(probe);
+    auto function = file ? file->find(file->functions, probe.name) : std::nullopt;
+    if (!function)
+        return std::nullopt;
+    std::vector<Parameter> all;
+    Dwarf_Die child, type;
+    if (dwarf_child(&*function, &child) == 0)
+        do {
+            if (dwarf_tag(&child) != DW_TAG_formal_parameter)
+                continue;
+            Parameter& parameter = all.emplace_back();
+            parameter.name = name_of(child);
+            if (!type_of(child, type) || !plain(type))
+                continue;
+            parameter.is_float = engine::is_float(type);
+            const ShapePtr shape = shape_of(type);
+            parameter.shape = shape && shape->is_number() ? shape : nullptr;
+        } while (dwarf_siblingof(&child, &child) == 0);
+    return all;
+}
+
+ShapePtr DebugFiles::variable(const Probe& probe, const std::string& name)
+{
+    File* const file = file_of(probe);
+    auto found = file ? file->find(file->variables, name) : std::nullopt;
+    Dwarf_Die type;
+    return found && type_of(*found, type) ? shape_of(type) : nullptr;
+}
+
+} // namespace fastsdt::engine

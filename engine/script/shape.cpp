@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "script/shape.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fastsdt::engine {
+namespace {
+
+size_t up(size_t value, size_t to)
+{
+    return (value + to - 1) / to * to;
+}
+
+} // namespace
+
+ShapePtr integer_shape(size_t size, bool is_signed)
+{
+    return std::make_shared<const Shape>(Shape{.size = size, .is_signed = is_signed});
+}
+
+ShapePtr pointer_shape(ShapePtr of)
+{
+    return std::make_shared<const Shape>(Shape{.kind = Shape::Kind::pointer, .of = std::move(of)});
+}
+
+ShapePtr array_shape(ShapePtr of, size_t count)
+{
+    const size_t size = of->size * count;
+    const bool is_text = of->kind == Shape::Kind::integer && of->name == "char";
+    return std::make_shared<const Shape>(Shape{
+        .kind = is_text ? Shape::Kind::text : Shape::Kind::array, .size = size, .count = count, .of = std::move(of)});
+}
+
+ShapePtr plain_shape(Shape::Kind kind, size_t size, std::string name)
+{
+    return std::make_shared<const Shape>(Shape{.kind = kind, .size = size, .name = std::move(name)});
+}
+
+ShapePtr tuple_shape(const std::vector<ShapePtr>& elements)
+{
+    Shape tuple{.kind = Shape::Kind::tuple, .size = 0};
+    for (const ShapePtr& element : elements) {
+        tuple.members.push_back({.offset = tuple.size, .shape = element});
+        tuple.size += element->is_number() ? 8 : up(element->size, 8);
+    }
+    return std::make_shared<const Shape>(std::move(tuple));
+}
+
+size_t alignment_of(const Shape& shape)
+{
+    switch (shape.kind) {
+    case Shape::Kind::array: return alignment_of(*shape.of);
+    case Shape::Kind::text:
+    case Shape::Kind::mac: return 1;
+    case Shape::Kind::record:
+    case Shape::Kind::tuple: {
+        size_t most = 1;
+        for (const Shape::Member& member : shape.members)
+            most = std::max(most, alignment_of(*member.shape));
+        return most;
+    }
+    default: return std::clamp<size_t>(shape.size, 1, 8);
+    }
+}
+
+size_t size_in_c(const Shape& shape)
+{
+    if (shape.kind != Shape::Kind::tuple)
+        return shape.size;
+    size_t size = 0;
+    for (const Shape::Member& member : shape.members)
+        size = up(size, alignment_of(*member.shape)) + size_in_c(*member.shape);
+    return up(size, alignment_of(shape));
+}
+
+void RecordBuilder::add(std::string name, const ShapePtr& shape)
+{
+    const size_t alignment = alignment_of(*shape);
+    alignment_ = std::max(alignment_, alignment);
+    const size_t offset = is_union_ ? 0 : up(bits_, alignment * 8) / 8;
+    bits_ = std::max(bits_, (offset + shape->size) * 8);
+    shape_.members.push_back({.name = std::move(name), .offset = offset, .shape = shape});
+}
+
+// As the System V ABI lays bit fields out: none crosses a border of its type.
+void RecordBuilder::add_bits(std::string name, const ShapePtr& shape, unsigned bits)
+{
+    const size_t unit = shape->size * 8;
+    size_t first = is_union_ ? 0 : bits_;
+    if (bits == 0 || first / unit != (first + bits - 1) / unit)
+        first = up(first, unit);
+    bits_ = std::max(bits_, first + bits);
+    if (name.empty())
+        return;
+    alignment_ = std::max(alignment_, alignment_of(*shape));
+    shape_.members.push_back(
+        {.name = std::move(name), .offset = first / 8, .shape = shape, .first_bit = unsigned(first % 8), .bits = bits});
+}
+
+ShapePtr RecordBuilder::done()
+{
+    shape_.size = up((bits_ + 7) / 8, alignment_);
+    return std::make_shared<const Shape>(std::move(shape_));
+}
+
+} // namespace fastsdt::engine

@@ -1,0 +1,670 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Types and shapes of expressions, and what they make of members, elements and casts: addresses to read at, and parts of bytes.
+// A map may be read before the text assigns it. So all expressions are gone through until nothing more becomes known.
+#include "base/arch.h"
+#include "arch/args.h"
+#include "script/parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace fastsdt::engine {
+namespace {
+
+using Kind = Expression::Kind;
+
+constexpr size_t most_buffer = 64; ///< bytes of buf(): bpftrace's default too
+
+Expression number_of(int64_t number, Span where)
+{
+    Expression e;
+    e.number = number;
+    e.is_signed = true;
+    e.where = where;
+    return e;
+}
+
+// On addresses: not scaled again.
+Expression operation_of(Operator op, Expression left, Expression right, Span where)
+{
+    static const ShapePtr bytes = pointer_shape(nullptr);
+    Expression e;
+    e.kind = Kind::operation;
+    e.op = op;
+    e.where = where;
+    e.shape = bytes;
+    e.operands.push_back(std::move(left));
+    e.operands.push_back(std::move(right));
+    return e;
+}
+
+Expression plus(Expression address, size_t offset)
+{
+    const Span where = address.where;
+    if (offset == 0)
+        return address;
+    return operation_of(Operator::add, std::move(address), number_of(int64_t(offset), where), where);
+}
+
+Type type_of(const Shape& shape)
+{
+    return shape.is_number() ? Type::integer : shape.kind == Shape::Kind::text ? Type::string : Type::bytes;
+}
+
+bool is_pointer(const Expression& e)
+{
+    return e.type == Type::integer && e.shape && e.shape->kind == Shape::Kind::pointer;
+}
+
+// Names of registers as bpftrace has them, in the order of their numbers.
+constexpr std::array<std::string_view, 16> x86_registers = {"ax", "cx", "dx",  "bx",  "sp",  "bp",  "si",  "di",
+                                                            "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
+constexpr unsigned arm64_registers = 31; ///< and sp
+
+std::optional<unsigned> register_of(const std::string& name)
+{
+    if (own_arch == Arch::x86_64) {
+        if (name == "ip")
+            return at_site;
+        const auto* const found = std::find(x86_registers.begin(), x86_registers.end(), name);
+        return found != x86_registers.end() ? std::optional(unsigned(found - x86_registers.begin())) : std::nullopt;
+    }
+    if (name == "pc")
+        return at_site;
+    if (name == "sp")
+        return arm64_registers;
+    for (unsigned i = 0; i < arm64_registers; ++i)
+        if (name == fmt::format("r{}", i))
+            return i;
+    return std::nullopt;
+}
+
+class Resolver {
+public:
+    Resolver(Draft& draft, DebugTypes* debug) : draft_(draft), script_(draft.script), debug_(debug)
+    {
+        known_.resize(script_.maps.size());
+    }
+
+    void run()
+    {
+        size_t before = SIZE_MAX;
+        do {
+            if (unknown_ != 0)
+                before = unknown_;
+            unknown_ = 0;
+            for (Clause& clause : script_.clauses) {
+                clause_ = &clause;
+                set_.assign(clause.variables.size(), false);
+                if (clause.filter)
+                    resolve(*clause.filter);
+                statements(clause.actions);
+            }
+        } while (unknown_ != 0 && unknown_ < before);
+    }
+
+private:
+    [[noreturn]] static void fail(Span where, const std::string& what) { throw ScriptError(where, what); }
+    [[noreturn]] static void kernel_only(Span where, const std::string& what) { throw ScriptError(where, what, true); }
+
+    void statements(std::vector<Statement>& all)
+    {
+        for (Statement& each : all) {
+            each_expression(each, [this](Expression& e) { resolve(e); });
+            for (Expression& argument : draft_.updates[each.number].arguments)
+                resolve(argument);
+            settle(each);
+            statements(each.then);
+            statements(each.otherwise);
+        }
+    }
+
+    // What a statement says of its variable or map: the first in the text counts.
+    void settle(Statement& statement)
+    {
+        using Is = Statement::Kind;
+        if (statement.kind == Is::set) {
+            Variable& variable = clause_->variables[statement.variable];
+            if (!set_[statement.variable]) {
+                set_[statement.variable] = true;
+                variable.type = statement.value->type;
+                variable.shape = statement.value->shape;
+                variable.is_signed = statement.value->is_signed;
+            }
+            return;
+        }
+        const bool assigns = statement.kind == Is::assign || statement.kind == Is::add;
+        if (!assigns && statement.kind != Is::update && statement.kind != Is::remove)
+            return;
+        Map& map = script_.maps[statement.map];
+        keys(map, statement.keys);
+        if (statement.kind == Is::add && known_[statement.map] && map.shape && map.shape->kind == Shape::Kind::pointer
+            && !is_pointer(*statement.value))
+            statement.value =
+                operation_of(Operator::multiply, std::move(*statement.value),
+                             number_of(int64_t(size_at(map.shape, statement.where)), statement.where), statement.where);
+        if (statement.kind == Is::remove || known_[statement.map])
+            return;
+        if (assigns && depends(*statement.value)) {
+            ++unknown_;
+            return;
+        }
+        known_[statement.map] = true;
+        if (assigns) {
+            map.type = statement.value->type;
+            map.shape = statement.value->shape;
+            map.is_signed = statement.value->is_signed;
+        }
+    }
+
+    // Its type is that of a map which is not known yet.
+    bool depends(const Expression& e) const
+    {
+        return (e.kind == Kind::map && !known_[e.map])
+            || std::any_of(e.operands.begin(), e.operands.end(), [this](const Expression& o) { return depends(o); });
+    }
+
+    static void keys(Map& map, const std::vector<Expression>& keys)
+    {
+        map.key_shapes.resize(std::max(map.key_shapes.size(), keys.size()));
+        for (size_t i = 0; i < keys.size(); ++i)
+            if (!map.key_shapes[i])
+                map.key_shapes[i] = keys[i].shape;
+    }
+
+    void resolve(Expression& e)
+    {
+        for (Expression& operand : e.operands)
+            resolve(operand);
+        switch (e.kind) {
+        case Kind::number: e.is_signed = true; return;
+        case Kind::text: e.type = e.shape ? Type::bytes : Type::string; return;
+        case Kind::value: return value(e);
+        case Kind::variable: {
+            const Variable& variable = clause_->variables[e.variable];
+            e.type = variable.type;
+            e.shape = variable.shape;
+            e.is_signed = variable.is_signed;
+            return;
+        }
+        case Kind::map: {
+            Map& map = script_.maps[e.map];
+            keys(map, e.operands);
+            unknown_ += !known_[e.map];
+            e.type = map.type;
+            e.shape = map.shape;
+            e.is_signed = map.is_signed;
+            return;
+        }
+        case Kind::operation: return operation(e);
+        case Kind::tuple: return tuple(e);
+        case Kind::buffer: return buffer(e);
+        case Kind::step:
+            if (!e.shape && is_pointer(e.operands[0]))
+                e.number *= int64_t(size_at(e.operands[0].shape, e.where));
+            e.shape = e.operands[0].shape;
+            e.is_signed = e.operands[0].is_signed;
+            return;
+        case Kind::member: return member(e);
+        case Kind::element: return element(e);
+        case Kind::at: return at(e);
+        case Kind::cast: return cast(e);
+        case Kind::size: {
+            const ShapePtr shape = !e.operands.empty() ? shape_of(e.operands[0]) : e.shape;
+            if (!shape)
+                fail(e.where, "void has no size");
+            e = number_of(int64_t(size_in_c(*complete(shape, e.where))), e.where);
+            return;
+        }
+        case Kind::memory:
+        case Kind::part:
+        case Kind::shown: return;
+        }
+    }
+
+    void value(Expression& e)
+    {
+        switch (e.value) {
+        case Value::str_arg:
+        case Value::comm: e.type = Type::string; return;
+        case Value::probe: e.type = clause_->has_sites() ? Type::probe : Type::string; return;
+        case Value::function: e.type = Type::probe; return;
+        case Value::stack: e.type = Type::stack; return;
+        case Value::child:
+        case Value::node: e.is_signed = true; return;
+        case Value::symbol:
+            if (!e.shape)
+                e.shape = pointer_shape(variable_shape(e));
+            return;
+        case Value::reg: {
+            const auto number = register_of(e.text);
+            if (!number)
+                kernel_only(e.where, fmt::format("\"{}\" is no register that a program has", e.text));
+            e.argument = *number;
+            return;
+        }
+        case Value::arg:
+            if (!e.text.empty() && of_function())
+                named_argument(e);
+            return;
+        default: return;
+        }
+    }
+
+    bool of_function() const { return !clause_->probes.empty() && clause_->probes[0].kind == Probe::Kind::entry; }
+
+    const Probe* probe() const
+    {
+        return clause_->has_sites() && !clause_->probes.empty() ? &clause_->probes[0] : nullptr;
+    }
+
+    ShapePtr variable_shape(const Expression& e) const
+    {
+        const ShapePtr found = debug_ && probe() ? debug_->variable(*probe(), e.text) : nullptr;
+        return found ? found : integer_shape(8, false);
+    }
+
+    // args.NAME of a function: the register or the place on the stack that the ABI gives it.
+    void named_argument(Expression& e)
+    {
+        const auto known = debug_ ? debug_->parameters(clause_->probes[0]) : std::nullopt;
+        if (!known)
+            kernel_only(e.where,
+                        fmt::format("{} has no debug information that tells the arguments' names: arg0 is the first",
+                                    clause_->probes[0].text));
+        const auto found = std::find_if(known->begin(), known->end(),
+                                        [&](const DebugTypes::Parameter& p) { return p.name == e.text; });
+        if (found == known->end()) {
+            std::string names;
+            for (const DebugTypes::Parameter& each : *known)
+                names += (names.empty() ? "" : ", ") + each.name;
+            fail(e.where,
+                 fmt::format("{} has no argument named {}: {}", clause_->probes[0].text, e.text,
+                             names.empty() ? "it has none" : names));
+        }
+        for (auto each = known->begin(); each <= found; ++each)
+            if (!each->shape && (!each->is_float || each == found))
+                kernel_only(e.where,
+                            fmt::format("{} is not passed in a register that integers have, or {} before it is not",
+                                        e.text, each->name));
+        const auto index =
+            unsigned(std::count_if(known->begin(), found, [](const DebugTypes::Parameter& p) { return !p.is_float; }));
+        const unsigned in_registers = register_arguments(own_arch);
+        const ShapePtr shape = found->shape;
+        e.on_stack = index >= in_registers;
+        e.argument = e.on_stack ? index - in_registers : index;
+        e.text.clear();
+        e = shape->kind == Shape::Kind::integer ? to_size(std::move(e), shape) : with_shape(std::move(e), shape);
+    }
+
+    static Expression with_shape(Expression e, ShapePtr shape)
+    {
+        const Span where = e.where;
+        Expression found = operation_of(Operator::add, std::move(e), number_of(0, where), where);
+        found.is_signed = shape->is_signed;
+        found.sign = shape->is_signed;
+        found.shape = std::move(shape);
+        return found;
+    }
+
+    // The lowest bytes, extended as the shape says.
+    static Expression to_size(Expression e, const ShapePtr& shape, unsigned bits = 0)
+    {
+        const Span where = e.where;
+        bits = bits ? bits : unsigned(shape->size * 8);
+        if (bits < 64) {
+            e = operation_of(Operator::bit_and, std::move(e), number_of((int64_t(1) << bits) - 1, where), where);
+            if (shape->is_signed) {
+                const int64_t sign = int64_t(1) << (bits - 1);
+                e = operation_of(Operator::bit_xor, std::move(e), number_of(sign, where), where);
+                e = operation_of(Operator::subtract, std::move(e), number_of(sign, where), where);
+            }
+        }
+        return with_shape(std::move(e), shape);
+    }
+
+    void operation(Expression& e)
+    {
+        if (e.op == Operator::select) {
+            e.type = e.operands[1].type;
+            e.shape = e.operands[1].shape;
+            e.is_signed = e.operands[1].is_signed && e.operands[2].is_signed;
+            return;
+        }
+        if (e.op == Operator::swap) {
+            const ShapePtr& shape = e.operands[0].shape;
+            e.number = shape && shape->kind == Shape::Kind::integer ? int64_t(shape->size) : 8;
+            return;
+        }
+        if (!e.shape && (e.op == Operator::add || e.op == Operator::subtract)) {
+            const bool left = is_pointer(e.operands[0]), right = is_pointer(e.operands[1]);
+            if (left != right) {
+                const ShapePtr shape = e.operands[left ? 0 : 1].shape;
+                Expression& count = e.operands[left ? 1 : 0];
+                count = operation_of(Operator::multiply, std::move(count),
+                                     number_of(int64_t(size_at(shape, e.where)), e.where), e.where);
+                e.shape = shape;
+            }
+        }
+        e.is_signed = e.sign ? *e.sign : e.operands[0].is_signed;
+        if (!e.sign && e.operands.size() == 2 && e.op != Operator::shift_left && e.op != Operator::shift_right)
+            e.is_signed = e.is_signed && e.operands[1].is_signed;
+    }
+
+    size_t size_at(const ShapePtr& pointer, Span where)
+    {
+        return pointer->of ? std::max<size_t>(complete(pointer->of, where)->size, 1) : 1;
+    }
+
+    ShapePtr complete(const ShapePtr& shape, Span where)
+    {
+        if (shape->kind != Shape::Kind::record || !shape->members.empty() || shape->size != 0)
+            return shape;
+        if (const auto declared = draft_.records.find(shape->name); declared != draft_.records.end())
+            return declared->second;
+        if (debug_ && probe())
+            if (ShapePtr found = debug_->record(*probe(), shape->name))
+                return found;
+        kernel_only(
+            where,
+            fmt::format("{} is not declared in the script{}", shape->name,
+                        probe() ? fmt::format(", and no debug information of {} tells it", probe()->file) : ""));
+    }
+
+    // As a value: what an integer is, where nothing says its size.
+    static ShapePtr shape_of(const Expression& e)
+    {
+        if (e.shape)
+            return e.shape;
+        if (e.type == Type::string)
+            return plain_shape(Shape::Kind::text, e.kind == Kind::text ? e.text.size() + 1 : string_size);
+        return integer_shape(8, e.is_signed);
+    }
+
+    Expression memory(Expression address, const ShapePtr& shape, Span where)
+    {
+        Expression e;
+        e.kind = Kind::memory;
+        e.shape = complete(shape, where);
+        e.type = type_of(*e.shape);
+        e.is_signed = e.shape->is_signed;
+        e.where = where;
+        e.operands.push_back(std::move(address));
+        return e;
+    }
+
+    // Of bytes that are kept somewhere.
+    Expression part(Expression of, size_t offset, const ShapePtr& shape, Span where)
+    {
+        Expression e;
+        e.kind = Kind::part;
+        e.number = int64_t(offset);
+        if (of.kind == Kind::part) {
+            e.number += of.number;
+            of = Expression(std::move(of.operands[0]));
+        }
+        e.shape = complete(shape, where);
+        e.type = type_of(*e.shape);
+        e.is_signed = e.shape->is_signed;
+        e.where = where;
+        e.operands.push_back(std::move(of));
+        return e;
+    }
+
+    struct Found {
+        const Shape::Member* member = nullptr;
+        size_t offset = 0;
+    };
+    static Found find(const Shape& record, const std::string& name)
+    {
+        for (const Shape::Member& member : record.members) {
+            if (member.name == name && !name.empty())
+                return {&member, member.offset};
+            if (member.name.empty() && member.shape->kind == Shape::Kind::record)
+                if (const Found inner = find(*member.shape, name); inner.member)
+                    return {inner.member, member.offset + inner.offset};
+        }
+        return {};
+    }
+
+    // The type of the left side may be known only when a map's is.
+    bool waits(const Expression& e)
+    {
+        const Expression* of = &e;
+        while (of->kind != Kind::map && !of->operands.empty()
+               && (of->kind == Kind::member || of->kind == Kind::element || of->kind == Kind::at
+                   || of->kind == Kind::step))
+            of = &of->operands[0];
+        if (of->kind != Kind::map || known_[of->map])
+            return false;
+        ++unknown_;
+        return true;
+    }
+
+    void member(Expression& e)
+    {
+        Expression& of = e.operands[0];
+        if (waits(of))
+            return;
+        const bool is_arrow = e.number != 0;
+        const Span where = e.where;
+        if (!is_arrow && of.shape && of.shape->kind == Shape::Kind::tuple)
+            return of_tuple(e);
+        if (is_arrow && !is_pointer(of))
+            fail(of.where,
+                 of.shape && of.shape->kind == Shape::Kind::record
+                     ? "this is a structure, and no pointer: \".\" is wanted"
+                     : "this is no pointer to a structure: a cast says which it is, ((struct x*)arg0)->member");
+        const ShapePtr& known = is_arrow ? of.shape->of : of.shape;
+        if (!known || known->kind != Shape::Kind::record)
+            fail(of.where,
+                 is_pointer(of) && of.shape->of && of.shape->of->kind == Shape::Kind::record && !is_arrow
+                     ? "this is a pointer: \"->\" is wanted"
+                     : "this is no structure");
+        const ShapePtr record = complete(known, where);
+        const Found found = find(*record, e.text);
+        if (!found.member)
+            fail(where, fmt::format("{} has no member {}", record->name, e.text));
+        const Shape::Member& member = *found.member;
+        const bool at_address = is_arrow || of.kind == Kind::memory;
+        const auto read = [&](const ShapePtr& shape) {
+            if (!at_address)
+                return part(std::move(of), found.offset, shape, where);
+            Expression address = is_arrow ? std::move(of) : Expression(std::move(of.operands[0]));
+            return memory(plus(std::move(address), found.offset), shape, where);
+        };
+        if (member.bits == 0) {
+            e = read(member.shape);
+            return;
+        }
+        Expression bits = read(integer_shape((member.first_bit + member.bits + 7) / 8, false));
+        if (member.first_bit != 0)
+            bits = operation_of(Operator::shift_right, std::move(bits), number_of(member.first_bit, where), where);
+        e = to_size(std::move(bits), member.shape, member.bits);
+    }
+
+    void of_tuple(Expression& e)
+    {
+        Expression& of = e.operands[0];
+        const ShapePtr tuple = of.shape;
+        const bool is_number = std::all_of(e.text.begin(), e.text.end(), [](char c) { return c >= '0' && c <= '9'; });
+        const size_t index = is_number && e.text.size() < 4 ? std::stoul(e.text) : SIZE_MAX;
+        if (index >= tuple->members.size())
+            fail(e.where,
+                 fmt::format("the tuple has {} elements, .0 to .{}", tuple->members.size(), tuple->members.size() - 1));
+        const Shape::Member& member = tuple->members[index];
+        const bool is_number_there = member.shape->is_number();
+        Expression found = part(std::move(of), member.offset,
+                                is_number_there ? integer_shape(8, member.shape->is_signed) : member.shape, e.where);
+        if (is_number_there)
+            found.shape = integer_shape(8, member.shape->is_signed);
+        e = std::move(found);
+    }
+
+    void element(Expression& e)
+    {
+        Expression &of = e.operands[0], &index = e.operands[1];
+        if (waits(of))
+            return;
+        const Span where = e.where;
+        const bool is_array =
+            of.shape && (of.shape->kind == Shape::Kind::array || of.shape->kind == Shape::Kind::text) && of.shape->of;
+        if (!is_array && !is_pointer(of))
+            fail(of.where, "this is no array, and no pointer that a cast has given a type");
+        if (!of.shape->of)
+            fail(of.where, "a pointer to void has no elements");
+        const ShapePtr shape = complete(of.shape->of, where);
+        const bool is_known = index.kind == Kind::number;
+        if (is_array && is_known && (index.number < 0 || uint64_t(index.number) >= of.shape->count))
+            fail(index.where,
+                 fmt::format("the index {} is out of bounds for array of size {}", index.number, of.shape->count));
+        if (is_array && of.kind != Kind::memory) {
+            if (!is_known)
+                kernel_only(index.where, "the index of an array that was assigned is a number here");
+            e = part(std::move(of), size_t(index.number) * shape->size, shape, where);
+            return;
+        }
+        Expression address = is_array ? Expression(std::move(of.operands[0])) : std::move(of);
+        if (is_known) {
+            e = memory(operation_of(Operator::add, std::move(address),
+                                    number_of(index.number * int64_t(shape->size), where), where),
+                       shape, where);
+            return;
+        }
+        e = memory(operation_of(Operator::add, std::move(address),
+                                operation_of(Operator::multiply, std::move(index),
+                                             number_of(int64_t(shape->size), where), where),
+                                where),
+                   shape, where);
+    }
+
+    void at(Expression& e)
+    {
+        Expression& of = e.operands[0];
+        if (waits(of))
+            return;
+        const Span where = e.where;
+        if (of.kind == Kind::memory && of.shape && of.shape->kind == Shape::Kind::array) {
+            e = memory(Expression(std::move(of.operands[0])), of.shape->of, where);
+            return;
+        }
+        if (of.type != Type::integer)
+            fail(of.where, "this is no pointer");
+        if (is_pointer(of) && !of.shape->of)
+            fail(of.where, "a pointer to void leads to nothing that has a type");
+        const ShapePtr shape = is_pointer(of) ? of.shape->of : integer_shape(8, false);
+        e = memory(std::move(of), shape, where);
+    }
+
+    void cast(Expression& e)
+    {
+        Expression& of = e.operands[0];
+        const ShapePtr shape = e.shape;
+        const Span where = e.where;
+        const auto as = [&](Expression found) {
+            found.where = where;
+            e = std::move(found);
+        };
+        if (shape->kind == Shape::Kind::pointer) {
+            if (of.kind == Kind::memory && of.type != Type::integer)
+                return as(with_shape(Expression(std::move(of.operands[0])), shape));
+            if (of.type != Type::integer)
+                fail(of.where, "this is no address");
+            return as(with_shape(std::move(of), shape));
+        }
+        if (shape->kind == Shape::Kind::network && of.type == Type::integer) {
+            e.kind = Kind::shown;
+            e.type = Type::shown;
+            e.shape = plain_shape(Shape::Kind::network, 4);
+            return;
+        }
+        const bool is_address = shape->kind == Shape::Kind::network || shape->kind == Shape::Kind::mac;
+        const size_t size = of.shape ? of.shape->size : 0;
+        const bool fits = shape->kind == Shape::Kind::mac ? size == 6 : size == 4 || size == 16;
+        if (!is_address)
+            kernel_only(where, fmt::format("a cast to {} is not in this subset of bpftrace's language", shape->name));
+        if (!fits || (of.kind != Kind::memory && of.kind != Kind::part && of.kind != Kind::text))
+            fail(of.where,
+                 shape->kind == Shape::Kind::mac ? "macaddr() wants an array of 6 bytes"
+                                                 : "ntop() wants an integer, or an array of 4 or 16 bytes");
+        of.shape = plain_shape(shape->kind, size);
+        of.type = Type::bytes;
+        as(Expression(std::move(of)));
+    }
+
+    void tuple(Expression& e)
+    {
+        std::vector<ShapePtr> elements;
+        for (const Expression& element : e.operands) {
+            const bool is_text = element.type == Type::shown && element.shape->kind != Shape::Kind::symbol;
+            if (element.type != Type::integer && !is_wide(element.type) && !is_text)
+                kernel_only(element.where, "elements of a tuple are integers, strings, arrays and structures here");
+            elements.push_back(shape_of(element));
+        }
+        e.shape = tuple_shape(elements);
+        e.type = Type::bytes;
+    }
+
+    // buf(): its length, and so many bytes.
+    void buffer(Expression& e)
+    {
+        if (e.shape)
+            return;
+        const Expression* const length = e.operands.size() == 2 ? &e.operands[1] : nullptr;
+        Expression& of = e.operands[0];
+        const bool has_size = of.shape && !of.shape->is_number();
+        if (!length && !has_size && of.kind != Kind::text)
+            fail(e.where, "buf() of an address wants a length too: buf(arg0, 16)");
+        const bool is_known = !length || length->kind == Kind::number;
+        size_t bytes = length && is_known ? size_t(std::max<int64_t>(length->number, 0))
+            : has_size                    ? of.shape->size
+            : of.kind == Kind::text       ? of.text.size()
+                                          : most_buffer;
+        if (bytes > most_buffer)
+            kernel_only(e.where, fmt::format("buf() has {} bytes at most here", most_buffer));
+        e.type = Type::bytes;
+        e.shape = plain_shape(Shape::Kind::buffer, 8 + bytes);
+        if (of.kind == Kind::text) {
+            if (!is_known)
+                kernel_only(e.where, "the length of a text's buf() is a number here");
+            std::string raw(8, '\0');
+            raw[0] = char(bytes);
+            raw += of.text;
+            raw.resize(8 + bytes, '\0');
+            Expression literal;
+            literal.kind = Kind::text;
+            literal.type = Type::bytes;
+            literal.text = std::move(raw);
+            literal.shape = e.shape;
+            literal.where = e.where;
+            e = std::move(literal);
+            return;
+        }
+        if (of.kind == Kind::memory && of.type != Type::integer)
+            of = Expression(std::move(of.operands[0]));
+        if (of.type != Type::integer)
+            kernel_only(e.where, "buf() takes an address, or an array at one, here");
+        if (!length)
+            e.operands.push_back(number_of(int64_t(bytes), e.where));
+    }
+
+    Draft& draft_;
+    Script& script_;
+    DebugTypes* const debug_;
+    Clause* clause_ = nullptr;
+    std::vector<bool> known_; // maps that something assigns
+    std::vector<bool> set_;   // variables of the clause
+    size_t unknown_ = 0;
+};
+
+} // namespace
+
+void resolve(Draft& draft, DebugTypes* debug)
+{
+    Resolver(draft, debug).run();
+}
+
+} // namespace fastsdt::engine

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Texts of values: of structures, arrays, tuples and buffers, and of what is shown of a number.
+#pragma once
+#include "maps/maps.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace fastsdt::trace_tool {
+
+/// A number of so many bytes, at an offset; what is missing is 0.
+int64_t number_in(std::string_view bytes, size_t offset, size_t size, bool is_signed);
+/// "[1,2]", "{ .a = 1 }", "(1, 2)". `is_key`: a structure's without blanks.
+std::string bytes_text(const engine::Shape& shape, std::string_view bytes, bool is_key);
+/// The same as JSON.
+std::string bytes_json(const engine::Shape& shape, std::string_view bytes);
+/// The bytes of a buffer as %r prints them: text where they are text; 'x': "\x01\x02", 'h': "01 02".
+std::string buffer_text(std::string_view buffer, char how);
+/// Of Type::shown. @param name  of an address, where a process has one
+std::string shown_text(const engine::Shape& shape, uint64_t number, const std::string& name);
+/// As strftime(), and %f for microseconds.
+std::string time_text(const std::string& format, int64_t seconds, int64_t nanoseconds);
+std::string json_string(const std::string& text);
+
+} // namespace fastsdt::trace_tool
