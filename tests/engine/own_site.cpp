@@ -6,6 +6,7 @@
 #include <fastsdt/note.h>
 
 #include <algorithm>
+#include <cpuid.h>
 #include <sys/auxv.h>
 
 using namespace fastsdt::engine;
@@ -143,6 +144,9 @@ Environment own_environment()
     environment.rdfsbase = getauxval(AT_HWCAP2) & 2; // HWCAP2_FSGSBASE
     environment.stored_thread_pointers = true;       // by the C library
     environment.system_calls = true;
+    constexpr unsigned extended = 0x80000001, rdtscp = 1 << 27;
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    environment.rdtscp = __get_cpuid(extended, &eax, &ebx, &ecx, &edx) != 0 && (edx & rdtscp);
     static const std::optional<CycleClock> clock = [] {
         std::string why;
         return measure_clock(why);
