@@ -26,6 +26,7 @@ struct fastsdt_trace_attachment {
     std::unique_ptr<fastsdt::engine::Target> target;
     fastsdt::engine::Target* self = nullptr; ///< the target, if it is this process
     std::unique_ptr<fastsdt::engine::Session> session;
+    uint64_t lost_before = 0;                      ///< Session::lost_events() when it was attached
     std::optional<fastsdt::engine::Follow> follow; ///< of another process
 };
 

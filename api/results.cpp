@@ -2,6 +2,7 @@
 // The results of reading: copies, which outlive their attachment.
 #include "handles.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -28,6 +29,14 @@ struct fastsdt_trace_maps {
     std::deque<One> maps;
 };
 
+struct fastsdt_trace_events {
+    std::vector<fastsdt::engine::Event> read;
+    std::vector<std::string> probes;
+    std::deque<std::vector<fastsdt_trace_value>> values;
+    std::vector<fastsdt_trace_event> events;
+    uint64_t lost = 0;
+};
+
 namespace fastsdt::api {
 namespace {
 
@@ -49,7 +58,7 @@ int kind_of(MapKind kind)
     return FASTSDT_TRACE_STRING;
 }
 
-fastsdt_trace_value value_of(const fastsdt_trace_maps& maps, Type type, const engine::Datum& datum)
+fastsdt_trace_value value_of(const std::vector<std::string>& probes, Type type, const engine::Datum& datum)
 {
     switch (type) {
     case Type::integer: return {nullptr, datum.number};
@@ -61,7 +70,7 @@ fastsdt_trace_value value_of(const fastsdt_trace_maps& maps, Type type, const en
     }
     // The process may have written any number.
     const auto index = static_cast<uint64_t>(datum.number);
-    return {index < maps.probes.size() ? maps.probes[index].c_str() : "?", 0};
+    return {index < probes.size() ? probes[index].c_str() : "?", 0};
 }
 
 fastsdt_trace_entry entry_of(const fastsdt_trace_maps& maps, const Map& map, const engine::Entry& from)
@@ -78,9 +87,9 @@ fastsdt_trace_entry entry_of(const fastsdt_trace_maps& maps, const Map& map, con
         to.bucket = from.buckets.data();
         to.count = std::accumulate(from.buckets.begin(), from.buckets.end(), uint64_t(0));
         break;
-    case MapKind::integer: to.value = value_of(maps, Type::integer, from.value); break;
+    case MapKind::integer: to.value = value_of(maps.probes, Type::integer, from.value); break;
     case MapKind::string:
-    case MapKind::probe: to.value = value_of(maps, map.type, from.value); break;
+    case MapKind::probe: to.value = value_of(maps.probes, map.type, from.value); break;
     case MapKind::sum:
     case MapKind::min:
     case MapKind::max: break;
@@ -96,11 +105,37 @@ void tell(fastsdt_trace_maps& maps, const Map& map, const std::vector<engine::En
         fastsdt_trace_entry told = entry_of(maps, map, entry);
         auto& keys = one.keys.emplace_back();
         for (size_t i = 0; i < map.keys.size() && i < entry.keys.size(); ++i)
-            keys.push_back(value_of(maps, map.keys[i], entry.keys[i]));
+            keys.push_back(value_of(maps.probes, map.keys[i], entry.keys[i]));
         told.key = keys.data();
         one.entries.push_back(told);
     }
     one.told = {one.map.name.c_str(), kind_of(map.kind), map.is_signed, map.keys.size(), entries.size(), map.buckets()};
+}
+
+int kind_of(engine::Statement::Kind kind)
+{
+    using Kind = engine::Statement::Kind;
+    switch (kind) {
+    case Kind::print: return FASTSDT_TRACE_EVENT_PRINT;
+    case Kind::clear: return FASTSDT_TRACE_EVENT_CLEAR;
+    case Kind::zero: return FASTSDT_TRACE_EVENT_ZERO;
+    case Kind::time: return FASTSDT_TRACE_EVENT_TIME;
+    case Kind::exit: return FASTSDT_TRACE_EVENT_EXIT;
+    case Kind::cat: return FASTSDT_TRACE_EVENT_CAT;
+    default: return FASTSDT_TRACE_EVENT_PRINTF;
+    }
+}
+
+void tell(fastsdt_trace_events& events, const engine::Event& from, const std::string& script)
+{
+    const engine::Statement& statement = *from.statement;
+    const engine::Position where = engine::position(script, statement.where);
+    auto& values = events.values.emplace_back();
+    for (size_t i = 0; i < from.values.size(); ++i)
+        values.push_back(value_of(events.probes, statement.values[i].type, from.values[i]));
+    events.events.push_back({kind_of(statement.kind), static_cast<unsigned>(where.line),
+                             static_cast<unsigned>(where.column), from.clock, statement.map, values.size(),
+                             values.data()});
 }
 
 const fastsdt_trace_maps::One* find(const fastsdt_trace_maps* maps, size_t map)
@@ -256,4 +291,54 @@ uint64_t fastsdt_trace_maps_unread(const fastsdt_trace_maps* maps)
 void fastsdt_trace_maps_free(fastsdt_trace_maps* maps)
 {
     delete maps;
+}
+
+int fastsdt_trace_clear(fastsdt_trace_attachment* attachment, size_t map, fastsdt_trace_error* error)
+{
+    return guarded(error, -1, [&] {
+        check_usable(attachment);
+        if (map >= attachment->script.maps.size())
+            throw Failure(FASTSDT_TRACE_MISUSE, "the script has no map of this index");
+        const Work work(*attachment->trace);
+        attachment->session->clear(map, false);
+        return 0;
+    });
+}
+
+fastsdt_trace_events* fastsdt_trace_events_read(fastsdt_trace_attachment* attachment, fastsdt_trace_error* error)
+{
+    return guarded(error, static_cast<fastsdt_trace_events*>(nullptr), [&] {
+        check_usable(attachment);
+        const Work work(*attachment->trace);
+        auto events = std::make_unique<fastsdt_trace_events>();
+        attachment->session->read_events(events->read, false);
+        std::stable_sort(
+            events->read.begin(), events->read.end(),
+            [](const fastsdt::engine::Event& a, const fastsdt::engine::Event& b) { return a.clock < b.clock; });
+        events->probes = attachment->session->probes();
+        for (const fastsdt::engine::Event& event : events->read)
+            tell(*events, event, attachment->text);
+        events->lost = attachment->session->lost_events() - attachment->lost_before;
+        return events.release();
+    });
+}
+
+size_t fastsdt_trace_events_count(const fastsdt_trace_events* events)
+{
+    return events ? events->events.size() : 0;
+}
+
+const fastsdt_trace_event* fastsdt_trace_events_get(const fastsdt_trace_events* events, size_t index)
+{
+    return events && index < events->events.size() ? &events->events[index] : nullptr;
+}
+
+uint64_t fastsdt_trace_events_lost(const fastsdt_trace_events* events)
+{
+    return events ? events->lost : 0;
+}
+
+void fastsdt_trace_events_free(fastsdt_trace_events* events)
+{
+    delete events;
 }

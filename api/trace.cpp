@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstring>
 #include <unistd.h>
+#include <utility>
 
 namespace fastsdt::api {
 namespace {
@@ -70,6 +71,12 @@ Script parse_script(const char* text)
         if (is_for_tool(map.type) || std::any_of(map.keys.begin(), map.keys.end(), is_for_tool))
             throw ScriptError(
                 map.where, map.name + " holds what only fastsdt-trace prints: integers and strings are for a program");
+    engine::each_statement(std::as_const(script), [](const Statement& statement) {
+        if (std::any_of(statement.values.begin(), statement.values.end(),
+                        [](const engine::Expression& value) { return value.type == engine::Type::bytes; }))
+            throw ScriptError(statement.where,
+                              "only fastsdt-trace prints bytes: integers and strings are for a program");
+    });
     return script;
 }
 
@@ -111,6 +118,9 @@ void begin(fastsdt_trace_attachment& attachment)
     const fastsdt_trace& trace = *attachment.trace;
     if (attachment.session) { // it was attached before
         attachment.self->forget_data(attachment.session->contents());
+        std::vector<engine::Event> old; // of the attachment before
+        attachment.session->read_events(old, true);
+        attachment.lost_before = attachment.session->lost_events();
         attachment.session->match_again();
     } else {
         if (trace.own()) {

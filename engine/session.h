@@ -89,6 +89,7 @@ public:
     Maps read();
     /// Adds the events that came since the last time, in the order of each thread. `last`: after disarm()
     void read_events(std::vector<Event>& to, bool last);
+    uint64_t lost_events() const { return event_reader_.lost(); } ///< so far
     /// While threads go on, and so that stubs see it too. `as_read`: what the last read() gave is cleared and no more, so that
     /// a hit between the two is in the next; as far as the map's kind allows (is_subtracted() in maps/read.h).
     void clear(size_t map, bool as_read);

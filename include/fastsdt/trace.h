@@ -227,6 +227,41 @@ uint64_t fastsdt_trace_maps_dropped(const fastsdt_trace_maps* maps);
  * process may set a seccomp filter, or has one. fastsdt-trace(1), "SECCOMP". */
 uint64_t fastsdt_trace_maps_unread(const fastsdt_trace_maps* maps);
 void fastsdt_trace_maps_free(fastsdt_trace_maps* maps);
+/* Makes the map as empty as clear(@map) does, while threads go on. @param map  its index, as fastsdt_trace_maps_get() has it.
+ * 0, or -1: an error. */
+int fastsdt_trace_clear(fastsdt_trace_attachment* attachment, size_t map, fastsdt_trace_error* error);
+
+/* ---- Events: what printf(), print() and their like in a script record when a site is hit */
+
+typedef struct fastsdt_trace_events fastsdt_trace_events; /* a batch, copied; the caller frees it */
+
+#define FASTSDT_TRACE_EVENT_PRINTF 1 /* printf(), and print() of a value */
+#define FASTSDT_TRACE_EVENT_PRINT 2  /* print(@map): the caller may read the maps and print it */
+#define FASTSDT_TRACE_EVENT_CLEAR 3  /* clear(@map): fastsdt_trace_clear() does it */
+#define FASTSDT_TRACE_EVENT_ZERO 4   /* zero(@map) */
+#define FASTSDT_TRACE_EVENT_TIME 5   /* time() */
+#define FASTSDT_TRACE_EVENT_EXIT 6   /* exit(): the caller may detach */
+#define FASTSDT_TRACE_EVENT_CAT 7    /* cat() */
+
+typedef struct fastsdt_trace_event {
+    int kind;
+    unsigned line, column; /* of the statement in the script, from 1 */
+    uint64_t clock;        /* the processor's counter, by which the events of a batch are sorted; 0: not known */
+    size_t map;            /* PRINT, CLEAR, ZERO: its index */
+    size_t values;         /* PRINTF, CAT: the arguments behind the format, or the printed value */
+    const fastsdt_trace_value* value;
+} fastsdt_trace_event;
+
+/* Takes the events that threads have recorded since the last time, while they go on. Each thread has a buffer of 64 KiB: what finds
+ * no room in it is lost, so read several times a second where much is recorded. Those that were not read before the attachment ends are
+ * gone. Nobody tells when there are some: that would take a system call of the thread. */
+fastsdt_trace_events* fastsdt_trace_events_read(fastsdt_trace_attachment* attachment, fastsdt_trace_error* error);
+size_t fastsdt_trace_events_count(const fastsdt_trace_events* events);
+/* NULL: no event has this index. Valid until the events are freed. */
+const fastsdt_trace_event* fastsdt_trace_events_get(const fastsdt_trace_events* events, size_t index);
+/* Events of the attachment that were lost so far. */
+uint64_t fastsdt_trace_events_lost(const fastsdt_trace_events* events);
+void fastsdt_trace_events_free(fastsdt_trace_events* events);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

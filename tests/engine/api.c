@@ -400,6 +400,79 @@ static void outside(void)
 }
 
 /* Texts that make no sense: each gives an error with its place. */
+static size_t count_of(fastsdt_trace_events* events)
+{
+    const size_t count = fastsdt_trace_events_count(events);
+
+    WANT(events);
+    fastsdt_trace_events_free(events);
+    return count;
+}
+
+static void events(void)
+{
+    static const char script[] =
+        "usdt:*:app:order {\n @n = count(); printf(\"%d %s\", arg1, str(arg2));\n print(@n); }";
+    fastsdt_trace* trace = self();
+    fastsdt_trace_attachment* a = fastsdt_trace_attach(trace, script, &error);
+    fastsdt_trace_events* batch;
+    fastsdt_trace_maps* read;
+    uint64_t clock = 0;
+    size_t i, count;
+
+    WANT(a);
+    for (i = 0; i < 5; ++i)
+        order(1, (int)i - 2, "text");
+    WANT((batch = fastsdt_trace_events_read(a, &error)) != NULL);
+    WANT(fastsdt_trace_events_count(batch) == 10 && !fastsdt_trace_events_get(batch, 10));
+    for (i = 0; i < 10; ++i) {
+        const fastsdt_trace_event* event = fastsdt_trace_events_get(batch, i);
+        WANT(event && event->clock >= clock);
+        clock = event->clock;
+        if (i % 2) {
+            WANT(event->kind == FASTSDT_TRACE_EVENT_PRINT && event->line == 3 && event->column == 2);
+            WANT(event->values == 0 && event->map == 0);
+        } else {
+            WANT(event->kind == FASTSDT_TRACE_EVENT_PRINTF && event->line == 2 && event->values == 2);
+            WANT(event->value[0].number == (int)(i / 2) - 2 && !event->value[0].text);
+            WANT(!strcmp(event->value[1].text, "text"));
+        }
+    }
+    WANT(fastsdt_trace_events_lost(batch) == 0);
+    fastsdt_trace_events_free(batch);
+    WANT(count_of(fastsdt_trace_events_read(a, &error)) == 0);
+
+    all_orders(); /* more than the buffers have room for: each is there or counted */
+    WANT((batch = fastsdt_trace_events_read(a, &error)) != NULL);
+    count = fastsdt_trace_events_count(batch);
+    WANT(count > 0 && fastsdt_trace_events_lost(batch) > 0);
+    WANT(count + fastsdt_trace_events_lost(batch) == 2 * threads * passes);
+    fastsdt_trace_events_free(batch);
+
+    WANT((read = fastsdt_trace_maps_read(a, &error)) != NULL);
+    WANT(fastsdt_trace_maps_entry(read, 0, 0)->count == threads * passes + 5);
+    fastsdt_trace_maps_free(read);
+    WANT(fastsdt_trace_clear(a, 0, &error) == 0);
+    order(1, 1, "text");
+    WANT((read = fastsdt_trace_maps_read(a, &error)) != NULL);
+    WANT(fastsdt_trace_maps_entry(read, 0, 0)->count == 1);
+    fastsdt_trace_maps_free(read);
+    WANT(fastsdt_trace_clear(a, 1, &error) == -1 && error.kind == FASTSDT_TRACE_MISUSE);
+
+    /* What the attachment before has left is not the next one's. */
+    WANT(fastsdt_trace_detach(a, &error) == 0);
+    WANT((a = fastsdt_trace_attach(trace, script, &error)) != NULL);
+    WANT((batch = fastsdt_trace_events_read(a, &error)) != NULL);
+    WANT(fastsdt_trace_events_count(batch) == 0 && fastsdt_trace_events_lost(batch) == 0);
+    fastsdt_trace_events_free(batch);
+    order(1, 1, "text");
+    WANT(count_of(fastsdt_trace_events_read(a, &error)) == 2);
+    WANT(fastsdt_trace_detach(a, &error) == 0);
+    WANT(!fastsdt_trace_attach(trace, "usdt:*:app:order { printf(\"%r\", buf(arg2, 4)); }", &error));
+    WANT(error.kind == FASTSDT_TRACE_TEXT);
+    WANT(fastsdt_trace_close(trace, &error) == 0);
+}
+
 static void texts(void)
 {
     static const char* const wrong[] = {
@@ -542,6 +615,8 @@ int main(int argc, char** argv)
         forked();
     else if (!strcmp(what, "outside"))
         outside();
+    else if (!strcmp(what, "events"))
+        events();
     else if (!strcmp(what, "texts"))
         texts();
     else if (!strcmp(what, "loop") && argc > 2)

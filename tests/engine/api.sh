@@ -63,11 +63,12 @@ expect "refused" "$(sort -u out)" "plain has no nop10
 twice taken by another script of the same tracer"
 run module "$FASTSDT_BUILD/bin/libengine_module.so"
 expect "a module that comes three times, 100 hits each" "$(cat out)" 300
+run events
 run forked
 expect "a fork" "$(cat out)" 1
 run texts
 grep -q '^2:3 "no_such"\|^2:7 "no_such"' out || fail "a wrong name: $(cat out)"
-grep -q '^1:20 system() is not in this subset' out || fail "what bpftrace has: $(cat out)"
+grep -q '^1:20 system() runs commands as root in bpftrace' out || fail "what bpftrace has: $(cat out)"
 run loop 30
 expect "attached and detached" "$(cat out)" "no more mappings"
 
