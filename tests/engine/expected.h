@@ -62,7 +62,9 @@ inline uint64_t interpret(const Expression& e, const std::function<uint64_t(unsi
     case Operator::negate: return 0 - a;
     case Operator::logical_not: return a == 0;
     case Operator::bit_not: return ~a;
-    case Operator::select: break;
+    case Operator::select:
+    case Operator::contains:
+    case Operator::swap: break;
     }
     return 0;
 }

@@ -1,6 +1,0 @@
-{"function": "f", "source": "f", "unit": "/tmp/mine/h.c", "target": "x86_64", "entry": "nop10", "action": "added", "before": "push", "after": "nop1+nop10", "lead": 0, "bytes_added": 11}
-{"function": "leaf", "source": "leaf", "unit": "/tmp/mine/h.c", "target": "x86_64", "entry": "nop10", "action": "added", "before": "LEA64_32r", "after": "nop1+nop10", "lead": 0, "bytes_added": 11}
-{"function": "em", "source": "em", "unit": "/tmp/mine/h.c", "target": "x86_64", "entry": "nop10", "action": "added", "before": "RET64", "after": "nop1+nop10", "lead": 0, "bytes_added": 11}
-{"function": "f", "source": "f", "unit": "/tmp/mine/h.c", "target": "x86_64", "entry": "nop10", "action": "skipped", "before": "PATCHABLE_OP", "after": "PATCHABLE_OP", "bytes_added": 0, "reason": "hot patching: the first instruction belongs to whoever patches it"}
-{"function": "leaf", "source": "leaf", "unit": "/tmp/mine/h.c", "target": "x86_64", "entry": "nop10", "action": "skipped", "before": "PATCHABLE_OP", "after": "PATCHABLE_OP", "bytes_added": 0, "reason": "hot patching: the first instruction belongs to whoever patches it"}
-{"function": "em", "source": "em", "unit": "/tmp/mine/h.c", "target": "x86_64", "entry": "nop10", "action": "skipped", "before": "PATCHABLE_OP", "after": "PATCHABLE_OP", "bytes_added": 0, "reason": "hot patching: the first instruction belongs to whoever patches it"}
