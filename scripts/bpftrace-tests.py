@@ -281,7 +281,7 @@ def record(path, rows, counts, version):
 
 Made by `scripts/bpftrace-tests.py --record docs/bpftrace-tests.md`: the runtime tests of bpftrace {version} (Debian's source package), each run by fastsdt-trace's user engine with `--move`.
 Of {concern + counts['kernel']} tests {concern} have only probes that the user engine can have: usdt, uprobe, uretprobe, BEGIN, END and interval. **{counts['same']} of these {concern} give what bpftrace's tests expect.**
-The other {counts['other']} are in the list with the reason. What is left, {counts['kernel']} tests, is the kernel's or of bpftrace's own options: there *auto* has bpftrace run the script.
+The other {counts['other']} are in the list with the reason. The rest, {counts['kernel']} tests, have a probe of the kernel, are about bpftrace's own options and lists, or are for another architecture: *auto* gives scripts with probes of the kernel to bpftrace.
 
 A test is bpftrace's: a command, and a pattern that the output must have. A program that a test starts before or after bpftrace is the traced command here. Where a test expects `Attaching N probes`, the line about the armed sites is looked at instead.
 

@@ -80,7 +80,9 @@ int trace(const Options& options)
         if (!options.has_target()) {
             for (const engine::Clause& clause : script.clauses)
                 if (clause.has_sites())
-                    give_up(fmt::format("name a process with --pid, or a command after --: {} is a probe of a program",
+                    give_up(fmt::format("name a process with --pid, all that have a file with --exe, or a command "
+                                        "after --: {} is a probe "
+                                        "of a program",
                                         clause.probes[0].text));
             if (options.dry)
                 give_up("--dry-run shows the sites of a process: name it with --pid, or a command after --");

@@ -109,7 +109,7 @@ void add_timelines(CLI::App& app, Given& given)
         ->required()
         ->type_name("DIR");
     patterns(record, "--functions", given.timeline.functions,
-             "Functions that fastprobe recorded, [FILE:]FUNCTION: their entries and exits");
+             "Functions that fastprobe recorded, with --move others too, [FILE:]FUNCTION: their entries and exits");
     patterns(record, "--probes", given.timeline.probes,
              "Probes, [[FILE:]PROVIDER:]NAME, with all of their arguments; all of the program by default");
     record->footer("With -e TEXT or a FILE each printf() of the script is an event, with its values. The options of\n"
@@ -126,8 +126,9 @@ void add_timelines(CLI::App& app, Given& given)
     CLI::App* const top = given.top_command =
         app.add_subcommand("top", "Table of probes by rate, and of functions by rate and time, again and again");
     patterns(top, "--functions", given.top.functions,
-             "Functions with entries and exits, [FILE:]FUNCTION: how long their calls take");
-    patterns(top, "--probes", given.top.probes, "Probes, [[FILE:]PROVIDER:]NAME; all of the program by default");
+             "Functions with entry and exit sites, or any with --move, [FILE:]FUNCTION: how long their calls take");
+    patterns(top, "--probes", given.top.probes,
+             "Probes, [[FILE:]PROVIDER:]NAME; all of the program if neither --probes nor --functions is given");
     const CLI::TransformPairs<Top::Order> orders = {{"rate", Top::Order::rate}, {"total", Top::Order::total},
                                                     {"busy", Top::Order::busy}, {"p50", Top::Order::p50},
                                                     {"p99", Top::Order::p99},   {"name", Top::Order::name}};
@@ -209,9 +210,10 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag(
         "--read-memory", options.read_memory,
         "Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it");
-    app.add_option("--buffer", given.buffer,
-                   "Of each thread that prints: what it printed since the tool looked last has to fit in; 64K by "
-                   "default, 4M for record and functions")
+    app.add_option(
+           "--buffer", given.buffer,
+           "Buffer of each thread that prints, for what it prints between two looks of the tool; more is lost. 64K by "
+           "default, 4M for record and functions")
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false).description(""))
         ->check(CLI::Range(uint64_t(4) << 10, uint64_t(1) << 30).description(""));

@@ -319,8 +319,11 @@ bool choose_kernel(const Session& session, const Session::Preview& preview, cons
         return false;
     }
     const std::string obstacle = kernel_obstacle(options, &script);
-    const std::string why =
-        summary.complete() ? fmt::format("fastprobe has not recorded {}", others[0]->text) : summary.text();
+    const std::string why = summary.complete()
+        ? fmt::format(
+              "fastprobe has not recorded {}{}", others[0]->text,
+              options.moves || !engine::own_machine.moved_jump ? "" : ", and --move, which may arm it, is not given")
+        : summary.text();
     say(fmt::format("engine {}: {}{}", obstacle.empty() ? "kernel" : "user", why,
                     obstacle.empty() ? "; what the process forks is not counted" : "; " + obstacle));
     return obstacle.empty();
