@@ -127,6 +127,11 @@ for name in _start '_star*'; do
     expect "$name: status" "$status" 1
 done
 
+# A table of the program's own functions, not of all libraries'.
+fastsdt-trace functions --move -- ./app 600 >out 2>err || fail "functions: $(cat out err)"
+expect "functions" "$(awk '$NF == "calls" || $NF == "leaf" || $NF == "malloc" { print $1, $NF }' out | sort)" "1800 calls
+2000 leaf"
+
 # Only where it is asked for.
 status=0
 fastsdt-trace --engine user -e 'uprobe:./app:leaf { @ = count(); }' -- ./app 6 >out 2>err || status=$?

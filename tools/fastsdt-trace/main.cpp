@@ -66,8 +66,11 @@ void limit_to_program(engine::Script& script, const std::string& program)
 {
     for (engine::Clause& clause : script.clauses)
         for (engine::Probe& probe : clause.probes) {
+            using Kind = engine::Probe::Kind;
             probe.file = program;
-            probe.text = fmt::format("usdt:{}:*:*", program);
+            probe.text = probe.kind == Kind::usdt
+                ? fmt::format("usdt:{}:*:*", program)
+                : fmt::format("{}:{}:*", probe.kind == Kind::entry ? "uprobe" : "uretprobe", program);
         }
 }
 

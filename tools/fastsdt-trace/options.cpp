@@ -374,7 +374,8 @@ void check_timeline(Options& options, const Given& given, bool is_generated)
     if (!is_generated && (timeline.table || !timeline.functions.empty() || !timeline.probes.empty()))
         give_up(timeline.table ? "functions takes no script: --functions PATTERN chooses among them"
                                : "one of a script and --functions or --probes is enough");
-    if (timeline.table && timeline.functions.empty())
+    timeline.all_functions = timeline.table && timeline.functions.empty();
+    if (timeline.all_functions)
         timeline.functions.emplace_back("*");
     if (timeline.folder.empty() && !timeline.table)
         give_up("--output wants a folder");

@@ -46,6 +46,7 @@ struct Timeline {
     std::string folder;                         ///< for the trace; empty: none
     std::vector<std::string> functions, probes; ///< [FILE:]FUNCTION, [[FILE:]PROVIDER:]NAME; may be patterns
     bool generated = false;                     ///< the script is timeline_script()
+    bool all_functions = false;                 ///< nobody chose among them
     bool table = false;                         ///< of calls
 };
 
@@ -91,10 +92,11 @@ struct Options {
     std::optional<Timeline> timeline;
     std::optional<Export> exported;
     std::optional<Top> top;
-    /// Whether the script is ours and its probes, all of them, are those of the program.
+    /// Whether the script is ours and its probes, all of them, are those of the program. Of all files, there would be thousands to move.
     bool whole_program() const
     {
-        return (timeline && timeline->generated && timeline->functions.empty() && timeline->probes.empty())
+        return (timeline && timeline->all_functions && moves)
+            || (timeline && timeline->generated && timeline->functions.empty() && timeline->probes.empty())
             || (top && top->functions.empty() && top->probes.empty());
     }
 };
