@@ -271,7 +271,7 @@ const char* const all_actions[] = {
     "$t = (arg0, arg1); @t[$t.0] = $t; @u = sum(@t[$t.0].1);",
     "$i = 0; while ($i < 9) { @l = sum($i++); }",
     "@b = buf(arg0, arg1 % 9); @s = str(arg3, arg1 % 70);",
-    "@[rand, bswap(arg0), reg(\"r3\")] = count();",
+    "@[rand, bswap(arg0), reg(\"r12\")] = count();",
 };
 constexpr const char* no_copies = "the runner's kernel has no process_vm_readv (qemu-user)";
 constexpr const char* all_operands = "8@x0 -4@w1 2@w2 8@x19 -1@w30 8@[sp, 24]";
