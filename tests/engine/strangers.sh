@@ -61,7 +61,7 @@ expect "four clauses" "$(cat maps)" '@entry: 10
 @exit: 10
 @some: 6
 @usdt: 10'
-# Only bpftrace reads this one: comm, a variable, a structure; braces and slashes where they mean nothing.
+# Structures without a name, comments; braces and slashes where they mean nothing.
 # shellcheck disable=SC2016 # bpftrace's variables
 run 'struct two { int a; struct { int b; } c; }; /* } { */
 uprobe:./work:work, // every call {
@@ -79,7 +79,7 @@ parsed() { # parsed SCRIPT: what bpftrace makes of the text that it would be giv
     "$@" -d 2>&1 </dev/null || true
 }
 if [[ $(bpftrace --version) == *v0.17.* ]]; then # others print it in another way
-    parsed 'BEGIN { @[comm] = count(); } usdt:./work:t:work { @ = count(); }  uprobe:"./work":work / 1 / { @ = count(); } END {}' >ast
+    parsed 'BEGIN { @b[kstack] = count(); } usdt:./work:t:work { @ = count(); }  uprobe:"./work":work / 1 / { @ = count(); } END {}' >ast
     sed -n '/^AST after: parser/,/^AST after: [^p]/p' ast | awk '/^ [A-Za-z]/ { probe = $1 } /builtin: cpid/ { print probe }' >filtered
     expect "clauses that are filtered" "$(cat filtered)" 'usdt:./work:t:work
 uprobe:./work:work'
@@ -95,7 +95,7 @@ refused() { # refused SCRIPT MESSAGE
 refused 'uprobe:./work:work, kprobe:do_nothing { @[comm] = count(); }' "1: probes of programs and others are in one clause, and want one each"
 refused 'BEGIN { @[comm] = count(); }
 macro f() { }' '2: "macro" is no kind of probe that is known here'
-refused 'uprobe:./work:work { @[cpu] = count(); ' "1: a brace is not closed"
+refused 'uprobe:./work:work { @[kstack] = count(); ' "1: a brace is not closed"
 
 # From within another pid namespace the number that bpftrace compares cannot be known. --engine auto does without.
 cat >inside.sh <<'END_OF_SH'
