@@ -1,54 +1,99 @@
 #!/bin/bash
-# Functions of the installed python3, which was built without fastsdt: fastsdt-trace --move and bpftrace count the same in the same process,
-# one after the other.
+# Functions that fastprobe recorded: their calls, arguments and results, by the arithmetic of examples/entry.c, on both engines.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-need bpftrace /usr/bin/python3
-[ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] || skip "bpftrace needs root and uprobes"
-need_attachable
-cat >work.py <<'END'
-import json, sys
-for line in sys.stdin:
-    for i in range(10):
-        a = [{str(j): [j] * 3} for j in range(100)]
-        s = json.dumps(a)
-        json.loads(s), sorted(a, key=str), s.split(","), tuple(a), set(map(str, a)), "x".join(map(repr, a))
-    print("did", flush=True)
+. "$FASTSDT_SOURCE/scripts/versions.sh"
+plugin=$(plugin gcc)
+[ -n "$plugin" ] || skip "fastprobe was not built for GCC"
+need "$plugin" python3
+compile() { # OUTPUT OPTIONS...: all entries that can be armed
+    local output=$1
+    shift
+    "$plugin" -O2 -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 "$@" "$FASTSDT_SOURCE/examples/entry.c" -o "$output"
+}
+compile e -fplugin-arg-fastprobe-exit=nop10
+
+# The upper half of a register with a 32-bit value may hold anything.
+script='uprobe:./e:request { @calls = count(); @ids = sum(arg0 & 0xffffffff); } uretprobe:./e:chain { @results = sum(retval & 0xffffffff); }
+    uprobe:./e:mix, uretprobe:./e:mix { @by[probe] = sum(1); }'
+wanted=$(python3 - <<'END'
+def chain(x):
+    total = 0
+    for _ in range(3):
+        x = (x ^ (x >> 15)) * 0x2c1b3c6d & 0xffffffff
+        total = total + x & 0xffffffff
+    return total
+ids = range(2, 1002) # argc is 2
+print(f"@by[uprobe:./e:mix]: 3000\n@by[uretprobe:./e:mix]: 3000\n@calls: 1000\n@ids: {sum(ids)}\n@results: {sum(map(chain, ids))}")
 END
-cat >compare.py <<'END'
-import os, re, signal, subprocess, sys
-python = os.path.realpath("/usr/bin/python3")
-kinds = ["Bytes", "Dict", "Err", "Iter", "List", "Long", "Object", "Tuple", "Unicode"]
-script = "".join(f"uprobe:{python}:Py{kind}_* {{ @[probe] = count(); }} " for kind in kinds)
-script += 'interval:ms:200 { printf("armed\\n"); }'  # bpftrace attaches in this order
-program = subprocess.Popen([python, "-S", "-E", "work.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={"PYTHONHASHSEED": "0"})
-def work():
-    program.stdin.write("\n")
-    program.stdin.flush()
-    assert program.stdout.readline() == "did\n"
-    while not open(f"/proc/{program.pid}/syscall").read().startswith("0 0x0 "):  # it reads standard input again
-        pass
-def counts(*command):
-    tracer = subprocess.Popen([*command, "-e", script, "-p", str(program.pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    said = ""
-    for line in tracer.stdout:
-        said += line
-        if line == "armed\n":
-            break
-    else:
-        sys.exit(f"{command[0]} ended: {said}")
-    work()
-    tracer.send_signal(signal.SIGINT)
-    report = tracer.communicate()[0]
-    return {name: int(count) for name, count in re.findall(r"^@\[uprobe:[^:]*:(\w+)\]: (\d+)$", report, re.M)}
-work()
-work()  # what it makes once is made
-moved, kernel = counts("fastsdt-trace", "--engine", "user", "--move"), counts("bpftrace")
-program.kill()
-print(f"{len(moved)} functions, {sum(moved.values())} calls")
-different = [(name, moved.get(name), kernel.get(name)) for name in {*moved, *kernel} if moved.get(name) != kernel.get(name)]
-if different or len(moved) < 40:
-    sys.exit(f"function, fastsdt-trace, bpftrace: {different}")
+)
+for engine in user kernel; do
+    if [ $engine = kernel ]; then
+        have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] || continue
+    fi
+    fastsdt-trace --engine $engine -e "$script" -- ./e 1000 >out 2>err || fail "--engine $engine: $(cat err out)"
+    expect "--engine $engine" "$(grep '^@' out | sort)" "$wanted"
+done
+fastsdt-trace latency --engine user ./e:request -- ./e 1000 >out 2>err || fail "latency: $(cat err out)"
+grep -q '^@total: count 1000, ' out || fail "latency: $(cat out)"
+
+# request() ends in a jump to chain(), which makes the result: at the jump there is none yet.
+status=0
+fastsdt-trace --engine user -e 'uretprobe:./e:request { @results = sum(retval); } uretprobe:./e:request { @calls = count(); }' -- ./e 1000 >out 2>err || status=$?
+expect "a tail call: status" "$status" 1
+grep -qx 'sites 0 of 1 armed (1 has no result yet, being a tail call); dropped 0' out || fail "a tail call: $(cat out)"
+fastsdt-trace --engine user -e 'uretprobe:./e:request { @calls = count(); }' -- ./e 1000 >out 2>err || fail "a tail call: $(cat err)"
+grep -qx '@calls: 1000' out || fail "a tail call: $(cat out)"
+
+# Entries without exits: the report says what is missing, and names the command that can trace it.
+compile entries
+status=0
+fastsdt-trace --engine user -e 'uprobe:./entries:request { @calls = count(); } uretprobe:./entries:request { @results = count(); }' -- ./entries 1000 >out 2>err || status=$?
+expect "no exits: status" "$status" 1
+expect "no exits" "$(grep -E '^(@|sites)' out)" "@calls: 1000
+@results: 0
+sites 1 of 2 armed (1 has no exit sites); dropped 0"
+grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace ' err || fail "no exits: $(cat err)"
+
+# Arguments on the stack, as many as the entry's record says. For a function with a variable number of arguments it says nothing.
+cat >stack.c <<'END'
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define KEEP __attribute__((noinline, noclone))
+KEEP long eight(long a, long b, long c, long d, long e, long f, long g, const char* h)
+{
+    __asm__ volatile("");
+    return a + b + c + d + e + f + g + *h;
+}
+KEEP long many(int n, ...)
+{
+    va_list list;
+    va_start(list, n);
+    long sum = 0;
+    for (int i = 0; i < n; ++i)
+        sum += va_arg(list, long);
+    va_end(list);
+    return sum;
+}
+static const char* volatile names[] = {"often", "rarely"};
+int main(void)
+{
+    long sum = *names[0] + *names[1]; /* BPF cannot read memory that was not touched */
+    for (long i = 0; i < 1000; ++i)
+        sum += eight(1, 2, 3, 4, 5, 6, i * 0x100000000, names[i % 4 == 0]) + many(8, i, i, i, i, i, i, i, i);
+    return sum == 0;
+}
 END
-python3 compare.py >out 2>&1 || fail "$(cat out)"
-cat out
+"$plugin" -O2 -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 stack.c -o stack
+for engine in user kernel; do
+    if [ $engine = kernel ]; then
+        have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] || continue
+    fi
+    fastsdt-trace --engine $engine -e 'uprobe:./stack:eight { @sum = sum(sarg0); @by[str(sarg1), arg5] = count(); }' -- ./stack >out 2>err || fail "--engine $engine: $(cat err out)"
+    expect "--engine $engine: on the stack" "$(grep '^@' out | sort)" "@by[often, 6]: 750
+@by[rarely, 6]: 250
+@sum: $((999 * 1000 / 2 * 0x100000000))"
+done
+fastsdt-trace --engine user -e 'uprobe:./stack:eight { @ = sum(sarg2); } uprobe:./stack:many { @n = sum(sarg0); } uprobe:./stack:main { @main = count(); }' -- ./stack >out 2>err || true
+expect "not on the stack" "$(tail -1 out)" "sites 1 of 3 armed (1 has no record of its arguments on the stack, 1 has no sarg2); dropped 0"
