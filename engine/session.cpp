@@ -33,10 +33,15 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
     if (tables_.stacks || shows_names(script))
         symbols_ = std::make_unique<Symbols>(pid);
     if (uses(script, Value::symbol))
-        environment_.symbol = [pid](const Site& site, const std::string& name) {
-            const auto found = symbol_in(fmt::format("/proc/{}/root{}", pid, site.file), name);
-            return found ? std::optional(found->address + site.load_bias) : std::nullopt;
-        };
+        environment_.symbol =
+            [pid, known = std::map<std::pair<std::string, std::string>, std::optional<SymbolInFile>>()](
+                const Site& site, const std::string& name) mutable { // a file is read once for all of its sites
+                const auto [place, fresh] = known.try_emplace({site.file, name});
+                if (fresh)
+                    place->second = symbol_in(fmt::format("/proc/{}/root{}", pid, site.file), name);
+                const auto& found = place->second;
+                return found ? std::optional(found->address + site.load_bias) : std::nullopt;
+            };
     environment_.start_ns = options.start_ns;
     environment_.follow = options.follow;
     ended_.maps.resize(script.maps.size());
@@ -360,10 +365,7 @@ void Session::read_events(std::vector<Event>& to, bool last)
 
 void Session::fetch_events(bool last)
 {
-    event_reader_.read(
-        arming_.window(), reader(),
-        [this](size_t offset, uint64_t from, uint64_t to) { return target_.change_data(offset, from, to); }, last,
-        events_);
+    event_reader_.read(arming_.window(), reader(), changer(), last, events_);
 }
 
 void Session::keep_ended(Slice slice)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "process/debug_types.h"
 
-#include "base/search_path.h"
+#include "arming/match.h"
 #include "elf/debug_file.h"
 
 #include <dwarf.h>
@@ -264,11 +264,9 @@ DebugFiles::File* DebugFiles::file_of(const Probe& probe)
     const auto [found, fresh] = files_.try_emplace(probe.file);
     if (!fresh)
         return found->second.get();
-    std::string path = probe.file;
-    if (path.find_first_of("*?[") != path.npos)
+    if (probe.file.find_first_of("*?[") != probe.file.npos)
         return nullptr;
-    if (path.find('/') == path.npos)
-        path = in_search_path(path);
+    std::string path = resolve(probe.file);
     if (pid_ != 0 && path.starts_with('/'))
         if (const std::string inside = fmt::format("/proc/{}/root{}", pid_, path); access(inside.c_str(), R_OK) == 0)
             path = inside;

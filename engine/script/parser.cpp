@@ -61,11 +61,11 @@ constexpr std::array<Aggregation, 8> aggregations = {{{"count", MapKind::count, 
 // Values that bpftrace 0.17 to 0.23 has and this subset lacks: src/lexer.l.
 constexpr std::array<std::string_view, 8> kernel_values = {"cgroup", "ctx",      "curtask", "jiffies",
                                                            "kstack", "usermode", "ppid",    "ncpus"};
-constexpr std::array<std::string_view, 29> kernel_functions = {
-    "cgroupid", "join",       "kaddr",  "kptr",          "ksym",      "override", "cgroup_path", "signal",
-    "system",   "uptr",       "path",   "unwatch",       "skboutput", "debugf",   "kstack",      "nsecs",
-    "has_key",  "len",        "errorf", "socket_cookie", "offsetof",  "pid",      "tid",         "percpu_kaddr",
-    "strcap",   "cgroupname", "warnf",  "fail",          "kstack"};
+constexpr std::array<std::string_view, 28> kernel_functions = {
+    "cgroupid", "join",   "kaddr",        "kptr",   "ksym",       "override",      "cgroup_path",
+    "signal",   "system", "uptr",         "path",   "unwatch",    "skboutput",     "debugf",
+    "kstack",   "nsecs",  "has_key",      "len",    "errorf",     "socket_cookie", "offsetof",
+    "pid",      "tid",    "percpu_kaddr", "strcap", "cgroupname", "warnf",         "fail"};
 /// What no program can tell of itself: the reason, by the word.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 16> of_kernel = {{
     {"kstack", "the kernel's stack"},
@@ -496,15 +496,21 @@ private:
         return statement;
     }
 
+    // What stands between the word and the block.
+    void condition(Statement& statement, const char* word)
+    {
+        advance();
+        expect("(", word);
+        statement.value = expression();
+        expect(")", "the condition");
+    }
+
     // if (a) { ... } else if (b) { ... } else { ... }
     void branch(Statement& statement, Clause& clause)
     {
         const Depth depth(depth_, token_.where);
         statement.kind = Statement::Kind::branch;
-        advance();
-        expect("(", "\"if\"");
-        statement.value = expression();
-        expect(")", "the condition");
+        condition(statement, "\"if\"");
         statement.then = block(clause, "the condition");
         if (!word("else"))
             return;
@@ -520,10 +526,7 @@ private:
     {
         const Depth depth(depth_, token_.where);
         statement.kind = Statement::Kind::loop;
-        advance();
-        expect("(", "\"while\"");
-        statement.value = expression();
-        expect(")", "the condition");
+        condition(statement, "\"while\"");
         ++loops_;
         statement.then = block(clause, "the condition");
         --loops_;

@@ -384,33 +384,34 @@ private:
         return integer_shape(8, e.is_signed);
     }
 
-    Expression memory(Expression address, const ShapePtr& shape, Span where)
+    // What something is as a value of this shape.
+    Expression taken(Kind kind, Expression from, const ShapePtr& shape, Span where)
     {
         Expression e;
-        e.kind = Kind::memory;
+        e.kind = kind;
         e.shape = complete(shape, where);
         e.type = type_of(*e.shape);
         e.is_signed = e.shape->is_signed;
         e.where = where;
-        e.operands.push_back(std::move(address));
+        e.operands.push_back(std::move(from));
         return e;
+    }
+
+    Expression memory(Expression address, const ShapePtr& shape, Span where)
+    {
+        return taken(Kind::memory, std::move(address), shape, where);
     }
 
     // Of bytes that are kept somewhere.
     Expression part(Expression of, size_t offset, const ShapePtr& shape, Span where)
     {
-        Expression e;
-        e.kind = Kind::part;
-        e.number = int64_t(offset);
+        auto from = int64_t(offset);
         if (of.kind == Kind::part) {
-            e.number += of.number;
+            from += of.number;
             of = Expression(std::move(of.operands[0]));
         }
-        e.shape = complete(shape, where);
-        e.type = type_of(*e.shape);
-        e.is_signed = e.shape->is_signed;
-        e.where = where;
-        e.operands.push_back(std::move(of));
+        Expression e = taken(Kind::part, std::move(of), shape, where);
+        e.number = from;
         return e;
     }
 

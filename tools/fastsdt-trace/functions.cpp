@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 
 namespace fastsdt::trace_tool {
@@ -15,21 +16,20 @@ namespace {
 // More calls are not open in any thread, unless each of them was left by longjmp().
 constexpr size_t most_open = size_t(1) << 20;
 
-// "1.234 us"
-std::string time_text(double ns)
+} // namespace
+
+std::string duration_text(double ns, int digits)
 {
     constexpr double thousand = 1000;
-    const char* unit = "ns";
-    for (const char* next : {"us", "ms", "s"}) {
+    std::string_view unit = "ns";
+    for (const std::string_view next : {"us", "ms", "s"}) {
         if (ns < thousand)
             break;
         ns /= thousand;
         unit = next;
     }
-    return fmt::format("{:.{}f} {:<2}", ns, *unit == 'n' ? 0 : 3, unit);
+    return fmt::format("{:.{}f} {:<2}", ns, unit == "ns" ? 0 : digits, unit);
 }
-
-} // namespace
 
 size_t CallTable::add(const std::string& name, const std::string& file)
 {
@@ -115,7 +115,7 @@ void CallTable::print(std::ostream& out, uint64_t frequency, bool json) const
         for (const double cycles :
              {static_cast<double>(f->total), static_cast<double>(f->self), static_cast<double>(f->least),
               static_cast<double>(f->sum) / static_cast<double>(f->calls), static_cast<double>(f->most)})
-            out << fmt::format("  {:>10}", time_text(ns(cycles)));
+            out << fmt::format("  {:>10}", duration_text(ns(cycles), 3));
         out << "  " << printable(f->name) << '\n';
     }
 }

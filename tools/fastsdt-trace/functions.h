@@ -13,6 +13,9 @@
 
 namespace fastsdt::trace_tool {
 
+/// "1.234 us": with so many digits behind the point, but for nanoseconds.
+std::string duration_text(double ns, int digits);
+
 class CallTable {
 public:
     /// What one thread does. Its clock never goes back.

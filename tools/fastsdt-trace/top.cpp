@@ -2,6 +2,7 @@
 #include "top.h"
 
 #include "base/printable.h"
+#include "functions.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -82,20 +83,6 @@ private:
     static inline termios before_{};
     static inline bool shown_ = false, listens_ = false;
 };
-
-// "1.2 us"
-std::string time_text(double ns)
-{
-    constexpr double thousand = 1000;
-    std::string_view unit = "ns";
-    for (const std::string_view next : {"us", "ms", "s"}) {
-        if (ns < thousand)
-            break;
-        ns /= thousand;
-        unit = next;
-    }
-    return fmt::format("{:.{}f} {:<2}", ns, unit == "ns" ? 0 : 1, unit);
-}
 
 struct Row {
     bool is_function = false;
@@ -276,7 +263,7 @@ private:
         std::string times = fmt::format("{:>8}  {:>10}  {:>10}", "", "", "");
         const auto up_to = [&](double share) {
             const double ns = percentile(row.buckets, share);
-            return ns > 0 ? time_text(ns) : "";
+            return ns > 0 ? duration_text(ns, 1) : "";
         };
         if (row.is_function) // of one processor; several threads may use more
             times = fmt::format("{:>6.1f} %  {:>10}  {:>10}", static_cast<double>(row.ns) / seconds_ / 1e7, up_to(0.5),
