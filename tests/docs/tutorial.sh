@@ -1,0 +1,12 @@
+#!/bin/bash
+# docs/tutorial.md, as an ordinary user.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+need redis-server redis-cli nm /usr/bin/python3 setpriv
+need_attachable
+redis-server --version | grep -q ' v=7\.0\.' || skip "the tutorial shows Redis 7.0"
+user_folder
+[ ${#as_user[@]} = 0 ] || chown 65534:65534 .
+trap 'redis-cli -p 7777 shutdown nosave >/dev/null 2>&1 || true; leave_user_folder' EXIT
+! redis-cli -p 7777 ping >/dev/null 2>&1 || skip "port 7777 is taken"
+"${as_user[@]}" /usr/bin/python3 -B "$FASTSDT_SOURCE/tests/docs/tutorial.py" "$FASTSDT_SOURCE/docs/tutorial.md" || fail "see above"
