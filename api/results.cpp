@@ -181,7 +181,8 @@ static_assert(
     && int(State::cannot_move) == FASTSDT_TRACE_SITE_CANNOT_MOVE && int(State::overlaps) == FASTSDT_TRACE_SITE_OVERLAPS
     && int(State::not_guarded) == FASTSDT_TRACE_SITE_NOT_GUARDED
     && int(State::no_stacks) == FASTSDT_TRACE_SITE_NO_STACKS && int(State::no_symbol) == FASTSDT_TRACE_SITE_NO_SYMBOL
-    && int(State::no_processor) == FASTSDT_TRACE_SITE_NO_PROCESSOR);
+    && int(State::no_processor) == FASTSDT_TRACE_SITE_NO_PROCESSOR
+    && int(State::handles_faults) == FASTSDT_TRACE_SITE_HANDLES_FAULTS);
 
 } // namespace
 

@@ -22,7 +22,8 @@ namespace fastsdt::engine {
 Session::Session(const Script& script, pid_t pid, Target& target, Options options)
     : script_(script), target_(target), pid_(pid), options_(options), filters_(pid),
       modules_at_first_(modules_of(mappings_of(pid))),
-      matcher_(script, pid, options.names ? *options.names : own_names_, options.moves && target.stops_threads()),
+      matcher_(script, pid, options.names ? *options.names : own_names_, options.moves && target.stops_threads(),
+               options.moves_faulting),
       fresh_(matcher_.find_new()), environment_(read_environment(script, pid)),
       tables_(lay_out(script, options.ring_size)),
       arming_(
@@ -95,6 +96,15 @@ bool Session::look_for_filters()
     if (!environment_.system_calls)
         forbid_calls();
     return !environment_.system_calls;
+}
+
+bool Session::look_for_handlers()
+{
+    if (options_.moves_faulting || !arming_.may_fault() || !handles_faults(pid_))
+        return false;
+    const TracerThread tracer;
+    arming_.withdraw_faulting();
+    return true;
 }
 
 std::vector<FirstWord> Session::words_at_first(Window window) const

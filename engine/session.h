@@ -32,6 +32,7 @@ public:
     struct Options {
         bool calls = false;          ///< stubs may make system calls also where the process may set a seccomp filter
         bool moves = false;          ///< sites too that need instructions moved (lib/movable/movable.h)
+        bool moves_faulting = false; ///< those too that may fault, where the process handles that
         bool follow = false;         ///< forked children record too
         ProbeNames* names = nullptr; ///< of a run with several processes; has to outlive it
         size_t ring_size = usual_ring_size; ///< of a thread's events, a power of two
@@ -63,6 +64,9 @@ public:
     /// done often.
     /// @return  whether it found the first reason for that
     bool look_for_filters();
+    /// Looks whether the process handles SIGSEGV or SIGBUS, and then gives up sites whose instructions may fault: the handler would see the
+    /// stub's address. Cheap enough to be done often. @return  whether it gave up some
+    bool look_for_handlers();
     /// Why Maps::unread is not 0: a sentence about the process.
     const std::string& no_system_calls() const { return environment_.no_system_calls; }
 

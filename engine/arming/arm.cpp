@@ -722,6 +722,45 @@ void Arming::arm_loader()
         target_.leave_loader();
 }
 
+// Returns those whose jump may still be there: beneath a breakpoint, or because a thread keeps standing in it.
+std::vector<Patch> Arming::undo(std::vector<Patch> patches)
+{
+    std::vector<Patch> left;
+    for (unsigned tries = 0; !patches.empty() && tries < 5; ++tries) {
+        const auto outcomes = target_.patch(patches, true);
+        std::vector<Patch> again;
+        for (size_t i = 0; i < patches.size(); ++i)
+            if (outcomes[i] == Target::Outcome::busy)
+                again.push_back(patches[i]);
+            else if (outcomes[i] != Target::Outcome::done && may_hold(target_, patches[i]))
+                left.push_back(patches[i]);
+        patches = std::move(again);
+    }
+    left.insert(left.end(), patches.begin(), patches.end());
+    return left;
+}
+
+bool Arming::may_fault() const
+{
+    return std::any_of(sites_.begin(), sites_.end(),
+                       [](const Site& site) { return site.moved.may_fault && site.found.state == State::ready; });
+}
+
+void Arming::withdraw_faulting()
+{
+    std::vector<Patch> patches;
+    for (size_t i = 0; i < sites_.size(); ++i)
+        if (sites_[i].moved.may_fault && patches_[i].length != 0)
+            patches.push_back(patches_[i]);
+    std::set<uint64_t> left;
+    for (const Patch& patch : undo(std::move(patches)))
+        left.insert(patch.at);
+    for (Site& site : sites_)
+        if (site.moved.may_fault && !left.contains(site.patch))
+            site.found = {State::handles_faults, 1};
+    verify();
+}
+
 void Arming::disarm()
 {
     if (!jumps_)
@@ -734,18 +773,7 @@ void Arming::disarm()
     for (size_t i = 0; i < sites_.size(); ++i)
         if (patches_[i].length != 0)
             now.push_back(patches_[i]);
-    bool left = false; // beneath a breakpoint
-    for (unsigned tries = 0; !now.empty() && tries < 5; ++tries) {
-        const auto outcomes = target_.patch(now, true);
-        std::vector<Patch> again;
-        for (size_t i = 0; i < now.size(); ++i)
-            if (outcomes[i] == Target::Outcome::busy)
-                again.push_back(now[i]);
-            else if (outcomes[i] != Target::Outcome::done)
-                left = left || may_hold(target_, now[i]);
-        now = std::move(again);
-    }
-    jumps_ = !now.empty() || left; // a thread keeps standing in these
+    jumps_ = !undo(std::move(now)).empty();
     // Also where we need no guard: another tracer may have left its guard for us.
     if (std::any_of(sites_.begin(), sites_.end(), [](const Site& site) { return site.moves(); }))
         target_.alone([this] { unguard(View(target_), window_.address); });

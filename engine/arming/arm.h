@@ -56,6 +56,11 @@ public:
     /// mapped: a thread may still be in one, and arm() uses them again. If a site is still `armed`, a thread stands in
     /// it (only a debugger can cause that): try again.
     void disarm();
+    /// Undoes the jumps in place of instructions that may fault, and makes them no more: State::handles_faults. Where a thread stands in one
+    /// it stays: call again.
+    void withdraw_faulting();
+    /// Whether some site may have such a jump.
+    bool may_fault() const;
     /// Looks at all sites again: the kernel or another tracer may have changed one.
     const std::vector<SiteState>& verify();
 
@@ -74,6 +79,7 @@ public:
 private:
     void arm_all();
     bool release_all();
+    std::vector<Patch> undo(std::vector<Patch> patches);
     std::optional<Range> unfinished();
     void release_unfinished();
     void add(std::vector<Site> sites);

@@ -4,6 +4,7 @@
 #include "base/search_path.h"
 #include "code/machine.h"
 #include "elf/exits.h"
+#include "elf/image.h"
 
 #include <fastsdt/recognize.h>
 
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <elf.h>
 #include <filesystem>
 #include <fnmatch.h>
 #include <iterator>
@@ -63,6 +65,28 @@ bool means_file(const Probe& probe, const std::string& mapped, pid_t pid)
     return pattern(probe.file) ? fits(probe.file, mapped) : same_file(probe.file, mapped, pid);
 }
 
+// A mapped file that a probe means and that has no symbols but those it exports; empty: there is none.
+std::string stripped_file(const Probe& probe, pid_t pid)
+{
+    std::set<std::string> seen;
+    for (const Mapping& mapping : read_maps(pid)) {
+        if (!mapping.executable || mapping.inode == 0 || !means_file(probe, mapping.name, pid)
+            || !seen.insert(mapping.name).second)
+            continue;
+        bool stripped = false;
+        Image::each(
+            fmt::format("/proc/{}/root{}", pid, mapping.name),
+            [&](const Image& image) {
+                stripped = std::none_of(image.sections().begin(), image.sections().end(),
+                                        [](const Section& s) { return s.type == SHT_SYMTAB; });
+            },
+            [](const std::string&) {}); // read_process() says it
+        if (stripped)
+            return mapping.name;
+    }
+    return {};
+}
+
 bool same_kind(const Probe& probe, const LiveSite& site)
 {
     switch (probe.kind) {
@@ -73,16 +97,6 @@ bool same_kind(const Probe& probe, const LiveSite& site)
     }
 }
 
-// Of the process as it is now: a handler may be set later.
-Matcher::Traits traits_of(pid_t pid)
-{
-    const std::string caught = status_field(pid, pid, "SigCgt:");
-    const uint64_t signals = std::strtoull(caught.c_str(), nullptr, 16);
-    const auto catches = [&](int signal) { return (signals >> (signal - 1) & 1) != 0; };
-    return {catches(SIGSEGV) || catches(SIGBUS),
-            status_field(pid, pid, "x86_Thread_features:").find("shstk") != std::string::npos};
-}
-
 // Sets the instructions that move.
 void find_window(const LiveSite& live, const Matcher::Traits& process, Site& site)
 {
@@ -90,8 +104,7 @@ void find_window(const LiveSite& live, const Matcher::Traits& process, Site& sit
     if (window.obstacle != Obstacle::none) {
         site.found = {State::cannot_move, 0, std::string(text(window.obstacle))};
     } else if (window.may_fault && process.handles_faults) {
-        // Its handler would see the stub's address.
-        site.found = {State::cannot_move, 0, "accesses memory, and the process handles SIGSEGV or SIGBUS"};
+        site.found = {State::handles_faults, 0, "accesses memory, and the process handles SIGSEGV or SIGBUS"};
     } else if (window.calls && process.has_shadow_stack) {
         site.found = {State::cannot_move, 0, "makes a call there, and the process has a shadow stack"};
     } else {
@@ -99,7 +112,7 @@ void find_window(const LiveSite& live, const Matcher::Traits& process, Site& sit
         site.length = window.length;
         const auto first = step(own_machine.arch, live.window_bytes, window.address);
         site.moved = {live.window_bytes, window.at, window.leaves || window.calls,
-                      !first || first->length < own_machine.moved_jump};
+                      !first || first->length < own_machine.moved_jump, window.may_fault};
     }
 }
 
@@ -126,6 +139,13 @@ void find_patch(const LiveFile& file, const LiveSite& live, const Matcher::Trait
 }
 
 } // namespace
+
+bool handles_faults(pid_t pid)
+{
+    const uint64_t caught = std::strtoull(status_field(pid, pid, "SigCgt:").c_str(), nullptr, 16);
+    const auto catches = [&](int signal) { return (caught >> (signal - 1) & 1) != 0; };
+    return catches(SIGSEGV) || catches(SIGBUS);
+}
 
 std::string resolve(const std::string& file)
 {
@@ -181,11 +201,11 @@ bool means_any(const Script& script, pid_t pid, const std::vector<Mapping>& mapp
     });
 }
 
-Matcher::Matcher(const Script& script, pid_t pid, ProbeNames& names, bool moves)
+Matcher::Matcher(const Script& script, pid_t pid, ProbeNames& names, bool moves, bool moves_faulting)
     : script_(script), pid_(pid), names_(names), wants_functions_(uses(script, Value::function)),
       apart_(std::any_of(script.clauses.begin(), script.clauses.end(),
                          [](const Clause& clause) { return clause.arguments.has_value(); })),
-      moves_(moves)
+      moves_(moves), moves_faulting_(moves_faulting)
 {}
 
 bool Matcher::means(const Probe& probe, const std::string& path)
@@ -288,6 +308,7 @@ void Matcher::share_patches(std::map<Key, Site>& sites)
                 refuse(site, State::overlaps);
                 continue;
             }
+            together.may_fault = together.may_fault || site.moved.may_fault;
             if (site.patch + site.length > end) {
                 together.bytes.insert(together.bytes.end(),
                                       site.moved.bytes.end() - ptrdiff_t(site.patch + site.length - end),
@@ -304,6 +325,7 @@ void Matcher::share_patches(std::map<Key, Site>& sites)
             site.patch = start.patch;
             site.length = together.bytes.size();
             site.moved.bytes = together.bytes;
+            site.moved.may_fault = together.may_fault;
             site.moved.leaves = together.leaves;
             site.moved.guarded = together.guarded;
         }
@@ -340,7 +362,8 @@ std::vector<Site> Matcher::find_new()
             return probe.kind == Probe::Kind::entry || probe.kind == Probe::Kind::exit;
         });
     });
-    traits_ = traits_of(pid_);
+    traits_ = {!moves_faulting_ && handles_faults(pid_),
+               status_field(pid_, pid_, "x86_Thread_features:").find("shstk") != std::string::npos};
     const Unrecorded wanted = unrecorded();
     const Process process = read_process(pid_, functions, moves_ ? &wanted : nullptr);
     troubles_ = process.troubles;
@@ -359,6 +382,11 @@ std::vector<Site> Matcher::find_new()
             fresh.push_back(std::move(site));
     }
     known_ = std::move(seen);
+    if (moves_)
+        for (const Probe* probe : unmatched()) // said when the process has perhaps ended
+            if (probe->kind != Probe::Kind::usdt && !stripped_.contains(probe))
+                if (std::string file = stripped_file(*probe, pid_); !file.empty())
+                    stripped_.emplace(probe, std::move(file));
     return fresh;
 }
 
@@ -379,10 +407,15 @@ std::string Matcher::instead(const Probe& probe) const
             return fmt::format("there is no file {}", probe.file);
         const char* const where =
             pattern(probe.file) ? "no file of the process that fits" : "no mapped file of that name";
-        return fmt::format("{} has {}", where,
-                           !functions   ? "probes"
-                               : moves_ ? "such functions"
-                                        : "functions that fastprobe recorded; --move arms others");
+        const auto stripped = stripped_.find(&probe);
+        return fmt::format(
+            "{} has {}{}", where,
+            !functions   ? "probes"
+                : moves_ ? "such functions"
+                         : "functions that fastprobe recorded; --move arms others",
+            stripped == stripped_.end()
+                ? ""
+                : fmt::format("; {} is stripped: only functions that it exports have names", stripped->second));
     }
     // Names only the probes of the provider that was meant, if it has any: libraries have probes of other providers.
     std::vector<std::string> names;

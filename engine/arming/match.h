@@ -19,6 +19,9 @@ namespace fastsdt::engine {
 /// PATH; what is not found stays as it is.
 std::string resolve(const std::string& file);
 
+/// Whether a process has a handler for SIGSEGV or SIGBUS now.
+bool handles_faults(pid_t pid);
+
 /// The numbers that maps and events have for names of probes, such as "usdt:./app:shop:order": of all processes of a run.
 class ProbeNames {
 public:
@@ -49,11 +52,12 @@ class Matcher {
 public:
     /// @param script, names  have to outlive it
     /// @param moves  functions and probes count too that need instructions moved
-    Matcher(const Script& script, pid_t pid, ProbeNames& names, bool moves);
+    /// @param moves_faulting  instructions that may fault too, where the process handles that
+    Matcher(const Script& script, pid_t pid, ProbeNames& names, bool moves, bool moves_faulting = false);
 
     /// What decides, besides the file, whether instructions can be moved.
     struct Traits {
-        bool handles_faults = false;   ///< SIGSEGV or SIGBUS
+        bool handles_faults = false;   ///< and its handler is not to see a stub's address
         bool has_shadow_stack = false; ///< a return goes nowhere but behind the call
     };
 
@@ -88,11 +92,12 @@ private:
     ProbeNames& names_;
     const bool wants_functions_; // by `func`
     const bool apart_;           // a clause has a number of arguments
-    const bool moves_;
+    const bool moves_, moves_faulting_;
     Traits traits_;
     std::set<Key> known_; // of the last look
     std::set<const Probe*> matched_;
     std::map<const Probe*, std::set<std::string>> others_;      // names of the same kind in the probe's files
+    std::map<const Probe*, std::string> stripped_; // a file that the probe means and that lacks most names of functions
     std::map<std::pair<std::string, std::string>, bool> means_; // by the script's file and the process's
     std::vector<std::string> troubles_;
 };

@@ -56,6 +56,11 @@ std::string text(const SiteState& state, size_t sites)
     case State::too_long: return fmt::format("need{} a stub that is longer than a jump can span", s);
     case State::no_functions: return "would call a function, which stubs for this architecture cannot";
     case State::no_named_argument: return fmt::format("{} no argument named {}", has, state.detail);
+    case State::handles_faults:
+        if (state.number)
+            return fmt::format("{} armed until the process handled SIGSEGV or SIGBUS, and {} code accesses memory",
+                               one ? "was" : "were", one ? "its" : "their");
+        [[fallthrough]];
     case State::cannot_move:
         return fmt::format("{} no {}, and {} code {}", has, own_machine.nop, one ? "its" : "their", state.detail);
     case State::overlaps:

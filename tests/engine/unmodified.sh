@@ -3,7 +3,7 @@
 # What is counted, bpftrace and the program's own arithmetic say.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-need gcc g++ setpriv python3
+need gcc g++ setpriv python3 strip
 need_attachable
 user_folder
 mkfifo second
@@ -127,6 +127,13 @@ for name in _start '_star*'; do
     expect "$name: status" "$status" 1
 done
 
+# What a stripped file does not export has no name.
+strip -o stripped app
+status=0
+fastsdt-trace --engine user --move -e 'uprobe:./stripped:leaf { @ = count(); }' -- ./stripped 6 >out 2>err || status=$?
+expect "stripped: status" "$status" 1
+grep -q "; $PWD/stripped is stripped: only functions that it exports have names" err || fail "stripped: $(cat err)"
+
 # A table of the program's own functions, not of all libraries'.
 fastsdt-trace functions --move -- ./app 600 >out 2>err || fail "functions: $(cat out err)"
 expect "functions" "$(awk '$NF == "calls" || $NF == "leaf" || $NF == "malloc" { print $1, $NF }' out | sort)" "1800 calls
@@ -219,6 +226,7 @@ status=0
 "${as_user[@]}" fastsdt-trace --engine user --move -p "$pid" -e 'interval:ms:1 { exit(); } uprobe:./app:loads, uprobe:./app:leaf { @[func] = count(); }' >out 2>err 3>&- 4<&- || status=$?
 expect "a handler: status" "$status" 1
 grep -qx 'sites 1 of 2 armed (1 has no nop10, and its code accesses memory, and the process handles SIGSEGV or SIGBUS); dropped 0' out || fail "a handler: $(cat out err)"
+grep -q -- '--move-faulting arms code' err || fail "a handler: $(cat err)"
 exec 3>&-
 wait "$pid" || fail "the program with a handler failed"
 

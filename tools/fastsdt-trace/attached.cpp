@@ -30,6 +30,7 @@ Session::Options Shared::session_options()
 {
     return {.calls = options.read_memory,
             .moves = options.moves,
+            .moves_faulting = options.moves_faulting,
             .follow = options.follows(),
             .names = &names,
             .ring_size = options.buffer,
@@ -240,6 +241,8 @@ void Attached::news(bool waits)
         if (!news.executed && session_->look_for_filters())
             say(fmt::format("from now on no system call reads what a hit has in memory: {}",
                             session_->no_system_calls()));
+        if (!news.executed && session_->look_for_handlers())
+            keep(session_->states());
     });
     if (news.executed) {
         // The traced thread comes to its stop, unless another thread of the process called exec.

@@ -207,6 +207,11 @@ void add_options(CLI::App& app, Options& options, Given& given)
         "--move", options.moves,
         "Arm functions and probes of programs that were built without fastsdt too: their first instructions are "
         "moved away");
+    app.add_flag_callback(
+        "--move-faulting", [&options] { options.moves = options.moves_faulting = true; },
+        "The same, and instructions that access memory also in a program that handles SIGSEGV or SIGBUS: its handler "
+        "may see "
+        "the address of a copy");
     app.add_flag(
         "--read-memory", options.read_memory,
         "Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it");
@@ -224,11 +229,14 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag("--exit-status", options.exit_status,
                  "End with the COMMAND's status, 128 and the signal's number where one killed it; 2 remains for what "
                  "cannot be traced at all");
-    given.list = app.add_option("-l,--list", given.search,
-                                "List the probes and functions that scripts can name, with their arguments: of a FILE, "
-                                "or of a process (--pid). SEARCH is a FILE, or a pattern such as 'usdt:FILE:*'")
-                     ->type_name("SEARCH")
-                     ->expected(0, 1);
+    given.list =
+        app.add_option(
+               "-l,--list", given.search,
+               "List the probes and functions that scripts can name, with their arguments: of a FILE, "
+               "or of a process (--pid), with --move other functions too. SEARCH is a FILE, or a pattern such as "
+               "'usdt:FILE:*'")
+            ->type_name("SEARCH")
+            ->expected(0, 1);
     app.require_subcommand(0, 1);
     CLI::App* const latency = given.latency_command = app.add_subcommand(
         "latency", "Time from one probe to another in the same thread, or from a function's entry to its exits");

@@ -88,6 +88,7 @@ struct Options {
     size_t buffer = engine::usual_ring_size; ///< of a thread's events, in bytes: a power of two
     bool read_memory = false;                ///< stubs may make system calls in whatever program
     bool moves = false;                      ///< engine::Session::Options
+    bool moves_faulting = false;             ///< the same
     std::optional<ServeOptions> serve;
     std::optional<Timeline> timeline;
     std::optional<Export> exported;

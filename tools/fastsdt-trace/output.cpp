@@ -50,6 +50,16 @@ std::string Summary::why_left_out() const
     return text + (others ? fmt::format(", and other reasons ({})", others) : "");
 }
 
+std::string Summary::cure() const
+{
+    for (const Reasons* each : {&reasons, &reasons_to_leave_out})
+        for (const auto& [sentence, reason] : *each)
+            if (reason.state.state == engine::State::handles_faults)
+                return "--move-faulting arms code that accesses memory also while the process handles SIGSEGV or "
+                       "SIGBUS";
+    return {};
+}
+
 std::string Summary::text() const
 {
     std::string others;

@@ -41,6 +41,8 @@ struct Summary {
     /// "sites 12 of 14 armed (1 taken by the kernel, 1 has no nop10); dropped 0"
     std::string text() const;
     void count(const engine::Site& site, const engine::SiteState& state, bool armed);
+    /// What would arm more: "--move-faulting arms ...", empty: nothing
+    std::string cure() const;
     /// "the code never returns (12), has too few bytes there (7)": the most frequent reasons
     std::string why_left_out() const;
     bool complete() const

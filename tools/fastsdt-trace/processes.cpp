@@ -438,7 +438,7 @@ bool Processes::may_match(pid_t pid) const
 {
     try {
         engine::ProbeNames names;
-        engine::Matcher matcher(script_, pid, names, options_.moves);
+        engine::Matcher matcher(script_, pid, names, options_.moves, options_.moves_faulting);
         matcher.find_new();
         return !matcher.matched().empty();
     } catch (const std::exception&) {
@@ -452,7 +452,7 @@ bool Processes::has_more(pid_t pid, engine::Target& memory, pid_t parent) const
     if (engine::modules_of(memory.mappings()) == engine::modules_of(engine::mappings_of(parent)))
         return false;
     engine::ProbeNames names;
-    engine::Matcher matcher(script_, pid, names, options_.moves);
+    engine::Matcher matcher(script_, pid, names, options_.moves, options_.moves_faulting);
     const auto states = engine::can_arm(memory, matcher.find_new());
     return std::any_of(states.begin(), states.end(), engine::can_be_armed);
 }

@@ -107,6 +107,8 @@ private:
         if (last.left_out)
             say(fmt::format("{} that fit{} a pattern {} not armed: {}", last.left_out, last.left_out == 1 ? "s" : "",
                             last.left_out == 1 ? "is" : "are", last.why_left_out()));
+        if (const std::string cure = last.cure(); !cure.empty())
+            say(cure);
         if (last.lost)
             say(fmt::format(
                 "{} event{} lost, since a thread recorded more than {} KiB before this tool came to read it; "
@@ -326,6 +328,8 @@ bool choose_kernel(const Session& session, const Session::Preview& preview, cons
         : summary.text();
     say(fmt::format("engine {}: {}{}", obstacle.empty() ? "kernel" : "user", why,
                     obstacle.empty() ? "; what the process forks is not counted" : "; " + obstacle));
+    if (const std::string cure = summary.cure(); obstacle.empty() && !cure.empty())
+        say(cure);
     return obstacle.empty();
 }
 
