@@ -53,6 +53,16 @@ expect "no ELF file" "$status$(cat some)" 2
 status=0; fastsdt-trace -l ./app -e 'BEGIN {}' >some 2>err || status=$?
 expect "a script too" "$status$(cat some)" 2
 
+# With --move: functions that were not recorded, if they can be armed, as scripts can name them.
+status=0; fastsdt-trace -l 'uprobe:./app:*' >some 2>err || status=$?
+expect "functions: status" "$status" 1
+for kind in uprobe uretprobe; do fastsdt-trace --move -l "$kind:./app:mai*"; done >some
+expect "functions" "$(cat some)" "uprobe:./app:main
+uretprobe:./app:main"
+fastsdt-trace --move -l 'uprobe:./app:_start' >some 2>err && fail "_start is listed, which cannot be armed"
+fastsdt-trace --engine user --move -e 'uprobe:./app:main { @ = count(); } uretprobe:./app:main { @ = count(); }' -- ./app >some 2>err || fail "main: $(cat some err)"
+expect "main" "$(grep ^@ some)" "@: 2"
+
 # Of a process: the same, with the path that it has mapped; each line is a probe that a script can name.
 rm -f input
 mkfifo input

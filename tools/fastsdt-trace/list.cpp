@@ -7,6 +7,7 @@
 #include "elf/image.h"
 #include "elf/notes.h"
 #include "live/live.h"
+#include "report/armable.h"
 #include "run.h"
 #include "say.h"
 #include "script/parse.h"
@@ -48,7 +49,26 @@ std::vector<Argument> arguments_of(std::string_view text, Arch arch, const std::
     return found;
 }
 
-void find_in_file(const std::string& path, Found& found)
+bool can_move(const Window& window)
+{
+    return window.obstacle == Obstacle::none;
+}
+
+// What only --move arms. `latency` and `functions` want all exits of a function, and so does a script.
+void find_movable(const Image& image, const Notes& notes, const std::string& path, Found& found)
+{
+    armable(
+        image, notes,
+        [&](const ArmableFunction& function) {
+            if (can_move(function.entry))
+                found.try_emplace(fmt::format("uprobe:{}:{}", path, function.function.name));
+            if (!function.exits.empty() && function.movable_exits() == function.exits.size())
+                found.try_emplace(fmt::format("uretprobe:{}:{}", path, function.function.name));
+        },
+        [](const ArmableSite&) {}); // listed with the others
+}
+
+void find_in_file(const std::string& path, bool moves, Found& found)
 {
     Image::each(
         path,
@@ -62,6 +82,8 @@ void find_in_file(const std::string& path, Found& found)
                 found.try_emplace(fmt::format("usdt:{}:{}:{}", path, probe.provider, probe.name),
                                   arguments_of(probe.arguments, image.arch(), names));
             }
+            if (moves)
+                find_movable(image, notes, path, found);
             std::map<uint64_t, bool> entries; // by address: whether all exits are recorded
             for (const Record& entry : notes.entries)
                 entries[entry.address] = (entry.flags & FASTSDT_ENTRY_EXITS) != 0;
@@ -77,9 +99,12 @@ void find_in_file(const std::string& path, Found& found)
         [](const std::string& trouble) { say(trouble); });
 }
 
-void find_in_process(pid_t pid, Found& found)
+void find_in_process(pid_t pid, bool moves, Found& found)
 {
-    const Process process = read_process(pid, true);
+    const Unrecorded all = {[](const auto&) { return true; }, [](const auto&, auto) { return true; },
+                            [](const auto&, auto) { return true; },
+                            [](const auto&, const auto&, const auto&) { return true; }};
+    const Process process = read_process(pid, true, moves ? &all : nullptr);
     for (const std::string& trouble : process.troubles)
         say(trouble);
     for (const LiveFile& file : process.files)
@@ -87,6 +112,10 @@ void find_in_process(pid_t pid, Found& found)
             if (!site.entry && !site.exit) {
                 found.try_emplace(fmt::format("usdt:{}:{}:{}", file.path, site.provider, site.name),
                                   arguments_of(site.arguments, file.arch, site.argument_names));
+            } else if (site.window) {
+                if (can_move(*site.window))
+                    found.try_emplace(
+                        fmt::format("{}:{}:{}", site.entry ? "uprobe" : "uretprobe", file.path, site.name));
             } else if (site.entry) {
                 found.try_emplace(fmt::format("uprobe:{}:{}", file.path, site.name));
                 if (site.exits)
@@ -111,12 +140,12 @@ int list(const Options& options, std::ostream& out)
     Found found;
     std::string pattern = *options.list;
     for (const pid_t pid : options.pids)
-        find_in_process(pid, found);
+        find_in_process(pid, options.moves, found);
     if (options.pids.empty()) {
         const std::string file = file_of(pattern);
         if (file.empty() || file.find_first_of("*?[") != file.npos)
             give_up("--list wants a FILE to look into, or a process: usdt:FILE:*, or FILE, or --pid PID");
-        find_in_file(file, found);
+        find_in_file(file, options.moves, found);
         const size_t at = pattern.find(':');
         const size_t behind = at == pattern.npos ? at : pattern.find(':', at + 1);
         pattern = behind == pattern.npos ? "" : pattern.substr(0, at + 1) + file + pattern.substr(behind);
@@ -141,7 +170,8 @@ int list(const Options& options, std::ostream& out)
         out << printable(words.empty() ? name : fmt::format("{}  ({})", name, fmt::join(words, ", "))) << '\n';
     }
     if (!any)
-        say(pattern.empty() ? "there are no probes and no functions that fastprobe recorded"
+        say(pattern.empty() ? fmt::format("there are no probes and no functions that {}",
+                                          options.moves ? "can be armed" : "fastprobe recorded; --move shows others")
                             : fmt::format("nothing matches {}", pattern));
     return any ? complete : incomplete;
 }
