@@ -29,6 +29,9 @@ void check_name(const std::string& name, const char* who)
 std::string probe_place(const std::string& place, const char* who)
 {
     check_name(place, who);
+    if (const size_t slash = place.rfind('/'), colon = place.find(':');
+        slash != std::string::npos && !(slash < colon && colon != std::string::npos))
+        give_up(fmt::format("{}: \"{}\" is no probe: a FILE stands first, before a colon", who, place));
     switch (std::count(place.begin(), place.end(), ':')) {
     case 0: return "usdt:*:*:" + place;
     case 1: return "usdt:*:" + place;
