@@ -79,8 +79,13 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
                  " whose code the linker dropped."};
     app.name("fastsdt-index");
     app.set_version_flag("-V,--version", "fastsdt-index " FASTSDT_VERSION_STRING);
-    app.footer("Exit status: 0 done, 2 unusable input or usage. See fastsdt-index(1).");
-    app.add_option("FILE", options.paths, "Linked ELF files; changed in place unless -o is given")->required();
+    app.footer("Examples:\n"
+               "  fastsdt-index ./app                   after the link, in place\n"
+               "  fastsdt-index --dry-run ./app         what it would change\n"
+               "Exit status: 0 done, 2 unusable input or usage. See fastsdt-index(1).");
+    app.add_option("FILE", options.paths, "Linked ELF files; changed in place unless -o is given")
+        ->required()
+        ->type_name("");
     app.add_option("-o,--output", options.output, "Write the result here (one FILE only)")->type_name("FILE");
     app.add_flag("-n,--dry-run", options.dry_run, "Say what would change and write nothing");
     app.add_flag("-q,--quiet", options.quiet, "Print nothing but errors");

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """tutorial.py FILE: does what docs/tutorial.md says, in this folder, and compares what is printed. Times, and what they sort, may differ."""
-import re, signal, subprocess, sys
+import os, re, signal, subprocess, sys
 
 lines = open(sys.argv[1]).read().split("\n")
 blocks = []  # (info, text)
@@ -30,10 +30,10 @@ def rest(text):  # the lines that are the same with every build of the server
 
 def first_byte(pid, function):
     """Of a function of the process, as it is now."""
-    path = f"/proc/{pid}/exe"
+    path = os.readlink(f"/proc/{pid}/exe")
     offset = int(re.search(rf"^(\w+) T {function}$", shell(f"nm -D --defined-only {path}"), re.M).group(1), 16)
     with open(f"/proc/{pid}/maps") as maps:
-        base = int(maps.readline().split("-")[0], 16)
+        base = int(next(l for l in maps if l.endswith(f" {path}\n")).split("-")[0], 16)
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         memory.seek(base + offset)
         return memory.read(1)

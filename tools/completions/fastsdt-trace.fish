@@ -23,7 +23,7 @@ complete -c fastsdt-trace -l buffer -x -d 'Buffer of each thread that prints, fo
 complete -c fastsdt-trace -s j -l json -d 'Print as bpftrace -f json does'
 complete -c fastsdt-trace -l folded -d 'Print counts and sums by stack as flamegraph.pl reads them: "main;work;step 12"'
 complete -c fastsdt-trace -l exit-status -d 'End with the COMMAND\'s status, 128 and the signal\'s number where one killed it; 2 remains for what cannot be traced at all'
-complete -c fastsdt-trace -s l -l list -x -d 'List the probes and functions that scripts can name, with their arguments: of a FILE, or of a process (--pid). SEARCH is a FILE, or a pattern such as \'usdt:FILE:*\''
+complete -c fastsdt-trace -s l -l list -x -d 'List the probes and functions that scripts can name, with their arguments: of a FILE, or of a process (--pid), with --move other functions too. SEARCH is a FILE, or a pattern such as \'usdt:FILE:*\''
 complete -c fastsdt-trace -l config -r -F -d 'Scripts and their processes; SIGHUP reads it again'
 complete -c fastsdt-trace -l listen -x -d 'Where to be asked; 127.0.0.1:9946 by default'
 complete -c fastsdt-trace -s o -l output -r -F -d 'REQUIRED Folder for the trace; it must not be there yet'

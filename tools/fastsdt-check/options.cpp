@@ -28,9 +28,13 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
     app.name("fastsdt-check");
     app.set_version_flag("-V,--version", "fastsdt-check " FASTSDT_VERSION_STRING);
     app.footer(
+        "Examples:\n"
+        "  fastsdt-check --kernel 6.12,7.2 ./app     what these kernels do at each probe of a program\n"
+        "  fastsdt-check --pid 4711                  what stands there in a process now\n"
         "Exit status: 0 clean, 1 findings at or above --fail-on, 2 unusable input or usage. See fastsdt-check(1).");
     app.add_option("FILE", arguments.files,
-                   "ELF files, ar archives, and directories: all such files below them that have probes");
+                   "ELF files, ar archives, and directories: all such files below them that have probes")
+        ->type_name("");
     app.add_option("-k,--kernel", words.kernels,
                    "Kernels to judge for: 6.1,6.12.90 or 6.1-7.2 or ubuntu-7.0.0-43 or rhel-9.6 or this; +stp, +bti, "
                    "+endbr: patched")
@@ -48,7 +52,7 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
                  "Show findings of level info too, each function with --functions, more tracers with --plan");
     app.add_option("-p,--pid", arguments.pid, "Read a running process instead of files: what its sites hold now")
         ->type_name("PID")
-        ->check(CLI::Range(1, 4194304));
+        ->check(CLI::Range(1, 4194304).description(""));
     app.add_flag(
         "--plan", arguments.plan,
         "Where to attach for the best result on one --kernel (default: this), with bpftrace and perf commands");
@@ -60,7 +64,7 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
     app.add_flag("--sarif", arguments.sarif, "Findings as SARIF 2.1.0, for code hosts; infos with --verbose");
     app.add_option("-J,--jobs", arguments.jobs, "Threads that look through directories (default: all processors)")
         ->type_name("N")
-        ->check(CLI::Range(1u, 1024u));
+        ->check(CLI::Range(1u, 1024u).description(""));
     app.add_flag("--outside", words.outside, "Read the members of thin archives outside their directory too");
     app.add_flag("--no-lines", words.no_lines, "Do not look for source lines");
     app.add_option("--fail-on", words.fail_on,

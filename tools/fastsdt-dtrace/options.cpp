@@ -25,6 +25,9 @@ const char* const help =
   -V, --version the version
 
 Accepted without effect, for builds made for other systems: other -x options, -32, -64, -fpic, -fPIC, --types, objects.
+Examples:
+  dtrace -h -s shop.d -o shop.h
+  dtrace -G -s shop.d -o shop_probes.o
 Environment: CC, CPP, CFLAGS (for -G), TMPDIR. Exit status: 0 done, 1 the input or the compiler has an error, 2 usage.
 )";
 

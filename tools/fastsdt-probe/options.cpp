@@ -17,10 +17,14 @@ void add_options(CLI::App& app, Options& options)
     app.footer(
         "FILE is probed and run; COMMAND runs something else, --pid attaches to a running process. With --dry-run,\n"
         "and for a shared library without COMMAND, the probes are only tried.\n"
+        "Examples, as root:\n"
+        "  fastsdt-probe --probe 'shop:*' ./app              runs it, and says what each probe took\n"
+        "  fastsdt-probe --probe shop:order --pid 4711 --live\n"
         "Exit status: 0 all attached, 1 some were not, 2 unusable input, usage or permission.");
     app.add_option("FILE", options.file,
-                   "ELF file to probe: a program or a shared library; default with --pid: the program of the process");
-    app.add_option("COMMAND", options.command, "After --: what to run; FILE itself by default");
+                   "ELF file to probe: a program or a shared library; default with --pid: the program of the process")
+        ->type_name("");
+    app.add_option("COMMAND", options.command, "After --: what to run; FILE itself by default")->type_name("");
     const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* type, const char* text) {
         app.add_option(name, values, text)->type_name(type)->allow_extra_args(false);
     };
@@ -38,7 +42,7 @@ void add_options(CLI::App& app, Options& options)
                  "Attach even where that breaks the program, and to a file that the process has not mapped");
     app.add_option("-p,--pid", options.pid, "Attach to a running process instead of running something")
         ->type_name("PID")
-        ->check(CLI::Range(1, 4194304));
+        ->check(CLI::Range(1, 4194304).description(""));
     app.add_flag("-l,--live", options.live, "With --pid: rates, modes and arguments on the terminal, once a second");
     app.add_flag("-c,--children", options.children, "With --pid: count what the process forks from now on, too");
     app.add_option("-t,--seconds", options.seconds,
@@ -52,7 +56,7 @@ void add_options(CLI::App& app, Options& options)
     app.add_option("--time", options.runs,
                    "Run the command RUNS times with and RUNS times without probes, and give the CPU time per hit")
         ->type_name("RUNS")
-        ->check(CLI::Range(1u, 1000u));
+        ->check(CLI::Range(1u, 1000u).description(""));
     app.add_flag("-j,--json", options.json, "Report as JSON");
     app.add_option("--output", options.output, "Write the report to a file instead of standard output")
         ->type_name("FILE");

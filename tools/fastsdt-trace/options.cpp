@@ -163,9 +163,12 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.set_version_flag("-V,--version", "fastsdt-trace " FASTSDT_VERSION_STRING);
     app.footer(
         "COMMAND, after --, is run and traced from its first instruction on; --pid attaches to a running process.\n"
+        "Examples:\n"
+        "  fastsdt-trace -e 'usdt:./app:shop:order { @[str(arg1)] = count(); }' -- ./app\n"
+        "  fastsdt-trace functions --move --functions 'parse*' -p 4711\n"
         "Exit status: 0 complete, 1 a site was not armed, a probe matched nothing or something was not counted,\n"
         "2 unusable input, usage or permission. See fastsdt-trace(1).");
-    app.add_option("FILE", given.words, "File with the script, and its parameters $1, $2, ...");
+    app.add_option("FILE", given.words, "File with the script, and its parameters $1, $2, ...")->type_name("");
     app.add_option("-e,--execute", given.text, "The script itself")->type_name("TEXT");
     app.add_option("-c", given.command, "Run this command and trace it: as behind --, in one word")->type_name("CMD");
     app.add_option("-p,--pid", options.pids, "Attach to a running process, or to several: -p 1,2 -p 3")
@@ -189,6 +192,7 @@ void add_options(CLI::App& app, Options& options, Given& given)
            "--engine", options.engine,
            "user: sites are patched to count in the process; kernel: bpftrace runs the script; auto: user where every "
            "site can be armed, else kernel if bpftrace can be run")
+        ->type_name("ENGINE")
         ->transform(CLI::Transformer(engines, CLI::ignore_case).description(""))
         ->transform(CLI::IsMember(engines, CLI::ignore_case)); // checked first; its message names the engines
     app.add_option("-t,--duration", given.duration, "End after this time")->type_name("SECONDS")->check(seconds);
