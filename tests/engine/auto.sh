@@ -94,7 +94,7 @@ cat <in >answers 3>&- 4>&- &
 pid=$!
 echo begun >&3
 read -r line <&4
-for signal in INT USR1; do
+for signal in INT ALRM; do
     fastsdt-trace -p $pid -e 'BEGIN { printf("begun\n"); } uprobe:libc.so.6:read { @ = count(); }' >report 2>err 3>&- 4>&- &
     tracer=$!
     exec 5<report

@@ -90,7 +90,7 @@ exec 3>in 4<out
 turn h 1
 
 # Every signal that ends a tracer.
-for signal in INT TERM HUP QUIT USR1 USR2 ALRM VTALRM PROF IO XCPU RTMIN RTMAX; do
+for signal in INT TERM HUP QUIT USR2 ALRM VTALRM PROF IO XCPU RTMIN RTMAX; do
     attach 'usdt:./app:t:here { @n = count(); }'
     turn h 2
     kill -$signal $tracer

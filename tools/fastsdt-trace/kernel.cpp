@@ -15,6 +15,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <iostream>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -117,7 +118,10 @@ std::vector<std::string> kernel_command(const Options& options, const engine::Sc
 {
     if (const std::string why = untellable(options, script); !why.empty())
         give_up(why);
-    return command_line(options, script, {});
+    std::vector<std::string> words = command_line(options, script, {});
+    if (!options.output.empty())
+        words.insert(words.begin() + 1, {"-o", options.output});
+    return words;
 }
 
 namespace {
@@ -226,6 +230,7 @@ public:
 
     int output() const { return output_.get(); }
     void interrupt() const { kill(pid_, SIGINT); }
+    void ask_for_maps() const { kill(pid_, SIGUSR1); }
     // bpftrace 0.17 does not notice an interrupt that comes while it does not wait for events, as long as none come
     // (BPFtrace::poll_perf_events()), and dies of a second one. A stop interrupts its epoll_wait() without a signal.
     void remind() const
@@ -292,7 +297,7 @@ public:
         return true;
     }
     bool began() const { return began_; }
-    bool failed() const { return failed_; } ///< standard output takes no more
+    bool failed() const { return !std::cout; } ///< it takes no more
 
 private:
     void pass_on()
@@ -300,21 +305,14 @@ private:
         for (const auto& [theirs, ours] : names_)
             for (size_t at = 0; (at = held_.find(theirs, at)) != held_.npos; at += ours.size())
                 held_.replace(at, theirs.size(), ours);
-        std::string_view bytes = held_;
-        while (!bytes.empty() && !failed_) {
-            const ssize_t wrote = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
-            if (wrote > 0)
-                bytes.remove_prefix(static_cast<size_t>(wrote));
-            else if (wrote < 0 && errno != EINTR)
-                failed_ = true;
-        }
+        std::cout << held_ << std::flush;
         held_.clear();
     }
 
     std::string_view first_;
     Names names_;
     std::string held_;
-    bool began_ = false, failed_ = false;
+    bool began_ = false;
 };
 
 } // namespace
@@ -344,7 +342,9 @@ std::optional<int> run_beside(const Options& options, const engine::Script& scri
         }
         if (ready[1])
             while (const auto signal = signals.next())
-                if (!passed.began() || traced.stops(*signal))
+                if (passed.began() && signal->number == SIGUSR1)
+                    bpftrace.ask_for_maps();
+                else if (!passed.began() || traced.stops(*signal))
                     stop();
         if (!ready[0])
             continue;

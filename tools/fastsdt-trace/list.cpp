@@ -16,6 +16,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fnmatch.h>
 #include <map>
@@ -123,14 +125,15 @@ void find_in_process(pid_t pid, bool moves, Found& found)
             }
 }
 
-// The FILE of "KIND:FILE:...", or the text itself, if it is a file's path.
+// The FILE of "KIND:FILE:...", where KIND may be a pattern, or the text itself, if it is a file's path.
 std::string file_of(const std::string& search)
 {
-    std::string file = search;
-    for (const std::string_view kind : {"usdt:", "uprobe:", "uretprobe:"})
-        if (search.starts_with(kind))
-            file = search.substr(kind.size(), search.find(':', kind.size()) - kind.size());
-    return engine::resolve(file);
+    const size_t colon = search.find(':');
+    const std::string kind = search.substr(0, colon);
+    const bool has_kind = colon != search.npos
+        && std::ranges::any_of(std::array{"usdt", "uprobe", "uretprobe"},
+                               [&](const char* one) { return fnmatch(kind.c_str(), one, 0) == 0; });
+    return engine::resolve(has_kind ? search.substr(colon + 1, search.find(':', colon + 1) - colon - 1) : search);
 }
 
 } // namespace

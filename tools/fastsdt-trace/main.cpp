@@ -16,8 +16,11 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <iostream>
 #include <string>
 
@@ -72,6 +75,15 @@ void limit_to_program(engine::Script& script, const std::string& program)
                 ? fmt::format("usdt:{}:*:*", program)
                 : fmt::format("{}:{}:*", probe.kind == Kind::entry ? "uprobe" : "uretprobe", program);
         }
+}
+
+// What is printed goes there from now on.
+void print_to(const std::string& path)
+{
+    static std::filebuf file;
+    if (!file.open(path, std::ios::out | std::ios::trunc))
+        give_up(fmt::format("{}: {}", path, std::strerror(errno)));
+    std::cout.rdbuf(&file);
 }
 
 int trace(const Options& options)
@@ -130,6 +142,8 @@ int main(int argc, char** argv)
     try {
         if (const auto status = read_options(argc, argv, options))
             return *status;
+        if (!options.output.empty())
+            print_to(options.output);
         if (options.list)
             return list(options, std::cout);
         if (options.exported)

@@ -226,6 +226,8 @@ void add_options(CLI::App& app, Options& options, Given& given)
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false).description(""))
         ->check(CLI::Range(uint64_t(4) << 10, uint64_t(1) << 30).description(""));
+    app.add_option("-o,--output", options.output, "Print into this file; what the COMMAND prints stays where it is")
+        ->type_name("FILE");
     CLI::Option* const json = app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
     app.add_flag("--folded", options.folded,
                  "Print counts and sums by stack as flamegraph.pl reads them: \"main;work;step 12\"")
@@ -316,9 +318,11 @@ void check_serve(Options& options, Given& given)
     const bool selects = !options.selection.empty() || !options.pids.empty();
     if (!options.command.empty())
         give_up("serve starts no command; name processes that others start");
-    if (given.duration > 0 || given.interval > 0 || options.dry || options.json || options.folded || options.exit_status
-        || *given.list || given.latency_command->parsed() || options.engine == EngineChoice::kernel)
-        give_up("serve prints no report and runs no bpftrace: --duration, --interval, --dry-run, --json, --folded, "
+    if (given.duration > 0 || given.interval > 0 || options.dry || options.json || !options.output.empty()
+        || options.folded || options.exit_status || *given.list || given.latency_command->parsed()
+        || options.engine == EngineChoice::kernel)
+        give_up("serve prints no report and runs no bpftrace: --duration, --interval, --dry-run, --json, --output, "
+                "--folded, "
                 "--exit-status, --list, latency and --engine kernel cannot be combined with it");
     if (!options.serve->config.empty()) {
         if (named || selects || options.follow || options.read_memory)

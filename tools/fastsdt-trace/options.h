@@ -87,6 +87,7 @@ struct Options {
     } ///< at the start
     size_t buffer = engine::usual_ring_size; ///< of a thread's events, in bytes: a power of two
     bool read_memory = false;                ///< stubs may make system calls in whatever program
+    std::string output;                      ///< file for what is printed; empty: standard output
     bool moves = false;                      ///< engine::Session::Options
     bool moves_faulting = false;             ///< the same
     std::optional<ServeOptions> serve;

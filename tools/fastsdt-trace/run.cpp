@@ -202,6 +202,10 @@ private:
     {
         bool stop = false;
         while (const auto signal = signals_.next()) {
+            if (signal->number == SIGUSR1) { // as with bpftrace
+                shared_.attempt([&] { print_now(); });
+                continue;
+            }
             stop = options_.command.empty() || processes_.first().stops(*signal) || stop;
         }
         return stop;
@@ -209,16 +213,20 @@ private:
 
     void due(const Timer& timer)
     {
-        if (timer.clause) {
-            perform(*timer.clause, *timer.probe);
-        } else {
-            processes_.verify();
-            print_all();
-            output_->summary(processes_.summary());
-        }
+        if (!timer.clause)
+            return print_now();
+        perform(*timer.clause, *timer.probe);
         std::cout.flush();
-        if (!std::cout)
-            exit_ = true;
+        exit_ = exit_ || !std::cout;
+    }
+
+    void print_now()
+    {
+        processes_.verify();
+        print_all();
+        output_->summary(processes_.summary());
+        std::cout.flush();
+        exit_ = exit_ || !std::cout;
     }
 
     void all_of(Probe::Kind kind)

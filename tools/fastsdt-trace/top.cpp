@@ -121,7 +121,7 @@ public:
         : Output(script, out), options_(options), order_(options.top->order),
           ends_(options.json ? json_output(script, out) : text_output(script, out))
     {
-        if (!options.json && options.command.empty() && isatty(STDOUT_FILENO))
+        if (!options.json && options.output.empty() && options.command.empty() && isatty(STDOUT_FILENO))
             screen_.emplace();
     }
 
