@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Puts libfastsdt-trace into the wheel, as cmake builds it, in the folder FASTSDT_BUILD or in build/python. The version is that of fastsdt.h."""
+"""Puts two shared objects into the wheel: libfastsdt-trace, as cmake builds it in the folder FASTSDT_BUILD or in build/python, and probes.so.
+The version is that of fastsdt.h."""
 import os
 import re
+import shlex
 import subprocess
 
 from setuptools import setup
@@ -25,7 +27,11 @@ def library() -> str:
 class Build(build_py):
     def run(self) -> None:
         super().run()
-        subprocess.run(["strip", "--strip-unneeded", "-o", os.path.join(self.build_lib, "fastsdt", SONAME), library()], check=True)
+        folder = os.path.join(self.build_lib, "fastsdt")
+        # Without a build ID: tools would take the objects of all probes for one file.
+        subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-shared", "-fPIC", "-O2", "-nostdlib", "-s", "-Wl,--build-id=none",
+                        "-I", os.path.join(TOP, "include"), os.path.join(HERE, "probes.c"), "-o", os.path.join(folder, "probes.so")], check=True)
+        subprocess.run(["strip", "--strip-unneeded", "-o", os.path.join(folder, SONAME), library()], check=True)
 
 
 class Wheel(bdist_wheel):
