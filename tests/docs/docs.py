@@ -316,6 +316,10 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "autoreconf", "CFLAGS =", "make", "[package]", "fn main", 'extern "C"', "cargo build"]},
     "python/README.md": {"": elsewhere("tests/python/package.sh", "tests/python/readme.py")},
     "rust/README.md": {"": elsewhere("tests/rust/crate.sh", "rust/src/lib.rs")},
+    "rust/trace/README.md": {
+        "[dependencies]": elsewhere("rust/trace/Cargo.toml"),
+        "let trace": lambda text: None if all(line.strip() in open(f"{source}/rust/trace/examples/shop.rs").read() for line in text.split("\n")) else
+            "not what rust/trace/examples/shop.rs has"},
     "docs/man/fastsdt-check.1.scd": {"fastsdt-check": run(
         setup="cc -O2 -Iinclude examples/hello.c -o hello; for f in libfoo.so libtcl8.6.so program; do ln -sf hello $f; done", status=(0,))},
     "docs/man/fastsdt-dtrace.1.scd": {"dtrace -h": run(
@@ -408,7 +412,7 @@ if not os.path.islink("build/default"):
     os.symlink(build, "build/default")
 os.environ["PATH"] = os.path.join(build, "bin") + ":" + os.environ["PATH"]
 os.environ["LC_ALL"] = "C.UTF-8"
-markdown = sorted(os.path.relpath(f, source) for pattern in ["*.md", "docs/*.md", "python/*.md", "rust/*.md"] for f in glob.glob(os.path.join(source, pattern)))
+markdown = sorted(os.path.relpath(f, source) for pattern in ["*.md", "docs/*.md", "python/*.md", "rust/*.md", "rust/*/*.md"] for f in glob.glob(os.path.join(source, pattern)))
 for path in markdown + sorted(os.path.relpath(f, source) for f in glob.glob(os.path.join(source, "docs/man/*.scd"))):
     do_blocks(path)
 for path in markdown:

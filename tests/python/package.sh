@@ -1,6 +1,7 @@
 #!/bin/bash
 # The package in python/: pip installs it from a checkout without a network, and what it says is what the program, the C header and bpftrace say.
 . "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/trace_h.sh"
 . "$FASTSDT_SOURCE/tests/python/common.sh"
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o hello
 # A bound of 16 bytes: no site lies where a program cannot arm it itself.
@@ -9,22 +10,7 @@ for copy in libshop.so liblate.so; do
     gcc -O2 -DFASTSDT_BOUND=4 -fPIC -shared -I"$INCLUDE" "$FASTSDT_SOURCE/tests/python/shop.c" -o $copy
 done
 
-# The numbers and structures of the header, as C has them.
-{
-    printf '#include <fastsdt/trace.h>\n#include <stdio.h>\nint main(void) {\n'
-    sed -n 's/^#define \(FASTSDT_TRACE_[A-Z_]*\) [0-9].*/printf("\1 %d\\n", \1);/p' "$INCLUDE/fastsdt/trace.h"
-    for type in error site map value entry event; do
-        echo "printf(\"$type %zu\\n\", sizeof(fastsdt_trace_$type));"
-        sed -n "/^typedef struct fastsdt_trace_$type {/,/^}/p" "$INCLUDE/fastsdt/trace.h" | sed '1d;$d;s,/\*.*,,' | tr -s ';,' '\n\n' |
-            sed -n 's/.*[ *]\([a-z_]*\)\(\[500\]\)\{0,1\}$/\1/p' | while read -r field; do
-            [ -z "$field" ] || echo "printf(\"$type.$field %zu\\n\", __builtin_offsetof(fastsdt_trace_$type, $field));"
-        done
-    done
-    printf 'return 0; }\n'
-} >header.c
-gcc -I"$INCLUDE" header.c -o header
-./header >header.txt
-[ "$(wc -l <header.txt)" -gt 70 ] || fail "the header was not read: $(cat header.txt)"
+trace_h header.txt
 
 # What bpftrace prints of the same program: all kinds of maps, which it prints by their names.
 cat >script.bt <<'END'
