@@ -21,6 +21,7 @@
 struct fastsdt_trace_attachment {
     fastsdt_trace* trace = nullptr; ///< null: detached, and kept for the same text
     std::string text;
+    bool reads_memory = false; ///< fastsdt_trace::reads_memory when it was attached
     fastsdt::engine::Script script;
     std::unique_ptr<fastsdt::api::Function> function; ///< null: a script
     std::unique_ptr<fastsdt::engine::Target> target;
@@ -33,6 +34,7 @@ struct fastsdt_trace_attachment {
 struct fastsdt_trace {
     pid_t pid = 0;    ///< the process that is traced
     pid_t opener = 0; ///< the process that has the handle
+    bool reads_memory = false;
     bool own() const { return pid == opener; }
     std::mutex one_at_a_time; ///< for another process; all handles to this process share one
     std::vector<fastsdt_trace_attachment*> attachments;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The results of reading: copies, which outlive their attachment.
+#include "base/printable.h"
 #include "handles.h"
 
 #include <algorithm>
@@ -26,6 +27,7 @@ struct fastsdt_trace_maps {
     };
     fastsdt::engine::Maps read;
     std::vector<std::string> probes;
+    std::string unread_reason;
     std::deque<One> maps;
 };
 
@@ -229,6 +231,7 @@ fastsdt_trace_maps* fastsdt_trace_maps_read(fastsdt_trace_attachment* attachment
         attachment->session->look_for_filters();
         told->read = attachment->session->read();
         told->probes = attachment->session->probes();
+        told->unread_reason = fastsdt::printable(attachment->session->no_system_calls());
         if (attachment->function)
             told->read.dropped += attachment->function->missed();
         for (size_t i = 0; i < attachment->script.maps.size(); ++i)
@@ -287,6 +290,11 @@ uint64_t fastsdt_trace_maps_dropped(const fastsdt_trace_maps* maps)
 uint64_t fastsdt_trace_maps_unread(const fastsdt_trace_maps* maps)
 {
     return maps ? maps->read.unread : 0;
+}
+
+const char* fastsdt_trace_maps_unread_reason(const fastsdt_trace_maps* maps)
+{
+    return maps ? maps->unread_reason.c_str() : "";
 }
 
 void fastsdt_trace_maps_free(fastsdt_trace_maps* maps)

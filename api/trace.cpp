@@ -131,7 +131,9 @@ void begin(fastsdt_trace_attachment& attachment)
             attachment.target = engine::open_outside(trace.pid);
             attachment.follow.emplace(trace.pid);
         }
-        attachment.session = std::make_unique<engine::Session>(attachment.script, trace.pid, *attachment.target);
+        attachment.session =
+            std::make_unique<engine::Session>(attachment.script, trace.pid, *attachment.target,
+                                              engine::Session::Options{.calls = attachment.reads_memory});
     }
     arm(attachment);
 }
@@ -141,13 +143,14 @@ fastsdt_trace_attachment* attach_own(fastsdt_trace& trace, const char* text, fas
 {
     auto& all = own().attachments;
     const auto kept = std::find_if(all.begin(), all.end(), [&](const auto& a) {
-        return !a->trace && a->text == text && !a->function == !function;
+        return !a->trace && a->text == text && a->reads_memory == trace.reads_memory && !a->function == !function;
     });
     fastsdt_trace_attachment* attachment = kept == all.end() ? nullptr : kept->get();
     trace.attachments.reserve(trace.attachments.size() + 1);
     if (!attachment) {
         auto fresh = std::make_unique<fastsdt_trace_attachment>();
         fresh->text = text;
+        fresh->reads_memory = trace.reads_memory;
         if (function)
             fresh->function = std::make_unique<Function>();
         fresh->script = function ? parse_probes(text, *fresh->function) : parse_script(text);
@@ -182,6 +185,7 @@ fastsdt_trace_attachment* attach_outside(fastsdt_trace& trace, const char* text)
     auto attachment = std::make_unique<fastsdt_trace_attachment>();
     attachment->trace = &trace;
     attachment->text = text;
+    attachment->reads_memory = trace.reads_memory;
     attachment->script = parse_script(text);
     trace.attachments.reserve(trace.attachments.size() + 1);
     begin(*attachment);
@@ -277,6 +281,16 @@ fastsdt_trace* fastsdt_trace_open(pid_t pid, fastsdt_trace_error* error)
         else
             fastsdt::engine::open_outside(pid);
         return trace.release();
+    });
+}
+
+int fastsdt_trace_read_memory(fastsdt_trace* trace, fastsdt_trace_error* error)
+{
+    return guarded(error, -1, [&] {
+        check_usable(trace);
+        const Work work(*trace);
+        trace->reads_memory = true;
+        return 0;
     });
 }
 

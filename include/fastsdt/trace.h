@@ -64,6 +64,10 @@ typedef struct fastsdt_trace fastsdt_trace;
  * trace it. Meanwhile no thread of this process may wait for any child (waitpid(-1)), and SIGCHLD may come. */
 fastsdt_trace* fastsdt_trace_open(pid_t pid, fastsdt_trace_error* error);
 
+/* Scripts that are attached from now on may make system calls in the process to read memory, strings above all, though its files say that it
+ * may set a seccomp filter: the caller knows that it sets none. Without this, such hits are fastsdt_trace_maps_unread(). */
+int fastsdt_trace_read_memory(fastsdt_trace* trace, fastsdt_trace_error* error);
+
 /* Detaches all attachments, then frees them and the handle. On error all of them are still there, but the sites of
  * some may be the file's again: call again. It is no error if the process has ended. */
 int fastsdt_trace_close(fastsdt_trace* trace, fastsdt_trace_error* error);
@@ -227,6 +231,8 @@ uint64_t fastsdt_trace_maps_dropped(const fastsdt_trace_maps* maps);
 /* The number of hits that were not recorded, or not delivered, for a value in memory that only a system call can read safely: the
  * process may set a seccomp filter, or has one. fastsdt-trace(1), "SECCOMP". */
 uint64_t fastsdt_trace_maps_unread(const fastsdt_trace_maps* maps);
+/* Why: a sentence about the process. Empty: nothing keeps such values from being read. Valid until the maps are freed. */
+const char* fastsdt_trace_maps_unread_reason(const fastsdt_trace_maps* maps);
 void fastsdt_trace_maps_free(fastsdt_trace_maps* maps);
 /* Makes the map as empty as clear(@map) does, while threads go on. @param map  its index, as fastsdt_trace_maps_get() has it.
  * 0, or -1: an error. */

@@ -275,6 +275,14 @@ std::string open_path(pid_t pid, const Mapping& mapping, const std::string& path
           fmt::format("/proc/{}/exe", pid), fmt::format("/proc/{}/root{}", pid, path), path})
         if (same_file(candidate) && access(candidate.c_str(), R_OK) == 0)
             return candidate;
+    // A file in memory has no path. Without those capabilities it is found by a descriptor that the process still has.
+    if (!mapping.name.starts_with("/memfd:"))
+        return {};
+    std::error_code error, none;
+    for (std::filesystem::directory_iterator entry(fmt::format("/proc/{}/fd", pid), error), end; !error && entry != end;
+         entry.increment(error))
+        if (std::filesystem::read_symlink(entry->path(), none) == mapping.name && same_file(entry->path()))
+            return entry->path();
     return {};
 }
 

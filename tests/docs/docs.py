@@ -315,7 +315,12 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "cmake -S", "#include <sys/sdt.h>", "cp -r", "cmake_minimum_required", "project(", "meson setup", "AC_INIT", "AUTOMAKE_OPTIONS", "bin_PROGRAMS",
         "autoreconf", "CFLAGS =", "make", "[package]", "fn main", 'extern "C"', "cargo build"]},
     "docs/tutorial.md": {"": elsewhere("tests/docs/tutorial.py")},
+    "python/README.md": {"": elsewhere("tests/python/package.sh", "tests/python/readme.py")},
     "rust/README.md": {"": elsewhere("tests/rust/crate.sh", "rust/src/lib.rs")},
+    "rust/trace/README.md": {
+        "[dependencies]": elsewhere("rust/trace/Cargo.toml"),
+        "let trace": lambda text: None if all(line.strip() in open(f"{source}/rust/trace/examples/shop.rs").read() for line in text.split("\n")) else
+            "not what rust/trace/examples/shop.rs has"},
     "docs/man/fastsdt-check.1.scd": {"fastsdt-check": run(
         setup="cc -O2 -Iinclude examples/hello.c -o hello; for f in libfoo.so libtcl8.6.so program; do ln -sf hello $f; done", status=(0,))},
     "docs/man/fastsdt-dtrace.1.scd": {"dtrace -h": run(
@@ -393,7 +398,7 @@ def do_links(path):
             problems.append(f"{path}: the link to {target} leads nowhere")
         elif anchor and anchor not in anchors(file):
             problems.append(f"{path}: {name or path} has no heading #{anchor}")
-    for name in re.findall(r"`\.?/?((?:scripts|tests|bench|examples|lib|docs|tools|trace|cmake|linker|include|fastprobe|llvm-pass|gcc-plugin|rust)/[\w./*-]*)", text):
+    for name in re.findall(r"`\.?/?((?:scripts|tests|bench|examples|lib|docs|tools|trace|cmake|linker|include|fastprobe|llvm-pass|gcc-plugin|python|rust)/[\w./*-]*)", text):
         if name.startswith(("lib/fastsdt", "lib/x86_64")): # where things are installed
             continue
         if not glob.glob(os.path.join(source, name.rstrip("."))) and not glob.glob(os.path.join(source, name.rstrip(".") + ".*")):
@@ -408,7 +413,7 @@ if not os.path.islink("build/default"):
     os.symlink(build, "build/default")
 os.environ["PATH"] = os.path.join(build, "bin") + ":" + os.environ["PATH"]
 os.environ["LC_ALL"] = "C.UTF-8"
-markdown = sorted(os.path.relpath(f, source) for pattern in ["*.md", "docs/*.md", "rust/*.md"] for f in glob.glob(os.path.join(source, pattern)))
+markdown = sorted(os.path.relpath(f, source) for pattern in ["*.md", "docs/*.md", "python/*.md", "rust/*.md", "rust/*/*.md"] for f in glob.glob(os.path.join(source, pattern)))
 for path in markdown + sorted(os.path.relpath(f, source) for f in glob.glob(os.path.join(source, "docs/man/*.scd"))):
     do_blocks(path)
 for path in markdown:

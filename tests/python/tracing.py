@@ -1,0 +1,198 @@
+"""Tracing this process and another one. Every expected figure is worked out from what the programs do, or bpftrace's; run by package.sh."""
+import ctypes
+import gc
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import fastsdt
+from fastsdt import _library as library
+
+
+def same(what, got, wanted):
+    if got != wanted:
+        sys.exit(f"FAIL: {what}\n--- expected\n{wanted}\n--- got\n{got}")
+
+
+def refused(what, kind, text, call):
+    try:
+        call()
+    except kind as error:
+        if text not in str(error):
+            sys.exit(f"FAIL: {what}: {error}")
+        return error
+    sys.exit(f"FAIL: {what} is no error")
+
+
+# ---- The numbers and structures of the header
+header = dict(line.rsplit(" ", 1) for line in Path("header.txt").read_text().splitlines())
+ours = {}
+for prefix, kinds in (("", library.MAP_KINDS), ("EVENT_", library.EVENT_KINDS)):
+    ours.update({f"FASTSDT_TRACE_{prefix}{name.upper()}": str(number) for number, name in kinds.items()})
+errors = {fastsdt.ScriptError: "TEXT", fastsdt.RefusedError: "REFUSED", fastsdt.MisuseError: "MISUSE", fastsdt.BusyError: "BUSY", MemoryError: "MEMORY"}
+ours.update({f"FASTSDT_TRACE_{errors[error]}": str(number) for number, error in library.ERROR_KINDS.items()})
+for name in ("Error", "Site", "Map", "Value", "Entry", "Event"):
+    struct = getattr(library, name + "Struct")
+    ours[name.lower()] = str(ctypes.sizeof(struct))
+    ours.update({f"{name.lower()}.{field}": str(getattr(struct, field).offset) for field, _ in struct._fields_})
+same("the header's", ours, {name: number for name, number in header.items() if not name.startswith("FASTSDT_TRACE_SITE_")})
+
+# ---- This process: bpftrace's text of all kinds of maps
+shop = ctypes.CDLL("./libshop.so")
+ORDER = "usdt:*:shop:order"
+script = Path("script.bt").read_text().replace("usdt:./shop:shop:order", ORDER)
+with fastsdt.trace(script, read_memory=True) as t:
+    shop.run(1000)
+    maps = t.maps
+    text = [line for line in str(maps).splitlines() if line]
+    same("the last line", text.pop(), "sites 1 of 1 armed; dropped 0")
+    same("complete", (t.complete, maps.complete, [site.armed for site in t.sites]), (True, True, [True]))
+if os.path.exists("bpftrace.txt"):
+    same("bpftrace's text", "\n".join(text), Path("bpftrace.txt").read_text().rstrip("\n"))
+else:
+    print("not compared with bpftrace: no root, no uprobes or no bpftrace")
+
+# The same as values, worked out here.
+orders = [(0 if d < 1 else 1 if d < 3 else 2 if d < 6 else 3, i) for i in range(1000) for d in [i % 10]]
+items = {s: [i for shop_, i in orders if shop_ == s] for s in range(4)}
+same("after the end", t.maps, maps)
+same("count", (maps["@n"], maps["@c"], maps["@c"].kind, list(maps["@c"])), (1000, {0: 100, 1: 200, 2: 300, 3: 400}, "count", [0, 1, 2, 3]))
+same("sum", maps["@s"], {("tea" if s % 2 else "coffee", s): sum(items[s]) for s in range(4)})
+same("min, max, last", (maps["@min"], maps["@max"], maps["@last"]), (5, 999, 999))
+same("avg", maps["@a"], {s: (len(items[s]), sum(items[s]) // len(items[s]), sum(items[s])) for s in range(4)})
+same("stats", (maps["@st"], maps["@st"][3].count), (maps["@a"], 400))
+wanted = [(0, 0, 1)] + [(2**p, 2**(p + 1) - 1, sum(2**p <= i < 2**(p + 1) for i in range(1000))) for p in range(10)]
+same("hist", (list(maps["@h"]), maps["@h"].count), (wanted, 1000))
+same("lhist", list(maps["@l"]), [(0, 99, 100), (100, 199, 100), (200, 299, 100), (300, 2**63 - 1, 700)])
+same("strings", maps["@text"], {0: "coffee", 1: "tea", 2: "coffee", 3: "tea"})
+for part in ("<caption>@s</caption>", "<th>coffee, 2</th>", "<td>[512, 1K)</td><td>488</td>", "sites 1 of 1 armed; dropped 0"):
+    if part not in maps._repr_html_():
+        sys.exit(f"FAIL: no {part} in {maps._repr_html_()}")
+try:
+    import pandas
+except ImportError:
+    print("pandas is not installed")
+else:
+    frame = maps["@st"].to_pandas()
+    same("pandas, stats", (list(frame.columns), int(frame["total"].sum())), (["key", "count", "average", "total"], 999 * 500))
+    frame = maps["@s"].to_pandas()
+    same("pandas, two keys", frame.groupby("key1")["value"].sum().to_dict(), {"coffee": sum(items[0] + items[2]), "tea": sum(items[1] + items[3])})
+    same("pandas, hist", int(maps["@k"].to_pandas().query("key == 2")["count"].sum()), 300)
+
+# Before the first hit; then threads, while others read; then empty again.
+with fastsdt.trace(ORDER + " { @n = count(); @by[tid] = count(); @max = max(arg1); @h = hist(arg1); @a = avg(arg1); }") as t:
+    same("before a hit", dict(t.maps), {"@n": 0, "@by": {}, "@max": None, "@h": (), "@a": (0, 0, 0)})
+    ids = set()
+
+    def work():
+        ids.add(threading.get_native_id())
+        for _ in range(20):
+            shop.run(250)
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        reading = t.maps["@n"]
+    for thread in threads:
+        thread.join()
+    same("threads", (t.maps["@n"], t.maps["@by"]), (8 * 20 * 250, {i: 20 * 250 for i in ids}))
+    t.clear("@max")
+    same("a map cleared", (t.maps["@max"], t.maps["@n"]), (None, 40000))
+    t.clear()
+    same("all cleared", (t.maps["@n"], t.maps["@by"]), (0, {}))
+    refused("no such map", KeyError, "@x: the script has @n, @by", lambda: t.clear("@x"))
+    child = os.fork()
+    if child == 0:
+        refused("in a child", fastsdt.MisuseError, "a forked child opens its own", lambda: t.maps)
+        assert "opens its own" in repr(t)
+        sys.exit(0)  # and ends as programs do
+    same("the child", os.waitpid(child, 0)[1], 0)
+    shop.run(10)
+    same("after the child", t.maps["@n"], 10)
+shop.run(10)
+same("detached", t.maps["@n"], 10)
+refused("closed", fastsdt.MisuseError, "the trace is closed", t.clear)
+t.close()
+
+# ---- What is not seen is told
+with fastsdt.trace("usdt:*:shop:* { @ = count(); }") as t:
+    same("a site that cannot be armed", sorted((s.probe.split(":")[-1], s.armed, s.reason) for s in t.sites),
+         [("closed", False, "has no nop10"), ("order", True, "armed")])
+    same("its number", [s.state for s in t.sites if not s.armed], [int(header["FASTSDT_TRACE_SITE_NO_NOP"])])
+    same("incomplete", (t.complete, t.maps.summary()), (False, "sites 1 of 2 armed (1 has no nop10); dropped 0"))
+with fastsdt.trace(ORDER + " { @[str(arg2)] = count(); }") as t:
+    shop.run(1000)
+    maps = t.maps
+    same("unread", (dict(maps["@"]), maps.unread, maps.complete), ({}, 1000, False))
+    if "libffi" not in maps.unread_reason or f"; unread 1000 ({maps.unread_reason})" not in str(t):
+        sys.exit(f"FAIL: {maps.summary()}")
+with fastsdt.trace(ORDER + " { @[str(arg2)] = count(); }", read_memory=True) as t:
+    shop.run(1000)
+    same("the same script, read", (t.maps["@"], t.complete), ({"coffee": 400, "tea": 600}, True))
+with fastsdt.trace(ORDER + " { @[arg1] = count(); }") as t:
+    shop.run(20000)
+    maps = t.maps
+    same("keys and dropped", (len(maps["@"]) + maps.dropped, maps.complete), (20000, False))
+    if not maps.dropped or f"dropped {maps.dropped}" not in repr(maps):
+        sys.exit(f"FAIL: {maps.summary()}")
+with fastsdt.trace(ORDER + ' { printf("%d %s", arg1, str(arg2)); print(@n); @n = count(); }', read_memory=True) as t:
+    shop.run(3)
+    same("events", [(e.kind, e.map, e.values) for e in t.events()],
+         [event for i, item in enumerate(("coffee", "tea", "tea")) for event in (("printf", "", (i, item)), ("print", "@n", ()))])
+    same("taken", t.events(), [])
+    shop.run(20000)
+    same("lost", (len(t.events()) + t.lost, t.complete), (40000, False))
+    if not t.lost or f"; lost {t.lost}" not in str(t):
+        sys.exit(f"FAIL: {t}")
+    shop.run(2)
+same("those that were not read before the end", [e.values for e in t.events() if e.kind == "printf"], [(0, "coffee"), (1, "tea")])
+with fastsdt.trace(ORDER + " { @ = count(); }") as t:
+    late = ctypes.CDLL("./liblate.so")
+    late.run(1)
+    same("not armed yet", (t.maps["@"], t.complete), (0, True))
+    t.update()
+    late.run(1)
+    same("late", (t.maps["@"], t.complete, t.maps.summary()), (1, False, "sites 2 of 2 armed (1 armed late); dropped 0"))
+with fastsdt.trace("usdt:*:no:such { @ = count(); }") as t:
+    same("no site", (t.complete, str(t)), (False, "@: 0\n\nsites 0 of 0 armed; dropped 0"))
+
+# ---- Errors: the library's words
+error = refused("a wrong name", fastsdt.ScriptError, '"foo" is no value', lambda: fastsdt.trace("usdt:*:shop:order {\n  @ = foo; }"))
+same("its place", (error.line, error.column, str(error)[:5]), (2, 7, "2:7: "))
+refused("BEGIN", fastsdt.ScriptError, "left to the program that attaches", lambda: fastsdt.trace("BEGIN { @ = 1; }"))
+refused("NUL", ValueError, "NUL", lambda: fastsdt.trace("usdt:*:shop:order\0"))
+refused("process 0", ValueError, "no process", lambda: fastsdt.trace(ORDER + " { @ = count(); }", pid=0))
+t = fastsdt.trace(ORDER + " { @ = count(); }")
+with fastsdt.trace(ORDER + " { @b = count(); }") as second:
+    same("two at once", second.maps.summary(), "sites 0 of 2 armed (2 taken by another script of the same tracer); dropped 0")
+del t
+gc.collect()
+with fastsdt.trace(ORDER + " { @b = count(); }") as second:
+    same("once the first is forgotten", second.complete, True)
+
+# ---- Another process, and its end
+driven = subprocess.Popen(["./hello", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def order(item):
+    driven.stdin.write(item + b"\n")
+    driven.stdin.flush()
+    return driven.stdout.readline()
+
+
+same("it is there", (order(b"first"), driven.stdout.readline(), order(b"second")), (b"open\n", b"1\n", b"2\n"))
+with fastsdt.trace("usdt:*:shop:order { @[str(arg1)] = count(); @ids = sum(arg0); }", pid=driven.pid) as t:
+    for item in (b"tea", b"tea", b"\xff", b"\x1b[2J"):
+        order(item)
+    same("another process", (dict(t.maps["@"]), t.maps["@ids"], t.pid), ({"tea\n": 2, "\udcff\n": 1, "\x1b[2J\n": 1}, 3 + 4 + 5 + 6, driven.pid))
+    same("shown", [line for line in str(t).splitlines() if "tea" not in line][:2], [r"@[\x1b[2J\n]: 1", r"@[\udcff\n]: 1"])
+    order(b"last")
+    driven.stdin.close()
+    driven.wait()
+    same("ended", (t.maps["@ids"], t.complete, t.maps.summary()), (3 + 4 + 5 + 6 + 7, True, "sites 2 of 2 armed; dropped 0; the process has ended"))
+same("after its end", t.maps["@ids"], 3 + 4 + 5 + 6 + 7)
+driven.stdout.close()
+refused("no such process", fastsdt.RefusedError, "there is no such process", lambda: fastsdt.trace(ORDER + " { @ = count(); }", pid=driven.pid))
+print("traced, Python " + sys.version.split()[0])
