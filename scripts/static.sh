@@ -4,7 +4,7 @@
 #
 #     static.sh [--twice] [--roots] [--tests REGEX] [ARCH...]       ARCH: x86_64, aarch64; default: both where the cross compiler is
 #
-# --twice builds each again, of a copy of the tree in another folder, with no compiler cache, and compares the bytes. The others are for this
+# --twice builds each again, of a copy of the tree in another folder and from nothing, and compares the bytes. The others are for this
 # machine's architecture: --roots has the file work in bare roots of distributions, in one with nothing but busybox and in an empty one;
 # --tests runs those tests of build/default that are scripts and match REGEX, with the file in the place of the tools.
 #
@@ -18,10 +18,11 @@ top=$(dirname "$scripts")
 usage() { sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 fail() { echo "static.sh: $*" >&2; exit 1; }
 cannot() { echo "static.sh: $*" >&2; exit 4; }
-cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}
 suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 distribution=$(. /etc/os-release && echo "$ID")
 export LC_ALL=C.UTF-8
+# The same compiler for each build, whatever the caller's are: with ccache there are no precompiled headers.
+unset CMAKE_CXX_COMPILER_LAUNCHER CMAKE_C_COMPILER_LAUNCHER CFLAGS CXXFLAGS CPPFLAGS LDFLAGS
 umask 022
 version=$(sed -n 's/^#define FASTSDT_VERSION_STRING "\(.*\)"$/\1/p' "$top/include/fastsdt.h")
 flags=(-O2 -fPIE -fstack-protector-strong -D_FORTIFY_SOURCE=2 -w)
@@ -43,6 +44,7 @@ archive() {
     shift 2
     printf '%s\n' "$@" | xargs -P "$(nproc)" -I {} sh -c 'mkdir -p "out/$(dirname "$0")" && "$@" -c "$0" -o "out/$0.o"' {} "${compiler[@]}" >log 2>&1 ||
         fail "lib$name: $(grep -m 1 error log || tail -n 1 log)"
+    rm -f "$to/lib$name.a" # ar would keep what is in it
     find out -name '*.o' | LC_ALL=C sort | xargs "${tools}ar" rcD "$to/lib$name.a"
 }
 # libraries DIR ARCH
@@ -50,7 +52,7 @@ libraries() {
     local to work arch=$2 tools="" made compiler package
     to=$(realpath "$1")
     [ "$arch" = "$(uname -m)" ] || tools=$arch-linux-gnu-
-    made=$(dpkg-query -W libzydis-dev libfmt-dev libmicrohttpd-dev 2>/dev/null && cksum "$scripts/static.sh") || cannot "libraries are missing (scripts/install-deps.sh)"
+    made=$(dpkg-query -W libzydis-dev libfmt-dev libmicrohttpd-dev 2>/dev/null && cksum <"$scripts/static.sh") || cannot "libraries are missing (scripts/install-deps.sh)"
     [ "$(cat "$to/made" 2>/dev/null)" != "$made" ] || return 0
     work=$(mktemp -d)
     # shellcheck disable=SC2064 # now
@@ -145,7 +147,7 @@ for arch in "${archs[@]}"; do
     rm -rf "$out/again"
     mkdir -p "$out/again/somewhere/else"
     git -C "$top" ls-files -z --cached --others --exclude-standard | tar -C "$top" --null -T - -c | tar -C "$out/again/somewhere/else" -x
-    CCACHE_DISABLE=1 build "$out/again/somewhere/else" "$out/again/build-$arch" "$arch"
+    build "$out/again/somewhere/else" "$out/again/build-$arch" "$arch"
     cmp "$file" "$out/again/build-$arch/fastsdt-static" || fail "$arch: not the same bytes when built elsewhere; $out/again/build-$arch has the others"
     rm -rf "$out/again"
     echo "$arch: built twice, the same bytes"
