@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Prints the directory with the files of a source package of Debian 12 (.dsc and archives), fetched once and kept in the cache
+# Prints the directory with the files of a source package of Debian 12 or FASTSDT_SUITE (.dsc and archives), fetched once and kept in the cache
 # (FASTSDT_CACHE, default ~/.cache/fastsdt): `scripts/debian-source.sh PACKAGE`.
 # Exit 4: no mirror, or it lacks the package; the reason is on standard error.
 set -euo pipefail
 [ $# = 1 ] || { sed -n '3,5s/^# //p' "$0" >&2; exit 2; }
 debian=$(realpath "$(dirname "$0")")/debian.sh
-suite=bookworm
+suite=${FASTSDT_SUITE:-bookworm}
 dir=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}/sources/$suite/$1
 mkdir -p "$(dirname "$dir")"
 exec 9>"$dir.lock"

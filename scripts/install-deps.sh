@@ -15,7 +15,7 @@ gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 upstream="git dpkg-dev bison flex texinfo gawk m4 autoconf automake autopoint gettext bzip2 xz-utils dejagnu zlib1g-dev liblzma-dev
 libgmp-dev libmpfr-dev libmpc-dev"
 everything="$bench
-ccache libgtest-dev libgmock-dev libvixl-dev libzstd-dev libunwind-dev binutils patchelf shellcheck
+ccache libgtest-dev libgmock-dev libvixl-dev libzstd-dev liblzma-dev libbz2-dev libunwind-dev binutils patchelf shellcheck
 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu
 gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
 libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-ppc64el-cross

@@ -12,7 +12,9 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <linux/perf_event.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -170,6 +172,17 @@ Descriptor open_process(pid_t pid)
     Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (process)
         return process;
+    // Before Linux 5.3: an event that counts nothing. poll() says that its thread has ended, as long as there is a buffer: it stays.
+    if (errno == ENOSYS) {
+        perf_event_attr nothing{};
+        nothing.type = PERF_TYPE_SOFTWARE, nothing.size = sizeof nothing, nothing.config = PERF_COUNT_SW_DUMMY;
+        nothing.exclude_kernel = nothing.exclude_hv = 1; // what an ordinary user may have
+        process =
+            Descriptor(static_cast<int>(syscall(SYS_perf_event_open, &nothing, pid, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+        const size_t pages = 2 * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+        if (process && mmap(nullptr, pages, PROT_READ | PROT_WRITE, MAP_SHARED, process.get(), 0) != MAP_FAILED)
+            return process;
+    }
     if (errno == ESRCH)
         throw Unusable(fmt::format("process {}: there is no such process", pid));
     if (errno == EINVAL) // also what older kernels say to the number of a thread

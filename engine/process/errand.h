@@ -66,6 +66,8 @@ user_regs_struct as_interrupted(const user_regs_struct& stopped, uint32_t instru
 user_regs_struct sent_off(const user_regs_struct& home, uint64_t start);
 uint64_t program_counter(const user_regs_struct& registers);
 uint64_t stack_pointer(const user_regs_struct& registers);
+/// Behind a system call: what it returned.
+int64_t result_of(const user_regs_struct& registers);
 void set_program_counter(user_regs_struct& registers, uint64_t address);
 /// The thread pointer, on architectures where programs also store it in memory and stubs read it there: x86-64.
 std::optional<uint64_t> thread_pointer(const user_regs_struct& registers);

@@ -110,6 +110,11 @@ uint64_t program_counter(const user_regs_struct& registers)
     return registers.pc;
 }
 
+int64_t result_of(const user_regs_struct& registers)
+{
+    return static_cast<int64_t>(registers.regs[0]);
+}
+
 uint64_t stack_pointer(const user_regs_struct& registers)
 {
     return registers.sp;

@@ -30,6 +30,11 @@ uint64_t program_counter(const user_regs_struct&)
     return 0;
 }
 
+int64_t result_of(const user_regs_struct&)
+{
+    return 0;
+}
+
 uint64_t stack_pointer(const user_regs_struct&)
 {
     return 0;

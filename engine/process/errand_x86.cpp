@@ -124,6 +124,11 @@ uint64_t program_counter(const user_regs_struct& registers)
     return registers.rip;
 }
 
+int64_t result_of(const user_regs_struct& registers)
+{
+    return static_cast<int64_t>(registers.rax);
+}
+
 uint64_t stack_pointer(const user_regs_struct& registers)
 {
     return registers.rsp;

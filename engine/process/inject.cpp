@@ -300,6 +300,7 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
     constexpr unsigned most_stops = 1000; // two for each call, and some for what the thread is told
     Progress progress;
     bool begun = false;
+    uint64_t entered = 0; // the call that the thread is in, by the address behind it
     for (unsigned stops = 1; !progress.done; ++stops) {
         if (stops > most_stops || !go_on()) {
             if (tracees.is_gone(task))
@@ -321,8 +322,17 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
             break;
         }
         __ptrace_syscall_info info{};
-        if (ptrace(static_cast<__ptrace_request>(PTRACE_GET_SYSCALL_INFO), thread, sizeof info, &info) <= 0
-            || info.op != PTRACE_SYSCALL_INFO_EXIT)
+        if (ptrace(static_cast<__ptrace_request>(PTRACE_GET_SYSCALL_INFO), thread, sizeof info, &info) <= 0) {
+            // Before Linux 5.3 nothing says which of a call's two stops this is: the second at an address.
+            if (errno != EIO)
+                continue;
+            const user_regs_struct registers = Tracees::registers(thread);
+            info.instruction_pointer = program_counter(registers);
+            info.exit.rval = result_of(registers);
+            info.op = info.instruction_pointer == entered ? PTRACE_SYSCALL_INFO_EXIT : PTRACE_SYSCALL_INFO_ENTRY;
+            entered = info.op == PTRACE_SYSCALL_INFO_ENTRY ? info.instruction_pointer : 0;
+        }
+        if (info.op != PTRACE_SYSCALL_INFO_EXIT)
             continue;
         begun = true;
         progress.done = info.instruction_pointer == code.after_all;

@@ -254,7 +254,7 @@ refused() {
 refused "--pid cannot be combined with --exe, --comm, --cgroup, --container or --user" -p 1 --comm x
 refused "--exe, --comm, --cgroup, --container and --user cannot be combined with a command" --comm x -- ./app
 refused "--exe ./none: No such file or directory" --exe ./none
-refused "--user nobody-has-it: there is no such user" --user nobody-has-it
+refused "--user nobody-has-it: there is no such user; a number is taken too" --user nobody-has-it
 refused "--container abc: at least 6 characters of its number are wanted" --container abc
 refused "--dry-run shows one process: name it with --pid" --comm x -d
 refused "process 2147483646: there is no such process; it is not traced

@@ -22,7 +22,7 @@ ubuntu-*)
     flavour=-${flavour:-generic}
     archive() {
         FASTSDT_ARCHIVE=ubuntu FASTSDT_ARCHS=$arch FASTSDT_CACHE=$cache "$here/../../scripts/debian.sh" \
-            "jammy-updates noble-updates resolute resolute-updates resolute-proposed stonking" "$@"
+            "bionic-updates jammy-updates noble-updates resolute resolute-updates resolute-proposed stonking" "$@"
     }
     ;;
 *)

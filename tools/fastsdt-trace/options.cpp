@@ -281,7 +281,7 @@ uid_t user_of(const std::string& text)
     if (const passwd* user = getpwnam(text.c_str()))
         return user->pw_uid;
     if (!CLI::detail::lexical_cast(text, number))
-        throw Unusable(fmt::format("--user {}: there is no such user", text));
+        throw Unusable(fmt::format("--user {}: there is no such user; a number is taken too", text));
     return number;
 }
 
