@@ -96,7 +96,7 @@ private:
     Traits traits_;
     std::set<Key> known_; // of the last look
     std::set<const Probe*> matched_;
-    std::map<const Probe*, std::set<std::string>> others_;      // names of the same kind in the probe's files
+    std::map<const Probe*, std::set<std::string>> others_; // names of the same kind in the probe's files
     std::map<const Probe*, std::string> stripped_; // a file that the probe means and that lacks most names of functions
     std::map<std::pair<std::string, std::string>, bool> means_; // by the script's file and the process's
     std::vector<std::string> troubles_;

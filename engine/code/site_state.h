@@ -50,7 +50,7 @@ enum class State {
     no_stacks,           ///< ustack: not on this architecture
     no_symbol,           ///< uaddr(): the site's file has no such symbol; detail: the name
     no_processor,        ///< cpu, and the processor does not tell its number
-    handles_faults,      ///< cannot_move, since it accesses memory, and the process handles faults; number: 1 if it was armed until then
+    handles_faults,      ///< cannot_move: it may fault, and the process handles that; number: 1 if it was armed before
 };
 
 struct SiteState {

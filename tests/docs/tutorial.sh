@@ -4,7 +4,7 @@
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need redis-server redis-cli nm /usr/bin/python3 setpriv
 need_attachable
-redis-server --version | grep -q ' v=7\.0\.' || skip "the tutorial shows Redis 7.0"
+[[ $(redis-server --version) = *' v=7.0.'* ]] || skip "the tutorial shows Redis 7.0"
 user_folder
 [ ${#as_user[@]} = 0 ] || chown 65534:65534 .
 trap 'redis-cli -p 7777 shutdown nosave >/dev/null 2>&1 || true; leave_user_folder' EXIT

@@ -48,7 +48,7 @@ expect "a full disk" "$status" 2
 grep -q 'No space left\|standard output\|cannot be written' err || fail "a full disk: $(cat err)"
 
 # SIGUSR1 prints the maps, and the run goes on.
-mkfifo in answers
+rm -f in answers && mkfifo in answers
 ./app <in >answers & pid=$!
 exec 3>in 4<answers
 did() { echo >&3; read -r answer <&4; }
