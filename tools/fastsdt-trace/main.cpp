@@ -20,7 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <ext/stdio_filebuf.h>
 #include <iostream>
 #include <string>
 
@@ -77,13 +77,13 @@ void limit_to_program(engine::Script& script, const std::string& program)
         }
 }
 
-// What is printed goes there from now on.
+// What is printed goes there from now on. The file is not the COMMAND's, and std::cout needs the buffer to the very end.
 void print_to(const std::string& path)
 {
-    static std::filebuf file;
-    if (!file.open(path, std::ios::out | std::ios::trunc))
+    std::FILE* const file = std::fopen(path.c_str(), "we");
+    if (!file)
         give_up(fmt::format("{}: {}", path, std::strerror(errno)));
-    std::cout.rdbuf(&file);
+    std::cout.rdbuf(new __gnu_cxx::stdio_filebuf<char>(file, std::ios::out));
 }
 
 int trace(const Options& options)

@@ -164,6 +164,8 @@ private:
                 return;
             if (Clock::now() >= next_events_)
                 print_events(false);
+            if (std::exchange(asked_, false))
+                shared_.attempt([&] { print_now(); });
             if (processes_.all_over() && processes_.finds()) // its children may execute what the script means
                 processes_.look();
             if (processes_.all_over())
@@ -202,8 +204,8 @@ private:
     {
         bool stop = false;
         while (const auto signal = signals_.next()) {
-            if (signal->number == SIGUSR1) { // as with bpftrace
-                shared_.attempt([&] { print_now(); });
+            if (signal->number == SIGUSR1) {
+                asked_ = true;
                 continue;
             }
             stop = options_.command.empty() || processes_.first().stops(*signal) || stop;
@@ -296,6 +298,7 @@ private:
     Clock::time_point next_events_ = start_;
     std::chrono::milliseconds events_period_{};
     bool exit_ = false;
+    bool asked_ = false; // by SIGUSR1, for the maps as they are, as with bpftrace
     bool ended_ = false; // by exit() in a probe
 };
 
