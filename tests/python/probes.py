@@ -10,26 +10,12 @@ import threading
 
 import fastsdt
 from fastsdt import _probes
+from checks import refused, same
 
 IN_C = {int: "long", bool: "bool", float: "double", str: "const char *", bytes: "const char *"}
 PROBES = {f"n{n}": [int] * n for n in range(13)}
 PROBES.update(text=[str, int, bytes], truth=[bool, int, bool], real=[int, float])
 NAMED = {"id": int, "item": str, "price": float, "paid": bool}
-
-
-def same(what, got, wanted):
-    if got != wanted:
-        sys.exit(f"FAIL: {what}\n--- expected\n{wanted}\n--- got\n{got}")
-
-
-def refused(what, kind, text, call):
-    try:
-        call()
-    except kind as error:
-        if text not in str(error):
-            sys.exit(f"FAIL: {what}: {error}")
-    else:
-        sys.exit(f"FAIL: {what} is no error")
 
 
 def run(*command):

@@ -9,22 +9,7 @@ from pathlib import Path
 
 import fastsdt
 from fastsdt import _library as library
-
-
-def same(what, got, wanted):
-    if got != wanted:
-        sys.exit(f"FAIL: {what}\n--- expected\n{wanted}\n--- got\n{got}")
-
-
-def refused(what, kind, text, call):
-    try:
-        call()
-    except kind as error:
-        if text not in str(error):
-            sys.exit(f"FAIL: {what}: {error}")
-        return error
-    sys.exit(f"FAIL: {what} is no error")
-
+from checks import refused, same
 
 # ---- The numbers and structures of the header
 header = dict(line.rsplit(" ", 1) for line in Path("header.txt").read_text().splitlines())
