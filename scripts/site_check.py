@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""site_check.py FOLDER: every page and picture of the site in a headless browser, pages at two sizes. For scripts/site.sh."""
+import functools, http.server, json, os, subprocess, sys, tempfile, threading
+
+folder = os.path.realpath(sys.argv[1])
+pages = sorted(os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names if name.endswith(".html"))
+pictures = sorted(os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names if name.endswith(".svg") and "recorded" in at)
+WIDTHS = [1280, 390]  # a desktop, a telephone
+CHECK = """<!DOCTYPE html><body><script>
+const pages = %s, pictures = %s, widths = %s, found = [];
+const loaded = (frame, url) => new Promise(done => { frame.onload = () => done(frame.contentDocument); frame.src = url; });
+const until = async condition => { for (let i = 0; i < 100 && !condition(); ++i) await new Promise(go => setTimeout(go, 50)); return condition(); };
+(async () => {
+  for (const width of widths) {
+    const frame = document.body.appendChild(document.createElement("iframe"));
+    frame.style.cssText = `width:${width}px;height:900px;border:0`;
+    for (const page of pages) {
+      const shown = await loaded(frame, "/" + page);
+      if (shown.documentElement.scrollWidth > width)
+        found.push(`${page} is ${shown.documentElement.scrollWidth} wide in a window of ${width}`);
+      for (const image of shown.images)
+        if (!(await until(() => image.complete)) || image.naturalWidth === 0)
+          found.push(`${page}: ${image.getAttribute("src")} is not shown`);
+      if (!shown.querySelector("h1"))
+        found.push(`${page} has no heading`);
+    }
+    for (const picture of width === widths[0] ? pictures : []) {
+      const svg = (await loaded(frame, "/" + picture)).documentElement, all = svg.getBoundingClientRect();
+      const texts = [...svg.querySelectorAll('text, g[id^="text_"]')].filter(one => !one.querySelector("text"));
+      const boxes = texts.map(one => one.getBoundingClientRect());
+      // Texts that lean the same way are compared as if they were level.
+      const angle = one => { const m = one.getScreenCTM(); return Math.atan2(m.b, m.a); };
+      const level = (one, turn) => {
+        const m = new DOMMatrix().rotate(-turn * 180 / Math.PI).multiply(one.getScreenCTM()), {x, y, width: w, height: h} = one.getBBox();
+        const at = [[x, y], [x + w, y], [x, y + h], [x + w, y + h]].map(([px, py]) => m.transformPoint({x: px, y: py}));
+        const xs = at.map(p => p.x), ys = at.map(p => p.y);
+        return {left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys), bottom: Math.max(...ys)};
+      };
+      boxes.forEach((a, i) => {
+        const name = `${picture}: text ${i + 1}` + (texts[i].textContent.trim() ? ` "${texts[i].textContent.trim()}"` : "");
+        if (a.left < all.left - 1 || a.right > all.right + 1 || a.top < all.top - 1 || a.bottom > all.bottom + 1)
+          found.push(`${name} leaves the picture`);
+        boxes.slice(0, i).forEach((b, j) => {
+          const turn = angle(texts[i]), alike = turn !== 0 && Math.abs(turn - angle(texts[j])) < 0.01;
+          const [one, two] = alike ? [level(texts[i], turn), level(texts[j], turn)] : [a, b];
+          if (Math.min(one.right, two.right) - Math.max(one.left, two.left) > 1 && Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top) > 1)
+            found.push(`${name} overlaps text ${j + 1}`);
+        });
+      });
+      if (texts.length < 3)
+        found.push(`${picture} has ${texts.length} texts`);
+    }
+    const search = await loaded(frame, "/search.html?q=uprobe");
+    if (!(await until(() => search.querySelectorAll("#mkdocs-search-results article").length > 3)))
+      found.push(`the search for "uprobe" shows ${search.querySelectorAll("#mkdocs-search-results article").length} pages`);
+    frame.remove();
+  }
+  return found;
+})().catch(error => [`the check itself: ${error}`]).then(found => fetch("/found", {method: "POST", body: JSON.stringify(found)}));
+</script>"""
+
+
+class Server(http.server.SimpleHTTPRequestHandler):
+    def do_GET(self):
+        if self.path != "/check":
+            return super().do_GET()
+        body = (CHECK % (json.dumps([p for p in pages if p not in ("404.html", "search.html")]), json.dumps(pictures), json.dumps(WIDTHS))).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        found.extend(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(204)
+        self.end_headers()
+        ended.set()
+
+    def log_message(self, *_):
+        pass
+
+
+class Quiet(http.server.ThreadingHTTPServer):
+    def handle_error(self, *_):
+        pass  # the browser leaves a page before it has all of it
+
+
+found, ended = [], threading.Event()
+server = Quiet(("127.0.0.1", 0), functools.partial(Server, directory=folder))
+threading.Thread(target=server.serve_forever, daemon=True).start()
+at = f"http://127.0.0.1:{server.server_address[1]}/"
+browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+with tempfile.TemporaryDirectory() as profile:
+    running = subprocess.Popen([*browser, f"--user-data-dir={profile}", "--window-size=1400,1000", "--remote-debugging-port=0", at + "check"], stderr=subprocess.DEVNULL)
+    in_time = ended.wait(600)
+    running.terminate()
+    running.wait()
+    if not in_time:
+        sys.exit("site_check.py: the browser did not come to the end in ten minutes")
+    for width, name in zip(WIDTHS, ("desktop", "telephone")):
+        subprocess.run([*browser, f"--user-data-dir={profile}", f"--window-size={width},900", f"--screenshot={os.path.dirname(folder)}/{name}.png", at],
+                       stderr=subprocess.DEVNULL, timeout=120)
+print(f"{len(pages)} pages at {' and '.join(map(str, WIDTHS))}, {len(pictures)} pictures: {len(found)} problems; pictures of the first page: {os.path.dirname(folder)}/desktop.png, telephone.png")
+print("\n".join(found))
+sys.exit(1 if found else 0)
