@@ -232,6 +232,8 @@ fastsdt_trace_maps* fastsdt_trace_maps_read(fastsdt_trace_attachment* attachment
         told->read = attachment->session->read();
         told->probes = attachment->session->probes();
         told->unread_reason = fastsdt::printable(attachment->session->no_system_calls());
+        if (told->read.unread && told->unread_reason.empty())
+            told->unread_reason = "a filter refused a system call";
         if (attachment->function)
             told->read.dropped += attachment->function->missed();
         for (size_t i = 0; i < attachment->script.maps.size(); ++i)

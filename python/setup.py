@@ -8,7 +8,11 @@ import subprocess
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
-from wheel.bdist_wheel import bdist_wheel
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # before setuptools 70.1
+    from wheel.bdist_wheel import bdist_wheel
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(HERE)
@@ -17,7 +21,7 @@ SONAME = "libfastsdt-trace.so.0"
 
 def library() -> str:
     build = os.environ.get("FASTSDT_BUILD") or os.path.join(TOP, "build", "python")
-    if not os.path.exists(os.path.join(build, "CMakeCache.txt")):
+    if "FASTSDT_BUILD" not in os.environ:
         parts = [f"-DFASTSDT_{part}=OFF" for part in ("PLUGINS", "MAN", "TESTS", "BENCHMARKS", "EXAMPLES")]
         subprocess.run(["cmake", "-S", TOP, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DFASTSDT_TOOLS=ON", *parts], check=True)
     subprocess.run(["cmake", "--build", build, "--parallel", str(os.cpu_count()), "--target", "fastsdt_trace_api"], check=True)

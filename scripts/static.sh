@@ -104,7 +104,7 @@ build() {
         cross=(-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$arch" -Dzydis_DIR="$config/zydis" -DZycore_DIR="$config/zycore" -Dfmt_DIR="$config/fmt")
     fi
     mkdir -p "$folder/libraries"
-    (libraries "$folder/libraries" "$arch") || exit
+    "$scripts/static.sh" --libraries "$folder/libraries" "$arch" || exit # a function behind which || stands would go on after errors
     {
         CC=${tools}gcc CXX=${tools}g++ cmake -S "$tree" -B "$folder" -G Ninja "${cross[@]}" \
             -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -DNDEBUG" \

@@ -172,7 +172,8 @@ Descriptor open_process(pid_t pid)
     Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (process)
         return process;
-    // Before Linux 5.3: an event that counts nothing. poll() says that its thread has ended, as long as there is a buffer: it stays.
+    // Before Linux 5.3: an event that counts nothing. poll() says that its thread has ended, the process's first, as long as there is a
+    // buffer. So the buffer stays mapped: two pages for each process, as long as this program runs.
     if (errno == ENOSYS) {
         perf_event_attr nothing{};
         nothing.type = PERF_TYPE_SOFTWARE, nothing.size = sizeof nothing, nothing.config = PERF_COUNT_SW_DUMMY;

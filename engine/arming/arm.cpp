@@ -748,16 +748,17 @@ bool Arming::may_fault() const
 
 void Arming::withdraw_faulting()
 {
+    verify();
     std::vector<Patch> patches;
     for (size_t i = 0; i < sites_.size(); ++i)
-        if (sites_[i].moved.may_fault && patches_[i].length != 0)
+        if (sites_[i].moved.may_fault && patches_[i].length != 0 && states_[i].state == State::armed)
             patches.push_back(patches_[i]);
     std::set<uint64_t> left;
     for (const Patch& patch : undo(std::move(patches)))
         left.insert(patch.at);
-    for (Site& site : sites_)
-        if (site.moved.may_fault && !left.contains(site.patch))
-            site.found = {State::handles_faults, 1};
+    for (size_t i = 0; i < sites_.size(); ++i)
+        if (sites_[i].moved.may_fault && states_[i].state != State::gone && !left.contains(sites_[i].patch))
+            sites_[i].found = {State::handles_faults, states_[i].state == State::armed, std::string(accesses_memory)};
     verify();
 }
 

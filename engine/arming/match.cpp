@@ -104,7 +104,7 @@ void find_window(const LiveSite& live, const Matcher::Traits& process, Site& sit
     if (window.obstacle != Obstacle::none) {
         site.found = {State::cannot_move, 0, std::string(text(window.obstacle))};
     } else if (window.may_fault && process.handles_faults) {
-        site.found = {State::handles_faults, 0, "accesses memory, and the process handles SIGSEGV or SIGBUS"};
+        site.found = {State::handles_faults, 0, std::string(accesses_memory)};
     } else if (window.calls && process.has_shadow_stack) {
         site.found = {State::cannot_move, 0, "makes a call there, and the process has a shadow stack"};
     } else {
@@ -384,7 +384,7 @@ std::vector<Site> Matcher::find_new()
     known_ = std::move(seen);
     if (moves_)
         for (const Probe* probe : unmatched()) // said when the process has perhaps ended
-            if (probe->kind != Probe::Kind::usdt && !stripped_.contains(probe))
+            if (probe->kind != Probe::Kind::usdt && !pattern(probe->file) && !stripped_.contains(probe))
                 if (std::string file = stripped_file(*probe, pid_); !file.empty())
                     stripped_.emplace(probe, std::move(file));
     return fresh;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace fastsdt::engine {
 
@@ -52,6 +53,9 @@ enum class State {
     no_processor,        ///< cpu, and the processor does not tell its number
     handles_faults,      ///< cannot_move: it may fault, and the process handles that; number: 1 if it was armed before
 };
+
+/// The detail of handles_faults.
+inline constexpr std::string_view accesses_memory = "accesses memory, and the process handles SIGSEGV or SIGBUS";
 
 struct SiteState {
     State state = State::ready;

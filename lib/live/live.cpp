@@ -293,7 +293,8 @@ std::vector<std::byte> read_mapped_file(pid_t pid, const Mapping& mapping, uint6
     std::string path = mapping.name;
     if (path.ends_with(deleted_suffix))
         path.resize(path.size() - deleted_suffix.size());
-    const Descriptor file(open(open_path(pid, mapping, path).c_str(), O_RDONLY | O_CLOEXEC));
+    // A descriptor of the process may have become another file's, a FIFO's even.
+    const Descriptor file(open(open_path(pid, mapping, path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     return file ? read_at(file, mapping.offset + (address - mapping.start), size) : std::vector<std::byte>();
 }
 

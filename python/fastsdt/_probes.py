@@ -2,7 +2,9 @@
 """Probes of a Python program. Each is a shared object of its own, in memory: probes.so, as the compiler made it of fastsdt.h, but for its notes:
 those of one function are left, under the names of the probe. docs/format.md of fastsdt describes them."""
 import ctypes
+import fcntl
 import functools
+import keyword
 import os
 import re
 import struct
@@ -17,7 +19,7 @@ class _Kind(NamedTuple):
     value: str = "{0}"  # an expression for what is passed
 
 
-_TEXT = _Kind(8, "const char *", ctypes.c_char_p, "{0}.encode('utf-8', 'replace') if isinstance({0}, str) else {0}")
+_TEXT = _Kind(8, "const char *", ctypes.c_char_p, "{0}.encode('utf-8', 'replace') if _isinstance({0}, _str) else {0}")
 _KINDS: Dict[type, _Kind] = {
     int: _Kind(-8, "long", ctypes.c_int64),
     bool: _Kind(1, "bool", ctypes.c_bool),
@@ -118,21 +120,36 @@ class Probe:
 
 def _class_of(parameters: Tuple[str, ...], kinds: Tuple[_Kind, ...]) -> type:
     """Python counts the arguments of each call by itself. With -X dev each call is a hit, so that their types are looked at too."""
-    condition = "True" if sys.flags.dev_mode else "probe_._active.value"
+    condition = "True" if sys.flags.dev_mode else "_probe._active.value"
     values = ", ".join(kind.value.format(parameter) for parameter, kind in zip(parameters, kinds))
-    scope: Dict[str, Any] = {"_from_double": _from_double, "_to_integer": _to_integer}
-    exec(f"def __call__(probe_, {', '.join(parameters)}):\n    if {condition}:\n        probe_._hit({values})", scope)
+    # An argument may have the name of anything, but begins with no _.
+    scope: Dict[str, Any] = {"_from_double": _from_double, "_to_integer": _to_integer, "_isinstance": isinstance, "_str": str}
+    exec(f"def __call__(_probe, {', '.join(parameters)}):\n    if {condition}:\n        _probe._hit({values})", scope)
     return type("Probe", (Probe,), {"__slots__": (), "__call__": scope["__call__"], "__module__": Probe.__module__})
+
+
+_last_file = 2
+
+
+def _file(name: str, contents: bytes) -> int:
+    """A file in memory. Tracers open it by its descriptor, so it stays open. Nothing is left of it when the process has ended."""
+    global _last_file
+    first = os.memfd_create(name)
+    try:
+        with open(first, "wb", closefd=False) as out:
+            out.write(contents)
+        # No number twice, also if somebody has closed the descriptor: dlopen() knows an object by its path.
+        _last_file = fcntl.fcntl(first, fcntl.F_DUPFD_CLOEXEC, _last_file + 1)
+    finally:
+        os.close(first)
+    return _last_file
 
 
 @functools.lru_cache(maxsize=None)  # a second object of the same probe would be a second site
 def _probe(provider: str, name: str, types: Tuple[type, ...], names: Tuple[str, ...]) -> Probe:
     kinds = tuple(_KINDS[one] for one in types)
     contents, semaphore = _make(provider, name, kinds, names or ("",) * len(kinds))
-    # Tracers open the file by this path, so it stays open. Nothing is left of it when the process has ended.
-    file = os.memfd_create(f"{provider}:{name}")
-    with open(file, "wb", closefd=False) as out:
-        out.write(contents)
+    file = _file(f"{provider}:{name}", contents)
     # It keeps Python's lock: a hit is over before another thread could be given it.
     shared = ctypes.PyDLL(f"/proc/{os.getpid()}/fd/{file}")
     base = shared.base
@@ -159,13 +176,19 @@ class Provider:
         for one in types:
             if one not in _KINDS:
                 raise TypeError(f"{one!r} is none of {', '.join(known.__name__ for known in _KINDS)}")
-        return _probe(self.name, _word(name), types, tuple(_word(one) for one in named))
+        return _probe(self.name, _word(name), types, tuple(_argument(one) for one in named))
 
 
 def _word(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ValueError(f"{name!r} is no word of letters, digits and _: tracers could not ask for it")
     return name
+
+
+def _argument(name: str) -> str:
+    if name.startswith("_") or keyword.iskeyword(name):
+        raise ValueError(f"{name!r} cannot be the name of an argument in Python")
+    return _word(name)
 
 
 def provider(name: str) -> Provider:

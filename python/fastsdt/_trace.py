@@ -33,7 +33,10 @@ class _Process:
     """Tells whether it has ended. Its number says nothing: it may be another's by then."""
 
     def __init__(self, pid: int) -> None:
-        self._descriptor = -1 if pid == os.getpid() else os.pidfd_open(pid)
+        try:
+            self._descriptor = -1 if pid == os.getpid() else os.pidfd_open(pid)
+        except OSError as error:  # it has ended just now, or Linux is older than 5.3
+            raise RefusedError(f"process {pid}: {error.strerror}") from error
 
     def has_ended(self) -> bool:
         if self._descriptor < 0:
@@ -73,12 +76,13 @@ class Trace:
             if read_memory:
                 self._api.read_memory(handle)
             self._attachment = self._api.attach(handle, text)
+            self._handle: Optional[int] = handle
+            self._look()
+            self._names: List[str] = list(self._read_maps())
         except BaseException:
+            self._handle = None
             self._finalizer()
             raise
-        self._handle: Optional[int] = handle
-        self._look()
-        self._names: List[str] = list(self._read_maps())
 
     def __enter__(self) -> "Trace":
         return self
@@ -124,7 +128,7 @@ class Trace:
 
     def events(self) -> List[Event]:
         """The events since the last call, in their order. It does not wait. Each thread has room for 64 KiB: where much is recorded, call it
-        several times a second."""
+        several times a second. Who reads .maps gets events too, which are kept here until this is called."""
         with self._lock:
             if self._handle is not None:
                 self._keep_events()
@@ -148,13 +152,17 @@ class Trace:
     def close(self) -> None:
         """Reads maps, sites and events for the last time and puts the bytes of all sites back. BusyError: call it again. It is no error if the
         process has ended. Hits between the last reading and the end are not counted."""
+        if os.getpid() != self._opener:  # a forked child has nothing to put back, and the lock may be another thread's for ever
+            return
         with self._lock:
-            if self._handle is None or os.getpid() != self._opener:  # a forked child has nothing to put back
+            if self._handle is None:
                 return
-            self._last = self.maps
-            self._api.close(self._handle)
-            self._handle = None
-            self._finalizer.detach()
+            try:
+                self._last = self.maps
+            finally:
+                self._api.close(self._handle)
+                self._handle = None
+                self._finalizer.detach()
 
     def __str__(self) -> str:
         return str(self.maps)

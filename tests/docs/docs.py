@@ -319,7 +319,7 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
     "python/README.md": {"": elsewhere("tests/python/package.sh", "tests/python/readme.py")},
     "rust/README.md": {"": elsewhere("tests/rust/crate.sh", "rust/src/lib.rs")},
     "rust/trace/README.md": {
-        "[dependencies]": elsewhere("rust/trace/Cargo.toml"),
+        "[dependencies]": elsewhere("rust/trace/Cargo.toml", says=["fastsdt-trace"]),
         "let trace": lambda text: None if all(line.strip() in open(f"{source}/rust/trace/examples/shop.rs").read() for line in text.split("\n")) else
             "not what rust/trace/examples/shop.rs has"},
     "docs/man/fastsdt-check.1.scd": {"fastsdt-check": run(

@@ -7,6 +7,5 @@ need_attachable
 [[ $(redis-server --version) = *' v=7.0.'* ]] || skip "the tutorial shows Redis 7.0"
 user_folder
 [ ${#as_user[@]} = 0 ] || chown 65534:65534 .
-trap 'redis-cli -p 7777 shutdown nosave >/dev/null 2>&1 || true; leave_user_folder' EXIT
-! redis-cli -p 7777 ping >/dev/null 2>&1 || skip "port 7777 is taken"
+trap '[ ! -s redis.pid ] || kill "$(cat redis.pid)" 2>/dev/null || true; leave_user_folder' EXIT
 "${as_user[@]}" /usr/bin/python3 -B "$FASTSDT_SOURCE/tests/docs/tutorial.py" "$FASTSDT_SOURCE/docs/tutorial.md" || fail "see above"

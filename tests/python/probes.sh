@@ -36,4 +36,3 @@ trace=fastsdt-trace bpftrace='' gdb=''
 [ "$(id -u)" != 0 ] || [ ! -e /sys/bus/event_source/devices/uprobe/type ] || ! have bpftrace || bpftrace=bpftrace
 [ "$(id -u)" != 0 ] || ! have gdb || gdb=gdb
 "$python" -B tracers.py "${as_user[*]}" "$trace" "$bpftrace" "$gdb"
-"$python" -B "$FASTSDT_SOURCE/bench/python.py"

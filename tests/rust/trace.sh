@@ -13,7 +13,7 @@ gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o hello
 gcc -O2 -DFASTSDT_BOUND=4 -fPIC -shared -I"$INCLUDE" "$FASTSDT_SOURCE/tests/python/shop.c" -o libshop.so
 trace_h header.txt
 export CARGO_HOME=$PWD/cargo-home CARGO_TARGET_DIR=$PWD/target CARGO_NET_OFFLINE=true CARGO_TERM_COLOR=never
-export FASTSDT_LIBRARY_PATH=$FASTSDT_BUILD/lib LD_LIBRARY_PATH=$FASTSDT_BUILD/lib:$PWD FASTSDT_TRACE_H=$PWD/header.txt RUSTFLAGS="-D warnings -L $PWD"
+export FASTSDT_LIBRARY_PATH=$FASTSDT_BUILD/lib LD_LIBRARY_PATH=$FASTSDT_BUILD/lib:$PWD FASTSDT_TRACE_H=$PWD/header.txt RUSTFLAGS="-L $PWD"
 
 cat >crate/examples/own.rs <<'END'
 //! Traces itself.

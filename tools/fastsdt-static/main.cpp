@@ -10,6 +10,7 @@
 #include <nss.h>
 #include <string>
 #include <string_view>
+#include <fcntl.h>
 #include <unistd.h>
 
 // The tools' main(), under other names (CMakeLists.txt).
@@ -86,6 +87,10 @@ int install(const char* self, const std::string& folder)
     if (length < 0)
         return failed(self, "/proc/self/exe, where the links would lead: " + std::string(std::strerror(errno)));
     file[length] = 0;
+    for (const Tool& tool : tools)
+        if (const std::string link = folder + "/" + tool.name;
+            faccessat(AT_FDCWD, link.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+            return failed(self, link + " is there already; remove it first");
     for (const Tool& tool : tools)
         if (const std::string link = folder + "/" + tool.name; symlink(file, link.c_str()) < 0)
             return failed(self, link + ": " + std::strerror(errno));

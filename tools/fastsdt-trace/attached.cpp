@@ -241,6 +241,8 @@ void Attached::news(bool waits)
         if (!news.executed && session_->look_for_filters())
             say(fmt::format("from now on no system call reads what a hit has in memory: {}",
                             session_->no_system_calls()));
+    });
+    attempt([&] {
         if (!news.executed && session_->look_for_handlers())
             keep(session_->states());
     });

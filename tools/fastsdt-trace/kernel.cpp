@@ -321,7 +321,9 @@ std::optional<int> run_beside(const Options& options, const engine::Script& scri
                               const Traced& traced)
 {
     constexpr std::string_view first = "fastsdt-trace: all probes are attached";
-    Bpftrace bpftrace(command_line(options, &script, first), signals);
+    std::vector<std::string> words = command_line(options, &script, first);
+    words.insert(words.begin() + 1, {"-B", "line"}); // into a pipe it would keep some thousand bytes back
+    Bpftrace bpftrace(words, signals);
     Passed passed(first, names_of_files(script, options.pid));
     unsigned stops = 0;
     auto pause = std::chrono::milliseconds(100);
@@ -342,10 +344,12 @@ std::optional<int> run_beside(const Options& options, const engine::Script& scri
         }
         if (ready[1])
             while (const auto signal = signals.next())
-                if (passed.began() && signal->number == SIGUSR1)
-                    bpftrace.ask_for_maps();
-                else if (!passed.began() || traced.stops(*signal))
+                if (signal->number == SIGUSR1) {
+                    if (passed.began())
+                        bpftrace.ask_for_maps();
+                } else if (!passed.began() || traced.stops(*signal)) {
                     stop();
+                }
         if (!ready[0])
             continue;
         std::array<char, 65536> buffer;

@@ -80,6 +80,8 @@ void limit_to_program(engine::Script& script, const std::string& program)
 // What is printed goes there from now on. The file is not the COMMAND's, and std::cout needs the buffer to the very end.
 void print_to(const std::string& path)
 {
+    if (path.empty())
+        return;
     std::FILE* const file = std::fopen(path.c_str(), "we");
     if (!file)
         give_up(fmt::format("{}: {}", path, std::strerror(errno)));
@@ -102,6 +104,7 @@ int trace(const Options& options)
             if (options.dry)
                 give_up("--dry-run shows the sites of a process: name it with --pid, or a command after --");
         }
+        print_to(options.output); // a script with an error leaves the last report as it was
         if (options.whole_program())
             limit_to_program(script, program_of(options));
         if (options.timeline)
@@ -142,10 +145,14 @@ int main(int argc, char** argv)
     try {
         if (const auto status = read_options(argc, argv, options))
             return *status;
-        if (!options.output.empty())
+        if (options.list) {
             print_to(options.output);
-        if (options.list)
-            return list(options, std::cout);
+            const int status = list(options, std::cout);
+            if (!std::cout.flush())
+                give_up(
+                    fmt::format("{} cannot be written", options.output.empty() ? "standard output" : options.output));
+            return status;
+        }
         if (options.exported)
             return export_trace(*options.exported);
         if (!options.serve)

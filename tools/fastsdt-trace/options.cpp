@@ -213,7 +213,8 @@ void add_options(CLI::App& app, Options& options, Given& given)
         "moved away");
     app.add_flag_callback(
         "--move-faulting", [&options] { options.moves = options.moves_faulting = true; },
-        "The same, and instructions that access memory also in a program that handles SIGSEGV or SIGBUS: its handler "
+        "As --move, and move instructions that access memory even if the program handles SIGSEGV or SIGBUS: its "
+        "handler "
         "may see "
         "the address of a copy");
     app.add_flag(

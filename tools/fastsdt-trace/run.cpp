@@ -80,7 +80,7 @@ public:
         output_->summary(last);
         std::cout.flush();
         if (!std::cout)
-            give_up("standard output cannot be written");
+            give_up(fmt::format("{} cannot be written", options_.output.empty() ? "standard output" : options_.output));
         explain(last);
         processes_.finish();
         if (options_.exit_status)

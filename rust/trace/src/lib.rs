@@ -109,7 +109,7 @@ impl Trace {
 
     /// Another process. While it is changed, no thread of this one may wait for any child (`waitpid(-1)`).
     pub fn process(pid: u32) -> Result<Trace, Error> {
-        Trace::open(c_int::try_from(pid).unwrap_or(-1))
+        Trace::open(c_int::try_from(pid).ok().filter(|&pid| pid > 0).unwrap_or(-1)) // 0 would be this one
     }
 
     fn open(pid: c_int) -> Result<Trace, Error> {
@@ -384,7 +384,7 @@ pub struct Event {
     pub values: Vec<Word>,
 }
 
-/// A batch, which is an iterator.
+/// A batch; iterate over it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Events {
     events: Vec<Event>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! What `fastsdt/trace.h` declares; `tests/rust/trace.sh` compares sizes and numbers with it.
+//! What `fastsdt/trace.h` declares; `tests/rust/trace.sh` compares sizes and offsets with it.
 use std::os::raw::{c_char, c_int, c_uint};
 
 macro_rules! opaque {
