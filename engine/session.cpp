@@ -100,7 +100,7 @@ bool Session::look_for_filters()
 
 bool Session::look_for_handlers()
 {
-    if (options_.moves_faulting || !arming_.may_fault() || !handles_faults(pid_))
+    if (!options_.moves || options_.moves_faulting || !handles_faults(pid_) || !arming_.may_fault())
         return false;
     const TracerThread tracer;
     arming_.withdraw_faulting();

@@ -5,8 +5,8 @@
 #     site.sh [--url URL] [--check]
 #
 # --url URL  where it will be published. --check: a headless browser loads every page, at the sizes of a desktop and of a telephone: no page
-# is wider than the window, every picture is shown, no text in one overlaps another or leaves it, and the search finds what is there. Takes mkdocs from PyPI (pip's own configuration), and
-# scdoc, mandoc and, for --check, chromium from the distribution.
+# is wider than the window, every picture is shown, no text in one overlaps another or leaves it, and the search finds what is there.
+# Takes mkdocs from PyPI (pip's own configuration), and scdoc, mandoc and, for --check, chromium from the distribution.
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/..")
 usage() { sed -n '3,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -23,7 +23,6 @@ for tool in python3 scdoc mandoc ${check:+chromium}; do command -v "$tool" >/dev
 site=$top/build/site
 mkdir -p "$site"
 python=$site/venv/bin/python
-# Its versions are these, so that a site is the same tomorrow.
 [ -e "$site/venv/done" ] || { python3 -m venv "$site/venv" && "$python" -m pip install -q mkdocs==1.6.1 && touch "$site/venv/done"; } || fail "mkdocs cannot be installed"
 rm -rf "$site/pages" "$site/html"
 mkdir -p "$site/pages"

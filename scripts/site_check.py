@@ -4,8 +4,9 @@
 import functools, http.server, json, os, subprocess, sys, tempfile, threading
 
 folder = os.path.realpath(sys.argv[1])
-pages = sorted(os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names if name.endswith(".html"))
-pictures = sorted(os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names if name.endswith(".svg") and "recorded" in at)
+files = sorted(os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names)
+pages = [file for file in files if file.endswith(".html") and file not in ("404.html", "search.html")]
+pictures = [file for file in files if file.startswith("docs/recorded/") and file.endswith(".svg")]
 WIDTHS = [1280, 390]  # a desktop, a telephone
 CHECK = """<!DOCTYPE html><body><script>
 const pages = %s, pictures = %s, widths = %s, found = [];
@@ -65,7 +66,7 @@ class Server(http.server.SimpleHTTPRequestHandler):
     def do_GET(self):
         if self.path != "/check":
             return super().do_GET()
-        body = (CHECK % (json.dumps([p for p in pages if p not in ("404.html", "search.html")]), json.dumps(pictures), json.dumps(WIDTHS))).encode()
+        body = (CHECK % (json.dumps(pages), json.dumps(pictures), json.dumps(WIDTHS))).encode()
         self.send_response(200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()

@@ -23,6 +23,13 @@ perf_records() {
     echo "perf records nothing here, not even its dummy: $(tail -n 3 try.log)"
     return 1
 }
+# guest_passed STATUS PROGRAMS: bench/in-guest.sh ended with this status, and left the files out and err; so many GoogleTest programs ran and passed.
+guest_passed() {
+    [ "$1" != 125 ] || skip "$(tail -n 1 err)"
+    [ "$1" = 0 ] || fail "status $1: $(cat err) $(grep -E 'Failure|FAILED|exception' out)"
+    ! grep -q SKIPPED out || fail "skipped in the guest: $(cat out)"
+    expect "programs that passed" "$(grep -c '^\[  PASSED  \]' out)" "$2"
+}
 # expect NAME ACTUAL EXPECTED: both are text.
 expect() {
     [ "$2" = "$3" ] && return 0

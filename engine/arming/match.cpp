@@ -65,26 +65,18 @@ bool means_file(const Probe& probe, const std::string& mapped, pid_t pid)
     return pattern(probe.file) ? fits(probe.file, mapped) : same_file(probe.file, mapped, pid);
 }
 
-// A mapped file that a probe means and that has no symbols but those it exports; empty: there is none.
-std::string stripped_file(const Probe& probe, pid_t pid)
+// Whether a file of a process has no symbols but those that it exports.
+bool is_stripped(const std::string& mapped, pid_t pid)
 {
-    std::set<std::string> seen;
-    for (const Mapping& mapping : read_maps(pid)) {
-        if (!mapping.executable || mapping.inode == 0 || !means_file(probe, mapping.name, pid)
-            || !seen.insert(mapping.name).second)
-            continue;
-        bool stripped = false;
-        Image::each(
-            fmt::format("/proc/{}/root{}", pid, mapping.name),
-            [&](const Image& image) {
-                stripped = std::none_of(image.sections().begin(), image.sections().end(),
-                                        [](const Section& s) { return s.type == SHT_SYMTAB; });
-            },
-            [](const std::string&) {}); // read_process() says it
-        if (stripped)
-            return mapping.name;
-    }
-    return {};
+    bool stripped = false;
+    Image::each(
+        fmt::format("/proc/{}/root{}", pid, mapped),
+        [&](const Image& image) {
+            stripped = std::none_of(image.sections().begin(), image.sections().end(),
+                                    [](const Section& s) { return s.type == SHT_SYMTAB; });
+        },
+        [](const std::string&) {}); // read_process() says it
+    return stripped;
 }
 
 bool same_kind(const Probe& probe, const LiveSite& site)
@@ -383,11 +375,23 @@ std::vector<Site> Matcher::find_new()
     }
     known_ = std::move(seen);
     if (moves_)
-        for (const Probe* probe : unmatched()) // said when the process has perhaps ended
-            if (probe->kind != Probe::Kind::usdt && !pattern(probe->file) && !stripped_.contains(probe))
-                if (std::string file = stripped_file(*probe, pid_); !file.empty())
-                    stripped_.emplace(probe, std::move(file));
+        find_stripped();
     return fresh;
+}
+
+// Looks once at each file of a function that was not found: what is said of it is said when the process has perhaps ended.
+void Matcher::find_stripped()
+{
+    std::vector<const Probe*> missing = unmatched();
+    std::erase_if(missing, [](const Probe* p) { return p->kind == Probe::Kind::usdt || pattern(p->file); });
+    if (missing.empty())
+        return;
+    for (const Mapping& mapping : read_maps(pid_)) {
+        const auto is_meant = [&](const Probe* probe) { return means(*probe, mapping.name); };
+        if (mapping.executable && mapping.inode != 0 && !stripped_.contains(mapping.name)
+            && std::any_of(missing.begin(), missing.end(), is_meant))
+            stripped_[mapping.name] = is_stripped(mapping.name, pid_);
+    }
 }
 
 std::vector<const Probe*> Matcher::unmatched() const
@@ -407,7 +411,10 @@ std::string Matcher::instead(const Probe& probe) const
             return fmt::format("there is no file {}", probe.file);
         const char* const where =
             pattern(probe.file) ? "no file of the process that fits" : "no mapped file of that name";
-        const auto stripped = stripped_.find(&probe);
+        const auto stripped = std::find_if(stripped_.begin(), stripped_.end(), [&](const auto& file) {
+            const auto meant = means_.find({probe.file, file.first});
+            return file.second && functions && meant != means_.end() && meant->second;
+        });
         return fmt::format(
             "{} has {}{}", where,
             !functions   ? "probes"
@@ -415,7 +422,7 @@ std::string Matcher::instead(const Probe& probe) const
                          : "functions that fastprobe recorded; --move arms others",
             stripped == stripped_.end()
                 ? ""
-                : fmt::format("; {} is stripped: only functions that it exports have names", stripped->second));
+                : fmt::format("; {} is stripped: only functions that it exports have names", stripped->first));
     }
     // Names only the probes of the provider that was meant, if it has any: libraries have probes of other providers.
     std::vector<std::string> names;

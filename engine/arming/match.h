@@ -83,6 +83,7 @@ private:
 
     bool means(const Probe& probe, const std::string& path);
     Unrecorded unrecorded();
+    void find_stripped();
     static void share_patches(std::map<Key, Site>& sites);
     void match(const LiveFile& file, std::map<Key, Site>& sites, size_t clause, const Probe& probe);
     size_t number_of(const Probe& probe, const LiveFile& file, const Site& site);
@@ -97,7 +98,7 @@ private:
     std::set<Key> known_; // of the last look
     std::set<const Probe*> matched_;
     std::map<const Probe*, std::set<std::string>> others_; // names of the same kind in the probe's files
-    std::map<const Probe*, std::string> stripped_; // a file that the probe means and that lacks most names of functions
+    std::map<std::string, bool> stripped_; // files of functions that were not found: whether they lack most names
     std::map<std::pair<std::string, std::string>, bool> means_; // by the script's file and the process's
     std::vector<std::string> troubles_;
 };

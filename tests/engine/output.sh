@@ -2,8 +2,9 @@
 # --output, and SIGUSR1: what bpftrace makes of them.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-need gcc
+need gcc setpriv
 need_attachable
+user_folder
 cat >app.c <<'END'
 #include <fastsdt.h>
 #include <stdio.h>
@@ -48,10 +49,7 @@ expect "a full disk" "$status" 2
 grep -qx 'fastsdt-trace: /dev/full cannot be written' err || fail "a full disk: $(cat err)"
 
 # SIGUSR1 prints the maps, and the run goes on. bpftrace writes its file in pieces of some thousand bytes, so much is printed.
-rm -f in answers && mkfifo in answers
-./app <in >answers & pid=$!
-exec 3>in 4<answers
-did() { echo >&3; read -r answer <&4; }
+driven ./app
 for engine in $engines; do
     rm -f file
     fastsdt-trace --engine $engine -o file -p $pid -e "BEGIN { printf(\"begun\n\"); } interval:ms:5 { printf(\"armed %0200d\n\", 0); } usdt:./app:app:turn { @turns = count(); }" >out 2>err 3>&- 4<&- &

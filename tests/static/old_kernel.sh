@@ -28,9 +28,7 @@ bin=$FASTSDT_BUILD/bin status=0
 /bin/engine_life_test
 /bin/engine_follow_test
 COMMANDS
-[ $status != 125 ] || skip "$(tail -n 1 err)"
-[ $status = 0 ] || fail "status $status: $(cat err) $(grep -E 'Failure|FAILED|exception' out)"
-! grep -q SKIPPED out || fail "skipped in the guest: $(cat out)"
+guest_passed $status 3
 expect "counts" "$(grep -E '^(@\[|@ids|[0-9]* orders)' out)" "2000 orders
 @[coffee]: 625
 @[tea]: 625
@@ -38,4 +36,3 @@ expect "counts" "$(grep -E '^(@\[|@ids|[0-9]* orders)' out)" "2000 orders
 grep -qxE '@: [1-9][0-9]+' out || fail "attached: $(cat out)"
 expect "sites" "$(grep '^sites' out)" "sites 2 of 2 armed; dropped 0
 sites 2 of 2 armed; dropped 0"
-expect "programs that passed" "$(grep -c '^\[  PASSED  \]' out)" 3

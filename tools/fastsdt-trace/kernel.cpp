@@ -57,6 +57,11 @@ std::vector<std::string> command_line(const Options& options, const engine::Scri
     if (options.duration)
         text += fmt::format("interval:ms:{} {{ exit(); }}\n", options.duration->count());
     std::vector<std::string> words = {"bpftrace"};
+    if (!first.empty())
+        words.insert(words.end(),
+                     {"-B", "line"}); // its output comes to us, and it would keep some thousand bytes of it back
+    else if (!options.output.empty())
+        words.insert(words.end(), {"-o", options.output});
     if (options.json)
         words.insert(words.end(), {"-f", "json"});
     if (options.pid)
@@ -118,10 +123,7 @@ std::vector<std::string> kernel_command(const Options& options, const engine::Sc
 {
     if (const std::string why = untellable(options, script); !why.empty())
         give_up(why);
-    std::vector<std::string> words = command_line(options, script, {});
-    if (!options.output.empty())
-        words.insert(words.begin() + 1, {"-o", options.output});
-    return words;
+    return command_line(options, script, {});
 }
 
 namespace {
@@ -321,9 +323,7 @@ std::optional<int> run_beside(const Options& options, const engine::Script& scri
                               const Traced& traced)
 {
     constexpr std::string_view first = "fastsdt-trace: all probes are attached";
-    std::vector<std::string> words = command_line(options, &script, first);
-    words.insert(words.begin() + 1, {"-B", "line"}); // into a pipe it would keep some thousand bytes back
-    Bpftrace bpftrace(words, signals);
+    Bpftrace bpftrace(command_line(options, &script, first), signals);
     Passed passed(first, names_of_files(script, options.pid));
     unsigned stops = 0;
     auto pause = std::chrono::milliseconds(100);

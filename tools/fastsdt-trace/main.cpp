@@ -37,6 +37,12 @@ void give_up(const std::string& message)
     std::exit(unusable);
 }
 
+void finish_output(const std::string& file)
+{
+    if (!std::cout.flush())
+        give_up(fmt::format("{} cannot be written", file.empty() ? "standard output" : file));
+}
+
 namespace {
 
 // Why the user engine cannot take a process at all: a seccomp filter, another tracer, 32-bit code. Empty: it can, or there is none.
@@ -148,9 +154,7 @@ int main(int argc, char** argv)
         if (options.list) {
             print_to(options.output);
             const int status = list(options, std::cout);
-            if (!std::cout.flush())
-                give_up(
-                    fmt::format("{} cannot be written", options.output.empty() ? "standard output" : options.output));
+            finish_output(options.output);
             return status;
         }
         if (options.exported)

@@ -78,9 +78,7 @@ public:
             recorder_->finish(std::cout);
         const Summary last = processes_.summary();
         output_->summary(last);
-        std::cout.flush();
-        if (!std::cout)
-            give_up(fmt::format("{} cannot be written", options_.output.empty() ? "standard output" : options_.output));
+        finish_output(options_.output);
         explain(last);
         processes_.finish();
         if (options_.exit_status)

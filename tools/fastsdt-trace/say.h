@@ -10,5 +10,7 @@ constexpr int complete = 0, incomplete = 1, unusable = 2;
 void say(const std::string& message);
 /// The same, and ends.
 [[noreturn]] void give_up(const std::string& message);
+/// Ends where something that was printed could not be written. @param file  of --output; empty: standard output
+void finish_output(const std::string& file);
 
 } // namespace fastsdt::trace_tool
