@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Puts two shared objects into the wheel: libfastsdt-trace, as cmake builds it in the folder FASTSDT_BUILD or in build/python, and probes.so.
-The version is that of fastsdt.h."""
+The version is that of fastsdt.h, the address that of CMakeLists.txt."""
 import os
 import re
 import shlex
@@ -49,5 +49,9 @@ class Wheel(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
-version = re.search(r'#define FASTSDT_VERSION_STRING "(.*)"', open(os.path.join(TOP, "include", "fastsdt.h")).read()).group(1)
-setup(version=version, cmdclass={"build_py": Build, "bdist_wheel": Wheel})
+def stated(pattern: str, *path: str) -> str:
+    with open(os.path.join(TOP, *path)) as text:
+        return re.search(pattern, text.read()).group(1)
+
+
+setup(version=stated(r'#define FASTSDT_VERSION_STRING "(.*)"', "include", "fastsdt.h"), url=stated(r'HOMEPAGE_URL "(.*)"', "CMakeLists.txt"), cmdclass={"build_py": Build, "bdist_wheel": Wheel})

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Installs what building and testing fastsdt needs, on Debian or Ubuntu: `install-deps.sh`, or `install-deps.sh demo`, `bench`, `kernel`
-# or `upstream` for what demo.sh, bench.sh, kernel/build.sh or upstream/build.sh need only. Of compilers it takes the versions that the release has. Needs root where something is missing.
+# Installs what building and testing fastsdt needs, on Debian or Ubuntu: `install-deps.sh`, or `install-deps.sh demo`, `bench`, `kernel`,
+# `upstream` or `package` for what demo.sh, bench.sh, kernel/build.sh, upstream/build.sh or package.sh need only. Of compilers it takes the versions that the release has. Needs root where something is missing.
 # Safe to run again.
 set -euo pipefail
 needed="cmake ninja-build make pkg-config gcc g++ libc6-dev scdoc ca-certificates python3
@@ -14,6 +14,7 @@ kernel="git dpkg-dev patch libgtest-dev flex bison bc cpio xz-utils busybox-stat
 gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 upstream="git dpkg-dev bison flex texinfo gawk m4 autoconf automake autopoint gettext bzip2 xz-utils dejagnu zlib1g-dev liblzma-dev
 libgmp-dev libmpfr-dev libmpc-dev"
+package="git build-essential debhelper dpkg-dev fakeroot lintian autopkgtest piuparts debootstrap rpm rpmlint cpio python3-venv clang llvm-dev libclang-dev"
 everything="$bench
 ccache libgtest-dev libgmock-dev libvixl-dev libzstd-dev liblzma-dev libbz2-dev libunwind-dev binutils patchelf shellcheck
 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu
@@ -23,13 +24,14 @@ libc6-dev-s390x-cross libc6-dev-mips64el-cross
 qemu-user qemu-system-arm qemu-system-misc qemu-system-ppc opensbi musl-tools
 gdb-multiarch elfutils debootstrap tcl meson automake cargo librust-cc-dev lintian
 curl wrk redis-server iproute2 babeltrace2 prometheus python3-prometheus-client python3-yaml python3-jsonschema
-python3-pip python3-setuptools python3-wheel python3-pandas mypy fakeroot dejagnu zsh fish"
+python3-pip python3-setuptools python3-wheel python3-pandas mypy debhelper rpm rpmlint dejagnu zsh fish"
 case ${1:-} in
 "") wanted=$everything ;;
 demo) wanted=$demo ;;
 bench) wanted=$bench ;;
 kernel) wanted=$kernel ;;
 upstream) wanted=$upstream ;;
+package) wanted=$package ;;
 *)
     sed -n '3,5s/^# //p' "$0" >&2
     exit 2
@@ -51,6 +53,7 @@ compilers() {
     default=$(apt-cache show gcc 2>/dev/null | sed -n 's/^Depends:.* gcc-\([0-9][0-9]*\) .*/\1/p' | sed -n 1p)
     case ${1:-} in
     upstream) return ;;
+    package) echo "gcc-$default-plugin-dev"; return ;;
     demo) echo "clang-${llvm[-1]} gcc-$default gcc-$default-plugin-dev"; return ;;
     kernel) echo "clang-${llvm[-1]} gcc-$default gcc-$default-multilib gcc-$default-plugin-dev gcc-$default-plugin-dev-aarch64-linux-gnu"; return ;;
     bench) echo "clang-${llvm[-1]} lld-${llvm[-1]} llvm-${llvm[-1]}-dev libclang-${llvm[-1]}-dev libclang-rt-${llvm[-1]}-dev gcc-$default g++-$default gcc-$default-plugin-dev"; return ;;

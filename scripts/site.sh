@@ -4,13 +4,13 @@
 #
 #     site.sh [--url URL] [--check]
 #
-# --url URL  where it will be published. --check: a headless browser loads every page, at the sizes of a desktop and of a telephone: no page
+# --url URL  where it will be published, if not at the address in CMakeLists.txt. --check: a headless browser loads every page, at the sizes of a desktop and of a telephone: no page
 # is wider than the window, every picture is shown, no text in one overlaps another or leaves it, and the search finds what is there.
 # Takes mkdocs from PyPI (pip's own configuration), and scdoc, mandoc and, for --check, chromium from the distribution.
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/..")
 usage() { sed -n '3,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-url='' check=''
+url=$(sed -n 's/^ *HOMEPAGE_URL "\(.*\)").*/\1/p' "$top/CMakeLists.txt") check=''
 while [ $# -gt 0 ]; do
     case $1 in
     --url) url=${2:?--url wants an address}; shift 2 ;;
@@ -64,7 +64,7 @@ cat >"$site/pages/site.css" <<'END'
 .rst-content .manual-text, .rst-content table.head, .rst-content table.foot { overflow-wrap: anywhere; }
 .wy-nav-content { max-width: 60em; }
 END
-{ cat docs/site.yml; [ -z "$url" ] || echo "site_url: $url"; echo "site_dir: html"; } >"$site/mkdocs.yml"
+{ cat docs/site.yml; echo "site_url: $url"; echo "site_dir: html"; } >"$site/mkdocs.yml"
 "$python" -m mkdocs build --strict --quiet -f "$site/mkdocs.yml" || fail "mkdocs finds errors"
 echo "$site/html: $(find "$site/html" -name '*.html' | wc -l) pages"
 [ -n "$check" ] || exit 0

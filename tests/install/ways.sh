@@ -46,15 +46,15 @@ for way in ways/??; do
     Autotools) need autoreconf automake aclocal ;;
     Rust*)
         need cargo rustc
-        # The crate as Debian packages it: nothing is fetched.
-        crates=/usr/share/cargo/registry
-        [ -n "$(find $crates -maxdepth 1 -name 'cc-1*' 2>/dev/null)" ] || skip "the cc crate is not installed (librust-cc-dev)"
-        mkdir -p "$way/.cargo"
-        printf '[source.crates-io]\nreplace-with = "debian"\n[source.debian]\ndirectory = "%s"\n' $crates >"$way/.cargo/config.toml"
+        [ -n "$(find /usr/share/cargo/registry -maxdepth 1 -name 'cc-1*' 2>/dev/null)" ] || skip "the cc crate is not installed (librust-cc-dev)"
         export CARGO_HOME=$PWD/cargo
         ;;
     esac
     run "$way"
     tried=$((tried + 1))
 done
+# What was installed first is removed, and nothing else is left of it.
+(cd ways/01 && cmake --build build --target uninstall) >uninstall.log 2>&1 || fail "uninstall: $(cat uninstall.log)"
+expect "files after uninstall" "$(find "$PREFIX" ! -type d)" ""
+expect "folders of ours after uninstall" "$(find "$PREFIX" -path '*/fastsdt*')" ""
 [ "$tried" != 0 ] || fail "docs/install.md has no section '${1:-}'"

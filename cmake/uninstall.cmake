@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# `cmake --build build --target uninstall`: removes what `cmake --install build` has installed last, and folders of ours that are empty then.
+# DESTDIR is heeded as there. -DBUILD=: the build folder.
+file(GLOB manifests ${BUILD}/install_manifest*.txt)
+if(NOT manifests)
+  message(FATAL_ERROR "${BUILD} has no install_manifest.txt: nothing was installed from it")
+endif()
+foreach(manifest IN LISTS manifests)
+  file(STRINGS ${manifest} files)
+  foreach(file IN LISTS files)
+    set(file "$ENV{DESTDIR}${file}")
+    if(EXISTS "${file}" OR IS_SYMLINK "${file}")
+      message(STATUS "Removing ${file}")
+      file(REMOVE "${file}")
+    endif()
+    # Upwards as long as a folder is empty and named after us.
+    cmake_path(GET file PARENT_PATH folder)
+    while(folder MATCHES "/fastsdt[^/]*(/|$)")
+      file(GLOB rest LIST_DIRECTORIES true "${folder}/*" "${folder}/.*")
+      if(rest OR NOT IS_DIRECTORY "${folder}")
+        break()
+      endif()
+      file(REMOVE_RECURSE "${folder}")
+      cmake_path(GET folder PARENT_PATH folder)
+    endwhile()
+  endforeach()
+  file(REMOVE ${manifest})
+endforeach()
