@@ -61,6 +61,9 @@ std::string cut(std::string text, size_t most)
 Script parse_script(const char* text)
 {
     Script script = engine::parse(text);
+    if (engine::has_dump(script))
+        throw Unusable(
+            "dump() prints what fastsdt-trace --flight keeps; here fastsdt_trace_events_read() reads events");
     for (const engine::Clause& clause : script.clauses)
         if (!clause.probes.front().has_sites())
             throw ScriptError(clause.where, "BEGIN, END and interval are left to the program that attaches");

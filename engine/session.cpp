@@ -25,7 +25,7 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
       matcher_(script, pid, options.names ? *options.names : own_names_, options.moves && target.stops_threads(),
                options.moves_faulting),
       fresh_(matcher_.find_new()), environment_(read_environment(script, pid)),
-      tables_(lay_out(script, options.ring_size)),
+      tables_(lay_out(script, options.ring_size, options.overwrites)),
       arming_(
           target, [this](std::span<const Site> sites, const Arena& arena) { return compiled_to_arm(sites, arena); },
           {tables_.least, tables_.wanted}, [this](Window window) { return words_at_first(window); }, options.follow),
@@ -376,6 +376,14 @@ void Session::read_events(std::vector<Event>& to, bool last)
 void Session::fetch_events(bool last)
 {
     event_reader_.read(arming_.window(), reader(), changer(), last, events_);
+}
+
+bool Session::is_asked_for_events()
+{
+    if (arming_.window().size == 0)
+        return false;
+    const uint64_t asked = word(Tables::asked);
+    return asked != std::exchange(events_asked_, asked);
 }
 
 void Session::keep_ended(Slice slice)

@@ -36,6 +36,7 @@ public:
         bool follow = false;         ///< forked children record too
         ProbeNames* names = nullptr; ///< of a run with several processes; has to outlive it
         size_t ring_size = usual_ring_size; ///< of a thread's events, a power of two
+        bool overwrites = false;            ///< a thread keeps its newest events, which are read when somebody asks
         uint64_t start_ns = 0;              ///< what `elapsed` counts from: CLOCK_BOOTTIME
         RecordSink* sink = nullptr;         ///< of events; has to outlive it
     };
@@ -94,6 +95,11 @@ public:
     /// Adds the events that came since the last time, in the order of each thread. `last`: after disarm()
     void read_events(std::vector<Event>& to, bool last);
     uint64_t lost_events() const { return event_reader_.lost(); } ///< so far
+    /// Options::overwrites: whether dump() or exit() was hit since the last time.
+    bool is_asked_for_events();
+    /// Whether events were overwritten that nobody read.
+    bool has_overwritten() const { return event_reader_.overwritten(); }
+    uint64_t events_between() const { return event_reader_.between(); } ///< as EventReader has it
     /// While threads go on, and so that stubs see it too. `as_read`: what the last read() gave is cleared and no more, so that
     /// a hit between the two is in the next; as far as the map's kind allows (is_subtracted() in maps/read.h).
     void clear(size_t map, bool as_read);
@@ -159,6 +165,7 @@ private:
     std::unique_ptr<Symbols> symbols_;       // if the script mentions stacks
     std::map<size_t, int64_t> given_;        // by map: what the tool assigned before there was any memory
     uint64_t cut_ = 0;                       // Tables::cut when the stack was last looked at
+    uint64_t events_asked_ = 0;              // Tables::asked at the last time
     std::map<uint64_t, std::string> stacks_; // by address: how they print
     Moment timed_;                           // when the stubs' clock was last corrected
     size_t clocks_ = 1;                      // so far

@@ -85,16 +85,20 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
                "Exit status: 0 done, 2 unusable input or usage. See fastsdt-index(1).");
     app.add_option("FILE", options.paths, "Linked ELF files; changed in place unless -o is given")
         ->required()
-        ->type_name("");
+        ->type_name("")
+        ->option_text("...");
     app.add_option("-o,--output", options.output, "Write the result here (one FILE only)")->type_name("FILE");
     app.add_flag("-n,--dry-run", options.dry_run, "Say what would change and write nothing");
     app.add_flag("-q,--quiet", options.quiet, "Print nothing but errors");
-    app.add_flag("-v,--verbose", options.verbose, "Name every removed note")->excludes("--quiet");
-    app.add_flag("-j,--json", options.json, "Report as JSON")->excludes("--quiet");
+    app.add_flag("-v,--verbose", options.verbose, "Name every removed note");
+    app.add_flag("-j,--json", options.json, "Report as JSON");
     try {
         app.parse(argc, argv);
         if (!options.output.empty() && options.paths.size() != 1)
             throw CLI::ValidationError("--output", "needs exactly one FILE");
+        // Not by ->excludes(), which --help would print in front of what the options do.
+        if (options.quiet && (options.verbose || options.json))
+            throw CLI::ExcludesError(options.verbose ? "--verbose" : "--json", "--quiet");
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)
             return app.exit(error); // --help, --version

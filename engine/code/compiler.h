@@ -260,6 +260,7 @@ protected:
     void loop(const Statement& statement);
     void branch(const Statement& statement);
     void event(const Statement& statement);
+    void dump();
     void record(const Map& map, Word cell);
     Label dropped(Label next);
     Word locate(const Statement& statement, Label next);

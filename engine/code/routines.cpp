@@ -194,7 +194,7 @@ void Compiler::ring_routine()
     begin_routine(routines_.ring);
     constant(Role::result, int64_t(tables_.ring_bytes()));
     allocate(none);
-    constant(Role::result, int64_t(tables_.ring_size));
+    constant(Role::result, int64_t(tables_.overwrites ? Ring::no_limit : tables_.ring_size));
     store({Role::entry, Ring::limit}, Role::result);
     claim_word(*tables_.ring);
     bind(none);

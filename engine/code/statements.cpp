@@ -25,6 +25,7 @@ void Compiler::statement(const Statement& statement)
     case Statement::Kind::leave: return jump(loop_end_);
     case Statement::Kind::next: return jump(loop_next_);
     case Statement::Kind::end: return jump(clause_end_);
+    case Statement::Kind::dump: return dump();
     case Statement::Kind::value:
         if (statement.value->type == Type::integer)
             evaluate(*statement.value);
@@ -221,8 +222,26 @@ void Compiler::event(const Statement& statement)
     commit_record(uint32_t(statement.number));
     bind(next);
     spills_ = spills;
-    if (statement.kind == Statement::Kind::exit)
+    if (statement.kind == Statement::Kind::exit) {
+        if (tables_.overwrites)
+            dump();
         jump(clause_end_);
+    }
+}
+
+// Nobody reads the events until somebody asks. So that those before this moment are still there then, the thread records nothing until
+// they have been read: its ring is full.
+void Compiler::dump()
+{
+    const auto none = label();
+    if (tables_.ring) {
+        load(Role::table, {Role::block, *tables_.ring});
+        jump_if_zero(Role::table, none);
+        constant(Role::result, 0);
+        store({Role::table, Ring::limit}, Role::result);
+    }
+    bind(none);
+    count_at(Tables::asked);
 }
 
 void Compiler::update(const Statement& statement)

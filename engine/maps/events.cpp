@@ -41,7 +41,7 @@ void EventReader::read(Window window, const ReadData& read, const ChangeData& ch
     for (const size_t block : blocks_of(tables_, window, read))
         if (const uint64_t address = word_at(read, block + *tables_.ring))
             if (const auto ring = place_in_heap(tables_, window, address, 0, tables_.ring_bytes()))
-                read_ring(*ring, read, change, last, to);
+                tables_.overwrites ? read_newest(*ring, read, change, to) : read_ring(*ring, read, change, last, to);
 }
 
 // Bytes of the record at the start of these bytes; 0: none is complete there.
@@ -165,6 +165,56 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
     make_room();
     if (sink_)
         sink_->end_of_ring(process_, ring, lost_ - lost_before);
+}
+
+// Threads go on and overwrite what is read here. They move `head` on before they write, so whatever `head` has not passed by a whole ring
+// after a piece was read, is as it was recorded.
+void EventReader::read_newest(size_t ring, const ReadData& read, const ChangeData& change, std::vector<Event>& to)
+{
+    const size_t size = tables_.ring_size;
+    const auto head_now = [&] { return word_at(read, ring + Ring::head) / 8 * 8; };
+    const auto oldest = [&](uint64_t head) { return head > size ? head - size : 0; };
+    const uint64_t head = head_now();
+    Place& place = places_[ring];
+    if (place.position > head) // the process wrote this
+        place.position = head;
+    overwritten_ = overwritten_ || oldest(head) > place.position;
+    uint64_t complete = place.position = std::max(place.position, oldest(head)); // behind the last record that is
+    while (place.position < head) {
+        const size_t at = size_t(place.position % size);
+        const size_t records = std::min<size_t>({head - place.position, size - at, most_at_once});
+        const auto fetch = [&] {
+            auto bytes = read(ring + Ring::header + at,
+                              std::min(records + tables_.most_record, size + tables_.most_record - at));
+            bytes.resize(records + tables_.most_record);
+            std::atomic_thread_fence(std::memory_order_acquire);
+            return bytes;
+        };
+        const auto before = fetch(), now = fetch(); // as in read_ring()
+        const uint64_t intact = oldest(head_now());
+        size_t offset = 0;
+        while (offset < records) {
+            const uint64_t position = place.position + offset;
+            const std::span record = std::span<const std::byte>(now).subspan(offset);
+            size_t length = position < intact ? 0 : size_at(std::span(before).subspan(offset), position, head);
+            if (length != 0 && length == size_at(record, position, head)) {
+                decode(record, to);
+                complete = position + length;
+            } else {
+                length = 8;
+            }
+            overwritten_ = overwritten_ || position < intact;
+            offset += length;
+        }
+        place.position += offset;
+    }
+    place.position = std::max(complete, oldest(head)); // what is not complete yet is looked at again
+    change(ring + Ring::limit, 0, Ring::no_limit);     // after a dump()
+    const uint64_t lost = word_at(read, ring + Ring::lost);
+    between_ += std::max(lost, place.lost) - place.lost;
+    place.lost = std::max(lost, place.lost);
+    if (sink_)
+        sink_->end_of_ring(process_, ring, 0);
 }
 
 } // namespace fastsdt::engine

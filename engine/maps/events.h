@@ -36,10 +36,15 @@ public:
     EventReader(const Script& script, const Tables& tables, pid_t process = 0, RecordSink* sink = nullptr);
 
     /// Adds what came since the last time, and makes room for more. A record that is not complete yet, and what is behind it, stays:
-    /// `last`: nobody records any more, and the incomplete ones count as lost.
+    /// `last`: nobody records any more, and the incomplete ones count as lost. Where rings are overwritten: adds what they have now and
+    /// had not the last time; what is incomplete then is left out.
     void read(Window window, const ReadData& read, const ChangeData& change, bool last, std::vector<Event>& to);
     /// Events that were not read so far and will not be.
     uint64_t lost() const { return lost_; }
+    /// Whether a ring has lost records to newer ones before they were read.
+    bool overwritten() const { return overwritten_; }
+    /// Events that came between a dump() and its reading: their threads recorded nothing meanwhile.
+    uint64_t between() const { return between_; }
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -51,6 +56,7 @@ private:
         bool counted = false;       ///< it is among the lost ones
     };
     void read_ring(size_t ring, const ReadData& read, const ChangeData& change, bool last, std::vector<Event>& to);
+    void read_newest(size_t ring, const ReadData& read, const ChangeData& change, std::vector<Event>& to);
     size_t size_at(std::span<const std::byte> record, uint64_t position, uint64_t head) const;
     void decode(std::span<const std::byte> record, std::vector<Event>& to) const;
 
@@ -64,6 +70,8 @@ private:
     std::vector<Kind> kinds_;        // by the statement's number
     std::map<size_t, Place> places_; // by the ring's offset
     uint64_t lost_ = 0;
+    bool overwritten_ = false;
+    uint64_t between_ = 0;
 };
 
 } // namespace fastsdt::engine

@@ -81,9 +81,10 @@ size_t record_size(const Statement& event)
     return size;
 }
 
-Tables lay_out(const Script& script, size_t ring_size)
+Tables lay_out(const Script& script, size_t ring_size, bool overwrites)
 {
     Tables tables;
+    tables.overwrites = overwrites;
     size_t shared_end = 0, block_end = 0, chunks = 0, largest_entry = 0;
     for (size_t i = 0; i < script.maps.size(); ++i) {
         const Map& map = script.maps[i];

@@ -98,7 +98,8 @@ struct Table {
 struct Ring {
     static constexpr size_t head = 0;  ///< position where the next record begins
     static constexpr size_t limit = 8; ///< position that no record may reach beyond; the reader moves it on
-    static constexpr size_t lost = 16; ///< events that found no room
+    static constexpr uint64_t no_limit = uint64_t(1) << 62; ///< where the oldest records are overwritten
+    static constexpr size_t lost = 16;                      ///< events that found no room
     static constexpr size_t header = 64;
     // Of a record: its words, and the values behind them, 8 bytes each or string_size.
     static constexpr size_t commit = 0; ///< 4 bytes: the record's position, see committed(); 4 bytes: Statement::number
@@ -157,16 +158,18 @@ struct Tables {
     static constexpr size_t stack_at_first = stack_start + 8; ///< the same when the first stub was made
     static constexpr size_t last_frame = stack_at_first + 8;  ///< of it: two words below its end; 0: not known
     static constexpr size_t cut = last_frame + 8;             ///< Maps::cut
-    static constexpr size_t end_of_words = cut + 8;
+    static constexpr size_t asked = cut + 8; ///< where rings are overwritten: how often dump() or exit() was hit
+    static constexpr size_t end_of_words = asked + 8;
 
     std::optional<size_t> stacks; ///< of stack_slots words, addresses. Empty: the script mentions no stack
     size_t nothing = 0;           ///< of the first entry that it would have
     size_t heap = 0;              ///< of the first block or chunk
     size_t block_size = 0;        ///< a multiple of Chunk::alignment
     std::optional<size_t>
-        ring;               ///< of a word in the block: the ring's address. Empty: the script prints nothing at sites
-    size_t ring_size = 0;   ///< of its records
-    size_t most_record = 0; ///< bytes of the largest
+        ring;                ///< of a word in the block: the ring's address. Empty: the script prints nothing at sites
+    size_t ring_size = 0;    ///< of its records
+    bool overwrites = false; ///< a ring keeps its newest records; else its oldest, until they are read
+    size_t most_record = 0;  ///< bytes of the largest
     size_t ring_bytes() const { return Ring::header + ring_size + most_record; }
     size_t wanted = 0;       ///< with large rings for many threads
     size_t least = 0;        ///< what the script needs at first: some threads with some keys in each map
@@ -192,7 +195,7 @@ struct Needs {
 };
 
 /// Throws Unusable where the maps would take too much memory.
-Tables lay_out(const Script& script, size_t ring_size = usual_ring_size);
+Tables lay_out(const Script& script, size_t ring_size = usual_ring_size, bool overwrites = false);
 
 /// A table's word at first.
 inline constexpr uint64_t shift_of_nothing = 63;

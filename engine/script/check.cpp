@@ -220,6 +220,7 @@ private:
         switch (statement.kind) {
         case Kind::time:
         case Kind::exit:
+        case Kind::dump:
         case Kind::leave:
         case Kind::next:
         case Kind::end: return;

@@ -943,6 +943,11 @@ private:
                 kernel_only(join(function.where, last_),
                             "exit() with a status is not in this subset of bpftrace's language");
             statement.kind = Statement::Kind::exit;
+        } else if (name == "dump") {
+            advance();
+            if (!arguments(name).empty())
+                fail(join(function.where, last_), "dump() has no arguments");
+            statement.kind = Statement::Kind::dump;
         } else if (name == "printf") {
             advance();
             print_text(statement, "printf");

@@ -64,4 +64,13 @@ bool has_events(const Script& script)
     return found;
 }
 
+bool has_dump(const Script& script)
+{
+    bool found = false;
+    for (const Clause& clause : script.clauses)
+        each_statement(clause.actions,
+                       [&](const Statement& each) { found = found || each.kind == Statement::Kind::dump; });
+    return found;
+}
+
 } // namespace fastsdt::engine

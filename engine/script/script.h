@@ -222,6 +222,7 @@ struct Statement {
         printf, ///< printf("text", values), print(value)
         time,   ///< time(), time("%H")
         exit,   ///< exit(): nothing of the clause comes after it
+        dump,   ///< dump(): what was recorded so far is read, where rings are overwritten
     } kind = Kind::update;
     size_t number = 0; ///< of all statements of the script, in the order of the text: what an event says
     size_t map = 0;
@@ -325,5 +326,6 @@ bool reads_memory(const Script& script);
 bool shows_names(const Script& script);
 /// Whether a clause with sites has statements that record events.
 bool has_events(const Script& script);
+bool has_dump(const Script& script);
 
 } // namespace fastsdt::engine

@@ -263,6 +263,7 @@ bool Actions::perform(const Statement& statement, const Values& values)
         return true;
     }
     case Statement::Kind::exit: return false;
+    case Statement::Kind::dump: processes_.ask_for_events(); return true;
     default: return true; // of sites
     }
 }

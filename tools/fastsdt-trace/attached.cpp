@@ -34,6 +34,7 @@ Session::Options Shared::session_options()
             .follow = options.follows(),
             .names = &names,
             .ring_size = options.buffer,
+            .overwrites = options.flight,
             .start_ns = start_ns,
             .sink = sink};
 }
@@ -352,6 +353,8 @@ void Attached::finish()
 void Attached::count(Summary& summary) const
 {
     summary.processes += !session_->sites().empty();
+    summary.overwritten = summary.overwritten || session_->has_overwritten();
+    summary.between += session_->events_between();
     for (size_t i = 0; i < session_->sites().size(); ++i) {
         const engine::SiteState state = i < states_.size() ? states_[i] : engine::SiteState{};
         if (state.state == State::gone)

@@ -100,13 +100,14 @@ int trace(const Options& options)
         engine::DebugFiles debug(options.pid);
         engine::Script script = engine::parse(options.text, options.parameters, &debug);
         refuse_parameters(options, script);
+        if (options.flight && !engine::has_events(script))
+            give_up("--flight keeps events, and the script makes none at a probe: printf(), print()");
+        if (!options.flight && engine::has_dump(script))
+            give_up("dump() prints what --flight keeps, which is not given");
         if (!options.has_target()) {
             for (const engine::Clause& clause : script.clauses)
                 if (clause.has_sites())
-                    give_up(fmt::format("name a process with --pid, all that have a file with --exe, or a command "
-                                        "after --: {} is a probe "
-                                        "of a program",
-                                        clause.probes[0].text));
+                    give_up(fmt::format("{}: {} is a probe of a program", no_process, clause.probes[0].text));
             if (options.dry)
                 give_up("--dry-run shows the sites of a process: name it with --pid, or a command after --");
         }

@@ -223,16 +223,18 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_option(
            "--buffer", given.buffer,
            "Buffer of each thread that prints, for what it prints between two looks of the tool; more is lost. 64K by "
-           "default, 4M for record and functions")
+           "default, 4M for record and functions; 1M with --flight")
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false).description(""))
         ->check(CLI::Range(uint64_t(4) << 10, uint64_t(1) << 30).description(""));
+    app.add_flag("--flight", options.flight,
+                 "Keep the newest events of each thread, as many as its buffer takes, and print them when the script "
+                 "says dump(), at SIGUSR1, and at the end, also when the program crashes");
     app.add_option("-o,--output", options.output, "Print into this file; what the COMMAND prints stays where it is")
         ->type_name("FILE");
-    CLI::Option* const json = app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
+    app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
     app.add_flag("--folded", options.folded,
-                 "Print counts and sums by stack as flamegraph.pl reads them: \"main;work;step 12\"")
-        ->excludes(json);
+                 "Print counts and sums by stack as flamegraph.pl reads them: \"main;work;step 12\"");
     app.add_flag("--exit-status", options.exit_status,
                  "End with the COMMAND's status, 128 and the signal's number where one killed it; 2 remains for what "
                  "cannot be traced at all");
@@ -320,10 +322,10 @@ void check_serve(Options& options, Given& given)
     if (!options.command.empty())
         give_up("serve starts no command; name processes that others start");
     if (given.duration > 0 || given.interval > 0 || options.dry || options.json || !options.output.empty()
-        || options.folded || options.exit_status || *given.list || given.latency_command->parsed()
+        || options.folded || options.flight || options.exit_status || *given.list || given.latency_command->parsed()
         || options.engine == EngineChoice::kernel)
         give_up("serve prints no report and runs no bpftrace: --duration, --interval, --dry-run, --json, --output, "
-                "--folded, "
+                "--folded, --flight, "
                 "--exit-status, --list, latency and --engine kernel cannot be combined with it");
     if (!options.serve->config.empty()) {
         if (named || selects || options.follow || options.read_memory)
@@ -435,10 +437,12 @@ void check_options(Options& options, const Given& given)
         give_up(fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options)));
     if (!is_latency && !is_top && !is_generated && given.text.empty() && !is_file)
         give_up("the script is missing: -e TEXT, FILE or latency; see fastsdt-trace --help");
+    if (options.json && options.folded)
+        give_up("--json and --folded are two ways to print the maps: one is enough");
     complete_selection(options.selection, given.users);
     const bool selects = !options.selection.empty();
     if (options.timeline && !options.has_target())
-        give_up("name a process with --pid, or a command after --");
+        give_up(no_process);
     if (!options.pids.empty() && (selects || !options.command.empty()))
         give_up(selects ? "--pid cannot be combined with --exe, --comm, --cgroup, --container or --user"
                         : "--pid cannot be combined with a command");
@@ -449,9 +453,15 @@ void check_options(Options& options, const Given& given)
     if (options.pids.size() == 1)
         options.pid = options.pids[0];
     constexpr uint64_t of_timeline = uint64_t(4) << 20; // every hit is an event
+    constexpr uint64_t of_flight = uint64_t(1) << 20;
     options.buffer = std::bit_ceil(given.buffer           ? given.buffer
                                        : options.timeline ? of_timeline
+                                       : options.flight   ? of_flight
                                                           : engine::usual_ring_size);
+    if (options.flight && (is_top || is_latency || options.engine == EngineChoice::kernel))
+        give_up("--flight keeps events of scripts in the process: top, latency and --engine kernel have none");
+    if (options.flight)
+        options.engine = EngineChoice::user;
     options.duration = duration(given.duration);
     options.interval = duration(given.interval > 0 ? given.interval : is_top ? 1 : 0);
     if (options.exit_status && options.command.empty())

@@ -11,6 +11,9 @@
 
 namespace fastsdt::trace_tool {
 
+/// What is said where a process is wanted and none was named.
+constexpr const char* no_process = "name a process with --pid, all that have a file with --exe, or a command after --";
+
 enum class EngineChoice { automatic, user, kernel };
 
 /// Processes by what they are like: all that was asked for has to hold. Of several values of one kind one has to.
@@ -86,6 +89,7 @@ struct Options {
         return has_target() && !serve && selection.empty() && pids.size() <= 1;
     } ///< at the start
     size_t buffer = engine::usual_ring_size; ///< of a thread's events, in bytes: a power of two
+    bool flight = false;                     ///< of these the newest are kept, and printed when somebody asks
     bool read_memory = false;                ///< stubs may make system calls in whatever program
     std::string output;                      ///< file for what is printed; empty: standard output
     bool moves = false;                      ///< engine::Session::Options

@@ -28,6 +28,8 @@ struct Summary {
     uint64_t dropped = 0;
     uint64_t unread = 0;
     uint64_t lost = 0;        ///< events
+    bool overwritten = false; ///< older events, as --flight wants it
+    uint64_t between = 0;     ///< events that came between a dump() and its reading
     uint64_t cut = 0;         ///< stacks
     uint64_t forked = 0;      ///< hits of forked children that are not followed
     size_t followed = 0;      ///< forked children that have recorded something

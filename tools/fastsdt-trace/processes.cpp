@@ -355,6 +355,7 @@ void Processes::forget_those_over(size_t first)
 void Processes::keep_of(Attached& process)
 {
     process.session().read_events(events_, true);
+    ask_for_events();
     engine::merge(script_, gone_.maps, process.session().read());
     engine::drop_beyond(script_, gone_.maps, engine::most_ended_keys);
     process.count(gone_.summary);
@@ -529,6 +530,14 @@ std::vector<engine::Event> Processes::take_events(bool last)
     std::vector<engine::Event> taken(std::make_move_iterator(events_.begin()), std::make_move_iterator(end));
     events_.erase(events_.begin(), end);
     return taken;
+}
+
+bool Processes::is_asked_for_events()
+{
+    bool asked = std::exchange(asked_for_events_, false);
+    for (const auto& process : attached_)
+        asked = process->session().is_asked_for_events() || asked;
+    return asked;
 }
 
 engine::Maps Processes::read()

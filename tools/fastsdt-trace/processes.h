@@ -77,6 +77,9 @@ public:
     Given& given() { return given_; }
     /// Events of all that came since the last time, by their clock. `last`: after end()
     std::vector<engine::Event> take_events(bool last);
+    /// --flight: somebody wants the events now. Asked for by dump() and exit() at sites, by the end of a process, and by ask_for_events().
+    bool is_asked_for_events();
+    void ask_for_events() { asked_for_events_ = true; }
     /// Of all so far; what was dropped and its like as of the last read().
     Summary summary() const;
     /// Of those that live: sites, and those that are armed.
@@ -126,7 +129,8 @@ private:
     bool news_ = false;                 // a process has come
     Clock::duration attaching_{};       // of the last look, the part for new processes
     std::vector<engine::Event> events_; // that others may come before
-    engine::Maps seen_;                 // by the last read(): its counters, no maps
+    bool asked_for_events_ = false;
+    engine::Maps seen_; // by the last read(): its counters, no maps
     Given given_;
     std::map<size_t, int64_t> assigned_; // by map: what assign() was given last
     struct Refused {

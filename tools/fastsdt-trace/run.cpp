@@ -112,6 +112,12 @@ private:
                 "{} event{} lost, since a thread recorded more than {} KiB before this tool came to read it; "
                 "--buffer gives it more",
                 last.lost, last.lost == 1 ? " was" : "s were", options_.buffer >> 10));
+        if (last.overwritten)
+            say(fmt::format("older events were overwritten: each thread kept its newest {} KiB; --buffer keeps more",
+                            options_.buffer >> 10));
+        if (last.between)
+            say(fmt::format("{} event{} not kept: a thread records nothing between its dump() and the reading",
+                            last.between, last.between == 1 ? " was" : "s were"));
         if (last.cut)
             say(fmt::format(
                 "{} stack{} cut at the end of a page: the hit was on a stack of unknown size, as those of signal "
@@ -162,8 +168,11 @@ private:
                 return;
             if (Clock::now() >= next_events_)
                 print_events(false);
-            if (std::exchange(asked_, false))
+            if (std::exchange(asked_, false)) {
+                processes_.ask_for_events();
+                print_events(false);
                 shared_.attempt([&] { print_now(); });
+            }
             if (processes_.all_over() && processes_.finds()) // its children may execute what the script means
                 processes_.look();
             if (processes_.all_over())
@@ -249,6 +258,10 @@ private:
         if (!prints_ || ended_)
             return;
         const auto begin = Clock::now();
+        if (options_.flight && !last && !processes_.is_asked_for_events()) {
+            next_events_ = begin + latest;
+            return;
+        }
         std::vector<engine::Event> events;
         const uint64_t recorded = recorder_ ? recorder_->events() : 0;
         shared_.attempt([&] { events = processes_.take_events(last); });
