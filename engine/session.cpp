@@ -167,8 +167,10 @@ const std::string& Session::name_of(uint64_t stack)
         stacks_.clear();
     const auto [found, fresh] = stacks_.try_emplace(stack);
     if (fresh)
-        for (const uint64_t address : stack_at(tables_, arming_.window(), reader(), stack))
-            found->second += symbols_->name(address) + '\n';
+        for (bool returns = false; const uint64_t address : stack_at(tables_, arming_.window(), reader(), stack)) {
+            for (const std::string& name : symbols_->frame(address, std::exchange(returns, true)))
+                found->second += name + '\n';
+        }
     return found->second;
 }
 

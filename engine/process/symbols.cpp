@@ -4,6 +4,7 @@
 #include "base/printable.h"
 #include "base/unusable.h"
 #include "elf/entries.h"
+#include "elf/inlined.h"
 #include "live/live.h"
 #include "process/ptrace.h"
 
@@ -30,6 +31,7 @@ struct Symbols::Module {
     };
     std::vector<Loaded> segments;
     std::vector<Symbol> symbols; // by address
+    std::unique_ptr<Inlined> inlined;
 };
 
 namespace {
@@ -213,27 +215,47 @@ void Symbols::read_map_of_code()
     std::stable_sort(made_.begin(), made_.end(), [](const Symbol& a, const Symbol& b) { return a.start < b.start; });
 }
 
-std::string Symbols::name(uint64_t address)
+Symbols::Module* Symbols::module_of(uint64_t address, uint64_t& in_file) const
 {
+    in_file = address;
     const auto piece = std::find_if(pieces_.rbegin(), pieces_.rend(),
                                     [&](const Piece& each) { return each.start <= address && address < each.end; });
-    const Symbol* found = nullptr;
-    uint64_t in_file = address;
-    if (piece != pieces_.rend()) {
-        if (!piece->module->is_read)
-            read(*piece->module);
-        const uint64_t offset = address - piece->start + piece->offset;
-        for (const Module::Loaded& segment : piece->module->segments)
-            if (offset - segment.offset < segment.size)
-                in_file = offset - segment.offset + segment.address;
-        found = find(piece->module->symbols, in_file);
-    } else {
+    if (piece == pieces_.rend())
+        return nullptr;
+    if (!piece->module->is_read)
+        read(*piece->module);
+    const uint64_t offset = address - piece->start + piece->offset;
+    for (const Module::Loaded& segment : piece->module->segments)
+        if (offset - segment.offset < segment.size)
+            in_file = offset - segment.offset + segment.address;
+    return piece->module.get();
+}
+
+std::string Symbols::name(uint64_t address)
+{
+    uint64_t in_file = 0;
+    const Module* const module = module_of(address, in_file);
+    if (!module)
         read_map_of_code();
-        found = find(made_, address);
-    }
+    const Symbol* const found = find(module ? module->symbols : made_, in_file);
     if (!found)
         return fmt::format("0x{:x}", address);
     return fmt::format("{}+{}", readable(found->name), in_file - found->start);
+}
+
+std::vector<std::string> Symbols::frame(uint64_t address, bool returns)
+{
+    std::vector<std::string> names;
+    uint64_t in_file = 0;
+    // The call is before where it comes back to, and may be the last instruction of what was inlined.
+    if (Module* const module = module_of(address - returns, in_file); module && module->file) {
+        if (!module->inlined)
+            module->inlined = std::make_unique<Inlined>(path_of(module->file));
+        for (const std::string& name : module->inlined->at(in_file))
+            names.push_back(fmt::format("{}{}", readable(name), inlined_mark));
+    }
+    names.push_back(name(address));
+    return names;
 }
 
 } // namespace fastsdt::engine

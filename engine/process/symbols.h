@@ -11,10 +11,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
 namespace fastsdt::engine {
+
+/// Behind the name of a function whose code is in another's, in a stack.
+inline constexpr std::string_view inlined_mark = " (inlined)";
 
 class Symbols {
 public:
@@ -27,6 +31,9 @@ public:
     void look();
     /// "symbol+12", or "0x7f0012345678" where no symbol is. What has to be is escaped.
     std::string name(uint64_t address);
+    /// Of a frame of a stack: the functions that are inlined there, "symbol (inlined)" each, the innermost first, and then name(address).
+    /// @param returns  address is where a call comes back to
+    std::vector<std::string> frame(uint64_t address, bool returns);
 
 private:
     struct Symbol {
@@ -41,6 +48,8 @@ private:
     static void read(Module& module);
     static void add(const Image& image, std::vector<Symbol>& to);
     static const Symbol* find(const std::vector<Symbol>& symbols, uint64_t address);
+    /// @param in_file  to the address as its file numbers it, or as it is. nullptr: of no file
+    Module* module_of(uint64_t address, uint64_t& in_file) const;
     void read_map_of_code();
 
     const pid_t pid_;

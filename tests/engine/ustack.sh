@@ -231,6 +231,58 @@ fi
 trace -e "$HIT { @last = ustack(1); @n[ustack(1)] = count(); }" -- ./app 1
 expect "assigned" "$status $(cat err) $(grep -A1 '^@last: $' out | tail -1 | sed 's/^ *//')" "0  $(grep -A1 '^@n\[$' out | tail -1 | sed 's/^ *//')"
 
+# Functions that are inlined are shown where there is debug information: the call that comes back to the last instruction of one, and sites in
+# two of them. GCC and clang, C++ too; the names are the source's.
+cat >inlined.cpp <<'END'
+#include <fastsdt.h>
+#define INLINE static inline __attribute__((always_inline))
+namespace shop {
+struct Order {
+    INLINE void step(long i) { FASTSDT(app, hit, i); }
+};
+INLINE void work(long i) { Order::step(i); }
+}
+__attribute__((noinline)) void leaf(long i)
+{
+    __asm__ volatile("" : : "r"(__builtin_frame_address(0))); /* it has a frame */
+    FASTSDT(app, leaf, i);
+}
+INLINE void last(long i) { leaf(i); __asm__ volatile(""); }
+extern "C" __attribute__((noinline)) void outer(long i)
+{
+    shop::work(i);
+    last(i);
+}
+int main(void)
+{
+    for (long i = 0; i < 5; ++i)
+        outer(i);
+}
+END
+for compiler in g++ clang++; do
+    have $compiler || continue
+    for debug in -g -g0; do
+        # shellcheck disable=SC2086 # words
+        $compiler $FRAMES $debug -I"$INCLUDE" inlined.cpp -o inlined
+        trace --folded -e 'usdt:./inlined:app:hit { @hit[ustack] = count(); } usdt:./inlined:app:leaf { @leaf[ustack] = count(); }' -- ./inlined
+        if [ $debug = -g ]; then
+            expect "$compiler $debug" "$(sed -n 's/^.*main;/main;/p' out)" "main;outer;shop::work_[i];shop::Order::step(long)_[i] 5
+main;outer;last_[i];leaf(long) 5"
+        else
+            expect "$compiler $debug" "$(sed -n 's/^.*main;/main;/p' out)" "main;outer 5
+main;outer;leaf(long) 5"
+        fi
+    done
+done
+# shellcheck disable=SC2086 # words
+g++ $FRAMES -g -I"$INCLUDE" inlined.cpp -o inlined
+trace -e 'usdt:./inlined:app:hit { @[ustack(1)] = count(); }' -- ./inlined
+expect "inlined, as text" "$(sed 's/+[0-9]*$/+N/' out)" '@[
+    shop::Order::step(long) (inlined)
+    shop::work (inlined)
+    outer+N
+]: 5
+sites 1 of 1 armed; dropped 0'
 # What a stack is no value for.
 for script in "@ = sum(ustack);" "@ = str(ustack);" "@[ustack == 0] = count();" "@[ustack(0)] = count();" "@[ustack(128)] = count();" "@[ustack(perf)] = count();"; do
     trace -e "$HIT { $script }" -- ./app 1

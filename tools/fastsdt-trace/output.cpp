@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What both outputs share: the order of entries, and what is printed of each.
 #include "output.h"
+#include "process/symbols.h"
 #include "values.h"
 
 #include <fmt/format.h>
@@ -171,8 +172,15 @@ std::string folded(const engine::Datum& stack, bool offsets)
 {
     std::string text;
     const std::vector<std::string> frames = frames_of(stack);
-    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
-        text += (text.empty() ? "" : ";") + (offsets ? *frame : frame->substr(0, frame->rfind('+')));
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+        text += text.empty() ? "" : ";";
+        if (offsets)
+            text += *frame;
+        else if (frame->ends_with(engine::inlined_mark)) // as stackcollapse-perf.pl has it
+            text += frame->substr(0, frame->size() - engine::inlined_mark.size()) + "_[i]";
+        else
+            text += frame->substr(0, frame->rfind('+'));
+    }
     return text;
 }
 

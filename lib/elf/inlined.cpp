@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "elf/inlined.h"
+
+#include "base/descriptor.h"
+#include "elf/debug_file.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace fastsdt {
+namespace {
+
+// A hostile file may have as many as it likes.
+constexpr size_t most_ranges = size_t(1) << 20;
+constexpr unsigned deepest = 64;
+
+std::string text_of(Dwarf_Die& die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    const char* const text = dwarf_formstring(dwarf_attr_integrate(&die, name, &attribute));
+    return text ? text : "";
+}
+
+// A function of one file has no name for the linker: what is around it is put in front.
+std::string qualified_name(Dwarf_Die& die)
+{
+    std::string name = text_of(die, DW_AT_name);
+    Dwarf_Attribute attribute;
+    Dwarf_Die origin;
+    Dwarf_Die* around = nullptr;
+    if (!dwarf_formref_die(dwarf_attr(&die, DW_AT_abstract_origin, &attribute), &origin))
+        return name;
+    if (Dwarf_Die declared; dwarf_formref_die(dwarf_attr(&origin, DW_AT_specification, &attribute), &declared))
+        origin = declared; // within its namespace or class
+    const int count = dwarf_getscopes_die(&origin, &around);
+    for (int i = 1; i < count; ++i)
+        if (const int tag = dwarf_tag(&around[i]);
+            tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type)
+            if (const std::string scope = text_of(around[i], DW_AT_name); !scope.empty())
+                name.insert(0, scope + "::");
+    std::free(around);
+    return name;
+}
+
+} // namespace
+
+struct Inlined::State {
+    explicit State(const std::string& path) : file(open_debug_file(path))
+    {
+        if (file)
+            dwarf = dwarf_begin(file.get(), DWARF_C_READ);
+        if (!dwarf)
+            return;
+        // Not by dwarf_addrdie(): clang writes no .debug_aranges.
+        Dwarf_Off next = 0;
+        size_t header = 0;
+        for (Dwarf_Off offset = 0; dwarf_nextcu(dwarf, offset, &next, &header, nullptr, nullptr, nullptr) == 0;
+             offset = next)
+            if (Dwarf_Die unit; dwarf_offdie(dwarf, offset + header, &unit))
+                add(units, unit);
+        sort(units);
+    }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State() { dwarf_end(dwarf); }
+
+    struct Range {
+        Dwarf_Addr start, end;
+        Dwarf_Off die;
+    };
+    using Ranges = std::vector<Range>; // by start
+
+    static void add(Ranges& to, Dwarf_Die& die)
+    {
+        Dwarf_Addr base = 0, start = 0, end = 0;
+        for (ptrdiff_t at = 0; to.size() < most_ranges && (at = dwarf_ranges(&die, at, &base, &start, &end)) > 0;)
+            to.push_back({start, end, dwarf_dieoffset(&die)});
+    }
+    static void sort(Ranges& ranges)
+    {
+        std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
+    }
+    bool find(const Ranges& in, uint64_t address, Dwarf_Die& die) const
+    {
+        const auto behind = std::upper_bound(in.begin(), in.end(), address,
+                                             [](uint64_t value, const Range& range) { return value < range.start; });
+        return behind != in.begin() && address < std::prev(behind)->end
+            && dwarf_offdie(dwarf, std::prev(behind)->die, &die);
+    }
+    static void add_functions(Ranges& to, Dwarf_Die& parent, unsigned depth)
+    {
+        Dwarf_Die child;
+        if (dwarf_child(&parent, &child) != 0)
+            return;
+        do {
+            if (dwarf_tag(&child) == DW_TAG_subprogram)
+                add(to, child);
+            else if (dwarf_tag(&child) == DW_TAG_namespace && depth < deepest)
+                add_functions(to, child, depth + 1);
+        } while (dwarf_siblingof(&child, &child) == 0);
+    }
+    // A unit may have a program's functions, all of them (LTO): they are looked through once.
+    const Ranges& functions_of(Dwarf_Die& unit)
+    {
+        const auto [found, fresh] = functions.try_emplace(dwarf_dieoffset(&unit));
+        if (fresh) {
+            add_functions(found->second, unit, 0);
+            sort(found->second);
+        }
+        return found->second;
+    }
+
+    const std::string& name_of(Dwarf_Die& die)
+    {
+        Dwarf_Attribute attribute;
+        Dwarf_Off origin = 0; // the same for each place where it is inlined
+        if (Dwarf_Die function; dwarf_formref_die(dwarf_attr(&die, DW_AT_abstract_origin, &attribute), &function))
+            origin = dwarf_dieoffset(&function);
+        const auto [found, fresh] = names.try_emplace(origin);
+        if (fresh || origin == 0)
+            found->second = text_of(die, DW_AT_linkage_name);
+        if (found->second.empty())
+            found->second = qualified_name(die);
+        return found->second;
+    }
+
+    const Descriptor file;
+    Dwarf* dwarf = nullptr;
+    Ranges units;
+    std::map<Dwarf_Off, Ranges> functions; // of units that were asked for
+    std::map<Dwarf_Off, std::string> names;
+};
+
+Inlined::Inlined(std::string path) : path_(std::move(path)) {}
+
+Inlined::~Inlined() = default;
+
+std::vector<std::string> Inlined::at(uint64_t address)
+{
+    if (!state_)
+        state_ = std::make_unique<State>(path_);
+    std::vector<std::string> names;
+    Dwarf_Die die;
+    if (!state_->find(state_->units, address, die) || !state_->find(state_->functions_of(die), address, die))
+        return names;
+    for (unsigned depth = 0; depth < deepest; ++depth) {
+        Dwarf_Die child;
+        bool found = dwarf_child(&die, &child) == 0;
+        while (found && dwarf_haspc(&child, address) <= 0)
+            found = dwarf_siblingof(&child, &child) == 0;
+        if (!found)
+            break;
+        die = child;
+        if (dwarf_tag(&die) == DW_TAG_inlined_subroutine)
+            if (const std::string& name = state_->name_of(die); !name.empty())
+                names.push_back(name);
+    }
+    std::reverse(names.begin(), names.end());
+    return names;
+}
+
+} // namespace fastsdt
