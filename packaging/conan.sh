@@ -9,12 +9,12 @@ if [ $until != source ]; then
     export CONAN_HOME=$work/conan
     conan=$work/venv/bin/conan
     logged conan-profile "$conan" profile detect
-    # From the tarball's files, as somebody has them who got it.
+    # Nothing else is needed, so no server is asked. From the tarball's files, as somebody has them who got it.
     tar -C "$work" -xf "$out/$tree.tar.gz"
-    logged conan-headers "$conan" create "$work/$tree/packaging/conan" --build=missing
+    logged conan-headers "$conan" create "$work/$tree/packaging/conan" --no-remote --build=missing
     echo "the headers: created and used"
     if [ $until = proof ]; then
-        logged conan-tools "$conan" create "$work/$tree/packaging/conan" -o 'fastsdt/*:with_tools=True'
+        logged conan-tools "$conan" create "$work/$tree/packaging/conan" --no-remote -o 'fastsdt/*:with_tools=True'
         folder=$("$conan" cache path "$("$conan" list 'fastsdt/*:*' --format=json | python3 -c 'import json, sys
 for reference, recipe in json.load(sys.stdin)["Local Cache"].items():
     for revision in recipe["revisions"].values():

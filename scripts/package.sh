@@ -69,6 +69,7 @@ fill() {
         -e "s|@DATE@|$(date -u -R -d "@$SOURCE_DATE_EPOCH")|g; s|@RPM_DATE@|$(date -u -d "@$SOURCE_DATE_EPOCH" '+%a %b %d %Y')|g" {} +
 }
 for kind in "${kinds[@]}"; do
+    # shellcheck source=/dev/null
     . "packaging/$kind.sh"
 done
 echo "ok: fastsdt $version, in build/package/out"

@@ -39,8 +39,8 @@ class Fastsdt(ConanFile):
             self.output.warning("probes are off on other systems than Linux")
 
     def package_id(self):
-        if not self.options.with_tools:
-            self.info.clear()
+        if not self.info.options.with_tools:
+            self.info.clear()  # headers are the same for every compiler
 
     def layout(self):
         cmake_layout(self)

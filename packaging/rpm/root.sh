@@ -30,7 +30,7 @@ Release: 1
 Summary: What a distribution has
 License: Various
 AutoReq: no
-Provides: gcc = $(gcc -dumpfullversion), clang = $(llvm-config --version), pkgconfig
+Provides: rtld(GNU_HASH), gcc = $(gcc -dumpfullversion), clang = $(llvm-config --version), pkgconfig
 %description
 Debian's files.
 %install
@@ -40,7 +40,7 @@ cp -a "$root/." "%{buildroot}/"
 %dir /proc
 %dir /tmp
 END
-logged rpm-base rpmbuild -bb --define "_topdir $work/base-rpm" --define "_unpackaged_files_terminate_build 0" "$work/base.spec"
+logged rpm-base rpmbuild -bb --define "_binary_payload w1.gzdio" --define "_topdir $work/base-rpm" --define "_unpackaged_files_terminate_build 0" "$work/base.spec"
 root=$work/rpm-root
 roots+=("$root")
 mkdir -p "$root"
@@ -61,7 +61,8 @@ inside "$root" ldconfig
 cp -r packaging/debian/tests "$root/tests"
 for test in trace sdt-dev plugin-gcc plugin-clang; do
     mkdir -p "$root/tmp/$test"
-    inside "$root" env AUTOPKGTEST_TMP="/tmp/$test" "/tests/$test" >"$work/rpm-$test.log" 2>&1 || fail "$test: $(tail -n 5 "$work/rpm-$test.log")"
+    # As a distribution of RPMs has set it up.
+    inside "$root" env PKG_CONFIG_PATH=/usr/lib64/pkgconfig AUTOPKGTEST_TMP="/tmp/$test" "/tests/$test" >"$work/rpm-$test.log" 2>&1 || fail "$test: $(tail -n 5 "$work/rpm-$test.log")"
     echo "$test PASS"
 done
 rpm --root "$root" --erase $(rpm --root "$root" -qa 'fast*') || fail "rpm cannot erase them"

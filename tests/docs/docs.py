@@ -313,7 +313,7 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
     "docs/tracers.md": {"hazard shown: ": elsewhere("tests/kernel/layouts.sh", says=["hazard shown: "])},
     "docs/install.md": {first: INSTALL for first in [
         "cmake -S", "#include <sys/sdt.h>", "cp -r", "cmake_minimum_required", "project(", "meson setup", "AC_INIT", "AUTOMAKE_OPTIONS", "bin_PROGRAMS",
-        "autoreconf", "CFLAGS =", "make", "[package]", "fn main", 'extern "C"', "cargo build"]} | {
+        "autoreconf", "CFLAGS =", "make", "[source.crates-io]", "[package]", "fn main", 'extern "C"', "cargo build"]} | {
         "scripts/static.sh": elsewhere("scripts/static.sh", "tests/static/in_root.sh", says=["scripts/static.sh", "-e"])},
     "docs/tutorial.md": {"": elsewhere("tests/docs/tutorial.py")},
     "python/README.md": {"": elsewhere("tests/python/package.sh", "tests/python/readme.py")},

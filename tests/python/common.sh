@@ -8,7 +8,7 @@ for python in python3 /usr/bin/python3 ""; do
 done
 rm -rf source venv
 mkdir source
-cp -r "$FASTSDT_SOURCE/python" "$FASTSDT_SOURCE/include" source
+cp -r "$FASTSDT_SOURCE/python" "$FASTSDT_SOURCE/include" "$FASTSDT_SOURCE/CMakeLists.txt" source
 rm -rf source/python/build # of somebody who installed it from there
 "$python" -m venv --without-pip --system-site-packages venv
 python=$PWD/venv/bin/python

@@ -5,7 +5,7 @@
 #error "not the sys/sdt.h of fastsdt"
 #endif
 
-int main(int argc, char **argv)
+int main(int argc, char** argv)
 {
     DTRACE_PROBE2(app, start, argc, argv);
     return 0;
