@@ -67,9 +67,7 @@ bool has_events(const Script& script)
 bool has_dump(const Script& script)
 {
     bool found = false;
-    for (const Clause& clause : script.clauses)
-        each_statement(clause.actions,
-                       [&](const Statement& each) { found = found || each.kind == Statement::Kind::dump; });
+    each_statement(script, [&](const Statement& each) { found = found || each.kind == Statement::Kind::dump; });
     return found;
 }
 

@@ -28,17 +28,14 @@ std::string text_of(Dwarf_Die& die, unsigned name)
 }
 
 // A function of one file has no name for the linker: what is around it is put in front.
-std::string qualified_name(Dwarf_Die& die)
+std::string qualified_name(Dwarf_Die function)
 {
-    std::string name = text_of(die, DW_AT_name);
+    std::string name = text_of(function, DW_AT_name);
     Dwarf_Attribute attribute;
-    Dwarf_Die origin;
     Dwarf_Die* around = nullptr;
-    if (!dwarf_formref_die(dwarf_attr(&die, DW_AT_abstract_origin, &attribute), &origin))
-        return name;
-    if (Dwarf_Die declared; dwarf_formref_die(dwarf_attr(&origin, DW_AT_specification, &attribute), &declared))
-        origin = declared; // within its namespace or class
-    const int count = dwarf_getscopes_die(&origin, &around);
+    if (Dwarf_Die declared; dwarf_formref_die(dwarf_attr(&function, DW_AT_specification, &attribute), &declared))
+        function = declared; // within its namespace or class
+    const int count = dwarf_getscopes_die(&function, &around);
     for (int i = 1; i < count; ++i)
         if (const int tag = dwarf_tag(&around[i]);
             tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type)
@@ -116,17 +113,18 @@ struct Inlined::State {
         return found->second;
     }
 
-    const std::string& name_of(Dwarf_Die& die)
+    // The function is the same for each place where it is inlined.
+    std::string name_of(Dwarf_Die& inlined)
     {
         Dwarf_Attribute attribute;
-        Dwarf_Off origin = 0; // the same for each place where it is inlined
-        if (Dwarf_Die function; dwarf_formref_die(dwarf_attr(&die, DW_AT_abstract_origin, &attribute), &function))
-            origin = dwarf_dieoffset(&function);
-        const auto [found, fresh] = names.try_emplace(origin);
-        if (fresh || origin == 0)
-            found->second = text_of(die, DW_AT_linkage_name);
-        if (found->second.empty())
-            found->second = qualified_name(die);
+        Dwarf_Die function;
+        if (!dwarf_formref_die(dwarf_attr(&inlined, DW_AT_abstract_origin, &attribute), &function))
+            return {};
+        const auto [found, fresh] = names.try_emplace(dwarf_dieoffset(&function));
+        if (fresh)
+            found->second = text_of(function, DW_AT_linkage_name);
+        if (fresh && found->second.empty())
+            found->second = qualified_name(function);
         return found->second;
     }
 
@@ -158,8 +156,8 @@ std::vector<std::string> Inlined::at(uint64_t address)
             break;
         die = child;
         if (dwarf_tag(&die) == DW_TAG_inlined_subroutine)
-            if (const std::string& name = state_->name_of(die); !name.empty())
-                names.push_back(name);
+            if (std::string name = state_->name_of(die); !name.empty())
+                names.push_back(std::move(name));
     }
     std::reverse(names.begin(), names.end());
     return names;

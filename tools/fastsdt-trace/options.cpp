@@ -223,7 +223,7 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_option(
            "--buffer", given.buffer,
            "Buffer of each thread that prints, for what it prints between two looks of the tool; more is lost. 64K by "
-           "default, 4M for record and functions; 1M with --flight")
+           "default, 1M with --flight, 4M for record and functions")
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false).description(""))
         ->check(CLI::Range(uint64_t(4) << 10, uint64_t(1) << 30).description(""));

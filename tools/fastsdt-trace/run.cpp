@@ -259,7 +259,7 @@ private:
             return;
         const auto begin = Clock::now();
         if (options_.flight && !last && !processes_.is_asked_for_events()) {
-            next_events_ = begin + latest;
+            next_events_ = begin + std::max<Clock::duration>(latest, 10 * (Clock::now() - begin)); // of many processes
             return;
         }
         std::vector<engine::Event> events;
