@@ -4,9 +4,12 @@
 #
 # What a distribution of RPMs would have is one package here, of Debian's files: a shell, compilers, the C library, and the libraries that ours are
 # linked to. So rpm resolves whatever ours need by what the files of that package provide.
+packages=()
+for package in "$out"/*.rpm; do
+    case $package in *.src.rpm | *-debuginfo-* | *-debugsource-*) ;; *) packages+=("$package") ;; esac
+done
 mkdir -p "$work/unpacked"
-for package in "$out"/*[!c].rpm; do
-    case $package in *.src.rpm) continue ;; esac
+for package in "${packages[@]}"; do
     rpm2cpio "$package" | (cd "$work/unpacked" && cpio -idm --quiet)
 done
 libraries=$(find "$work/unpacked" -type f -exec sh -c 'ldd "$1" 2>/dev/null' sh {} \; | awk '$2 == "=>" && $3 ~ "^/" && $3 !~ "/unpacked/" {print $3}' | sort -u |
@@ -50,10 +53,6 @@ logged rpm-base-install rpm --root "$root" --install "$work"/base-rpm/RPMS/*/bas
 rpm --root "$root" -qa
 plain() { find "$root" -xdev \( -iname '*fastsdt*' -o -iname '*fastprobe*' -o -name 'dtrace*' \) ! -path "$root/var/*"; }
 [ -z "$(plain)" ] || fail "the root has files of ours: $(plain)"
-packages=()
-for package in "$out"/*.rpm; do
-    case $package in *.src.rpm | *-debuginfo-* | *-debugsource-*) ;; *) packages+=("$package") ;; esac
-done
 rpm --root "$root" --install "${packages[@]}" || fail "rpm cannot install them"
 rpm --root "$root" --verify $(rpm --root "$root" -qa 'fast*') || fail "rpm --verify"
 inside "$root" ldconfig
