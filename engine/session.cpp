@@ -25,10 +25,17 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
       matcher_(script, pid, options.names ? *options.names : own_names_, options.moves && target.stops_threads(),
                options.moves_faulting),
       fresh_(matcher_.find_new()), environment_(read_environment(script, pid)),
-      tables_(lay_out(script, options.ring_size, options.overwrites)),
+      unwinding_(unwinds(script) ? std::make_unique<Unwinding>(pid) : nullptr),
+      tables_(lay_out(script, options.ring_size, options.overwrites, unwinding_ ? unwinding_->capacity() : 0)),
       arming_(
           target, [this](std::span<const Site> sites, const Arena& arena) { return compiled_to_arm(sites, arena); },
-          {tables_.least, tables_.wanted}, [this](Window window) { return words_at_first(window); }, options.follow),
+          {tables_.least, tables_.wanted},
+          [this](Window window) {
+              if (unwinding_)
+                  unwinding_->write(target_, tables_, window);
+              return words_at_first(window);
+          },
+          options.follow),
       event_reader_(script, tables_, pid, options.sink), searched_(pid), cleared_(script.maps.size())
 {
     if (tables_.stacks || shows_names(script))
@@ -43,6 +50,7 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
                 const auto& found = place->second;
                 return found ? std::optional(found->address + site.load_bias) : std::nullopt;
             };
+    environment_.counter = environment_.counter && options.ordered;
     environment_.start_ns = options.start_ns;
     environment_.follow = options.follow;
     ended_.maps.resize(script.maps.size());
@@ -139,6 +147,8 @@ void Session::look_at_stacks()
     for (const uint64_t stack : interned_stacks(tables_, reader()))
         name_of(stack);
     symbols_->look();
+    if (unwinding_)
+        unwinding_->write(target_, tables_, arming_.window());
     if (environment_.thread_stack == 0)
         environment_.thread_stack = find_thread_stack(pid_);
     if (arming_.window().size != 0)
@@ -153,6 +163,8 @@ void Session::follow_stack()
     const uint64_t cut = word(Tables::cut);
     if (cut == std::exchange(cut_, cut))
         return;
+    if (environment_.thread_stack == 0) // a static program's is found where it has threads
+        environment_.thread_stack = find_thread_stack(pid_);
     for (const Mapping& mapping : mappings_of(pid_))
         if (mapping.name == "[stack]" && mapping.end == environment_.stack.end)
             environment_.stack.start = mapping.start;

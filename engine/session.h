@@ -13,6 +13,7 @@
 #include "process/filters.h"
 #include "process/forks.h"
 #include "process/symbols.h"
+#include "process/unwinding.h"
 
 #include <chrono>
 #include <cstdint>
@@ -37,8 +38,9 @@ public:
         ProbeNames* names = nullptr; ///< of a run with several processes; has to outlive it
         size_t ring_size = usual_ring_size; ///< of a thread's events, a power of two
         bool overwrites = false;            ///< a thread keeps its newest events, which are read when somebody asks
-        uint64_t start_ns = 0;              ///< what `elapsed` counts from: CLOCK_BOOTTIME
-        RecordSink* sink = nullptr;         ///< of events; has to outlive it
+        bool ordered = true;        ///< events have the processor's counter; else only those of a thread are in order
+        uint64_t start_ns = 0;      ///< what `elapsed` counts from: CLOCK_BOOTTIME
+        RecordSink* sink = nullptr; ///< of events; has to outlive it
     };
     /// Reads the process and matches. `script` and `target` have to outlive it. Throws Unusable.
     Session(const Script& script, pid_t pid, Target& target, Options options);
@@ -158,6 +160,7 @@ private:
     Matcher matcher_;
     std::vector<Site> fresh_; // matched, not given to arming_ yet
     Environment environment_;
+    std::unique_ptr<Unwinding> unwinding_; // if the script unwinds
     Tables tables_;
     Arming arming_;
     EventReader event_reader_;

@@ -96,6 +96,9 @@ public:
     /// it was. Does nothing where the tables end before, or are not there.
     virtual bool change_data(size_t offset, uint64_t from, uint64_t to) = 0;
 
+    /// Writes words that no stub reads meanwhile. Throws Unusable.
+    virtual void write_data(size_t offset, std::span<const std::byte> bytes) = 0;
+
     /// Zeros these, and gives their memory back until something is recorded again. A thread may still be in a stub; no site is
     /// armed, or the pieces are of a process that has ended.
     virtual void forget_data(std::span<const Piece> contents) = 0;

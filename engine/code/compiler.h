@@ -58,7 +58,7 @@ protected:
         Label update, assign, add, remove, load, direct;
     };
     struct Routines {
-        Label acquire, claim, text, word, tid, comm, ring, stack, uid, gid;
+        Label acquire, claim, text, word, tid, comm, ring, stack, unwound_stack, unwind, uid, gid;
         std::vector<MapRoutines> maps;
     };
     virtual void acquire_routine() = 0;
@@ -69,7 +69,8 @@ protected:
     enum class Asked { tid, uid, gid };
     virtual void number_routine(Label routine, Asked what) = 0;
     virtual void comm_routine() = 0;
-    virtual void stack_routine() = 0;
+    virtual void stack_routine(bool unwinds) = 0;
+    virtual void unwind_routine() = 0;
     // What routines.cpp is made of. None changes Role::block or Role::recorded. Keys are in the caller's frame from its
     // start, the chunk is Role::table, and the tag that an entry with these keys has stays where find_entry() leaves it.
     virtual void begin_routine(Label routine) = 0;
@@ -148,7 +149,8 @@ protected:
     virtual void copy_text(size_t offset) = 0;
     virtual void copy_comm(size_t offset) = 0; ///< the same of the thread's name
     /// To Role::result: an interned stack of so many frames at most; 0: no room, which is counted.
-    virtual void stack(unsigned most) = 0;
+    /// @param unwinds  by Tables::rows, and not by frame pointers
+    virtual void stack(unsigned most, bool unwinds) = 0;
     virtual void unary(Operator op) = 0;          ///< of Role::result: negate, bit_not
     virtual void binary(Operator op) = 0;         ///< result = result op second; no comparison, && or ||
     virtual void divide_by(uint64_t divisor) = 0; ///< Role::result, unsigned

@@ -6,6 +6,7 @@
 //     static constexpr Reg stack, returned;  the stack pointer; where a function returns an integer
 //     static constexpr size_t red_zone;      bytes below the stack pointer that are the program's
 //     static constexpr size_t of_routines;   bytes of the stack that a routine takes at most, with its return address
+//     static constexpr size_t of_unwinding;  and so many more where a script has ustack(dwarf)
 //     static constexpr Reg reg(Role);        the register of a role
 #pragma once
 #include "code/compiler.h"
@@ -34,7 +35,8 @@ protected:
     /// A hit may be on a small stack: a signal handler's. Functions that are called take what they take.
     void check_stack() const
     {
-        if (!calls_functions() && frame_size() + Processor::of_routines > most_stack)
+        const size_t of_routines = Processor::of_routines + (tables_.modules ? Processor::of_unwinding : 0);
+        if (!calls_functions() && frame_size() + of_routines > most_stack)
             throw Refusal({State::too_much_stack, most_stack});
     }
 

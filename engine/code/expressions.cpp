@@ -171,7 +171,7 @@ void Compiler::evaluate(const Expression& e)
         } else if (e.value == Value::arg) {
             memory_argument(e);
         } else if (e.value == Value::stack) {
-            stack(e.argument);
+            stack(e.argument, e.unwinds);
             jump_if_zero(Role::result, unread_);
         } else if (e.value == Value::cpu || e.value == Value::node) {
             processor(e.value == Value::node);

@@ -32,6 +32,8 @@ void Compiler::routines()
     routines_.comm = label();
     routines_.ring = label();
     routines_.stack = label();
+    routines_.unwound_stack = label();
+    routines_.unwind = label();
     routines_.uid = label();
     routines_.gid = label();
     acquire_routine();
@@ -50,7 +52,11 @@ void Compiler::routines()
     if (tables_.ring)
         ring_routine();
     if (tables_.stacks)
-        stack_routine();
+        stack_routine(false);
+    if (tables_.modules) {
+        unwind_routine();
+        stack_routine(true);
+    }
     for (size_t i = 0; i < script_.maps.size(); ++i) {
         routines_.maps.push_back({label(), label(), label(), label(), label(), label()});
         if (tables_.maps[i].entries > 1)

@@ -81,7 +81,7 @@ size_t record_size(const Statement& event)
     return size;
 }
 
-Tables lay_out(const Script& script, size_t ring_size, bool overwrites)
+Tables lay_out(const Script& script, size_t ring_size, bool overwrites, size_t rows)
 {
     Tables tables;
     tables.overwrites = overwrites;
@@ -166,6 +166,11 @@ Tables lay_out(const Script& script, size_t ring_size, bool overwrites)
     if (uses(script, Value::stack)) {
         tables.stacks = up(words_end, 64);
         words_end = *tables.stacks + 8 * stack_slots;
+    }
+    if (unwinds(script)) {
+        tables.modules = up(words_end, 64);
+        tables.rows = *tables.modules + 8 + most_unwind_modules * UnwindModule::size;
+        words_end = tables.rows_end = tables.rows + rows * sizeof(UnwindRow);
     }
     tables.nothing = up(words_end, 64) + Chunk::header;
     const size_t shared = up(tables.nothing + largest_entry + 8, 64);

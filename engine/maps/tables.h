@@ -4,6 +4,7 @@
 //     header   dropped | next | limit: blocks and chunks are given out from `next` on, and none reaches beyond `limit`
 //     slice    of the process: owners of its slots | addresses of their blocks
 //     stacks   if the script mentions some: where the interned ones are, by hash
+//     rows     if it mentions ustack(dwarf): modules, and how stacks are unwound in each
 //     nothing  the chunk from which all tables begin: it has no room
 //     shared   maps of all threads
 //     heap     blocks, chunks, stacks, and slices of forked children, in the order in which they were wanted
@@ -117,6 +118,37 @@ struct InternedStack {
 };
 inline constexpr size_t stack_slots = 2 * most_keys; ///< half full if each key of a map is another stack
 
+/// For ustack(dwarf): how the caller is found from each address of the code that the process has mapped, as its files' .eh_frame says.
+/// The tracer writes it. Of a module: its words, in bytes.
+struct UnwindModule {
+    static constexpr size_t start = 0, end = 8; ///< runtime addresses; end is 0 where there is none
+    static constexpr size_t base = 16;          ///< runtime address that its rows count from
+    static constexpr size_t first = 24;         ///< offset in the data of its rows, which are in order
+    static constexpr size_t count = 32;
+    static constexpr size_t size = 40;
+};
+inline constexpr size_t most_unwind_modules = 512;
+
+/// A row, up to where the next one begins.
+struct UnwindRow {
+    enum Rule : uint8_t {
+        unknown,
+        outermost,        ///< there is no caller
+        stack_pointer,    ///< the CFA is that register and the offset
+        frame_pointer,    ///< the same
+        at_frame_pointer, ///< the CFA is the word there
+        signal,           ///< the kernel's signal frame is at the stack pointer
+    };
+    /// Where the caller's frame pointer is: so many words below the CFA, or
+    static constexpr uint8_t unchanged = 0, at_own = 255; ///< at_own: where the frame pointer points
+    uint32_t start = 0;                                   ///< from the module's base
+    Rule rule = unknown;
+    uint8_t saved = unchanged;
+    int16_t offset = 0; ///< in words
+    bool operator==(const UnwindRow&) const = default;
+};
+static_assert(sizeof(UnwindRow) == 8);
+
 /// nsecs = base_ns + ((counter - base_counter) * multiplier >> 32); the product has 128 bits. Since the boot, as
 /// bpftrace's.
 struct CycleClock {
@@ -162,9 +194,12 @@ struct Tables {
     static constexpr size_t end_of_words = asked + 8;
 
     std::optional<size_t> stacks; ///< of stack_slots words, addresses. Empty: the script mentions no stack
-    size_t nothing = 0;           ///< of the first entry that it would have
-    size_t heap = 0;              ///< of the first block or chunk
-    size_t block_size = 0;        ///< a multiple of Chunk::alignment
+    std::optional<size_t>
+        modules; ///< a word: how many have been there; UnwindModules. Empty: the script does not unwind
+    size_t rows = 0, rows_end = 0; ///< UnwindRows
+    size_t nothing = 0;            ///< of the first entry that it would have
+    size_t heap = 0;               ///< of the first block or chunk
+    size_t block_size = 0;         ///< a multiple of Chunk::alignment
     std::optional<size_t>
         ring;                ///< of a word in the block: the ring's address. Empty: the script prints nothing at sites
     size_t ring_size = 0;    ///< of its records
@@ -194,8 +229,8 @@ struct Needs {
     size_t least, wanted;
 };
 
-/// Throws Unusable where the maps would take too much memory.
-Tables lay_out(const Script& script, size_t ring_size = usual_ring_size, bool overwrites = false);
+/// Throws Unusable where the maps would take too much memory. @param rows  for ustack(dwarf)
+Tables lay_out(const Script& script, size_t ring_size = usual_ring_size, bool overwrites = false, size_t rows = 0);
 
 /// A table's word at first.
 inline constexpr uint64_t shift_of_nothing = 63;

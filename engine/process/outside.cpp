@@ -316,14 +316,17 @@ public:
                                            __ATOMIC_SEQ_CST);
     }
 
+    void write_data(size_t offset, std::span<const std::byte> bytes) override
+    {
+        if (pwrite(data_file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset))
+            != static_cast<ssize_t>(bytes.size()))
+            throw Unusable(fmt::format("process {}: its tables cannot be written: {}", pid_, std::strerror(errno)));
+    }
+
     void forget_data(std::span<const Piece> contents) override
     {
-        for (const Piece& piece : contents) {
-            const std::vector<std::byte> zeros(piece.size);
-            if (pwrite(data_file_.get(), zeros.data(), zeros.size(), static_cast<off_t>(piece.offset))
-                != static_cast<ssize_t>(zeros.size()))
-                throw Unusable(fmt::format("process {}: its tables cannot be written: {}", pid_, std::strerror(errno)));
-        }
+        for (const Piece& piece : contents)
+            write_data(piece.offset, std::vector<std::byte>(piece.size));
     }
 
     std::optional<Loader> loader() override

@@ -403,6 +403,12 @@ public:
         return bytes;
     }
 
+    void write_data(size_t offset, std::span<const std::byte> bytes) override
+    {
+        if (offset <= size_ && bytes.size() <= size_ - offset)
+            std::memcpy(reinterpret_cast<void*>(data_ + offset), bytes.data(), bytes.size());
+    }
+
     void forget_data(std::span<const Piece> contents) override
     {
         for (const Piece& piece : contents) {

@@ -76,11 +76,7 @@ void Symbols::look()
         std::shared_ptr<Module>& module = modules_[fmt::format("{} {}", mapping.device, mapping.inode)];
         if (!module) {
             module = std::make_shared<Module>();
-            for (const std::string& path :
-                 {fmt::format("/proc/{}/map_files/{:x}-{:x}", pid_, mapping.start, mapping.end),
-                  fmt::format("/proc/{}/root{}", pid_, mapping.name)})
-                if (!module->file)
-                    module->file = Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+            module->file = open_mapped_file(pid_, mapping);
         }
         now.push_back({mapping.start, mapping.end, mapping.offset, module});
     }

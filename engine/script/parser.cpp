@@ -1321,18 +1321,21 @@ private:
         return found;
     }
 
-    // Behind ustack: nothing, (), (N), (bpftrace) or (bpftrace, N)
-    unsigned frames()
+    // Behind ustack: nothing, (), (N), (MODE) or (MODE, N)
+    unsigned frames(bool& unwinds)
     {
         if (!accept("(") || accept(")"))
             return most_stack_frames;
         if (token_.kind == Token::Kind::identifier) {
-            if (token_.word != "bpftrace")
-                kernel_only(token_.where, "a stack has bpftrace's form here: ustack or ustack(N)");
+            unwinds = token_.word == "dwarf";
+            if (unwinds)
+                draft_.script.beyond_bpftrace = "ustack(dwarf)";
+            else if (token_.word != "bpftrace")
+                kernel_only(token_.where, "a stack has bpftrace's form here: ustack, ustack(N) or ustack(dwarf)");
             advance();
             if (accept(")"))
                 return most_stack_frames;
-            expect(",", "\"bpftrace\"");
+            expect(",", "the mode");
         }
         if (token_.kind != Token::Kind::number || token_.number == 0 || token_.number > most_stack_frames)
             fail(token_.where, fmt::format("ustack(N) wants a number from 1 to {}", most_stack_frames));
@@ -1383,7 +1386,7 @@ private:
         }
         if (word == "ustack") {
             found.value = Value::stack;
-            found.argument = frames();
+            found.argument = frames(found.unwinds);
             found.where = join(token.where, last_);
             return found;
         }

@@ -41,6 +41,11 @@ bool uses(const Script& script, Value value)
     return anywhere(script, [&](const Expression& e) { return e.kind == Expression::Kind::value && e.value == value; });
 }
 
+bool unwinds(const Script& script)
+{
+    return anywhere(script, [](const Expression& e) { return e.kind == Expression::Kind::value && e.unwinds; });
+}
+
 bool reads_memory(const Script& script)
 {
     return anywhere(script, [](const Expression& e) {

@@ -146,6 +146,7 @@ struct Expression {
     Value value = Value::arg;    ///< value
     unsigned argument = 0;       ///< Value::arg and str_arg: its index. Value::stack: frames at most
     bool on_stack = false;       ///< Value::arg and str_arg: sargN, the index counts those on the stack
+    bool unwinds = false;        ///< Value::stack: by .eh_frame, and not by frame pointers
     size_t map = 0;              ///< map: index in Script::maps, of kind integer; its keys are `operands`
     size_t variable = 0;         ///< variable: index in Clause::variables
     std::optional<bool> sign;    ///< operation: whether it is signed, whatever its operands are
@@ -289,7 +290,7 @@ struct Script {
     std::vector<Clause> clauses;
     size_t statements = 0;       ///< how many numbers they have
     size_t parameters = 0;       ///< of its parameters the first so many are used: $2 uses two, $# all
-    std::string beyond_bpftrace; ///< a word of it that bpftrace does not know: arg10, arg11 or args.NAME
+    std::string beyond_bpftrace; ///< a word of it that bpftrace does not know: arg10, arg11, args.NAME or ustack(dwarf)
 };
 
 /// Visits the statements, those of branches behind the branch itself.
@@ -322,6 +323,8 @@ bool uses(const Script& script, Value value);
 bool calls_functions(const Script& script);
 /// Whether a clause with sites reads what is at an address that it computes.
 bool reads_memory(const Script& script);
+/// Whether it has ustack(dwarf).
+bool unwinds(const Script& script);
 /// Whether a clause with sites has a value that the tool names: a stack, an address.
 bool shows_names(const Script& script);
 /// Whether a clause with sites has statements that record events.

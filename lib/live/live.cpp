@@ -288,13 +288,18 @@ std::string open_path(pid_t pid, const Mapping& mapping, const std::string& path
 
 } // namespace
 
-std::vector<std::byte> read_mapped_file(pid_t pid, const Mapping& mapping, uint64_t address, size_t size)
+Descriptor open_mapped_file(pid_t pid, const Mapping& mapping)
 {
     std::string path = mapping.name;
     if (path.ends_with(deleted_suffix))
         path.resize(path.size() - deleted_suffix.size());
     // A descriptor of the process may have become another file's, a FIFO's even.
-    const Descriptor file(open(open_path(pid, mapping, path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    return Descriptor(open(open_path(pid, mapping, path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+}
+
+std::vector<std::byte> read_mapped_file(pid_t pid, const Mapping& mapping, uint64_t address, size_t size)
+{
+    const Descriptor file = open_mapped_file(pid, mapping);
     return file ? read_at(file, mapping.offset + (address - mapping.start), size) : std::vector<std::byte>();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A running process: the probe sites of every file it has mapped, and what stands there now.
 #pragma once
+#include "base/descriptor.h"
 #include "movable/movable.h"
 #include "elf/image.h"
 #include "elf/index.h"
@@ -93,6 +94,8 @@ void refuse_thread(pid_t pid);
 /// What process `pid` has mapped, by address. Throws Unusable.
 std::vector<Mapping> read_maps(pid_t pid);
 
+/// The file that the mapping is of. Empty: it cannot be opened.
+Descriptor open_mapped_file(pid_t pid, const Mapping& mapping);
 /// Up to `size` bytes that the file has which the mapping is of, at a runtime address in it. Empty: it cannot be read.
 std::vector<std::byte> read_mapped_file(pid_t pid, const Mapping& mapping, uint64_t address, size_t size);
 

@@ -282,7 +282,7 @@ Obstacle Movable::Code::add_exits(uint32_t number, std::vector<Window>& exits) c
             const Computed* const jump = survey.computed_at(at);
             if (jump && jump->kind == Computed::table)
                 continue;
-            exits.push_back(exit_at(number, instruction, at, rows.at(at).at_return()));
+            exits.push_back(exit_at(number, instruction, at, rows.at(at).cfa.at_return()));
         } else if (out) {
             exits.push_back(refused(at, Obstacle::conditional_exit));
         }

@@ -159,7 +159,7 @@ void Survey::sweep(uint32_t number)
         marks_.add(address, Marks::begins);
         note(instruction, address, number);
         if (instruction.jumps() && !instruction.direct())
-            computed_.push_back({Computed::unknown, address, number, rows.at(address).at_return()});
+            computed_.push_back({Computed::unknown, address, number, rows.at(address).cfa.at_return()});
         body.system_call = body.system_call || instruction.is(ZYDIS_MNEMONIC_SYSCALL);
         address += instruction.length, code = code.subspan(instruction.length);
     }

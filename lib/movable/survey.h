@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // All code of a file, decoded once: where instructions begin, what is jumped to or referred to, and what is odd about each function.
 #pragma once
-#include "movable/frames.h"
+#include "elf/frames.h"
 #include "movable/instructions.h"
 #include "elf/image.h"
 

@@ -210,6 +210,7 @@ public:
     std::vector<std::byte> read_data(size_t, size_t) override { return {}; }
     bool change_data(size_t, uint64_t, uint64_t) override { return false; }
     void forget_data(std::span<const Piece>) override {}
+    void write_data(size_t, std::span<const std::byte>) override {}
 
     static constexpr uint64_t start = 0x10000000, size = 1 << 24;
     size_t read_ = 0;

@@ -168,8 +168,8 @@ std::string refusal(const std::string& text, Site site, bool system_calls)
 }
 
 OwnRun::OwnRun(const std::string& text, Site site, const Environment& environment, size_t window, size_t ring_size)
-    : script(parse(text)), tables(lay_out(script, ring_size)), data_size(window), event_reader_(script, tables),
-      environment_(environment)
+    : script(parse(text)), tables(lay_out(script, ring_size, false, most_rows)), data_size(window),
+      event_reader_(script, tables), environment_(environment)
 {
     data = static_cast<unsigned char*>(
         mmap(nullptr, data_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
@@ -193,6 +193,17 @@ OwnRun::OwnRun(const std::string& text, Site site, const Environment& environmen
     if (std::memcmp(site_, code.patches.at(0).before.data(), code.patches[0].length) != 0)
         throw std::runtime_error("the site is not what the patch says");
     std::memcpy(site_, code.patches[0].after.data(), code.patches[0].length);
+}
+
+void OwnRun::unwind_by(std::span<const UnwindRow> rows)
+{
+    const auto set = [&](size_t offset, uint64_t value) { std::memcpy(data + offset, &value, sizeof value); };
+    const size_t module = *tables.modules + 8;
+    std::memcpy(data + tables.rows, rows.data(), rows.size_bytes());
+    set(module + UnwindModule::first, tables.rows);
+    set(module + UnwindModule::count, rows.size());
+    set(module + UnwindModule::end, UINT64_MAX);
+    set(*tables.modules, 1);
 }
 
 OwnRun::~OwnRun()

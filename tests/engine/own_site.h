@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <sys/mman.h>
@@ -68,7 +69,10 @@ public:
     std::vector<fastsdt::engine::Event> events(bool last = false);
     std::vector<std::vector<uint64_t>> stacks() const; ///< all that are interned
     uint64_t lost() const { return event_reader_.lost(); }
-    void reset();          ///< the tables are as they were at first
+    void reset(); ///< the tables are as they were at first
+    /// Of one module, whose base is 0. As many as most_rows.
+    void unwind_by(std::span<const fastsdt::engine::UnwindRow> rows);
+    static constexpr size_t most_rows = 1024;
     void forked(bool yes); ///< sets the mark to 0 as in a forked child, or to the data's address
 
     fastsdt::engine::Script script;

@@ -213,12 +213,14 @@ TEST(Stacks, ThatNobodyKnowsAreCut)
     EXPECT_EQ(onto_main, (Frames{site_address, 0x77, 0x1000, 0x1001, 0x1002}));
 }
 
+namespace {
+
 // Whatever is in the frame pointer and in memory, and wherever the stack is: near the ends of what may be read, most of all.
-TEST(Stacks, NeverFault)
+
+/// @param prepare  before each hit, with the stack pointer
+void storm_on_each_stack(OwnRun& run, const Environment& environment, std::mt19937_64& random,
+                         const std::function<void()>& prepare)
 {
-    const Environment environment = with_stacks();
-    OwnRun run(action("", "@[ustack] = count();"), site(), environment, size_t(256) << 20);
-    std::mt19937_64 random(1);
     const auto storm = [&](uint64_t start, uint64_t end) {
         uint64_t hits = 0;
         const std::array<uint64_t, 4> ends = {start, end, environment.stack.start, environment.stack.end};
@@ -229,6 +231,7 @@ TEST(Stacks, NeverFault)
                 random() % 8 ? around[random() % 4] + random() % 512 - 256 : start + random() % (end - start);
             if (random() % 2)
                 frame &= ~uint64_t(7);
+            prepare();
             pass_with_frame(run, reinterpret_cast<const void*>(frame));
         }
         return hits;
@@ -273,6 +276,75 @@ TEST(Stacks, NeverFault)
         counted += uint64_t(entry.number);
     EXPECT_EQ(counted, hits);
     EXPECT_GT(maps.cut, 0u);
+}
+
+} // namespace
+
+TEST(Stacks, NeverFault)
+{
+    const Environment environment = with_stacks();
+    OwnRun run(action("", "@[ustack] = count();"), site(), environment, size_t(256) << 20);
+    std::mt19937_64 random(1);
+    storm_on_each_stack(run, environment, random, [] {});
+}
+
+// Whatever the rows say, and whatever is on the stack.
+TEST(Stacks, NeverFaultByRows)
+{
+    const Environment environment = with_stacks();
+    OwnRun run(action("", "@[ustack(dwarf)] = count();"), site(), environment, size_t(256) << 20);
+    std::mt19937_64 random(1);
+    std::vector<UnwindRow> rows(OwnRun::most_rows);
+    const auto other_rows = [&] {
+        for (size_t i = 0; i < rows.size(); ++i) {
+            UnwindRow& row = rows[i];
+            row.start = uint32_t(i * 16);
+            row.rule = UnwindRow::Rule(random() % 8); // two that there are not
+            row.saved = random() % 4 ? UnwindRow::unchanged : uint8_t(random());
+            row.offset = random() % 8 ? int16_t(random() % 32) : int16_t(random());
+        }
+        run.unwind_by(rows);
+    };
+    uint64_t hits = 0;
+    storm_on_each_stack(run, environment, random, [&] {
+        if (hits++ % 64 == 0)
+            other_rows();
+        // What the next hit finds above its stack pointer: addresses of code that the rows have, of the stack, and any number.
+        volatile uint64_t words[64];
+        for (volatile uint64_t& word : words)
+            word = random() % 4 ? random() % (16 * rows.size())
+                : random() % 2  ? uint64_t(&words[random() % 64])
+                                : random();
+    });
+}
+
+// The frames that rows describe: each rule, and both ways in which the caller's frame pointer is kept.
+TEST(Stacks, AreWalkedByRows)
+{
+    constexpr uint32_t code = site_address;
+    std::array<uint64_t, 16> stack{};
+    stack[3] = uint64_t(&stack[8]); // the frame pointer leads here
+    stack[4] = code + 0x21;
+    stack[8] = uint64_t(&stack[14]);
+    stack[9] = code + 0x31;
+    stack[13] = uint64_t(stack.data() + 16); // of what aligns its stack
+    stack[15] = code + 0x41;
+    const std::array<UnwindRow, 5> rows = {
+        UnwindRow{code, UnwindRow::frame_pointer, UnwindRow::at_own, 2},
+        UnwindRow{code + 0x20, UnwindRow::frame_pointer, 2, 2},
+        UnwindRow{code + 0x30, UnwindRow::at_frame_pointer, UnwindRow::unchanged, -1},
+        UnwindRow{code + 0x40, UnwindRow::outermost},
+        UnwindRow{code + 0x50, UnwindRow::unknown},
+    };
+    OwnRun run(action("", "@[ustack(dwarf)] = count();"), site(), with_stacks());
+    run.unwind_by(rows);
+    const auto stack_by_rows = [&] {
+        pass_with_frame(run, &stack[3]);
+        const auto stacks = run.stacks();
+        return stacks.size() == 1 ? stacks[0] : Frames();
+    };
+    EXPECT_EQ(stack_by_rows(), (Frames{site_address, code + 0x21, code + 0x31, code + 0x41}));
+    EXPECT_EQ(run.maps().cut, 0u);
 }
 
 // Threads that intern the same stacks at once: all hits are counted, and each with its stack.

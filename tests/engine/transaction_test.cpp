@@ -53,6 +53,7 @@ public:
         return target_.change_data(offset, from, to);
     }
     void forget_data(std::span<const Piece> contents) override { target_.forget_data(contents); }
+    void write_data(size_t offset, std::span<const std::byte> bytes) override { target_.write_data(offset, bytes); }
 
 private:
     template <class Work> auto try_call(const Work& work) -> decltype(work())

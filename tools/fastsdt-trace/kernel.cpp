@@ -94,7 +94,9 @@ std::string untellable(const Options& options, const engine::Script* script)
     if (!options.one_process())
         return "bpftrace traces one process at a time";
     if (script && !script->beyond_bpftrace.empty())
-        return fmt::format("bpftrace has no {}, the arguments of its probes are arg0 to arg9", script->beyond_bpftrace);
+        return fmt::format("bpftrace has no {}, {}", script->beyond_bpftrace,
+                           engine::unwinds(*script) ? "it walks stacks by frame pointers"
+                                                    : "the arguments of its probes are arg0 to arg9");
     try {
         command_line(options, script, {});
     } catch (const Unusable& error) {

@@ -120,9 +120,10 @@ private:
                             last.between, last.between == 1 ? " was" : "s were"));
         if (last.cut)
             say(fmt::format(
-                "{} stack{} cut at the end of a page: the hit was on a stack of unknown size, as those of signal "
-                "handlers and coroutines are, and the main thread's just after it grew",
-                last.cut, last.cut == 1 ? " was" : "s were"));
+                "{} stack{} cut: {} on a stack of unknown size, as those of signal handlers and coroutines are, and "
+                "the main thread's just after it grew{}",
+                last.cut, last.cut == 1 ? " was" : "s were", last.cut == 1 ? "it goes on" : "they go on",
+                engine::unwinds(script_) ? ", or in code that no file's .eh_frame describes" : ""));
         if (last.forked)
             say(fmt::format("{} hit{} of forked children {} not counted; --follow counts them", last.forked,
                             last.forked == 1 ? "" : "s", last.forked == 1 ? "was" : "were"));

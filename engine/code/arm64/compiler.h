@@ -27,7 +27,8 @@ struct Processor {
     using Reg = arm64::Reg;
     using Memory = arm64::Memory;
     static constexpr Reg stack = sp, returned = x0;
-    static constexpr size_t red_zone = 0, of_routines = 64; // without long vectors: system_call()
+    static constexpr size_t red_zone = 0, of_routines = 64, // without long vectors: system_call()
+        of_unwinding = 0;
     static constexpr Reg reg(Role role)
     {
         constexpr Reg of[] = {x0, x1, x3, x4, x5, x2, x11};
@@ -47,7 +48,8 @@ private:
     void word_routine() override;
     void number_routine(Label routine, Asked what) override;
     void comm_routine() override;
-    void stack_routine() override {}
+    void stack_routine(bool) override {}
+    void unwind_routine() override {}
     void find_lasting(Label none);
     void ask_for_calls(Label forbidden);
     void heed_filter(Label nothing, Label forbidden);
@@ -93,7 +95,7 @@ private:
     void store_frame_number(size_t offset, int64_t number) override;
     void copy_text(size_t offset) override;
     void copy_comm(size_t offset) override;
-    void stack(unsigned most) override;
+    void stack(unsigned most, bool unwinds) override;
     void unary(Operator op) override;
     void binary(Operator op) override;
     void divide_by(uint64_t divisor) override;

@@ -188,7 +188,7 @@ void Compiler::copy_text(size_t offset)
     jump_if_zero(Role::result, unread_, true);
 }
 
-void Compiler::stack(unsigned)
+void Compiler::stack(unsigned, bool)
 {
     throw Refusal({State::no_stacks});
 }

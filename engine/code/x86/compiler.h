@@ -26,7 +26,7 @@ struct Processor {
     using Reg = x86::Reg;
     using Memory = x86::Memory;
     static constexpr Reg stack = rsp, returned = rax;
-    static constexpr size_t red_zone = 128, of_routines = 80;
+    static constexpr size_t red_zone = 128, of_routines = 80, of_unwinding = 56;
     static constexpr Reg reg(Role role)
     {
         constexpr Reg of[] = {rax, rcx, rdi, rsi, r8, rdx, rbx};
@@ -91,7 +91,7 @@ private:
     void store_frame_number(size_t offset, int64_t number) override;
     void copy_text(size_t offset) override;
     void copy_comm(size_t offset) override;
-    void stack(unsigned most) override;
+    void stack(unsigned most, bool unwinds) override;
     void unary(Operator op) override;
     void binary(Operator op) override;
     void divide(bool modulo);
@@ -119,10 +119,14 @@ private:
     void count_in_steps(const Map& map, Word first_bucket) override;
 
     // ---- code/x86/stacks.cpp
-    void stack_routine() override;
+    void stack_routine(bool unwinds) override;
+    void unwind_routine() override;
     void find_bounds();
-    void unless_readable(Label outside);
-    void walk_stack(const std::function<void()>& visit);
+    void unless_readable(Reg address, Label outside);
+    void unless_on_stack(Reg address, Label outside);
+    using Visit = std::function<void()>;
+    void walk_frames(const Visit& visit);
+    void walk_rows(const Visit& visit);
 
     // ---- code/x86/call.cpp
     void call_function(const Statement& statement) override;

@@ -14,12 +14,16 @@
 // No other thread may unmap what a running thread's stack pointer is in, or what is above it of the same stack: the thread could not
 // return.
 //
+// ustack(dwarf) goes by tables instead, which the tracer has made of .eh_frame (process/unwinding.h): for each address of the program's
+// code they say where the caller's stack pointer and frame pointer are. What it reads of the stack is checked in the same way.
+//
 // It is walked up to three times: to hash it, to compare it with an interned one, and to write it down where there is none. So it
 // needs no memory for it, and a signal handler that walks meanwhile does not disturb. What is read the second time may not be what was
 // read first: it is checked again. At worst a stack is interned twice.
 #include "code/x86/compiler.h"
 
 #include <bit>
+#include <cstddef>
 #include <functional>
 #include <iterator>
 #include <utility>
@@ -35,25 +39,37 @@ constexpr int addresses = 47, never_mapped = 16; // bits: a pointer has no more,
 constexpr Reg innermost = r12, second = r13, first_frame = r14, stack_pointer = r15, highest = rbp, most = rdi,
               hash = rbx;
 constexpr Reg at = rdx, lowest = rcx, left = r11; // of a walk
+// With tables: `at` is the frame pointer, `lowest` the stack pointer, and this an address in the call, or, once a walk has come to its
+// end, whether callers may be missing.
+constexpr Reg place = second;
+
+// Of the kernel's signal frame, from the stack pointer behind the handler: uc_mcontext of struct ucontext,
+// arch/x86/include/uapi/asm/sigcontext.h.
+constexpr int64_t signal_rbp = 0x78, signal_rsp = 0xa0, signal_rip = 0xa8;
 
 } // namespace
 
-void Compiler::stack(unsigned frames)
+void Compiler::stack(unsigned frames, bool unwinds)
 {
     program_register(rsp, rcx);
     program_register(rbp, rdx);
     // A function that returns has been left, for bpftrace: its uretprobe is at the return address.
-    if (site_->kind == Probe::Kind::exit)
+    const bool returns = site_->kind == Probe::Kind::exit;
+    if (returns)
         as_.load(rax, {.base = rcx});
     else
         as_.constant(rax, int64_t(site_->address));
-    // The function has not pushed rbp yet.
-    if (site_->kind == Probe::Kind::entry)
+    if (unwinds) {
+        as_.address(r9, {.base = rax, .displacement = returns ? -1 : 0});
+        if (returns)
+            as_.address(rcx, {.base = rcx, .displacement = 8});
+    } else if (site_->kind == Probe::Kind::entry) { // the function has not pushed rbp yet
         as_.load(r9, {.base = rcx});
-    else
+    } else {
         as_.constant(r9, 0);
+    }
     as_.constant(r8, frames);
-    call(routines_.stack, routine_changes);
+    call(unwinds ? routines_.unwound_stack : routines_.stack, routine_changes);
 }
 
 // To `highest`: where the last frame may be that is read; to rsi: 1 if the stack may go on behind that. Changes rax, rbx, and r9 to r11.
@@ -125,22 +141,32 @@ void Compiler::find_bounds()
     as_.bind(done);
 }
 
-// Changes rax.
-void Compiler::unless_readable(Label outside)
+// Two words there. Changes rax.
+void Compiler::unless_readable(Reg address, Label outside)
 {
     const auto readable = as_.label();
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{at}, Part{highest}});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{address}, Part{highest}});
     as_.jump(ZYDIS_MNEMONIC_JBE, readable);
     as_.long_constant(rax, arena_.data);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{at}, Memory{.base = rax, .displacement = Tables::stack_at_first}});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{address}, Memory{.base = rax, .displacement = Tables::stack_at_first}});
     as_.jump(ZYDIS_MNEMONIC_JB, outside);
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{at}, Memory{.base = rax, .displacement = Tables::last_frame}});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{address}, Memory{.base = rax, .displacement = Tables::last_frame}});
     as_.jump(ZYDIS_MNEMONIC_JNBE, outside);
     as_.bind(readable);
 }
 
+// The same where it need not be a frame. Changes rax.
+void Compiler::unless_on_stack(Reg address, Label outside)
+{
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{address}, Part{lowest}});
+    as_.jump(ZYDIS_MNEMONIC_JB, outside);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{address, 1}, int64_t(7)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, outside);
+    unless_readable(address, outside);
+}
+
 // `visit` does something with the address rax. Begins with `most` in `left`, and leaves there how many it did not visit.
-void Compiler::walk_stack(const std::function<void()>& visit)
+void Compiler::walk_frames(const Visit& visit)
 {
     const auto loop = as_.label(), end = as_.label();
     const auto next = [&] {
@@ -163,7 +189,7 @@ void Compiler::walk_stack(const std::function<void()>& visit)
     as_.jump(ZYDIS_MNEMONIC_JNZ, end);
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{at}, Part{lowest}});
     as_.jump(ZYDIS_MNEMONIC_JB, end);
-    unless_readable(end);
+    unless_readable(at, end);
     as_.load(rax, {.base = at, .displacement = 8});
     as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
     as_.jump(ZYDIS_MNEMONIC_JZ, end);
@@ -174,20 +200,181 @@ void Compiler::walk_stack(const std::function<void()>& visit)
     as_.bind(end);
 }
 
-// rax: the first address, r9: the second one, or 0; r8: how many at most, and that is not 0; rcx, rdx: the program's rsp and rbp.
-// To rax: the interned stack, or 0 if there is no room for it, which is counted.
-void Compiler::stack_routine()
+// The same by tables. What `place` begins with is on top of the stack.
+void Compiler::walk_rows(const Visit& visit)
 {
+    const auto loop = as_.label(), end = as_.label();
+    as_.move(lowest, stack_pointer);
+    as_.move(at, first_frame);
+    as_.move(left, most);
+    as_.load(place, {.base = rsp});
+    as_.move(rax, innermost);
+    as_.bind(loop);
+    visit();
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{left, 4}, int64_t(1)});
+    as_.jump(ZYDIS_MNEMONIC_JZ, end);
+    as_.jump(ZYDIS_MNEMONIC_CALL, routines_.unwind);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, loop);
+    as_.bind(end);
+}
+
+// From a call to its caller: `place`, `lowest` and `at` become the caller's, and rax where it goes on; 0: there is none. No other register
+// changes.
+void Compiler::unwind_routine()
+{
+    const auto next = as_.label(), skip = as_.label(), found = as_.label(), search = as_.label(), row = as_.label(),
+               have_cfa = as_.label(), own = as_.label(), go_on = as_.label(), signal = as_.label(),
+               unknown = as_.label(), outermost = as_.label(), leave = as_.label();
+    constexpr Reg kept[] = {rbx, rsi, rdi, r8, r9};
+    constexpr Reg module = rbx, first = rsi, count = rdi, half = r8, middle = r9; // of a search
+    constexpr Reg cfa = rbx, rule = rax, saved = r8, word = r9;                   // of the row that was found
+    const auto rule_is = [this](UnwindRow::Rule which, Label to) {
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rule, 4}, int64_t(which)});
+        as_.jump(ZYDIS_MNEMONIC_JZ, to);
+    };
+    as_.align(16);
+    as_.bind(routines_.unwind);
+    for (const Reg reg : kept)
+        as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{reg}});
+    as_.long_constant(module, arena_.data + *tables_.modules);
+    as_.load(count, {.base = module});
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{module}, int64_t(8)});
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{count}, Part{count}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, unknown);
+    as_.bind(next);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{place}, Memory{.base = module, .displacement = UnwindModule::start}});
+    as_.jump(ZYDIS_MNEMONIC_JB, skip);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{place}, Memory{.base = module, .displacement = UnwindModule::end}});
+    as_.jump(ZYDIS_MNEMONIC_JB, found);
+    as_.bind(skip);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{module}, int64_t(UnwindModule::size)});
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{count}, int64_t(1)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, next);
+    as_.jump(ZYDIS_MNEMONIC_JMP, unknown);
+
+    // The tracer may give the place of a module that has gone to another one meanwhile: its rows are at least in the tables.
+    as_.bind(found);
+    as_.move(rax, place);
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rax}, Memory{.base = module, .displacement = UnwindModule::base}});
+    as_.move(half, rax);
+    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{half}, int64_t(32)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, unknown);
+    as_.load(first, {.base = module, .displacement = UnwindModule::first});
+    as_.load(count, {.base = module, .displacement = UnwindModule::count});
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{count}, Part{count}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, unknown);
+    as_.address(middle, {.base = first, .index = count, .scale = sizeof(UnwindRow)});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{middle}, int64_t(tables_.rows_end)});
+    as_.jump(ZYDIS_MNEMONIC_JNBE, unknown);
+    as_.long_constant(half, arena_.data);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{first}, Part{half}});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = first, .size = 4}, Part{rax, 4}});
+    as_.jump(ZYDIS_MNEMONIC_JNBE, unknown);
+    as_.bind(search); // the last one that does not begin behind it
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{count}, int64_t(1)});
+    as_.jump(ZYDIS_MNEMONIC_JBE, row);
+    as_.move(half, count);
+    as_.emit(ZYDIS_MNEMONIC_SHR, {Part{half}, int64_t(1)});
+    as_.address(middle, {.base = first, .index = half, .scale = sizeof(UnwindRow)});
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{count}, Part{half}});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = middle, .size = 4}, Part{rax, 4}});
+    as_.emit(ZYDIS_MNEMONIC_CMOVBE, {Part{first}, Part{middle}});
+    as_.jump(ZYDIS_MNEMONIC_JMP, search);
+
+    as_.bind(row);
+    const auto part = [](size_t offset, int size) {
+        return Memory{.base = first, .displacement = int64_t(offset), .size = size};
+    };
+    as_.emit(ZYDIS_MNEMONIC_MOVZX, {Part{rule, 4}, part(offsetof(UnwindRow, rule), 1)});
+    as_.emit(ZYDIS_MNEMONIC_MOVZX, {Part{saved, 4}, part(offsetof(UnwindRow, saved), 1)});
+    as_.emit(ZYDIS_MNEMONIC_MOVSX, {Part{cfa}, part(offsetof(UnwindRow, offset), 2)});
+    as_.emit(ZYDIS_MNEMONIC_SHL, {Part{cfa}, int64_t(3)});
+    const auto by_frame = as_.label(), at_frame = as_.label();
+    rule_is(UnwindRow::frame_pointer, by_frame);
+    rule_is(UnwindRow::at_frame_pointer, at_frame);
+    rule_is(UnwindRow::signal, signal);
+    rule_is(UnwindRow::outermost, outermost);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rule, 4}, int64_t(UnwindRow::stack_pointer)});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, unknown);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{cfa}, Part{lowest}});
+    as_.jump(ZYDIS_MNEMONIC_JMP, have_cfa);
+    as_.bind(at_frame);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{cfa}, Part{at}});
+    unless_on_stack(cfa, unknown);
+    as_.load(cfa, {.base = cfa});
+    as_.jump(ZYDIS_MNEMONIC_JMP, have_cfa);
+    as_.bind(by_frame);
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{cfa}, Part{at}});
+
+    as_.bind(have_cfa);
+    as_.address(word, {.base = cfa, .displacement = -8});
+    unless_on_stack(word, unknown);
+    as_.load(word, {.base = word});
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{saved, 4}, Part{saved, 4}});
+    as_.jump(ZYDIS_MNEMONIC_JZ, go_on);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{saved, 4}, int64_t(UnwindRow::at_own)});
+    as_.jump(ZYDIS_MNEMONIC_JZ, own);
+    as_.emit(ZYDIS_MNEMONIC_NEG, {Part{saved}});
+    as_.address(saved, {.base = cfa, .index = saved, .scale = 8});
+    unless_on_stack(saved, unknown);
+    as_.load(at, {.base = saved});
+    as_.jump(ZYDIS_MNEMONIC_JMP, go_on);
+    as_.bind(own);
+    unless_on_stack(at, unknown);
+    as_.load(at, {.base = at});
+    as_.bind(go_on);
+    as_.move(lowest, cfa);
+    as_.address(place, {.base = word, .displacement = -1});
+    as_.move(rax, word);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, leave);
+    as_.bind(outermost);
+    as_.constant(place, 0);
+    as_.constant(rax, 0);
+    as_.jump(ZYDIS_MNEMONIC_JMP, leave);
+
+    as_.bind(signal);
+    as_.address(word, {.base = lowest, .displacement = signal_rip});
+    unless_on_stack(word, unknown);
+    as_.load(cfa, {.base = lowest, .displacement = signal_rsp});
+    as_.emit(ZYDIS_MNEMONIC_CMP,
+             {Part{cfa}, Part{lowest}}); // the handler's stack may be above it: what is between need not be there
+    as_.jump(ZYDIS_MNEMONIC_JB, unknown);
+    as_.load(at, {.base = lowest, .displacement = signal_rbp});
+    as_.load(rax, {.base = word});
+    as_.move(place, rax);
+    as_.move(lowest, cfa);
+    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
+    as_.jump(ZYDIS_MNEMONIC_JNZ, leave);
+    as_.bind(unknown);
+    as_.constant(place, 1);
+    as_.constant(rax, 0);
+    as_.bind(leave);
+    for (size_t i = std::size(kept); i-- > 0;)
+        as_.emit(ZYDIS_MNEMONIC_POP, {Part{kept[i]}});
+    as_.emit(ZYDIS_MNEMONIC_RET, {});
+}
+
+// rax: the first address, r9: the second one, or 0; r8: how many at most, and that is not 0; rcx, rdx: the program's rsp and rbp.
+// With tables r9 is an address in the innermost call, for which they have a row. To rax: the interned stack, or 0 if there is no room for
+// it, which is counted.
+void Compiler::stack_routine(bool unwinds)
+{
+    const auto walk_stack = [&](const Visit& visit) { unwinds ? walk_rows(visit) : walk_frames(visit); };
     const auto whole = as_.label(), probe = as_.label(), next = as_.label(), none = as_.label(), make = as_.label(),
                leave = as_.label();
     constexpr Reg kept[] = {rbx, rbp, rsi, rdi, r12, r13, r14, r15};
     constexpr Reg slot = rsi, tries = r8; // once the stack is hashed
     as_.align(16);
-    as_.bind(routines_.stack);
+    as_.bind(unwinds ? routines_.unwound_stack : routines_.stack);
     for (const Reg reg : kept)
         as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{reg}});
+    if (unwinds)
+        as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{r9}});
+    else
+        as_.move(second, r9);
     as_.move(innermost, rax);
-    as_.move(second, r9);
     as_.move(first_frame, rdx);
     as_.move(stack_pointer, rcx);
     as_.move(most, r8);
@@ -201,24 +388,31 @@ void Compiler::stack_routine()
     });
     as_.emit(ZYDIS_MNEMONIC_SUB, {Part{most, 4}, Part{left, 4}});
 
-    // A frame that may be one is where nothing is read.
-    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rsi, 4}, Part{rsi, 4}});
-    as_.jump(ZYDIS_MNEMONIC_JZ, whole);
-    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{left, 4}, Part{left, 4}});
-    as_.jump(ZYDIS_MNEMONIC_JZ, whole);
-    as_.emit(ZYDIS_MNEMONIC_TEST, {Part{at, 1}, int64_t(7)});
-    as_.jump(ZYDIS_MNEMONIC_JNZ, whole);
-    for (const auto& [bits, condition] :
-         {std::pair(never_mapped, ZYDIS_MNEMONIC_JZ), std::pair(addresses, ZYDIS_MNEMONIC_JNZ)}) {
-        as_.move(rax, at);
-        as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rax}, int64_t(bits)});
-        as_.jump(condition, whole);
-    }
     const auto cut = as_.label();
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{at}, Part{lowest}});
-    as_.jump(ZYDIS_MNEMONIC_JB, cut);
-    unless_readable(cut);
-    as_.jump(ZYDIS_MNEMONIC_JMP, whole);
+    if (unwinds) {
+        as_.emit(ZYDIS_MNEMONIC_TEST, {Part{left, 4}, Part{left, 4}});
+        as_.jump(ZYDIS_MNEMONIC_JZ, whole);
+        as_.emit(ZYDIS_MNEMONIC_TEST, {Part{place}, Part{place}});
+        as_.jump(ZYDIS_MNEMONIC_JZ, whole);
+    } else {
+        // A frame that may be one is where nothing is read.
+        as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rsi, 4}, Part{rsi, 4}});
+        as_.jump(ZYDIS_MNEMONIC_JZ, whole);
+        as_.emit(ZYDIS_MNEMONIC_TEST, {Part{left, 4}, Part{left, 4}});
+        as_.jump(ZYDIS_MNEMONIC_JZ, whole);
+        as_.emit(ZYDIS_MNEMONIC_TEST, {Part{at, 1}, int64_t(7)});
+        as_.jump(ZYDIS_MNEMONIC_JNZ, whole);
+        for (const auto& [bits, condition] :
+             {std::pair(never_mapped, ZYDIS_MNEMONIC_JZ), std::pair(addresses, ZYDIS_MNEMONIC_JNZ)}) {
+            as_.move(rax, at);
+            as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rax}, int64_t(bits)});
+            as_.jump(condition, whole);
+        }
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{at}, Part{lowest}});
+        as_.jump(ZYDIS_MNEMONIC_JB, cut);
+        unless_readable(at, cut);
+        as_.jump(ZYDIS_MNEMONIC_JMP, whole);
+    }
     as_.bind(cut);
     count_at(Tables::cut);
 
@@ -275,6 +469,8 @@ void Compiler::stack_routine()
     as_.jump(ZYDIS_MNEMONIC_JNZ, probe);
     as_.move(rax, r9);
     as_.bind(leave);
+    if (unwinds)
+        as_.emit(ZYDIS_MNEMONIC_POP, {Part{r9}});
     for (size_t i = std::size(kept); i-- > 0;)
         as_.emit(ZYDIS_MNEMONIC_POP, {Part{kept[i]}});
     as_.emit(ZYDIS_MNEMONIC_RET, {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "movable/frames.h"
+#include "elf/frames.h"
 
 #include "base/integers.h"
 
@@ -162,7 +162,6 @@ Frames::Frames(const Image& image)
             if (cie) {
                 Rows rows(*cie, {0, 0, 0, 0, cie->program});
                 cie->first = rows.at(0);
-                cie->outermost = rows.outermost();
                 found->second = cies_.size();
                 cies_.push_back(*cie);
             }
@@ -221,45 +220,81 @@ Frames::Frames(const Image& image)
     frames_ = std::move(alone);
     for (Frame& frame : frames_) {
         Rows rows(cies_[frame.cie], frame);
-        frame.first = rows.at(frame.begin);
+        frame.first = rows.at(frame.begin).cfa;
         frame.outermost = rows.outermost();
     }
 }
 
 Rows::Rows(const Cie& cie, const Frame& frame)
-    : cie_(cie), program_(frame.program), location_(frame.begin), now_(cie.first), outermost_(cie.outermost)
+    : cie_(cie), program_(frame.program), location_(frame.begin), now_(cie.first), outermost_(cie.first.outermost)
 {}
 
 // The instructions are DW_CFA_* of the DWARF standard, section 6.4.2.
-Cfa Rows::at(uint64_t address)
+const Row& Rows::at(uint64_t address)
 {
-    constexpr uint64_t rsp = 7, rip = 16;
+    constexpr uint64_t rbp = 6, rsp = 7, rip = 16;
+    constexpr int64_t word = 8;
     const auto define = [&](uint64_t reg, int64_t offset) {
-        now_ = {reg == rsp ? Cfa::stack_pointer : Cfa::other, offset};
+        now_.cfa = {reg == rsp ? Cfa::stack_pointer : reg == rbp ? Cfa::frame_pointer : Cfa::other, offset};
     };
+    const auto keep = [&](uint64_t reg, Row::Saved how, int64_t offset) {
+        if (reg == rbp)
+            now_.frame_pointer = how, now_.offset = offset;
+        if (reg == rip)
+            now_.usual_return = how == Row::at_cfa && offset == -word;
+    };
+    const auto as_first = [&](uint64_t reg) {
+        if (reg == rbp)
+            now_.frame_pointer = cie_.first.frame_pointer, now_.offset = cie_.first.offset;
+        if (reg == rip)
+            now_.usual_return = cie_.first.usual_return, now_.outermost = cie_.first.outermost;
+    };
+    // A number from rbp, and nothing more; with `load`: the word there.
+    const auto from_frame_pointer = [](std::span<const std::byte> expression, bool load) -> std::optional<int64_t> {
+        constexpr uint64_t breg6 = 0x76, deref = 0x06;
+        Cursor cursor(expression, 0);
+        if (cursor.fixed(1) != breg6)
+            return {};
+        const int64_t offset = cursor.sleb();
+        if (load && cursor.fixed(1) != deref)
+            return {};
+        return cursor.good() && !cursor.more() ? std::optional(offset) : std::nullopt;
+    };
+    const auto factored = [&](uint64_t number) { return int64_t(number * uint64_t(cie_.data_factor)); };
+    end_ = UINT64_MAX;
     while (!program_.empty()) {
         Cursor next(program_, 0);
-        const auto code = unsigned(next.fixed(1));
+        const auto code = unsigned(next.fixed(1)), low = code & 0x3f;
         uint64_t advance = 0;
         switch (code >> 6) {
-        case 1: advance = code & 0x3f; break;
-        case 2: next.uleb(); break; // offset
-        case 3: break;              // restore
+        case 1: advance = low; break;
+        case 2: keep(low, Row::at_cfa, factored(next.uleb())); break; // offset
+        case 3: as_first(low); break;                                 // restore
         default:
             switch (code) {
             case 0x00: break; // nop
             case 0x02: advance = next.fixed(1); break;
             case 0x03: advance = next.fixed(2); break;
             case 0x04: advance = next.fixed(4); break;
-            case 0x05:
-            case 0x09:
-            case 0x14:
-            case 0x2f: next.uleb(), next.uleb(); break;
-            case 0x06:
-            case 0x08:
-            case 0x2e: next.uleb(); break;
-            case 0x07: outermost_ = next.uleb() == rip || outermost_; break; // undefined
-            case 0x0a:                                                       // remember_state
+            case 0x05: { // offset_extended
+                const uint64_t reg = next.uleb();
+                keep(reg, Row::at_cfa, factored(next.uleb()));
+                break;
+            }
+            case 0x06: as_first(next.uleb()); break; // restore_extended
+            case 0x07: {                             // undefined
+                const uint64_t reg = next.uleb();
+                keep(reg, Row::lost, 0);
+                now_.outermost = reg == rip || now_.outermost;
+                outermost_ = now_.outermost || outermost_;
+                break;
+            }
+            case 0x08: keep(next.uleb(), Row::unchanged, 0); break; // same_value
+            case 0x09:                                              // register
+                keep(next.uleb(), Row::lost, 0);
+                next.uleb();
+                break;
+            case 0x0a: // remember_state
                 if (remembered_.size() < 64)
                     remembered_.push_back(now_);
                 else
@@ -278,19 +313,45 @@ Cfa Rows::at(uint64_t address)
                 define(reg, int64_t(next.uleb()));
                 break;
             }
-            case 0x0d: define(next.uleb(), now_.offset); break;   // def_cfa_register
-            case 0x0e: now_.offset = int64_t(next.uleb()); break; // def_cfa_offset
-            case 0x0f: next.block(next.uleb()), now_ = {}; break; // def_cfa_expression
-            case 0x10:
-            case 0x16: next.uleb(), next.block(next.uleb()); break;
-            case 0x11:
-            case 0x15: next.uleb(), next.sleb(); break;
-            case 0x12: { // def_cfa_sf
-                const uint64_t reg = next.uleb();
-                define(reg, int64_t(uint64_t(next.sleb()) * uint64_t(cie_.data_factor)));
+            case 0x0d: define(next.uleb(), now_.cfa.offset); break;   // def_cfa_register
+            case 0x0e: now_.cfa.offset = int64_t(next.uleb()); break; // def_cfa_offset
+            case 0x0f: {                                              // def_cfa_expression
+                const auto offset = from_frame_pointer(next.block(next.uleb()), true);
+                now_.cfa = offset ? Cfa{Cfa::at_frame_pointer, *offset} : Cfa{};
                 break;
             }
-            case 0x13: now_.offset = int64_t(uint64_t(next.sleb()) * uint64_t(cie_.data_factor)); break;
+            case 0x10: { // expression
+                const uint64_t reg = next.uleb();
+                const auto offset = from_frame_pointer(next.block(next.uleb()), false);
+                keep(reg, offset ? Row::at_frame_pointer : Row::lost, offset.value_or(0));
+                break;
+            }
+            case 0x11: { // offset_extended_sf
+                const uint64_t reg = next.uleb();
+                keep(reg, Row::at_cfa, factored(uint64_t(next.sleb())));
+                break;
+            }
+            case 0x12: { // def_cfa_sf
+                const uint64_t reg = next.uleb();
+                define(reg, factored(uint64_t(next.sleb())));
+                break;
+            }
+            case 0x13: now_.cfa.offset = factored(uint64_t(next.sleb())); break; // def_cfa_offset_sf
+            case 0x14:                                                           // val_offset
+            case 0x15:                                                           // val_offset_sf
+                keep(next.uleb(), Row::lost, 0);
+                next.uleb();
+                break;
+            case 0x16: // val_expression
+                keep(next.uleb(), Row::lost, 0);
+                next.block(next.uleb());
+                break;
+            case 0x2e: next.uleb(); break; // GNU_args_size
+            case 0x2f: {                   // GNU_negative_offset_extended
+                const uint64_t reg = next.uleb();
+                keep(reg, Row::at_cfa, factored(0 - next.uleb()));
+                break;
+            }
             default: next.block(~uint64_t(0)); // set_loc too, which nobody writes
             }
         }
@@ -301,8 +362,10 @@ Cfa Rows::at(uint64_t address)
             break;
         }
         if (advance != 0) {
-            if (location > address)
-                break; // for a later address
+            if (location > address) { // for a later address
+                end_ = location;
+                break;
+            }
             location_ = location;
         }
         program_ = next.rest();

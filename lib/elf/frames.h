@@ -11,13 +11,33 @@
 
 namespace fastsdt {
 
-/// How unwinding finds the caller's stack pointer.
+/// How unwinding finds the caller's stack pointer: the offset is added to the base.
 struct Cfa {
-    enum Base : uint8_t { unknown, stack_pointer, other } base = unknown;
-    int64_t offset = 0; ///< stack_pointer, other
+    enum Base : uint8_t {
+        unknown,
+        stack_pointer,
+        frame_pointer,
+        at_frame_pointer, ///< the word there: of a function that aligns its stack
+        other,            ///< another register
+    } base = unknown;
+    int64_t offset = 0;
     /// Only the return address is on the stack: at a function's first instruction, and before what leaves it.
     bool at_return() const { return base == stack_pointer && offset == 8; }
     bool operator==(const Cfa&) const = default;
+};
+
+/// How unwinding finds the caller's registers, as far as stacks need it.
+struct Row {
+    Cfa cfa;
+    enum Saved : uint8_t {
+        unchanged,
+        at_cfa,           ///< the word at the offset from the CFA
+        at_frame_pointer, ///< the word at the offset from the frame pointer
+        lost,             ///< elsewhere, or nowhere
+    } frame_pointer = unchanged;
+    int64_t offset = 0;
+    bool usual_return = true; ///< the return address is below the CFA
+    bool outermost = false;   ///< there is no caller
 };
 
 /// A common information entry: what many functions share.
@@ -27,8 +47,7 @@ struct Cie {
     uint8_t pointers = 0, lsda = 0xff; ///< encodings; 0xff: there is none
     bool augmented = false, signal = false;
     std::span<const std::byte> program; ///< of the row that all functions begin with
-    Cfa first{};                        ///< that row's
-    bool outermost = false;
+    Row first{};                        ///< that row
 };
 
 /// A frame description entry: a function, or a part of one.
@@ -60,15 +79,18 @@ class Rows {
 public:
     Rows(const Cie& cie, const Frame& frame);
     /// @param address  not below the one asked before
-    Cfa at(uint64_t address);
+    const Row& at(uint64_t address);
+    /// Where the row ends that was asked for last; UINT64_MAX: with the frame.
+    uint64_t end() const { return end_; }
+    /// Whether some row up to there has no caller.
     bool outermost() const { return outermost_; }
 
 private:
     const Cie& cie_;
     std::span<const std::byte> program_;
-    uint64_t location_;
-    Cfa now_;
-    std::vector<Cfa> remembered_;
+    uint64_t location_, end_ = UINT64_MAX;
+    Row now_;
+    std::vector<Row> remembered_;
     bool outermost_ = false;
 };
 

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process/unwinding.h"
+
+#include "base/integers.h"
+#include "base/unusable.h"
+#include "elf/frames.h"
+#include "elf/image.h"
+#include "live/live.h"
+#include "process/ptrace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <elf.h>
+
+namespace fastsdt::engine {
+namespace {
+
+constexpr int64_t word = 8;
+
+UnwindRow row_of(const Frame& frame, const Row& row, uint64_t start)
+{
+    UnwindRow made{.start = uint32_t(start)};
+    if (frame.signal) {
+        made.rule = UnwindRow::signal;
+        return made;
+    }
+    if (row.outermost) {
+        made.rule = UnwindRow::outermost;
+        return made;
+    }
+    const int64_t words = row.cfa.offset / word, below = -row.offset / word;
+    const auto fits = [](int64_t number) { return number % word == 0; };
+    if (!row.usual_return || !fits(row.cfa.offset) || words != int16_t(words))
+        return made;
+    switch (row.frame_pointer) {
+    case Row::unchanged: break;
+    case Row::at_cfa:
+        if (!fits(row.offset) || below <= 0 || below >= UnwindRow::at_own)
+            return made;
+        made.saved = uint8_t(below);
+        break;
+    case Row::at_frame_pointer:
+        if (row.offset != 0)
+            return made;
+        made.saved = UnwindRow::at_own;
+        break;
+    case Row::lost: return made;
+    }
+    switch (row.cfa.base) {
+    case Cfa::stack_pointer: made.rule = UnwindRow::stack_pointer; break;
+    case Cfa::frame_pointer: made.rule = UnwindRow::frame_pointer; break;
+    case Cfa::at_frame_pointer: made.rule = UnwindRow::at_frame_pointer; break;
+    case Cfa::unknown:
+    case Cfa::other: return made;
+    }
+    made.offset = int16_t(words);
+    return made;
+}
+
+// @param entry  where the file begins to run: that has no caller, and in the dynamic linker and with musl no frame either
+std::vector<UnwindRow> rows_of(const Frames& frames, const Segment& segment, uint64_t entry)
+{
+    std::vector<UnwindRow> rows;
+    const auto without_frame = [&](uint64_t from, uint64_t to) {
+        return UnwindRow{.start = uint32_t(from - segment.address),
+                         .rule = entry >= from && entry < to ? UnwindRow::outermost : UnwindRow::unknown};
+    };
+    const auto add = [&](const UnwindRow& row) {
+        // One that says what the row before says would be no news.
+        UnwindRow same = row;
+        if (!rows.empty())
+            same.start = rows.back().start;
+        if (rows.empty() || !(rows.back() == same))
+            rows.push_back(row);
+    };
+    constexpr uint64_t most = UINT32_MAX;
+    uint64_t reached = segment.address;
+    for (const Frame& frame : frames.all()) {
+        if (frame.begin < segment.address || frame.end - segment.address > std::min(segment.size, most))
+            continue;
+        if (frame.begin != reached)
+            add(without_frame(reached, frame.begin));
+        Rows program(frames.cies()[frame.cie], frame);
+        for (uint64_t at = frame.begin; at < frame.end; at = program.end())
+            add(row_of(frame, program.at(at), at - segment.address));
+        reached = frame.end;
+    }
+    if (!rows.empty())
+        add(without_frame(reached, segment.address + segment.size));
+    return rows;
+}
+
+} // namespace
+
+Unwinding::Unwinding(pid_t pid) : pid_(pid)
+{
+    modules_now();
+}
+
+size_t Unwinding::capacity() const
+{
+    constexpr size_t for_others = size_t(1) << 17; // 1 MiB: more than the C++ library and libcrypto have
+    size_t rows = for_others;
+    for (const auto& [file, pieces] : files_)
+        for (const Code& code : pieces)
+            rows += code.rows.size();
+    return rows;
+}
+
+Unwinding::Code* Unwinding::code_of(const Mapping& mapping)
+{
+    const auto [found, fresh] = files_.try_emplace(fmt::format("{} {}", mapping.device, mapping.inode));
+    std::vector<Code>& pieces = found->second;
+    if (fresh)
+        try {
+            const Descriptor file = open_mapped_file(pid_, mapping);
+            Image::each(
+                fmt::format("/proc/self/fd/{}", file.get()),
+                [&](const Image& image) {
+                    if (image.relocatable() || image.arch() != own_arch)
+                        return;
+                    const Frames frames(image);
+                    const uint64_t entry = load(&image.file()[offsetof(Elf64_Ehdr, e_entry)], 8, false);
+                    for (const Segment& segment : image.segments())
+                        if (segment.executable)
+                            pieces.push_back({segment.offset, segment.file_size, rows_of(frames, segment, entry), {}});
+                },
+                [](const std::string&) {});
+        } catch (const Unusable&) {
+            // no ELF file: its code has no rows
+        }
+    // A mapping begins at a page, and a segment perhaps behind that.
+    const uint64_t end = mapping.offset + (mapping.end - mapping.start);
+    for (Code& code : pieces)
+        if (code.offset < end && mapping.offset < code.offset + code.size)
+            return &code;
+    return nullptr;
+}
+
+std::vector<Unwinding::Module> Unwinding::modules_now()
+{
+    std::vector<Module> modules;
+    for (const Mapping& mapping : mappings_of(pid_)) {
+        if (!mapping.executable || !mapping.inode)
+            continue;
+        Code* const code = code_of(mapping);
+        if (!code || code->rows.empty())
+            continue;
+        const Module module{mapping.start, mapping.end, mapping.start - mapping.offset + code->offset, code};
+        // Where text was changed, the kernel has several mappings for it.
+        if (!modules.empty() && modules.back().end == module.start && modules.back().base == module.base
+            && modules.back().code == code)
+            modules.back().end = module.end;
+        else
+            modules.push_back(module);
+    }
+    return modules;
+}
+
+void Unwinding::write(Target& target, const Tables& tables, Window window)
+{
+    if (window.size == 0 || !tables.modules)
+        return;
+    const auto set = [&](size_t offset, uint64_t value) {
+        const auto now = target.read_data(offset, sizeof value);
+        uint64_t old = 0;
+        if (now.size() == sizeof old)
+            std::memcpy(&old, now.data(), sizeof old);
+        target.change_data(offset, old, value);
+    };
+    const auto place = [&](size_t number) { return *tables.modules + 8 + number * UnwindModule::size; };
+    std::vector<Module> now = modules_now();
+    if (now.empty()) // it has ended
+        return;
+    for (size_t i = 0; i < written_.size(); ++i) {
+        const auto still = std::find(now.begin(), now.end(), written_[i]);
+        if (still != now.end()) {
+            now.erase(still);
+        } else if (written_[i].code) {
+            set(place(i) + UnwindModule::end, 0);
+            written_[i] = {};
+        }
+    }
+    for (const Module& module : now) {
+        Code& code = *module.code;
+        if (!code.at) {
+            const size_t at = tables.rows + used_ * sizeof(UnwindRow), size = code.rows.size() * sizeof(UnwindRow);
+            if (size > tables.rows_end - at)
+                continue;
+            target.write_data(at, std::as_bytes(std::span(code.rows)));
+            code.at = at;
+            used_ += code.rows.size();
+        }
+        auto free = std::find_if(written_.begin(), written_.end(), [](const Module& each) { return !each.code; });
+        if (free == written_.end()) {
+            if (written_.size() == most_unwind_modules)
+                return;
+            free = written_.insert(written_.end(), Module());
+        }
+        *free = module;
+        const size_t at = place(size_t(free - written_.begin()));
+        set(at + UnwindModule::start, module.start);
+        set(at + UnwindModule::base, module.base);
+        set(at + UnwindModule::first, *code.at);
+        set(at + UnwindModule::count, code.rows.size());
+        set(at + UnwindModule::end, module.end); // last: it is what makes a stub look at the others
+        set(*tables.modules, written_.size());
+    }
+}
+
+} // namespace fastsdt::engine

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What stubs need to unwind a process's stacks without its frame pointers: the rows of .eh_frame of all files that it has mapped, in the
+// tables (maps/tables.h). A file's rows are written once. A module whose rows find no room, and code that no file has, have none: stacks
+// that lead there are cut, which the stub counts.
+#pragma once
+#include "arming/target.h"
+#include "maps/tables.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace fastsdt::engine {
+
+class Unwinding {
+public:
+    /// Reads the files that the process has mapped now.
+    explicit Unwinding(pid_t pid);
+    /// Rows that the tables should have: for these files, and others that come.
+    size_t capacity() const;
+    /// Takes note of what is mapped now, and writes it. Does nothing where the process has ended.
+    void write(Target& target, const Tables& tables, Window window);
+
+private:
+    /// Executable code of a file that is loaded as one piece.
+    struct Code {
+        uint64_t offset = 0, size = 0; ///< in the file
+        std::vector<UnwindRow> rows;
+        std::optional<size_t> at; ///< of the rows, in the data
+    };
+    struct Module {
+        uint64_t start = 0, end = 0, base = 0;
+        Code* code = nullptr;
+        bool operator==(const Module&) const = default;
+    };
+    std::vector<Module> modules_now();
+    Code* code_of(const Mapping& mapping);
+
+    const pid_t pid_;
+    std::map<std::string, std::vector<Code>> files_; // by device and inode
+    std::vector<Module> written_;                    // by their places in the tables; without code: nothing is there
+    size_t used_ = 0;                                // rows
+};
+
+} // namespace fastsdt::engine

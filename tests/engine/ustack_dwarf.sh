@@ -1,0 +1,247 @@
+#!/bin/bash
+# ustack(dwarf): stacks of code without frame pointers, as it is installed. What they are follows from the program, and gdb is asked too.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+need gcc gdb python3 setarch
+need_attachable
+user_folder
+[ "$(uname -m)" = x86_64 ] || skip "stubs unwind on x86-64 only"
+cat >app.c <<'END_OF_C'
+#define _GNU_SOURCE
+#include <fastsdt.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define OWN __attribute__((noinline))
+#define NO_TAIL_CALL __asm__ volatile("" ::: "memory")
+static void use(void* p) { __asm__ volatile("" : : "r"(p) : "memory"); }
+/* With frame pointers it has one, since it has something in its frame. */
+OWN void leaf(int i) { char own[32]; use(own); FASTSDT(app, hit, i); NO_TAIL_CALL; }
+/* Many registers are saved, and rbp has any number. */
+OWN void plain(int i)
+{
+    long a = i, b = i + 1, c = i + 2, d = i + 3, e = i + 4, f = i + 5;
+    __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+    leaf(i);
+    __asm__ volatile("" : : "r"(a), "r"(b), "r"(c), "r"(d), "r"(e), "r"(f));
+}
+OWN void large(int i) { char big[100000]; use(big); plain(i); NO_TAIL_CALL; use(big); }
+OWN void variable(int i) { char v[i + 10]; use(v); plain(i); NO_TAIL_CALL; use(v); } /* a frame pointer */
+OWN void aligned(int i) { _Alignas(64) char own[64]; char v[i + 10]; use(own); use(v); plain(i); NO_TAIL_CALL; use(own); use(v); }
+OWN int compare(const void* a, const void* b) { plain(0); NO_TAIL_CALL; return *(const int*)a - *(const int*)b; }
+OWN void sorts(void) { int two[] = {2, 1}; qsort(two, 2, sizeof two[0], compare); NO_TAIL_CALL; }
+OWN void handler(int number) { plain(number); NO_TAIL_CALL; }
+OWN void raises(void) { raise(SIGUSR1); NO_TAIL_CALL; }
+/* The signal comes at a function's first instruction: what is before it is another function. */
+OWN void traps(void) { __asm__ volatile("" ::: "memory"); plain(1); NO_TAIL_CALL; }
+OWN void deep(int calls, int i) { if (calls) deep(calls - 1, i); else plain(i); NO_TAIL_CALL; }
+OWN void all(void)
+{
+    plain(1); NO_TAIL_CALL;
+    large(2); NO_TAIL_CALL;
+    variable(3); NO_TAIL_CALL;
+    aligned(4); NO_TAIL_CALL;
+    sorts(); NO_TAIL_CALL;
+    raises(); NO_TAIL_CALL;
+    deep(3, 7); NO_TAIL_CALL;
+}
+OWN void* once(void* unused) { all(); NO_TAIL_CALL; return unused; }
+OWN void* on_own_stack(void* unused)
+{
+    stack_t stack = {.ss_sp = malloc(65536), .ss_size = 65536};
+    sigaltstack(&stack, NULL);
+    raises();
+    return unused;
+}
+OWN void library(const char* file)
+{
+    void* handle = dlopen(file, RTLD_NOW);
+    void (*call)(void (*)(int));
+    *(void**)&call = dlsym(handle, "call");
+    call(leaf);
+    dlclose(handle);
+}
+int main(int argc, char** argv)
+{
+    const char* mode = argc > 1 ? argv[1] : "";
+    const int count = argc > 2 ? atoi(argv[2]) : 1;
+    struct sigaction act = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
+    sigaction(SIGUSR1, &act, NULL);
+    if (strcmp(mode, "sort") == 0)
+        sorts();
+    if (strcmp(mode, "raise") == 0)
+        raises();
+    if (strcmp(mode, "deep") == 0)
+        deep(count, 0);
+    if (strcmp(mode, "") == 0)
+        all();
+    for (int i = 0; strcmp(mode, "library") == 0 && i < count; ++i)
+        library(i % 2 ? "./libodd.so" : "./libeven.so");
+    for (int i = 0; strcmp(mode, "fork") == 0 && i < count; ++i)
+        if (fork() == 0) {
+            all();
+            _exit(0);
+        }
+    while (wait(NULL) > 0)
+        ;
+    for (int done = 0; strncmp(mode, "thread", 6) == 0 && done < count; done += 10) {
+        pthread_t some[10];
+        for (int i = 0; i < 10; ++i)
+            pthread_create(&some[i], NULL, strcmp(mode, "threads") == 0 ? once : on_own_stack, NULL);
+        for (int i = 0; i < 10; ++i)
+            pthread_join(some[i], NULL);
+    }
+    if (strcmp(mode, "made") == 0) { /* code that no file has: sub $8, %rsp; call *%rdi; add $8, %rsp; ret */
+        static const unsigned char code[] = {0x48, 0x83, 0xec, 8, 0xff, 0xd7, 0x48, 0x83, 0xc4, 8, 0xc3};
+        void* made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memcpy(made, code, sizeof code);
+        ((void (*)(void (*)(int)))made)(leaf);
+    }
+    return 0;
+}
+END_OF_C
+OPTIONS="-O2 -fomit-frame-pointer -fno-optimize-sibling-calls -pthread"
+HIT=usdt:./app:app:hit
+trace() {
+    status=0
+    "${as_user[@]}" fastsdt-trace --engine user "$@" >out 2>err </dev/null || status=$?
+}
+# What is in out, without the frames of the C library below main() or a thread's first function, and those between sorts() and compare().
+folded() {
+    sed -En 's/^(.*;)?((main|once|on_own_stack);.* [0-9]+)$/\2/p' out | sed -E 's/;sorts;.*;compare;/;sorts;compare;/; s/;raises;.*;handler;/;raises;handler;/' | sort
+}
+ways="all;aligned;plain;leaf
+all;deep;deep;deep;deep;plain;leaf
+all;large;plain;leaf
+all;plain;leaf
+all;raises;handler;plain;leaf
+all;sorts;compare;plain;leaf
+all;variable;plain;leaf"
+# each BELOW COUNT: the ways from there, so often.
+each() { printf '%s\n' "$ways" | sed "s/^/$1;/; s/\$/ $2/"; }
+
+for compiler in gcc clang; do
+    have $compiler || continue
+    # shellcheck disable=SC2086 # words
+    $compiler $OPTIONS -I"$INCLUDE" app.c -ldl -o app
+    chown -R 65534:65534 . 2>/dev/null || true
+    trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app
+    expect "$compiler" "$status $(cat err) $(folded)" "0  $(each main 1)"
+    expect "$compiler: the last line" "$(tail -n 1 out)" "sites 1 of 1 armed; dropped 0"
+    trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app threads 300
+    expect "$compiler: threads" "$status $(cat err) $(folded)" "0  $(each once 300)"
+    trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app fork 20
+    expect "$compiler: children" "$status $(cat err) $(folded)" "0  $(each main 20)"
+
+    # As gdb unwinds: the same program counters, through the C library and its start. What has a symbol has its name.
+    for mode in sort raise "deep 20"; do
+        # shellcheck disable=SC2086 # words
+        setarch -R fastsdt-trace --engine user -e "$HIT { printf(\"%s\", ustack(dwarf)); exit(); }" -- ./app $mode >ours 2>err
+        cat >frames.py <<'END_OF_PYTHON'
+import re
+import gdb
+gdb.execute("set breakpoint pending on")
+gdb.execute("handle SIGUSR1 nostop noprint pass")
+gdb.execute("set backtrace past-main on")
+gdb.execute("break leaf")
+gdb.execute("run")
+frame = gdb.newest_frame()
+with open("theirs", "w") as to:
+    while frame:
+        said = gdb.execute(f"info symbol {frame.pc()}", to_string=True)
+        offset = re.search(r" \+ (\d+) in section", said)
+        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME): # which gdb has from debug information
+            print(hex(frame.pc()), offset[1] if offset else 0, file=to)
+        frame = frame.older()
+END_OF_PYTHON
+        # shellcheck disable=SC2086 # words
+        gdb -batch -nx -x frames.py --args ./app $mode >said 2>&1 || fail "gdb: $(tail -n 3 said)"
+        python3 - <<'END_OF_PYTHON' || fail "$compiler: $mode: not as gdb has it"
+ours = [line.strip() for line in open("ours") if line.startswith("   ") and "(inlined)" not in line]
+theirs = [line.split() for line in open("theirs")]
+assert len(ours) > 5 and len(ours) == len(theirs), (ours, theirs)
+for mine, (pc, offset) in list(zip(ours, theirs))[1:]: # gdb is behind the first instructions of the innermost one
+    assert mine.endswith(f"+{offset}") or mine == pc, (mine, pc, offset)
+END_OF_PYTHON
+    done
+done
+
+# Every frame up to as many as there may be; the others are left out without a word, as by bpftrace.
+trace -e "$HIT { @[ustack(dwarf)] = count(); @two[ustack(dwarf, 2)] = count(); }" -- ./app deep 1000
+expect "deep" "$status $(cat err) $(grep -c '^    deep+' out)" "0  125"
+expect "two frames" "$(sed -n '/^@two/,/^]/p' out | sed 's/+[0-9]*$//')" "@two[
+    leaf
+    plain
+]: 1"
+
+# Both kinds in one script, and the same as each other where there are frame pointers.
+# shellcheck disable=SC2086 # words
+gcc ${OPTIONS/-fomit/-fno-omit} -mno-omit-leaf-frame-pointer -I"$INCLUDE" app.c -ldl -o framed
+trace --folded -e 'usdt:./framed:app:hit { @[ustack] = count(); @[ustack(dwarf)] = count(); }' -- ./framed deep 5
+expect "both" "$status $(cat err) $(sed -n 's/^.*;main;/main;/p' out | awk '{ all[$1] += $2 } END { for (stack in all) print stack, all[stack] }')" "0  main;deep;deep;deep;deep;deep;deep;plain;leaf 2"
+
+# Entries and exits of functions, as they are installed: where a function begins, and where it returns to.
+cat >calls.c <<'END_OF_C'
+#define OWN __attribute__((noinline, noclone))
+OWN int inner(int i) { __asm__ volatile(""); return i * 12345 + 67890; }
+OWN int outer(int i) { return inner(i) * 2 + inner(i + 1); }
+int main(void) { int sum = 0; for (int i = 0; i < 10; ++i) sum += outer(i); return sum == 0; }
+END_OF_C
+# shellcheck disable=SC2086 # words
+gcc $OPTIONS calls.c -o calls
+for probe in uprobe uretprobe; do
+    trace --move --folded -e "$probe:./calls:inner { @[ustack(dwarf)] = count(); }" -- ./calls
+    expect "$probe" "$status $(cat err) $(sed -n 's/^.*;main;/main;/p' out)" "0  main;outer$([ $probe = uretprobe ] || echo ';inner') 20"
+done
+
+# Libraries come and go, and another comes to the place of one that went: its own rows count.
+for kind in even odd; do
+    echo "__attribute__((noinline)) void in_$kind(void (*leaf)(int)) { $([ $kind = even ] && echo 'char own[400]; __asm__ volatile("" : : "r"(own));') leaf(0); __asm__ volatile(\"\" ::: \"memory\"); }
+        void call(void (*leaf)(int)) { in_$kind(leaf); __asm__ volatile(\"\"); }" >$kind.c
+    # shellcheck disable=SC2086 # words
+    gcc $OPTIONS -shared -fPIC $kind.c -o lib$kind.so
+done
+trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app library 200
+expect "libraries" "$status $(cat err) $(sed -n 's/^.*;main;library;/main;library;/p' out)" "0  main;library;call;in_even;leaf 100
+main;library;call;in_odd;leaf 100"
+
+# Where nothing says how to go on, the report tells. A handler on a stack of its own is read to the end of the page.
+trace --folded -e "$HIT { @[ustack(dwarf)] = count(); @n = count(); }" -- ./app thread-altstack 10
+expect "handlers of threads" "$status $(grep '^@n' out) $(sed -nE 's/^(.*;)?(plain;leaf) ([0-9]+)$/\2 \3/p' out | awk '{ all += $2 } END { print $1, all }')" "0 @n: 10 plain;leaf 10"
+trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app made
+expect "code of no file" "$status $(sed 's/0x[0-9a-f]*/ADDRESS/' out)" "0 ADDRESS;leaf 1
+sites 1 of 1 armed; dropped 0; cut 1"
+grep -q '^fastsdt-trace: 1 stack was cut: ' err || fail "cut: $(cat err)"
+
+# Static programs.
+# shellcheck disable=SC2086 # words
+gcc $OPTIONS -static -I"$INCLUDE" app.c -ldl -o app 2>warnings
+trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app
+expect "static" "$status $(cat err) $(folded)" "0  $(each main 1)"
+
+# A program as Debian has it, and its C library: as gdb unwinds it.
+python=$(readlink -f /usr/bin/python3 2>/dev/null || true)
+libc=$(ldd "$python" 2>/dev/null | sed -n 's/.*libc\.so\.6 => \(\S*\).*/\1/p')
+if [ -n "$libc" ]; then
+    setarch -R fastsdt-trace --engine user --move -e "uprobe:$libc:getppid { printf(\"%s\", ustack(dwarf)); }" -- "$python" -ISc 'import os; os.getppid()' >ours 2>err
+    sed -i 's/^gdb.execute("break leaf")/gdb.execute("break *getppid")/' frames.py
+    gdb -batch -nx -x frames.py --args "$python" -ISc 'import os; os.getppid()' >said 2>&1 || fail "gdb: $(tail -n 3 said)"
+    python3 - <<'END_OF_PYTHON' || fail "python: not as gdb has it: $(cat err)"
+ours = [line.strip() for line in open("ours") if line.startswith("   ") and "(inlined)" not in line]
+theirs = [line.split() for line in open("theirs")]
+assert len(ours) > 5 and len(ours) == len(theirs), (ours, theirs)
+for mine, (pc, offset) in list(zip(ours, theirs))[1:]: # gdb is behind the first instructions of the innermost one
+    assert mine.endswith(f"+{offset}") or mine == pc, (mine, pc, offset)
+END_OF_PYTHON
+fi
+
+for script in "@[ustack(dwarf, 0)] = count();" "@[ustack(dwarf, 128)] = count();" "@[ustack(dwarf 3)] = count();" "@ = sum(ustack(dwarf));"; do
+    trace -e "$HIT { $script }" -- ./app
+    expect "$script: status" "$status $(grep -c ' error: ' err)" "2 1"
+done
