@@ -59,6 +59,38 @@ bool is_float(Dwarf_Die& type)
     return dwarf_tag(&type) == DW_TAG_base_type && number(type, DW_AT_encoding) == uint64_t(DW_ATE_float);
 }
 
+// Of what the entry has for its type.
+std::string type_name(Dwarf_Die& die, int depth = 0)
+{
+    Dwarf_Die type;
+    if (!type_of(die, type))
+        return "void";
+    if (depth > deepest)
+        return "?";
+    const auto qualified = [&](const char* word) {
+        Dwarf_Die of;
+        const std::string name = type_name(type, depth + 1);
+        return type_of(type, of) && dwarf_tag(&of) == DW_TAG_pointer_type ? fmt::format("{} {}", name, word)
+                                                                          : fmt::format("{} {}", word, name);
+    };
+    switch (dwarf_tag(&type)) {
+    case DW_TAG_pointer_type: return type_name(type, depth + 1) + '*';
+    case DW_TAG_reference_type: return type_name(type, depth + 1) + '&';
+    case DW_TAG_rvalue_reference_type: return type_name(type, depth + 1) + "&&";
+    case DW_TAG_const_type: return qualified("const");
+    case DW_TAG_volatile_type: return qualified("volatile");
+    case DW_TAG_restrict_type:
+    case DW_TAG_atomic_type: return type_name(type, depth + 1);
+    case DW_TAG_enumeration_type: return fmt::format("enum {}", name_of(type));
+    case DW_TAG_subroutine_type: return type_name(type, depth + 1) + " ()";
+    default:
+        if (is_record(dwarf_tag(&type)))
+            return record_name(type);
+        const std::string name = name_of(type);
+        return name.empty() ? "?" : name;
+    }
+}
+
 // Without typedefs and qualifiers.
 bool plain(Dwarf_Die& die)
 {
@@ -296,6 +328,7 @@ std::optional<std::vector<DebugTypes::Parameter>> DebugFiles::parameters(const P
                 continue;
             Parameter& parameter = all.emplace_back();
             parameter.name = name_of(child);
+            parameter.type = type_name(child);
             if (!type_of(child, type) || !plain(type))
                 continue;
             parameter.is_float = engine::is_float(type);

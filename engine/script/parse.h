@@ -28,6 +28,7 @@ public:
         std::string name = {};
         ShapePtr shape = {};   ///< none: not one that a register of integers has
         bool is_float = false; ///< it takes none of these
+        std::string type = {}; ///< "struct order*", as bpftrace -lv writes it
     };
     /// By "struct x", or by a typedef's name. None: not known
     virtual ShapePtr record(const Probe& probe, const std::string& name) = 0;

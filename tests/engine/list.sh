@@ -63,6 +63,30 @@ fastsdt-trace --move -l 'uprobe:./app:_start' >some 2>err && fail "_start is lis
 fastsdt-trace --engine user --move -e 'uprobe:./app:main { @ = count(); } uretprobe:./app:main { @ = count(); }' -- ./app >some 2>err || fail "main: $(cat some err)"
 expect "main" "$(grep ^@ some)" "@: 2"
 
+# Functions have the parameters that debug information gives them, in bpftrace's words; they are args.NAME of a script.
+cat >parameters.c <<'END'
+struct order { int id; char* name; };
+enum kind { A, B };
+typedef unsigned long cents;
+__attribute__((noinline)) long place(struct order* order, const unsigned short n, enum kind kind, const char* const why, cents price, double rate, void* more)
+{
+    return order->id + n + (kind == A) + (long)why + (long)price + (long)rate + (long)more;
+}
+__attribute__((noinline)) int none(void) { __asm__ volatile(""); return 12345; }
+int main(void) { struct order one = {1, "x"}; return place(&one, 2, A, "w", 3, 1.5, &one) + none() == 0; }
+END
+gcc -O1 -g parameters.c -o parameters
+fastsdt-trace --move -l 'uprobe:./parameters:*' >some || fail "parameters: $?"
+expect "parameters" "$(cat some)" "uprobe:./parameters:main
+uprobe:./parameters:none
+uprobe:./parameters:place  (struct order* order, const short unsigned int n, enum kind kind, const char* const why, cents price, double rate, void* more)"
+if have bpftrace && [ "$(id -u)" = 0 ]; then
+    expect "parameters, by bpftrace" "$(bpftrace -lv 'uprobe:./parameters:place' | sed -n 's/^    //p')" "$(sed -n 's/.*place  (\(.*\))/\1/p' some | sed 's/, /\n/g')"
+fi
+fastsdt-trace --json --move -l 'uprobe:./parameters:place' | grep -q '{"name":"order","type":"struct order\*"}' || fail "parameters, JSON"
+fastsdt-trace --engine user --move -e 'uprobe:./parameters:place { @[args.n] = count(); }' -- ./parameters >some 2>err || fail "parameters in a script: $(cat some err)"
+expect "parameters in a script" "$(grep ^@ some)" "@[2]: 1"
+
 # Of a process: the same, with the path that it has mapped; each line is a probe that a script can name.
 rm -f input
 mkfifo input

@@ -7,6 +7,7 @@
 #include "elf/image.h"
 #include "elf/notes.h"
 #include "live/live.h"
+#include "process/debug_types.h"
 #include "report/armable.h"
 #include "run.h"
 #include "say.h"
@@ -126,6 +127,23 @@ void find_in_process(pid_t pid, bool moves, Found& found)
             }
 }
 
+// Of a function, where its file has debug information.
+std::vector<Argument> arguments_of(const std::string& probe, engine::DebugFiles& debug)
+{
+    constexpr std::string_view kind = "uprobe:";
+    const size_t colon = probe.rfind(':');
+    if (!probe.starts_with(kind) || colon < kind.size())
+        return {};
+    std::vector<Argument> found;
+    const auto parameters = debug.parameters({.kind = engine::Probe::Kind::entry,
+                                              .file = probe.substr(kind.size(), colon - kind.size()),
+                                              .name = probe.substr(colon + 1)});
+    if (parameters)
+        for (const engine::DebugTypes::Parameter& one : *parameters)
+            found.push_back({one.type, one.name});
+    return found;
+}
+
 // The FILE of "KIND:FILE:...", where KIND may be a pattern, or the text itself, if it is a file's path.
 std::string file_of(const std::string& search)
 {
@@ -155,10 +173,13 @@ int list(const Options& options, std::ostream& out)
         pattern = behind == pattern.npos ? "" : pattern.substr(0, at + 1) + file + pattern.substr(behind);
     }
     bool any = false;
-    for (const auto& [name, arguments] : found) {
+    engine::DebugFiles debug(options.pid);
+    for (auto& [name, arguments] : found) {
         if (!pattern.empty() && fnmatch(pattern.c_str(), name.c_str(), 0) != 0)
             continue;
         any = true;
+        if (arguments.empty())
+            arguments = arguments_of(name, debug);
         if (options.json) {
             nlohmann::json values = nlohmann::json::array();
             for (const Argument& one : arguments)
