@@ -74,6 +74,15 @@ readelf -sW ./mixed++ | matches -E ' 0 FUNC .* register_tm_clones$' || fail "the
 trace -e 'uprobe:./mixed++:* { @[probe] = count(); }' -- ./mixed++
 expect "functions by a pattern: status" "$status" 0
 grep -qx '@\[uprobe:./mixed++:plain\]: 10' out || fail "functions by a pattern: $(cat out err)"
+# A pattern of files means those of the process; bpftrace would open what is in the folder, and wait at a FIFO.
+mkfifo fifo
+for probe in 'uprobe:*:plain' 'uprobe:*mixed++:plai*'; do
+    trace -e "$probe { @ = count(); }" -- ./mixed++
+    expect "$probe" "$status $(maps)" "0 @: 10"
+done
+trace latency plain -- ./mixed++
+expect "latency" "$status $(grep -o '^@total: count [0-9]*' out)" "0 @total: count 10"
+rm fifo
 # JSON has no line that is not bpftrace's own, and BEGIN is the script's.
 trace --json -e 'BEGIN { printf("begin\n"); } uprobe:./mixed++:plain { @ = count(); }' -- ./mixed++
 expect "JSON" "$status $(grep -v -e attached_probes -e '^ran$' -e '^$' out)" '0 {"type": "printf", "data": "begin\n"}

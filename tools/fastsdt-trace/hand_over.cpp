@@ -346,6 +346,19 @@ Functions functions_like(const std::string& file, const std::string& glob)
     return found;
 }
 
+// Functions of a file, by the pattern where bpftrace can attach to all of them. Empty: it has none.
+std::string functions_of(std::string_view kind, const std::string& file, const std::string& here,
+                         const std::string& name)
+{
+    const Functions functions = functions_like(here, name);
+    if (!functions.good.empty() && !functions.bad)
+        return fmt::format("{}:\"{}\":{}", kind, file, name);
+    std::string all;
+    for (const std::string& one : functions.good)
+        all += fmt::format("{}{}:\"{}\":{}", all.empty() ? "" : ", ", kind, file, one);
+    return all;
+}
+
 // One probe as bpftrace can read it.
 std::string readable(std::string_view probe, pid_t pid)
 {
@@ -359,16 +372,20 @@ std::string readable(std::string_view probe, pid_t pid)
             file = *mapped.begin();
     std::error_code error;
     const std::string here = std::filesystem::exists(file, error) ? file : in_search_path(file);
-    if (const std::string name = unquoted(parts[2]);
-        function && parts.size() == 3 && pattern(name) && !pattern(file) && !here.empty()) {
-        const Functions functions = functions_like(here, name);
+    const std::string name = unquoted(parts[2]);
+    if (function && pid && pattern(file)) { // bpftrace would take it for files of the working directory
         std::string all;
-        if (functions.bad)
-            for (const std::string& one : functions.good)
-                all += fmt::format("{}{}:\"{}\":{}", all.empty() ? "" : ", ", parts[0], file, one);
-        if (!all.empty())
-            return all;
+        for (const std::string& one : mapped_files(file, pid))
+            if (const std::string some = functions_of(parts[0], one, one, name); !some.empty())
+                all += (all.empty() ? "" : ", ") + some;
+        if (all.empty())
+            throw Unusable(fmt::format(
+                "{}: no file that the process has mapped so far has such a function; name the FILE", probe));
+        return all;
     }
+    if (function && parts.size() == 3 && pattern(name) && !pattern(file) && !here.empty())
+        if (const std::string all = functions_of(parts[0], file, here, name); !all.empty())
+            return all;
     const auto plain = [](char c) {
         return std::isalnum(static_cast<unsigned char>(c))
             || std::string_view("_-./#*").find(c) != std::string_view::npos;

@@ -28,7 +28,8 @@ std::string without_unreadable(const engine::Script& script, std::span<const eng
 /// clause of usdt, uprobe and uretprobe gets a filter. Other clauses stay as they are. With `ours`:
 /// - a FILE that bpftrace cannot read as it stands is put in quotes;
 /// - a FILE that is only a name, and that a mapped file has, becomes the path of that;
-/// - a pattern of functions becomes their names, if there is one among them that bpftrace refuses to attach to.
+/// - a pattern of functions becomes their names, if there is one among them that bpftrace refuses to attach to;
+/// - of functions a pattern of files becomes the files that the process has mapped and that have some.
 /// Throws Unusable where it cannot be told what belongs to which clause.
 std::string handed_over(std::string_view text, const HandOver& how);
 
