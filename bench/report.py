@@ -141,12 +141,18 @@ def trace(rows):
 
     body = [[tool, action, *cells(tool, action, lambda r: idle_of(mine, r))] for tool, action in dict.fromkeys((r["tool"], r["action"]) for r in mine) if action != "idle"]
     lines = ["Processor nanoseconds of a turn of a loop, less those of the same loop of the same program without a tracer: the least of the rounds,",
-             "in brackets the median. fastsdt-trace, bpftrace and perf stat add up where the event happens and write nothing; LTTng-UST, uftrace and XRay's FDR",
-             "write each event to a trace, so they do more work for it. A latency is two hits and two times of the clock.", "",
+             "in brackets the median. Those that count add up where the event happens and write nothing; fastsdt-trace record, LTTng-UST, uftrace and XRay's FDR",
+             "write each event to a trace. With eight threads that is done on the processors on which they run. A latency is two hits and two times of the clock.", "",
              *table(["tool", "what", *(plural(n, "thread") for n in threads)], body)]
     if find(mine, action="sum of an argument"):
         load = cells("fastsdt-trace", "sum of an argument", lambda r: find(mine, tool=r["tool"], action="sum of a constant", threads=r["threads"]))
         lines += [f"Reading an argument takes {', '.join(load)} ns ({', '.join(plural(n, 'thread') for n in threads)}): the difference of the two sums.", ""]
+    if kept := find(rows, what="kept up"):
+        lines += ["Two threads of which each hit becomes an event of a trace, while `record` writes it: 10,000 hits of each thread at the begin of each millisecond, or as fast as",
+                  "they can. babeltrace2 counts what was written; what was not, fastsdt-trace counts as lost.", "",
+                  *table(["hits", "buffer of a thread", "events/s", "written", "lost", "bytes an event"],
+                         [[{"steady": "at a steady rate", "site": "as fast as they can"}[r["loop"]], r["buffer"], number((r["events"] + r["lost"]) / r["seconds"]),
+                           f"{r['events']:,}", f"{r['lost']:,}", f"{r['bytes'] / r['events']:.1f}"] for r in kept]), ""]
     lines += [f"Bytes of the program's text that differ from its file after detaching: {max([r['changed_bytes'] for r in find(mine, action='after detaching')], default='-')}.", "",
               *folded("Instructions of a hit", [
                   "Those that fastsdt-trace adds to the program's own, counted by single steps (`bench_stubs`):", "",
@@ -343,8 +349,10 @@ def document(results):
     def section(title, part, lines, picture=None):
         if part not in parts:
             return []
+        kernel = parts[part].get("kernel", results["machine"]["kernel"])
+        other = f", Linux {kernel}" if kernel != results["machine"]["kernel"] else ""
         shown = [f"![{picture[0]}](recorded/{picture[1]}.svg)", ""] if picture else []
-        return [f"## {title}", "", f"`{results['command']} --only {part}`, {parts[part]['date']}, commit {parts[part]['commit']}.", "", *shown, *lines]
+        return [f"## {title}", "", f"`{results['command']} --only {part}`, {parts[part]['date']}, commit {parts[part]['commit']}{other}.", "", *shown, *lines]
 
     lines = ["# What it costs and what it gains", "",
              "`bench/report.py` wrote this page from the values that `scripts/bench.sh` recorded: [recorded/performance.json](recorded/performance.json) has all of them. Only the",

@@ -185,8 +185,9 @@ def main():
     if options.only != PARTS and os.path.exists(options.output):
         with open(options.output) as text: # --only renews parts of a run of the same kind on the same machine
             before = json.load(text)
-        if (before["command"], before["machine"]) == (results["command"], results["machine"]):
-            results["parts"] = {name: part for name, part in before["parts"].items() if name not in options.only}
+        but_kernel = lambda machine: {what: value for what, value in machine.items() if what != "kernel"}
+        if (before["command"], but_kernel(before["machine"])) == (results["command"], but_kernel(results["machine"])):
+            results["parts"] = {name: {"kernel": before["machine"]["kernel"], **part} for name, part in before["parts"].items() if name not in options.only}
             bench.skipped += [skipped for skipped in before["skipped"] if skipped["part"] not in options.only]
     obstacle = no_probes()
 
@@ -207,7 +208,7 @@ def main():
         except Unavailable as why:
             bench.skip(part.TITLE, str(why))
         else:
-            results["parts"][name] = {"date": datetime.date.today().isoformat(), "commit": commit, "seconds": round(time.monotonic() - started), "rows": rows}
+            results["parts"][name] = {"kernel": results["machine"]["kernel"], "date": datetime.date.today().isoformat(), "commit": commit, "seconds": round(time.monotonic() - started), "rows": rows}
         save()
 
 

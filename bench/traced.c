@@ -4,6 +4,7 @@
  *
  *     site TURNS, pair TURNS, call TURNS   nanoseconds from when the first thread begins until the last one is done: a probe, two
  *                                          probes or one call of work() in a turn
+ *     steady TURNS                         the same with a probe, 10,000 turns at the begin of each millisecond
  *     sleep 0, compute 0                   threads sleep 0.1 ms at a time, or read the clock; answered at once, by 0
  *     end 0                                ends that: the longest time in nanoseconds that one of them was late
  *
@@ -59,8 +60,8 @@ void many(int n)
 }
 #endif
 
-enum Loop { SITE, PAIR, CALL, SLEEP, COMPUTE, END };
-static const char* const names[] = {"site", "pair", "call", "sleep", "compute", "end"};
+enum Loop { SITE, PAIR, CALL, STEADY, SLEEP, COMPUTE, END };
+static const char* const names[] = {"site", "pair", "call", "steady", "sleep", "compute", "end"};
 
 static pthread_barrier_t begin, done;
 static enum Loop loop;
@@ -109,6 +110,20 @@ UNTRACED static void run(void)
             sum += work((unsigned)i);
         __asm__ volatile("" : : "r"(sum));
         break;
+    case STEADY: {
+        struct timespec next;
+        clock_gettime(CLOCK_MONOTONIC, &next);
+        for (long i = 0; i < turns; ++i) {
+            PROBE(hit, (int)(i & 15), 1234);
+            if (i % 10000 == 9999) {
+                next.tv_nsec += 1000000;
+                if (next.tv_nsec >= 1000000000)
+                    next.tv_nsec -= 1000000000, ++next.tv_sec;
+                clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+            }
+        }
+        break;
+    }
     case SLEEP: late(100000); break;
     case COMPUTE: late(0); break;
     case END: break;

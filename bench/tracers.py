@@ -130,25 +130,36 @@ class Script(Way):
         super().finish(bench)
 
 
+def wait_for(words, file, tool):
+    """Until a tool that writes into a file has said something there."""
+    while not any(words in line for line in open(file)):
+        if tool.poll() is not None:
+            raise Unavailable(f"{tool.args[0]}: {tool.stderr.read().strip()[-300:]}")
+        time.sleep(0.05)
+
+
+def buffer_of(threads):
+    """Of each of so many threads: two or three rounds fill it, so that the others find its memory there."""
+    return f"{16 // threads}M"
+
+
 class Prints(Script):
     """A line for each hit, into a file."""
 
-    def __init__(self, tool):
-        super().__init__(tool, "printf of two integers", "site", SITE % 'printf("hit %d %d\\n", arg0, arg1);', True)
+    def __init__(self, tool, *options, action="printf of two integers"):
+        super().__init__(tool, action, "site", SITE % 'printf("hit %d %d\\n", arg0, arg1);', True)
         self.most = 200_000  # more do not fit into the buffers while the others are measured
+        self.options = options
 
     def start(self, bench, file, threads):
         Way.start(self, bench, file, threads)
         self.most //= threads
         self.printed = f"{file}.{self.tool}"
-        command = [bench.bin("fastsdt-trace"), "--engine", "user", "--buffer", "16M"] if self.tool == "fastsdt-trace" else ["bpftrace"]
+        command = [bench.bin("fastsdt-trace"), "--engine", "user", "--buffer", buffer_of(threads), *self.options] if self.tool == "fastsdt-trace" else ["bpftrace"]
         with open(self.printed, "w") as out:
             self.tracer = subprocess.Popen([*command, "-p", str(self.target.process.pid), "-e", ARMED + self.script.replace("FILE", file)], stdout=out,
                                            stderr=subprocess.PIPE, text=True, env={**os.environ, "BPFTRACE_PERF_RB_PAGES": "4096"})
-        while not any("armed" in line for line in open(self.printed)):
-            if self.tracer.poll() is not None:
-                raise Unavailable(f"{self.tool}: {self.tracer.stderr.read().strip()[-300:]}")
-            time.sleep(0.05)
+        wait_for("armed", self.printed, self.tracer)
 
     def finish(self, bench):
         self.tracer.send_signal(signal.SIGINT)
@@ -157,6 +168,43 @@ class Prints(Script):
             self.expect(sum(line.startswith("hit ") for line in lines), self.target.passes)
         os.unlink(self.printed)
         Way.finish(self, bench)
+
+
+class Records(Way):
+    """Each hit an event of a trace, which babeltrace2 counts."""
+    WAYS = {"site": ("two integers, to a file", SITE % 'printf("hit %d %d\\n", arg0, arg1);', 1),
+            "call": ("entries and exits, to a file", 'uprobe:FILE:work { printf("in\\n"); } uretprobe:FILE:work { printf("out\\n"); }', 2)}
+
+    def __init__(self, loop, buffer=None):
+        self.buffer = buffer
+        action, self.script, self.events = self.WAYS[loop]
+        super().__init__("fastsdt-trace record", action, loop)
+
+    def start(self, bench, file, threads):
+        super().start(bench, file, threads)
+        self.most = 200_000 // threads  # as for Prints
+        self.folder, self.said = f"{file}.trace", f"{file}.said"
+        shutil.rmtree(self.folder, ignore_errors=True)
+        with open(self.said, "w") as out:
+            self.tracer = subprocess.Popen([bench.bin("fastsdt-trace"), "record", "-o", self.folder, "--buffer", self.buffer or buffer_of(threads), "-p", str(self.target.process.pid),
+                                            "-e", ARMED + self.script.replace("FILE", file)], stdout=out, stderr=subprocess.PIPE, text=True)
+        wait_for("armed", self.said, self.tracer)
+
+    def counted(self, bench):
+        """Events of the trace, as a foreign reader has them, those that the tool says it lost, and the bytes of the trace."""
+        self.tracer.send_signal(signal.SIGINT)
+        self.tracer.communicate(timeout=SECONDS)
+        with open(self.said) as report:
+            lost = sum(int(number) for number in re.findall(r"\b(?:dropped|lost) (\d+)", report.read()))
+        events = int(re.search(r"(\d+) Event messages?", bench.run(["babeltrace2", self.folder, "-c", "sink.utils.counter", "-p", "step=+0"]))[1])
+        size = sum(os.path.getsize(os.path.join(self.folder, name)) for name in os.listdir(self.folder))
+        shutil.rmtree(self.folder)
+        os.unlink(self.said)
+        return events, lost, size
+
+    def finish(self, bench):
+        self.expect(self.counted(bench)[0], self.target.passes * self.events)
+        super().finish(bench)
 
 
 class Detached(Script):

@@ -8,7 +8,7 @@ needed="cmake ninja-build make pkg-config gcc g++ libc6-dev scdoc ca-certificate
 libelf-dev libdw-dev libbpf-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev libmicrohttpd-dev"
 # Packages that a release may lack: the tests that want one are skipped, with the reason.
 demo="bpftrace gdb systemtap-sdt-dev dpkg-dev zlib1g-dev"
-bench="$demo git libbenchmark-dev python3-matplotlib valgrind time linux-perf mold lttng-tools liblttng-ust-dev uftrace
+bench="$demo git libbenchmark-dev python3-matplotlib valgrind time linux-perf mold lttng-tools liblttng-ust-dev uftrace babeltrace2
 qemu-system-x86 cpio zstd xz-utils busybox-static"
 kernel="git dpkg-dev patch libgtest-dev flex bison bc cpio xz-utils busybox-static qemu-system-x86 qemu-system-arm
 gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
