@@ -116,10 +116,12 @@ expect "JSON" "$(sed '$d' out)" '{"type": "printf", "data": "1 \"thread 0\"\n"}
 {"type": "value", "data": "thread 0"}
 {"type": "time", "data": "x"}'
 
-# Each thread's events are in their order.
-trace --buffer 1M -e "$HIT { printf(\"%d %d %s\\n\", arg1, arg0, comm); }" -- ./app 3000 8
-expect "threads: status" "$status $(cat err)" "0 "
-python3 - <<'END_OF_PYTHON' || fail "threads: $(tail -3 out)"
+# Each thread's events are in their order, also where nobody reads a clock.
+for order in "" --unordered; do
+    # shellcheck disable=SC2086 # a word, or none
+    trace --buffer 1M $order -e "$HIT { printf(\"%d %d %s\\n\", arg1, arg0, comm); }" -- ./app 3000 8
+    expect "threads $order: status" "$status $(cat err)" "0 "
+    python3 - <<'END_OF_PYTHON' || fail "threads $order: $(tail -3 out)"
 lines = [line.split() for line in open("out") if not line.startswith("sites")]
 of = {}
 for thread, hit, comm in lines:
@@ -127,6 +129,13 @@ for thread, hit, comm in lines:
     of.setdefault(thread, []).append(int(hit))
 assert sorted(of) == [str(i) for i in range(1, 9)] and all(hits == list(range(3000)) for hits in of.values())
 END_OF_PYTHON
+done
+for useless in "--unordered -e '$HIT { @ = count(); }'" "record -o trace --unordered -e '$HIT { printf(\"%d\", arg0); }'" "top --unordered" \
+    "--unordered --engine kernel -e '$HIT { printf(\"%d\", arg0); }'"; do
+    status=0
+    eval "fastsdt-trace $useless -- ./app 1" >out 2>err || status=$?
+    expect "$useless" "$status $(grep -c '^fastsdt-trace: --unordered is for ' err)" "2 1"
+done
 # And those of all threads by the time at which they were recorded.
 trace --buffer 1M -e 'usdt:./app:app:turn { printf("%d\n", arg0); }' -- ./app 5000 4 relay
 expect "threads in turn: $(cat err)" "$status $(sed '$d' out | xargs)" "0 $(seq -s' ' 0 4999)"

@@ -21,6 +21,7 @@ complete -c fastsdt-trace -l move-faulting -d 'As --move, and move instructions 
 complete -c fastsdt-trace -l read-memory -d 'Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it'
 complete -c fastsdt-trace -l buffer -x -d 'Buffer of each thread that prints, for what it prints between two looks of the tool; more is lost. 64K by default, 1M with --flight, 4M for record and functions'
 complete -c fastsdt-trace -l flight -d 'Keep the newest events of each thread, as many as its buffer takes, and print them when the script says dump(), at SIGUSR1, and at the end, also when the program crashes'
+complete -c fastsdt-trace -l unordered -d 'Read no clock for what is printed at probes: faster, but only the lines of one thread are in order'
 complete -c fastsdt-trace -s o -l output -r -F -d 'Print into this file; what the COMMAND prints stays where it is'
 complete -c fastsdt-trace -s j -l json -d 'Print as bpftrace -f json does'
 complete -c fastsdt-trace -l folded -d 'Print counts and sums by stack as flamegraph.pl reads them: "main;work;step 12"'

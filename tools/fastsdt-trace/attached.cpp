@@ -35,6 +35,7 @@ Session::Options Shared::session_options()
             .names = &names,
             .ring_size = options.buffer,
             .overwrites = options.flight,
+            .ordered = !options.unordered,
             .start_ns = start_ns,
             .sink = sink};
 }

@@ -102,6 +102,8 @@ int trace(const Options& options)
         refuse_parameters(options, script);
         if (options.flight && !engine::has_events(script))
             give_up("--flight keeps events, and the script makes none at a probe: printf(), print()");
+        if (options.unordered && !engine::has_events(script))
+            give_up("--unordered is for printf() and print() at a probe, and the script has none");
         if (!options.flight && engine::has_dump(script))
             give_up("dump() prints what --flight keeps, which is not given");
         if (!options.has_target()) {

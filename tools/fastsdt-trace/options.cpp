@@ -230,6 +230,8 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag("--flight", options.flight,
                  "Keep the newest events of each thread, as many as its buffer takes, and print them when the script "
                  "says dump(), at SIGUSR1, and at the end, also when the program crashes");
+    app.add_flag("--unordered", options.unordered,
+                 "Read no clock for what is printed at probes: faster, but only the lines of one thread are in order");
     app.add_option("-o,--output", options.output, "Print into this file; what the COMMAND prints stays where it is")
         ->type_name("FILE");
     app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
@@ -322,10 +324,10 @@ void check_serve(Options& options, Given& given)
     if (!options.command.empty())
         give_up("serve starts no command; name processes that others start");
     if (given.duration > 0 || given.interval > 0 || options.dry || options.json || !options.output.empty()
-        || options.folded || options.flight || options.exit_status || *given.list || given.latency_command->parsed()
-        || options.engine == EngineChoice::kernel)
+        || options.folded || options.flight || options.unordered || options.exit_status || *given.list
+        || given.latency_command->parsed() || options.engine == EngineChoice::kernel)
         give_up("serve prints no report and runs no bpftrace: --duration, --interval, --dry-run, --json, --output, "
-                "--folded, --flight, "
+                "--folded, --flight, --unordered, "
                 "--exit-status, --list, latency and --engine kernel cannot be combined with it");
     if (!options.serve->config.empty()) {
         if (named || selects || options.follow || options.read_memory)
@@ -460,7 +462,11 @@ void check_options(Options& options, const Given& given)
                                                           : engine::usual_ring_size);
     if (options.flight && (is_top || is_latency || options.engine == EngineChoice::kernel))
         give_up("--flight keeps events of scripts in the process: top, latency and --engine kernel have none");
-    if (options.flight)
+    if (options.unordered && (is_top || is_latency || options.timeline || options.engine == EngineChoice::kernel))
+        give_up(
+            "--unordered is for what a script prints at probes: record and functions need the time, top, latency and "
+            "--engine kernel have no buffer");
+    if (options.flight || options.unordered)
         options.engine = EngineChoice::user;
     options.duration = duration(given.duration);
     options.interval = duration(given.interval > 0 ? given.interval : is_top ? 1 : 0);

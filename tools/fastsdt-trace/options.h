@@ -90,6 +90,7 @@ struct Options {
     } ///< at the start
     size_t buffer = engine::usual_ring_size; ///< of a thread's events, in bytes: a power of two
     bool flight = false;                     ///< of these the newest are kept, and printed when somebody asks
+    bool unordered = false;                  ///< events of different threads come in no order, and need no clock
     bool read_memory = false;                ///< stubs may make system calls in whatever program
     std::string output;                      ///< file for what is printed; empty: standard output
     bool moves = false;                      ///< engine::Session::Options
