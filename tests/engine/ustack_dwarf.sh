@@ -38,8 +38,6 @@ OWN int compare(const void* a, const void* b) { plain(0); NO_TAIL_CALL; return *
 OWN void sorts(void) { int two[] = {2, 1}; qsort(two, 2, sizeof two[0], compare); NO_TAIL_CALL; }
 OWN void handler(int number) { plain(number); NO_TAIL_CALL; }
 OWN void raises(void) { raise(SIGUSR1); NO_TAIL_CALL; }
-/* The signal comes at a function's first instruction: what is before it is another function. */
-OWN void traps(void) { __asm__ volatile("" ::: "memory"); plain(1); NO_TAIL_CALL; }
 OWN void deep(int calls, int i) { if (calls) deep(calls - 1, i); else plain(i); NO_TAIL_CALL; }
 OWN void all(void)
 {
@@ -126,6 +124,32 @@ all;variable;plain;leaf"
 # each BELOW COUNT: the ways from there, so often.
 each() { printf '%s\n' "$ways" | sed "s/^/$1;/; s/\$/ $2/"; }
 
+# The frames that gdb finds where it stops, in the file `theirs`, and a comparison with those that were printed into `ours`.
+cat >frames.py <<'END_OF_PYTHON'
+import re
+import gdb
+gdb.execute("set breakpoint pending on")
+gdb.execute("handle SIGUSR1 nostop noprint pass")
+gdb.execute("set backtrace past-main on")
+gdb.execute("break leaf")
+gdb.execute("run")
+frame = gdb.newest_frame()
+with open("theirs", "w") as to:
+    while frame:
+        said = gdb.execute(f"info symbol {frame.pc()}", to_string=True)
+        offset = re.search(r" \+ (\d+) in section", said)
+        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME): # which gdb has from debug information
+            print(hex(frame.pc()), offset[1] if offset else 0, file=to)
+        frame = frame.older()
+END_OF_PYTHON
+cat >same.py <<'END_OF_PYTHON'
+ours = [line.strip() for line in open("ours") if line.startswith("   ") and "(inlined)" not in line]
+theirs = [line.split() for line in open("theirs")]
+assert len(ours) > 5 and len(ours) == len(theirs), (ours, theirs)
+for mine, (pc, offset) in list(zip(ours, theirs))[1:]: # gdb is behind the first instructions of the innermost one
+    assert mine.endswith(f"+{offset}") or mine == pc, (mine, pc, offset)
+END_OF_PYTHON
+
 for compiler in gcc clang; do
     have $compiler || continue
     # shellcheck disable=SC2086 # words
@@ -143,32 +167,9 @@ for compiler in gcc clang; do
     for mode in sort raise "deep 20"; do
         # shellcheck disable=SC2086 # words
         setarch -R fastsdt-trace --engine user -e "$HIT { printf(\"%s\", ustack(dwarf)); exit(); }" -- ./app $mode >ours 2>err
-        cat >frames.py <<'END_OF_PYTHON'
-import re
-import gdb
-gdb.execute("set breakpoint pending on")
-gdb.execute("handle SIGUSR1 nostop noprint pass")
-gdb.execute("set backtrace past-main on")
-gdb.execute("break leaf")
-gdb.execute("run")
-frame = gdb.newest_frame()
-with open("theirs", "w") as to:
-    while frame:
-        said = gdb.execute(f"info symbol {frame.pc()}", to_string=True)
-        offset = re.search(r" \+ (\d+) in section", said)
-        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME): # which gdb has from debug information
-            print(hex(frame.pc()), offset[1] if offset else 0, file=to)
-        frame = frame.older()
-END_OF_PYTHON
         # shellcheck disable=SC2086 # words
         gdb -batch -nx -x frames.py --args ./app $mode >said 2>&1 || fail "gdb: $(tail -n 3 said)"
-        python3 - <<'END_OF_PYTHON' || fail "$compiler: $mode: not as gdb has it"
-ours = [line.strip() for line in open("ours") if line.startswith("   ") and "(inlined)" not in line]
-theirs = [line.split() for line in open("theirs")]
-assert len(ours) > 5 and len(ours) == len(theirs), (ours, theirs)
-for mine, (pc, offset) in list(zip(ours, theirs))[1:]: # gdb is behind the first instructions of the innermost one
-    assert mine.endswith(f"+{offset}") or mine == pc, (mine, pc, offset)
-END_OF_PYTHON
+        python3 same.py || fail "$compiler: $mode: not as gdb has it"
     done
 done
 
@@ -232,13 +233,7 @@ if [ -n "$libc" ]; then
     setarch -R fastsdt-trace --engine user --move -e "uprobe:$libc:getppid { printf(\"%s\", ustack(dwarf)); }" -- "$python" -ISc 'import os; os.getppid()' >ours 2>err
     sed -i 's/^gdb.execute("break leaf")/gdb.execute("break *getppid")/' frames.py
     gdb -batch -nx -x frames.py --args "$python" -ISc 'import os; os.getppid()' >said 2>&1 || fail "gdb: $(tail -n 3 said)"
-    python3 - <<'END_OF_PYTHON' || fail "python: not as gdb has it: $(cat err)"
-ours = [line.strip() for line in open("ours") if line.startswith("   ") and "(inlined)" not in line]
-theirs = [line.split() for line in open("theirs")]
-assert len(ours) > 5 and len(ours) == len(theirs), (ours, theirs)
-for mine, (pc, offset) in list(zip(ours, theirs))[1:]: # gdb is behind the first instructions of the innermost one
-    assert mine.endswith(f"+{offset}") or mine == pc, (mine, pc, offset)
-END_OF_PYTHON
+    python3 same.py || fail "python: not as gdb has it: $(cat err)"
 fi
 
 for script in "@[ustack(dwarf, 0)] = count();" "@[ustack(dwarf, 128)] = count();" "@[ustack(dwarf 3)] = count();" "@ = sum(ustack(dwarf));"; do
