@@ -124,6 +124,7 @@ int kind_of(engine::Statement::Kind kind)
     case Kind::time: return FASTSDT_TRACE_EVENT_TIME;
     case Kind::exit: return FASTSDT_TRACE_EVENT_EXIT;
     case Kind::cat: return FASTSDT_TRACE_EVENT_CAT;
+    case Kind::join: return FASTSDT_TRACE_EVENT_JOIN;
     default: return FASTSDT_TRACE_EVENT_PRINTF;
     }
 }

@@ -56,7 +56,7 @@ size_t EventReader::size_at(std::span<const std::byte> record, uint64_t position
     return size <= head - position && size <= record.size() ? size : 0;
 }
 
-void EventReader::decode(std::span<const std::byte> record, std::vector<Event>& to) const
+void EventReader::decode(size_t ring, std::span<const std::byte> record, std::vector<Event>& to) const
 {
     const auto [statement, size] = kinds_[word(record, Ring::commit) >> 32];
     if (sink_ && sink_->take(process_, *statement, record.first(size)))
@@ -64,6 +64,8 @@ void EventReader::decode(std::span<const std::byte> record, std::vector<Event>& 
     Event& event = to.emplace_back();
     event.clock = word(record, Ring::clock);
     event.statement = statement;
+    event.process = process_;
+    event.ring = ring;
     size_t offset = Ring::values;
     for (const Expression& value : event.statement->values) {
         Datum& datum = event.values.emplace_back();
@@ -136,7 +138,7 @@ void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData&
         for (const size_t size : sizes) {
             if (word(now, offset + Ring::commit) != word(seen, offset + Ring::commit)) // the process wrote this
                 break;
-            decode(std::span(now).subspan(offset), to);
+            decode(ring, std::span(now).subspan(offset), to);
             offset += size;
         }
         place.position += complete;
@@ -198,7 +200,7 @@ void EventReader::read_newest(size_t ring, const ReadData& read, const ChangeDat
             const std::span record = std::span<const std::byte>(now).subspan(offset);
             size_t length = position < intact ? 0 : size_at(std::span(before).subspan(offset), position, head);
             if (length != 0 && length == size_at(record, position, head)) {
-                decode(record, to);
+                decode(ring, record, to);
                 complete = position + length;
             } else {
                 length = 8;

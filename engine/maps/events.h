@@ -17,6 +17,8 @@ struct Event {
     uint64_t clock = 0;                   ///< the processor's counter; 0: not known
     const Statement* statement = nullptr; ///< of a clause with sites
     std::vector<Datum> values;            ///< of Statement::values
+    pid_t process = 0;                    ///< these two: by which thread, the same for all of its events
+    size_t ring = 0;
 };
 
 /// Where the bytes of records go, instead of becoming events.
@@ -58,7 +60,7 @@ private:
     void read_ring(size_t ring, const ReadData& read, const ChangeData& change, bool last, std::vector<Event>& to);
     void read_newest(size_t ring, const ReadData& read, const ChangeData& change, std::vector<Event>& to);
     size_t size_at(std::span<const std::byte> record, uint64_t position, uint64_t head) const;
-    void decode(std::span<const std::byte> record, std::vector<Event>& to) const;
+    void decode(size_t ring, std::span<const std::byte> record, std::vector<Event>& to) const;
 
     const Tables& tables_;
     const pid_t process_;

@@ -224,6 +224,10 @@ private:
         case Kind::leave:
         case Kind::next:
         case Kind::end: return;
+        case Kind::join:
+            for (Expression& value : statement.values)
+                read(clause, value);
+            return;
         case Kind::cat:
         case Kind::printf: return check_printf(clause, statement);
         case Kind::set:

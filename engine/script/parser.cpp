@@ -61,11 +61,10 @@ constexpr std::array<Aggregation, 8> aggregations = {{{"count", MapKind::count, 
 // Values that bpftrace 0.17 to 0.23 has and this subset lacks: src/lexer.l.
 constexpr std::array<std::string_view, 8> kernel_values = {"cgroup", "ctx",      "curtask", "jiffies",
                                                            "kstack", "usermode", "ppid",    "ncpus"};
-constexpr std::array<std::string_view, 28> kernel_functions = {
-    "cgroupid", "join",   "kaddr",        "kptr",   "ksym",       "override",      "cgroup_path",
-    "signal",   "system", "uptr",         "path",   "unwatch",    "skboutput",     "debugf",
-    "kstack",   "nsecs",  "has_key",      "len",    "errorf",     "socket_cookie", "offsetof",
-    "pid",      "tid",    "percpu_kaddr", "strcap", "cgroupname", "warnf",         "fail"};
+constexpr std::array<std::string_view, 27> kernel_functions = {
+    "cgroupid",      "kaddr",    "kptr",      "ksym",   "override",     "cgroup_path", "signal",     "system", "uptr",
+    "path",          "unwatch",  "skboutput", "debugf", "kstack",       "nsecs",       "has_key",    "len",    "errorf",
+    "socket_cookie", "offsetof", "pid",       "tid",    "percpu_kaddr", "strcap",      "cgroupname", "warnf",  "fail"};
 /// What no program can tell of itself: the reason, by the word.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 16> of_kernel = {{
     {"kstack", "the kernel's stack"},
@@ -951,6 +950,9 @@ private:
         } else if (name == "printf") {
             advance();
             print_text(statement, "printf");
+        } else if (name == "join") {
+            advance();
+            join_strings(statement);
         } else if (name == "time") {
             advance();
             print_time(statement);
@@ -964,7 +966,7 @@ private:
         } else {
             fail(function.where,
                  fmt::format("\"{}\" is no function: statements are @map = ..., $variable = ..., if, while, unroll, "
-                             "delete, print, clear, zero, printf, cat, time and exit",
+                             "delete, print, clear, zero, printf, join, cat, time and exit",
                              name));
         }
     }
@@ -1013,6 +1015,66 @@ private:
         if (is(","))
             kernel_only(token_.where, "print() of a value has no limits here");
         expect(")", "the value");
+    }
+
+    Statement part_of(const Statement& whole, Statement::Kind kind)
+    {
+        Statement part;
+        part.kind = kind;
+        part.where = whole.where;
+        part.number = draft_.script.statements++;
+        draft_.updates.resize(draft_.script.statements);
+        return part;
+    }
+
+    // join(POINTERS), join(POINTERS, "between"): $p = POINTERS, and as long as $p[i] is not 0 an event with str($p[i]); then one that
+    // says that they are complete.
+    void join_strings(Statement& statement)
+    {
+        std::vector<Expression> given = arguments("join");
+        const Span where = join(statement.where, last_);
+        if (given.empty() || given.size() > 2 || (given.size() == 2 && given[1].kind != Expression::Kind::text))
+            fail(where, "join() is join(ADDRESS) or join(ADDRESS, \"between\")");
+        Token name = token_;
+        const std::string hidden = fmt::format("join {}", draft_.script.statements);
+        name.word = hidden;
+        const auto pointer = [&](unsigned index) {
+            Expression cast, at;
+            cast.kind = Expression::Kind::cast;
+            cast.shape = pointer_shape(integer_shape(8, false));
+            at.kind = Expression::Kind::at;
+            cast.where = at.where = where;
+            cast.operands.push_back(operation_of(Operator::add, variable(name), number_of(int64_t(8) * index, where)));
+            at.operands.push_back(std::move(cast));
+            return at;
+        };
+        Statement set = part_of(statement, Statement::Kind::set);
+        set.variable = variable_index(name);
+        set.value = std::move(given[0]);
+        std::vector<Statement> strings;
+        for (unsigned i = most_joined; i-- > 0;) {
+            Statement one = part_of(statement, Statement::Kind::join),
+                      there = part_of(statement, Statement::Kind::branch);
+            Expression text;
+            text.kind = Expression::Kind::value;
+            text.value = Value::str_arg;
+            text.where = where;
+            text.operands.push_back(pointer(i));
+            one.values.push_back(std::move(text));
+            one.top = i;
+            there.value = pointer(i);
+            there.then.push_back(std::move(one));
+            there.then.insert(there.then.end(), std::make_move_iterator(strings.begin()),
+                              std::make_move_iterator(strings.end()));
+            strings.clear();
+            strings.push_back(std::move(there));
+        }
+        statement.kind = Statement::Kind::branch;
+        statement.value = number_of(1, where);
+        statement.then.push_back(std::move(set));
+        statement.then.push_back(std::move(strings.front()));
+        statement.then.push_back(part_of(statement, Statement::Kind::join));
+        statement.then.back().text = given.size() == 2 ? given[1].text : " ";
     }
 
     void print_time(Statement& statement)

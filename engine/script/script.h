@@ -57,6 +57,9 @@ constexpr bool is_wide(Type type)
 /// a hit is recorded. A string takes string_size, a number 8.
 inline constexpr size_t most_key_bytes = 256;
 
+/// Strings that join() prints: bpftrace's join_argnum.
+inline constexpr unsigned most_joined = 16;
+
 /// Frames of a stack: bpftrace's kernel.perf_event_max_stack.
 inline constexpr unsigned most_stack_frames = 127;
 
@@ -221,6 +224,7 @@ struct Statement {
         zero,   ///< zero(@m): the keys stay
         cat,    ///< cat("file", values)
         printf, ///< printf("text", values), print(value)
+        join,   ///< of join(): one of its strings; without a value: they are complete, and `text` stands between them
         time,   ///< time(), time("%H")
         exit,   ///< exit(): nothing of the clause comes after it
         dump,   ///< dump(): what was recorded so far is read, where rings are overwritten
@@ -233,9 +237,9 @@ struct Statement {
     std::vector<Expression> values;         ///< printf
     std::vector<Format> format;             ///< printf: one piece for each value, and a last one
     bool is_value = false;                  ///< printf: print(value)
-    std::string text;                       ///< time: the format of strftime(3)
+    std::string text;                       ///< time: the format of strftime(3); join
     std::vector<Statement> then, otherwise; ///< branch
-    uint32_t top = 0, div = 0;              ///< print; 0: not given
+    uint32_t top = 0, div = 0;              ///< print; 0: not given. join: so many strings come before
     uint64_t function = 0;                  ///< call: runtime address of a CalledFunction, see maps/hit.h
     uint64_t context = 0;                   ///< call: its first argument
     Span where;
@@ -244,7 +248,7 @@ struct Statement {
     bool is_event() const
     {
         return kind == Kind::print || kind == Kind::clear || kind == Kind::zero || kind == Kind::cat
-            || kind == Kind::printf || kind == Kind::time || kind == Kind::exit;
+            || kind == Kind::printf || kind == Kind::join || kind == Kind::time || kind == Kind::exit;
     }
 };
 

@@ -249,6 +249,7 @@ typedef struct fastsdt_trace_events fastsdt_trace_events; /* a batch, copied; th
 #define FASTSDT_TRACE_EVENT_TIME 5   /* time() */
 #define FASTSDT_TRACE_EVENT_EXIT 6   /* exit(): the caller may detach */
 #define FASTSDT_TRACE_EVENT_CAT 7    /* cat() */
+#define FASTSDT_TRACE_EVENT_JOIN 8   /* join(): one of its strings; without values: the thread's are complete */
 
 typedef struct fastsdt_trace_event {
     int kind;

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Type
 SONAME = "libfastsdt-trace.so.0"
 
 MAP_KINDS = {1: "count", 2: "sum", 3: "min", 4: "max", 5: "avg", 6: "stats", 7: "hist", 8: "lhist", 9: "integer", 10: "string"}
-EVENT_KINDS = {1: "printf", 2: "print", 3: "clear", 4: "zero", 5: "time", 6: "exit", 7: "cat"}
+EVENT_KINDS = {1: "printf", 2: "print", 3: "clear", 4: "zero", 5: "time", 6: "exit", 7: "cat", 8: "join"}
 
 
 class Error(Exception):

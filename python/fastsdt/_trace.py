@@ -13,12 +13,12 @@ from ._maps import Maps, Site, Word, read_maps, word_of
 
 class Event(NamedTuple):
     """What printf(), print() and their like in the script recorded at a hit."""
-    kind: str    #: "printf", "print", "clear", "zero", "time", "exit" or "cat"
+    kind: str    #: "printf", "print", "clear", "zero", "time", "exit", "cat" or "join"
     line: int    #: of the statement in the script, from 1
     column: int  #: in bytes, from 1
     clock: int   #: the processor's counter, by which events are sorted; 0: not known
     map: str     #: "print", "clear", "zero": the name of the map; else ""
-    values: Tuple[Word, ...]  #: "printf", "cat": the arguments behind the format, or the printed value
+    values: Tuple[Word, ...]  #: "printf", "cat": the arguments behind the format, or the printed value; "join": a string, none behind the last
 
 
 def _close_at_exit(handle: int, opener: int) -> None:

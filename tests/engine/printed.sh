@@ -116,6 +116,37 @@ expect "JSON" "$(sed '$d' out)" '{"type": "printf", "data": "1 \"thread 0\"\n"}
 {"type": "value", "data": "thread 0"}
 {"type": "time", "data": "x"}'
 
+# join(): as many strings as the array has, up to 16, and to the first that is empty. (bpftrace 0.17 reads the kernel's memory for it: it
+# prints empty lines here.)
+cat >words.c <<'END'
+#include <fastsdt.h>
+#include <stddef.h>
+static const char* const words[] = {"one", "two", "three", NULL, "never"};
+static const char* const none[] = {NULL};
+static const char* const many[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", NULL};
+static const char* const gap[] = {"before", "", "behind", NULL};
+int main(void)
+{
+    FASTSDT(app, words, words);
+    FASTSDT(app, words, none);
+    FASTSDT(app, words, many);
+    FASTSDT(app, words, gap);
+    return 0;
+}
+END
+gcc -O2 -I"$INCLUDE" words.c -o words
+joined='one two three
+
+0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15
+before'
+trace -e 'usdt:./words:app:words { join(arg0); }' -- ./words
+expect "join" "$status $(cat err)$(sed '$d' out)" "0 $joined"
+trace --json -e 'usdt:./words:app:words { join(arg0, ", "); printf("then\n"); }' -- ./words
+expect "join, JSON" "$status $(sed -n 1,2p out)" '0 {"type": "join", "data": "one, two, three"}
+{"type": "printf", "data": "then\n"}'
+trace -e 'usdt:./words:app:words { join(arg0, 1); }' -- ./words
+expect "join of what is none" "$status $(grep -c ' error: join() is ' err)" "2 1"
+
 # Each thread's events are in their order, also where nobody reads a clock.
 for order in "" --unordered; do
     # shellcheck disable=SC2086 # a word, or none

@@ -8,6 +8,7 @@
 #include "values.h"
 
 #include <fmt/printf.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -91,6 +92,7 @@ Datum text_datum(std::string text)
 bool Actions::run(const engine::Clause& clause, const engine::Probe& probe)
 {
     probe_ = &probe;
+    by_ = {};
     variables_.assign(clause.variables.size(), {});
     maps_.reset();
     shown_ = nullptr;
@@ -224,6 +226,19 @@ void Actions::cat(const std::string& file)
     output_.text(text, Output::Kind::cat);
 }
 
+void Actions::join(const Statement& statement, const Values& values)
+{
+    std::vector<std::string>& strings = joining_[by_];
+    if (!values.empty()) {
+        strings.resize(std::min<size_t>(strings.size(), statement.top)); // the end of an earlier one may be lost
+        strings.push_back(printable(values[0].text));
+        return;
+    }
+    strings.erase(std::find(strings.begin(), strings.end(), ""), strings.end()); // bpftrace prints none behind it
+    output_.text(fmt::format("{}", fmt::join(strings, statement.text)), Output::Kind::join);
+    joining_.erase(by_);
+}
+
 std::string Actions::formatted(const Statement& statement, const Values& values) const
 {
     std::string text;
@@ -255,6 +270,7 @@ bool Actions::perform(const Statement& statement, const Values& values)
         else
             output_.text(formatted(statement, values), Output::Kind::printf);
         return true;
+    case Statement::Kind::join: join(statement, values); return true;
     case Statement::Kind::cat: cat(formatted(statement, values)); return true;
     case Statement::Kind::time: {
         timespec now{};

@@ -7,9 +7,11 @@
 #include "processes.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fastsdt::trace_tool {
@@ -24,7 +26,11 @@ public:
     /// A clause without sites. @return  false: it wants the run to end
     bool run(const engine::Clause& clause, const engine::Probe& probe);
     /// @return  false: it wants the run to end
-    bool perform(const engine::Event& event) { return perform(*event.statement, event.values); }
+    bool perform(const engine::Event& event)
+    {
+        by_ = {event.process, event.ring};
+        return perform(*event.statement, event.values);
+    }
 
 private:
     using Values = std::vector<engine::Datum>;
@@ -36,6 +42,7 @@ private:
     void assign(size_t map, const Values& keys, engine::Datum value);
     void zero(size_t map);
     void cat(const std::string& file);
+    void join(const engine::Statement& statement, const Values& values);
     bool perform(const engine::Statement& statement, const Values& values);
     std::string formatted(const engine::Statement& statement, const Values& values) const;
     engine::Datum value(const engine::Expression& e);
@@ -56,6 +63,9 @@ private:
     Values variables_;                         // of the clause
     std::optional<engine::Maps> maps_;         // as the clause's expressions see them
     const engine::Statement* shown_ = nullptr; // by the statement before
+    using Thread = std::pair<pid_t, size_t>;
+    Thread by_;                                          // whose event is performed
+    std::map<Thread, std::vector<std::string>> joining_; // strings of a join() that is not complete
     std::mt19937 random_{std::random_device{}()};
 };
 

@@ -135,10 +135,11 @@ std::vector<Argument> arguments_of(const std::string& probe, engine::DebugFiles&
     if (!probe.starts_with(kind) || colon < kind.size())
         return {};
     std::vector<Argument> found;
-    const auto parameters = debug.parameters({.kind = engine::Probe::Kind::entry,
-                                              .file = probe.substr(kind.size(), colon - kind.size()),
-                                              .name = probe.substr(colon + 1)});
-    if (parameters)
+    engine::Probe entry;
+    entry.kind = engine::Probe::Kind::entry;
+    entry.file = probe.substr(kind.size(), colon - kind.size());
+    entry.name = probe.substr(colon + 1);
+    if (const auto parameters = debug.parameters(entry))
         for (const engine::DebugTypes::Parameter& one : *parameters)
             found.push_back({one.type, one.name});
     return found;

@@ -74,7 +74,7 @@ public:
     /// @param top  only this many entries, the largest; 0: all. @param div  values are divided by it; 0: by nothing
     void map(size_t index, const std::vector<engine::Entry>& entries, const std::vector<std::string>& probes,
              uint32_t top = 0, uint32_t div = 0);
-    enum class Kind { printf, time, cat };
+    enum class Kind { printf, time, cat, join };
     virtual void text(const std::string& text, Kind kind) = 0;
     /// print(value). @param e  what it is a value of
     void value(const engine::Expression& e, const engine::Datum& datum, const std::vector<std::string>& probes);

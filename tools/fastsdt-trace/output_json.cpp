@@ -21,7 +21,10 @@ public:
 
     void text(const std::string& text, Kind kind) override
     {
-        const char* const type = kind == Kind::printf ? "printf" : kind == Kind::cat ? "cat" : "time";
+        const char* const type = kind == Kind::printf ? "printf"
+            : kind == Kind::cat                       ? "cat"
+            : kind == Kind::join                      ? "join"
+                                                      : "time";
         out_ << fmt::format("{{\"type\": \"{}\", \"data\": {}}}\n", type, json_string(text));
     }
 

@@ -59,7 +59,7 @@ public:
         : Output(script, out), is_folded_(is_folded)
     {}
 
-    void text(const std::string& text, Kind) override { out_ << text; }
+    void text(const std::string& text, Kind kind) override { out_ << text << (kind == Kind::join ? "\n" : ""); }
     void summary(const Summary& summary) override { out_ << printable(summary.text()) << '\n'; }
 
 private:

@@ -202,6 +202,7 @@ impl Attachment<'_> {
                         5 => EventKind::Time,
                         6 => EventKind::Exit,
                         7 => EventKind::Cat,
+                        8 => EventKind::Join,
                         other => EventKind::Other(other),
                     },
                     line: event.line,
@@ -368,6 +369,8 @@ pub enum EventKind {
     Time,
     Exit,
     Cat,
+    /// A string, or none: the thread's strings are complete.
+    Join,
     /// A later library's.
     Other(i32),
 }
