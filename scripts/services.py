@@ -23,7 +23,7 @@ from run import machine  # noqa: E402
 from traced import Traced, difference  # noqa: E402
 
 BIN = f"{top}/build/default/bin"
-PAIRS = 8
+PAIRS = 16
 STIRRED_SECONDS = 10
 THROUGHPUT = 0.95
 ANOTHER_USER = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]

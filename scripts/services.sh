@@ -5,11 +5,11 @@
 #
 #     scripts/services.sh [--seconds N] [--only postgresql|nginx|redis]... [--record]
 #
-# Eight pairs of the same load, untraced and with a count on a probe that each request hits: the counts have to be the server's own, the
+# Sixteen pairs of the same load, untraced and with a count on a probe that each request hits: the counts have to be the server's own, the
 # median of the throughputs' ratios at least 0.95, and the 99th percentile within the noise of the untraced loads. Then tracers come and go
 # under load, every third of them killed, while PostgreSQL has a new process for each transaction, nginx is told to reload and Redis saves.
 # Afterwards text, mappings and semaphores are as before, there is no new zombie, and no client and no log has an error.
-# N (60) is how long each is traced in its pairs. The table is written to build/services/table.md; --record puts it into
+# N (64) is how long each is traced in its pairs. The table is written to build/services/table.md; --record puts it into
 # docs/real-programs.md, where all three have passed. After a build of fastsdt (build/default), as root; needs wrk.
 # Exit 1: a promise was broken, and a sentence says which.
 set -euo pipefail
@@ -17,7 +17,7 @@ usage() { sed -n '3,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 top=$PWD work=$PWD/build/services
 fail() { echo "services.sh: $*" >&2; exit 1; }
-seconds=60 services=() record=
+seconds=64 services=() record=
 while [ $# -gt 0 ]; do
     case $1 in
     --seconds) seconds=${2:-}; [[ $seconds =~ ^[1-9][0-9]*$ ]] || usage; shift 2 ;;

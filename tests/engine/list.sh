@@ -83,7 +83,7 @@ uprobe:./parameters:place  (struct order* order, const short unsigned int n, enu
 if have bpftrace && [ "$(id -u)" = 0 ]; then
     expect "parameters, by bpftrace" "$(bpftrace -lv 'uprobe:./parameters:place' | sed -n 's/^    //p')" "$(sed -n 's/.*place  (\(.*\))/\1/p' some | sed 's/, /\n/g')"
 fi
-fastsdt-trace --json --move -l 'uprobe:./parameters:place' | grep -q '{"name":"order","type":"struct order\*"}' || fail "parameters, JSON"
+fastsdt-trace --json --move -l 'uprobe:./parameters:place' | matches '{"name":"order","type":"struct order\*"}' || fail "parameters, JSON"
 fastsdt-trace --engine user --move -e 'uprobe:./parameters:place { @[args.n] = count(); }' -- ./parameters >some 2>err || fail "parameters in a script: $(cat some err)"
 expect "parameters in a script" "$(grep ^@ some)" "@[2]: 1"
 
