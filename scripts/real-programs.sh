@@ -13,8 +13,8 @@
 #   - as root, on a kernel with uprobes: bpftrace, fastsdt-trace's user engine and gdb count as many hits as the program says it made;
 #   - with fastprobe, no kernel single-steps or refuses a selected entry, but for those that the report lists as missed.
 # What passed is recorded in build/real-programs/results and not done again while all that it depends on is the same: compiler,
-# sources, headers, tools, recipe. A build whose test failed is taken up again. --again: all anew. From all records that still hold
-# docs/real-programs.md is written. -k keeps the build folders. -t: no compile times; where the folders were kept, a later run on a
+# sources, headers, tools, recipe. A build whose test failed is taken up again. --again: all anew. The rows of all records that hold
+# replace those in docs/real-programs.md; its other rows stay while the program's version and tests are the same. -k keeps the build folders. -t: no compile times; where the folders were kept, a later run on a
 # quiet machine takes them. -b: builds only, in build/real-programs/NAME-COMPILER-VARIANT, for other scripts. After a build of fastsdt
 # (build/default). With ccache, what is the same with both headers is compiled once. FASTSDT_JOBS: for make, default 2.
 # FASTSDT_REAL_PROGRAMS: a folder instead of build/real-programs; docs stay as they are.
@@ -264,7 +264,8 @@ judge() { # in the build folder: prints the row of the table
         traced="$live_count of ${live_probe#*:}${live_more_count:+, $live_more_count of ${live_more_probe#*:}}"
     fi
     used=$(cut -d' ' -f1 "$result.probes" | sort -u | wc -l)
-    printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$program" "$compiler" "$variant" "$used of $(wc -l <"$results/$program.described")" "$sites" "$layouts" "$text" "$entries" "$(wc -l <"$result.tests")" "$traced"
+    printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$program" "$compiler $("$compiler" -dumpfullversion -dumpversion)" "$variant" "$used of $(wc -l <"$results/$program.described")" "$sites" "$layouts" "$text" "$entries" "$(wc -l <"$result.tests")" "$traced" \
+        "$(date +%F), $(git -C "$top" describe --always --dirty --exclude='*' 2>/dev/null || echo "no commit")"
 }
 
 built() { # makes what `use` names, unless its folder has it
@@ -343,7 +344,7 @@ group() { # COMPILER: all variants of the program
     fi
 }
 
-# ---- docs/real-programs.md, of all records that still hold
+# ---- docs/real-programs.md: the records that hold, and what it says already
 records() { # the files of the records, without suffix; systemtap's first
     local name compiler variant
     for name in $all_programs; do
@@ -358,18 +359,57 @@ records() { # the files of the records, without suffix; systemtap's first
         done
     done
 }
+# about NAME: its version, and what is run of its tests; as the document has it, where the sources are not here.
+about() {
+    (recipe "$1" && [ -e "$source/.dsc" ] && echo "- $1 ($(sed -n 's/^Version: //p' "$source/.dsc" | sed -n 1p)): $tests_are") || grep "^- $1 (" "$document" || true
+}
+# without_site NAME RECORD...: which probes of its provider file no build has.
+without_site() {
+    local name=$1 record
+    shift
+    for record in "$@"; do
+        case $record in
+        */"$name"-*-fastsdt)
+            comm -13 <(cut -d' ' -f1 "$record.probes" | sort -u) <(cut -d' ' -f1 "$results/$name.described" | sort -u) | sed 's/^[^:]*://' | paste -sd, |
+                sed -n "s/,/, /g; s/..*/The sources of $name have no site of &: no build has them./p"
+            return
+            ;;
+        esac
+    done
+    grep "^The sources of $name have no site" "$document" || true
+}
+# table RECORD...: their rows, and the document's where no record replaces them and about() is the same.
+table() {
+    local record name
+    {
+        for record in "$@"; do
+            awk -F'\t' -v seconds="$(cat "$record.seconds" 2>/dev/null || echo 0)" '{ print $0 "\t" seconds }' "$record.row"
+        done | awk -F'\t' '
+            function over(now, before, unit) { return now && before ? sprintf("%+.2f %%", 100 * (now / before - 1)) : "-" }
+            $3 == "systemtap" { text[$1, $2] = $7; seconds[$1, $2] = $12 }
+            { base = $3 == "systemtap"
+              printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", $1, $2, $3, $9, $4, $5, $6,
+                base ? $7 " bytes" : sprintf("%+d (%s)", $7 - text[$1, $2], over($7, text[$1, $2])),
+                base ? ($12 ? sprintf("%.2f s", $12) : "-") : over($12, seconds[$1, $2]), $8, $10, $11 }'
+        for name in $all_programs; do
+            ! grep -qxFe "$(about "$name")" "$document" || sed -n "/^| $name | /p" "$document"
+        done
+    } | awk -F' [|] ' -v programs="$all_programs" '
+        BEGIN {
+            for (n = split(programs, names, " "); n; n--) place["| " names[n]] = n
+            for (n = split("systemtap fastsdt fastprobe", names, " "); n; n--) place[names[n]] = n
+        }
+        !seen[$1, $2, $3]++ { print place[$1] "\t" $2 "\t" place[$3] "\t" $0 }' | sort -t $'\t' -k1,1n -k2,2 -k3,3n | cut -f4
+}
 document() {
-    local found record name times measured='' with=()
-    found=$(records)
-    for record in $found; do [ ! -e "$record.seconds" ] || measured=1; done
-    times="No compile times were measured in this run (\`-t\` leaves them out)."
-    [ -z "$measured" ] || times="The compile time is the CPU time for the files that have sites, the least of five rounds; two such figures of the same build differ by up to a tenth."
-    for compiler in $(for record in $found; do cut -f2 "$record.row"; done | sort -u); do with+=("$("$compiler" --version | sed -n 1p)"); done
+    local found rows name document=$top/docs/real-programs.md
+    mapfile -t found < <(records)
+    rows=$(table "${found[@]}")
     {
         cat <<EOF
 # Real programs
 
-Written by \`scripts/real-programs.sh $all_programs\`, as root after a build of fastsdt: Debian 12's
+Written by \`scripts/real-programs.sh $all_programs\`, and the same with \`-c clang-19\`, as root after a build of fastsdt: Debian 12's
 unchanged sources, configured with their dtrace switch, -O2. Each row is a build that passed: the program's own tests give the same results
 as with systemtap's header; every probe is one of the provider file, with as many arguments; the program has the same probes with the same
 sizes and signs of arguments, fastsdt-check reports no error, and bpftrace, fastsdt-trace's user engine and gdb count what the program did.
@@ -379,43 +419,26 @@ The rows of systemtap's header are there to compare with: they are neither check
 What is run of the programs' own tests, each with the dtrace of the build on the PATH:
 
 EOF
-        for name in $all_programs; do
-            case $found in *"/$name-"*) (recipe "$name" && echo "- $name ($(sed -n 's/^Version: //p' "$source/.dsc" | sed -n 1p)): $tests_are") ;; esac
-        done
+        for name in $all_programs; do if grep -q "^| $name " <<<"$rows"; then about "$name"; fi; done
         echo
-        for name in $all_programs; do
-            case $found in *"/$name-gcc-fastsdt"*)
-                comm -13 <(cut -d' ' -f1 "$results/$name-gcc-fastsdt.probes" | sort -u) <(cut -d' ' -f1 "$results/$name.described" | sort -u) | sed 's/^[^:]*://' | paste -sd, |
-                    sed -n "s/,/, /g; s/..*/The sources of $name have no site of &: no build has them.\n/p"
-                ;;
-            esac
-        done
+        for name in $all_programs; do without_site "$name" "${found[@]}" | sed G; done
         cat <<EOF
-The last column has the hits of the live test. The recipe (\`live_setup\` in \`scripts/real-programs/\`) fixes their number: at the first probe only the
+The column "hits, live" has the hits of the live test. The recipe (\`live_setup\` in \`scripts/real-programs/\`) fixes their number: at the first probe only the
 hits of one function or statement are counted, at the second all hits. bpftrace and fastsdt-trace have to count both numbers, and gdb the first.
 What memcached and Ruby count themselves has to be the same (\`live_statistics\`). \`scripts/real-servers.sh\` does that with nginx and Redis, whose sources have no probes,
 by fastprobe's entries: 502 requests of nginx 1.22 and 500 gets of Redis 7.0, in all three counts.
 
 A function that is inlined has its site in each copy. With our header gcc reckons a site as short (\`asm inline\`), so it inlines more functions.
-$times
+The compile time is the CPU time for the files that have sites, the least of five rounds, each of which compiles them for all variants; two such figures of the same
+build differ by up to a tenth. Where there is none, it was not taken (\`-t\`). The last column says when a row was measured, and at which commit of fastsdt.
 
-Compilers: $(printf '%s; ' "${with[@]}" | sed 's/; $//').
-
-| program | compiler | built with | results of its tests | probes used | sites | layouts | .text over systemtap's | compile time over systemtap's | fastprobe's entries | hits, live |
-|---|---|---|---|---|---|---|---|---|---|---|
+| program | compiler | built with | results of its tests | probes used | sites | layouts | .text over systemtap's | compile time over systemtap's | fastprobe's entries | hits, live | measured |
+|---|---|---|---|---|---|---|---|---|---|---|---|
+$rows
 EOF
-        for record in $found; do
-            awk -F'\t' -v seconds="$(cat "$record.seconds" 2>/dev/null || echo 0)" '{ print $0 "\t" seconds }' "$record.row"
-        done | awk -F'\t' '
-            function over(now, before, unit) { return now && before ? sprintf("%+.2f %%", 100 * (now / before - 1)) : "-" }
-            $3 == "systemtap" { text[$1, $2] = $7; seconds[$1, $2] = $11 }
-            { base = $3 == "systemtap"
-              printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", $1, $2, $3, $9, $4, $5, $6,
-                base ? $7 " bytes" : sprintf("%+d (%s)", $7 - text[$1, $2], over($7, text[$1, $2])),
-                base ? ($11 ? sprintf("%.2f s", $11) : "-") : over($11, seconds[$1, $2]), $8, $10 }'
-        sed -n '/^## Services under load$/,$p' "$top/docs/real-programs.md" | sed "1i\\\\" # what scripts/services.sh has recorded
+        sed -n '/^## Services under load$/,$p' "$document" | sed "1i\\\\" # what scripts/services.sh has recorded
     } >"$work/real-programs.md"
-    mv "$work/real-programs.md" "$top/docs/real-programs.md"
+    mv "$work/real-programs.md" "$document"
 }
 
 failed=()
