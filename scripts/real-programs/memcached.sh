@@ -2,7 +2,9 @@
 package=memcached provider=memcached_dtrace.d file=memcached
 in_tree=1 # its rules for dtrace know no other folder. Needs libevent-dev
 tests_are="20 of its test files, by prove"
-configure() { ./configure -C --enable-dtrace --disable-docs; }
+configure() { # clang 19 with -pedantic warns of the macros of systemtap's header, and -Werror makes that an error
+    ./configure -C --enable-dtrace --disable-docs && sed -i "/^CFLAGS = /s/ -Werror//" Makefile
+}
 build() { make memcached_dtrace.h && make -j"$jobs" memcached; }
 recompile() { make "$@"; }
 own_tests() {
