@@ -239,6 +239,11 @@ make_it() { # in the build folder
     build >make.log 2>&1 || fail "$where: make: $(tail -n 5 make.log)"
 }
 
+commit() { # of fastsdt. A change of the documentation is none
+    git -C "$top" rev-parse --short HEAD 2>/dev/null || { echo "no commit"; return; }
+    git -C "$top" diff --quiet HEAD -- . ':!docs' || echo "with changes"
+}
+
 judge() { # in the build folder: prints the row of the table
     local sites text used layouts=nop1 entries=- traced=no
     probes_of "$file" >"$result.probes"
@@ -265,7 +270,7 @@ judge() { # in the build folder: prints the row of the table
     fi
     used=$(cut -d' ' -f1 "$result.probes" | sort -u | wc -l)
     printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$program" "$compiler $("$compiler" -dumpfullversion -dumpversion)" "$variant" "$used of $(wc -l <"$results/$program.described")" "$sites" "$layouts" "$text" "$entries" "$(wc -l <"$result.tests")" "$traced" \
-        "$(date +%F), $(git -C "$top" describe --always --dirty --exclude='*' 2>/dev/null || echo "no commit")"
+        "$(date +%F), $(commit | paste -sd" ")"
 }
 
 built() { # makes what `use` names, unless its folder has it
