@@ -6,7 +6,7 @@
 #
 # The source is the newest package of Debian's that the machine's mirror has and the patch applies to, without Debian's own patches. Everything is
 # kept in ${XDG_CACHE_HOME:-~/.cache}/fastsdt/upstream and made anew when the patch changes. binutils and elfutils: where fastsdt is
-# built (FASTSDT_BUILD, default build/default), the new readelf is compared with fastsdt-check. gcc: about half an hour; GCC_TORTURE is the
+# built (FASTSDT_BUILD, default build/default), the new readelf is compared with fastsdt-check. gcc: 40 minutes of CPU time; GCC_TORTURE is the
 # part of gcc.c-torture/execute that is run with the options, a glob (default 2000*.c, '*.c' is all).
 # Exit: 0 all tests passed; 1 not; 2 something could not be built; 4 no source package.
 set -euo pipefail
