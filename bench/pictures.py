@@ -170,8 +170,7 @@ def kernels(document, folder):
 
 def trace(rows, folder, idle_of):
     """What one event costs, by tool; those of one thread."""
-    shown = (("count", "a probe, counted", EMULATED), ("two integers, to a file", "a probe, two integers written", OPTIMIZED),
-             ("printf of two integers", "", OPTIMIZED), ("two integers into a snapshot's buffer", "", OPTIMIZED),
+    shown = (("count", "a probe, counted", EMULATED), ("two integers into a snapshot's buffer", "a probe, two integers written", OPTIMIZED),
              ("latency between two probes", "two probes and the time between, as a histogram", "#8957e5"),
              ("count of entries and of exits", "a function's entry and exit, counted", STEPPED), ("entries and exits, a handler that counts", "", STEPPED),
              ("entries and exits, to a file", "a function's entry and exit, written", REFUSED))

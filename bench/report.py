@@ -119,10 +119,8 @@ def idle_of(rows, row):
     return find(rows, what="hit", action="idle", variant=row["variant"], loop=row["loop"], threads=row["threads"])
 
 
-def trace(rows):
-    """Nothing where the part was not measured: its section is left out."""
-    if not rows:
-        return []
+def costs(rows):
+    """A table of ways, and what fills cells of others: cells(tool, action, base)."""
     mine = find(rows, what="hit")
     threads = list(dict.fromkeys(r["threads"] for r in mine))
 
@@ -140,19 +138,21 @@ def trace(rows):
         return found
 
     body = [[tool, action, *cells(tool, action, lambda r: idle_of(mine, r))] for tool, action in dict.fromkeys((r["tool"], r["action"]) for r in mine) if action != "idle"]
+    return mine, threads, cells, table(["tool", "what", *(plural(n, "thread") for n in threads)], body)
+
+
+def trace(rows):
+    """Nothing where the part was not measured: its section is left out."""
+    if not rows:
+        return []
+    mine, threads, cells, ways = costs(rows)
     lines = ["Processor nanoseconds of a turn of a loop, less those of the same loop of the same program without a tracer: the least of the rounds,",
-             "in brackets the median. Those that count add up where the event happens and write nothing; fastsdt-trace record, LTTng-UST, uftrace and XRay's FDR",
-             "write each event to a trace. With eight threads that is done on the processors on which they run. A latency is two hits and two times of the clock.", "",
-             *table(["tool", "what", *(plural(n, "thread") for n in threads)], body)]
+             "in brackets the median. fastsdt-trace, bpftrace and perf stat add up where the event happens and write nothing; LTTng-UST, uftrace and XRay's FDR",
+             "write each event to a trace, so they do more work for it. A latency is two hits and two times of the clock.", "",
+             *ways]
     if find(mine, action="sum of an argument"):
         load = cells("fastsdt-trace", "sum of an argument", lambda r: find(mine, tool=r["tool"], action="sum of a constant", threads=r["threads"]))
         lines += [f"Reading an argument takes {', '.join(load)} ns ({', '.join(plural(n, 'thread') for n in threads)}): the difference of the two sums.", ""]
-    if kept := find(rows, what="kept up"):
-        lines += ["Two threads of which each hit becomes an event of a trace, while `record` writes it: 10,000 hits of each thread at the begin of each millisecond, or as fast as",
-                  "they can. babeltrace2 counts what was written; what was not, fastsdt-trace counts as lost.", "",
-                  *table(["hits", "buffer of a thread", "events/s", "written", "lost", "bytes an event"],
-                         [[{"steady": "at a steady rate", "site": "as fast as they can"}[r["loop"]], r["buffer"], number((r["events"] + r["lost"]) / r["seconds"]),
-                           f"{r['events']:,}", f"{r['lost']:,}", f"{r['bytes'] / r['events']:.1f}"] for r in kept]), ""]
     lines += [f"Bytes of the program's text that differ from its file after detaching: {max([r['changed_bytes'] for r in find(mine, action='after detaching')], default='-')}.", "",
               *folded("Instructions of a hit", [
                   "Those that fastsdt-trace adds to the program's own, counted by single steps (`bench_stubs`):", "",
@@ -169,6 +169,19 @@ def trace(rows):
                   *table(["counted by", "throughput", "spread", "to nobody"],
                          [["nobody" if r["tool"] == "-" else r["tool"], number(statistics.median(r["values"])), f"{spread(r['values']):.0f} %",
                            "1" if r["tool"] == "-" else compared(r["values"], none)] for r in some])]
+    return lines
+
+
+def events(rows):
+    lines = ["As above, in a run of its own; a count is the first row, for how fast the machine was. Each hit becomes a line of a file or an event of a trace. What is written is read",
+             "by other threads meanwhile; with eight threads that takes their processors.", "",
+             *costs(rows)[3]] if rows else []
+    if kept := find(rows, what="kept up"):
+        lines += ["Two threads of which each hit becomes an event of a trace, while `record` writes it: 10,000 hits of each thread at the beginning of each millisecond, or as fast as",
+                  "they can. babeltrace2 counts what was written; what was not, fastsdt-trace counts as lost.", "",
+                  *table(["hits", "buffer of a thread", "events/s", "written", "lost", "bytes an event"],
+                         [[{"steady": "at a steady rate", "site": "as fast as they can"}[r["loop"]], r["buffer"], number((r["events"] + r["lost"]) / r["seconds"]),
+                           f"{r['events']:,}", f"{r['lost']:,}", f"{r['bytes'] / r['events']:.1f}"] for r in kept]), ""]
     return lines
 
 
@@ -344,7 +357,7 @@ def left_out(results):
 
 def document(results):
     parts = results["parts"]
-    rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "trace", "stops", "disabled", "runtimes", "attach", "build", "tools", "fleet")}
+    rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "trace", "events", "stops", "disabled", "runtimes", "attach", "build", "tools", "fleet")}
 
     def section(title, part, lines, picture=None):
         if part not in parts:
@@ -377,6 +390,7 @@ def document(results):
                  *table(["source", "nop1", "push", "stepped (ret)", "optimized"], PUBLISHED),
                  "![What each kernel does at each instruction](recorded/kernels.svg)", ""], ("Nanoseconds for a hit, by first instruction and kernel", "hits")),
              *section("Tracing in user space", "trace", trace(rows["trace"]), ("What an event costs, by tool", "trace")),
+             *section("Events", "events", events(rows["events"])),
              *section("Standing still", "stops", stops(rows["stops"])),
              *section("A site that nobody traces", "disabled", [
                  "A loop with ten sites and a little work between them, less the same loop without sites, for one site: the median. `nop1_nop10` is fastsdt.h's default on",

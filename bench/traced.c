@@ -4,7 +4,7 @@
  *
  *     site TURNS, pair TURNS, call TURNS   nanoseconds from when the first thread begins until the last one is done: a probe, two
  *                                          probes or one call of work() in a turn
- *     steady TURNS                         the same with a probe, 10,000 turns at the begin of each millisecond
+ *     steady TURNS                         the same with a probe, 10,000 turns at the beginning of each millisecond
  *     sleep 0, compute 0                   threads sleep 0.1 ms at a time, or read the clock; answered at once, by 0
  *     end 0                                ends that: the longest time in nanoseconds that one of them was late
  *

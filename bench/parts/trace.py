@@ -8,7 +8,7 @@ import time
 
 from parts import programs
 from run import Unavailable
-from tracers import ARMED, SITE, Detached, Idle, Lttng, Perf, Prints, Records, Script, Target, Uftrace, Xray, started, stopped, total
+from tracers import ARMED, SITE, Detached, Idle, Lttng, Perf, Script, Target, Uftrace, Xray, started, stopped, total
 
 TITLE = "Tracing in user space"
 LIVE = True
@@ -56,11 +56,6 @@ def all_ways(bench, built):
         bench.skip("bpftrace", "it is not installed")
     # The difference of the two sums is the cost of loading an argument, which cannot be seen beside a trap.
     ways += [Script(tool, *script) for tool in tools for script in SCRIPTS if tool == "fastsdt-trace" or not script[0].startswith("sum")]
-    ways += [Prints(tool) for tool in tools] + [Prints("fastsdt-trace", "--unordered", action="printf of two integers, --unordered")]
-    if shutil.which("babeltrace2"):
-        ways += [Records("site"), Records("call")]
-    else:
-        bench.skip("fastsdt-trace record", "babeltrace2 is not installed")
     if shutil.which("perf") and os.path.exists("/sys/kernel/tracing/uprobe_events"):
         ways.append(Perf("perf stat", "count", "site"))
     else:
@@ -74,10 +69,10 @@ def all_ways(bench, built):
     return ways
 
 
-def hits(bench, built, threads):
-    """All ways, each with a process and a copy of its program, since a uprobe is on a file. The rounds go through them."""
+def hits(bench, built, threads, ways):
+    """Each way with a process and a copy of its program, since a uprobe is on a file. The rounds go through them."""
     running, rows = [], []
-    for number, way in enumerate(all_ways(bench, built)):
+    for number, way in enumerate(ways):
         file = f"{os.path.dirname(built[way.variant])}/{number}-{threads}"
         shutil.copy(built[way.variant], file)
         try:
@@ -100,22 +95,6 @@ def hits(bench, built, threads):
                      **({"changed_bytes": way.changed} if isinstance(way, Detached) else {})})
         os.unlink(way.target.file)
     return rows
-
-
-def kept_up(bench, built, loop, buffer):
-    """What a tool writes that records what two threads do: as fast as they can, or 20 million events a second."""
-    if not shutil.which("babeltrace2"):
-        raise Unavailable("babeltrace2 is not installed")
-    file = f"{os.path.dirname(built['fastsdt'])}/fast"
-    shutil.copy(built["fastsdt"], file)
-    way, turns = Records("site", buffer), {"site": 5_000_000, "steady": 10_000_000 if bench.quick else 50_000_000}[loop]
-    way.start(bench, file, 2)
-    seconds = way.target.ask(loop, turns) / 1e9
-    events, lost, size = way.counted(bench)
-    way.target.end()
-    way.expect(events + lost, 2 * turns)
-    os.unlink(file)
-    return [{"what": "kept up", "loop": loop, "buffer": buffer, "threads": 2, "events": events, "lost": lost, "seconds": round(seconds, 3), "bytes": size}]
 
 
 def stops(bench, sites, loop):
@@ -193,10 +172,7 @@ def measure(bench):
     built = build(bench)
     for threads in (1, 8) if bench.quick else (1, 2, 8):
         bench.say(f"hits, {threads} threads")
-        rows += hits(bench, built, threads)
-    for loop, buffer in (("steady", "4M"), ("site", "4M"), ("site", "256M")):
-        bench.say(f"two threads that record, {loop}, buffers of {buffer}")
-        rows += bench.piece(f"record, {loop}, buffers of {buffer}", kept_up, built, loop, buffer)
+        rows += hits(bench, built, threads, all_ways(bench, built))
     for sites in (1, 100) if bench.quick else (1, 100, 10000):
         for loop in ("sleep", "compute"):
             bench.say(f"arming {sites} sites, threads that {loop}")
