@@ -173,9 +173,11 @@ def trace(rows):
 
 
 def events(rows):
+    if not rows:
+        return []
     lines = ["As above, in a run of its own; a count is the first row, for how fast the machine was. Each hit becomes a line of a file or an event of a trace. What is written is read",
              "by other threads meanwhile; with eight threads that takes their processors.", "",
-             *costs(rows)[3]] if rows else []
+             *costs(rows)[3]]
     if kept := find(rows, what="kept up"):
         lines += ["Two threads of which each hit becomes an event of a trace, while `record` writes it: 10,000 hits of each thread at the beginning of each millisecond, or as fast as",
                   "they can. babeltrace2 counts what was written; what was not, fastsdt-trace counts as lost.", "",

@@ -185,8 +185,7 @@ def main():
     if options.only != PARTS and os.path.exists(options.output):
         with open(options.output) as text: # --only renews parts of a run of the same kind on the same machine
             before = json.load(text)
-        but_kernel = lambda machine: {what: value for what, value in machine.items() if what != "kernel"}
-        if (before["command"], but_kernel(before["machine"])) == (results["command"], but_kernel(results["machine"])):
+        if (before["command"], {**before["machine"], "kernel": ""}) == (results["command"], {**results["machine"], "kernel": ""}):
             results["parts"] = {name: {"kernel": before["machine"]["kernel"], **part} for name, part in before["parts"].items() if name not in options.only}
             bench.skipped += [skipped for skipped in before["skipped"] if skipped["part"] not in options.only]
     obstacle = no_probes()

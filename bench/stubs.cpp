@@ -57,6 +57,7 @@ constexpr Case cases[] = {
     {"count by string key", "@[str(arg2)] = count();"},
     {"count by string key, in the heap", "@[str(arg3)] = count();"},
     {"count by stack, 8 frames", "@[ustack] = count();"},
+    {"count by ustack(dwarf), 8 frames", "@[ustack(dwarf)] = count();"},
     {"sum", "@ = sum(arg0);"},
     {"max", "@ = max(arg0);"},
     {"hist", "@ = hist(arg0);"},
@@ -89,6 +90,17 @@ struct Callers {
             frames[i] = {i + 1 < std::size(frames) ? &frames[i + 1] : nullptr, 0x1000 + i};
     }
 };
+
+/// The same for those who go by rows: as many as a small program has, up to the outermost caller's.
+std::vector<UnwindRow> rows_of_callers()
+{
+    constexpr uint32_t last = 0x1005, step = 5; // a place in the outermost call
+    std::vector<UnwindRow> rows;
+    for (uint32_t start = 0; start < last; start += step)
+        rows.push_back({start, UnwindRow::frame_pointer, UnwindRow::at_own, 2});
+    rows.push_back({last, UnwindRow::outermost});
+    return rows;
+}
 
 void loop(uint64_t turns)
 {
@@ -140,6 +152,8 @@ void measure(benchmark::State& state, const Case& what)
             if (mapping.name == "[stack]")
                 environment.stack = {mapping.start, mapping.end};
         run = std::make_unique<OwnRun>(text, site, environment);
+        if (run->tables.modules)
+            run->unwind_by(rows_of_callers());
     }
     loop(500); // slots and keys are taken
     state.counters["instructions"] = instructions();

@@ -153,7 +153,7 @@ void Session::look_at_stacks()
         environment_.thread_stack = find_thread_stack(pid_);
     if (arming_.window().size != 0)
         for (const FirstWord& each : words_of_stacks())
-            target_.change_data(each.offset, word(each.offset), each.value);
+            target_.put_data(each.offset, each.value);
 }
 
 void Session::follow_stack()
@@ -169,7 +169,7 @@ void Session::follow_stack()
         if (mapping.name == "[stack]" && mapping.end == environment_.stack.end)
             environment_.stack.start = mapping.start;
     for (const FirstWord& each : words_of_stacks())
-        target_.change_data(each.offset, word(each.offset), each.value);
+        target_.put_data(each.offset, each.value);
 }
 
 const std::string& Session::name_of(uint64_t stack)
@@ -325,7 +325,7 @@ void Session::keep_time()
     environment_.clock = corrected(*environment_.clock, timed_, now);
     timed_ = now;
     for (const FirstWord& each : words_of_clock(arming_.window(), *environment_.clock, clocks_))
-        target_.change_data(each.offset, word(each.offset), each.value);
+        target_.put_data(each.offset, each.value);
     ++clocks_;
 }
 
@@ -503,7 +503,7 @@ void Session::assign(size_t map, int64_t value)
         return;
     }
     for (const FirstWord& each : words_of_value(tables_, map, value))
-        target_.change_data(each.offset, word(each.offset), each.value);
+        target_.put_data(each.offset, each.value);
 }
 
 void Session::clear(size_t map, bool as_read)

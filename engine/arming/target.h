@@ -96,6 +96,13 @@ public:
     /// it was. Does nothing where the tables end before, or are not there.
     virtual bool change_data(size_t offset, uint64_t from, uint64_t to) = 0;
 
+    /// The same whatever the word is now, unless another writes it at that moment.
+    void put_data(size_t offset, uint64_t value)
+    {
+        const ReadData read = [this](size_t from, size_t size) { return read_data(from, size); };
+        change_data(offset, word_at(read, offset), value);
+    }
+
     /// Writes words that no stub reads meanwhile. Throws Unusable.
     virtual void write_data(size_t offset, std::span<const std::byte> bytes) = 0;
 

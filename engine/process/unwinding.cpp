@@ -12,8 +12,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <elf.h>
+#include <mutex>
+#include <sys/stat.h>
+#include <tuple>
 
 namespace fastsdt::engine {
 namespace {
@@ -104,38 +106,60 @@ size_t Unwinding::capacity() const
 {
     constexpr size_t for_others = size_t(1) << 17; // 1 MiB: more than the C++ library and libcrypto have
     size_t rows = for_others;
-    for (const auto& [file, pieces] : files_)
-        for (const Code& code : pieces)
+    for (const auto& [number, file] : files_)
+        for (const FileCode& code : *file.kept)
             rows += code.rows.size();
     return rows;
+}
+
+Unwinding::CodeOfFile Unwinding::read(pid_t pid, const Mapping& mapping)
+{
+    // A file that is written anew has another time or another number.
+    using Key = std::tuple<dev_t, ino_t, off_t, time_t, long>;
+    static std::mutex mutex;
+    static std::map<Key, std::weak_ptr<const std::vector<FileCode>>> all;
+    const Descriptor file = open_mapped_file(pid, mapping);
+    struct stat status{};
+    if (!file || fstat(file.get(), &status) != 0)
+        return std::make_shared<const std::vector<FileCode>>();
+    const std::lock_guard lock(mutex);
+    auto& known = all[{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec}];
+    if (CodeOfFile still = known.lock())
+        return still;
+    const auto pieces = std::make_shared<std::vector<FileCode>>();
+    try {
+        Image::each(
+            fmt::format("/proc/self/fd/{}", file.get()),
+            [&](const Image& image) {
+                if (image.relocatable() || image.arch() != own_arch)
+                    return;
+                const Frames frames(image);
+                const uint64_t entry = load(&image.file()[offsetof(Elf64_Ehdr, e_entry)], 8, false);
+                for (const Segment& segment : image.segments())
+                    if (segment.executable)
+                        pieces->push_back({segment.offset, segment.file_size, rows_of(frames, segment, entry)});
+            },
+            [](const std::string&) {});
+    } catch (const Unusable&) {
+        // no ELF file: its code has no rows
+    }
+    known = pieces;
+    return pieces;
 }
 
 Unwinding::Code* Unwinding::code_of(const Mapping& mapping)
 {
     const auto [found, fresh] = files_.try_emplace(fmt::format("{} {}", mapping.device, mapping.inode));
-    std::vector<Code>& pieces = found->second;
-    if (fresh)
-        try {
-            const Descriptor file = open_mapped_file(pid_, mapping);
-            Image::each(
-                fmt::format("/proc/self/fd/{}", file.get()),
-                [&](const Image& image) {
-                    if (image.relocatable() || image.arch() != own_arch)
-                        return;
-                    const Frames frames(image);
-                    const uint64_t entry = load(&image.file()[offsetof(Elf64_Ehdr, e_entry)], 8, false);
-                    for (const Segment& segment : image.segments())
-                        if (segment.executable)
-                            pieces.push_back({segment.offset, segment.file_size, rows_of(frames, segment, entry), {}});
-                },
-                [](const std::string&) {});
-        } catch (const Unusable&) {
-            // no ELF file: its code has no rows
-        }
+    File& file = found->second;
+    if (fresh) {
+        file.kept = read(pid_, mapping);
+        for (const FileCode& code : *file.kept)
+            file.pieces.push_back({&code, {}});
+    }
     // A mapping begins at a page, and a segment perhaps behind that.
     const uint64_t end = mapping.offset + (mapping.end - mapping.start);
-    for (Code& code : pieces)
-        if (code.offset < end && mapping.offset < code.offset + code.size)
+    for (Code& code : file.pieces)
+        if (code.in_file->offset < end && mapping.offset < code.in_file->offset + code.in_file->size)
             return &code;
     return nullptr;
 }
@@ -147,9 +171,9 @@ std::vector<Unwinding::Module> Unwinding::modules_now()
         if (!mapping.executable || !mapping.inode)
             continue;
         Code* const code = code_of(mapping);
-        if (!code || code->rows.empty())
+        if (!code || code->in_file->rows.empty())
             continue;
-        const Module module{mapping.start, mapping.end, mapping.start - mapping.offset + code->offset, code};
+        const Module module{mapping.start, mapping.end, mapping.start - mapping.offset + code->in_file->offset, code};
         // Where text was changed, the kernel has several mappings for it.
         if (!modules.empty() && modules.back().end == module.start && modules.back().base == module.base
             && modules.back().code == code)
@@ -164,13 +188,6 @@ void Unwinding::write(Target& target, const Tables& tables, Window window)
 {
     if (window.size == 0 || !tables.modules)
         return;
-    const auto set = [&](size_t offset, uint64_t value) {
-        const auto now = target.read_data(offset, sizeof value);
-        uint64_t old = 0;
-        if (now.size() == sizeof old)
-            std::memcpy(&old, now.data(), sizeof old);
-        target.change_data(offset, old, value);
-    };
     const auto place = [&](size_t number) { return *tables.modules + 8 + number * UnwindModule::size; };
     std::vector<Module> now = modules_now();
     if (now.empty()) // it has ended
@@ -180,19 +197,20 @@ void Unwinding::write(Target& target, const Tables& tables, Window window)
         if (still != now.end()) {
             now.erase(still);
         } else if (written_[i].code) {
-            set(place(i) + UnwindModule::end, 0);
+            target.put_data(place(i) + UnwindModule::end, 0);
             written_[i] = {};
         }
     }
     for (const Module& module : now) {
         Code& code = *module.code;
+        const std::vector<UnwindRow>& rows = code.in_file->rows;
         if (!code.at) {
-            const size_t at = tables.rows + used_ * sizeof(UnwindRow), size = code.rows.size() * sizeof(UnwindRow);
+            const size_t at = tables.rows + used_ * sizeof(UnwindRow), size = rows.size() * sizeof(UnwindRow);
             if (size > tables.rows_end - at)
                 continue;
-            target.write_data(at, std::as_bytes(std::span(code.rows)));
+            target.write_data(at, std::as_bytes(std::span(rows)));
             code.at = at;
-            used_ += code.rows.size();
+            used_ += rows.size();
         }
         auto free = std::find_if(written_.begin(), written_.end(), [](const Module& each) { return !each.code; });
         if (free == written_.end()) {
@@ -202,12 +220,12 @@ void Unwinding::write(Target& target, const Tables& tables, Window window)
         }
         *free = module;
         const size_t at = place(size_t(free - written_.begin()));
-        set(at + UnwindModule::start, module.start);
-        set(at + UnwindModule::base, module.base);
-        set(at + UnwindModule::first, *code.at);
-        set(at + UnwindModule::count, code.rows.size());
-        set(at + UnwindModule::end, module.end); // last: it is what makes a stub look at the others
-        set(*tables.modules, written_.size());
+        target.put_data(at + UnwindModule::start, module.start);
+        target.put_data(at + UnwindModule::base, module.base);
+        target.put_data(at + UnwindModule::first, *code.at);
+        target.put_data(at + UnwindModule::count, rows.size());
+        target.put_data(at + UnwindModule::end, module.end); // last: it is what makes a stub look at the others
+        target.put_data(*tables.modules, written_.size());
     }
 }
 

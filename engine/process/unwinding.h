@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -26,23 +27,33 @@ public:
 
 private:
     /// Executable code of a file that is loaded as one piece.
-    struct Code {
+    struct FileCode {
         uint64_t offset = 0, size = 0; ///< in the file
         std::vector<UnwindRow> rows;
+    };
+    /// Read once for all processes that map the file, and kept while one of them is traced.
+    using CodeOfFile = std::shared_ptr<const std::vector<FileCode>>;
+    struct Code {
+        const FileCode* in_file;
         std::optional<size_t> at; ///< of the rows, in the data
+    };
+    struct File {
+        CodeOfFile kept;
+        std::vector<Code> pieces;
     };
     struct Module {
         uint64_t start = 0, end = 0, base = 0;
         Code* code = nullptr;
         bool operator==(const Module&) const = default;
     };
+    static CodeOfFile read(pid_t pid, const Mapping& mapping);
     std::vector<Module> modules_now();
     Code* code_of(const Mapping& mapping);
 
     const pid_t pid_;
-    std::map<std::string, std::vector<Code>> files_; // by device and inode
-    std::vector<Module> written_;                    // by their places in the tables; without code: nothing is there
-    size_t used_ = 0;                                // rows
+    std::map<std::string, File> files_; // by device and inode
+    std::vector<Module> written_;       // by their places in the tables; without code: nothing is there
+    size_t used_ = 0;                   // rows
 };
 
 } // namespace fastsdt::engine
