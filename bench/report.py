@@ -175,14 +175,15 @@ def trace(rows):
 def events(rows):
     if not rows:
         return []
-    lines = ["As above, in a run of its own; a count is the first row, for how fast the machine was. Each hit becomes a line of a file or an event of a trace. What is written is read",
-             "by other threads meanwhile; with eight threads that takes their processors.", "",
+    lines = ["Processor nanoseconds of a hit, less those of the same loop without a tracer: the least of the rounds, in brackets the median. This is a run of its own, so compare within",
+             "it: the rows of `count` say how fast the machine was beside that of the section above. In the other rows each hit becomes a line of a file or an event of a trace. Other",
+             "threads read what is recorded; eight threads of the program share two processors with them.", "",
              *costs(rows)[3]]
     if kept := find(rows, what="kept up"):
-        lines += ["Two threads of which each hit becomes an event of a trace, while `record` writes it: 10,000 hits of each thread at the beginning of each millisecond, or as fast as",
-                  "they can. babeltrace2 counts what was written; what was not, fastsdt-trace counts as lost.", "",
-                  *table(["hits", "buffer of a thread", "events/s", "written", "lost", "bytes an event"],
-                         [[{"steady": "at a steady rate", "site": "as fast as they can"}[r["loop"]], r["buffer"], number((r["events"] + r["lost"]) / r["seconds"]),
+        lines += ["Two threads record each hit while `record` writes the trace: 10,000 hits of each in a burst at the beginning of each millisecond, or as many as they can at once.",
+                  "babeltrace2 counts the events that were written; fastsdt-trace reports the others as lost. A buffer that holds all of them is new memory from the first to the last event.", "",
+                  *table(["hits", "buffer of a thread", "hits/s", "written", "lost", "bytes an event"],
+                         [[{"steady": "in bursts", "site": "all at once"}[r["loop"]], r["buffer"], number((r["events"] + r["lost"]) / r["seconds"]),
                            f"{r['events']:,}", f"{r['lost']:,}", f"{r['bytes'] / r['events']:.1f}"] for r in kept]), ""]
     return lines
 

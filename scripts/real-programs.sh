@@ -414,7 +414,7 @@ document() {
         cat <<EOF
 # Real programs
 
-Written by \`scripts/real-programs.sh $all_programs\`, and the same with \`-c clang-19\`, as root after a build of fastsdt: Debian 12's
+Written by \`scripts/real-programs.sh $all_programs\`, and of some with \`-c clang-19\`, as root after a build of fastsdt: Debian 12's
 unchanged sources, configured with their dtrace switch, -O2. Each row is a build that passed: the program's own tests give the same results
 as with systemtap's header; every probe is one of the provider file, with as many arguments; the program has the same probes with the same
 sizes and signs of arguments, fastsdt-check reports no error, and bpftrace, fastsdt-trace's user engine and gdb count what the program did.
@@ -434,8 +434,8 @@ What memcached and Ruby count themselves has to be the same (\`live_statistics\`
 by fastprobe's entries: 502 requests of nginx 1.22 and 500 gets of Redis 7.0, in all three counts.
 
 A function that is inlined has its site in each copy. With our header gcc reckons a site as short (\`asm inline\`), so it inlines more functions.
-The compile time is the CPU time for the files that have sites, the least of five rounds, each of which compiles them for all variants; two such figures of the same
-build differ by up to a tenth. Where there is none, it was not taken (\`-t\`). The last column says when a row was measured, and at which commit of fastsdt.
+Where a row has no compile time, none was measured (\`-t\`). It is the CPU time for the files that have sites, the least of five rounds; two such figures of the same build
+differ by up to a tenth. The last column says when a row was measured, and at which commit of fastsdt.
 
 | program | compiler | built with | results of its tests | probes used | sites | layouts | .text over systemtap's | compile time over systemtap's | fastprobe's entries | hits, live | measured |
 |---|---|---|---|---|---|---|---|---|---|---|---|

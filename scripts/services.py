@@ -495,17 +495,17 @@ def table(rows, kinds, seconds):
              "(`pgbench -C`), nginx reloads (SIGHUP) and Redis saves (BGSAVE) with each of them. After all that the code of all processes is that of the files, mappings are the same, all "
              "semaphores are 0, there is no new zombie, and neither a client nor the server's log has an error. Where one of these does not hold the script fails.",
              "",
-             f"The throughput is the median of the pairs' ratios, in brackets the least and the greatest, and has to be at least {THROUGHPUT}. The processor's time is the server's, for each "
-             "request, traced over untraced: other load on the machine affects it less. The 99th percentiles are medians, in brackets the range of the untraced loads.",
+             f"The throughput is the median of the pairs' ratios, in brackets the least and the greatest; the median has to be at least {THROUGHPUT}, and what is above 1 is noise. The processor's time is the server's, for each "
+             "request, traced over untraced: other load on the machine affects it less. The 99th percentiles are medians, in brackets the range of the untraced loads; traced it may not be above both that range and 1.1 of the untraced median.",
              ""]
-    lines += [f"- {kind.title}. {' and '.join(f'`{probe}`' for probe in kind.probes.values())}; its own: {kind.statistic}" for kind in kinds]
+    lines += [f"- {kind.title}. {' and '.join(f'`{probe}`' for probe in kind.probes.values())}; the server's count: {kind.statistic}" for kind in kinds]
     lines += ["", "| server | where | requests a second, untraced | throughput, traced / untraced | processor's time | p99 untraced, ms | p99 traced, ms | hits, as the server counts | tracers that came and went |",
               "|---|---|---|---|---|---|---|---|---|"]
     for row in rows:
         untraced = row["p99"][False]
         lines.append(f"| {row['service']} | {row['where']} | {row['rate']:,.0f} | {row['ratio']:.3f} ({row['ratios'][0]:.3f} to {row['ratios'][-1]:.3f}) | {row['processor']:.3f} | "
                      f"{statistics.median(untraced):.3f} ({min(untraced):.3f} to {max(untraced):.3f}) | {statistics.median(row['p99'][True]):.3f} | "
-                     f"{', '.join(f'{count:,}' for count in row['hits'].values())} | {row['tracers']} |")
+                     f"{', '.join(f'{name[1:]} {count:,}' for name, count in row['hits'].items())} | {row['tracers']} |")
     return "\n".join(lines) + "\n"
 
 

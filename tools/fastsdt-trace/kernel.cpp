@@ -95,7 +95,7 @@ std::string untellable(const Options& options, const engine::Script* script)
         return "bpftrace traces one process at a time";
     if (script && !script->beyond_bpftrace.empty())
         return fmt::format("bpftrace has no {}, {}", script->beyond_bpftrace,
-                           engine::unwinds(*script) ? "it walks stacks by frame pointers"
+                           engine::unwinds(*script) ? "which --engine user has; its ustack follows frame pointers"
                                                     : "the arguments of its probes are arg0 to arg9");
     try {
         command_line(options, script, {});

@@ -464,8 +464,8 @@ void check_options(Options& options, const Given& given)
         give_up("--flight keeps events of scripts in the process: top, latency and --engine kernel have none");
     if (options.unordered && (is_top || is_latency || options.timeline || options.engine == EngineChoice::kernel))
         give_up(
-            "--unordered is for what a script prints at probes: record and functions need the time, top, latency and "
-            "--engine kernel have no buffer");
+            "--unordered is for scripts that print at probes: record and functions need the time, and top, latency and "
+            "--engine kernel do not buffer events");
     if (options.flight || options.unordered)
         options.engine = EngineChoice::user;
     options.duration = duration(given.duration);

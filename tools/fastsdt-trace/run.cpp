@@ -119,11 +119,11 @@ private:
             say(fmt::format("{} event{} not kept: a thread records nothing between its dump() and the reading",
                             last.between, last.between == 1 ? " was" : "s were"));
         if (last.cut)
-            say(fmt::format(
-                "{} stack{} cut: {} on a stack of unknown size, as those of signal handlers and coroutines are, and "
-                "the main thread's just after it grew{}",
-                last.cut, last.cut == 1 ? " was" : "s were", last.cut == 1 ? "it goes on" : "they go on",
-                engine::unwinds(script_) ? ", or in code that no file's .eh_frame describes" : ""));
+            say(fmt::format("{} stack{} cut: the outer frames are on a stack whose size is not known (a signal "
+                            "handler's, a coroutine's, "
+                            "the main thread's just after it grew){}",
+                            last.cut, last.cut == 1 ? " was" : "s were",
+                            engine::unwinds(script_) ? ", or the code there has no .eh_frame" : ""));
         if (last.forked)
             say(fmt::format("{} hit{} of forked children {} not counted; --follow counts them", last.forked,
                             last.forked == 1 ? "" : "s", last.forked == 1 ? "was" : "were"));
