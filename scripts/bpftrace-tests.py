@@ -139,7 +139,7 @@ def build(folder, into):
 WRAPPER = r'''#!/usr/bin/env python3
 # bpftrace's command line as fastsdt-trace has it. Its first line is bpftrace's, and its last one goes to standard error.
 import os, re, signal, subprocess, sys
-words, to, has_target, is_quiet = sys.argv[1:], ["fastsdt-trace", "--engine", "user", "--move"], False, False
+words, to, has_target, is_quiet = sys.argv[1:], ["fastsdt-trace", "--engine", "user"], False, False
 while words:
     word = words.pop(0)
     if word == "-f":
@@ -275,7 +275,7 @@ def record(path, rows, counts, version):
         concern = counts["same"] + counts["other"]
         file.write(f"""# bpftrace's own runtime tests
 
-Made by `scripts/bpftrace-tests.py --record docs/bpftrace-tests.md`: the runtime tests of bpftrace {version} (Debian's source package), each run by fastsdt-trace's user engine with `--move`.
+Made by `scripts/bpftrace-tests.py --record docs/bpftrace-tests.md`: the runtime tests of bpftrace {version} (Debian's source package), each run by fastsdt-trace's user engine.
 Of {concern + counts['kernel']} tests {concern} have only probes that the user engine can have: usdt, uprobe, uretprobe, BEGIN, END and interval. **{counts['same']} of these {concern} give what bpftrace's tests expect.**
 The other {counts['other']} are in the list with the reason. The rest, {counts['kernel']} tests, have a probe of the kernel, are about bpftrace's own options and lists, or are for another architecture: *auto* gives scripts with probes of the kernel to bpftrace.
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # CPython's own tests on the installed python3, by themselves and with all functions and returns of python3 and the C library armed by
-# fastsdt-trace --move, in all processes that the tests start: both have to have the same results. Usage:
+# fastsdt-trace, in all processes that the tests start: both have to have the same results. Usage:
 #
 #   scripts/move-cpython.sh [-n N] [-o K] [-b DIR] [TEST...]
 #
@@ -41,7 +41,7 @@ tested() {
 }
 echo "by themselves: $(tested plain $python)"
 places() { echo "$1:$program:*, $1:*/libc.so.6:*"; }
-echo "traced: $(tested traced "$bin/fastsdt-trace" --engine user --move --exit-status -e "$(places uprobe) { @in = count(); } $(places uretprobe) { @out = count(); }" -- $python)"
+echo "traced: $(tested traced "$bin/fastsdt-trace" --engine user --exit-status -e "$(places uprobe) { @in = count(); } $(places uretprobe) { @out = count(); }" -- $python)"
 grep -aE '^(@in|@out|sites)' traced.log | sed 's/^/  /'
 diff plain traced || fail "the results differ"
 [ -s plain ] || fail "no test ran"

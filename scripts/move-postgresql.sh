@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# PostgreSQL's regression tests on the installed server, by itself and with all functions of `postgres` armed by fastsdt-trace --move,
+# PostgreSQL's regression tests on the installed server, by itself and with all functions of `postgres` armed by fastsdt-trace,
 # their returns too: both have to have the same results. As root. Usage: scripts/move-postgresql.sh [-b DIR]
 #
 #   -b DIR  the built programs (default: build/default/bin)
@@ -62,7 +62,7 @@ results() {
 lines() { wc -l <"$work/server.log"; }
 echo "by themselves: $(results "$work/plain")"
 before=$(lines)
-"$bin/fastsdt-trace" --engine user --move --follow -p "$postmaster" -e "interval:ms:100 { printf(\"armed\n\"); }
+"$bin/fastsdt-trace" --engine user --follow -p "$postmaster" -e "interval:ms:100 { printf(\"armed\n\"); }
     uprobe:$server/postgres:* { @in = count(); @by[func] = count(); } uretprobe:$server/postgres:* { @out = count(); }" >"$work/report" 2>"$work/said" &
 tracer=$!
 until grep -q armed "$work/report"; do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Runs programs that were built without fastsdt while fastsdt-trace --move counts at all of their functions and returns, and at those of
+# Runs programs that were built without fastsdt while fastsdt-trace counts at all of their functions and returns, and at those of
 # the C library. They have to end as they do by themselves. Usage:
 #
 #   scripts/move-torture.sh [-f FLAGS]... [-n N] [-p TESTS] [-b DIR]
@@ -32,7 +32,7 @@ ran=0 wrong=0 sites=0 hits=0
 traced() {
     local program=$1 status=0
     shift
-    timeout 600 "$bin/fastsdt-trace" --engine user --move --exit-status --no-follow \
+    timeout 600 "$bin/fastsdt-trace" --engine user --exit-status --no-follow \
         -e "uprobe:$program:*, uprobe:*/libc.so.6:* { @in = count(); } uretprobe:$program:*, uretprobe:*/libc.so.6:* { @out = count(); }" -- "$@" >out 2>err || status=$?
     read -r armed counted < <(awk '/^sites [0-9]+ of/ { armed = $2 } /^@[a-z]*: / { counted += $2 } END { print armed + 0, counted + 0 }' out)
     sites=$((sites + armed)) hits=$((hits + counted))

@@ -419,7 +419,7 @@ std::string Matcher::instead(const Probe& probe) const
             "{} has {}{}", where,
             !functions   ? "probes"
                 : moves_ ? "such functions"
-                         : "functions that fastprobe recorded; --move arms others",
+                         : "functions that fastprobe recorded; without --no-move others are armed",
             stripped == stripped_.end()
                 ? ""
                 : fmt::format("; {} is stripped: only functions that it exports have names", stripped->first));

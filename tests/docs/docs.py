@@ -340,8 +340,8 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "scrape_configs:": promtool("config"),
         "groups:": promtool("rules")},
     "docs/tracing.md": {
+        "fastsdt-trace --folded": run(want=on_x86),
         "fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app"),
-        "fastsdt-trace --move": run(want=on_x86),
         "fastsdt-trace record": run(want=timelines, setup=f"""rm -rf trace calls some; cc -O2 -Iinclude examples/hello.c -o app
             {traced_functions}"""),
         "fastsdt-trace top": run(want=timelines, setup=f"cc -O2 -Iinclude examples/hello.c -o app; {traced_functions}")},

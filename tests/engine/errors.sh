@@ -69,9 +69,9 @@ for option in --interval --duration; do error $option x -e 'BEGIN { exit() }' --
 
 # A probe without a match: the message says what is there instead. It names bpftrace for functions only, since bpftrace finds the same
 # probes.
-missing() { # PROBE MESSAGE
+missing() { # PROBE MESSAGE [OPTION...]
     local status=0
-    fastsdt-trace --engine user -e "$1 { @ = count(); }" -- ./app >out 2>err </dev/null || status=$?
+    fastsdt-trace --engine user "${@:3}" -e "$1 { @ = count(); }" -- ./app >out 2>err </dev/null || status=$?
     expect "$1: status" "$status" 1
     # The message comes early if the program is still there by then.
     expect "$1: messages" "$(grep -v bpftrace err | sed 's/nothing matches \(.*\) so far: /nothing matched \1: /;2d')" "fastsdt-trace: nothing matched $1: $2"
@@ -82,7 +82,9 @@ missing 'usdt:*:shop:oder' "the probes of shop are shop:closed, shop:order"
 missing usdt:./ap:shop:order "there is no file ./ap"
 missing usdt:./script.bt:shop:order "no mapped file of that name has probes"
 missing 'usdt:*.so:shop:order' "no file of the process that fits has probes"
-missing uprobe:./app:main "no mapped file of that name has functions that fastprobe recorded; --move arms others"
+missing uprobe:./app:mian "no mapped file of that name has such functions"
+! grep -q bpftrace err || fail "$(cat err)"
+missing uprobe:./app:main "no mapped file of that name has functions that fastprobe recorded; without --no-move others are armed" --no-move
 grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace -c ./app -e ' err || fail "$(cat err)"
 
 # A script of several lines is one word of the command that is shown.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Functions of the installed python3, which was built without fastsdt: fastsdt-trace --move and bpftrace count the same in the same process,
+# Functions of the installed python3, which was built without fastsdt: fastsdt-trace and bpftrace count the same in the same process,
 # one after the other. The process runs a copy of the file: bpftrace 0.17 takes -p, and counts every process of a file all the same.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
@@ -44,7 +44,7 @@ def counts(*command):
     return {name: int(count) for name, count in re.findall(r"^@\[uprobe:[^:]*:(\w+)\]: (\d+)$", report, re.M)}
 work()
 work()  # what it makes once is made
-moved, kernel = counts("fastsdt-trace", "--engine", "user", "--move"), counts("bpftrace")
+moved, kernel = counts("fastsdt-trace", "--engine", "user"), counts("bpftrace")
 program.kill()
 print(f"{len(moved)} functions, {sum(moved.values())} calls")
 different = [(name, moved.get(name), kernel.get(name)) for name in {*moved, *kernel} if moved.get(name) != kernel.get(name)]

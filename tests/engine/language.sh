@@ -151,14 +151,14 @@ prints "by name" 'uprobe:./app:show { printf("%d %s %s %d\n", args->item->id, ar
 20 item-2 a text 4
 30 item-3 a text of 6
 @[1, 4711]: 3
-@r: 78' --move -- ./app
+@r: 78' -- ./app
 prints "a structure by its name" "$HIT { @[((struct item*)arg0)->high] = count(); }" '@[1001]: 1
 @[1002]: 1
 @[1003]: 1' -c ./app
 prints "symbols" 'uprobe:./app:show { @[usym(reg("ip"))] = count(); printf("%s\n", usym(reg("ip"))); }' 'show
 show
 show
-@[show]: 3' --move -- ./app
+@[show]: 3' -- ./app
 
 # BEGIN, END and interval beside probes.
 same "maps of both" "BEGIN { @from = 15; @n[20] = count(); @all = 100; } $HIT { @n[20] = count(); @over = sum(arg2 > 4); @all += arg2; } END { printf(\"%d\\n\", @from); clear(@from); }" '15

@@ -28,7 +28,8 @@ END
 gcc -O2 -I"$INCLUDE" app.c -o app
 
 # Of a file: every probe that readelf shows, once. The types are those of the source.
-fastsdt-trace -l ./app >out || fail "a file: $?"
+fastsdt-trace -l ./app >all || fail "a file: $?"
+grep '^usdt:' all >out
 expect "names" "$(sed 's/  (.*//' out)" "$(readelf -n app | awk '/Provider:/ { p = $2 } /Name:/ { print "usdt:./app:" p ":" $2 }' | LC_ALL=C sort -u)"
 grep -q '^usdt:./app:shop:order  (int32 id, uint64 item, uint64 cents)$' out || fail "named arguments: $(cat out)"
 grep -q '^usdt:./app:shop:closed  (int16 arg0, uint8 arg1)$' out || fail "arguments: $(cat out)"
@@ -53,14 +54,14 @@ expect "no ELF file" "$status$(cat some)" 2
 status=0; fastsdt-trace -l ./app -e 'BEGIN {}' >some 2>err || status=$?
 expect "a script too" "$status$(cat some)" 2
 
-# With --move: functions that were not recorded, if they can be armed, as scripts can name them.
-status=0; fastsdt-trace -l 'uprobe:./app:*' >some 2>err || status=$?
+# Functions that were not recorded, if they can be armed, as scripts can name them.
+status=0; fastsdt-trace --no-move -l 'uprobe:./app:*' >some 2>err || status=$?
 expect "functions: status" "$status" 1
-for kind in uprobe uretprobe; do fastsdt-trace --move -l "$kind:./app:mai*"; done >some
+for kind in uprobe uretprobe; do fastsdt-trace -l "$kind:./app:mai*"; done >some
 expect "functions" "$(cat some)" "uprobe:./app:main
 uretprobe:./app:main"
-fastsdt-trace --move -l 'uprobe:./app:_start' >some 2>err && fail "_start is listed, which cannot be armed"
-fastsdt-trace --engine user --move -e 'uprobe:./app:main { @ = count(); } uretprobe:./app:main { @ = count(); }' -- ./app >some 2>err || fail "main: $(cat some err)"
+fastsdt-trace -l 'uprobe:./app:_start' >some 2>err && fail "_start is listed, which cannot be armed"
+fastsdt-trace --engine user -e 'uprobe:./app:main { @ = count(); } uretprobe:./app:main { @ = count(); }' -- ./app >some 2>err || fail "main: $(cat some err)"
 expect "main" "$(grep ^@ some)" "@: 2"
 
 # Functions have the parameters that debug information gives them, in bpftrace's words; they are args.NAME of a script.
@@ -76,15 +77,15 @@ __attribute__((noinline)) int none(void) { __asm__ volatile(""); return 12345; }
 int main(void) { struct order one = {1, "x"}; return place(&one, 2, A, "w", 3, 1.5, &one) + none() == 0; }
 END
 gcc -O1 -g parameters.c -o parameters
-fastsdt-trace --move -l 'uprobe:./parameters:*' >some || fail "parameters: $?"
+fastsdt-trace -l 'uprobe:./parameters:*' >some || fail "parameters: $?"
 expect "parameters" "$(cat some)" "uprobe:./parameters:main
 uprobe:./parameters:none
 uprobe:./parameters:place  (struct order* order, const short unsigned int n, enum kind kind, const char* const why, cents price, double rate, void* more)"
 if have bpftrace && [ "$(id -u)" = 0 ]; then
     expect "parameters, by bpftrace" "$(bpftrace -lv 'uprobe:./parameters:place' | sed -n 's/^    //p')" "$(sed -n 's/.*place  (\(.*\))/\1/p' some | sed 's/, /\n/g')"
 fi
-fastsdt-trace --json --move -l 'uprobe:./parameters:place' | matches '{"name":"order","type":"struct order\*"}' || fail "parameters, JSON"
-fastsdt-trace --engine user --move -e 'uprobe:./parameters:place { @[args.n] = count(); }' -- ./parameters >some 2>err || fail "parameters in a script: $(cat some err)"
+fastsdt-trace --json -l 'uprobe:./parameters:place' | matches '{"name":"order","type":"struct order\*"}' || fail "parameters, JSON"
+fastsdt-trace --engine user -e 'uprobe:./parameters:place { @[args.n] = count(); }' -- ./parameters >some 2>err || fail "parameters in a script: $(cat some err)"
 expect "parameters in a script" "$(grep ^@ some)" "@[2]: 1"
 
 # Of a process: the same, with the path that it has mapped; each line is a probe that a script can name.

@@ -231,7 +231,7 @@ grep -q '^t 1000, ' <<<"$plain" || fail "the program by itself: $plain"
 
 # A COMMAND, and a process that runs already.
 printf '%s\n' $all >lines
-fastsdt-trace --engine user --move -e 'uprobe:./ways:*, uprobe:*/lib*:* { @in = count(); } uretprobe:./ways:*, uretprobe:*/lib*:* { @out = count(); }' \
+fastsdt-trace --engine user -e 'uprobe:./ways:*, uprobe:*/lib*:* { @in = count(); } uretprobe:./ways:*, uretprobe:*/lib*:* { @out = count(); }' \
     -- ./ways <lines >out 2>err || fail "a command: $(cat out err)"
 diff <(echo "$plain") <(grep 'destroyed$' out) || fail "a command: it differs: $(cat out err)"
 grep -qE '^sites [0-9]{4,} of [0-9]{4,} armed; dropped 0' out || fail "a command: $(cat out)"
@@ -254,7 +254,7 @@ for line in open(f"/proc/{sys.argv[1]}/maps"):
 END
 }
 own=$(entry)
-fastsdt-trace --engine user --move -p $pid -e 'uprobe:./ways:*, uprobe:*/lib*:* { @in = count(); } uretprobe:./ways:*, uretprobe:*/lib*:* { @out = count(); }' >out 2>err 3>&- 4<&- &
+fastsdt-trace --engine user -p $pid -e 'uprobe:./ways:*, uprobe:*/lib*:* { @in = count(); } uretprobe:./ways:*, uretprobe:*/lib*:* { @out = count(); }' >out 2>err 3>&- 4<&- &
 tracer=$!
 until [ "$(entry)" != "$own" ]; do kill -0 $tracer || fail "attached: $(cat out err)"; done
 for each in $all; do do_one $each; echo "$did"; done >with
@@ -264,7 +264,7 @@ diff <(echo "$plain") with || fail "attached: it differs"
 grep -qE '^sites [0-9]{4,} of [0-9]{4,} armed; dropped 0' out || fail "attached: $(cat out)"
 
 # A handler that comes later sees no stub's address: what may fault is given up.
-fastsdt-trace --engine user --move -p $pid -e 'uprobe:./ways:_Z5peeks* { @peeks = count(); } uprobe:./ways:_Z4adds* { @adds = count(); }' >out 2>err 3>&- 4<&- &
+fastsdt-trace --engine user -p $pid -e 'uprobe:./ways:_Z5peeks* { @peeks = count(); } uprobe:./ways:_Z4adds* { @adds = count(); }' >out 2>err 3>&- 4<&- &
 tracer=$!
 until [ "$(entry)" != "$own" ]; do kill -0 $tracer || fail "a handler: $(cat out err)"; done
 do_one p

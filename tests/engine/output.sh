@@ -38,7 +38,7 @@ turn
 done
 printf '\n' | fastsdt-trace --engine user --json --output file -e "$script" -- ./app >out 2>err
 grep -q '^{"type": "map", "data": {"@turns": 1}}$' file || fail "--json: $(cat file)"
-fastsdt-trace -o file -l '*:./app:*' >out
+fastsdt-trace -o file -l 'usdt:./app:*' >out
 expect "--list" "$(cat out file)" "usdt:./app:app:turn  (int32 arg0)"
 
 # Nothing runs if the file cannot be written, and a full disk ends the run.

@@ -50,12 +50,12 @@ fastsdt-trace top -- ./app 900 >out 2>err || fail "probes: $(cat out err)"
 expect "probes" "$(awk '/ app:/ { print $2, $3 }' out)" "900 app:shop:order
 300 app:shop:closed"
 grep -qx 'sites 2 of 2 armed; dropped 0' out || fail "probes: $(cat out)"
-fastsdt-trace top --move --functions ./app:quick,./app:pauses --probes order --sort name --rows 2 -- ./app 900 >out 2>err || fail "functions: $(cat out err)"
+fastsdt-trace top --functions ./app:quick,./app:pauses --probes order --sort name --rows 2 -- ./app 900 >out 2>err || fail "functions: $(cat out err)"
 expect "functions" "$(awk '$NF != "more" && ($2 == 900 || $2 == 1) { print $2, $NF }' out)" "900 app:shop:order
 1 pauses"
 grep -qx 'and 1 more' out || fail "--rows: $(cat out)"
 # It sleeps 3 ms or longer, up to the power of two at 4.2 ms; a busy machine may take more.
-fastsdt-trace top --json --move --functions ./app:pauses -- ./app 3 >out 2>err || fail "JSON: $(cat out err)"
+fastsdt-trace top --json --functions ./app:pauses -- ./app 3 >out 2>err || fail "JSON: $(cat out err)"
 python3 -c "
 import json, sys
 lines = [json.loads(line) for line in open('out')]

@@ -107,46 +107,46 @@ for app in app fixed slow small; do
         these=$(grep -v returns <<<"$wanted")
     fi
     ./$app 600 2>plain
-    fastsdt-trace --engine user --move -e "$script" -- ./$app 600 >out 2>err || fail "$app: $(cat out err)"
+    fastsdt-trace --engine user -e "$script" -- ./$app 600 >out 2>err || fail "$app: $(cat out err)"
     expect "$app: the program" "$(head -1 err)" "$(cat plain)"
     expect "$app" "$(grep -vE '^@[ar]:' <out | grep '^@' | sort)" "$these"
     grep -qE '^sites ([0-9]+) of \1 armed; dropped 0$' out || fail "$app: $(cat out)"
     if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
-        both --move -e "$script" -- ./$app 600
+        both -e "$script" -- ./$app 600
     fi
 done
 
 # A pattern means the functions that can be armed, and says how many others fit. One that is named has to be armed.
-fastsdt-trace --engine user --move -e 'uprobe:./app:* { @[func] = count(); }' -- ./app 600 >out 2>err || fail "a pattern: $(cat out err)"
+fastsdt-trace --engine user -e 'uprobe:./app:* { @[func] = count(); }' -- ./app 600 >out 2>err || fail "a pattern: $(cat out err)"
 grep -qE '^sites ([0-9]+) of \1 armed; dropped 0; left out [1-9]' out || fail "a pattern: $(cat out)"
 grep -qE '^fastsdt-trace: [0-9]+ that fits? a pattern (is|are) not armed: .*has no caller' err || fail "a pattern: $(cat err)"
 grep -q '^@\[calls\]: 1800$' out || fail "a pattern: $(cat out)"
 for name in _start '_star*'; do
     status=0
-    fastsdt-trace --engine user --move -e "uprobe:./app:$name { @ = count(); }" -- ./app 6 >out 2>err || status=$?
+    fastsdt-trace --engine user -e "uprobe:./app:$name { @ = count(); }" -- ./app 6 >out 2>err || status=$?
     expect "$name: status" "$status" 1
 done
 
 # What a stripped file does not export has no name.
 strip -o stripped app
 status=0
-fastsdt-trace --engine user --move -e 'uprobe:./stripped:leaf { @ = count(); }' -- ./stripped 6 >out 2>err || status=$?
+fastsdt-trace --engine user -e 'uprobe:./stripped:leaf { @ = count(); }' -- ./stripped 6 >out 2>err || status=$?
 expect "stripped: status" "$status" 1
 grep -q "; $PWD/stripped is stripped: only functions that it exports have names" err || fail "stripped: $(cat err)"
 
 # A table of the program's own functions, not of all libraries'.
-fastsdt-trace functions --move -- ./app 600 >out 2>err || fail "functions: $(cat out err)"
+fastsdt-trace functions -- ./app 600 >out 2>err || fail "functions: $(cat out err)"
 expect "functions" "$(awk '$NF == "calls" || $NF == "leaf" || $NF == "malloc" { print $1, $NF }' out | sort)" "1800 calls
 2000 leaf"
 
-# Only where it is asked for.
+# Not where it is not wanted.
 status=0
-fastsdt-trace --engine user -e 'uprobe:./app:leaf { @ = count(); }' -- ./app 6 >out 2>err || status=$?
-expect "without --move: status" "$status" 1
-grep -q 'nothing matche[sd] uprobe:./app:leaf: .*; --move arms others' err || fail "without --move: $(cat out err)"
+fastsdt-trace --engine user --no-move -e 'uprobe:./app:leaf { @ = count(); }' -- ./app 6 >out 2>err || status=$?
+expect "--no-move: status" "$status" 1
+grep -q 'nothing matche[sd] uprobe:./app:leaf: .*; without --no-move others are armed' err || fail "--no-move: $(cat out err)"
 
 status=0
-fastsdt-trace --engine user --move -e 'uprobe:./app:loads, uprobe:./app:leaf { @[func] = count(); }' -- ./app 6 handler >out 2>err || status=$?
+fastsdt-trace --engine user -e 'uprobe:./app:loads, uprobe:./app:leaf { @[func] = count(); }' -- ./app 6 handler >out 2>err || status=$?
 expect "a handler: status" "$status" 0 # it was not there yet when the program began
 driven ./app 6 lines
 # As it was: text, mappings and their rights.
@@ -154,7 +154,7 @@ maps() { grep -vE '\[(heap|stack)\]' "/proc/$pid/maps" | sed 's/^\([^ ]*\) \([^ 
 did
 text >text.before
 maps maps.before
-attach "${counts//APP/app}" --move
+attach "${counts//APP/app}"
 grep -q "rwxp.*/app$" "/proc/$pid/maps" || fail "the text is not guarded: $(cat "/proc/$pid/maps")"
 did
 did
@@ -167,11 +167,11 @@ maps maps.after
 diff maps.before maps.after || fail "attached: the mappings have changed"
 
 # A tracer that is killed leaves jumps that go on; the next one clears them away.
-attach "${counts//APP/app}" --move
+attach "${counts//APP/app}"
 kill -KILL $tracer
 wait $tracer || true
 did
-attach 'uprobe:./app:leaf { @ = count(); }' --move
+attach 'uprobe:./app:leaf { @ = count(); }'
 did
 kill -INT $tracer
 report
@@ -181,12 +181,12 @@ maps maps.after
 diff maps.before maps.after || fail "after a killed one: the mappings have changed"
 
 # Two tracers of functions that share a page: the guard stays as long as one needs it.
-"${as_user[@]}" fastsdt-trace --engine user --move -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } uprobe:./app:branches { @ = count(); }' >second 2>err2 3>&- 4<&- &
+"${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } uprobe:./app:branches { @ = count(); }' >second 2>err2 3>&- 4<&- &
 second=$!
 exec 6<second
 read -r line <&6
 expect "the second tracer" "$line" armed
-attach 'uprobe:./app:leaf { @ = count(); }' --move
+attach 'uprobe:./app:leaf { @ = count(); }'
 did
 kill -INT $tracer
 report
@@ -203,7 +203,7 @@ diff maps.before maps.after || fail "two tracers: the mappings have changed"
 
 # The kernel steps over a probed instruction as the file has it. So its probes have to stay away from jumps that replace several.
 if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
-    attach 'uprobe:./app:calls { @ = count(); }' --move
+    attach 'uprobe:./app:calls { @ = count(); }'
     timeout 60 bpftrace -e 'BEGIN { printf("attached\n"); } uprobe:./app:calls { @ = count(); }' -p "$pid" >kernel.out 2>&1 3>&- 4<&- &
     kernel=$!
     until grep -q '^attached$' kernel.out || ! kill -0 $kernel 2>/dev/null; do :; done
@@ -223,7 +223,7 @@ rm in answers report
 driven ./app 6 handler-lines
 did
 status=0
-"${as_user[@]}" fastsdt-trace --engine user --move -p "$pid" -e 'interval:ms:1 { exit(); } uprobe:./app:loads, uprobe:./app:leaf { @[func] = count(); }' >out 2>err 3>&- 4<&- || status=$?
+"${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e 'interval:ms:1 { exit(); } uprobe:./app:loads, uprobe:./app:leaf { @[func] = count(); }' >out 2>err 3>&- 4<&- || status=$?
 expect "a handler: status" "$status" 1
 grep -qx 'sites 1 of 2 armed (1 has no nop10, and its code accesses memory, and the process handles SIGSEGV or SIGBUS); dropped 0' out || fail "a handler: $(cat out err)"
 grep -q -- '--move-faulting arms code' err || fail "a handler: $(cat err)"
@@ -231,7 +231,7 @@ exec 3>&-
 wait "$pid" || fail "the program with a handler failed"
 
 # Forked children.
-fastsdt-trace --engine user --move -e 'uprobe:./app:leaf { @[pid] = count(); }' -- ./app 600 fork >out 2>err || fail "fork: $(cat out err)"
+fastsdt-trace --engine user -e 'uprobe:./app:leaf { @[pid] = count(); }' -- ./app 600 fork >out 2>err || fail "fork: $(cat out err)"
 expect "fork" "$(sed -n 's/^@.*: //p' out | xargs)" "2000 4000" # the parent works twice
 
 # All functions of a library in a program as it is installed: the same output.
@@ -246,7 +246,7 @@ END
 python=$(readlink -f "$(command -v python3)")
 [ "$(head -c 2 "$python")" != '#!' ] || python=/usr/bin/python3
 "$python" primes.py >plain
-fastsdt-trace --engine user --move -e "uprobe:$(readlink -f "$python"):*, uprobe:libc.so.6:* { @ = count(); }" -- "$python" primes.py >out 2>err || [ $? = 1 ] || fail "python: $(cat out err)"
+fastsdt-trace --engine user -e "uprobe:$(readlink -f "$python"):*, uprobe:libc.so.6:* { @ = count(); }" -- "$python" primes.py >out 2>err || [ $? = 1 ] || fail "python: $(cat out err)"
 expect "python" "$(head -1 out)" "$(cat plain)"
 read -r armed sites < <(sed -n 's/^sites \([0-9]*\) of \([0-9]*\) armed.*/\1 \2/p' out)
 [ $((armed * 100)) -gt $((sites * 95)) ] || fail "python: $(cat out)"

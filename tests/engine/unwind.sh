@@ -96,7 +96,7 @@ mkfifo in out report
 pid=$!
 exec 3>in 4<out
 read -r line <&4
-"${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } uprobe:./ways:* { @in[probe] = count(); } uretprobe:./ways:* { @out[probe] = count(); @sum[probe] = sum(retval & 0xffffffff); }' >report 2>err 3>&- 4<&- &
+"${as_user[@]}" fastsdt-trace --engine user --no-move -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } uprobe:./ways:* { @in[probe] = count(); } uretprobe:./ways:* { @out[probe] = count(); @sum[probe] = sum(retval & 0xffffffff); }' >report 2>err 3>&- 4<&- &
 tracer=$!
 exec 5<report
 armed

@@ -197,7 +197,7 @@ END_OF_C
 # shellcheck disable=SC2086 # words
 gcc $OPTIONS calls.c -o calls
 for probe in uprobe uretprobe; do
-    trace --move --folded -e "$probe:./calls:inner { @[ustack(dwarf)] = count(); }" -- ./calls
+    trace --folded -e "$probe:./calls:inner { @[ustack(dwarf)] = count(); }" -- ./calls
     expect "$probe" "$status $(cat err) $(sed -n 's/^.*;main;/main;/p' out)" "0  main;outer$([ $probe = uretprobe ] || echo ';inner') 20"
 done
 
@@ -230,7 +230,7 @@ expect "static" "$status $(cat err) $(folded)" "0  $(each main 1)"
 python=$(readlink -f /usr/bin/python3 2>/dev/null || true)
 libc=$(ldd "$python" 2>/dev/null | sed -n 's/.*libc\.so\.6 => \(\S*\).*/\1/p')
 if [ -n "$libc" ]; then
-    setarch -R fastsdt-trace --engine user --move -e "uprobe:$libc:getppid { printf(\"%s\", ustack(dwarf)); }" -- "$python" -ISc 'import os; os.getppid()' >ours 2>err
+    setarch -R fastsdt-trace --engine user -e "uprobe:$libc:getppid { printf(\"%s\", ustack(dwarf)); }" -- "$python" -ISc 'import os; os.getppid()' >ours 2>err
     sed -i 's/^gdb.execute("break leaf")/gdb.execute("break *getppid")/' frames.py
     gdb -batch -nx -x frames.py --args "$python" -ISc 'import os; os.getppid()' >said 2>&1 || fail "gdb: $(tail -n 3 said)"
     python3 same.py || fail "python: not as gdb has it: $(cat err)"

@@ -224,6 +224,13 @@ has "shop_hits_total $((made - before))" || fail "after the restart of the servi
 # Its end puts the sites back.
 kill -TERM "$service"
 wait "$service" || fail "status $? at its end: $(cat log)"
+# A function that was not compiled for it.
+serve --exe ./app -e 'uprobe:./app:hits { @calls = count(); }'
+await 'has "fastsdt_sites_armed{script=\"script\"} 1.0"'
+hit 20
+has "script_calls_total 3" || fail "a function: $(scraped | grep calls) $(cat log)"
+kill -TERM "$service"
+wait "$service" || fail "status $? at its end: $(cat log)"
 fastsdt-check --pid "$app" >check || fail "$(cat check)"
 ! grep -q 'fastsdt-trace\|memfd:fastsdt' "/proc/$app/maps" || fail "memory stays in the target"
 end

@@ -187,6 +187,7 @@ ScriptConfig read_one_script(const Node& node, const std::string& folder)
          }},
         {"follow", [&](const Node& n) { script.follow = n.truth(); }},
         {"read_memory", [&](const Node& n) { script.read_memory = n.truth(); }},
+        {"move", [&](const Node& n) { script.moves = n.truth(); }},
         {"maps",
          [&](const Node& n) {
              n.each_member([&](const std::string& name, const Node& map) { script.maps[name] = read_map(map); });
@@ -218,7 +219,7 @@ std::string ScriptConfig::text() const
 bool ScriptConfig::traces_as(const ScriptConfig& other) const
 {
     return name == other.name && text() == other.text() && selection == other.selection && pids == other.pids
-        && follow == other.follow && read_memory == other.read_memory;
+        && follow == other.follow && read_memory == other.read_memory && moves == other.moves;
 }
 
 Config read_config(const std::string& file)
@@ -293,6 +294,7 @@ Config config_of(const Options& options)
             script.pids = options.pids;
             script.follow = options.follow;
             script.read_memory = options.read_memory;
+            script.moves = options.moves;
             config.scripts.push_back(std::move(script));
         }
     }

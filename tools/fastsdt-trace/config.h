@@ -26,6 +26,7 @@ struct ScriptConfig {
     std::vector<pid_t> pids;
     std::optional<bool> follow;
     bool read_memory = false;
+    bool moves = Options().moves;          ///< engine::Session::Options
     std::map<std::string, MapConfig> maps; ///< by the map's name, with its @
 
     std::string text() const;

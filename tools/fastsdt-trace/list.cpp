@@ -57,7 +57,7 @@ bool can_move(const Window& window)
     return window.obstacle == Obstacle::none;
 }
 
-// What only --move arms. `latency` and `functions` want all exits of a function, and so does a script.
+// What --no-move leaves out. `latency` and `functions` want all exits of a function, and so does a script.
 void find_movable(const Image& image, const Notes& notes, const std::string& path, Found& found)
 {
     armable(
@@ -196,9 +196,10 @@ int list(const Options& options, std::ostream& out)
         out << printable(words.empty() ? name : fmt::format("{}  ({})", name, fmt::join(words, ", "))) << '\n';
     }
     if (!any)
-        say(pattern.empty() ? fmt::format("there are no probes and no functions that {}",
-                                          options.moves ? "can be armed" : "fastprobe recorded; --move shows others")
-                            : fmt::format("nothing matches {}", pattern));
+        say(pattern.empty()
+                ? fmt::format("there are no probes and no functions that {}",
+                              options.moves ? "can be armed" : "fastprobe recorded; without --no-move others are shown")
+                : fmt::format("nothing matches {}", pattern));
     return any ? complete : incomplete;
 }
 

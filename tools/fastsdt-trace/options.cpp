@@ -108,8 +108,7 @@ void add_timelines(CLI::App& app, Given& given)
     record->add_option("-o,--output", given.timeline.folder, "Folder for the trace; it must not be there yet")
         ->required()
         ->type_name("DIR");
-    patterns(record, "--functions", given.timeline.functions,
-             "Functions that fastprobe recorded, with --move others too, [FILE:]FUNCTION: their entries and exits");
+    patterns(record, "--functions", given.timeline.functions, "Functions, [FILE:]FUNCTION: their entries and exits");
     patterns(record, "--probes", given.timeline.probes,
              "Probes, [[FILE:]PROVIDER:]NAME, with all of their arguments; all of the program by default");
     record->footer("With -e TEXT or a FILE each printf() of the script is an event, with its values. The options of\n"
@@ -117,7 +116,7 @@ void add_timelines(CLI::App& app, Given& given)
                    "Then: babeltrace2 DIR, or fastsdt-trace export DIR -o FILE.json. See fastsdt-trace(1), TIMELINES.");
     record->fallthrough();
     CLI::App* const functions = given.functions_command = app.add_subcommand(
-        "functions", "Table of the functions that fastprobe recorded: calls, and time with and without what they call");
+        "functions", "Table of the program's functions: calls, and time with and without what they call");
     functions->add_option("-o,--output", given.timeline.folder, "Write the trace as record does, too")
         ->type_name("DIR");
     patterns(functions, "--functions", given.timeline.functions, "Only these, [FILE:]FUNCTION; all by default");
@@ -125,8 +124,7 @@ void add_timelines(CLI::App& app, Given& given)
     functions->fallthrough();
     CLI::App* const top = given.top_command =
         app.add_subcommand("top", "Table of probes by rate, and of functions by rate and time, again and again");
-    patterns(top, "--functions", given.top.functions,
-             "Functions with entry and exit sites, or any with --move, [FILE:]FUNCTION: how long their calls take");
+    patterns(top, "--functions", given.top.functions, "Functions, [FILE:]FUNCTION: how long their calls take");
     patterns(top, "--probes", given.top.probes,
              "Probes, [[FILE:]PROVIDER:]NAME; all of the program if neither --probes nor --functions is given");
     const CLI::TransformPairs<Top::Order> orders = {{"rate", Top::Order::rate}, {"total", Top::Order::total},
@@ -165,7 +163,7 @@ void add_options(CLI::App& app, Options& options, Given& given)
         "COMMAND, after --, is run and traced from its first instruction on; --pid attaches to a running process.\n"
         "Examples:\n"
         "  fastsdt-trace -e 'usdt:./app:shop:order { @[str(arg1)] = count(); }' -- ./app\n"
-        "  fastsdt-trace functions --move --functions 'parse*' -p 4711\n"
+        "  fastsdt-trace functions --functions 'parse*' -p 4711\n"
         "Exit status: 0 complete, 1 a site was not armed, a probe matched nothing or something was not counted,\n"
         "2 unusable input, usage or permission. See fastsdt-trace(1).");
     app.add_option("FILE", given.words, "File with the script, and its parameters $1, $2, ...")->type_name("");
@@ -207,16 +205,13 @@ void add_options(CLI::App& app, Options& options, Given& given)
         "Count the hits of forked children too, in the same maps, until the last of them has ended; with a COMMAND "
         "this is the default");
     app.add_flag_callback("--no-follow", [&options] { options.follow = false; }, "Count only the process itself");
-    app.add_flag(
-        "--move", options.moves,
-        "Arm functions and probes of programs that were built without fastsdt too: their first instructions are "
-        "moved away");
     app.add_flag_callback(
-        "--move-faulting", [&options] { options.moves = options.moves_faulting = true; },
-        "As --move, and move instructions that access memory even if the program handles SIGSEGV or SIGBUS: its "
-        "handler "
-        "may see "
-        "the address of a copy");
+        "--no-move", [&options] { options.moves = false; },
+        "Arm only what was compiled for it; else the first instructions of other functions and probes are moved away");
+    app.add_flag_callback(
+        "--move-faulting", [&options] { options.moves_faulting = true; },
+        "Move instructions that access memory even if the program handles SIGSEGV or SIGBUS: its handler may see the "
+        "address of a copy");
     app.add_flag(
         "--read-memory", options.read_memory,
         "Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it");
@@ -240,14 +235,12 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag("--exit-status", options.exit_status,
                  "End with the COMMAND's status, 128 and the signal's number where one killed it; 2 remains for what "
                  "cannot be traced at all");
-    given.list =
-        app.add_option(
-               "-l,--list", given.search,
-               "List the probes and functions that scripts can name, with their arguments: of a FILE, "
-               "or of a process (--pid), with --move other functions too. SEARCH is a FILE, or a pattern such as "
-               "'usdt:FILE:*'")
-            ->type_name("SEARCH")
-            ->expected(0, 1);
+    given.list = app.add_option("-l,--list", given.search,
+                                "List the probes and functions that scripts can name, with their arguments: of a FILE, "
+                                "or of a process (--pid). SEARCH is a FILE, or a pattern such as "
+                                "'usdt:FILE:*'")
+                     ->type_name("SEARCH")
+                     ->expected(0, 1);
     app.require_subcommand(0, 1);
     CLI::App* const latency = given.latency_command = app.add_subcommand(
         "latency", "Time from one probe to another in the same thread, or from a function's entry to its exits");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
+#include "code/machine.h"
 #include "maps/tables.h"
 
 #include <algorithm>
@@ -93,8 +94,8 @@ struct Options {
     bool unordered = false;                  ///< events of different threads come in no order, and need no clock
     bool read_memory = false;                ///< stubs may make system calls in whatever program
     std::string output;                      ///< file for what is printed; empty: standard output
-    bool moves = false;                      ///< engine::Session::Options
-    bool moves_faulting = false;             ///< the same
+    bool moves = engine::own_machine.moved_jump != 0; ///< engine::Session::Options
+    bool moves_faulting = false;                      ///< the same
     std::optional<ServeOptions> serve;
     std::optional<Timeline> timeline;
     std::optional<Export> exported;

@@ -102,6 +102,7 @@ Options options_of(const ScriptConfig& config)
     options.pids = config.pids;
     options.follow = config.follow;
     options.read_memory = config.read_memory;
+    options.moves = config.moves;
     options.serve.emplace();
     return options;
 }
