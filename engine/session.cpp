@@ -24,7 +24,7 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
       modules_at_first_(modules_of(mappings_of(pid))),
       matcher_(script, pid, options.names ? *options.names : own_names_, options.moves && target.stops_threads(),
                options.moves_faulting),
-      fresh_(matcher_.find_new()), environment_(read_environment(script, pid)),
+      fresh_(find_new()), environment_(read_environment(script, pid)),
       unwinding_(unwinds(script) ? std::make_unique<Unwinding>(pid) : nullptr),
       tables_(lay_out(script, options.ring_size, options.overwrites, unwinding_ ? unwinding_->capacity() : 0)),
       arming_(
@@ -212,6 +212,14 @@ Code Session::compiled_to_arm(std::span<const Site> sites, const Arena& arena)
     return compiled(sites, arena);
 }
 
+std::vector<Site> Session::find_new()
+{
+    std::vector<Site> found = matcher_.find_new();
+    if (options_.elsewhere)
+        std::erase_if(found, options_.elsewhere);
+    return found;
+}
+
 Session::Preview Session::preview()
 {
     Preview preview;
@@ -275,7 +283,7 @@ void Session::arm()
 
 void Session::match_again()
 {
-    std::vector<Site> come = matcher_.find_new();
+    std::vector<Site> come = find_new();
     fresh_.insert(fresh_.end(), std::make_move_iterator(come.begin()), std::make_move_iterator(come.end()));
 }
 

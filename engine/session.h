@@ -41,6 +41,7 @@ public:
         bool ordered = true;        ///< events have the processor's counter; else only those of a thread are in order
         uint64_t start_ns = 0;      ///< what `elapsed` counts from: CLOCK_BOOTTIME
         RecordSink* sink = nullptr; ///< of events; has to outlive it
+        std::function<bool(const Site&)> elsewhere = {}; ///< sites that are no sites of this session
     };
     /// Reads the process and matches. `script` and `target` have to outlive it. Throws Unusable.
     Session(const Script& script, pid_t pid, Target& target, Options options);
@@ -132,6 +133,7 @@ public:
     const std::vector<std::string>& probes() const { return (options_.names ? *options_.names : own_names_).names(); }
 
 private:
+    std::vector<Site> find_new();
     Maps read_all();
     void fetch_events(bool last);
     void look_at_stacks();

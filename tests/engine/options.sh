@@ -31,17 +31,19 @@ expect "all armed: $(cat err)" "$status $(grep -v ran out)" "0 @: 55
 sites 1 of 1 armed; dropped 0"
 expect "all armed: messages" "$(cat err)" "fastsdt-trace: engine user: 1 of 1 sites can be armed"
 trace -e 'usdt:./two:t:* { @[probe] = sum(arg0); }' -- ./two
+expect "both armed" "$status $(grep -v ran out | sort | xargs)" "0 @[usdt:./two:t:narrow]: 55 @[usdt:./two:t:wide]: 55 sites 2 of 2 armed; dropped 0"
+trace --no-move -e 'usdt:./two:t:* { @[probe] = sum(arg0); }' -- ./two
 expect "one armed" "$status $(grep -v ran out)" "1 @[usdt:./two:t:wide]: 55
 sites 1 of 2 armed (1 has no nop10); dropped 0"
 grep -q '^fastsdt-trace: engine user: sites 1 of 2 armed (1 has no nop10); .*bpftrace ' err || fail "one armed: $(cat err)"
 if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
-    fastsdt-trace -e 'usdt:./two:t:wide, usdt:./two:t:narrow { @[probe] = sum(arg0); }' -- ./two >out 2>err </dev/null || fail "as root: $(cat err)"
-    expect "as root" "$(grep '^@' out | sort | xargs)" "@[usdt:./two:t:narrow]: 55 @[usdt:./two:t:wide]: 55"
+    fastsdt-trace --no-move -e 'usdt:./two:t:wide, usdt:./two:t:narrow { @[probe] = sum(arg0); @last = arg0; }' -- ./two >out 2>err </dev/null || fail "as root: $(cat err)"
+    expect "as root" "$(grep '^@' out | sort | xargs)" "@[usdt:./two:t:narrow]: 55 @[usdt:./two:t:wide]: 55 @last: 10"
     grep -q '^fastsdt-trace: engine kernel: sites 1 of 2 armed (1 has no nop10)' err || fail "as root: $(cat err)"
 fi
 
 # --dry-run: every site and why; the program is not run, and nothing is written into it.
-trace --dry-run -e 'usdt:./two:t:* { @ = count(); }' -- ./two
+trace --no-move --dry-run -e 'usdt:./two:t:* { @ = count(); }' -- ./two
 expect "dry run: status" "$status" 1
 expect "dry run" "$(sed -n 's/^0x[0-9a-f]*  //p' out | sort)" "usdt:./two:t:narrow  has no nop10
 usdt:./two:t:wide  can be armed"
@@ -53,7 +55,7 @@ expect "dry run, JSON: status" "$status" 0
 python3 -c 'import json
 site, sites = map(json.loads, open("out"))
 assert site["type"] == "site" and site["data"]["armable"] and site["data"]["arguments"].startswith("-4@"), site
-assert sites == {"type": "sites", "data": {"sites": 1, "armed": 1, "reasons": {}, "left_out": 0, "reasons_to_leave_out": {}, "late": 0, "late_seconds": 0, "dropped": 0, "unread": 0, "lost": 0, "cut": 0, "forked": 0, "followed": 0, "processes": 0, "found": 0, "found_seconds": 0, "refused": 0, "missed": 0}}, sites' || fail "$(cat out)"
+assert sites == {"type": "sites", "data": {"sites": 1, "armed": 1, "by_kernel": 0, "reasons": {}, "left_out": 0, "reasons_to_leave_out": {}, "late": 0, "late_seconds": 0, "dropped": 0, "unread": 0, "lost": 0, "cut": 0, "forked": 0, "followed": 0, "processes": 0, "found": 0, "found_seconds": 0, "refused": 0, "missed": 0}}, sites' || fail "$(cat out)"
 
 # --duration ends a program that would not end by itself; the status is about the report.
 mkfifo in report

@@ -37,7 +37,8 @@ Session::Options Shared::session_options()
             .overwrites = options.flight,
             .ordered = !options.unordered,
             .start_ns = start_ns,
-            .sink = sink};
+            .sink = sink,
+            .elsewhere = elsewhere};
 }
 
 bool Shared::attempt(const std::function<void()>& work, std::string_view next, const std::function<bool()>& is_expected)
@@ -59,7 +60,7 @@ void Shared::say_what_is_missing(const std::vector<const Probe*>& probes, const 
     bool kernel = kernel_may && !summary.complete();
     for (const Probe* probe : probes) {
         say(fmt::format("nothing {} {}{}{}", matches, probe->text, so_far, matcher.instead(*probe)));
-        kernel = kernel || (kernel_may && probe->kind != Probe::Kind::usdt); // bpftrace finds no other USDT probes
+        kernel = kernel || (kernel_may && probe->kind != Probe::Kind::usdt && !options.moves); // it finds no others
     }
     if (!kernel)
         return;

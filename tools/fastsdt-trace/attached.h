@@ -31,7 +31,8 @@ struct Shared {
     engine::ProbeNames names = {};
     std::set<std::string> refusals = {}; ///< that were said
     bool said_what_is_missing = false;
-    engine::RecordSink* sink = nullptr; ///< of record
+    engine::RecordSink* sink = nullptr;                      ///< of record
+    std::function<bool(const engine::Site&)> elsewhere = {}; ///< engine::Session::Options
 
     engine::Session::Options session_options();
     /// What is refused after the start is said once, and tried again by the next look: counts that were made so far are not given up

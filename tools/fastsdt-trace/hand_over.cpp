@@ -18,8 +18,10 @@
 #include <array>
 #include <filesystem>
 #include <fnmatch.h>
+#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace fastsdt::trace_tool {
@@ -50,6 +52,7 @@ struct Clause {
     std::optional<Span> filter; ///< between the slashes
     size_t head_end = 0;        ///< behind the last probe
     size_t body = 0;            ///< the opening brace
+    size_t end = 0;             ///< behind the closing one
     std::string_view kind;      ///< of the first probe
     bool of_process = false;
 };
@@ -70,6 +73,7 @@ public:
             } else {
                 clauses.push_back(clause());
                 block();
+                clauses.back().end = at_;
             }
         }
         return clauses;
@@ -430,6 +434,79 @@ bool can_read(const engine::Site& site, const std::set<unsigned>& indices)
     });
 }
 
+// What stands in place of a part of a clause.
+using Replacements = std::map<size_t, std::pair<size_t, std::string>>; // by its start: length, text
+
+std::string replaced(std::string_view text, Span part, const Replacements& replacements)
+{
+    std::string out;
+    size_t from = part.start;
+    const size_t end = part.start + part.length;
+    for (auto one = replacements.lower_bound(from); one != replacements.end() && one->first < end; ++one) {
+        out += text.substr(from, one->first - from);
+        out += one->second.second;
+        from = one->first + one->second.first;
+    }
+    out += text.substr(from, end - from);
+    return out;
+}
+
+void replace_names(const engine::Expression& e, const engine::Site& site, Replacements& to)
+{
+    if (e.kind == engine::Expression::Kind::value
+        && (e.value == engine::Value::probe || e.value == engine::Value::function))
+        to[e.where.start] = {e.where.length,
+                             std::to_string(e.value == engine::Value::probe ? site.probe : site.function)};
+    for (const engine::Expression& operand : e.operands)
+        replace_names(operand, site, to);
+}
+
+// "@ = avg(value)": the value is found in the text, and the function before it.
+void replace_average(std::string_view text, const engine::Statement& statement, Replacements& to)
+{
+    constexpr std::string_view average = "avg";
+    size_t end = statement.value->where.start;
+    while (end > statement.where.start && (blank(text[end - 1]) || text[end - 1] == '('))
+        --end;
+    if (!text.substr(0, end).ends_with(average))
+        throw Unusable("avg() is not found in the script's text");
+    to[end - average.size()] = {average.size(), "stats"};
+}
+
+Replacements replacements(const engine::Script& script, const engine::Clause& clause, const engine::Site& site)
+{
+    Replacements found;
+    if (clause.filter)
+        replace_names(*clause.filter, site, found);
+    each_statement(clause.actions, [&](const engine::Statement& statement) {
+        each_expression(statement, [&](const engine::Expression& e) { replace_names(e, site, found); });
+        if (statement.kind == engine::Statement::Kind::update
+            && script.maps[statement.map].kind == engine::MapKind::avg)
+            replace_average(script.source, statement, found);
+    });
+    return found;
+}
+
+// A site's probe, with the path of its file by which it can be opened here.
+std::string probe_text(const engine::Site& site, pid_t pid)
+{
+    std::error_code error;
+    const std::string there = fmt::format("/proc/{}/root{}", pid, site.file);
+    const std::string file = std::filesystem::equivalent(site.file, there, error) && !error ? site.file : there;
+    if (site.kind == engine::Probe::Kind::usdt)
+        return fmt::format("usdt:\"{}\":{}:{}", file, site.provider, site.name);
+    return fmt::format("{}:\"{}\":{}", site.kind == engine::Probe::Kind::entry ? "uprobe" : "uretprobe", file,
+                       site.name);
+}
+
+// The filter of a clause, and that it is the process. A comment in it may end the line.
+std::string filter_of(const std::string& process, std::string_view filter)
+{
+    if (filter.empty())
+        return fmt::format(" /pid == {}/ ", process);
+    return fmt::format(" /pid == {} && ({}{})/ ", process, filter, filter.find("//") != filter.npos ? "\n" : "");
+}
+
 } // namespace
 
 std::string without_unreadable(const engine::Script& script, std::span<const engine::Site> sites,
@@ -486,13 +563,9 @@ std::string handed_over(std::string_view text, const HandOver& how)
                     from += probe.length;
                 }
             until(clause.head_end);
-            const std::string_view wanted =
-                clause.filter ? text.substr(clause.filter->start, clause.filter->length) : std::string_view();
-            if (!clause.filter)
-                out += fmt::format(" /pid == {}/ ", how.process);
-            else // a comment may end the line
-                out += fmt::format(" /pid == {} && ({}{})/ ", how.process, wanted,
-                                   wanted.find("//") != wanted.npos ? "\n" : "");
+            out += filter_of(
+                how.process,
+                clause.filter ? text.substr(clause.filter->start, clause.filter->length) : std::string_view());
             from = clause.body;
         } else if (clause.kind == "BEGIN" && !said) {
             until(clause.body + 1);
@@ -504,6 +577,41 @@ std::string handed_over(std::string_view text, const HandOver& how)
     if (!said)
         out += fmt::format("{}BEGIN {{ {} }}\n", out.ends_with('\n') ? "" : "\n", say_first);
     return out;
+}
+
+std::string handed_over_in_part(const engine::Script& script, std::span<const engine::Site> sites, pid_t pid)
+{
+    const std::string_view text = script.source;
+    std::string out;
+    size_t from = 0;
+    for (const Clause& clause : Scanner(text).run()) {
+        out += text.substr(from, clause.probes[0].start - from);
+        from = clause.end;
+        if (!clause.of_process)
+            continue;
+        const auto parsed = std::find_if(script.clauses.begin(), script.clauses.end(), [&](const engine::Clause& one) {
+            return !one.probes.empty() && one.probes[0].where.start == clause.probes[0].start;
+        });
+        if (parsed == script.clauses.end())
+            throw Unusable("a clause is not found in the script's text");
+        std::set<std::string> done;
+        for (const engine::Site& site : sites) {
+            const auto index = static_cast<size_t>(parsed - script.clauses.begin());
+            const std::string probe = probe_text(site, pid);
+            if (std::find(site.clauses.begin(), site.clauses.end(), index) == site.clauses.end()
+                || !done.insert(probe).second)
+                continue;
+            const Replacements numbers = replacements(script, *parsed, site);
+            out += probe + filter_of(std::to_string(pid), clause.filter ? replaced(text, *clause.filter, numbers) : "");
+            out += replaced(text, {clause.body, clause.end - clause.body}, numbers) + '\n';
+        }
+    }
+    return out + std::string(text.substr(from)) + '\n';
+}
+
+bool can_read(const engine::Site& site, const engine::Clause& clause)
+{
+    return site.kind != engine::Probe::Kind::usdt || can_read(site, arguments_read(clause));
 }
 
 bool has_function(const engine::Probe& probe, pid_t pid)

@@ -33,6 +33,14 @@ std::string without_unreadable(const engine::Script& script, std::span<const eng
 /// Throws Unusable where it cannot be told what belongs to which clause.
 std::string handed_over(std::string_view text, const HandOver& how);
 
+/// The same in part: each clause of usdt, uprobe and uretprobe once for each of these sites' probes that it has, for the process `pid`, and
+/// no other clause. `func` and `probe` are the numbers that maps have for them, and avg() is stats(), which tells the count too.
+/// Throws Unusable where it cannot be told what belongs to which clause.
+std::string handed_over_in_part(const engine::Script& script, std::span<const engine::Site> sites, pid_t pid);
+
+/// Whether bpftrace 0.17 knows the size of each argument of the site that the clause reads.
+bool can_read(const engine::Site& site, const engine::Clause& clause);
+
 /// Whether bpftrace can attach to a function that the probe names, in a file that the process has mapped now.
 bool has_function(const engine::Probe& probe, pid_t pid);
 

@@ -2,6 +2,7 @@
 #include "base/printable.h"
 #include "base/search_path.h"
 #include "base/unusable.h"
+#include "bpftrace.h"
 #include "hand_over.h"
 #include "kernel.h"
 #include "report/commands.h"
@@ -13,12 +14,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <iostream>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace fastsdt::trace_tool {
@@ -71,16 +69,6 @@ std::vector<std::string> command_line(const Options& options, const engine::Scri
     words.insert(words.end(), {"-e", text});
     words.insert(words.end(), options.parameters.begin(), options.parameters.end());
     return words;
-}
-
-// As execvp() wants them.
-std::vector<char*> pointers(const std::vector<std::string>& words)
-{
-    std::vector<char*> found;
-    for (const std::string& word : words)
-        found.push_back(const_cast<char*>(word.c_str()));
-    found.push_back(nullptr);
-    return found;
 }
 
 } // namespace
@@ -195,70 +183,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// bpftrace as our child, in a process group of its own: a Ctrl-C comes to us, and we say what it shall do. It ends with
-// us, whatever ends us.
-class Bpftrace {
-public:
-    Bpftrace(const std::vector<std::string>& command, const Signals& signals)
-    {
-        int ends[2];
-        if (pipe2(ends, O_CLOEXEC) < 0)
-            throw Unusable(fmt::format("pipe: {}", std::strerror(errno)));
-        output_ = Descriptor(ends[0]);
-        const Descriptor write_end(ends[1]);
-        const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
-        const std::vector<char*> words = pointers(command);
-        const pid_t parent = getpid();
-        pid_ = fork();
-        if (pid_ < 0)
-            throw Unusable(fmt::format("fork: {}", std::strerror(errno)));
-        if (pid_ == 0) {
-            if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || setpgid(0, 0) < 0
-                || dup2(nothing.get(), 0) < 0 || dup2(write_end.get(), 1) < 0)
-                _exit(127);
-            sigprocmask(SIG_SETMASK, &signals.former_mask(), nullptr);
-            execvp(words[0], words.data());
-            _exit(127);
-        }
-        setpgid(pid_, pid_); // whoever is first
-    }
-    Bpftrace(const Bpftrace&) = delete;
-    Bpftrace& operator=(const Bpftrace&) = delete;
-    ~Bpftrace()
-    {
-        if (pid_ < 0)
-            return;
-        kill(-pid_, SIGKILL);
-        waitpid(pid_, nullptr, 0);
-    }
-
-    int output() const { return output_.get(); }
-    void interrupt() const { kill(pid_, SIGINT); }
-    void ask_for_maps() const { kill(pid_, SIGUSR1); }
-    // bpftrace 0.17 does not notice an interrupt that comes while it does not wait for events, as long as none come
-    // (BPFtrace::poll_perf_events()), and dies of a second one. A stop interrupts its epoll_wait() without a signal.
-    void remind() const
-    {
-        siginfo_t info{};
-        kill(pid_, SIGSTOP);
-        while (waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
-        kill(pid_, SIGCONT);
-    }
-    void end() const { kill(-pid_, SIGKILL); }
-    int reap()
-    {
-        int status = 0;
-        while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
-        kill(-pid_, SIGKILL); // what it started
-        pid_ = -1;
-        return status;
-    }
-
-private:
-    pid_t pid_ = -1;
-    Descriptor output_;
-};
-
 // With --pid bpftrace has another name for the file of a USDT probe than the script: /proc/PID/root/PATH. What to write in
 // place of what.
 using Names = std::vector<std::pair<std::string, std::string>>;
@@ -324,9 +248,8 @@ private:
 std::optional<int> run_beside(const Options& options, const engine::Script& script, Signals& signals,
                               const Traced& traced)
 {
-    constexpr std::string_view first = "fastsdt-trace: all probes are attached";
-    Bpftrace bpftrace(command_line(options, &script, first), signals);
-    Passed passed(first, names_of_files(script, options.pid));
+    Bpftrace bpftrace(command_line(options, &script, attached_line), signals);
+    Passed passed(attached_line, names_of_files(script, options.pid));
     unsigned stops = 0;
     auto pause = std::chrono::milliseconds(100);
     std::optional<Clock::time_point> again;
@@ -344,14 +267,13 @@ std::optional<int> run_beside(const Options& options, const engine::Script& scri
             bpftrace.remind();
             again = Clock::now() + (pause *= 2);
         }
-        if (ready[1])
-            while (const auto signal = signals.next())
-                if (signal->number == SIGUSR1) {
-                    if (passed.began())
-                        bpftrace.ask_for_maps();
-                } else if (!passed.began() || traced.stops(*signal)) {
-                    stop();
-                }
+        while (const auto signal = ready[1] ? signals.next() : std::nullopt)
+            if (signal->number == SIGUSR1) {
+                if (passed.began())
+                    bpftrace.ask_for_maps();
+            } else if (!passed.began() || traced.stops(*signal)) {
+                stop();
+            }
         if (!ready[0])
             continue;
         std::array<char, 65536> buffer;

@@ -63,7 +63,7 @@ std::string Summary::cure() const
 
 std::string Summary::text() const
 {
-    std::string others;
+    std::string others = by_kernel ? fmt::format("{} by the kernel", by_kernel) : "";
     for (const auto& [sentence, reason] : reasons)
         others +=
             fmt::format("{}{} {}", others.empty() ? "" : ", ", reason.sites, engine::text(reason.state, reason.sites));

@@ -15,6 +15,7 @@ namespace fastsdt::trace_tool {
 /// What the last line says of a run.
 struct Summary {
     size_t sites = 0, armed = 0;
+    size_t by_kernel = 0; ///< of those that are armed
     struct Reason {
         engine::SiteState state;
         size_t sites = 0;

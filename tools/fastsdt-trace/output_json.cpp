@@ -36,16 +36,17 @@ public:
                 all += fmt::format("{}{}: {}", all.empty() ? "" : ", ", json_string(sentence), reason.sites);
             return "{" + all + "}";
         };
-        out_ << fmt::format("{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"reasons\": {}, "
-                            "\"left_out\": {}, \"reasons_to_leave_out\": {}, "
-                            "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}, \"unread\": {}, \"lost\": {}, "
-                            "\"cut\": {}, \"forked\": {}, "
-                            "\"followed\": {}, \"processes\": {}, \"found\": {}, \"found_seconds\": {:.2f}, "
-                            "\"refused\": {}, \"missed\": {}}}}}\n",
-                            summary.sites, summary.armed, object(summary.reasons), summary.left_out,
-                            object(summary.reasons_to_leave_out), summary.late, summary.late_seconds, summary.dropped,
-                            summary.unread, summary.lost, summary.cut, summary.forked, summary.followed,
-                            summary.processes, summary.found, summary.found_seconds, summary.refused, summary.missed);
+        out_ << fmt::format(
+            "{{\"type\": \"sites\", \"data\": {{\"sites\": {}, \"armed\": {}, \"by_kernel\": {}, \"reasons\": {}, "
+            "\"left_out\": {}, \"reasons_to_leave_out\": {}, "
+            "\"late\": {}, \"late_seconds\": {:.3f}, \"dropped\": {}, \"unread\": {}, \"lost\": {}, "
+            "\"cut\": {}, \"forked\": {}, "
+            "\"followed\": {}, \"processes\": {}, \"found\": {}, \"found_seconds\": {:.2f}, "
+            "\"refused\": {}, \"missed\": {}}}}}\n",
+            summary.sites, summary.armed, summary.by_kernel, object(summary.reasons), summary.left_out,
+            object(summary.reasons_to_leave_out), summary.late, summary.late_seconds, summary.dropped, summary.unread,
+            summary.lost, summary.cut, summary.forked, summary.followed, summary.processes, summary.found,
+            summary.found_seconds, summary.refused, summary.missed);
     }
 
 private:

@@ -546,6 +546,8 @@ engine::Maps Processes::read()
     for (const auto& process : attached_)
         engine::merge(script_, maps, process->session().read());
     engine::merge(script_, maps, gone_.maps); // at last: what living ones assigned is newer
+    if (elsewhere)
+        engine::merge(script_, maps, elsewhere());
     engine::merge(script_, maps, given_.maps());
     for (const auto& [map, value] : assigned_) // there was no process that had it
         if (maps.maps[map].empty())

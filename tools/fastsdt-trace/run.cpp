@@ -3,6 +3,7 @@
 #include "actions.h"
 #include "hand_over.h"
 #include "kernel.h"
+#include "mixed.h"
 #include "output.h"
 #include "process.h"
 #include "processes.h"
@@ -44,17 +45,19 @@ struct Timer {
 
 class Run {
 public:
-    Run(Shared& shared, Signals& signals, Recorder* recorder)
+    Run(Shared& shared, Signals& signals, Recorder* recorder, KernelPart* kernel = nullptr)
         : shared_(shared), options_(shared.options), script_(shared.script), signals_(signals), recorder_(recorder),
-          output_(options_.top        ? top_output(script_, std::cout, options_)
-                      : options_.json ? json_output(script_, std::cout)
-                                      : text_output(script_, std::cout, options_.folded)),
+          kernel_(kernel), output_(options_.top        ? top_output(script_, std::cout, options_)
+                                       : options_.json ? json_output(script_, std::cout)
+                                                       : text_output(script_, std::cout, options_.folded)),
           processes_(shared), actions_(shared, processes_, *output_), prints_(engine::has_events(script_))
     {
         processes_.interrupted = [this] {
             print_events(false);
             return exit_ = exit_ || hear(Clock::now());
         };
+        if (kernel_)
+            processes_.elsewhere = [this] { return kernel_->read(); };
     }
 
     Processes& processes() { return processes_; }
@@ -70,13 +73,17 @@ public:
         start_ = Clock::now();
         wait();
         processes_.end();
+        if (kernel_ && !kernel_->finish()) {
+            say("bpftrace was ended, and what it had counted is lost");
+            kernel_lost_ = true;
+        }
         print_events(true);
         shared_.attempt([&] { all_of(Probe::Kind::end); });
         output_->last();
         print_all();
         if (recorder_)
             recorder_->finish(std::cout);
-        const Summary last = processes_.summary();
+        const Summary last = summary();
         output_->summary(last);
         finish_output(options_.output);
         explain(last);
@@ -84,8 +91,8 @@ public:
         if (options_.exit_status)
             if (const auto status = processes_.first().exit_status())
                 return *status;
-        return last.complete() && processes_.whole() && processes_.unmatched().empty()
-                && (!recorder_ || recorder_->whole())
+        return last.complete() && !kernel_lost_ && !(kernel_ && last.followed) && processes_.whole()
+                && processes_.unmatched().empty() && (!recorder_ || recorder_->whole())
             ? complete
             : incomplete;
     }
@@ -124,6 +131,8 @@ private:
                             "the main thread's just after it grew){}",
                             last.cut, last.cut == 1 ? " was" : "s were",
                             engine::unwinds(script_) ? ", or the code there has no .eh_frame" : ""));
+        if (kernel_ && last.followed)
+            say("hits of forked children are counted where the user engine has the sites, and not by the kernel");
         if (last.forked)
             say(fmt::format("{} hit{} of forked children {} not counted; --follow counts them", last.forked,
                             last.forked == 1 ? "" : "s", last.forked == 1 ? "was" : "were"));
@@ -142,6 +151,17 @@ private:
                 say(fmt::format("nothing matched {}", probe->text));
         else
             shared_.say_what_is_missing(missing, processes_.first().session().matcher(), last, "matched", ": ");
+    }
+
+    Summary summary()
+    {
+        Summary all = processes_.summary();
+        if (kernel_) {
+            all.by_kernel = kernel_->sites();
+            all.sites += all.by_kernel;
+            all.armed += all.by_kernel;
+        }
+        return all;
     }
 
     void wait()
@@ -198,13 +218,15 @@ private:
     // Waits until something happens, or the time has come. @return  whether a signal ends the run
     bool hear(Clock::time_point until)
     {
-        std::vector<int> descriptors = {signals_.descriptor(), output_->keys()};
+        std::vector<int> descriptors = {signals_.descriptor(), output_->keys(), kernel_ ? kernel_->descriptor() : -1};
         const size_t own = descriptors.size();
         processes_.descriptors(descriptors);
         const auto ready = wait_readable(descriptors, until);
         processes_.react(ready, own);
         if (ready[1] && !output_->take_key())
             return true;
+        if (ready[2])
+            kernel_->take();
         return ready[0] && !processes_.all_over() && stopped_by_signal();
     }
 
@@ -234,7 +256,7 @@ private:
     {
         processes_.verify();
         print_all();
-        output_->summary(processes_.summary());
+        output_->summary(summary());
         std::cout.flush();
         exit_ = exit_ || !std::cout;
     }
@@ -302,6 +324,7 @@ private:
     const engine::Script& script_;
     Signals& signals_;
     Recorder* const recorder_;
+    KernelPart* const kernel_; // has some of the sites
     const std::unique_ptr<Output> output_;
     Processes processes_;
     Actions actions_;
@@ -312,6 +335,7 @@ private:
     bool exit_ = false;
     bool asked_ = false; // by SIGUSR1, for the maps as they are, as with bpftrace
     bool ended_ = false; // by exit() in a probe
+    bool kernel_lost_ = false;
 };
 
 Summary summary_of(const Session::Preview& preview)
@@ -330,30 +354,37 @@ std::vector<const Probe*> only_for_kernel(const Session& session, pid_t pid)
     return found;
 }
 
-// For --engine auto: true for the kernel. Takes user where every site can be armed. Says which engine it takes, and
-// why.
+enum class Choice { user, kernel, both };
+
+// For --engine auto: user where every site can be armed. Says which engine it takes, and why.
 // @param options  for bpftrace: with the number of the process
-bool choose_kernel(const Session& session, const Session::Preview& preview, const Options& options,
-                   const engine::Script& script)
+Choice choose(const Session& session, const Session::Preview& preview, const Options& options,
+              const engine::Script& script)
 {
     const Summary summary = summary_of(preview);
     const auto others = only_for_kernel(session, options.pid);
     if (summary.complete() && others.empty()) {
         if (summary.sites)
             say(fmt::format("engine user: {} of {} sites can be armed", summary.armed, summary.sites));
-        return false;
+        return Choice::user;
     }
     const std::string obstacle = kernel_obstacle(options, &script);
     const std::string why = summary.complete()
-        ? fmt::format(
-              "fastprobe has not recorded {}{}", others[0]->text,
-              options.moves || !engine::own_machine.moved_jump ? "" : ", and --move, which may arm it, is not given")
+        ? fmt::format("fastprobe has not recorded {}{}", others[0]->text,
+                      options.moves || !engine::own_machine.moved_jump ? "" : ", and --no-move leaves it alone")
         : summary.text();
-    say(fmt::format("engine {}: {}{}", obstacle.empty() ? "kernel" : "user", why,
-                    obstacle.empty() ? "; what the process forks is not counted" : "; " + obstacle));
-    if (const std::string cure = summary.cure(); obstacle.empty() && !cure.empty())
+    const std::string cure = summary.cure();
+    if (!obstacle.empty()) {
+        say(fmt::format("engine user: {}; {}", why, obstacle));
+        return Choice::user;
+    }
+    const bool both = others.empty() && adds_up(script) && !KernelSites(preview, script).empty();
+    say(both ? fmt::format("engine user, and kernel where it cannot: {}; what the process forks is not counted there",
+                           why)
+             : fmt::format("engine kernel: {}; what the process forks is not counted", why));
+    if (!cure.empty())
         say(cure);
-    return obstacle.empty();
+    return both ? Choice::both : Choice::kernel;
 }
 
 // Runs bpftrace on the process. Empty: it could not attach, and the process is as it was.
@@ -422,12 +453,26 @@ int run(const Options& options, const engine::Script& script)
             std::cout << fmt::format("{} of {} sites can be armed\n", summary.armed, summary.sites);
         return summary.complete() && session->matcher().unmatched().empty() ? complete : incomplete;
     }
+    std::unique_ptr<KernelPart> kernel;
     if (options.engine == EngineChoice::automatic) {
         Options beside = options;
         beside.pid = program.pid();
         beside.command.clear();
         const Session::Preview preview = session->preview();
-        if (choose_kernel(*session, preview, beside, script)) {
+        const Choice choice = choose(*session, preview, beside, script);
+        if (choice == Choice::both) {
+            const KernelSites sites(preview, script);
+            kernel = std::make_unique<KernelPart>(beside, script, sites, signals);
+            shared.kernel_may = false;
+            if (kernel->attach()) {
+                shared.elsewhere = [sites](const engine::Site& site) { return sites.has(site); };
+                session = std::make_unique<Session>(script, program.pid(), program.target(), shared.session_options());
+            } else {
+                say("engine user: bpftrace ended before it had attached its probes");
+                kernel.reset();
+            }
+        }
+        if (choice == Choice::kernel) {
             std::vector<std::string> left_out;
             beside.text = without_unreadable(script, preview.sites, left_out);
             for (const std::string& probe : left_out)
@@ -440,7 +485,7 @@ int run(const Options& options, const engine::Script& script)
     }
     if (!options.follows()) // a descendant may match
         refuse_unmatched(*session, options);
-    Run run(shared, signals, records);
+    Run run(shared, signals, records, kernel.get());
     run.processes().add(std::move(owned), std::move(session));
     run.processes().add_others();
     return run.run();
