@@ -16,6 +16,7 @@
 #include <chrono>
 #include <csignal>
 #include <optional>
+#include <set>
 #include <unistd.h>
 #include <utility>
 
@@ -36,6 +37,9 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 namespace {
+
+// bpftrace prints its maps so often: version 0.23 does not do it at a signal.
+constexpr std::chrono::milliseconds print_period(200);
 
 // Of a clause with sites.
 bool is_same_in_both(const Expression& e)
@@ -178,6 +182,17 @@ std::vector<std::string> command_line(const Options& options, const Script& scri
 {
     std::string text = handed_over_in_part(script, sites, options.pid);
     text += fmt::format("BEGIN {{ {} = 1; printf(\"{}\\n\"); }}\n", last_map, attached_line);
+    text += fmt::format("interval:ms:{} {{", print_period.count());
+    std::set<size_t> maps; // it knows no others
+    for (const Site& site : sites)
+        for (const size_t clause : site.clauses)
+            each_statement(script.clauses[clause].actions, [&](const Statement& statement) {
+                if (statement.kind == Statement::Kind::update || statement.kind == Statement::Kind::add)
+                    maps.insert(statement.map);
+            });
+    for (const size_t map : maps)
+        text += fmt::format(" print({});", script.maps[map].name);
+    text += fmt::format(" print({}); }}\n", last_map);
     std::vector<std::string> words = {"bpftrace", "-B", "line", "-f", "json", "-p", std::to_string(options.pid),
                                       "-e",       text};
     words.insert(words.end(), options.parameters.begin(), options.parameters.end());
@@ -297,9 +312,7 @@ void KernelPart::take_line(std::string_view line)
         return;
     for (const auto& [name, value] : data.items()) {
         if (name == last_map_) {
-            maps_ = std::exchange(printing_, {});
-            printing_.maps.resize(script_.maps.size());
-            ++prints_;
+            maps_ = printing_;
             continue;
         }
         const auto map = std::find_if(script_.maps.begin(), script_.maps.end(),
@@ -307,6 +320,7 @@ void KernelPart::take_line(std::string_view line)
         if (map == script_.maps.end())
             continue;
         std::vector<Entry>& to = printing_.maps[static_cast<size_t>(map - script_.maps.begin())];
+        to.clear(); // a line has all of a map
         if (map->keys.empty()) {
             to.push_back(entry_of(*map, value));
             continue;
@@ -316,27 +330,6 @@ void KernelPart::take_line(std::string_view line)
             to.back().keys = keys_of(*map, keys);
         }
     }
-}
-
-engine::Maps KernelPart::read()
-{
-    if (over_)
-        return maps_;
-    const size_t before = prints_;
-    const auto end = Clock::now() + std::chrono::seconds(5);
-    auto pause = std::chrono::milliseconds(100);
-    bpftrace_.ask_for_maps();
-    while (prints_ == before && !over_) {
-        if (wait_readable({bpftrace_.output()}, Clock::now() + pause)[0]) {
-            take();
-            continue;
-        }
-        if (Clock::now() > end)
-            throw Unusable("bpftrace does not print what it has counted");
-        bpftrace_.remind();
-        pause *= 2;
-    }
-    return maps_;
 }
 
 bool KernelPart::finish()

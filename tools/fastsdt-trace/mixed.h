@@ -48,8 +48,8 @@ public:
     /// Readable where take() has something to do; -1: never again.
     int descriptor() const { return over_ ? -1 : bpftrace_.output(); }
     void take();
-    /// What it has counted so far. Throws Unusable.
-    engine::Maps read();
+    /// What it has counted, as of its last print: up to 0.2 s ago.
+    const engine::Maps& read() const { return maps_; }
     /// Detaches. What it has counted in all is what read() gives from then on. @return  false: that is lost
     bool finish();
     size_t sites() const { return sites_; }
@@ -64,8 +64,7 @@ private:
     Bpftrace bpftrace_;
     std::string held_; ///< of a line whose end has not come
     bool attached_ = false, over_ = false;
-    size_t prints_ = 0;            ///< of all maps, complete ones
-    engine::Maps printing_, maps_; ///< what is being printed, and what was
+    engine::Maps printing_, maps_; ///< what is being printed, and what was, to its end
 };
 
 } // namespace fastsdt::trace_tool

@@ -459,15 +459,20 @@ int run(const Options& options, const engine::Script& script)
         beside.pid = program.pid();
         beside.command.clear();
         const Session::Preview preview = session->preview();
-        const Choice choice = choose(*session, preview, beside, script);
+        Choice choice = choose(*session, preview, beside, script);
         if (choice == Choice::both) {
             const KernelSites sites(preview, script);
-            kernel = std::make_unique<KernelPart>(beside, script, sites, signals);
             shared.kernel_may = false;
-            if (kernel->attach()) {
+            try {
+                kernel = std::make_unique<KernelPart>(beside, script, sites, signals);
+            } catch (const Unusable& error) {
+                say(fmt::format("engine kernel: {}", error.what()));
+                choice = Choice::kernel;
+            }
+            if (kernel && kernel->attach()) {
                 shared.elsewhere = [sites](const engine::Site& site) { return sites.has(site); };
                 session = std::make_unique<Session>(script, program.pid(), program.target(), shared.session_options());
-            } else {
+            } else if (kernel) {
                 say("engine user: bpftrace ended before it had attached its probes");
                 kernel.reset();
             }
