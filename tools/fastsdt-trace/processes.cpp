@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <exception>
 #include <future>
 #include <sys/resource.h>
@@ -43,6 +44,16 @@ void allow_many_files()
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// The kernel sends one for each stop of a traced thread, and a process that is armed stops some hundred times. The thread that traces
+// has all signals blocked, so each would wake this one, which has nothing to do with it.
+void hear_no_child_signals()
+{
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &child, nullptr);
+}
+
 } // namespace
 
 Processes::Processes(Shared& shared)
@@ -50,7 +61,8 @@ Processes::Processes(Shared& shared)
       finds_(options_.follows() || !options_.selection.empty()), finder_(options_.selection, script_, finds_),
       given_(shared.script)
 {
-    allow_many_files(); // not before a COMMAND was started, which would inherit that
+    allow_many_files(); // not before a COMMAND was started, which would inherit both
+    hear_no_child_signals();
 }
 
 void Processes::add(std::unique_ptr<Program> program, std::unique_ptr<Session> session)
