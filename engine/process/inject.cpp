@@ -270,13 +270,14 @@ uint64_t room_for(const Errand& errand, const user_regs_struct& home, const std:
     if (find_room(rests, size, std::nullopt))
         throw Busy(fmt::format("process {}: no room for {} bytes of code within {} MiB of where its thread {} is", pid,
                                size, errand_reach >> 20, thread));
-    throw Unusable(fmt::format("process {}: no room for {} bytes of code behind its text or in its vdso", pid, size));
+    throw NoRoom(fmt::format("process {}: no room for {} bytes of code behind its text or in its vdso", pid, size));
 }
 
 // How far a thread came on its errand.
 struct Progress {
     std::vector<int64_t> results; // of the calls that it made
-    bool done = false;            // it has made the last
+    bool done = false;            // it has made all, or all up to the gate
+    bool passed = false;          // the gate
     bool refused = false;         // the program handles its system calls itself, and would see ours
     bool lost = false;            // it does not come to its next stop
     std::exception_ptr thrown;    // by `seen`
@@ -284,7 +285,7 @@ struct Progress {
 
 // Lets the thread run from stop to stop until it has made all calls, or cannot.
 Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code, size_t calls,
-                   const std::function<void(pid_t thread, size_t index, int64_t result)>& seen)
+                   const std::function<void(pid_t thread, size_t index, int64_t result)>& seen, const Gate& gate)
 {
     const pid_t pid = tracees.pid(), thread = task.number;
     const auto deadline = Clock::now() + errand_takes;
@@ -347,6 +348,14 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
         }
     }
     return progress;
+                if (made + 1 == gate.behind && !progress.thrown && gate.opens()) {
+                    user_regs_struct registers = Tracees::registers(thread);
+                    set_program_counter(registers, code.further);
+                    Tracees::set_registers(thread, registers);
+                    progress.passed = true;
+                }
+            } catch (const Busy& error) { // calls were made: it is not to be tried again
+                progress.thrown = std::make_exception_ptr(Unusable(error.what()));
 }
 
 } // namespace
@@ -363,7 +372,7 @@ bool errand_under_way(pid_t pid, int opened)
 }
 
 std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls, const std::string& text,
-                          const std::function<void(pid_t thread, size_t index, int64_t result)>& seen)
+                          const std::function<void(pid_t thread, size_t index, int64_t result)>& seen, const Gate& gate)
 {
     Tracees tracees(pid);
     tracees.heed_signals();
@@ -383,7 +392,7 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
     const user_regs_struct home = as_interrupted(stopped, instruction, slept);
     if (in_restartable_sequence(thread, memory, program_counter(home)))
         throw Busy(fmt::format("process {}: its thread {} is in a restartable sequence", pid, thread));
-    Errand errand{calls, text, 0};
+    Errand errand{calls, text, gate.behind, 0};
     if (ptrace(PTRACE_GETSIGMASK, thread, sizeof errand.signal_mask, &errand.signal_mask) < 0)
         throw Busy(fmt::format("thread {}: its signal mask cannot be read: {}", thread, std::strerror(errno)));
 
@@ -399,7 +408,7 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
     const auto mask_signals = [&](uint64_t mask) { ptrace(PTRACE_SETSIGMASK, thread, sizeof mask, &mask); };
     mask_signals(~(uint64_t{1} << (SIGSYS - 1)));
     Tracees::Task& task = *tracees.find(thread); // stays where it is: nothing more is traced
-    const Progress progress = accompany(tracees, task, code, calls.size(), seen);
+    const Progress progress = accompany(tracees, task, code, calls.size(), seen, gate);
     // To a stop from which an interrupted system call is begun again. One that keeps running in the kernel comes home by itself later.
     const bool rests_now = (!progress.done && !progress.lost) || tracees.rest(task, Clock::now() + fetched_within);
     if (rests_now) {
@@ -408,7 +417,8 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
         mask_signals(errand.signal_mask);
         write_all(memory, at, std::vector<std::byte>(code.bytes.size()), pid);
     }
-    if (progress.lost || !rests_now || (progress.done && progress.results.size() != calls.size()))
+    const size_t expected = gate.behind < calls.size() && !progress.passed ? gate.behind : calls.size();
+    if (progress.lost || !rests_now || (progress.done && progress.results.size() != expected))
         throw Unusable(
             fmt::format("process {}: its thread {} did not come back from the system calls that it was to make "
                         "for us{}",
