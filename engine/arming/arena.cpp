@@ -219,9 +219,9 @@ std::vector<Front> find_arenas(Target& target, const std::vector<Mapping>& mappi
     return fronts;
 }
 
-bool has_own_arena(Target& target)
+bool has_own_arena(Target& target, const std::vector<Mapping>& mappings)
 {
-    const std::vector<Front> fronts = find_arenas(target);
+    const std::vector<Front> fronts = find_arenas(target, mappings);
     return std::any_of(fronts.begin(), fronts.end(), [](const Front& f) { return f.tracer == Tracer::self(); });
 }
 

@@ -67,6 +67,6 @@ std::vector<std::byte> head_of(const Front& front);
 std::vector<Front> find_arenas(Target& target);
 std::vector<Front> find_arenas(Target& target, const std::vector<Mapping>& mappings); ///< these it has now
 /// Whether this process traces the target, or one that the target was forked from and that is followed: what it traced, too.
-bool has_own_arena(Target& target);
+bool has_own_arena(Target& target, const std::vector<Mapping>& mappings);
 
 } // namespace fastsdt::engine

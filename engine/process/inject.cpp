@@ -217,7 +217,7 @@ pid_t borrow(Tracees& tracees, bool& slept)
     constexpr size_t most_looks = 64;
     std::map<pid_t, int> mind;
     for (size_t i = 0; i < threads.size(); ++i)
-        mind[threads[i]] = i < most_looks ? minds(tracees.pid(), threads[i]) : 3;
+        mind[threads[i]] = i < most_looks && threads.size() > 1 ? minds(tracees.pid(), threads[i]) : 3;
     std::stable_sort(threads.begin(), threads.end(), [&](pid_t a, pid_t b) { return mind[a] < mind[b]; });
     for (pid_t thread : threads) {
         if (!tracees.seize(thread, 0))
@@ -289,19 +289,23 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
 {
     const pid_t pid = tracees.pid(), thread = task.number;
     const auto deadline = Clock::now() + errand_takes;
-    const auto before = computed(pid, thread);
+    std::optional<std::chrono::nanoseconds> before; // as of the first time that it did not come at once
     // To its next stop. False: it does not come to one.
     const auto go_on = [&] {
         bool stopped = tracees.go_on(task, PTRACE_SYSCALL, Clock::now() + look_again);
-        while (!stopped && !task.stopped && !tracees.is_gone(task) && !asked_to_end() && Clock::now() < deadline
-               && computed(pid, thread) - before < errand_computes)
+        while (!stopped && !task.stopped && !tracees.is_gone(task) && !asked_to_end() && Clock::now() < deadline) {
+            const auto now = computed(pid, thread);
+            if (now - before.value_or(now) >= errand_computes)
+                break;
+            before = before.value_or(now);
             stopped = tracees.wait(task, Clock::now() + look_again);
+        }
         return stopped;
     };
     constexpr unsigned most_stops = 1000; // two for each call, and some for what the thread is told
     Progress progress;
     bool begun = false;
-    uint64_t entered = 0; // the call that the thread is in, by the address behind it
+    bool in_call = false;
     for (unsigned stops = 1; !progress.done; ++stops) {
         if (stops > most_stops || !go_on()) {
             if (tracees.is_gone(task))
@@ -322,18 +326,20 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
                 task.signal = 0;
             break;
         }
+        in_call = !in_call;
+        if (in_call) // the call begins; its end is the next of these stops
+            continue;
         __ptrace_syscall_info info{};
         if (ptrace(static_cast<__ptrace_request>(PTRACE_GET_SYSCALL_INFO), thread, sizeof info, &info) <= 0) {
-            // Before Linux 5.3 nothing says which of a call's two stops this is: the second at an address.
-            if (errno != EIO)
+            if (errno != EIO) // before Linux 5.3
                 continue;
             const user_regs_struct registers = Tracees::registers(thread);
             info.instruction_pointer = program_counter(registers);
             info.exit.rval = result_of(registers);
-            info.op = info.instruction_pointer == entered ? PTRACE_SYSCALL_INFO_EXIT : PTRACE_SYSCALL_INFO_ENTRY;
-            entered = info.op == PTRACE_SYSCALL_INFO_ENTRY ? info.instruction_pointer : 0;
+            info.op = PTRACE_SYSCALL_INFO_EXIT;
         }
-        if (info.op != PTRACE_SYSCALL_INFO_EXIT)
+        in_call = info.op != PTRACE_SYSCALL_INFO_EXIT;
+        if (in_call)
             continue;
         begun = true;
         progress.done = info.instruction_pointer == code.after_all;
@@ -342,12 +348,6 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
             progress.results.push_back(info.exit.rval);
             try {
                 seen(thread, made, info.exit.rval);
-            } catch (...) {
-                progress.thrown = std::current_exception();
-            }
-        }
-    }
-    return progress;
                 if (made + 1 == gate.behind && !progress.thrown && gate.opens()) {
                     user_regs_struct registers = Tracees::registers(thread);
                     set_program_counter(registers, code.further);
@@ -356,6 +356,12 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
                 }
             } catch (const Busy& error) { // calls were made: it is not to be tried again
                 progress.thrown = std::make_exception_ptr(Unusable(error.what()));
+            } catch (...) {
+                progress.thrown = std::current_exception();
+            }
+        }
+    }
+    return progress;
 }
 
 } // namespace

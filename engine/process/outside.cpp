@@ -45,8 +45,7 @@ constexpr uint64_t page = own_machine.page;
 
 class Outside : public Target {
 public:
-    // @param asks  whether it will be made to call the kernel
-    Outside(pid_t pid, bool asks) : pid_(pid)
+    explicit Outside(pid_t pid) : pid_(pid)
     {
         if (!arms_nothing.empty())
             throw Unusable(fmt::format("process {}: the user-space engine {}; trace it with the kernel's probes", pid,
@@ -54,24 +53,26 @@ public:
         if (pid == getpid())
             throw Unusable(fmt::format("process {}: that is this process itself", pid));
         refuse_zombie(pid);
-        const std::vector<pid_t> threads = living_threads(pid);
-        if (threads.empty())
+        const pid_t thread = living_thread(pid);
+        if (!thread)
             throw Unusable(fmt::format("process {}: there is no such process", pid));
         refuse_thread(pid);
-        if (mappings_of(pid).empty())
-            throw Unusable(fmt::format("process {}: it has no memory: a kernel thread", pid));
         Memory memory = open_memory(pid, O_RDWR);
+        const int error = errno;
         holder_ = memory.thread;
         memory_ = std::move(memory.file);
+        if (memory_ ? memory_has_gone(memory_.get()) : mappings_of(pid).empty())
+            throw Unusable(fmt::format("process {}: it has no memory: a kernel thread", pid));
         if (!memory_) {
             // ptrace refuses by the same rules, and seize() explains its refusal.
-            as_tracer([&] { Tracees(pid_).seize(threads.front()); });
+            as_tracer([&] { Tracees(pid_).seize(thread); });
             throw Unusable(
-                fmt::format("process {}: /proc/{}/mem cannot be opened: {}", pid, pid, std::strerror(errno)));
+                fmt::format("process {}: /proc/{}/mem cannot be opened: {}", pid, pid, std::strerror(error)));
         }
-        if (asks)
-            refuse_filters(threads);
     }
+
+    // Before it is made to call the kernel.
+    void refuse_filters() const { refuse_filters(threads_of(pid_)); }
 
     std::vector<Mapping> mappings() override { return mappings_of(pid_); }
 
@@ -149,7 +150,6 @@ public:
                                    pid_, least >> 10, std::strerror(static_cast<int>(-error))));
     }
 
-    Arena allocate_code(std::span<const uint64_t> near, size_t size) override
     // By one errand, if the process has no limits.
     Window allocate(Needs needs, std::span<const WantedCode> wanted, const std::vector<Mapping>& mappings,
                     std::vector<Arena>& arenas) override
@@ -192,6 +192,7 @@ public:
         return made;
     }
 
+    Arena allocate_code(std::span<const uint64_t> near, size_t size) override
     {
         size = whole_pages(size);
         for (unsigned tries = 0; tries < 8; ++tries) {
@@ -328,11 +329,9 @@ public:
     // he could do by ptrace as well.
     void alone(const std::function<void()>& work) override
     {
-        const std::vector<pid_t> threads = living_threads(pid_);
+        const pid_t thread = living_thread(pid_);
         const Descriptor file(
-            threads.empty()
-                ? -1
-                : open(fmt::format("/proc/{}/task/{}/maps", pid_, threads.front()).c_str(), O_RDONLY | O_CLOEXEC));
+            thread ? open(fmt::format("/proc/{}/task/{}/maps", pid_, thread).c_str(), O_RDONLY | O_CLOEXEC) : -1);
         patiently([&] {
             if (file && flock(file.get(), LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
                 throw Busy(fmt::format("process {}: another tracer is at work on it", pid_));
@@ -409,8 +408,8 @@ private:
 
     static std::vector<Call> calls_for_data(size_t size, unsigned flags)
     {
-        const Call::Argument file(Kind::result, 0), window(Kind::result, 1);
         using Kind = Call::Argument::Kind;
+        const Call::Argument file(Kind::result, 0), window(Kind::result, 1);
         return {{SYS_memfd_create, {Kind::text, flags}},
                 {SYS_mmap, {0, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0}},
                 {SYS_madvise, {window, size, MADV_DONTDUMP}}, // a core dump would have all of the tables
@@ -682,12 +681,18 @@ private:
 
 std::unique_ptr<Target> open_outside(pid_t pid)
 {
-    return std::make_unique<Outside>(pid, true);
+    return open_outside(pid, open_forked(pid));
 }
 
 std::unique_ptr<Target> open_forked(pid_t pid)
 {
-    return std::make_unique<Outside>(pid, false);
+    return std::make_unique<Outside>(pid);
+}
+
+std::unique_ptr<Target> open_outside(pid_t, std::unique_ptr<Target> forked)
+{
+    static_cast<const Outside&>(*forked).refuse_filters();
+    return forked;
 }
 
 } // namespace fastsdt::engine

@@ -91,10 +91,10 @@ bool Finder::is_selected(pid_t pid, const std::string& name) const
 }
 
 // Also a process whose file was replaced by an upgrade.
-bool Finder::has_mapped(pid_t pid) const
+bool Finder::has_mapped(pid_t pid, const std::vector<Mapping>& mappings) const
 {
     return selection_.exes.empty() || any(selection_.exes, [&](const std::string& file) {
-               const FoundMapping found = find_mapped(pid, file);
+               const FoundMapping found = find_mapped(pid, file, mappings);
                return found.mapped || !found.replaced_by_other.empty();
            });
 }
@@ -208,7 +208,7 @@ std::vector<pid_t> Finder::find(const std::set<pid_t>& traced)
             if (look == now)
                 continue;
             look = std::move(now);
-            if (!tree_.contains(pid) && !has_mapped(pid))
+            if (!tree_.contains(pid) && !has_mapped(pid, mappings))
                 continue;
             if (!selection_.exes.empty())
                 of_wanted_file_.insert(pid);
