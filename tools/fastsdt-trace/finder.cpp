@@ -131,16 +131,21 @@ bool Finder::hear()
             }
             continue;
         }
-        if (settled_.contains(event.pid))
+        const bool settled = settled_.contains(event.pid);
+        if (settled && !tree_.contains(event.pid))
             continue;
-        if (is_wanted_file(event, inodes))
+        if (!settled && is_wanted_file(event, inodes))
             of_wanted_file_.insert(event.pid);
         if (!of_wanted_file_.contains(event.pid) && !tree_.contains(event.pid))
             continue;
         Mapping mapping;
         mapping.name = event.file;
         mapping.inode = event.inode;
-        if (engine::means_any(script_, event.pid, {mapping}))
+        if (!engine::means_any(script_, event.pid, {mapping}))
+            continue;
+        if (settled) // it is traced, and may have executed another program: look() finds that, and then it is attached to again
+            news = true;
+        else
             news = told_.try_emplace(event.pid, std::chrono::nanoseconds(event.time)).second || news;
     }
     return news;
