@@ -610,25 +610,27 @@ void Arming::make(std::vector<Stubs> wanted, const std::vector<Mapping>& mapping
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_partition(order.begin(), order.end(), [&](size_t i) { return arenas[i].code != 0; });
     std::exception_ptr failed;
-    for (const size_t i : order)
-        try {
-            if (failed)
-                throw Unusable("another one failed");
-            prepare_tables();
-            if (!arenas[i].code) {
-                release_unfinished();
-                arenas[i] = target_.allocate_code(wanted[i].near, wanted[i].size());
+    for (const size_t i : order) {
+        if (!failed) {
+            try {
+                prepare_tables();
+                if (!arenas[i].code) {
+                    release_unfinished();
+                    arenas[i] = target_.allocate_code(wanted[i].near, wanted[i].size());
+                }
+                if (arenas[i].code)
+                    make(wanted[i], arenas[i]);
+                else
+                    wanted[i].made(nullptr);
+                continue;
+            } catch (const std::exception&) {
+                if (wanted[i].needed)
+                    failed = std::current_exception();
             }
-            if (arenas[i].code)
-                make(wanted[i], arenas[i]);
-            else
-                wanted[i].made(nullptr);
-        } catch (const std::exception&) {
-            if (!failed && wanted[i].needed)
-                failed = std::current_exception();
-            if (arenas[i].code)
-                target_.free_code(arenas[i], wanted[i].size());
         }
+        if (arenas[i].code)
+            target_.free_code(arenas[i], wanted[i].size());
+    }
     if (failed)
         std::rethrow_exception(failed);
 }

@@ -268,8 +268,8 @@ uint64_t room_for(const Errand& errand, const user_regs_struct& home, const std:
     if (const uint64_t at = find_room(rests, size, program_counter(home)))
         return at;
     if (find_room(rests, size, std::nullopt))
-        throw Busy(fmt::format("process {}: no room for {} bytes of code within {} MiB of where its thread {} is", pid,
-                               size, errand_reach >> 20, thread));
+        throw NoRoomNear(fmt::format("process {}: no room for {} bytes of code within {} MiB of where its thread {} is",
+                                     pid, size, errand_reach >> 20, thread));
     throw NoRoom(fmt::format("process {}: no room for {} bytes of code behind its text or in its vdso", pid, size));
 }
 

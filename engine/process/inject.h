@@ -3,6 +3,7 @@
 #pragma once
 #include "base/unusable.h"
 #include "process/errand.h"
+#include "process/ptrace.h"
 
 #include <functional>
 #include <sys/types.h>
@@ -19,6 +20,10 @@ struct Gate {
 /// What has no room behind the text or in the vdso: fewer calls may.
 struct NoRoom : Unusable {
     using Unusable::Unusable;
+};
+/// The same within reach of where the thread is.
+struct NoRoomNear : Busy {
+    using Busy::Busy;
 };
 
 /// One thread of `pid` makes the calls, the others run on. To be run as_tracer(). If it throws Busy, no call was made; nor where a

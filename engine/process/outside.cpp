@@ -72,7 +72,7 @@ public:
     }
 
     // Before it is made to call the kernel.
-    void refuse_filters() const { refuse_filters(threads_of(pid_)); }
+    void refuse_filters() const { refuse_filters(living_threads(pid_)); }
 
     std::vector<Mapping> mappings() override { return mappings_of(pid_); }
 
@@ -163,6 +163,8 @@ public:
         try {
             results = map(least, size, places);
         } catch (const NoRoom&) {
+            return allocate_data(needs);
+        } catch (const NoRoomNear&) {
             return allocate_data(needs);
         }
         const auto window = static_cast<uint64_t>(results[1]);
