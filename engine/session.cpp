@@ -19,12 +19,12 @@
 
 namespace fastsdt::engine {
 
-Session::Session(const Script& script, pid_t pid, Target& target, Options options)
+Session::Session(const Script& script, pid_t pid, Target& target, Options options, const std::vector<Mapping>& mappings)
     : script_(script), target_(target), pid_(pid), options_(options), filters_(pid),
-      modules_at_first_(modules_of(mappings_of(pid))),
+      modules_at_first_(modules_of(mappings)),
       matcher_(script, pid, options.names ? *options.names : own_names_, options.moves && target.stops_threads(),
                options.moves_faulting),
-      fresh_(find_new()), environment_(read_environment(script, pid)),
+      fresh_(find_new(mappings)), environment_(read_environment(script, pid)),
       unwinding_(unwinds(script) ? std::make_unique<Unwinding>(pid) : nullptr),
       tables_(lay_out(script, options.ring_size, options.overwrites, unwinding_ ? unwinding_->capacity() : 0)),
       arming_(
@@ -57,16 +57,16 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
     if (environment_.clock)
         timed_ = {environment_.clock->base_counter, environment_.clock->base_ns};
     environment_.threads_run = !target.stops_threads();
-    decide_calls(wants_calls());
+    decide_calls(wants_calls(), mappings);
 }
 
 // Takes a while: only if some call is wanted.
-void Session::decide_calls(bool wanted)
+void Session::decide_calls(bool wanted, const std::vector<Mapping>& mappings)
 {
     if (decided_ || !environment_.no_system_calls.empty() || !wanted)
         return;
     decided_ = true;
-    environment_.no_system_calls = obstacle_to_calls();
+    environment_.no_system_calls = obstacle_to_calls(mappings);
     environment_.system_calls = environment_.no_system_calls.empty();
 }
 
@@ -86,20 +86,25 @@ bool Session::wants_calls() const
            });
 }
 
-std::string Session::obstacle_to_calls()
+std::string Session::obstacle_to_calls(const std::vector<Mapping>& mappings)
 {
     if (filters_.stand())
         return "the process has a seccomp filter";
-    if (const std::string setter = options_.calls ? std::string() : filters_.setter(); !setter.empty())
+    if (const std::string setter = options_.calls ? std::string() : filters_.setter(mappings); !setter.empty())
         return fmt::format("the process may set a seccomp filter, which could kill it for that ({})", setter);
     return {};
 }
 
 bool Session::look_for_filters()
 {
+    return environment_.system_calls && look_for_filters(mappings_of(pid_));
+}
+
+bool Session::look_for_filters(const std::vector<Mapping>& mappings)
+{
     if (!environment_.system_calls)
         return false;
-    environment_.no_system_calls = obstacle_to_calls();
+    environment_.no_system_calls = obstacle_to_calls(mappings);
     environment_.system_calls = environment_.no_system_calls.empty(); // of stubs to come
     if (!environment_.system_calls)
         forbid_calls();
@@ -212,9 +217,9 @@ Code Session::compiled_to_arm(std::span<const Site> sites, const Arena& arena)
     return compiled(sites, arena);
 }
 
-std::vector<Site> Session::find_new()
+std::vector<Site> Session::find_new(const std::vector<Mapping>& mappings)
 {
-    std::vector<Site> found = matcher_.find_new();
+    std::vector<Site> found = matcher_.find_new(mappings);
     if (options_.elsewhere)
         std::erase_if(found, options_.elsewhere);
     return found;
@@ -223,6 +228,7 @@ std::vector<Site> Session::find_new()
 Session::Preview Session::preview()
 {
     Preview preview;
+    read_lasting(pid_, environment_, mappings_of(pid_));
     preview.sites = fresh_;
     preview.states = can_arm(target_, preview.sites);
     preview.stubs.resize(preview.sites.size());
@@ -267,10 +273,13 @@ void Session::arm()
 {
     const TracerThread tracer;
     const size_t known = arming_.sites().size();
-    read_lasting(pid_, environment_);
+    const std::vector<Mapping> mappings = mappings_of(pid_); // what changes from now on is seen by the next look
+    read_lasting(pid_, environment_, mappings);
     look_at_stacks();
-    look_for_filters();
-    decide_calls(wants_calls());
+    look_for_filters(mappings);
+    decide_calls(wants_calls() || wants_loader_, mappings); // the stub there waits by one
+    if (wants_loader_ && environment_.system_calls)
+        arming_.watch_loader();
     try {
         arming_.arm(fresh_);
     } catch (...) {
@@ -283,7 +292,7 @@ void Session::arm()
 
 void Session::match_again()
 {
-    std::vector<Site> come = find_new();
+    std::vector<Site> come = find_new({});
     fresh_.insert(fresh_.end(), std::make_move_iterator(come.begin()), std::make_move_iterator(come.end()));
 }
 
@@ -302,10 +311,8 @@ void Session::disarm()
 void Session::watch_loader()
 {
     if (!environment_.system_calls && !matcher_.means_libraries() && !symbols_)
-        return;         // no library would change anything: neither has it sites, nor could a filter of its harm a stub
-    decide_calls(true); // the stub waits by one
-    if (environment_.system_calls)
-        arming_.watch_loader();
+        return; // no library would change anything: neither has it sites, nor could a filter of its harm a stub
+    wants_loader_ = true;
 }
 
 bool Session::answer_loader(const std::function<void()>& match)

@@ -44,7 +44,12 @@ public:
         std::function<bool(const Site&)> elsewhere = {}; ///< sites that are no sites of this session
     };
     /// Reads the process and matches. `script` and `target` have to outlive it. Throws Unusable.
-    Session(const Script& script, pid_t pid, Target& target, Options options);
+    /// @param mappings  what the process has mapped, if that was read after `target` was opened. What comes later is found by
+    /// match_again(), as whoever compares modules_at_first() knows
+    Session(const Script& script, pid_t pid, Target& target, Options options, const std::vector<Mapping>& mappings);
+    Session(const Script& script, pid_t pid, Target& target, Options options)
+        : Session(script, pid, target, options, target.mappings())
+    {}
     Session(const Script& script, pid_t pid, Target& target) : Session(script, pid, target, Options{}) {}
 
     /// What arming would make of each site.
@@ -127,13 +132,13 @@ public:
     void keep_time();
     const std::vector<SiteState>& states() const { return arming_.states(); }
     const Matcher& matcher() const { return matcher_; }
-    /// modules_of() the process just before the constructor matched.
+    /// modules_of() what the constructor matched.
     const std::vector<std::string>& modules_at_first() const { return modules_at_first_; }
     /// By the number that a map has for a probe.
     const std::vector<std::string>& probes() const { return (options_.names ? *options_.names : own_names_).names(); }
 
 private:
-    std::vector<Site> find_new();
+    std::vector<Site> find_new(const std::vector<Mapping>& mappings);
     Maps read_all();
     void fetch_events(bool last);
     void look_at_stacks();
@@ -145,8 +150,9 @@ private:
     uint64_t word(size_t offset); // of the tables
     void keep_ended(Slice slice);
     bool wants_calls() const;
-    std::string obstacle_to_calls();
-    void decide_calls(bool wanted);
+    std::string obstacle_to_calls(const std::vector<Mapping>& mappings);
+    void decide_calls(bool wanted, const std::vector<Mapping>& mappings);
+    bool look_for_filters(const std::vector<Mapping>& mappings);
     void forbid_calls();
     std::vector<FirstWord> words_at_first(Window window) const;
     Code compiled(std::span<const Site> sites, const Arena& arena) const;
@@ -182,6 +188,7 @@ private:
     std::vector<std::optional<Maps>> cleared_; // by map: what it held when it was cleared
     bool asked_ = false;                       // Target::stores_thread_pointers() and its like
     bool decided_ = false;                     // whether stubs make system calls
+    bool wants_loader_ = false;                // watch_loader()
 };
 
 } // namespace fastsdt::engine

@@ -218,11 +218,16 @@ std::vector<bool> wait_readable(const std::vector<int>& descriptors,
 
 FoundMapping find_mapped(pid_t pid, const std::string& path)
 {
+    return find_mapped(pid, path, read_maps(pid));
+}
+
+FoundMapping find_mapped(pid_t pid, const std::string& path, const std::vector<Mapping>& mappings)
+{
     FoundMapping result;
     const auto file = id_of(path);
     std::error_code error;
     const std::string real = std::filesystem::canonical(path, error);
-    for (const Mapping& mapping : read_maps(pid)) {
+    for (const Mapping& mapping : mappings) {
         if (!mapping.executable || !mapping.inode)
             continue;
         if (file && is_of(pid, mapping, *file))

@@ -14,6 +14,8 @@
 
 namespace fastsdt {
 
+struct Mapping;
+
 /// Every signal that would end this process, and that a process can hold back, as a descriptor while this lives; none is
 /// lost between two looks. Not SIGPIPE, and none that says that this process itself went wrong.
 class Signals {
@@ -76,6 +78,7 @@ struct FoundMapping {
     std::string replaced_by_other; ///< the path, if the process has mapped another file of that path
 };
 FoundMapping find_mapped(pid_t pid, const std::string& path);
+FoundMapping find_mapped(pid_t pid, const std::string& path, const std::vector<Mapping>& mappings); ///< these it has
 
 /// Runtime address in `pid` of the byte at `file_offset` of the file `path`, where it is mapped executable. Empty: nowhere.
 std::optional<uint64_t> runtime_address(pid_t pid, const std::string& path, uint64_t file_offset);

@@ -91,24 +91,35 @@ struct MakerWords {
     uint64_t pid, start_time, pid_namespace, start, size;
 };
 static_assert(Tables::maker + sizeof(MakerWords) <= Tables::clock);
+
+template <class T> std::vector<std::byte> bytes_of(const T& value)
+{
+    const auto* const first = reinterpret_cast<const std::byte*>(&value);
+    return {first, first + sizeof value};
+}
+
+template <class T> T read_from(Target& target, uint64_t address)
+{
+    T value{};
+    if (const auto bytes = target.read(address, sizeof value); bytes.size() == sizeof value)
+        std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+}
 } // namespace
 
-std::vector<std::byte> encode(const Maker& maker)
+std::vector<std::pair<size_t, std::vector<std::byte>>> encode(const Maker& maker)
 {
-    const MakerWords words{maker.tracer.pid, maker.tracer.start_time, maker.tracer.pid_namespace, maker.arena.start,
-                           maker.arena.size};
-    std::vector<std::byte> bytes(sizeof words);
-    std::memcpy(bytes.data(), &words, sizeof words);
-    return bytes;
+    const auto& [first, second] = maker.arenas;
+    const MakerWords words{maker.tracer.pid, maker.tracer.start_time, maker.tracer.pid_namespace, first.start,
+                           first.size};
+    return {{Tables::second_arena, bytes_of(second)}, {Tables::maker, bytes_of(words)}};
 }
 
 Maker read_maker(Target& target, uint64_t data)
 {
-    MakerWords words{};
-    const auto bytes = target.read(data + Tables::maker, sizeof words);
-    if (bytes.size() == sizeof words)
-        std::memcpy(&words, bytes.data(), sizeof words);
-    return {{static_cast<uint32_t>(words.pid), words.start_time, words.pid_namespace}, {words.start, words.size}};
+    const auto words = read_from<MakerWords>(target, data + Tables::maker);
+    return {{static_cast<uint32_t>(words.pid), words.start_time, words.pid_namespace},
+            {{{words.start, words.size}, read_from<Range>(target, data + Tables::second_arena)}}};
 }
 
 bool begins_arena(std::span<const std::byte> bytes)
@@ -208,9 +219,9 @@ std::vector<Front> find_arenas(Target& target, const std::vector<Mapping>& mappi
     return fronts;
 }
 
-bool has_own_arena(Target& target)
+bool has_own_arena(Target& target, const std::vector<Mapping>& mappings)
 {
-    const std::vector<Front> fronts = find_arenas(target);
+    const std::vector<Front> fronts = find_arenas(target, mappings);
     return std::any_of(fronts.begin(), fronts.end(), [](const Front& f) { return f.tracer == Tracer::self(); });
 }
 

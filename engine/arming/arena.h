@@ -4,8 +4,11 @@
 #pragma once
 #include "arming/target.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -42,11 +45,13 @@ struct Front {
 /// What tables say of themselves, for when their tracer is killed before a front does.
 struct Maker {
     Tracer tracer;
-    Range arena; ///< the latest that was to be mapped, with its mark
+    static constexpr size_t most_arenas = 2;
+    std::array<Range, most_arenas> arenas{}; ///< the latest that were to be mapped, with their marks; of size 0: none
 };
 /// What /proc/PID/maps calls tables: the name of their memfd.
 inline constexpr const char* name_of_tables = "fastsdt";
-std::vector<std::byte> encode(const Maker& maker);
+/// What the tables say so, by offset in them: to be written in this order, of which the last says whose they are.
+std::vector<std::pair<size_t, std::vector<std::byte>>> encode(const Maker& maker);
 /// Of the tables at this address. The target may have written anything there.
 Maker read_maker(Target& target, uint64_t data);
 
@@ -62,6 +67,6 @@ std::vector<std::byte> head_of(const Front& front);
 std::vector<Front> find_arenas(Target& target);
 std::vector<Front> find_arenas(Target& target, const std::vector<Mapping>& mappings); ///< these it has now
 /// Whether this process traces the target, or one that the target was forked from and that is followed: what it traced, too.
-bool has_own_arena(Target& target);
+bool has_own_arena(Target& target, const std::vector<Mapping>& mappings);
 
 } // namespace fastsdt::engine

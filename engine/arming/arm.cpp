@@ -19,12 +19,20 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <exception>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 
 namespace fastsdt::engine {
 namespace {
+
+// Of tables that are not there yet, for the size of code: no address takes longer instructions.
+constexpr uint64_t far_away = 0x523456788880;
+
+// Patch::site of the dynamic linker's jump.
+constexpr size_t of_loader = SIZE_MAX;
 
 // The process's mappings and arenas, read once for many sites.
 struct View {
@@ -171,10 +179,9 @@ SiteState can_arm(const View& view, const Site& site, std::span<const std::byte>
     return {view.target.obstacle(site.patch, bytes)};
 }
 
-std::vector<SiteState> states_of(Target& target, std::span<const Site> sites, uint64_t data)
+std::vector<SiteState> states_of(const View& view, std::span<const Site> sites, uint64_t data)
 {
-    const View view(target);
-    PageReader memory(target);
+    PageReader memory(view.target);
     std::vector<SiteState> states;
     for (const Site& site : sites)
         states.push_back(can_arm(view, site, memory.read(site.patch, site.length), data));
@@ -320,8 +327,9 @@ void release_left_overs(Target& target, bool forked)
     for (const auto& [m, maker] : left) {
         Run& run = runs[m.start];
         run.data_size = m.end - m.start;
-        if (const auto arena = arena_without_front(view, maker.arena))
-            run.code.push_back(*arena);
+        for (const Range& made : maker.arenas)
+            if (const auto arena = arena_without_front(view, made))
+                run.code.push_back(*arena);
     }
     for (const auto& [data, run] : runs)
         if (!run.kept)
@@ -329,12 +337,13 @@ void release_left_overs(Target& target, bool forked)
 }
 
 // Undoes the jumps of tracers that have ended. A front may be forged: so a jump is undone only if it leads into an
-// arena of such a tracer, and only to a nop or to what the file has. Returns whether there was any.
-bool clear_left_overs(Target& target, bool forked = false)
+// arena of such a tracer, and only to a nop or to what the file has. @return  whether there may have been something, so that `view` is out of
+// date
+bool clear_left_overs(const View& view, bool forked, bool* jumps = nullptr)
 {
+    Target& target = view.target;
     std::vector<Patch> undo;
     bool moved = false;
-    const View view(target, forked);
     for (const Front& arena : view.arenas) {
         if (arena.tracer.may_run())
             continue;
@@ -372,9 +381,12 @@ bool clear_left_overs(Target& target, bool forked = false)
         target.patch(undo, true);
     if (moved)
         unguard(view, 0);
-    if (!view.arenas.empty() || !tables_left(target, view.mappings).empty())
+    if (jumps)
+        *jumps = !undo.empty();
+    const bool some = !view.arenas.empty() || !tables_left(target, view.mappings).empty();
+    if (some)
         release_left_overs(target, forked);
-    return !undo.empty();
+    return some;
 }
 
 // Front::number.
@@ -388,12 +400,14 @@ uint64_t next_number()
 
 std::vector<SiteState> can_arm(Target& target, std::span<const Site> sites)
 {
-    return states_of(target, sites, 0);
+    return states_of(View(target), sites, 0);
 }
 
 bool clear_forked(Target& target)
 {
-    return clear_left_overs(target, true);
+    bool jumps = false;
+    clear_left_overs(View(target, true), true, &jumps);
+    return jumps;
 }
 
 Arming::Arming(Target& target, Compile compile, Needs needs, FirstWords first, bool follows)
@@ -443,8 +457,8 @@ bool Arming::release_all()
     for (const Front& front : fronts_)
         code.push_back(code_of(front));
     try {
-        if (const auto arena = unfinished())
-            code.push_back(*arena);
+        for (const Range& arena : unfinished())
+            code.push_back(arena);
     } catch (const Unusable&) {
         return false;
     }
@@ -462,21 +476,16 @@ void Arming::arm(std::vector<Site> sites)
 // Memory that has no owner yet is nobody's left-over only as long as no other tracer does the same.
 void Arming::arm_all()
 {
-    clear_left_overs(target_);
-    verify();
+    std::optional<View> view(std::in_place, target_);
+    if (clear_left_overs(*view, false))
+        view.emplace(target_);
+    take_states(states_of(*view, sites_, window_.address));
     std::vector<size_t> without_stub;
     for (size_t i = 0; i < sites_.size(); ++i)
         if (states_[i].state == State::ready && patches_[i].length == 0)
             without_stub.push_back(i);
-    place(without_stub);
+    place(without_stub, view->mappings);
     jump();
-    if (!watches_loader_)
-        return;
-    try {
-        arm_loader();
-    } catch (const Unusable&) {
-        target_.leave_loader(); // libraries are found without it too, later
-    }
 }
 
 void Arming::add(std::vector<Site> sites)
@@ -500,8 +509,18 @@ void Arming::add(std::vector<Site> sites)
     }
 }
 
-// Makes stubs for sites that have none.
-void Arming::place(const std::vector<size_t>& indices)
+// Stubs that are wanted: for sites within reach of each other, or for the dynamic linker.
+struct Arming::Stubs {
+    std::vector<uint64_t> near;
+    size_t patches = 0, code_size = 0; // at most
+    bool needed = true;                // without it arming fails
+    std::function<Code(const Arena&)> compile;
+    std::function<void(const Code*)> made; // nullptr: there is no place for them
+    size_t size() const { return size_of_front(patches) + code_size; }
+};
+
+// Makes stubs for sites that have none, and for the dynamic linker. @param mappings  of now
+void Arming::place(const std::vector<size_t>& indices, const std::vector<Mapping>& mappings)
 {
     std::vector<uint64_t> addresses;
     for (size_t i : indices)
@@ -510,106 +529,200 @@ void Arming::place(const std::vector<size_t>& indices)
     const std::vector<size_t> group_of = group_by_reach(addresses, own_machine.most_code);
     for (size_t k = 0; k < indices.size(); ++k)
         groups[group_of[k]].push_back(indices[k]);
+    std::vector<Stubs> wanted;
     for (const auto& [number, members] : groups)
-        place_group(members);
+        wanted.push_back(stubs_for(members));
+    // It gets an arena of its own: it may be out of reach of all others.
+    if (auto loader = stubs_for_loader(mappings))
+        wanted.push_back(std::move(*loader));
+    if (wanted.empty())
+        return;
+    const bool needed = std::any_of(wanted.begin(), wanted.end(), [](const Stubs& stubs) { return stubs.needed; });
+    try {
+        make(std::move(wanted), mappings);
+    } catch (const Unusable&) {
+        if (needed)
+            throw;
+    }
 }
 
 void Arming::prepare_tables()
 {
-    if (window_.size == 0)
-        window_ = target_.allocate_data(needs_);
     if (!prepared_)
         for (const FirstWord& word : first_(window_))
             target_.change_data(word.offset, 0, word.value);
     prepared_ = true;
 }
 
-// The arena that was to be mapped last, if it came to be mapped and is not in use: a call failed meanwhile. Empty: there is none.
-std::optional<Range> Arming::unfinished()
+// The arenas that were to be mapped last, as far as they came to be mapped and are not in use: a call failed meanwhile.
+std::vector<Range> Arming::unfinished()
 {
-    const Range last = read_maker(target_, window_.address).arena;
-    const auto has_front = [&](const Front& front) { return front.start == last.start; };
-    if (last.size == 0 || std::any_of(fronts_.begin(), fronts_.end(), has_front))
-        return std::nullopt;
-    if (target_.may_come())
-        throw Unusable("memory of a try that failed may still be mapped by one of its threads");
-    const View view(target_);
-    const Front* const front = view.arena_of(last.start); // written by the call that failed: no jump leads there yet
-    if (front && front->start == last.start && front->tracer == Tracer::self() && front->number == number_)
-        return last;
-    return arena_without_front(view, last);
+    std::vector<Range> found;
+    std::optional<View> view;
+    for (const Range& last : read_maker(target_, window_.address).arenas) {
+        const auto has_front = [&](const Front& front) { return front.start == last.start; };
+        if (last.size == 0 || std::any_of(fronts_.begin(), fronts_.end(), has_front))
+            continue;
+        if (!view) {
+            if (target_.may_come())
+                throw Unusable("memory of a try that failed may still be mapped by one of its threads");
+            view.emplace(target_);
+        }
+        const Front* const front =
+            view->arena_of(last.start); // written by the call that failed: no jump leads there yet
+        if (front && front->start == last.start && front->tracer == Tracer::self() && front->number == number_)
+            found.push_back(last);
+        else if (const auto arena = arena_without_front(*view, last))
+            found.push_back(*arena);
+    }
+    return found;
 }
 
-// Before another arena is mapped: the tables name the last one only, for a tracer that has to clear up after us.
+// Before another arena is mapped: the tables name the last ones only, for a tracer that has to clear up after us.
 void Arming::release_unfinished()
 {
-    if (const auto arena = unfinished()) {
-        target_.free_code({.code = arena->start}, arena->size - own_machine.page);
-        if (unfinished())
-            throw Unusable("memory of a try that failed cannot be unmapped yet");
-    }
+    const std::vector<Range> arenas = unfinished();
+    for (const Range& arena : arenas)
+        target_.free_code({.code = arena.start}, arena.size - own_machine.page);
+    if (!arenas.empty() && !unfinished().empty())
+        throw Unusable("memory of a try that failed cannot be unmapped yet");
 }
 
-// Memory for stubs, with stubs in it and a front that names their jumps. Empty: none is within reach.
-std::optional<Code> Arming::add_arena(std::span<const uint64_t> near, size_t patches, size_t code_size,
-                                      const std::function<Code(const Arena&)>& make)
+// The first time with the tables, and as much at once as can be. @param mappings  of now
+void Arming::make(std::vector<Stubs> wanted, const std::vector<Mapping>& mappings)
 {
-    const size_t front_size = size_of_front(patches), size = front_size + code_size;
-    release_unfinished();
-    const Arena arena = size <= own_machine.most_code ? target_.allocate_code(near, size) : Arena{};
-    if (!arena.code)
-        return std::nullopt;
-    try {
-        const uint64_t first_mark = fronts_.empty() ? arena.mark : fronts_.front().mark;
-        Code code = make({arena.code + front_size, arena.data, arena.mark, first_mark});
-        if (code.bytes.size() > code_size)
-            throw std::logic_error("stubs are longer than they were said to be");
-        const Front front{arena.code,     size,    arena.mark, arena.data,  window_.size,
-                          Tracer::self(), number_, follows_,   code.patches};
-        target_.write_code(arena.code + front_size, code.bytes);
-        target_.write_code(front.start, encode(front));
-        fronts_.push_back(front);
-        return code;
-    } catch (...) {
-        target_.free_code(arena, size);
-        throw;
+    std::erase_if(wanted, [](const Stubs& stubs) {
+        const bool too_large = stubs.size() > own_machine.most_code;
+        if (too_large)
+            stubs.made(nullptr);
+        return too_large;
+    });
+    std::vector<Arena> arenas;
+    if (window_.size == 0) {
+        std::vector<WantedCode> code;
+        for (const Stubs& stubs : wanted)
+            code.push_back({stubs.near, stubs.size()});
+        window_ = target_.allocate(needs_, code, mappings, arenas);
     }
+    arenas.resize(wanted.size());
+    // First what has an arena: as soon as the tables name another, nobody would know of it.
+    std::vector<size_t> order(wanted.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_partition(order.begin(), order.end(), [&](size_t i) { return arenas[i].code != 0; });
+    std::exception_ptr failed;
+    for (const size_t i : order) {
+        if (!failed) {
+            try {
+                prepare_tables();
+                if (!arenas[i].code) {
+                    release_unfinished();
+                    arenas[i] = target_.allocate_code(wanted[i].near, wanted[i].size());
+                }
+                if (arenas[i].code)
+                    make(wanted[i], arenas[i]);
+                else
+                    wanted[i].made(nullptr);
+                continue;
+            } catch (const std::exception&) {
+                if (wanted[i].needed)
+                    failed = std::current_exception();
+            }
+        }
+        if (arenas[i].code)
+            target_.free_code(arenas[i], wanted[i].size());
+    }
+    if (failed)
+        std::rethrow_exception(failed);
 }
 
-// Sites within reach of each other: one arena.
-void Arming::place_group(const std::vector<size_t>& members)
+// Stubs, and a front that names their jumps, in an arena for them.
+void Arming::make(const Stubs& stubs, const Arena& arena)
 {
+    const size_t front_size = size_of_front(stubs.patches);
+    const uint64_t first_mark = fronts_.empty() ? arena.mark : fronts_.front().mark;
+    const Code code = stubs.compile({arena.code + front_size, arena.data, arena.mark, first_mark});
+    if (code.bytes.size() > stubs.code_size)
+        throw std::logic_error("stubs are longer than they were said to be");
+    const Front front{arena.code,     stubs.size(), arena.mark, arena.data,  window_.size,
+                      Tracer::self(), number_,      follows_,   code.patches};
+    target_.write_code(arena.code + front_size, code.bytes);
+    target_.write_code(front.start, encode(front));
+    fronts_.push_back(front);
+    stubs.made(&code);
+}
+
+Arming::Stubs Arming::stubs_for(const std::vector<size_t>& members)
+{
+    Stubs stubs;
     std::vector<Site> sites;
-    std::vector<uint64_t> near;
     for (const size_t i : members) {
         sites.push_back(sites_[i]);
-        near.push_back(sites_[i].patch);
+        stubs.near.push_back(sites_[i].patch);
         if (sites_[i].moves())
             for (const uint64_t address : reached_from(sites_[i]))
-                near.push_back(address);
+                stubs.near.push_back(address);
     }
-    prepare_tables();
-    const uint64_t somewhere = near.front() / smallest_page * smallest_page,
+    const uint64_t somewhere = stubs.near.front() / smallest_page * smallest_page,
                    mark = somewhere + own_machine.most_code / 2;
-    const size_t size = compile_(sites, {somewhere, window_.address, mark, mark}).bytes.size() + smallest_page;
-    const auto code = add_arena(near, members.size(), size, [&](const Arena& arena) {
+    const uint64_t data = window_.size ? window_.address : far_away;
+    stubs.patches = members.size();
+    stubs.code_size = compile_(sites, {somewhere, data, mark, mark}).bytes.size() + smallest_page;
+    stubs.compile = [this, members, sites = std::move(sites)](const Arena& arena) {
         Code code = compile_(sites, arena);
         for (Patch& p : code.patches) {
             p.site = members.at(p.site);
             p.semaphore = sites_[p.site].semaphore;
         }
         return code;
-    });
-    if (!code) {
-        for (const size_t i : members)
-            states_[i] = refusals_[i] = {State::too_far};
-        return;
-    }
-    for (size_t k = 0; k < code->refusals.size(); ++k)
-        if (code->refusals[k].state != State::ready)
-            states_[members[k]] = refusals_[members[k]] = code->refusals[k];
-    for (const Patch& p : code->patches)
-        patches_[p.site] = p;
+    };
+    stubs.made = [this, members](const Code* code) {
+        if (!code) {
+            for (const size_t i : members)
+                states_[i] = refusals_[i] = {State::too_far};
+            return;
+        }
+        for (size_t k = 0; k < code->refusals.size(); ++k)
+            if (code->refusals[k].state != State::ready)
+                states_[members[k]] = refusals_[members[k]] = code->refusals[k];
+        for (const Patch& p : code->patches)
+            patches_[p.site] = p;
+    };
+    return stubs;
+}
+
+// Empty: it has its stub, or can have none. Then libraries are found without it too, later.
+std::optional<Arming::Stubs> Arming::stubs_for_loader(const std::vector<Mapping>& mappings)
+{
+    if (!watches_loader_ || loader_.length != 0)
+        return std::nullopt;
+    const std::optional<Loader> loader = target_.loader();
+    if (!loader)
+        return std::nullopt;
+    const auto function = target_.read(loader->breakpoint, loader_function);
+    const Mapping* const mapping = mapping_at(mappings, loader->breakpoint, loader_function);
+    if (!mapping || !mapping->executable || mapping->writable || mapping->shared || mapping->inode == 0
+        || loader->breakpoint % smallest_page + loader_function > smallest_page
+        || !loader_patch(*loader, function, loader->breakpoint))
+        return std::nullopt;
+    const uint64_t somewhere = loader->breakpoint / smallest_page * smallest_page;
+    const uint64_t data = window_.size ? window_.address : far_away;
+    Stubs stubs;
+    stubs.needed = false;
+    stubs.near = {loader->breakpoint};
+    stubs.patches = 1;
+    stubs.code_size = compile_loader_stub(*loader, {somewhere, data, somewhere, somewhere}).size();
+    stubs.compile = [loader = *loader, function](const Arena& arena) {
+        auto patch = loader_patch(loader, function, arena.code);
+        if (!patch)
+            throw std::logic_error("the arena is not within reach of the dynamic linker");
+        patch->site = of_loader;
+        return Code{compile_loader_stub(loader, arena), {*patch}, {}, {}};
+    };
+    stubs.made = [this](const Code* code) {
+        if (code)
+            loader_ = code->patches.front();
+    };
+    return stubs;
 }
 
 // Keeps the kernel's probes away from the patches, and drops those where that cannot be.
@@ -636,7 +749,7 @@ void Arming::guard(std::vector<Patch>& patches)
     std::erase_if(patches, wants);
 }
 
-// Makes the jumps of all sites that have a stub and are ready.
+// Makes the jumps of all sites that have a stub and are ready, and that of the dynamic linker, at one stop if they are few.
 void Arming::jump()
 {
     std::vector<Patch> now;
@@ -649,10 +762,16 @@ void Arming::jump()
             std::copy_n(bytes.begin(), patches_[i].length, patches_[i].before.begin());
             now.push_back(patches_[i]);
         }
+    if (!now.empty()) {
+        jumps_ = true;
+        guard(now);
+    }
+    if (const auto loader = jump_of_loader())
+        now.push_back(*loader);
     if (now.empty())
         return;
     jumps_ = true;
-    guard(now);
+    bool waits = now.back().site == of_loader;
     const std::vector<Patch> all = now;
     bool moved = false; // a module may have gone since we looked
     try {
@@ -660,6 +779,10 @@ void Arming::jump()
             const auto outcomes = target_.patch(now, false);
             std::vector<Patch> again;
             for (size_t i = 0; i < now.size(); ++i) {
+                if (now[i].site == of_loader) {
+                    waits = outcomes[i] == Target::Outcome::done;
+                    continue;
+                }
                 SiteState& state = states_[now[i].site];
                 switch (outcomes[i]) {
                 case Target::Outcome::done: state = {State::armed}; break;
@@ -681,45 +804,28 @@ void Arming::jump()
         } catch (const Unusable&) {
             // The fronts name the jumps: disarm() undoes them, or a later run.
         }
+        target_.leave_loader();
+        if (all.size() == 1 && all.front().site == of_loader)
+            return;
         throw;
     }
+    if (!waits && all.back().site == of_loader)
+        target_.leave_loader();
     if (moved)
         verify();
 }
 
-// The dynamic linker's function gets an arena of its own: it may be out of reach of all others.
-void Arming::arm_loader()
+// Of the dynamic linker, which then waits for us. Empty: it is made already, or cannot be.
+std::optional<Patch> Arming::jump_of_loader()
 {
-    const std::optional<Loader> loader = target_.loader();
-    if (!loader)
-        return;
-    const auto function = target_.read(loader->breakpoint, loader_function);
-    if (loader_.length == 0) {
-        const auto mappings = target_.mappings();
-        const Mapping* const mapping = mapping_at(mappings, loader->breakpoint, loader_function);
-        if (!mapping || !mapping->executable || mapping->writable || mapping->shared || mapping->inode == 0
-            || loader->breakpoint % smallest_page + loader_function > smallest_page
-            || !loader_patch(*loader, function, loader->breakpoint))
-            return;
-        prepare_tables();
-        const uint64_t somewhere = loader->breakpoint / smallest_page * smallest_page;
-        const size_t size = compile_loader_stub(*loader, {somewhere, window_.address, somewhere, somewhere}).size();
-        const auto code = add_arena(std::span(&loader->breakpoint, 1), 1, size, [&](const Arena& arena) {
-            const auto patch = loader_patch(*loader, function, arena.code);
-            if (!patch)
-                throw std::logic_error("the arena is not within reach of the dynamic linker");
-            return Code{compile_loader_stub(*loader, arena), {*patch}, {}, {}};
-        });
-        if (!code)
-            return;
-        loader_ = code->patches.front();
+    if (!watches_loader_ || loader_.length == 0)
+        return std::nullopt;
+    try {
+        target_.hear_loader();
+    } catch (const Unusable&) {
+        return std::nullopt; // libraries are found without it too, later
     }
-    target_.hear_loader();
-    if (holds(bytes_at(target_, loader_), loader_, loader_.after))
-        return;
-    jumps_ = true;
-    if (target_.patch(std::span(&loader_, 1), false).front() != Target::Outcome::done)
-        target_.leave_loader();
+    return holds(bytes_at(target_, loader_), loader_, loader_.after) ? std::nullopt : std::optional(loader_);
 }
 
 // Returns those whose jump may still be there: beneath a breakpoint, or because a thread keeps standing in it.
@@ -783,13 +889,17 @@ void Arming::disarm()
 
 const std::vector<SiteState>& Arming::verify()
 {
-    const auto found = states_of(target_, sites_, window_.address);
+    take_states(states_of(View(target_), sites_, window_.address));
+    return states_;
+}
+
+void Arming::take_states(const std::vector<SiteState>& found)
+{
     states_.resize(sites_.size());
     for (size_t i = 0; i < sites_.size(); ++i) {
         // A refusal stays until the site has some other trouble.
         states_[i] = found[i].state == State::ready ? refusals_[i] : found[i];
     }
-    return states_;
 }
 
 } // namespace fastsdt::engine

@@ -80,17 +80,20 @@ private:
     void arm_all();
     bool release_all();
     std::vector<Patch> undo(std::vector<Patch> patches);
-    std::optional<Range> unfinished();
+    std::vector<Range> unfinished();
     void release_unfinished();
     void add(std::vector<Site> sites);
-    void place(const std::vector<size_t>& sites);
-    void place_group(const std::vector<size_t>& sites);
+    struct Stubs;
+    void place(const std::vector<size_t>& sites, const std::vector<Mapping>& mappings);
+    Stubs stubs_for(const std::vector<size_t>& sites);
+    std::optional<Stubs> stubs_for_loader(const std::vector<Mapping>& mappings);
+    void make(std::vector<Stubs> wanted, const std::vector<Mapping>& mappings);
     void prepare_tables();
-    std::optional<Code> add_arena(std::span<const uint64_t> near, size_t patches, size_t code_size,
-                                  const std::function<Code(const Arena&)>& make);
+    void make(const Stubs& stubs, const Arena& arena);
     void guard(std::vector<Patch>& patches);
     void jump();
-    void arm_loader();
+    std::optional<Patch> jump_of_loader();
+    void take_states(const std::vector<SiteState>& found);
 
     Target& target_;
     Compile compile_;

@@ -347,7 +347,7 @@ Unrecorded Matcher::unrecorded()
             }};
 }
 
-std::vector<Site> Matcher::find_new()
+std::vector<Site> Matcher::find_new(const std::vector<Mapping>& mappings)
 {
     const bool functions = std::any_of(script_.clauses.begin(), script_.clauses.end(), [](const Clause& clause) {
         return std::any_of(clause.probes.begin(), clause.probes.end(), [](const Probe& probe) {
@@ -357,7 +357,7 @@ std::vector<Site> Matcher::find_new()
     traits_ = {!moves_faulting_ && handles_faults(pid_),
                status_field(pid_, pid_, "x86_Thread_features:").find("shstk") != std::string::npos};
     const Unrecorded wanted = unrecorded();
-    const Process process = read_process(pid_, functions, moves_ ? &wanted : nullptr);
+    const Process process = read_process(pid_, functions, moves_ ? &wanted : nullptr, mappings);
     troubles_ = process.troubles;
     std::map<Key, Site> sites;
     for (const LiveFile& file : process.files)

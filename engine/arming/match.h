@@ -63,7 +63,8 @@ public:
 
     /// Sites that the last look did not find. A site that cannot be armed is among them, with Site::patch 0.
     /// Throws Unusable when the process cannot be read.
-    std::vector<Site> find_new();
+    /// @param mappings  what it has mapped, if that has just been read
+    std::vector<Site> find_new(const std::vector<Mapping>& mappings = {});
 
     /// Probes of the script that some look has matched.
     const std::set<const Probe*>& matched() const { return matched_; }

@@ -22,6 +22,12 @@ struct Range {
     bool has(uint64_t address) const { return address - start < size; }
 };
 
+/// What allocate_code() takes.
+struct WantedCode {
+    std::span<const uint64_t> near;
+    size_t size = 0;
+};
+
 /// Memory of the target by runtime address. All functions throw Unusable, which says what failed, where, and what to
 /// do.
 class Target {
@@ -49,6 +55,13 @@ public:
     /// the address of the tables' first slice.
     /// @param near  addresses: a jump has to reach the code from each, and each from the code: 2 GiB (arm64: 128 MiB)
     virtual Arena allocate_code(std::span<const uint64_t> near, size_t size) = 0;
+    /// allocate_data(), and allocate_code() of each where that takes no further stop of a thread: so some of these may be missing.
+    /// @param mappings  of just now  @param arenas  those that were allocated, by `wanted`; else their `code` is 0
+    virtual Window allocate(Needs needs, std::span<const WantedCode> /*wanted*/,
+                            const std::vector<Mapping>& /*mappings*/, std::vector<Arena>& /*arenas*/)
+    {
+        return allocate_data(needs);
+    }
     /// Unmaps what allocate_code() gave for `size`, where nothing has been executed yet. What cannot be unmapped stays.
     virtual void free_code(const Arena& arena, size_t size) = 0;
     /// Unmaps memory that stubs were in, and their tables, if it is certain that no thread comes back to it. False: it is

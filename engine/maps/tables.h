@@ -191,7 +191,8 @@ struct Tables {
     static constexpr size_t last_frame = stack_at_first + 8;  ///< of it: two words below its end; 0: not known
     static constexpr size_t cut = last_frame + 8;             ///< Maps::cut
     static constexpr size_t asked = cut + 8; ///< where rings are overwritten: how often dump() or exit() was hit
-    static constexpr size_t end_of_words = asked + 8;
+    static constexpr size_t second_arena = asked + 8; ///< two words of Maker: start and size of another arena
+    static constexpr size_t end_of_words = second_arena + 16;
 
     std::optional<size_t> stacks; ///< of stack_slots words, addresses. Empty: the script mentions no stack
     std::optional<size_t>

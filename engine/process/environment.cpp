@@ -204,7 +204,6 @@ Environment read_environment(const Script& script, pid_t pid)
         if (!environment.tid_offset)
             environment.tid_offset = tid_offset_of_musl;
     }
-    read_lasting(pid, environment);
     if (uses(script, Value::nsecs) || uses(script, Value::elapsed) || uses(script, Value::random)) {
         std::string why;
         environment.clock = measure_clock(why);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <sys/user.h>
 #include <vector>
@@ -18,13 +19,14 @@ struct Call {
     struct Argument {
         enum class Kind {
             number,
-            first_result, ///< what the first call returned, plus `value`
-            text,         ///< the address of Errand::text
+            result, ///< what the call of index `of` returned, plus `value`
+            text,   ///< the address of Errand::text
         } kind = Kind::number;
         uint64_t value = 0;
+        size_t of = 0;
         Argument() = default;
         Argument(uint64_t number) : value(number) {}
-        Argument(Kind k, uint64_t more = 0) : kind(k), value(more) {}
+        Argument(Kind k, size_t call = 0, uint64_t more = 0) : kind(k), value(more), of(call) {}
     };
     long number = 0; ///< of the system call
     std::array<Argument, 6> arguments{};
@@ -32,7 +34,8 @@ struct Call {
 
 struct Errand {
     std::vector<Call> calls;
-    std::string text; ///< for Argument::Kind::text
+    std::string text;       ///< for Argument::Kind::text
+    size_t gate = SIZE_MAX; ///< behind so many calls the thread goes home, unless it is sent on to ErrandCode::further
     uint64_t signal_mask =
         0; ///< the signals that the thread blocks (PTRACE_GETSIGMASK); during the errand all are blocked
 };
@@ -44,8 +47,28 @@ struct ErrandCode {
     std::vector<std::byte> bytes;      ///< data, then code
     uint64_t start = 0;                ///< runtime address where execution begins
     std::vector<uint64_t> after_calls; ///< runtime address behind each of Errand::calls
+    uint64_t further = 0;              ///< runtime address behind the gate
     uint64_t after_all = 0;            ///< behind the last system call, the one that gives back the signal mask
 };
+
+/// Calls whose results others may use, at most.
+inline constexpr size_t most_kept_results = 6;
+/// By call, the how many-th of those its result is. Empty: no other call uses it.
+inline std::vector<std::optional<size_t>> kept_results(const std::vector<Call>& calls)
+{
+    std::vector<std::optional<size_t>> kept(calls.size());
+    for (const Call& call : calls)
+        for (const Call::Argument& argument : call.arguments)
+            if (argument.kind == Call::Argument::Kind::result)
+                kept.at(argument.of) = 0;
+    size_t next = 0;
+    for (auto& number : kept)
+        if (number)
+            number = next++;
+    if (next > most_kept_results)
+        throw std::logic_error("an errand keeps too many results");
+    return kept;
+}
 
 /// How far from home an errand may stand: its last instruction is a jump home.
 #if defined(__aarch64__)

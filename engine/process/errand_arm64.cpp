@@ -5,7 +5,10 @@
 //     old:   .quad signal_mask
 //     text:  .string
 //     start: rt_sigprocmask(SIG_BLOCK, &all, 0, 8)
-//            the calls; the first result is kept in x9
+//            the calls; results that others use are kept in x9 and the next
+//            at the gate: b end
+//            more calls
+//     end:
 //            rt_sigprocmask(SIG_SETMASK, &old, 0, 8)
 //            mov x..., each register that was changed
 //            b   home
@@ -36,6 +39,8 @@ ErrandCode encode_errand(uint64_t at, const Errand& errand, const user_regs_stru
 {
     using namespace arm64;
     constexpr Reg argument[] = {x0, x1, x2, x3, x4, x5};
+    constexpr Reg kept[most_kept_results] = {x9, x10, x11, x12, x13, x14};
+    const auto keeps = kept_results(errand.calls);
     const uint64_t data[] = {errand_magic, ~uint64_t{0}, errand.signal_mask};
     const uint64_t all = at + 8, old = at + 16, text = at + sizeof data;
 
@@ -53,8 +58,8 @@ ErrandCode encode_errand(uint64_t at, const Errand& errand, const user_regs_stru
         for (size_t i = 0; i < std::size(argument); ++i) {
             const Call::Argument& a = c.arguments[i];
             code.constant(argument[i], a.kind == Call::Argument::Kind::text ? text : a.value);
-            if (a.kind == Call::Argument::Kind::first_result)
-                code.add(argument[i], argument[i], x9);
+            if (a.kind == Call::Argument::Kind::result)
+                code.add(argument[i], argument[i], kept[keeps.at(a.of).value()]);
         }
         code.constant(x8, static_cast<uint64_t>(c.number));
         code.system_call();
@@ -64,13 +69,19 @@ ErrandCode encode_errand(uint64_t at, const Errand& errand, const user_regs_stru
         return call({SYS_rt_sigprocmask, {static_cast<uint64_t>(how), mask, 0, sizeof(uint64_t), 0, 0}});
     };
     mask_signals(SIG_BLOCK, all);
-    for (const Call& c : errand.calls) {
-        result.after_calls.push_back(call(c));
-        if (result.after_calls.size() == 1)
-            code.move(x9, x0);
+    const Emitter::Label end = code.label();
+    for (size_t i = 0; i < errand.calls.size(); ++i) {
+        if (i == errand.gate) {
+            code.jump(end);
+            result.further = code.here();
+        }
+        result.after_calls.push_back(call(errand.calls[i]));
+        if (keeps[i])
+            code.move(kept[*keeps[i]], x0);
     }
+    code.bind(end);
     result.after_all = mask_signals(SIG_SETMASK, old);
-    for (const Reg reg : {x0, x1, x2, x3, x4, x5, x8, x9})
+    for (const Reg reg : {x0, x1, x2, x3, x4, x5, x8, x9, x10, x11, x12, x13, x14})
         code.constant(reg, home.regs[reg]);
     code.jump_to(home.pc);
     const auto instructions = code.finish();

@@ -6,7 +6,10 @@
 //     home:  .quad                             where the thread goes on
 //     text:  .string
 //     start: rt_sigprocmask(SIG_BLOCK, &all, 0, 8)
-//            the calls; the first result is kept in %rbx
+//            the calls; results that others use are kept in %rbx and other registers that no system call changes
+//            at the gate: jmp end
+//            more calls
+//     end:
 //            rt_sigprocmask(SIG_SETMASK, &old, 0, 8)
 //            mov $..., each register that was changed
 //            jmp *home
@@ -59,6 +62,8 @@ ErrandCode encode_errand(uint64_t at, const Errand& errand, const user_regs_stru
 {
     using namespace x86;
     constexpr Reg argument[] = {rdi, rsi, rdx, r10, r8, r9};
+    constexpr Reg kept[most_kept_results] = {rbx, rbp, r12, r13, r14, r15};
+    const auto keeps = kept_results(errand.calls);
     const user_regs_struct back = restarted(home);
     const uint64_t data[] = {errand_magic, ~uint64_t{0}, errand.signal_mask, back.rip};
     const uint64_t all = at + 8, old = at + 16, way_home = at + 24, text = at + sizeof data;
@@ -75,8 +80,9 @@ ErrandCode encode_errand(uint64_t at, const Errand& errand, const user_regs_stru
     const auto call = [&](const Call& c) {
         for (size_t i = 0; i < std::size(argument); ++i) {
             const Call::Argument& a = c.arguments[i];
-            if (a.kind == Call::Argument::Kind::first_result)
-                code.address(argument[i], {.base = rbx, .displacement = static_cast<int64_t>(a.value)});
+            if (a.kind == Call::Argument::Kind::result)
+                code.address(argument[i],
+                             {.base = kept[keeps.at(a.of).value()], .displacement = static_cast<int64_t>(a.value)});
             else
                 code.constant(argument[i], static_cast<int64_t>(a.kind == Call::Argument::Kind::text ? text : a.value));
         }
@@ -88,13 +94,24 @@ ErrandCode encode_errand(uint64_t at, const Errand& errand, const user_regs_stru
         return call({SYS_rt_sigprocmask, {static_cast<uint64_t>(how), mask, 0, sizeof(uint64_t), 0, 0}});
     };
     mask_signals(SIG_BLOCK, all);
-    for (const Call& c : errand.calls) {
-        result.after_calls.push_back(call(c));
-        if (result.after_calls.size() == 1)
-            code.move(rbx, rax);
+    const Emitter::Label end = code.label();
+    for (size_t i = 0; i < errand.calls.size(); ++i) {
+        if (i == errand.gate) {
+            code.jump(ZYDIS_MNEMONIC_JMP, end);
+            result.further = code.here();
+        }
+        result.after_calls.push_back(call(errand.calls[i]));
+        if (keeps[i])
+            code.move(kept[*keeps[i]], rax);
     }
+    code.bind(end);
     result.after_all = mask_signals(SIG_SETMASK, old);
     for (const auto& [reg, value] : {std::pair(rbx, back.rbx),
+                                     {rbp, back.rbp},
+                                     {r12, back.r12},
+                                     {r13, back.r13},
+                                     {r14, back.r14},
+                                     {r15, back.r15},
                                      {rcx, back.rcx},
                                      {rdx, back.rdx},
                                      {rsi, back.rsi},

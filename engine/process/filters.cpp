@@ -130,17 +130,19 @@ std::string readable_file(pid_t pid, const Mapping& mapping)
 
 } // namespace
 
-std::string Filters::setter()
+std::string Filters::setter(const std::vector<Mapping>& mappings)
 {
     std::error_code error;
     const std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid_), error);
-    const Memory memory = open_memory(pid_, O_RDONLY);
-    for (const Mapping& mapping : mappings_of(pid_)) {
+    Memory memory;
+    for (const Mapping& mapping : mappings) {
         if (!mapping.executable)
             continue;
         if (!mapping.inode) {
             if (mapping.name.starts_with('[') && !mapping.name.starts_with("[anon"))
                 continue; // the vdso, an executable stack
+            if (!memory.file)
+                memory = open_memory(pid_, O_RDONLY);
             std::array<std::byte, 8> start{};
             if (pread(memory.file.get(), start.data(), start.size(), static_cast<off_t>(mapping.start)) < 0
                 || !begins_arena(start))

@@ -10,6 +10,7 @@
 #include <string>
 #include <sys/types.h>
 #include <utility>
+#include <vector>
 
 namespace fastsdt::engine {
 
@@ -22,7 +23,7 @@ public:
     ///
     /// It is a reading of instructions, and no proof. It does not see code that is made after the look (a just-in-time
     /// compiler's first), code of a library that is mapped after it, and a number that is the result of a computation.
-    std::string setter();
+    std::string setter(const std::vector<Mapping>& mappings); ///< these it has
 
     /// Whether one of its threads has a filter. Looks at a part of them each time if there are many.
     bool stand();

@@ -50,7 +50,7 @@ Follow::News Follow::news()
         news.ended = !news.executed;
         return news;
     }
-    news.ended = living_threads(pid_).empty();
+    news.ended = living_thread(pid_) == 0;
     if (news.ended)
         return news;
     auto now = modules_of(mappings_of(pid_));

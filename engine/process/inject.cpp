@@ -217,7 +217,7 @@ pid_t borrow(Tracees& tracees, bool& slept)
     constexpr size_t most_looks = 64;
     std::map<pid_t, int> mind;
     for (size_t i = 0; i < threads.size(); ++i)
-        mind[threads[i]] = i < most_looks ? minds(tracees.pid(), threads[i]) : 3;
+        mind[threads[i]] = i < most_looks && threads.size() > 1 ? minds(tracees.pid(), threads[i]) : 3;
     std::stable_sort(threads.begin(), threads.end(), [&](pid_t a, pid_t b) { return mind[a] < mind[b]; });
     for (pid_t thread : threads) {
         if (!tracees.seize(thread, 0))
@@ -268,15 +268,16 @@ uint64_t room_for(const Errand& errand, const user_regs_struct& home, const std:
     if (const uint64_t at = find_room(rests, size, program_counter(home)))
         return at;
     if (find_room(rests, size, std::nullopt))
-        throw Busy(fmt::format("process {}: no room for {} bytes of code within {} MiB of where its thread {} is", pid,
-                               size, errand_reach >> 20, thread));
-    throw Unusable(fmt::format("process {}: no room for {} bytes of code behind its text or in its vdso", pid, size));
+        throw NoRoomNear(fmt::format("process {}: no room for {} bytes of code within {} MiB of where its thread {} is",
+                                     pid, size, errand_reach >> 20, thread));
+    throw NoRoom(fmt::format("process {}: no room for {} bytes of code behind its text or in its vdso", pid, size));
 }
 
 // How far a thread came on its errand.
 struct Progress {
     std::vector<int64_t> results; // of the calls that it made
-    bool done = false;            // it has made the last
+    bool done = false;            // it has made all, or all up to the gate
+    bool passed = false;          // the gate
     bool refused = false;         // the program handles its system calls itself, and would see ours
     bool lost = false;            // it does not come to its next stop
     std::exception_ptr thrown;    // by `seen`
@@ -284,23 +285,27 @@ struct Progress {
 
 // Lets the thread run from stop to stop until it has made all calls, or cannot.
 Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code, size_t calls,
-                   const std::function<void(pid_t thread, size_t index, int64_t result)>& seen)
+                   const std::function<void(pid_t thread, size_t index, int64_t result)>& seen, const Gate& gate)
 {
     const pid_t pid = tracees.pid(), thread = task.number;
     const auto deadline = Clock::now() + errand_takes;
-    const auto before = computed(pid, thread);
+    std::optional<std::chrono::nanoseconds> before; // as of the first time that it did not come at once
     // To its next stop. False: it does not come to one.
     const auto go_on = [&] {
         bool stopped = tracees.go_on(task, PTRACE_SYSCALL, Clock::now() + look_again);
-        while (!stopped && !task.stopped && !tracees.is_gone(task) && !asked_to_end() && Clock::now() < deadline
-               && computed(pid, thread) - before < errand_computes)
+        while (!stopped && !task.stopped && !tracees.is_gone(task) && !asked_to_end() && Clock::now() < deadline) {
+            const auto now = computed(pid, thread);
+            if (now - before.value_or(now) >= errand_computes)
+                break;
+            before = before.value_or(now);
             stopped = tracees.wait(task, Clock::now() + look_again);
+        }
         return stopped;
     };
     constexpr unsigned most_stops = 1000; // two for each call, and some for what the thread is told
     Progress progress;
     bool begun = false;
-    uint64_t entered = 0; // the call that the thread is in, by the address behind it
+    bool in_call = false;
     for (unsigned stops = 1; !progress.done; ++stops) {
         if (stops > most_stops || !go_on()) {
             if (tracees.is_gone(task))
@@ -321,18 +326,20 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
                 task.signal = 0;
             break;
         }
+        in_call = !in_call;
+        if (in_call) // the call begins; its end is the next of these stops
+            continue;
         __ptrace_syscall_info info{};
         if (ptrace(static_cast<__ptrace_request>(PTRACE_GET_SYSCALL_INFO), thread, sizeof info, &info) <= 0) {
-            // Before Linux 5.3 nothing says which of a call's two stops this is: the second at an address.
-            if (errno != EIO)
+            if (errno != EIO) // before Linux 5.3
                 continue;
             const user_regs_struct registers = Tracees::registers(thread);
             info.instruction_pointer = program_counter(registers);
             info.exit.rval = result_of(registers);
-            info.op = info.instruction_pointer == entered ? PTRACE_SYSCALL_INFO_EXIT : PTRACE_SYSCALL_INFO_ENTRY;
-            entered = info.op == PTRACE_SYSCALL_INFO_ENTRY ? info.instruction_pointer : 0;
+            info.op = PTRACE_SYSCALL_INFO_EXIT;
         }
-        if (info.op != PTRACE_SYSCALL_INFO_EXIT)
+        in_call = info.op != PTRACE_SYSCALL_INFO_EXIT;
+        if (in_call)
             continue;
         begun = true;
         progress.done = info.instruction_pointer == code.after_all;
@@ -341,6 +348,14 @@ Progress accompany(Tracees& tracees, Tracees::Task& task, const ErrandCode& code
             progress.results.push_back(info.exit.rval);
             try {
                 seen(thread, made, info.exit.rval);
+                if (made + 1 == gate.behind && !progress.thrown && gate.opens()) {
+                    user_regs_struct registers = Tracees::registers(thread);
+                    set_program_counter(registers, code.further);
+                    Tracees::set_registers(thread, registers);
+                    progress.passed = true;
+                }
+            } catch (const Busy& error) { // calls were made: it is not to be tried again
+                progress.thrown = std::make_exception_ptr(Unusable(error.what()));
             } catch (...) {
                 progress.thrown = std::current_exception();
             }
@@ -363,7 +378,7 @@ bool errand_under_way(pid_t pid, int opened)
 }
 
 std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls, const std::string& text,
-                          const std::function<void(pid_t thread, size_t index, int64_t result)>& seen)
+                          const std::function<void(pid_t thread, size_t index, int64_t result)>& seen, const Gate& gate)
 {
     Tracees tracees(pid);
     tracees.heed_signals();
@@ -383,7 +398,7 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
     const user_regs_struct home = as_interrupted(stopped, instruction, slept);
     if (in_restartable_sequence(thread, memory, program_counter(home)))
         throw Busy(fmt::format("process {}: its thread {} is in a restartable sequence", pid, thread));
-    Errand errand{calls, text, 0};
+    Errand errand{calls, text, gate.behind, 0};
     if (ptrace(PTRACE_GETSIGMASK, thread, sizeof errand.signal_mask, &errand.signal_mask) < 0)
         throw Busy(fmt::format("thread {}: its signal mask cannot be read: {}", thread, std::strerror(errno)));
 
@@ -399,7 +414,7 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
     const auto mask_signals = [&](uint64_t mask) { ptrace(PTRACE_SETSIGMASK, thread, sizeof mask, &mask); };
     mask_signals(~(uint64_t{1} << (SIGSYS - 1)));
     Tracees::Task& task = *tracees.find(thread); // stays where it is: nothing more is traced
-    const Progress progress = accompany(tracees, task, code, calls.size(), seen);
+    const Progress progress = accompany(tracees, task, code, calls.size(), seen, gate);
     // To a stop from which an interrupted system call is begun again. One that keeps running in the kernel comes home by itself later.
     const bool rests_now = (!progress.done && !progress.lost) || tracees.rest(task, Clock::now() + fetched_within);
     if (rests_now) {
@@ -408,7 +423,8 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
         mask_signals(errand.signal_mask);
         write_all(memory, at, std::vector<std::byte>(code.bytes.size()), pid);
     }
-    if (progress.lost || !rests_now || (progress.done && progress.results.size() != calls.size()))
+    const size_t expected = gate.behind < calls.size() && !progress.passed ? gate.behind : calls.size();
+    if (progress.lost || !rests_now || (progress.done && progress.results.size() != expected))
         throw Unusable(
             fmt::format("process {}: its thread {} did not come back from the system calls that it was to make "
                         "for us{}",

@@ -4,7 +4,6 @@
 #include "base/unusable.h"
 #include "elf/entries.h"
 #include "elf/image.h"
-#include "process/ptrace.h"
 
 #include <fmt/format.h>
 
@@ -59,7 +58,7 @@ uint64_t size_of_file(pid_t pid, const Mapping& mapping)
 
 } // namespace
 
-void read_lasting(pid_t pid, Environment& environment)
+void read_lasting(pid_t pid, Environment& environment, const std::vector<Mapping>& mappings)
 {
     environment.modules.clear();
     environment.always.clear();
@@ -71,7 +70,7 @@ void read_lasting(pid_t pid, Environment& environment)
     std::vector<std::string> names;  // of modules
     std::optional<Mapping> last;     // the mapping before, if it lasts
     std::map<std::pair<std::string, uint64_t>, uint64_t> sizes; // of files, by name and inode
-    for (const Mapping& mapping : mappings_of(pid)) {
+    for (const Mapping& mapping : mappings) {
         if (mapping.name == "[stack]")
             environment.stack = {mapping.start, mapping.end};
         if (!mapping.inode || !mapping.readable || mapping.writable || mapping.shared) {

@@ -9,12 +9,14 @@
 // that executes it or reads the string itself.
 #pragma once
 #include "code/environment.h"
+#include "live/live.h"
 
 #include <sys/types.h>
+#include <vector>
 
 namespace fastsdt::engine {
 
 /// Fills in modules, always and stack.
-void read_lasting(pid_t pid, Environment& environment);
+void read_lasting(pid_t pid, Environment& environment, const std::vector<Mapping>& mappings);
 
 } // namespace fastsdt::engine

@@ -45,8 +45,7 @@ constexpr uint64_t page = own_machine.page;
 
 class Outside : public Target {
 public:
-    // @param asks  whether it will be made to call the kernel
-    Outside(pid_t pid, bool asks) : pid_(pid)
+    explicit Outside(pid_t pid) : pid_(pid)
     {
         if (!arms_nothing.empty())
             throw Unusable(fmt::format("process {}: the user-space engine {}; trace it with the kernel's probes", pid,
@@ -54,24 +53,26 @@ public:
         if (pid == getpid())
             throw Unusable(fmt::format("process {}: that is this process itself", pid));
         refuse_zombie(pid);
-        const std::vector<pid_t> threads = living_threads(pid);
-        if (threads.empty())
+        const pid_t thread = living_thread(pid);
+        if (!thread)
             throw Unusable(fmt::format("process {}: there is no such process", pid));
         refuse_thread(pid);
-        if (mappings_of(pid).empty())
-            throw Unusable(fmt::format("process {}: it has no memory: a kernel thread", pid));
         Memory memory = open_memory(pid, O_RDWR);
+        const int error = errno;
         holder_ = memory.thread;
         memory_ = std::move(memory.file);
+        if (memory_ ? memory_has_gone(memory_.get()) : mappings_of(pid).empty())
+            throw Unusable(fmt::format("process {}: it has no memory: a kernel thread", pid));
         if (!memory_) {
             // ptrace refuses by the same rules, and seize() explains its refusal.
-            as_tracer([&] { Tracees(pid_).seize(threads.front()); });
+            as_tracer([&] { Tracees(pid_).seize(thread); });
             throw Unusable(
-                fmt::format("process {}: /proc/{}/mem cannot be opened: {}", pid, pid, std::strerror(errno)));
+                fmt::format("process {}: /proc/{}/mem cannot be opened: {}", pid, pid, std::strerror(error)));
         }
-        if (asks)
-            refuse_filters(threads);
     }
+
+    // Before it is made to call the kernel.
+    void refuse_filters() const { refuse_filters(living_threads(pid_)); }
 
     std::vector<Mapping> mappings() override { return mappings_of(pid_); }
 
@@ -134,7 +135,7 @@ public:
             sizes.erase(sizes.begin());
         int64_t error = 0;
         for (const size_t size : sizes) {
-            const int64_t at = map_data(least, size);
+            const int64_t at = map(least, size)[1];
             error = std::min<int64_t>(at, 0);
             if (error == -EAGAIN || error == -ENOMEM)
                 continue; // RLIMIT_MEMLOCK; another limit
@@ -143,12 +144,54 @@ public:
                 call({{SYS_munmap, {static_cast<uint64_t>(at), size}}});
                 continue;
             }
-            resize(data_file_.get(), size);
-            data_size_ = size;
-            return {data_ = static_cast<uint64_t>(at), size};
+            return data_at(static_cast<uint64_t>(at), size);
         }
         throw Unusable(fmt::format("process {}: its limits leave no room for tables of {} KiB: {} (ulimit -l, -v)",
                                    pid_, least >> 10, std::strerror(static_cast<int>(-error))));
+    }
+
+    // By one errand, if the process has no limits.
+    Window allocate(Needs needs, std::span<const WantedCode> wanted, const std::vector<Mapping>& mappings,
+                    std::vector<Arena>& arenas) override
+    {
+        const size_t least = needs.least = whole_pages(needs.least);
+        const size_t size = room_for_tables(pid_, needs);
+        const std::vector<Range> places = places_for(wanted, mappings);
+        if (places.empty() || places.size() > Maker::most_arenas || has_locked_memory(pid_))
+            return allocate_data(needs);
+        std::vector<int64_t> results;
+        try {
+            results = map(least, size, places);
+        } catch (const NoRoom&) {
+            return allocate_data(needs);
+        } catch (const NoRoomNear&) {
+            return allocate_data(needs);
+        }
+        const auto window = static_cast<uint64_t>(results[1]);
+        const bool locked = results[1] >= 0 && size > std::max(most_locked, least) && has_locked_memory(pid_);
+        std::vector<Call> away; // what is not as it was to be
+        if (locked)
+            away.push_back({SYS_munmap, {window, size}});
+        const auto of_arena = [&](size_t i, size_t call) { return results.at(data_calls + i * code_calls + call); };
+        std::vector<bool> given(places.size());
+        for (size_t i = 0; results.size() > data_calls && i < places.size(); ++i) {
+            given[i] = of_arena(i, 0) == static_cast<int64_t>(places[i].start);
+            if (given[i] && (locked || of_arena(i, 1) != 0 || of_arena(i, 2) != 0)) {
+                away.push_back({SYS_munmap, {places[i].start, places[i].size}});
+                given[i] = false;
+            }
+        }
+        if (!away.empty())
+            call(away);
+        if (locked || results[1] == -EAGAIN || results[1] == -ENOMEM)
+            return allocate_data(needs);
+        need(results[1], fmt::format("mmap of {} bytes for the tables", size));
+        const Window made = data_at(window, size);
+        arenas.resize(places.size());
+        for (size_t i = 0; i < places.size(); ++i)
+            if (given[i])
+                arenas[i] = marked(places[i]);
+        return made;
     }
 
     Arena allocate_code(std::span<const uint64_t> near, size_t size) override
@@ -158,17 +201,16 @@ public:
             const uint64_t at = find_place(mappings(), near, size + page);
             if (!at)
                 return {};
-            const uint64_t mark = at + size;
-            write_maker({at, size + page});
+            const Range place{at, size + page};
+            write_maker(std::span(&place, 1));
             // All of it, or nothing: one of its threads may have been faster. Only what is ours is changed then.
-            const auto results = call(calls_for_code(at, size));
+            std::vector<Call> calls;
+            add_calls_for_code(calls, place);
+            const auto results = call(calls);
             const int64_t mapped = results[0];
             if (mapped == static_cast<int64_t>(at)) {
-                if (results[1] == 0 && results[2] == 0) {
-                    const Mark words{data_ + Tables::slice, 0, inner_number(pid_)};
-                    write(mark, &words, sizeof words);
-                    return {at, data_, mark, 0};
-                }
+                if (results[1] == 0 && results[2] == 0)
+                    return marked(place);
                 call({{SYS_munmap, {at, size + page}}});
                 need(results[1], "mprotect of the mark");
                 need(results[2], "madvise(MADV_WIPEONFORK)");
@@ -289,11 +331,9 @@ public:
     // he could do by ptrace as well.
     void alone(const std::function<void()>& work) override
     {
-        const std::vector<pid_t> threads = living_threads(pid_);
+        const pid_t thread = living_thread(pid_);
         const Descriptor file(
-            threads.empty()
-                ? -1
-                : open(fmt::format("/proc/{}/task/{}/maps", pid_, threads.front()).c_str(), O_RDONLY | O_CLOEXEC));
+            thread ? open(fmt::format("/proc/{}/task/{}/maps", pid_, thread).c_str(), O_RDONLY | O_CLOEXEC) : -1);
         patiently([&] {
             if (file && flock(file.get(), LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
                 throw Busy(fmt::format("process {}: another tracer is at work on it", pid_));
@@ -356,8 +396,8 @@ private:
         if (filtered == threads.end())
             return;
         std::vector<Call> calls = calls_for_data(page, MFD_CLOEXEC);
-        for (const auto& more : {calls_for_code(page, page), std::vector<Call>{{SYS_munmap, {page, page}}}})
-            calls.insert(calls.end(), more.begin(), more.end());
+        add_calls_for_code(calls, {page, 2 * page});
+        calls.push_back({SYS_munmap, {page, page}});
         patiently([&] {
             as_tracer([&] {
                 Tracees tracees(pid_);
@@ -371,20 +411,59 @@ private:
     static std::vector<Call> calls_for_data(size_t size, unsigned flags)
     {
         using Kind = Call::Argument::Kind;
+        const Call::Argument file(Kind::result, 0), window(Kind::result, 1);
         return {{SYS_memfd_create, {Kind::text, flags}},
-                {SYS_mmap, {0, size, PROT_READ | PROT_WRITE, MAP_SHARED, Kind::first_result, 0}},
-                {SYS_close, {Kind::first_result}}};
+                {SYS_mmap, {0, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0}},
+                {SYS_madvise, {window, size, MADV_DONTDUMP}}, // a core dump would have all of the tables
+                {SYS_close, {file}}};
     }
-    // The mark behind the code is where the first call has mapped it. If that failed, its error is no page's address, and the calls for
+    static constexpr size_t data_calls = 4, code_calls = 3;
+
+    // The mark behind the code is where the first of them has mapped it. If that failed, its error is no page's address, and the calls for
     // the mark change nothing.
-    std::vector<Call> calls_for_code(uint64_t at, size_t size) const
+    static void add_calls_for_code(std::vector<Call>& to, const Range& place)
     {
         constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-        const Call::Argument mark(Call::Argument::Kind::first_result, size);
-        return {{SYS_mmap, {at, size + page, PROT_READ | PROT_EXEC, flags, ~uint64_t{0}, 0}},
-                {SYS_mprotect, {mark, page, PROT_READ | PROT_WRITE}},
-                {SYS_madvise, {mark, page, MADV_WIPEONFORK}},
-                {SYS_madvise, {data_, data_size_, MADV_DONTDUMP}}}; // a core dump would have all of the tables
+        const Call::Argument mark(Call::Argument::Kind::result, to.size(), place.size - page);
+        to.push_back({SYS_mmap, {place.start, place.size, PROT_READ | PROT_EXEC, flags, ~uint64_t{0}, 0}});
+        to.push_back({SYS_mprotect, {mark, page, PROT_READ | PROT_WRITE}});
+        to.push_back({SYS_madvise, {mark, page, MADV_WIPEONFORK}});
+    }
+
+    // Where code and its mark may go, beside each other. Empty: there is no place for one.
+    static std::vector<Range> places_for(std::span<const WantedCode> wanted, std::vector<Mapping> mappings)
+    {
+        std::vector<Range> places;
+        for (const WantedCode& each : wanted) {
+            const uint64_t size = whole_pages(each.size) + page, at = find_place(mappings, each.near, size);
+            if (!at)
+                return {};
+            places.push_back({at, size});
+            Mapping taken;
+            taken.start = at;
+            taken.end = at + size;
+            mappings.insert(std::upper_bound(mappings.begin(), mappings.end(), at,
+                                             [](uint64_t start, const Mapping& m) { return start < m.start; }),
+                            taken);
+        }
+        return places;
+    }
+
+    Window data_at(uint64_t window, size_t size)
+    {
+        resize(data_file_.get(), size);
+        return {data_ = window, size};
+    }
+
+    // The arena of a place that has been mapped.
+    Arena marked(const Range& place)
+    {
+        const uint64_t mark = place.start + place.size - page;
+        if (!number_)
+            number_ = inner_number(pid_);
+        const Mark words{data_ + Tables::slice, 0, *number_};
+        write(mark, &words, sizeof words);
+        return {place.start, data_, mark, 0};
     }
 
     // Runs `work` with all threads stopped, and with the memory open, checked to be still the same program's.
@@ -501,10 +580,10 @@ private:
 
     std::vector<int64_t> call(
         const std::vector<Call>& calls,
-        const std::function<void(pid_t, size_t, int64_t)>& seen = [](pid_t, size_t, int64_t) {})
+        const std::function<void(pid_t, size_t, int64_t)>& seen = [](pid_t, size_t, int64_t) {}, const Gate& gate = {})
     {
         std::vector<int64_t> results;
-        patiently([&] { as_tracer([&] { results = send(pid_, memory_.get(), calls, name_of_tables, seen); }); });
+        patiently([&] { as_tracer([&] { results = send(pid_, memory_.get(), calls, name_of_tables, seen, gate); }); });
         return results;
     }
 
@@ -515,18 +594,28 @@ private:
                 fmt::format("process {}: {} failed in it: {}", pid_, what, std::strerror(static_cast<int>(-result))));
     }
 
-    // A window of `size` bytes, of which `least` are there so far. @return  its address, or -errno
-    int64_t map_data(size_t least, size_t size)
+    // A window of `size` bytes, of which `least` are there so far, and, if it could be mapped, code. @return  what the calls for the window
+    // returned, its address or -errno as the second; and those for the code, if they were made
+    std::vector<int64_t> map(size_t least, size_t size, std::span<const Range> code = {})
     {
         for (unsigned flags : {MFD_CLOEXEC | MFD_NOEXEC_SEAL, MFD_CLOEXEC | MFD_ALLOW_SEALING}) {
-            const auto results = call(calls_for_data(size, flags), [&](pid_t thread, size_t index, int64_t result) {
+            std::vector<Call> calls = calls_for_data(size, flags);
+            for (const Range& place : code)
+                add_calls_for_code(calls, place);
+            bool mapped = false;
+            const auto seen = [&](pid_t thread, size_t index, int64_t result) {
                 if (index == 0 && result >= 0)
                     take_over(thread, result, least);
-            });
+                if (index == 1)
+                    mapped = result >= 0;
+            };
+            // Should we be killed before the tables say what else is to be mapped, nothing else is.
+            const Gate gate{code.empty() ? SIZE_MAX : data_calls, [&] { return mapped && write_maker(code); }};
+            auto results = call(calls, seen, gate);
             if (results[0] == -EINVAL)
                 continue; // a kernel before 6.3
             need(results[0], "memfd_create");
-            return results[1];
+            return results;
         }
         throw Unusable(fmt::format("process {}: memfd_create: {}", pid_, std::strerror(EINVAL)));
     }
@@ -567,18 +656,25 @@ private:
         write_maker({});
     }
 
-    // Who is to know of it if we are killed next. If it cannot be written, nobody.
-    void write_maker(const Range& arena) const
+    // Who is to know of it if we are killed next. False: it cannot be written, and nobody will.
+    bool write_maker(std::span<const Range> arenas) const
     {
-        const auto bytes = encode(Maker{Tracer::self(), arena});
-        (void)!pwrite(data_file_.get(), bytes.data(), bytes.size(), Tables::maker);
+        Maker maker{Tracer::self(), {}};
+        std::copy(arenas.begin(), arenas.end(), maker.arenas.begin());
+        const auto parts = encode(maker);
+        return std::all_of(parts.begin(), parts.end(), [this](const auto& part) {
+            const auto& [offset, bytes] = part;
+            return pwrite(data_file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset))
+                == static_cast<ssize_t>(bytes.size());
+        });
     }
 
     const pid_t pid_;
     Descriptor memory_, data_file_;
     PageOfData page_;
     pid_t holder_ = 0; // the thread whose /proc/PID/task/TID/mem memory_ is
-    uint64_t data_ = 0, data_size_ = 0;
+    uint64_t data_ = 0;
+    std::optional<uint64_t> number_; // the process's, in its own pid namespace
     std::unique_ptr<LoaderQuestions> questions_;
     std::set<uint64_t> counted_; // sites for which we have counted a semaphore up
 };
@@ -587,12 +683,18 @@ private:
 
 std::unique_ptr<Target> open_outside(pid_t pid)
 {
-    return std::make_unique<Outside>(pid, true);
+    return open_outside(pid, open_forked(pid));
 }
 
 std::unique_ptr<Target> open_forked(pid_t pid)
 {
-    return std::make_unique<Outside>(pid, false);
+    return std::make_unique<Outside>(pid);
+}
+
+std::unique_ptr<Target> open_outside(pid_t, std::unique_ptr<Target> forked)
+{
+    static_cast<const Outside&>(*forked).refuse_filters();
+    return forked;
 }
 
 } // namespace fastsdt::engine

@@ -15,5 +15,7 @@ namespace fastsdt::engine {
 std::unique_ptr<Target> open_outside(pid_t pid);
 /// The same for clear_forked(), whatever filter stands: if that does not allow it, its memory stays mapped.
 std::unique_ptr<Target> open_forked(pid_t pid);
+/// open_outside(), of what open_forked() gave.
+std::unique_ptr<Target> open_outside(pid_t pid, std::unique_ptr<Target> forked);
 
 } // namespace fastsdt::engine

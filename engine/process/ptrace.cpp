@@ -87,9 +87,11 @@ bool is_thread_of(pid_t pid, pid_t number)
 // Whether the kernel may still have this thread trace something: whatever was not let go in a stop.
 thread_local bool may_trace = false;
 
+// What another of our threads traces would look like one too, but cannot be traced by this one.
 bool own_child(pid_t pid)
 {
-    return status_field(pid, pid, "PPid:") == std::to_string(getpid());
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
 }
 
 } // namespace
@@ -352,10 +354,10 @@ Listed list_all()
 // with the same marks, or has a number that was given since. Among thousands, to compare with each takes a millisecond.
 pid_t sharer_of_memory(pid_t pid)
 {
-    const std::vector<pid_t> threads = living_threads(pid);
-    if (threads.empty())
+    const pid_t thread = living_thread(pid);
+    if (!thread)
         return 0;
-    const auto shares = [&](pid_t other) { return other != pid && has_memory_of(other, threads.front()); };
+    const auto shares = [&](pid_t other) { return other != pid && has_memory_of(other, thread); };
     const std::lock_guard lock(listed_mutex);
     pid_t newest = newest_number();
     const auto known = [&] {

@@ -196,6 +196,15 @@ std::vector<pid_t> living_threads(pid_t pid)
     return threads;
 }
 
+// In most processes the first one lives, and the others need not be listed.
+pid_t living_thread(pid_t pid)
+{
+    if (!has_ended(state_of(pid, pid)))
+        return pid;
+    const std::vector<pid_t> threads = living_threads(pid);
+    return threads.empty() ? 0 : threads.front();
+}
+
 bool first_thread_ended(pid_t pid)
 {
     const std::vector<pid_t> threads = living_threads(pid);
@@ -347,7 +356,8 @@ std::string_view function_at(const std::vector<Function>& functions, uint64_t ad
 
 class Reader {
 public:
-    Reader(pid_t pid, const Unrecorded* unrecorded) : unrecorded_(unrecorded)
+    Reader(pid_t pid, const Unrecorded* unrecorded, const std::vector<Mapping>& known)
+        : mappings_(known), unrecorded_(unrecorded)
     {
         process_.pid = pid;
         refuse_zombie(pid);
@@ -358,10 +368,12 @@ public:
         for (const pid_t thread : living_threads(pid)) {
             memory_ = Descriptor(open(fmt::format("/proc/{}/mem", thread).c_str(), O_RDONLY | O_CLOEXEC));
             error = errno;
-            if (memory_)
+            if (memory_ && known.empty())
                 mappings_ = read_maps(thread, error);
+            else if (memory_)
+                error = 0;
             thread_ = thread;
-            if (!mappings_.empty() || error == EACCES || error == EPERM)
+            if ((memory_ && !mappings_.empty()) || error == EACCES || error == EPERM)
                 break;
         }
         if (error)
@@ -683,9 +695,9 @@ std::string_view name(Change change)
     return "unreadable";
 }
 
-Process read_process(pid_t pid, bool entries, const Unrecorded* unrecorded)
+Process read_process(pid_t pid, bool entries, const Unrecorded* unrecorded, const std::vector<Mapping>& mappings)
 {
-    return Reader(pid, unrecorded).run(entries);
+    return Reader(pid, unrecorded, mappings).run(entries);
 }
 
 } // namespace fastsdt

@@ -85,6 +85,8 @@ uint64_t inner_number(pid_t pid);
 
 /// Living threads of a process by their numbers, the first one first. Empty: it has ended.
 std::vector<pid_t> living_threads(pid_t pid);
+/// The first of them; 0: it has ended.
+pid_t living_thread(pid_t pid);
 /// Throws Unusable if the whole process has ended and its parent has not waited for it yet.
 void refuse_zombie(pid_t pid);
 
@@ -159,6 +161,8 @@ struct Unrecorded {
 
 /// Reads process `pid`. Throws Unusable when there is no such process, or its memory may not be read.
 /// @param entries  fastprobe's function entries and exits too  @param unrecorded  and these, with their windows
-Process read_process(pid_t pid, bool entries = false, const Unrecorded* unrecorded = nullptr);
+/// @param mappings  what it has mapped, if that has just been read
+Process read_process(pid_t pid, bool entries = false, const Unrecorded* unrecorded = nullptr,
+                     const std::vector<Mapping>& mappings = {});
 
 } // namespace fastsdt

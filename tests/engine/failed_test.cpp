@@ -50,6 +50,7 @@ protected:
         try {
             const auto target = open_outside(program.pid());
             Arming arming(*target, CountingStubs(), 4096);
+            arming.watch_loader(); // with an arena of its own
             try {
                 arming.arm(sites);
             } catch (const Unusable&) {

@@ -48,6 +48,7 @@ TEST(Killed, BeforeEachOfItsSystemCalls)
         const Ended tracer = at_call(stop, {}, counts, [&] {
             const auto target = open_outside(program.pid());
             Arming arming(*target, CountingStubs(), 4096);
+            arming.watch_loader(); // with an arena of its own
             arming.arm(sites);
             arming.disarm();
             return 0;

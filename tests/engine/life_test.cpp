@@ -182,10 +182,10 @@ TEST_F(Life, ForkedChildIsKnownByItsJumps)
     Program other;
     EXPECT_EQ(arming->copy_in(*open_outside(other.pid())), Copy::none);
     for (Target* each : {early.get(), late.get()}) {
-        EXPECT_TRUE(has_own_arena(*each));
+        EXPECT_TRUE(has_own_arena(*each, each->mappings()));
         clear_forked(*each);
         EXPECT_EQ(arming->copy_in(*each), Copy::none);
-        EXPECT_FALSE(has_own_arena(*each));
+        EXPECT_FALSE(has_own_arena(*each, each->mappings()));
     }
 }
 

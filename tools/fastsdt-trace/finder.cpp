@@ -91,10 +91,10 @@ bool Finder::is_selected(pid_t pid, const std::string& name) const
 }
 
 // Also a process whose file was replaced by an upgrade.
-bool Finder::has_mapped(pid_t pid) const
+bool Finder::has_mapped(pid_t pid, const std::vector<Mapping>& mappings) const
 {
     return selection_.exes.empty() || any(selection_.exes, [&](const std::string& file) {
-               const FoundMapping found = find_mapped(pid, file);
+               const FoundMapping found = find_mapped(pid, file, mappings);
                return found.mapped || !found.replaced_by_other.empty();
            });
 }
@@ -131,16 +131,21 @@ bool Finder::hear()
             }
             continue;
         }
-        if (settled_.contains(event.pid))
+        const bool settled = settled_.contains(event.pid);
+        if (settled && !tree_.contains(event.pid))
             continue;
-        if (is_wanted_file(event, inodes))
+        if (!settled && is_wanted_file(event, inodes))
             of_wanted_file_.insert(event.pid);
         if (!of_wanted_file_.contains(event.pid) && !tree_.contains(event.pid))
             continue;
         Mapping mapping;
         mapping.name = event.file;
         mapping.inode = event.inode;
-        if (engine::means_any(script_, event.pid, {mapping}))
+        if (!engine::means_any(script_, event.pid, {mapping}))
+            continue;
+        if (settled) // it is traced, and may have executed another program: look() finds that, and then it is attached to again
+            news = true;
+        else
             news = told_.try_emplace(event.pid, std::chrono::nanoseconds(event.time)).second || news;
     }
     return news;
@@ -208,7 +213,7 @@ std::vector<pid_t> Finder::find(const std::set<pid_t>& traced)
             if (look == now)
                 continue;
             look = std::move(now);
-            if (!tree_.contains(pid) && !has_mapped(pid))
+            if (!tree_.contains(pid) && !has_mapped(pid, mappings))
                 continue;
             if (!selection_.exes.empty())
                 of_wanted_file_.insert(pid);

@@ -71,7 +71,7 @@ public:
 
 private:
     bool is_selected(pid_t pid, const std::string& name) const;
-    bool has_mapped(pid_t pid) const;
+    bool has_mapped(pid_t pid, const std::vector<Mapping>& mappings) const;
     bool is_wanted_file(const Arrivals::Event& event, const std::vector<uint64_t>& inodes) const;
 
     const Selection& selection_;

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <exception>
 #include <future>
 #include <sys/resource.h>
@@ -43,6 +44,16 @@ void allow_many_files()
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// The kernel sends one for each stop of a traced thread, and a process that is armed stops some hundred times. The thread that traces
+// has all signals blocked, so each would wake this one, which has nothing to do with it.
+void hear_no_child_signals()
+{
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &child, nullptr);
+}
+
 } // namespace
 
 Processes::Processes(Shared& shared)
@@ -50,7 +61,8 @@ Processes::Processes(Shared& shared)
       finds_(options_.follows() || !options_.selection.empty()), finder_(options_.selection, script_, finds_),
       given_(shared.script)
 {
-    allow_many_files(); // not before a COMMAND was started, which would inherit that
+    allow_many_files(); // not before a COMMAND was started, which would inherit both
+    hear_no_child_signals();
 }
 
 void Processes::add(std::unique_ptr<Program> program, std::unique_ptr<Session> session)
@@ -408,10 +420,12 @@ void Processes::attach(pid_t pid, bool first)
 {
     const auto told = finder_.take_told(pid);
     try {
-        if (is_recorded(pid))
+        auto memory = engine::open_forked(pid);
+        const std::vector<Mapping> mappings = memory->mappings();
+        if (is_recorded(pid, *memory, mappings))
             return;
-        auto program = std::make_unique<Program>(pid);
-        auto session = std::make_unique<Session>(script_, pid, program->target(), shared_.session_options());
+        auto program = std::make_unique<Program>(pid, engine::open_outside(pid, std::move(memory)));
+        auto session = std::make_unique<Session>(script_, pid, program->target(), shared_.session_options(), mappings);
         if (session->matcher().matched().empty()) {
             if (const auto missing = session->matcher().unmatched(); options_.names(pid) && !missing.empty())
                 throw Unusable(fmt::format("process {}: nothing in it matches {}: {}", pid, missing[0]->text,
@@ -460,17 +474,16 @@ bool Processes::has_more(pid_t pid, engine::Target& memory, pid_t parent) const
 
 // Whether a process was forked by a traced one, and its hits count there. Where only some would, the jumps that it has are taken
 // from it.
-bool Processes::is_recorded(pid_t pid) const
+bool Processes::is_recorded(pid_t pid, engine::Target& memory, const std::vector<Mapping>& mappings) const
 {
-    const auto memory = engine::open_forked(pid);
-    if (!engine::has_own_arena(*memory))
+    if (!engine::has_own_arena(memory, mappings))
         return false;
     for (const auto& process : attached_) {
-        const engine::Copy copy = process->session().copy_in(*memory);
-        if (copy == engine::Copy::same || (copy == engine::Copy::whole && !has_more(pid, *memory, process->pid())))
+        const engine::Copy copy = process->session().copy_in(memory);
+        if (copy == engine::Copy::same || (copy == engine::Copy::whole && !has_more(pid, memory, process->pid())))
             return true;
     }
-    engine::clear_forked(*memory);
+    engine::clear_forked(memory);
     return false;
 }
 

@@ -9,14 +9,13 @@
 
 #include <csignal>
 #include <sys/wait.h>
+#include <utility>
 
 namespace fastsdt::trace_tool {
 
-Program::Program(pid_t pid) : pid_(pid)
-{
-    refuse_zombie(pid);
-    target_ = engine::open_outside(pid);
-}
+Program::Program(pid_t pid) : Program(pid, engine::open_outside(pid)) {}
+
+Program::Program(pid_t pid, std::unique_ptr<engine::Target> target) : pid_(pid), target_(std::move(target)) {}
 
 Program::Program(const std::vector<std::string>& command, const Signals& signals) : name_(command[0])
 {

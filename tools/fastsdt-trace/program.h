@@ -18,6 +18,7 @@ class Program {
 public:
     /// Both throw Unusable.
     explicit Program(pid_t pid);
+    Program(pid_t pid, std::unique_ptr<engine::Target> target); ///< of open_outside()
     Program(const std::vector<std::string>& command, const Signals& signals);
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;

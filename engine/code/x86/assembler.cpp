@@ -3,7 +3,9 @@
 
 #include "base/integers.h"
 
+#include <array>
 #include <stdexcept>
+#include <string>
 
 namespace fastsdt::engine::x86 {
 namespace {
@@ -32,18 +34,33 @@ bool only_reads(ZydisMnemonic mnemonic)
         || mnemonic == ZYDIS_MNEMONIC_MUL || mnemonic == ZYDIS_MNEMONIC_DIV;
 }
 
-} // namespace
+// What tells an instruction from others.
+using Key = std::array<uint64_t, 8>;
 
-void Assembler::put(const ZydisEncoderRequest& request)
+Key key_of(ZydisMnemonic mnemonic, std::initializer_list<Operand> operands, bool lock)
 {
-    unsigned char buffer[ZYDIS_MAX_INSTRUCTION_LENGTH];
-    ZyanUSize length = sizeof buffer;
-    if (!ZYAN_SUCCESS(ZydisEncoderEncodeInstruction(&request, buffer, &length)))
-        throw std::logic_error("no such instruction: " + std::string(ZydisMnemonicGetString(request.mnemonic)));
-    append(buffer, length);
+    constexpr size_t most = (std::tuple_size_v<Key> - 1) / 2;
+    if (operands.size() > most)
+        throw std::logic_error("more operands than any instruction of stubs has");
+    Key key{uint64_t(mnemonic) | uint64_t(lock) << 32 | uint64_t(operands.size()) << 40};
+    auto word = key.begin() + 1;
+    for (const Operand& operand : operands) {
+        if (const auto* part = std::get_if<Part>(&operand)) {
+            *word++ = 1 | uint64_t(part->reg) << 8 | uint64_t(part->size) << 16;
+            *word++ = 0;
+        } else if (const auto* memory = std::get_if<Memory>(&operand)) {
+            *word++ = 2 | uint64_t(memory->base) << 8 | uint64_t(memory->index) << 16 | uint64_t(memory->scale) << 24
+                | uint64_t(memory->fs) << 32 | uint64_t(memory->size) << 40;
+            *word++ = uint64_t(memory->displacement);
+        } else {
+            *word++ = 3;
+            *word++ = uint64_t(std::get<int64_t>(operand));
+        }
+    }
+    return key;
 }
 
-void Assembler::emit(ZydisMnemonic mnemonic, std::initializer_list<Operand> operands, bool lock)
+ZydisEncoderRequest request_for(ZydisMnemonic mnemonic, std::initializer_list<Operand> operands, bool lock)
 {
     ZydisEncoderRequest request{};
     request.machine_mode = ZYDIS_MACHINE_MODE_LONG_64;
@@ -55,8 +72,6 @@ void Assembler::emit(ZydisMnemonic mnemonic, std::initializer_list<Operand> oper
         if (const auto* part = std::get_if<Part>(&operand)) {
             to.type = ZYDIS_OPERAND_TYPE_REGISTER;
             to.reg.value = named(*part);
-            if (request.operand_count == 0 && !only_reads(mnemonic))
-                clobber(bit(part->reg));
         } else if (const auto* memory = std::get_if<Memory>(&operand)) {
             to.type = ZYDIS_OPERAND_TYPE_MEMORY;
             to.mem.base = named({memory->base, 8});
@@ -72,7 +87,66 @@ void Assembler::emit(ZydisMnemonic mnemonic, std::initializer_list<Operand> oper
         }
         ++request.operand_count;
     }
-    put(request);
+    return request;
+}
+
+ZydisEncoderRequest jump_request(ZydisMnemonic mnemonic)
+{
+    ZydisEncoderRequest request{};
+    request.machine_mode = ZYDIS_MACHINE_MODE_LONG_64;
+    request.mnemonic = mnemonic;
+    request.branch_type = ZYDIS_BRANCH_TYPE_NEAR;
+    request.branch_width = ZYDIS_BRANCH_WIDTH_32;
+    request.operand_count = 1;
+    request.operands[0].type = ZYDIS_OPERAND_TYPE_IMMEDIATE;
+    return request;
+}
+
+struct Encoded {
+    Key key{};
+    uint8_t length = 0;
+    std::array<unsigned char, ZYDIS_MAX_INSTRUCTION_LENGTH> bytes{};
+};
+
+// A place for the instruction, which may have it already: stubs for a thousand processes are the same but for addresses, and for each
+// instruction Zydis looks through all forms that there are.
+Encoded& kept(const Key& key)
+{
+    thread_local std::array<Encoded, 2048> all; // a script has some hundred
+    uint64_t hash = 0;
+    for (const uint64_t word : key)
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    return all[(hash >> 32) % all.size()];
+}
+
+Encoded encoded(const Key& key, const ZydisEncoderRequest& request)
+{
+    Encoded to{key};
+    ZyanUSize length = to.bytes.size();
+    if (!ZYAN_SUCCESS(ZydisEncoderEncodeInstruction(&request, to.bytes.data(), &length)))
+        throw std::logic_error("no such instruction: " + std::string(ZydisMnemonicGetString(request.mnemonic)));
+    to.length = uint8_t(length);
+    return to;
+}
+
+} // namespace
+
+void Assembler::put(const ZydisEncoderRequest& request)
+{
+    const Encoded instruction = encoded({}, request);
+    append(instruction.bytes.data(), instruction.length);
+}
+
+void Assembler::emit(ZydisMnemonic mnemonic, std::initializer_list<Operand> operands, bool lock)
+{
+    const auto* const first = operands.size() ? std::get_if<Part>(operands.begin()) : nullptr;
+    if (first && !only_reads(mnemonic))
+        clobber(bit(first->reg));
+    const Key key = key_of(mnemonic, operands, lock);
+    Encoded& instruction = kept(key);
+    if (instruction.length == 0 || instruction.key != key)
+        instruction = encoded(key, request_for(mnemonic, operands, lock));
+    append(instruction.bytes.data(), instruction.length);
 }
 
 void Assembler::jump(ZydisMnemonic mnemonic, Label to)
@@ -83,14 +157,11 @@ void Assembler::jump(ZydisMnemonic mnemonic, Label to)
 
 void Assembler::jump_to(ZydisMnemonic mnemonic, uint64_t runtime)
 {
-    ZydisEncoderRequest request{};
-    request.machine_mode = ZYDIS_MACHINE_MODE_LONG_64;
-    request.mnemonic = mnemonic;
-    request.branch_type = ZYDIS_BRANCH_TYPE_NEAR;
-    request.branch_width = ZYDIS_BRANCH_WIDTH_32;
-    request.operand_count = 1;
-    request.operands[0].type = ZYDIS_OPERAND_TYPE_IMMEDIATE;
-    put(request);
+    const Key key{uint64_t(mnemonic) | uint64_t{1} << 56};
+    Encoded& instruction = kept(key);
+    if (instruction.length == 0 || instruction.key != key)
+        instruction = encoded(key, jump_request(mnemonic));
+    append(instruction.bytes.data(), instruction.length);
     displacement(bytes_.size() - 4, runtime);
 }
 
