@@ -136,10 +136,10 @@ SiteState can_move(const View& view, const Site& site, std::span<const std::byte
 {
     if (std::ranges::equal(bytes, site.moved.bytes))
         return {view.target.obstacle(site.patch, bytes)};
-    if (is_moved_jump(bytes)) {
-        const auto relative = int32_t(load(&bytes[1], 4, false));
-        return jump_to(view, site.patch + own_machine.moved_jump + uint64_t(int64_t{relative}), data);
-    }
+    if (const auto to = moved_jump_target(bytes, site.patch))
+        return jump_to(view, *to, data);
+    if (own_machine.arch == Arch::arm64)
+        return {recognize(bytes).breakpoints ? State::kernel : State::changed};
     for (size_t i = 0; i < bytes.size(); ++i)
         if (bytes[i] == breakpoint && site.moved.bytes[i] != breakpoint)
             return {State::kernel};

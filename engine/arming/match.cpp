@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <fnmatch.h>
 #include <iterator>
+#include <sys/auxv.h>
 
 namespace fastsdt::engine {
 namespace {
@@ -87,6 +88,17 @@ bool same_kind(const Probe& probe, const LiveSite& site)
     case Probe::Kind::exit: return site.exit || (site.entry && !site.exits);
     default: return false;
     }
+}
+
+// Whether a return may go nowhere but behind the call that put its address on a second stack.
+bool may_have_shadow_stack([[maybe_unused]] pid_t pid)
+{
+#if defined(__aarch64__)
+    constexpr unsigned long gcs = 1UL << 32; // HWCAP_GCS, arch/arm64/include/uapi/asm/hwcap.h
+    return (getauxval(AT_HWCAP) & gcs) != 0;
+#else
+    return status_field(pid, pid, "x86_Thread_features:").find("shstk") != std::string::npos;
+#endif
 }
 
 // Sets the instructions that move.
@@ -354,8 +366,7 @@ std::vector<Site> Matcher::find_new(const std::vector<Mapping>& mappings)
             return probe.kind == Probe::Kind::entry || probe.kind == Probe::Kind::exit;
         });
     });
-    traits_ = {!moves_faulting_ && handles_faults(pid_),
-               status_field(pid_, pid_, "x86_Thread_features:").find("shstk") != std::string::npos};
+    traits_ = {!moves_faulting_ && handles_faults(pid_), may_have_shadow_stack(pid_)};
     const Unrecorded wanted = unrecorded();
     const Process process = read_process(pid_, functions, moves_ ? &wanted : nullptr, mappings);
     troubles_ = process.troubles;

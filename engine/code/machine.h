@@ -2,12 +2,14 @@
 // How the architectures that the engine arms differ, apart from the instructions in stubs.
 #pragma once
 #include "base/arch.h"
+#include "elf/exits.h"
 
 #include <fastsdt/note.h>
 #include <fastsdt/recognize.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -54,6 +56,7 @@ inline constexpr Machine machine_arm64{.arch = Arch::arm64,
                                        .nop = "nop",
                                        .length = 4,
                                        .exchanged = 4,
+                                       .moved_jump = 4,
                                        .reach = (uint64_t{1} << 27) - (1 << 20),
                                        .page = 65536,
                                        .highest = (uint64_t{1} << 48) - 65536,
@@ -67,10 +70,20 @@ inline constexpr const Machine& own_machine = machine_arm64;
 inline constexpr const Machine& own_machine = machine_x86_64;
 #endif
 
-/// Whether these begin with a jump in place of instructions that were moved: jmp rel32.
+/// Where a jump in place of instructions that were moved leads, jmp rel32 or b; empty: none is there.
+/// @param at  runtime address of the first byte
+inline std::optional<uint64_t> moved_jump_target(std::span<const std::byte> bytes, uint64_t at)
+{
+    if (own_machine.moved_jump == 0 || bytes.size() < own_machine.moved_jump)
+        return std::nullopt;
+    const Step jump = step(own_machine.arch, bytes, at).value_or(Step());
+    const bool is_jump =
+        own_machine.arch == Arch::arm64 ? (unsigned(bytes[3]) & 0xfc) == 0x14 : bytes[0] == std::byte{0xe9};
+    return is_jump ? std::optional(jump.target) : std::nullopt;
+}
 inline bool is_moved_jump(std::span<const std::byte> bytes)
 {
-    return own_machine.moved_jump != 0 && bytes.size() >= own_machine.moved_jump && bytes[0] == std::byte{0xe9};
+    return moved_jump_target(bytes, 0).has_value();
 }
 
 /// Bytes of the pages of any kernel that `size` bytes take.

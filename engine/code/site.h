@@ -2,6 +2,7 @@
 // The pure part: turns a script and the sites of a process into code, data and patches. It is given addresses and
 // touches no process.
 #pragma once
+#include "base/integers.h"
 #include "code/machine.h"
 #include "code/site_state.h"
 #include "elf/index.h"
@@ -83,7 +84,12 @@ struct Patch {
         0; ///< runtime address of the semaphore's 16 bits: raised with the change, lowered with its undoing; 0: none
 
     /// In place of instructions that were moved.
-    bool moves() const { return length == own_machine.moved_jump; }
+    bool moves() const
+    {
+        if (own_machine.arch != Arch::arm64)
+            return length == own_machine.moved_jump;
+        return load(before.data(), sizeof nop_arm64, false) != nop_arm64; // a nop needs none of what others do
+    }
 };
 
 struct Code {

@@ -6,6 +6,7 @@
 #include "code/x86/moved.h"
 #elif defined(FASTSDT_ENGINE_ARM64)
 #include "code/arm64/compiler.h"
+#include "code/arm64/moved.h"
 #endif
 
 namespace fastsdt::engine {
@@ -26,10 +27,12 @@ Code compile(const Script& script, const Tables& tables, std::span<const Site> s
 #endif
 }
 
-std::vector<uint64_t> reached_from(const Site& site)
+std::vector<uint64_t> reached_from([[maybe_unused]] const Site& site)
 {
 #if defined(__x86_64__)
     return x86::reached_from(site.patch, site.moved.bytes);
+#elif defined(FASTSDT_ENGINE_ARM64)
+    return arm64::reached_from(site.patch, site.moved.bytes);
 #else
     return {};
 #endif

@@ -311,7 +311,8 @@ public:
                 // Instructions that a handler interrupted go on where they were. And who runs in our memory, but is no thread
                 // of ours, is not stopped.
                 bool all_known = true;
-                if (!back && std::any_of(now.begin(), now.end(), [](const Patch& p) { return p.moves(); })) {
+                const bool several = own_machine.arch == Arch::x86_64; // they may become one jump
+                if (several && !back && std::any_of(now.begin(), now.end(), [](const Patch& p) { return p.moves(); })) {
                     FrameSearch search(memory_, mappings());
                     for (const Tracees::Task& task : tracees.tasks()) {
                         const user_regs_struct registers = Tracees::registers(task.number);

@@ -108,9 +108,14 @@ private:
     bool good_ = true;
 };
 
-std::optional<Cie> cie_of(Cursor entry)
+// The System V ABI of x86-64, figure 3.36; DWARF for the Arm 64-bit Architecture, section 4.1.
+constexpr FrameRules rules_x86_64{.frame_pointer = 6, .stack_pointer = 7, .return_address = 16, .pushed = 8};
+constexpr FrameRules rules_arm64{.frame_pointer = 29, .stack_pointer = 31, .return_address = 30};
+
+std::optional<Cie> cie_of(Cursor entry, const FrameRules& rules)
 {
     Cie cie;
+    cie.rules = &rules;
     const uint64_t version = entry.fixed(1);
     const std::string_view augmentation = entry.text();
     if (version != 1 && version != 3)
@@ -118,8 +123,7 @@ std::optional<Cie> cie_of(Cursor entry)
     cie.code_factor = entry.uleb();
     cie.data_factor = entry.sleb();
     const uint64_t return_column = version == 1 ? entry.fixed(1) : entry.uleb();
-    constexpr uint64_t rip = 16;
-    if (!entry.good() || return_column != rip)
+    if (!entry.good() || return_column != rules.return_address)
         return {};
     if (!augmentation.empty()) {
         if (augmentation.front() != 'z')
@@ -132,6 +136,7 @@ std::optional<Cie> cie_of(Cursor entry)
             case 'L': cie.lsda = uint8_t(entry.fixed(1)); break;
             case 'P': entry.pointer(uint8_t(entry.fixed(1)), true); break;
             case 'S': cie.signal = true; break;
+            case 'B': break; // arm64: which key signs return addresses
             default: return {};
             }
     }
@@ -141,7 +146,7 @@ std::optional<Cie> cie_of(Cursor entry)
 
 } // namespace
 
-Frames::Frames(const Image& image)
+Frames::Frames(const Image& image) : rules_(image.arch() == Arch::arm64 ? rules_arm64 : rules_x86_64)
 {
     for (const Section& section : image.sections()) {
         if (section.name != ".eh_frame")
@@ -158,7 +163,7 @@ Frames::Frames(const Image& image)
             if (load(&bytes[offset + 4], 4, false) != 0 || length < 4 || length > longest
                 || length > bytes.size() - offset - 4)
                 return {};
-            auto cie = cie_of(Cursor(bytes.subspan(offset + 8, length - 4), section.address + offset + 8));
+            auto cie = cie_of(Cursor(bytes.subspan(offset + 8, length - 4), section.address + offset + 8), rules_);
             if (cie) {
                 Rows rows(*cie, {0, 0, 0, 0, cie->program});
                 cie->first = rows.at(0);
@@ -232,28 +237,30 @@ Rows::Rows(const Cie& cie, const Frame& frame)
 // The instructions are DW_CFA_* of the DWARF standard, section 6.4.2.
 const Row& Rows::at(uint64_t address)
 {
-    constexpr uint64_t rbp = 6, rsp = 7, rip = 16;
-    constexpr int64_t word = 8;
+    const auto& [frame_pointer, stack_pointer, return_address, pushed] = *cie_.rules;
     const auto define = [&](uint64_t reg, int64_t offset) {
-        now_.cfa = {reg == rsp ? Cfa::stack_pointer : reg == rbp ? Cfa::frame_pointer : Cfa::other, offset};
+        now_.cfa = {reg == stack_pointer       ? Cfa::stack_pointer
+                        : reg == frame_pointer ? Cfa::frame_pointer
+                                               : Cfa::other,
+                    offset};
     };
     const auto keep = [&](uint64_t reg, Row::Saved how, int64_t offset) {
-        if (reg == rbp)
+        if (reg == frame_pointer)
             now_.frame_pointer = how, now_.offset = offset;
-        if (reg == rip)
-            now_.usual_return = how == Row::at_cfa && offset == -word;
+        if (reg == return_address)
+            now_.usual_return = how == Row::at_cfa && offset == -pushed;
     };
     const auto as_first = [&](uint64_t reg) {
-        if (reg == rbp)
+        if (reg == frame_pointer)
             now_.frame_pointer = cie_.first.frame_pointer, now_.offset = cie_.first.offset;
-        if (reg == rip)
+        if (reg == return_address)
             now_.usual_return = cie_.first.usual_return, now_.outermost = cie_.first.outermost;
     };
-    // A number from rbp, and nothing more; with `load`: the word there.
-    const auto from_frame_pointer = [](std::span<const std::byte> expression, bool load) -> std::optional<int64_t> {
-        constexpr uint64_t breg6 = 0x76, deref = 0x06;
+    // A number from the frame pointer, and nothing more; with `load`: the word there.
+    const auto from_frame_pointer = [&](std::span<const std::byte> expression, bool load) -> std::optional<int64_t> {
+        constexpr uint64_t breg0 = 0x70, deref = 0x06;
         Cursor cursor(expression, 0);
-        if (cursor.fixed(1) != breg6)
+        if (cursor.fixed(1) != breg0 + frame_pointer)
             return {};
         const int64_t offset = cursor.sleb();
         if (load && cursor.fixed(1) != deref)
@@ -285,7 +292,7 @@ const Row& Rows::at(uint64_t address)
             case 0x07: {                             // undefined
                 const uint64_t reg = next.uleb();
                 keep(reg, Row::lost, 0);
-                now_.outermost = reg == rip || now_.outermost;
+                now_.outermost = reg == return_address || now_.outermost;
                 outermost_ = now_.outermost || outermost_;
                 break;
             }
@@ -346,6 +353,7 @@ const Row& Rows::at(uint64_t address)
                 keep(next.uleb(), Row::lost, 0);
                 next.block(next.uleb());
                 break;
+            case 0x2d: break;              // AARCH64_negate_ra_state: how the return address is signed
             case 0x2e: next.uleb(); break; // GNU_args_size
             case 0x2f: {                   // GNU_negative_offset_extended
                 const uint64_t reg = next.uleb();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What .eh_frame says of the code: where functions begin and end, and where the stack stands at each instruction. x86-64 only.
+// What .eh_frame says of the code: where functions begin and end, and where the stack stands at each instruction. x86-64 and arm64.
 #pragma once
 #include "elf/image.h"
 
@@ -21,8 +21,6 @@ struct Cfa {
         other,            ///< another register
     } base = unknown;
     int64_t offset = 0;
-    /// Only the return address is on the stack: at a function's first instruction, and before what leaves it.
-    bool at_return() const { return base == stack_pointer && offset == 8; }
     bool operator==(const Cfa&) const = default;
 };
 
@@ -40,8 +38,15 @@ struct Row {
     bool outermost = false;   ///< there is no caller
 };
 
+/// What DWARF's numbers of registers mean on an architecture, and what a call puts on the stack.
+struct FrameRules {
+    uint64_t frame_pointer = 0, stack_pointer = 0, return_address = 0;
+    int64_t pushed = 0; ///< bytes
+};
+
 /// A common information entry: what many functions share.
 struct Cie {
+    const FrameRules* rules = nullptr;
     uint64_t code_factor = 1;
     int64_t data_factor = 1;
     uint8_t pointers = 0, lsda = 0xff; ///< encodings; 0xff: there is none
@@ -68,8 +73,11 @@ public:
 
     const std::vector<Frame>& all() const { return frames_; }
     const std::vector<Cie>& cies() const { return cies_; }
+    /// Nothing of the function is on the stack: at its first instruction, and before what leaves it.
+    bool at_return(const Cfa& cfa) const { return cfa.base == Cfa::stack_pointer && cfa.offset == rules_.pushed; }
 
 private:
+    const FrameRules& rules_;
     std::vector<Frame> frames_;
     std::vector<Cie> cies_;
 };

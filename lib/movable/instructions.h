@@ -1,52 +1,63 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// x86-64 instructions, one at a time: where they lead, and whether they do the same elsewhere.
+// Instructions, one at a time: where they lead, what they refer to, and whether they do the same elsewhere. instructions_x86.cpp and
+// instructions_arm64.cpp know how they are encoded.
 #pragma once
+#include "base/arch.h"
 #include "elf/image.h"
 
-#include <Zydis/Zydis.h>
-
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 namespace fastsdt {
 
-/// An instruction without its operands: a quarter of the time.
-struct Instruction : ZydisDecodedInstruction {
-    bool is(ZydisMnemonic which) const { return mnemonic == which; }
-    /// A jump's, call's or xbegin's target.
-    bool direct() const { return raw.imm[0].size != 0 && raw.imm[0].is_relative; }
-    uint64_t target(uint64_t address) const { return address + length + uint64_t(raw.imm[0].value.s); }
-    bool has_memory() const { return attributes & ZYDIS_ATTRIB_HAS_MODRM && raw.modrm.mod != 3; }
-    bool rip_relative() const { return has_memory() && raw.modrm.mod == 0 && raw.modrm.rm == 5; }
-    uint64_t refers_to(uint64_t address) const { return address + length + uint64_t(raw.disp.value); }
-    bool calls() const { return meta.category == ZYDIS_CATEGORY_CALL; }
-    bool returns() const { return meta.category == ZYDIS_CATEGORY_RET; }
-    bool jumps() const { return meta.category == ZYDIS_CATEGORY_UNCOND_BR; }
-    bool branches() const { return meta.category == ZYDIS_CATEGORY_COND_BR; }
+struct Instruction {
+    enum Flow : uint8_t { next, call, ret, jump, branch } flow = next; ///< branch: a jump under a condition
+    uint8_t length = 0;
+    bool direct = false;  ///< leads to `target`, or may lead there
+    bool nop = false;     ///< that moves
+    bool padding = false; ///< does nothing, or is never run: what stands between functions
+    bool landing = false; ///< stays where it is, in front of a function's entry: indirect calls have to meet it
+    bool stops = false;   ///< nothing runs behind it
+    bool system_call = false;
+    enum Reference : uint8_t { none, data, address } reference = none; ///< data: reads or writes what is at `refers_to`
+    uint64_t target = 0, refers_to = 0;                                ///< ELF vaddrs
+    std::array<uint64_t, 3>
+        numbers{}; ///< constants of 32 bits or more: addresses perhaps, in a program that is linked to its addresses
+    uint8_t number_count = 0;
+
+    bool calls() const { return flow == call; }
+    bool returns() const { return flow == ret; }
+    bool jumps() const { return flow == jump; }
+    bool branches() const { return flow == branch; }
     /// What is behind it is not what runs after it, or not always.
-    bool ends_block() const { return calls() || returns() || jumps() || branches(); }
-    /// Does nothing, or is never run: what stands between functions.
-    bool pads() const
-    {
-        return meta.category == ZYDIS_CATEGORY_NOP || meta.category == ZYDIS_CATEGORY_WIDENOP
-            || is(ZYDIS_MNEMONIC_INT3);
-    }
+    bool ends_block() const { return flow != next; }
 };
 
-bool decode(std::span<const std::byte> code, Instruction& instruction);
+namespace arm64 {
+/// Which registers have the addresses of pages, by adrp.
+class Pages {
+public:
+    bool decode(std::span<const std::byte> code, uint64_t address, Instruction& instruction);
 
-/// The same with operands: for instructions that are looked at closely.
-struct Operands : Instruction {
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    /// Writes the register, or a part of it.
-    bool writes(ZydisRegister whole) const;
+private:
+    std::array<uint64_t, 32> pages_{}; // by register
+    uint32_t known_ = 0;               // which of them
 };
-bool decode(std::span<const std::byte> code, Operands& instruction);
+} // namespace arm64
 
-/// The 64 bits that the register is a part of.
-ZydisRegister whole(ZydisRegister part);
+/// Decodes instructions that follow each other: on arm64 it takes two to name an address.
+class Decoder {
+public:
+    explicit Decoder(Arch arch) : arch_(arch) {}
+    /// @param address  ELF vaddr of the first byte of `code`
+    bool decode(std::span<const std::byte> code, uint64_t address, Instruction& instruction);
+
+private:
+    const Arch arch_;
+    arm64::Pages pages_;
+};
 
 /// How an instruction may be moved.
 enum class Moves : uint8_t {
@@ -60,6 +71,6 @@ struct Motion {
     Moves moves = Moves::never;
     bool may_fault = false; ///< divides, or accesses memory that is neither the stack's nor in the file's own segments
 };
-Motion motion_of(const Image& image, const Operands& instruction, uint64_t address);
+Motion motion_of(const Image& image, std::span<const std::byte> code, uint64_t address);
 
 } // namespace fastsdt

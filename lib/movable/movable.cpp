@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "movable/movable.h"
 
+#include "movable/instructions_arm64.h"
 #include "movable/survey.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 namespace fastsdt {
 namespace {
 
-constexpr unsigned jump_size = 5, longest = 32, page = 4096;
+constexpr unsigned longest = 32, page = 4096;
 
 Window refused(uint64_t address, Obstacle obstacle)
 {
@@ -24,7 +25,7 @@ std::string_view text(Obstacle obstacle)
 {
     switch (obstacle) {
     case Obstacle::none: return "can be moved";
-    case Obstacle::other_architecture: return "is not x86-64 code";
+    case Obstacle::other_architecture: return "is neither x86-64 nor arm64 code";
     case Obstacle::not_linked: return "is in a file that is not linked, or has no code";
     case Obstacle::damaged: return "is in a file whose headers contradict each other";
     case Obstacle::loader: return "is in the dynamic linker, which runs before it has relocated itself";
@@ -68,6 +69,7 @@ struct Movable::Code {
     Window window(uint32_t number, uint64_t start, uint64_t reach) const;
     Window longer(uint32_t number, uint64_t start, uint64_t reach) const;
     uint64_t padding(uint32_t number, uint64_t at, uint64_t least) const;
+    bool is_exclusive(uint32_t number, uint64_t address) const;
     bool is_target(uint64_t address) const { return survey.marks().at(address) & Marks::target; }
     bool leads_out(uint32_t number, uint64_t to) const;
     Obstacle add_exits(uint32_t number, std::vector<Window>& exits) const;
@@ -123,7 +125,7 @@ Obstacle Movable::Code::find(uint64_t function, uint32_t& number) const
         return Obstacle::part;
     if (const Obstacle obstacle = of_body(body); obstacle != Obstacle::none)
         return obstacle;
-    return body.first.at_return() ? Obstacle::none : Obstacle::stack;
+    return survey.frames().at_return(body.first) ? Obstacle::none : Obstacle::stack;
 }
 
 // Where what stands behind a return or jump and is never run ends, with `least` bytes or more. 0: there is less.
@@ -133,7 +135,7 @@ uint64_t Movable::Code::padding(uint32_t number, uint64_t at, uint64_t least) co
     Instruction instruction;
     while (at - begin < least) {
         const auto body = survey.body_at(at);
-        if ((body && *body != number) || !decode(survey.marks().code_at(at), instruction) || !instruction.pads())
+        if ((body && *body != number) || !survey.decode(at, instruction) || !instruction.padding)
             return 0;
         at += instruction.length;
     }
@@ -146,15 +148,35 @@ uint64_t Movable::Code::padding(uint32_t number, uint64_t at, uint64_t least) co
     return at;
 }
 
+// Between ldxr and stxr of arm64: what a stub stores would have the second fail.
+bool Movable::Code::is_exclusive(uint32_t number, uint64_t address) const
+{
+    constexpr uint64_t longest_sequence = 16 * 4; // bytes
+    const Survey& of = survey;
+    if (!of.of_words())
+        return false;
+    const uint64_t begin =
+        std::max(of.bodies()[number].begin, address < longest_sequence ? 0 : address - longest_sequence);
+    for (uint64_t at = address; at > begin;) {
+        const uint32_t word = arm64::word_of(of.marks().code_at(at -= 4));
+        if (arm64::loads_exclusive(word) || arm64::ends_exclusive(word))
+            return arm64::loads_exclusive(word);
+    }
+    return false;
+}
+
 // Whole instructions from `start` on, at least to `reach`.
 Window Movable::Code::window(uint32_t number, uint64_t start, uint64_t reach) const
 {
     const Body& body = survey.bodies()[number];
+    const unsigned jump_size = survey.of_words() ? 4 : 5;
     Window window;
     window.address = start;
     uint64_t at = start;
     unsigned count = 0;
-    Operands instruction;
+    Instruction instruction;
+    if (is_exclusive(number, start))
+        return refused(start, Obstacle::instruction);
     while (at < reach || at - start < jump_size) {
         if (window.calls)
             return refused(start, Obstacle::instruction);
@@ -168,9 +190,9 @@ Window Movable::Code::window(uint32_t number, uint64_t start, uint64_t reach) co
         }
         if (at >= body.end)
             return refused(start, Obstacle::too_short);
-        if (!decode(survey.marks().code_at(at), instruction))
+        if (!survey.decode(at, instruction))
             return refused(start, Obstacle::not_instructions);
-        const Motion motion = motion_of(survey.image(), instruction, at);
+        const Motion motion = motion_of(survey.image(), survey.marks().code_at(at), at);
         window.may_fault = window.may_fault || motion.may_fault;
         switch (motion.moves) {
         case Moves::never: return refused(start, Obstacle::instruction);
@@ -205,12 +227,13 @@ Window Movable::Code::window(uint32_t number, uint64_t start, uint64_t reach) co
 Window Movable::Code::longer(uint32_t number, uint64_t start, uint64_t reach) const
 {
     Window first = window(number, start, reach);
+    if (survey.of_words())
+        return first;
     const uint64_t probed = start;
     for (Window next = first; next.obstacle != Obstacle::none;) {
         const auto before = survey.previous(number, start);
         Instruction instruction;
-        if (is_target(start) || !before || probed - *before >= longest
-            || !decode(survey.marks().code_at(*before), instruction)
+        if (is_target(start) || !before || probed - *before >= longest || !survey.decode(*before, instruction)
             || (instruction.ends_block() && !instruction.branches())) // what branches goes on here, too
             return first;
         start = *before;
@@ -236,9 +259,10 @@ bool Movable::Code::leads_out(uint32_t number, uint64_t to) const
 Window Movable::Code::exit_at(uint32_t number, const Instruction& instruction, uint64_t address, bool at_return) const
 {
     const uint64_t end = address + instruction.length;
-    bool known = at_return;
-    if (instruction.direct()) { // to another function's begin, or to the linkage table
-        const uint64_t to = instruction.target(address);
+    // arm64 has an instruction that is for nothing else, and LLVM does not always say that the stack is as it was.
+    bool known = at_return || (survey.of_words() && instruction.returns());
+    if (instruction.direct) { // to another function's begin, or to the linkage table
+        const uint64_t to = instruction.target;
         const auto body = survey.body_at(to);
         const Section* const section = survey.image().section_at(to);
         const bool linkage = section && section->name.starts_with(".plt");
@@ -271,18 +295,17 @@ Obstacle Movable::Code::add_exits(uint32_t number, std::vector<Window>& exits) c
     bool open = true; // the next instruction runs after this one
     Instruction instruction;
     for (uint64_t at = body.begin; at < body.end; at += instruction.length) {
-        if (!decode(survey.marks().code_at(at), instruction))
+        if (!survey.decode(at, instruction))
             return Obstacle::not_instructions;
         const bool leaves = instruction.returns() || instruction.jumps();
-        if (!instruction.pads())
-            open = !leaves && !instruction.calls() && !instruction.is(ZYDIS_MNEMONIC_UD2)
-                && !instruction.is(ZYDIS_MNEMONIC_HLT);
-        const bool out = instruction.direct() && !instruction.calls() && leads_out(number, instruction.target(at));
-        if (instruction.returns() || (instruction.jumps() && (out || !instruction.direct()))) {
+        if (!instruction.padding)
+            open = !leaves && !instruction.calls() && !instruction.stops;
+        const bool out = instruction.direct && !instruction.calls() && leads_out(number, instruction.target);
+        if (instruction.returns() || (instruction.jumps() && (out || !instruction.direct))) {
             const Computed* const jump = survey.computed_at(at);
             if (jump && jump->kind == Computed::table)
                 continue;
-            exits.push_back(exit_at(number, instruction, at, rows.at(at).cfa.at_return()));
+            exits.push_back(exit_at(number, instruction, at, survey.frames().at_return(rows.at(at).cfa)));
         } else if (out) {
             exits.push_back(refused(at, Obstacle::conditional_exit));
         }
@@ -300,7 +323,7 @@ Window Movable::entry(uint64_t function) const
         return refused(function, obstacle);
     const Body& body = code_->survey.bodies()[number];
     // Labels whose addresses data have are known; what is computed from an address of the function's own is not.
-    if (body.computed && (!body.by_data || body.refers_inside))
+    if (body.restarts && (!body.by_data || body.refers_inside))
         return refused(function, Obstacle::computed_jump);
     if (body.loops)
         return refused(function, Obstacle::loop);
@@ -327,8 +350,19 @@ std::vector<Window> Movable::exits(uint64_t function) const
 Window Movable::site(uint64_t address) const
 {
     const Survey& survey = code_->survey;
-    if (const Obstacle obstacle = code_->of_file(); obstacle != Obstacle::none)
-        return refused(address, obstacle);
+    const Obstacle of_file = code_->of_file();
+    Instruction instruction;
+    if (survey.of_words()
+        && (of_file == Obstacle::none || of_file == Obstacle::loader)) { // a nop can be replaced anywhere
+        Window window = refused(address, Obstacle::not_nop);
+        if (survey.decode(address, instruction) && instruction.nop) {
+            window.length = instruction.length;
+            window.obstacle = Obstacle::none;
+        }
+        return window;
+    }
+    if (of_file != Obstacle::none)
+        return refused(address, of_file);
     const auto number = survey.body_at(address);
     if (!number)
         return refused(address, Obstacle::no_frame);
@@ -342,9 +376,7 @@ Window Movable::site(uint64_t address) const
         return refused(address, Obstacle::computed_jump);
     if (!(survey.marks().at(address) & Marks::begins))
         return refused(address, Obstacle::between_instructions);
-    Instruction instruction;
-    if (!decode(survey.marks().code_at(address), instruction) || !instruction.pads()
-        || instruction.is(ZYDIS_MNEMONIC_INT3))
+    if (!survey.decode(address, instruction) || !instruction.nop)
         return refused(address, Obstacle::not_nop);
     Window window = code_->longer(*number, address, address + instruction.length);
     if (window.obstacle != Obstacle::none)

@@ -85,7 +85,8 @@ const Computed* Survey::computed_at(uint64_t address) const
 
 std::optional<uint64_t> Survey::previous(uint32_t body, uint64_t address) const
 {
-    for (uint64_t at = address; at > bodies_[body].begin && address - at < ZYDIS_MAX_INSTRUCTION_LENGTH;)
+    constexpr uint64_t longest = 15; // of x86-64
+    for (uint64_t at = address; at > bodies_[body].begin && address - at < longest;)
         if (marks_.at(--at) & Marks::begins)
             return at;
     return {};
@@ -93,7 +94,8 @@ std::optional<uint64_t> Survey::previous(uint32_t body, uint64_t address) const
 
 Survey::Survey(const Image& image) : image_(image), frames_(image), budget_(image.file().size())
 {
-    if (image.arch() != Arch::x86_64 || !image.encoding().elf64 || image.encoding().big_endian) {
+    const bool known = image.arch() == Arch::x86_64 || image.arch() == Arch::arm64;
+    if (!known || !image.encoding().elf64 || image.encoding().big_endian) {
         trouble_ = Trouble::architecture;
         return;
     }
@@ -113,7 +115,7 @@ Survey::Survey(const Image& image) : image_(image), frames_(image), budget_(imag
         Body body{frame};
         body.broken = frame.end - frame.begin > code.size();
         Instruction first;
-        const bool landing = decode(code, first) && first.is(ZYDIS_MNEMONIC_ENDBR64);
+        const bool landing = decode(frame.begin, first) && first.landing;
         body.entry = landing ? frame.begin + first.length : frame.begin;
         body.end = std::min(frame.end, frame.begin + code.size());
         bodies_.push_back(body);
@@ -149,18 +151,19 @@ void Survey::sweep(uint32_t number)
     Body& body = bodies_[number];
     Rows rows(frames_.cies()[body.cie], body);
     auto code = marks_.code_at(body.begin).first(size_t(body.end - body.begin));
+    Decoder decoder(image_.arch());
     Instruction instruction;
     for (uint64_t address = body.begin; address < body.end;) {
-        if (!decode(code, instruction)) {
+        if (!decoder.decode(code, address, instruction)) {
             body.broken = true; // data, perhaps: go on at the next byte, for what is jumped to
             ++address, code = code.subspan(1);
             continue;
         }
         marks_.add(address, Marks::begins);
         note(instruction, address, number);
-        if (instruction.jumps() && !instruction.direct())
-            computed_.push_back({Computed::unknown, address, number, rows.at(address).cfa.at_return()});
-        body.system_call = body.system_call || instruction.is(ZYDIS_MNEMONIC_SYSCALL);
+        if (instruction.jumps() && !instruction.direct)
+            computed_.push_back({Computed::unknown, address, number, frames_.at_return(rows.at(address).cfa)});
+        body.system_call = body.system_call || instruction.system_call;
         address += instruction.length, code = code.subspan(instruction.length);
     }
 }
@@ -171,16 +174,17 @@ void Survey::sweep_gap(Marks::Piece& piece, uint64_t begin, uint64_t end)
     if (begin >= end)
         return;
     const auto code = piece.code.subspan(begin - piece.address, end - begin);
+    Decoder decoder(image_.arch());
     Instruction instruction;
     for (size_t at = 0; at < code.size();) {
-        if (decode(code.subspan(at), instruction)) {
+        if (decoder.decode(code.subspan(at), begin + at, instruction)) {
             note(instruction, begin + at, Body::none);
             at += instruction.length;
         } else {
             ++at;
         }
     }
-    for (size_t at = 0; at + 2 <= code.size(); ++at) {
+    for (size_t at = 0; at + 2 <= code.size() && !of_words(); ++at) {
         const auto opcode = unsigned(code[at]);
         const bool narrow = opcode == 0xeb || (opcode & 0xf0) == 0x70 || (opcode & 0xfc) == 0xe0;
         const bool wide =
@@ -198,31 +202,29 @@ void Survey::note(const Instruction& instruction, uint64_t address, uint32_t fro
     const uint64_t next = address + instruction.length;
     if (instruction.calls())
         marks_.add(next, Marks::target);
-    if (instruction.direct()) {
-        branch(instruction.target(address), from, instruction.calls());
+    if (instruction.direct) {
+        branch(instruction.target, from, instruction.calls());
         return;
     }
-    if (instruction.rip_relative()) {
-        const uint64_t to = instruction.refers_to(address);
-        if (instruction.is(ZYDIS_MNEMONIC_LEA)) {
-            if (marks_.has(to))
-                take(to, from);
-            if (from != Body::none && may_be_table(to))
-                leas_.push_back({from, to});
-        } else if (marks_.has(to)) { // data among the code, and how far they reach is not known
-            marks_.add(to, Marks::target);
-            if (const auto body = body_at(to); body && from != Body::none)
-                bodies_[*body].broken = true;
-        }
+    const uint64_t to = instruction.refers_to;
+    if (instruction.reference == Instruction::address) {
+        if (of_words() && from != Body::none && to > bodies_[from].begin && to < bodies_[from].end)
+            inside_.push_back({from, to});
+        else if (marks_.has(to))
+            take(to, from);
+        if (from != Body::none && may_be_table(to))
+            leas_.push_back({from, to});
+    } else if (instruction.reference == Instruction::data
+               && marks_.has(to)) { // data among the code, and how far they reach is not known
+        marks_.add(to, Marks::target);
+        if (const auto body = body_at(to); body && from != Body::none)
+            bodies_[*body].broken = true;
     }
     if (!fixed_)
         return;
-    const bool absolute = instruction.has_memory() && instruction.raw.disp.size == 32 && !instruction.rip_relative();
-    if (absolute && marks_.has(uint64_t(instruction.raw.disp.value)))
-        take(uint64_t(instruction.raw.disp.value), from);
-    for (const auto& immediate : instruction.raw.imm)
-        if (immediate.size >= 32 && marks_.has(immediate.value.u))
-            take(immediate.value.u, from);
+    for (uint8_t i = 0; i < instruction.number_count; ++i)
+        if (marks_.has(instruction.numbers[i]))
+            take(instruction.numbers[i], from);
 }
 
 void Survey::branch(uint64_t to, uint32_t from, bool call)

@@ -2,8 +2,8 @@
 // All code of a file, decoded once: where instructions begin, what is jumped to or referred to, and what is odd about each function.
 #pragma once
 #include "elf/frames.h"
-#include "movable/instructions.h"
 #include "elf/image.h"
+#include "movable/instructions.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +12,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+struct ZydisDecodedOperand_;
 
 namespace fastsdt {
 
@@ -56,7 +58,7 @@ private:
 
 /// A frame, and what was found out about it.
 struct Body : Frame {
-    uint64_t entry = 0;         ///< behind an endbr64, if it begins with one
+    uint64_t entry = 0;         ///< behind a landing pad, if it begins with one
     bool broken = false;        ///< is not made of whole instructions, or its landing pads are not known
     bool loops = false;         ///< jumps to its own entry
     bool entered = false;       ///< others jump or call into it, or it has a second name inside
@@ -64,6 +66,7 @@ struct Body : Frame {
     bool refers_inside = false; ///< its own instructions take addresses inside
     bool by_data = false;       ///< data have addresses inside
     bool computed = false;      ///< has an indirect jump whose targets are not known
+    bool restarts = false;      ///< and it may lead to the function's begin
     bool tables = false;        ///< has tables of offsets, which are read
     bool system_call = false;
     bool relocated = false; ///< the loader changes its instructions
@@ -81,6 +84,7 @@ struct Computed {
     uint64_t address = 0;
     uint32_t body = 0;
     bool at_return = false; ///< nothing of the function is on the stack
+    bool sums = false;      ///< arm64: to the sum of two registers
 };
 
 class Survey {
@@ -91,6 +95,13 @@ public:
     enum class Trouble : uint8_t { none, architecture, not_linked, overlaps, loader };
     Trouble trouble() const { return trouble_; }
     bool go() const { return go_; }
+    /// Every instruction is a word, and a jump takes the place of one: arm64.
+    bool of_words() const { return image_.arch() == Arch::arm64; }
+    /// At an address, alone. False: none is there.
+    bool decode(uint64_t address, Instruction& instruction) const
+    {
+        return Decoder(image_.arch()).decode(marks_.code_at(address), address, instruction);
+    }
     const Image& image() const { return image_; }
     const Marks& marks() const { return marks_; }
     const Frames& frames() const { return frames_; }
@@ -137,7 +148,9 @@ private:
     uint64_t scan(uint32_t body, uint64_t table, bool wide);
     void judge_computed();
     Computed::Kind kind_of(const Computed& jump);
-    Computed::Kind by_memory(const Computed& jump, const ZydisDecodedOperand& from);
+    Computed::Kind kind_by_memory(const Computed& jump, const ZydisDecodedOperand_& from);
+    void find_table(Computed& jump); // of arm64
+    Computed::Kind kind_of_arm64(const Computed& jump) const;
     Computed::Kind leaves(const Computed& jump) const;
 
     const Image& image_;
@@ -148,7 +161,9 @@ private:
     std::vector<Body> bodies_;
     std::vector<Cross> crosses_;
     std::vector<Lea> leas_;
-    std::vector<uint64_t> tables_;                           // of offsets, that have entries
+    std::vector<Lea> inside_;      // arm64: of a body's own instructions, bases of tables perhaps
+    std::vector<uint64_t> bases_;  // which are
+    std::vector<uint64_t> tables_; // of offsets, that have entries
     std::vector<std::pair<uint64_t, uint64_t>> wide_tables_; // of addresses: begin and end
     std::vector<std::pair<uint64_t, uint64_t>> words_; // data that are addresses inside functions: where, and which
     std::vector<Computed> computed_;                   // by address

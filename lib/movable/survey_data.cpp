@@ -104,6 +104,12 @@ void Survey::read_symbols()
                 || type == STT_SECTION || type == STT_FILE || type == STT_TLS || !marks_.has(symbol.st_value))
                 continue;
             const std::string_view name = symbols.text(symbol.st_name);
+            if (of_words() && name.starts_with('$')) { // says what the assembler has put there: $x code, $d data
+                const auto body = body_at(symbol.st_value);
+                if (name.starts_with("$d") && body)
+                    bodies_[*body].broken = true;
+                continue;
+            }
             const bool cold = is_cold_name(name);
             marks_.add(symbol.st_value, cold ? Marks::target : Marks::target | Marks::called);
             const auto number = body_at(symbol.st_value);
@@ -124,6 +130,7 @@ void Survey::read_relocations()
         return std::any_of(rseq_.begin(), rseq_.end(),
                            [&](const auto& range) { return at >= range.first && at < range.second; });
     };
+    const uint64_t indirect = of_words() ? R_AARCH64_IRELATIVE : R_X86_64_IRELATIVE;
     const auto point = [&](uint64_t at, uint64_t to) {
         if (!marks_.has(to))
             return;
@@ -164,7 +171,7 @@ void Survey::read_relocations()
                     value += symbol.st_value;
                 }
                 point(relocation.r_offset, value);
-                if (ELF64_R_TYPE(relocation.r_info) == R_X86_64_IRELATIVE)
+                if (ELF64_R_TYPE(relocation.r_info) == indirect)
                     if (const auto body = body_at(value))
                         bodies_[*body].indirect = true;
             }

@@ -3,6 +3,7 @@
 #include "movable/survey.h"
 
 #include "base/integers.h"
+#include "movable/instructions_x86.h"
 
 #include <algorithm>
 
@@ -31,7 +32,7 @@ std::vector<uint32_t> Survey::sole_sources(const std::vector<uint32_t>& owners) 
     }
     for (uint32_t i = 0; i < bodies_.size(); ++i) {
         const Body& body = bodies_[i];
-        const bool part = body.cold || !body.first.at_return() || !(marks_.at(body.begin) & Marks::called);
+        const bool part = body.cold || !frames_.at_return(body.first) || !(marks_.at(body.begin) & Marks::called);
         if (sources[i] == several || sources[i] == i || !part)
             sources[i] = Body::none;
     }
@@ -115,11 +116,20 @@ void Survey::scan_tables()
             tables_.push_back(lea.to);
         }
     leas_ = {};
+    for (Computed& jump : computed_)
+        if (of_words())
+            find_table(jump);
+    std::sort(bases_.begin(), bases_.end());
+    for (const Lea& lea : inside_)
+        if (!std::binary_search(bases_.begin(), bases_.end(), lea.to))
+            take(lea.to, lea.body);
+    inside_ = {};
+    bases_ = {};
     std::sort(tables_.begin(), tables_.end());
 }
 
 // In a program that is linked to its addresses: jmp *table(,I,8).
-Computed::Kind Survey::by_memory(const Computed& jump, const ZydisDecodedOperand& from)
+Computed::Kind Survey::kind_by_memory(const Computed& jump, const ZydisDecodedOperand_& from)
 {
     if (from.size != 64)
         return Computed::unknown; // a table of something else
@@ -148,12 +158,15 @@ Computed::Kind Survey::leaves(const Computed& jump) const
 // round, other instructions may stand between, and GCC without optimization has mov (I,B), eax; cltq for the movslq.
 Computed::Kind Survey::kind_of(const Computed& jump)
 {
-    Operands instruction;
-    if (!decode(marks_.code_at(jump.address), instruction))
+    if (of_words())
+        return kind_of_arm64(jump);
+    using x86::whole;
+    x86::Operands instruction;
+    if (!x86::decode(marks_.code_at(jump.address), instruction))
         return Computed::unknown;
     const ZydisDecodedOperand* const operands = instruction.operands;
     if (operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY)
-        return by_memory(jump, operands[0]);
+        return kind_by_memory(jump, operands[0]);
 
     // The two registers that were added, and what was found of each.
     ZydisRegister sum = operands[0].reg.value, base = ZYDIS_REGISTER_NONE, offset = ZYDIS_REGISTER_NONE;
@@ -162,7 +175,7 @@ Computed::Kind Survey::kind_of(const Computed& jump)
     uint64_t at = jump.address;
     for (unsigned steps = 0; steps < 64; ++steps) {
         const auto before = previous(jump.body, at);
-        if (!before || !decode(marks_.code_at(*before), instruction))
+        if (!before || !x86::decode(marks_.code_at(*before), instruction))
             break;
         at = *before;
         if (instruction.ends_block() && !loads_by_base)
@@ -173,7 +186,7 @@ Computed::Kind Survey::kind_of(const Computed& jump)
             if (!instruction.writes(sum))
                 continue;
             if (instruction.is(ZYDIS_MNEMONIC_MOV) && of_memory)
-                return by_memory(jump, operands[1]);
+                return kind_by_memory(jump, operands[1]);
             if (instruction.is(ZYDIS_MNEMONIC_MOV) && operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
                 sum = whole(operands[1].reg.value);
                 continue;
@@ -235,8 +248,11 @@ void Survey::judge_computed()
     for (Computed& jump : computed_) {
         if (jump.kind == Computed::tail_call)
             jump.kind = kind_of(jump);
-        if (jump.kind == Computed::unknown)
-            bodies_[group(jump.body)].computed = true;
+        if (jump.kind == Computed::unknown) {
+            Body& body = bodies_[group(jump.body)];
+            body.computed = true;
+            body.restarts = body.restarts || !of_words() || jump.at_return;
+        }
     }
     tables_ = {};
     words_ = {};

@@ -79,6 +79,29 @@ cross -pthread "$FASTSDT_SOURCE/tests/engine/api.c" guest/lib/libfastsdt-trace.s
 plugin=$(find "$FASTSDT_BUILD" -path '*aarch64/fastprobe.so' -print -quit)
 [ -z "$plugin" ] || cross -fplugin="$plugin" -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 -mbranch-protection=standard \
     "$FASTSDT_SOURCE/examples/entry.c" -o guest/bin/entry || fail "fastprobe"
+# Programs that were built without fastsdt, one of them with landing pads and signed return addresses.
+cross_cxx() { aarch64-linux-gnu-g++ -O2 "$@"; }
+cross_cxx "$FASTSDT_SOURCE/tests/engine/unmodified.cpp" -o guest/bin/unmodified
+# Debian's own start files have no landing pads.
+cat >start.S <<'END'
+	.globl	_start
+_start:	bti	c
+	mov	x29, 0
+	mov	x5, x0
+	ldr	x1, [sp]
+	add	x2, sp, 8
+	mov	x6, sp
+	adrp	x0, main
+	add	x0, x0, :lo12:main
+	mov	x3, 0
+	mov	x4, 0
+	bl	__libc_start_main
+	brk	0
+END
+cross_cxx -mbranch-protection=standard -Wl,-z,force-bti -nostartfiles start.S "$FASTSDT_SOURCE/tests/engine/unmodified.cpp" -o guest/bin/guarded 2>/dev/null
+cross_cxx -static "$FASTSDT_SOURCE/tests/engine/unmodified.cpp" -o guest/bin/unmodified-static
+cross_cxx -O0 "$FASTSDT_SOURCE/tests/engine/unmodified.cpp" -o guest/bin/slow
+cross_cxx -std=c++20 -pthread "$FASTSDT_SOURCE/tests/engine/ways.cpp" -o guest/bin/ways
 aarch64-linux-gnu-strip guest/bin/engine_*_test guest/bin/engine_stubs_arm64 guest/bin/fastsdt-trace
 # Libraries, with what they need themselves.
 library() { find root/lib root/usr/lib -name "$1" -print -quit; }
@@ -90,7 +113,7 @@ for round in 1 2 3; do
     done
 done
 cp root/bin/busybox guest/bin/ 2>/dev/null || cp root/usr/bin/busybox guest/bin/
-for tool in sh env sleep kill; do ln -sf busybox guest/bin/$tool; done
+for tool in sh env sleep kill dd md5sum grep diff cmp cat mkfifo; do ln -sf busybox guest/bin/$tool; done
 ln -sf ../../bin/busybox guest/usr/bin/env
 $(guest_compiler arm64) "$FASTSDT_SOURCE/tests/kernel/guest-init.c" -o guest/init
 
@@ -114,8 +137,89 @@ latency) fastsdt-trace latency --engine user ./entry:chain -- ./entry 1000 ;;
     ;;
 esac
 END
+# move.sh WHAT PROGRAM: unmodified.sh has the same on x86-64.
+cat >guest/move.sh <<'END'
+cd /bin
+counts="uprobe:./$2:leaf { @leaf = count(); } uprobe:./$2:calls { @calls = count(); } uprobe:./$2:branches { @branches = count(); }
+    uprobe:./$2:throws { @throws = count(); } uprobe:./$2:jumps { @jumps = count(); } uprobe:./$2:loads { @loads = count(); }
+    uretprobe:./$2:calls { @returns = count(); } usdt:./$2:old:one { @old = sum(arg0); }"
+# The code of the process as it is now.
+text() {
+    while read -r range rights offset device inode file; do
+        [ "$rights$inode" != "r-xp0" ] || continue
+        case $rights in r-x*)
+            start=0x${range%-*} end=0x${range#*-}
+            echo "$range $file $(dd if=/proc/$pid/mem bs=4096 skip=$((start / 4096)) count=$(((end - start) / 4096)) 2>/dev/null | md5sum)" ;;
+        esac
+    done </proc/$pid/maps
+}
+did() {
+    echo >&3
+    read -r line <&4
+    [ "$line" = did ] || echo "it answers $line"
+}
+attach() {
+    fastsdt-trace --engine user -p $pid -e "interval:ms:10 { printf(\"armed\\n\"); } $1" >report 2>err &
+    tracer=$!
+    exec 5<report
+    read -r line <&5
+    [ "$line" = armed ] || cat err
+}
+detach() {
+    kill -INT $tracer
+    grep -v '^armed$' <&5
+    wait $tracer || echo "status $?"
+    cat err
+}
+case $1 in
+command)
+    ./$2 600 2>plain
+    fastsdt-trace --engine user -e "$counts" -- ./$2 600 2>err || { echo "status $?"; cat err; }
+    cmp plain err || echo "it differs" ;;
+all)
+    ./$2 600 2>plain
+    fastsdt-trace --engine user -e "uprobe:./$2:*, uprobe:*/lib*:* { @in = count(); } uretprobe:./$2:*, uretprobe:*/lib*:* { @out = count(); }
+        uprobe:libstdc++.so.6:__cxa_throw { @thrown = count(); } uretprobe:libstdc++.so.6:__cxa_begin_catch { @caught = count(); }" -- ./$2 600 2>err || { echo "status $?"; cat err; }
+    grep -v '^fastsdt-trace:' err | cmp plain - || echo "it differs" ;;
+ways)
+    printf '%s\n' e c x t s j e >lines
+    ./ways <lines >plain
+    fastsdt-trace --engine user -e 'uprobe:./ways:*, uprobe:*/lib*:* { @in = count(); } uretprobe:./ways:*, uretprobe:*/lib*:* { @out = count(); }' -- ./ways <lines >out 2>err || { echo "status $?"; cat err; }
+    grep destroyed out | diff plain - && echo same
+    grep '^sites' out ;;
+attach)
+    rm -f in answers report
+    mkfifo in answers report
+    ./$2 6 lines <in >answers &
+    pid=$!
+    exec 3>in 4<answers
+    did
+    text >before
+    attach "$counts"
+    text | cmp -s before - && echo "nothing is armed"
+    did
+    did
+    detach
+    text | diff before - && echo "as it was"
+    # One that is killed leaves jumps; the next one clears them away.
+    attach "$counts"
+    kill -KILL $tracer
+    wait $tracer
+    did
+    attach "uprobe:./$2:leaf { @again = count(); }"
+    did
+    detach
+    text | diff before - && echo "as it was again"
+    exec 3>&-
+    wait $pid || echo "the program failed" ;;
+esac
+END
 touch guest/empty
 {
+    for program in unmodified guarded unmodified-static slow; do echo "move-$program /empty /bin/sh /move.sh command $program"; done
+    for program in unmodified guarded; do echo "all-$program /empty /bin/sh /move.sh all $program"; done
+    for program in unmodified guarded; do echo "attach-$program /empty /bin/sh /move.sh attach $program"; done
+    echo "ways /empty /bin/sh /move.sh ways ways"
     for test in $tests; do echo "$test /empty /bin/engine_${test}_test"; done
     echo "stubs /empty /bin/engine_stubs_arm64"
     echo "api /empty /bin/api maps"
@@ -155,6 +259,43 @@ done
 lines attach | matches -xE '@: [1-9][0-9]+' || fail "attach: $(lines attach)"
 lines attach | matches -x 'sites 2 of 2 armed; dropped 0' || fail "attach: $(lines attach)"
 
+# Moved: as unmodified.sh has it for 600 turns, half of which throw.
+for program in unmodified guarded unmodified-static slow; do
+    expect "moved: $program" "$(lines "move-$program" | grep -vE '^sites ([0-9]+) of \1 armed; dropped 0$' | sort)" "@branches: 600
+@calls: 1800
+@jumps: 600
+@leaf: 2000
+@loads: 600
+@old: 179700
+@returns: 1800
+@throws: 600
+exit 0"
+done
+for program in unmodified guarded; do
+    expect "all functions: $program" "$(lines "all-$program" | sed -E 's/^(@in|@out): [0-9]{5,}$/\1/; s/^sites ([0-9]{5,}) of \1 armed; dropped 0; left out [0-9]+$/sites/')" "@caught: 300
+@in
+@out
+@thrown: 300
+sites
+exit 0"
+    expect "attached: $program" "$(lines "attach-$program")" "@branches: 12
+@calls: 32
+@jumps: 12
+@leaf: 36
+@loads: 12
+@old: 30
+@returns: 32
+@throws: 12
+sites 9 of 9 armed; dropped 0
+as it was
+@again: 18
+sites 1 of 1 armed; dropped 0
+as it was again
+exit 0"
+done
+expect "ways" "$(lines ways | sed -E 's/^sites ([0-9]{5,}) of \1 armed; dropped 0; left out [0-9]+$/sites/')" "same
+sites
+exit 0"
 
 # A program that traces itself: 8 threads, 20,000 orders each: shop thread % 4, items i % 1000.
 expect "api" "$(lines api | grep -E '^(@n|@sum|@min|@max|exit)')" "$(for shop in 0 1 2 3; do echo "@n 1 [$shop] 40000 40000 40000"; done)

@@ -52,7 +52,9 @@ bytes_of_frame = sound[frame[4]:frame[4] + frame[5]]
 for cut in range(0, len(bytes_of_frame), 7):
     run(f".eh_frame cut at {cut}", replaced(".eh_frame", bytes_of_frame[:cut]))
 
-cie = struct.pack("<II", 20, 0) + b"\1zR\0\1\x78\x10\1\x1b\x0c\x07\x08\x90\1\0\0"
+machine, = struct.unpack_from("<H", sound, 18)
+column = b"\x1e" if machine == 183 else b"\x10"
+cie = struct.pack("<II", 20, 0) + b"\1zR\0\1\x78" + column + b"\1\x1b\x0c\x07\x08\x90\1\0\0"
 run("each entry is its own CIE", replaced(".eh_frame", struct.pack("<II", 12, 4) + b"\0" * 8))
 run("CIEs that lead to each other", replaced(".eh_frame", b"".join(struct.pack("<IIQ", 12, 4 + 16 * (i % 3), 0) for i in range(100000))))
 # 64 k entries of the same code, of all code, and with a program each that never ends.

@@ -3,7 +3,7 @@
 # objdump's view of what can be moved in system libraries: windows begin and end where its instructions do, exits are its returns and jumps,
 # and nothing that it prints as a target lies inside. The shares are those that were measured when the rules were found.
 . "$FASTSDT_SOURCE/tests/common.sh"
-need objdump python3
+need objdump readelf python3
 [ "$(uname -m)" = x86_64 ] || skip "the libraries are no x86-64 code"
 checked=0
 for file in $(ldconfig -p 2>/dev/null | awk '/x86-64/ && ($1 == "libc.so.6" || $1 == "libstdc++.so.6") { print $NF }' | sort -u); do

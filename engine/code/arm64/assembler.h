@@ -140,6 +140,7 @@ public:
     void compare_exchange(Reg address, Reg expected, Reg wanted, bool one_instruction, Exclusive exclusive);
 
     void align(size_t boundary); ///< by nops
+    void copy(uint32_t word) { append(&word, sizeof word); }
 
     /// Any one instruction that is not above.
     template <class Instruction> void put(Instruction instruction)

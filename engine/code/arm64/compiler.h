@@ -130,6 +130,7 @@ private:
     void save() override;
     void restore() override;
     void leave() override;
+    void move_code(uint64_t from, std::span<const std::byte> code) override;
     void block() override;
     void call(Label routine, Registers changes);
     void move_saved(bool back); ///< the general registers that saved_ names, to the frame or back

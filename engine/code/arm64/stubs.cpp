@@ -17,7 +17,11 @@
 //         add  sp, sp, #frame
 //         b    site + 4
 //         cold paths
+//
+// Where no nop was compiled in, the word is another instruction. The stub executes it before the last b (code/arm64/moved.cpp).
 #include "code/arm64/compiler.h"
+
+#include "movable/instructions_arm64.h"
 
 #include <algorithm>
 #include <bit>
@@ -40,7 +44,7 @@ Patch Compiler::patch(const Site& site, uint64_t stub) const
     const uint32_t jump = jump_word(site.patch, stub, far);
     if (arena_.code && far)
         throw std::logic_error("the arena is not within reach of a site");
-    fastsdt::store(patch.before.data(), 4, nop_arm64, false);
+    fastsdt::store(patch.before.data(), 4, site.moves() ? fastsdt::arm64::word_of(site.moved.bytes) : nop_arm64, false);
     fastsdt::store(patch.after.data(), 4, jump, false);
     return patch;
 }
@@ -107,7 +111,10 @@ void Compiler::restore()
 
 void Compiler::leave()
 {
-    as_.jump_to(site_->patch + site_->length);
+    if (site_->moves())
+        move_code(site_->patch, site_->moved.bytes);
+    if (!site_->moved.leaves)
+        as_.jump_to(site_->patch + site_->length);
 }
 
 void Compiler::call(Label routine, Registers changes)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "code/x86/moved.h"
 
-#include "movable/instructions.h"
+#include "movable/instructions_x86.h"
 #include "code/x86/compiler.h"
 
 #include <functional>
@@ -9,6 +9,8 @@
 
 namespace fastsdt::engine::x86 {
 namespace {
+
+using fastsdt::x86::Instruction;
 
 void each_instruction(uint64_t from, std::span<const std::byte> code,
                       const std::function<void(const Instruction&, uint64_t at, std::span<const std::byte>)>& visit)
