@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-//     a group of sites within reach of each other -> compiled to learn the size -> an arena -> compiled for that arena
-//     -> front and stubs written while the target runs -> the jumps, a thousand at each stop
+//     each group of sites within reach of each other, and the dynamic linker -> compiled to learn the size -> tables and
+//     arenas -> compiled for each arena -> front and stubs written while the target runs -> the jumps, a thousand at each stop
 //
 // The front names every jump before the first is made. So a later run finds and undoes whatever a killed tracer left.
 #include "arming/arm.h"

@@ -150,14 +150,15 @@ public:
                                    pid_, least >> 10, std::strerror(static_cast<int>(-error))));
     }
 
-    // By one errand, if the process has no limits.
+    // By one errand, unless a limit of the process is in the way. The tables say of so many arenas that they are about to be mapped.
     Window allocate(Needs needs, std::span<const WantedCode> wanted, const std::vector<Mapping>& mappings,
                     std::vector<Arena>& arenas) override
     {
         const size_t least = needs.least = whole_pages(needs.least);
         const size_t size = room_for_tables(pid_, needs);
-        const std::vector<Range> places = places_for(wanted, mappings);
-        if (places.empty() || places.size() > Maker::most_arenas || has_locked_memory(pid_))
+        const std::vector<Range> places =
+            places_for(wanted.first(std::min(wanted.size(), Maker::most_arenas)), mappings);
+        if (places.empty() || has_locked_memory(pid_))
             return allocate_data(needs);
         std::vector<int64_t> results;
         try {

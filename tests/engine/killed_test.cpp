@@ -80,5 +80,27 @@ TEST(Killed, BeforeEachOfItsSystemCalls)
     std::printf("killed %zu times\n", stop - 1);
 }
 
+// Tables, the code for sites and that for the dynamic linker are mapped by one errand: a thread is not borrowed again for them.
+TEST(Killed, BeforeASecondErrandNone)
+{
+    Program program;
+    const auto sites = sites_of(program.pid());
+    const auto begins_errand = [](pid_t, const __ptrace_syscall_info& info) {
+        return info.entry.nr == SYS_ptrace && info.entry.args[0] == PTRACE_GETSIGMASK;
+    };
+    for (const size_t errand : {0u, 1u}) {
+        const Ended tracer = at_call(errand, {}, begins_errand, [&] {
+            const auto target = open_outside(program.pid());
+            auto* const arming = new Arming(*target, CountingStubs(), 4096); // it ends with its sites armed
+            arming->watch_loader();
+            arming->arm(sites);
+            return static_cast<int>(arming->fronts().size());
+        });
+        EXPECT_EQ(tracer.came, errand == 0);
+        if (errand == 1)
+            EXPECT_EQ(WEXITSTATUS(tracer.status), 2); // arenas
+    }
+}
+
 } // namespace
 } // namespace fastsdt::engine
