@@ -139,15 +139,27 @@ bool FrameSearch::each(const user_regs_struct&, const std::function<void(uint64_
 
 bool waits_for_child([[maybe_unused]] const user_regs_struct& registers, [[maybe_unused]] const Descriptor& memory)
 {
+#if defined(__x86_64__) || defined(__aarch64__)
 #if defined(__x86_64__)
     const auto number = static_cast<long>(registers.orig_rax);
     uint64_t flags = registers.rdi;
+    if (number == SYS_vfork)
+        return true;
+#else
+    // Of a thread that makes no system call any more, x8 may still have the number, and x0 something else.
+    constexpr unsigned char svc[] = {0x01, 0, 0, 0xd4};
+    const auto before = read_at(memory, registers.pc - sizeof svc, sizeof svc);
+    if (before.size() != sizeof svc || std::memcmp(before.data(), svc, sizeof svc) != 0)
+        return false;
+    const auto number = static_cast<long>(registers.regs[8]);
+    uint64_t flags = registers.regs[0];
+#endif
     if (number == SYS_clone3) { // struct clone_args begins with the flags
-        const auto first = read_at(memory, registers.rdi, sizeof flags);
+        const auto first = read_at(memory, flags, sizeof flags);
         if (first.size() == sizeof flags)
             flags = word(first.data());
     }
-    return number == SYS_vfork || ((number == SYS_clone || number == SYS_clone3) && (flags & CLONE_VFORK));
+    return (number == SYS_clone || number == SYS_clone3) && (flags & CLONE_VFORK);
 #else
     return false;
 #endif

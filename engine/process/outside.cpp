@@ -312,13 +312,14 @@ public:
                 // Instructions that a handler interrupted go on where they were. And who runs in our memory, but is no thread
                 // of ours, is not stopped.
                 bool all_known = true;
-                const bool several = own_machine.arch == Arch::x86_64; // they may become one jump
-                if (several && !back && std::any_of(now.begin(), now.end(), [](const Patch& p) { return p.moves(); })) {
+                // A single word has no inside. But no processor may execute it while it changes.
+                const bool word = own_machine.arch == Arch::arm64;
+                if ((word || !back) && std::any_of(now.begin(), now.end(), [](const Patch& p) { return p.moves(); })) {
                     FrameSearch search(memory_, mappings());
                     for (const Tracees::Task& task : tracees.tasks()) {
                         const user_regs_struct registers = Tracees::registers(task.number);
                         all_known = all_known && !waits_for_child(registers, memory_)
-                            && search.each(registers, [&](uint64_t counter) { counters.push_back(counter); });
+                            && (word || search.each(registers, [&](uint64_t counter) { counters.push_back(counter); }));
                     }
                 }
                 std::sort(counters.begin(), counters.end());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which instructions of a program that was built without sites can be moved elsewhere, so that a jump of five bytes takes their place:
+// Which instructions of a program that was built without sites can be moved elsewhere, so that a jump takes their place, of five bytes on
+// x86-64, of one word on arm64:
 // the rules that say so, for function entries, for returns and tail jumps, and for one-byte sites.
 #pragma once
 #include "elf/image.h"
@@ -14,7 +15,7 @@ namespace fastsdt {
 /// Why the instructions at a place cannot be moved.
 enum class Obstacle : uint8_t {
     none,
-    other_architecture, ///< not x86-64
+    other_architecture, ///< neither x86-64 nor arm64
     not_linked,
     damaged,
     loader,
@@ -49,11 +50,11 @@ enum class Obstacle : uint8_t {
 /// What follows the name of the place: "is a jump target inside its first five bytes".
 std::string_view text(Obstacle obstacle);
 
-/// Whole instructions that a jump of five bytes may replace. Meaningless but for `obstacle` where that is not `none`.
+/// Whole instructions that a jump may replace. Meaningless but for `obstacle` where that is not `none`.
 struct Window {
     uint64_t address = 0; ///< ELF vaddr of the first byte that is replaced
     uint8_t length =
-        0; ///< of whole instructions, and of padding behind a return: 5 to 32 bytes. What comes behind goes on at address + length
+        0; ///< of whole instructions, and of padding behind a return: 5 to 32 bytes, on arm64 4. What comes behind goes on at address + length
     uint8_t at = 0;         ///< offset of the instruction before which a probe is hit: 0 at an entry
     bool may_fault = false; ///< some instruction accesses memory that is not the stack's
     bool calls = false;     ///< the last instruction is a direct call
@@ -71,12 +72,12 @@ public:
     Movable(const Movable&) = delete;
     Movable& operator=(const Movable&) = delete;
 
-    /// @param function  ELF vaddr of its first instruction, an endbr64 perhaps, which stays
+    /// @param function  ELF vaddr of its first instruction, a landing pad perhaps, which stays
     Window entry(uint64_t function) const;
     /// All ways out of the function, by address. If one of them cannot be moved, or is not known to be one, it has an obstacle:
     /// then the function's exits must not be counted. Empty: it never returns.
     std::vector<Window> exits(uint64_t function) const;
-    /// A one-byte nop, which a probe's note has
+    /// A nop, which a probe's note has: of one byte, or a word
     Window site(uint64_t address) const;
 
 private:

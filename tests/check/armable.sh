@@ -75,3 +75,32 @@ for wrong in --plan --diff --sarif --functions "--kernel 6.1" "--only error"; do
     if fastsdt-check --armable $wrong some.so 2>err; then fail "--armable $wrong"; fi
     grep -q "armable" err || matches "files: OLD NEW" <err || fail "--armable $wrong: $(cat err)"
 done
+# arm64: every instruction is a word.
+have aarch64-linux-gnu-gcc || exit 0
+cat >word.s <<'END'
+	.text
+	.type	first, %function
+first:	.cfi_startproc
+	ldr	w0, [x0]
+990:	nop
+	ret
+	.cfi_endproc
+	.size	first, . - first
+	.type	second, %function
+second:	.cfi_startproc
+	svc	0
+	b	first
+	.cfi_endproc
+	.size	second, . - second
+END
+sed -n '/\.note\.stapsdt/,/^994/p' some.s | sed 's/@note/%note/' >>word.s
+aarch64-linux-gnu-gcc -shared -nostdlib -o word.so word.s
+base=$((16#$(nm word.so | sed -n 's/ t first$//p')))
+expect "arm64" "$(fastsdt-check --armable --verbose word.so)" "word.so:
+  $(at 0)  first  4 bytes, may fault; exits 1 of 1
+    $(at 8)  return: 4 bytes
+  $(at 12)  second  has an instruction there that cannot be moved; exits 1 of 1
+    $(at 16)  tail call: 4 bytes
+  $(at 4)  shop:order  4 bytes
+  entries 1 of 2 (50.0 %), may fault 100.0 %, exits 2 of 2 (100.0 %), whole functions 1, sites 1 of 1 (100.0 %)
+    1 entry: has an instruction there that cannot be moved"

@@ -5,6 +5,7 @@
 #include "code/arm64/moved.h"
 #include "movable/instructions_arm64.h"
 #include "movable/movable.h"
+#include "runner_arm64.h"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +16,6 @@
 #include <set>
 #include <sstream>
 #include <string>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace fastsdt::engine {
 namespace {
@@ -39,56 +38,6 @@ struct Result {
 };
 constexpr uint64_t code = 0x4000000, stub = code + 65536, memory = 0x4080000, memory_size = 16384;
 constexpr uint32_t brk = 0xd4200000; // #0
-
-class Runner {
-public:
-    Runner()
-    {
-        int to[2], from[2];
-        if (pipe(to) < 0 || pipe(from) < 0)
-            throw std::runtime_error("pipe");
-        child_ = fork();
-        if (child_ == 0) {
-            dup2(to[0], 0);
-            dup2(from[1], 1);
-            for (const int end : {to[0], to[1], from[0], from[1]})
-                close(end);
-            execl("/bin/sh", "sh", "-c", (std::string("exec ") + std::getenv("FASTSDT_RUNNER")).c_str(), nullptr);
-            _exit(127);
-        }
-        close(to[0]);
-        close(from[1]);
-        to_ = to[1];
-        from_ = from[0];
-    }
-    Runner(const Runner&) = delete;
-    Runner& operator=(const Runner&) = delete;
-    ~Runner()
-    {
-        close(to_);
-        close(from_);
-        waitpid(child_, nullptr, 0);
-    }
-    Result run(const Request& request) const
-    {
-        Result result;
-        if (write(to_, &request, sizeof request) != ssize_t(sizeof request))
-            throw std::runtime_error("the runner has ended");
-        auto* at = reinterpret_cast<char*>(&result);
-        for (size_t size = sizeof result; size > 0;) {
-            const ssize_t n = read(from_, at, size);
-            if (n <= 0)
-                throw std::runtime_error("the runner has ended");
-            at += n;
-            size -= size_t(n);
-        }
-        return result;
-    }
-
-private:
-    pid_t child_ = 0;
-    int to_ = -1, from_ = -1;
-};
 
 // The instruction as it could stand at `code`: a branch leads to the second brk behind it, and a literal is in the memory.
 uint32_t placed(uint32_t word)
@@ -129,7 +78,10 @@ protected:
     Result run(uint64_t at)
     {
         request.before.pc = at;
-        return runner.run(request);
+        runner.put(&request, sizeof request);
+        Result result;
+        runner.get(&result, sizeof result);
+        return result;
     }
 
     void examine(uint32_t word)
@@ -165,7 +117,7 @@ protected:
         }
     }
 
-    Runner runner;
+    RunnerPipe runner;
     Request request;
     std::mt19937_64 random{std::random_device{}()};
     int rounds = getenv("FASTSDT_MOVED_ROUNDS") ? atoi(getenv("FASTSDT_MOVED_ROUNDS")) : 4;

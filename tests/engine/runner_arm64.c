@@ -12,6 +12,8 @@
 //     V                 one pass of wide_site with full SVE registers -> 1 if one of them has changed, else 0
 //     S passes          a timer interrupts passes, x0 from 0 to 15, by handlers that pass too -> passes by handlers
 #define _GNU_SOURCE
+#include "runner_io.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -150,28 +152,6 @@ __asm__("    .text\n"
         "    cset x0, ne\n"
         "    ret\n"
         "    .size own_wide_pass, . - own_wide_pass\n");
-
-static void get(void* to, size_t size)
-{
-    for (char* at = to; size > 0;) {
-        const ssize_t n = read(0, at, size);
-        if (n <= 0)
-            exit(0);
-        at += n;
-        size -= (size_t)n;
-    }
-}
-
-static void put(const void* from, size_t size)
-{
-    for (const char* at = from; size > 0;) {
-        const ssize_t n = write(1, at, size);
-        if (n <= 0)
-            exit(1);
-        at += n;
-        size -= (size_t)n;
-    }
-}
 
 static uint64_t number(void)
 {

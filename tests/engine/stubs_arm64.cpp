@@ -3,6 +3,7 @@
 #include "code/arm64/compiler.h"
 #include "expected.h"
 #include "maps/read.h"
+#include "runner_arm64.h"
 #include "script/parse.h"
 
 #include <fastsdt/note.h>
@@ -15,8 +16,6 @@
 #include <map>
 #include <numeric>
 #include <random>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace fastsdt::engine;
 
@@ -34,61 +33,13 @@ struct Cpu {
 };
 
 /// The other end of runner_arm64.c.
-class Runner {
+class Runner : public RunnerPipe {
 public:
     struct Greeting {
         uint64_t site = 0, wide_site = 0, pid = 0, tid_offset = 0, atomics = 0, sve = 0, copies = 0;
     };
 
-    Runner()
-    {
-        int to[2], from[2];
-        if (pipe(to) < 0 || pipe(from) < 0)
-            throw std::runtime_error("pipe");
-        child_ = fork();
-        if (child_ == 0) {
-            dup2(to[0], 0);
-            dup2(from[1], 1);
-            for (const int end : {to[0], to[1], from[0], from[1]})
-                close(end);
-            execl("/bin/sh", "sh", "-c", (std::string("exec ") + std::getenv("FASTSDT_RUNNER")).c_str(), nullptr);
-            _exit(127);
-        }
-        close(to[0]);
-        close(from[1]);
-        to_ = to[1];
-        from_ = from[0];
-        get(&greeting, sizeof greeting);
-    }
-    Runner(const Runner&) = delete;
-    Runner& operator=(const Runner&) = delete;
-    ~Runner()
-    {
-        close(to_);
-        close(from_);
-        waitpid(child_, nullptr, 0);
-    }
-
-    void get(void* bytes, size_t size) const
-    {
-        for (auto* at = static_cast<char*>(bytes); size > 0;) {
-            const ssize_t n = read(from_, at, size);
-            if (n <= 0)
-                throw std::runtime_error("the runner has ended");
-            at += n;
-            size -= static_cast<size_t>(n);
-        }
-    }
-    void put(const void* bytes, size_t size) const
-    {
-        for (const auto* at = static_cast<const char*>(bytes); size > 0;) {
-            const ssize_t n = write(to_, at, size);
-            if (n <= 0)
-                throw std::runtime_error("the runner has ended");
-            at += n;
-            size -= static_cast<size_t>(n);
-        }
-    }
+    Runner() { get(&greeting, sizeof greeting); }
     void command(char letter, std::initializer_list<uint64_t> numbers) const
     {
         put(&letter, 1);
@@ -97,10 +48,6 @@ public:
     }
 
     Greeting greeting;
-
-private:
-    pid_t child_ = 0;
-    int to_ = -1, from_ = -1;
 };
 
 /// Tables, stubs and patch of a script in a runner of its own.

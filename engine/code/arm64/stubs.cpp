@@ -18,7 +18,8 @@
 //         b    site + 4
 //         cold paths
 //
-// Where no nop was compiled in, the word is another instruction. The stub executes it before the last b (code/arm64/moved.cpp).
+// Where no nop was compiled in, the word is another instruction. The stub executes it before the last b (code/arm64/moved.cpp). Such a
+// word must not be exchanged while a processor executes it.
 #include "code/arm64/compiler.h"
 
 #include "movable/instructions_arm64.h"
