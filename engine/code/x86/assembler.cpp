@@ -6,6 +6,7 @@
 #include <array>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace fastsdt::engine::x86 {
 namespace {
@@ -112,7 +113,8 @@ struct Encoded {
 // instruction Zydis looks through all forms that there are.
 Encoded& kept(const Key& key)
 {
-    thread_local std::array<Encoded, 2048> all; // a script has some hundred
+    // Not in the thread's own memory, which each thread pays for, those too that compile nothing.
+    thread_local std::vector<Encoded> all(2048); // a script has some hundred
     uint64_t hash = 0;
     for (const uint64_t word : key)
         hash = (hash ^ word) * 0x9e3779b97f4a7c15;
