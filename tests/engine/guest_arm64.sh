@@ -205,6 +205,7 @@ attach)
     attach "$counts"
     kill -KILL $tracer
     wait $tracer
+    exec 5<&- # what it had printed is not for the next one, which would get its signal before it listens
     did
     attach "uprobe:./$2:leaf { @again = count(); }"
     did
