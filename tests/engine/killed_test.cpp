@@ -80,7 +80,9 @@ TEST(Killed, BeforeEachOfItsSystemCalls)
     std::printf("killed %zu times\n", stop - 1);
 }
 
+#if defined(__x86_64__)
 // Tables, the code for sites and that for the dynamic linker are mapped by one errand: a thread is not borrowed again for them.
+// On arm64 it may be, where its way home from code for all of them is too far.
 TEST(Killed, BeforeASecondErrandNone)
 {
     Program program;
@@ -101,6 +103,7 @@ TEST(Killed, BeforeASecondErrandNone)
             EXPECT_EQ(WEXITSTATUS(tracer.status), 2); // arenas
     }
 }
+#endif
 
 } // namespace
 } // namespace fastsdt::engine
