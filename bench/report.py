@@ -365,8 +365,8 @@ def document(results):
     def section(title, part, lines, picture=None):
         if part not in parts:
             return []
-        kernel = parts[part].get("kernel", results["machine"]["kernel"])
-        other = f", Linux {kernel}" if kernel != results["machine"]["kernel"] else ""
+        here = results["machine"]
+        other = "".join(f", {word}{parts[part][name]}" for name, word in (("kernel", "Linux "), ("processor", "")) if parts[part].get(name, here[name]) != here[name])
         shown = [f"![{picture[0]}](recorded/{picture[1]}.svg)", ""] if picture else []
         return [f"## {title}", "", f"`{results['command']} --only {part}`, {parts[part]['date']}, commit {parts[part]['commit']}{other}.", "", *shown, *lines]
 

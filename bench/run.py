@@ -142,6 +142,9 @@ def as_text(results):
     return re.sub(r'"@row (\d+)@"', lambda found: json.dumps(rows[int(found[1])]), text) + "\n"
 
 
+OF_A_PART = ("kernel", "processor")  # each part says itself on which it was measured
+
+
 def machine():
     """What the figures were measured on."""
     def first(command):
@@ -185,8 +188,9 @@ def main():
     if options.only != PARTS and os.path.exists(options.output):
         with open(options.output) as text: # --only renews parts of a run of the same kind on the same machine
             before = json.load(text)
-        if (before["command"], {**before["machine"], "kernel": ""}) == (results["command"], {**results["machine"], "kernel": ""}):
-            results["parts"] = {name: {"kernel": before["machine"]["kernel"], **part} for name, part in before["parts"].items() if name not in options.only}
+        where = {name: before["machine"][name] for name in OF_A_PART}
+        if (before["command"], {**before["machine"], **where}) == (results["command"], {**results["machine"], **where}):
+            results["parts"] = {name: {**where, **part} for name, part in before["parts"].items() if name not in options.only}
             bench.skipped += [skipped for skipped in before["skipped"] if skipped["part"] not in options.only]
     obstacle = no_probes()
 
@@ -207,7 +211,7 @@ def main():
         except Unavailable as why:
             bench.skip(part.TITLE, str(why))
         else:
-            results["parts"][name] = {"kernel": results["machine"]["kernel"], "date": datetime.date.today().isoformat(), "commit": commit, "seconds": round(time.monotonic() - started), "rows": rows}
+            results["parts"][name] = {**{name: results["machine"][name] for name in OF_A_PART}, "date": datetime.date.today().isoformat(), "commit": commit, "seconds": round(time.monotonic() - started), "rows": rows}
         save()
 
 
