@@ -148,6 +148,7 @@ for action in '@last = arg0;' '@n++; @m[@n > 3] = count();' 'printf("%d\n", arg0
 done
 
 # A running process, asked in between. Afterwards it has the file's text, and nobody counts.
+rm -f in answers report # of a former run
 driven ./app 3 # its work of 3 is done by the first answer
 did
 text >text.before
