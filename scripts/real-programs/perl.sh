@@ -7,7 +7,11 @@ configure() { # with the modules that these tests and the build need
     sh ./Configure -des "-Dusedtrace=$(command -v dtrace)" "-Dcc=$CC" "-Doptimize=$CFLAGS" "-Accflags=$CPPFLAGS" -Uversiononly "-Dprefix=$PWD/installed" "-Donlyextensions=$modules"
 }
 build() { make -j"$jobs"; }
-recompile() { make "$@"; }
+recompile() { # dtrace -G is given copies in folders
+    local objects
+    mapfile -t objects < <(printf '%s\n' "$@" | grep -v /)
+    make "${objects[@]}"
+}
 own_tests() {
     make -j"$jobs" test_prep >/dev/null 2>&1
     (cd t && ./perl harness base/*.t cmd/*.t comp/*.t run/dtrace.t op/s*.t op/c*.t op/d*.t) 2>&1 |
