@@ -15,6 +15,7 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <optional>
 #include <set>
 #include <unistd.h>
@@ -296,7 +297,11 @@ void KernelPart::take()
     held_.append(buffer.data(), got > 0 ? static_cast<size_t>(got) : 0);
     size_t from = 0;
     for (size_t end; (end = held_.find('\n', from)) != held_.npos; from = end + 1)
-        take_line(std::string_view(held_).substr(from, end - from));
+        try {
+            take_line(std::string_view(held_).substr(from, end - from));
+        } catch (const std::exception&) { // the sites are put back all the same
+            unreadable_ = true;
+        }
     held_.erase(0, from);
 }
 
@@ -349,7 +354,7 @@ bool KernelPart::finish()
             if (signal->number != SIGUSR1) // somebody does not want to wait for that
                 bpftrace_.end();
     }
-    return bpftrace_.reap() == 0; // it has printed them
+    return bpftrace_.reap() == 0 && !unreadable_; // it has printed them
 }
 
 } // namespace fastsdt::trace_tool

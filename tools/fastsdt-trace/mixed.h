@@ -64,6 +64,7 @@ private:
     Bpftrace bpftrace_;
     std::string held_; ///< of a line whose end has not come
     bool attached_ = false, over_ = false;
+    bool unreadable_ = false;      ///< something that it printed is not what is known here
     engine::Maps printing_, maps_; ///< what is being printed, and what was, to its end
 };
 

@@ -358,7 +358,7 @@ enum class Choice { user, kernel, both };
 
 // For --engine auto: user where every site can be armed. Says which engine it takes, and why.
 // @param options  for bpftrace: with the number of the process
-Choice choose(const Session& session, const Session::Preview& preview, const Options& options,
+Choice choose(const Session& session, const Session::Preview& preview, const KernelSites& sites, const Options& options,
               const engine::Script& script)
 {
     const Summary summary = summary_of(preview);
@@ -378,7 +378,7 @@ Choice choose(const Session& session, const Session::Preview& preview, const Opt
         say(fmt::format("engine user: {}; {}", why, obstacle));
         return Choice::user;
     }
-    const bool both = others.empty() && adds_up(script) && !KernelSites(preview, script).empty();
+    const bool both = others.empty() && adds_up(script) && !sites.empty();
     say(both ? fmt::format("engine user, and kernel where it cannot: {}; what the process forks is not counted there",
                            why)
              : fmt::format("engine kernel: {}; what the process forks is not counted", why));
@@ -459,9 +459,9 @@ int run(const Options& options, const engine::Script& script)
         beside.pid = program.pid();
         beside.command.clear();
         const Session::Preview preview = session->preview();
-        Choice choice = choose(*session, preview, beside, script);
+        const KernelSites sites(preview, script);
+        Choice choice = choose(*session, preview, sites, beside, script);
         if (choice == Choice::both) {
-            const KernelSites sites(preview, script);
             shared.kernel_may = false;
             try {
                 kernel = std::make_unique<KernelPart>(beside, script, sites, signals);
