@@ -296,6 +296,14 @@ std::string unquoted(std::string_view text)
     return plain;
 }
 
+// Of a process's file, the path by which it can be opened here.
+std::string path_here(const std::string& name, pid_t pid)
+{
+    std::error_code error;
+    const std::string there = fmt::format("/proc/{}/root{}", pid, name);
+    return std::filesystem::equivalent(name, there, error) ? name : there;
+}
+
 // Files of the process that a script means by `file`, as paths that can be opened here.
 std::set<std::string> mapped_files(const std::string& file, pid_t pid)
 {
@@ -312,7 +320,7 @@ std::set<std::string> mapped_files(const std::string& file, pid_t pid)
             : only_a_name                ? fs::path(m.name).filename() == file
                                          : file == m.name || fs::equivalent(path, there, error);
         if (meant)
-            found.insert(fs::equivalent(m.name, there, error) ? m.name : there);
+            found.insert(path_here(m.name, pid));
     }
     return found;
 }
@@ -490,9 +498,7 @@ Replacements replacements(const engine::Script& script, const engine::Clause& cl
 // A site's probe, with the path of its file by which it can be opened here.
 std::string probe_text(const engine::Site& site, pid_t pid)
 {
-    std::error_code error;
-    const std::string there = fmt::format("/proc/{}/root{}", pid, site.file);
-    const std::string file = std::filesystem::equivalent(site.file, there, error) && !error ? site.file : there;
+    const std::string file = path_here(site.file, pid);
     if (site.kind == engine::Probe::Kind::usdt)
         return fmt::format("usdt:\"{}\":{}:{}", file, site.provider, site.name);
     return fmt::format("{}:\"{}\":{}", site.kind == engine::Probe::Kind::entry ? "uprobe" : "uretprobe", file,
