@@ -5,6 +5,8 @@ INCLUDE=$FASTSDT_SOURCE/include
 . "$FASTSDT_SOURCE/scripts/versions.sh"
 
 fail() { printf 'FAIL: %s\n' "$*" >&2; exit 1; }
+# What a test leaves in its folder would be committed with the sources.
+[ ! "$PWD" -ef "$FASTSDT_SOURCE" ] || fail "run this in an empty folder, not in the sources"
 # Skips the whole test; the reason is printed at the end of the test run.
 skip() { printf 'SKIP: %s\n' "$*"; exit 77; }
 have() { command -v "$1" >/dev/null 2>&1; }
