@@ -397,7 +397,7 @@ table() {
                 base ? $7 " bytes" : sprintf("%+d (%s)", $7 - text[$1, $2], over($7, text[$1, $2])),
                 base ? ($12 ? sprintf("%.2f s", $12) : "-") : over($12, seconds[$1, $2]), $8, $10, $11 }'
         for name in $all_programs; do
-            ! grep -qxFe "$(about "$name")" "$document" || sed -n "/^| $name | /p" "$document"
+            ! grep -qxFe "$(about "$name")" "$document" || sed -n "/^## Services under load\$/q; /^| $name | /p" "$document"
         done
     } | awk -F' [|] ' -v programs="$all_programs" '
         BEGIN {

@@ -406,6 +406,20 @@ def do_links(path):
             problems.append(f"{path}: {name} is not there")
 
 
+def do_tables(path):
+    """Every row of a table has as many cells as its head: a row of another table, or a cell with a bar of its own, is seen so."""
+    head, fenced = None, False
+    for number, line in enumerate(open(os.path.join(source, path)), 1):
+        fenced ^= line.startswith("```")
+        if fenced or not line.startswith("|"):
+            head = None
+            continue
+        cells = len(re.findall(r"(?<!\\)\|", line))
+        head = head or cells
+        if cells != head:
+            problems.append(f"{path}:{number}: {cells - 1} cells, where the head of the table has {head - 1}")
+
+
 os.makedirs("build", exist_ok=True)
 for name in ["examples", "include", "tests", "scripts", "bench"]:
     if not os.path.islink(name):
@@ -419,6 +433,7 @@ for path in markdown + sorted(os.path.relpath(f, source) for f in glob.glob(os.p
     do_blocks(path)
 for path in markdown:
     do_links(path)
+    do_tables(path)
 for reason in left_out:
     print("not run:", reason)
 for problem in problems:
