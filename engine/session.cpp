@@ -111,13 +111,33 @@ bool Session::look_for_filters(const std::vector<Mapping>& mappings)
     return !environment_.system_calls;
 }
 
+// Whether a handler may see the address of a stub.
+bool Session::may_see_faults() const
+{
+    return options_.moves && !options_.moves_faulting;
+}
+
 bool Session::look_for_handlers()
 {
-    if (!options_.moves || options_.moves_faulting || !handles_faults(pid_) || !arming_.may_fault())
+    if (!may_see_faults() || !handles_faults(pid_) || !arming_.may_fault())
         return false;
     const TracerThread tracer;
     arming_.withdraw_faulting();
     return true;
+}
+
+// One that a thread keeps standing in is tried again by the next look.
+void Session::look_for_handlers_in(std::span<const Fork> forks)
+{
+    for (const Fork& fork : forks)
+        if (handles_faults(fork.pid))
+            try {
+                const TracerThread tracer;
+                forks_given_up_ += arming_.withdraw_faulting_in(*open_forked(fork.pid)) != 0;
+            } catch (const Unusable&) {
+                if (!is_ending(fork.pid))
+                    throw;
+            }
 }
 
 std::vector<FirstWord> Session::words_at_first(Window window) const
@@ -366,7 +386,10 @@ void Session::look_for_forks(bool now)
     using Clock = std::chrono::steady_clock;
     constexpr uint64_t enough = 16;
     const Clock::time_point begin = Clock::now();
-    if (!now && ((forks_ == 0 && word(Tables::slices) == 0) || begin < search_again_))
+    const auto are_some = [&] {
+        return forks_ != 0 || word(Tables::slices) != 0 || (may_see_faults() && word(Tables::forked) != 0);
+    };
+    if (!now && (begin < search_again_ || !are_some()))
         return;
     const std::vector<Slice> slices = slices_of_children(tables_, window, reader());
     Forks::Found found;
@@ -382,6 +405,8 @@ void Session::look_for_forks(bool now)
     const int part = word(Tables::free) < enough ? 10 : 50; // of the time
     const Clock::time_point end = Clock::now();
     search_again_ = end + part * (end - begin);
+    if (may_see_faults())
+        look_for_handlers_in(found.forks);
     if (!found.all)
         return;
     for (const Slice& slice : slices)

@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -87,9 +88,12 @@ public:
     /// Runs `match`, which is to match and arm, and lets the process go on. @return  false: it went on before
     bool answer_loader(const std::function<void()>& match);
 
-    /// Looks for forked children: what those recorded that have ended is kept, and new ones can have their memory. Reads files of all
-    /// processes: without `now` only if there are some or one has recorded something, and in a part of the time.
+    /// Looks for forked children: what those recorded that have ended is kept, new ones can have their memory, and those that have come to
+    /// handle faults give up sites as look_for_handlers() does. Reads files of all processes: without `now` only if there are some or one
+    /// was hit, and in a part of the time.
     void look_for_forks(bool now);
+    /// How many children have given up sites since the last time.
+    size_t take_forks_given_up() { return std::exchange(forks_given_up_, 0); }
     /// Of them, how many lived when they were last looked for.
     size_t forks() const { return forks_; }
     /// What a process has that was forked from this one perhaps.
@@ -149,6 +153,8 @@ private:
     ReadData reader();
     uint64_t word(size_t offset); // of the tables
     void keep_ended(Slice slice);
+    bool may_see_faults() const;
+    void look_for_handlers_in(std::span<const Fork> forks);
     bool wants_calls() const;
     std::string obstacle_to_calls(const std::vector<Mapping>& mappings);
     void decide_calls(bool wanted, const std::vector<Mapping>& mappings);
@@ -181,7 +187,7 @@ private:
     Moment timed_;                           // when the stubs' clock was last corrected
     size_t clocks_ = 1;                      // so far
     Forks searched_;
-    size_t forks_ = 0;
+    size_t forks_ = 0, forks_given_up_ = 0;
     std::chrono::steady_clock::time_point search_again_;
     Maps ended_;                               // what children recorded that have ended
     Maps last_;                                // as read() found the tables, if the script clears

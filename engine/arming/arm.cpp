@@ -829,16 +829,16 @@ std::optional<Patch> Arming::jump_of_loader()
 }
 
 // Returns those whose jump may still be there: beneath a breakpoint, or because a thread keeps standing in it.
-std::vector<Patch> Arming::undo(std::vector<Patch> patches)
+static std::vector<Patch> undo(Target& target, std::vector<Patch> patches)
 {
     std::vector<Patch> left;
     for (unsigned tries = 0; !patches.empty() && tries < 5; ++tries) {
-        const auto outcomes = target_.patch(patches, true);
+        const auto outcomes = target.patch(patches, true);
         std::vector<Patch> again;
         for (size_t i = 0; i < patches.size(); ++i)
             if (outcomes[i] == Target::Outcome::busy)
                 again.push_back(patches[i]);
-            else if (outcomes[i] != Target::Outcome::done && may_hold(target_, patches[i]))
+            else if (outcomes[i] != Target::Outcome::done && may_hold(target, patches[i]))
                 left.push_back(patches[i]);
         patches = std::move(again);
     }
@@ -852,15 +852,31 @@ bool Arming::may_fault() const
                        [](const Site& site) { return site.moved.may_fault && site.found.state == State::ready; });
 }
 
+// Those that were made at some time.
+std::vector<Patch> Arming::faulting() const
+{
+    std::vector<Patch> patches;
+    for (size_t i = 0; i < sites_.size(); ++i)
+        if (sites_[i].moved.may_fault && patches_[i].length != 0)
+            patches.push_back(patches_[i]);
+    return patches;
+}
+
+size_t Arming::withdraw_faulting_in(Target& fork) const
+{
+    std::vector<Patch> patches = faulting();
+    std::erase_if(patches, [&](const Patch& patch) { return !may_hold(fork, patch); });
+    const size_t before = patches.size();
+    return before - undo(fork, std::move(patches)).size();
+}
+
 void Arming::withdraw_faulting()
 {
     verify();
-    std::vector<Patch> patches;
-    for (size_t i = 0; i < sites_.size(); ++i)
-        if (sites_[i].moved.may_fault && patches_[i].length != 0 && states_[i].state == State::armed)
-            patches.push_back(patches_[i]);
+    std::vector<Patch> patches = faulting();
+    std::erase_if(patches, [this](const Patch& patch) { return states_[patch.site].state != State::armed; });
     std::set<uint64_t> left;
-    for (const Patch& patch : undo(std::move(patches)))
+    for (const Patch& patch : undo(target_, std::move(patches)))
         left.insert(patch.at);
     for (size_t i = 0; i < sites_.size(); ++i)
         if (sites_[i].moved.may_fault && states_[i].state != State::gone && !left.contains(sites_[i].patch))
@@ -880,7 +896,7 @@ void Arming::disarm()
     for (size_t i = 0; i < sites_.size(); ++i)
         if (patches_[i].length != 0)
             now.push_back(patches_[i]);
-    jumps_ = !undo(std::move(now)).empty();
+    jumps_ = !undo(target_, std::move(now)).empty();
     // Also where we need no guard: another tracer may have left its guard for us.
     if (std::any_of(sites_.begin(), sites_.end(), [](const Site& site) { return site.moves(); }))
         target_.alone([this] { unguard(View(target_), window_.address); });

@@ -59,6 +59,8 @@ public:
     /// Undoes the jumps in place of instructions that may fault, and makes them no more: State::handles_faults. Where a thread stands in one
     /// it stays: call again.
     void withdraw_faulting();
+    /// The same in a process that was forked from this one; here they stay. @return  how many were there and are undone
+    size_t withdraw_faulting_in(Target& fork) const;
     /// Whether some site may have such a jump.
     bool may_fault() const;
     /// Looks at all sites again: the kernel or another tracer may have changed one.
@@ -79,7 +81,7 @@ public:
 private:
     void arm_all();
     bool release_all();
-    std::vector<Patch> undo(std::vector<Patch> patches);
+    std::vector<Patch> faulting() const;
     std::vector<Range> unfinished();
     void release_unfinished();
     void add(std::vector<Site> sites);

@@ -48,6 +48,25 @@ wait $tracer || fail "attached: $(cat out err)"
 diff <(echo "$plain") with || fail "attached: it differs"
 grep -qE '^sites [0-9]{4,} of [0-9]{4,} armed; dropped 0' out || fail "attached: $(cat out)"
 
+# A forked child that comes to handle faults sees no stub's address: what may fault is given up there, whether its hits count or not.
+for follow in '' --follow; do
+    fastsdt-trace --engine user $follow -p $pid -e 'uprobe:./ways:_Z5peeks* { @peeks = count(); } uprobe:./ways:_Z4adds* { @adds = count(); }' >out 2>err 3>&- 4<&- &
+    tracer=$!
+    until [ "$(entry)" != "$own" ]; do kill -0 $tracer || fail "a child's handler: $(cat out err)"; done
+    do_one k
+    expect "a child's handler $follow: what the child came to" "$did" "k 0, 0 destroyed"
+    do_one p
+    kill -INT $tracer
+    status=0
+    wait $tracer || status=$?
+    expect "a child's handler $follow: status" "$status" 1
+    expect "a child's handler $follow" "$(grep . out)" "@adds: 1
+@peeks: $([ -z "$follow" ] && echo 1 || echo 2)
+sites 2 of 2 armed; dropped 0; $([ -z "$follow" ] && echo forked || echo followed) 1"
+    [ -z "$follow" ] || grep -qx 'fastsdt-trace: a forked child has come to handle SIGSEGV or SIGBUS: code that accesses memory is not armed there any more' err ||
+        fail "a child's handler: $(cat err)"
+done
+
 # A handler that comes later sees no stub's address: what may fault is given up.
 fastsdt-trace --engine user -p $pid -e 'uprobe:./ways:_Z5peeks* { @peeks = count(); } uprobe:./ways:_Z4adds* { @adds = count(); }' >out 2>err 3>&- 4<&- &
 tracer=$!

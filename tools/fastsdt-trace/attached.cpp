@@ -41,6 +41,12 @@ Session::Options Shared::session_options()
             .elsewhere = elsewhere};
 }
 
+void Shared::say_once(const std::string& sentence)
+{
+    if (refusals.insert(sentence).second)
+        say(sentence);
+}
+
 bool Shared::attempt(const std::function<void()>& work, std::string_view next, const std::function<bool()>& is_expected)
 {
     try {
@@ -191,8 +197,7 @@ void Attached::look()
     if (!executed_)
         attempt([&] { news(); });
     attempt([&] { session_->follow_stack(); });
-    if (shared_.options.follows())
-        attempt([&] { session_->look_for_forks(false); });
+    attempt([&] { look_for_forks(false); });
 }
 
 void Attached::verify()
@@ -298,15 +303,25 @@ bool Attached::has_memory()
     return !has_ended() && !(follow_ && follow_->is_gone());
 }
 
+void Attached::look_for_forks(bool now)
+{
+    session_->look_for_forks(now);
+    if (session_->take_forks_given_up() == 0 || !shared_.options.follows()) // the others record nothing
+        return;
+    given_up_ = true;
+    shared_.say_once(
+        "a forked child has come to handle SIGSEGV or SIGBUS: code that accesses memory is not armed there any more");
+}
+
 // Whether forked children have outlived the process, and are followed.
 bool Attached::is_outlived()
 {
     if (!shared_.options.follows())
         return false;
     attempt([&] {
-        session_->look_for_forks(false);
+        look_for_forks(false);
         if (session_->forks() == 0) // one may have been missed
-            session_->look_for_forks(true);
+            look_for_forks(true);
     });
     return only_forks_ = session_->forks() != 0;
 }

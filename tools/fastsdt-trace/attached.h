@@ -29,12 +29,13 @@ struct Shared {
     uint64_t start_ns = engine::boot_time(); ///< of the run
     bool kernel_may = false;                 ///< bpftrace has not been tried in vain
     engine::ProbeNames names = {};
-    std::set<std::string> refusals = {}; ///< that were said
+    std::set<std::string> refusals = {}; ///< and other sentences that were said
     bool said_what_is_missing = false;
     engine::RecordSink* sink = nullptr;                      ///< of record
     std::function<bool(const engine::Site&)> elsewhere = {}; ///< engine::Session::Options
 
     engine::Session::Options session_options();
+    void say_once(const std::string& sentence);
     /// What is refused after the start is said once, and tried again by the next look: counts that were made so far are not given up
     /// for it. @return  whether it was done
     bool attempt(
@@ -89,7 +90,7 @@ public:
     /// Adds its sites, those that are armed and those that were late.
     void count(Summary& summary) const;
     /// Nothing went wrong that a summary does not show.
-    bool whole() const { return !stays_armed_ && !behind_ && !missed_ && !untraced_; }
+    bool whole() const { return !stays_armed_ && !behind_ && !missed_ && !untraced_ && !given_up_; }
 
 private:
     bool attempt(const std::function<void()>& work, std::string_view next = "; it is tried again");
@@ -98,6 +99,7 @@ private:
     void take_up_next();
     void news(bool waits = false);
     void disarm();
+    void look_for_forks(bool now);
     bool is_outlived();
     bool has_ended();
     bool has_memory();
@@ -121,6 +123,7 @@ private:
     bool behind_ = false;      // arming was refused: modules that came may not be armed
     bool stays_armed_ = false; // a site could not be put back
     bool untraced_ = false;    // it executed another program, and nobody looks at that
+    bool given_up_ = false;    // a followed child has fewer sites, since it handles faults
 };
 
 } // namespace fastsdt::trace_tool

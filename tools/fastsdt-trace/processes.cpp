@@ -526,8 +526,7 @@ void Processes::refuse(pid_t pid, const std::exception& error)
         refused.missing_since = stat ? missing_since(*stat) : Clock::now();
     refused.tried = Clock::now();
     refused.busy = dynamic_cast<const engine::Busy*>(&error);
-    if (shared_.refusals.insert(error.what()).second)
-        say(fmt::format("{}; it is not traced", error.what()));
+    shared_.say_once(fmt::format("{}; it is not traced", error.what()));
 }
 
 // What was recorded before this began is read by its end, if the thread was not interrupted while it recorded that.
