@@ -55,6 +55,14 @@ fastsdt-trace latency --engine user shop:begin begin -- ./pairs >out 2>err || fa
 read -r count average < <(sed -n 's/^@total: count \([0-9]*\), average \([0-9]*\), .*/\1 \2/p' out)
 expect "the same probe twice: times" "$count" 3996
 [ "$average" -ge 100 ] || fail "the same probe twice: $average ns from hit to hit"
+# glibc in a static program is no file that tells where it keeps tid: a sentence names the option that lets stubs ask.
+gcc -O2 -pthread -static -I"$INCLUDE" pairs.c -o static
+if ! fastsdt-trace latency --engine user begin end -- ./static >out 2>err; then
+    grep -q 'want tid, which takes a system call' out || fail "static: $(cat err out)"
+    grep -qx 'fastsdt-trace: --read-memory allows system calls in a program that sets no filter' err || fail "static: $(cat err out)"
+    fastsdt-trace latency --engine user --read-memory begin end -- ./static >out 2>err || fail "static: $(cat err out)"
+    grep -q '^@total: count 4000, ' out || fail "static: $(cat out)"
+fi
 for wrong in "" "a b c" "a:b:c" "shop:begin shop:e{nd" "a:b:c:d d"; do
     status=0
     # shellcheck disable=SC2086 # words
