@@ -58,6 +58,11 @@ done
 error -e 'usdt:./app:shop:order { @ = count() }' -- ./absent
 grep -q '^fastsdt-trace: .*absent.*No such file' err || fail "$(cat err)"
 error -e 'usdt:./app:shop:order { @ = count() }' -p 999999999
+# bpftrace cannot do it either, so it is not asked.
+if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
+    error -e 'usdt:./app:shop:order { @ = count() }' -p 2
+    case $(cat err) in *"process 2: "*"kernel thread"* | *"process 2: not allowed"*) ;; *) fail "a kernel thread: $(cat err)" ;; esac
+fi
 error -e 'usdt:./app:shop:order { @ = count() }' -p $$
 grep -q 'nothing in it matches usdt:./app:shop:order' err || fail "$(cat err)"
 status=0; fastsdt-trace --engine USER -d -e 'usdt:./app:shop:order { @ = count(); }' -- ./app >out 2>err </dev/null || status=$?
