@@ -44,6 +44,8 @@ done
 error -- ./app
 error absent.bt -- ./app
 grep -q '^fastsdt-trace: absent.bt: No such file or directory$' err || fail "$(cat err)"
+error recrod -o trace -- ./app
+expect "a subcommand that is none" "$(cat err)" "fastsdt-trace: recrod: No such file or directory, and no subcommand; see fastsdt-trace --help"
 error . -- ./app
 grep -q '^fastsdt-trace: .: Is a directory$' err || fail "$(cat err)"
 error /dev/zero -- ./app
@@ -87,7 +89,7 @@ missing 'usdt:*:shop:oder' "the probes of shop are shop:closed, shop:order"
 missing usdt:./ap:shop:order "there is no file ./ap"
 missing usdt:./script.bt:shop:order "no mapped file of that name has probes"
 missing 'usdt:*.so:shop:order' "no file of the process that fits has probes"
-missing uprobe:./app:mian "no mapped file of that name has such functions"
+missing uprobe:./app:mian "no mapped file of that name has such functions; fastsdt-trace --list ./app shows what can be armed"
 ! grep -q bpftrace err || fail "$(cat err)"
 missing uprobe:./app:main "no mapped file of that name has functions that fastprobe recorded; without --no-move others are armed" --no-move
 grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace -c ./app -e ' err || fail "$(cat err)"
