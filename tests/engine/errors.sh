@@ -94,6 +94,9 @@ missing uprobe:./app:mian "no mapped file of that name has such functions; fasts
 missing uprobe:./app:main "no mapped file of that name has functions that fastprobe recorded; without --no-move others are armed" --no-move
 grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace -c ./app -e ' err || fail "$(cat err)"
 
+missing 'uprobe:*:main' "no file of the process that fits has functions that fastprobe recorded; without --no-move others are armed" --no-move
+grep -q '^fastsdt-trace: bpftrace cannot take over: uprobe:\*:main: bpftrace does not look into all files' err || fail "$(cat err)"
+
 # A script of several lines is one word of the command that is shown.
 printf '// orders\nusdt:./app:shop:order { printf("'"it's"'\\n"); @ = curtask; }\n' >lines.bt
 error --engine user lines.bt -- ./app
