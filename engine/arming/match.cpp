@@ -426,14 +426,17 @@ std::string Matcher::instead(const Probe& probe) const
             const auto meant = means_.find({probe.file, file.first});
             return file.second && functions && meant != means_.end() && meant->second;
         });
+        const bool here = !pattern(probe.file) && std::filesystem::exists(resolve(probe.file), error);
         return fmt::format(
             "{} has {}{}", where,
             !functions   ? "probes"
                 : moves_ ? "such functions"
                          : "functions that fastprobe recorded; without --no-move others are armed",
-            stripped == stripped_.end()
-                ? ""
-                : fmt::format("; {} is stripped: only functions that it exports have names", stripped->first));
+            stripped != stripped_.end()
+                ? fmt::format("; {} is stripped: only functions that it exports have names", stripped->first)
+                : functions && moves_ && here
+                ? fmt::format("; fastsdt-trace --list {} shows what can be armed", probe.file)
+                : "");
     }
     // Names only the probes of the provider that was meant, if it has any: libraries have probes of other providers.
     std::vector<std::string> names;

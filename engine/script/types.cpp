@@ -282,8 +282,8 @@ private:
             for (const DebugTypes::Parameter& each : *known)
                 names += (names.empty() ? "" : ", ") + each.name;
             fail(e.where,
-                 fmt::format("{} has no argument named {}: {}", clause_->probes[0].text, e.text,
-                             names.empty() ? "it has none" : names));
+                 fmt::format("{} has no argument named {}; {}", clause_->probes[0].text, e.text,
+                             names.empty() ? "it has none" : "its arguments are " + names));
         }
         for (auto each = known->begin(); each <= found; ++each)
             if (!each->shape && (!each->is_float || each == found))

@@ -40,9 +40,11 @@ constexpr std::string_view deleted_suffix = " (deleted)";
     if (error == ENOENT || error == ESRCH)
         throw Unusable(fmt::format("process {}: there is no such process", pid));
     if (error == EACCES || error == EPERM)
-        throw Unusable(fmt::format("process {}: not allowed to read its memory; run as root, or as its user where "
-                                   "kernel.yama.ptrace_scope is 0",
-                                   pid));
+        throw Unusable(fmt::format("process {}: not allowed to read its memory{}", pid,
+                                   geteuid() == 0 ? ", not even as root: CAP_SYS_PTRACE is missing here, or a security "
+                                                    "module refuses"
+                                                  : "; run as root, or as its user where kernel.yama.ptrace_scope is "
+                                                    "0"));
     throw Unusable(fmt::format("process {}: {}", pid, std::strerror(error)));
 }
 

@@ -336,10 +336,14 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         change=[("--pid 4711 --seconds 10", "--pid $pid --seconds 0.1")])},
     "docs/man/fastsdt-trace.1.scd": {"fastsdt-trace -e": run(want=on_x86, setup="rm -rf trace; cc -O2 -Iinclude examples/hello.c -o app")},
     "docs/fleet.md": {
-        "# /etc/fastsdt/trace.json": serve,
+        "// /etc/fastsdt/trace.json": serve,
         "scrape_configs:": promtool("config"),
         "groups:": promtool("rules")},
     "docs/tracing.md": {
+        "fastsdt-trace --dry-run -e": run(want=lambda: (on_x86(), need(have("perl"), "no perl"))),
+        # Nobody runs that server here: status 1 says that nothing matched.
+        "fastsdt-trace --read-memory -e": run(want=lambda: (on_x86(), need(os.path.exists("/usr/lib/postgresql/15/bin/postgres"), "no PostgreSQL")),
+            change=[("--read-memory", "--read-memory -t 0.1")], status=(0, 1)),
         "fastsdt-trace --folded": run(want=on_x86),
         "fastsdt-trace -e": run(want=on_x86, setup="cc -O2 -Iinclude examples/hello.c -o app"),
         "fastsdt-trace record": run(want=timelines, setup=f"""rm -rf trace calls some; cc -O2 -Iinclude examples/hello.c -o app

@@ -44,6 +44,8 @@ done
 error -- ./app
 error absent.bt -- ./app
 grep -q '^fastsdt-trace: absent.bt: No such file or directory$' err || fail "$(cat err)"
+error recrod -o trace -- ./app
+expect "a subcommand that is none" "$(cat err)" "fastsdt-trace: recrod: No such file or directory, and no subcommand; see fastsdt-trace --help"
 error . -- ./app
 grep -q '^fastsdt-trace: .: Is a directory$' err || fail "$(cat err)"
 error /dev/zero -- ./app
@@ -58,6 +60,11 @@ done
 error -e 'usdt:./app:shop:order { @ = count() }' -- ./absent
 grep -q '^fastsdt-trace: .*absent.*No such file' err || fail "$(cat err)"
 error -e 'usdt:./app:shop:order { @ = count() }' -p 999999999
+# bpftrace cannot do it either, so it is not asked.
+if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
+    error -e 'usdt:./app:shop:order { @ = count() }' -p 2
+    case $(cat err) in *"process 2: "*"kernel thread"* | *"process 2: not allowed"*) ;; *) fail "a kernel thread: $(cat err)" ;; esac
+fi
 error -e 'usdt:./app:shop:order { @ = count() }' -p $$
 grep -q 'nothing in it matches usdt:./app:shop:order' err || fail "$(cat err)"
 status=0; fastsdt-trace --engine USER -d -e 'usdt:./app:shop:order { @ = count(); }' -- ./app >out 2>err </dev/null || status=$?
@@ -82,10 +89,13 @@ missing 'usdt:*:shop:oder' "the probes of shop are shop:closed, shop:order"
 missing usdt:./ap:shop:order "there is no file ./ap"
 missing usdt:./script.bt:shop:order "no mapped file of that name has probes"
 missing 'usdt:*.so:shop:order' "no file of the process that fits has probes"
-missing uprobe:./app:mian "no mapped file of that name has such functions"
+missing uprobe:./app:mian "no mapped file of that name has such functions; fastsdt-trace --list ./app shows what can be armed"
 ! grep -q bpftrace err || fail "$(cat err)"
 missing uprobe:./app:main "no mapped file of that name has functions that fastprobe recorded; without --no-move others are armed" --no-move
 grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace -c ./app -e ' err || fail "$(cat err)"
+
+missing 'uprobe:*:main' "no file of the process that fits has functions that fastprobe recorded; without --no-move others are armed" --no-move
+grep -q '^fastsdt-trace: bpftrace cannot take over: uprobe:\*:main: bpftrace does not look into all files' err || fail "$(cat err)"
 
 # A script of several lines is one word of the command that is shown.
 printf '// orders\nusdt:./app:shop:order { printf("'"it's"'\\n"); @ = curtask; }\n' >lines.bt

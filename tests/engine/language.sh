@@ -186,7 +186,7 @@ refused "$HIT { @ = ((struct other*)arg0)->x; }" 'struct other is not declared i
 refused "$HIT { @ = ((struct item*)arg0)->x; }" 'struct item has no member x'
 refused "$HIT { @ = ((struct item*)arg0)->sizes[3]; }" 'the index 3 is out of bounds for array of size 3'
 refused "$HIT { @ = arg0->x; }" 'this is no pointer to a structure: a cast says which it is, ((struct x*)arg0)->member'
-refused "uprobe:./app:show { @ = args->other; }" 'uprobe:./app:show has no argument named other: item, text, length'
+refused "uprobe:./app:show { @ = args->other; }" 'uprobe:./app:show has no argument named other; its arguments are item, text, length'
 refused "$HIT { @ = reg(\"xmm0\"); }" '"xmm0" is no register that a program has'
 refused "$HIT { @[kstack] = count(); }" "\"kstack\" is the kernel's stack, which no program can tell: only bpftrace can"
 refused "BEGIN { @[1] = 2; } $HIT /@[1]/ { @n = count(); }" '@ is assigned or read at probes of programs; BEGIN, END and interval assign such a map only if it holds one integer, without keys'

@@ -50,6 +50,19 @@ low=$(sed -n 's/^\[\([0-9]*\)\(K\?\), .*/\1 \2/p' out | awk '{ print $2 == "K" ?
 [ "$low" -le "$total" ] && [ "$total" -lt $((low < 2 ? low + 1 : 2 * low)) ] || fail "one pair: $(cat out)"
 fastsdt-trace latency --engine user shop:begin end -- ./pairs >out 2>err || fail "every file: $(cat err out)"
 grep -q '^@total: count 4000, ' out || fail "every file: $(cat err out)"
+# From a probe to its own next hit: one time fewer than hits in each of the threads, and each lasts as long as the loop between them.
+fastsdt-trace latency --engine user shop:begin begin -- ./pairs >out 2>err || fail "the same probe twice: $(cat err out)"
+read -r count average < <(sed -n 's/^@total: count \([0-9]*\), average \([0-9]*\), .*/\1 \2/p' out)
+expect "the same probe twice: times" "$count" 3996
+[ "$average" -ge 100 ] || fail "the same probe twice: $average ns from hit to hit"
+# glibc in a static program is no file that tells where it keeps tid: a sentence names the option that lets stubs ask.
+gcc -O2 -pthread -static -I"$INCLUDE" pairs.c -o static
+if ! fastsdt-trace latency --engine user begin end -- ./static >out 2>err; then
+    grep -q 'want tid, which takes a system call' out || fail "static: $(cat err out)"
+    grep -qx 'fastsdt-trace: --read-memory allows system calls in a program that sets no filter' err || fail "static: $(cat err out)"
+    fastsdt-trace latency --engine user --read-memory begin end -- ./static >out 2>err || fail "static: $(cat err out)"
+    grep -q '^@total: count 4000, ' out || fail "static: $(cat out)"
+fi
 for wrong in "" "a b c" "a:b:c" "shop:begin shop:e{nd" "a:b:c:d d"; do
     status=0
     # shellcheck disable=SC2086 # words

@@ -60,6 +60,9 @@ expect "functions: status" "$status" 1
 for kind in uprobe uretprobe; do fastsdt-trace -l "$kind:./app:mai*"; done >some
 expect "functions" "$(cat some)" "uprobe:./app:main
 uretprobe:./app:main"
+cp app without && objcopy -R .note.stapsdt without && strip without
+status=0; fastsdt-trace -l ./without >some 2>err || status=$?
+expect "nothing in a file" "$status$(cat some err)" "1fastsdt-trace: there are no probes and no functions that can be armed; fastsdt-check --armable FILE says why"
 fastsdt-trace -l 'uprobe:./app:_start' >some 2>err && fail "_start is listed, which cannot be armed"
 fastsdt-trace --engine user -e 'uprobe:./app:main { @ = count(); } uretprobe:./app:main { @ = count(); }' -- ./app >some 2>err || fail "main: $(cat some err)"
 expect "main" "$(grep ^@ some)" "@: 2"
@@ -99,6 +102,11 @@ expect "of a process" "$(grep shop of_process)" "$(grep shop out | sed "s|:\./ap
 while read -r probe _; do
     case $probe in *"$PWD/app"*) fastsdt-trace --engine user --dry-run -p $pid -e "$probe { @ = count(); }" >dry 2>err || fail "$probe: $(cat err)" ;; esac
 done <of_process
+# What a script may call a file: by its path from here, by its name, alone.
+for search in 'usdt:./app:shop:order' 'u*:app:shop:order' './app'; do
+    fastsdt-trace -p $pid --list "$search" >some || fail "of a process: $search: $?"
+    expect "of a process: $search" "$(grep shop:order some)" "$(grep shop:order of_process)"
+done
 exec 3>&-
 wait $pid || true
 

@@ -9,7 +9,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <linux/capability.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 namespace fastsdt {
@@ -238,6 +241,20 @@ TEST_F(Live, NotAllowed)
     }
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    // Root of a container lacks the right, and is not told to be root.
+    const pid_t bare = fork();
+    if (bare == 0) {
+        __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+        std::array<__user_cap_data_struct, 2> none{};
+        if (syscall(SYS_capset, &header, none.data()) != 0)
+            _exit(2);
+        const std::string why = why_not(getppid());
+        _exit(why.find("not allowed to read its memory, not even as root: CAP_SYS_PTRACE is missing")
+                  == std::string::npos
+              || why.find("run as root") != std::string::npos);
+    }
+    ASSERT_EQ(waitpid(bare, &status, 0), bare);
     EXPECT_EQ(status, 0);
 }
 

@@ -73,7 +73,7 @@ void Shared::say_what_is_missing(const std::vector<const Probe*>& probes, const 
     if (const std::string why = untellable(options, &script); why.empty())
         say(fmt::format("bpftrace may do all of it, as root: {}", shell_line(kernel_command(options, &script))));
     else
-        say(why);
+        say(fmt::format("bpftrace cannot take over: {}", why));
 }
 
 Attached::Attached(Shared& shared, std::unique_ptr<Program> program, std::unique_ptr<Session> session)

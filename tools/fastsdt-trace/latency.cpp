@@ -62,11 +62,12 @@ std::string latency_script(const std::vector<std::string>& places)
         start = probe_place(places[0], "latency");
         end = probe_place(places[1], "latency");
     }
-    return fmt::format("{} {{ @start[tid] = nsecs; }}\n"
-                       "{} /@start[tid]/ {{ @ns = hist(nsecs - @start[tid]); @total = stats(nsecs - @start[tid]); "
+    // The end comes first: a site that is both ends one time before it begins the next.
+    return fmt::format("{} /@start[tid]/ {{ @ns = hist(nsecs - @start[tid]); @total = stats(nsecs - @start[tid]); "
                        "delete(@start[tid]); }}\n"
+                       "{} {{ @start[tid] = nsecs; }}\n"
                        "END {{ clear(@start); }}\n",
-                       start, end);
+                       end, start);
 }
 
 } // namespace fastsdt::trace_tool

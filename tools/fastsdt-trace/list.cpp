@@ -145,15 +145,43 @@ std::vector<Argument> arguments_of(const std::string& probe, engine::DebugFiles&
     return found;
 }
 
+bool is_pattern(const std::string& file)
+{
+    return file.find_first_of("*?[") != file.npos;
+}
+
+bool has_kind(const std::string& search)
+{
+    const size_t colon = search.find(':');
+    const std::string kind = search.substr(0, colon);
+    return colon != search.npos && std::ranges::any_of(std::array{"usdt", "uprobe", "uretprobe"}, [&](const char* one) {
+               return fnmatch(kind.c_str(), one, 0) == 0;
+           });
+}
+
 // The FILE of "KIND:FILE:...", where KIND may be a pattern, or the text itself, if it is a file's path.
 std::string file_of(const std::string& search)
 {
     const size_t colon = search.find(':');
-    const std::string kind = search.substr(0, colon);
-    const bool has_kind = colon != search.npos
-        && std::ranges::any_of(std::array{"usdt", "uprobe", "uretprobe"},
-                               [&](const char* one) { return fnmatch(kind.c_str(), one, 0) == 0; });
-    return engine::resolve(has_kind ? search.substr(colon + 1, search.find(':', colon + 1) - colon - 1) : search);
+    return has_kind(search) ? search.substr(colon + 1, search.find(':', colon + 1) - colon - 1) : search;
+}
+
+// The pattern for a process's files, which are known by their full paths: a script may name one by its path from here, or by its name alone.
+std::string pattern_in_process(const std::string& search)
+{
+    std::string file = file_of(search);
+    if (file.empty() || is_pattern(file))
+        return search;
+    std::error_code error;
+    if (const std::string here = std::filesystem::canonical(engine::resolve(file), error); !error)
+        file = here;
+    else if (file.find('/') == file.npos)
+        file.insert(0, "*/");
+    if (!has_kind(search))
+        return fmt::format("*:{}:*", file);
+    const size_t colon = search.find(':');
+    const size_t behind = search.find(':', colon + 1);
+    return search.substr(0, colon + 1) + file + (behind == search.npos ? ":*" : search.substr(behind));
 }
 
 } // namespace
@@ -165,13 +193,15 @@ int list(const Options& options, std::ostream& out)
     for (const pid_t pid : options.pids)
         find_in_process(pid, options.moves, found);
     if (options.pids.empty()) {
-        const std::string file = file_of(pattern);
-        if (file.empty() || file.find_first_of("*?[") != file.npos)
+        const std::string file = engine::resolve(file_of(pattern));
+        if (file.empty() || is_pattern(file))
             give_up("--list wants a FILE to look into, or a process: usdt:FILE:*, or FILE, or --pid PID");
         find_in_file(file, options.moves, found);
         const size_t at = pattern.find(':');
         const size_t behind = at == pattern.npos ? at : pattern.find(':', at + 1);
         pattern = behind == pattern.npos ? "" : pattern.substr(0, at + 1) + file + pattern.substr(behind);
+    } else if (!pattern.empty()) {
+        pattern = pattern_in_process(pattern);
     }
     bool any = false;
     engine::DebugFiles debug(options.pid);
@@ -196,10 +226,11 @@ int list(const Options& options, std::ostream& out)
         out << printable(words.empty() ? name : fmt::format("{}  ({})", name, fmt::join(words, ", "))) << '\n';
     }
     if (!any)
-        say(pattern.empty()
-                ? fmt::format("there are no probes and no functions that {}",
-                              options.moves ? "can be armed" : "fastprobe recorded; without --no-move others are shown")
-                : fmt::format("nothing matches {}", pattern));
+        say(!pattern.empty()
+                ? fmt::format("nothing matches {}", *options.list)
+                : fmt::format("there are no probes and no functions that {}{}",
+                              options.moves ? "can be armed" : "fastprobe recorded; without --no-move others are shown",
+                              options.moves && options.pids.empty() ? "; fastsdt-check --armable FILE says why" : ""));
     return any ? complete : incomplete;
 }
 

@@ -4,6 +4,7 @@
 #include "base/unusable.h"
 #include "kernel.h"
 #include "list.h"
+#include "live/live.h"
 #include "export.h"
 #include "options.h"
 #include "process/debug_types.h"
@@ -53,6 +54,16 @@ std::string refusal(pid_t pid)
         return {};
     } catch (const Unusable& error) {
         return engine::start_time_of(std::to_string(pid)) != 0 ? error.what() : "";
+    }
+}
+
+// Without files that can be seen bpftrace finds no probe either: it ends with an error of its own, or aborts.
+bool has_files(pid_t pid)
+{
+    try {
+        return !read_maps(pid).empty();
+    } catch (const Unusable&) {
+        return false;
     }
 }
 
@@ -123,6 +134,8 @@ int trace(const Options& options)
         if (options.engine == EngineChoice::automatic && options.pid && !options.dry)
             if (const std::string why = refusal(options.pid);
                 !why.empty() && kernel_obstacle(options, &script).empty()) {
+                if (!has_files(options.pid))
+                    give_up(why);
                 say(fmt::format("engine kernel: {}; what the process forks is not counted", why));
                 run_kernel(options, &script);
             }

@@ -25,6 +25,7 @@
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 #include <wordexp.h>
 
 namespace fastsdt::trace_tool {
@@ -84,6 +85,9 @@ class Help : public CLI::Formatter {
         if (app->get_name() == "export")
             return "Usage: fastsdt-trace export DIR -o FILE.json\n"
                    "       fastsdt-trace export DIR -o FILE.pftrace\n";
+        if (app->get_name() == "latency")
+            return "Usage: fastsdt-trace latency [OPTIONS] PROBE PROBE -p PID\n"
+                   "       fastsdt-trace latency [OPTIONS] FUNCTION -- COMMAND...\n";
         return "Usage: fastsdt-trace [OPTIONS] -e TEXT -- COMMAND...\n"
                "       fastsdt-trace [OPTIONS] -p PID FILE\n"
                "       fastsdt-trace latency [OPTIONS] -p PID PROBE PROBE\n"
@@ -142,7 +146,7 @@ void add_timelines(CLI::App& app, Given& given)
                 "Examples:\n"
                 "  fastsdt-trace top -p $(pidof shop)\n"
                 "  fastsdt-trace top --functions 'shop:serve_*' --sort p99 --exe /usr/bin/shop\n\n"
-                "See fastsdt-trace --help for the other options, and fastsdt-trace(1), TIMELINES.");
+                "See fastsdt-trace --help for the other options, and fastsdt-trace(1), TOP.");
     top->fallthrough();
     CLI::App* const exported = given.export_command = app.add_subcommand(
         "export", "Make a file for Perfetto, Chrome or speedscope of a trace that record has written");
@@ -247,6 +251,11 @@ void add_options(CLI::App& app, Options& options, Given& given)
     latency->add_option("PLACE", given.places, "Two probes, [FILE:]PROVIDER:NAME or NAME, or one [FILE:]FUNCTION")
         ->required()
         ->expected(1, 2);
+    latency->footer("Prints a histogram of the times, @ns, and their number, mean and sum, @total.\n\n"
+                    "Examples:\n"
+                    "  fastsdt-trace latency shop:begin shop:end -p $(pidof shop)\n"
+                    "  fastsdt-trace latency ./shop:serve -- ./shop\n\n"
+                    "See fastsdt-trace --help for the other options, and fastsdt-trace(1), LATENCY.");
     latency->fallthrough();
     add_timelines(app, given);
     CLI::App* const serve = given.serve_command = app.add_subcommand(
@@ -475,8 +484,13 @@ void check_options(Options& options, const Given& given)
         options.text = timeline_script(*options.timeline);
         options.name = options.timeline->table ? "functions" : "record";
     } else if (is_file) {
-        options.text = read_script(given.words[0]).text;
-        options.name = given.words[0];
+        const std::string& word = given.words[0];
+        // A subcommand that does not exist, or is misspelt, is no file either.
+        if (!word.empty() && std::ranges::all_of(word, [](char c) { return c >= 'a' && c <= 'z'; })
+            && access(word.c_str(), F_OK) != 0)
+            give_up(fmt::format("{}: No such file or directory, and no subcommand; see fastsdt-trace --help", word));
+        options.text = read_script(word).text;
+        options.name = word;
     } else {
         options.text = given.text;
         options.name = "-e";

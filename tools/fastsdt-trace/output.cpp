@@ -58,6 +58,9 @@ std::string Summary::cure() const
             if (reason.state.state == engine::State::handles_faults)
                 return "--move-faulting arms code that accesses memory also while the process handles SIGSEGV or "
                        "SIGBUS";
+            else if (reason.state.state == engine::State::needs_system_call
+                     && reason.state.detail.find("may set a seccomp filter") != std::string::npos)
+                return "--read-memory allows system calls in a program that sets no filter";
     return {};
 }
 
