@@ -6,7 +6,9 @@
 //     +0    the handler returns to: the restorer, mov $15, %rax; syscall
 //     +168  rsp of what was interrupted
 //     +176  rip
-//     +192  cs: 0x33 in 64-bit code
+//     +192  cs, gs, fs, ss: 0x33, 0, 0, 0x2b in 64-bit code
+//
+// The restorer is the C library's, or the program's own: Zig's has another instruction.
 //
 // On arm64 the handler returns to what lr has, and may keep it anywhere. But a frame has a record of the vector registers
 // behind the others (arch/arm64/include/uapi/asm/sigcontext.h; setup_sigframe_layout() puts it first). From the start of
@@ -19,15 +21,23 @@
 // A stack is read from the stack pointer up, word by word: whatever looks like a frame counts, also one that is long gone.
 // So nothing is missed, and a false find only means that memory stays. The interrupted code may have run on another stack,
 // which is read too.
+//
+// Threads that a program switches by itself at a signal leave such frames on stacks on which no thread of the kernel's runs, or copy them. They
+// may be anywhere in its memory. To read all of it takes too long while a process is stopped. So all is read before, and when it is stopped only
+// what is near a frame that was seen then. A program that switches so for the first time just in between is not understood.
 #include "process/frames.h"
 
 #include "process/errand.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <map>
 #include <sched.h>
 #include <sys/syscall.h> // SYS_*
+#include <unistd.h>
 
 namespace fastsdt::engine {
 namespace {
@@ -64,6 +74,12 @@ namespace {
 constexpr unsigned char restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 constexpr size_t frame_sp = 168, frame_pc = 176, frame_cs = 192, frame_size = 200;
 constexpr uint16_t user_cs = 0x33;
+constexpr uint64_t user_segments = 0x2b'0000'0000'0033; // cs, gs, fs, ss
+// Of a frame or a copy of it: a word that no other has, and how far before it the pc is.
+constexpr uint64_t telling_word = user_segments;
+constexpr size_t pc_before = frame_cs - frame_pc, sp_before = frame_cs - frame_sp;
+constexpr size_t stack_before = frame_cs - 24;  // uc_stack
+constexpr uint64_t around = uint64_t{16} << 10; // how far from a frame another may be, or a handler's stack pointer
 
 } // namespace
 
@@ -82,7 +98,13 @@ bool FrameSearch::is_restorer(uint64_t address)
 
 bool FrameSearch::is_frame(const std::byte* at)
 {
-    return static_cast<uint16_t>(word(at + frame_cs)) == user_cs && is_restorer(word(at));
+    const uint64_t segments = word(at + frame_cs);
+    if (static_cast<uint16_t>(segments) != user_cs)
+        return false;
+    if (is_restorer(word(at)))
+        return true;
+    const Mapping* const m = segments == user_segments ? mapping_at(mappings_, word(at)) : nullptr;
+    return m && m->executable;
 }
 #elif defined(__aarch64__)
 namespace {
@@ -128,12 +150,200 @@ bool FrameSearch::each(const user_regs_struct& registers, const std::function<vo
             stacks.push_back(word(&bytes[at + frame_sp]));
         }
     }
+    leave_out_below(registers, read_from);
     return true;
 }
 #else
 bool FrameSearch::each(const user_regs_struct&, const std::function<void(uint64_t counter)>&)
 {
     return false; // how frames look is not known here
+}
+#endif
+
+#if defined(__x86_64__)
+// A mapping that is surely one thread's stack and nothing else: the first thread's, or one with the thread's control block at its end.
+void FrameSearch::leave_out_below(const user_regs_struct& registers, const std::map<const Mapping*, uint64_t>& lowest)
+{
+    constexpr uint64_t red_zone = 128;
+    const std::optional<uint64_t> pointer = thread_pointer(registers);
+    if (pointer)
+        thread_pointers_.insert(*pointer);
+    const auto found = lowest.find(mapping_at(mappings_, stack_pointer(registers)));
+    if (found == lowest.end())
+        return;
+    const auto& [stack, from] = *found;
+    if (stack->name == "[stack]" || (pointer && control_block_in(*stack) == pointer))
+        unused_below_[stack] = from - std::min(from, red_zone);
+}
+
+// Of a stack that a C library has made: behind a page without rights, and at its end a word that has its own address, and the third has it
+// again. glibc keeps those of threads that have ended.
+std::optional<uint64_t> FrameSearch::control_block_in(const Mapping& mapping)
+{
+    constexpr uint64_t at_most = 4096;
+    const auto [known, fresh] = control_blocks_.try_emplace(&mapping);
+    const Mapping* const before = &mapping == &mappings_.front() ? nullptr : &mapping - 1;
+    if (!fresh || !before || before->end != mapping.start || before->readable || before->writable || before->executable)
+        return known->second;
+    const uint64_t from = mapping.end - std::min(mapping.end - mapping.start, at_most);
+    const auto bytes = read_at(memory_, from, mapping.end - from);
+    for (size_t at = 0; at + 24 <= bytes.size(); at += sizeof(uint64_t))
+        if (word(&bytes[at]) == from + at && word(&bytes[at + 16]) == from + at)
+            known->second = from + at;
+    return known->second;
+}
+
+// Below that address no handler has left anything that it goes back to.
+uint64_t FrameSearch::begin_of_use(const Mapping& mapping)
+{
+    if (const auto unused = unused_below_.find(&mapping); unused != unused_below_.end())
+        return unused->second / sizeof(uint64_t) * sizeof(uint64_t);
+    const std::optional<uint64_t> block = control_block_in(mapping);
+    return block && !thread_pointers_.contains(*block) ? mapping.end : mapping.start;
+}
+
+namespace {
+
+// By address, of the pages of a mapping that are used: to read others would give them memory.
+std::vector<Range> used_ranges(const Descriptor& pages, const Mapping& mapping)
+{
+    constexpr uint64_t present = uint64_t{1} << 63,
+                       swapped = uint64_t{1} << 62; // Documentation/admin-guide/mm/pagemap.rst
+    const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    std::vector<Range> ranges;
+    std::vector<uint64_t> entries(4096);
+    for (uint64_t at = mapping.start; at < mapping.end;) {
+        const size_t wanted = std::min<uint64_t>(entries.size(), (mapping.end - at) / page);
+        const ssize_t got = pread(pages.get(), entries.data(), wanted * sizeof(uint64_t),
+                                  static_cast<off_t>(at / page * sizeof(uint64_t)));
+        if (got < static_cast<ssize_t>(sizeof(uint64_t)))
+            break;
+        for (size_t i = 0; i < static_cast<size_t>(got) / sizeof(uint64_t); ++i, at += page) {
+            if (!(entries[i] & (present | swapped)))
+                continue;
+            if (!ranges.empty() && ranges.back().start + ranges.back().size == at)
+                ranges.back().size += page;
+            else
+                ranges.push_back({at, page});
+        }
+    }
+    return ranges;
+}
+
+// What a frame on the thread's alternate stack has interrupted goes on before that stack is used again, or never. Unless the stack is none
+// while a handler runs on it.
+bool is_on_alternate_stack(std::span<const std::byte> bytes, size_t at, uint64_t address)
+{
+    constexpr uint32_t disarms = uint32_t{1} << 31; // SS_AUTODISARM
+    if (at < stack_before)
+        return false;
+    const std::byte* const stack = &bytes[at - stack_before]; // stack_t
+    const uint64_t start = word(stack), flags = word(stack + 8), size = word(stack + 16);
+    return !(flags & disarms) && address - start < size;
+}
+
+// Words that tell of a frame, in memory from `start` on, which is a word's address.
+void each_telling(std::span<const std::byte> bytes, uint64_t start,
+                  const std::function<void(const FrameSearch::Kept&)>& visit)
+{
+    constexpr uint64_t largest = uint64_t{32} << 10; // with the vector registers
+    for (size_t at = sp_before; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t))
+        if (word(&bytes[at]) == telling_word && !is_on_alternate_stack(bytes, at, start + at))
+            visit({start + at, word(&bytes[at - pc_before]), word(&bytes[at - sp_before]) - (start + at) < largest});
+}
+
+// Each piece of what is used of the process's own memory, as far as a GiB goes, with the end of the one before.
+void each_piece(pid_t pid, pid_t thread, const Descriptor& memory, const std::vector<Mapping>& mappings,
+                const std::function<void(const Mapping&, uint64_t at, std::span<const std::byte>)>& visit)
+{
+    constexpr uint64_t at_once = uint64_t{256} << 10;
+    uint64_t budget = uint64_t{1} << 30;
+    const Descriptor pages(open(fmt::format("/proc/{}/task/{}/pagemap", pid, thread).c_str(), O_RDONLY | O_CLOEXEC));
+    std::vector<std::byte> bytes(at_once);
+    for (const Mapping& m : mappings) {
+        if (!m.writable || m.shared || !pages)
+            continue;
+        for (Range used : used_ranges(pages, m)) {
+            used.size = std::min(used.size, budget);
+            budget -= used.size;
+            for (uint64_t at = used.start; at < used.start + used.size; at += at_once - stack_before) {
+                const ssize_t got = pread(memory.get(), bytes.data(), std::min(at_once, used.start + used.size - at),
+                                          static_cast<off_t>(at));
+                visit(m, at, std::span(bytes).first(static_cast<size_t>(std::max<ssize_t>(got, 0))));
+            }
+        }
+    }
+}
+
+} // namespace
+
+bool FrameSearch::each_kept(std::span<const Range> places, const std::function<void(const Kept&)>& visit)
+{
+    size_t read_bytes = 0;
+    for (const Range& place : places) {
+        const Mapping* const m = mapping_at(mappings_, place.start);
+        const uint64_t from = m ? std::max(place.start, begin_of_use(*m)) : UINT64_MAX;
+        if (from >= place.start + place.size)
+            continue;
+        std::vector<std::byte> bytes(place.start + place.size - from);
+        read_bytes += bytes.size();
+        if (read_bytes > most_bytes)
+            return false;
+        const ssize_t got = pread(memory_.get(), bytes.data(), bytes.size(), static_cast<off_t>(from));
+        each_telling(std::span(bytes).first(static_cast<size_t>(std::max<ssize_t>(got, 0))), from, visit);
+    }
+    return true;
+}
+
+std::vector<Range> places_of_frames(pid_t pid, pid_t thread, const Descriptor& memory,
+                                    const std::vector<Mapping>& mappings)
+{
+    std::vector<Range> places;
+    each_piece(pid, thread, memory, mappings, [&](const Mapping& m, uint64_t at, std::span<const std::byte> bytes) {
+        each_telling(bytes, at, [&](const FrameSearch::Kept& frame) {
+            const uint64_t start = std::max(m.start, frame.address - std::min(frame.address, around)),
+                           end = std::min(m.end, frame.address + around);
+            if (!places.empty() && places.back().start >= m.start && places.back().start + places.back().size >= start)
+                places.back().size = std::max(end, places.back().start + places.back().size) - places.back().start;
+            else
+                places.push_back({start, end - start});
+        });
+    });
+    return places;
+}
+
+bool is_kept(pid_t pid, pid_t thread, const Descriptor& memory, const std::vector<Mapping>& mappings,
+             std::span<const uint64_t> frames, uint64_t pointer)
+{
+    constexpr uint64_t key_in_control_block = 0x30; // sysdeps/x86_64/nptl/tls.h, pointer_guard
+    const auto read = read_at(memory, pointer + key_in_control_block, sizeof(uint64_t));
+    const uint64_t key = read.empty() ? 0 : word(read.data());
+    const auto is_near = [&](uint64_t address, uint64_t below, uint64_t above) {
+        return std::any_of(frames.begin(), frames.end(),
+                           [&](uint64_t frame) { return address - (frame - below) < below + above; });
+    };
+    bool found = false;
+    each_piece(pid, thread, memory, mappings, [&](const Mapping&, uint64_t start, std::span<const std::byte> bytes) {
+        for (size_t at = 0; !found && at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
+            const uint64_t value = word(&bytes[at]), plain = std::rotr(value, 17) ^ key; // PTR_DEMANGLE
+            found = (is_near(value, around, 0) || is_near(plain, around, 0)) && !is_near(start + at, 2 * around, 0);
+        }
+    });
+    return found;
+}
+#else
+void FrameSearch::leave_out_below(const user_regs_struct&, const std::map<const Mapping*, uint64_t>&) {}
+bool FrameSearch::each_kept(std::span<const Range>, const std::function<void(const Kept&)>&)
+{
+    return true;
+}
+std::vector<Range> places_of_frames(pid_t, pid_t, const Descriptor&, const std::vector<Mapping>&)
+{
+    return {};
+}
+bool is_kept(pid_t, pid_t, const Descriptor&, const std::vector<Mapping>&, std::span<const uint64_t>, uint64_t)
+{
+    return true;
 }
 #endif
 

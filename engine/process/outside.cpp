@@ -23,6 +23,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <optional>
@@ -240,14 +241,7 @@ public:
 
     bool release(std::span<const Range> code, Range data) override
     {
-        bool comes_back = false;
-        if (!code.empty())
-            while_stopped([&](Tracees& tracees) {
-                FrameSearch search(memory_, mappings());
-                for (const Tracees::Task& task : tracees.tasks())
-                    comes_back = comes_back || search.comes_back(Tracees::registers(task.number), code);
-            });
-        if (comes_back)
+        if (comes_back_to(code))
             return false;
         std::vector<Call> away;
         for (const Range& range : code)
@@ -303,6 +297,8 @@ public:
         // A site takes one or two microseconds, so a stop lasts one or two milliseconds.
         constexpr size_t at_one_stop = 1000;
         std::vector<Outcome> outcomes;
+        if (!back && std::any_of(patches.begin(), patches.end(), [](const Patch& p) { return p.moves(); }))
+            look_for_frames(std::chrono::seconds(1));
         for (size_t from = 0; from < patches.size(); from += at_one_stop)
             while_stopped([&](Tracees& tracees) {
                 const auto now = patches.subspan(from, std::min(at_one_stop, patches.size() - from));
@@ -321,6 +317,9 @@ public:
                         all_known = all_known && !waits_for_child(registers, memory_)
                             && (word || search.each(registers, [&](uint64_t counter) { counters.push_back(counter); }));
                     }
+                    all_known = all_known && (word || search.each_kept(places_, [&](const FrameSearch::Kept& frame) {
+                                    counters.push_back(frame.counter);
+                                }));
                 }
                 std::sort(counters.begin(), counters.end());
                 outcomes.resize(from);
@@ -467,6 +466,62 @@ private:
         const Mark words{data_ + Tables::slice, 0, *number_};
         write(mark, &words, sizeof words);
         return {place.start, data_, mark, 0};
+    }
+
+    // Whether a thread is in a stub, or will be.
+    bool comes_back_to(std::span<const Range> code)
+    {
+        if (code.empty())
+            return false;
+        const auto is_inside = [&](uint64_t address) {
+            return std::any_of(code.begin(), code.end(), [&](const Range& range) { return range.has(address); });
+        };
+        bool comes_back = false;
+        std::vector<uint64_t> frames; // that may be of handlers that have returned
+        uint64_t pointer = 0;
+        const auto look = [&] {
+            while_stopped([&](Tracees& tracees) {
+                FrameSearch search(memory_, mappings());
+                comes_back = false;
+                frames.clear();
+                for (const Tracees::Task& task : tracees.tasks()) {
+                    const user_regs_struct registers = Tracees::registers(task.number);
+                    comes_back = search.comes_back(registers, code) || comes_back;
+                    pointer = thread_pointer(registers).value_or(0);
+                }
+                const bool all = search.each_kept(places_, [&](const FrameSearch::Kept& frame) {
+                    if (is_inside(frame.counter) && frame.on_its_stack)
+                        frames.push_back(frame.address);
+                    else
+                        comes_back = comes_back || is_inside(frame.counter);
+                });
+                comes_back = comes_back || !all;
+            });
+        };
+        look_for_frames();
+        look();
+        if (comes_back || frames.empty())
+            return comes_back;
+        if (is_kept(pid_, living_thread(pid_), memory_, mappings(), frames, pointer))
+            return true;
+        look(); // one may have gone on meanwhile
+        return comes_back;
+    }
+
+    // Before the process is stopped. @param soon  so long after the last look there is no other: one arming tries several times
+    void look_for_frames(std::chrono::seconds soon = {})
+    {
+        // Without a handler there is none. Those of the C library for signals 32 and 33 switch nothing.
+        constexpr uint64_t of_library = uint64_t{3} << 31;
+        const pid_t thread = living_thread(pid_);
+        if ((std::strtoull(status_field(pid_, thread, "SigCgt:").c_str(), nullptr, 16) & ~of_library) == 0) {
+            places_.clear();
+            return;
+        }
+        if (looked_for_frames_ && std::chrono::steady_clock::now() - *looked_for_frames_ < soon)
+            return;
+        places_ = places_of_frames(pid_, thread, memory_, mappings());
+        looked_for_frames_ = std::chrono::steady_clock::now();
     }
 
     // Runs `work` with all threads stopped, and with the memory open, checked to be still the same program's.
@@ -679,6 +734,8 @@ private:
     uint64_t data_ = 0;
     std::optional<uint64_t> number_; // the process's, in its own pid namespace
     std::unique_ptr<LoaderQuestions> questions_;
+    std::vector<Range> places_;                                              // places_of_frames()
+    std::optional<std::chrono::steady_clock::time_point> looked_for_frames_; // when
     std::set<uint64_t> counted_; // sites for which we have counted a semaphore up
 };
 

@@ -1,0 +1,64 @@
+#!/bin/bash
+# A program that switches its threads by itself at signals. One that is switched away may stand between instructions that a jump would
+# replace, or in a stub: nothing changes there until it has gone on.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+need gcc setpriv python3
+need_attachable
+user_folder
+gcc -O2 -Wall -Wextra -Werror "$FASTSDT_SOURCE/tests/engine/contexts.c" -o contexts
+driven ./contexts
+do_one() { # LINE ANSWER
+    echo "$1" >&3
+    read -r did <&4 || did="no answer"
+    expect "$1" "$did" "$2"
+}
+entry() {
+    python3 - $pid "$(nm contexts | sed -n 's/ T work$//p')" <<'END'
+import sys
+for line in open(f"/proc/{sys.argv[1]}/maps"):
+    if line.split()[-1].endswith("/contexts"):
+        memory = open(f"/proc/{sys.argv[1]}/mem", "rb")
+        memory.seek(int(line.split("-")[0], 16) + int(sys.argv[2], 16))
+        print(memory.read(5).hex())
+        break
+END
+}
+own=$(entry)
+mappings() { wc -l <"/proc/$pid/maps"; }
+
+# In the middle of the instructions that a jump would replace.
+for how in s c h; do
+    do_one $how "stands 0"
+    attach 'uprobe:./contexts:work { @ = count(); }'
+    expect "$how: work() while a thread stands in it" "$(entry)" "$own"
+    do_one w "works 24"
+    do_one r "went on 24"
+    until [ "$(entry)" != "$own" ]; do kill -0 $tracer || fail "$how: $(cat err)"; done
+    do_one w "works 24"
+    kill -INT $tracer
+    report
+    expect "$how: status" "$status" 1
+    grep -q '^@: 1$' maps || fail "$how: $(cat maps)"
+    grep -q '^sites 1 of 1 armed (1 only since ' maps || fail "$how: $(cat maps)"
+    expect "$how: work() afterwards" "$(entry)" "$own"
+done
+
+# In a stub. It stays until the next run, which finds nobody there.
+before=$(mappings)
+attach 'uprobe:./contexts:work { @ = count(); }'
+do_one S "stands 0"
+kill -INT $tracer
+report
+expect "S: status" "$status" 0
+expect "S: work() afterwards" "$(entry)" "$own"
+do_one r "went on 24"
+attach 'uprobe:./contexts:work { @ = count(); }'
+do_one w "works 24"
+kill -INT $tracer
+report
+expect "after S: status" "$status" 0
+grep -q '^@: 1$' maps || fail "after S: $(cat maps)"
+expect "mappings" "$(mappings)" "$before"
+exec 3>&-
+wait $pid || fail "the program failed"
