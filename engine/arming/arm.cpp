@@ -234,8 +234,8 @@ uint64_t page_of(const Patch& patch)
 }
 
 // Lets the kernel have its probes again where no jump needs the guard any more. @param data  of the run that has undone its jumps; 0:
-// none, those of tracers that have ended are undone
-void unguard(const View& view, uint64_t data)
+// none, those of tracers that have ended are undone  @return  whether that could be done
+bool unguard(const View& view, uint64_t data)
 {
     std::set<uint64_t> keep;
     for (const Front& front : view.arenas)
@@ -255,8 +255,7 @@ void unguard(const View& view, uint64_t data)
             from = to + smallest_page;
         }
     }
-    if (!ranges.empty())
-        view.target.guard(ranges, false);
+    return ranges.empty() || view.target.guard(ranges, false);
 }
 
 Range code_of(const Front& front)
@@ -898,15 +897,44 @@ void Arming::disarm()
             now.push_back(patches_[i]);
     jumps_ = !undo(target_, std::move(now)).empty();
     // Also where we need no guard: another tracer may have left its guard for us.
-    if (std::any_of(sites_.begin(), sites_.end(), [](const Site& site) { return site.moves(); }))
-        target_.alone([this] { unguard(View(target_), window_.address); });
+    try {
+        if (std::any_of(sites_.begin(), sites_.end(), [](const Site& site) { return site.moves(); }))
+            target_.alone([this] {
+                if (!unguard(View(target_), window_.address))
+                    throw Unusable("mprotect failed in the process");
+            });
+    } catch (const Unusable& error) {
+        verify();
+        throw Unusable(fmt::format("pages that had sites stay writable: {}", error.what()));
+    }
     verify();
 }
 
 const std::vector<SiteState>& Arming::verify()
 {
-    take_states(states_of(View(target_), sites_, window_.address));
+    const View view(target_);
+    take_states(states_of(view, sites_, window_.address));
+    guard_again(view.mappings);
     return states_;
+}
+
+// Where the program has set the rights of its code itself, or undoes the jumps there.
+void Arming::guard_again(const std::vector<Mapping>& mappings)
+{
+    std::vector<Patch> bare;
+    for (size_t i = 0; i < sites_.size(); ++i) {
+        const Mapping* const m = mapping_at(mappings, patches_[i].at);
+        if (states_[i].state == State::armed && sites_[i].moved.guarded && m && !m->writable)
+            bare.push_back(patches_[i]);
+    }
+    if (bare.empty())
+        return;
+    std::vector<Patch> guarded = bare;
+    guard(guarded);
+    if (!guarded.empty())
+        return;
+    undo(target_, std::move(bare));
+    take_states(states_of(View(target_), sites_, window_.address));
 }
 
 void Arming::take_states(const std::vector<SiteState>& found)

@@ -54,7 +54,7 @@ public:
     void watch_loader() { watches_loader_ = true; }
     /// Puts the file's bytes back wherever our jump still is. Afterwards no thread enters a stub. The stubs stay
     /// mapped: a thread may still be in one, and arm() uses them again. If a site is still `armed`, a thread stands in
-    /// it (only a debugger can cause that): try again.
+    /// it (only a debugger can cause that): try again. Throws Unusable; if no site is `armed` then, only pages stay writable.
     void disarm();
     /// Undoes the jumps in place of instructions that may fault, and makes them no more: State::handles_faults. Where a thread stands in one
     /// it stays: call again.
@@ -63,7 +63,7 @@ public:
     size_t withdraw_faulting_in(Target& fork) const;
     /// Whether some site may have such a jump.
     bool may_fault() const;
-    /// Looks at all sites again: the kernel or another tracer may have changed one.
+    /// Looks at all sites again: the kernel or another tracer may have changed one, or the program the rights of their pages.
     const std::vector<SiteState>& verify();
 
     /// What another process has, which was forked from this one perhaps.
@@ -93,6 +93,7 @@ private:
     void prepare_tables();
     void make(const Stubs& stubs, const Arena& arena);
     void guard(std::vector<Patch>& patches);
+    void guard_again(const std::vector<Mapping>& mappings);
     void jump();
     std::optional<Patch> jump_of_loader();
     void take_states(const std::vector<SiteState>& found);

@@ -340,21 +340,24 @@ void Attached::end()
 
 void Attached::disarm()
 {
+    const auto armed = [this] {
+        const auto& states = session_->states();
+        return std::count_if(states.begin(), states.end(), [](const auto& s) { return s.state == State::armed; });
+    };
     try {
         session_->disarm();
-        const auto& states = session_->states();
-        const auto armed =
-            std::count_if(states.begin(), states.end(), [](const auto& s) { return s.state == State::armed; });
-        if (armed == 0)
+        const auto count = armed();
+        if (count == 0)
             return;
-        say(fmt::format("{} site{} armed, and nobody reads the counts: a thread keeps standing there", armed,
-                        armed == 1 ? " stays" : "s stay"));
+        say(fmt::format("{} site{} armed, and nobody reads the counts: a thread keeps standing there", count,
+                        count == 1 ? " stays" : "s stay"));
     } catch (const std::exception& error) {
         if (has_ended())
             return;
         if (follow_->news().executed) // they are gone with the former program
             return has_executed();
-        say(fmt::format("the sites stay armed, and nobody reads their counts: {}", error.what()));
+        say(armed() == 0 ? error.what()
+                         : fmt::format("the sites stay armed, and nobody reads their counts: {}", error.what()));
     }
     stays_armed_ = true;
 }
