@@ -149,8 +149,12 @@ SiteState can_move(const View& view, const Site& site, std::span<const std::byte
 // `data`: the tables of the run that asks; 0: no run asks.
 SiteState can_arm(const View& view, const Site& site, std::span<const std::byte> bytes, uint64_t data)
 {
-    if (site.found.state != State::ready)
-        return site.found;
+    if (site.found.state != State::ready) {
+        // What could not be armed is said also when it is not there any more, unless it was none of those that the script means.
+        const Mapping* const there = mapping_at(view.mappings, site.address);
+        const bool stays = there && (there->inode == 0 || (there->inode == site.inode && there->device == site.device));
+        return !stays && site.inode && site.left_out(site.found) ? SiteState{State::gone} : site.found;
+    }
     if (!site.patch || (!site.moves() && site.length != own_machine.length))
         return {State::no_nop};
     const Mapping* const mapping = mapping_at(view.mappings, site.patch);
@@ -158,8 +162,9 @@ SiteState can_arm(const View& view, const Site& site, std::span<const std::byte>
         return {State::gone};
     if (site.inode && mapping->inode && (mapping->inode != site.inode || mapping->device != site.device))
         return {State::gone}; // another file is mapped there now
-    if (!mapping->executable || mapping->shared || bytes.size() != site.length
-        || (mapping->writable && !view.is_guarded(*mapping)))
+    if (!mapping->executable || bytes.empty())
+        return {State::gone}; // or not there yet: the dynamic linker maps a module in several steps, and unmaps it
+    if (mapping->shared || bytes.size() != site.length || (mapping->writable && !view.is_guarded(*mapping)))
         return {State::not_private};
     if (site.patch % smallest_page + site.exchanged() > smallest_page)
         return {State::crosses_page};
@@ -489,9 +494,10 @@ void Arming::arm_all()
 
 void Arming::add(std::vector<Site> sites)
 {
-    std::multimap<uint64_t, size_t> known; // by address of the patch
+    const auto place_of = [](const Site& site) { return site.patch ? site.patch : site.address; };
+    std::multimap<uint64_t, size_t> known; // by address of the patch, or where there is none of the probe
     for (size_t i = 0; i < sites_.size(); ++i)
-        known.emplace(sites_[i].patch, i);
+        known.emplace(place_of(sites_[i]), i);
     for (Site& site : sites) {
         const auto same = [&](const auto& one) {
             const Site& a = sites_[one.second];
@@ -499,8 +505,8 @@ void Arming::add(std::vector<Site> sites)
                 && a.provider == site.provider && a.name == site.name && a.arguments == site.arguments
                 && a.load_bias == site.load_bias && a.semaphore == site.semaphore && a.clauses == site.clauses;
         };
-        const auto [first, last] = known.equal_range(site.patch);
-        if (site.patch && std::any_of(first, last, same))
+        const auto [first, last] = known.equal_range(place_of(site));
+        if (place_of(site) && std::any_of(first, last, same))
             continue;
         sites_.push_back(std::move(site));
         patches_.emplace_back().length = 0;
