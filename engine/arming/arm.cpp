@@ -885,7 +885,8 @@ void Arming::withdraw_faulting()
         left.insert(patch.at);
     for (size_t i = 0; i < sites_.size(); ++i)
         if (sites_[i].moved.may_fault && states_[i].state != State::gone && !left.contains(sites_[i].patch))
-            sites_[i].found = {State::handles_faults, states_[i].state == State::armed, std::string(accesses_memory)};
+            states_[i] = sites_[i].found = {State::handles_faults, states_[i].state == State::armed,
+                                            std::string(accesses_memory)};
     verify();
 }
 
@@ -919,7 +920,10 @@ void Arming::disarm()
 const std::vector<SiteState>& Arming::verify()
 {
     const View view(target_);
-    take_states(states_of(view, sites_, window_.address));
+    const std::vector<SiteState> found = states_of(view, sites_, window_.address);
+    if (window_.size != 0 && mapping_at(view.mappings, window_.address) && target_.read(window_.address, 1).empty())
+        return states_; // its memory has gone meanwhile, and what could not be read says nothing
+    take_states(found);
     guard_again(view.mappings);
     return states_;
 }

@@ -1,5 +1,6 @@
 #!/bin/bash
-# A program that sets the rights of its own code while functions in it are armed, and one that comes not to allow that they are changed.
+# A program that sets the rights of its own code while functions in it are armed, one that comes not to allow that they are changed, and one
+# whose tracer is killed while another waits.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc setpriv python3
@@ -27,6 +28,33 @@ expect "status" "$status" 0
 grep -q '^@: 1$' maps || fail "$(cat maps)"
 ! guarded || fail "the text stays writable"
 text | cmp - text.before || fail "the text has changed"
+
+# A tracer that waits for another's sites gets them also when that one is killed.
+attach 'uprobe:./rights:work { @ = count(); }'
+first=$tracer
+text >text.first
+mkfifo second
+"${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e 'interval:ms:10 { printf("begun\n"); } uprobe:./rights:work { @ = count(); }' >second 2>err2 3>&- 4<&- &
+second=$!
+exec 6<second
+read -r line <&6
+expect "the second tracer" "$line" begun
+do_one w "w 24"
+kill -KILL $first
+wait $first || true
+exec 5<&- # with what the first has printed
+until text >text.now && ! cmp -s text.now text.first && ! cmp -s text.now text.before; do
+    kill -0 $second || fail "the second tracer: $(cat err2)"
+done
+do_one w "w 24"
+kill -INT $second
+grep -v '^begun$' <&6 >maps || true
+status=0
+wait $second || status=$?
+expect "the second tracer: status" "$status" 1
+grep -q '^@: 1$' maps || fail "the second tracer: $(cat maps)"
+grep -q '^sites 1 of 1 armed (1 only since ' maps || fail "the second tracer: $(cat maps)"
+text | cmp - text.before || fail "the second tracer: the text has changed"
 
 # Where the page cannot be made as it was, that is what is said.
 attach 'uprobe:./rights:work { @ = count(); }'

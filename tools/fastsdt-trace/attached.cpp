@@ -210,8 +210,9 @@ void Attached::verify()
     }
     attempt([&] {
         auto seen = session_->verify();
-        const bool lost =
-            std::any_of(seen.begin(), seen.end(), [](const engine::SiteState& s) { return s.state == State::ready; });
+        const bool lost = std::any_of(seen.begin(), seen.end(), [](const engine::SiteState& s) {
+            return s.state == State::ready || s.state == State::left_over; // by one that was killed since
+        });
         if (lost || behind_) {
             match_and_arm();
             return;
