@@ -209,6 +209,14 @@ int minds(pid_t pid, pid_t thread)
     return std::find(std::begin(waits), std::end(waits), number) != std::end(waits) ? 0 : 2;
 }
 
+// A thread that the kernel has made to work for the process, as io_uring's: it stops as others do, and never comes to user space.
+bool works_in_kernel(pid_t pid, pid_t thread)
+{
+    constexpr uint64_t flags = 0x10 | 0x4000; // PF_IO_WORKER, PF_USER_WORKER: include/linux/sched.h
+    const auto stat = read_stat(fmt::format("{}/task/{}", pid, thread));
+    return stat && (stat->flags & flags) != 0;
+}
+
 // A thread that has been stopped where its registers can be exchanged: on its way to user space, about to get no signal.
 // `slept`: it did not run before.
 pid_t borrow(Tracees& tracees, bool& slept)
@@ -220,7 +228,7 @@ pid_t borrow(Tracees& tracees, bool& slept)
         mind[threads[i]] = i < most_looks && threads.size() > 1 ? minds(tracees.pid(), threads[i]) : 3;
     std::stable_sort(threads.begin(), threads.end(), [&](pid_t a, pid_t b) { return mind[a] < mind[b]; });
     for (pid_t thread : threads) {
-        if (!tracees.seize(thread, 0))
+        if (works_in_kernel(tracees.pid(), thread) || !tracees.seize(thread, 0))
             continue;
         slept = !status_field(tracees.pid(), thread, "State:").starts_with('R');
         if (tracees.rest(*tracees.find(thread), Clock::now() + 50ms))
