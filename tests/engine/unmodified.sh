@@ -96,6 +96,7 @@ diff maps.before maps.after || fail "attached: the mappings have changed"
 attach "${counts//APP/app}"
 kill -KILL $tracer
 wait $tracer || true
+exec 5<&- # with what it may have printed since
 did
 attach 'uprobe:./app:leaf { @ = count(); }'
 did
