@@ -144,8 +144,14 @@ std::string Filters::setter(const std::vector<Mapping>& mappings)
             if (!memory.file)
                 memory = open_memory(pid_, O_RDONLY);
             std::array<std::byte, 8> start{};
-            if (pread(memory.file.get(), start.data(), start.size(), static_cast<off_t>(mapping.start)) < 0
-                || !begins_arena(start))
+            if (pread(memory.file.get(), start.data(), start.size(), static_cast<off_t>(mapping.start))
+                    == static_cast<ssize_t>(start.size())
+                && begins_arena(start))
+                continue;
+            const std::vector<Mapping> now = mappings_of(pid_); // it may have ended since, or execute another program
+            if (std::ranges::any_of(now, [&](const Mapping& m) {
+                    return m.executable && !m.inode && m.start == mapping.start && m.end == mapping.end;
+                }))
                 return "it makes code while it runs";
             continue;
         }
