@@ -108,7 +108,7 @@ bool Session::look_for_filters(const std::vector<Mapping>& mappings)
     environment_.system_calls = environment_.no_system_calls.empty(); // of stubs to come
     if (!environment_.system_calls)
         forbid_calls();
-    return !environment_.system_calls;
+    return !environment_.system_calls && calls_wanted_;
 }
 
 // Whether a handler may see the address of a stub.
@@ -297,9 +297,12 @@ void Session::arm()
     read_lasting(pid_, environment_, mappings);
     look_at_stacks();
     look_for_filters(mappings);
-    decide_calls(wants_calls() || wants_loader_, mappings); // the stub there waits by one
+    calls_wanted_ = calls_wanted_ || wants_calls();
+    decide_calls(calls_wanted_ || wants_loader_ || wants_executing_, mappings); // the stubs there wait by one
     if (wants_loader_ && environment_.system_calls)
         arming_.watch_loader();
+    if (wants_executing_ && environment_.system_calls)
+        arming_.watch_executing();
     try {
         arming_.arm(fresh_);
     } catch (...) {

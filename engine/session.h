@@ -83,10 +83,18 @@ public:
     /// Has the process wait, for a bounded time, when its dynamic linker has mapped modules and runs none of their
     /// constructors yet: from the next arm() on. Not where no library would change anything.
     void watch_loader();
+    /// Has the process, and what it forks, wait before it executes another program: from the next arm() on. Not where stubs may make no
+    /// system calls, nor where the script means the same instruction.
+    void watch_executing() { wants_executing_ = true; }
     /// Readable when the process waits. -1: it never does
     int loader_descriptor() const { return target_.loader_descriptor(); }
     /// Runs `match`, which is to match and arm, and lets the process go on. @return  false: it went on before
     bool answer_loader(const std::function<void()>& match);
+    /// Whether it has anything in the process.
+    bool has_memory() const { return arming_.window().size != 0; }
+    /// Who is about to execute another program, and waits until it is let.
+    std::vector<Target::Asker> executing() { return target_.executing(); }
+    void let_execute(pid_t thread) { target_.let_execute(thread); }
 
     /// Looks for forked children: what those recorded that have ended is kept, new ones can have their memory, and those that have come to
     /// handle faults give up sites as look_for_handlers() does. Reads files of all processes: without `now` only if there are some or one
@@ -193,8 +201,10 @@ private:
     Maps last_;                                // as read() found the tables, if the script clears
     std::vector<std::optional<Maps>> cleared_; // by map: what it held when it was cleared
     bool asked_ = false;                       // Target::stores_thread_pointers() and its like
+    bool calls_wanted_ = false;                // by a stub of the script
     bool decided_ = false;                     // whether stubs make system calls
     bool wants_loader_ = false;                // watch_loader()
+    bool wants_executing_ = false;             // watch_executing()
 };
 
 } // namespace fastsdt::engine

@@ -8,6 +8,7 @@
 
 #include "arming/place.h"
 #include "base/integers.h"
+#include "code/executing.h"
 #include "code/machine.h"
 #include "code/stubs.h"
 
@@ -32,7 +33,7 @@ namespace {
 constexpr uint64_t far_away = 0x523456788880;
 
 // Patch::site of the dynamic linker's jump.
-constexpr size_t of_loader = SIZE_MAX;
+constexpr size_t of_loader = SIZE_MAX, of_executing = SIZE_MAX - 1;
 
 // The process's mappings and arenas, read once for many sites.
 struct View {
@@ -540,6 +541,8 @@ void Arming::place(const std::vector<size_t>& indices, const std::vector<Mapping
     // It gets an arena of its own: it may be out of reach of all others.
     if (auto loader = stubs_for_loader(mappings))
         wanted.push_back(std::move(*loader));
+    if (auto executing = stubs_for_executing(mappings))
+        wanted.push_back(std::move(*executing));
     if (wanted.empty())
         return;
     const bool needed = std::any_of(wanted.begin(), wanted.end(), [](const Stubs& stubs) { return stubs.needed; });
@@ -730,6 +733,44 @@ std::optional<Arming::Stubs> Arming::stubs_for_loader(const std::vector<Mapping>
     return stubs;
 }
 
+// Empty: it has its stub, or can have none, or the script means the same instruction. Then what is executed is found later.
+std::optional<Arming::Stubs> Arming::stubs_for_executing(const std::vector<Mapping>& mappings)
+{
+    if (!watches_executing_ || executing_.length != 0)
+        return std::nullopt;
+    const uint64_t function = target_.executing_function(mappings);
+    const Mapping* const mapping = function ? mapping_at(mappings, function, executing_function) : nullptr;
+    if (!mapping || !mapping->executable || mapping->writable || mapping->shared || mapping->inode == 0)
+        return std::nullopt;
+    const auto offset = executing_place(target_.read(function, executing_function));
+    if (!offset)
+        return std::nullopt;
+    const uint64_t place = function + *offset;
+    const uint64_t end = place + executing_patch(place, place).length;
+    if (place / smallest_page != (end - 1) / smallest_page
+        || std::any_of(sites_.begin(), sites_.end(), [&](const Site& site) {
+               return site.patch < end && place < site.patch + std::max<uint64_t>(site.length, site.exchanged());
+           }))
+        return std::nullopt;
+    const uint64_t somewhere = place / smallest_page * smallest_page;
+    const uint64_t data = window_.size ? window_.address : far_away;
+    Stubs stubs;
+    stubs.needed = false;
+    stubs.near = {place};
+    stubs.patches = 1;
+    stubs.code_size = compile_executing_stub(place, {somewhere, data, somewhere, somewhere}).size();
+    stubs.compile = [place](const Arena& arena) {
+        Patch patch = executing_patch(place, arena.code);
+        patch.site = of_executing;
+        return Code{compile_executing_stub(place, arena), {patch}, {}, {}};
+    };
+    stubs.made = [this](const Code* code) {
+        if (code)
+            executing_ = code->patches.front();
+    };
+    return stubs;
+}
+
 // Keeps the kernel's probes away from the patches, and drops those where that cannot be.
 void Arming::guard(std::vector<Patch>& patches)
 {
@@ -771,12 +812,14 @@ void Arming::jump()
         jumps_ = true;
         guard(now);
     }
+    const size_t of_sites = now.size();
     if (const auto loader = jump_of_loader())
         now.push_back(*loader);
+    if (const auto executing = jump_of_executing())
+        now.push_back(*executing);
     if (now.empty())
         return;
     jumps_ = true;
-    bool waits = now.back().site == of_loader;
     const std::vector<Patch> all = now;
     bool moved = false; // a module may have gone since we looked
     try {
@@ -784,10 +827,8 @@ void Arming::jump()
             const auto outcomes = target_.patch(now, false);
             std::vector<Patch> again;
             for (size_t i = 0; i < now.size(); ++i) {
-                if (now[i].site == of_loader) {
-                    waits = outcomes[i] == Target::Outcome::done;
+                if (now[i].site == of_loader || now[i].site == of_executing)
                     continue;
-                }
                 SiteState& state = states_[now[i].site];
                 switch (outcomes[i]) {
                 case Target::Outcome::done: state = {State::armed}; break;
@@ -810,11 +851,11 @@ void Arming::jump()
             // The fronts name the jumps: disarm() undoes them, or a later run.
         }
         target_.leave_loader();
-        if (all.size() == 1 && all.front().site == of_loader)
+        if (of_sites == 0)
             return;
         throw;
     }
-    if (!waits && all.back().site == of_loader)
+    if (!hears())
         target_.leave_loader();
     if (moved)
         verify();
@@ -831,6 +872,34 @@ std::optional<Patch> Arming::jump_of_loader()
         return std::nullopt; // libraries are found without it too, later
     }
     return holds(bytes_at(target_, loader_), loader_, loader_.after) ? std::nullopt : std::optional(loader_);
+}
+
+// The same of execve(). It is one instruction for another of the same length, but when a kernel's probe there goes, the kernel
+// writes the first byte that the file has.
+std::optional<Patch> Arming::jump_of_executing()
+{
+    if (!watches_executing_ || executing_.length == 0
+        || !holds(bytes_at(target_, executing_), executing_, executing_.before))
+        return std::nullopt;
+    try {
+        target_.hear_loader();
+        const View view(target_);
+        const Mapping* const mapping = mapping_at(view.mappings, executing_.at);
+        if (mapping && !mapping->writable && !target_.guard(ranges_of(view, {page_of(executing_)}), true))
+            return std::nullopt;
+    } catch (const Unusable&) {
+        return std::nullopt; // what is executed is found without it too, later
+    }
+    return executing_;
+}
+
+// Whether some stub asks us.
+bool Arming::hears()
+{
+    const auto is_there = [&](const Patch& patch) {
+        return patch.length != 0 && holds(bytes_at(target_, patch), patch, patch.after);
+    };
+    return is_there(loader_) || is_there(executing_);
 }
 
 // Returns those whose jump may still be there: beneath a breakpoint, or because a thread keeps standing in it.
@@ -895,17 +964,19 @@ void Arming::disarm()
     if (!jumps_)
         return;
     std::vector<Patch> now;
-    if (loader_.length != 0) {
-        target_.leave_loader();
-        now.push_back(loader_);
-    }
+    for (const Patch& patch : {loader_, executing_})
+        if (patch.length != 0) {
+            target_.leave_loader();
+            now.push_back(patch);
+        }
     for (size_t i = 0; i < sites_.size(); ++i)
         if (patches_[i].length != 0)
             now.push_back(patches_[i]);
     jumps_ = !undo(target_, std::move(now)).empty();
     // Also where we need no guard: another tracer may have left its guard for us.
     try {
-        if (std::any_of(sites_.begin(), sites_.end(), [](const Site& site) { return site.moves(); }))
+        if (executing_.length != 0
+            || std::any_of(sites_.begin(), sites_.end(), [](const Site& site) { return site.moves(); }))
             target_.alone([this] {
                 if (!unguard(View(target_), window_.address))
                     throw Unusable("mprotect failed in the process");

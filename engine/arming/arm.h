@@ -52,6 +52,8 @@ public:
     /// From the next arm() on the process's dynamic linker waits for us when it has mapped modules (code/loader.h), if
     /// it can be made to.
     void watch_loader() { watches_loader_ = true; }
+    /// From the next arm() on the process waits for us before it executes another program (code/executing.h), if it can be made to.
+    void watch_executing() { watches_executing_ = true; }
     /// Puts the file's bytes back wherever our jump still is. Afterwards no thread enters a stub. The stubs stay
     /// mapped: a thread may still be in one, and arm() uses them again. If a site is still `armed`, a thread stands in
     /// it (only a debugger can cause that): try again. Throws Unusable; if no site is `armed` then, only pages stay writable.
@@ -95,7 +97,10 @@ private:
     void guard(std::vector<Patch>& patches);
     void guard_again(const std::vector<Mapping>& mappings);
     void jump();
+    std::optional<Stubs> stubs_for_executing(const std::vector<Mapping>& mappings);
     std::optional<Patch> jump_of_loader();
+    std::optional<Patch> jump_of_executing();
+    bool hears();
     void take_states(const std::vector<SiteState>& found);
 
     Target& target_;
@@ -113,7 +118,9 @@ private:
     const bool follows_;
     bool watches_loader_ = false;
     Patch loader_{.length = 0}; // of the dynamic linker's function; length 0: it has no stub
-    bool jumps_ = false;        // some jumps may have been made and not undone
+    bool watches_executing_ = false;
+    Patch executing_{.length = 0}; // of execve(); the same
+    bool jumps_ = false;           // some jumps may have been made and not undone
 };
 
 } // namespace fastsdt::engine

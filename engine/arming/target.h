@@ -134,6 +134,16 @@ public:
     /// take_question() first, then match and arm, then answer_loader(): false if a thread went on without the answer.
     virtual uint32_t take_question() { return 0; }
     virtual bool answer_loader(uint32_t /*question*/) { return true; }
+
+    /// Runtime address of the C library's execve(). 0: it is not known. Its stub is heard as that of the dynamic linker is: hear_loader().
+    virtual uint64_t executing_function(const std::vector<Mapping>& /*mappings*/) { return 0; }
+    /// Who waits there. It goes on when it is let.
+    struct Asker {
+        pid_t thread = 0;     ///< in its own pid namespace
+        uint64_t program = 0; ///< runtime address of the name of what it is about to execute
+    };
+    virtual std::vector<Asker> executing() { return {}; }
+    virtual void let_execute(pid_t /*thread*/) {}
 };
 
 } // namespace fastsdt::engine

@@ -29,6 +29,16 @@ struct LoaderWords {
     static constexpr size_t alone = 8; ///< 1: no answer came in time, and no thread waits
 };
 
+/// What a thread tells that is about to execute another program (code/executing.h): words of 8 bytes in the tables, from
+/// Tables::executing on. It asks as the stub above does, and is answered when the tracer has taken its number away.
+struct ExecutingWords {
+    static constexpr size_t alone = 0; ///< 1: no answer came in time, and no thread waits
+    static constexpr size_t first =
+        8; ///< of `most` pairs: the thread's number in its own pid namespace, 0: none; address of the program's name
+    static constexpr size_t most = 15;
+    static constexpr size_t size = first + 16 * most;
+};
+
 /// How long a thread waits for an answer, whatever signals it handles meanwhile: long enough for a tracer on a busy machine. A
 /// process whose tracer was killed waits once.
 inline constexpr std::chrono::seconds loader_waits{1};

@@ -170,7 +170,8 @@ struct Tables {
     static constexpr size_t clock = 104;   ///< a word: address of the CycleClock of now, one of `clocks`
     static constexpr size_t free = 112;    ///< a word: how many slices of forked children are free
     static constexpr size_t forked = 120;  ///< a word: Maps::forked
-    static constexpr size_t slice = 128;   ///< of the process
+    static constexpr size_t executing = 128; ///< ExecutingWords in code/loader.h
+    static constexpr size_t slice = 384;     ///< of the process
     // In a slice, a word for each of most_threads slots.
     static constexpr size_t owners = 0;
     static constexpr size_t blocks = 8 * most_threads; ///< addresses. A slot gets its block before its first owner

@@ -10,35 +10,45 @@
 #include "process/launch.h"
 
 #include "code/machine.h"
-#include "elf/image.h"
 #include "live/live.h"
 #include "process/errand.h"
+#include "process/known_function.h"
 #include "process/loader.h"
 #include "process/outside.h"
 #include "process/ptrace.h"
+#include "process/signals_blocked.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <condition_variable>
 #include <csignal>
 #include <cstring>
 #include <elf.h>
+#include <exception>
 #include <fcntl.h>
+#include <future>
 #include <link.h>
 #include <map>
+#include <mutex>
 #include <optional>
+#include <sys/eventfd.h>
 #include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace fastsdt::engine {
 namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
+using Deadline = Tracees::Deadline;
+
+constexpr std::chrono::seconds executes_within{1}; // since it said that it is about to
 
 // The breakpoint instruction, and how far behind its first byte a thread stops that has executed it.
 #if defined(__aarch64__)
@@ -59,6 +69,9 @@ public:
         tracees_.seize(pid, PTRACE_O_TRACEEXEC);
     }
 
+    /// Which executes may be another thread: then it takes the first one's place and number, and its tracer.
+    void expect(pid_t thread) { tracees_.seize(thread, PTRACE_O_TRACEEXEC); }
+
     void run(Launched& launched)
     {
         launched.go();
@@ -73,30 +86,34 @@ public:
     {
         if (tracees_.tasks().empty())
             return false;
+        if (tracees_.tasks().size() > 1)
+            return one_executes(deadline);
         Tracees::Task& task = tracees_.tasks().front();
         if (!task.stopped)
             tracees_.wait(task, deadline);
-        while (task.stopped && task.event != PTRACE_EVENT_EXEC) {
-            const bool stays =
-                task.event == PTRACE_EVENT_STOP && task.signal != SIGTRAP; // stopped by SIGSTOP or its like
-            tracees_.go_on(task, stays ? PTRACE_LISTEN : PTRACE_CONT, deadline);
-        }
+        while (task.stopped && task.event != PTRACE_EVENT_EXEC)
+            tracees_.go_on(task, stays_stopped(task) ? PTRACE_LISTEN : PTRACE_CONT, deadline);
         return task.stopped;
     }
 
-    /// Takes the process from the stop at its exec to the place where its sites are armed.
-    void hold()
+    /// Takes the process from the stop at its exec to the place where its sites are armed. @return  stopped there
+    Tracees& go_to_place()
     {
-        Tracees::Task& task = tracees_.tasks().front();
         memory_ = Descriptor(open(fmt::format("/proc/{}/mem", pid_).c_str(), O_RDWR | O_CLOEXEC));
         if (!memory_)
             throw Unusable(fmt::format("process {}: its memory cannot be opened: {}", pid_, std::strerror(errno)));
         auxv_ = read_auxv(pid_);
         if (auxv_[AT_BASE] != 0)
             run_loader();
-        // Sent while the process is still traced, so that it executes no instruction before it stops.
-        kill(pid_, SIGSTOP);
-        task.signal = 0;
+        tracees_.tasks().front().signal = 0;
+        return tracees_;
+    }
+
+    /// The same, and leaves it stopped as by SIGSTOP.
+    void hold()
+    {
+        go_to_place();
+        kill(pid_, SIGSTOP); // while the process is still traced, so that it executes no instruction before it stops
     }
 
     /// Stops the process, so that our destructor can let it go.
@@ -107,6 +124,26 @@ public:
     }
 
 private:
+    static bool stays_stopped(const Tracees::Task& task)
+    {
+        return task.event == PTRACE_EVENT_STOP && task.signal != SIGTRAP; // by SIGSTOP or its like
+    }
+
+    // While another thread takes the first one's place the process looks as if it had ended.
+    bool one_executes(Deadline deadline)
+    {
+        for (; Clock::now() < deadline; std::this_thread::sleep_for(50us))
+            for (Tracees::Task& task : tracees_.tasks()) {
+                if (!task.stopped)
+                    tracees_.wait(task, Clock::now());
+                if (task.stopped && task.event == PTRACE_EVENT_EXEC)
+                    return true;
+                if (task.stopped)
+                    tracees_.go_on(task, stays_stopped(task) ? PTRACE_LISTEN : PTRACE_CONT, Clock::now());
+            }
+        return false;
+    }
+
     void run_loader()
     {
         set(auxv_[AT_ENTRY]);
@@ -164,25 +201,10 @@ private:
     // Runtime address of the loader's _dl_debug_state(), or 0.
     uint64_t debug_state() const
     {
-        uint64_t address = 0;
-        for (const Mapping& m : read_maps(pid_)) {
-            if (m.start != auxv_.at(AT_BASE))
-                continue;
-            try {
-                Image::each(
-                    fmt::format("/proc/{}/root{}", pid_, m.name),
-                    [&](const Image& image) {
-                        for (const Function& f : image.functions())
-                            if (f.name == "_dl_debug_state"
-                                || std::find(f.aliases.begin(), f.aliases.end(), "_dl_debug_state") != f.aliases.end())
-                                address = f.address + m.start - image.segments().front().address;
-                    },
-                    [](const std::string&) {});
-            } catch (const Unusable&) {
-                // The loader's file cannot be read: the program's entry has to do.
-            }
-        }
-        return address;
+        for (const Mapping& m : read_maps(pid_))
+            if (m.start == auxv_.at(AT_BASE))
+                return known_function(pid_, m, "_dl_debug_state");
+        return 0; // the program's entry has to do
     }
 
     // r_debug says that the list of modules is complete.
@@ -238,6 +260,101 @@ private:
     Descriptor descriptor_;
     std::optional<Start> start_;
 };
+
+struct Executing::Work {
+    std::mutex mutex;
+    std::condition_variable changed;
+    State state = State::waits;
+    const std::function<void()>* work = nullptr;
+    bool let_go = false;
+    std::exception_ptr thrown;
+
+    void set(State now, int event)
+    {
+        const std::lock_guard lock(mutex);
+        state = now;
+        changed.notify_all();
+        (void)!eventfd_write(event, 1);
+    }
+    // Until it is to be let go.
+    void serve()
+    {
+        std::unique_lock lock(mutex);
+        for (;;) {
+            changed.wait(lock, [this] { return work || let_go; });
+            if (!work)
+                return;
+            try {
+                (*work)();
+            } catch (...) {
+                thrown = std::current_exception();
+            }
+            work = nullptr;
+            changed.notify_all();
+        }
+    }
+};
+
+// What the process does before it executes is its own: it may do it for as long as it likes, but untraced.
+Executing::Executing(pid_t pid, pid_t thread, int event, const std::function<void()>& traced)
+    : pid_(pid), work_(std::make_unique<Work>())
+{
+    std::promise<void> begun;
+    const SignalsBlocked blocked; // they are for the threads that expect them
+    thread_ = std::thread([this, thread, event, &begun] {
+        bool told = false;
+        try {
+            Start start(pid_);
+            start.expect(thread);
+            begun.set_value();
+            told = true;
+            if (start.executes(Clock::now() + executes_within)) {
+                const Kept kept(start.go_to_place());
+                work_->set(State::held, event);
+                work_->serve();
+            } else {
+                start.leave();
+            }
+        } catch (...) {
+            if (!told)
+                begun.set_exception(std::current_exception());
+        }
+        work_->set(State::over, event);
+    });
+    try {
+        begun.get_future().get();
+    } catch (...) {
+        thread_.join();
+        throw;
+    }
+    traced();
+}
+
+Executing::~Executing()
+{
+    {
+        const std::lock_guard lock(work_->mutex);
+        work_->let_go = true;
+        work_->changed.notify_all();
+    }
+    thread_.join();
+}
+
+Executing::State Executing::state() const
+{
+    const std::lock_guard lock(work_->mutex);
+    return work_->state;
+}
+
+void Executing::run(const std::function<void()>& work)
+{
+    std::unique_lock lock(work_->mutex);
+    work_->work = &work;
+    work_->changed.notify_all();
+    work_->changed.wait(lock, [this] { return !work_->work; });
+    if (const auto thrown = std::exchange(work_->thrown, nullptr))
+        std::rethrow_exception(thrown);
+}
 
 namespace {
 

@@ -5,7 +5,10 @@
 #include "process.h"
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <sys/types.h>
+#include <thread>
 
 namespace fastsdt::engine {
 
@@ -40,6 +43,35 @@ private:
     bool held_ = true;
     std::unique_ptr<Target> target_, former_;
     std::unique_ptr<Next> next_;
+};
+
+/// A process that said that it is about to execute another program (code/executing.h). It is traced by a thread of its own until it has,
+/// for a second at most, and held where that program's sites are to be armed. It stays in a stop of ptrace: its parent sees none.
+class Executing {
+public:
+    enum class State {
+        waits,
+        held,
+        over ///< it executed nothing, or has ended
+    };
+    /// @param thread  of the process, which is about to execute  @param event  an eventfd that says when state() has changed  @param traced  called when it is traced
+    /// Throws Unusable, Busy.
+    Executing(pid_t pid, pid_t thread, int event, const std::function<void()>& traced);
+    Executing(const Executing&) = delete;
+    Executing& operator=(const Executing&) = delete;
+    ~Executing(); ///< lets it go. What waits is waited for
+
+    pid_t pid() const { return pid_; }
+    State state() const;
+    /// What `work` does with the process it does as the thread that traces it, where that is held. Throws what `work` throws.
+    void run(const std::function<void()>& work);
+
+private:
+    struct Work;
+
+    const pid_t pid_;
+    const std::unique_ptr<Work> work_;
+    std::thread thread_;
 };
 
 } // namespace fastsdt::engine

@@ -32,7 +32,7 @@ template <class T> T read(int memory, uint64_t address)
 }
 
 // The words lie in memory that two processes share, so no FUTEX_PRIVATE_FLAG.
-void wake(uint32_t* word)
+void wake(void* word)
 {
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
@@ -78,6 +78,45 @@ struct LoaderQuestions::Words {
     uint32_t asked, answered, alone;
 };
 
+struct LoaderQuestions::Executing {
+    uint64_t alone;
+    struct {
+        uint64_t thread, program;
+    } askers[ExecutingWords::most];
+};
+
+LoaderQuestions::Executing& LoaderQuestions::executing_words() const
+{
+    static_assert(offsetof(Executing, alone) == ExecutingWords::alone
+                  && offsetof(Executing, askers) == ExecutingWords::first && sizeof(Executing) == ExecutingWords::size
+                  && Tables::executing + ExecutingWords::size <= Tables::slice);
+    return *static_cast<Executing*>(page_.at(Tables::executing));
+}
+
+std::vector<LoaderQuestions::Asker> LoaderQuestions::askers() const
+{
+    std::vector<Asker> found;
+    for (auto& each : executing_words().askers)
+        if (const uint64_t thread = __atomic_load_n(&each.thread, __ATOMIC_SEQ_CST))
+            found.push_back({static_cast<pid_t>(thread), __atomic_load_n(&each.program, __ATOMIC_SEQ_CST)});
+    return found;
+}
+
+std::vector<LoaderQuestions::Asker> LoaderQuestions::executing()
+{
+    __atomic_store_n(&executing_words().alone, 0, __ATOMIC_SEQ_CST);
+    return askers();
+}
+
+void LoaderQuestions::let_execute(pid_t thread)
+{
+    for (auto& each : executing_words().askers) {
+        auto number = static_cast<uint64_t>(thread);
+        if (__atomic_compare_exchange_n(&each.thread, &number, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            wake(&each.thread);
+    }
+}
+
 LoaderQuestions::LoaderQuestions(int tables)
     : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), page_(tables, 0),
       words_(static_cast<Words*>(page_.at(Tables::loader)))
@@ -103,6 +142,10 @@ LoaderQuestions::~LoaderQuestions()
 {
     ends_ = true;
     __atomic_store_n(&words_->alone, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&executing_words().alone, 1,
+                     __ATOMIC_SEQ_CST); // who is past the test of it waits in vain, for as long as it waits at most
+    for (const Asker& asker : askers())
+        let_execute(asker.thread);
     const uint32_t asked = __atomic_add_fetch(&words_->asked, 1, __ATOMIC_SEQ_CST); // what our thread waits for
     // Who is past the test of `alone` asks after that, and is answered already.
     __atomic_store_n(&words_->answered, asked + (uint32_t{1} << 30), __ATOMIC_SEQ_CST);

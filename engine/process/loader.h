@@ -2,6 +2,7 @@
 // The dynamic linker of another process: where it says what it has mapped, and the tracer's side of the stub there
 // (code/loader.h).
 #pragma once
+#include "arming/target.h"
 #include "base/descriptor.h"
 #include "code/loader.h"
 #include "process/page_of_data.h"
@@ -12,6 +13,7 @@
 #include <optional>
 #include <sys/types.h>
 #include <thread>
+#include <vector>
 
 namespace fastsdt::engine {
 
@@ -43,8 +45,16 @@ public:
     /// Lets the threads that have asked go on. @return  false: one went on before, without an answer
     bool answer(uint32_t question);
 
+    /// Threads that are about to execute another program, and wait.
+    using Asker = Target::Asker;
+    std::vector<Asker> executing();
+    void let_execute(pid_t thread);
+
 private:
     struct Words;
+    struct Executing;
+    Executing& executing_words() const;
+    std::vector<Asker> askers() const;
     void listen(uint32_t heard);
 
     Descriptor event_;

@@ -12,6 +12,7 @@
 #include "process/allowed.h"
 #include "process/frames.h"
 #include "process/inject.h"
+#include "process/execve.h"
 #include "process/loader.h"
 #include "process/page_of_data.h"
 #include "process/ptrace.h"
@@ -387,6 +388,13 @@ public:
     int loader_descriptor() const override { return questions_ ? questions_->descriptor() : -1; }
     uint32_t take_question() override { return questions_ ? questions_->take() : 0; }
     bool answer_loader(uint32_t question) override { return !questions_ || questions_->answer(question); }
+    uint64_t executing_function(const std::vector<Mapping>& mappings) override { return find_execve(pid_, mappings); }
+    std::vector<Asker> executing() override { return questions_ ? questions_->executing() : std::vector<Asker>(); }
+    void let_execute(pid_t thread) override
+    {
+        if (questions_)
+            questions_->let_execute(thread);
+    }
 
 private:
     // Before anything is changed: whether one that has a filter could make calls as they will be made. Each is judged again with its own

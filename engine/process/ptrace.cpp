@@ -55,6 +55,8 @@ void pause_briefly(unsigned round)
         std::this_thread::sleep_for(50us);
 }
 
+thread_local Kept* kept = nullptr;
+
 // The signal that a stopped task was about to get.
 long signal_of(const Tracees::Task& task)
 {
@@ -176,6 +178,8 @@ void TracerThread::run(const std::function<void()>& work)
 
 void as_tracer(const std::function<void()>& work)
 {
+    if (kept)
+        return work();
     if (tracer_thread)
         return tracer_thread->run(work);
     TracerThread().run(work);
@@ -385,6 +389,19 @@ pid_t sharer_of_memory(pid_t pid)
     return 0;
 }
 
+Kept::Kept(Tracees& from) : task_(from.tasks().front())
+{
+    from.tasks_.clear();
+    from.indexes_.clear();
+    kept = this;
+}
+
+Kept::~Kept()
+{
+    kept = nullptr;
+    ptrace(PTRACE_DETACH, task_.number, nullptr, signal_of(task_)); // fails for one that has been killed
+}
+
 Tracees::Tracees(pid_t pid) : pid_(pid), own_child_(own_child(pid)) {}
 
 Tracees::~Tracees()
@@ -394,6 +411,13 @@ Tracees::~Tracees()
 
 void Tracees::release(Task& task, Deadline deadline)
 {
+    if (kept && kept->task_.number == task.number) {
+        if (!task.stopped && !is_gone(task))
+            rest(task, deadline);
+        if (task.stopped)
+            kept->task_ = task;
+        return;
+    }
     if (task.asked && !task.stopped && !is_gone(task) && state_of(pid_, task.number) != 'D') {
         try {
             wait(task, deadline);
@@ -473,6 +497,12 @@ bool Tracees::seize(pid_t thread, long options)
 {
     if (find(thread))
         return true;
+    if (kept && kept->task_.number == thread) {
+        ptrace(PTRACE_SETOPTIONS, thread, nullptr, options | PTRACE_O_TRACESYSGOOD);
+        add(thread);
+        tasks_.back() = kept->task_;
+        return true;
+    }
     if (ptrace(PTRACE_SEIZE, thread, nullptr, options | PTRACE_O_TRACESYSGOOD) < 0) {
         const int error = errno;
         if (error == ESRCH || has_ended(state_of(pid_, thread)))
@@ -594,13 +624,16 @@ bool Tracees::stop(pid_t thread, Deadline deadline)
     Task* task = find(thread);
     if (!task)
         return false;
+    if (task->stopped)
+        return true;
     interrupt(*task);
     return wait(*task, deadline);
 }
 
 bool Tracees::rest(Task& task, Deadline deadline)
 {
-    interrupt(task);
+    if (!task.stopped)
+        interrupt(task);
     bool stopped = task.stopped || wait(task, deadline);
     while (stopped && task.event != PTRACE_EVENT_STOP) { // a signal, or a thread made: the stop asked for comes next
         interrupt(task);
@@ -661,10 +694,11 @@ void Tracees::look_at_each(const std::function<void(const Task&)>& look)
     for (size_t from = 0; from < tasks_.size(); from += at_once) {
         const size_t to = std::min(from + at_once, tasks_.size());
         for (size_t i = from; i < to; ++i)
-            interrupt(tasks_[i]);
+            if (!tasks_[i].stopped)
+                interrupt(tasks_[i]);
         const auto begin = Clock::now();
         for (size_t i = from; i < to; ++i) {
-            if (await(tasks_[i], begin))
+            if (tasks_[i].stopped || await(tasks_[i], begin))
                 look(tasks_[i]);
             release(tasks_[i], begin + patience_for_a_processor);
         }

@@ -135,6 +135,7 @@ public:
     static void set_wide_vectors(pid_t thread, const std::vector<std::byte>& vectors);
 
 private:
+    friend class Kept;
     bool poll(Task& task); // true: stopped or ended
     bool look_at(Task& task);
     void add(pid_t thread);
@@ -151,6 +152,21 @@ private:
     std::set<pid_t> ended_;
     pid_t sharer_ = 0;
     bool heeds_signals_ = false;
+};
+
+/// While one lives, the thread that made it keeps a task stopped that it traces, and as_tracer() is this thread: Tracees of the task's
+/// process find it stopped, and leave it so.
+class Kept {
+public:
+    /// Takes over the only task of `from`, which is stopped.
+    explicit Kept(Tracees& from);
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+    ~Kept(); ///< lets it go for good
+
+private:
+    friend class Tracees;
+    Tracees::Task task_;
 };
 
 } // namespace fastsdt::engine

@@ -105,11 +105,13 @@ void Attached::keep(const std::vector<engine::SiteState>& seen, bool may_be_late
     states_ = seen;
 }
 
-void Attached::take_up()
+void Attached::take_up(bool says)
 {
     follow_.emplace(pid()); // first: it may execute another program while it is armed, or just then
     const std::vector<std::string> modules = follow_->modules();
     session_->watch_loader();
+    if (shared_.options.holds_executed())
+        session_->watch_executing();
     session_->arm();
     keep(session_->states());
     start_ = Clock::now();
@@ -118,7 +120,7 @@ void Attached::take_up()
         program_->await_next(); // what is missing is said when this program is known to stay
     } else {
         program_->let_go();
-        if (!shared_.said_what_is_missing)
+        if (says && !shared_.said_what_is_missing)
             say_what_is_missing("matches", " so far: ");
     }
 }
@@ -159,9 +161,8 @@ std::array<int, 3> Attached::descriptors() const
 {
     if (over_)
         return {-1, -1, -1};
-    if (executed_)
-        return {only_forks_ ? -1 : process_.get(), -1, -1};
-    return {only_forks_ ? -1 : process_.get(), program_->next_descriptor(), session_->loader_descriptor()};
+    return {only_forks_ ? -1 : process_.get(), executed_ ? -1 : program_->next_descriptor(),
+            session_->loader_descriptor()};
 }
 
 void Attached::process_ended()
@@ -176,8 +177,12 @@ void Attached::next_held()
         take_up_next();
 }
 
-void Attached::loaded()
+void Attached::loaded(bool passes)
 {
+    if (passes || only_forks_ || executed_) { // only what it has forked may ask, and that it may have no answer to
+        session_->answer_loader([] {});
+        return;
+    }
     const bool said = behind_; // a refusal, in which it may have waited in vain
     const bool waited = session_->answer_loader([&] { attempt([&] { news(true); }); });
     missed_ = missed_ || !waited;

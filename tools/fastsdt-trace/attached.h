@@ -56,13 +56,20 @@ public:
 
     /// Arms the sites and lets the process go. A program of ours in which nothing matches may only execute another one,
     /// as a script, env and nice do: it stays traced until then. Throws Unusable.
-    void take_up();
+    /// @param says  what nothing in it matches
+    void take_up(bool says = true);
 
     /// Readable where the next three have something to do, in this order; -1: never.
     std::array<int, 3> descriptors() const;
     void process_ended();
     void next_held(); ///< it has executed another program
-    void loaded();    ///< it waits, with modules whose constructors it has not called
+    /// It waits, with modules whose constructors it has not called. @param passes  it is not looked at: it executes another program
+    void loaded(bool passes);
+    /// It executes another program, which is for another Attached.
+    void left() { has_executed(), take_executed(); }
+    /// Whether it is traced until its first thread executes another program.
+    bool awaits_next() const { return program_->awaits_next(); }
+    void await_no_more() { program_->let_go(); }
 
     /// Looks at what has become of it. To be done often.
     void look();

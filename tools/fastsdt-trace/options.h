@@ -82,6 +82,8 @@ struct Options {
     std::vector<std::string> parameters; ///< $1, $2 of the script
     std::optional<bool> follow;          ///< forked children record too; empty: those of a COMMAND, and of a selection
     bool follows() const { return follow.value_or(pids.empty()); }
+    /// What a COMMAND and its descendants execute is held until it is armed.
+    bool holds_executed() const { return !command.empty() && follows() && moves; }
     bool names(pid_t process) const { return std::find(pids.begin(), pids.end(), process) != pids.end(); }
     /// If not, the script has BEGIN, END and interval only.
     bool has_target() const { return serve || pid != 0 || !selection.empty() || !pids.empty() || !command.empty(); }

@@ -5,6 +5,7 @@
 #include "base/unusable.h"
 #include "live/live.h"
 #include "process.h"
+#include "process/execve.h"
 #include "process/outside.h"
 #include "process/ptrace.h"
 #include "process/signals_blocked.h"
@@ -17,6 +18,7 @@
 #include <csignal>
 #include <exception>
 #include <future>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <system_error>
 #include <thread>
@@ -59,7 +61,7 @@ void hear_no_child_signals()
 Processes::Processes(Shared& shared)
     : shared_(shared), options_(shared.options), script_(shared.script),
       finds_(options_.follows() || !options_.selection.empty()), finder_(options_.selection, script_, finds_),
-      given_(shared.script)
+      executed_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), given_(shared.script)
 {
     allow_many_files(); // not before a COMMAND was started, which would inherit both
     hear_no_child_signals();
@@ -78,7 +80,7 @@ void Processes::add(std::unique_ptr<Program> program, std::unique_ptr<Session> s
 void Processes::add_named()
 {
     for (const pid_t pid : options_.pids)
-        attach(pid, true);
+        attach(pid, When::at_first);
 }
 
 void Processes::add_others()
@@ -90,6 +92,7 @@ void Processes::add_others()
 void Processes::descriptors(std::vector<int>& to) const
 {
     to.push_back(finder_.descriptor());
+    to.push_back(executed_event_.get());
     for (const auto& process : attached_)
         for (const int descriptor : process->descriptors())
             to.push_back(descriptor);
@@ -99,16 +102,98 @@ void Processes::react(const std::vector<bool>& ready, size_t first)
 {
     if (ready[first])
         hear();
-    for (size_t i = 0; i < attached_.size(); ++i) {
+    const size_t known = attached_.size(); // take_executed() adds to them
+    for (size_t i = 0; i < known; ++i) {
         Attached& process = *attached_[i];
-        const auto is_ready = [&](size_t which) { return ready[first + 1 + i * 3 + which]; };
+        const auto is_ready = [&](size_t which) { return ready[first + 2 + i * 3 + which]; };
         if (is_ready(0))
             process.process_ended();
         if (is_ready(1) && !process.over())
             process.next_held();
-        if (is_ready(2) && !process.over())
-            process.loaded();
+        if (is_ready(2) && !process.over()) {
+            process.loaded(is_executing(process.pid())); // first: who executes another program is looked at in vain
+            let_executing(process);
+        }
     }
+    if (ready[first + 1])
+        take_executed();
+}
+
+// Of a thread that has a session's stubs and calls itself so: its process's number here, and its own. Zeros: there is none, or it is
+// another than the first of a process in another pid namespace.
+static std::pair<pid_t, pid_t> known_as(pid_t number, Session& session)
+{
+    const auto has_stubs = [&](pid_t pid) {
+        try {
+            return session.copy_in(*engine::open_forked(pid)) != engine::Copy::none;
+        } catch (const Unusable&) {
+            return false;
+        }
+    };
+    const auto is_called = [number](pid_t task) { return inner_number(task) == static_cast<uint64_t>(number); };
+    if (const auto group = status_numbers(number, number, "Tgid:");
+        !group.empty() && is_called(number) && has_stubs(static_cast<pid_t>(group[0])))
+        return {static_cast<pid_t>(group[0]), number};
+    for (const pid_t pid : listed_processes())
+        if (is_called(pid) && has_stubs(pid))
+            return {pid, pid};
+    return {0, 0};
+}
+
+// Who is about to execute another program goes on when it is traced, or at once if that cannot be.
+void Processes::let_executing(Attached& process)
+{
+    Session& session = process.session();
+    for (const engine::Target::Asker& asker : session.executing()) {
+        const auto let = [&] { session.let_execute(asker.thread); };
+        try {
+            const auto [pid, thread] = known_as(asker.thread, session);
+            const bool awaited = process.awaits_next() && pid == process.pid();
+            if (pid && !is_executing(pid) && !(awaited && thread == pid)
+                && engine::may_trace_execution(pid, asker.program)) {
+                if (awaited)
+                    process.await_no_more();
+                executing_.push_back(std::make_unique<engine::Executing>(pid, thread, executed_event_.get(), let));
+                continue;
+            }
+        } catch (const std::exception&) {
+            // Another traces it, or it has ended: what it executes is found later.
+        }
+        let();
+    }
+}
+
+// Whether it executes another program now: what it was is not to be looked at any more.
+bool Processes::is_executing(pid_t pid) const
+{
+    return std::any_of(executing_.begin(), executing_.end(), [pid](const auto& one) { return one->pid() == pid; });
+}
+
+// Whether it is traced, or about to be.
+bool Processes::is_known(pid_t pid) const
+{
+    return is_executing(pid) || std::any_of(attached_.begin(), attached_.end(), [pid](const auto& process) {
+               return process->pid() == pid && process->has_process();
+           });
+}
+
+void Processes::take_executed()
+{
+    eventfd_t count = 0;
+    eventfd_read(executed_event_.get(), &count);
+    for (auto& one : executing_) {
+        const auto state = one->state();
+        if (state == engine::Executing::State::held) {
+            for (const auto& process : attached_)
+                if (process->pid() == one->pid() && process->has_process())
+                    process->left();
+            one->run([&] { attach(one->pid(), When::at_its_start); });
+            hear();
+        }
+        if (state != engine::Executing::State::waits)
+            one.reset();
+    }
+    std::erase(executing_, nullptr);
 }
 
 // Also between two processes of a long round: the kernel keeps what it tells only until its ring is full.
@@ -119,18 +204,20 @@ void Processes::hear()
 
 bool Processes::all_over() const
 {
-    return options_.selection.empty() && options_.has_target()
+    return options_.selection.empty() && options_.has_target() && executing_.empty()
         && std::all_of(attached_.begin(), attached_.end(), [](const auto& process) { return process->over(); });
 }
 
 void Processes::verify()
 {
     for (const auto& process : attached_)
-        process->verify();
+        if (!is_executing(process->pid()))
+            process->verify();
 }
 
 void Processes::end()
 {
+    executing_.clear();
     finder_.hear();
     count_missed(true);
     for (const auto& process : attached_)
@@ -316,6 +403,8 @@ void Processes::look()
     const auto begin = Clock::now();
     bool due = finder_.take_forked() || !finder_.is_told_of_all() || begin - last_look_ >= told_period;
     for (const auto& process : attached_) {
+        if (is_executing(process->pid()))
+            continue;
         process->look();
         due = due || process->has_fresh_program();
         hear();
@@ -381,6 +470,8 @@ void Processes::keep_of(Attached& process)
 void Processes::find(bool first)
 {
     std::set<pid_t> traced;
+    for (const auto& one : executing_)
+        traced.insert(one->pid());
     for (const auto& process : attached_)
         if (process->has_process())
             traced.insert(process->pid());
@@ -392,7 +483,9 @@ void Processes::find(bool first)
     const std::vector<pid_t> found = finder_.find(traced);
     const auto found_at = Clock::now();
     for (const pid_t pid : found) {
-        attach(pid, first);
+        if (is_known(pid)) // it has executed another program since
+            continue;
+        attach(pid, first ? When::at_first : When::late);
         hear();
         if (!first && interrupted())
             break;
@@ -416,7 +509,7 @@ bool Processes::is_over(pid_t pid) const
     return engine::start_time_of(std::to_string(pid)) == 0 || (!options_.names(pid) && engine::is_ending(pid));
 }
 
-void Processes::attach(pid_t pid, bool first)
+void Processes::attach(pid_t pid, When when)
 {
     const auto told = finder_.take_told(pid);
     try {
@@ -430,11 +523,12 @@ void Processes::attach(pid_t pid, bool first)
             if (const auto missing = session->matcher().unmatched(); options_.names(pid) && !missing.empty())
                 throw Unusable(fmt::format("process {}: nothing in it matches {}: {}", pid, missing[0]->text,
                                            session->matcher().instead(*missing[0])));
-            return;
+            if (when != When::at_its_start)
+                return;
         }
         add(std::move(program), std::move(session));
-        if (!first)
-            take_up_late(told);
+        if (when != When::at_first)
+            take_up_now(when == When::late, told);
     } catch (const std::exception& error) {
         const bool has_gone = is_over(pid);
         if (told && has_gone)
@@ -487,17 +581,22 @@ bool Processes::is_recorded(pid_t pid, engine::Target& memory, const std::vector
     return false;
 }
 
-// The last one added, after the run has begun. @param told  when the kernel told of it
-void Processes::take_up_late(std::optional<Clock::time_point> told)
+// The last one added, after the run has begun. @param late  it has run untraced  @param told  when the kernel told of it
+void Processes::take_up_now(bool late, std::optional<Clock::time_point> told)
 {
     Attached& process = *attached_.back();
     const auto stat = read_stat(std::to_string(process.pid()));
     try {
-        process.take_up();
+        process.take_up(late);
     } catch (...) {
         clear_forks({&process.session()});
         attached_.pop_back();
         throw;
+    }
+    if (!late) {
+        if (!process.session().has_memory()) // nothing matches, and it cannot ask us either
+            attached_.pop_back();
+        return;
     }
     const Clock::time_point since = told ? *told : stat ? missing_since(*stat) : last_look_;
     const auto refused = refused_.extract({process.pid(), stat ? stat->start : 0});

@@ -6,6 +6,7 @@
 #include "given.h"
 #include "options.h"
 #include "output.h"
+#include "process/launch.h"
 #include "process/ptrace.h"
 #include "program.h"
 #include "session.h"
@@ -51,7 +52,7 @@ public:
     /// Arms those that were added. Throws Unusable where the options mean one process, or only named ones, and it cannot be traced.
     void take_up();
 
-    /// Adds one, and three for each process, readable where react() has something to do.
+    /// Adds two, and three for each process, readable where react() has something to do.
     void descriptors(std::vector<int>& to) const;
     /// @param ready  for each of the descriptors, from `first` on
     void react(const std::vector<bool>& ready, size_t first);
@@ -102,13 +103,18 @@ public:
 
 private:
     void find(bool first);
-    void attach(pid_t pid, bool first);
+    enum class When { at_first, late, at_its_start };
+    void attach(pid_t pid, When when);
+    void let_executing(Attached& process);
+    void take_executed();
+    bool is_executing(pid_t pid) const;
+    bool is_known(pid_t pid) const;
     bool may_match(pid_t pid) const;
     bool is_over(pid_t pid) const;
     bool has_more(pid_t pid, engine::Target& memory, pid_t parent) const;
     bool is_recorded(pid_t pid, engine::Target& memory, const std::vector<Mapping>& mappings) const;
     void take_up_from(size_t first);
-    void take_up_late(std::optional<Clock::time_point> told);
+    void take_up_now(bool late, std::optional<Clock::time_point> told);
     void hear();
     void count_missed(bool at_end);
     Clock::time_point missing_since(const Stat& stat) const;
@@ -125,6 +131,8 @@ private:
     std::vector<std::unique_ptr<Attached>> attached_;
     const bool finds_;
     Finder finder_;
+    const Descriptor executed_event_;                           // readable where take_executed() has something to do
+    std::vector<std::unique_ptr<engine::Executing>> executing_; // descendants of a COMMAND
 
     Clock::time_point last_look_ = Clock::now();
     Clock::time_point next_look_ = Clock::now(), soonest_look_ = next_look_;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Where a process's C library calls the kernel to execute another program.
+#pragma once
+#include "live/live.h"
+
+#include <cstdint>
+#include <sys/types.h>
+#include <vector>
+
+namespace fastsdt::engine {
+
+/// Runtime address of execve(); 0: no C library that is known has it.
+uint64_t find_execve(pid_t pid, const std::vector<Mapping>& mappings);
+
+/// Whether a process may be traced while it executes what the name at this address means, a path. Not what is not there, and only by root what
+/// has more rights than its user: under a tracer that has not, the kernel gives it none (bprm_creds_from_file(), security/commoncap.c).
+bool may_trace_execution(pid_t pid, uint64_t name);
+
+} // namespace fastsdt::engine
