@@ -176,13 +176,21 @@ status=0
 "${as_user[@]}" fastsdt-trace --comm nobody-has-it -t 0.2 -e "$count" >maps 2>err || status=$?
 expect "nobody" "$status $(cat maps err | grep .)" "1 @: 0
 sites 0 of 0 armed; dropped 0
-fastsdt-trace: no process is traced so far: none that was asked for has mapped a file of the script
+fastsdt-trace: no process is traced so far: there is none for --comm nobody-has-it
 fastsdt-trace: nothing matched usdt:*:app:hit"
+fastsdt-trace --container 0123456789ab -t 0.2 -e "$count" >maps 2>err || true
+grep -qx 'fastsdt-trace: no process is traced so far: there is none for --container 0123456789ab' err || fail "no such container: $(cat err)"
 
 # By user: root's is another's. By control group, and by a container's, which has its number in its name. All that was asked for has to hold.
 if [ "$(id -u)" = 0 ]; then
     ordinary=("${as_user[@]}") as_user=()
     start r "$ours"
+    start r2 "$ours"
+    # An ordinary user may trace neither: that is said once, and both are counted.
+    status=0
+    "${ordinary[@]}" fastsdt-trace --comm "${ours#./}" -t 0.2 -e "$count" >maps 2>err || status=$?
+    expect "not allowed" "$status $(grep ^sites maps) $(grep -c 'not allowed' err)" "1 sites 0 of 0 armed; dropped 0; refused 2 1"
+    end r2
     begin --user nobody --comm "o$$?"
     turn o "hit 2" && turn r "hit 50"
     finish

@@ -199,8 +199,13 @@ std::vector<pid_t> Finder::find(const std::set<pid_t>& traced)
                 more = tree_.emplace(pid, stat.start).second || more;
     }
     std::vector<pid_t> found;
+    selected_ = 0;
     for (const auto& [pid, stat] : processes) {
-        if (traced.contains(pid) || !(tree_.contains(pid) || is_selected(pid, stat.name)))
+        if (traced.contains(pid))
+            continue;
+        const bool selected = is_selected(pid, stat.name);
+        selected_ += selected;
+        if (!selected && !tree_.contains(pid))
             continue;
         try {
             const std::vector<Mapping> mappings = read_maps(pid);

@@ -62,6 +62,9 @@ public:
     /// @param traced  these are not looked at
     std::vector<pid_t> find(const std::set<pid_t>& traced);
 
+    /// How many processes the last find() saw that are as the options say, but for their files.
+    size_t selected() const { return selected_; }
+
     struct Refused {
         pid_t pid = 0;
         std::string why; ///< a sentence
@@ -91,6 +94,7 @@ private:
     std::map<pid_t, std::chrono::steady_clock::time_point> told_; // and what the script means, then
     std::set<pid_t> ended_; // before the last find(): all of them was told before the next one
     bool forked_ = false;
+    size_t selected_ = 0;
 };
 
 } // namespace fastsdt::trace_tool

@@ -56,6 +56,22 @@ void hear_no_child_signals()
     pthread_sigmask(SIG_BLOCK, &child, nullptr);
 }
 
+// As they were given.
+std::string words_of(const Selection& selection)
+{
+    std::vector<std::string> words;
+    const auto add = [&](const char* option, const auto& values) {
+        if (!values.empty())
+            words.push_back(fmt::format("{} {}", option, fmt::join(values, ",")));
+    };
+    add("--exe", selection.exes);
+    add("--comm", selection.comms);
+    add("--cgroup", selection.cgroups);
+    add("--container", selection.containers);
+    add("--user", selection.users);
+    return fmt::format("{}", fmt::join(words, " "));
+}
+
 } // namespace
 
 Processes::Processes(Shared& shared)
@@ -310,7 +326,9 @@ void Processes::take_up()
     if (attached_.empty() && options_.selection.empty() && !options_.serve)
         give_up("none of the processes can be traced");
     if (attached_.empty())
-        say("no process is traced so far: none that was asked for has mapped a file of the script");
+        say(fmt::format("no process is traced so far: {}",
+                        finder_.selected() == 0 ? fmt::format("there is none for {}", words_of(options_.selection))
+                                                : "none that was asked for has mapped a file of the script"));
     for (const Probe* probe : unmatched())
         if (!attached_.empty())
             say(fmt::format("nothing matches {} so far", probe->text));
@@ -625,7 +643,13 @@ void Processes::refuse(pid_t pid, const std::exception& error)
         refused.missing_since = stat ? missing_since(*stat) : Clock::now();
     refused.tried = Clock::now();
     refused.busy = dynamic_cast<const engine::Busy*>(&error);
-    shared_.say_once(fmt::format("{}; it is not traced", error.what()));
+    const std::string_view why = error.what();
+    const std::string prefix = fmt::format("process {}: ", pid);
+    if (options_.names(pid) || !why.starts_with(prefix))
+        shared_.say_once(fmt::format("{}; it is not traced", why));
+    else if (shared_.refusals.insert(std::string(why.substr(prefix.size())))
+                 .second) // of a thousand that is true, perhaps
+        say(fmt::format("{}; it is not traced, and others of which that is true are counted as refused", why));
 }
 
 // What was recorded before this began is read by its end, if the thread was not interrupted while it recorded that.
