@@ -105,7 +105,10 @@ public:
     /// Of them, how many lived when they were last looked for.
     size_t forks() const { return forks_; }
     /// What a process has that was forked from this one perhaps.
-    Copy copy_in(Target& other) const { return arming_.copy_in(other); }
+    Copy copy_in(pid_t pid, Target& other) const
+    {
+        return arming_.copy_in(other, may_see_faults() && handles_faults(pid));
+    }
     /// Puts the file's bytes back in what the sessions' processes have forked, after disarm(). Of many at once, since each time it reads
     /// files of all processes. @return  why not in some: sentences
     static std::vector<std::string> clear_forks(std::span<Session* const> sessions);

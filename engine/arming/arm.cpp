@@ -421,7 +421,7 @@ Arming::Arming(Target& target, Compile compile, Needs needs, FirstWords first, b
 {}
 
 // A site that has no jump in our process either, or that something else has changed since, says nothing.
-Copy Arming::copy_in(Target& other) const
+Copy Arming::copy_in(Target& other, bool gave_up) const
 {
     if (fronts_.empty())
         return Copy::none;
@@ -434,7 +434,7 @@ Copy Arming::copy_in(Target& other) const
     if (other.read(first.mark + offsetof(Mark, slice), sizeof own) == std::vector<std::byte>(bytes, bytes + sizeof own))
         return Copy::same;
     for (size_t i = 0; i < sites_.size(); ++i)
-        if (states_[i].state == State::armed && patches_[i].length != 0
+        if (states_[i].state == State::armed && patches_[i].length != 0 && !(gave_up && sites_[i].moved.may_fault)
             && holds(bytes_at(other, patches_[i]), patches_[i], patches_[i].before))
             return Copy::part;
     return Copy::whole;
@@ -883,14 +883,19 @@ std::optional<Patch> Arming::jump_of_executing()
         return std::nullopt;
     try {
         target_.hear_loader();
-        const View view(target_);
-        const Mapping* const mapping = mapping_at(view.mappings, executing_.at);
-        if (mapping && !mapping->writable && !target_.guard(ranges_of(view, {page_of(executing_)}), true))
+        if (!guard_executing())
             return std::nullopt;
     } catch (const Unusable&) {
         return std::nullopt; // what is executed is found without it too, later
     }
     return executing_;
+}
+
+bool Arming::guard_executing()
+{
+    const View view(target_);
+    const Mapping* const mapping = mapping_at(view.mappings, executing_.at);
+    return !mapping || mapping->writable || target_.guard(ranges_of(view, {page_of(executing_)}), true);
 }
 
 // Whether some stub asks us.
@@ -1002,6 +1007,9 @@ const std::vector<SiteState>& Arming::verify()
 // Where the program has set the rights of its code itself, or undoes the jumps there.
 void Arming::guard_again(const std::vector<Mapping>& mappings)
 {
+    if (const Mapping* const m = mapping_at(mappings, executing_.at); executing_.length != 0 && m && !m->writable
+        && holds(bytes_at(target_, executing_), executing_, executing_.after) && !guard_executing())
+        undo(target_, {executing_});
     std::vector<Patch> bare;
     for (size_t i = 0; i < sites_.size(); ++i) {
         const Mapping* const m = mapping_at(mappings, patches_[i].at);

@@ -68,8 +68,8 @@ public:
     /// Looks at all sites again: the kernel or another tracer may have changed one, or the program the rights of their pages.
     const std::vector<SiteState>& verify();
 
-    /// What another process has, which was forked from this one perhaps.
-    Copy copy_in(Target& other) const;
+    /// What another process has, which was forked from this one perhaps. @param gave_up  withdraw_faulting_in() may have taken some from it
+    Copy copy_in(Target& other, bool gave_up = false) const;
 
     /// Its arenas so far.
     const std::vector<Front>& fronts() const { return fronts_; }
@@ -100,6 +100,7 @@ private:
     std::optional<Stubs> stubs_for_executing(const std::vector<Mapping>& mappings);
     std::optional<Patch> jump_of_loader();
     std::optional<Patch> jump_of_executing();
+    bool guard_executing();
     bool hears();
     void take_states(const std::vector<SiteState>& found);
 

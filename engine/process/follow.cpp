@@ -16,9 +16,17 @@ namespace fastsdt::engine {
 std::vector<std::string> modules_of(const std::vector<Mapping>& mappings)
 {
     std::vector<std::string> modules;
-    for (const Mapping& m : mappings)
-        if (m.executable && m.inode)
+    const Mapping* last = nullptr;
+    for (const Mapping& m : mappings) {
+        if (!m.executable || !m.inode)
+            continue;
+        const bool goes_on = last && last->end == m.start && last->device == m.device && last->inode == m.inode
+            && last->offset + (last->end - last->start)
+                == m.offset; // pages of it may have other rights: guard() in arming/target.h
+        if (!goes_on)
             modules.push_back(fmt::format("{:x} {:x} {} {} {}", m.start, m.offset, m.device, m.inode, m.name));
+        last = &m;
+    }
     return modules;
 }
 

@@ -141,7 +141,7 @@ static std::pair<pid_t, pid_t> known_as(pid_t number, Session& session)
 {
     const auto has_stubs = [&](pid_t pid) {
         try {
-            return session.copy_in(*engine::open_forked(pid)) != engine::Copy::none;
+            return session.copy_in(pid, *engine::open_forked(pid)) != engine::Copy::none;
         } catch (const Unusable&) {
             return false;
         }
@@ -591,7 +591,7 @@ bool Processes::is_recorded(pid_t pid, engine::Target& memory, const std::vector
     if (!engine::has_own_arena(memory, mappings))
         return false;
     for (const auto& process : attached_) {
-        const engine::Copy copy = process->session().copy_in(memory);
+        const engine::Copy copy = process->session().copy_in(pid, memory);
         if (copy == engine::Copy::same || (copy == engine::Copy::whole && !has_more(pid, memory, process->pid())))
             return true;
     }
