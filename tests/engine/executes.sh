@@ -20,22 +20,22 @@ counts() {
     grep -qE '^sites ([0-9]+) of \1 armed; dropped 0(; processes [0-9]+)?$' out || fail "$what: $(cat out err)"
 }
 chmod 777 .
-for user in root nobody; do
+for by in root nobody; do
     who=()
-    if [ $user = nobody ]; then
+    if [ $by = nobody ]; then
         [ "$(id -u)" = 0 ] || break
         who=("${as_user[@]}")
     fi
-    counts "$user, a shell" 9 sh -c './app 3; ./app 4'
-    counts "$user, a shell that executes one in its place" 9 sh -c './app 3; exec ./app 4'
-    counts "$user, shells below it" 25 sh -c 'sh -c "env A=1 ./app 4; true"; (nice ./tool vfork); ./app 9; true'
-    counts "$user, at once" 42 bash -c 'for i in 1 2 3 4 5 6; do ./app 6 & done; wait'
-    for way in vfork spawn; do counts "$user, $way" 10 ./tool $way; done
-    counts "$user, a thread" 10 sh -c './tool thread; true'
-    counts "$user, one that fails first" 20 sh -c './tool fails; ./tool fails'
-    counts "$user, the parent hears of no stop" 20 sh -c './tool watch; ./tool watch'
-    grep -qx '0 stops, status 0' out || fail "$user, the parent: $(cat out)"
-    counts "$user, python" 40 python3 -c 'import os, subprocess
+    counts "$by, a shell" 9 sh -c './app 3; ./app 4'
+    counts "$by, a shell that executes one in its place" 9 sh -c './app 3; exec ./app 4'
+    counts "$by, shells below it" 25 sh -c 'sh -c "env A=1 ./app 4; true"; (nice ./tool vfork); ./app 9; true'
+    counts "$by, at once" 42 bash -c 'for i in 1 2 3 4 5 6; do ./app 6 & done; wait'
+    for way in vfork spawn; do counts "$by, $way" 10 ./tool $way; done
+    counts "$by, a thread" 10 sh -c './tool thread; true'
+    counts "$by, one that fails first" 20 sh -c './tool fails; ./tool fails'
+    counts "$by, the parent hears of no stop" 20 sh -c './tool watch; ./tool watch'
+    grep -qx '0 stops, status 0' out || fail "$by, the parent: $(cat out)"
+    counts "$by, python" 40 python3 -c 'import os, subprocess
 for i in range(2):
     subprocess.run(["./app", "9"], check=True)
     os.waitpid(os.posix_spawn("./app", ["app", "9"], {}), 0)'
@@ -71,14 +71,15 @@ while [ $i -lt 100 ]; do
 done
 echo "done $i" >reached
 END
+mkfifo reached
+exec 6<>reached # each line has its writer
 for _ in 1 2 3; do
-    rm -f reached && mkfifo reached
-    fastsdt-trace --engine user -e 'usdt:*:app:tick { @ = count(); }' -- sh -c 'setsid sh long.sh >long.out 2>&1 & wait' >out 2>err &
+    fastsdt-trace --engine user -e 'usdt:*:app:tick { @ = count(); }' -- sh -c 'setsid sh long.sh >long.out 2>&1 & wait' >out 2>err 6>&- &
     tracer=$!
-    read -r line <reached
+    read -r line <&6
     expect "a killed tracer: before" "$line" 20
     kill -KILL $tracer
     wait $tracer 2>/dev/null || true
-    read -r line <reached
+    read -r line <&6
     expect "a killed tracer" "$line$(cat long.out)" "done 100"
 done
