@@ -20,32 +20,27 @@ counts() {
     grep -qE '^sites ([0-9]+) of \1 armed; dropped 0(; processes [0-9]+)?$' out || fail "$what: $(cat out err)"
 }
 chmod 777 .
-for by in root nobody; do
-    who=()
-    if [ $by = nobody ]; then
-        [ "$(id -u)" = 0 ] || break
-        who=("${as_user[@]}")
-    fi
-    counts "$by, a shell" 9 sh -c './app 3; ./app 4'
-    counts "$by, a shell that executes one in its place" 9 sh -c './app 3; exec ./app 4'
-    counts "$by, shells below it" 25 sh -c 'sh -c "env A=1 ./app 4; true"; (nice ./tool vfork); ./app 9; true'
-    counts "$by, at once" 42 bash -c 'for i in 1 2 3 4 5 6; do ./app 6 & done; wait'
-    for way in vfork spawn; do counts "$by, $way" 10 ./tool $way; done
-    counts "$by, a thread" 10 sh -c './tool thread; true'
-    counts "$by, one that fails first" 20 sh -c './tool fails; ./tool fails'
-    counts "$by, the parent hears of no stop" 20 sh -c './tool watch; ./tool watch'
-    grep -qx '0 stops, status 0' out || fail "$by, the parent: $(cat out)"
-    counts "$by, python" 40 python3 -c 'import os, subprocess
+who=()
+counts "root" 9 sh -c './app 3; ./app 4'
+who=("${as_user[@]}")
+counts "a shell" 9 sh -c './app 3; ./app 4'
+counts "a shell that executes one in its place" 9 sh -c './app 3; exec ./app 4'
+counts "shells below it" 25 sh -c 'sh -c "env A=1 ./app 4; true"; (nice ./tool vfork); ./app 9; true'
+counts "at once" 42 bash -c 'for i in 1 2 3 4 5 6; do ./app 6 & done; wait'
+for way in vfork spawn; do counts "$way" 10 ./tool $way; done
+counts "a thread" 10 sh -c './tool thread; true'
+counts "one that fails first" 20 sh -c './tool fails; ./tool fails'
+counts "the parent hears of no stop" 20 sh -c './tool watch; ./tool watch'
+grep -qx '0 stops, status 0' out || fail "the parent: $(cat out)"
+counts "python" 40 python3 -c 'import os, subprocess
 for i in range(2):
     subprocess.run(["./app", "9"], check=True)
     os.waitpid(os.posix_spawn("./app", ["app", "9"], {}), 0)'
-done
 printf 'all: %s\nt%%: ; @./app 9\n' "$(seq -s' ' 1 30 | sed 's/[0-9]*/t&/g')" >Makefile
 counts "make -j" 300 make -s -j8
 # perl can make any system call, and so set a seccomp filter. Then its stubs make none, unless one says that it sets none.
-who=()
 status=0
-fastsdt-trace --engine user --read-memory -e 'usdt:*:app:tick { @ = count(); }' -- perl -e 'for (1..3) { system("./app", 9) }' >out 2>err || status=$?
+"${who[@]}" fastsdt-trace --engine user --read-memory -e 'usdt:*:app:tick { @ = count(); }' -- perl -e 'for (1..3) { system("./app", 9) }' >out 2>err || status=$?
 expect "perl with --read-memory" "$status $(grep @ out)" "0 @: 30"
 
 # A program that has more rights than its user has them, where the tracer has not.
@@ -57,6 +52,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 
 # In a pid namespace of its own.
+who=()
 if [ "$(id -u)" = 0 ] && unshare --pid --fork true 2>/dev/null; then
     counts "a pid namespace" 9 unshare --pid --fork sh -c './app 3; ./app 4'
 fi
