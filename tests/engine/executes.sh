@@ -44,9 +44,8 @@ status=0
 expect "perl with --read-memory" "$status $(grep @ out)" "0 @: 30"
 
 # A program that has more rights than its user has them, where the tracer has not.
-if [ "$(id -u)" = 0 ]; then
-    cp "$(command -v id)" rights && chmod 4755 rights
-    expect "with more rights, by itself" "$("${as_user[@]:0:4}" ./rights -u)" 0
+[ "$(id -u)" != 0 ] || { cp "$(command -v id)" rights && chmod 4755 rights; }
+if [ "$(id -u)" = 0 ] && [ "$("${as_user[@]:0:4}" ./rights -u)" = 0 ]; then # not where files give no rights (nosuid)
     "${as_user[@]:0:4}" fastsdt-trace --engine user -e 'usdt:*:app:tick { @ = count(); }' -- sh -c './app 3; ./rights -u; ./app 4' >out 2>err || fail "with more rights: $(cat out err)"
     expect "with more rights" "$(grep -v ^sites out | grep .)" "$(printf '0\n@: 9')"
 fi
