@@ -32,7 +32,7 @@ namespace {
 // Of tables that are not there yet, for the size of code: no address takes longer instructions.
 constexpr uint64_t far_away = 0x523456788880;
 
-// Patch::site of the dynamic linker's jump.
+// Patch::site of the dynamic linker's jump, and of that in execve().
 constexpr size_t of_loader = SIZE_MAX, of_executing = SIZE_MAX - 1;
 
 // The process's mappings and arenas, read once for many sites.
@@ -198,6 +198,11 @@ std::vector<SiteState> states_of(const View& view, std::span<const Site> sites, 
 std::vector<std::byte> bytes_at(Target& target, const Patch& patch)
 {
     return target.read(patch.at, patch.moves() ? patch.length : own_machine.length);
+}
+
+bool is_text_of_file(const Mapping* mapping)
+{
+    return mapping && mapping->executable && !mapping->writable && !mapping->shared && mapping->inode != 0;
 }
 
 bool holds(std::span<const std::byte> bytes, const Patch& patch, const std::array<std::byte, 8>& wanted)
@@ -698,6 +703,27 @@ Arming::Stubs Arming::stubs_for(const std::vector<size_t>& members)
     return stubs;
 }
 
+// A stub with an arena of its own, without which arming succeeds all the same. @param jump  to the stub  @param made  gets that
+Arming::Stubs Arming::lone_stub(uint64_t at, std::function<std::vector<std::byte>(const Arena&)> stub,
+                                std::function<Patch(uint64_t stub)> jump, Patch& made) const
+{
+    const uint64_t somewhere = at / smallest_page * smallest_page;
+    const uint64_t data = window_.size ? window_.address : far_away;
+    Stubs stubs;
+    stubs.needed = false;
+    stubs.near = {at};
+    stubs.patches = 1;
+    stubs.code_size = stub({somewhere, data, somewhere, somewhere}).size();
+    stubs.compile = [stub = std::move(stub), jump = std::move(jump)](const Arena& arena) {
+        return Code{stub(arena), {jump(arena.code)}, {}, {}};
+    };
+    stubs.made = [&made](const Code* code) {
+        if (code)
+            made = code->patches.front();
+    };
+    return stubs;
+}
+
 // Empty: it has its stub, or can have none. Then libraries are found without it too, later.
 std::optional<Arming::Stubs> Arming::stubs_for_loader(const std::vector<Mapping>& mappings)
 {
@@ -707,30 +733,20 @@ std::optional<Arming::Stubs> Arming::stubs_for_loader(const std::vector<Mapping>
     if (!loader)
         return std::nullopt;
     const auto function = target_.read(loader->breakpoint, loader_function);
-    const Mapping* const mapping = mapping_at(mappings, loader->breakpoint, loader_function);
-    if (!mapping || !mapping->executable || mapping->writable || mapping->shared || mapping->inode == 0
+    if (!is_text_of_file(mapping_at(mappings, loader->breakpoint, loader_function))
         || loader->breakpoint % smallest_page + loader_function > smallest_page
         || !loader_patch(*loader, function, loader->breakpoint))
         return std::nullopt;
-    const uint64_t somewhere = loader->breakpoint / smallest_page * smallest_page;
-    const uint64_t data = window_.size ? window_.address : far_away;
-    Stubs stubs;
-    stubs.needed = false;
-    stubs.near = {loader->breakpoint};
-    stubs.patches = 1;
-    stubs.code_size = compile_loader_stub(*loader, {somewhere, data, somewhere, somewhere}).size();
-    stubs.compile = [loader = *loader, function](const Arena& arena) {
-        auto patch = loader_patch(loader, function, arena.code);
+    const auto jump = [loader = *loader, function](uint64_t stub) {
+        auto patch = loader_patch(loader, function, stub);
         if (!patch)
             throw std::logic_error("the arena is not within reach of the dynamic linker");
         patch->site = of_loader;
-        return Code{compile_loader_stub(loader, arena), {*patch}, {}, {}};
+        return *patch;
     };
-    stubs.made = [this](const Code* code) {
-        if (code)
-            loader_ = code->patches.front();
-    };
-    return stubs;
+    return lone_stub(
+        loader->breakpoint, [loader = *loader](const Arena& arena) { return compile_loader_stub(loader, arena); }, jump,
+        loader_);
 }
 
 // Empty: it has its stub, or can have none, or the script means the same instruction. Then what is executed is found later.
@@ -739,8 +755,7 @@ std::optional<Arming::Stubs> Arming::stubs_for_executing(const std::vector<Mappi
     if (!watches_executing_ || executing_.length != 0)
         return std::nullopt;
     const uint64_t function = target_.executing_function(mappings);
-    const Mapping* const mapping = function ? mapping_at(mappings, function, executing_function) : nullptr;
-    if (!mapping || !mapping->executable || mapping->writable || mapping->shared || mapping->inode == 0)
+    if (!function || !is_text_of_file(mapping_at(mappings, function, executing_function)))
         return std::nullopt;
     const auto offset = executing_place(target_.read(function, executing_function));
     if (!offset)
@@ -752,23 +767,13 @@ std::optional<Arming::Stubs> Arming::stubs_for_executing(const std::vector<Mappi
                return site.patch < end && place < site.patch + std::max<uint64_t>(site.length, site.exchanged());
            }))
         return std::nullopt;
-    const uint64_t somewhere = place / smallest_page * smallest_page;
-    const uint64_t data = window_.size ? window_.address : far_away;
-    Stubs stubs;
-    stubs.needed = false;
-    stubs.near = {place};
-    stubs.patches = 1;
-    stubs.code_size = compile_executing_stub(place, {somewhere, data, somewhere, somewhere}).size();
-    stubs.compile = [place](const Arena& arena) {
-        Patch patch = executing_patch(place, arena.code);
+    const auto jump = [place](uint64_t stub) {
+        Patch patch = executing_patch(place, stub);
         patch.site = of_executing;
-        return Code{compile_executing_stub(place, arena), {patch}, {}, {}};
+        return patch;
     };
-    stubs.made = [this](const Code* code) {
-        if (code)
-            executing_ = code->patches.front();
-    };
-    return stubs;
+    return lone_stub(
+        place, [place](const Arena& arena) { return compile_executing_stub(place, arena); }, jump, executing_);
 }
 
 // Keeps the kernel's probes away from the patches, and drops those where that cannot be.

@@ -90,6 +90,8 @@ private:
     struct Stubs;
     void place(const std::vector<size_t>& sites, const std::vector<Mapping>& mappings);
     Stubs stubs_for(const std::vector<size_t>& sites);
+    Stubs lone_stub(uint64_t at, std::function<std::vector<std::byte>(const Arena&)> stub,
+                    std::function<Patch(uint64_t stub)> jump, Patch& made) const;
     std::optional<Stubs> stubs_for_loader(const std::vector<Mapping>& mappings);
     void make(std::vector<Stubs> wanted, const std::vector<Mapping>& mappings);
     void prepare_tables();

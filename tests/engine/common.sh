@@ -68,6 +68,15 @@ for line in open(f'/proc/{sys.argv[1]}/maps'):
             memory.seek(start)
             sys.stdout.buffer.write(memory.read(end - start))" "$pid" "$program"; }
 
+# bytes_of FUNCTION: the first five bytes of a function of that program, as they are now. Its name as nm has it; a pattern of sed.
+bytes_of() { python3 -c "import sys
+for line in open(f'/proc/{sys.argv[1]}/maps'):
+    if line.rstrip().endswith(' ' + sys.argv[2]):
+        memory = open(f'/proc/{sys.argv[1]}/mem', 'rb')
+        memory.seek(int(line.split('-')[0], 16) + int(sys.argv[3], 16))
+        print(memory.read(5).hex())
+        break" "$pid" "$program" "$(nm "$program" | sed -n "s/ T $1\$//p")"; }
+
 # armed: waits until a tracer has armed its sites. Reads its output from descriptor 5 until the `interval:ms:10 { printf("armed\n"); }` of
 # its script has printed.
 armed() {

@@ -13,17 +13,7 @@ do_one() { # LINE ANSWER
     read -r did <&4 || did="no answer"
     expect "$1" "$did" "$2"
 }
-entry() {
-    python3 - $pid "$(nm contexts | sed -n 's/ T work$//p')" <<'END'
-import sys
-for line in open(f"/proc/{sys.argv[1]}/maps"):
-    if line.split()[-1].endswith("/contexts"):
-        memory = open(f"/proc/{sys.argv[1]}/mem", "rb")
-        memory.seek(int(line.split("-")[0], 16) + int(sys.argv[2], 16))
-        print(memory.read(5).hex())
-        break
-END
-}
+entry() { bytes_of work; }
 own=$(entry)
 mappings() { wc -l <"/proc/$pid/maps"; }
 

@@ -27,17 +27,7 @@ do_one() {
 }
 driven ./ways
 do_one p
-entry() {
-    python3 - $pid "$(nm ways | sed -n 's/ T _Z5peeks.*//p')" <<'END'
-import re, sys
-for line in open(f"/proc/{sys.argv[1]}/maps"):
-    if line.split()[-1].endswith("/ways"):
-        memory = open(f"/proc/{sys.argv[1]}/mem", "rb")
-        memory.seek(int(line.split("-")[0], 16) + int(sys.argv[2], 16))
-        print(memory.read(5).hex())
-        break
-END
-}
+entry() { bytes_of '_Z5peeks.*'; }
 own=$(entry)
 fastsdt-trace --engine user -p $pid -e 'uprobe:./ways:*, uprobe:*/lib*:* { @in = count(); } uretprobe:./ways:*, uretprobe:*/lib*:* { @out = count(); }' >out 2>err 3>&- 4<&- &
 tracer=$!

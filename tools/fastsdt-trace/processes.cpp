@@ -56,7 +56,28 @@ void hear_no_child_signals()
     pthread_sigmask(SIG_BLOCK, &child, nullptr);
 }
 
-// As they were given.
+// Of a thread that has a session's stubs and calls itself so: its process's number here, and its own. Zeros: there is none, or it is
+// another than the first of a process in another pid namespace.
+std::pair<pid_t, pid_t> known_as(pid_t number, Session& session)
+{
+    const auto has_stubs = [&](pid_t pid) {
+        try {
+            return session.copy_in(pid, *engine::open_forked(pid)) != engine::Copy::none;
+        } catch (const Unusable&) {
+            return false;
+        }
+    };
+    const auto is_called = [number](pid_t task) { return inner_number(task) == static_cast<uint64_t>(number); };
+    if (const auto group = status_numbers(number, number, "Tgid:");
+        !group.empty() && is_called(number) && has_stubs(static_cast<pid_t>(group[0])))
+        return {static_cast<pid_t>(group[0]), number};
+    for (const pid_t pid : listed_processes())
+        if (is_called(pid) && has_stubs(pid))
+            return {pid, pid};
+    return {0, 0};
+}
+
+// What it was asked for by: options, with what is meant by their words.
 std::string words_of(const Selection& selection)
 {
     std::vector<std::string> words;
@@ -133,27 +154,6 @@ void Processes::react(const std::vector<bool>& ready, size_t first)
     }
     if (ready[first + 1])
         take_executed();
-}
-
-// Of a thread that has a session's stubs and calls itself so: its process's number here, and its own. Zeros: there is none, or it is
-// another than the first of a process in another pid namespace.
-static std::pair<pid_t, pid_t> known_as(pid_t number, Session& session)
-{
-    const auto has_stubs = [&](pid_t pid) {
-        try {
-            return session.copy_in(pid, *engine::open_forked(pid)) != engine::Copy::none;
-        } catch (const Unusable&) {
-            return false;
-        }
-    };
-    const auto is_called = [number](pid_t task) { return inner_number(task) == static_cast<uint64_t>(number); };
-    if (const auto group = status_numbers(number, number, "Tgid:");
-        !group.empty() && is_called(number) && has_stubs(static_cast<pid_t>(group[0])))
-        return {static_cast<pid_t>(group[0]), number};
-    for (const pid_t pid : listed_processes())
-        if (is_called(pid) && has_stubs(pid))
-            return {pid, pid};
-    return {0, 0};
 }
 
 // Who is about to execute another program goes on when it is traced, or at once if that cannot be.

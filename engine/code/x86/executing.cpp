@@ -5,13 +5,11 @@
 #include "base/integers.h"
 #include "code/loader.h"
 #include "code/x86/assembler.h"
+#include "code/x86/waiting.h"
 #include "maps/tables.h"
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <ctime>
-#include <linux/futex.h>
 
 namespace fastsdt::engine::x86 {
 namespace {
@@ -22,7 +20,7 @@ constexpr std::byte operator""_b(unsigned long long value)
 }
 
 constexpr std::array set_number{0xb8_b, 0x3b_b, 0x00_b, 0x00_b, 0x00_b}; // 59, <asm/unistd_64.h>
-constexpr std::array system_call{0x0f_b, 0x05_b};
+constexpr std::array call_kernel{0x0f_b, 0x05_b};
 constexpr std::array endbr64{0xf3_b, 0x0f_b, 0x1e_b, 0xfa_b};
 constexpr std::array take_stack{0x48_b, 0x83_b, 0xec_b}; // and a byte
 
@@ -41,7 +39,7 @@ std::optional<size_t> executing_place(std::span<const std::byte> function)
     if (begins(function.subspan(at), take_stack))
         at += take_stack.size() + 1;
     if (at > function.size() || !begins(function.subspan(at), set_number)
-        || !begins(function.subspan(at + set_number.size()), system_call))
+        || !begins(function.subspan(at + set_number.size()), call_kernel))
         return std::nullopt;
     return at;
 }
@@ -60,7 +58,7 @@ Patch executing_patch(uint64_t place, uint64_t stub)
 std::vector<std::byte> compile_executing_stub(uint64_t place, const Arena& arena)
 {
     static constexpr Reg kept[] = {rbx, rdx, rsi, rdi, r8, r9, r10, r12, r13};
-    constexpr int64_t gettid = 186, clock_gettime = 228, futex = 202; // <asm/unistd_64.h>
+    constexpr int64_t gettid = 186; // <asm/unistd_64.h>
     constexpr int64_t red_zone = 128;
     constexpr auto words = int64_t(Tables::executing);
     Assembler as(arena.code);
@@ -69,10 +67,6 @@ std::vector<std::byte> compile_executing_stub(uint64_t place, const Arena& arena
     };
     const Memory alone = of_tables(Tables::executing + ExecutingWords::alone, 8);
     const Memory own{.base = r13, .size = 4}; // this thread's
-    const auto call = [&](int64_t number) {
-        as.constant(rax, number);
-        as.emit(ZYDIS_MNEMONIC_SYSCALL, {});
-    };
     const auto take = as.label(), taken = as.label(), again = as.label(), late = as.label(), done = as.label(),
                out = as.label();
     const auto check_calls = [&](Assembler::Label none) {
@@ -87,7 +81,7 @@ std::vector<std::byte> compile_executing_stub(uint64_t place, const Arena& arena
     as.emit(ZYDIS_MNEMONIC_CMP, {alone, int64_t(0)});
     as.jump(ZYDIS_MNEMONIC_JNZ, out);
     as.move(r8, rdi); // the program's name
-    call(gettid);
+    system_call(as, gettid);
     as.move(r12, rax);
     as.address(r13, of_tables(Tables::executing + ExecutingWords::first, 8));
     as.constant(r9, int64_t(ExecutingWords::most));
@@ -103,32 +97,14 @@ std::vector<std::byte> compile_executing_stub(uint64_t place, const Arena& arena
     as.store({.base = r13, .displacement = 8}, r8);
     as.constant(rax, 1);
     as.emit(ZYDIS_MNEMONIC_XADD, {of_tables(Tables::loader + LoaderWords::asked, 4), Part{rax, 4}}, true);
-    as.address(rdi, of_tables(Tables::loader + LoaderWords::asked, 8));
-    as.constant(rsi, FUTEX_WAKE);
-    as.constant(rdx, 1);
-    call(futex);
-    as.address(rsp, {.base = rsp, .displacement = -16}); // struct timespec
-    as.constant(rdi, CLOCK_MONOTONIC);
-    as.move(rsi, rsp);
-    call(clock_gettime);
-    as.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
-    as.jump(ZYDIS_MNEMONIC_JNZ, late);
-    as.emit(ZYDIS_MNEMONIC_ADD, {Memory{.base = rsp}, int64_t(loader_waits.count())});
+    wake(as, of_tables(Tables::loader + LoaderWords::asked, 4));
+    take_deadline(as, late);
     as.bind(again);
     as.emit(ZYDIS_MNEMONIC_CMP, {own, Part{r12, 4}});
     as.jump(ZYDIS_MNEMONIC_JNZ, done);
     check_calls(late);
-    as.move(rdi, r13);
-    as.constant(rsi, FUTEX_WAIT_BITSET);
     as.move(rdx, r12);
-    as.move(r10, rsp);
-    as.constant(r8, 0);
-    as.constant(r9, int64_t(FUTEX_BITSET_MATCH_ANY));
-    call(futex);
-    for (const int error : {0, -EAGAIN, -EINTR}) {
-        as.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, int64_t(error)});
-        as.jump(ZYDIS_MNEMONIC_JZ, again);
-    }
+    sleep_on(as, own, again);
     as.bind(late);
     as.move(rax, r12);
     as.constant(rdx, 0);

@@ -5,15 +5,13 @@
 
 #include "base/integers.h"
 #include "code/x86/assembler.h"
+#include "code/x86/waiting.h"
 #include "maps/tables.h"
 
 #include <fastsdt/recognize.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
-#include <ctime>
-#include <linux/futex.h>
 
 namespace fastsdt::engine::x86 {
 namespace {
@@ -73,18 +71,8 @@ std::optional<Patch> loader_patch(const Loader& loader, std::span<const std::byt
 std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& arena)
 {
     static constexpr Reg kept[] = {rax, rcx, rdx, rbx, rsi, rdi, r8, r9, r10, r11, r12};
-    constexpr int64_t clock_gettime = 228, futex = 202; // <asm/unistd_64.h>
     Assembler as(arena.code);
     const auto word = [&](size_t offset) { return Memory{.base = rbx, .displacement = int64_t(offset), .size = 4}; };
-    const auto call = [&](int64_t number) {
-        as.constant(rax, number);
-        as.emit(ZYDIS_MNEMONIC_SYSCALL, {});
-    };
-    const auto on_futex = [&](size_t offset, int64_t operation) {
-        as.address(rdi, {.base = rbx, .displacement = int64_t(offset)});
-        as.constant(rsi, operation);
-        call(futex);
-    };
     const auto again = as.label(), late = as.label(), answered = as.label(), done = as.label(), child = as.label(),
                out = as.label();
     // Unless stubs may make no system calls.
@@ -116,27 +104,13 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
     as.constant(r12, 1);
     as.emit(ZYDIS_MNEMONIC_XADD, {word(LoaderWords::asked), Part{r12, 4}}, true);
     as.emit(ZYDIS_MNEMONIC_ADD, {Part{r12, 4}, int64_t(1)}); // the number of this question
-    as.constant(rdx, 1);
-    on_futex(LoaderWords::asked, FUTEX_WAKE);
-    as.address(rsp, {.base = rsp, .displacement = -16}); // struct timespec
-    as.constant(rdi, CLOCK_MONOTONIC);
-    as.move(rsi, rsp);
-    call(clock_gettime);
-    as.emit(ZYDIS_MNEMONIC_TEST, {Part{rax}, Part{rax}});
-    as.jump(ZYDIS_MNEMONIC_JNZ, late);
-    as.emit(ZYDIS_MNEMONIC_ADD, {Memory{.base = rsp}, int64_t(loader_waits.count())});
+    wake(as, word(LoaderWords::asked));
+    take_deadline(as, late);
     as.bind(again);
     check_answer();
     as.jump(ZYDIS_MNEMONIC_JNS, answered);
     check_calls(late);
-    as.move(r10, rsp);
-    as.constant(r8, 0);
-    as.constant(r9, int64_t(FUTEX_BITSET_MATCH_ANY));
-    on_futex(LoaderWords::answered, FUTEX_WAIT_BITSET);
-    for (const int error : {0, -EAGAIN, -EINTR}) {
-        as.emit(ZYDIS_MNEMONIC_CMP, {Part{rax}, int64_t(error)});
-        as.jump(ZYDIS_MNEMONIC_JZ, again);
-    }
+    sleep_on(as, word(LoaderWords::answered), again);
     as.bind(late);
     as.constant(rax, 1);
     as.emit(ZYDIS_MNEMONIC_XCHG, {word(LoaderWords::alone), Part{rax, 4}});
