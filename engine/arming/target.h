@@ -78,6 +78,7 @@ public:
         done,
         changed, ///< the site has neither `before` nor `after`: it is somebody else's and left alone
         busy,    ///< a thread stands where the change would tear an instruction; try again
+        unknown, ///< a thread may come back to where it would; where all of them stand cannot be told
     };
     /// Writes `after` of each patch where `before` stands; `back`: the other way round. Stops the target as few times
     /// as keep each stop short. A site that has the wanted bytes already is done. No patch may cross a page.

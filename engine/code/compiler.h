@@ -260,7 +260,7 @@ protected:
     void part_text(const Expression& e, const Slot& to);
     size_t frame_place(const Expression& wide); ///< of a variable, or of spills that it is copied to
     void load_part(size_t frame_offset, size_t bytes, bool is_signed); ///< to Role::result
-    void cut(const Slot& slot, size_t at);        ///< zeros from there on
+    void cut(const Slot& slot, size_t at);                             ///< zeros from there on
     void cut_at(const Slot& slot, size_t length); ///< the same; the frame has the length, at this offset
     void part(const Expression& e);
     void step(const Expression& e);

@@ -193,7 +193,7 @@ Window Movable::Code::window(uint32_t number, uint64_t start, uint64_t reach) co
         if (!survey.decode(at, instruction))
             return refused(start, Obstacle::not_instructions);
         const Motion motion = motion_of(survey.image(), survey.marks().code_at(at), at);
-        window.may_fault = window.may_fault || motion.may_fault;
+        window.faults |= motion.faults;
         switch (motion.moves) {
         case Moves::never: return refused(start, Obstacle::instruction);
         case Moves::anywhere: break;
