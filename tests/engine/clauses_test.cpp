@@ -48,8 +48,10 @@ public:
         const int count = 1 + one_of(4);
         for (int i = 0; i < count; ++i)
             made += statement(2);
-        return std::string(declared) + "usdt:*:p:n " + pick({"", "/arg1 + 1/ ", "/((struct user*)arg0)->name != \"bob\"/ "})
-            + "{ $u = (struct user*)arg0; $i = arg1; $s = " + string(0) + "; $in = $u->in; $t = " + tuple_of(0) + "; " + first_ + made + "}";
+        return std::string(declared) + "usdt:*:p:n "
+            + pick({"", "/arg1 + 1/ ", "/((struct user*)arg0)->name != \"bob\"/ "})
+            + "{ $u = (struct user*)arg0; $i = arg1; $s = " + string(0) + "; $in = $u->in; $t = " + tuple_of(0) + "; "
+            + first_ + made + "}";
     }
 
 private:
@@ -61,11 +63,17 @@ private:
         if (depth <= 0)
             return pick({"1", "arg1", "arg3", "$i", "(arg1 & 3)", "pid", "tid", "-5", "0x123456789abcdef"});
         switch (one_of(11)) {
-        case 0: return "(" + integer(depth - 1) + pick({" + ", " - ", " * ", " / ", " % ", " & ", " << "}) + integer(depth - 1) + ")";
+        case 0:
+            return "(" + integer(depth - 1) + pick({" + ", " - ", " * ", " / ", " % ", " & ", " << "})
+                + integer(depth - 1) + ")";
         case 1: return "(" + integer(depth - 1) + " ? " + integer(depth - 1) + " : " + integer(depth - 1) + ")";
-        case 2: return pick({"$u->id", "$u->few", "$u->numbers[3]", "$u->in.v", "$in.v", "$u->odd[1]", "$u->numbers[arg1 & 3]"});
+        case 2:
+            return pick(
+                {"$u->id", "$u->few", "$u->numbers[3]", "$u->in.v", "$in.v", "$u->odd[1]", "$u->numbers[arg1 & 3]"});
         case 3: return "(" + string(depth - 1) + pick({" == ", " != "}) + string(depth - 1) + ")";
-        case 4: return "strncmp(" + string(depth - 1) + ", " + string(depth - 1) + ", " + std::to_string(1 + one_of(20)) + ")";
+        case 4:
+            return "strncmp(" + string(depth - 1) + ", " + string(depth - 1) + ", " + std::to_string(1 + one_of(20))
+                + ")";
         case 5: return "(" + map('i', depth - 1) + ")";
         case 6: return "$t.0";
         case 7: return "bswap(" + integer(depth - 1) + ")";
@@ -77,8 +85,8 @@ private:
     std::string string(int depth)
     {
         if (depth <= 0)
-            return pick({"\"\"", "\"short\"", "\"a literal with more than sixteen bytes\"", "str(arg2)", "$u->name", "$u->odd", "$u->path",
-                         "\"sixty-three bytes, which is the most that a string has in here.\""});
+            return pick({"\"\"", "\"short\"", "\"a literal with more than sixteen bytes\"", "str(arg2)", "$u->name",
+                         "$u->odd", "$u->path", "\"sixty-three bytes, which is the most that a string has in here.\""});
         switch (one_of(10)) {
         case 0: return "(" + integer(depth - 1) + " ? " + string(depth - 1) + " : " + string(depth - 1) + ")";
         case 1: return "str(arg2, " + integer(depth - 1) + ")";
@@ -92,7 +100,8 @@ private:
     // Of known size everywhere, since a map's key has one size.
     std::string tuple_of(int depth)
     {
-        return "(" + integer(depth) + ", " + (depth > 0 ? "$u->name" : "((struct user*)arg0)->name") + ", " + integer(depth) + ")";
+        return "(" + integer(depth) + ", " + (depth > 0 ? "$u->name" : "((struct user*)arg0)->name") + ", "
+            + integer(depth) + ")";
     }
     std::string any_tuple(int depth)
     {
@@ -115,10 +124,7 @@ private:
     }
 
     // The map's value: i(nteger), s(tring), t(uple), or an aggregation. The first mention says what its keys are.
-    std::string map(char value, int depth)
-    {
-        return named(std::string("@") + value + char('a' + one_of(3)), depth);
-    }
+    std::string map(char value, int depth) { return named(std::string("@") + value + char('a' + one_of(3)), depth); }
     std::string named(const std::string& name, int depth)
     {
         const char value = name[1];
@@ -128,7 +134,11 @@ private:
             for (int i = one_of(3); i > 0; --i)
                 found->second += "iisnt"[one_of(5)];
             if (is_read) // somebody has to assign it
-                first_ += named(name, 0) + " = " + (value == 'i' ? integer(0) : value == 's' ? string(0) : tuple_of(0)) + "; ";
+                first_ += named(name, 0) + " = "
+                    + (value == 'i'       ? integer(0)
+                           : value == 's' ? string(0)
+                                          : tuple_of(0))
+                    + "; ";
         }
         std::string keys;
         for (const char kind : found->second)
@@ -158,7 +168,8 @@ private:
         default:
             if (depth <= 0)
                 return "";
-            return "if (" + integer(2) + ") { " + statement(depth - 1) + statement(depth - 1) + "} else { " + statement(depth - 1) + "} ";
+            return "if (" + integer(2) + ") { " + statement(depth - 1) + statement(depth - 1) + "} else { "
+                + statement(depth - 1) + "} ";
         }
     }
 
@@ -196,8 +207,9 @@ std::string first_difference(const Processor& before, const Processor& after)
 TEST(Clause, AStringStaysInItsPlaceInATuple)
 {
     for (const char* action :
-         {"@[(arg1 & 1, ((struct user*)arg0)->name)] = count();", "$t = (arg1, ((struct user*)arg0)->name); @ = count();",
-          "print((arg1, ((struct user*)arg0)->name));", "@[(arg1, arg1 ? ((struct user*)arg0)->odd : str(arg2))] = count();",
+         {"@[(arg1 & 1, ((struct user*)arg0)->name)] = count();",
+          "$t = (arg1, ((struct user*)arg0)->name); @ = count();", "print((arg1, ((struct user*)arg0)->name));",
+          "@[(arg1, arg1 ? ((struct user*)arg0)->odd : str(arg2))] = count();",
           "$n = ((struct user*)arg0)->name; $n = str(arg2); @[(1, $n)] = count();",
           "@n = ((struct user*)arg0)->name; @[(1, @n)] = count();", "@[(1, ((struct user*)arg0)->in)] = count();"}) {
         OwnRun run(std::string(declared) + "usdt:*:p:n { " + action + " }", usdt(arguments));

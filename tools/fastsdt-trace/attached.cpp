@@ -319,7 +319,7 @@ void Attached::look_for_forks(bool now)
         return;
     given_up_ = true;
     shared_.say_once(
-        "a forked child has come to handle SIGSEGV or SIGBUS: code that accesses memory is not armed there any more");
+        "a forked child has come to handle a signal that moved code may raise: such code is not armed there any more");
 }
 
 // Whether forked children have outlived the process, and are followed.

@@ -173,7 +173,8 @@ std::string why_no_return_probe(const Options& options, std::vector<std::string>
         std::error_code error;
         if (!why.empty() || !std::filesystem::is_regular_file(file, error))
             continue;
-        const std::string name = file.starts_with("/proc/") ? std::filesystem::read_symlink(file, error).string() : file;
+        const std::string name =
+            file.starts_with("/proc/") ? std::filesystem::read_symlink(file, error).string() : file;
         const auto look = [&](const Image& image) {
             if (const std::string reason = why_no_return_probe(image, name); !reason.empty())
                 why = fmt::format("{} {}", printable(name), reason);

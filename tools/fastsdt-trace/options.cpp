@@ -214,7 +214,7 @@ void add_options(CLI::App& app, Options& options, Given& given)
         "Arm only what was compiled for it; else the first instructions of other functions and probes are moved away");
     app.add_flag_callback(
         "--move-faulting", [&options] { options.moves_faulting = true; },
-        "Move instructions that access memory even if the program handles SIGSEGV or SIGBUS: its handler may see the "
+        "Move instructions that may raise a signal even if the program handles it: its handler may see the "
         "address of a copy");
     app.add_flag(
         "--read-memory", options.read_memory,

@@ -64,9 +64,6 @@ public:
 
     int run()
     {
-        // The reader of the report may go away before its end; the sites are put back all the same. SIGPIPE is ignored
-        // only after the program was forked, which would inherit that.
-        std::signal(SIGPIPE, SIG_IGN);
         all_of(Probe::Kind::begin);
         if (!exit_ || options_.has_target())
             processes_.take_up();
