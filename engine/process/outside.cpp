@@ -567,6 +567,7 @@ private:
     {
         patiently([&] {
             as_tracer([&] {
+                const Hurry hurry;
                 Tracees tracees(pid_);
                 tracees.seize_all();
                 tracees.stop_all();

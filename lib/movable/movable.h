@@ -33,6 +33,7 @@ enum class Obstacle : uint8_t {
     resolver,
     restartable,
     relocated,
+    patched,
     computed_jump,
     target,
     loop,

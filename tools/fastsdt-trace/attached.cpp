@@ -221,6 +221,13 @@ void Attached::verify()
         const bool lost = std::any_of(seen.begin(), seen.end(), [](const engine::SiteState& s) {
             return s.state == State::ready || s.state == State::left_over; // by one that was killed since
         });
+        for (size_t i = 0; i < seen.size() && i < states_.size(); ++i) {
+            const bool gone = states_[i].state == State::armed && seen[i].state == State::ready;
+            waited_[i] = waited_[i] || gone;
+            if (gone && !std::exchange(said_gone_, true))
+                say("jumps were gone: the program got its code from the file once more (madvise, mmap), or another tool "
+                    "wrote there; hits since the last look, a second at most, are missing");
+        }
         if (lost || behind_) {
             match_and_arm();
             return;

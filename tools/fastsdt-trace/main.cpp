@@ -15,6 +15,8 @@
 #include "serve.h"
 #include "script/parse.h"
 
+#include "elf/archive.h"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -165,6 +167,7 @@ int trace(const Options& options)
 int main(int argc, char** argv)
 {
     using namespace fastsdt::trace_tool;
+    fastsdt::MappedFile::survive_shortening();
     Options options;
     try {
         if (const auto status = read_options(argc, argv, options))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One run of the user-space engine: processes are held or attached to, armed, waited for and reported.
 #include "actions.h"
+#include "elf/archive.h"
 #include "hand_over.h"
 #include "kernel.h"
 #include "mixed.h"
@@ -22,6 +23,7 @@
 #include <numeric>
 #include <string>
 #include <sys/wait.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -68,6 +70,7 @@ public:
         if (!exit_ || options_.has_target())
             processes_.take_up();
         start_ = Clock::now();
+        say_armed();
         wait();
         processes_.end();
         if (kernel_ && !kernel_->finish()) {
@@ -95,6 +98,18 @@ public:
     }
 
 private:
+    // Somebody who looks on waits for that; what a script reads stays as it is.
+    void say_armed()
+    {
+        if (!isatty(STDERR_FILENO) || !options_.has_target() || options_.top)
+            return;
+        const Summary now = summary();
+        const bool ends = !options_.command.empty() || options_.duration;
+        say(fmt::format("{} of {} site{} armed{}{}", now.armed, now.sites, now.sites == 1 ? "" : "s",
+                        now.processes == 1 ? "" : fmt::format(" in {} processes", now.processes),
+                        ends ? "" : "; Ctrl-C ends"));
+    }
+
     // Sentences on what a report cannot have.
     void explain(const Summary& last)
     {
@@ -141,6 +156,8 @@ private:
             say(fmt::format("{} process{} ended before {} could be traced: all {} hits are missing", last.missed,
                             last.missed == 1 ? "" : "es", last.missed == 1 ? "it" : "they",
                             last.missed == 1 ? "its" : "their"));
+        if (MappedFile::was_shortened())
+            say("a file was shortened while it was read: some of its sites may be missing");
         if (last.missed_more)
             say("so many processes came at once that the kernel could not tell of all: more may be missing");
         if (const auto missing = processes_.unmatched(); shared_.said_what_is_missing || processes_.empty())
