@@ -473,7 +473,7 @@ bool Arming::release_all()
     } catch (const Unusable&) {
         return false;
     }
-    return target_.release(code, {window_.address, window_.size});
+    return target_.release(code, {window_.address, window_.size}, entered_);
 }
 
 // Each step is kept only after it has happened. What fails is undone, so another try begins where this one began: with
@@ -481,7 +481,10 @@ bool Arming::release_all()
 void Arming::arm(std::vector<Site> sites)
 {
     add(std::move(sites));
-    target_.alone([&] { arm_all(); });
+    target_.alone([&] {
+        target_.want_stops();
+        arm_all();
+    });
 }
 
 // Memory that has no owner yet is nobody's left-over only as long as no other tracer does the same.
@@ -825,7 +828,7 @@ void Arming::jump()
         now.push_back(*executing);
     if (now.empty())
         return;
-    jumps_ = true;
+    const bool had_jumps = std::exchange(jumps_, true);
     const std::vector<Patch> all = now;
     bool moved = false; // a module may have gone since we looked
     try {
@@ -833,6 +836,7 @@ void Arming::jump()
             const auto outcomes = target_.patch(now, false);
             std::vector<Patch> again;
             for (size_t i = 0; i < now.size(); ++i) {
+                entered_ = entered_ || outcomes[i] == Target::Outcome::done;
                 if (now[i].site == of_loader || now[i].site == of_executing)
                     continue;
                 SiteState& state = states_[now[i].site];
@@ -856,8 +860,16 @@ void Arming::jump()
             now = std::move(again);
         }
     } catch (const Unusable&) {
+        const auto may_hold_some = [&] {
+            return std::any_of(all.begin(), all.end(), [this](const Patch& p) { return may_hold(target_, p); });
+        };
+        entered_ = entered_ || may_hold_some();
         try {
-            target_.patch(all, true);
+            if (entered_)
+                target_.patch(all, true);
+            jumps_ = had_jumps || may_hold_some();
+            if (!jumps_)
+                unguard(View(target_));
         } catch (const Unusable&) {
             // The fronts name the jumps: disarm() undoes them, or a later run.
         }

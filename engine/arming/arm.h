@@ -124,6 +124,7 @@ private:
     Patch loader_{.length = 0}; // of the dynamic linker's function; length 0: it has no stub
     bool watches_executing_ = false;
     Patch executing_{.length = 0}; // of execve(); the same
+    bool entered_ = false;         // there have been jumps: a thread may be in a stub
     bool jumps_ = false;           // some jumps may have been made and not undone
 };
 

@@ -247,9 +247,9 @@ public:
         }
     }
 
-    bool release(std::span<const Range> code, Range data) override
+    bool release(std::span<const Range> code, Range data, bool entered) override
     {
-        if (comes_back_to(code))
+        if (entered && comes_back_to(code))
             return false;
         std::vector<Call> away;
         for (const Range& range : code)
@@ -298,6 +298,11 @@ public:
                 {SYS_mprotect, {range.start, range.size, PROT_READ | PROT_EXEC | (on ? uint64_t{PROT_WRITE} : 0)}});
         const auto results = call(calls);
         return std::all_of(results.begin(), results.end(), [](int64_t result) { return result == 0; });
+    }
+
+    void want_stops() override
+    {
+        patiently([&] { refuse_sharer(pid_); });
     }
 
     std::vector<Outcome> patch(std::span<const Patch> patches, bool back) override

@@ -695,12 +695,17 @@ bool Tracees::await(Task& task, Deadline begin)
                     pid_, task.number));
 }
 
-void Tracees::stop_all()
+void refuse_sharer(pid_t pid)
 {
-    if (const pid_t sharer = sharer_of_memory(pid_))
+    if (const pid_t sharer = sharer_of_memory(pid))
         throw Busy(fmt::format("process {}: process {} has the same memory (vfork, or clone with CLONE_VM), and would "
                                "not be stopped with it",
-                               pid_, sharer));
+                               pid, sharer));
+}
+
+void Tracees::stop_all()
+{
+    refuse_sharer(pid_);
     for (Task& task : tasks_)
         if (!task.stopped)
             interrupt(task);

@@ -94,6 +94,8 @@ public:
     bool stops(Signals::Signal signal) { return program_->stops(signal) || only_forks_ || over_; }
     engine::Session& session() { return *session_; }
     const engine::Session& session() const { return *session_; }
+    /// Of the session's sites, as they were last seen before they were put back.
+    const std::vector<engine::SiteState>& states() const { return states_; }
     /// Adds its sites, those that are armed and those that were late.
     void count(Summary& summary) const;
     /// Nothing went wrong that a summary does not show.

@@ -58,6 +58,8 @@ public:
             print_events(false);
             return exit_ = exit_ || hear(Clock::now());
         };
+        if (recorder_)
+            recorder_->tells_ends = [this](const engine::Site& entry) { return processes_.tells_ends(entry); };
         if (kernel_)
             processes_.elsewhere = [this] { return kernel_->read(); };
     }
