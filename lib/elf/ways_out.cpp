@@ -75,8 +75,8 @@ const Frame* FunctionCode::frame_at(uint64_t address)
     if (!frames_)
         frames_.emplace(image_);
     const auto& all = frames_->all();
-    const auto after = std::upper_bound(all.begin(), all.end(), address,
-                                        [](uint64_t a, const Frame& f) { return a < f.begin; });
+    const auto after =
+        std::upper_bound(all.begin(), all.end(), address, [](uint64_t a, const Frame& f) { return a < f.begin; });
     return after != all.begin() && address < std::prev(after)->end ? &*std::prev(after) : nullptr;
 }
 

@@ -24,8 +24,9 @@
 namespace fastsdt {
 
 struct WaysOut {
-    std::vector<uint64_t> addresses;   ///< ELF vaddrs of returns and jumps
-    std::optional<uint64_t> undecoded; ///< an instruction that the decoder does not know: nothing is said of the function
+    std::vector<uint64_t> addresses; ///< ELF vaddrs of returns and jumps
+    std::optional<uint64_t>
+        undecoded; ///< an instruction that the decoder does not know: nothing is said of the function
 };
 
 /// Asks for the functions of one image, which has to outlive it.

@@ -86,8 +86,7 @@ void Report::check_breaks(const Evaluation& judged, uint64_t address, Severity s
 void Report::check_verdicts(const Evaluation& judged, uint64_t address, bool missed, std::vector<Finding>& to)
 {
     check_breaks(judged, address, usual_severity(FindingId::breaks_program), to);
-    const auto slow =
-        kernels_where(judged, [](Verdict v) { return v == Verdict::xol || v == Verdict::reject; });
+    const auto slow = kernels_where(judged, [](Verdict v) { return v == Verdict::xol || v == Verdict::reject; });
     if (!slow.empty() && !missed)
         add(to, FindingId::entry_single_stepped, fmt::format("not cheap on {}", list_kernels(slow)), address);
 }

@@ -57,6 +57,32 @@ sound libcold.so '[4-9] [4-9]'
 cp libcold.so libcold_stripped.so && strip libcold_stripped.so
 sound libcold_stripped.so '[4-9] [4-9]'
 
+# Flags under which a return is no instruction by itself: entries, and no exits, or right ones.
+cat >hard.c <<'X'
+__attribute__((noinline)) int f(int a) { return a * 3; }
+__attribute__((noinline)) int tail(int (*p)(int), int a) { return p(a + 1); }
+__attribute__((noinline)) int calls(int (*p)(int), int a) { return p(a) + p(a + 1); }
+__attribute__((noinline)) int pick(int a) { switch (a) { case 0: return f(3); case 1: return 7; case 2: return f(a) + 1; case 3: return 5; case 4: return 99; default: return a; } }
+signed char a, b; int c; short d;
+__attribute__((noinline)) int loops(void) { d = 0; back: a = 9; for (; a; ++a) { c = 8; if (b) goto back; } return 0; }
+int main(int c, char **v) { return f(c) + tail(f, c) + calls(f, c) + pick(c) + loops(); }
+X
+if [ "$kind" = gcc ]; then
+    set -- "-fcf-protection=none -mfunction-return=thunk-inline -mindirect-branch=thunk-inline" "-fcf-protection=none -mfunction-return=thunk-inline" \
+        "-fcf-protection=none -mindirect-branch=thunk-inline" "-fcf-protection=none -mindirect-branch=thunk-inline -fPIC -fno-plt"
+else
+    set -- "-fxray-instrument -fxray-instruction-threshold=1" "-mllvm -align-all-blocks=4" "-Os -mllvm -align-all-blocks=4" \
+        "-mllvm -align-all-blocks=5 -fsanitize=function" "-mllvm -align-all-nofallthru-blocks=5"
+fi
+for flags; do
+    for modes in "entry=nop exit=nop" "entry=auto exit=nop10" "entry=nop10 exit=nop10"; do
+        # shellcheck disable=SC2086 # lists of words
+        $cc -O2 -w $flags -fplugin="$plugin" $(printf -- '-fplugin-arg-fastprobe-%s ' $modes) hard.c -o hard || fail "$flags"
+        fastsdt-check --functions --fail-on warning hard >out || fail "$flags, $modes: $(cat out)"
+        expect "$flags, $modes: entries" "$(records hard | cut -d' ' -f1)" 6
+    done
+done
+
 if [ "$kind" = clang ]; then
     # Private names: parts of coroutines.
     cat >coroutine.cpp <<'X'
