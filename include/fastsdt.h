@@ -871,7 +871,8 @@ _.stapsdt.base:
 #define _FASTSDT_QUIET_END
 #endif
 
-/* A site, and the note with the names: once in a file, and once in a program because of its group. */
+/* A site, and the note with the names: once in a file, and once in a program because of its group. Both are by provider, name and
+ * number of arguments, with dots between, which no identifier has. */
 #define _FASTSDT_NAMED(values, provider, name, ...)                                                                    \
     do {                                                                                                               \
         FASTSDT(provider, name, values(__VA_ARGS__));                                                                  \
@@ -881,10 +882,10 @@ _.stapsdt.base:
 #define _FASTSDT_NAMES_NOTE_(n, provider, name, ...)                                                                   \
     _FASTSDT_QUIET_BEGIN                                                                                               \
     __asm__ __volatile__ __inline__(                                                                                   \
-        ".ifndef .Lfastsdt_names_" #provider "_" #name "\n"                                                            \
-        ".pushsection " FASTSDT_NAMES_SECTION ", \"G\", \"note\", fastsdt.names." #provider "." #name ", comdat\n"        \
+        ".ifndef .Lfastsdt_names_" #provider "." #name "." #n "\n"                                                     \
+        ".pushsection " FASTSDT_NAMES_SECTION ", \"G\", \"note\", fastsdt.names." #provider "." #name "." #n ", comdat\n" \
         ".balign 4\n"                                                                                                  \
-        ".Lfastsdt_names_" #provider "_" #name ": .4byte 8, 994f - 993f, " _FASTSDT_STR(FASTSDT_NOTE_NAMES) "\n"       \
+        ".Lfastsdt_names_" #provider "." #name "." #n ": .4byte 8, 994f - 993f, " _FASTSDT_STR(FASTSDT_NOTE_NAMES) "\n" \
         ".asciz \"" FASTSDT_NOTE_OWNER "\"\n"                                                                          \
         "993: .byte " _FASTSDT_STR(FASTSDT_NOTE_VERSION) ", " #n ", 0, 0\n"                                            \
         ".asciz \"" #provider "\", \"" #name "\"\n"                                                                    \
