@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "report.h"
 
+#include "base/utf8.h"
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -16,15 +18,22 @@ namespace {
 void append_string(std::string& text, const char* key, const std::string& value)
 {
     text += std::string(text.back() == '{' ? "" : ", ") + '"' + key + "\": \"";
-    for (unsigned char c : value) {
-        if (c == '"' || c == '\\')
-            text += '\\';
-        if (c < 0x20) {
+    for (size_t at = 0; at < value.size(); at++) {
+        const auto c = static_cast<unsigned char>(value[at]);
+        uint32_t character;
+        if (c == '"' || c == '\\') {
+            text += {'\\', value[at]};
+        } else if (c < 0x20) {
             char escape[8];
             snprintf(escape, sizeof escape, "\\u%04x", c);
             text += escape;
+        } else if (c < 0x80) {
+            text += value[at];
+        } else if (const size_t length = fastsdt::utf8_sequence(std::string_view(value).substr(at), character)) {
+            text += value.substr(at, length);
+            at += length - 1;
         } else {
-            text += static_cast<char>(c);
+            text += "\\ufffd"; // names of files need not be UTF-8, as JSON has to be
         }
     }
     text += '"';

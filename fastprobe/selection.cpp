@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -25,6 +26,27 @@ std::string without_parameters(const std::string& name)
             return name.substr(0, at);
     }
     return "";
+}
+
+/// "int ns::f<int>(int)" -> "ns::f<int>(int)": only names of templates begin with the type of the result. Empty: there is none.
+std::string without_result(const std::string& name)
+{
+    const size_t operators = name.find("operator"); // "bool operator==<int>", "operator new"
+    size_t last = std::string::npos;
+    int depth = 0;
+    for (size_t at = 0; at < std::min(operators, name.size()); at++) {
+        const char c = name[at];
+        if (c == '(' && depth == 0 && at > 0 && name[at - 1] != ' '
+            && name.compare(at, 21, "(anonymous namespace)") != 0)
+            break; // the parameters
+        if (c == '<' || c == '(' || c == '[' || c == '{')
+            depth++;
+        if (c == '>' || c == ')' || c == ']' || c == '}')
+            depth--;
+        if (c == ' ' && depth == 0)
+            last = at;
+    }
+    return last == std::string::npos ? "" : name.substr(last + 1);
 }
 
 } // namespace
@@ -74,7 +96,7 @@ bool Selection::add_list(const char* path, std::string& error)
         std::string text(line, strcspn(line, "#\r\n"));
         size_t begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
         if (begin != std::string::npos)
-            list_.insert(text.substr(begin, end - begin + 1));
+            list_.try_emplace(text.substr(begin, end - begin + 1), false);
     }
     bool failed = ferror(file) != 0;
     int reason = errno;
@@ -90,6 +112,7 @@ bool Selection::selects(const std::string& symbol) const
 {
     if (include_.empty() && exclude_.empty() && !has_list_)
         return true;
+    asked_ = true;
     std::string source = source_name(symbol);
     auto any = [&](const Regexes& regexes) {
         for (const auto& regex : regexes)
@@ -102,8 +125,28 @@ bool Selection::selects(const std::string& symbol) const
         return false;
     if (include_.empty() && !has_list_)
         return true;
-    return any(include_) || list_.count(symbol) || list_.count(without_clone_suffix(symbol)) || list_.count(source)
-        || list_.count(without_parameters(source));
+    const std::string short_name = without_parameters(source);
+    const bool named = listed(symbol) | listed(without_clone_suffix(symbol)) | listed(source) | listed(short_name)
+        | listed(without_result(source)) | listed(without_result(short_name));
+    return named || any(include_);
+}
+
+bool Selection::listed(const std::string& name) const
+{
+    const auto found = list_.find(name);
+    if (found == list_.end())
+        return false;
+    found->second = true;
+    return true;
+}
+
+std::vector<std::string> Selection::unmatched() const
+{
+    std::vector<std::string> names;
+    for (const auto& [name, matched] : list_)
+        if (asked_ && !matched)
+            names.push_back(name);
+    return names;
 }
 
 } // namespace fastprobe

@@ -3,8 +3,9 @@
 #pragma once
 #include <regex.h>
 
+#include <atomic>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ std::string source_name(const std::string& symbol);
 std::string without_clone_suffix(const std::string& symbol);
 
 /// include, exclude and list. A function matches a regular expression if its symbol or its source name does, anywhere
-/// in the name; a line of a list is a whole symbol, a whole source name, or a source name without its parameters.
+/// in the name; a line of a list is a whole symbol, or a whole source name, with or without its parameters and, of a template, the type
+/// of its result.
 class Selection {
 public:
     /// POSIX extended regular expressions. @return false with one sentence in `error`.
@@ -27,6 +29,8 @@ public:
 
     /// Without include and list: everything that exclude does not match. With them: what one of them names.
     bool selects(const std::string& symbol) const;
+    /// The lines of lists that were the name of no function for which selects() was asked; none if it never was.
+    std::vector<std::string> unmatched() const;
 
 private:
     struct Free {
@@ -39,7 +43,10 @@ private:
     using Regexes = std::vector<std::unique_ptr<regex_t, Free>>;
     static bool add(Regexes& to, const char* regex, std::string& error);
     Regexes include_, exclude_;
-    std::set<std::string> list_;
+    bool listed(const std::string& name) const;
+    mutable std::map<std::string, std::atomic<bool>>
+        list_; // whether the name was a function's: a link of LTO asks in many threads
+    mutable std::atomic<bool> asked_ = false;
     bool has_list_ = false;
 };
 

@@ -20,6 +20,11 @@ const char* skip_reason(tree)
     return nullptr;
 }
 
+const char* exit_obstacle()
+{
+    return nullptr;
+}
+
 // (unspec_volatile [(const_int 0)] UNSPECV_BTI_C), and the like.
 bool is_landing_pad(rtx_insn* insn)
 {

@@ -99,6 +99,7 @@ rtx gen_asm(const std::string& text)
 Ways_out look_at_exits(rtx_insn* first)
 {
     Ways_out ways;
+    ways.obstacle = target::exit_obstacle();
     if (crtl->calls_eh_return)
         ways.obstacle = "__builtin_eh_return: returns to another place than its caller";
     for (rtx_insn* insn = get_insns(); insn; insn = NEXT_INSN(insn)) {

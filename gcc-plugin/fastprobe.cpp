@@ -123,6 +123,7 @@ void select(tree function)
     current = Current();
     current.function = function;
     current.request = options;
+    const bool named = options.selection.selects(symbol_of(function));
     if (has_attribute(function, "no_fastprobe") || has_attribute(function, "no_instrument_function"))
         return;
     if (tree attribute = lookup_attribute("fastprobe", DECL_ATTRIBUTES(function))) {
@@ -136,7 +137,7 @@ void select(tree function)
     }
     if (current.selected)
         return;
-    current.selected = count_instructions() >= options.min_insns && options.selection.selects(symbol_of(function));
+    current.selected = named && count_instructions() >= options.min_insns;
 }
 
 /// Why nobody may change this entry, or null. Such a function has no record either, only a line in the report.
@@ -405,6 +406,9 @@ void finish(void*, void*)
     std::string error;
     if (!log.report.finish(error))
         stop(error);
+    if (options.verbose && !seen_error())
+        for (const std::string& name : options.selection.unmatched())
+            inform(UNKNOWN_LOCATION, "fastprobe: list: %qs is no function here", name.c_str());
 }
 
 /// The argument of --target in what `gcc -v` prints as "Configured with".

@@ -14,6 +14,9 @@ const char* unsupported();
 /// Why the entry of this function must not be changed, or null: target-specific attributes and options.
 const char* skip_reason(tree function);
 
+/// Why the exits of the function that is being compiled cannot have sites, or null.
+const char* exit_obstacle();
+
 /// A landing pad for indirect branches: it has to stay first.
 bool is_landing_pad(rtx_insn* insn);
 

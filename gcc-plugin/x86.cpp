@@ -26,6 +26,17 @@ const char* skip_reason(tree function)
     return nullptr;
 }
 
+// call 1f; 2: pause; lfence; jmp 2b; 1: ...; ret. A way out is no ret or jmp behind its site then; and indirect calls and jumps within the
+// function have a ret in them that is no way out.
+const char* exit_obstacle()
+{
+    if (cfun->machine->function_return_type == indirect_branch_thunk_inline)
+        return "-mfunction-return=thunk-inline: a return is several instructions";
+    if (cfun->machine->indirect_branch_type == indirect_branch_thunk_inline)
+        return "-mindirect-branch=thunk-inline: a return may be an indirect call";
+    return nullptr;
+}
+
 // (unspec_volatile [(const_int 0)] UNSPECV_NOP_ENDBR)
 bool is_landing_pad(rtx_insn* insn)
 {

@@ -440,6 +440,14 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 #define _FASTSDT_LINE_BYTES(...) ".loc_mark_labels 1\n988: .loc_mark_labels 0\n.byte " #__VA_ARGS__
 #endif
 
+/* The architectures whose assemblers are known to do what part 4 needs. On others labels of one section cannot be compared (sparc, hppa,
+ * sh), .set is another directive (alpha), or there is no empty relocation (clang for hexagon and ve): notes go into plain sections, as
+ * systemtap's header has them. */
+#if !defined(__x86_64__) && !defined(__i386__) && !defined(__aarch64__) && !defined(__arm__) && !defined(__riscv) && !defined(__powerpc__) \
+    && !defined(__s390__) && !defined(__mips__) && !defined(__loongarch__) && !defined(__m68k__)
+#define _FASTSDT_SIMPLE
+#endif
+
 /* Words of the notes' text. The generic name of the relocation is unknown to clang's assembler before 13, before 16 on mips. */
 #ifdef __ASSEMBLER__
 #define _FASTSDT_TEXT(x) x
@@ -537,7 +545,9 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 
 /* Whether sections are plain, and the flag that says so. gas: true is -1; | and & bind alike. */
 #define _FASTSDT_PLAIN_GAS _FASTSDT_TEXT(.gasversion. < 23600)
-#ifdef __clang__
+#if defined(_FASTSDT_SIMPLE)
+#define _FASTSDT_OLD_GAS _FASTSDT_TEXT(4)
+#elif defined(__clang__)
 #define _FASTSDT_OLD_GAS _FASTSDT_TEXT(0)
 #else
 #define _FASTSDT_OLD_GAS _FASTSDT_TEXT(((.gasversion. < 23600) & 4))
@@ -577,19 +587,30 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 
 /* ---- Part 5a: in assembly ---- */
 
+#ifdef __hppa__ /* a semicolon begins a comment */
+#define _FASTSDT_END_OF_LINE !
+#else
+#define _FASTSDT_END_OF_LINE ;
+#endif
+#ifdef __alpha__ /* .set switches what the assembler does */
+#define _FASTSDT_SET .equ
+#else
+#define _FASTSDT_SET .set
+#endif
+
 #define _FASTSDT_SITE_(layout, semaphore, rules, n, provider, name, ...)                                               \
     _FASTSDT_CHECK_NAMES##rules(provider, name)                                                                        \
-    _fastsdt_begin %1+1;                                                                                               \
+    _fastsdt_begin %1+1 _FASTSDT_END_OF_LINE                                                                                           \
     _FASTSDT_SEMA_STMT##semaphore(provider, name)                                                                      \
     _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAN##layout)                                                                \
     _fastsdt_site _FASTSDT_PAD##layout, _FASTSDT_INSNS##layout, _FASTSDT_STR(_FASTSDT_SHAPE##layout),                  \
         _FASTSDT_BOUND##layout, _FASTSDT_SEMA##semaphore(provider, name), #provider, #name,                            \
-        _FASTSDT_STR(_FASTSDT_WORDS_##n(__VA_ARGS__));                                                                 \
-    _fastsdt_end;
+        _FASTSDT_STR(_FASTSDT_WORDS_##n(__VA_ARGS__)) _FASTSDT_END_OF_LINE                                             \
+    _fastsdt_end _FASTSDT_END_OF_LINE
 
 #define _FASTSDT_SEMA_STMT_none _FASTSDT_EAT
 #define _FASTSDT_SEMA_STMT_explicit(sema) _FASTSDT_EAT
-#define _FASTSDT_SEMA_STMT_implicit(provider, name) _fastsdt_implicit _FASTSDT_IMPLICIT_NAME(provider, name);
+#define _FASTSDT_SEMA_STMT_implicit(provider, name) _fastsdt_implicit _FASTSDT_IMPLICIT_NAME(provider, name) _FASTSDT_END_OF_LINE
 
 /* Operands as written, separated by blanks. */
 #define _FASTSDT_WORDS_0(end)
@@ -610,9 +631,9 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 	.macro _fastsdt_begin mode
 	.ifc "\mode", "2"
 	.noaltmacro
-	.set .Lfastsdt_altmacro, 1
+	_FASTSDT_SET .Lfastsdt_altmacro, 1
 	.else
-	.set .Lfastsdt_altmacro, 0
+	_FASTSDT_SET .Lfastsdt_altmacro, 0
 	.endif
 	.endm
 
@@ -643,22 +664,22 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 	.endif
 .Lfastsdt\@:
 	\insns
-#ifdef __clang__
+#if defined(_FASTSDT_SIMPLE)
+	_fastsdt_base
+	.pushsection .note.fastsdt, "?", "note"
+	.pushsection .note.stapsdt, "?", "note"
+#elif defined(__clang__)
 	_fastsdt_keep .Lfastsdt\@
 	.pushsection .note.fastsdt, "?o", "note", .Lfastsdt\@
 	.pushsection .note.stapsdt, "?o", "note", .Lfastsdt\@
 #else
-	.subsection 8000
-995:
-	.previous
+	_fastsdt_mark_section
 	.if 995b != .Lfastsdt_section
 	.ifdef .Lfastsdt_section
 	.purgem _fastsdt_open
 	.endif
 	.set .Lfastsdt_section, 995f
-	.subsection 8000
-995:
-	.previous
+	_fastsdt_mark_section
 	_fastsdt_keep .Lfastsdt\@
 	.if _FASTSDT_PLAIN_GAS
 	.macro _fastsdt_open
@@ -696,10 +717,22 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
 	.popsection
 	.endm
 
+	.macro _fastsdt_mark_section
+	.pushsection .text
+	.previous
+	.subsection 8000
+995:
+	.popsection
+	.endm
+
 	.macro _fastsdt_keep site
 	.reloc \site, _FASTSDT_RELOC_NONE, 992f
 	.reloc \site, _FASTSDT_RELOC_NONE, 991f
 	.reloc \site, _FASTSDT_RELOC_NONE, _.stapsdt.base
+	_fastsdt_base
+	.endm
+
+	.macro _fastsdt_base
 	.ifndef _.stapsdt.base
 	.pushsection .stapsdt.base, "aG", "progbits", .stapsdt.base, comdat
 	.weak _.stapsdt.base
@@ -719,7 +752,8 @@ _.stapsdt.base:
 #define _FASTSDT_KEEP                                                                                                  \
     ".reloc 990b, " _FASTSDT_RELOC_NONE ", 992f\n"                                                                     \
     ".reloc 990b, " _FASTSDT_RELOC_NONE ", 991f\n"                                                                     \
-    ".reloc 990b, " _FASTSDT_RELOC_NONE ", _.stapsdt.base\n"                                                           \
+    ".reloc 990b, " _FASTSDT_RELOC_NONE ", _.stapsdt.base\n" _FASTSDT_BASE
+#define _FASTSDT_BASE                                                                                                  \
     ".ifndef _.stapsdt.base\n"                                                                                         \
     ".pushsection .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat\n"                                        \
     ".weak _.stapsdt.base\n"                                                                                           \
@@ -735,19 +769,25 @@ _.stapsdt.base:
 #define _FASTSDT_OPEN_LINKED                                                                                           \
     ".pushsection .note.fastsdt, \"?o\", \"note\", .Lfastsdt%=\n"                                                      \
     ".pushsection .note.stapsdt, \"?o\", \"note\", .Lfastsdt%=\n"
-#ifdef __clang__
+#if defined(_FASTSDT_SIMPLE)
+#define _FASTSDT_OPEN _FASTSDT_BASE _FASTSDT_OPEN_PLAIN
+#elif defined(__clang__)
 #define _FASTSDT_OPEN ".Lfastsdt%=:\n" _FASTSDT_KEEP _FASTSDT_OPEN_LINKED
 #else
-#define _FASTSDT_OPEN                                                                                                  \
+/* A label in subsection 8000 of the current section. The push is undone, and with it which section was the previous one. */
+#define _FASTSDT_MARK_SECTION                                                                                          \
+    ".pushsection .text\n"                                                                                             \
+    ".previous\n"                                                                                                      \
     ".subsection 8000\n"                                                                                               \
-    "995: .previous\n"                                                                                                 \
+    "995: .popsection\n"
+#define _FASTSDT_OPEN                                                                                                  \
+    _FASTSDT_MARK_SECTION                                                                                              \
     ".if 995b != .Lfastsdt_section\n"                                                                                  \
     ".ifdef .Lfastsdt_section\n"                                                                                       \
     ".purgem _fastsdt_open\n"                                                                                          \
     ".endif\n"                                                                                                         \
     ".set .Lfastsdt_section, 995f\n"                                                                                   \
-    ".subsection 8000\n"                                                                                               \
-    "995: .previous\n"                                                                                                 \
+    _FASTSDT_MARK_SECTION                                                                                              \
     ".Lfastsdt%=:\n" _FASTSDT_KEEP                                                                                     \
     ".if " _FASTSDT_PLAIN_GAS "\n"                                                                                      \
     ".macro _fastsdt_open\n" _FASTSDT_OPEN_PLAIN ".endm\n"                                                             \
@@ -871,7 +911,8 @@ _.stapsdt.base:
 #define _FASTSDT_QUIET_END
 #endif
 
-/* A site, and the note with the names: once in a file, and once in a program because of its group. */
+/* A site, and the note with the names: once in a file, and once in a program because of its group. Both are by provider, name and
+ * number of arguments, with dots between, which no identifier has. */
 #define _FASTSDT_NAMED(values, provider, name, ...)                                                                    \
     do {                                                                                                               \
         FASTSDT(provider, name, values(__VA_ARGS__));                                                                  \
@@ -881,10 +922,10 @@ _.stapsdt.base:
 #define _FASTSDT_NAMES_NOTE_(n, provider, name, ...)                                                                   \
     _FASTSDT_QUIET_BEGIN                                                                                               \
     __asm__ __volatile__ __inline__(                                                                                   \
-        ".ifndef .Lfastsdt_names_" #provider "_" #name "\n"                                                            \
-        ".pushsection " FASTSDT_NAMES_SECTION ", \"G\", \"note\", fastsdt.names." #provider "." #name ", comdat\n"        \
+        ".ifndef .Lfastsdt_names_" #provider "." #name "." #n "\n"                                                     \
+        ".pushsection " FASTSDT_NAMES_SECTION ", \"G\", \"note\", fastsdt.names." #provider "." #name "." #n ", comdat\n" \
         ".balign 4\n"                                                                                                  \
-        ".Lfastsdt_names_" #provider "_" #name ": .4byte 8, 994f - 993f, " _FASTSDT_STR(FASTSDT_NOTE_NAMES) "\n"       \
+        ".Lfastsdt_names_" #provider "." #name "." #n ": .4byte 8, 994f - 993f, " _FASTSDT_STR(FASTSDT_NOTE_NAMES) "\n" \
         ".asciz \"" FASTSDT_NOTE_OWNER "\"\n"                                                                          \
         "993: .byte " _FASTSDT_STR(FASTSDT_NOTE_VERSION) ", " #n ", 0, 0\n"                                            \
         ".asciz \"" #provider "\", \"" #name "\"\n"                                                                    \
@@ -961,6 +1002,10 @@ _.stapsdt.base:
 #undef _FASTSDT_AT
 #define _FASTSDT_IN(s, v) "%c" #s "@%q" #v
 #define _FASTSDT_AT(s, v) "%c" #s "@(%q" #v ")"
+#elif defined(__sh__) /* %c writes a # */
+#undef _FASTSDT_SIGN_OR_NOT
+#define _FASTSDT_SIGN_OR_NOT 1 : -1
+#define _FASTSDT_IN(s, v) "%n" #s "@%" #v
 #elif defined(__i386__)
 #define _FASTSDT_IN(s, v) "%c" #s "@%k" #v
 #elif defined(__powerpc__)
@@ -1001,8 +1046,8 @@ _.stapsdt.base:
 #define _FASTSDT_IN_MEMORY_own 0
 #ifdef _FASTSDT_REGISTERS
 #define _FASTSDT_ARGS_any(n) _FASTSDT_ATT(n) ".if %c0\n.asciz \"" _FASTSDT_LIST_##n(_FASTSDT_AT) "\"\n.else\n.asciz \"" _FASTSDT_LIST_##n(_FASTSDT_IN) "\"\n.endif"
-#define _FASTSDT_MEMORY_any(n, ...) enum { _fastsdt_memory = 0 _FASTSDT_EACH_##n(_FASTSDT_WIDE, __VA_ARGS__) };
-#define _FASTSDT_IN_MEMORY_any _fastsdt_memory
+#define _FASTSDT_MEMORY_any(n, ...) typedef char _fastsdt_memory[1 + (0 _FASTSDT_EACH_##n(_FASTSDT_WIDE, __VA_ARGS__))];
+#define _FASTSDT_IN_MEMORY_any (sizeof(_fastsdt_memory) - 1)
 #else
 #define _FASTSDT_ARGS_any _FASTSDT_ARGS_own
 #define _FASTSDT_MEMORY_any(...)
@@ -1042,6 +1087,9 @@ _FASTSDT_SIGNED(long)
 __extension__ _FASTSDT_SIGNED(long long)
 _FASTSDT_SIGNED(wchar_t)
 #undef _FASTSDT_SIGNED
+#if defined(__clang__) && defined(__BITINT_MAXWIDTH__)
+__extension__ template <int _fastsdt_n> struct _fastsdt_signed<_BitInt(_fastsdt_n)> { enum { _fastsdt_value = 1 }; };
+#endif
 
 /* A value is cast to what is passed: itself; the bytes of an object that would fit into a register, which may have no copy
  * constructor; the address of anything else. A cast leaves constants constant and costs nothing without optimization. */
@@ -1062,31 +1110,49 @@ struct _fastsdt_address {
     template <typename _fastsdt_T> __attribute__((__always_inline__, __artificial__)) inline _fastsdt_address(const _fastsdt_T &_fastsdt_x)
         : _fastsdt_value(&reinterpret_cast<const volatile char &>(_fastsdt_x)) {}
 };
+/* An array or a function decays to a pointer, which has to be somewhere until the site is passed: in a temporary of the caller's. */
+struct _fastsdt_pointer { mutable const volatile void *_fastsdt_value; };
+struct _fastsdt_address_of_pointer {
+    const volatile void *_fastsdt_value;
+    template <typename _fastsdt_T>
+    __attribute__((__always_inline__, __artificial__)) inline _fastsdt_address_of_pointer(const _fastsdt_T &_fastsdt_x, const _fastsdt_pointer &_fastsdt_p = _fastsdt_pointer())
+        : _fastsdt_value(&_fastsdt_p)
+    {
+        _fastsdt_p._fastsdt_value = &reinterpret_cast<const volatile char &>(_fastsdt_x);
+    }
+};
 /* More than any register, so that the compiler has to leave it in memory. */
 template <typename _fastsdt_T> struct _fastsdt_stored {
     _fastsdt_T _fastsdt_value;
     char _fastsdt_more[9];
     __attribute__((__always_inline__, __artificial__)) inline _fastsdt_stored(_fastsdt_T _fastsdt_x) : _fastsdt_value(_fastsdt_x) {}
 };
+/* The same for an object. */
+template <typename _fastsdt_T> struct _fastsdt_copy {
+    char _fastsdt_value[sizeof(_fastsdt_T)], _fastsdt_more[9];
+    __attribute__((__always_inline__, __artificial__)) inline _fastsdt_copy(const _fastsdt_T &_fastsdt_x)
+    {
+        __builtin_memcpy(_fastsdt_value, const_cast<const char *>(&reinterpret_cast<const volatile char &>(_fastsdt_x)), sizeof _fastsdt_value);
+    }
+};
 template <typename _fastsdt_T, bool _fastsdt_object, int _fastsdt_size> struct _fastsdt_pass { typedef _fastsdt_T _fastsdt_type; };
-#ifdef _FASTSDT_REGISTERS
 #define _FASTSDT_PASS(size, type) \
     template <typename _fastsdt_T> struct _fastsdt_pass<_fastsdt_T, true, size> { typedef type _fastsdt_type; };
 _FASTSDT_PASS(1, _fastsdt_bytes<1>)
 _FASTSDT_PASS(2, _fastsdt_bytes<2>)
 _FASTSDT_PASS(4, _fastsdt_bytes<4>)
+#ifdef _FASTSDT_REGISTERS
 _FASTSDT_PASS(8, _fastsdt_bytes<8>)
 _FASTSDT_PASS(0, _fastsdt_address)
-#undef _FASTSDT_PASS
 template <typename _fastsdt_T> struct _fastsdt_pass<_fastsdt_T, false, 0> { typedef _fastsdt_address _fastsdt_type; };
 #else
-template <typename _fastsdt_T, int _fastsdt_size> struct _fastsdt_pass<_fastsdt_T, true, _fastsdt_size> {
-    typedef const _fastsdt_T &_fastsdt_type;
-};
+_FASTSDT_PASS(8, _fastsdt_copy<_fastsdt_T>)
+_FASTSDT_PASS(0, _fastsdt_copy<_fastsdt_T>)
 #ifndef __LP64__
 template <typename _fastsdt_T> struct _fastsdt_pass<_fastsdt_T, false, 8> { typedef _fastsdt_stored<_fastsdt_T> _fastsdt_type; };
 #endif
 #endif
+#undef _FASTSDT_PASS
 #ifdef __clang__ /* takes no pointer to a member for an operand */
 #define _FASTSDT_MEMBER(type) || __is_member_object_pointer(type)
 #else
@@ -1094,6 +1160,8 @@ template <typename _fastsdt_T> struct _fastsdt_pass<_fastsdt_T, false, 8> { type
 #endif
 #if __cplusplus >= 201103L /* vectors and complex numbers too */
 #define _FASTSDT_OBJECT(type) ((unsigned)__builtin_classify_type(*(type *)nullptr) - 1 >= 8 _FASTSDT_MEMBER(type))
+#elif defined(__clang__)
+#define _FASTSDT_OBJECT(type) (!__is_scalar(type) _FASTSDT_MEMBER(type))
 #else
 #define _FASTSDT_OBJECT(type) (__is_class(type) || __is_union(type) _FASTSDT_MEMBER(type))
 #endif
@@ -1116,12 +1184,26 @@ _FASTSDT_ARRAY(const)
 _FASTSDT_ARRAY(volatile)
 _FASTSDT_ARRAY(const volatile)
 #undef _FASTSDT_ARRAY
+#ifdef _FASTSDT_REGISTERS
+template <typename _fastsdt_T, bool _fastsdt_memory> struct _fastsdt_passed : _fastsdt_arg<_fastsdt_T> {};
+template <typename _fastsdt_T> struct _fastsdt_passed<_fastsdt_T, true> { static _fastsdt_address _fastsdt_value(); };
+template <typename _fastsdt_T> struct _fastsdt_passed<_fastsdt_T &, true> : _fastsdt_passed<_fastsdt_T, true> {};
+template <typename _fastsdt_T> struct _fastsdt_passed<_fastsdt_T[], true> { static _fastsdt_address_of_pointer _fastsdt_value(); };
+template <typename _fastsdt_T, __SIZE_TYPE__ _fastsdt_n>
+struct _fastsdt_passed<_fastsdt_T[_fastsdt_n], true> : _fastsdt_passed<_fastsdt_T[], true> {};
+#define _FASTSDT_FUNCTION_PASSED(...) \
+    template <typename _fastsdt_T, typename... _fastsdt_A> struct _fastsdt_passed<__VA_ARGS__, true> : _fastsdt_passed<char[], true> {};
+#else
+#define _FASTSDT_FUNCTION_PASSED(...)
+#endif
 #define _FASTSDT_FUNCTION(...)                                                                                         \
     template <typename _fastsdt_T, typename... _fastsdt_A>                                                             \
-    struct _fastsdt_arg<_fastsdt_T(__VA_ARGS__)> : _fastsdt_arg<_fastsdt_T (*)(__VA_ARGS__)> {};
+    struct _fastsdt_arg<_fastsdt_T(__VA_ARGS__)> : _fastsdt_arg<_fastsdt_T (*)(__VA_ARGS__)> {};                       \
+    _FASTSDT_FUNCTION_PASSED(_fastsdt_T(__VA_ARGS__))
 #define _FASTSDT_NOEXCEPT(...)                                                                                         \
     template <typename _fastsdt_T, typename... _fastsdt_A>                                                             \
-    struct _fastsdt_arg<_fastsdt_T(__VA_ARGS__) noexcept> : _fastsdt_arg<_fastsdt_T (*)(__VA_ARGS__)> {};
+    struct _fastsdt_arg<_fastsdt_T(__VA_ARGS__) noexcept> : _fastsdt_arg<_fastsdt_T (*)(__VA_ARGS__)> {};              \
+    _FASTSDT_FUNCTION_PASSED(_fastsdt_T(__VA_ARGS__) noexcept)
 #if __cplusplus < 201103L && (defined(__clang__) || __GNUC__ >= 12) /* preprocessed with -P, the header is no system's any more */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wc++11-extensions"
@@ -1136,11 +1218,8 @@ _FASTSDT_NOEXCEPT(_fastsdt_A...)
 _FASTSDT_NOEXCEPT(_fastsdt_A..., ...)
 #endif
 #undef _FASTSDT_FUNCTION
+#undef _FASTSDT_FUNCTION_PASSED
 #undef _FASTSDT_NOEXCEPT
-#ifdef _FASTSDT_REGISTERS
-template <typename _fastsdt_T, bool _fastsdt_memory> struct _fastsdt_passed : _fastsdt_arg<_fastsdt_T> {};
-template <typename _fastsdt_T> struct _fastsdt_passed<_fastsdt_T, true> { static _fastsdt_address _fastsdt_value(); };
-#endif
 template <int _fastsdt_n> struct _fastsdt_checked {
 #if __cplusplus >= 201103L
     static_assert(8 % _fastsdt_n == 0, "fastsdt: an argument that is not of 1, 2, 4 or 8 bytes: pass its address, or its parts");
@@ -1157,16 +1236,16 @@ template <int _fastsdt_n> struct _fastsdt_checked {
 #define _FASTSDT_SIZE(n) _fastsdt_checked<_fastsdt_arg<_fastsdt_t##n>::_fastsdt_size>::_fastsdt_size
 #define _FASTSDT_VALUE(n, x) (__typeof__(_fastsdt_arg<_fastsdt_t##n>::_fastsdt_value())) _FASTSDT_RVALUE(x)
 #ifdef _FASTSDT_REGISTERS
-#define _FASTSDT_ANY_VALUE(n, x) (__typeof__(_fastsdt_passed<_fastsdt_t##n, _fastsdt_memory>::_fastsdt_value()))_FASTSDT_RVALUE(x)
+#define _FASTSDT_ANY_VALUE(n, x) (__typeof__(_fastsdt_passed<_fastsdt_t##n, (sizeof(_fastsdt_memory) > 1)>::_fastsdt_value()))_FASTSDT_RVALUE(x)
 #else
 #define _FASTSDT_ANY_VALUE(n, x) _FASTSDT_VALUE(n, x)
 #endif
 #else
 /* The comma makes arrays and functions decay and bit-fields acceptable. Types of class 1 to 8 are numbers and pointers, 1 to
- * 4 of them integers, chars, enums and bools. */
+ * 4 of them integers, chars, enums and bools; 18 is _BitInt. */
 #define _FASTSDT_TYPE(n, x) __extension__ typedef __typeof__(((void)0, (x))) _fastsdt_t##n;
 #define _FASTSDT_SIZE_OF_TYPE(type)                                                                                    \
-    ((__typeof__(__builtin_choose_expr(((__builtin_classify_type(*(type *)0) + 3) & -4) == 4, *(type *)0, 0U))) - 1 < 1 ? _FASTSDT_SIGN_OR_NOT) * (int)sizeof(type)
+    ((__typeof__(__builtin_choose_expr(0x4001eu >> (__builtin_classify_type(*(type *)0) & 31) & 1, *(type *)0, 0U))) - 1 < 1 ? _FASTSDT_SIGN_OR_NOT) * (int)sizeof(type)
 #define _FASTSDT_SIZE_OF(x) _FASTSDT_SIZE_OF_TYPE(__typeof__(((void)0, (x))))
 #define _FASTSDT_ANY_SIZE(n) _FASTSDT_SIZE_OF_TYPE(_fastsdt_t##n)
 /* A value that is too wide becomes an error that names the struct, because a struct cannot be multiplied. */
@@ -1175,9 +1254,9 @@ extern struct fastsdt_an_argument_not_of_1_2_4_or_8_bytes__pass_its_address_or_i
 #ifdef _FASTSDT_REGISTERS
 #define _FASTSDT_WIDE(n, x) || 8 % sizeof(_fastsdt_t##n) != 0 || (unsigned)__builtin_classify_type(*(_fastsdt_t##n *)0) - 1 >= 8
 #define _FASTSDT_VALUE(n, x) _FASTSDT_RVALUE(x)
-#define _FASTSDT_ANY_VALUE(n, x) __builtin_choose_expr(_fastsdt_memory, __extension__(_fastsdt_t##n[1]){x}, _FASTSDT_RVALUE(x))
-#elif !defined(__LP64__)
-/* Readers know no pairs of registers. A structure of three words is in memory. */
+#define _FASTSDT_ANY_VALUE(n, x) __builtin_choose_expr(sizeof(_fastsdt_memory) > 1, __extension__(_fastsdt_t##n[1]){x}, _FASTSDT_RVALUE(x))
+#elif !defined(__LP64__) && !defined(__hppa__) && !defined(__m68k__) && !defined(__sh__)
+/* Readers know no pairs of registers. A structure of three words is in memory; where gcc has its old reload pass, it refuses one. */
 struct _fastsdt_stored { char _fastsdt_bytes[12]; };
 #define _FASTSDT_VALUE(n, x) \
     __builtin_choose_expr(sizeof(_fastsdt_t##n) == 8, *(struct _fastsdt_stored *)__extension__(_fastsdt_t##n[2]){x}, _FASTSDT_RVALUE(x))

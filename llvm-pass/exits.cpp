@@ -30,8 +30,6 @@ constexpr const char label_name[] = "fastprobe_exit";
 
 bool is_tail_call(const MachineInstr& instruction)
 {
-    if (instruction.getOpcode() == TargetOpcode::PATCHABLE_TAIL_CALL) // XRay
-        return true;
     if (!instruction.isCall())
         return false;
     // -mfunction-return=thunk-extern: a return, by way of code that the kernel brings along.
@@ -62,8 +60,8 @@ bool is_conditional_tail_call(const MachineInstr& instruction)
 const char* obstacle(const MachineInstr& instruction)
 {
     const unsigned opcode = instruction.getOpcode();
-    if (opcode == TargetOpcode::PATCHABLE_RET || opcode == TargetOpcode::PATCHABLE_TAIL_CALL) // XRay
-        return nullptr;
+    if (opcode == TargetOpcode::PATCHABLE_RET || opcode == TargetOpcode::PATCHABLE_TAIL_CALL)
+        return "XRay aligns its sled, which is the return: padding would part the site from it";
     if (instruction.isReturn() && !instruction.isBarrier() && !is_conditional_tail_call(instruction))
         return "returns on a condition";
     // -mlvi-cfi: the return address is popped, and jumped to.

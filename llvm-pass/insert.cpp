@@ -85,8 +85,10 @@ unsigned opcode_named(const TargetInstrInfo& info, StringRef name)
 void insert(MachineFunction& mf, MachineBasicBlock::iterator at, const Plan& plan, MCSymbol* zero)
 {
     using Add = Decision::Add;
-    if (plan.alignment > 1)
-        align(mf, Align(plan.alignment));
+    // A first block with an alignment of its own (-align-all-blocks) would be padded behind the function's symbol: the function takes over
+    // the alignment.
+    align(mf, std::max(Align(plan.alignment), mf.front().getAlignment()));
+    mf.front().setAlignment(Align(1));
     if (plan.record.added == Add::nothing)
         return;
     if (!mf.front().pred_empty())

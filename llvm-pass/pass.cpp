@@ -261,6 +261,9 @@ struct Select_pass : PassInfoMixin<Select_pass> {
         for (Function& function : module)
             if (!function.isDeclarationForLinker())
                 any |= select(function, options);
+        if (options.verbose)
+            for (const std::string& name : options.selection.unmatched())
+                fastprobe::note("list: '" + name + "' is no function here");
         if (any)
             mark_unfinished(module);
         return PreservedAnalyses::none();
@@ -277,7 +280,8 @@ private:
         // \1 tells LLVM not to mangle the name.
         StringRef symbol = function.getName();
         symbol.consume_front("\1");
-        if (no || !(asked || options.selection.selects(symbol.str())))
+        const bool named = options.selection.selects(symbol.str());
+        if (no || !(asked || named))
             return false;
         Request request = options;
         if (auto entry = parse_entry({entry_asked.data(), entry_asked.size()}))

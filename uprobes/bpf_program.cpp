@@ -356,7 +356,10 @@ struct BpfPrograms::Ring {
 BpfPrograms::BpfPrograms(size_t size, Members members, bool multi)
 {
     libbpf_set_print(nullptr); // errno has the error
-    cpus_ = static_cast<size_t>(libbpf_num_possible_cpus());
+    // Without /sys nobody says how many processors there may be. The kernel copies so many numbers and no more.
+    constexpr int most_processors = 8192; // NR_CPUS at its largest, with CONFIG_MAXSMP
+    const int processors = libbpf_num_possible_cpus();
+    cpus_ = static_cast<size_t>(processors > 0 ? processors : most_processors);
     config_ = create_map(BPF_MAP_TYPE_ARRAY, "fastsdt_state", 4, sizeof(CounterState), 1, BPF_F_MMAPABLE);
     counts_ = create_map(BPF_MAP_TYPE_PERCPU_ARRAY, "fastsdt_counts", 4, sizeof(uint64_t), std::max<size_t>(size, 1));
     seen_ = create_map(BPF_MAP_TYPE_ARRAY, "fastsdt_seen", 4, sizeof(SeenBytes), std::max<size_t>(size, 1));

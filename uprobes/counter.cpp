@@ -122,14 +122,15 @@ void Counter::attach_one_by_one()
 void Counter::attach_for_everyone()
 {
     allow_many_descriptors();
-    events_per_target_ = static_cast<size_t>(sysconf(_SC_NPROCESSORS_ONLN));
+    events_per_target_ = static_cast<size_t>(sysconf(_SC_NPROCESSORS_CONF));
     for (size_t i = 0; i < targets_.size(); ++i)
         for (size_t cpu = 0; cpu < events_per_target_; ++cpu) {
             events_.push_back(open_uprobe_event(targets_[i], -1, static_cast<int>(cpu), true));
-            if (!events_.back() && concerns_all(errno))
+            if (events_.back() || errno == ENODEV) // a processor that is switched off
+                continue;
+            if (concerns_all(errno))
                 give_up(errno, pid_);
-            if (!events_.back())
-                errors_[i] = errno;
+            errors_[i] = errno;
         }
 }
 

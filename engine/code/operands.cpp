@@ -30,6 +30,13 @@ const Argument& integer_argument(const std::vector<Argument>& arguments, unsigne
 std::optional<int64_t> constant(std::string_view text, bool& too_large)
 {
     too_large = false;
+    if (is_hexadecimal(text)) {
+        const bool negative = text.starts_with('-');
+        const std::string_view digits = text.substr(negative ? 3 : 2);
+        uint64_t magnitude = 0;
+        too_large = std::from_chars(digits.data(), digits.data() + digits.size(), magnitude, 16).ec != std::errc();
+        return too_large ? std::nullopt : std::optional(int64_t(negative ? 0 - magnitude : magnitude));
+    }
     Scan scan{text};
     int64_t value = 0;
     if (blank(scan.peek()) || !scan.number(value) || !scan.done())

@@ -84,6 +84,15 @@ struct Scan {
     }
 };
 
+/// 0x10, -0x10
+inline bool is_hexadecimal(std::string_view text)
+{
+    if (text.starts_with('-'))
+        text.remove_prefix(1);
+    return text.size() > 2 && (text.starts_with("0x") || text.starts_with("0X"))
+        && text.find_first_not_of("0123456789abcdefABCDEF", 2) == text.npos;
+}
+
 // Common values of Reading::why.
 inline constexpr std::string_view not_parsed = "its grammar does not have it";
 inline constexpr std::string_view no_symbols = "symbols";
@@ -137,6 +146,7 @@ struct NotedOperand {
     bool symbol_first = false;    // sym+4 rather than 4+sym
     bool segment = false;         // %fs:...
     bool clamped = false;         // a constant, or the displacement, beyond 64 bits with a sign
+    bool hexadecimal = false;     // a constant: 0x10
 
     bool odd_scale() const { return scale != 1 && scale != 2 && scale != 4 && scale != 8; }
 };

@@ -158,6 +158,8 @@ Reading gdb_x86(const Argument& argument, const NotedOperand& operand, bool wide
     case NotedOperand::Form::constant:
         if (!operand.symbol.empty())
             return {rejects, no_symbols};
+        if (operand.hexadecimal)
+            return {rejects, not_parsed};
         return operand.clamped ? Reading{misreads, clamps} : Reading{};
     case NotedOperand::Form::reg:
         if (numbered(operand.base, "%xmm", 31) || numbered(operand.base, "%ymm", 31)
@@ -189,7 +191,10 @@ Reading systemtap_x86(const NotedOperand& operand, bool wide)
         return bare == "ip" || x86_register(bare, wide);
     };
     switch (operand.form) {
-    case NotedOperand::Form::constant: return operand.symbol.empty() ? Reading{} : Reading{rejects, no_symbols};
+    case NotedOperand::Form::constant:
+        if (operand.hexadecimal)
+            return {rejects, not_parsed};
+        return operand.symbol.empty() ? Reading{} : Reading{rejects, no_symbols};
     case NotedOperand::Form::reg:
         if (vector_register(operand.base))
             return {rejects, no_vectors};
@@ -236,7 +241,10 @@ NotedOperand parse_att_operand(std::string_view text)
     int64_t ignored = 0;
     if (scan.peek() == '$') {
         ++scan.at;
-        if (scan.number(ignored))
+        operand.hexadecimal = is_hexadecimal(text.substr(1));
+        if (operand.hexadecimal)
+            scan.at = text.size();
+        if (operand.hexadecimal || scan.number(ignored))
             ++operand.terms;
         else
             operand.symbol = text.substr(1);

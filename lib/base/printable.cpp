@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "base/printable.h"
+#include "base/utf8.h"
 
 #include <fmt/format.h>
 
@@ -37,25 +38,8 @@ bool visible(uint32_t character)
 // Length of the UTF-8 sequence at the start of `text` if it is well formed and visible, else 0.
 size_t utf8(std::string_view text)
 {
-    const auto byte = [&](size_t i) { return i < text.size() ? uint32_t((unsigned char)text[i]) : 0; };
-    const auto more = [&](size_t i) { return (byte(i) & 0xc0) == 0x80; };
-    const uint32_t first = byte(0);
     uint32_t character = 0;
-    size_t length = 0;
-    if (first >= 0xc2 && first <= 0xdf && more(1)) {
-        length = 2;
-        character = (first & 0x1f) << 6 | (byte(1) & 0x3f);
-    } else if (first >= 0xe0 && first <= 0xef && more(1) && more(2)) {
-        length = 3;
-        character = (first & 0x0f) << 12 | (byte(1) & 0x3f) << 6 | (byte(2) & 0x3f);
-        if (character < 0x800 || (character >= 0xd800 && character <= 0xdfff))
-            return 0; // too long, or a surrogate
-    } else if (first >= 0xf0 && first <= 0xf4 && more(1) && more(2) && more(3)) {
-        length = 4;
-        character = (first & 0x07) << 18 | (byte(1) & 0x3f) << 12 | (byte(2) & 0x3f) << 6 | (byte(3) & 0x3f);
-        if (character < 0x10000 || character > 0x10ffff)
-            return 0;
-    }
+    const size_t length = utf8_sequence(text, character);
     return length > 0 && visible(character) ? length : 0;
 }
 

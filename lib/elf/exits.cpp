@@ -68,19 +68,23 @@ std::optional<Step> step(Arch arch, std::span<const std::byte> code, uint64_t ad
     }
 }
 
-void each_jump(const Image& image, uint64_t begin, uint64_t end,
-               const std::function<void(uint64_t address, const Step& step)>& visit)
+std::optional<uint64_t> each_jump(const Image& image, uint64_t begin, uint64_t end,
+                                  const std::function<void(uint64_t address, const Step& step)>& visit)
 {
+    std::optional<uint64_t> undecoded;
     auto code = image.bytes_at(begin);
     code = code.first(std::min<size_t>(code.size(), end - begin));
     for (uint64_t address = begin; !code.empty();) {
         const auto here = step(image.arch(), code, address);
+        if (!here && !undecoded)
+            undecoded = address;
         const size_t length = here ? here->length : image.arch() == Arch::x86_64 ? 1 : 4; // data in the code
         if (here && (here->flow == Flow::returns || here->flow == Flow::away))
             visit(address, *here);
         code = code.subspan(std::min(length, code.size()));
         address += length;
     }
+    return undecoded;
 }
 
 } // namespace fastsdt

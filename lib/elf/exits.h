@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The ways out of a function, found in its instructions. EXIT records are compared with them.
+// Returns and jumps, found in the code.
 #pragma once
 #include "elf/image.h"
 
@@ -28,8 +28,9 @@ struct Step {
 /// x86-64 nor arm64.
 std::optional<Step> step(Arch arch, std::span<const std::byte> code, uint64_t address);
 
-/// Calls `visit` for the returns and direct jumps between the ELF vaddrs `begin` and `end`.
-void each_jump(const Image& image, uint64_t begin, uint64_t end,
-               const std::function<void(uint64_t address, const Step& step)>& visit);
+/// Calls `visit` for the returns and direct jumps between the ELF vaddrs `begin` and `end`. The answer: where the first instruction
+/// is that the decoder does not know; what stands behind it is a guess.
+std::optional<uint64_t> each_jump(const Image& image, uint64_t begin, uint64_t end,
+                                  const std::function<void(uint64_t address, const Step& step)>& visit);
 
 } // namespace fastsdt

@@ -470,6 +470,11 @@ std::string Image::build_id() const
     return text;
 }
 
+bool is_part_name(std::string_view name)
+{
+    return name.ends_with(".cold") || name.find(".cold.") != name.npos || name.find(".__part.") != name.npos;
+}
+
 std::vector<Function> Image::functions(bool parts) const
 {
     const Section* table = nullptr;
@@ -490,12 +495,14 @@ std::vector<Function> Image::functions(bool parts) const
         if (!gelf_getsymshndx(data, wide, int(i), &symbol, &index))
             break;
         const int type = GELF_ST_TYPE(symbol.st_info);
-        if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS)
+        const bool typed = type == STT_FUNC || type == STT_GNU_IFUNC;
+        if ((!typed && !(parts && type == STT_NOTYPE)) || symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS)
             continue;
         if (symbol.st_shndx != SHN_XINDEX)
             index = symbol.st_shndx;
         const std::string_view name = string_at(table->link, symbol.st_name);
-        if (!parts && (name.ends_with(".cold") || name.find(".cold.") != name.npos))
+        const bool part = is_part_name(name);
+        if (parts ? !typed && !part : part)
             continue;
         uint64_t address = symbol.st_value;
         if (machine_ == EM_ARM)

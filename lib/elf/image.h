@@ -96,6 +96,10 @@ struct Function {
     bool indirect = false;                   ///< an ifunc: what stands there chooses the function that will be called
 };
 
+/// Whether a symbol's name is that of a part which a compiler split off: "f.cold" of GCC and clang, "f.cold.1" of clang's outliner,
+/// "f.__part.1" of -fbasic-block-sections.
+bool is_part_name(std::string_view name);
+
 class Image {
 public:
     enum class Kind { executable, pie, shared, relocatable };
@@ -168,7 +172,7 @@ public:
     std::string place(uint64_t address) const;
 
     /// Functions by ascending address, one per address, from .symtab or else .dynsym. Parts that the compiler split off
-    /// (.cold) are not functions. @param parts  list those parts too
+    /// (.cold) are not functions. @param parts  list those parts too; clang gives them symbols without a type
     std::vector<Function> functions(bool parts = false) const;
 
 private:

@@ -6,20 +6,21 @@
 #include <algorithm>
 
 namespace fastsdt {
+namespace {
+constexpr std::string_view before = ".bolt.org."; // what BOLT puts before the names of sections that it wrote anew
+}
 
 Moved::Moved(const Image& image) : image_(image)
 {
-    if (image.relocatable())
-        return;
-    functions_ = image.functions(true);
-    bolted_ = image.section(".note.bolt_info");
-    complete_ = std::any_of(functions_.begin(), functions_.end(), [](const Function& f) { return f.local; });
+    const auto& sections = image.sections();
+    if (std::any_of(sections.begin(), sections.end(), [](const Section& s) { return s.name.starts_with(before); }))
+        functions_ = image.functions(true);
 }
 
 bool Moved::rewritten(uint64_t address) const
 {
     const Section* const section = image_.section_at(address);
-    return section && section->name.starts_with(".bolt.org.");
+    return section && section->name.starts_with(before);
 }
 
 bool Moved::function_at(uint64_t address) const
@@ -41,11 +42,8 @@ bool Moved::stale(const Record& record, uint64_t by) const
         return false;
     if (record.type == FASTSDT_NOTE_SITE)
         return rewritten(record.address + by) && !in_function(record.address + by);
-    const bool exit = record.type == FASTSDT_NOTE_EXIT;
-    const uint64_t function = (exit ? record.operand : record.address) + by;
-    // An exit without its function is a mistake of who wrote the record, unless somebody has moved functions.
-    const bool asks = rewritten(function) || (complete_ && (!exit || bolted_));
-    return asks && image_.executable_at(function) && !function_at(function);
+    const uint64_t function = (record.type == FASTSDT_NOTE_EXIT ? record.operand : record.address) + by;
+    return rewritten(function) && image_.executable_at(function) && !function_at(function);
 }
 
 } // namespace fastsdt

@@ -9,7 +9,9 @@
 
 namespace fastsdt {
 
-/// Asks the symbol table, which BOLT writes anew. Functions that it left where they were keep their symbols.
+/// Asks the names of sections, and for what is in BOLT's the symbol table, which BOLT writes anew: functions that it left where
+/// they were keep their symbols. Elsewhere a function without a symbol is a function without a symbol: `strip -x` takes names of
+/// objects, a linker drops those of weak definitions that another overrides, and compilers have private ones.
 class Moved {
 public:
     explicit Moved(const Image& image);
@@ -22,9 +24,7 @@ private:
     bool in_function(uint64_t address) const;
 
     const Image& image_;
-    std::vector<Function> functions_; // by address
-    bool bolted_ = false;             // BOLT says that it was here
-    bool complete_ = false;           // local functions are in the table, so all are
+    std::vector<Function> functions_; // by address; read where BOLT was only
 };
 
 } // namespace fastsdt

@@ -308,11 +308,13 @@ std::vector<Release> parse_range(std::string_view text, std::string& error)
             first->patches = last->patches;
         if (first->patches != last->patches)
             return fail(": write " + patch_suffixes(first->patches | last->patches) + " at the end or nowhere");
-        if (*last < *first)
+        const bool one_series = first->same_series(*last);
+        // From a build to the end of its series.
+        const bool rest = one_series && first->build != Release::untold && last->build == Release::untold;
+        if (*last < *first && !rest)
             return fail(": the range runs backwards");
         constexpr size_t most = 200;
         std::vector<Release> list{*first};
-        const bool one_series = first->same_series(*last);
         if (first->build != Release::untold)
             add_builds(*first, first->build,
                        one_series && last->build != Release::untold ? last->build : Release::untold, list);
@@ -328,7 +330,8 @@ std::vector<Release> parse_range(std::string_view text, std::string& error)
             if (last->build != Release::untold)
                 add_builds(*last, 0, last->build, list);
         }
-        list.push_back(*last);
+        if (!rest)
+            list.push_back(*last);
         std::sort(list.begin(), list.end());
         list.erase(std::unique(list.begin(), list.end()), list.end());
         return list;

@@ -52,7 +52,7 @@ std::optional<Release> parse_release(std::string_view text, std::string_view ver
 
 /// One release, or a range of one vendor's: "6.1-7.2", "ubuntu-6.8-7.0.0-43", "6.1.100-6.12". A range has its ends and
 /// every series between them. Where an end names a build, the range also has those builds of its series that brought a
-/// feature. "+stp" at the end of a range is for all of it. On failure returns an empty list and says why.
+/// feature; "6.1.100-6.1" is all of 6.1 from there on. "+stp" at the end of a range is for all of it. On failure returns an empty list and says why.
 std::vector<Release> parse_range(std::string_view text, std::string& error);
 
 /// The series that follows in that vendor's list; for the last that is known, the same version again.

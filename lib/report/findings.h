@@ -4,10 +4,10 @@
 #pragma once
 #include "arch/args.h"
 #include "base/cover.h"
-#include "elf/exits.h"
 #include "elf/image.h"
 #include "elf/lines.h"
 #include "elf/moved.h"
+#include "elf/ways_out.h"
 #include "judge/evaluate.h"
 #include "live/live.h"
 
@@ -119,6 +119,9 @@ std::optional<Severity> parse_severity(std::string_view text);
     X(exit_missing, "exit-missing", warning,                                                                           \
       "A function whose record promises an exit site at every way out can be left without one: its exits do not "      \
       "add up to its entries.")                                                                                        \
+    X(undecoded_code, "undecoded-code", info,                                                                          \
+      "A function whose record promises exit sites has an instruction that the decoder does not know (APX, AVX10): "   \
+      "whether an exit is missing there is not said.")                                                                 \
     X(return_probe_unsafe, "return-probe-unsafe", warning,                                                             \
       "A return probe (uretprobe) here ends the program or counts wrongly on a kernel asked for: it replaces a "       \
       "return address that is signed, has a copy on a shadow stack, or is used twice. fastprobe's exit= needs none.")
@@ -214,11 +217,13 @@ private:
 
     // findings_functions.cpp
     void read_entries();
+    std::vector<Kernel> kernels_where(const Evaluation& judged, bool (*predicate)(Verdict)) const;
+    void check_breaks(const Evaluation& judged, uint64_t address, Severity severity, std::vector<Finding>& to);
     void check_verdicts(const Evaluation& judged, uint64_t address, bool missed, std::vector<Finding>& to);
     void check_return_probe(FunctionReport& entry);
     void read_exits();
     void check_exit(ExitReport& exit);
-    void check_ways_out(FunctionReport& entry, const std::vector<Function>& functions);
+    void check_ways_out(FunctionReport& entry, FunctionCode& code);
 
     // findings_file.cpp
     void check_bases();

@@ -47,8 +47,11 @@ void Report::read_entries()
         if (entry.record && moved_.stale(*entry.record))
             continue; // told with the file's findings
         entry.judged = evaluator_.at({address, entry.record, true});
-        if (!entry.record)
+        if (!entry.record) {
+            if (entry.judged) // nobody means it to be probed, yet whoever does breaks the program
+                check_breaks(*entry.judged, address, Severity::warning, entry.findings);
             continue;
+        }
         check_record(*entry.record, address + entry.lead, entry.judged, entry.findings);
         const bool missed = entry.record->flags & FASTSDT_ENTRY_MISSED;
         if (missed)
@@ -60,23 +63,30 @@ void Report::read_entries()
         check_verdicts(*entry.judged, address, missed, entry.findings);
         check_return_probe(entry);
     }
-    if (!notes.exits.empty())
+    if (!notes.entries.empty() || !notes.exits.empty())
         read_exits();
+}
+
+std::vector<Kernel> Report::kernels_where(const Evaluation& judged, bool (*predicate)(Verdict)) const
+{
+    std::vector<Kernel> found;
+    for (size_t i = 0; i < options.kernels.size(); ++i)
+        if (predicate(judged.behaviours[i].at_note.verdict))
+            found.push_back(options.kernels[i]);
+    return found;
+}
+
+void Report::check_breaks(const Evaluation& judged, uint64_t address, Severity severity, std::vector<Finding>& to)
+{
+    if (const auto broken = kernels_where(judged, breaks_program); !broken.empty())
+        add(to, FindingId::breaks_program, fmt::format("a probe breaks the program on {}", list_kernels(broken)),
+            address, severity);
 }
 
 void Report::check_verdicts(const Evaluation& judged, uint64_t address, bool missed, std::vector<Finding>& to)
 {
-    std::vector<Kernel> slow, broken;
-    for (size_t i = 0; i < options.kernels.size(); ++i) {
-        const Verdict verdict = judged.behaviours[i].at_note.verdict;
-        if (verdict == Verdict::xol || verdict == Verdict::reject)
-            slow.push_back(options.kernels[i]);
-        else if (breaks_program(verdict))
-            broken.push_back(options.kernels[i]);
-    }
-    if (!broken.empty())
-        add(to, FindingId::breaks_program, fmt::format("a probe breaks the program on {}", list_kernels(broken)),
-            address);
+    check_breaks(judged, address, usual_severity(FindingId::breaks_program), to);
+    const auto slow = kernels_where(judged, [](Verdict v) { return v == Verdict::xol || v == Verdict::reject; });
     if (!slow.empty() && !missed)
         add(to, FindingId::entry_single_stepped, fmt::format("not cheap on {}", list_kernels(slow)), address);
 }
@@ -115,7 +125,7 @@ void Report::read_exits()
     for (ExitReport& exit : exits)
         check_exit(exit);
 
-    const auto functions = image.functions(true);
+    FunctionCode code(image);
     // The exit's function is not listed: its finding is one of the file's.
     const auto orphan = [&](ExitReport& exit) {
         add(exit.findings, FindingId::record_mismatch, "the exit's function has no entry record", exit.record->address);
@@ -137,7 +147,7 @@ void Report::read_exits()
         entry.exits = std::span(exits).subspan(first, next - first);
         if (!promised || !image.executable_at(address) || moved_.stale(*entry.record))
             continue;
-        check_ways_out(entry, functions);
+        check_ways_out(entry, code);
     }
     for (; next < exits.size(); ++next)
         orphan(exits[next]);
@@ -171,60 +181,26 @@ void Report::check_exit(ExitReport& exit)
             address);
 }
 
-// Indirect jumps may stay inside the function (switch) or not (a tail call), with -mindirect-branch=thunk and -mretpoline by way of
-// a function of the compiler's, and jumps of objects have no targets yet: nothing is said about those.
-void Report::check_ways_out(FunctionReport& entry, const std::vector<Function>& functions)
+void Report::check_ways_out(FunctionReport& entry, FunctionCode& code)
 {
-    // A function ends at the latest where the next one begins, so that no code is walked twice.
-    const auto end = [&](const Function& f) {
-        const uint64_t last = std::max(f.address, f.address + f.size);
-        const size_t after = size_t(&f - functions.data()) + 1;
-        return after < functions.size() ? std::min(last, functions[after].address) : last;
-    };
-    const auto containing = [&](uint64_t address) -> const Function* {
-        const auto after = std::upper_bound(functions.begin(), functions.end(), address,
-                                            [](uint64_t a, const Function& f) { return a < f.address; });
-        if (after == functions.begin())
-            return nullptr;
-        const Function& function = *std::prev(after);
-        return address < end(function) ? &function : nullptr;
-    };
-    const Function* const whole = containing(entry.function.address);
-    if (!whole || whole->address != entry.function.address)
-        return;                   // stripped
+    const auto ways = code.ways_out(entry.function.address);
+    if (!ways)
+        return;
+    if (ways->undecoded) {
+        add(entry.findings, FindingId::undecoded_code,
+            fmt::format("the instruction at {} is not known here, so nothing is said about the ways out",
+                        image.place(*ways->undecoded)),
+            entry.function.address);
+        return;
+    }
     std::vector<uint64_t> behind; // where the sites end
     for (const ExitReport& exit : entry.exits)
         behind.push_back(exit.record->address + exit.record->patch_offset + exit.record->patch_length);
     std::sort(behind.begin(), behind.end());
-
-    constexpr size_t most_parts = 4; // there is one: f.cold
-    std::vector<const Function*> parts = {whole};
-    const auto is_part = [&](const Function* f) {
-        if (!f || std::find(parts.begin(), parts.end(), f) != parts.end())
-            return f != nullptr;
-        const std::string_view name = whole->name;
-        if (!f->name.starts_with(name) || !f->name.substr(name.size()).starts_with(".cold")
-            || parts.size() == most_parts)
-            return false;
-        parts.push_back(f);
-        return true;
-    };
-    const auto jumps_on = [&](uint64_t address) { // GCC gives these symbols no size
-        const auto found = std::lower_bound(functions.begin(), functions.end(), address,
-                                            [](const Function& f, uint64_t a) { return f.address < a; });
-        return found != functions.end() && found->address == address
-            && (found->name.starts_with("__x86_indirect_thunk_") || found->name.starts_with("__llvm_retpoline_")
-                || found->name.starts_with("__llvm_lvi_thunk_"));
-    };
-    for (size_t i = 0; i < parts.size(); ++i)
-        each_jump(image, parts[i]->address, end(*parts[i]), [&](uint64_t address, const Step& step) {
-            if (step.flow == Flow::away
-                && (image.relocatable() || is_part(containing(step.target)) || jumps_on(step.target)))
-                return;
-            if (!std::binary_search(behind.begin(), behind.end(), address))
-                add(entry.findings, FindingId::exit_missing,
-                    fmt::format("the way out at {} has no exit record in front of it", image.place(address)), address);
-        });
+    for (const uint64_t address : ways->addresses)
+        if (!std::binary_search(behind.begin(), behind.end(), address))
+            add(entry.findings, FindingId::exit_missing,
+                fmt::format("the way out at {} has no exit record in front of it", image.place(address)), address);
 }
 
 } // namespace fastsdt

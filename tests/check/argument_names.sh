@@ -68,6 +68,32 @@ for linker in bfd gold lld mold; do
     expect "$linker: two files" "$(signatures twin)" "shop:twin(int x)"
 done
 
+# Names whose parts run together, and one name with several numbers of arguments, in one file and in two.
+cat >apart.c <<'E'
+#include <fastsdt.h>
+int PART(int c, char **v)
+{
+    FASTSDT_NAMED(shop, req_done, (char *, url, v[0]), (int, bytes, c));
+    FASTSDT_NAMED(shop_req, done, (int, status, c));
+    FASTSDT_NAMED(shop, req_done, (int, only, c));
+    return 0;
+}
+E
+for c in gcc g++ clang-19; do
+    have "$c" || continue
+    $c -x "$([ $c = g++ ] && echo c++ || echo c)" -I"$INCLUDE" -DPART=main apart.c -o apart
+    expect "$c: parts that run together" "$(fastsdt-check --no-lines apart | sed -n 's/^  \(shop[^)]*)\).*/\1/p' | sort)" "shop:req_done(char *url, int bytes)
+shop:req_done(int only)
+shop_req:done(int status)"
+done
+sed '/url/d; s/v\[0\]/0/' apart.c >half.c
+for linker in bfd lld; do
+    have "ld.$linker" || continue
+    gcc -I"$INCLUDE" -DPART=other -c half.c -o half.o
+    gcc -I"$INCLUDE" -fuse-ld=$linker -DPART=main half.o apart.c -o apart
+    expect "$linker: one name, two numbers" "$(fastsdt-check --no-lines apart | grep -c 'shop:req_done(char \*url, int bytes)')" 1
+done
+
 # What --plan prints, run. 0.17 of bpftrace takes six arguments.
 expect "the plan" "$(fastsdt-check --plan -k 6.18 -P sum shop | grep -o 'printf(.*;')" 'printf("sum x=0x%lx p=0x%lx big=%lu\n", arg0, arg1, arg2);'
 if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] && have bpftrace; then

@@ -323,6 +323,14 @@ probe 1b, a
 base
 END
 finds avx "breaks-program no-layout-note unknown-layout"
+made avx_function <<'END'
+.type _start,@function; ret
+.size _start, . - _start
+.type compare,@function; compare: vpcmpeqb %xmm1,%xmm0,%xmm0; ret
+.size compare, . - compare
+END
+# Nobody selected it, and whoever probes it breaks the program all the same.
+finds avx_function "breaks-program" --functions
 made nop10 <<'END'
 1: .byte 0x66,0x2e,0x0f,0x1f,0x84,0,0,0,0,0
 probe 1b, a
@@ -476,6 +484,40 @@ record 1b, 1, 0, 1, lead=2, operand=_start, type=0x58
 END
 finds thunk "" --functions
 finds exits "bytes-mismatch entry-single-stepped exit-missing 3 record-mismatch return-probe-unsafe" --functions
+# Without names .eh_frame tells a function's own parts: `back` jumps back into it, `deep` begins with more on the stack than a return
+# address. Of `other` nothing tells, so that nothing is said; its return is a way out of neither.
+made unnamed <<'END'
+.type _start,@function; ret
+.globl whole; .type whole,@function; whole: .cfi_startproc; nop
+record whole, 1, 0, 1, flags=8, type=0x45
+test %edi, %edi; js back; jp other
+5: push %rbx; .cfi_adjust_cfa_offset 8; test %esi, %esi; js deep
+pop %rbx; .cfi_adjust_cfa_offset -8
+1: nop; ret
+record 1b, 1, 0, 1, lead=2, operand=whole, type=0x58
+.cfi_endproc; .size whole, . - whole
+back: .cfi_startproc; inc %esi; jmp 5b; .cfi_endproc
+deep: .cfi_startproc; .cfi_def_cfa_offset 16; pop %rbx; .cfi_def_cfa_offset 8
+nop; ret
+.cfi_endproc
+record deep+1, 1, 0, 1, lead=2, operand=whole, type=0x58
+other: .cfi_startproc; ret; .cfi_endproc
+END
+finds unnamed "" --functions
+sed 's/^record deep+1.*//' unnamed.s >lacking.s
+as lacking.s -o lacking.o && ld -z noexecstack -z noseparate-code lacking.o -o lacking
+fastsdt-check -v --functions lacking >out || true
+expect "a return of an unnamed part without a record" "$(grep -c "the way out at $(printf '%#x' $((0x$(nm lacking | sed -n 's/ t deep$//p') + 2))) " out)" 1
+
+# REX2 of APX, which this decoder does not know: push %r16.
+made apx <<'END'
+.type _start,@function; ret
+.globl f; .type f,@function; f: nop; .byte 0xd5,0x18,0x50; ret
+.size f, . - f
+record f, 1, 0, 1, flags=8, type=0x45
+END
+finds apx undecoded-code --functions
+
 ld -z shstk -z noexecstack -z noseparate-code exits.o -o shadow
 readelf -n shadow | matches SHSTK
 # A process may have a shadow stack, which kernels up to 6.10 ignore when they place a return probe. One finding for the
@@ -509,6 +551,12 @@ record 3b, 6, 1, 10, flags=1
 base
 END
 finds bolted stale-record --functions
+# The same without BOLT is code that nobody gave a name: strip -x takes them away. fastsdt-index keeps all.
+sed 's/\.bolt\.org\.text/.text.plain/' bolted.s >plain.s
+as plain.s -o plain.o && ld -z noexecstack -z noseparate-code plain.o -o plain
+finds plain layout-without-probe --functions
+cp plain indexed && fastsdt-index -v indexed >out
+! grep removed out || fail "the index removes records of code without a name"
 { fastsdt-check bolted || true; } | matches '2 of 4 layout records' || fail "bolted: another number of records"
 
 # clang's LTO without the pass: tests/fastprobe/llvm/lto.sh makes real ones.

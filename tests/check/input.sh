@@ -68,6 +68,11 @@ done
 expect "a filter by name" "$(names -P 'f*' program)" t:first
 expect "how many that is" "$(fastsdt-check -P 'f*' program | sed -n 1p)" "program: x86_64 pie, 1 of 2 sites"
 expect "filters by provider" "$(names -P 't:s*' -P 'x:*' program)" t:second
+expect "a filter that no probe matches" "$(status -P 'f*' -P 'x:*' program)" 2
+for how in "" --json --summary --plan --armable; do
+    s=0; fastsdt-check $how -P nosuch program library.so >out 2>err || s=$?
+    expect "$how: a filter that no probe matches" "$s $(cat err)" '2 fastsdt-check: no probe matches "nosuch"'
+done
 expect "no source file is taken for a pattern" "$(names -P first program library.so)" "t:first t:first"
 
 # Kinds of file

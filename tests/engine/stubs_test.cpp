@@ -520,6 +520,17 @@ TEST(Stub, ExitsHaveAResult)
     EXPECT_NE(refusal(text, exit), "");
 }
 
+TEST(Stub, ReadsConstantsInHexadecimal)
+{
+    for (const auto& [operand, value] :
+         {std::pair("8@$0x7fff12345678", int64_t(0x7fff12345678)), {"-8@$-0x10", -16}, {"4@$0X1f", 31}}) {
+        OwnRun run(action("", "@ = max(arg0);"), usdt(operand));
+        Processor state;
+        run.pass(state);
+        EXPECT_EQ(only_number(run.maps()), value) << operand;
+    }
+}
+
 TEST(Stub, SaysWhyAnArgumentCannotBeRead)
 {
     const std::string text = action("", "@ = sum(arg0);");
@@ -529,6 +540,9 @@ TEST(Stub, SaysWhyAnArgumentCannotBeRead)
         EXPECT_NE(refusal(text, usdt(operand)), "") << operand;
     EXPECT_EQ(refusal(text, usdt("")), "has no arg0");
     EXPECT_EQ(refusal(text, usdt("8@-8(%rbp)")), "");
+    EXPECT_EQ(refusal(text, usdt("8@$0x7fff12345678")), "");
+    EXPECT_NE(refusal(text, usdt("8@$0x17fff1234567890ab")), "");
+    EXPECT_NE(refusal(text, usdt("8@$0x7fffz")), "");
     // Without system calls memory is read where that is safe, and a thread's id is not known.
     EXPECT_EQ(refusal(text, usdt("8@-8(%rbp)"), false), "");
     EXPECT_EQ(refusal(action("", "@[str(arg0)] = count();"), usdt("8@%rax"), false), "");

@@ -3,7 +3,7 @@
 # Bad arguments stop the compilation with one message that names the argument; nothing is left behind.
 # Arguments as for suite.sh.
 . "$FASTSDT_SOURCE/tests/common.sh"
-kind=$1 plugin=$3 cc=$4
+kind=$1 plugin=$3 cc=$4 cxx=$5
 need "${cc%% *}" python3
 [ -e "$plugin" ] || skip "$plugin was not built"
 echo 'int f(int a) { return a * 3; }' >f.c
@@ -48,6 +48,34 @@ echo '__attribute__((fastprobe_exit("frame"))) int f(void) { return 0; }' >a.c
 # shellcheck disable=SC2086
 if $cc -c a.c -fplugin="$plugin" 2>err; then fail "attribute exit mode: accepted"; fi
 grep -q "none, nop, nop10" err || fail "attribute exit mode: $(cat err)"
+
+# Lists: a template's function by its short name; a line that is no function is told.
+cat >templates.cpp <<'C'
+template <class T> __attribute__((noinline)) T twice(T x) { return x + x; }
+namespace { template <class T> struct box { T v; template <class U> __attribute__((noinline)) U *get(U *u) { u[0] += v; return u; } }; }
+namespace ns { struct P { int v; }; template <class T> __attribute__((noinline)) bool operator<(T a, P b) { return b.v < a; } }
+int main(int c, char **) { box<int> b{c}; long l = c; return twice(c) + *b.get(&l) + (c < ns::P{c}); }
+C
+for name in 'twice<int>' 'int twice<int>' 'twice<int>(int)' '(anonymous namespace)::box<int>::get<long>' 'ns::operator< <int>' 'main'; do
+    printf '%s\nnobody # no function\n' "$name" >names
+    rm -f list.json
+    # shellcheck disable=SC2086
+    $cxx -w -O1 -c templates.cpp -fplugin="$plugin" -fplugin-arg-fastprobe-list=names -fplugin-arg-fastprobe-report=list.json -fplugin-arg-fastprobe-verbose 2>err
+    expect "functions by the list's $name" "$(grep -c . list.json)" 1
+    expect "what is said of the list's lines" "$(grep -c 'is no function here' err) $(grep -c 'nobody.* is no function here' err)" "1 1"
+done
+
+# The report is JSON, whatever bytes the source's name has.
+odd=$(printf 'caf\351 \303\251.c')
+echo 'int f(int a) { return a; }' >"$odd"
+rm -f odd.json
+# shellcheck disable=SC2086
+$cc -O2 -c "$odd" -o odd.o -fplugin="$plugin" -fplugin-arg-fastprobe-report=odd.json
+python3 - <<'P'
+import json
+unit, = (json.loads(line)["unit"] for line in open("odd.json", "rb"))
+assert unit == "caf\ufffd \u00e9.c", unit
+P
 
 # Exits in the report: their number, or why there are none.
 rm -f exits.json

@@ -50,6 +50,9 @@ CLANG = [
     ["-mllvm -enable-shrink-wrap=false"],
     ["-mllvm -fast-isel", "-mllvm -global-isel"],
     ["-mllvm -tail-dup-size=8"],
+    ["-mllvm -align-all-blocks=4", "-mllvm -align-all-nofallthru-blocks=5", "-mllvm -align-all-functions=5"],
+    ["-fxray-instrument", "-fxray-instrument -fxray-instruction-threshold=1"],
+    ["-fsplit-machine-functions"],
     ["-fno-integrated-as"],
 ]
 X86 = [
@@ -58,7 +61,9 @@ X86 = [
     ["-mstackrealign"],
     ["-mcmodel=medium", "-mcmodel=large"],
     ["-mtune=haswell", "-mtune=znver2", "-mtune=atom"],
-    ["-mindirect-branch=thunk -mfunction-return=thunk", "-mharden-sls=all"],
+    ["-mindirect-branch=thunk -mfunction-return=thunk", "-mharden-sls=all",
+     "-fcf-protection=none -mindirect-branch=thunk-inline", "-fcf-protection=none -mfunction-return=thunk-inline"],
+    ["-mapxf", "-mavx10.1"],
 ]
 ARM64 = [
     ["-mbranch-protection=standard", "-mbranch-protection=bti", "-mbranch-protection=pac-ret+leaf", "-mbranch-protection=none"],

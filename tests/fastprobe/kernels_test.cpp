@@ -105,12 +105,37 @@ TEST(kernels, ranges)
     EXPECT_TRUE(kernels.cheap(Arch::arm64, First::frame_push));
     ASSERT_TRUE(kernels.parse("ubuntu-6.17-7.0.0-43,6.16.3-", error)) << error;
     EXPECT_TRUE(kernels.cheap(Arch::x86_64, First::long_nop));
+    // To the end: of a series that is the vendor's last, too, and of the newest.
+    for (const char* open : {"rhel-10.1-", "rhel-10.0-", "rhel-9.6-", "ubuntu-7.0.0-43-", "7.2.5-", "7.2-", "6.12.3-",
+                             "6.12.3-6.12", "rhel-10-"})
+        EXPECT_TRUE(kernels.parse(open, error)) << error;
+    ASSERT_TRUE(kernels.parse("7.2.5-", error));
+    EXPECT_TRUE(kernels.cheap(Arch::x86_64, First::long_nop));
     ASSERT_TRUE(kernels.parse("6.18,rhel-9.6", error));
     EXPECT_FALSE(kernels.cheap(Arch::x86_64, First::long_nop)) << "nobody knows what that one has";
     ASSERT_TRUE(kernels.parse("6.13-7.2+stp", error));
 
-    for (const char* bad : {"", "6", "6.", ".1", "6.1-6.0", "6.1--7.2", "6.1,", ",6.1", "6.1 ", "v6.1", "6.1-7.2-7.3",
-                            "6.99999", "4.19", "6.1+foo", "-7.2", "this", "ubuntu-5.4", "rhel-8.10"}) {
+    for (const char* bad : {"",
+                            "6",
+                            "6.",
+                            ".1",
+                            "6.1-6.0",
+                            "6.1--7.2",
+                            "6.1,",
+                            ",6.1",
+                            "6.1 ",
+                            "v6.1",
+                            "6.1-7.2-7.3",
+                            "6.99999",
+                            "4.19",
+                            "6.1+foo",
+                            "-7.2",
+                            "this",
+                            "ubuntu-5.4",
+                            "rhel-8.10",
+                            "6.12.9-6.12.8",
+                            "rhel-10.1-rhel-10.0",
+                            "6.12-6.12.3-6.11"}) {
         EXPECT_FALSE(kernels.parse(bad, error)) << bad;
         EXPECT_FALSE(error.empty());
     }

@@ -101,3 +101,69 @@ for c in $(have_of gcc-12 clang-19); do
         judge "$(cxx_of $c) $level" objects-cc own "42 0 4294967298 7 8" sema_wide "9"
     done
 done
+
+# Beside an argument that is in memory, an array or a function is still the pointer that it decays to, in C and in C++.
+cat >beside.c <<'E'
+#include <stdio.h>
+#include <sys/sdt.h>
+#include "usdt.h"
+struct wide { long a, b; };
+char text[8] = "hello";
+const char *const words[] = {"a", "b"};
+static int callee(int a) { return a; }
+static int variadic(const char *a, ...) { return !a; }
+#ifdef __cplusplus
+template <typename T> void generic(T &t, wide w) { USDT(beside, generic, t, w); }
+#else
+#define generic(t, w) USDT(beside, generic, t, w)
+#endif
+int main(int argc, char **argv)
+{
+    struct wide w = {5, 6};
+    long l = argc;
+    printf("expected %p %p %p %p 7 %p %p 1\n", (void *)callee, (void *)variadic, (void *)text, (void *)words, (void *)text, (void *)callee);
+    fflush(stdout);
+    STAP_PROBE5(beside, stap, callee, variadic, text, words, w);
+    USDT(beside, usdt, l + 6, w);
+    generic(text, w);
+    generic(callee, w);
+    generic(l, w);
+    return 0;
+}
+E
+cat >beside.py <<'E'
+import gdb, re, subprocess
+sites = {int(pc, 16): text for pc, text in re.findall(r"Location: 0x([0-9a-f]+).*\n\s*Arguments: (.*)",
+         subprocess.run(["readelf", "-nW", "beside"], capture_output=True, text=True).stdout)}
+for pc in sites:
+    gdb.execute("break *%d" % pc, to_string=True)
+values = []
+gdb.execute("run")
+while gdb.selected_inferior().pid:
+    for size, register in re.findall(r"(-?\d+)@\(%(\w+)\)", sites[gdb.selected_frame().pc()]):
+        if size in ("8", "-8"):
+            values.append(int(gdb.parse_and_eval("*(long *)$" + register)))
+    gdb.execute("continue")
+print("seen", *("0x%x" % v if v > 9 else v for v in values))
+E
+for c in $(have_of gcc-12 clang-14 clang-19); do
+    for compiler in "$c" "$(cxx_of "$c") -x c++ -std=c++98" "$(cxx_of "$c") -x c++ -std=c++17"; do
+        for level in -O0 -O2; do
+            # shellcheck disable=SC2086 # words
+            $compiler -w $level -no-pie -fno-pie -I"$INCLUDE" beside.c -o beside || fail "$compiler $level"
+            gdb -q -nx -batch -iex 'set debuginfod enabled off' -x beside.py ./beside >out 2>&1 || fail "gdb: $(cat out)"
+            expect "$compiler $level" "$(sed -n 's/^seen //p' out)" "$(sed -n 's/^expected //p' out)"
+        done
+    done
+done
+
+# A probe in an exported inline function of a module.
+printf 'module;\n#include <sys/sdt.h>\nexport module m;\nexport inline int traced(int x) { DTRACE_PROBE1(md, inl, x); return x + 1; }\n' >m.cc
+printf 'import m;\nint main() { return traced(1) != 2; }\n' >u.cc
+for cxx in g++-11 g++-12; do
+    have $cxx || continue
+    rm -rf gcm.cache
+    $cxx -std=c++20 -fmodules-ts -O1 -isystem "$INCLUDE" -c m.cc -o m.o && $cxx -std=c++20 -fmodules-ts -O1 u.cc m.o -o u || fail "$cxx: a module"
+    ./u || fail "$cxx: the module's program"
+    expect "$cxx: probes of a module" "$(readelf -n u | grep -c 'Provider: md')" 1
+done

@@ -73,3 +73,27 @@ for c in $(have_of gcc-12 clang-14 clang-19 clang-22); do
         notes signs | matches 'signs:twins.*[^-]8@' || fail "$cxx $flags: $(notes signs)"
     done
 done
+
+# _BitInt, in C and in C++.
+cat >bits.c <<'E'
+#include <fastsdt.h>
+#include <usdt.h>
+int main(int argc, char **argv)
+{
+    volatile _BitInt(8) small = -3;
+    volatile unsigned _BitInt(8) natural = 253;
+    volatile _BitInt(37) odd = -5;
+    USDT(bits, usdt, (_BitInt(8))small, (unsigned _BitInt(8))natural, (_BitInt(37))odd);
+#ifdef __cplusplus /* clang's C takes none for an operand */
+    FASTSDT(bits, own, (_BitInt(8))small, (unsigned _BitInt(8))natural);
+#endif
+    return 0;
+}
+E
+for c in "clang-19 -std=c2x" "clang++-19 -x c++" "clang-22 -std=c2x" "clang++-22 -x c++"; do
+    have "${c%% *}" || continue
+    # shellcheck disable=SC2086 # words
+    $c -w -O1 -I"$INCLUDE" bits.c -o bits || fail "$c: _BitInt"
+    expect "$c: _BitInt" "$(notes bits "{probe} {args}" | grep "^bits:" | sed 's/@[^ ]*//g' | sort | grep -v own | xargs)" "bits:usdt -1 1 -8"
+    [[ $c != *c++ ]] || expect "$c: _BitInt, FASTSDT" "$(notes bits "{probe} {args}" | sed -n 's/@[^ ]*//g; s/^bits:own //p')" "-1 1"
+done

@@ -182,7 +182,11 @@ int main(int argc, char** argv)
     Arguments arguments;
     if (const auto status = read_arguments(argc, argv, arguments))
         return *status;
-    const Status status = run(arguments);
+    Status status = run(arguments);
+    for (const std::string& glob : arguments.unmatched()) {
+        fmt::print(stderr, "fastsdt-check: no probe matches \"{}\"\n", printable(glob));
+        status = unusable;
+    }
     if (std::fflush(stdout) != 0)
         cannot_write();
     return status;

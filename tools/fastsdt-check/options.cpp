@@ -9,6 +9,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fnmatch.h>
+
+#include <algorithm>
+#include <iterator>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -127,10 +130,21 @@ bool Arguments::selects(std::string_view provider, std::string_view probe) const
 {
     const std::string name(probe);
     const std::string full = fmt::format("{}:{}", provider, probe);
+    bool any = globs.empty();
     for (const std::string& glob : globs)
-        if (fnmatch(glob.c_str(), glob.find(':') == glob.npos ? name.c_str() : full.c_str(), 0) == 0)
-            return true;
-    return globs.empty();
+        if (fnmatch(glob.c_str(), glob.find(':') == glob.npos ? name.c_str() : full.c_str(), 0) == 0) {
+            matched_.insert(glob);
+            any = true;
+        }
+    return any;
+}
+
+std::vector<std::string> Arguments::unmatched() const
+{
+    std::vector<std::string> left;
+    std::copy_if(globs.begin(), globs.end(), std::back_inserter(left),
+                 [&](const std::string& glob) { return !matched_.contains(glob); });
+    return left;
 }
 
 std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments)

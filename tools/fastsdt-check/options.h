@@ -5,6 +5,7 @@
 #include "report/findings.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -24,6 +25,11 @@ struct Arguments {
 
     /// Whether --probe names the probe, or there is no --probe.
     bool selects(std::string_view provider, std::string_view probe) const;
+    /// Of --probe, what no probe had for its name since.
+    std::vector<std::string> unmatched() const;
+
+private:
+    mutable std::set<std::string> matched_; // globs
 };
 
 /// Reads the command line. A status: the program has to end with it; the message is printed already (--help, wrong

@@ -29,7 +29,9 @@ std::string header_text(const Model& model, std::string_view source)
             const std::string macro = macro_name(provider.name, probe.name);
             const std::string semaphore = semaphore_name(provider, probe);
             declarations += "extern unsigned short " + semaphore + " _DTRACE_SEMAPHORE;\n";
-            active += "#define " + macro + "_ENABLED() __builtin_expect(" + semaphore + ", 0)\n";
+            // Volatile: a tracer changes it while a loop runs.
+            active +=
+                "#define " + macro + "_ENABLED() __builtin_expect(*(volatile unsigned short *)&" + semaphore + ", 0)\n";
             inactive += "#define " + macro + "_ENABLED() 1\n";
 
             std::string signature, parameters, values;

@@ -29,7 +29,7 @@ static std::string names_note(const Provider& provider, const Probe& probe)
     };
     std::string text = "__asm__(\n"
         + line(".pushsection " FASTSDT_NAMES_SECTION ", \"G\", \"note\", fastsdt.names." + provider.name + "."
-               + probe.name + ", comdat")
+               + probe.name + "." + std::to_string(probe.arguments.size()) + ", comdat")
         + line(".balign 4") + line(".4byte 8, 994f - 993f, " + std::to_string(FASTSDT_NOTE_NAMES))
         + line(".asciz \"" FASTSDT_NOTE_OWNER "\"")
         + line("993: .byte " + std::to_string(FASTSDT_NOTE_VERSION) + ", " + std::to_string(probe.arguments.size())
