@@ -181,7 +181,7 @@ def readme_check(text):
 def readme_commands(text):
     """The first three, with the tools of this build instead of the demo's."""
     demo, path, then = text.strip().split("\n")
-    if demo != "./scripts/demo.sh" or "build=$PWD/build/demo" not in open(f"{source}/scripts/demo.sh").read() or path != "PATH=$PWD/build/demo/bin:$PATH":
+    if demo != "./scripts/demo.sh" or "build=$PWD/build/default" not in open(f"{source}/scripts/demo.sh").read() or path != "PATH=$PWD/build/default/bin:$PATH":
         return "not what scripts/demo.sh builds"
     code, output = shell(then)
     return None if code == 0 and "usdt:./hello:shop:order  (" in output else output
