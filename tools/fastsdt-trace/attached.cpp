@@ -70,7 +70,10 @@ void Shared::say_what_is_missing(const std::vector<const Probe*>& probes, const 
     }
     if (!kernel)
         return;
-    if (const std::string why = untellable(options, &script); why.empty())
+    std::string why = untellable(options, &script);
+    if (why.empty())
+        why = return_probe_obstacle(options);
+    if (why.empty())
         say(fmt::format("bpftrace may do all of it, as root: {}", shell_line(kernel_command(options, &script))));
     else
         say(fmt::format("bpftrace cannot take over: {}", why));

@@ -151,7 +151,9 @@ int trace(const Options& options)
             run_kernel(options, nullptr);
         }
         fmt::print(stderr, "{}", explain(error, options.text, options.name));
-        if (error.kernel_can && untellable(options, nullptr).empty())
+        if (const std::string why = return_probe_obstacle(options); error.kernel_can && !why.empty())
+            say(why);
+        else if (error.kernel_can && untellable(options, nullptr).empty())
             say(fmt::format("bpftrace does it, as root: {}", shell_line(kernel_command(options, nullptr))));
         return unusable;
     }

@@ -368,7 +368,8 @@ Choice choose(const Session& session, const Session::Preview& preview, const Ker
             say(fmt::format("engine user: {} of {} sites can be armed", summary.armed, summary.sites));
         return Choice::user;
     }
-    const std::string obstacle = kernel_obstacle(options, &script);
+    const bool both = others.empty() && adds_up(script) && !sites.empty();
+    const std::string obstacle = kernel_obstacle(options, &script, !both || sites.has_exits());
     const std::string why = summary.complete()
         ? fmt::format("fastprobe has not recorded {}{}", others[0]->text,
                       options.moves || !engine::own_machine.moved_jump ? "" : ", and --no-move leaves it alone")
@@ -378,7 +379,6 @@ Choice choose(const Session& session, const Session::Preview& preview, const Ker
         say(fmt::format("engine user: {}; {}", why, obstacle));
         return Choice::user;
     }
-    const bool both = others.empty() && adds_up(script) && !sites.empty();
     say(both ? fmt::format("engine user, and kernel where it cannot: {}; what the process forks is not counted there",
                            why)
              : fmt::format("engine kernel: {}; what the process forks is not counted", why));
