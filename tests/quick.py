@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""quick.py BUILD <FILES: which tests a change of these files can make fail most likely, for scripts/test.sh --quick: lines "test NAME" and "target NAME",
+what these tests need built. BUILD is configured."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+READER = "fastsdt-check fastsdt-index"
+TOOLS = READER + " fastsdt-probe gcc-plugin/all"
+ENGINE = TOOLS + " fastsdt-trace fastsdt_trace_api"
+PLUGINS = TOOLS + " llvm-pass/all"
+# A change in FOLDER; the folders of tests/ that it concerns; what their scripts need besides what is built there. The longest FOLDER counts, and
+# tests/NAME concerns itself.
+AFFECTED = [
+    ("include/", "header recognize lib check", TOOLS),
+    ("lib/", "lib check linker movable fuzz", READER),
+    ("lib/kernel/", "lib check kernel", READER),
+    ("lib/movable/", "lib check movable", READER),
+    ("linker/", "linker fuzz", READER),
+    ("uprobes/", "uprobes probe", TOOLS),
+    ("engine/", "engine", ENGINE),
+    ("api/", "engine python rust", ENGINE),
+    ("tools/", "tools", ENGINE + " fastsdt-dtrace"),
+    ("tools/fastsdt-check/", "check tools fuzz", TOOLS),
+    ("tools/fastsdt-probe/", "probe tools", TOOLS),
+    ("tools/fastsdt-trace/", "engine serve tools", ENGINE),
+    ("tools/fastsdt-dtrace/", "dtrace tools", TOOLS + " fastsdt-dtrace"),
+    ("fastprobe/", "fastprobe", PLUGINS),
+    ("gcc-plugin/", "fastprobe", PLUGINS),
+    ("llvm-pass/", "fastprobe", PLUGINS),
+    ("python/", "python", ENGINE),
+    ("rust/", "rust", ENGINE),
+    ("bench/", "bench", ""),
+    ("docs/", "docs", ENGINE + " fastsdt-dtrace"),
+    ("examples/", "docs", ENGINE + " fastsdt-dtrace"),
+    ("scripts/", "scripts", ""),
+    (".ci/", "scripts", ""),
+    ("packaging/", "scripts", ""),
+]
+# A test with this label takes long beside what it is likely to find.
+LONG = "long"
+
+
+def affected(path):
+    """The folders of tests, and targets."""
+    parts = path.split("/")
+    if parts[0] == "tests" and len(parts) > 2:
+        return {parts[1]}, set(ENGINE.split())
+    row = max((row for row in AFFECTED if path.startswith(row[0])), key=lambda row: len(row[0]), default=("", "", ""))
+    return set(row[1].split()), set(row[2].split())
+
+
+def main():
+    build = os.path.abspath(sys.argv[1])
+    folders, targets = set(), set()
+    for path in sys.stdin.read().split("\n"):
+        more = affected(path)
+        folders |= more[0]
+        targets |= more[1]
+    listed = json.loads(subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], check=True, capture_output=True, text=True).stdout)
+    chosen = []
+    for test in listed["tests"]:
+        properties = {p["name"]: p["value"] for p in test["properties"]}
+        folder = os.path.relpath(properties["WORKING_DIRECTORY"], f"{build}/tests").split("/")[0]
+        if folder in folders and LONG not in properties.get("LABELS", []):
+            chosen.append((folder, test["name"]))
+    targets |= {f"tests/{folder}/all" for folder, _ in chosen}
+    known = set(re.findall(r"^(\S+): ", subprocess.run(["ninja", "-C", build, "-t", "targets", "all"], check=True, capture_output=True, text=True).stdout, re.M))
+    for target in sorted(targets & known if chosen else []): # a part that cannot be built here has none
+        print("target", target)
+    for _, name in chosen:
+        print("test", name)
+
+
+main()
