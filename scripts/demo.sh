@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1:-} in "" | tcl | guest) ;; *) sed -n '3,7s/^# //p' "$0" >&2; exit 2 ;; esac
 here=$PWD
-. scripts/versions.sh
+. scripts/common/versions.sh
 build=$PWD/build/default # as scripts/test.sh, which compiles none of it again
 bold=$(tput bold 2>/dev/null || true) plain=$(tput sgr0 2>/dev/null || true)
 [ -t 1 ] || bold="" plain=""
@@ -186,7 +186,7 @@ mkdir -p "$work"
 cd "$work"
 if [ ! -d source ]; then
     say "Fetching Tcl's source package"
-    files=$("$here/scripts/debian-source.sh" tcl8.6)
+    files=$("$here/scripts/common/debian-source.sh" tcl8.6)
     dpkg-source -x "$files"/*.dsc source >/dev/null
 fi
 if [ ! -x tclsh ]; then

@@ -10,7 +10,7 @@
 # The longest tests are listed at the end, and why checks were skipped; that stays in build/default/skips.txt, a line each: the test, the reason.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. scripts/versions.sh
+. scripts/common/versions.sh
 all=OFF quick='' selected=() targets=()
 case ${1:-} in
 -h | --help) sed -n '3,11s/^# \{0,1\}//p' "$0" && exit ;;
@@ -38,7 +38,7 @@ status=0
 ctest --preset default -j "$(nproc)" "$@" 2>&1 | tee "$log" || status=$?
 printf '\nThe longest tests, in seconds:\n'
 sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) .* ([0-9.]+) sec.*/\2 \1/p' "$log" | sort -rn | sed -n 1,20p | xargs printf '  %8s  %s\n'
-scripts/skips.sh build/default/Testing/Temporary/LastTest.log >build/default/skips.txt
+tests/scripts/report.sh build/default/Testing/Temporary/LastTest.log >build/default/skips.txt
 if [ -s build/default/skips.txt ]; then
     printf '\nSkipped, and why:\n'
     sed 's/^/  /' build/default/skips.txt

@@ -2,7 +2,7 @@
 # FASTSDT_SOURCE and FASTSDT_BUILD are set by ctest; the current directory is a scratch directory.
 set -euo pipefail
 INCLUDE=$FASTSDT_SOURCE/include
-. "$FASTSDT_SOURCE/scripts/versions.sh"
+. "$FASTSDT_SOURCE/scripts/common/versions.sh"
 
 fail() { printf 'FAIL: %s\n' "$*" >&2; exit 1; }
 # What a test leaves in its folder would be committed with the sources.

@@ -25,7 +25,7 @@ if [ ! -e debs/done ]; then
     # shellcheck disable=SC2086 # a list of words
     packages="$packages $dev $(dpkg-query -W -f '${Depends}, ' $dev | tr , '\n' | sed -nE 's/^ *(lib[^ ]*) .*/\1/p' | grep -v -- '-dev$' | sort -u | xargs) libc6 libgcc-s1 libstdc++6 busybox-static"
     # shellcheck disable=SC2086 # a list of words
-    (cd debs && FASTSDT_CACHE=$cache FASTSDT_ARCHS=arm64 "$FASTSDT_SOURCE/scripts/debian.sh" "$suite" apt-get download $packages) >err 2>&1 ||
+    (cd debs && FASTSDT_CACHE=$cache FASTSDT_ARCHS=arm64 "$FASTSDT_SOURCE/scripts/common/debian.sh" "$suite" apt-get download $packages) >err 2>&1 ||
         skip "no arm64 packages of $suite: $(tail -n 1 err)"
     for deb in debs/*.deb; do dpkg-deb -x "$deb" root; done
     dpkg-query -L libcli11-dev nlohmann-json3-dev | grep -E '^/usr/(include|share/cmake|lib/cmake)/' | while read -r file; do

@@ -16,7 +16,7 @@ there && { echo "$dir"; exit 0; } # somebody else fetched it meanwhile
 work=$(mktemp -d "$cache/peers.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-debian() { FASTSDT_CACHE=$cache "$scripts/debian.sh" sid "$@"; }
+debian() { FASTSDT_CACHE=$cache "$scripts/common/debian.sh" sid "$@"; }
 source=$(debian apt-cache pkgnames linux-source- | grep -E '^linux-source-[0-9.]+$' | sort -V | tail -n 1) || exit 4
 debian apt-get download systemtap-sdt-dev "$source" > log 2>&1 || { tail -3 log >&2; exit 4; }
 mkdir -p new/systemtap/sys new/libbpf

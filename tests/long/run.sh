@@ -23,7 +23,7 @@
 # What a part printed is in build/long/PART.log. A line for each says how it ended and after how many seconds; exit 1: one failed. As root.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. scripts/versions.sh
+. scripts/common/versions.sh
 nightly=(tests sanitizers fuzz kernels mutants soak differ torture move-torture links packages static)
 export FASTSDT_BUILD=$PWD/build/default
 # with_plugins SCRIPT ARGUMENT...: SCRIPT for the newest compilers that there are plugins for.
@@ -44,7 +44,7 @@ part() {
     shift
     case $name in
     tests) scripts/test.sh --all "$@" ;;
-    sanitizers) scripts/sanitize.sh "$@" ;;
+    sanitizers) tests/sanitize.sh "$@" ;;
     fuzz) # what fails is left there
         cd build/long
         ../sanitize/bin/fuzz_reader -t 3600 -s "$(date +%Y%m%d)" "$@" ../../tests/fuzz/corpus

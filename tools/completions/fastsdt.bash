@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Made by scripts/completions.py of what the tools print for --help.
+# Made by tools/completions/write.py of what the tools print for --help.
 _fastsdt() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options='' values='' file='' word
     # In --name=value bash makes three words of it.

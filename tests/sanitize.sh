@@ -7,12 +7,12 @@
 # clang is taken where it is, since it needs half of gcc's time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. scripts/versions.sh
+. scripts/common/versions.sh
 which=${1:-all}
 case $which in
 all | address | thread) ;;
 recent)
-    which=all seen=(engine/process engine/arming engine/session.cpp api tests/engine/{self,stress}_test.cpp tests/engine/api.{c,sh} scripts/sanitize.sh)
+    which=all seen=(engine/process engine/arming engine/session.cpp api tests/engine/{self,stress}_test.cpp tests/engine/api.{c,sh} tests/sanitize.sh)
     if git rev-parse --quiet --verify HEAD~20 >/dev/null && git diff --quiet HEAD~20 -- "${seen[@]}"; then
         which=address
         echo "threads: left out, since the last 20 commits did not change ${seen[*]}"
