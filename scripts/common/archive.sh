@@ -32,7 +32,7 @@ use_archive() {
     keys=$cache/apt/ubuntu-keyring/usr/share/keyrings/ubuntu-archive-keyring.gpg
     [ ! -e "$keys" ] || return 0
     fetched=$(mktemp -d)
-    (cd "$fetched" && FASTSDT_ARCHIVE=debian FASTSDT_ARCHS=amd64 "$scripts/common/debian.sh" sid apt-get download ubuntu-keyring >/dev/null) &&
+    (cd "$fetched" && FASTSDT_ARCHIVE=debian FASTSDT_ARCHS=amd64 "$scripts/debian.sh" sid apt-get download ubuntu-keyring >/dev/null) &&
         dpkg-deb -x "$fetched"/ubuntu-keyring_*.deb "$cache/apt/ubuntu-keyring" || true
     rm -rf "$fetched"
     [ -e "$keys" ] || { echo "${0##*/}: no package ubuntu-keyring" >&2; return 4; }
