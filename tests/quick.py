@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""quick.py BUILD <FILES: which tests a change of these files can make fail most likely, for scripts/test.sh --quick: lines "test NAME" and "target NAME",
-what these tests need built. BUILD is configured."""
+"""quick.py BUILD <FILES: which tests a change of these files makes fail most likely, for scripts/test.sh --quick: lines "test NAME",
+and "target NAME", what these need built. BUILD is configured."""
 import json
 import os
 import re
 import subprocess
 import sys
 
-READER = "fastsdt-check fastsdt-index"
+READER = "fastsdt-check fastsdt-dtrace fastsdt-index"
 TOOLS = READER + " fastsdt-probe gcc-plugin/all"
 ENGINE = TOOLS + " fastsdt-trace fastsdt_trace_api"
 PLUGINS = TOOLS + " llvm-pass/all"
@@ -23,27 +23,31 @@ AFFECTED = [
     ("uprobes/", "uprobes probe", TOOLS),
     ("engine/", "engine", ENGINE),
     ("api/", "engine", ENGINE),
-    ("tools/", "tools", ENGINE + " fastsdt-dtrace"),
+    ("tools/", "tools", ENGINE),
     ("tools/fastsdt-check/", "check tools fuzz", TOOLS),
     ("tools/fastsdt-probe/", "probe tools", TOOLS),
     ("tools/fastsdt-trace/", "engine serve tools", ENGINE),
-    ("tools/fastsdt-dtrace/", "dtrace tools", TOOLS + " fastsdt-dtrace"),
+    ("tools/fastsdt-dtrace/", "dtrace tools", TOOLS),
     ("fastprobe/", "fastprobe", PLUGINS),
     ("gcc-plugin/", "fastprobe", PLUGINS),
     ("llvm-pass/", "fastprobe", PLUGINS),
     ("python/", "python", ENGINE),
     ("rust/", "rust", ENGINE),
     ("bench/", "bench", ""),
-    ("README.md", "docs", ENGINE + " fastsdt-dtrace"),
-    ("docs/", "docs", ENGINE + " fastsdt-dtrace"),
-    ("examples/", "docs", ENGINE + " fastsdt-dtrace"),
+    ("README.md", "docs", ENGINE),
+    ("docs/", "docs", ENGINE),
+    ("examples/", "docs", ENGINE),
     ("scripts/", "scripts", ""),
     (".ci/", "scripts", ""),
     ("packaging/", "scripts", ""),
 ]
-# These take long beside what they are likely to find.
-LONG = r"engine\.(arm64|churn|differ|failed|guest_arm64|killed|stress|stubs|tree)|kernel\.(guest|matrix)|linker-(cmake|matrix)|" \
+# These take long beside what they are likely to find, or install all that there is to build.
+LONG = r"engine\.(arm64|churn|differ|failed|guest_arm64|killed|stress|stubs|tree)|kernel\.(guest|matrix)|linker-(broken|cmake|matrix)|" \
     r"fastprobe\.(matrix|parameters|real|suite-g3|torture|unwind)\..*"
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def affected(path):
@@ -62,7 +66,7 @@ def main():
         more = affected(path)
         folders |= more[0]
         targets |= more[1]
-    listed = json.loads(subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], check=True, capture_output=True, text=True).stdout)
+    listed = json.loads(output("ctest", "--test-dir", build, "--show-only=json-v1"))
     chosen = []
     for test in listed["tests"]:
         properties = {p["name"]: p["value"] for p in test["properties"]}
@@ -70,11 +74,12 @@ def main():
         if folder in folders and not re.fullmatch(LONG, test["name"]):
             chosen.append((folder, test["name"]))
     targets |= {f"tests/{folder}/all" for folder, _ in chosen}
-    known = set(re.findall(r"^(\S+): ", subprocess.run(["ninja", "-C", build, "-t", "targets", "all"], check=True, capture_output=True, text=True).stdout, re.M))
+    known = set(re.findall(r"^(\S+): ", output("ninja", "-C", build, "-t", "targets", "all"), re.M))
     for target in sorted(targets & known if chosen else []): # a part that cannot be built here has none
         print("target", target)
     for _, name in chosen:
         print("test", name)
 
 
-main()
+if __name__ == "__main__":
+    main()
