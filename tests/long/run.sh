@@ -45,8 +45,9 @@ part() {
     case $name in
     tests) scripts/test.sh --all "$@" ;;
     sanitizers) tests/sanitize.sh "$@" ;;
-    fuzz) # what fails is left there
-        cd build/long
+    fuzz)
+        [ -x build/sanitize/bin/fuzz_reader ] || { echo "build/sanitize is not built: run.sh sanitizers" && return 1; }
+        cd build/long # what fails is left there
         ../sanitize/bin/fuzz_reader -t 3600 -s "$(date +%Y%m%d)" "$@" ../../tests/fuzz/corpus
         ../default/bin/fuzz_reader -t 1200 -s "$(date +%Y%m%d)" "$@" -p ../default/bin ../../tests/fuzz/corpus
         ;;
