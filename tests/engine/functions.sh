@@ -2,7 +2,7 @@
 # Functions that fastprobe recorded: their calls, arguments and results, by the arithmetic of examples/entry.c, on both engines.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-. "$FASTSDT_SOURCE/scripts/versions.sh"
+. "$FASTSDT_SOURCE/scripts/common/versions.sh"
 plugin=$(plugin gcc)
 [ -n "$plugin" ] || skip "fastprobe was not built for GCC"
 need "$plugin" python3

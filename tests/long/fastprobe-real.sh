@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds real programs without and with a fastprobe plugin and runs their tests on both. Usage:
 #
-#   scripts/fastprobe-real.sh [OPTION...] gcc|clang x86-64|arm64 PLUGIN CC CXX
+#   tests/long/fastprobe-real.sh [OPTION...] gcc|clang x86-64|arm64 PLUGIN CC CXX
 #
 #   -p PROGRAM   zlib, lua or sqlite; may be repeated (default: all)
 #   -f FLAGS     one set of flags, in one word; may be repeated (default: -O0, -O2, -Os, -O3 and "-O2 -flto")
@@ -19,7 +19,7 @@
 #   sqlite  fuzzcheck over its fuzzdata (`make fuzztest`), and speedtest1 --verify, which must print the same hashes
 set -euo pipefail
 usage() { sed -n '3,22s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-top=$(realpath "$(dirname "$0")/..")
+top=$(realpath "$(dirname "$0")/../..")
 build=$(realpath "${FASTSDT_BUILD:-$top/build/default}")
 work=${FASTPROBE_REAL_WORK:-$build/fastprobe-real}
 programs=() flags=() modes=() full= exit=none
@@ -46,7 +46,7 @@ fail() { echo "FAIL: $*" >&2; exit 1; }
 
 mkdir -p "$work/sources"
 cd "$work"
-fetch() { "$top/scripts/upstream-source.sh" "$1" "$work/sources"; }
+fetch() { "$top/scripts/common/upstream-source.sh" "$1" "$work/sources"; }
 
 # build PROGRAM DIR COMMAND...: compiles and links with COMMAND (compiler, flags, plugin) in the new folder DIR.
 build_zlib() {
@@ -102,7 +102,7 @@ pairs_sqlite() { ./speedtest1 --verify --size 1 :memory: >/dev/null; }
 
 check_entries() { # BINARY REPORT
     "$build/bin/fastsdt-check" --functions --json --no-lines "${kernels[@]}" "$1" >check.json
-    "$top/scripts/check-entries.py" check.json "$2"
+    "$top/tests/long/check-entries.py" check.json "$2"
 }
 # Hits of all entries and exits in one run; longjmp(), exceptions and exit() leave fewer exits.
 check_pairs() { # PROGRAM

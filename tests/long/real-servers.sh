@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Servers whose sources have no probes, with fastprobe: Debian's unchanged upstream sources, built by gcc -O2 with the plugin.
 #
-#     scripts/real-servers.sh [-b] [nginx|redis]...
+#     tests/long/real-servers.sh [-b] [nginx|redis]...
 #
 # A function that runs once for each request is counted by fastsdt-trace's user engine and by bpftrace while a client asks a fixed
 # number of times, and both numbers have to be those of the server's own statistics. No kernel single-steps or refuses a selected
@@ -10,7 +10,7 @@
 # -b: builds only, in build/real-servers/NAME, for other scripts.
 # FASTSDT_REAL_SERVERS: a folder instead of build/real-servers.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 top=$PWD
 bin=$top/build/default/bin
 work=${FASTSDT_REAL_SERVERS:-$top/build/real-servers}
@@ -98,7 +98,7 @@ for name in "${programs[@]}"; do
     cd "$work"
     if [ ! -e "$name/built" ]; then
         rm -rf "$name"
-        sources=$("$top/scripts/debian-source.sh" "$package") || fail "cannot fetch $package"
+        sources=$("$top/scripts/common/debian-source.sh" "$package") || fail "cannot fetch $package"
         dpkg-source --no-copy --skip-patches -x "$sources"/*.dsc "$name" >fetch.log 2>&1 || fail "cannot unpack $package: $(tail -n 1 fetch.log)"
         cd "$name"
         export CCACHE_DISABLE=1
@@ -110,7 +110,7 @@ for name in "${programs[@]}"; do
     [ -z "$build_only" ] || continue
     cd "$name"
     "$bin/fastsdt-check" --functions --json --no-lines "$file" >functions.json || fail "$name: fastsdt-check --functions $file"
-    entries=$("$top/scripts/check-entries.py" functions.json report.json) || fail "$name: entries: $entries"
+    entries=$("$top/tests/long/check-entries.py" functions.json report.json) || fail "$name: entries: $entries"
     start
     probe="BEGIN { printf(\"attached\\n\"); } uprobe:$PWD/$file:$counted { @hits = count(); }"
     user=$(counted_by "$bin/fastsdt-trace" --engine user -p $server -e "${probe/BEGIN/interval:ms:10}")

@@ -3,7 +3,7 @@
 # Runs clang-tidy (.clang-tidy) over lib/, tools/, linker/ and fastprobe/, or over the files named; exit 1: it found something.
 # Needs clang-tidy 19 (FASTSDT_CLANG_TIDY names another) and a configured build (FASTSDT_BUILD, default build/default).
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 tidy=${FASTSDT_CLANG_TIDY:-clang-tidy-19} build=${FASTSDT_BUILD:-build/default}
 command -v "$tidy" >/dev/null || { echo "tidy.sh: $tidy is not installed (Debian: clang-tidy-19)" >&2; exit 2; }
 [ -e "$build/CMakeCache.txt" ] || { echo "tidy.sh: $build is not configured: cmake --preset default" >&2; exit 2; }

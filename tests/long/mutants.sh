@@ -4,7 +4,7 @@
 # tree (build/mutants). `mutants.sh [PATTERN]`: those whose names have it. A mutant that survives, or a change that no longer
 # applies, fails the run.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 copy=build/mutants
 mkdir -p "$copy"
 git ls-files -z --cached --others --exclude-standard | tar -c --null -T - --ignore-failed-read 2>/dev/null | tar -x -C "$copy"

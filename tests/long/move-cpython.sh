@@ -3,7 +3,7 @@
 # CPython's own tests on the installed python3, by themselves and with all functions and returns of python3 and the C library armed by
 # fastsdt-trace, in all processes that the tests start: both have to have the same results. Usage:
 #
-#   scripts/move-cpython.sh [-n N] [-o K] [-b DIR] [TEST...]
+#   tests/long/move-cpython.sh [-n N] [-o K] [-b DIR] [TEST...]
 #
 #   -n N    every Nth of the tests only (default: 1, all), from the Kth on (-o, default N)
 #   -b DIR  the built programs (default: build/default/bin)
@@ -11,7 +11,7 @@
 # Without TEST: all but those that start a debugger or a display, wait for times or addresses of their own, or fail beside others.
 # Needs the package libpython3-testsuite.
 set -euo pipefail
-top=$(realpath "$(dirname "$0")/..")
+top=$(realpath "$(dirname "$0")/../..")
 nth=1 first='' bin=$top/build/default/bin
 while getopts b:n:o: option; do
     case $option in

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""services.py SECONDS TABLE SERVICE...: what scripts/services.sh says, with what it has built."""
+"""services.py SECONDS TABLE SERVICE...: what tests/long/services.sh says, with what it has built."""
 import contextlib
 import csv
 import datetime
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+top = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path += [f"{top}/bench", f"{top}/tests/engine"]
 from run import machine  # noqa: E402
 from traced import Traced, difference  # noqa: E402
@@ -485,7 +485,7 @@ def measure(kind, contained, seconds):
 def table(rows, kinds, seconds):
     on, commit = machine(), run(["git", "-C", top, "describe", "--always"]).strip()
     lines = ["## Services under load", "",
-             f"Written by `scripts/services.sh`, {datetime.date.today().isoformat()}, commit {commit}, {on['processor']}, {on['processors']} processors, "
+             f"Written by `tests/long/services.sh`, {datetime.date.today().isoformat()}, commit {commit}, {on['processor']}, {on['processors']} processors, "
              f"hypervisor {on['hypervisor']}, Linux {on['kernel']}.",
              "",
              f"Each server runs as another user, once as a service does, and once as in a container: in namespaces of its own, at another path, under a filter like Docker's. "

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs apt-get or apt-cache on other suites of Debian than the machine's own, and on source packages:
 #
-#     scripts/debian.sh 'SUITE...' apt-get download PACKAGE
-#     scripts/debian.sh 'SUITE...' apt-get source --download-only PACKAGE
+#     scripts/common/debian.sh 'SUITE...' apt-get download PACKAGE
+#     scripts/common/debian.sh 'SUITE...' apt-get source --download-only PACKAGE
 #
 # Nothing is installed and the machine's package lists stay as they are: mirror and keys are the machine's, read through a
 # configuration of our own that is kept in the cache (FASTSDT_CACHE, default ~/.cache/fastsdt). The lists are read anew

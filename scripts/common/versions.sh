@@ -6,6 +6,9 @@
 installed() { compgen -c "$1-" | awk -v p="$1-" 'substr($0, length(p) + 1) ~ /^[0-9]+$/' | sort -Vu || true; }
 newest() { local all; all=$(installed "$1"); if [ -n "$all" ]; then echo "${all##*$'\n'}"; else echo "$1"; fi; }
 #
+# preset: how build/default is configured. All who build there do so alike, and nothing is compiled twice.
+preset() { if [ -n "${CI:-}" ]; then echo ci; else echo default; fi; }
+#
 # plugin gcc|llvm [SUFFIX]: the newest compiler that fastprobe was built for, as its directory in the build is called: gcc-12,
 # llvm-19, gcc-12-aarch64 (SUFFIX -aarch64). Nothing when there is none. plugins: all of them, oldest first.
 plugins() {

@@ -3,7 +3,7 @@
 # Real services under load: PostgreSQL with its own probes, nginx and Redis with fastprobe's entries. Each runs as another user, once as a
 # service does and once in namespaces of its own under a filter like Docker's (tests/engine/box.c), and root traces it from outside.
 #
-#     scripts/services.sh [--seconds N] [--only postgresql|nginx|redis]... [--record]
+#     tests/long/services.sh [--seconds N] [--only postgresql|nginx|redis]... [--record]
 #
 # Sixteen pairs of the same load, untraced and with a count on a probe that each request hits: the counts have to be the server's own, the
 # median of the throughputs' ratios at least 0.95, and the 99th percentile within the noise of the untraced loads. Then tracers come and go
@@ -14,7 +14,7 @@
 # Exit 1: a promise was broken, and a sentence says which.
 set -euo pipefail
 usage() { sed -n '3,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 top=$PWD work=$PWD/build/services
 fail() { echo "services.sh: $*" >&2; exit 1; }
 seconds=64 services=() record=
@@ -33,13 +33,13 @@ for tool in wrk ip nsenter setpriv unshare; do command -v $tool >/dev/null || fa
 mkdir -p "$work"
 for name in "${services[@]}"; do
     if [ "$name" = postgresql ]; then
-        scripts/real-programs.sh -b -c gcc -v fastsdt postgresql >"$work/build.log" 2>&1 || fail "$(tail -n 1 "$work/build.log")"
+        tests/long/real-programs.sh -b -c gcc -v fastsdt postgresql >"$work/build.log" 2>&1 || fail "$(tail -n 1 "$work/build.log")"
     else
-        scripts/real-servers.sh -b "$name" >"$work/build.log" 2>&1 || fail "$(tail -n 1 "$work/build.log")"
+        tests/long/real-servers.sh -b "$name" >"$work/build.log" 2>&1 || fail "$(tail -n 1 "$work/build.log")"
     fi
 done
 gcc -O2 tests/engine/box.c -o "$work/box"
-python3 scripts/services.py "$seconds" "$work/table.md" "${services[@]}"
+python3 tests/long/services.py "$seconds" "$work/table.md" "${services[@]}"
 if [ -n "$record" ]; then
     sed '/^## Services under load$/,$d' docs/real-programs.md | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$work/document"
     { cat "$work/document"; echo; cat "$work/table.md"; } >"$work/real-programs.md"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Unpacks the upstream sources of a Debian source package, without Debian's patches, as DIR/PACKAGE, once:
-# `scripts/upstream-source.sh PACKAGE DIR`. SQLite's also get bld/sqlite3.c, one file out of all. Exit 4: they cannot be fetched.
+# `scripts/common/upstream-source.sh PACKAGE DIR`. SQLite's also get bld/sqlite3.c, one file out of all. Exit 4: they cannot be fetched.
 set -euo pipefail
 [ $# = 2 ] || { sed -n '3,4s/^# //p' "$0" >&2; exit 2; }
 here=$(realpath "$(dirname "$0")")

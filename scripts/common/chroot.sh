@@ -11,7 +11,7 @@
 # The script runs in a mount namespace of its own: what is mounted goes with its last process, however that ends, and others
 # may use the same chroot meanwhile.
 script=$(basename "$0")
-top=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+top=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 [ "$(id -u)" = 0 ] || { echo "$script: chroot needs root" >&2; exit 2; }
 command -v debootstrap >/dev/null || { echo "$script: debootstrap is not installed" >&2; exit 2; }
 [ -n "${FASTSDT_CHROOT_NAMESPACE:-}" ] || FASTSDT_CHROOT_NAMESPACE=1 exec unshare --mount bash "$0" "$@"
@@ -26,7 +26,7 @@ enter() {
         flock 9
         if [ ! -e "$root/ready" ]; then
             rm -rf "$root"
-            "$top/scripts/make-root.sh" "$suite" "$root" 2>"$root.log" || chroot_failed "no chroot of $suite"
+            "$top/scripts/common/make-root.sh" "$suite" "$root" 2>"$root.log" || chroot_failed "no chroot of $suite"
             touch "$root/ready"
         fi
         if ! chroot "$root" dpkg -s "$@" >/dev/null 2>&1; then

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds fastprobe for GCC versions that this Debian does not have, and runs the plugin's cases with them, x86-64
-# and the arm64 cross compiler. Usage: scripts/test-gcc-versions.sh [VERSION:SUITE...], as root;
+# and the arm64 cross compiler. Usage: tests/long/test-gcc-versions.sh [VERSION:SUITE...], as root;
 # default: 14:trixie 15:sid 16:sid.
 #
-# Compilers, plugin headers, binutils and CMake come from the suites' chroots (scripts/chroot.sh); lit, FileCheck, objdump,
+# Compilers, plugin headers, binutils and CMake come from the suites' chroots (scripts/common/chroot.sh); lit, FileCheck, objdump,
 # qemu and gdb are this machine's. What was printed last stands in docs/fastprobe.md.
 set -euo pipefail
-. "$(dirname "$0")/chroot.sh"
+. "$(dirname "$0")/../../scripts/common/chroot.sh"
 [ $# -gt 0 ] || set -- 14:trixie 15:sid 16:sid
 
 status=0

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # PostgreSQL's regression tests on the installed server, by itself and with all functions of `postgres` armed by fastsdt-trace,
-# their returns too: both have to have the same results. As root. Usage: scripts/move-postgresql.sh [-b DIR]
+# their returns too: both have to have the same results. As root. Usage: tests/long/move-postgresql.sh [-b DIR]
 #
 #   -b DIR  the built programs (default: build/default/bin)
 #
 # Needs the packages postgresql-15 and gcc, make, bison, flex, perl: pg_regress and its library come from Debian's source package, built
 # once into the cache.
 set -euo pipefail
-top=$(realpath "$(dirname "$0")/..")
+top=$(realpath "$(dirname "$0")/../..")
 bin=$top/build/default/bin
 while getopts b: option; do
     case $option in
@@ -22,7 +22,7 @@ server=/usr/lib/postgresql/15/bin
 [ -x $server/postgres ] || fail "the package postgresql-15 is not installed"
 cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}/move-postgresql
 if [ ! -e "$cache/built" ]; then
-    archives=$("$top/scripts/debian-source.sh" postgresql-15)
+    archives=$("$top/scripts/common/debian-source.sh" postgresql-15)
     rm -rf "$cache" && mkdir -p "$cache"
     (
         cd "$cache"

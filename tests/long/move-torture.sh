@@ -3,14 +3,14 @@
 # Runs programs that were built without fastsdt while fastsdt-trace counts at all of their functions and returns, and at those of
 # the C library. They have to end as they do by themselves. Usage:
 #
-#   scripts/move-torture.sh [-f FLAGS]... [-n N] [-p TESTS] [-b DIR]
+#   tests/long/move-torture.sh [-f FLAGS]... [-n N] [-p TESTS] [-b DIR]
 #
 #   -f FLAGS  of gcc, in one word; may be repeated (default: -O0, -O2, -O3 -static, -Os)
-#   -n N      every Nth of GCC's torture programs only (default: 1, all). Fetched by scripts/gcc-torture.sh
+#   -n N      every Nth of GCC's torture programs only (default: 1, all). Fetched by tests/long/gcc-torture.sh
 #   -p TESTS  and these of CPython's own tests, in one word (default: none): "test_json test_re"
 #   -b DIR    the built programs (default: build/default/bin)
 set -euo pipefail
-top=$(realpath "$(dirname "$0")/..")
+top=$(realpath "$(dirname "$0")/../..")
 flags=() nth=1 python='' bin=$top/build/default/bin
 while getopts f:n:p:b: option; do
     case $option in

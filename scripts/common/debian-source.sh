@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Prints the directory with the files of a source package of Debian 12 or FASTSDT_SUITE (.dsc and archives), fetched once and kept in the cache
-# (FASTSDT_CACHE, default ~/.cache/fastsdt): `scripts/debian-source.sh PACKAGE`.
+# (FASTSDT_CACHE, default ~/.cache/fastsdt): `scripts/common/debian-source.sh PACKAGE`.
 # Exit 4: no mirror, or it lacks the package; the reason is on standard error.
 set -euo pipefail
 [ $# = 1 ] || { sed -n '3,5s/^# //p' "$0" >&2; exit 2; }

@@ -3,9 +3,9 @@
 # Real programs from Debian's unchanged sources, configured with their dtrace switch, built three times: with systemtap's header
 # and dtrace, with ours, and with ours and fastprobe.
 #
-#     scripts/real-programs.sh [-b] [-k] [-t] [--again] [-c COMPILER]... [-v VARIANT]... NAME...
+#     tests/long/real-programs.sh [-b] [-k] [-t] [--again] [-c COMPILER]... [-v VARIANT]... NAME...
 #
-# NAME: tcl cpython postgresql perl php memcached ruby, each described in scripts/real-programs/NAME.sh. COMPILER: gcc, clang-19, ... (default: gcc).
+# NAME: tcl cpython postgresql perl php memcached ruby, each described in tests/long/real-programs/NAME.sh. COMPILER: gcc, clang-19, ... (default: gcc).
 # VARIANT: systemtap, fastsdt, fastprobe (default: all; the other two need systemtap's to compare with). For each program and compiler:
 #   - it builds, and its own tests give what they give with systemtap's header;
 #   - every probe in it is one of its provider file, with as many arguments; it has systemtap's probes, with arguments of the same
@@ -20,7 +20,7 @@
 # FASTSDT_REAL_PROGRAMS: a folder instead of build/real-programs; docs stay as they are.
 set -euo pipefail
 usage() { sed -n '3,20s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 top=$PWD
 build_of_fastsdt=${FASTSDT_BUILD:-$top/build/default}
 checker=$build_of_fastsdt/bin/fastsdt-check
@@ -61,7 +61,7 @@ can_trace=
 recipe() { # NAME
     program=$1 in_tree=
     # shellcheck source=real-programs/tcl.sh
-    . "$top/scripts/real-programs/$program.sh"
+    . "$top/tests/long/real-programs/$program.sh"
     source=$work/sources/$package
 }
 
@@ -71,7 +71,7 @@ fetch() {
     say "$package: fetching the source package"
     local files
     rm -rf "$source.part"
-    files=$("$top/scripts/debian-source.sh" "$package") && dpkg-source --no-copy -x "$files"/*.dsc "$source.part" >"$work/fetch.log" 2>&1 ||
+    files=$("$top/scripts/common/debian-source.sh" "$package") && dpkg-source --no-copy -x "$files"/*.dsc "$source.part" >"$work/fetch.log" 2>&1 ||
         fail "cannot fetch $package: $(tail -n 1 "$work/fetch.log" 2>/dev/null)"
     cp "$files"/*.dsc "$source.part/.dsc" # which version this is
     mv "$source.part" "$source"
@@ -127,7 +127,7 @@ judge_inputs() {
         tests_inputs
         declare -f judge probes_of described live same_statistics live_under live_setup as_user
         echo "$provider $file $can_trace"
-        [ "$variant" = systemtap ] || cat "$peer.probes" "$peer.tests" "$checker" "$build_of_fastsdt/bin/fastsdt-trace" "$top/scripts/check-entries.py" 2>&1
+        [ "$variant" = systemtap ] || cat "$peer.probes" "$peer.tests" "$checker" "$build_of_fastsdt/bin/fastsdt-trace" "$top/tests/long/check-entries.py" 2>&1
     } | digest
 }
 holds() { [ -e "$1" ] && [ "$(cat "$1")" = "$2" ]; } # FILE INPUTS: it has the record of these inputs
@@ -261,7 +261,7 @@ judge() { # in the build folder: prints the row of the table
     fi
     if [ "$variant" = fastprobe ]; then
         "$checker" --functions --json --no-lines "$file" >functions.json || fail "$where: fastsdt-check --functions $file"
-        entries=$("$top/scripts/check-entries.py" functions.json report.json) || fail "$where: entries of $file: $entries"
+        entries=$("$top/tests/long/check-entries.py" functions.json report.json) || fail "$where: entries of $file: $entries"
     fi
     if [ -n "$can_trace" ] && [ "$variant" != systemtap ]; then
         say "$where: live" >&2
@@ -414,7 +414,7 @@ document() {
         cat <<EOF
 # Real programs
 
-Written by \`scripts/real-programs.sh $all_programs\`, and with \`-c clang-19\`, as root after a build of fastsdt: Debian 12's
+Written by \`tests/long/real-programs.sh $all_programs\`, and with \`-c clang-19\`, as root after a build of fastsdt: Debian 12's
 unchanged sources, configured with their dtrace switch, -O2. Each row is a build that passed: the program's own tests give the same results
 as with systemtap's header; every probe is one of the provider file, with as many arguments; the program has the same probes with the same
 sizes and signs of arguments, fastsdt-check reports no error, and bpftrace, fastsdt-trace's user engine and gdb count what the program did.
@@ -428,9 +428,9 @@ EOF
         echo
         for name in $all_programs; do without_site "$name" "${found[@]}" | sed G; done
         cat <<EOF
-The column "hits, live" has the hits of the live test. The recipe (\`live_setup\` in \`scripts/real-programs/\`) fixes their number: at the first probe only the
+The column "hits, live" has the hits of the live test. The recipe (\`live_setup\` in \`tests/long/real-programs/\`) fixes their number: at the first probe only the
 hits of one function or statement are counted, at the second all hits. bpftrace and fastsdt-trace have to count both numbers, and gdb the first.
-What memcached and Ruby count themselves has to be the same (\`live_statistics\`). \`scripts/real-servers.sh\` does that with nginx and Redis, whose sources have no probes,
+What memcached and Ruby count themselves has to be the same (\`live_statistics\`). \`tests/long/real-servers.sh\` does that with nginx and Redis, whose sources have no probes,
 by fastprobe's entries: 502 requests of nginx 1.22 and 500 gets of Redis 7.0, in all three counts.
 
 A function that is inlined has its site in each copy. With our header gcc reckons a site as short (\`asm inline\`), so it inlines more functions.
@@ -441,7 +441,7 @@ differ by up to a tenth. The last column says when a row was measured, and at wh
 |---|---|---|---|---|---|---|---|---|---|---|---|
 $rows
 EOF
-        sed -n '/^## Services under load$/,$p' "$document" | sed "1i\\\\" # what scripts/services.sh has recorded
+        sed -n '/^## Services under load$/,$p' "$document" | sed "1i\\\\" # what tests/long/services.sh has recorded
     } >"$work/real-programs.md"
     mv "$work/real-programs.md" "$document"
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Compiles and runs GCC's own torture tests (gcc-c-torture/execute) with a fastprobe plugin. Usage:
 #
-#   scripts/gcc-torture.sh [-e MODE]... [-x MODE] [-f FLAGS]... [-r N [-s SEED]] [-n N] [-p FILE]... gcc|clang x86-64|arm64 PLUGIN CC CXX
+#   tests/long/gcc-torture.sh [-e MODE]... [-x MODE] [-f FLAGS]... [-r N [-s SEED]] [-n N] [-p FILE]... gcc|clang x86-64|arm64 PLUGIN CC CXX
 #
 #   -e MODE   entry mode; may be repeated (default: auto, nop10 and frame)
 #   -x MODE   exit mode (default: none)
@@ -17,7 +17,7 @@
 # record by objdump (tests/fastprobe/entries.py --check). The programs are those of Debian's gcc-N-source, fetched once with
 # the machine's own mirror. Exit status 77: they cannot be fetched.
 set -euo pipefail
-top=$(realpath "$(dirname "$0")/..")
+top=$(realpath "$(dirname "$0")/../..")
 modes=() flags=() files=() nth=1 exit=none sets=0 seed=$(date +%s)
 usage() { sed -n '5,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 while getopts e:f:n:p:r:s:x: option; do

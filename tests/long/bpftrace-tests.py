@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """bpftrace's own runtime tests, run by fastsdt-trace's user engine: those whose probes are usdt, uprobe, uretprobe, BEGIN, END and interval.
 
-    scripts/bpftrace-tests.py [--only PATTERN] [--verbose] [--record FILE] [--folder DIR]
+    tests/long/bpftrace-tests.py [--only PATTERN] [--verbose] [--record FILE] [--folder DIR]
 
-Debian's source package of bpftrace is fetched (scripts/upstream-source.sh) and its test programs are built with fastsdt's <sys/sdt.h>. A test is what
+Debian's source package of bpftrace is fetched (scripts/common/upstream-source.sh) and its test programs are built with fastsdt's <sys/sdt.h>. A test is what
 bpftrace's runner makes of it: a command and a pattern that its output has to have. Two things differ. A program that a test starts before or
 after bpftrace is the traced COMMAND here, since fastsdt-trace traces processes and not files; and "Attaching N probes" is compared with the line that
 says that all sites were armed. --record writes the table of docs/bpftrace-tests.md; the status is 1 where a row of it has no reason."""
@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 
-source = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 # Words of a script or a command that only the kernel, or bpftrace itself, has something for.
 KERNEL_PROBES = r"(?:^|[\s;},'\"])(kprobe|k|kretprobe|kr|tracepoint|t|rawtracepoint|rt|profile|p|software|s|hardware|h|watchpoint|w|asyncwatchpoint|aw|kfunc|f|kretfunc|fr|iter|it)(?=:[\w*?./$]+)"
@@ -228,7 +228,7 @@ def main():
     parser.add_argument("--folder", default=os.path.expanduser("~/.cache/fastsdt/bpftrace-tests"), help="where sources and programs are")
     options = parser.parse_args()
     options.record = options.record and os.path.abspath(options.record)
-    got = subprocess.run([f"{source}/scripts/upstream-source.sh", "bpftrace", options.folder], check=False)
+    got = subprocess.run([f"{source}/scripts/common/upstream-source.sh", "bpftrace", options.folder], check=False)
     if got.returncode != 0:
         sys.exit(got.returncode)
     folder = f"{options.folder}/bpftrace"
@@ -275,7 +275,7 @@ def record(path, rows, counts, version):
         concern = counts["same"] + counts["other"]
         file.write(f"""# bpftrace's own runtime tests
 
-Made by `scripts/bpftrace-tests.py --record docs/bpftrace-tests.md`: the runtime tests of bpftrace {version} (Debian's source package), each run by fastsdt-trace's user engine.
+Made by `tests/long/bpftrace-tests.py --record docs/bpftrace-tests.md`: the runtime tests of bpftrace {version} (Debian's source package), each run by fastsdt-trace's user engine.
 Of {concern + counts['kernel']} tests {concern} have only probes that the user engine can have: usdt, uprobe, uretprobe, BEGIN, END and interval. **{counts['same']} of these {concern} give what bpftrace's tests expect.**
 The other {counts['other']} are in the list with the reason. The rest, {counts['kernel']} tests, have a probe of the kernel, are about bpftrace's own options and lists, or are for another architecture: *auto* gives scripts with probes of the kernel to bpftrace.
 

@@ -13,8 +13,8 @@
 # Libraries that Debian packages as shared ones only are built from its source packages, the others for another architecture are taken from
 # its packages; both are fetched once and kept in the cache (FASTSDT_CACHE, default ~/.cache/fastsdt). Exit 4: they cannot be had.
 set -euo pipefail
-scripts=$(realpath "$(dirname "$0")")
-top=$(dirname "$scripts")
+top=$(realpath "$(dirname "$0")/..")
+common=$top/scripts/common
 usage() { sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 fail() { echo "static.sh: $*" >&2; exit 1; }
 cannot() { echo "static.sh: $*" >&2; exit 4; }
@@ -31,7 +31,7 @@ flags=(-O2 -fPIE -fstack-protector-strong -D_FORTIFY_SOURCE=2 -w)
 # another package's, which has to be of the same version.
 source_of() {
     local folder of_source of_headers
-    folder=$(FASTSDT_SUITE=$suite FASTSDT_ARCHIVE=$distribution "$scripts/debian-source.sh" "$1") || cannot "no source package $1 of $suite"
+    folder=$(FASTSDT_SUITE=$suite FASTSDT_ARCHIVE=$distribution "$common/debian-source.sh" "$1") || cannot "no source package $1 of $suite"
     of_source=$(sed -n 's/^Version: \(.*\)-.*/\1/p' "$folder"/*.dsc)
     of_headers=$(dpkg-query -W -f '${Version}' "$2" 2>/dev/null) || cannot "$2 is not installed (scripts/install-deps.sh)"
     [ "$of_source" = "${of_headers%-*}" ] || cannot "$2 is of version $of_headers, and the source package $1 of $of_source"
@@ -52,7 +52,7 @@ libraries() {
     local to work arch=$2 tools="" made compiler package
     to=$(realpath "$1")
     [ "$arch" = "$(uname -m)" ] || tools=$arch-linux-gnu-
-    made=$(dpkg-query -W libzydis-dev libfmt-dev libmicrohttpd-dev 2>/dev/null && cksum <"$scripts/static.sh") || cannot "libraries are missing (scripts/install-deps.sh)"
+    made=$(dpkg-query -W libzydis-dev libfmt-dev libmicrohttpd-dev 2>/dev/null && cksum <"$top/packaging/static.sh") || cannot "libraries are missing (scripts/install-deps.sh)"
     [ "$(cat "$to/made" 2>/dev/null)" != "$made" ] || return 0
     work=$(mktemp -d)
     # shellcheck disable=SC2064 # now
@@ -77,8 +77,8 @@ libraries() {
     if [ "$arch" = aarch64 ]; then
         # Debian's part of VIXL's source package is the build of a shared library. Ubuntu has the same archive.
         mkdir vixl
-        (cd vixl && { FASTSDT_ARCHIVE=$distribution "$scripts/debian.sh" "$suite" apt-get source --download-only --tar-only vixl ||
-            FASTSDT_ARCHIVE=ubuntu "$scripts/debian.sh" jammy apt-get source --download-only --tar-only vixl; } >log 2>&1 &&
+        (cd vixl && { FASTSDT_ARCHIVE=$distribution "$common/debian.sh" "$suite" apt-get source --download-only --tar-only vixl ||
+            FASTSDT_ARCHIVE=ubuntu "$common/debian.sh" jammy apt-get source --download-only --tar-only vixl; } >log 2>&1 &&
             tar --strip-components 1 -xf "vixl_$(pkg-config --modversion vixl).orig.tar.gz") || cannot "no source of VIXL: $(tail -n 1 vixl/log)"
         # shellcheck disable=SC2207 # words
         compiler=("${tools}g++" "${flags[@]}" -std=c++17 -Isrc $(pkg-config --cflags-only-other vixl))
@@ -87,7 +87,7 @@ libraries() {
     if [ -n "$tools" ]; then
         case $arch in aarch64) package=arm64 ;; *) package=amd64 ;; esac
         mkdir debs
-        (cd debs && FASTSDT_ARCHIVE=$distribution FASTSDT_ARCHS=$package "$scripts/debian.sh" "$suite" apt-get download \
+        (cd debs && FASTSDT_ARCHIVE=$distribution FASTSDT_ARCHS=$package "$common/debian.sh" "$suite" apt-get download \
             libelf-dev libdw-dev libbpf-dev zlib1g-dev libzstd-dev liblzma-dev libbz2-dev) >log 2>&1 || cannot "no packages for $arch: $(tail -n 1 log)"
         for package in debs/*.deb; do dpkg-deb -x "$package" root; done
         find root -name '*.a' -exec cp {} "$to/" \;
@@ -104,7 +104,7 @@ build() {
         cross=(-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$arch" -Dzydis_DIR="$config/zydis" -DZycore_DIR="$config/zycore" -Dfmt_DIR="$config/fmt")
     fi
     mkdir -p "$folder/libraries"
-    "$scripts/static.sh" --libraries "$folder/libraries" "$arch" || exit # a function behind which || stands would go on after errors
+    "$top/packaging/static.sh" --libraries "$folder/libraries" "$arch" || exit # a function behind which || stands would go on after errors
     {
         CC=${tools}gcc CXX=${tools}g++ cmake -S "$tree" -B "$folder" -G Ninja "${cross[@]}" \
             -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -DNDEBUG" \
@@ -166,7 +166,7 @@ if [ -n "$roots" ]; then
         case $root in
         empty) mkdir "$work/made/root" ;;
         busybox) mkdir -p "$work/made/root/bin" && cp "$(command -v busybox)" "$work/made/root/bin/sh" ;;
-        *) "$scripts/make-root.sh" "$root" "$work/made/root" 2>"$work/said" || code=$? ;;
+        *) "$common/make-root.sh" "$root" "$work/made/root" 2>"$work/said" || code=$? ;;
         esac
         if [ $code = 4 ]; then result="the mirror does not have it"
         elif [ $code != 0 ]; then result="no root: $(tail -n 1 "$work/said")" status=1

@@ -6,7 +6,7 @@
 # process has as much memory as after the first twenty (tests/engine/attachments_test.cpp). `soak.sh --tree N`: so many to a working
 # server of 100 processes (tests/engine/tree.py). build/default has the tools.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 minutes=60 attachments='' tree=''
 while [ $# -gt 1 ]; do
     case $1 in

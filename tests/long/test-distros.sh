@@ -6,7 +6,7 @@
 # being errors, and runs no test. Prints a row per root and step; what each printed is in build/distros/.
 # Exit 1 when a step failed; a suite that the mirror does not have is a row, not a failure.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 steps="demo build tests"
 case ${1:-} in
 --build-only) steps=compilers; shift ;;
@@ -55,7 +55,7 @@ status=0
 printf '%-10s %-10s %s\n' SUITE STEP RESULT
 for suite in "$@"; do
     code=0
-    FASTSDT_ROOT_WITHOUT_UPROBES=1 scripts/bare.sh "$suite" bash -c "$inside" >"$out/$suite.log" 2>&1 || code=$?
+    FASTSDT_ROOT_WITHOUT_UPROBES=1 scripts/common/bare.sh "$suite" bash -c "$inside" >"$out/$suite.log" 2>&1 || code=$?
     if grep -q '^make-root.sh: the machine.s mirror has no' "$out/$suite.log"; then
         printf '%-10s %-10s %s\n' "$suite" root "the mirror does not have it"
         continue

@@ -45,7 +45,7 @@ names = {name for option in all_options["fastsdt-trace"] for name in option.name
 for command in ["serve", "record", "functions", "top"]:
     all_options["fastsdt-trace"] += [option for option in options("fastsdt-trace", command) if not names & set(option.names)]
     names |= {name for option in all_options["fastsdt-trace"] for name in option.names}
-HEAD = "# SPDX-License-Identifier: BSD-2-Clause\n# Made by scripts/completions.py of what the tools print for --help.\n"
+HEAD = "# SPDX-License-Identifier: BSD-2-Clause\n# Made by tools/completions/write.py of what the tools print for --help.\n"
 
 
 def bash():

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Tests the headers with compilers that this Debian does not have: those of tests/header that need no tracer, inside a chroot
-# of the compiler's suite (scripts/chroot.sh), so that assembler, linkers, C library and readelf are of the same time.
-# Usage: scripts/test-header-compilers.sh [COMPILER:SUITE...], as root; default: the oldest that the headers support
+# of the compiler's suite (scripts/common/chroot.sh), so that assembler, linkers, C library and readelf are of the same time.
+# Usage: tests/long/test-header-compilers.sh [COMPILER:SUITE...], as root; default: the oldest that the headers support
 # and the newest there are:
 #     gcc-9:bullseye gcc-10:bullseye clang-11:bullseye clang-13:bullseye
 #     gcc-14:trixie gcc-15:sid gcc-16:sid clang-22:trixie clang-21:sid clang-23:sid
 # What was printed last stands in docs/linking.md.
 set -euo pipefail
-. "$(dirname "$0")/chroot.sh"
+. "$(dirname "$0")/../../scripts/common/chroot.sh"
 [ $# -gt 0 ] || set -- gcc-9:bullseye gcc-10:bullseye clang-11:bullseye clang-13:bullseye \
     gcc-14:trixie gcc-15:sid gcc-16:sid clang-22:trixie clang-21:sid clang-23:sid
 out=$top/build/header-compilers

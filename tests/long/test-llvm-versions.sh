@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds fastprobe for LLVM versions that this Debian does not have, and runs the plugin's cases with them, x86-64
-# and arm64. Usage: scripts/test-llvm-versions.sh [VERSION:SUITE...], as root; default: 18:trixie 21:sid 23:sid.
+# and arm64. Usage: tests/long/test-llvm-versions.sh [VERSION:SUITE...], as root; default: 18:trixie 21:sid 23:sid.
 #
-# Compilers, lld, LLVM's headers, binutils and CMake come from the suites' chroots (scripts/chroot.sh); lit, FileCheck, objdump, qemu and
+# Compilers, lld, LLVM's headers, binutils and CMake come from the suites' chroots (scripts/common/chroot.sh); lit, FileCheck, objdump, qemu and
 # gdb are this machine's. What was printed last stands in docs/fastprobe.md.
 set -euo pipefail
-. "$(dirname "$0")/chroot.sh"
+. "$(dirname "$0")/../../scripts/common/chroot.sh"
 [ $# -gt 0 ] || set -- 18:trixie 21:sid 23:sid
 
 status=0

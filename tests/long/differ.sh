@@ -3,7 +3,7 @@
 # The same scripts on fastsdt-trace's user engine and in bpftrace: all that are written down, and hundreds that are made up.
 # `differ.sh [SCRIPTS [SEED]]`: 400 scripts, and another seed with each run. Root; build/default has the tools.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export FASTSDT_SOURCE=$PWD FASTSDT_BUILD=$PWD/build/default PATH=$PWD/build/default/bin:$PATH
