@@ -305,6 +305,8 @@ private:
         const uint64_t recorded = recorder_ ? recorder_->events() : 0;
         shared_.attempt([&] { events = processes_.take_events(last); });
         const uint64_t count = events.size() + (recorder_ ? recorder_->events() : 0) - recorded;
+        if (recorder_)
+            recorder_->keep();
         exit_ = exit_ || (recorder_ && !recorder_->failure().empty());
         for (const engine::Event& event : events) {
             ended_ = !actions_.perform(event);
