@@ -8,7 +8,9 @@
 #include "elf/moved.h"
 #include "judge/evaluate.h"
 #include "live/live.h"
-#include "live/windows.h"
+
+#include "base/layouts.h"
+#include "live/movable_cache.h"
 
 #include <fmt/format.h>
 
@@ -527,7 +529,7 @@ private:
     void read_unrecorded(const Image& image, const Notes& notes, const std::vector<const Mapping*>& mappings,
                          const Cover& executable, LiveFile& file)
     {
-        FileWindows windows(image, notes);
+        MovableCache windows(image, notes);
         const auto set_window = [&](LiveSite& site, const Window& window) {
             site.window = window;
             const auto bytes = image.bytes_at(window.address);
@@ -609,7 +611,7 @@ private:
             return;
         }
 
-        constexpr size_t longest = 4 + 11; // endbr64 and nop1+nop10
+        constexpr size_t longest = landing_pad + longest_layout;
         const auto in_file = image.bytes_at(site.address);
         site.file_bytes.assign(in_file.begin(), in_file.begin() + std::min(in_file.size(), longest));
         site.expected = recognize(image, place, place.layout(), site.file_bytes);
@@ -656,16 +658,16 @@ private:
     {
         if (site.live_bytes == site.file_bytes)
             return Change::untouched;
-        switch (standing(site.found)) {
-        case Standing::call:
+        switch (site_bytes(site.found)) {
+        case SiteBytes::call:
             return site.target && in_trampoline(*site.target) ? Change::optimized : Change::foreign_call;
-        case Standing::breakpoint: return Change::breakpoint;
-        case Standing::stale_call: return Change::stale_call;
-        case Standing::updating: return Change::updating;
-        case Standing::jump: return Change::jump;
-        case Standing::damaged: return Change::damaged;
-        case Standing::pristine: // of another form of the same layout
-        case Standing::other: break;
+        case SiteBytes::breakpoint: return Change::breakpoint;
+        case SiteBytes::stale_call: return Change::stale_call;
+        case SiteBytes::updating: return Change::updating;
+        case SiteBytes::jump: return Change::jump;
+        case SiteBytes::damaged: return Change::damaged;
+        case SiteBytes::pristine: // of another form of the same layout
+        case SiteBytes::other: break;
         }
         return Change::changed;
     }
