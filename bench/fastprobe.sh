@@ -6,7 +6,7 @@
 #   bench/fastprobe.sh [-p sqlite|leveldb] [-m MODE]... [-n ROUNDS] [-c ROUNDS] [-i] [-o "FLAGS"] gcc|clang x86-64|arm64 PLUGIN CC CXX
 #
 # One line per mode, the first without the plugin. MODE is that of entry=; ENTRY+EXIT adds exits: none+nop10.
-# Sources are Debian's, as in scripts/fastprobe-real.sh. Sizes are of the whole .text. Times are user time, the smallest
+# Sources are Debian's, as in tests/long/fastprobe-real.sh. Sizes are of the whole .text. Times are user time, the smallest
 # of ROUNDS (default 7; -c: compiling, 3), as ratios to the build without plugin; each round runs all builds in turn.
 # sqlite runs speedtest1, leveldb its db_bench. ROUNDS 0 leaves the times out, as for arm64, whose programs would run
 # in qemu.
@@ -36,7 +36,7 @@ kind=$1 target=$2 plugin=$(realpath "$3") cc=$4 cxx=$5
 kernels=6.1,6.12,6.18,7.2
 [ "$target" = x86-64 ] || { kernels=6.1,6.12,6.13,7.2; rounds=0 compile_rounds=1 count=; }
 package=${program/sqlite/sqlite3}
-"$top/scripts/upstream-source.sh" "$package" "$work/sources"
+"$top/scripts/common/upstream-source.sh" "$package" "$work/sources"
 s=$work/sources/$package
 
 defines=(-std=c++17 -fno-rtti -DLEVELDB_PLATFORM_POSIX=1 -DHAVE_FDATASYNC=1 -DHAVE_O_CLOEXEC=1 -DHAVE_FULLFSYNC=0 -DHAVE_CRC32C=0 -DHAVE_SNAPPY=0 -I"$s" -I"$s/include")

@@ -8,10 +8,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 top=$PWD
 PATH=$top/build/default/bin:$PATH
-. scripts/versions.sh
+. scripts/common/versions.sh
 plugin=$(FASTSDT_BUILD=$top/build/default plugin gcc)
 for tool in fastsdt-trace babeltrace2 "$plugin"; do command -v "$tool" >/dev/null || { echo "record.sh: $tool is missing" >&2; exit 1; }; done
-scripts/upstream-source.sh sqlite3 build/real-programs/upstream
+scripts/common/upstream-source.sh sqlite3 build/real-programs/upstream
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"

@@ -71,7 +71,7 @@ class Bench:
     def source(self, package):
         """The unpacked sources of a Debian package, fetched once; the upstream's, without Debian's patches."""
         sources = self.folder("sources")
-        self.run([os.path.join(top, "scripts/upstream-source.sh"), package, sources])
+        self.run([os.path.join(top, "scripts/common/upstream-source.sh"), package, sources])
         return os.path.join(sources, package)
 
     def peers(self):
@@ -97,7 +97,7 @@ class Bench:
         """(name, command, plugin) of the newest compilers that fastprobe was built for."""
         for kind in kinds:
             family = {"gcc": "gcc", "clang": "llvm"}[kind]
-            found = self.run(["bash", "-c", f'. "{top}/scripts/versions.sh"; FASTSDT_BUILD="{self.build}" plugin {family}']).strip()
+            found = self.run(["bash", "-c", f'. "{top}/scripts/common/versions.sh"; FASTSDT_BUILD="{self.build}" plugin {family}']).strip()
             if not found:
                 self.skip(kind, "fastprobe was not built for it")
                 continue

@@ -10,12 +10,12 @@ here=$PWD
 wanted=${1:-}
 work=${FASTSDT_BUILD:-$here/build}/bench-tcl
 headers=$here/include
-. "$here/scripts/versions.sh"
+. "$here/scripts/common/versions.sh"
 peers=$("$here/tests/header/fetch-peers.sh" "${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}")
 mkdir -p "$work"
 cd "$work"
 if [ ! -d source ]; then
-    files=$("$here/scripts/debian-source.sh" tcl8.6)
+    files=$("$here/scripts/common/debian-source.sh" tcl8.6)
     dpkg-source -x "$files"/tcl8.6_*.dsc source >/dev/null 2>&1
 fi
 cat >work.tcl <<'END'

@@ -119,10 +119,11 @@ bool Session::may_see_faults() const
 
 bool Session::look_for_handlers()
 {
-    if (!may_see_faults() || !handles_faults(pid_) || !arming_.may_fault())
+    const uint8_t handled = may_see_faults() ? handled_faults(pid_) & arming_.faults() : 0;
+    if (!handled)
         return false;
     const TracerThread tracer;
-    arming_.withdraw_faulting();
+    arming_.withdraw_faulting(handled);
     return true;
 }
 
@@ -130,10 +131,10 @@ bool Session::look_for_handlers()
 void Session::look_for_handlers_in(std::span<const Fork> forks)
 {
     for (const Fork& fork : forks)
-        if (handles_faults(fork.pid))
+        if (const auto handled = uint8_t(handled_faults(fork.pid) & ~fault_division))
             try {
                 const TracerThread tracer;
-                forks_given_up_ += arming_.withdraw_faulting_in(*open_forked(fork.pid)) != 0;
+                forks_given_up_ += arming_.withdraw_faulting_in(*open_forked(fork.pid), handled) != 0;
             } catch (const Unusable&) {
                 if (!is_ending(fork.pid))
                     throw;

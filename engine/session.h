@@ -107,7 +107,7 @@ public:
     /// What a process has that was forked from this one perhaps.
     Copy copy_in(pid_t pid, Target& other) const
     {
-        return arming_.copy_in(other, may_see_faults() && handles_faults(pid));
+        return arming_.copy_in(other, may_see_faults() ? handled_faults(pid) : uint8_t(0));
     }
     /// Puts the file's bytes back in what the sessions' processes have forked, after disarm(). Of many at once, since each time it reads
     /// files of all processes. @return  why not in some: sentences

@@ -33,7 +33,7 @@ exec 9>"$linux/lock"
 flock 9
 
 # The newest source, as SERIES VERSION PACKAGE.
-debian() { "$top/scripts/debian.sh" all "$@"; }
+debian() { "$top/scripts/common/debian.sh" all "$@"; }
 mapfile -t names < <(debian apt-cache pkgnames linux-source-)
 read -r series version package < <(debian apt-cache madison "${names[@]}" | awk -F' *[|] *' '{ sub(/^ */, "", $1); print substr($1, 14), $2, $1 }' |
     grep -E '^[0-9]+\.[0-9]+ ' | grep -v '~rc' | sort -k2,2V | tail -n 1) || true

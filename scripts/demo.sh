@@ -8,8 +8,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1:-} in "" | tcl | guest) ;; *) sed -n '3,7s/^# //p' "$0" >&2; exit 2 ;; esac
 here=$PWD
-. scripts/versions.sh
-build=$PWD/build/demo
+. scripts/common/versions.sh
+build=$PWD/build/default # as scripts/test.sh, which compiles none of it again
 bold=$(tput bold 2>/dev/null || true) plain=$(tput sgr0 2>/dev/null || true)
 [ -t 1 ] || bold="" plain=""
 clock() { printf '%d:%02d' $((SECONDS / 60)) $((SECONDS % 60)); }
@@ -29,13 +29,13 @@ run() { shown "$@"; "$@"; }
 
 say "Installing what is missing (scripts/install-deps.sh demo)"
 scripts/install-deps.sh demo
-say "Building fastsdt (build/demo)"
+say "Building fastsdt (build/default)"
+log=$PWD/build/demo.log
 mkdir -p build # for the log, before there is anything else
-cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFASTSDT_LLVM_CONFIGS=none -DFASTSDT_TESTS=OFF -DFASTSDT_BENCHMARKS=OFF >"$build.log" 2>&1 ||
-    { cat "$build.log" >&2; exit 1; }
+cmake --preset "$(preset)" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 # A line for each tenth, with the seconds so far.
-NINJA_STATUS='[%f/%t %e] ' cmake --build "$build" 2>&1 | tee "$build.log" | awk -F'[][/ ]' '
-    $1 == "" && $3 > 0 && int(10 * $2 / $3) > last { last = int(10 * $2 / $3); printf "   %3d %%, %d s\n", 10 * last, $4; fflush() }' || { cat "$build.log" >&2; exit 1; }
+NINJA_STATUS='[%f/%t %e] ' cmake --build "$build" --target demo 2>&1 | tee -a "$log" | awk -F'[][/ ]' '
+    $1 == "" && $3 > 0 && int(10 * $2 / $3) > last { last = int(10 * $2 / $3); printf "   %3d %%, %d s\n", 10 * last, $4; fflush() }' || { cat "$log" >&2; exit 1; }
 PATH=$build/bin:$PATH
 
 # Whether probes can be attached here, or why not.
@@ -83,7 +83,7 @@ compared() {
 gain() {
     local gcc plugin source=$here/examples/entry.c
     plugin=$(FASTSDT_BUILD=$build plugin gcc)
-    [ -n "$plugin" ] || { echo "(the compiler plugin was not built: $build.log says why)"; return 0; }
+    [ -n "$plugin" ] || { echo "(the compiler plugin was not built: $log says why)"; return 0; }
     gcc=$(command -v "$plugin" || echo gcc)
     say "A probe on a function: examples/entry.c, as compiled and with the plugin"
     run "${gcc##*/}" -O2 "$source" -o plain
@@ -107,9 +107,9 @@ the same for a function's entry. From Linux 7.2 on libbpf's tracers need no trap
   scripts/demo.sh tcl                        Tcl 8.6, unchanged sources, nearly 900 sites
   scripts/demo.sh guest                      Linux 7.2 in QEMU: a site becomes a call
   scripts/bench.sh --quick                   what it costs and gains, with Redis
-  build/demo/bin/fastsdt-trace --help        scripts like bpftrace's, without root
-  build/demo/bin/fastsdt-check FILE          what kernels do at the probes of any program
-  build/demo/bin/fastsdt-check --functions FILE
+  build/default/bin/fastsdt-trace --help     scripts like bpftrace's, without root
+  build/default/bin/fastsdt-check FILE       what kernels do at the probes of any program
+  build/default/bin/fastsdt-check --functions FILE
   docs/fastprobe.md, docs/linking.md         the plugin; CMake, pkg-config and make
 EOF
 }
@@ -132,14 +132,14 @@ guest() {
 
 if [ "${1:-}" = guest ]; then
     scripts/install-deps.sh bench
-    work=$build/hello
+    work=$here/build/demo/hello
     mkdir -p "$work"
     cd "$work"
     guest
     exit 0
 fi
 if [ "${1:-}" != tcl ]; then
-    work=$build/hello
+    work=$here/build/demo/hello
     mkdir -p "$work"
     cd "$work"
     for compiler in gcc $(installed clang | sed -n '$p'); do
@@ -181,12 +181,12 @@ if [ "${1:-}" != tcl ]; then
     exit 0
 fi
 
-work=$build/tcl
+work=$here/build/demo/tcl
 mkdir -p "$work"
 cd "$work"
 if [ ! -d source ]; then
     say "Fetching Tcl's source package"
-    files=$("$here/scripts/debian-source.sh" tcl8.6)
+    files=$("$here/scripts/common/debian-source.sh" tcl8.6)
     dpkg-source -x "$files"/*.dsc source >/dev/null
 fi
 if [ ! -x tclsh ]; then

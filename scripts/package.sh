@@ -49,7 +49,7 @@ bare_root() {
     [ "$(id -u)" = 0 ] || fail "making a root needs root"
     root=$work/$1
     roots+=("$root")
-    scripts/make-root.sh "$release" "$root"
+    scripts/common/make-root.sh "$release" "$root"
 }
 # beside ROOT COMMAND...: runs it with what programs expect mounted in ROOT. inside ROOT COMMAND...: and within it.
 beside() {

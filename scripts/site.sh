@@ -68,4 +68,4 @@ END
 "$python" -m mkdocs build --strict --quiet -f "$site/mkdocs.yml" || fail "mkdocs finds errors"
 echo "$site/html: $(find "$site/html" -name '*.html' | wc -l) pages"
 [ -n "$check" ] || exit 0
-exec "$python" "$top/scripts/site_check.py" "$site/html"
+exec "$python" "$top/docs/site_check.py" "$site/html"

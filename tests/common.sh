@@ -2,7 +2,7 @@
 # FASTSDT_SOURCE and FASTSDT_BUILD are set by ctest; the current directory is a scratch directory.
 set -euo pipefail
 INCLUDE=$FASTSDT_SOURCE/include
-. "$FASTSDT_SOURCE/scripts/versions.sh"
+. "$FASTSDT_SOURCE/scripts/common/versions.sh"
 
 fail() { printf 'FAIL: %s\n' "$*" >&2; exit 1; }
 # What a test leaves in its folder would be committed with the sources.
@@ -14,6 +14,8 @@ need() { local c; for c in "$@"; do have "$c" || skip "$c is not installed"; don
 # matches PATTERN: grep -q at the end of a pipeline, reading to the end. grep -q leaves at its first match, and under
 # pipefail a writer that still has something to say then dies of SIGPIPE and fails the test, once in a few hundred runs.
 matches() { grep "$@" | cat >/dev/null; }
+# whole: the run takes all of what it could (scripts/test.sh --all), not a sample.
+whole() { [ "${FASTSDT_ALL_TESTS:-}" = ON ]; }
 need_uprobes() {
     [ "$(id -u)" = 0 ] || skip "attaching uprobes needs root"
     [ -e /sys/bus/event_source/devices/uprobe/type ] || skip "this kernel has no uprobes"

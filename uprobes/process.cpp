@@ -76,6 +76,7 @@ Signals::Signals()
         sigaddset(&set, signal);
     if (sigprocmask(SIG_BLOCK, &set, &former_) < 0)
         cannot("sigprocmask");
+    former_pipe_ = signal(SIGPIPE, SIG_IGN);
     descriptor_ = Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!descriptor_)
         cannot("signalfd");
@@ -84,6 +85,12 @@ Signals::Signals()
 Signals::~Signals()
 {
     while (next()) {} // discards signals: what they were to stop is over
+    as_before();
+}
+
+void Signals::as_before() const
+{
+    signal(SIGPIPE, former_pipe_);
     sigprocmask(SIG_SETMASK, &former_, nullptr);
 }
 
@@ -94,6 +101,33 @@ std::optional<Signals::Signal> Signals::next()
         return std::nullopt;
     return Signal{static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL};
 }
+
+namespace {
+
+// Ends the program if `until` ends without a byte. It holds no file of ours open, and takes no signal: those of the terminal are for all.
+[[noreturn]] void guard(pid_t program, int until)
+{
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, nullptr);
+    const auto process = static_cast<int>(syscall(SYS_pidfd_open, program, 0));
+    for (int descriptor = 0, most = static_cast<int>(sysconf(_SC_OPEN_MAX)); descriptor < most; ++descriptor) {
+        if (descriptor == until || descriptor == process)
+            continue;
+        if (descriptor > std::max(until, process)
+            && syscall(SYS_close_range, static_cast<unsigned>(descriptor), ~0U, 0U) == 0)
+            break;
+        close(descriptor);
+    }
+    char byte = 0;
+    ssize_t got = 0;
+    while ((got = read(until, &byte, 1)) < 0 && errno == EINTR) {}
+    if (got == 0 && (process < 0 || syscall(SYS_pidfd_send_signal, process, SIGKILL, nullptr, 0) < 0))
+        kill(program, SIGKILL); // before Linux 5.3
+    _exit(0);
+}
+
+} // namespace
 
 Launched::Launched(const std::vector<std::string>& command, const Signals& signals) : name_(command.front())
 {
@@ -110,29 +144,48 @@ Launched::Launched(const std::vector<std::string>& command, const Signals& signa
     for (const std::string& word : command)
         words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
-    const pid_t parent = getpid();
     pid_ = fork();
     if (pid_ < 0)
         cannot("fork");
     if (pid_ == 0) {
         go_.reset();
         char byte;
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || read(go_read.get(), &byte, 1) != 1)
+        if (read(go_read.get(), &byte, 1) != 1) // its end, with ours
             _exit(127);
-        sigprocmask(SIG_SETMASK, &signals.former_mask(), nullptr);
+        signals.as_before();
         execvp(words[0], words.data());
         const int error = errno;
         [[maybe_unused]] ssize_t n = write(failed_write.get(), &error, sizeof error);
         _exit(127);
     }
+    int held[2];
+    if (pipe2(held, O_CLOEXEC) < 0)
+        cannot("pipe");
+    const Descriptor until(held[0]);
+    held_ = Descriptor(held[1]);
+    guard_ = fork();
+    if (guard_ < 0)
+        cannot("fork");
+    if (guard_ == 0)
+        guard(pid_, until.get());
 }
 
 Launched::~Launched()
 {
-    if (pid_ > 0) {
+    if (held_ && pid_ > 0) {
         kill(pid_, SIGKILL);
         waitpid(pid_, nullptr, 0);
     }
+    release();
+}
+
+void Launched::release()
+{
+    if (!held_)
+        return;
+    [[maybe_unused]] const ssize_t n = write(held_.get(), "", 1);
+    held_.reset();
+    while (waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {}
 }
 
 void Launched::go()

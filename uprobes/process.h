@@ -17,7 +17,8 @@ namespace fastsdt {
 struct Mapping;
 
 /// Every signal that would end this process, and that a process can hold back, as a descriptor while this lives; none is
-/// lost between two looks. Not SIGPIPE, and none that says that this process itself went wrong.
+/// lost between two looks. None that says that this process itself went wrong. SIGPIPE is ignored: the reader of a report may go away, and
+/// everything is undone all the same.
 class Signals {
 public:
     Signals();
@@ -31,24 +32,28 @@ public:
     };
     int descriptor() const { return descriptor_.get(); }
     std::optional<Signal> next(); ///< without waiting
-    const sigset_t& former_mask() const { return former_; }
+    void as_before() const;       ///< for a child, before it executes a program
 
 private:
     Descriptor descriptor_;
     sigset_t former_{};
+    void (*former_pipe_)(int) = nullptr;
 };
 
-/// A started program that waits for go() before it executes anything of its own. Killed when this process ends.
+/// A started program that waits for go() before it executes anything of its own. Until release() it ends when this process does, however
+/// that ends: nobody else would let it go on. After that it ends by itself. No PR_SET_PDEATHSIG: a program cannot be made to forget that.
 class Launched {
 public:
     /// Throws Unusable if there can be no new process.
     Launched(const std::vector<std::string>& command, const Signals& signals);
     Launched(const Launched&) = delete;
     Launched& operator=(const Launched&) = delete;
-    ~Launched(); ///< kills it, if it has not ended
+    ~Launched(); ///< kills it if it was not released
 
     pid_t pid() const { return pid_; }
-    void go(); ///< executes the command. Throws Unusable if it cannot be executed
+    void go();      ///< executes the command. Throws Unusable if it cannot be executed
+    void release(); ///< it is, or will be, let go on, and is its own
+    bool is_released() const { return !held_; }
     /// After its end: its status as from waitpid, and the CPU seconds of it and all that it waited for.
     struct End {
         int wait_status = 0;
@@ -60,8 +65,8 @@ public:
 
 private:
     std::string name_;
-    pid_t pid_ = -1;
-    Descriptor go_, failed_;
+    pid_t pid_ = -1, guard_ = -1; // the latter waits for the end of held_
+    Descriptor go_, failed_, held_;
 };
 
 /// A descriptor that becomes readable when the process with all its threads has ended. Throws Unusable.

@@ -53,7 +53,7 @@ applies() { git -C "$source" apply --check "${patches[@]}" 2>>"$log"; }
 inputs=$(cat "${patches[@]}" | sha256sum)
 if [ "$(cat "$cache/inputs" 2>/dev/null)" != "$inputs" ]; then
     rm -rf "$cache/inputs" "$build"
-    debian() { "$top/scripts/debian.sh" "trixie sid" "$@"; }
+    debian() { "$top/scripts/common/debian.sh" "trixie sid" "$@"; }
     found=
     # A mirror may list what it does not have, and a patch is for versions near the one that it was made for.
     while read -r package version; do

@@ -244,14 +244,15 @@ uint64_t page_of(const Patch& patch)
     return patch.at / smallest_page * smallest_page;
 }
 
-// Lets the kernel have its probes again where no jump needs the guard any more. @param data  of the run that has undone its jumps; 0:
-// none, those of tracers that have ended are undone  @return  whether that could be done
-bool unguard(const View& view, uint64_t data)
+// Lets the kernel have its probes again where no jump needs the guard any more. To be called in Target::alone(), as jumps are made: a tracer
+// that runs has made its own, or has not begun. So whoever is the last to undo some takes the guard away, also where the others have not
+// released their memory yet. @return  whether that could be done
+bool unguard(const View& view)
 {
     std::set<uint64_t> keep;
     for (const Front& front : view.arenas)
         for (const Patch& patch : front.patches)
-            if (patch.moves() && ((front.data != data && view.runs(front)) || may_hold(view.target, patch)))
+            if (patch.moves() && may_hold(view.target, patch))
                 keep.insert(page_of(patch));
     std::vector<Range> ranges;
     for (const Mapping& m : view.mappings) {
@@ -390,7 +391,7 @@ bool clear_left_overs(const View& view, bool forked, bool* jumps = nullptr)
     if (!undo.empty())
         target.patch(undo, true);
     if (moved)
-        unguard(view, 0);
+        unguard(view);
     if (jumps)
         *jumps = !undo.empty();
     const bool some = !view.arenas.empty() || !tables_left(target, view.mappings).empty();
@@ -426,7 +427,7 @@ Arming::Arming(Target& target, Compile compile, Needs needs, FirstWords first, b
 {}
 
 // A site that has no jump in our process either, or that something else has changed since, says nothing.
-Copy Arming::copy_in(Target& other, bool gave_up) const
+Copy Arming::copy_in(Target& other, uint8_t gave_up) const
 {
     if (fronts_.empty())
         return Copy::none;
@@ -439,7 +440,7 @@ Copy Arming::copy_in(Target& other, bool gave_up) const
     if (other.read(first.mark + offsetof(Mark, slice), sizeof own) == std::vector<std::byte>(bytes, bytes + sizeof own))
         return Copy::same;
     for (size_t i = 0; i < sites_.size(); ++i)
-        if (states_[i].state == State::armed && patches_[i].length != 0 && !(gave_up && sites_[i].moved.may_fault)
+        if (states_[i].state == State::armed && patches_[i].length != 0 && !(sites_[i].moved.faults & gave_up)
             && holds(bytes_at(other, patches_[i]), patches_[i], patches_[i].before))
             return Copy::part;
     return Copy::whole;
@@ -472,7 +473,7 @@ bool Arming::release_all()
     } catch (const Unusable&) {
         return false;
     }
-    return target_.release(code, {window_.address, window_.size});
+    return target_.release(code, {window_.address, window_.size}, entered_);
 }
 
 // Each step is kept only after it has happened. What fails is undone, so another try begins where this one began: with
@@ -480,7 +481,10 @@ bool Arming::release_all()
 void Arming::arm(std::vector<Site> sites)
 {
     add(std::move(sites));
-    target_.alone([&] { arm_all(); });
+    target_.alone([&] {
+        target_.want_stops();
+        arm_all();
+    });
 }
 
 // Memory that has no owner yet is nobody's left-over only as long as no other tracer does the same.
@@ -824,7 +828,7 @@ void Arming::jump()
         now.push_back(*executing);
     if (now.empty())
         return;
-    jumps_ = true;
+    const bool had_jumps = std::exchange(jumps_, true);
     const std::vector<Patch> all = now;
     bool moved = false; // a module may have gone since we looked
     try {
@@ -832,6 +836,7 @@ void Arming::jump()
             const auto outcomes = target_.patch(now, false);
             std::vector<Patch> again;
             for (size_t i = 0; i < now.size(); ++i) {
+                entered_ = entered_ || outcomes[i] == Target::Outcome::done;
                 if (now[i].site == of_loader || now[i].site == of_executing)
                     continue;
                 SiteState& state = states_[now[i].site];
@@ -845,13 +850,26 @@ void Arming::jump()
                     state = {State::busy};
                     again.push_back(now[i]);
                     break;
+                case Target::Outcome::unknown:
+                    state = {State::cannot_move, 0,
+                             "may be where a thread goes back that the process switches by itself: it has too much "
+                             "memory to look for that"};
+                    break;
                 }
             }
             now = std::move(again);
         }
     } catch (const Unusable&) {
+        const auto may_hold_some = [&] {
+            return std::any_of(all.begin(), all.end(), [this](const Patch& p) { return may_hold(target_, p); });
+        };
+        entered_ = entered_ || may_hold_some();
         try {
-            target_.patch(all, true);
+            if (entered_)
+                target_.patch(all, true);
+            jumps_ = had_jumps || may_hold_some();
+            if (!jumps_)
+                unguard(View(target_));
         } catch (const Unusable&) {
             // The fronts name the jumps: disarm() undoes them, or a later run.
         }
@@ -930,42 +948,46 @@ static std::vector<Patch> undo(Target& target, std::vector<Patch> patches)
     return left;
 }
 
-bool Arming::may_fault() const
+uint8_t Arming::faults() const
 {
-    return std::any_of(sites_.begin(), sites_.end(),
-                       [](const Site& site) { return site.moved.may_fault && site.found.state == State::ready; });
+    uint8_t all = 0;
+    for (const Site& site : sites_)
+        if (site.found.state == State::ready)
+            all |= site.moved.faults;
+    return all;
 }
 
 // Those that were made at some time.
-std::vector<Patch> Arming::faulting() const
+std::vector<Patch> Arming::faulting(uint8_t handled) const
 {
     std::vector<Patch> patches;
     for (size_t i = 0; i < sites_.size(); ++i)
-        if (sites_[i].moved.may_fault && patches_[i].length != 0)
+        if (sites_[i].moved.faults & handled && patches_[i].length != 0)
             patches.push_back(patches_[i]);
     return patches;
 }
 
-size_t Arming::withdraw_faulting_in(Target& fork) const
+size_t Arming::withdraw_faulting_in(Target& fork, uint8_t handled) const
 {
-    std::vector<Patch> patches = faulting();
+    std::vector<Patch> patches = faulting(handled);
     std::erase_if(patches, [&](const Patch& patch) { return !may_hold(fork, patch); });
     const size_t before = patches.size();
     return before - undo(fork, std::move(patches)).size();
 }
 
-void Arming::withdraw_faulting()
+void Arming::withdraw_faulting(uint8_t handled)
 {
     verify();
-    std::vector<Patch> patches = faulting();
+    std::vector<Patch> patches = faulting(handled);
     std::erase_if(patches, [this](const Patch& patch) { return states_[patch.site].state != State::armed; });
     std::set<uint64_t> left;
     for (const Patch& patch : undo(target_, std::move(patches)))
         left.insert(patch.at);
     for (size_t i = 0; i < sites_.size(); ++i)
-        if (sites_[i].moved.may_fault && states_[i].state != State::gone && !left.contains(sites_[i].patch))
-            states_[i] = sites_[i].found = {State::handles_faults, states_[i].state == State::armed,
-                                            std::string(accesses_memory)};
+        if (const auto raised = sites_[i].moved.faults & handled;
+            raised && states_[i].state != State::gone && !left.contains(sites_[i].patch))
+            states_[i] = sites_[i].found = {State::handles_faults,
+                                            uint64_t(raised) | (states_[i].state == State::armed ? was_armed : 0)};
     verify();
 }
 
@@ -988,7 +1010,7 @@ void Arming::disarm()
         if (executing_.length != 0
             || std::any_of(sites_.begin(), sites_.end(), [](const Site& site) { return site.moves(); }))
             target_.alone([this] {
-                if (!unguard(View(target_), window_.address))
+                if (!unguard(View(target_)))
                     throw Unusable("mprotect failed in the process");
             });
     } catch (const Unusable& error) {

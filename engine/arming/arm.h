@@ -58,18 +58,19 @@ public:
     /// mapped: a thread may still be in one, and arm() uses them again. If a site is still `armed`, a thread stands in
     /// it (only a debugger can cause that): try again. Throws Unusable; if no site is `armed` then, only pages stay writable.
     void disarm();
-    /// Undoes the jumps in place of instructions that may fault, and makes them no more: State::handles_faults. Where a thread stands in one
+    /// Undoes the jumps in place of instructions that may raise a signal that is handled now (Fault), and makes them no more: State::handles_faults. Where a thread stands in one
     /// it stays: call again.
-    void withdraw_faulting();
+    void withdraw_faulting(uint8_t handled);
     /// The same in a process that was forked from this one; here they stay. @return  how many were there and are undone
-    size_t withdraw_faulting_in(Target& fork) const;
-    /// Whether some site may have such a jump.
-    bool may_fault() const;
+    size_t withdraw_faulting_in(Target& fork, uint8_t handled) const;
+    /// Fault, of all sites that may have such a jump.
+    uint8_t faults() const;
     /// Looks at all sites again: the kernel or another tracer may have changed one, or the program the rights of their pages.
     const std::vector<SiteState>& verify();
 
-    /// What another process has, which was forked from this one perhaps. @param gave_up  withdraw_faulting_in() may have taken some from it
-    Copy copy_in(Target& other, bool gave_up = false) const;
+    /// What another process has, which was forked from this one perhaps. @param gave_up  Fault: withdraw_faulting_in() may have
+    /// taken those from it
+    Copy copy_in(Target& other, uint8_t gave_up = 0) const;
 
     /// Its arenas so far.
     const std::vector<Front>& fronts() const { return fronts_; }
@@ -83,7 +84,7 @@ public:
 private:
     void arm_all();
     bool release_all();
-    std::vector<Patch> faulting() const;
+    std::vector<Patch> faulting(uint8_t handled) const;
     std::vector<Range> unfinished();
     void release_unfinished();
     void add(std::vector<Site> sites);
@@ -123,6 +124,7 @@ private:
     Patch loader_{.length = 0}; // of the dynamic linker's function; length 0: it has no stub
     bool watches_executing_ = false;
     Patch executing_{.length = 0}; // of execve(); the same
+    bool entered_ = false;         // there have been jumps: a thread may be in a stub
     bool jumps_ = false;           // some jumps may have been made and not undone
 };
 

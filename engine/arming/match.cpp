@@ -107,8 +107,8 @@ void find_window(const LiveSite& live, const Matcher::Traits& process, Site& sit
     const Window& window = *live.window;
     if (window.obstacle != Obstacle::none) {
         site.found = {State::cannot_move, 0, std::string(text(window.obstacle))};
-    } else if (window.may_fault && process.handles_faults) {
-        site.found = {State::handles_faults, 0, std::string(accesses_memory)};
+    } else if (const auto handled = window.faults & process.handled_faults) {
+        site.found = {State::handles_faults, uint64_t(handled)};
     } else if (window.calls && process.has_shadow_stack) {
         site.found = {State::cannot_move, 0, "makes a call there, and the process has a shadow stack"};
     } else {
@@ -116,7 +116,7 @@ void find_window(const LiveSite& live, const Matcher::Traits& process, Site& sit
         site.length = window.length;
         const auto first = step(own_machine.arch, live.window_bytes, window.address);
         site.moved = {live.window_bytes, window.at, window.leaves || window.calls,
-                      !first || first->length < own_machine.moved_jump, window.may_fault};
+                      !first || first->length < own_machine.moved_jump, window.faults};
     }
 }
 
@@ -144,11 +144,12 @@ void find_patch(const LiveFile& file, const LiveSite& live, const Matcher::Trait
 
 } // namespace
 
-bool handles_faults(pid_t pid)
+uint8_t handled_faults(pid_t pid)
 {
     const uint64_t caught = std::strtoull(status_field(pid, pid, "SigCgt:").c_str(), nullptr, 16);
     const auto catches = [&](int signal) { return (caught >> (signal - 1) & 1) != 0; };
-    return catches(SIGSEGV) || catches(SIGBUS);
+    return uint8_t(fault_division | (catches(SIGSEGV) || catches(SIGBUS) ? fault_memory : 0)
+                   | (catches(SIGFPE) ? fault_floating : 0) | (catches(SIGILL) ? fault_illegal : 0));
 }
 
 std::string resolve(const std::string& file)
@@ -312,7 +313,7 @@ void Matcher::share_patches(std::map<Key, Site>& sites)
                 refuse(site, State::overlaps);
                 continue;
             }
-            together.may_fault = together.may_fault || site.moved.may_fault;
+            together.faults |= site.moved.faults;
             if (site.patch + site.length > end) {
                 together.bytes.insert(together.bytes.end(),
                                       site.moved.bytes.end() - ptrdiff_t(site.patch + site.length - end),
@@ -329,7 +330,7 @@ void Matcher::share_patches(std::map<Key, Site>& sites)
             site.patch = start.patch;
             site.length = together.bytes.size();
             site.moved.bytes = together.bytes;
-            site.moved.may_fault = together.may_fault;
+            site.moved.faults = together.faults;
             site.moved.leaves = together.leaves;
             site.moved.guarded = together.guarded;
         }
@@ -366,7 +367,7 @@ std::vector<Site> Matcher::find_new(const std::vector<Mapping>& mappings)
             return probe.kind == Probe::Kind::entry || probe.kind == Probe::Kind::exit;
         });
     });
-    traits_ = {!moves_faulting_ && handles_faults(pid_), may_have_shadow_stack(pid_)};
+    traits_ = {moves_faulting_ ? uint8_t(0) : handled_faults(pid_), may_have_shadow_stack(pid_)};
     const Unrecorded wanted = unrecorded();
     const Process process = read_process(pid_, functions, moves_ ? &wanted : nullptr, mappings);
     troubles_ = process.troubles;

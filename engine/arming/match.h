@@ -19,8 +19,9 @@ namespace fastsdt::engine {
 /// PATH; what is not found stays as it is.
 std::string resolve(const std::string& file);
 
-/// Whether a process has a handler for SIGSEGV or SIGBUS now.
-bool handles_faults(pid_t pid);
+/// For which signals that instructions may raise a process has a handler now: Fault. Always for divisions: few functions begin or end with
+/// one, and a handler that comes sees none of a stub, not even before we see the handler.
+uint8_t handled_faults(pid_t pid);
 
 /// The numbers that maps and events have for names of probes, such as "usdt:./app:shop:order": of all processes of a run.
 class ProbeNames {
@@ -57,7 +58,7 @@ public:
 
     /// What decides, besides the file, whether instructions can be moved.
     struct Traits {
-        bool handles_faults = false;   ///< and its handler is not to see a stub's address
+        uint8_t handled_faults = 0;    ///< Fault: its handler is not to see a stub's address
         bool has_shadow_stack = false; ///< a return goes nowhere but behind the call
     };
 

@@ -66,18 +66,21 @@ public:
     virtual void free_code(const Arena& arena, size_t size) = 0;
     /// Unmaps memory that stubs were in, and their tables, if it is certain that no thread comes back to it. False: it is
     /// not, and all stays. Nobody may enter the stubs any more: all their sites are disarmed.
-    /// @param code  ranges with stubs and marks  @param data  the tables
-    virtual bool release(std::span<const Range> /*code*/, Range /*data*/) { return false; }
+    /// @param code  ranges with stubs and marks  @param data  the tables  @param entered  false: there has never been a jump to them
+    virtual bool release(std::span<const Range> /*code*/, Range /*data*/, bool /*entered*/ = true) { return false; }
     /// Whether a tracer that was killed may still map something: a thread has not yet come back from what it was told to do.
     virtual bool may_come() { return false; }
     /// Writes stubs. They are not executed yet.
     virtual void write_code(uint64_t address, std::span<const std::byte> bytes) = 0;
 
     /// What became of a patch.
+    /// Throws Unusable where it is known that the process could not be stopped: nothing is begun then.
+    virtual void want_stops() {}
     enum class Outcome {
         done,
         changed, ///< the site has neither `before` nor `after`: it is somebody else's and left alone
         busy,    ///< a thread stands where the change would tear an instruction; try again
+        unknown, ///< a thread may come back to where it would; where all of them stand cannot be told
     };
     /// Writes `after` of each patch where `before` stands; `back`: the other way round. Stops the target as few times
     /// as keep each stop short. A site that has the wanted bytes already is done. No patch may cross a page.

@@ -224,6 +224,7 @@ void Compiler::actions(const Clause& clause)
         time_ = spill(Role::result);
     }
     variables_.clear();
+    variables_of_ = &clause.variables;
     for (const Variable& variable : clause.variables) {
         const size_t words = size_of(variable.type, variable.shape) / 8;
         variables_.push_back(take_spills(words));

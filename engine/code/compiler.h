@@ -230,18 +230,38 @@ protected:
     /// One of the two, by the condition.
     void choose(const Expression& condition, const std::function<void()>& yes, const std::function<void()>& no);
     void fill_keys(const std::vector<Expression>& keys, const Table& table);
-    /// A string or bytes, size_of() them, into the frame. `most`: of a literal no more.
-    void text_value(const Expression& e, size_t frame_offset, size_t most = SIZE_MAX);
-    void copy_in_frame(size_t to, size_t from, size_t bytes);
-    void text_in_memory(const Expression& e, size_t frame_offset);
-    void bytes_in_memory(const Expression& address, size_t bytes, size_t frame_offset);
-    void buffer(const Expression& e, size_t frame_offset);
-    void map_text(const Expression& e, size_t frame_offset);
-    void part_text(const Expression& e, size_t frame_offset);
+    /// A place in the frame for one value: `size` bytes, a multiple of 8. Whatever is written to the frame names its slot, and no store leaves
+    /// it: behind it are other values, and the program's registers.
+    struct Slot {
+        size_t offset = 0, size = 0;
+        size_t word(size_t at) const { return part(at, 8).offset; } ///< throws logic_error
+        Slot part(size_t at, size_t bytes) const                    ///< throws logic_error
+        {
+            if (at > size || bytes > size - at)
+                throw std::logic_error("a value does not fit in its place in the frame");
+            return {offset + at, bytes};
+        }
+    };
+    void store_slot(const Slot& slot, size_t at, Role from);
+    void store_slot_number(const Slot& slot, size_t at, int64_t number); ///< may change Role::result
+    void zero(const Slot& slot, size_t from);
+    void copy(const Slot& to, const Slot& from);
+    Slot take_slot(Type type, const ShapePtr& shape); ///< of spills, the caller's to give back
+    Slot variable_slot(size_t variable) const;
+    Slot place_of_text(const Map& map) const { return {key_bytes_, size_of(map.type, map.shape)}; }
+    void any_value(const Expression& e, const Slot& to);
+    /// A string or bytes: what does not fit is cut off, and zeros are behind what is shorter.
+    void wide_value(const Expression& e, const Slot& to);
+    void whole_value(const Expression& e, const Slot& to); ///< size_of() it, which is the slot's size
+    void text_in_memory(const Expression& e, const Slot& to);
+    void bytes_in_memory(const Expression& address, size_t bytes, const Slot& to);
+    void buffer(const Expression& e, const Slot& to);
+    void map_text(const Expression& e, const Slot& to);
+    void part_text(const Expression& e, const Slot& to);
     size_t frame_place(const Expression& wide); ///< of a variable, or of spills that it is copied to
     void load_part(size_t frame_offset, size_t bytes, bool is_signed); ///< to Role::result
-    void cut(size_t frame_offset, size_t bytes, size_t at);            ///< zeros from there on
-    void cut_at(size_t frame_offset, size_t bytes, size_t length);     ///< the same; the frame has the length
+    void cut(const Slot& slot, size_t at);                             ///< zeros from there on
+    void cut_at(const Slot& slot, size_t length); ///< the same; the frame has the length, at this offset
     void part(const Expression& e);
     void step(const Expression& e);
     void swap_bytes(const Expression& e);
@@ -287,6 +307,7 @@ protected:
     bool calls_ = false;
     std::optional<size_t> time_;    // the spill with nsecs, in a clause that reads it more than once
     std::vector<size_t> variables_; // of the clause: the spill of each, a string's first
+    const std::vector<Variable>* variables_of_ = nullptr;
     Label clause_end_ = 0;
     Label loop_next_ = 0, loop_end_ = 0; // of the loop around a statement
     size_t frame_spills_ = 0;

@@ -105,7 +105,7 @@ void Compiler::leaf(const Expression& e, Role to)
         return;
     }
     if (e.kind == Expression::Kind::variable) {
-        load_frame(to, spill_offset(variables_[e.variable]));
+        load_frame(to, variable_slot(e.variable).offset);
         return;
     }
     switch (e.value) {
@@ -349,45 +349,85 @@ void Compiler::compute(Operator op, int64_t number)
     binary(op);
 }
 
-void Compiler::copy_in_frame(size_t to, size_t from, size_t bytes)
+void Compiler::store_slot(const Slot& slot, size_t at, Role from)
 {
-    for (size_t i = 0; i < bytes; i += 8) {
-        load_frame(Role::result, from + i);
-        store_frame(to + i, Role::result);
-    }
+    store_frame(slot.word(at), from);
 }
 
-void Compiler::text_value(const Expression& e, size_t offset, size_t most)
+void Compiler::store_slot_number(const Slot& slot, size_t at, int64_t number)
 {
-    const size_t size = std::min(size_of(e.type, e.shape), most);
+    store_frame_number(slot.word(at), number);
+}
+
+void Compiler::zero(const Slot& slot, size_t from)
+{
+    for (size_t i = from; i < slot.size; i += 8)
+        store_slot_number(slot, i, 0);
+}
+
+// As much as fits, and zeros behind it.
+void Compiler::copy(const Slot& to, const Slot& from)
+{
+    for (size_t i = 0; i < std::min(to.size, from.size); i += 8) {
+        load_frame(Role::result, from.offset + i);
+        store_slot(to, i, Role::result);
+    }
+    zero(to, from.size);
+}
+
+Compiler::Slot Compiler::take_slot(Type type, const ShapePtr& shape)
+{
+    const size_t size = size_of(type, shape);
+    return {spill_offset(take_spills(size / 8)), size};
+}
+
+Compiler::Slot Compiler::variable_slot(size_t variable) const
+{
+    const Variable& of = variables_of_->at(variable);
+    return {spill_offset(variables_[variable]), size_of(of.type, of.shape)};
+}
+
+void Compiler::wide_value(const Expression& e, const Slot& to)
+{
+    const size_t size = size_of(e.type, e.shape);
     switch (e.kind) {
     case Expression::Kind::text:
-        for (size_t i = 0; i < size; i += 8)
-            store_frame_number(offset + i, word_of(e.text, i));
+        for (size_t i = 0; i < to.size; i += 8)
+            store_slot_number(to, i, word_of(e.text, i));
         return;
-    case Expression::Kind::variable: copy_in_frame(offset, spill_offset(variables_[e.variable]), size); return;
+    case Expression::Kind::variable: return copy(to, variable_slot(e.variable));
     case Expression::Kind::operation:
-        choose(e.operands[0], [&] { text_value(e.operands[1], offset); }, [&] { text_value(e.operands[2], offset); });
+        return choose(e.operands[0], [&] { wide_value(e.operands[1], to); }, [&] { wide_value(e.operands[2], to); });
+    default: break;
+    }
+    if (size > to.size) { // an array of char in a tuple has fewer bytes than a string
+        const size_t spills = spills_;
+        const Slot whole = take_slot(e.type, e.shape);
+        whole_value(e, whole);
+        copy(to, whole);
+        spills_ = spills;
         return;
-    case Expression::Kind::map: map_text(e, offset); return;
+    }
+    whole_value(e, {to.offset, size});
+    zero(to, size);
+}
+
+void Compiler::whole_value(const Expression& e, const Slot& to)
+{
+    switch (e.kind) {
+    case Expression::Kind::map: return map_text(e, to);
     case Expression::Kind::memory:
         if (e.type == Type::bytes)
-            return bytes_in_memory(e.operands[0], e.shape->size, offset);
-        text_in_memory(e.operands[0], offset);
-        cut(offset, string_size, e.shape->size);
-        return;
-    case Expression::Kind::part: part_text(e, offset); return;
-    case Expression::Kind::buffer: buffer(e, offset); return;
+            return bytes_in_memory(e.operands[0], e.shape->size, to);
+        text_in_memory(e.operands[0], to);
+        return cut(to, e.shape->size);
+    case Expression::Kind::part: return part_text(e, to);
+    case Expression::Kind::buffer: return buffer(e, to);
     case Expression::Kind::tuple:
         for (size_t i = 0; i < e.operands.size(); ++i) {
-            const Shape::Member& member = e.shape->members[i];
-            const size_t at = offset + member.offset;
-            if (is_wide(e.operands[i].type)) {
-                text_value(e.operands[i], at, (member.shape->size + 7) / 8 * 8);
-            } else {
-                evaluate(e.operands[i]);
-                store_frame(at, Role::result);
-            }
+            const size_t at = e.shape->members[i].offset;
+            const size_t end = i + 1 < e.operands.size() ? e.shape->members[i + 1].offset : e.shape->size;
+            any_value(e.operands[i], to.part(at, end - at));
         }
         return;
     case Expression::Kind::value: break;
@@ -395,35 +435,35 @@ void Compiler::text_value(const Expression& e, size_t offset, size_t most)
     }
     if (e.value == Value::comm) {
         want_system_calls("comm, which takes a system call");
-        copy_comm(offset);
+        copy_comm(to.part(0, string_size).offset);
         return;
     }
     if (e.operands.empty()) {
         Expression address = e;
         address.type = Type::integer;
         address.value = Value::arg;
-        text_in_memory(address, offset);
+        text_in_memory(address, to);
     } else if (e.operands.size() == 1) {
-        text_in_memory(e.operands[0], offset);
+        text_in_memory(e.operands[0], to);
     } else if (e.operands[1].kind == Expression::Kind::number) {
-        text_in_memory(e.operands[0], offset);
-        cut(offset, string_size, size_t(std::max<int64_t>(e.operands[1].number, 0)));
+        text_in_memory(e.operands[0], to);
+        cut(to, size_t(std::max<int64_t>(e.operands[1].number, 0)));
     } else {
         evaluate(e.operands[1]);
         const size_t length = spill(Role::result);
-        text_in_memory(e.operands[0], offset);
-        cut_at(offset, string_size, spill_offset(length));
+        text_in_memory(e.operands[0], to);
+        cut_at(to, spill_offset(length));
         --spills_;
     }
 }
 
-void Compiler::text_in_memory(const Expression& address, size_t offset)
+void Compiler::text_in_memory(const Expression& address, const Slot& to)
 {
     value(address, Role::result);
-    copy_text(offset);
+    copy_text(to.part(0, string_size).offset);
 }
 
-void Compiler::bytes_in_memory(const Expression& address, size_t bytes, size_t offset)
+void Compiler::bytes_in_memory(const Expression& address, size_t bytes, const Slot& to)
 {
     evaluate(address);
     const size_t start = spill(Role::result);
@@ -432,18 +472,19 @@ void Compiler::bytes_in_memory(const Expression& address, size_t bytes, size_t o
         if (i != 0)
             compute(Operator::add, int64_t(i));
         read_memory(std::min<size_t>(8, bytes - i), false);
-        store_frame(offset + i, Role::result);
+        store_slot(to, i, Role::result);
     }
     --spills_;
 }
 
-void Compiler::buffer(const Expression& e, size_t offset)
+void Compiler::buffer(const Expression& e, const Slot& to)
 {
     const Expression& length = e.operands[1];
     const size_t bytes = e.shape->size - 8;
+    const Slot content = to.part(8, to.size - 8);
     if (length.kind == Expression::Kind::number) {
-        bytes_in_memory(e.operands[0], bytes, offset + 8);
-        store_frame_number(offset, int64_t(bytes));
+        bytes_in_memory(e.operands[0], bytes, content);
+        store_slot_number(to, 0, int64_t(bytes));
         return;
     }
     const auto fits = label();
@@ -452,29 +493,29 @@ void Compiler::buffer(const Expression& e, size_t offset)
     constant(Role::result, int64_t(bytes));
     bind(fits);
     const size_t kept = spill(Role::result);
-    bytes_in_memory(e.operands[0], bytes, offset + 8);
+    bytes_in_memory(e.operands[0], bytes, content);
     load_frame(Role::result, spill_offset(kept));
-    store_frame(offset, Role::result);
-    cut_at(offset + 8, bytes, spill_offset(kept));
+    store_slot(to, 0, Role::result);
+    cut_at(content, spill_offset(kept));
     --spills_;
 }
 
-void Compiler::cut(size_t offset, size_t bytes, size_t at)
+void Compiler::cut(const Slot& slot, size_t at)
 {
-    for (size_t i = at / 8 * 8; i < bytes; i += 8) {
-        if (i >= at) {
-            store_frame_number(offset + i, 0);
-            continue;
-        }
-        load_frame(Role::result, offset + i);
-        compute(Operator::bit_and, mask_of(at - i));
-        store_frame(offset + i, Role::result);
+    const size_t word = at / 8 * 8;
+    if (word >= slot.size)
+        return;
+    if (at != word) {
+        load_frame(Role::result, slot.offset + word);
+        compute(Operator::bit_and, mask_of(at - word));
+        store_slot(slot, word, Role::result);
     }
+    zero(slot, at == word ? word : word + 8);
 }
 
-void Compiler::cut_at(size_t offset, size_t bytes, size_t length)
+void Compiler::cut_at(const Slot& slot, size_t length)
 {
-    for (size_t i = 0; i < bytes; i += 8) {
+    for (size_t i = 0; i < slot.size; i += 8) {
         const auto none = label(), next = label();
         load_frame(Role::result, length);
         jump_if(Operator::greater_equal, int64_t(i + 8), false, true, next);
@@ -485,12 +526,12 @@ void Compiler::cut_at(size_t offset, size_t bytes, size_t length)
         constant(Role::result, -1);
         binary(Operator::shift_left);
         unary(Operator::bit_not);
-        load_frame(Role::second, offset + i);
+        load_frame(Role::second, slot.offset + i);
         binary(Operator::bit_and);
-        store_frame(offset + i, Role::result);
+        store_slot(slot, i, Role::result);
         jump(next);
         bind(none);
-        store_frame_number(offset + i, 0);
+        store_slot_number(slot, i, 0);
         bind(next);
     }
 }
@@ -499,10 +540,10 @@ void Compiler::cut_at(size_t offset, size_t bytes, size_t length)
 size_t Compiler::frame_place(const Expression& wide)
 {
     if (wide.kind == Expression::Kind::variable)
-        return spill_offset(variables_[wide.variable]);
-    const size_t first = take_spills(size_of(wide.type, wide.shape) / 8);
-    text_value(wide, spill_offset(first));
-    return spill_offset(first);
+        return variable_slot(wide.variable).offset;
+    const Slot made = take_slot(wide.type, wide.shape);
+    wide_value(wide, made);
+    return made.offset;
 }
 
 void Compiler::load_part(size_t offset, size_t bytes, bool is_signed)
@@ -536,25 +577,22 @@ void Compiler::part(const Expression& e)
     spills_ = spills;
 }
 
-void Compiler::part_text(const Expression& e, size_t offset)
+void Compiler::part_text(const Expression& e, const Slot& to)
 {
     const size_t spills = spills_, place = frame_place(e.operands[0]) + size_t(e.number);
-    const size_t bytes = e.shape->size;
-    for (size_t i = 0; i < size_of(e.type, e.shape); i += 8) {
-        if (i >= bytes) {
-            store_frame_number(offset + i, 0);
-            continue;
-        }
+    const size_t bytes = std::min(e.shape->size, to.size);
+    for (size_t i = 0; i < bytes; i += 8) {
         load_part(place + i, std::min<size_t>(8, bytes - i), false);
-        store_frame(offset + i, Role::result);
+        store_slot(to, i, Role::result);
     }
+    zero(to, (bytes + 7) / 8 * 8);
     spills_ = spills;
 }
 
 // Of a variable.
 void Compiler::step(const Expression& e)
 {
-    const size_t place = spill_offset(variables_[e.operands[0].variable]);
+    const size_t place = variable_slot(e.operands[0].variable).offset;
     load_frame(Role::result, place);
     compute(Operator::add, e.number);
     store_frame(place, Role::result);
@@ -636,32 +674,29 @@ void Compiler::branch_on_texts(const Expression& e, Label target, bool when)
 void Compiler::fill_keys(const std::vector<Expression>& keys, const Table& table)
 {
     const size_t spills = spills_;
-    std::vector<size_t> waiting(keys.size(), SIZE_MAX);
+    std::vector<Slot> waiting(keys.size());
     for (size_t i = 0; i < keys.size(); ++i)
         if (uses(keys[i], is_map)) {
-            if (is_wide(keys[i].type)) {
-                waiting[i] = take_spills(table.key_size[i] / 8);
-                text_value(keys[i], spill_offset(waiting[i]));
-                continue;
-            }
-            evaluate(keys[i]);
-            waiting[i] = spill(Role::result);
+            waiting[i] = {spill_offset(take_spills(table.key_size[i] / 8)), table.key_size[i]};
+            any_value(keys[i], waiting[i]);
         }
     size_t offset = 0;
     for (size_t i = 0; i < keys.size(); offset += table.key_size[i++]) {
-        if (is_wide(keys[i].type) && waiting[i] != SIZE_MAX) {
-            copy_in_frame(offset, spill_offset(waiting[i]), table.key_size[i]);
-        } else if (is_wide(keys[i].type)) {
-            text_value(keys[i], offset);
-        } else if (waiting[i] != SIZE_MAX) {
-            load_frame(Role::result, spill_offset(waiting[i]));
-            store_frame(offset, Role::result);
-        } else {
-            evaluate(keys[i]);
-            store_frame(offset, Role::result);
-        }
+        const Slot key{offset, table.key_size[i]};
+        if (waiting[i].size != 0)
+            copy(key, waiting[i]);
+        else
+            any_value(keys[i], key);
     }
     spills_ = spills;
+}
+
+void Compiler::any_value(const Expression& e, const Slot& to)
+{
+    if (is_wide(e.type))
+        return wide_value(e, to);
+    evaluate(e);
+    store_slot(to, 0, Role::result);
 }
 
 // The address of a shared map without keys, to Role::table.
@@ -715,17 +750,16 @@ void Compiler::map_value(const Expression& e)
 }
 
 // A string or bytes. Zeros where the key is not there.
-void Compiler::map_text(const Expression& e, size_t offset)
+void Compiler::map_text(const Expression& e, const Slot& to)
 {
     const Table& table = tables_.maps[e.map];
     const auto none = label(), done = label();
     call_with_keys(routines_.maps[e.map].load, e.operands, table);
     jump_if_zero(Role::result, none);
-    copy_in_frame(offset, key_bytes_, table.value_size);
+    copy(to, {key_bytes_, table.value_size});
     jump(done);
     bind(none);
-    for (size_t i = 0; i < table.value_size; i += 8)
-        store_frame_number(offset + i, 0);
+    zero(to, 0);
     bind(done);
 }
 

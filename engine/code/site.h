@@ -24,7 +24,7 @@ struct MovedCode {
     size_t at = 0;                ///< offset of the instruction before which the probe is hit
     bool leaves = false;          ///< the last one is a return or a jump: nothing comes back behind them
     bool guarded = false;         ///< the jump replaces several: see Target::guard()
-    bool may_fault = false;       ///< a handler of that signal would see the stub's address
+    uint8_t faults = 0;           ///< Fault: a handler of that signal would see the stub's address
 };
 
 /// A place where one probe of a script can be armed. Addresses are runtime addresses of the process.
@@ -57,7 +57,7 @@ struct Site {
     {
         return by_pattern
             && (state.state == State::cannot_move || state.state == State::overlaps
-                || (state.state == State::handles_faults && state.number == 0));
+                || (state.state == State::handles_faults && !(state.number & was_armed)));
     }
     /// Bytes from `patch` on that become the jump.
     size_t exchanged() const { return moves() ? own_machine.moved_jump : own_machine.exchanged; }

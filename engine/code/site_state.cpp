@@ -2,10 +2,22 @@
 #include "code/site_state.h"
 
 #include "code/machine.h"
+#include "movable/fault.h"
 
 #include <fmt/format.h>
 
 namespace fastsdt::engine {
+
+FaultWords words_of_fault(uint64_t faults)
+{
+    if (faults & fault_memory)
+        return {"accesses memory", "SIGSEGV or SIGBUS"};
+    if (faults & fault_division)
+        return {"divides", "SIGFPE, or may come to"};
+    if (faults & fault_floating)
+        return {"calculates with floating point", "SIGFPE"};
+    return {"has instructions that not every processor has", "SIGILL"};
+}
 
 std::string text(const SiteState& state, size_t sites)
 {
@@ -56,11 +68,15 @@ std::string text(const SiteState& state, size_t sites)
     case State::too_long: return fmt::format("need{} a stub that is longer than a jump can span", s);
     case State::no_functions: return "would call a function, which stubs for this architecture cannot";
     case State::no_named_argument: return fmt::format("{} no argument named {}", has, state.detail);
-    case State::handles_faults:
-        if (state.number)
-            return fmt::format("{} armed until the process handled SIGSEGV or SIGBUS, and {} code accesses memory",
-                               one ? "was" : "were", one ? "its" : "their");
-        [[fallthrough]];
+    case State::handles_faults: {
+        const FaultWords fault = words_of_fault(state.number);
+        const char* const its = one ? "its" : "their";
+        if (state.number & was_armed)
+            return fmt::format("{} armed until the process handled {}, and {} code {}", one ? "was" : "were",
+                               fault.signals, its, fault.does);
+        return fmt::format("{} no {}, and {} code {}, and the process handles {}", has, own_machine.nop, its,
+                           fault.does, fault.signals);
+    }
     case State::cannot_move:
         return fmt::format("{} no {}, and {} code {}", has, own_machine.nop, one ? "its" : "their", state.detail);
     case State::overlaps:

@@ -51,11 +51,17 @@ enum class State {
     no_stacks,           ///< ustack: not on this architecture
     no_symbol,           ///< uaddr(): the site's file has no such symbol; detail: the name
     no_processor,        ///< cpu, and the processor does not tell its number
-    handles_faults,      ///< cannot_move: it may fault, and the process handles that; number: 1 if it was armed before
+    handles_faults, ///< its instructions may raise a signal that the process handles; number: the Fault, and was_armed
 };
 
-/// The detail of handles_faults.
-inline constexpr std::string_view accesses_memory = "accesses memory, and the process handles SIGSEGV or SIGBUS";
+/// handles_faults, in its number: it was armed before the process came to handle the signal.
+inline constexpr uint64_t was_armed = 0x100;
+
+/// For sentences: what instructions do that may raise it, and which signals those are. @param faults  one Fault at least
+struct FaultWords {
+    std::string_view does, signals;
+};
+FaultWords words_of_fault(uint64_t faults);
 
 struct SiteState {
     State state = State::ready;

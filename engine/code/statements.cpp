@@ -38,12 +38,13 @@ void Compiler::statement(const Statement& statement)
     case Statement::Kind::update: update(statement); return;
     case Statement::Kind::assign:
         if (map.kind == MapKind::string && uses(*statement.value, is_map)) { // which needs the place of texts itself
-            const size_t spills = spills_, size = size_of(map.type, map.shape), made = take_spills(size / 8);
-            text_value(*statement.value, spill_offset(made));
-            copy_in_frame(key_bytes_, spill_offset(made), size);
+            const size_t spills = spills_;
+            const Slot made = take_slot(map.type, map.shape);
+            wide_value(*statement.value, made);
+            copy(place_of_text(map), made);
             spills_ = spills;
         } else if (map.kind == MapKind::string) {
-            text_value(*statement.value, key_bytes_);
+            wide_value(*statement.value, place_of_text(map));
         } else {
             value(*statement.value, Role::recorded);
         }
@@ -125,22 +126,17 @@ Compiler::Label Compiler::dropped(Label next)
 
 void Compiler::set(const Statement& statement)
 {
-    const size_t first = variables_[statement.variable];
+    const Slot place = variable_slot(statement.variable);
     const auto is_itself = [&](const Expression& e) {
         return e.kind == Expression::Kind::variable && e.variable == statement.variable;
     };
-    if (is_wide(statement.value->type) && !uses(*statement.value, is_itself))
-        return text_value(*statement.value, spill_offset(first));
-    if (is_wide(statement.value->type)) { // not in its place at once
-        const size_t spills = spills_, size = size_of(statement.value->type, statement.value->shape),
-                     made = take_spills(size / 8);
-        text_value(*statement.value, spill_offset(made));
-        copy_in_frame(spill_offset(first), spill_offset(made), size);
-        spills_ = spills;
-        return;
-    }
-    value(*statement.value, Role::result);
-    store_frame(spill_offset(first), Role::result);
+    if (!is_wide(statement.value->type) || !uses(*statement.value, is_itself))
+        return any_value(*statement.value, place);
+    const size_t spills = spills_; // not in its place at once
+    const Slot made{spill_offset(take_spills(place.size / 8)), place.size};
+    wide_value(*statement.value, made);
+    copy(place, made);
+    spills_ = spills;
 }
 
 void Compiler::branch(const Statement& statement)
@@ -186,8 +182,9 @@ void Compiler::event(const Statement& statement)
     std::vector<size_t> waiting;
     for (const Expression& each : statement.values) {
         if (is_wide(each.type)) {
-            waiting.push_back(take_spills(size_of(each.type, each.shape) / 8));
-            text_value(each, spill_offset(waiting.back()));
+            const size_t size = size_of(each.type, each.shape);
+            waiting.push_back(take_spills(size / 8));
+            wide_value(each, {spill_offset(waiting.back()), size});
         } else if (is_leaf(each)) {
             waiting.push_back(SIZE_MAX);
         } else {

@@ -36,6 +36,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h> // SYS_*
 #include <unistd.h>
 
@@ -204,31 +205,94 @@ uint64_t FrameSearch::begin_of_use(const Mapping& mapping)
 
 namespace {
 
-// By address, of the pages of a mapping that are used: to read others would give them memory.
-std::vector<Range> used_ranges(const Descriptor& pages, const Mapping& mapping)
-{
-    constexpr uint64_t present = uint64_t{1} << 63,
-                       swapped = uint64_t{1} << 62; // Documentation/admin-guide/mm/pagemap.rst
-    const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-    std::vector<Range> ranges;
-    std::vector<uint64_t> entries(4096);
-    for (uint64_t at = mapping.start; at < mapping.end;) {
-        const size_t wanted = std::min<uint64_t>(entries.size(), (mapping.end - at) / page);
-        const ssize_t got = pread(pages.get(), entries.data(), wanted * sizeof(uint64_t),
-                                  static_cast<off_t>(at / page * sizeof(uint64_t)));
-        if (got < static_cast<ssize_t>(sizeof(uint64_t)))
-            break;
-        for (size_t i = 0; i < static_cast<size_t>(got) / sizeof(uint64_t); ++i, at += page) {
-            if (!(entries[i] & (present | swapped)))
-                continue;
-            if (!ranges.empty() && ranges.back().start + ranges.back().size == at)
-                ranges.back().size += page;
-            else
-                ranges.push_back({at, page});
-        }
+// Pages that are used, of mappings of one process, by address: to read others would give them memory.
+class UsedPages {
+public:
+    UsedPages(pid_t pid, pid_t thread)
+        : pages_(open(fmt::format("/proc/{}/task/{}/pagemap", pid, thread).c_str(), O_RDONLY | O_CLOEXEC))
+    {}
+
+    /// Empty: they cannot be told, or not in a reasonable time.
+    std::optional<std::vector<Range>> of(const Mapping& mapping) const
+    {
+        constexpr uint64_t most_entries = uint64_t{16} << 30; // bytes of a mapping; a sanitizer's shadow has terabytes
+        std::vector<Range> ranges;
+        if (!pages_)
+            return {};
+        if (scan(mapping, ranges))
+            return ranges;
+        if (mapping.end - mapping.start > most_entries || !read_entries(mapping, ranges))
+            return {};
+        return ranges;
     }
-    return ranges;
-}
+
+private:
+    static void add(std::vector<Range>& ranges, uint64_t start, uint64_t size)
+    {
+        if (!ranges.empty() && ranges.back().start + ranges.back().size == start)
+            ranges.back().size += size;
+        else
+            ranges.push_back({start, size});
+    }
+
+    // By PAGEMAP_SCAN, from Linux 6.7 on: passes over what is not there in no time. As in <linux/fs.h> of that version.
+    bool scan(const Mapping& mapping, std::vector<Range>& ranges) const
+    {
+        struct Region {
+            uint64_t start, end, categories;
+        };
+        struct Scan {
+            uint64_t size, flags, start, end, walk_end, regions, region_count, most_pages, inverted, all, any, wanted;
+        };
+        constexpr uint64_t present = uint64_t{1} << 3, swapped = uint64_t{1} << 4, zero = uint64_t{1} << 5;
+        constexpr size_t at_once = 1024;
+        std::vector<Region> regions(at_once);
+        for (uint64_t at = mapping.start; at < mapping.end;) {
+            Scan scan{.size = sizeof(Scan),
+                      .flags = 0,
+                      .start = at,
+                      .end = mapping.end,
+                      .walk_end = 0,
+                      .regions = reinterpret_cast<uint64_t>(regions.data()),
+                      .region_count = at_once,
+                      .most_pages = 0,
+                      .inverted = zero,
+                      .all = zero,
+                      .any = present | swapped,
+                      .wanted = present | swapped};
+            const int found = ioctl(pages_.get(), _IOWR('f', 16, Scan), &scan);
+            if (found < 0 || scan.walk_end <= at) {
+                ranges.clear();
+                return false;
+            }
+            for (size_t i = 0; i < size_t(found); ++i)
+                add(ranges, regions[i].start, regions[i].end - regions[i].start);
+            at = scan.walk_end;
+        }
+        return true;
+    }
+
+    bool read_entries(const Mapping& mapping, std::vector<Range>& ranges) const
+    {
+        constexpr uint64_t present = uint64_t{1} << 63,
+                           swapped = uint64_t{1} << 62; // Documentation/admin-guide/mm/pagemap.rst
+        const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+        std::vector<uint64_t> entries(4096);
+        for (uint64_t at = mapping.start; at < mapping.end;) {
+            const size_t wanted = std::min<uint64_t>(entries.size(), (mapping.end - at) / page);
+            const ssize_t got = pread(pages_.get(), entries.data(), wanted * sizeof(uint64_t),
+                                      static_cast<off_t>(at / page * sizeof(uint64_t)));
+            if (got < static_cast<ssize_t>(sizeof(uint64_t)))
+                return got == 0; // the process has ended
+            for (size_t i = 0; i < static_cast<size_t>(got) / sizeof(uint64_t); ++i, at += page)
+                if (entries[i] & (present | swapped))
+                    add(ranges, at, page);
+        }
+        return true;
+    }
+
+    const Descriptor pages_;
+};
 
 // What a frame on the thread's alternate stack has interrupted goes on before that stack is used again, or never. Unless the stack is none
 // while a handler runs on it.
@@ -252,22 +316,23 @@ void each_telling(std::span<const std::byte> bytes, uint64_t start,
             visit({start + at, word(&bytes[at - pc_before]), word(&bytes[at - sp_before]) - (start + at) < largest});
 }
 
-// Each piece of what is used of the process's own memory, as far as a GiB goes, with the end of the one before.
-void each_piece(pid_t pid, pid_t thread, const Descriptor& memory, const std::vector<Mapping>& mappings,
+// Each piece of what is used of the process's own memory, with the end of the one before. False: there is more than `most`, or it cannot be told.
+bool each_piece(pid_t pid, pid_t thread, const Descriptor& memory, const std::vector<Mapping>& mappings, uint64_t most,
                 const std::function<void(const Mapping&, uint64_t at, std::span<const std::byte>)>& visit)
 {
     constexpr uint64_t at_once = uint64_t{256} << 10;
-    // Larger mappings are left out, as sanitizers' shadows of terabytes: to ask which of their pages are used takes minutes.
-    constexpr uint64_t reserved = uint64_t{16} << 30;
-    uint64_t budget = uint64_t{1} << 30;
-    const Descriptor pages(open(fmt::format("/proc/{}/task/{}/pagemap", pid, thread).c_str(), O_RDONLY | O_CLOEXEC));
+    const UsedPages pages(pid, thread);
     std::vector<std::byte> bytes(at_once);
     for (const Mapping& m : mappings) {
-        if (!m.writable || m.shared || m.end - m.start > reserved || !pages)
+        if (!m.writable || m.shared)
             continue;
-        for (Range used : used_ranges(pages, m)) {
-            used.size = std::min(used.size, budget);
-            budget -= used.size;
+        const auto all_used = pages.of(m);
+        if (!all_used)
+            return false;
+        for (const Range& used : *all_used) {
+            if (used.size > most)
+                return false;
+            most -= used.size;
             for (uint64_t at = used.start; at < used.start + used.size; at += at_once - stack_before) {
                 const ssize_t got = pread(memory.get(), bytes.data(), std::min(at_once, used.start + used.size - at),
                                           static_cast<off_t>(at));
@@ -275,6 +340,7 @@ void each_piece(pid_t pid, pid_t thread, const Descriptor& memory, const std::ve
             }
         }
     }
+    return true;
 }
 
 } // namespace
@@ -297,21 +363,23 @@ bool FrameSearch::each_kept(std::span<const Range> places, const std::function<v
     return true;
 }
 
-std::vector<Range> places_of_frames(pid_t pid, pid_t thread, const Descriptor& memory,
-                                    const std::vector<Mapping>& mappings)
+std::optional<std::vector<Range>> places_of_frames(pid_t pid, pid_t thread, const Descriptor& memory,
+                                                   const std::vector<Mapping>& mappings, uint64_t most)
 {
     std::vector<Range> places;
-    each_piece(pid, thread, memory, mappings, [&](const Mapping& m, uint64_t at, std::span<const std::byte> bytes) {
-        each_telling(bytes, at, [&](const FrameSearch::Kept& frame) {
-            const uint64_t start = std::max(m.start, frame.address - std::min(frame.address, around)),
-                           end = std::min(m.end, frame.address + around);
-            if (!places.empty() && places.back().start >= m.start && places.back().start + places.back().size >= start)
-                places.back().size = std::max(end, places.back().start + places.back().size) - places.back().start;
-            else
-                places.push_back({start, end - start});
+    const bool all = each_piece(
+        pid, thread, memory, mappings, most, [&](const Mapping& m, uint64_t at, std::span<const std::byte> bytes) {
+            each_telling(bytes, at, [&](const FrameSearch::Kept& frame) {
+                const uint64_t start = std::max(m.start, frame.address - std::min(frame.address, around)),
+                               end = std::min(m.end, frame.address + around);
+                if (!places.empty() && places.back().start >= m.start
+                    && places.back().start + places.back().size >= start)
+                    places.back().size = std::max(end, places.back().start + places.back().size) - places.back().start;
+                else
+                    places.push_back({start, end - start});
+            });
         });
-    });
-    return places;
+    return all ? std::optional(std::move(places)) : std::nullopt;
 }
 
 bool is_kept(pid_t pid, pid_t thread, const Descriptor& memory, const std::vector<Mapping>& mappings,
@@ -325,13 +393,13 @@ bool is_kept(pid_t pid, pid_t thread, const Descriptor& memory, const std::vecto
                            [&](uint64_t frame) { return address - (frame - below) < below + above; });
     };
     bool found = false;
-    each_piece(pid, thread, memory, mappings, [&](const Mapping&, uint64_t start, std::span<const std::byte> bytes) {
+    const auto look = [&](const Mapping&, uint64_t start, std::span<const std::byte> bytes) {
         for (size_t at = 0; !found && at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
             const uint64_t value = word(&bytes[at]), plain = std::rotr(value, 17) ^ key; // PTR_DEMANGLE
             found = (is_near(value, around, 0) || is_near(plain, around, 0)) && !is_near(start + at, 2 * around, 0);
         }
-    });
-    return found;
+    };
+    return !each_piece(pid, thread, memory, mappings, most_searched, look) || found;
 }
 #else
 void FrameSearch::leave_out_below(const user_regs_struct&, const std::map<const Mapping*, uint64_t>&) {}
@@ -339,9 +407,10 @@ bool FrameSearch::each_kept(std::span<const Range>, const std::function<void(con
 {
     return true;
 }
-std::vector<Range> places_of_frames(pid_t, pid_t, const Descriptor&, const std::vector<Mapping>&)
+std::optional<std::vector<Range>> places_of_frames(pid_t, pid_t, const Descriptor&, const std::vector<Mapping>&,
+                                                   uint64_t)
 {
-    return {};
+    return std::vector<Range>();
 }
 bool is_kept(pid_t, pid_t, const Descriptor&, const std::vector<Mapping>&, std::span<const uint64_t>, uint64_t)
 {

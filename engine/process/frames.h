@@ -53,14 +53,19 @@ private:
     std::map<const Mapping*, std::optional<uint64_t>> control_blocks_;
 };
 
+/// Of a process's own memory, what is used of it: as much is read, which takes 0.3 s a GiB.
+inline constexpr uint64_t most_searched = uint64_t{16} << 30;
+
 /// Where a process has something in its own memory that looks like a signal frame or a copy of one, and somewhat around it: a frame that is
-/// there later is near one of now. Reads what is used of that memory, up to 1 GiB; the process may run meanwhile. Elsewhere than on x86-64 there
-/// are none.
-std::vector<Range> places_of_frames(pid_t pid, pid_t thread, const Descriptor& memory,
-                                    const std::vector<Mapping>& mappings);
+/// there later is near one of now. Reads what is used of that memory; the process may run meanwhile. Elsewhere than on x86-64 there
+/// are none. @return  empty: it has more than `most` bytes, or which pages it uses cannot be told (Linux before 6.7, and a mapping of more
+/// than 16 GiB), so there may be others
+std::optional<std::vector<Range>> places_of_frames(pid_t pid, pid_t thread, const Descriptor& memory,
+                                                   const std::vector<Mapping>& mappings, uint64_t most = most_searched);
 
 /// Whether the process has, elsewhere than below them, what may be the stack pointer of a handler that has switched away from one of the frames, as
-/// it is or as glibc's setjmp() keeps it. @param frames  Kept::address  @param pointer  a thread's, for glibc's key
+/// it is or as glibc's setjmp() keeps it. True also where not all of its memory
+/// was looked at. @param frames  Kept::address  @param pointer  a thread's, for glibc's key
 bool is_kept(pid_t pid, pid_t thread, const Descriptor& memory, const std::vector<Mapping>& mappings,
              std::span<const uint64_t> frames, uint64_t pointer);
 

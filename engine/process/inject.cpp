@@ -388,6 +388,7 @@ bool errand_under_way(pid_t pid, int opened)
 std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls, const std::string& text,
                           const std::function<void(pid_t thread, size_t index, int64_t result)>& seen, const Gate& gate)
 {
+    const Hurry hurry;
     Tracees tracees(pid);
     tracees.heed_signals();
     const std::vector<Rest> rests = cleared_rests(tracees, opened);

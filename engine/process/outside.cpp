@@ -146,7 +146,8 @@ public:
                 call({{SYS_munmap, {static_cast<uint64_t>(at), size}}});
                 continue;
             }
-            return data_at(static_cast<uint64_t>(at), size);
+            const Range mapped{static_cast<uint64_t>(at), size};
+            return or_unmap({mapped}, [&] { return data_at(mapped.start, size); });
         }
         throw Unusable(fmt::format("process {}: its limits leave no room for tables of {} KiB: {} (ulimit -l, -v)",
                                    pid_, least >> 10, std::strerror(static_cast<int>(-error))));
@@ -189,12 +190,18 @@ public:
         if (locked || results[1] == -EAGAIN || results[1] == -ENOMEM)
             return allocate_data(needs);
         need(results[1], fmt::format("mmap of {} bytes for the tables", size));
-        const Window made = data_at(window, size);
-        arenas.resize(places.size());
+        std::vector<Range> mapped = {{window, size}};
         for (size_t i = 0; i < places.size(); ++i)
             if (given[i])
-                arenas[i] = marked(places[i]);
-        return made;
+                mapped.push_back(places[i]);
+        return or_unmap(mapped, [&] {
+            const Window made = data_at(window, size);
+            arenas.resize(places.size());
+            for (size_t i = 0; i < places.size(); ++i)
+                if (given[i])
+                    arenas[i] = marked(places[i]);
+            return made;
+        });
     }
 
     Arena allocate_code(std::span<const uint64_t> near, size_t size) override
@@ -240,9 +247,9 @@ public:
         }
     }
 
-    bool release(std::span<const Range> code, Range data) override
+    bool release(std::span<const Range> code, Range data, bool entered) override
     {
-        if (comes_back_to(code))
+        if (entered && comes_back_to(code))
             return false;
         std::vector<Call> away;
         for (const Range& range : code)
@@ -293,13 +300,18 @@ public:
         return std::all_of(results.begin(), results.end(), [](int64_t result) { return result == 0; });
     }
 
+    void want_stops() override
+    {
+        patiently([&] { refuse_sharer(pid_); });
+    }
+
     std::vector<Outcome> patch(std::span<const Patch> patches, bool back) override
     {
         // A site takes one or two microseconds, so a stop lasts one or two milliseconds.
         constexpr size_t at_one_stop = 1000;
         std::vector<Outcome> outcomes;
         if (!back && std::any_of(patches.begin(), patches.end(), [](const Patch& p) { return p.moves(); }))
-            look_for_frames(std::chrono::seconds(1));
+            look_for_frames(std::max<std::chrono::nanoseconds>(std::chrono::seconds(1), 3 * search_took_));
         for (size_t from = 0; from < patches.size(); from += at_one_stop)
             while_stopped([&](Tracees& tracees) {
                 const auto now = patches.subspan(from, std::min(at_one_stop, patches.size() - from));
@@ -318,14 +330,17 @@ public:
                         all_known = all_known && !waits_for_child(registers, memory_)
                             && (word || search.each(registers, [&](uint64_t counter) { counters.push_back(counter); }));
                     }
-                    all_known = all_known && (word || search.each_kept(places_, [&](const FrameSearch::Kept& frame) {
+                    all_known = all_known
+                        && (word || !places_ || search.each_kept(*places_, [&](const FrameSearch::Kept& frame) {
                                     counters.push_back(frame.counter);
                                 }));
                 }
                 std::sort(counters.begin(), counters.end());
                 outcomes.resize(from);
                 for (const Patch& p : now)
-                    outcomes.push_back(p.moves() && !all_known ? Outcome::busy : patch_one(p, back, counters));
+                    outcomes.push_back(p.moves() && !back && !places_ ? Outcome::unknown
+                                           : p.moves() && !all_known  ? Outcome::busy
+                                                                      : patch_one(p, back, counters));
             });
         return outcomes;
     }
@@ -459,6 +474,24 @@ private:
         return places;
     }
 
+    // What we have mapped goes if `work` throws: our own limits may be in the way too.
+    Window or_unmap(const std::vector<Range>& mapped, const std::function<Window()>& work)
+    {
+        try {
+            return work();
+        } catch (...) {
+            std::vector<Call> away;
+            for (const Range& range : mapped)
+                away.push_back({SYS_munmap, {range.start, range.size}});
+            try {
+                call(away);
+            } catch (const std::exception&) {
+                // It ends, or nobody may change it any more.
+            }
+            throw;
+        }
+    }
+
     Window data_at(uint64_t window, size_t size)
     {
         resize(data_file_.get(), size);
@@ -497,7 +530,7 @@ private:
                     comes_back = search.comes_back(registers, code) || comes_back;
                     pointer = thread_pointer(registers).value_or(0);
                 }
-                const bool all = search.each_kept(places_, [&](const FrameSearch::Kept& frame) {
+                const bool all = places_ && search.each_kept(*places_, [&](const FrameSearch::Kept& frame) {
                     if (is_inside(frame.counter) && frame.on_its_stack)
                         frames.push_back(frame.address);
                     else
@@ -517,19 +550,21 @@ private:
     }
 
     // Before the process is stopped. @param soon  so long after the last look there is no other: one arming tries several times
-    void look_for_frames(std::chrono::seconds soon = {})
+    void look_for_frames(std::chrono::nanoseconds soon = {})
     {
         // Without a handler there is none. Those of the C library for signals 32 and 33 switch nothing.
         constexpr uint64_t of_library = uint64_t{3} << 31;
         const pid_t thread = living_thread(pid_);
         if ((std::strtoull(status_field(pid_, thread, "SigCgt:").c_str(), nullptr, 16) & ~of_library) == 0) {
-            places_.clear();
+            places_.emplace();
             return;
         }
-        if (looked_for_frames_ && std::chrono::steady_clock::now() - *looked_for_frames_ < soon)
+        const auto begin = std::chrono::steady_clock::now();
+        if (looked_for_frames_ && begin - *looked_for_frames_ < soon)
             return;
         places_ = places_of_frames(pid_, thread, memory_, mappings());
         looked_for_frames_ = std::chrono::steady_clock::now();
+        search_took_ = *looked_for_frames_ - begin;
     }
 
     // Runs `work` with all threads stopped, and with the memory open, checked to be still the same program's.
@@ -537,6 +572,7 @@ private:
     {
         patiently([&] {
             as_tracer([&] {
+                const Hurry hurry;
                 Tracees tracees(pid_);
                 tracees.seize_all();
                 tracees.stop_all();
@@ -669,15 +705,26 @@ private:
             for (const Range& place : code)
                 add_calls_for_code(calls, place);
             bool mapped = false;
+            std::exception_ptr failed; // the errand goes on: what it maps is to be given back
             const auto seen = [&](pid_t thread, size_t index, int64_t result) {
                 if (index == 0 && result >= 0)
-                    take_over(thread, result, least);
+                    try {
+                        take_over(thread, result, least);
+                    } catch (const std::exception&) {
+                        failed = std::current_exception();
+                    }
                 if (index == 1)
                     mapped = result >= 0;
             };
             // Should we be killed before the tables say what else is to be mapped, nothing else is.
-            const Gate gate{code.empty() ? SIZE_MAX : data_calls, [&] { return mapped && write_maker(code); }};
+            const Gate gate{code.empty() ? SIZE_MAX : data_calls,
+                            [&] { return mapped && !failed && write_maker(code); }};
             auto results = call(calls, seen, gate);
+            if (failed) {
+                if (mapped)
+                    call({{SYS_munmap, {static_cast<uint64_t>(results[1]), size}}});
+                std::rethrow_exception(failed);
+            }
             if (results[0] == -EINVAL)
                 continue; // a kernel before 6.3
             need(results[0], "memfd_create");
@@ -742,7 +789,8 @@ private:
     uint64_t data_ = 0;
     std::optional<uint64_t> number_; // the process's, in its own pid namespace
     std::unique_ptr<LoaderQuestions> questions_;
-    std::vector<Range> places_;                                              // places_of_frames()
+    std::optional<std::vector<Range>> places_ = std::vector<Range>(); // places_of_frames()
+    std::chrono::nanoseconds search_took_{};
     std::optional<std::chrono::steady_clock::time_point> looked_for_frames_; // when
     std::set<uint64_t> counted_; // sites for which we have counted a semaphore up
 };

@@ -63,22 +63,29 @@ long signal_of(const Tracees::Task& task)
     return task.event || task.signal == (SIGTRAP | 0x80) ? 0 : task.signal;
 }
 
+struct SchedulingAttributes { // sched_attr, include/uapi/linux/sched/types.h, which glibc's sched.h excludes
+    uint32_t size = 0, policy = 0;
+    uint64_t flags = 0;
+    int32_t nice = 0;
+    uint32_t priority = 0;
+    uint64_t runtime = 0, deadline = 0, period = 0;
+};
+
+bool set_scheduling(SchedulingAttributes attributes)
+{
+    return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;
+}
+
 // Where many threads want a processor, one with short slices gets it sooner, and gets no more of it (Linux 6.12, EEVDF; before,
 // sched_runtime means nothing here). So stopped threads wait for us less.
 void ask_for_short_slices()
 {
     constexpr uint64_t shortest = 100'000; // ns: the kernel takes no less, __setparam_fair() in kernel/sched/syscalls.c
-    struct { // sched_attr, include/uapi/linux/sched/types.h, which glibc's sched.h excludes
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime, deadline, period;
-    } attributes{};
+    SchedulingAttributes attributes;
     if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) < 0 || attributes.policy != SCHED_OTHER)
         return;
     attributes.runtime = shortest;
-    (void)!syscall(SYS_sched_setattr, 0, &attributes, 0);
+    (void)!set_scheduling(attributes);
 }
 
 bool is_thread_of(pid_t pid, pid_t number)
@@ -97,6 +104,32 @@ bool own_child(pid_t pid)
 }
 
 } // namespace
+
+struct Hurry::Before : SchedulingAttributes {};
+
+// Those that wait for a processor wait for us too: we run before them where we may, as root or by RLIMIT_RTPRIO and RLIMIT_NICE.
+Hurry::Hurry() : before_(std::make_unique<Before>())
+{
+    constexpr uint32_t first_version = 48; // SCHED_ATTR_SIZE_VER0
+    if (syscall(SYS_sched_getattr, 0, before_.get(), sizeof(SchedulingAttributes), 0) < 0
+        || before_->policy != SCHED_OTHER) {
+        before_.reset();
+        return;
+    }
+    SchedulingAttributes now{.size = first_version, .policy = SCHED_RR, .priority = 1};
+    if (set_scheduling(now))
+        return;
+    now = *before_;
+    now.nice = -20;
+    if (before_->nice == now.nice || !set_scheduling(now))
+        before_.reset();
+}
+
+Hurry::~Hurry()
+{
+    if (before_)
+        (void)!set_scheduling(*before_);
+}
 
 struct TracerThread::Worker {
     std::binary_semaphore asked{0}, done{0};
@@ -662,12 +695,17 @@ bool Tracees::await(Task& task, Deadline begin)
                     pid_, task.number));
 }
 
-void Tracees::stop_all()
+void refuse_sharer(pid_t pid)
 {
-    if (const pid_t sharer = sharer_of_memory(pid_))
+    if (const pid_t sharer = sharer_of_memory(pid))
         throw Busy(fmt::format("process {}: process {} has the same memory (vfork, or clone with CLONE_VM), and would "
                                "not be stopped with it",
-                               pid_, sharer));
+                               pid, sharer));
+}
+
+void Tracees::stop_all()
+{
+    refuse_sharer(pid_);
     for (Task& task : tasks_)
         if (!task.stopped)
             interrupt(task);

@@ -49,6 +49,22 @@ private:
     std::unique_ptr<Worker> worker_;
 };
 
+/// While one lives, and a process stands still for it, its thread gets a processor before others where the kernel lets it.
+class Hurry {
+public:
+    Hurry();
+    ~Hurry();
+    Hurry(const Hurry&) = delete;
+    Hurry& operator=(const Hurry&) = delete;
+
+private:
+    struct Before;
+    std::unique_ptr<Before> before_; // none: nothing was changed
+};
+
+/// Throws Busy where a process of its own has the process's memory: that would run on while this one stands still.
+void refuse_sharer(pid_t pid);
+
 /// Repeats `work` while it throws Busy, for about two seconds at most; then passes Busy on.
 void patiently(const std::function<void()>& work);
 

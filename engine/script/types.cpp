@@ -384,6 +384,13 @@ private:
         return integer_shape(8, e.is_signed);
     }
 
+    // A variable, a map and ?: may hold a longer string than the one that says their shape.
+    static ShapePtr element_shape(const Expression& e)
+    {
+        const bool holds_any = e.kind == Kind::variable || e.kind == Kind::map || e.kind == Kind::operation;
+        return e.type == Type::string && holds_any ? plain_shape(Shape::Kind::text, string_size) : shape_of(e);
+    }
+
     // What something is as a value of this shape.
     Expression taken(Kind kind, Expression from, const ShapePtr& shape, Span where)
     {
@@ -603,7 +610,7 @@ private:
             const bool is_text = element.type == Type::shown && element.shape->kind != Shape::Kind::symbol;
             if (element.type != Type::integer && !is_wide(element.type) && !is_text)
                 kernel_only(element.where, "elements of a tuple are integers, strings, arrays and structures here");
-            elements.push_back(shape_of(element));
+            elements.push_back(element_shape(element));
         }
         e.shape = tuple_shape(elements);
         e.type = Type::bytes;

@@ -119,6 +119,28 @@ void MappedFile::exit_when_shortened(const char* message, int status)
     });
 }
 
+static volatile std::sig_atomic_t shortened;
+
+void MappedFile::survive_shortening()
+{
+    struct sigaction action {};
+    action.sa_flags = SA_SIGINFO;
+    action.sa_sigaction = [](int, siginfo_t* info, void*) {
+        const auto page = uintptr_t(::sysconf(_SC_PAGESIZE));
+        void* const at = reinterpret_cast<void*>(uintptr_t(info->si_addr) / page * page);
+        shortened = 1;
+        if (info->si_code != BUS_ADRERR
+            || ::mmap(at, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+            std::signal(SIGBUS, SIG_DFL); // it was something else: it comes again
+    };
+    ::sigaction(SIGBUS, &action, nullptr);
+}
+
+bool MappedFile::was_shortened()
+{
+    return shortened != 0;
+}
+
 bool is_archive(std::span<const std::byte> file)
 {
     const auto head = text(file).substr(0, SARMAG);

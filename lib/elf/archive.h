@@ -22,6 +22,9 @@ public:
     /// Reading a mapped file that somebody has shortened raises SIGBUS. On SIGBUS, writes `message` (which must stay
     /// valid) to stderr and ends the program with `status`.
     static void exit_when_shortened(const char* message, int status);
+    /// For a program that may not end just there: what has gone reads as zeros from then on, of any file that is mapped.
+    static void survive_shortening();
+    static bool was_shortened(); ///< since then
 
 private:
     int descriptor_ = -1;

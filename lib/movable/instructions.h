@@ -4,6 +4,7 @@
 #pragma once
 #include "base/arch.h"
 #include "elf/image.h"
+#include "movable/fault.h"
 
 #include <array>
 #include <cstddef>
@@ -69,7 +70,7 @@ enum class Moves : uint8_t {
 };
 struct Motion {
     Moves moves = Moves::never;
-    bool may_fault = false; ///< divides, or accesses memory that is neither the stack's nor in the file's own segments
+    uint8_t faults = 0; ///< Fault. Memory: neither the stack's nor in the file's own segments
 };
 Motion motion_of(const Image& image, std::span<const std::byte> code, uint64_t address);
 

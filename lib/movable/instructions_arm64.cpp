@@ -263,14 +263,16 @@ bool Pages::decode(std::span<const std::byte> code, uint64_t address, Instructio
 Motion motion_of(const Image& image, std::span<const std::byte> code, uint64_t address)
 {
     const uint32_t word = word_of(code);
-    Motion motion{moves_of(word), false};
-    if (pc_relative(word) == PcRelative::literal)
-        motion.may_fault = !literal_prefetch.matches(word) && !image.mapped_at(refers_to(word, address));
+    Motion motion{moves_of(word), 0};
+    if (pc_relative(word) == PcRelative::literal && !literal_prefetch.matches(word)
+        && !image.mapped_at(refers_to(word, address)))
+        motion.faults |= fault_memory;
     if (!has_memory(word) || prefetches(word))
         return motion;
     constexpr unsigned sp = 31;
     const bool constant = pairs.matches(word) || plain.matches(word) || near.matches(word);
-    motion.may_fault = !constant || (word >> 5 & 31) != sp;
+    if (!constant || (word >> 5 & 31) != sp)
+        motion.faults |= fault_memory;
     return motion;
 }
 

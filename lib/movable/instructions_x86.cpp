@@ -114,6 +114,34 @@ Moves moves_flow(const Instruction& instruction)
     return instruction.branches() && is_jcc(instruction) && prefixes == 0 ? Moves::anywhere : Moves::never;
 }
 
+// Floating point: it is among these, together with what is not.
+bool calculates_with_vectors(const Instruction& instruction)
+{
+    switch (instruction.meta.category) {
+    case ZYDIS_CATEGORY_AVX:
+    case ZYDIS_CATEGORY_AVX2:
+    case ZYDIS_CATEGORY_AVX512:
+    case ZYDIS_CATEGORY_CONVERT:
+    case ZYDIS_CATEGORY_SSE:
+    case ZYDIS_CATEGORY_VFMA: return true;
+    default: return false;
+    }
+}
+
+// x86-64-v1. Programs may try another, to learn from SIGILL whether there is such.
+bool of_every_processor(const Instruction& instruction)
+{
+    switch (instruction.meta.isa_ext) {
+    case ZYDIS_ISA_EXT_BASE:
+    case ZYDIS_ISA_EXT_CET: // endbr: a nop elsewhere
+    case ZYDIS_ISA_EXT_LONGMODE:
+    case ZYDIS_ISA_EXT_MMX:
+    case ZYDIS_ISA_EXT_SSE:
+    case ZYDIS_ISA_EXT_SSE2: return true;
+    default: return false;
+    }
+}
+
 bool other_register(ZydisRegister reg)
 {
     const ZydisRegisterClass kind = ZydisRegisterGetClass(reg);
@@ -202,7 +230,12 @@ Motion motion_of(const Image& image, std::span<const std::byte> code, uint64_t a
     if (motion.moves == Moves::never)
         return motion;
 
-    motion.may_fault = instruction.is(ZYDIS_MNEMONIC_DIV) || instruction.is(ZYDIS_MNEMONIC_IDIV);
+    if (instruction.is(ZYDIS_MNEMONIC_DIV) || instruction.is(ZYDIS_MNEMONIC_IDIV))
+        motion.faults |= fault_division;
+    if (calculates_with_vectors(instruction))
+        motion.faults |= fault_floating;
+    if (!of_every_processor(instruction))
+        motion.faults |= fault_illegal;
     const bool touches =
         !instruction.is(ZYDIS_MNEMONIC_LEA) && !instruction.is_nop() && !instruction.is(ZYDIS_MNEMONIC_INT3);
     for (unsigned i = 0; i < instruction.operand_count; ++i) {
@@ -225,7 +258,8 @@ Motion motion_of(const Image& image, std::span<const std::byte> code, uint64_t a
         const bool own = operand.mem.base == ZYDIS_REGISTER_RIP && image.mapped_at(instruction.refers_to(address));
         const bool far =
             instruction.meta.category == ZYDIS_CATEGORY_BITBYTE; // bt may access what is far from its operand
-        motion.may_fault = motion.may_fault || !flat || far || (!stack && !own);
+        if (!flat || far || (!stack && !own))
+            motion.faults |= fault_memory;
     }
     return motion;
 }

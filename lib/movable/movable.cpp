@@ -42,6 +42,7 @@ std::string_view text(Obstacle obstacle)
     case Obstacle::resolver: return "chooses a function while the program is loaded";
     case Obstacle::restartable: return "has a restartable sequence or a system call whose place is compared";
     case Obstacle::relocated: return "has instructions that the loader changes";
+    case Obstacle::patched: return "has a place that the program patches itself (XRay, -fpatchable-function-entry)";
     case Obstacle::computed_jump: return "has an indirect jump whose targets are not known";
     case Obstacle::target: return "has a jump target inside the bytes that would be replaced";
     case Obstacle::loop: return "jumps back to its entry";
@@ -104,6 +105,8 @@ Obstacle Movable::Code::of_body(const CodePart& body) const
         return Obstacle::resolver;
     if (body.relocated)
         return Obstacle::relocated;
+    if (body.patched)
+        return Obstacle::patched;
     // A handler looks whether it interrupted what is between two labels.
     if (body.rseq || (body.system_call && body.taken))
         return Obstacle::restartable;
@@ -193,7 +196,7 @@ Window Movable::Code::window(uint32_t number, uint64_t start, uint64_t reach) co
         if (!survey.decode(at, instruction))
             return refused(start, Obstacle::not_instructions);
         const Motion motion = motion_of(survey.image(), survey.marks().code_at(at), at);
-        window.may_fault = window.may_fault || motion.may_fault;
+        window.faults |= motion.faults;
         switch (motion.moves) {
         case Moves::never: return refused(start, Obstacle::instruction);
         case Moves::anywhere: break;

@@ -4,6 +4,7 @@
 // the rules that say so, for function entries, for returns and tail jumps, and for one-byte sites.
 #pragma once
 #include "elf/image.h"
+#include "movable/fault.h"
 
 #include <cstdint>
 #include <memory>
@@ -32,6 +33,7 @@ enum class Obstacle : uint8_t {
     resolver,
     restartable,
     relocated,
+    patched,
     computed_jump,
     target,
     loop,
@@ -55,9 +57,9 @@ struct Window {
     uint64_t address = 0; ///< ELF vaddr of the first byte that is replaced
     uint8_t length =
         0; ///< of whole instructions, and of padding behind a return: 5 to 32 bytes, on arm64 4. What comes behind goes on at address + length
-    uint8_t at = 0;         ///< offset of the instruction before which a probe is hit: 0 at an entry
-    bool may_fault = false; ///< some instruction accesses memory that is not the stack's
-    bool calls = false;     ///< the last instruction is a direct call
+    uint8_t at = 0;     ///< offset of the instruction before which a probe is hit: 0 at an entry
+    uint8_t faults = 0; ///< Fault, of all instructions
+    bool calls = false; ///< the last instruction is a direct call
     bool leaves =
         false; ///< the last instruction is a return or an unconditional jump: nothing comes back to address + length
     bool tail_call = false; ///< an exit that is a jump to another function

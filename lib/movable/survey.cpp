@@ -137,6 +137,9 @@ Survey::Survey(const Image& image) : image_(image), frames_(image), budget_(imag
         sweep_gap(piece, at, end);
     }
     read_symbols();
+    read_patched();
+    if (trouble_ != Trouble::none)
+        return;
     read_relocations();
     if (fixed_)
         read_words();

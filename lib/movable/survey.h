@@ -71,6 +71,7 @@ struct CodePart : Frame {
     bool system_call = false;
     bool relocated = false; ///< the loader changes its instructions
     bool rseq = false;      ///< belongs to a restartable sequence
+    bool patched = false;   ///< the program itself, or a tool for it, writes to its instructions
     bool special = false;   ///< by its name
     bool indirect = false;  ///< chooses a function while the program is loaded
     bool cold = false;      ///< by its name
@@ -138,6 +139,7 @@ private:
     void read_relocations();
     void read_words();
     void read_landing_pads();
+    void read_patched();
     void read_sections();
 
     // tables.cpp
@@ -169,6 +171,7 @@ private:
     std::vector<Computed> computed_;                   // by address
     std::vector<std::pair<uint32_t, uint32_t>> parts_; // owner and part
     std::vector<std::pair<uint64_t, uint64_t>> rseq_;  // sections with restartable sequences
+    std::vector<std::pair<uint64_t, uint64_t>> patchable_; // sections with addresses of what is patched
     uint64_t budget_ = 0;                              // bytes of tables that may still be read
 };
 

@@ -93,6 +93,32 @@ void Survey::read_sections()
     }
 }
 
+// Places that somebody writes to while the program runs: XRay's sleds (compiler-rt/lib/xray/xray_interface_internal.h, XRaySledEntry: 32
+// bytes, since its version 2 with addresses relative to themselves), and what -fpatchable-function-entry has put down for live patches.
+void Survey::read_patched()
+{
+    constexpr size_t size_of_sled = 32, version_at = 18;
+    const auto mark = [this](uint64_t at) {
+        if (const auto body = body_at(at))
+            bodies_[*body].patched = true;
+    };
+    for (const Section& section : image_.sections()) {
+        const auto bytes = image_.raw_contents(section);
+        if (section.name == "xray_instr_map")
+            for (size_t at = 0; at + size_of_sled <= bytes.size(); at += size_of_sled) {
+                const uint64_t address = load(&bytes[at], 8, false);
+                mark(uint8_t(bytes[at + version_at]) < 2 ? address : section.address + at + address);
+            }
+        if (section.name == "__patchable_function_entries") {
+            for (size_t at = 0; at + 8 <= bytes.size(); at += 8)
+                mark(load(&bytes[at], 8, false));
+            patchable_.emplace_back(section.address, section.address + section.size); // the loader fills it in
+        }
+    }
+    if (patchable_.size() > 16) // as of rseq_
+        trouble_ = Trouble::overlaps;
+}
+
 void Survey::read_symbols()
 {
     for (const Section& section : image_.sections()) {
@@ -134,6 +160,12 @@ void Survey::read_relocations()
     const auto point = [&](uint64_t at, uint64_t to) {
         if (!marks_.has(to))
             return;
+        if (std::any_of(patchable_.begin(), patchable_.end(),
+                        [&](const auto& range) { return at >= range.first && at < range.second; })) {
+            if (const auto body = body_at(to))
+                bodies_[*body].patched = true;
+            return; // nobody goes there
+        }
         take(to, CodePart::none);
         if (in_rseq(at))
             if (const auto body = body_at(to))

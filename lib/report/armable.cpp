@@ -28,7 +28,7 @@ ArmableCounts armable(const Image& image, const Notes& notes,
         const ArmableFunction answer{one, movable.entry(one.address), movable.exits(one.address)};
         add(counts.entries, 0, answer.entry);
         const bool entry = answer.entry.obstacle == Obstacle::none;
-        counts.may_fault += entry && answer.entry.may_fault;
+        counts.may_fault += entry && (answer.entry.faults & fault_memory);
         counts.whole += entry && answer.movable_exits() == answer.exits.size();
         for (const Window& exit : answer.exits)
             add(counts.exits, 1, exit);

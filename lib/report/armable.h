@@ -30,7 +30,7 @@ struct ArmableCounts {
         size_t all = 0, movable = 0;
     };
     Share entries, exits, sites;
-    size_t may_fault = 0; ///< of the entries that can be moved
+    size_t may_fault = 0; ///< of the entries that can be moved: fault_memory
     size_t whole = 0;     ///< functions: the entry and all exits
     static constexpr size_t obstacles = 64;
     /// By Obstacle: how many entries, exits and sites have it.

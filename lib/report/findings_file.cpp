@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the report says of the file as a whole.
-#include "base/integers.h"
+#include "elf/return_probes.h"
 #include "report/findings_shared.h"
 
 #include <fmt/format.h>
@@ -11,29 +11,6 @@
 
 namespace fastsdt {
 namespace {
-
-/// The linker found GNU_PROPERTY_X86_FEATURE_1_SHSTK in all objects of the file.
-bool marked_for_shadow_stack(const Image& image)
-{
-    // x86-64 psABI, "Program property": NT_GNU_PROPERTY_TYPE_0, GNU_PROPERTY_X86_FEATURE_1_AND and its bit. Not every <elf.h> has them.
-    constexpr uint32_t properties = 5, feature_1_and = 0xc0000002, shstk = 1u << 1;
-    const Section* section = image.section(".note.gnu.property");
-    if (!section || image.arch() != Arch::x86_64)
-        return false;
-    bool marked = false;
-    each_note(image.contents(*section), image.encoding(), [&](const RawNote& note) {
-        if (note.owner != "GNU" || note.type != properties)
-            return;
-        // Four bytes of type, four bytes of size, then that many bytes, padded to eight.
-        for (size_t at = 0; at + 8 <= note.descriptor.size();) {
-            const uint64_t type = load(&note.descriptor[at], 4, false), size = load(&note.descriptor[at + 4], 4, false);
-            if (type == feature_1_and && size == 4 && at + 12 <= note.descriptor.size())
-                marked |= (load(&note.descriptor[at + 8], 4, false) & shstk) != 0;
-            at += 8 + (size + 7) / 8 * 8;
-        }
-    });
-    return marked;
-}
 
 FindingId finding_of(NoteTrouble::Kind kind)
 {

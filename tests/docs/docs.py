@@ -181,7 +181,7 @@ def readme_check(text):
 def readme_commands(text):
     """The first three, with the tools of this build instead of the demo's."""
     demo, path, then = text.strip().split("\n")
-    if demo != "./scripts/demo.sh" or "build=$PWD/build/demo" not in open(f"{source}/scripts/demo.sh").read() or path != "PATH=$PWD/build/demo/bin:$PATH":
+    if demo != "./scripts/demo.sh" or "build=$PWD/build/default" not in open(f"{source}/scripts/demo.sh").read() or path != "PATH=$PWD/build/default/bin:$PATH":
         return "not what scripts/demo.sh builds"
     code, output = shell(then)
     return None if code == 0 and "usdt:./hello:shop:order  (" in output else output
@@ -275,8 +275,8 @@ RULES = {
         'uprobe:/tmp/e:mix { @start[tid, reg("sp")] = nsecs; }': exits_program,
         "bench/in-guest.sh 7.2": elsewhere("bench/in-guest.sh", "scripts/demo.sh"),  # minutes in an emulator
         '{"function": "f.constprop.0"': report_line,
-        "ok: gcc 14.2.0 (trixie) x86-64: ": elsewhere("scripts/test-gcc-versions.sh"),
-        "ok: clang 18.1.8": elsewhere("scripts/test-llvm-versions.sh"),
+        "ok: gcc 14.2.0 (trixie) x86-64: ": elsewhere("tests/long/test-gcc-versions.sh"),
+        "ok: clang 18.1.8": elsewhere("tests/long/test-llvm-versions.sh"),
         "pass=$PWD/build/default/llvm-19/fastprobe-pass.so": run(
             want=with_plugin("clang-19", "opt-19", "llc-19"),
             setup="printf 'int net(int a) { return a; }\\nint main(void) { return net(0); }\\n' >a.c; clang-19 -O2 -S -emit-llvm a.c -o a.ll",
@@ -302,7 +302,7 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
     "docs/kernels.md": {"tests/kernel/run-matrix.sh": elsewhere("tests/kernel/run-matrix.sh", "tests/kernel/update-docs.sh")},
     "docs/linking.md": {
         "find_package(fastsdt REQUIRED)": elsewhere("tests/linker/cmake.sh", "cmake/fastsdt_target.cmake"),
-        "ok: gcc 9.3.0": elsewhere("scripts/test-header-compilers.sh"),
+        "ok: gcc 9.3.0": elsewhere("tests/long/test-header-compilers.sh"),
         "-Wl,-z,separate-loadable-segments": elsewhere("cmake/fastsdt_target.cmake", "cmake/fastsdt.mk", says=["-z,separate-loadable-segments"]),
         "ld.bfd -T fastsdt.ld": elsewhere("tests/linker/script.sh", "linker/fastsdt.ld", says=["fastsdt.ld"]),
     },
@@ -314,7 +314,7 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
     "docs/install.md": {first: INSTALL for first in [
         "cmake -S", "#include <sys/sdt.h>", "cp -r", "cmake_minimum_required", "project(", "meson setup", "AC_INIT", "AUTOMAKE_OPTIONS", "bin_PROGRAMS",
         "autoreconf", "CFLAGS =", "make", "[source.crates-io]", "[package]", "fn main", 'extern "C"', "cargo build"]} | {
-        "scripts/static.sh": elsewhere("scripts/static.sh", "tests/static/in_root.sh", says=["scripts/static.sh", "-e"])},
+        "packaging/static.sh": elsewhere("packaging/static.sh", "tests/static/in_root.sh", says=["packaging/static.sh", "-e"])},
     "docs/tutorial.md": {"": elsewhere("tests/docs/tutorial.py")},
     "python/README.md": {"": elsewhere("tests/python/package.sh", "tests/python/readme.py")},
     "rust/README.md": {"": elsewhere("tests/rust/crate.sh", "rust/src/lib.rs")},

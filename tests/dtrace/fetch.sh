@@ -5,7 +5,7 @@
 set -euo pipefail
 [ $# = 1 ] || { sed -n '3,4s/^# //p' "$0" >&2; exit 2; }
 package=$1
-debian=$(realpath "$(dirname "$0")/../../scripts/debian.sh")
+debian=$(realpath "$(dirname "$0")/../../scripts/common/debian.sh")
 cache=${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}/dtrace
 mkdir -p "$cache"
 exec 9>"$cache/$package.lock"

@@ -20,7 +20,7 @@ expect "SONAME" "$(readelf -d "$library/libfastsdt-trace.so" | sed -n 's/.*(SONA
 
 cp "$FASTSDT_SOURCE/tests/engine/api.c" api.cc
 compilers=("g++ -std=c++98" "clang++-19 -std=c++98" "g++ -std=c++20" "clang-19 -std=c89 -pedantic" "gcc -std=c89 -pedantic")
-# With a library that was built for a sanitizer only programs go that were built for it too: scripts/sanitize.sh.
+# With a library that was built for a sanitizer only programs go that were built for it too: tests/sanitize.sh.
 [ -z "${FASTSDT_API_COMPILER:-}" ] || compilers=("$FASTSDT_API_COMPILER -std=c89 -pedantic")
 for compiler in "${compilers[@]}"; do
     have "${compiler%% *}" || continue

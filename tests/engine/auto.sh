@@ -81,7 +81,7 @@ for probe in 'uprobe:*:plain' 'uprobe:*mixed++:plai*'; do
     trace -e "$probe { @ = count(); }" -- ./mixed++
     expect "$probe" "$status $(maps)" "0 @: 10"
 done
-trace latency plain -- ./mixed++
+trace --uretprobe latency plain -- ./mixed++
 expect "latency" "$status $(grep -o '^@total: count [0-9]*' out)" "0 @total: count 10"
 rm fifo
 # JSON has no line that is not bpftrace's own, and BEGIN is the script's.

@@ -3,7 +3,7 @@
 # the end of the program. The program itself counts the calls; babeltrace2 and Python's json read what is written.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-. "$FASTSDT_SOURCE/scripts/versions.sh"
+. "$FASTSDT_SOURCE/scripts/common/versions.sh"
 plugin=$(plugin gcc)
 [ -n "$plugin" ] || skip "fastprobe was not built for GCC"
 need "$plugin" python3 babeltrace2

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A program in which threads, children, libraries and signals come and go is traced again and again, by tracers of which many are killed;
-# then it is as it was (churn.c, churn.py). scripts/soak.sh does it for an hour.
+# then it is as it was (churn.c, churn.py). tests/long/soak.sh does it for an hour.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc python3

@@ -4,12 +4,14 @@
 //     c   the same; the handler copies what it has interrupted, and has the thread go on elsewhere
 //     S   outside of the program's text, behind work()'s entry: in what has been put there; the handler switches stacks
 //     h   as s, but the handler stays and answers lines until r; it returns by an instruction that the C library does not use
+//     b   uses more than a GiB of memory, at lower addresses than all else
 //     w   calls work()
 //     r   goes on with what was switched away
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -128,6 +130,15 @@ int main(void)
     for (char line; (line = next_line());) {
         if (line == 'w') {
             answer("works", work(5, 9));
+        } else if (line == 'b') {
+            const size_t size = (size_t)1100 << 20;
+            char* const block =
+                mmap((void*)0x20000000, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (block == MAP_FAILED || block > __executable_start)
+                return 1;
+            for (size_t at = 0; at < size; at += 4096)
+                block[at] = 1;
+            answer("has more", 0);
         } else if (line == 'r') {
             if (how == 'c')
                 begin(&other, other_stack, sizeof other_stack, go_on);

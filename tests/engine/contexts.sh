@@ -18,7 +18,8 @@ own=$(entry)
 mappings() { wc -l <"/proc/$pid/maps"; }
 
 # In the middle of the instructions that a jump would replace.
-for how in s c h; do
+stands() { # HOW
+    local how=$1
     do_one $how "stands 0"
     attach 'uprobe:./contexts:work { @ = count(); }'
     expect "$how: work() while a thread stands in it" "$(entry)" "$own"
@@ -32,7 +33,8 @@ for how in s c h; do
     grep -q '^@: 1$' maps || fail "$how: $(cat maps)"
     grep -q '^sites 1 of 1 armed (1 only since ' maps || fail "$how: $(cat maps)"
     expect "$how: work() afterwards" "$(entry)" "$own"
-done
+}
+for each in s c h; do stands $each; done
 
 # In a stub. It stays until the next run, which finds nobody there.
 before=$(mappings)
@@ -50,5 +52,9 @@ report
 expect "after S: status" "$status" 0
 grep -q '^@: 1$' maps || fail "after S: $(cat maps)"
 expect "mappings" "$(mappings)" "$before"
+
+# In memory behind more than a GiB that is used.
+do_one b "has more 0"
+stands s
 exec 3>&-
 wait $pid || fail "the program failed"

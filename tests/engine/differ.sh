@@ -1,5 +1,5 @@
 #!/bin/bash
-# Some dozen scripts on our engine and in bpftrace: the same maps (differ.py). scripts/differ.sh has hundreds.
+# Some dozen scripts on our engine and in bpftrace: the same maps (differ.py). tests/long/differ.sh has hundreds.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc bpftrace python3

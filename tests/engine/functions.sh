@@ -2,7 +2,7 @@
 # Functions that fastprobe recorded: their calls, arguments and results, by the arithmetic of examples/entry.c, on both engines.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-. "$FASTSDT_SOURCE/scripts/versions.sh"
+. "$FASTSDT_SOURCE/scripts/common/versions.sh"
 plugin=$(plugin gcc)
 [ -n "$plugin" ] || skip "fastprobe was not built for GCC"
 need "$plugin" python3
@@ -31,7 +31,7 @@ for engine in user kernel; do
     if [ $engine = kernel ]; then
         have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] || continue
     fi
-    fastsdt-trace --engine $engine -e "$script" -- ./e 1000 >out 2>err || fail "--engine $engine: $(cat err out)"
+    fastsdt-trace --engine $engine --uretprobe -e "$script" -- ./e 1000 >out 2>err || fail "--engine $engine: $(cat err out)"
     expect "--engine $engine" "$(grep '^@' out | sort)" "$wanted"
 done
 fastsdt-trace latency --engine user ./e:request -- ./e 1000 >out 2>err || fail "latency: $(cat err out)"

@@ -5,6 +5,8 @@
 #include "process/ptrace.h"
 #include "program.h"
 
+#include <sys/prctl.h>
+
 namespace fastsdt::engine {
 namespace {
 
@@ -115,6 +117,61 @@ TEST(Launch, LeftAloneItRunsAsEver)
     }
     const Launched::End end = launched.reap();
     EXPECT_TRUE(WIFSIGNALED(end.wait_status) && WTERMSIG(end.wait_status) == SIGTERM) << end.wait_status;
+}
+
+// Whoever started it is killed.
+class Orphan : public testing::Test {
+protected:
+    Orphan() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+    ~Orphan() override { prctl(PR_SET_CHILD_SUBREAPER, 0); }
+
+    /// @return  how the command ended, as waitpid says it
+    static int end_of(const std::function<void(Launched&)>& work, const std::string& command)
+    {
+        int ends[2];
+        EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+        const pid_t starter = fork();
+        if (starter == 0) {
+            Signals signals;
+            Launched launched({"/bin/sh", "-c", command}, signals);
+            work(launched);
+            const pid_t pid = launched.pid();
+            EXPECT_EQ(write(ends[1], &pid, sizeof pid), ssize_t(sizeof pid));
+            raise(SIGKILL);
+        }
+        close(ends[1]);
+        pid_t pid = 0;
+        EXPECT_EQ(read(ends[0], &pid, sizeof pid), ssize_t(sizeof pid));
+        close(ends[0]);
+        int status = 0;
+        EXPECT_EQ(waitpid(starter, &status, 0), starter);
+        EXPECT_TRUE(WIFSIGNALED(status));
+        EXPECT_EQ(waitpid(pid, &status, 0), pid);
+        while (waitpid(-1, nullptr, 0) > 0) {} // nobody else of it is left
+        return status;
+    }
+};
+
+TEST_F(Orphan, EndsIfItIsHeld)
+{
+    const auto hold = [](Launched& launched) { new Held(launched); };
+    int status = end_of(hold, "exit 42");
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+    status = end_of([](Launched&) {}, "exit 42"); // and has not even been executed
+    EXPECT_TRUE(WIFEXITED(status) || WIFSIGNALED(status)) << status;
+    EXPECT_FALSE(WIFEXITED(status) && WEXITSTATUS(status) == 42) << status;
+}
+
+TEST_F(Orphan, RunsToItsEndOnceItWasLetGo)
+{
+    const int status = end_of(
+        [](Launched& launched) {
+            Held held(launched);
+            held.let_go();
+            launched.release();
+        },
+        "exit 42");
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42) << status;
 }
 
 } // namespace

@@ -223,6 +223,8 @@ TEST_F(Life, NothingIsChangedUnderAProcessThatSharesTheMemory)
     };
     refused(program.ask("share"), [&] { arm(); });
     untouched();
+    std::ifstream maps("/proc/" + std::to_string(program.pid()) + "/maps");
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(maps), {}).find("memfd:fastsdt"), std::string::npos);
     arm();
     refused(program.ask("share"), [&] { arming->disarm(); });
     EXPECT_EQ(program.passes("run 1 400").wrong, 0);

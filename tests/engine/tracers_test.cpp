@@ -2,6 +2,8 @@
 //
 // Two tracers in one process; the remains of a killed tracer; and a process that forges such remains.
 #include "program.h"
+#include "script/parse.h"
+#include "session.h"
 
 #include <fstream>
 #include <sched.h>
@@ -66,6 +68,38 @@ TEST(Tracers, TheSecondIsToldAndTakesTheRest)
         for (const LiveSite& site : file.sites)
             EXPECT_EQ(site.change, Change::untouched) << site.name;
 }
+
+#if defined(__x86_64__)
+bool has_writable_text(pid_t pid)
+{
+    std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+    bool found = false;
+    for (std::string line; std::getline(maps, line);)
+        found = found || (line.find("rwxp") != line.npos && line.find("engine_target") != line.npos);
+    return found;
+}
+
+// Each undoes its jumps while the other's memory is still there.
+TEST(Tracers, TheLastOneTakesTheGuardAway)
+{
+    Program program;
+    const std::string file = "uprobe:" + beside_us("engine_target");
+    const Script pass = parse(file + ":main { @ = count(); }"), other_pass = parse(file + ":pass { @ = count(); }");
+    const auto first = open_outside(program.pid()), second = open_outside(program.pid());
+    Session one(pass, program.pid(), *first, {.moves = true}),
+        other(other_pass, program.pid(), *second, {.moves = true});
+    for (Session* session : {&one, &other}) {
+        session->arm();
+        ASSERT_EQ(session->states().size(), 1U);
+        ASSERT_EQ(text(session->states()[0]), "armed");
+    }
+    EXPECT_TRUE(has_writable_text(program.pid()));
+    one.disarm();
+    EXPECT_TRUE(has_writable_text(program.pid())); // the other's jump is there
+    other.disarm();
+    EXPECT_FALSE(has_writable_text(program.pid()));
+}
+#endif
 
 // A tracer that has ended is one that has ended, also where nobody waits for it.
 TEST(Tracers, AZombieTracesNothing)

@@ -48,7 +48,10 @@ public:
         if (!failed_ || std::exchange(freed_, true))
             target_.free_code(arena, size);
     }
-    bool release(std::span<const Range> code, Range data) override { return target_.release(code, data); }
+    bool release(std::span<const Range> code, Range data, bool entered) override
+    {
+        return target_.release(code, data, entered);
+    }
     void write_code(uint64_t address, std::span<const std::byte> bytes) override
     {
         try_call([&] { return target_.write_code(address, bytes), 0; });

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A server of 100 processes is traced again and again while it works, by tracers of which a tenth are killed; then it is as it was (tree.c,
 # tree.py). Meanwhile others start programs all the time, of which the kernel tells the tracer: it has to listen while it attaches.
-# `scripts/soak.sh --tree 1000` does it a thousand times.
+# `tests/long/soak.sh --tree 1000` does it a thousand times.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc python3

@@ -38,7 +38,8 @@ for app in app fixed slow small; do
     expect "$app" "$(grep -vE '^@[ar]:' <out | grep '^@' | sort)" "$these"
     grep -qE '^sites ([0-9]+) of \1 armed; dropped 0$' out || fail "$app: $(cat out)"
     if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
-        both -e "$script" -- ./$app 600
+        # It throws exceptions, so bpftrace gets no return probe.
+        both -e "$(sed '/uretprobe/s/uretprobe:[^}]*}//' <<<"$script")" -- ./$app 600
     fi
 done
 
@@ -153,7 +154,7 @@ status=0
 "${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e 'interval:ms:1 { exit(); } uprobe:./app:loads, uprobe:./app:leaf { @[func] = count(); }' >out 2>err 3>&- 4<&- || status=$?
 expect "a handler: status" "$status" 1
 grep -qx 'sites 1 of 2 armed (1 has no nop10, and its code accesses memory, and the process handles SIGSEGV or SIGBUS); dropped 0' out || fail "a handler: $(cat out err)"
-grep -q -- '--move-faulting arms code' err || fail "a handler: $(cat err)"
+grep -q -- '--move-faulting arms such code' err || fail "a handler: $(cat err)"
 exec 3>&-
 wait "$pid" || fail "the program with a handler failed"
 

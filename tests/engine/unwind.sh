@@ -3,7 +3,7 @@
 # in another way than by its exits is not counted at them.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-. "$FASTSDT_SOURCE/scripts/versions.sh"
+. "$FASTSDT_SOURCE/scripts/common/versions.sh"
 plugin=$(plugin gcc)
 [ -n "$plugin" ] || skip "fastprobe was not built for GCC"
 compiler=${plugin/gcc/g++}

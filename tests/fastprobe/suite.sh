@@ -10,7 +10,7 @@
 # CC CXX  commands, with their own options (clang-19 --target=aarch64-linux-gnu)
 # FLAGS   in the environment: further flags for each compilation
 # --param run=no compares the entries only, and runs no program
-# FASTPROBE_SYSROOT  programs run with the libraries of that chroot (scripts/test-gcc-versions.sh)
+# FASTPROBE_SYSROOT  programs run with the libraries of that chroot (tests/long/test-gcc-versions.sh)
 . "$FASTSDT_SOURCE/tests/common.sh"
 kind=$1 target=$2 plugin=$3 cc=$4 cxx=$5
 shift 5

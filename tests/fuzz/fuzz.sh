@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=${1:-600}
-. scripts/versions.sh
+. scripts/common/versions.sh
 cxx=${CXX:-$(newest clang++)}
 command -v "$cxx" >/dev/null || { echo "fuzz.sh: $cxx is not installed (scripts/install-deps.sh does that)" >&2; exit 1; }
 out=build/fuzz

@@ -6,7 +6,7 @@ need gcc g++ readelf objdump
 need $python
 export PYTHONDONTWRITEBYTECODE=1
 # Compilers to try, among those installed: have_of gcc-12 clang-19. FASTSDT_COMPILERS names others to take instead
-# (scripts/test-header-compilers.sh).
+# (tests/long/test-header-compilers.sh).
 have_of() {
     local c found=
     # shellcheck disable=SC2086 # words

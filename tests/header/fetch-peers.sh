@@ -4,7 +4,7 @@
 # systemtap/sys/sdt.h (and sdt-config.h) of Debian's newest systemtap-sdt-dev, and libbpf/usdt.h and libbpf/usdt.c of its
 # newest kernel source. Exit 4: they cannot be fetched. They are never part of the tree.
 set -euo pipefail
-scripts=$(cd "$(dirname "$0")/../../scripts" && pwd)
+common=$(cd "$(dirname "$0")/../../scripts/common" && pwd)
 cache=$1
 dir=$cache/peers
 there() { [ -s "$dir/libbpf/usdt.h" ] && [ -s "$dir/libbpf/usdt.c" ] && [ -s "$dir/systemtap/sys/sdt.h" ]; }
@@ -16,7 +16,7 @@ there && { echo "$dir"; exit 0; } # somebody else fetched it meanwhile
 work=$(mktemp -d "$cache/peers.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-debian() { FASTSDT_CACHE=$cache "$scripts/debian.sh" sid "$@"; }
+debian() { FASTSDT_CACHE=$cache "$common/debian.sh" sid "$@"; }
 source=$(debian apt-cache pkgnames linux-source- | grep -E '^linux-source-[0-9.]+$' | sort -V | tail -n 1) || exit 4
 debian apt-get download systemtap-sdt-dev "$source" > log 2>&1 || { tail -3 log >&2; exit 4; }
 mkdir -p new/systemtap/sys new/libbpf

@@ -5,7 +5,7 @@
 #   6.12, 6.12-rt                                       Debian's newest of the series; the flavour is cloud, rt or generic on amd64
 #                                                       and arm64, elsewhere what most machines run
 #   ubuntu-6.8, ubuntu-7.0.0-43, ubuntu-7.0-realtime    Ubuntu's; the flavour is generic unless named
-# Nothing is installed (see scripts/debian.sh). Exit 3: the mirror has no such kernel. Exit 4: no mirror.
+# Nothing is installed (see scripts/common/debian.sh). Exit 3: the mirror has no such kernel. Exit 4: no mirror.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 arch=$1 kernel=$2 cache=$3
@@ -21,7 +21,7 @@ case $kernel in
 ubuntu-*)
     flavour=-${flavour:-generic}
     archive() {
-        FASTSDT_ARCHIVE=ubuntu FASTSDT_ARCHS=$arch FASTSDT_CACHE=$cache "$here/../../scripts/debian.sh" \
+        FASTSDT_ARCHIVE=ubuntu FASTSDT_ARCHS=$arch FASTSDT_CACHE=$cache "$here/../../scripts/common/debian.sh" \
             "bionic-updates jammy-updates noble-updates resolute resolute-updates resolute-proposed stonking" "$@"
     }
     ;;
@@ -34,7 +34,7 @@ ubuntu-*)
     *) flavour=-$arch ;;
     esac
     archive() {
-        FASTSDT_CACHE=$cache FASTSDT_ARCHS=$archs "$here/../../scripts/debian.sh" all "$@"
+        FASTSDT_CACHE=$cache FASTSDT_ARCHS=$archs "$here/../../scripts/common/debian.sh" all "$@"
     }
     ;;
 esac

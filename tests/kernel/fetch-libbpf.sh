@@ -14,7 +14,7 @@ if [ ! -s "$dir/libbpf.a" ]; then
     trap 'rm -rf "$new"' EXIT
     if [ ! -d "$tree" ]; then
         cd "$new"
-        FASTSDT_CACHE=$cache FASTSDT_ARCHS="amd64 arm64" "$here/../../scripts/debian.sh" all \
+        FASTSDT_CACHE=$cache FASTSDT_ARCHS="amd64 arm64" "$here/../../scripts/common/debian.sh" all \
             apt-get download "linux-source-$series" >download.log 2>&1 || { tail -n 1 download.log >&2; exit 3; }
         mkdir tree
         dpkg-deb --fsys-tarfile ./*.deb | tar -xO "./usr/src/linux-source-$series.tar.xz" |

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Fetches into the cache what Debian 12 lacks to boot a loong64 kernel, and prints the directory: `fetch-loong64.sh CACHE`. It contains
 # `qemu-system-loongarch64` 10 of bookworm-backports (7.2 loads neither this firmware nor a kernel that is not an ELF file), `firmware.fd`, and a
-# `sysroot` with libc and libgcc of sid for clang. Nothing is installed (see scripts/debian.sh). Exit 3: a package is missing. Exit 4: no mirror.
+# `sysroot` with libc and libgcc of sid for clang. Nothing is installed (see scripts/common/debian.sh). Exit 3: a package is missing. Exit 4: no mirror.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$1
@@ -21,7 +21,7 @@ get() {
     mkdir -p "$new/debs.$folder"
     cd "$new/debs.$folder"
     for package; do
-        FASTSDT_CACHE=$cache FASTSDT_ARCHS=$arch "$here/../../scripts/debian.sh" "$suite" \
+        FASTSDT_CACHE=$cache FASTSDT_ARCHS=$arch "$here/../../scripts/common/debian.sh" "$suite" \
             apt-get download "$package:$arch" >download.log 2>&1 || {
             tail -n 1 download.log >&2
             echo "fetch-loong64.sh: $suite has no $package for $arch" >&2
@@ -30,7 +30,7 @@ get() {
     done
     for package in ./*.deb; do dpkg-deb -x "$package" "$new/$folder"; done
 }
-libgcc=$(FASTSDT_CACHE=$cache FASTSDT_ARCHS=loong64 "$here/../../scripts/debian.sh" sid apt-cache pkgnames libgcc- |
+libgcc=$(FASTSDT_CACHE=$cache FASTSDT_ARCHS=loong64 "$here/../../scripts/common/debian.sh" sid apt-cache pkgnames libgcc- |
     sed 's/:.*//' | grep -E '^libgcc-[0-9]+-dev$' | sort -V | tail -n 1) || exit 4
 get amd64 qemu bookworm-backports qemu-system-misc qemu-system-common qemu-system-data
 get amd64 firmware trixie qemu-efi-loongarch64

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Sourced by the scripts that boot kernels: how a test guest is packed and run.
-. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/versions.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common/versions.sh"
 
 # guest_target ARCH: what the cross tools of a guest's architecture are called.
 guest_target() {

@@ -2,7 +2,7 @@
 # Compiles the functions that decide about a uprobe out of Linux source trees, x86's and arm64's, and compares them with
 # judge() on some millions of instructions. FASTSDT_LINUX_SOURCE names the trees, or Debian's linux-source packages:
 #
-#     scripts/debian.sh 'bookworm trixie sid' apt-get download linux-source-6.1 linux-source-6.12 linux-source-7.2
+#     scripts/common/debian.sh 'bookworm trixie sid' apt-get download linux-source-6.1 linux-source-6.12 linux-source-7.2
 #     FASTSDT_LINUX_SOURCE="$(echo linux-source-*.deb)" ctest --preset default -R kernel_source
 #
 # Nothing of Linux is kept in this project, so without the variable the test is skipped.

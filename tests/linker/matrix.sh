@@ -1,6 +1,6 @@
 #!/bin/bash
 # A diagonal of the link matrix: each pair of values of compiler, linker, output, variant, LTO and language once.
-# scripts/link-matrix.sh runs the whole.
+# tests/long/link-matrix.sh runs the whole.
 . "$FASTSDT_SOURCE/tests/common.sh"
 need python3 gcc readelf
 [ -n "$(plugin gcc)" ] || skip "this build has no compiler plugins"
@@ -11,4 +11,4 @@ else
     echo "without tracers: they need root and uprobes"
     options+=(--no-tracers)
 fi
-"$FASTSDT_SOURCE/scripts/link-matrix.sh" --cells diagonal --scratch "$PWD/cells" "${options[@]}"
+"$FASTSDT_SOURCE/tests/long/link-matrix.sh" --cells diagonal --scratch "$PWD/cells" "${options[@]}"

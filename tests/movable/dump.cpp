@@ -22,7 +22,8 @@ void print(std::string_view what, std::string_view name, uint64_t base, const Wi
         fmt::print("{} {}: {}\n", what, name, text(window.obstacle));
     else
         fmt::print("{} {}: {}+{}{}{}{}{}{}\n", what, name, start, window.length,
-                   what == "entry" ? "" : fmt::format(" at {}", window.at), window.may_fault ? " may fault" : "",
+                   what == "entry" ? "" : fmt::format(" at {}", window.at),
+                   window.faults & (fastsdt::fault_memory | fastsdt::fault_division) ? " may fault" : "",
                    window.calls ? " calls" : "", window.leaves ? " leaves" : "", window.tail_call ? " tail" : "");
 }
 

@@ -41,7 +41,7 @@ source_of() {
     shift
     folder=$cache/peers-sources/$package
     [ ! -e "$folder" ] || return 0
-    files=$("$FASTSDT_SOURCE/scripts/debian-source.sh" "$package" 2>fetch.err) || { missing="no source package $package: $(tail -n 1 fetch.err)"; return 1; }
+    files=$("$FASTSDT_SOURCE/scripts/common/debian-source.sh" "$package" 2>fetch.err) || { missing="no source package $package: $(tail -n 1 fetch.err)"; return 1; }
     rm -rf "$folder.$$"
     mkdir -p "$folder.$$"
     local tar
@@ -148,11 +148,11 @@ run_linux() {
     local packages package options files
     folder=$cache/peers-sources/linux
     if [ ! -e "$folder" ]; then
-        packages=$(FASTSDT_CACHE=$cache "$FASTSDT_SOURCE/scripts/debian.sh" sid apt-cache pkgnames linux-source- 2>/dev/null) || { missing="no mirror"; return 77; }
+        packages=$(FASTSDT_CACHE=$cache "$FASTSDT_SOURCE/scripts/common/debian.sh" sid apt-cache pkgnames linux-source- 2>/dev/null) || { missing="no mirror"; return 77; }
         package=$(grep -E '^linux-source-[0-9.]+$' <<<"$packages" | sort -V | tail -n 1)
         rm -rf linux.part
         mkdir linux.part
-        (cd linux.part && FASTSDT_CACHE=$cache "$FASTSDT_SOURCE/scripts/debian.sh" sid apt-get download "$package") >fetch.log 2>&1 || { missing="no package $package"; return 77; }
+        (cd linux.part && FASTSDT_CACHE=$cache "$FASTSDT_SOURCE/scripts/common/debian.sh" sid apt-get download "$package") >fetch.log 2>&1 || { missing="no package $package"; return 77; }
         dpkg-deb --fsys-tarfile linux.part/*.deb | tar -xO --wildcards './usr/src/linux-source-*.tar.xz' |
             tar -C linux.part --strip-components=1 -xJ --wildcards --exclude='*/progs/*' \
                 '*/tools/testing/selftests/bpf/*.[ch]' '*/tools/lib/bpf/*.h' '*/tools/include/uapi/*.h'
@@ -217,7 +217,7 @@ run_lttng() {
     if [ ! -e "$folder" ]; then
         rm -rf lttng.part
         mkdir lttng.part
-        (cd lttng.part && FASTSDT_CACHE=$cache "$FASTSDT_SOURCE/scripts/debian.sh" sid apt-get download liblttng-ust-dev liburcu-dev &&
+        (cd lttng.part && FASTSDT_CACHE=$cache "$FASTSDT_SOURCE/scripts/common/debian.sh" sid apt-get download liblttng-ust-dev liburcu-dev &&
             for package in *.deb; do dpkg -x "$package" . || exit; done) >fetch.log 2>&1 || { missing="no packages liblttng-ust-dev and liburcu-dev"; return 77; }
         mkdir -p "$(dirname "$folder")"
         rm -f lttng.part/*.deb

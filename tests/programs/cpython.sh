@@ -1,10 +1,10 @@
 #!/bin/bash
 # CPython from Debian's unchanged sources, configured --with-dtrace: its configure script and makefile take our dtrace for systemtap's,
-# and the objects with probes have the same ones with the same arguments. scripts/real-programs.sh builds all of it.
+# and the objects with probes have the same ones with the same arguments. tests/long/real-programs.sh builds all of it.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/programs/common.sh"
 need gcc make
-. "$FASTSDT_SOURCE/scripts/real-programs/cpython.sh"
+. "$FASTSDT_SOURCE/tests/long/real-programs/cpython.sh"
 source=$PWD/source
 fetch "$package"
 [ -e "$source" ] || { dpkg-source --no-copy -x "$archives"/*.dsc part >unpack.log 2>&1 && mv part "$source"; } || fail "cannot unpack $package: $(tail -n 1 unpack.log)"

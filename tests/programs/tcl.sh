@@ -5,4 +5,4 @@
 . "$FASTSDT_SOURCE/tests/programs/common.sh"
 need gcc make gdb bpftrace
 fetch tcl8.6
-FASTSDT_REAL_PROGRAMS=$PWD "$FASTSDT_SOURCE/scripts/real-programs.sh" -t -v systemtap -v fastsdt tcl
+FASTSDT_REAL_PROGRAMS=$PWD "$FASTSDT_SOURCE/tests/long/real-programs.sh" -t -v systemtap -v fastsdt tcl

@@ -18,6 +18,6 @@ set_tests_properties(shell.all PROPERTIES SKIP_RETURN_CODE 77)
 add_test(google ./gtest)
 END
 ctest >ctest.log 2>&1 || fail "$(cat ctest.log)"
-expect "skipped, and why" "$("$FASTSDT_SOURCE/scripts/skips.sh" Testing/Temporary/LastTest.log)" "google: no such hardware
+expect "skipped, and why" "$("$FASTSDT_SOURCE/tests/scripts/report.sh" Testing/Temporary/LastTest.log)" "google: no such hardware
 shell.all: no tool
 shell.part: part of it"

@@ -7,7 +7,7 @@ python3 -c 'import yaml, jsonschema' 2>/dev/null || skip "python3-yaml or python
 cd "$FASTSDT_SOURCE"
 check() { python3 tests/scripts/workflow.py "$@"; }
 check .github/workflows/*.yml examples/github-actions/*.yml .github/ISSUE_TEMPLATE/*.yml || fail "see above"
-grep -ohE '\./scripts/[a-z-]+\.sh' .github/workflows/*.yml | sort -u | while read -r script; do
+grep -ohE '\./(scripts|tests)/[a-z/-]+\.sh' .github/workflows/*.yml | sort -u | while read -r script; do
     [ -x "$script" ] || fail "the workflow runs $script"
 done
 for runner in ubuntu-24.04 ubuntu-24.04-arm debian:12 debian:13 debian:sid ubuntu:24.04; do

@@ -5,7 +5,7 @@ static_file() {
     local status=0
     need gcc cmake objcopy readelf strip
     [ "$(uname -m)" = x86_64 ] || skip "only on x86-64"
-    "$FASTSDT_SOURCE/scripts/static.sh" --libraries "$FASTSDT_BUILD/static" 2>err || status=$?
+    "$FASTSDT_SOURCE/packaging/static.sh" --libraries "$FASTSDT_BUILD/static" 2>err || status=$?
     [ $status != 4 ] || skip "$(tail -n 1 err)"
     [ $status = 0 ] || fail "$(cat err)"
     cmake --build "$FASTSDT_BUILD" --target fastsdt-static >log 2>&1 || fail "linking: $(tail -n 5 log)"

@@ -3,8 +3,8 @@
 . "$FASTSDT_SOURCE/tests/common.sh"
 need python3
 there=$FASTSDT_SOURCE/tools/completions
-python3 -B "$FASTSDT_SOURCE/scripts/completions.py" "$FASTSDT_BUILD/bin" made
-diff -r "$there" made || fail "run scripts/completions.py $FASTSDT_BUILD/bin tools/completions"
+python3 -B "$FASTSDT_SOURCE/tools/completions/write.py" "$FASTSDT_BUILD/bin" made
+diff -r "$there" made || fail "run tools/completions/write.py $FASTSDT_BUILD/bin tools/completions"
 
 # Each option of --help is there, asked for in another way than the script does.
 for command in fastsdt-check fastsdt-index fastsdt-probe fastsdt-trace 'fastsdt-trace serve'; do

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Made by scripts/completions.py of what the tools print for --help.
+# Made by tools/completions/write.py of what the tools print for --help.
 complete -c fastsdt-check -s h -l help -d 'Print this help message and exit'
 complete -c fastsdt-check -s V -l version -d 'Display program version information and exit'
 complete -c fastsdt-check -s k -l kernel -x -d 'Kernels to judge for: 6.1,6.12.90 or 6.1-7.2 or ubuntu-7.0.0-43 or rhel-9.6 or this; +stp, +bti, +endbr: patched'

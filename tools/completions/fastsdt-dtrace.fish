@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Made by scripts/completions.py of what the tools print for --help.
+# Made by tools/completions/write.py of what the tools print for --help.
 complete -c fastsdt-dtrace -s h -d 'make the header: for each probe PROVIDER_NAME(...) and PROVIDER_NAME_ENABLED()'
 complete -c fastsdt-dtrace -s G -d 'make the object: it defines the semaphores'
 complete -c fastsdt-dtrace -s s -r -F -d 'the provider file'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Made by scripts/completions.py of what the tools print for --help.
+# Made by tools/completions/write.py of what the tools print for --help.
 complete -c fastsdt-probe -s h -l help -d 'Print this help message and exit'
 complete -c fastsdt-probe -s V -l version -d 'Display program version information and exit'
 complete -c fastsdt-probe -s P -l probe -x -d 'USDT probes by name or provider:name'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Made by scripts/completions.py of what the tools print for --help.
+# Made by tools/completions/write.py of what the tools print for --help.
 _fastsdt() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} options='' values='' file='' word
     # In --name=value bash makes three words of it.
@@ -49,7 +49,7 @@ _fastsdt() {
         esac
         ;;
     fastsdt-trace)
-        options='-h --help -V --version -e --execute -c -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --dry-run -f --follow --no-follow --no-move --move-faulting --read-memory --buffer --flight --unordered -o --output -j --json --folded --exit-status -l --list --config --listen --functions --probes --sort --rows'
+        options='-h --help -V --version -e --execute -c -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --dry-run -f --follow --no-follow --no-move --move-faulting --read-memory --buffer --flight --unordered -o --output -j --json --uretprobe --folded --exit-status -l --list --config --listen --functions --probes --sort --rows'
         case $prev in
         -e | --execute) return ;;
         -c) return ;;

@@ -44,14 +44,14 @@ void Progress::at(const std::string& name)
         return;
     shown_ = now;
     visible_ = true;
-    fmt::print(stderr, "\r\033[Kchecking {:.70}", printable(name));
+    std::fputs(fmt::format("\r\033[Kchecking {:.70}", printable(name)).c_str(), stderr);
     std::fflush(stderr);
 }
 
 void Progress::clear()
 {
     if (visible_)
-        fmt::print(stderr, "\r\033[K");
+        std::fputs("\r\033[K", stderr);
     visible_ = false;
 }
 
@@ -71,7 +71,7 @@ void Files::each_image(const std::string& path, const Visit& visit, const Unread
 {
     const auto cannot = [&](const std::string& message) {
         progress_.clear();
-        fmt::print(stderr, "fastsdt-check: {}\n", printable(message));
+        std::fputs(fmt::format("fastsdt-check: {}\n", printable(message)).c_str(), stderr);
         unread(path, message);
         all_read_ = false;
     };

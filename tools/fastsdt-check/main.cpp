@@ -19,7 +19,7 @@ namespace {
 
 [[noreturn]] void cannot_write()
 {
-    fmt::print(stderr, "fastsdt-check: cannot write the output: {}\n", std::strerror(errno));
+    std::fputs(fmt::format("fastsdt-check: cannot write the output: {}\n", std::strerror(errno)).c_str(), stderr);
     std::_Exit(unusable);
 }
 
@@ -27,7 +27,7 @@ Status check_process(const Arguments& arguments)
 {
     const Process process = read_process(arguments.pid, arguments.report.functions);
     for (const std::string& trouble : process.troubles)
-        fmt::print(stderr, "fastsdt-check: {}\n", printable(trouble));
+        std::fputs(fmt::format("fastsdt-check: {}\n", printable(trouble)).c_str(), stderr);
     const auto select = [&](const LiveSite& site) {
         const auto severity = fastsdt::severity(site.change);
         return arguments.selects(site.provider, site.name)
@@ -142,7 +142,7 @@ bool look_through_directories(Arguments& arguments)
         expand(arguments.files, arguments.jobs ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency()),
                arguments.outside);
     for (const std::string& trouble : tree.troubles)
-        fmt::print(stderr, "fastsdt-check: {}\n", printable(trouble));
+        std::fputs(fmt::format("fastsdt-check: {}\n", printable(trouble)).c_str(), stderr);
     arguments.files = std::move(tree.files);
     if (tree.directories > 0) {
         arguments.style.tree = true;
@@ -163,7 +163,7 @@ Status run(Arguments& arguments)
             return std::max(run_on_files(arguments), unusable);
         return run_on_files(arguments);
     } catch (const Unusable& error) {
-        fmt::print(stderr, "fastsdt-check: {}\n", printable(error.what()));
+        std::fputs(fmt::format("fastsdt-check: {}\n", printable(error.what())).c_str(), stderr);
         return unusable;
     }
 }

@@ -154,7 +154,7 @@ std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments
     Words words;
     add_options(app, arguments, words);
     const auto usage = [](const std::string& what) {
-        fmt::print(stderr, "fastsdt-check: {}\n", printable(what));
+        std::fputs(fmt::format("fastsdt-check: {}\n", printable(what)).c_str(), stderr);
         return unusable;
     };
     try {
@@ -184,7 +184,7 @@ std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments
     if (!words.kernels.empty())
         for (const Kernel& kernel : arguments.report.kernels)
             if (const std::string what = doubt(kernel); !what.empty())
-                fmt::print(stderr, "fastsdt-check: {}\n", what);
+                std::fputs(fmt::format("fastsdt-check: {}\n", what).c_str(), stderr);
     if (words.outside)
         arguments.outside = Outside::read;
     arguments.report.lines = !words.no_lines && !arguments.style.summary;

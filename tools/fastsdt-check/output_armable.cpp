@@ -29,14 +29,15 @@ std::string window_json(const Window& window)
     return fmt::format(
         "{{\"address\": {}, \"length\": {}, \"at\": {}, \"may_fault\": {}, \"calls\": {}, \"leaves\": {}, "
         "\"tail_call\": {}, \"obstacle\": null}}",
-        window.address, window.length, window.at, window.may_fault, window.calls, window.leaves, window.tail_call);
+        window.address, window.length, window.at, (window.faults & fault_memory) != 0, window.calls, window.leaves,
+        window.tail_call);
 }
 
 std::string window_text(const Window& window)
 {
     if (window.obstacle != Obstacle::none)
         return std::string(text(window.obstacle));
-    return fmt::format("{} bytes{}", window.length, window.may_fault ? ", may fault" : "");
+    return fmt::format("{} bytes{}", window.length, window.faults & fault_memory ? ", may fault" : "");
 }
 
 std::string share_text(const ArmableCounts::Share& share)

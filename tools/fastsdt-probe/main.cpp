@@ -21,7 +21,7 @@ namespace fastsdt::probe {
 
 void say(const std::string& message)
 {
-    fmt::print(stderr, "fastsdt-probe: {}\n", printable(message));
+    std::fputs(fmt::format("fastsdt-probe: {}\n", printable(message)).c_str(), stderr); // nobody may read it
 }
 
 void give_up(const std::string& message)

@@ -168,6 +168,7 @@ OneRun run_once(const std::vector<Row*>& rows, const Options& options, Signals& 
     Watched watched(rows, program.pid(), Scope::tree, options);
     watched.counter().start_at_exec();
     program.go();
+    program.release();
     watched.wait(signals, &program, {});
     watched.collect();
     return {watched.counter().scope(), program.reap(), watched.interrupted()};

@@ -70,7 +70,10 @@ void Shared::say_what_is_missing(const std::vector<const Probe*>& probes, const 
     }
     if (!kernel)
         return;
-    if (const std::string why = untellable(options, &script); why.empty())
+    std::string why = untellable(options, &script);
+    if (why.empty())
+        why = return_probe_obstacle(options);
+    if (why.empty())
         say(fmt::format("bpftrace may do all of it, as root: {}", shell_line(kernel_command(options, &script))));
     else
         say(fmt::format("bpftrace cannot take over: {}", why));
@@ -218,6 +221,13 @@ void Attached::verify()
         const bool lost = std::any_of(seen.begin(), seen.end(), [](const engine::SiteState& s) {
             return s.state == State::ready || s.state == State::left_over; // by one that was killed since
         });
+        for (size_t i = 0; i < seen.size() && i < states_.size(); ++i) {
+            const bool gone = states_[i].state == State::armed && seen[i].state == State::ready;
+            waited_[i] = waited_[i] || gone;
+            if (gone && !std::exchange(said_gone_, true))
+                say("jumps were gone: the program got its code from the file once more (madvise, mmap), or another tool "
+                    "wrote there; hits since the last look, a second at most, are missing");
+        }
         if (lost || behind_) {
             match_and_arm();
             return;
@@ -316,7 +326,7 @@ void Attached::look_for_forks(bool now)
         return;
     given_up_ = true;
     shared_.say_once(
-        "a forked child has come to handle SIGSEGV or SIGBUS: code that accesses memory is not armed there any more");
+        "a forked child has come to handle a signal that moved code may raise: such code is not armed there any more");
 }
 
 // Whether forked children have outlived the process, and are followed.

@@ -94,10 +94,15 @@ public:
     bool stops(Signals::Signal signal) { return program_->stops(signal) || only_forks_ || over_; }
     engine::Session& session() { return *session_; }
     const engine::Session& session() const { return *session_; }
+    /// Of the session's sites, as they were last seen before they were put back.
+    const std::vector<engine::SiteState>& states() const { return states_; }
     /// Adds its sites, those that are armed and those that were late.
     void count(Summary& summary) const;
     /// Nothing went wrong that a summary does not show.
-    bool whole() const { return !stays_armed_ && !behind_ && !missed_ && !untraced_ && !given_up_; }
+    bool whole() const
+    {
+        return !stays_armed_ && !behind_ && !missed_ && !untraced_ && !given_up_ && !said_gone_;
+    }
 
 private:
     bool attempt(const std::function<void()>& work, std::string_view next = "; it is tried again");
@@ -131,6 +136,7 @@ private:
     bool stays_armed_ = false; // a site could not be put back
     bool untraced_ = false;    // it executed another program, and nobody looks at that
     bool given_up_ = false;    // a followed child has fewer sites, since it handles faults
+    bool said_gone_ = false;   // jumps were not there any more
 };
 
 } // namespace fastsdt::trace_tool

@@ -41,7 +41,7 @@ Bpftrace::Bpftrace(const std::vector<std::string>& command, const Signals& signa
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || setpgid(0, 0) < 0
             || dup2(nothing.get(), 0) < 0 || dup2(write_end.get(), 1) < 0)
             _exit(127);
-        sigprocmask(SIG_SETMASK, &signals.former_mask(), nullptr);
+        signals.as_before();
         execvp(words[0], words.data());
         _exit(127);
     }

@@ -8,6 +8,7 @@
 #include <deque>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fastsdt::trace_tool {
@@ -24,9 +25,12 @@ struct CtfField {
 };
 
 /// What events have in common.
+/// Of a function whose exits are not armed: its entries are moments, and begin nothing.
+inline constexpr std::string_view without_end = "without-end:";
+
 struct CtfClass {
     std::string name;
-    std::string probe; ///< as a script names it, with its file
+    std::string probe; ///< as a script names it, with its file; before that without_end
     std::vector<CtfField> fields;
     auto operator<=>(const CtfClass&) const = default;
 };

@@ -259,6 +259,10 @@ std::vector<Drawn> drawn_of(const std::vector<CtfClass>& classes)
     std::vector<Drawn> drawn;
     std::map<std::string, size_t> functions; // by file and name
     for (const CtfClass& one : classes) {
+        if (one.probe.starts_with(without_end)) {
+            drawn.push_back({Drawn::Kind::instant, one.name});
+            continue;
+        }
         const size_t kind = one.probe.find(':');
         const std::string word = one.probe.substr(0, kind);
         Drawn found{Drawn::Kind::instant, one.name};

@@ -53,6 +53,8 @@ void CallTable::enter(Thread& thread, size_t function, uint64_t clock)
 void CallTable::leave(Thread& thread, size_t function, uint64_t clock)
 {
     thread.last = std::max(thread.last, clock);
+    if (functions_[function].has_no_end)
+        return;
     const bool known = function < thread.open.size() && thread.open[function] != 0;
     if (!known
         || !thread.stack.leave(function, thread.last, [&](const CallStack::Call& call, uint64_t end, bool returned) {
@@ -73,6 +75,7 @@ void CallTable::close(Thread& thread, const CallStack::Call& call, uint64_t end,
     Function& function = functions_[call.function];
     const uint64_t time = end - call.begin;
     ++function.calls;
+    ++function.timed;
     function.self += time - call.inner;
     function.sum += time;
     function.least = std::min(function.least, time);
@@ -89,23 +92,28 @@ void CallTable::print(std::ostream& out, uint64_t frequency, bool json) const
         if (function.calls)
             order.push_back(&function);
     std::sort(order.begin(), order.end(), [](const Function* a, const Function* b) {
-        return std::tie(b->self, a->name, a->file) < std::tie(a->self, b->name, b->file);
+        const bool a_lacks = a->timed == 0, b_lacks = b->timed == 0;
+        return std::tie(a_lacks, b->self, a->name, a->file) < std::tie(b_lacks, a->self, b->name, b->file);
     });
     const auto ns = [&](double cycles) { return cycles * 1e9 / static_cast<double>(frequency); };
     if (json) {
-        for (const Function* f : order)
+        for (const Function* f : order) {
+            const auto time = [&](double cycles) {
+                return f->timed ? nlohmann::json(ns(cycles)) : nlohmann::json();
+            };
             out << nlohmann::json({{"type", "function"},
                                    {"data",
                                     {{"function", f->name},
                                      {"file", f->file},
                                      {"calls", f->calls},
-                                     {"total_ns", ns(static_cast<double>(f->total))},
-                                     {"self_ns", ns(static_cast<double>(f->self))},
-                                     {"min_ns", ns(static_cast<double>(f->least))},
-                                     {"mean_ns", ns(static_cast<double>(f->sum) / static_cast<double>(f->calls))},
-                                     {"max_ns", ns(static_cast<double>(f->most))}}}})
+                                     {"total_ns", time(static_cast<double>(f->total))},
+                                     {"self_ns", time(static_cast<double>(f->self))},
+                                     {"min_ns", time(static_cast<double>(f->least))},
+                                     {"mean_ns", time(static_cast<double>(f->sum) / static_cast<double>(f->timed))},
+                                     {"max_ns", time(static_cast<double>(f->most))}}}})
                        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
                 << '\n';
+        }
         return;
     }
     out << fmt::format("{:>10}  {:>10}  {:>10}  {:>10}  {:>10}  {:>10}  {}\n", "calls", "total   ", "self   ", "min   ",
@@ -114,8 +122,8 @@ void CallTable::print(std::ostream& out, uint64_t frequency, bool json) const
         out << fmt::format("{:>10}", f->calls);
         for (const double cycles :
              {static_cast<double>(f->total), static_cast<double>(f->self), static_cast<double>(f->least),
-              static_cast<double>(f->sum) / static_cast<double>(f->calls), static_cast<double>(f->most)})
-            out << fmt::format("  {:>10}", duration_text(ns(cycles), 3));
+              static_cast<double>(f->sum) / static_cast<double>(f->timed), static_cast<double>(f->most)})
+            out << fmt::format("  {:>10}", f->timed ? duration_text(ns(cycles), 3) : "-   ");
         out << "  " << printable(f->name) << '\n';
     }
 }

@@ -28,6 +28,12 @@ public:
     /// @return  a number for the function
     size_t add(const std::string& name, const std::string& file);
     void enter(Thread& thread, size_t function, uint64_t clock);
+    /// A call whose end nobody will tell: it has no time, and others are not in it.
+    void count(size_t function)
+    {
+        ++functions_[function].calls;
+        functions_[function].has_no_end = true;
+    }
     void leave(Thread& thread, size_t function, uint64_t clock);
     /// Nothing more will come of it.
     void end(Thread& thread);
@@ -35,13 +41,14 @@ public:
     uint64_t unfinished() const { return unfinished_; } ///< calls that did not return
     uint64_t unknown() const { return unknown_; }       ///< exits of calls whose entry was not seen
 
-    /// By self time. @param frequency  of the clock
+    /// By self time; functions without any time at the end. @param frequency  of the clock
     void print(std::ostream& out, uint64_t frequency, bool json) const;
 
 private:
     struct Function {
         std::string name, file;
-        uint64_t calls = 0, total = 0, self = 0, least = UINT64_MAX, most = 0;
+        uint64_t calls = 0, timed = 0, total = 0, self = 0, least = UINT64_MAX, most = 0;
+        bool has_no_end = false; ///< some of its exits may be told all the same
         uint64_t sum = 0; ///< of all calls' times, also of those within others of the same function
     };
     void close(Thread& thread, const CallStack::Call& call, uint64_t end, bool returned);

@@ -615,6 +615,18 @@ std::string handed_over_in_part(const engine::Script& script, std::span<const en
     return out + std::string(text.substr(from)) + '\n';
 }
 
+std::vector<std::string> files_of_return_probes(std::string_view text)
+{
+    std::vector<std::string> files;
+    for (const Clause& clause : Scanner(text).run())
+        for (const Span& probe : clause.probes) {
+            const auto parts = parts_of(text.substr(probe.start, probe.length));
+            if (parts.size() > 1 && (parts[0] == "uretprobe" || parts[0] == "ur"))
+                files.push_back(unquoted(parts[1]));
+        }
+    return files;
+}
+
 bool can_read(const engine::Site& site, const engine::Clause& clause)
 {
     return site.kind != engine::Probe::Kind::usdt || can_read(site, arguments_read(clause));

@@ -38,6 +38,9 @@ std::string handed_over(std::string_view text, const HandOver& how);
 /// Throws Unusable where it cannot be told what belongs to which clause.
 std::string handed_over_in_part(const engine::Script& script, std::span<const engine::Site> sites, pid_t pid);
 
+/// The FILEs of its return probes, as they are written: these have bpftrace replace return addresses. Throws Unusable.
+std::vector<std::string> files_of_return_probes(std::string_view text);
+
 /// Whether bpftrace 0.17 knows the size of each argument of the site that the clause reads.
 bool can_read(const engine::Site& site, const engine::Clause& clause);
 

@@ -3,8 +3,10 @@
 #include "base/search_path.h"
 #include "base/unusable.h"
 #include "bpftrace.h"
+#include "elf/return_probes.h"
 #include "hand_over.h"
 #include "kernel.h"
+#include "live/live.h"
 #include "report/commands.h"
 #include "say.h"
 
@@ -16,6 +18,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -150,9 +153,60 @@ std::string shell_line(const std::vector<std::string>& words)
     return line;
 }
 
-std::string kernel_obstacle(const Options& options, const engine::Script* script)
+namespace {
+
+// Of the files whose code runs in the process, as far as they are known: those that it has mapped, those of the script, the command.
+std::string why_no_return_probe(const Options& options, std::vector<std::string> files)
+{
+    for (std::string& file : files)
+        if (const std::string found = in_search_path(file); file.find('/') == file.npos && !found.empty())
+            file = found;
+    if (!options.command.empty())
+        files.push_back(in_search_path(options.command[0]));
+    if (options.pid)
+        for (const Mapping& mapping : read_maps(options.pid))
+            if (mapping.executable && mapping.inode)
+                files.push_back(fmt::format("/proc/{}/map_files/{:x}-{:x}", options.pid, mapping.start, mapping.end));
+    std::string why;
+    const std::set<std::string> each(files.begin(), files.end());
+    for (const std::string& file : each) {
+        std::error_code error;
+        if (!why.empty() || !std::filesystem::is_regular_file(file, error))
+            continue;
+        const std::string name =
+            file.starts_with("/proc/") ? std::filesystem::read_symlink(file, error).string() : file;
+        const auto look = [&](const Image& image) {
+            if (const std::string reason = why_no_return_probe(image, name); !reason.empty())
+                why = fmt::format("{} {}", printable(name), reason);
+        };
+        try {
+            Image::each(file, look, [](const std::string&) {});
+        } catch (const Unusable&) {
+            // no code of the program
+        }
+    }
+    return why;
+}
+
+} // namespace
+
+std::string return_probe_obstacle(const Options& options)
+{
+    const auto files = files_of_return_probes(options.text);
+    if (files.empty())
+        return {};
+    if (!options.return_probes)
+        return "bpftrace's uretprobe replaces return addresses, which ends programs of Go and those whose exceptions "
+               "pass; --uretprobe takes it for others";
+    const std::string why = why_no_return_probe(options, files);
+    return why.empty() ? why : "a uretprobe could end the process: " + why;
+}
+
+std::string kernel_obstacle(const Options& options, const engine::Script* script, bool returns)
 {
     if (const std::string why = untellable(options, script); !why.empty())
+        return why;
+    if (const std::string why = returns ? return_probe_obstacle(options) : ""; !why.empty())
         return why;
     if (options.follow.value_or(false))
         return "bpftrace counts one process, and --follow wants its children too";
@@ -172,6 +226,8 @@ std::string kernel_obstacle(const Options& options, const engine::Script* script
 void run_kernel(const Options& options, const engine::Script* script)
 {
     const std::vector<std::string> command = kernel_command(options, script);
+    if (const std::string obstacle = return_probe_obstacle(options); !obstacle.empty())
+        give_up(fmt::format("--engine kernel: {}", obstacle));
     if (const std::string obstacle = kernel_obstacle(options, script); !obstacle.empty())
         give_up(fmt::format("--engine kernel: {}. The command is: {}", obstacle, shell_line(command)));
     const std::vector<char*> words = pointers(command);

@@ -22,8 +22,13 @@ std::vector<std::string> kernel_command(const Options& options, const engine::Sc
 /// The words as they are typed into a shell, on one line and printable whatever they contain.
 std::string shell_line(const std::vector<std::string>& words);
 
+/// Why bpftrace is not given the script's return probes, which replace return addresses. Empty: it has none, or they were asked for and
+/// nothing tells that they would do harm.
+std::string return_probe_obstacle(const Options& options);
+
 /// Why bpftrace cannot run the script here, as far as that is known before it is tried; empty: nothing is known.
-std::string kernel_obstacle(const Options& options, const engine::Script* script);
+/// @param returns  it gets the script's return probes, if there are any
+std::string kernel_obstacle(const Options& options, const engine::Script* script, bool returns = true);
 
 /// Executes bpftrace in place of this program. Never returns.
 [[noreturn]] void run_kernel(const Options& options, const engine::Script* script);

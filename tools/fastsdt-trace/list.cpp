@@ -108,7 +108,7 @@ void find_in_process(pid_t pid, bool moves, Found& found)
                             [](const auto&, auto) { return true; },
                             [](const auto&, const auto&, const auto&) { return true; }};
     const Process process = read_process(pid, true, moves ? &all : nullptr);
-    const bool faults = engine::handles_faults(pid);
+    const uint8_t handled = engine::handled_faults(pid);
     for (const std::string& trouble : process.troubles)
         say(trouble);
     for (const LiveFile& file : process.files)
@@ -117,7 +117,7 @@ void find_in_process(pid_t pid, bool moves, Found& found)
                 found.try_emplace(fmt::format("usdt:{}:{}:{}", file.path, site.provider, site.name),
                                   arguments_of(site.arguments, file.arch, site.argument_names));
             } else if (site.window) {
-                if (can_move(*site.window) && !(site.window->may_fault && faults))
+                if (can_move(*site.window) && !(site.window->faults & handled))
                     found.try_emplace(
                         fmt::format("{}:{}:{}", site.entry ? "uprobe" : "uretprobe", file.path, site.name));
             } else if (site.entry) {

@@ -15,6 +15,8 @@
 #include "serve.h"
 #include "script/parse.h"
 
+#include "elf/archive.h"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -29,13 +31,13 @@ namespace fastsdt::trace_tool {
 
 void say(const std::string& message)
 {
-    fmt::print(stderr, "fastsdt-trace: {}\n", printable(message));
+    std::fputs(fmt::format("fastsdt-trace: {}\n", printable(message)).c_str(), stderr); // nobody may read it
 }
 
 void give_up(const std::string& message)
 {
     say(message);
-    std::exit(unusable);
+    throw GivenUp{};
 }
 
 void finish_output(const std::string& file)
@@ -150,8 +152,10 @@ int trace(const Options& options)
                             where.line, where.column, error.what()));
             run_kernel(options, nullptr);
         }
-        fmt::print(stderr, "{}", explain(error, options.text, options.name));
-        if (error.kernel_can && untellable(options, nullptr).empty())
+        std::fputs(fmt::format("{}", explain(error, options.text, options.name)).c_str(), stderr);
+        if (const std::string why = return_probe_obstacle(options); error.kernel_can && !why.empty())
+            say(why);
+        else if (error.kernel_can && untellable(options, nullptr).empty())
             say(fmt::format("bpftrace does it, as root: {}", shell_line(kernel_command(options, nullptr))));
         return unusable;
     }
@@ -163,6 +167,7 @@ int trace(const Options& options)
 int main(int argc, char** argv)
 {
     using namespace fastsdt::trace_tool;
+    fastsdt::MappedFile::survive_shortening();
     Options options;
     try {
         if (const auto status = read_options(argc, argv, options))
@@ -182,7 +187,11 @@ int main(int argc, char** argv)
 #else
         give_up("serve is not in this build: it needs libmicrohttpd (FASTSDT_SERVE)");
 #endif
-    } catch (const fastsdt::Unusable& error) {
-        give_up(error.what());
+    } catch (const GivenUp&) {
+    } catch (const std::bad_alloc&) {
+        say("there is not enough memory");
+    } catch (const std::exception& error) { // Unusable, mostly
+        say(error.what());
     }
+    return unusable;
 }

@@ -261,6 +261,12 @@ KernelSites::KernelSites(const engine::Session::Preview& preview, const Script& 
         sites_ = std::move(found);
 }
 
+bool KernelSites::has_exits() const
+{
+    return std::any_of(sites_.begin(), sites_.end(),
+                       [](const Site& site) { return site.kind == engine::Probe::Kind::exit; });
+}
+
 bool KernelSites::has(const Site& site) const
 {
     return probes_.contains(probe_of(site));

@@ -30,6 +30,7 @@ public:
 
     bool empty() const { return sites_.empty(); }
     const std::vector<engine::Site>& sites() const { return sites_; }
+    bool has_exits() const; ///< of functions: the kernel has return probes for these
     /// Whether it is of such a probe.
     bool has(const engine::Site& site) const;
 

@@ -214,7 +214,7 @@ void add_options(CLI::App& app, Options& options, Given& given)
         "Arm only what was compiled for it; else the first instructions of other functions and probes are moved away");
     app.add_flag_callback(
         "--move-faulting", [&options] { options.moves_faulting = true; },
-        "Move instructions that access memory even if the program handles SIGSEGV or SIGBUS: its handler may see the "
+        "Move instructions that may raise a signal even if the program handles it: its handler may see the "
         "address of a copy");
     app.add_flag(
         "--read-memory", options.read_memory,
@@ -234,6 +234,9 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_option("-o,--output", options.output, "Print into this file; what the COMMAND prints stays where it is")
         ->type_name("FILE");
     app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
+    app.add_flag("--uretprobe", options.return_probes,
+                 "Let the kernel replace return addresses where exits are not armed: programs that look at them, such "
+                 "as those of Go or with exceptions, end; for these it is never done");
     app.add_flag("--folded", options.folded,
                  "Print counts and sums by stack as flamegraph.pl reads them: \"main;work;step 12\"");
     app.add_flag("--exit-status", options.exit_status,

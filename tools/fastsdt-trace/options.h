@@ -98,6 +98,7 @@ struct Options {
     std::string output;                      ///< file for what is printed; empty: standard output
     bool moves = engine::own_machine.moved_jump != 0; ///< engine::Session::Options
     bool moves_faulting = false;                      ///< the same
+    bool return_probes = false;                       ///< the kernel may replace return addresses
     std::optional<ServeOptions> serve;
     std::optional<Timeline> timeline;
     std::optional<Export> exported;

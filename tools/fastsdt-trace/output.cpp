@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What both outputs share: the order of entries, and what is printed of each.
 #include "output.h"
+
+#include "movable/fault.h"
 #include "process/symbols.h"
 #include "values.h"
 
@@ -55,9 +57,9 @@ std::string Summary::cure() const
 {
     for (const Reasons* each : {&reasons, &reasons_to_leave_out})
         for (const auto& [sentence, reason] : *each)
-            if (reason.state.state == engine::State::handles_faults)
-                return "--move-faulting arms code that accesses memory also while the process handles SIGSEGV or "
-                       "SIGBUS";
+            if (reason.state.state == engine::State::handles_faults && !(reason.state.number & fault_division))
+                return fmt::format("--move-faulting arms such code also while the process handles {}",
+                                   engine::words_of_fault(reason.state.number).signals);
             else if (reason.state.state == engine::State::needs_system_call
                      && reason.state.detail.find("may set a seccomp filter") != std::string::npos)
                 return "--read-memory allows system calls in a program that sets no filter";

@@ -4,6 +4,7 @@
 #include "arming/arena.h"
 #include "base/unusable.h"
 #include "live/live.h"
+#include "movable/movable.h"
 #include "process.h"
 #include "process/execve.h"
 #include "process/outside.h"
@@ -248,6 +249,35 @@ void Processes::finish()
 {
     for (const auto& process : attached_)
         process->finish();
+}
+
+// Asked once for each function that is called. What comes later changes nothing for it.
+bool Processes::tells_ends(const engine::Site& entry)
+{
+    size_t sites = 0;
+    for (const auto& process : attached_)
+        sites += process->session().sites().size();
+    if (std::exchange(sites_with_ends_, sites) != sites) {
+        ends_.clear();
+        for (const auto& process : attached_) {
+            const auto& all = process->session().sites();
+            const auto& states = process->states();
+            std::set<std::string> compiled; // files that were compiled with sites at exits: what has none never returns
+            for (size_t i = 0; i < all.size() && i < states.size(); ++i)
+                if (all[i].kind == engine::Probe::Kind::exit && !all[i].moves() && states[i].state == engine::State::armed)
+                    compiled.insert(all[i].file);
+            for (size_t i = 0; i < all.size() && i < states.size(); ++i) {
+                if (all[i].kind != engine::Probe::Kind::exit)
+                    continue;
+                const bool tells = states[i].state == engine::State::armed || states[i].state == engine::State::gone
+                    || (states[i].state == engine::State::no_exit_sites && compiled.contains(all[i].file))
+                    || (states[i].state == engine::State::cannot_move && states[i].detail == text(Obstacle::never_returns));
+                ends_.try_emplace({all[i].file, all[i].name}, true).first->second &= tells;
+            }
+        }
+    }
+    const auto found = ends_.find({entry.file, entry.name});
+    return found != ends_.end() && found->second;
 }
 
 bool Processes::whole() const

@@ -91,6 +91,8 @@ public:
     size_t living() const;
     /// Probes that nothing has matched, in no process.
     std::vector<const engine::Probe*> unmatched() const;
+    /// Whether the exits of the function are armed in all processes, or it never returns. @param entry  its site
+    bool tells_ends(const engine::Site& entry);
     /// Why system calls are not made, of some process.
     std::string no_system_calls() const;
 
@@ -156,6 +158,8 @@ private:
         std::string no_system_calls;
         bool not_whole = false;
     } gone_;
+    std::map<std::pair<std::string, std::string>, bool> ends_; // tells_ends(), by file and name
+    size_t sites_with_ends_ = SIZE_MAX;
 };
 
 } // namespace fastsdt::trace_tool

@@ -26,7 +26,7 @@ Program::Program(const std::vector<std::string>& command, const Signals& signals
 
 Program::~Program()
 {
-    if (launched_ && launched_->pid() > 0)
+    if (launched_ && !launched_->is_released() && launched_->pid() > 0)
         kill(pid_, SIGKILL);
 }
 
@@ -34,6 +34,14 @@ void Program::let_go()
 {
     if (held_)
         held_->let_go();
+    if (launched_)
+        launched_->release();
+}
+
+void Program::await_next()
+{
+    held_->await_next();
+    launched_->release();
 }
 
 bool Program::stops(Signals::Signal signal)

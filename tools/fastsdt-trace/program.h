@@ -22,7 +22,7 @@ public:
     Program(const std::vector<std::string>& command, const Signals& signals);
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
-    /// Kills a program that is still held before ~Held() lets it go: a dry run must run nothing.
+    /// Kills a program that is held and has executed nothing yet, before ~Held() lets it go: a dry run must run nothing. One that runs goes on.
     ~Program();
 
     pid_t pid() const { return pid_; }
@@ -30,13 +30,13 @@ public:
     bool ours() const { return launched_.has_value(); }
     void let_go();
     /// Instead of let_go(): lets the process run, but traces it until it executes another program, or until let_go().
-    void await_next() { held_->await_next(); }
+    void await_next();
     bool awaits_next() const { return held_ && held_->awaits_next(); }
     int next_descriptor() const { return held_ ? held_->descriptor() : -1; }
     bool next(std::chrono::steady_clock::time_point deadline) { return held_->next(deadline); }
     /// A program that we started gets the first signal, and may end in its own way; only the second stops the tracing.
     bool stops(Signals::Signal signal);
-    /// Ends a program of ours that still runs, as bpftrace does.
+    /// Ends a program of ours that still runs, as bpftrace does: the tracing was meant to end.
     void finish(int process);
     void reap();
     /// As a shell has it: 128 and more for a signal. Empty: it was not reaped, or is not ours.

@@ -226,6 +226,9 @@ const Recorder::Class& Recorder::fresh_class(const Statement& statement, size_t 
                                                        : "uretprobe:" + site.name,
                  names_.names()[probe], fields_of(statement, site)};
     found.kind = site.kind;
+    found.tells_end = site.kind != Probe::Kind::entry || tells_ends(site);
+    if (!found.tells_end)
+        one.probe.insert(0, without_end);
     if (calls_ && found.kind != Probe::Kind::usdt)
         found.function = calls_->add(site.name, site.file);
     for (const CtfField& field : one.fields)
@@ -320,7 +323,9 @@ bool Recorder::take(pid_t process, const Statement& statement, std::span<const s
         ++events_;
         if (ctf_)
             write(*thread, *one, clock, record.subspan(Ring::values + (says_pid_ ? 24 : 16)));
-        if (calls_ && one->kind == Probe::Kind::entry)
+        if (calls_ && !one->tells_end)
+            calls_->count(one->function);
+        else if (calls_ && one->kind == Probe::Kind::entry)
             calls_->enter(thread->calls, one->function, clock);
         else if (calls_ && one->kind == Probe::Kind::exit)
             calls_->leave(thread->calls, one->function, clock);

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -33,6 +34,9 @@ class Recorder : public engine::RecordSink {
 public:
     /// All have to outlive it. Throws Unusable if the trace cannot be written.
     Recorder(const Options& options, const engine::Script& script, const engine::ProbeNames& names);
+
+    /// Whether the exits of a function are armed in all processes, or it never returns: @param entry  its site. To be set before the first event.
+    std::function<bool(const engine::Site& entry)> tells_ends = [](const engine::Site&) { return true; };
 
     bool take(pid_t process, const engine::Statement& statement, std::span<const std::byte> record) override;
     void end_of_ring(pid_t process, size_t ring, uint64_t lost) override;
@@ -60,6 +64,7 @@ private:
         size_t number = SIZE_MAX; ///< in classes_
         engine::Probe::Kind kind = engine::Probe::Kind::usdt;
         size_t function = 0;               ///< of the table
+        bool tells_end = true;             ///< entry
         std::vector<unsigned char> fields; ///< bytes of each value; 0: a string
     };
     Thread* other_thread(const Number& number);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One run of the user-space engine: processes are held or attached to, armed, waited for and reported.
 #include "actions.h"
+#include "elf/archive.h"
 #include "hand_over.h"
 #include "kernel.h"
 #include "mixed.h"
@@ -22,6 +23,7 @@
 #include <numeric>
 #include <string>
 #include <sys/wait.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -56,6 +58,8 @@ public:
             print_events(false);
             return exit_ = exit_ || hear(Clock::now());
         };
+        if (recorder_)
+            recorder_->tells_ends = [this](const engine::Site& entry) { return processes_.tells_ends(entry); };
         if (kernel_)
             processes_.elsewhere = [this] { return kernel_->read(); };
     }
@@ -64,13 +68,11 @@ public:
 
     int run()
     {
-        // The reader of the report may go away before its end; the sites are put back all the same. SIGPIPE is ignored
-        // only after the program was forked, which would inherit that.
-        std::signal(SIGPIPE, SIG_IGN);
         all_of(Probe::Kind::begin);
         if (!exit_ || options_.has_target())
             processes_.take_up();
         start_ = Clock::now();
+        say_armed();
         wait();
         processes_.end();
         if (kernel_ && !kernel_->finish()) {
@@ -98,6 +100,18 @@ public:
     }
 
 private:
+    // Somebody who looks on waits for that; what a script reads stays as it is.
+    void say_armed()
+    {
+        if (!isatty(STDERR_FILENO) || !options_.has_target() || options_.top)
+            return;
+        const Summary now = summary();
+        const bool ends = !options_.command.empty() || options_.duration;
+        say(fmt::format("{} of {} site{} armed{}{}", now.armed, now.sites, now.sites == 1 ? "" : "s",
+                        now.processes == 1 ? "" : fmt::format(" in {} processes", now.processes),
+                        ends ? "" : "; Ctrl-C ends"));
+    }
+
     // Sentences on what a report cannot have.
     void explain(const Summary& last)
     {
@@ -144,6 +158,8 @@ private:
             say(fmt::format("{} process{} ended before {} could be traced: all {} hits are missing", last.missed,
                             last.missed == 1 ? "" : "es", last.missed == 1 ? "it" : "they",
                             last.missed == 1 ? "its" : "their"));
+        if (MappedFile::was_shortened())
+            say("a file was shortened while it was read: some of its sites may be missing");
         if (last.missed_more)
             say("so many processes came at once that the kernel could not tell of all: more may be missing");
         if (const auto missing = processes_.unmatched(); shared_.said_what_is_missing || processes_.empty())
@@ -368,7 +384,8 @@ Choice choose(const Session& session, const Session::Preview& preview, const Ker
             say(fmt::format("engine user: {} of {} sites can be armed", summary.armed, summary.sites));
         return Choice::user;
     }
-    const std::string obstacle = kernel_obstacle(options, &script);
+    const bool both = others.empty() && adds_up(script) && !sites.empty();
+    const std::string obstacle = kernel_obstacle(options, &script, !both || sites.has_exits());
     const std::string why = summary.complete()
         ? fmt::format("fastprobe has not recorded {}{}", others[0]->text,
                       options.moves || !engine::own_machine.moved_jump ? "" : ", and --no-move leaves it alone")
@@ -378,7 +395,6 @@ Choice choose(const Session& session, const Session::Preview& preview, const Ker
         say(fmt::format("engine user: {}; {}", why, obstacle));
         return Choice::user;
     }
-    const bool both = others.empty() && adds_up(script) && !sites.empty();
     say(both ? fmt::format("engine user, and kernel where it cannot: {}; what the process forks is not counted there",
                            why)
              : fmt::format("engine kernel: {}; what the process forks is not counted", why));

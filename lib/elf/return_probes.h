@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The kernel's return probe (uretprobe) puts the address of its own code in the place of the return address. Whoever reads the stack finds
+// that one: Go's runtime when it copies a stack, unwinders when an exception passes, the processor when it compares with a shadow stack.
+#pragma once
+#include "elf/image.h"
+
+#include <string>
+
+namespace fastsdt {
+
+/// The linker found GNU_PROPERTY_X86_FEATURE_1_SHSTK in all objects of the file.
+bool marked_for_shadow_stack(const Image& image);
+
+/// @param name  of the file, which may have been opened by another one
+/// Why a return probe may end a program that runs this file's code, for the middle of a sentence: "is a Go program". Empty: nothing tells of it.
+std::string why_no_return_probe(const Image& image, const std::string& name);
+
+} // namespace fastsdt

@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""bpftrace's own runtime tests, run by fastsdt-trace's user engine: those whose probes are usdt, uprobe, uretprobe, BEGIN, END and interval.
+
+    tests/long/bpftrace-tests.py [--only PATTERN] [--verbose] [--record FILE] [--folder DIR]
+
+Debian's source package of bpftrace is fetched (scripts/common/upstream-source.sh) and its test programs are built with fastsdt's <sys/sdt.h>. A test is what
+bpftrace's runner makes of it: a command and a pattern that its output has to have. Two things differ. A program that a test starts before or
+after bpftrace is the traced COMMAND here, since fastsdt-trace traces processes and not files; and "Attaching N probes" is compared with the line that
+says that all sites were armed. --record writes the table of docs/bpftrace-tests.md; the status is 1 where a row of it has no reason."""
+import argparse
+import glob
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+
+source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
+# Words of a script or a command that only the kernel, or bpftrace itself, has something for.
+KERNEL_PROBES = r"(?:^|[\s;},'\"])(kprobe|k|kretprobe|kr|tracepoint|t|rawtracepoint|rt|profile|p|software|s|hardware|h|watchpoint|w|asyncwatchpoint|aw|kfunc|f|kretfunc|fr|iter|it)(?=:[\w*?./$]+)"
+OF_BPFTRACE = {
+    r"--info|--version|\{\{BPFTRACE\}\} -h|-idonotexist|--aot|AOTRT|BPFTRACE_LOG_SIZE|-d -e|--no-warnings|-lv? *\S*(kfunc|k?probe:|kretprobe|tracepoint|software|hardware)":
+        "bpftrace's own options",
+    r"-l *(\||\"\*(do_nanosleep|sched_switch|ware))|-l '\\n'": "lists the kernel's probes",
+}
+
+# Why a test that concerns the user engine does not run the same, where the tool's own sentence does not tell it.
+REASONS = {
+    "basic.errors on non existent file": "it fails too, with a sentence of other words",
+    "basic.pid fails validation with leading non-number": "it fails too, with a sentence of other words",
+    "basic.pid fails validation with non-number in between": "it fails too, with a sentence of other words",
+    "basic.pid fails validation with non-numeric argument": "it fails too, with a sentence of other words",
+    "basic.pid outside of valid pid range": "it fails too, with a sentence of other words",
+    "basic.libraries under /usr/include are in the search path": "the preprocessor is not in this subset of bpftrace's language",
+    "basic.kaddr fails": "it fails too, with a sentence of other words",
+    "basic.non existent library include fails": "it fails too, with a sentence of other words",
+    "builtin.cat limited output": "10 KiB of a file are printed at most, and no variable changes that",
+    'builtin.cat "no such file"': "it fails too, with a sentence of other words",
+    "call.print_non_map_builtin": "BEGIN's comm is the tool's own name, fastsdt-trace",
+    "json-output.print_non_map_builtin": "BEGIN's comm is the tool's own name, fastsdt-trace",
+    "other.if_compare_and_print_string": "BEGIN's comm is the tool's own name, fastsdt-trace",
+    "json-output.complex": "BEGIN's comm is the tool's own name, fastsdt-trace",
+    "call.strerror": "constants of C's headers are not known: EPERM is 1",
+    "file-output.system stdout to file": "system() runs commands as root in bpftrace, with --unsafe; not here",
+    "json-output.invalid_format": "it fails too, with a sentence of other words",
+    "json-output.helper_error": "errors of BPF's helpers, which are not used",
+    "other.runtime_error_check_delete": "warnings of BPF's helpers, which are not used",
+    "other.runtime_error_check_lookup": "warnings of BPF's helpers, which are not used",
+    "btf.enum_value_reference": "the kernel's types",
+    "probe.uprobe_address_fail_resolve": "there is no process to trace: fastsdt-trace traces processes and not files",
+    "probe.uprobe_order": "two processes, one after the other: a map that is assigned is each one's own while they run",
+    "probe.uretprobe_order": "two processes, one after the other: a map that is assigned is each one's own while they run",
+    "regression.address_probe_invalid_expansion": "there is no process to trace: fastsdt-trace traces processes and not files",
+    "signals.print all maps on sigusr1": "it looks for a process named bpftrace; tests/engine/output.sh does the same",
+    'uprobe."uprobes - probe function in non-executable library"': "there is no process to trace: fastsdt-trace traces processes and not files",
+    'usdt."usdt probes - file based semaphore activation no process"': "there is no process to trace: fastsdt-trace traces processes and not files",
+    'usdt."usdt probes - file based semaphore activation no process, kernel usdt semaphore"': "there is no process to trace: fastsdt-trace traces processes and not files",
+    'usdt."usdt probes in multiple modules"': "there is no process to trace: fastsdt-trace traces processes and not files",
+    'usdt."usdt probes - attach to probe on multiple files by wildcard"': "there is no process to trace: fastsdt-trace traces processes and not files",
+    'usdt."usdt probes - file based semaphore activation multi process"': "two processes: a map that is assigned is each one's own while they run",
+}
+
+
+class Test:
+    def __init__(self, suite, lines):
+        self.suite, self.name, self.command, self.expect, self.env, self.requires = suite, "", "", [], {}, []
+        self.before = self.after = ""
+        self.will_fail, self.arch = False, ""
+        for line in lines:
+            word, _, rest = line.partition(" ")
+            rest = rest.strip() if word != "EXPECT" else " ".join(line.split()[1:])
+            if word == "NAME":
+                self.name = rest
+            elif word == "RUN":
+                self.command = rest
+            elif word == "PROG":
+                self.command = f"{{{{BPFTRACE}}}} -e '{rest}'"
+            elif word == "EXPECT":
+                self.expect = rest
+            elif word == "BEFORE":
+                self.before = rest
+            elif word == "AFTER":
+                self.after = rest
+            elif word == "ENV":
+                self.env = dict(each.split("=") for each in rest.split())
+            elif word == "ARCH":
+                self.arch = rest
+            elif word == "WILL_FAIL":
+                self.will_fail = True
+
+    def concerns_us(self, script):
+        """Empty, or what it needs of the kernel or of bpftrace."""
+        if self.arch and os.uname().machine not in self.arch.split("|"):
+            return "for another architecture"
+        for pattern, what in OF_BPFTRACE.items():
+            if re.search(pattern, self.command + " ".join(self.env)):
+                return what
+        found = re.search(KERNEL_PROBES, script)
+        return f"a probe of the kernel: {found.group(1)}" if found else ""
+
+
+def read_tests(folder):
+    tests = []
+    for path in sorted(glob.glob(f"{folder}/tests/runtime/*")):
+        if not os.path.isfile(path):
+            continue
+        block = []
+        for line in open(path).read().split("\n") + [""]:
+            if line.startswith("#"):
+                continue
+            if line.strip():
+                block.append(line)
+            elif block:
+                tests.append(Test(os.path.basename(path), block))
+                block = []
+    return tests
+
+
+def build(folder, into):
+    """The test programs, as bpftrace's tests/CMakeLists.txt has them."""
+    os.makedirs(f"{into}/testprogs", exist_ok=True)
+    os.makedirs(f"{into}/testlibs", exist_ok=True)
+    if not os.path.exists(f"{into}/runtime"):
+        os.symlink(f"{folder}/tests/runtime", f"{into}/runtime")
+    def compile_to(output, *words):
+        if not os.path.exists(output):
+            subprocess.run(["gcc", "-g", "-O0", "-w", f"-I{source}/include", f"-I{folder}/tests/testlibs", "-DHAVE_SYSTEMTAP_SYS_SDT_H", "-o", output, *words], check=True)
+    for each in glob.glob(f"{folder}/tests/testlibs/*.c"):
+        compile_to(f"{into}/testlibs/lib{os.path.basename(each)[:-2]}.so", "-shared", "-fPIC", each)
+    for each in glob.glob(f"{folder}/tests/testprogs/*.c"):
+        name = os.path.basename(each)[:-2]
+        more = ["-fPIC", f"-L{into}/testlibs", "-lusdt_tp", f"-Wl,-rpath,{into}/testlibs"] if name == "usdt_lib" else []
+        compile_to(f"{into}/testprogs/{name}", "-no-pie", each, *more)
+
+
+WRAPPER = r'''#!/usr/bin/env python3
+# bpftrace's command line as fastsdt-trace has it. Its first line is bpftrace's, and its last one goes to standard error.
+import os, re, signal, subprocess, sys
+words, to, has_target, is_quiet = sys.argv[1:], ["fastsdt-trace", "--engine", "user"], False, False
+while words:
+    word = words.pop(0)
+    if word == "-f":
+        format = words.pop(0)
+        to += ["--json"] if format == "json" else [] if format == "text" else ["-f", format]
+    elif word in ("-q", "-v", "--unsafe", "-kk", "-k", "--no-warnings"):
+        is_quiet = is_quiet or word == "-q"
+    elif word == "--usdt-file-activation":
+        pass
+    elif word == "-ve":
+        to.append("-e")
+    elif word == "--include":
+        words.pop(0)
+    else:
+        has_target = has_target or word in ("-c", "-p", "-l", "-lv")
+        to.append("-l" if word == "-lv" else word)
+if not has_target and os.environ.get("TEST_COMMAND"):
+    to += ["-c", os.environ["TEST_COMMAND"]]
+if not is_quiet and "--json" not in to and "-l" not in to:
+    print("Attaching probes...", flush=True)
+tool = subprocess.Popen(to, stdout=subprocess.PIPE)
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, lambda number, frame: tool.send_signal(number))
+last = re.compile(rb'(\{"type": "|)sites(": |", "data| \d+ of \d+ armed)')
+for line in tool.stdout:
+    found = last.search(line)
+    sys.stdout.buffer.write(line[:found.start()] if found else line)
+    sys.stderr.buffer.write(line[found.start():] if found else b"")
+    sys.stdout.flush()
+sys.exit(tool.wait() % 256)
+'''
+
+
+def run(test, folder):
+    """What it printed, and its status."""
+    env = dict(os.environ, test=test.name, **test.env)
+    command = test.command.replace("{{BPFTRACE}}", f"{folder}/bpftrace")
+    started = None
+    program = (test.before or test.after).split(";")[0]
+    if "{{BEFORE_PID}}" in command or "pidof" in command:
+        started = subprocess.Popen(shlex.split(test.before), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        pid = started.pid
+        command = re.sub(r"\{\{BEFORE_PID\}\}|\$\(pidof \w+\)", str(pid), command)
+    elif program and " -c " not in command:
+        env["TEST_COMMAND"] = program
+    done = subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, start_new_session=True, errors="replace")
+    try:
+        out, err = done.communicate(timeout=10)
+    except subprocess.TimeoutExpired:
+        os.killpg(done.pid, signal.SIGTERM)
+        try:
+            out, err = done.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            os.killpg(done.pid, signal.SIGKILL)
+            out, err = done.communicate()
+        err = "(it did not end)\n" + err
+    if started:
+        os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
+    return out, err, done.returncode
+
+
+def is_same(test, out, err, status):
+    attaching = re.match(r"\^?Attaching (\d+) probes?", test.expect)
+    if attaching:
+        armed = re.search(r"^sites (\d+) of (\d+) armed", err, re.M)
+        return bool(armed) and armed.group(1) == armed.group(2) and status != 2
+    if re.search(test.expect, out + err, re.M) is None and re.search(test.expect, err + out, re.M) is None:
+        return False
+    return status != 2 or test.will_fail
+
+
+def reason_of(err):
+    for pattern in (r"error: (.*)", r"armed \((.*)\)", r"fastsdt-trace: (?!engine user|bpftrace )(.*)"):
+        found = re.search(pattern, err)
+        if found:
+            return re.sub(r"; a command to be traced goes behind --|; see fastsdt-trace --help|process \d+: ", "", found.group(1))
+    return ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="tests whose SUITE.NAME has this pattern")
+    parser.add_argument("--verbose", action="store_true", help="show what each of the others printed")
+    parser.add_argument("--record", default="", help="write the table to this file")
+    parser.add_argument("--folder", default=os.path.expanduser("~/.cache/fastsdt/bpftrace-tests"), help="where sources and programs are")
+    options = parser.parse_args()
+    options.record = options.record and os.path.abspath(options.record)
+    got = subprocess.run([f"{source}/scripts/common/upstream-source.sh", "bpftrace", options.folder], check=False)
+    if got.returncode != 0:
+        sys.exit(got.returncode)
+    folder = f"{options.folder}/bpftrace"
+    into = f"{options.folder}/programs"
+    build(folder, into)
+    with open(f"{into}/bpftrace", "w") as file:
+        file.write(WRAPPER)
+    os.chmod(f"{into}/bpftrace", 0o755)
+    os.chdir(into)
+    rows, counts = [], {"same": 0, "other": 0, "kernel": 0}
+    for test in read_tests(folder):
+        if not re.search(options.only, f"{test.suite}.{test.name}"):
+            continue
+        script = test.command
+        for name in re.findall(r"runtime/scripts/\S+\.bt", script):
+            script += open(name).read()
+        what = test.concerns_us(script)
+        if what:
+            rows.append((test, "kernel", what))
+            counts["kernel"] += 1
+            continue
+        out, err, status = run(test, into)
+        same = is_same(test, out, err, status)
+        counts["same" if same else "other"] += 1
+        reason = "" if same else REASONS.get(f"{test.suite}.{test.name}") or reason_of(err)
+        rows.append((test, "same" if same else "other", reason))
+        print(f"{'same ' if same else 'OTHER'} {test.suite}.{test.name}{': ' + reason if reason else ''}", flush=True)
+        if options.verbose and not same:
+            print(f"    {test.command}\n    before {test.before!r} after {test.after!r} expect {test.expect!r}\n    status {status} out {out!r} err {err!r}")
+    print(f"{counts['same']} the same, {counts['other']} other, {counts['kernel']} of the kernel or bpftrace")
+    if options.record:
+        record(options.record, rows, counts, version_of(folder))
+    return 1 if any(result == "other" and not reason for _, result, reason in rows) else 0
+
+
+def version_of(folder):
+    numbers = [re.search(rf"bpftrace_VERSION_{part} (\d+)", open(f"{folder}/CMakeLists.txt").read()) for part in ("MAJOR", "MINOR", "PATCH")]
+    return ".".join(number.group(1) for number in numbers if number)
+
+
+def record(path, rows, counts, version):
+    cell = lambda text: text.replace("|", "\\|").replace("<", "\\<").replace("*", "\\*").replace("_", "\\_")
+    with open(path, "w") as file:
+        concern = counts["same"] + counts["other"]
+        file.write(f"""# bpftrace's own runtime tests
+
+Made by `tests/long/bpftrace-tests.py --record docs/bpftrace-tests.md`: the runtime tests of bpftrace {version} (Debian's source package), each run by fastsdt-trace's user engine.
+Of {concern + counts['kernel']} tests {concern} have only probes that the user engine can have: usdt, uprobe, uretprobe, BEGIN, END and interval. **{counts['same']} of these {concern} give what bpftrace's tests expect.**
+The other {counts['other']} are in the list with the reason. The rest, {counts['kernel']} tests, have a probe of the kernel, are about bpftrace's own options and lists, or are for another architecture: *auto* gives scripts with probes of the kernel to bpftrace.
+
+A test is bpftrace's: a command, and a pattern that the output must have. A program that a test starts before or after bpftrace is the traced command here. Where a test expects `Attaching N probes`, the line about the armed sites is looked at instead.
+
+| test | result | why |
+|---|---|---|
+""")
+        for test, result, reason in rows:
+            shown = {"same": "same", "other": "other", "kernel": "for bpftrace"}[result]
+            file.write(f"| {cell(test.suite)}: {cell(test.name)} | {shown} | {cell(reason)} |\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Takes something out of the engine that keeps it safe, and looks whether the tests notice; one change after the other, in a copy of the
+# tree (build/mutants). `mutants.sh [PATTERN]`: those whose names have it. A mutant that survives, or a change that no longer
+# applies, fails the run.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+copy=build/mutants
+mkdir -p "$copy"
+git ls-files -z --cached --others --exclude-standard | tar -c --null -T - --ignore-failed-read 2>/dev/null | tar -x -C "$copy"
+cd "$copy"
+launcher=()
+! command -v ccache >/dev/null || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
+cmake --preset default -DFASTSDT_PLUGINS=OFF "${launcher[@]}" >/dev/null
+targets=(fastsdt-trace fastsdt-check fastsdt_trace_api engine_self_test engine_life_test engine_sequence_test engine_target engine_module engine_sequence)
+build() { cmake --build --preset default --target "${targets[@]}" >build.log 2>&1; }
+tests() { ctest --preset default --timeout 120 -R "^($1)\$" >test.log 2>&1; }
+build || { tail -n 30 build.log; exit 1; }
+
+lived=0 died=0 unchanged=0
+# mutant NAME FILE SED TESTS: with the change that SED makes to FILE, TESTS (of ctest) have to fail.
+mutant() {
+    local name=$1 file=$2 change=$3 what=$4
+    case $name in *"$wanted"*) ;; *) return 0 ;; esac
+    cp "$file" original
+    sed -i -E "$change" "$file"
+    if cmp -s original "$file"; then
+        echo "does not apply: $name ($file)"
+        unchanged=$((unchanged + 1))
+    elif ! build; then
+        echo "does not compile: $name"
+        tail -n 20 build.log
+        unchanged=$((unchanged + 1))
+    elif tests "$what"; then
+        echo "LIVES: $name"
+        lived=$((lived + 1))
+    else
+        echo "caught: $name, by $(sed -nE 's/^\s*[0-9]+ - (\S+) \(.*/\1/p' test.log | xargs)"
+        died=$((died + 1))
+    fi
+    cp original "$file"
+}
+wanted=${1:-}
+
+self=engine/process/self.cpp ptrace=engine/process/ptrace.cpp
+mutant "no barrier between the steps of a change" $self '/const auto step = /,/^        \};/ s/^( *)if \(some\)$/\1if (some \&\& changes.empty())/' 'engine\.self'
+mutant "a barrier only behind the last step" $self 's/^( *)if \(some\)$/\1if (some \&\& to == \&Change::to)/' 'engine\.self'
+mutant "the end is not written first" $self 's/^( *)if \(way == Way::end_first\) \{$/\1if (false) {/' 'engine\.self'
+mutant "modules may go during a change" $self 's/with_modules_held\(\[&\] \{ (change\(patches, back, outcomes\);) \}\);/\1/' 'engine\.self'
+mutant "threads in a restartable sequence are borrowed" engine/process/inject.cpp 's/if \(in_restartable_sequence\(.*\)\)$/if (false)/' 'engine\.sequence'
+mutant "memory may be shared" $ptrace 's/^( *)if \(const pid_t sharer = sharer_of_memory\(pid_\)\)$/\1if (const pid_t sharer = 0)/' 'engine\.(life|middle)'
+mutant "memory may be shared at the stop" $ptrace '/^void Tracees::stop_all/,/^\}/ s/= sharer_of_memory\(pid_\)/= 0/' 'engine\.(life|middle)'
+mutant "no process shares memory" $ptrace 's/^            return other;$/            continue;/' 'engine\.(life|middle)'
+mutant "another site at the same place is the same" engine/arming/arm.cpp 's/std::any_of\(first, last, same\)/first != last/' 'engine\.modules'
+mutant "no site is the same as before" engine/arming/arm.cpp 's/if \(site\.patch && std::any_of\(first, last, same\)\)/if (false)/' 'engine\.(life|modules)'
+mutant "another file at the same place is the same" engine/arming/arm.cpp 's/^( *)if \(site\.inode && mapping->inode && .*/\1if (false)/' 'engine\.modules'
+mutant "clear() hides the map" engine/session.cpp 's/^( *)subtract\(script_, map, now, .*/\1now.maps[map].clear();/' 'engine\.clear'
+mutant "clear() subtracts what was not printed" engine/session.cpp 's/if \(as_read && /if (false \&\& /' 'engine\.clear'
+mutant "clear() writes no table" engine/session.cpp '/^void Session::clear/,/^\}/ s/return target_\.change_data\(offset, from, to\);/return offset + from + to == 0;/' 'engine\.clear'
+mutant "clear() subtracts nothing" engine/session.cpp 's/^( *)subtract\(script_, map, now, .*/\1;/' 'engine\.clear'
+echo "$died mutants were caught, $lived live, $unchanged could not be tried"
+[ $lived = 0 ] && [ $unchanged = 0 ]
