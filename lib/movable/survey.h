@@ -167,12 +167,12 @@ private:
     std::vector<uint64_t> bases_;  // which are
     std::vector<uint64_t> tables_; // of offsets, that have entries
     std::vector<std::pair<uint64_t, uint64_t>> wide_tables_; // of addresses: begin and end
-    std::vector<std::pair<uint64_t, uint64_t>> words_; // data that are addresses inside functions: where, and which
-    std::vector<Computed> computed_;                   // by address
-    std::vector<std::pair<uint32_t, uint32_t>> parts_; // owner and part
-    std::vector<std::pair<uint64_t, uint64_t>> rseq_;  // sections with restartable sequences
+    std::vector<std::pair<uint64_t, uint64_t>> words_;     // data that are addresses inside functions: where, and which
+    std::vector<Computed> computed_;                       // by address
+    std::vector<std::pair<uint32_t, uint32_t>> parts_;     // owner and part
+    std::vector<std::pair<uint64_t, uint64_t>> rseq_;      // sections with restartable sequences
     std::vector<std::pair<uint64_t, uint64_t>> patchable_; // sections with addresses of what is patched
-    uint64_t budget_ = 0;                              // bytes of tables that may still be read
+    uint64_t budget_ = 0;                                  // bytes of tables that may still be read
 };
 
 } // namespace fastsdt
