@@ -1,4 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// The report on one image: Report's constructor does all of it, in this order.
+//
+//     read_sites()     each stapsdt note: its code, its record, kernels' verdicts, semaphore, arguments   findings_sites.cpp
+//     read_entries()   with --functions: each function, recorded or not, and the exits that it promises   findings_functions.cpp
+//     check_file()     what is true of the file as a whole; records that are stale, bases                 findings_file.cpp
+//
+// A finding belongs to the site, the function or the exit that it is about, else to the file. Each is counted when it is made, and
+// only the first 10,000 of a kind are kept: a hostile file has as many as it has notes. What a kernel does at a place is not judged here:
+// the Evaluator is asked, once for all places that look the same.
+//
+// Here is what the three parts share: names and levels (X-macro in findings.h), and check_record(), which compares what a record promises
+// with what stands there, for sites, entries and exits alike.
 #include "report/findings_shared.h"
 
 #include <fmt/format.h>
