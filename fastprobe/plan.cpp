@@ -29,7 +29,7 @@ std::string exit_words(const Exits& exits)
     return text + (exits.reason.empty() ? "" : ": " + exits.reason);
 }
 
-Exits plan_exits(Arch arch, const Request& request, const Front& front)
+Exits plan_exits(Arch arch, const Request& request, const EntryFacts& front)
 {
     Exits exits;
     exits.asked = request.exit;
@@ -82,7 +82,7 @@ Plan skip(const Request& request, const char* why)
     return plan;
 }
 
-Plan plan(Arch arch, const Request& request, const Front& front)
+Plan plan(Arch arch, const Request& request, const EntryFacts& front)
 {
     using Add = Decision::Add;
     Decision decision = decide(request.entry, arch, request.kernels, front.first, front.branch_target);
@@ -97,7 +97,7 @@ Plan plan(Arch arch, const Request& request, const Front& front)
     plan.reason = decision.reason;
     if (front.no_frame && (decision.missed || decision.reason.empty()))
         plan.reason = front.no_frame;
-    Entry_record& record = plan.record;
+    EntryRecord& record = plan.record;
     record.added = decision.add;
     record.found = front.first;
     record.lead = front.lead;
@@ -128,7 +128,7 @@ std::string entry_text(Arch arch, const Plan& plan, const std::string& label, co
     return text + record_text(record_fields(arch, plan.record), label, function_expression(plan, label), section);
 }
 
-std::string exit_text(Arch arch, const Exit_record& record, const std::string& label, const std::string& function,
+std::string exit_text(Arch arch, const ExitRecord& record, const std::string& label, const std::string& function,
                       const std::string& section)
 {
     std::string text;
@@ -146,7 +146,7 @@ std::string function_expression(const Plan& plan, const std::string& label)
 std::string Log::tell(Arch arch, const Plan& plan, const std::string& symbol, const std::string& unit,
                       const std::string& before)
 {
-    Report_line line;
+    ReportLine line;
     line.symbol = symbol;
     line.unit = unit;
     line.before = line.after = before;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What becomes of one entry and of the exits, for every compiler: decide -> record -> label -> report. A compiler fills
-// in Front, asks plan(), puts down what it says (a layout in the code, a label, the record) and hands the plan on to
+// in EntryFacts, asks plan(), puts down what it says (a layout in the code, a label, the record) and hands the plan on to
 // Log::tell().
 //
 // The halves of GCC and LLVM use the same words:
 //
 //   select                what decides that a function gets a Request; the source may have asked for one by attribute
-//   Beginning             what look_at_beginning() finds in the finished code: Front, `first`, the first instruction
+//   EntryScan             what look_at_beginning() finds in the finished code: EntryFacts, `first`, the first instruction
 //                         behind the landing pad, and `at`, where a layout goes
-//   plan_function()       Plan of a Beginning and of the ways out, which look_at_exits() finds; or skip_reason()
+//   plan_function()       Plan of a EntryScan and of the ways out, which look_at_exits() finds; or skip_reason()
 //   make_sites()          puts down the layout at the entry and, by make_exits(), the sites in front of the ways out
-//   reserve               LLVM, arm64: to put down a nop before branches get their distances
+//   reserve               LLVM, arm64: to insert the nop before branch relaxation, which must know final sizes
 //   why_no_frame()        why a function that was to get a frame has none
 #pragma once
 #include "report.h"
@@ -18,7 +18,7 @@
 namespace fastprobe {
 
 /// How a function can be left: returns and tail calls.
-struct Ways_out {
+struct WaysOut {
     unsigned count = 0;
     bool at_entry = false;          ///< the first instruction, behind the landing pad, is one
     const char* obstacle = nullptr; ///< why one of them cannot have a site: then none gets one
@@ -28,7 +28,7 @@ struct Ways_out {
 constexpr unsigned landing_pad_size = 4;
 
 /// What a compiler found at a function's entry, its code being final.
-struct Front {
+struct EntryFacts {
     First first = First::other; ///< behind the landing pad
     bool branch_target = false; ///< the function jumps back to its first instruction
     unsigned prefix = 0;        ///< bytes between where the function is aligned and its address
@@ -39,12 +39,12 @@ struct Front {
     bool own_section = false;            ///< no other function stands in its section
     bool returns_twice = false;          ///< setjmp() and the like
     std::optional<uint64_t> stack_bytes; ///< of arguments on the stack; empty: unknown
-    Ways_out ways;                       ///< looked at only where exits are asked for
+    WaysOut ways;                        ///< looked at only where exits are asked for
 };
 
 struct Plan {
     Entry entry = Entry::none;  ///< that was asked for
-    Entry_record record;        ///< record.added: the layout to put down
+    EntryRecord record;         ///< record.added: the layout to put down
     unsigned alignment = 1;     ///< bytes, that the function needs at least
     unsigned bytes_added = 0;   ///< to the code, without alignment
     std::string reason;         ///< of a miss or a skip, or a remark
@@ -53,7 +53,7 @@ struct Plan {
 };
 
 /// The decision about an entry and the exits, and everything that follows from it.
-Plan plan(Arch arch, const Request& request, const Front& front);
+Plan plan(Arch arch, const Request& request, const EntryFacts& front);
 /// A function that is nobody's to change. @param why  a sentence that lives on.
 Plan skip(const Request& request, const char* why);
 
@@ -61,7 +61,7 @@ Plan skip(const Request& request, const char* why);
 /// @param label, section  see record_text()
 std::string entry_text(Arch arch, const Plan& plan, const std::string& label, const std::string& section);
 /// The same of an exit: padding, label, layout and record. @param function  see record_text()
-std::string exit_text(Arch arch, const Exit_record& record, const std::string& label, const std::string& function,
+std::string exit_text(Arch arch, const ExitRecord& record, const std::string& label, const std::string& function,
                       const std::string& section);
 /// The function's address, for record_text(). @param label  as for entry_text()
 std::string function_expression(const Plan& plan, const std::string& label);

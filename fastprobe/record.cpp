@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "record.h"
 
+#include "base/layouts.h"
+
 #include <fastsdt/note.h>
 
 namespace fastprobe {
 namespace {
 
-struct Shape {
-    unsigned id, patch_offset, patch_length;
-};
-// The header's shapes are "id, offset, length" lists.
+using fastsdt::Shape;
 constexpr Shape nop1{FASTSDT_SHAPE_nop1};
 constexpr Shape nop1_nop10{FASTSDT_SHAPE_nop1_nop10};
 constexpr unsigned char nop10_bytes[] = {FASTSDT_BYTES_nop10};
@@ -19,17 +18,17 @@ Shape shape(Arch arch, Decision::Add add)
 {
     if (add == Decision::Add::nop1_nop10)
         return nop1_nop10;
-    return {nop1.id, nop1.patch_offset, layout_size(arch, Decision::Add::nop)};
+    return {nop1.id, nop1.patch_offset, uint8_t(layout_size(arch, Decision::Add::nop))};
 }
 
-Shape shape(Arch arch, const Entry_record& record)
+Shape shape(Arch arch, const EntryRecord& record)
 {
     if (record.added != Decision::Add::nothing)
         return shape(arch, record.added);
     if (record.found == First::nop)
         return shape(arch, Decision::Add::nop);
     if (record.found == First::frame_push)
-        return {arch == Arch::x86_64 ? unsigned{FASTSDT_LAYOUT_PUSH} : unsigned{FASTSDT_LAYOUT_STP}, 0, 0};
+        return {uint8_t(arch == Arch::x86_64 ? FASTSDT_LAYOUT_PUSH : FASTSDT_LAYOUT_STP), 0, 0};
     if (record.found == First::other_push)
         return {FASTSDT_LAYOUT_PUSH, 0, 0};
     return {FASTSDT_LAYOUT_OTHER, 0, 0};
@@ -43,8 +42,8 @@ std::vector<Field> note(unsigned type, const Shape& shape, unsigned bound, unsig
     std::vector<Field> fields = {{4, sizeof FASTSDT_NOTE_OWNER}, {4, descriptor}, {4, type}};
     for (char c : FASTSDT_NOTE_OWNER) // and the 0 at its end
         fields.push_back({1, static_cast<unsigned char>(c)});
-    for (unsigned byte :
-         {unsigned{FASTSDT_NOTE_VERSION}, shape.id, shape.patch_offset, shape.patch_length, bound, byte5})
+    for (unsigned byte : {unsigned{FASTSDT_NOTE_VERSION}, unsigned{shape.id}, unsigned{shape.patch_offset},
+                          unsigned{shape.patch_length}, bound, byte5})
         fields.push_back({1, byte});
     fields.push_back({2, flags});
     fields.push_back(address);
@@ -97,7 +96,7 @@ std::string layout_text(Decision::Add add)
     return text;
 }
 
-std::vector<Field> record_fields(Arch arch, const Entry_record& record)
+std::vector<Field> record_fields(Arch arch, const EntryRecord& record)
 {
     const unsigned flags = (record.returns_twice ? FASTSDT_ENTRY_RETURNS_TWICE : 0)
         | (record.added != Decision::Add::nothing ? FASTSDT_ENTRY_ADDED : 0)
@@ -106,7 +105,7 @@ std::vector<Field> record_fields(Arch arch, const Entry_record& record)
                 {8, record.stack_bytes.value_or(~uint64_t{0})});
 }
 
-std::vector<Field> record_fields(Arch arch, const Exit_record& record)
+std::vector<Field> record_fields(Arch arch, const ExitRecord& record)
 {
     unsigned flags = record.tail_call ? FASTSDT_EXIT_TAIL_CALL : 0;
     if (record.result.sign == Result::Sign::is_signed)

@@ -16,7 +16,7 @@ std::string layout_text(Decision::Add add);
 /// The number of those bytes.
 unsigned layout_size(Arch arch, Decision::Add add);
 
-struct Entry_record {
+struct EntryRecord {
     Decision::Add added = Decision::Add::nothing;
     First found = First::other; ///< what stands there when nothing was added
     unsigned lead = 0;          ///< bytes from the function's address to the layout's first byte
@@ -37,7 +37,7 @@ struct Result {
 /// The kind of a result in that many integer registers, vector registers and other places.
 Result::Where where_of(unsigned integers, unsigned vectors, unsigned others);
 
-struct Exit_record {
+struct ExitRecord {
     Decision::Add added = Decision::Add::nop;
     bool tail_call = false; ///< otherwise a return
     unsigned bound = 0;     ///< log2 of the boundary that the patchable bytes do not cross
@@ -58,8 +58,8 @@ struct Field {
                       ///< byte, or of the function
 };
 /// The whole note, to be aligned to 4 bytes. Only 64-bit ELF.
-std::vector<Field> record_fields(Arch arch, const Entry_record& record);
-std::vector<Field> record_fields(Arch arch, const Exit_record& record);
+std::vector<Field> record_fields(Arch arch, const EntryRecord& record);
+std::vector<Field> record_fields(Arch arch, const ExitRecord& record);
 
 /// The same as assembler text like layout_text().
 /// @param label    a named local label at the layout's first byte

@@ -46,7 +46,7 @@ void append_number(std::string& text, const char* key, uint64_t value)
 
 } // namespace
 
-const char* action(const Report_line& line)
+const char* action(const ReportLine& line)
 {
     if (line.skipped)
         return "skipped";
@@ -64,7 +64,7 @@ bool Report::open(const std::string& path, std::string& error)
     return fd_ >= 0;
 }
 
-void Report::add(Arch arch, const Report_line& line)
+void Report::add(Arch arch, const ReportLine& line)
 {
     std::string text = "{";
     append_string(text, "function", line.symbol);

@@ -96,9 +96,9 @@ rtx gen_asm(const std::string& text)
     return gen_rtx_ASM_INPUT_loc(VOIDmode, ggc_strdup(text.c_str()), BUILTINS_LOCATION);
 }
 
-Ways_out look_at_exits(rtx_insn* first)
+WaysOut look_at_exits(rtx_insn* first)
 {
-    Ways_out ways;
+    WaysOut ways;
     ways.obstacle = target::exit_obstacle();
     if (crtl->calls_eh_return)
         ways.obstacle = "__builtin_eh_return: returns to another place than its caller";
@@ -117,7 +117,7 @@ Ways_out look_at_exits(rtx_insn* first)
 void make_exits(tree function, const Exits& exits, const std::string& function_address,
                 const std::string& section_label, std::string (*next_label)())
 {
-    Exit_record record;
+    ExitRecord record;
     record.added = exits.add;
     record.bound = exits.bound;
     record.result = result_of(function);

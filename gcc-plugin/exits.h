@@ -16,7 +16,7 @@
 namespace fastprobe {
 
 /// The code is final. @param first  the instruction behind the landing pad
-Ways_out look_at_exits(rtx_insn* first);
+WaysOut look_at_exits(rtx_insn* first);
 
 /// Puts a site and a record in front of every way out.
 /// @param function_address  an expression for the assembler

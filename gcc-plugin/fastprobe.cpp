@@ -5,7 +5,7 @@
 //   fastprobe_select, before register allocation: decides whether the function is selected, and if it shall have a
 //     frame, asks GCC for one (targetm.frame_pointer_required, no shrink-wrapping).
 //   fastprobe_push, after scheduling: a push of the prologue becomes the first instruction where it can.
-//   fastprobe_sites, right before branches get their lengths, when nothing changes instructions any more but before
+//   fastprobe_sites, right before branch shortening, when nothing changes instructions any more but before
 //     GCC writes CFI: looks at the first instruction, puts a layout in front of it where that pays, and a label and the
 //     note that records the entry in any case; and a site in front of every way out, where that is asked for.
 #include "target_entry.h"
@@ -186,8 +186,8 @@ const char* why_no_frame()
     return nullptr;
 }
 
-struct Select_pass : rtl_opt_pass {
-    explicit Select_pass(gcc::context* context)
+struct SelectPass : rtl_opt_pass {
+    explicit SelectPass(gcc::context* context)
         : rtl_opt_pass({RTL_PASS, "fastprobe_select", OPTGROUP_NONE, TV_PLUGIN_RUN, 0, 0, 0, 0, 0}, context)
     {}
 
@@ -218,8 +218,8 @@ bool push_serves(Entry entry)
     return entry == Entry::automatic || entry == Entry::auto_frame || entry == Entry::frame;
 }
 
-struct Push_pass : rtl_opt_pass {
-    explicit Push_pass(gcc::context* context)
+struct PushPass : rtl_opt_pass {
+    explicit PushPass(gcc::context* context)
         : rtl_opt_pass({RTL_PASS, "fastprobe_push", OPTGROUP_NONE, TV_PLUGIN_RUN, 0, 0, 0, 0, 0}, context)
     {}
 
@@ -235,16 +235,16 @@ struct Push_pass : rtl_opt_pass {
 // ---- Third pass ----
 
 /// The beginning of a function's instructions, as it will be assembled.
-struct Beginning {
-    Front front;
+struct EntryScan {
+    EntryFacts front;
     rtx_insn* first = nullptr; ///< the first instruction behind the landing pad; null when there is none
     rtx_insn* at = nullptr;    ///< where a layout goes: in front of this, behind the pad and every branch target
     const char* pad = nullptr; ///< landing pad that a layout brings along, as text
 };
 
-Beginning look_at_beginning()
+EntryScan look_at_beginning()
 {
-    Beginning beginning;
+    EntryScan beginning;
     for (rtx_insn* insn = get_insns(); insn; insn = NEXT_INSN(insn)) {
         if (NOTE_P(insn) || DEBUG_INSN_P(insn) || BARRIER_P(insn))
             continue;
@@ -278,7 +278,7 @@ Beginning look_at_beginning()
     return beginning;
 }
 
-std::string describe(const Beginning& beginning)
+std::string describe(const EntryScan& beginning)
 {
     rtx_insn* insn = beginning.first;
     if (const char* text = target::describe(beginning.front.first))
@@ -303,7 +303,7 @@ std::string unit_of(tree function)
     return main_input_filename ? main_input_filename : "";
 }
 
-void tell(tree function, const Plan& plan, const Beginning& beginning)
+void tell(tree function, const Plan& plan, const EntryScan& beginning)
 {
     if (log.idle())
         return;
@@ -322,13 +322,13 @@ const std::string& section_label(tree function, const std::string& label)
     return labels.emplace(function_section(function), label).first->second;
 }
 
-Plan plan_function(tree function, const Beginning& beginning)
+Plan plan_function(tree function, const EntryScan& beginning)
 {
     if (const char* reason = skip_reason(function))
         return skip(current.request, reason);
     if (!beginning.at) // not one instruction: __builtin_unreachable() and nothing else
         return skip(current.request, "no instructions: the next function begins here");
-    Front front = beginning.front;
+    EntryFacts front = beginning.front;
     front.no_frame = current.no_frame;
     front.own_section = flag_function_sections || DECL_COMDAT_GROUP(function) || DECL_SECTION_NAME(function);
     front.returns_twice = (flags_from_decl_or_type(function) & ECF_RETURNS_TWICE) != 0;
@@ -348,7 +348,7 @@ std::string next_label()
 
 void make_sites(tree function)
 {
-    const Beginning beginning = look_at_beginning();
+    const EntryScan beginning = look_at_beginning();
     const Plan plan = plan_function(function, beginning);
     if (!plan.skip) {
         const std::string label = next_label();
@@ -367,8 +367,8 @@ void make_sites(tree function)
     tell(function, plan, beginning);
 }
 
-struct Sites_pass : rtl_opt_pass {
-    explicit Sites_pass(gcc::context* context)
+struct SitesPass : rtl_opt_pass {
+    explicit SitesPass(gcc::context* context)
         : rtl_opt_pass({RTL_PASS, "fastprobe_sites", OPTGROUP_NONE, TV_PLUGIN_RUN, 0, 0, 0, 0, 0}, context)
     {}
 
@@ -472,9 +472,9 @@ PLUGIN_EXPORT int plugin_init(plugin_name_args* arguments, plugin_gcc_version* v
     if (!options.report.empty() && !log.report.open(options.report, error))
         stop(error);
     register_callback(plugin, PLUGIN_START_UNIT, start_unit, nullptr);
-    insert_pass(plugin, new Select_pass(g), "ira");
-    insert_pass(plugin, new Push_pass(g), "vartrack");
-    insert_pass(plugin, new Sites_pass(g), "shorten");
+    insert_pass(plugin, new SelectPass(g), "ira");
+    insert_pass(plugin, new PushPass(g), "vartrack");
+    insert_pass(plugin, new SitesPass(g), "shorten");
     register_callback(plugin, PLUGIN_FINISH, finish, nullptr);
     return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Where the prologue ends, in the line table, for functions whose first instruction is a layout.
 //
-// Without optimization a parameter's only place is on the stack, and it is there once the prologue has put it there: a
-// debugger's `break f` has to stop behind that. For GCC's code gdb looks for push %rbp; mov %rsp,%rbp at the function's
+// At -O0 parameters live only in their stack slots, which the prologue fills; so `break f` has to stop after the
+// prologue. For GCC's code gdb looks for push %rbp; mov %rsp,%rbp at the function's
 // very beginning, finds a nop, and takes that for the end of the prologue. From 13 on it believes a line table that
 // says where the end is, as lldb does. GCC itself never says it: its .loc for the line behind the prologue becomes
 //

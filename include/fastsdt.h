@@ -74,8 +74,14 @@
 #define FASTSDT_BYTES_nop10 FASTSDT_NOP10_BYTES
 #define FASTSDT_BYTES_nop1_nop10 FASTSDT_NOP1_BYTES, FASTSDT_NOP10_BYTES
 
-/* The x86-64 layouts: X(name). */
-#define FASTSDT_LAYOUTS(X) X(nop1) X(nop1_nop4) X(nop5) X(nop1_nop5) X(nop10) X(nop1_nop10)
+/* The x86-64 layouts: X(name, what some kernel writes over the patchable bytes, name for people). */
+#define FASTSDT_LAYOUTS(X)              \
+    X(nop1, never, "nop1")              \
+    X(nop1_nop4, never, "nop1+nop4")    \
+    X(nop5, nop5_call, "nop5")          \
+    X(nop1_nop5, nop5_call, "nop1+nop5") \
+    X(nop10, nop10_call, "nop10")       \
+    X(nop1_nop10, nop10_call, "nop1+nop10")
 
 /* Layout ids as the note carries them. Sites and function entries share one numbering. Never reuse a number. */
 #define FASTSDT_LAYOUT_OTHER 0 /* as the compiler left it: only the bytes can tell */
@@ -403,11 +409,11 @@ _FASTSDT_CAT(_FASTSDT_CHECK_, _FASTSDT_CAT(_FASTSDT_CAN_, FASTSDT_LAYOUT))
  *     note:   stapsdt note, .popsection, layout note, .popsection
  *
  * Linkers keep or drop whole sections, so one pair of note sections serves all sites of a section, and the relocations
- * of the first site keep the pair. No directive tells which section is current. But all sites of a section share its
- * empty subsection: a label there equals the label of the site before exactly when both sites are in one section. If
- * they are not, gas gets a new macro that opens the notes of the current section. (The label is compared through a
- * symbol that is set to it ahead of its definition: only then does gas compare labels of two sections.) Few sections
- * keep gas fast: for each new one it looks through all that have the same name. clang's assembler cannot compare such
+ * of the first site keep the pair. gas cannot say which section it is in. We find out with subsection 8000, which stays
+ * empty: its start is one address per section. If this site's label there has another value than the last site's, the
+ * section has changed, and gas gets a new macro that opens the notes of the current one. (The last site's label is
+ * compared through .Lfastsdt_section, which was set to it before it was defined: only so does gas compare labels of two
+ * sections.) Few sections keep gas fast: for each new one it looks through all that have the same name. clang's assembler cannot compare such
  * labels, finds sections by a hash, and gets a pair for each site (docs/linking.md has what was tried).
  *
  * The text is in strings, not in tokens: a program may have macros called byte, weak or size. There are few strings,
@@ -1063,8 +1069,8 @@ _.stapsdt.base:
 
 #ifdef __cplusplus
 extern "C++" {
-/* Whether a type is signed: the numbers below, enumerations as the type beneath them, and what holds one value and says of which
- * type: std::atomic. */
+/* True for signed arithmetic types, for enumerations with a signed underlying type, and for wrappers such as std::atomic<T>, recognised
+ * by a T::value_type of the same size. */
 template <typename _fastsdt_T, int _fastsdt_kind = __is_enum(_fastsdt_T) ? 1 : __is_class(_fastsdt_T) ? 2 : 0>
 struct _fastsdt_signed { enum { _fastsdt_value = 0 }; };
 #if defined(__clang__) || __GNUC__ > 4 || (__GNUC__ == 4 && __GNUC_MINOR__ >= 7)

@@ -7,6 +7,7 @@
 // 5. If .stapsdt.base is lost, give the file a section of that name again.
 #include "indexer.h"
 
+#include "base/layouts.h"
 #include "base/integers.h"
 #include "elf/image.h"
 #include "elf/index.h"
@@ -133,7 +134,7 @@ Bytes code_at(const Image& file, uint64_t vaddr)
 }
 
 // Why the code that the record describes is not there; nullptr: it is.
-const char* missing(const Image& file, const Record& record, uint64_t moved)
+const char* why_not_at(const Image& file, const Record& record, uint64_t moved)
 {
     const Bytes code = code_at(file, record.address + moved);
     if (code.empty())
@@ -145,7 +146,7 @@ const char* missing(const Image& file, const Record& record, uint64_t moved)
     return found.layout == record.layout ? nullptr : "the code there does not have its layout";
 }
 
-// Functions folded by the linker leave one record each at one address: keep what is true of all of them.
+// Functions folded by the linker leave one record each at one address: one is kept, with the flags of all of them.
 std::vector<Record> fold(std::vector<Record> records)
 {
     std::sort(records.begin(), records.end());
@@ -517,14 +518,14 @@ std::vector<std::byte> with_section(const Image& file, const Section& section)
 }
 
 // What SITE records vouch for, or would if their code were there.
-class Vouched {
+class SiteLookup {
 public:
-    Vouched(const Image& file, const std::vector<Record>& records) : file_(file)
+    SiteLookup(const Image& file, const std::vector<Record>& records) : file_(file)
     {
-        // Beyond the last layout and the longest landing pad all are alike: nothing stands there.
+        // All layouts that are not known are alike, and so is all beyond the longest landing pad: nothing stands there.
         for (const Record& record : records)
             if (record.type == FASTSDT_NOTE_SITE)
-                sites_.push_back({record.address, std::min<uint8_t>(record.layout, FASTSDT_LAYOUT_STP + 1),
+                sites_.push_back({record.address, known_layout(record.layout) ? record.layout : uint8_t(0xff),
                                   std::min<uint8_t>(record.lead, 16)});
         std::sort(sites_.begin(), sites_.end());
         sites_.erase(std::unique(sites_.begin(), sites_.end()), sites_.end());
@@ -546,7 +547,7 @@ public:
             record.address = pc;
             record.layout = known->layout;
             record.lead = known->lead;
-            if (!(why = missing(file_, record, moved)))
+            if (!(why = why_not_at(file_, record, moved)))
                 break;
         }
         return why;
@@ -565,14 +566,14 @@ private:
 // Where a lost .stapsdt.base was, by what the notes of sites say, or a byte that may be called so: any address does, if notes
 // and section agree on it, since tracers add the difference. Empty: nothing needs it, or nothing is loaded.
 std::optional<Section> lost_base(const Image& file, const std::vector<const Section*>& stapsdt_sections,
-                                 const Vouched& vouched)
+                                 const SiteLookup& sites)
 {
     std::set<uint64_t> bases;
     for (const Section* section : stapsdt_sections)
         for (const RawNote& note : notes_in(file, *section)) {
             const char* error = nullptr;
             const auto probe = decode_stapsdt(note, file.encoding(), error);
-            if (probe && !vouched.why_no_site(probe->note_address, 0))
+            if (probe && !sites.why_no_site(probe->note_address, 0))
                 bases.insert(probe->note_base);
         }
     if (bases.empty())
@@ -604,10 +605,10 @@ public:
     {
         find_sections();
         layout_ = read_layout(file_);
-        const Vouched vouched(file_, layout_.records);
-        if (!base_ && (restored_ = lost_base(file_, stapsdt_sections_, vouched)))
+        const SiteLookup sites(file_, layout_.records);
+        if (!base_ && (restored_ = lost_base(file_, stapsdt_sections_, sites)))
             base_ = &*restored_;
-        keep_probes(vouched);
+        keep_probes(sites);
         keep_records();
         write_layout_sections();
         require_changeable();
@@ -635,7 +636,7 @@ private:
     }
 
     // The stapsdt notes whose site is there, each once and in the sections where they belong.
-    void keep_probes(const Vouched& vouched)
+    void keep_probes(const SiteLookup& sites)
     {
         // libbpf and perf read the first section of the name only, so all goes there. mold makes a second one for notes that
         // another header made, without SHF_LINK_ORDER: those of a static libstdc++, for example.
@@ -647,7 +648,7 @@ private:
             pad(kept);
             const size_t before = kept.size();
             for (const RawNote& note : notes_in(file_, *section))
-                keep_probe(note, vouched, kept);
+                keep_probe(note, sites, kept);
             result_.joined += kept.size() > before && before > 0;
             result_.stapsdt_bytes_before += section->size;
         }
@@ -659,7 +660,7 @@ private:
         }
     }
 
-    void keep_probe(const RawNote& note, const Vouched& vouched, std::vector<std::byte>& kept)
+    void keep_probe(const RawNote& note, const SiteLookup& sites, std::vector<std::byte>& kept)
     {
         const char* error = nullptr;
         const auto probe = decode_stapsdt(note, file_.encoding(), error);
@@ -673,10 +674,10 @@ private:
         };
         // A base that was lost says nothing about a move.
         const uint64_t shift = base_ && !restored_ && probe->note_base ? base_->address - probe->note_base : 0;
-        const char* why = vouched.why_no_site(probe->note_address, shift);
+        const char* why = sites.why_no_site(probe->note_address, shift);
         // Readers take the note's base as it is; where it leads away from the site, it was not relocated.
         const bool wrong_base = base_ && probe->note_base != base_->address && (why || shift == 0)
-            && !vouched.why_no_site(probe->note_address, 0);
+            && !sites.why_no_site(probe->note_address, 0);
         if (why && !wrong_base)
             return remove(why);
         std::string text(reinterpret_cast<const char*>(note.whole.data()), note.whole.size());
@@ -699,7 +700,7 @@ private:
     {
         const Moved moved(file_);
         for (const Record& record : layout_.records) {
-            const char* why = missing(file_, record, moved_);
+            const char* why = why_not_at(file_, record, moved_);
             if (!why && moved.stale(record, moved_))
                 why = "its code was moved after the link (BOLT)";
             const char* what = record.type == FASTSDT_NOTE_SITE ? "site"

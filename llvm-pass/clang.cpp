@@ -150,8 +150,8 @@ constexpr const char* gnu_names[] = {"gnu::fastprobe", "gnu::fastprobe_exit", "g
 
 /// fastprobe, fastprobe("MODE"), fastprobe_exit("MODE") and no_fastprobe become annotations, which the pass reads.
 template <Attribute which>
-struct Attribute_info : ParsedAttrInfo {
-    Attribute_info()
+struct AttributeInfo : ParsedAttrInfo {
+    AttributeInfo()
     {
         NumArgs = which == Attribute::exit ? 1 : 0;
         OptArgs = which == Attribute::entry ? 1 : 0;
@@ -198,10 +198,10 @@ struct Attribute_info : ParsedAttrInfo {
     }
 };
 
-ParsedAttrInfoRegistry::Add<Attribute_info<Attribute::entry>> yes("fastprobe",
-                                                                  "make this function's entry cheap to probe");
-ParsedAttrInfoRegistry::Add<Attribute_info<Attribute::exit>> exits("fastprobe_exit",
-                                                                   "put a site in front of each of its ways out");
-ParsedAttrInfoRegistry::Add<Attribute_info<Attribute::no>> no("no_fastprobe", "leave this function alone");
+ParsedAttrInfoRegistry::Add<AttributeInfo<Attribute::entry>> yes("fastprobe",
+                                                                 "make this function's entry cheap to probe");
+ParsedAttrInfoRegistry::Add<AttributeInfo<Attribute::exit>> exits("fastprobe_exit",
+                                                                  "put a site in front of each of its ways out");
+ParsedAttrInfoRegistry::Add<AttributeInfo<Attribute::no>> no("no_fastprobe", "leave this function alone");
 
 } // namespace

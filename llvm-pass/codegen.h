@@ -37,8 +37,8 @@ namespace fastprobe {
 // ---- look.cpp ----
 
 /// The beginning of a function's code, as it will be assembled.
-struct Beginning {
-    Front front;
+struct EntryScan {
+    EntryFacts front;
     const llvm::MachineInstr* first = nullptr; ///< the first instruction behind the landing pad and the reserved nop
     llvm::MachineBasicBlock::iterator at;      ///< in the entry block: where a layout goes, or the reserved nop
     unsigned instructions = 0;                 ///< of the whole function, without landing pad and reserved nop
@@ -46,14 +46,14 @@ struct Beginning {
 
     std::string describe(Arch arch) const; ///< the first instruction, for people
 };
-Beginning look_at_beginning(llvm::MachineFunction& mf, Arch arch);
+EntryScan look_at_beginning(llvm::MachineFunction& mf, Arch arch);
 /// Why nobody may change this entry, or null. Such a function has no record either, only a line in the report.
 const char* skip_reason(const llvm::Function& function);
 /// The text of inline assembly; null for other instructions.
 const char* asm_text(const llvm::MachineInstr& instruction);
 /// x86-64: the assembler may put nops in front of this instruction, to keep it off a boundary.
 bool assembler_pads(const llvm::MachineInstr& instruction);
-/// arm64: the nop that was put first before branches got their distances.
+/// arm64: the nop that was put first before branch relaxation.
 bool is_reserved_nop(const llvm::MachineInstr& instruction);
 
 // ---- insert.cpp ----
@@ -69,17 +69,17 @@ llvm::MachineInstr* build_layout(llvm::MachineBasicBlock& block, llvm::MachineBa
 
 // ---- exits.cpp ----
 
-struct Exit_site {
+struct ExitSite {
     llvm::MCSymbol* at;
-    Exit_record record;
+    ExitRecord record;
 };
 /// @param first     the first instruction, behind landing pad and reserved nop
 /// @param reserved  reserve_exits() has been here
-Ways_out look_at_exits(llvm::MachineFunction& mf, const llvm::MachineInstr* first, bool reserved);
-/// arm64, before branches get their distances: the sites.
+WaysOut look_at_exits(llvm::MachineFunction& mf, const llvm::MachineInstr* first, bool reserved);
+/// arm64, before branch relaxation: the sites.
 void reserve_exits(llvm::MachineFunction& mf, Arch arch, const Exits& exits);
 /// The sites, where they do not stand already, and their records. @param zero  as for insert()
-std::vector<Exit_site> make_exits(llvm::MachineFunction& mf, Arch arch, const Exits& exits, llvm::MCSymbol* zero);
+std::vector<ExitSite> make_exits(llvm::MachineFunction& mf, Arch arch, const Exits& exits, llvm::MCSymbol* zero);
 bool is_exit_site(const llvm::MachineInstr& instruction);
 /// Where the function's result is when it returns.
 Result result_of(const llvm::MachineFunction& mf);
@@ -96,7 +96,7 @@ const char* why_no_frame(const llvm::MachineFunction& mf);
 
 // ---- emit.cpp ----
 
-/// arm64, before branches get their distances: the nop that the entry will need.
+/// arm64, before branch relaxation: the nop that the entry will need.
 void reserve(llvm::MachineFunction& mf, Arch arch);
 
 /// The entries of one module.
@@ -116,8 +116,8 @@ public:
 
 private:
     struct Planned {
-        Entry_record record;
-        std::vector<Exit_site> exits;
+        EntryRecord record;
+        std::vector<ExitSite> exits;
     };
     struct Record {
         std::vector<Field> fields;

@@ -64,11 +64,11 @@ MCSection* note_section(MCContext& context, MCSection& text, MCSymbol& label)
 }
 
 /// @param reserved  reserve() has been here
-Plan plan_function(MachineFunction& mf, Arch arch, const Request& request, const Beginning& beginning, bool reserved)
+Plan plan_function(MachineFunction& mf, Arch arch, const Request& request, const EntryScan& beginning, bool reserved)
 {
     if (beginning.skip)
         return skip(request, beginning.skip);
-    Front front = beginning.front;
+    EntryFacts front = beginning.front;
     front.no_frame = why_no_frame(mf);
     if (request.exit != Exit::none)
         front.ways = look_at_exits(mf, beginning.first, reserved);
@@ -82,7 +82,7 @@ void reserve(MachineFunction& mf, Arch arch)
     std::optional<Request> request = request_of(mf.getFunction());
     if (!request || arch != Arch::arm64)
         return;
-    Beginning beginning = look_at_beginning(mf, arch);
+    EntryScan beginning = look_at_beginning(mf, arch);
     if (beginning.instructions < request->min_insns)
         return;
     const Plan plan = plan_function(mf, arch, *request, beginning, false);
@@ -96,7 +96,7 @@ void reserve(MachineFunction& mf, Arch arch)
 void Unit::begin(Module& module)
 {
     take_mark(module);
-    Module_note note = Module_note::of(module).value_or(Module_note());
+    ModuleNote note = ModuleNote::of(module).value_or(ModuleNote());
     log_.verbose = note.verbose;
     std::string why;
     if (!note.report.empty() && !log_.report.open(note.report, why))
@@ -120,7 +120,7 @@ void Unit::make_sites(MachineFunction& mf)
     if (!request)
         return error(mf.getFunction().getContext(),
                      "attribute of '" + mf.getName().str() + "' is not MODE;KERNELS;MIN-INSNS;EXIT");
-    Beginning beginning = look_at_beginning(mf, arch_);
+    EntryScan beginning = look_at_beginning(mf, arch_);
     if (beginning.instructions < request->min_insns)
         return;
     const Plan plan = plan_function(mf, arch_, *request, beginning, arch_ == Arch::arm64);
@@ -177,7 +177,7 @@ void Unit::write()
         out.emitAssignment(zero_, MCConstantExpr::create(0, context));
     // Only now is it known which section each exit is in.
     for (const auto& [function, planned] : printed_)
-        for (const Exit_site& exit : planned.exits)
+        for (const ExitSite& exit : planned.exits)
             add(&exit.at->getSection(), {record_fields(arch_, exit.record), function, exit.at});
     for (const auto& [section, records] : records_) {
         push_section(out, note_section(context, *section, *records.front().layout));

@@ -236,9 +236,9 @@ bool is_exit_site(const MachineInstr& instruction)
     return label && label->getName().contains(label_name);
 }
 
-Ways_out look_at_exits(MachineFunction& mf, const MachineInstr* first, bool reserved)
+WaysOut look_at_exits(MachineFunction& mf, const MachineInstr* first, bool reserved)
 {
-    Ways_out ways;
+    WaysOut ways;
     if (mf.callsEHReturn())
         ways.obstacle = "__builtin_eh_return: returns to another place than its caller";
     for (const MachineBasicBlock& block : mf)
@@ -264,10 +264,10 @@ void reserve_exits(MachineFunction& mf, Arch arch, const Exits& exits)
         make_site(mf, *leave, arch, exits, nullptr);
 }
 
-std::vector<Exit_site> make_exits(MachineFunction& mf, Arch arch, const Exits& exits, MCSymbol* zero)
+std::vector<ExitSite> make_exits(MachineFunction& mf, Arch arch, const Exits& exits, MCSymbol* zero)
 {
-    std::vector<Exit_site> sites;
-    Exit_record record;
+    std::vector<ExitSite> sites;
+    ExitRecord record;
     record.added = exits.add;
     record.bound = exits.bound;
     record.result = result_of(mf);

@@ -68,7 +68,7 @@ struct Step : MachineFunctionPass {
     }
 };
 using Prepare = Step<prepare, false>;
-using Keep_frame_first = Step<keep_frame_first, false>;
+using KeepFrameFirst = Step<keep_frame_first, false>;
 using Reserve = Step<reserve, true>;
 
 struct Sites : MachineFunctionPass {
@@ -142,7 +142,7 @@ __attribute__((constructor)) void announce()
     path = dladdr(reinterpret_cast<void*>(&announce), &self) && self.dli_fname ? self.dli_fname : "fastprobe";
     initializeCodeGen(*PassRegistry::getPassRegistry());
     if (Prepare::announce(path.c_str(), "fastprobe-prepare")
-        && Keep_frame_first::announce(path.c_str(), "fastprobe-frame")
+        && KeepFrameFirst::announce(path.c_str(), "fastprobe-frame")
         && Reserve::announce(path.c_str(), "fastprobe-reserve"))
         return;
     const PassInfo* other = PassRegistry::getPassRegistry()->getPassInfo(StringRef("fastprobe-prepare"));
@@ -166,7 +166,7 @@ void configure(TargetPassConfig& config, TargetMachine& machine, std::function<v
     if (!target_of(machine.getTargetTriple()))
         return;
     config.insertPass(&FinalizeISelID, &Prepare::ID);
-    config.insertPass(&ShrinkWrapID, &Keep_frame_first::ID);
+    config.insertPass(&ShrinkWrapID, &KeepFrameFirst::ID);
     if (target_of(machine.getTargetTriple()) == Arch::arm64)
         config.insertPass(&PatchableFunctionID, &Reserve::ID);
     pipeline = std::move(schedule);

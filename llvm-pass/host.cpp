@@ -25,8 +25,8 @@ unsigned host_llvm_version()
     void* handle = dlopen(host.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle)
         handle = dlopen(nullptr, RTLD_LAZY); // a program with LLVM inside
-    using Get_version = void (*)(unsigned*, unsigned*, unsigned*);
-    auto get_version = handle ? reinterpret_cast<Get_version>(dlsym(handle, "LLVMGetVersion")) : nullptr;
+    using GetVersion = void (*)(unsigned*, unsigned*, unsigned*);
+    auto get_version = handle ? reinterpret_cast<GetVersion>(dlsym(handle, "LLVMGetVersion")) : nullptr;
     if (get_version) { // since LLVM 16
         unsigned major = 0, minor, patch;
         get_version(&major, &minor, &patch);

@@ -151,7 +151,7 @@ std::optional<uint64_t> stack_bytes(const MachineFunction& mf)
 }
 
 /// What LLVM emits around the function's address that is no instruction. KCFI's type comes with padding of its own.
-void add_constants(const MachineFunction& mf, Front& front)
+void add_constants(const MachineFunction& mf, EntryFacts& front)
 {
     const Function& function = mf.getFunction();
     const auto size = [&](const Constant* constant) {
@@ -225,10 +225,10 @@ bool is_reserved_nop(const MachineInstr& instruction)
     return is_arm64_nop(instruction) && instruction.getFlag(MachineInstr::FrameSetup);
 }
 
-Beginning look_at_beginning(MachineFunction& mf, Arch arch)
+EntryScan look_at_beginning(MachineFunction& mf, Arch arch)
 {
     const Function& function = mf.getFunction();
-    Beginning beginning;
+    EntryScan beginning;
     beginning.skip = skip_reason(function);
     beginning.front.own_section =
         mf.getTarget().getFunctionSections() || function.hasComdat() || function.hasSection() || mf.hasBBSections();
@@ -277,7 +277,7 @@ Beginning look_at_beginning(MachineFunction& mf, Arch arch)
     return beginning;
 }
 
-std::string Beginning::describe(Arch arch) const
+std::string EntryScan::describe(Arch arch) const
 {
     return first ? ::fastprobe::describe(*first, arch, front.first) : "nothing";
 }

@@ -66,12 +66,12 @@ void put_on(Function& function, const Request& request)
     function.addFnAttr(attribute_name, value);
 }
 
-std::optional<Module_note> Module_note::of(const Module& module)
+std::optional<ModuleNote> ModuleNote::of(const Module& module)
 {
     const NamedMDNode* node = module.getNamedMetadata(metadata_name);
     if (!node)
         return std::nullopt;
-    Module_note note;
+    ModuleNote note;
     // After full LTO there is one for each module that was merged.
     for (const MDNode* words : node->operands()) {
         if (words->getNumOperands() != 2)
@@ -86,7 +86,7 @@ std::optional<Module_note> Module_note::of(const Module& module)
     return note;
 }
 
-void Module_note::put_on(Module& module) const
+void ModuleNote::put_on(Module& module) const
 {
     LLVMContext& context = module.getContext();
     module.getOrInsertNamedMetadata(metadata_name)
@@ -221,7 +221,7 @@ void take_annotations(Module& module)
 }
 
 /// First on the module as the front end made it: annotations become attributes.
-struct Attributes_pass : PassInfoMixin<Attributes_pass> {
+struct AttributesPass : PassInfoMixin<AttributesPass> {
     PreservedAnalyses run(Module& module, ModuleAnalysisManager&)
     {
         if (configuration().options.disable)
@@ -234,22 +234,22 @@ struct Attributes_pass : PassInfoMixin<Attributes_pass> {
 
 /// Last on the module: by now inlining has happened and clones exist. In the link of LTO it finds the modules that were
 /// compiled with the plugin selected already.
-struct Select_pass : PassInfoMixin<Select_pass> {
-    explicit Select_pass(const Options* options) : options_(options) {}
+struct SelectPass : PassInfoMixin<SelectPass> {
+    explicit SelectPass(const Options* options) : options_(options) {}
 
     PreservedAnalyses run(Module& module, ModuleAnalysisManager& manager)
     {
         const Options& options = options_ ? *options_ : configuration().options;
-        if (options.disable || Module_note::of(module))
+        if (options.disable || ModuleNote::of(module))
             return PreservedAnalyses::all();
-        Attributes_pass().run(module, manager);
+        AttributesPass().run(module, manager);
 
         if (!target_of(module)) {
             note("target '" + Triple(module.getTargetTriple()).str()
                  + "' is not supported (ELF for x86-64 and little-endian arm64 is): functions stay as they are");
             return PreservedAnalyses::all();
         }
-        Module_note note;
+        ModuleNote note;
         note.verbose = options.verbose;
         if (!options.report.empty()) {
             SmallString<128> path(options.report);
@@ -310,7 +310,7 @@ bool parse_pass(StringRef name, ModulePassManager& manager)
     if (!name.consume_front("fastprobe"))
         return false;
     if (name.empty()) {
-        manager.addPass(Select_pass(nullptr));
+        manager.addPass(SelectPass(nullptr));
         return true;
     }
     if (!name.consume_front("<") || !name.consume_back(">"))
@@ -324,7 +324,7 @@ bool parse_pass(StringRef name, ModulePassManager& manager)
         if (!options->set({key.data(), key.size()}, word.contains('=') ? text.c_str() : nullptr, error))
             stop(error);
     }
-    manager.addPass(Select_pass(options));
+    manager.addPass(SelectPass(options));
     return true;
 }
 
@@ -339,7 +339,7 @@ void select_before_bitcode(PassBuilder& builder)
         // "BitcodeWriterPass", "ThinLTOBitcodeWriterPass"
         if (const Module** module = pass.contains("BitcodeWriterPass") ? any_cast<const Module*>(&ir) : nullptr) {
             ModuleAnalysisManager none;
-            Select_pass(nullptr).run(const_cast<Module&>(**module), none);
+            SelectPass(nullptr).run(const_cast<Module&>(**module), none);
         }
     });
 }
@@ -352,12 +352,12 @@ void register_passes(PassBuilder& builder)
             return parse_pass(name, manager);
         });
     builder.registerPipelineStartEPCallback(
-        [](ModulePassManager& manager, auto) { manager.addPass(Attributes_pass()); });
+        [](ModulePassManager& manager, auto) { manager.addPass(AttributesPass()); });
     builder.registerOptimizerLastEPCallback(
-        [](ModulePassManager& manager, auto...) { manager.addPass(Select_pass(nullptr)); });
+        [](ModulePassManager& manager, auto...) { manager.addPass(SelectPass(nullptr)); });
 #if LLVM_VERSION_MAJOR >= 15
     builder.registerFullLinkTimeOptimizationLastEPCallback(
-        [](ModulePassManager& manager, auto) { manager.addPass(Select_pass(nullptr)); });
+        [](ModulePassManager& manager, auto) { manager.addPass(SelectPass(nullptr)); });
 #endif
 }
 

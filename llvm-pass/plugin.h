@@ -28,11 +28,11 @@ void put_on(llvm::Function& function, const Request& request);
 constexpr const char result_attribute[] = "fastprobe-result";
 
 /// Named metadata of a module whose functions have been selected: what the report needs at code generation.
-struct Module_note {
+struct ModuleNote {
     std::string report; ///< absolute path or empty
     bool verbose = false;
 
-    static std::optional<Module_note> of(const llvm::Module& module);
+    static std::optional<ModuleNote> of(const llvm::Module& module);
     void put_on(llvm::Module& module) const;
 };
 

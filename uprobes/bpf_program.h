@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The BPF programs that count, a few instructions each, assembled here so that neither clang nor BTF is needed.
 #pragma once
+#include "base/layouts.h"
 #include "base/descriptor.h"
 
 #include <cstddef>
@@ -33,6 +34,7 @@ struct CounterState {
 
 /// How many bytes are read at a uprobe's place, as the probed program sees them.
 inline constexpr size_t seen_size = 16;
+static_assert(seen_size >= longest_layout);
 /// Registers as the kernel's struct pt_regs has them (arm64: its first part, user_pt_regs).
 #if defined(__x86_64__)
 inline constexpr size_t seen_registers = 21;

@@ -3,7 +3,7 @@
 
 #include "arming/arena.h"
 #include "base/unusable.h"
-#include "elf/calls.h"
+#include "elf/call_constants.h"
 #include "elf/entries.h"
 #include "elf/image.h"
 #include "process/ptrace.h"

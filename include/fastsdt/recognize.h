@@ -192,7 +192,7 @@ FASTSDT__INLINE void fastsdt__x86(struct fastsdt_recognized* r, int expected, co
     if (!size)
         return;
     if (x86_64) {
-#define FASTSDT__TRY(name)                                                                                             \
+#define FASTSDT__TRY(name, rewritten, text)                                                                            \
     {                                                                                                                  \
         static const unsigned char bytes[] = {FASTSDT_BYTES_##name};                                                   \
         fastsdt__try(r, expected, p, size, bytes, sizeof bytes, FASTSDT_SHAPE_##name);                                 \

@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// .eh_frame is a list of records. A CIE has what many functions share, an FDE one range of addresses and a program, which tells line by
+// line how unwinding changes:
+//
+//     FDE 0x1130..0x1162     push %rbx       advance 1; def_cfa_offset 16     from 0x1131 on the caller's stack pointer is sp + 16
+//                            ...
+//                            pop %rbx        advance 40; def_cfa_offset 8
+//
+// Frames reads the list once, sorts it by address and leaves out what overlaps. Rows runs the program of one of them, forwards. Programs
+// are not trusted: an instruction that is not known ends the rows with an unknown one, and states are remembered 64 deep.
 #include "elf/frames.h"
 
 #include "base/integers.h"

@@ -1,4 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// An ELF file by address. Everything above asks "what stands at this address", and does not care what kind of file it is:
+//
+//     program, library:  segment  -> file bytes         bytes_at(0x1136): the PT_LOAD whose [address, address + file_size) has it
+//     object (.o):       section  -> file bytes         sections have no addresses yet, so lay_out() gives each a multiple of 4096,
+//                                                       and place() prints ".text+0x36" for 0x1036
+//
+// In an object the notes' addresses are relocations. contents() applies those that are absolute, to a copy of the section: a note
+// that says `.quad site` reads as the made-up address of the site, and one whose symbol is elsewhere as undefined(), all ones.
+//
+// Nothing in a header is trusted. Segments are clamped to the file, tables that do not fit end in Unusable, and what libelf would
+// copy is paid for: sections of a sound file do not overlap, so all of them together are no larger than the file (afford()).
 #include "arch/architecture.h"
 #include "base/integers.h"
 #include "elf/archive.h"

@@ -64,8 +64,8 @@ struct FileLayout {
     std::vector<Range> segments; ///< of every type, in the order of the program headers
 };
 
-/// What texts of a file may come to where each of many things has one: many names can share their bytes, and one text can
-/// belong to many probes. Those of sound files come to less than the file.
+/// Limits the total size of the strings that are copied out of a file. A hostile file can make many names share the same bytes; in
+/// a sound file they add up to less than the file.
 class TextBudget {
 public:
     explicit TextBudget(std::span<const std::byte> file) : left_(2 * file.size() + (1 << 16)) {}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "base/layouts.h"
 #include "judge/evaluate.h"
 #include "judge/judge.h"
 #include "kernel/tracers.h"
@@ -8,7 +9,8 @@
 namespace fastsdt {
 namespace {
 
-constexpr size_t most_bytes = 32; // longer than any layout and any instruction
+constexpr size_t most_bytes = 32; // longer than any instruction
+static_assert(most_bytes > landing_pad + longest_layout);
 
 fastsdt_recognized recognize_at(const Image& image, int expected, std::span<const std::byte> bytes)
 {
@@ -96,7 +98,8 @@ Evaluation Evaluator::evaluate(const ProbePoint& point, const fastsdt_recognized
         behaviour.at_note = point.lead() ? judge_at(point.lead()) : behaviour.at_start;
         if (result.patch_offset != 0) {
             behaviour.at_patch = judge_at(point.lead() + result.patch_offset);
-            behaviour.libbpf_moves = seen.state == FASTSDT_STATE_PRISTINE && libbpf_moves(kernel, seen.layout);
+            behaviour.attaches_at_patch =
+                seen.state == FASTSDT_STATE_PRISTINE && libbpf_attaches_at_patch(kernel, seen.layout);
         }
         result.behaviours.push_back(std::move(behaviour));
     }
@@ -111,21 +114,21 @@ Behaviour evaluate(const Image& image, const ProbePoint& point, const Kernel& ke
     return found ? found->behaviours.front() : Behaviour{none, none, none, false};
 }
 
-Standing standing(const fastsdt_recognized& seen)
+SiteBytes site_bytes(const fastsdt_recognized& seen)
 {
     switch (seen.state) {
     case FASTSDT_STATE_CALL:
     case FASTSDT_STATE_LEA_CALL:
-        return seen.breakpoints & FASTSDT_BREAKPOINT_PATCH ? Standing::updating : Standing::call;
-    case FASTSDT_STATE_JUMP: return Standing::jump;
-    case FASTSDT_STATE_DAMAGED: return Standing::damaged;
+        return seen.breakpoints & FASTSDT_BREAKPOINT_PATCH ? SiteBytes::updating : SiteBytes::call;
+    case FASTSDT_STATE_JUMP: return SiteBytes::jump;
+    case FASTSDT_STATE_DAMAGED: return SiteBytes::damaged;
     default: break;
     }
     if (seen.breakpoints)
-        return Standing::breakpoint;
-    return seen.state == FASTSDT_STATE_STALE_CALL ? Standing::stale_call
-        : seen.state == FASTSDT_STATE_PRISTINE    ? Standing::pristine
-                                                  : Standing::other;
+        return SiteBytes::breakpoint;
+    return seen.state == FASTSDT_STATE_STALE_CALL ? SiteBytes::stale_call
+        : seen.state == FASTSDT_STATE_PRISTINE    ? SiteBytes::pristine
+                                                  : SiteBytes::other;
 }
 
 bool begins_with_nop(const Image& image, std::span<const std::byte> code)
@@ -147,7 +150,7 @@ bool shows_call(Arch arch, std::span<const std::byte> live)
     for (const int layout : {FASTSDT_LAYOUT_NOP10, FASTSDT_LAYOUT_NOP5}) {
         fastsdt_recognized seen;
         fastsdt_recognize(&seen, machine, layout, reinterpret_cast<const unsigned char*>(live.data()), live.size());
-        if (seen.lead == 0 && !seen.breakpoints && seen.layout == layout && standing(seen) == Standing::call)
+        if (seen.lead == 0 && !seen.breakpoints && seen.layout == layout && site_bytes(seen) == SiteBytes::call)
             return true;
     }
     return false;

@@ -37,7 +37,7 @@ fastsdt_recognized recognize(const Image& image, const ProbePoint& point, int ex
 
 /// What stands at a site, by its bytes alone: in a file, or in a process, where kernels, debuggers and tracers in user
 /// space have written.
-enum class Standing {
+enum class SiteBytes {
     pristine,   ///< the layout as it was compiled
     breakpoint, ///< a uprobe, or a debugger
     stale_call, ///< a nop10 that was optimized and is a nop again: bytes 5 to 9 are left of the call
@@ -47,7 +47,7 @@ enum class Standing {
     damaged,    ///< FASTSDT_STATE_DAMAGED: executing it breaks the stack pointer
     other,      ///< something else
 };
-Standing standing(const fastsdt_recognized& seen);
+SiteBytes site_bytes(const fastsdt_recognized& seen);
 
 /// Whether the code begins with a nop, as every site does, also those of other headers. True where nothing is known about
 /// the architecture.
@@ -59,7 +59,7 @@ struct Behaviour {
     Judgement at_note;  ///< where the notes want it: `address` + ProbePoint::lead()
     Judgement at_patch; ///< on the patchable instruction, where that is another one (nop1+...)
     /// libbpf, in the version that belongs to the kernel, moves its probe to the patchable instruction by itself.
-    bool libbpf_moves = false;
+    bool attaches_at_patch = false;
 };
 
 /// The answer. Places that look the same share one.

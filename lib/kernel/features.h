@@ -10,23 +10,24 @@
 
 namespace fastsdt {
 
+/// With the commit and its title, where one commit brought the feature.
 enum class Feature : uint8_t {
     // x86
-    nop_table,                 ///< "Add support to emulate nop instructions": x86_nops[length]
-    insn_is_nop,               ///< one insn_is_nop() in arch/x86/lib/insn-eval.c replaces table and opcode 90
-    decode_rex2,               ///< the decoder knows REX2
-    decode_xop,                ///< and XOP
-    optimize,                  ///< a call instead of the breakpoint: the system call `uprobe`, of a nop5 at first
-    optimize_nop10,            ///< "Move optimized uprobe from nop5 to nop10"
-    shadow_stack,              ///< user shadow stacks
+    nop_table,      ///< 610f6e14c29d "Add support to emulate NOP instructions": x86_nops[length]
+    insn_is_nop,    ///< one insn_is_nop() in arch/x86/lib/insn-eval.c replaces table and opcode 90
+    decode_rex2,    ///< eada38d575a2: the decoder knows REX2
+    decode_xop,     ///< and XOP
+    optimize,       ///< ba2bfc97b462: a call instead of the breakpoint: the system call `uprobe`, of a nop5 at first
+    optimize_nop10, ///< "Move optimized uprobe from nop5 to nop10"
+    shadow_stack,   ///< user shadow stacks
     shadow_stack_return_probe, ///< prepare_uretprobe() changes the return address on the shadow stack too
     emulate_endbr,             ///< endbr64 and endbr32: kernel/patches
     // arm64
-    simulate_nop,         ///< "Simulate nop instruction for better uprobe performance"
+    simulate_nop,         ///< ac4ad5c09b34 "Simulate nop instruction for better uprobe performance"
     simulate_stp,         ///< stp x29,x30,[sp,#-N]!: kernel/patches; another form was posted in 2024
     simulate_bti,         ///< bti, bti c, bti j, bti jc: kernel/patches
     simulate_bc_cond,     ///< "Handle probes on hinted conditional branch instructions"
-    reject_literal_loads, ///< "Remove broken LDR (literal) uprobe support", CVE-2024-50099
+    reject_literal_loads, ///< acc450aa0709 "Remove broken LDR (literal) uprobe support", CVE-2024-50099
     reject_mops,          ///< FEAT_MOPS is enabled for user space, and its instructions are refused
     // s390
     know_z17, ///< "s390/disassembler: Add instructions" of August 2024: is_known_insn() finds those of z17

@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// Names of kernels become Release, and ranges become lists of them. Three kinds of text are read:
+//
+//     6.1.176              what people write, and name() prints: parse_name(); vendors: ubuntu-7.0.0-43, rhel-9.6
+//     7.0.0-43-generic     what `uname -r` prints: parse_release_name() knows vendors by what they append
+//     6.1-7.2              a range: parse_range() tries each dash as the one between two names
+//
+// A range stands for every series between its ends, not for every build: rules change with a series (6.15 to 6.16), or with the builds
+// that brought a backport. kernel/features.cpp knows those, so "6.1.100-6.12" becomes 6.1.100, the builds of 6.1 after it that brought
+// a feature, each with the build before it, then 6.2, 6.3, ... 6.12.
 #include "kernel/release.h"
 
 #include "kernel/features.h"

@@ -27,7 +27,7 @@ std::string_view consequence(Tracer tracer)
     return "";
 }
 
-bool libbpf_moves(const Kernel& kernel, uint8_t layout)
+bool libbpf_attaches_at_patch(const Kernel& kernel, uint8_t layout)
 {
     const Knowledge& features = kernel.features;
     return (layout == FASTSDT_LAYOUT_NOP1_NOP10 && features.surely(Feature::optimize_nop10))
@@ -35,7 +35,7 @@ bool libbpf_moves(const Kernel& kernel, uint8_t layout)
             && !features.surely(Feature::optimize_nop10));
 }
 
-std::string libbpf_that_moves(uint8_t layout)
+std::string which_attaches_at_patch(uint8_t layout)
 {
     return layout == FASTSDT_LAYOUT_NOP1_NOP5 ? "libbpf 1.7" : "the libbpf of Linux " + name(nop10_first);
 }

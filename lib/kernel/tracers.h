@@ -20,8 +20,8 @@ std::string_view consequence(Tracer tracer);
 /// Whether libbpf, in the version that belongs to the kernel, attaches at the patchable instruction of such a site
 /// (FASTSDT_LAYOUT_*) although the note names the nop1 before it. libbpf 1.7 does so for nop5 where system call 336
 /// gives ENXIO; the libbpf of Linux 7.2 for nop10 where the call gives EPROTO: tools/lib/bpf/usdt.c, has_nop_combo().
-bool libbpf_moves(const Kernel& kernel, uint8_t layout);
+bool libbpf_attaches_at_patch(const Kernel& kernel, uint8_t layout);
 /// The first version of libbpf that does so, as texts name it: "libbpf 1.7", "the libbpf of Linux 7.2".
-std::string libbpf_that_moves(uint8_t layout);
+std::string which_attaches_at_patch(uint8_t layout);
 
 } // namespace fastsdt

@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// A running process, by what Linux tells of it:
 //
-// /proc/PID/maps says which files are mapped where, /proc/PID/map_files/ opens them even if they are deleted or in
-// another mount namespace, and /proc/PID/mem has what stands there now.
+//     /proc/PID/maps          which files are mapped where. Mappings of one device and inode are one file
+//     /proc/PID/map_files/    opens a file even if it is deleted or in another mount namespace; who may not finds it by name (open_path)
+//     /proc/PID/mem           what stands there now
+//
+// For each mapped file: its notes are read as fastsdt-check reads those of a file; each site's offset in the file is looked up among the
+// executable mappings, which gives its runtime address; and the bytes there are compared with the file's.
+//
+//     file    90 66 2e 0f 1f 84 00 00 00 00 00     site.expected: nop1+nop10, pristine
+//     live    90 48 8d 64 24 80 e8 5b 9c 00 00     site.found: nop1+nop10, called -> Change::optimized, if the call leads into a
+//                                                  [uprobes-trampoline], else foreign_call
+//
+// The process runs on meanwhile: threads end, files are unmapped. What cannot be read any more is said to be so, and never guessed.
 #include "arch/args.h"
 #include "base/cover.h"
 #include "base/descriptor.h"
 #include "elf/moved.h"
 #include "judge/evaluate.h"
 #include "live/live.h"
-#include "live/windows.h"
+
+#include "base/layouts.h"
+#include "live/movable_cache.h"
 
 #include <fmt/format.h>
 
@@ -28,6 +41,7 @@
 #include <sstream>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace fastsdt {
@@ -272,19 +286,31 @@ std::vector<Mapping> read_maps(pid_t pid)
 
 namespace {
 
+// Whether a path leads to the file that is mapped. An inode's number is of one file system only: small ones have the same again and again.
+// Some file systems give stat() another device than the kernel prints in maps.
+bool leads_to(const std::string& path, const Mapping& mapping)
+{
+    struct stat status;
+    if (stat(path.c_str(), &status) != 0 || status.st_ino != mapping.inode)
+        return false;
+    if (fmt::format("{:02x}:{:02x}", major(status.st_dev), minor(status.st_dev)) == mapping.device)
+        return true;
+    constexpr std::array with_own_devices{0x9123683eL, 0xca451a4eL,
+                                          0x794c7630L}; // btrfs, bcachefs, overlayfs: linux/magic.h
+    struct statfs system;
+    return statfs(path.c_str(), &system) == 0
+        && std::find(with_own_devices.begin(), with_own_devices.end(), long(system.f_type)) != with_own_devices.end();
+}
+
 // The file behind a mapping, as a path that can be opened; empty if there is none any more.
 std::string open_path(pid_t pid, const Mapping& mapping, const std::string& path)
 {
-    const auto same_file = [&](const std::string& candidate) {
-        struct stat status;
-        return stat(candidate.c_str(), &status) == 0 && status.st_ino == mapping.inode;
-    };
     // The first needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the others do not. The second finds the program's own
     // file even if a package upgrade has replaced it.
     for (const std::string& candidate :
          {fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end),
           fmt::format("/proc/{}/exe", pid), fmt::format("/proc/{}/root{}", pid, path), path})
-        if (same_file(candidate) && access(candidate.c_str(), R_OK) == 0)
+        if (leads_to(candidate, mapping) && access(candidate.c_str(), R_OK) == 0)
             return candidate;
     // A file in memory has no path. Without those capabilities it is found by a descriptor that the process still has.
     if (!mapping.name.starts_with("/memfd:"))
@@ -292,7 +318,7 @@ std::string open_path(pid_t pid, const Mapping& mapping, const std::string& path
     std::error_code error, none;
     for (std::filesystem::directory_iterator entry(fmt::format("/proc/{}/fd", pid), error), end; !error && entry != end;
          entry.increment(error))
-        if (std::filesystem::read_symlink(entry->path(), none) == mapping.name && same_file(entry->path()))
+        if (std::filesystem::read_symlink(entry->path(), none) == mapping.name && leads_to(entry->path(), mapping))
             return entry->path();
     return {};
 }
@@ -527,7 +553,7 @@ private:
     void read_unrecorded(const Image& image, const Notes& notes, const std::vector<const Mapping*>& mappings,
                          const Cover& executable, LiveFile& file)
     {
-        FileWindows windows(image, notes);
+        MovableCache windows(image, notes);
         const auto set_window = [&](LiveSite& site, const Window& window) {
             site.window = window;
             const auto bytes = image.bytes_at(window.address);
@@ -609,7 +635,7 @@ private:
             return;
         }
 
-        constexpr size_t longest = 4 + 11; // endbr64 and nop1+nop10
+        constexpr size_t longest = landing_pad + longest_layout;
         const auto in_file = image.bytes_at(site.address);
         site.file_bytes.assign(in_file.begin(), in_file.begin() + std::min(in_file.size(), longest));
         site.expected = recognize(image, place, place.layout(), site.file_bytes);
@@ -656,16 +682,16 @@ private:
     {
         if (site.live_bytes == site.file_bytes)
             return Change::untouched;
-        switch (standing(site.found)) {
-        case Standing::call:
+        switch (site_bytes(site.found)) {
+        case SiteBytes::call:
             return site.target && in_trampoline(*site.target) ? Change::optimized : Change::foreign_call;
-        case Standing::breakpoint: return Change::breakpoint;
-        case Standing::stale_call: return Change::stale_call;
-        case Standing::updating: return Change::updating;
-        case Standing::jump: return Change::jump;
-        case Standing::damaged: return Change::damaged;
-        case Standing::pristine: // of another form of the same layout
-        case Standing::other: break;
+        case SiteBytes::breakpoint: return Change::breakpoint;
+        case SiteBytes::stale_call: return Change::stale_call;
+        case SiteBytes::updating: return Change::updating;
+        case SiteBytes::jump: return Change::jump;
+        case SiteBytes::damaged: return Change::damaged;
+        case SiteBytes::pristine: // of another form of the same layout
+        case SiteBytes::other: break;
         }
         return Change::changed;
     }

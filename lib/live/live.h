@@ -20,7 +20,7 @@
 
 namespace fastsdt {
 
-/// What became of a site since its file was mapped: what stands there (Standing of judge/evaluate.h), where a call leads,
+/// What became of a site since its file was mapped: what stands there (SiteBytes of judge/evaluate.h), where a call leads,
 /// and how the site is mapped. Where a second tracer has a breakpoint before an optimized site, the site's own change counts;
 /// LiveSite::found has both.
 enum class Change {
@@ -98,7 +98,7 @@ std::vector<Mapping> read_maps(pid_t pid);
 
 /// The file that the mapping is of. Empty: it cannot be opened.
 Descriptor open_mapped_file(pid_t pid, const Mapping& mapping);
-/// Up to `size` bytes that the file has which the mapping is of, at a runtime address in it. Empty: it cannot be read.
+/// Reads up to `size` bytes of the mapped file, at the file offset that corresponds to a runtime address in the mapping. Empty: it cannot be read.
 std::vector<std::byte> read_mapped_file(pid_t pid, const Mapping& mapping, uint64_t address, size_t size);
 
 /// A probe site, or the entry or an exit of a function that fastprobe selected.

@@ -49,7 +49,7 @@ std::string_view text(Obstacle obstacle)
     case Obstacle::page: return "would be replaced across two pages";
     case Obstacle::instruction: return "has an instruction there that cannot be moved";
     case Obstacle::too_short: return "has too few bytes there";
-    case Obstacle::go: return "is in a Go program, and has no instruction of five bytes there";
+    case Obstacle::go_program: return "is in a Go program, and has no instruction of five bytes there";
     case Obstacle::entered: return "is entered elsewhere than at its begin";
     case Obstacle::taken: return "has instructions whose addresses are taken";
     case Obstacle::falls_through: return "runs into what stands behind it";
@@ -65,7 +65,7 @@ struct Movable::Code {
     explicit Code(const Image& image) : survey(image) {}
 
     Obstacle of_file() const;
-    Obstacle of_body(const Body& body) const;
+    Obstacle of_body(const CodePart& body) const;
     Obstacle find(uint64_t function, uint32_t& number) const;
     Window window(uint32_t number, uint64_t start, uint64_t reach) const;
     Window longer(uint32_t number, uint64_t start, uint64_t reach) const;
@@ -91,7 +91,7 @@ Obstacle Movable::Code::of_file() const
     return Obstacle::damaged;
 }
 
-Obstacle Movable::Code::of_body(const Body& body) const
+Obstacle Movable::Code::of_body(const CodePart& body) const
 {
     if (body.broken)
         return Obstacle::not_instructions;
@@ -121,10 +121,10 @@ Obstacle Movable::Code::find(uint64_t function, uint32_t& number) const
     if (!found)
         return Obstacle::no_frame;
     number = *found;
-    const Body& body = survey.bodies()[number];
+    const CodePart& body = survey.bodies()[number];
     if (body.begin != function)
         return Obstacle::inside;
-    if (body.owner != Body::none || body.cold)
+    if (body.owner != CodePart::none || body.cold)
         return Obstacle::part;
     if (const Obstacle obstacle = of_body(body); obstacle != Obstacle::none)
         return obstacle;
@@ -171,7 +171,7 @@ bool Movable::Code::is_exclusive(uint32_t number, uint64_t address) const
 // Whole instructions from `start` on, at least to `reach`.
 Window Movable::Code::window(uint32_t number, uint64_t start, uint64_t reach) const
 {
-    const Body& body = survey.bodies()[number];
+    const CodePart& body = survey.bodies()[number];
     const unsigned jump_size = survey.of_words() ? 4 : 5;
     Window window;
     window.address = start;
@@ -221,8 +221,8 @@ Window Movable::Code::window(uint32_t number, uint64_t start, uint64_t reach) co
             return refused(start, Obstacle::target);
     if (start % page > page - jump_size)
         return refused(start, Obstacle::page);
-    if (survey.go() && count > 1)
-        return refused(start, Obstacle::go);
+    if (survey.is_go_program() && count > 1)
+        return refused(start, Obstacle::go_program);
     return window;
 }
 
@@ -287,7 +287,7 @@ Window Movable::Code::exit_at(uint32_t number, const Instruction& instruction, u
 // The ways out of one body, by address. What is returned concerns all of them.
 Obstacle Movable::Code::add_exits(uint32_t number, std::vector<Window>& exits) const
 {
-    const Body& body = survey.bodies()[number];
+    const CodePart& body = survey.bodies()[number];
     if (const Obstacle obstacle = of_body(body); obstacle != Obstacle::none)
         return obstacle;
     if (body.entered)
@@ -324,7 +324,7 @@ Window Movable::entry(uint64_t function) const
     uint32_t number = 0;
     if (const Obstacle obstacle = code_->find(function, number); obstacle != Obstacle::none)
         return refused(function, obstacle);
-    const Body& body = code_->survey.bodies()[number];
+    const CodePart& body = code_->survey.bodies()[number];
     // Labels whose addresses data have are known; what is computed from an address of the function's own is not.
     if (body.restarts && (!body.by_data || body.refers_inside))
         return refused(function, Obstacle::computed_jump);
@@ -369,8 +369,8 @@ Window Movable::site(uint64_t address) const
     const auto number = survey.body_at(address);
     if (!number)
         return refused(address, Obstacle::no_frame);
-    const Body& body = survey.bodies()[*number];
-    const Body& function = survey.bodies()[survey.group(*number)];
+    const CodePart& body = survey.bodies()[*number];
+    const CodePart& function = survey.bodies()[survey.group(*number)];
     if (const Obstacle obstacle = code_->of_body(body); obstacle != Obstacle::none)
         return refused(address, obstacle);
     if (const Obstacle obstacle = code_->of_body(function); obstacle != Obstacle::none)

@@ -40,7 +40,7 @@ enum class Obstacle : uint8_t {
     page,
     instruction,
     too_short,
-    go,
+    go_program,
     entered,
     taken,
     falls_through,

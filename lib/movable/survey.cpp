@@ -61,7 +61,7 @@ std::span<const std::byte> Marks::code_at(uint64_t address) const
 std::optional<uint32_t> Survey::body_at(uint64_t address) const
 {
     const auto after = std::upper_bound(bodies_.begin(), bodies_.end(), address,
-                                        [](uint64_t at, const Body& body) { return at < body.begin; });
+                                        [](uint64_t at, const CodePart& body) { return at < body.begin; });
     if (after == bodies_.begin() || address >= std::prev(after)->end)
         return {};
     return uint32_t(std::prev(after) - bodies_.begin());
@@ -112,7 +112,7 @@ Survey::Survey(const Image& image) : image_(image), frames_(image), budget_(imag
         const auto code = marks_.code_at(frame.begin);
         if (code.empty())
             continue;
-        Body body{frame};
+        CodePart body{frame};
         body.broken = frame.end - frame.begin > code.size();
         Instruction first;
         const bool landing = decode(frame.begin, first) && first.landing;
@@ -151,7 +151,7 @@ Survey::Survey(const Image& image) : image_(image), frames_(image), budget_(imag
 
 void Survey::sweep(uint32_t number)
 {
-    Body& body = bodies_[number];
+    CodePart& body = bodies_[number];
     Rows rows(frames_.cies()[body.cie], body);
     auto code = marks_.code_at(body.begin).first(size_t(body.end - body.begin));
     Decoder decoder(image_.arch());
@@ -181,7 +181,7 @@ void Survey::sweep_gap(Marks::Piece& piece, uint64_t begin, uint64_t end)
     Instruction instruction;
     for (size_t at = 0; at < code.size();) {
         if (decoder.decode(code.subspan(at), begin + at, instruction)) {
-            note(instruction, begin + at, Body::none);
+            note(instruction, begin + at, CodePart::none);
             at += instruction.length;
         } else {
             ++at;
@@ -211,16 +211,16 @@ void Survey::note(const Instruction& instruction, uint64_t address, uint32_t fro
     }
     const uint64_t to = instruction.refers_to;
     if (instruction.reference == Instruction::address) {
-        if (of_words() && from != Body::none && to > bodies_[from].begin && to < bodies_[from].end)
+        if (of_words() && from != CodePart::none && to > bodies_[from].begin && to < bodies_[from].end)
             inside_.push_back({from, to});
         else if (marks_.has(to))
             take(to, from);
-        if (from != Body::none && may_be_table(to))
+        if (from != CodePart::none && may_be_table(to))
             leas_.push_back({from, to});
     } else if (instruction.reference == Instruction::data
                && marks_.has(to)) { // data among the code, and how far they reach is not known
         marks_.add(to, Marks::target);
-        if (const auto body = body_at(to); body && from != Body::none)
+        if (const auto body = body_at(to); body && from != CodePart::none)
             bodies_[*body].broken = true;
     }
     if (!fixed_)
@@ -235,8 +235,8 @@ void Survey::branch(uint64_t to, uint32_t from, bool call)
     if (!marks_.has(to))
         return;
     marks_.add(to, call ? Marks::target | Marks::called : Marks::target);
-    if (from != Body::none && to >= bodies_[from].begin && to < bodies_[from].end) {
-        Body& body = bodies_[from];
+    if (from != CodePart::none && to >= bodies_[from].begin && to < bodies_[from].end) {
+        CodePart& body = bodies_[from];
         if (!call)
             body.loops = body.loops || to == body.begin || to == body.entry;
         else
@@ -244,7 +244,7 @@ void Survey::branch(uint64_t to, uint32_t from, bool call)
         return;
     }
     const bool inside = !(marks_.at(to) & Marks::start);
-    if (from != Body::none && !call)
+    if (from != CodePart::none && !call)
         crosses_.push_back({from, to});
     else if (inside)
         if (const auto body = body_at(to))
@@ -257,10 +257,10 @@ void Survey::take(uint64_t address, uint32_t from)
     const auto number = body_at(address);
     if (!number || bodies_[*number].begin == address)
         return;
-    Body& body = bodies_[*number];
+    CodePart& body = bodies_[*number];
     body.taken = true;
     body.refers_inside = body.refers_inside || from == *number;
-    body.by_data = body.by_data || from == Body::none;
+    body.by_data = body.by_data || from == CodePart::none;
 }
 
 // Its first entry leads to code.

@@ -57,7 +57,7 @@ private:
 };
 
 /// A frame, and what was found out about it.
-struct Body : Frame {
+struct CodePart : Frame {
     uint64_t entry = 0;         ///< behind a landing pad, if it begins with one
     bool broken = false;        ///< is not made of whole instructions, or its landing pads are not known
     bool loops = false;         ///< jumps to its own entry
@@ -95,7 +95,7 @@ public:
     /// What is wrong with the whole file.
     enum class Trouble : uint8_t { none, architecture, not_linked, overlaps, loader };
     Trouble trouble() const { return trouble_; }
-    bool go() const { return go_; }
+    bool is_go_program() const { return go_; }
     /// Every instruction is a word, and a jump takes the place of one: arm64.
     bool of_words() const { return image_.arch() == Arch::arm64; }
     /// At an address, alone. False: none is there.
@@ -106,11 +106,11 @@ public:
     const Image& image() const { return image_; }
     const Marks& marks() const { return marks_; }
     const Frames& frames() const { return frames_; }
-    const std::vector<Body>& bodies() const { return bodies_; }
+    const std::vector<CodePart>& bodies() const { return bodies_; }
     /// Number of the body that covers the address.
     std::optional<uint32_t> body_at(uint64_t address) const;
     /// The function that a body belongs to: itself, or another that it is split off from.
-    uint32_t group(uint32_t body) const { return bodies_[body].owner == Body::none ? body : bodies_[body].owner; }
+    uint32_t group(uint32_t body) const { return bodies_[body].owner == CodePart::none ? body : bodies_[body].owner; }
     /// Parts of a function, without itself.
     std::vector<uint32_t> parts(uint32_t body) const;
     const Computed* computed_at(uint64_t address) const;
@@ -160,7 +160,7 @@ private:
     bool go_ = false, fixed_ = false; // fixed_: linked to run at its addresses
     Frames frames_;
     Marks marks_;
-    std::vector<Body> bodies_;
+    std::vector<CodePart> bodies_;
     std::vector<Cross> crosses_;
     std::vector<Lea> leas_;
     std::vector<Lea> inside_;      // arm64: of a body's own instructions, bases of tables perhaps

@@ -141,7 +141,7 @@ void Survey::read_symbols()
             const auto number = body_at(symbol.st_value);
             if (!number)
                 continue;
-            Body& body = bodies_[*number];
+            CodePart& body = bodies_[*number];
             body.entered = body.entered || symbol.st_value != body.begin;
             body.cold = body.cold || (cold && symbol.st_value == body.begin);
             body.special = body.special || special_name(name);
@@ -166,7 +166,7 @@ void Survey::read_relocations()
                 bodies_[*body].patched = true;
             return; // nobody goes there
         }
-        take(to, Body::none);
+        take(to, CodePart::none);
         if (in_rseq(at))
             if (const auto body = body_at(to))
                 bodies_[*body].rseq = true;
@@ -266,7 +266,7 @@ void Survey::read_words()
 void Survey::read_landing_pads()
 {
     uint64_t budget = image_.file().size();
-    for (Body& body : bodies_)
+    for (CodePart& body : bodies_)
         if (!each_landing_pad(image_, body, budget, [&](uint64_t pad) { marks_.add(pad, Marks::target); }))
             body.broken = true;
 }

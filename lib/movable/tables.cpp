@@ -21,20 +21,20 @@ bool Survey::ends_own(const Cross& cross, const std::vector<uint32_t>& owners) c
 /// By body, which other one alone jumps to it, if it is a part.
 std::vector<uint32_t> Survey::sole_sources(const std::vector<uint32_t>& owners) const
 {
-    constexpr uint32_t several = Body::none - 1;
-    std::vector<uint32_t> sources(bodies_.size(), Body::none);
+    constexpr uint32_t several = CodePart::none - 1;
+    std::vector<uint32_t> sources(bodies_.size(), CodePart::none);
     for (const Cross& cross : crosses_) {
         const auto to = body_at(cross.to);
         if (!to || ends_own(cross, owners))
             continue;
         uint32_t& source = sources[*to];
-        source = source == Body::none || source == cross.from ? cross.from : several;
+        source = source == CodePart::none || source == cross.from ? cross.from : several;
     }
     for (uint32_t i = 0; i < bodies_.size(); ++i) {
-        const Body& body = bodies_[i];
+        const CodePart& body = bodies_[i];
         const bool part = body.cold || !frames_.at_return(body.first) || !(marks_.at(body.begin) & Marks::called);
         if (sources[i] == several || sources[i] == i || !part)
-            sources[i] = Body::none;
+            sources[i] = CodePart::none;
     }
     return sources;
 }
@@ -54,9 +54,9 @@ void Survey::find_parts()
     for (uint32_t i = 0; i < bodies_.size(); ++i) {
         constexpr unsigned deepest = 16; // parts of parts; what goes round in a circle has no owner
         uint32_t owner = owners[i];
-        for (unsigned depth = 0; owner != Body::none && owners[owner] != Body::none; ++depth)
-            owner = depth < deepest ? owners[owner] : Body::none;
-        if (owner == Body::none)
+        for (unsigned depth = 0; owner != CodePart::none && owners[owner] != CodePart::none; ++depth)
+            owner = depth < deepest ? owners[owner] : CodePart::none;
+        if (owner == CodePart::none)
             continue;
         bodies_[i].owner = owner;
         parts_.emplace_back(owner, i);
@@ -66,7 +66,7 @@ void Survey::find_parts()
         const auto to = body_at(cross.to);
         if (!to)
             continue;
-        Body& body = bodies_[*to];
+        CodePart& body = bodies_[*to];
         const bool same = group(cross.from) == group(*to);
         if (cross.to != body.begin && !same)
             body.entered = true;
@@ -81,7 +81,7 @@ void Survey::find_parts()
 /// @param wide  addresses, not offsets from the table
 uint64_t Survey::scan(uint32_t number, uint64_t table, bool wide)
 {
-    Body& function = bodies_[number];
+    CodePart& function = bodies_[number];
     const auto bytes = image_.bytes_at(table);
     const size_t size = wide ? 8 : 4;
     uint64_t count = 0;
@@ -243,13 +243,13 @@ void Survey::judge_computed()
         for (; table != wide_tables_.end() && table->first <= at; ++table)
             reached = std::max(reached, table->second);
         if (at >= reached)
-            take(to, Body::none);
+            take(to, CodePart::none);
     }
     for (Computed& jump : computed_) {
         if (jump.kind == Computed::tail_call)
             jump.kind = kind_of(jump);
         if (jump.kind == Computed::unknown) {
-            Body& body = bodies_[group(jump.body)];
+            CodePart& body = bodies_[group(jump.body)];
             body.computed = true;
             body.restarts = body.restarts || !of_words() || jump.at_return;
         }

@@ -108,7 +108,7 @@ private:
 void Survey::find_table(Computed& jump)
 {
     constexpr uint64_t farthest = 256; // bytes
-    Body& body = bodies_[jump.body];
+    CodePart& body = bodies_[jump.body];
     Registers registers;
     for (uint64_t at = std::max(body.begin, jump.address < farthest ? 0 : jump.address - farthest); at < jump.address;
          at += 4)

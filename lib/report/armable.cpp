@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "report/armable.h"
 
-#include "live/windows.h"
+#include "live/movable_cache.h"
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ ArmableCounts armable(const Image& image, const Notes& notes,
         share.movable += window.obstacle == Obstacle::none;
         ++counts.why[size_t(window.obstacle)][column];
     };
-    FileWindows movable(image, notes);
+    MovableCache movable(image, notes);
     for (const Function& one : image.functions()) {
         const ArmableFunction answer{one, movable.entry(one.address), movable.exits(one.address)};
         add(counts.entries, 0, answer.entry);

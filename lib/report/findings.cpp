@@ -1,4 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// The report on one image: Report's constructor does all of it, in this order.
+//
+//     read_sites()     each stapsdt note: its code, its record, kernels' verdicts, semaphore, arguments   findings_sites.cpp
+//     read_entries()   with --functions: each function, recorded or not, and the exits that it promises   findings_functions.cpp
+//     check_file()     what is true of the file as a whole; records that are stale, bases                 findings_file.cpp
+//
+// A finding belongs to the site, the function or the exit that it is about, else to the file. Each is counted when it is made, and
+// only the first 10,000 of a kind are kept: a hostile file has as many as it has notes. What a kernel does at a place is not judged here:
+// the Evaluator is asked, once for all places that look the same.
+//
+// Here is what the three parts share: names and levels (X-macro in findings.h), and check_record(), which compares what a record promises
+// with what stands there, for sites, entries and exits alike.
 #include "report/findings_shared.h"
 
 #include <fmt/format.h>
@@ -10,22 +22,6 @@ namespace fastsdt {
 namespace {
 
 constexpr size_t most_of_a_kind = 10000; // kept in full; all are counted
-
-struct Shape {
-    uint8_t layout, patch_offset, patch_length;
-};
-constexpr Shape shapes[] = {
-#define FASTSDT_X(name) {FASTSDT_SHAPE_##name},
-    FASTSDT_LAYOUTS(FASTSDT_X)
-#undef FASTSDT_X
-};
-
-const Shape* shape_of(uint8_t layout)
-{
-    const auto found =
-        std::find_if(std::begin(shapes), std::end(shapes), [&](const Shape& s) { return s.layout == layout; });
-    return found == std::end(shapes) ? nullptr : found;
-}
 
 } // namespace
 
@@ -86,21 +82,6 @@ Severity usual_severity(FindingId id)
     return finding_rows[size_t(id)].severity;
 }
 
-std::string_view layout_name(uint8_t layout, Arch arch)
-{
-    switch (layout) {
-    case FASTSDT_LAYOUT_NOP: return x86(arch) ? "nop1" : "nop";
-    case FASTSDT_LAYOUT_NOP1_NOP4: return "nop1+nop4";
-    case FASTSDT_LAYOUT_NOP5: return "nop5";
-    case FASTSDT_LAYOUT_NOP1_NOP5: return "nop1+nop5";
-    case FASTSDT_LAYOUT_NOP10: return "nop10";
-    case FASTSDT_LAYOUT_NOP1_NOP10: return "nop1+nop10";
-    case FASTSDT_LAYOUT_PUSH: return "push";
-    case FASTSDT_LAYOUT_STP: return "stp";
-    default: return "other";
-    }
-}
-
 std::string_view state_name(uint8_t state)
 {
     switch (state) {
@@ -129,7 +110,7 @@ std::string hex(std::span<const std::byte> bytes)
     return text;
 }
 
-Report::Report(const Image& image_, const Notes& notes_, Options options_)
+Report::Report(const Image& image_, const Notes& notes_, ReportOptions options_)
     : image(image_), notes(notes_), options(std::move(options_)), evaluator_(image_, options.kernels), moved_(image_),
       lines_(image_), texts_(image_.file())
 {
@@ -170,11 +151,12 @@ static constexpr std::string_view prefixes_why = ": the assembler put prefixes o
 void Report::check_record(const Record& record, uint64_t address, const Evaluation* judged, std::vector<Finding>& to)
 {
     const std::string_view layout = layout_name(record.layout, image.arch());
-    const bool known = layout != "other" || record.layout == FASTSDT_LAYOUT_OTHER;
+    const bool known = known_layout(record.layout);
     if (!known)
         add(to, FindingId::unknown_record, fmt::format("layout {} is not known", record.layout), address);
 
-    const Shape* shape = shape_of(record.layout);
+    const Layout* const row = find_layout(record.layout);
+    const Shape* const shape = row ? &row->shape : nullptr;
     if (x86(image.arch()) && shape
         && (record.patch_offset != shape->patch_offset || record.patch_length != shape->patch_length))
         add(to, FindingId::record_mismatch,
@@ -185,7 +167,7 @@ void Report::check_record(const Record& record, uint64_t address, const Evaluati
     if (judged && image.arch() != Arch::unknown && record.layout != FASTSDT_LAYOUT_OTHER && known
         && (judged->layout != record.layout || judged->state != FASTSDT_STATE_PRISTINE)) {
         const auto bytes = image.bytes_at(address);
-        const size_t shown = std::min<size_t>(bytes.size(), shape ? shape->patch_offset + shape->patch_length : 4);
+        const size_t shown = std::min<size_t>(bytes.size(), shape ? shape->length() : 4);
         add(to, FindingId::bytes_mismatch,
             judged->layout == record.layout
                 ? fmt::format("the note says {} and it is in the state \"{}\": {}", layout, state_name(judged->state),

@@ -4,6 +4,7 @@
 #pragma once
 #include "arch/args.h"
 #include "base/cover.h"
+#include "base/layouts.h"
 #include "elf/image.h"
 #include "elf/lines.h"
 #include "elf/moved.h"
@@ -176,7 +177,7 @@ struct FunctionReport {
     std::vector<Finding> findings;
 };
 
-struct Options {
+struct ReportOptions {
     std::vector<Kernel> kernels = default_kernels();
     bool functions = false;
     bool lines = true;
@@ -186,11 +187,11 @@ struct Options {
 /// Everything about one image; refers into `image` and `notes`, which have to outlive it.
 class Report {
 public:
-    Report(const Image& image, const Notes& notes, Options options);
+    Report(const Image& image, const Notes& notes, ReportOptions options);
 
     const Image& image;
     const Notes& notes;
-    const Options options;
+    const ReportOptions options;
     std::vector<SiteReport> sites;       ///< by address
     std::vector<FunctionReport> entries; ///< by address; empty unless asked for
     std::vector<ExitReport> exits;       ///< of the entries, by function and address
@@ -241,8 +242,6 @@ private:
 /// How bad the state of a site in a running process is; empty for what kernels and tracers do normally.
 std::optional<Severity> severity(Change change);
 
-/// "nop1+nop10", "push", ...; "other" for FASTSDT_LAYOUT_OTHER and ids it does not know.
-std::string_view layout_name(uint8_t layout, Arch arch);
 /// "pristine", ...: FASTSDT_STATE_*.
 std::string_view state_name(uint8_t state);
 

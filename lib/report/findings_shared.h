@@ -17,11 +17,11 @@ inline bool x86(Arch arch)
 // The layouts whose patchable bytes a kernel writes a call over.
 inline bool nop10_kind(uint8_t layout)
 {
-    return layout == FASTSDT_LAYOUT_NOP10 || layout == FASTSDT_LAYOUT_NOP1_NOP10;
+    return rewritten(layout) == Rewritten::nop10_call;
 }
 inline bool nop5_kind(uint8_t layout)
 {
-    return layout == FASTSDT_LAYOUT_NOP5 || layout == FASTSDT_LAYOUT_NOP1_NOP5;
+    return rewritten(layout) == Rewritten::nop5_call;
 }
 
 inline bool crosses(uint64_t address, uint64_t length, uint64_t boundary)

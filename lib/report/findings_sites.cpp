@@ -120,9 +120,9 @@ void Report::check_site_verdicts(SiteReport& site)
     const bool crossing = patch_crosses_page(image, probe.address, *judged);
     if (crossing && nop10_kind(judged->layout))
         add_here(FindingId::page_crossing,
-                 judged->layout == FASTSDT_LAYOUT_NOP10
-                     ? std::string(nop10_crosses)
-                     : fmt::format("{}, and {} attaches there", nop10_crosses, libbpf_that_moves(judged->layout)));
+                 judged->layout == FASTSDT_LAYOUT_NOP10 ? std::string(nop10_crosses)
+                                                        : fmt::format("{}, and {} attaches there", nop10_crosses,
+                                                                      which_attaches_at_patch(judged->layout)));
     else if (crossing && nop5_kind(judged->layout))
         add_here(FindingId::page_crossing,
                  fmt::format("the nop5 crosses a page: Linux {} to {} do not optimize it", name(nop5_first),
@@ -141,14 +141,14 @@ void Report::check_site_verdicts(SiteReport& site)
     };
     if (const auto where = kernels_where([](const Behaviour& b) {
             return b.at_note.verdict == Verdict::optimize_unsafe
-                || (b.libbpf_moves && b.at_patch.verdict == Verdict::optimize_unsafe);
+                || (b.attaches_at_patch && b.at_patch.verdict == Verdict::optimize_unsafe);
         });
         !where.empty()) {
         const bool safe_stack = site.record && site.record->flags & FASTSDT_SITE_NO_REDZONE;
         const bool moved = judged->patch_offset != 0;
         add_here(FindingId::unsafe_optimization,
                  fmt::format("on {} {}; {} a child after fork() dies at the site", where,
-                             moved ? libbpf_that_moves(judged->layout)
+                             moved ? which_attaches_at_patch(judged->layout)
                                      + " moves its probe to the nop5 and the kernel makes it a call"
                                    : "the kernel makes the nop5 a call",
                              safe_stack ? "the red zone is not used, but" : "the red zone may be overwritten and"));

@@ -90,7 +90,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
             path, bytes,
             [&](const Image& image) {
                 const Notes notes = read_notes(image);
-                Options options;
+                ReportOptions options;
                 options.functions = true;
                 const Report report(image, notes, options);
                 print(way, image, notes, report);

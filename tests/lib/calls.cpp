@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Prints what a file asks of prctl(), of syscall() and of the kernel: calls.sh.
-#include "elf/calls.h"
+#include "elf/call_constants.h"
 
 #include <cstdio>
 

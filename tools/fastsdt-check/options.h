@@ -18,7 +18,7 @@ struct Arguments {
     pid_t pid = 0;     ///< 0: none
     fastsdt::Outside outside = fastsdt::Outside::refuse;
     bool json = false, sarif = false, plan = false, diff = false, armable = false;
-    fastsdt::Options report;                    ///< with the kernels and --probe's selection
+    fastsdt::ReportOptions report;              ///< with the kernels and --probe's selection
     std::vector<std::string> globs;             ///< of --probe; empty: all
     Style style;                                ///< with --only
     std::optional<fastsdt::Severity> threshold; ///< of --fail-on; empty: never

@@ -44,7 +44,7 @@ Json kernels_json(const Report& report, const Evaluation& judged)
             one["at_patch"] = {{"offset", judged.patch_offset},
                                {"verdict", name(b.at_patch.verdict)},
                                {"why", b.at_patch.why},
-                               {"libbpf_moves", b.libbpf_moves}};
+                               {"libbpf_moves", b.attaches_at_patch}};
         json[report.options.kernels[i].name()] = std::move(one);
     }
     return json;

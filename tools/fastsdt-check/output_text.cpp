@@ -118,7 +118,7 @@ private:
         for (size_t i = 0; i < judged.behaviours.size(); ++i) {
             const Behaviour& b = judged.behaviours[i];
             std::string what = verdict(b.at_note.verdict);
-            if (b.libbpf_moves)
+            if (b.attaches_at_patch)
                 what += fmt::format(", with libbpf {} at +{}", verdict(b.at_patch.verdict), judged.patch_offset);
             const auto same =
                 std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == what; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "live/windows.h"
+#include "live/movable_cache.h"
 
 #include <map>
 #include <mutex>
@@ -8,13 +8,13 @@
 
 namespace fastsdt {
 
-struct FileWindows::Known {
+struct MovableCache::Known {
     std::mutex mutex;
     std::map<uint64_t, Window> entries, sites;
     std::map<uint64_t, std::vector<Window>> exits;
 };
 
-FileWindows::FileWindows(const Image& image, const Notes& notes) : image_(image)
+MovableCache::MovableCache(const Image& image, const Notes& notes) : image_(image)
 {
     for (const ProbeNote& probe : notes.probes)
         sites_.insert(probe.address);
@@ -39,16 +39,16 @@ FileWindows::FileWindows(const Image& image, const Notes& notes) : image_(image)
     known_ = known;
 }
 
-FileWindows::~FileWindows() = default;
+MovableCache::~MovableCache() = default;
 
-const Movable& FileWindows::movable()
+const Movable& MovableCache::movable()
 {
     if (!movable_)
         movable_ = std::make_unique<Movable>(image_);
     return *movable_;
 }
 
-void FileWindows::check(Window& window, uint64_t own) const
+void MovableCache::check(Window& window, uint64_t own) const
 {
     if (window.obstacle != Obstacle::none)
         return;
@@ -71,7 +71,7 @@ Answer once(std::mutex& mutex, std::map<uint64_t, Answer>& known, uint64_t addre
 
 } // namespace
 
-Window FileWindows::entry(uint64_t function)
+Window MovableCache::entry(uint64_t function)
 {
     return once(known_->mutex, known_->entries, function, [&] {
         Window window = movable().entry(function);
@@ -80,7 +80,7 @@ Window FileWindows::entry(uint64_t function)
     });
 }
 
-std::vector<Window> FileWindows::exits(uint64_t function)
+std::vector<Window> MovableCache::exits(uint64_t function)
 {
     return once(known_->mutex, known_->exits, function, [&] {
         std::vector<Window> exits = movable().exits(function);
@@ -90,7 +90,7 @@ std::vector<Window> FileWindows::exits(uint64_t function)
     });
 }
 
-Window FileWindows::site(uint64_t address)
+Window MovableCache::site(uint64_t address)
 {
     return once(known_->mutex, known_->sites, address, [&] {
         Window window = movable().site(address);

@@ -12,15 +12,15 @@
 
 namespace fastsdt {
 
-/// What Movable answers, and: no window holds the site of somebody else's probe, whose bytes would be executed no more. Several
+/// As Movable, but refuses a window that overlaps another probe's site: that site's bytes would no longer be executed. Several
 /// threads may each have one of the same file.
-class FileWindows {
+class MovableCache {
 public:
     /// Both have to outlive it.
-    FileWindows(const Image& image, const Notes& notes);
-    ~FileWindows();
-    FileWindows(const FileWindows&) = delete;
-    FileWindows& operator=(const FileWindows&) = delete;
+    MovableCache(const Image& image, const Notes& notes);
+    ~MovableCache();
+    MovableCache(const MovableCache&) = delete;
+    MovableCache& operator=(const MovableCache&) = delete;
 
     Window entry(uint64_t function);
     std::vector<Window> exits(uint64_t function);

@@ -10,8 +10,8 @@
 namespace fastsdt {
 
 struct Calls {
-    std::set<uint32_t> numbers; ///< that calls have for their first argument, or for the system call
-    bool others = false;        ///< some call has what is no constant, or the function's address is used otherwise
+    std::set<uint32_t> numbers; ///< constant first arguments, or numbers of system calls, that were found
+    bool others = false;        ///< some call's argument is not a constant, or the function's address escapes
 };
 
 /// Calls of an imported function. Nothing where the file does not import it.

@@ -3,7 +3,7 @@
 // A call is found by its target: the function's entry in the procedure linkage table, or the word of the global offset
 // table that the loader fills with the function's address. From the call we go back to the instruction that set the
 // register. It counts if that is a constant, and if nothing in between is called or jumped to from elsewhere.
-#include "elf/calls.h"
+#include "elf/call_constants.h"
 
 #include "base/integers.h"
 #include "elf/entries.h"
