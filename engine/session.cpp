@@ -332,6 +332,37 @@ void Session::match_and_arm()
     arm();
 }
 
+// A slot is found from its thread's number on, up to the first one without an owner. So only one is freed behind which there is one: others
+// are where they are looked for. A thread that begins where an ended one was, and is taken for that just now, takes the slot again.
+void Session::free_slots()
+{
+    if (!has_memory() || !environment_.tid_offset)
+        return;
+    const auto bytes = target_.read_data(Tables::slice + Tables::owners, 8 * most_threads);
+    if (bytes.size() != 8 * most_threads)
+        return;
+    std::vector<uint64_t> owners(most_threads);
+    std::memcpy(owners.data(), bytes.data(), bytes.size());
+    const auto used = size_t(std::count_if(owners.begin(), owners.end(), [](uint64_t owner) { return owner != 0; }));
+    if (used <= most_threads / 2)
+        return;
+    // The kernel writes 0 over the number that the C library keeps (CLONE_CHILD_CLEARTID), pthread_join() of glibc -1; then the stack may be
+    // unmapped.
+    const auto has_ended = [this](uint64_t pointer) {
+        const auto bytes = target_.read(pointer + static_cast<uint64_t>(int64_t{*environment_.tid_offset}), 4);
+        int32_t number = 0;
+        if (bytes.size() == sizeof number)
+            std::memcpy(&number, bytes.data(), sizeof number);
+        return number <= 0;
+    };
+    for (size_t i = 2 * most_threads; i-- > 0;) {
+        uint64_t& owner = owners[i % most_threads];
+        if (owner != 0 && owners[(i + 1) % most_threads] == 0 && has_ended(~owner)
+            && target_.change_data(Tables::slice + Tables::owners + 8 * (i % most_threads), owner, 0))
+            owner = 0;
+    }
+}
+
 void Session::disarm()
 {
     const TracerThread tracer;

@@ -144,6 +144,9 @@ public:
     }
     /// Lets stubs know how far the main thread's stack has grown. Cheap enough to be done often.
     void follow_stack();
+    /// Where many threads have come and gone: slots of those that have ended are for others again. What they recorded stays. Cheap enough to be
+    /// done often.
+    void free_slots();
     /// Lets nsecs follow the kernel's clock, for children of a process that has ended.
     void keep_time();
     const std::vector<SiteState>& states() const { return arming_.states(); }

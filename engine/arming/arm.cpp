@@ -481,10 +481,7 @@ bool Arming::release_all()
 void Arming::arm(std::vector<Site> sites)
 {
     add(std::move(sites));
-    target_.alone([&] {
-        target_.want_stops();
-        arm_all();
-    });
+    target_.alone([&] { arm_all(); });
 }
 
 // Memory that has no owner yet is nobody's left-over only as long as no other tracer does the same.
@@ -554,6 +551,8 @@ void Arming::place(const std::vector<size_t>& indices, const std::vector<Mapping
         wanted.push_back(std::move(*executing));
     if (wanted.empty())
         return;
+    if (window_.size == 0)
+        target_.want_stops();
     const bool needed = std::any_of(wanted.begin(), wanted.end(), [](const Stubs& stubs) { return stubs.needed; });
     try {
         refuse_cost(indices, wanted);

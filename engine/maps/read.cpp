@@ -280,11 +280,10 @@ Maps read_slices(const Script& script, const Tables& tables, Window window, cons
     };
     if (with_shared)
         read_maps_at(0, true);
-    for (const Memory::Block& block : memory.blocks())
-        if (block.owned) {
-            ++maps.threads;
-            read_maps_at(block.offset, false);
-        }
+    for (const Memory::Block& block : memory.blocks()) { // without an owner: of a thread that has ended, perhaps
+        maps.threads += block.owned;
+        read_maps_at(block.offset, false);
+    }
     for (Merged& map : merged) {
         auto& entries = maps.maps.emplace_back();
         for (auto& [keys, entry] : map)
@@ -496,8 +495,7 @@ void clear_table(const Script& script, const Tables& tables, Window window, size
     if (table.shared)
         return clear_at(0);
     for (const Memory::Block& block : memory.blocks())
-        if (block.owned)
-            clear_at(block.offset);
+        clear_at(block.offset);
 }
 
 namespace {

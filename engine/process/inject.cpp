@@ -228,7 +228,7 @@ pid_t borrow(Tracees& tracees, bool& slept)
         mind[threads[i]] = i < most_looks && threads.size() > 1 ? minds(tracees.pid(), threads[i]) : 3;
     std::stable_sort(threads.begin(), threads.end(), [&](pid_t a, pid_t b) { return mind[a] < mind[b]; });
     // On a busy machine a thread gets a processor late. So all are tried once, and once more with patience.
-    for (const std::chrono::milliseconds patience : {50ms, 2000ms})
+    for (const std::chrono::milliseconds patience : {50ms, 300ms})
         for (pid_t thread : threads) {
             const std::string state = status_field(tracees.pid(), thread, "State:");
             if ((patience > 50ms && state.starts_with('D')) || works_in_kernel(tracees.pid(), thread)

@@ -76,7 +76,7 @@ trace -e 'uprobe:./mixed++:* { @[probe] = count(); }' -- ./mixed++
 expect "functions by a pattern: status" "$status" 0
 grep -qx '@\[uprobe:./mixed++:plain\]: 10' out || fail "functions by a pattern: $(cat out err)"
 # A pattern of files means those of the process; bpftrace would open what is in the folder, and wait at a FIFO.
-mkfifo fifo
+rm -f fifo && mkfifo fifo
 for probe in 'uprobe:*:plain' 'uprobe:*mixed++:plai*'; do
     trace -e "$probe { @ = count(); }" -- ./mixed++
     expect "$probe" "$status $(maps)" "0 @: 10"

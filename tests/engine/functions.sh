@@ -48,7 +48,7 @@ grep -qx '@calls: 1000' out || fail "a tail call: $(cat out)"
 # Entries without exits: the report says what is missing, and names the command that can trace it.
 compile entries
 status=0
-fastsdt-trace --engine user -e 'uprobe:./entries:request { @calls = count(); } uretprobe:./entries:request { @results = count(); }' -- ./entries 1000 >out 2>err || status=$?
+fastsdt-trace --engine user --uretprobe -e 'uprobe:./entries:request { @calls = count(); } uretprobe:./entries:request { @results = count(); }' -- ./entries 1000 >out 2>err || status=$?
 expect "no exits: status" "$status" 1
 expect "no exits" "$(grep -E '^(@|sites)' out)" "@calls: 1000
 @results: 0

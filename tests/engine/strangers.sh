@@ -39,7 +39,7 @@ run() {
     ./work <in2 >out2 3>&- 4<&- &
     local other=$! tracer line
     exec 6>in2 7<out2
-    fastsdt-trace --engine kernel -p $traced -e "$1 interval:ms:20 { printf(\"armed\\n\"); }" >report 2>err 3>&- 4<&- 6>&- 7<&- &
+    fastsdt-trace --engine kernel --uretprobe -p $traced -e "$1 interval:ms:20 { printf(\"armed\\n\"); }" >report 2>err 3>&- 4<&- 6>&- 7<&- &
     tracer=$!
     exec 5<report
     until read -r line <&5 && [[ $line == *armed* ]]; do [ -n "$line" ] || kill -0 $tracer 2>/dev/null || fail "$1: $(cat err)"; done
@@ -88,7 +88,7 @@ fi
 # What cannot be kept to one process is refused, with the line.
 refused() { # refused SCRIPT MESSAGE
     local status=0
-    fastsdt-trace --engine kernel -e "$1" -- ./work >out 2>err </dev/null || status=$?
+    fastsdt-trace --engine kernel --uretprobe -e "$1" -- ./work >out 2>err </dev/null || status=$?
     expect "$1: status" "$status" 2
     expect "$1" "$(tail -1 err)" "fastsdt-trace: line ${2/:/ of the script:}; so the script cannot be kept to one process"
 }

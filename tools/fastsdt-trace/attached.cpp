@@ -211,6 +211,7 @@ void Attached::look()
     if (!executed_)
         attempt([&] { news(); });
     attempt([&] { session_->follow_stack(); });
+    attempt([&] { session_->free_slots(); });
     attempt([&] { look_for_forks(false); });
 }
 
