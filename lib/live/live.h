@@ -6,10 +6,6 @@
 #include "elf/index.h"
 #include "elf/notes.h"
 #include "proc/maps.h"
-// Until all that includes this for them includes them:
-#include "proc/mapped_file.h"
-#include "proc/processes.h"
-#include "proc/threads.h"
 
 #include <fastsdt/recognize.h>
 

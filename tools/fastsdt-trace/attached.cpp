@@ -2,7 +2,7 @@
 #include "attached.h"
 
 #include "kernel.h"
-#include "live/live.h"
+#include "proc/threads.h"
 #include "say.h"
 
 #include <fmt/format.h>
@@ -225,7 +225,8 @@ void Attached::verify()
             const bool gone = states_[i].state == State::armed && seen[i].state == State::ready;
             waited_[i] = waited_[i] || gone;
             if (gone && !std::exchange(said_gone_, true))
-                say("jumps were gone: the program got its code from the file once more (madvise, mmap), or another tool "
+                say("jumps were gone: the program got its code from the file once more (madvise, mmap), or another "
+                    "tool "
                     "wrote there; hits since the last look, a second at most, are missing");
         }
         if (lost || behind_) {
