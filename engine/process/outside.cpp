@@ -303,6 +303,8 @@ public:
         return std::all_of(results.begin(), results.end(), [](int64_t result) { return result == 0; });
     }
 
+    std::optional<uint64_t> memory_left() override { return fastsdt::engine::memory_left(pid_); }
+
     void want_stops() override
     {
         patiently([&] { refuse_sharer(pid_); });

@@ -187,7 +187,13 @@ void Attached::loaded(bool passes)
         return;
     }
     const bool said = behind_; // a refusal, in which it may have waited in vain
+    const std::vector<engine::SiteState> before = states_;
     const bool waited = session_->answer_loader([&] { attempt([&] { news(true); }); });
+    for (size_t i = 0; !waited && i < states_.size(); ++i)
+        if (states_[i].state == State::armed && (i >= before.size() || before[i].state != State::armed)) {
+            late_[i] = true;
+            covered_since_ = Clock::now();
+        }
     missed_ = missed_ || !waited;
     if (!waited && !said && !behind_)
         say("the process loaded libraries while this tool did not answer: hits of their constructors may be "

@@ -376,6 +376,21 @@ CtfClock Recorder::clock() const
     return clock;
 }
 
+void Recorder::keep()
+{
+    constexpr auto period = std::chrono::seconds(1);
+    const auto now = std::chrono::steady_clock::now();
+    if (!ctf_ || !failure_.empty() || now - kept_ < period || kept_events_ == events_)
+        return;
+    try {
+        ctf_->write_so_far(classes_, clock());
+    } catch (const Unusable& error) {
+        failure_ = error.what();
+    }
+    kept_ = std::chrono::steady_clock::now();
+    kept_events_ = events_;
+}
+
 void Recorder::finish(std::ostream& out)
 {
     if (!failure_.empty())
