@@ -274,6 +274,7 @@ Session::Preview Session::preview()
         }
         // Compiled as if for the page of the lowest site; nothing is written there. So distances are realistic.
         const Code code = compiled(sites, {base, base, base, base});
+        preview.cost.stubs += whole_pages(code.bytes.size()) + own_machine.page;
         std::vector<uint64_t> borders = code.stubs; // a stub ends where the next begins, or with the code
         borders.push_back(base + code.bytes.size());
         std::sort(borders.begin(), borders.end());
@@ -287,6 +288,11 @@ Session::Preview Session::preview()
             preview.stubs[members[k]] = {code.stubs[k], {first, first + static_cast<ptrdiff_t>(end - code.stubs[k])}};
         }
     }
+    std::set<uint64_t> pages;
+    for (size_t i = 0; i < preview.sites.size(); ++i)
+        if (can_be_armed(preview.states[i]))
+            pages.insert(preview.sites[i].patch / smallest_page);
+    preview.cost.pages = pages.size();
     return preview;
 }
 

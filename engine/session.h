@@ -62,6 +62,7 @@ public:
             std::vector<std::byte> bytes;
         };
         std::vector<Stub> stubs; ///< of those that are ready
+        Cost cost;               ///< of these, all together
     };
     Preview preview();
 

@@ -556,11 +556,33 @@ void Arming::place(const std::vector<size_t>& indices, const std::vector<Mapping
         return;
     const bool needed = std::any_of(wanted.begin(), wanted.end(), [](const Stubs& stubs) { return stubs.needed; });
     try {
+        refuse_cost(indices, wanted);
         make(std::move(wanted), mappings);
     } catch (const Unusable&) {
         if (needed)
             throw;
     }
+}
+
+// A process whose control group has no more is ended by the kernel, which takes no less.
+void Arming::refuse_cost(const std::vector<size_t>& indices, const std::vector<Stubs>& wanted)
+{
+    const std::optional<uint64_t> left = target_.memory_left();
+    if (!left)
+        return;
+    std::set<uint64_t> pages;
+    for (const size_t i : indices)
+        pages.insert(sites_[i].patch / smallest_page);
+    Cost cost{.pages = pages.size()};
+    for (const Stubs& stubs : wanted)
+        cost.stubs += whole_pages(stubs.size()) + own_machine.page;
+    constexpr uint64_t share = 2; // the program goes on, and wants some itself
+    if (cost.bytes() > *left / share)
+        throw Unusable(
+            fmt::format("the process's memory control group has {} KiB left, and {} sites would take {} KiB: {} pages "
+                        "of code that are "
+                        "copied, and their stubs; half of what is left is the most. Name fewer, or give the group more",
+                        *left >> 10, indices.size(), cost.bytes() >> 10, cost.pages));
 }
 
 void Arming::prepare_tables()

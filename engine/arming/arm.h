@@ -35,6 +35,13 @@ enum class Copy {
 };
 
 /// A run: its sites, added as modules come.
+/// What arming takes of the target's memory.
+struct Cost {
+    size_t pages = 0; ///< of code, which are copied
+    size_t stubs = 0; ///< bytes, with what tells of them
+    size_t bytes() const { return pages * smallest_page + stubs; }
+};
+
 class Arming {
 public:
     /// @param needs  of the tables; not 0  @param follows  Front::follows
@@ -90,6 +97,7 @@ private:
     void add(std::vector<Site> sites);
     struct Stubs;
     void place(const std::vector<size_t>& sites, const std::vector<Mapping>& mappings);
+    void refuse_cost(const std::vector<size_t>& sites, const std::vector<Stubs>& wanted);
     Stubs stubs_for(const std::vector<size_t>& sites);
     Stubs lone_stub(uint64_t at, std::function<std::vector<std::byte>(const Arena&)> stub,
                     std::function<Patch(uint64_t stub)> jump, Patch& made) const;

@@ -4,7 +4,7 @@
 #pragma once
 #include "code/loader.h"
 #include "code/site.h"
-#include "live/live.h"
+#include "proc/maps.h"
 #include "maps/read.h"
 
 #include <cstddef>
@@ -34,6 +34,8 @@ class Target {
 public:
     virtual ~Target() = default;
 
+    /// Bytes that it can take without the kernel ending it. Empty: as many as there are.
+    virtual std::optional<uint64_t> memory_left() { return {}; }
     /// What the target has mapped now, by address.
     virtual std::vector<Mapping> mappings() = 0;
     /// Up to `size` bytes; fewer where the memory ends.

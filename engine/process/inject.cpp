@@ -9,7 +9,9 @@
 #include "process/inject.h"
 
 #include "base/descriptor.h"
-#include "live/live.h"
+#include "proc/maps.h"
+#include "proc/threads.h"
+#include "proc/processes.h"
 #include "process/allowed.h"
 #include "process/ptrace.h"
 
@@ -227,13 +229,17 @@ pid_t borrow(Tracees& tracees, bool& slept)
     for (size_t i = 0; i < threads.size(); ++i)
         mind[threads[i]] = i < most_looks && threads.size() > 1 ? minds(tracees.pid(), threads[i]) : 3;
     std::stable_sort(threads.begin(), threads.end(), [&](pid_t a, pid_t b) { return mind[a] < mind[b]; });
-    for (pid_t thread : threads) {
-        if (works_in_kernel(tracees.pid(), thread) || !tracees.seize(thread, 0))
-            continue;
-        slept = !status_field(tracees.pid(), thread, "State:").starts_with('R');
-        if (tracees.rest(*tracees.find(thread), Clock::now() + 50ms))
-            return thread;
-    }
+    // On a busy machine a thread gets a processor late. So all are tried once, and once more with patience.
+    for (const std::chrono::milliseconds patience : {50ms, 2000ms})
+        for (pid_t thread : threads) {
+            const std::string state = status_field(tracees.pid(), thread, "State:");
+            if ((patience > 50ms && state.starts_with('D')) || works_in_kernel(tracees.pid(), thread)
+                || !tracees.seize(thread, 0))
+                continue;
+            slept = !state.starts_with('R');
+            if (tracees.rest(*tracees.find(thread), Clock::now() + patience))
+                return thread;
+        }
     if (threads.empty())
         throw Unusable(fmt::format("process {}: it has ended", tracees.pid()));
     if (const pid_t sharer = sharer_of_memory(tracees.pid()))

@@ -17,6 +17,9 @@
 #include "process/page_of_data.h"
 #include "process/ptrace.h"
 #include "process/room.h"
+#include "proc/threads.h"
+#include "proc/processes.h"
+#include "proc/mapped_file.h"
 
 #include <fmt/format.h>
 
@@ -299,6 +302,8 @@ public:
         const auto results = call(calls);
         return std::all_of(results.begin(), results.end(), [](int64_t result) { return result == 0; });
     }
+
+    std::optional<uint64_t> memory_left() override { return fastsdt::engine::memory_left(pid_); }
 
     void want_stops() override
     {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How much memory a process can spare for tables.
+// How much memory a process can spare.
 #pragma once
 #include "maps/tables.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <sys/types.h>
 
 namespace fastsdt::engine {
@@ -14,6 +16,10 @@ inline constexpr size_t most_locked = size_t{1} << 20;
 /// Bytes of address space to reserve: as many as tables ever get, or, where address space is limited (RLIMIT_AS), a small part of
 /// what is left of it. Throws Unusable if the least is more than that.
 size_t room_for_tables(pid_t pid, Needs needs);
+
+/// Bytes that its memory control groups let a process take, with what they can give up at once: pages of files that nobody has used for
+/// some time. Empty: none of them has a limit, or it cannot be told.
+std::optional<uint64_t> memory_left(pid_t pid);
 
 /// Some of its memory is locked. By mlockall(MCL_FUTURE), what it maps from now on will be too.
 bool has_locked_memory(pid_t pid);

@@ -123,7 +123,7 @@ static volatile std::sig_atomic_t shortened;
 
 void MappedFile::survive_shortening()
 {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_flags = SA_SIGINFO;
     action.sa_sigaction = [](int, siginfo_t* info, void*) {
         const auto page = uintptr_t(::sysconf(_SC_PAGESIZE));

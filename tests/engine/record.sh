@@ -217,3 +217,13 @@ events = json.load(open("trace.json"))["traceEvents"]
 print([e["args"]["name"] for e in events if e["ph"] == "M"], [(e["name"], e["args"]) for e in events if e["ph"] == "i"][1])
 END_OF_PYTHON
 )" "['hostile', 'a\"b\\\\c\\\\x1b{%};'] ('a\"\\\\:\\\\x1b;}', {'id': -1, 'l____': '18446744073709551614', 'comm': 'a\"b\\\\c\\x1b{%};\\n'})"
+
+# A tracer that is killed leaves a folder with another name, in which all but the newest is.
+rm -rf trace trace.??????
+"${as_user[@]}" fastsdt-trace record -o trace -e 'usdt:./app:app:hit { printf("%d", arg0); }' -- ./app 3 0 - <&9 >out 2>err &
+tracer=$!
+until [ -s "$(echo trace.??????/metadata)" ]; do echo more >&9; kill -0 $tracer || fail "killed: $(cat err)"; done
+kill -KILL $tracer
+wait $tracer 2>/dev/null || true
+babeltrace2 trace.?????? >text 2>errors || fail "killed: babeltrace2: $(cat errors)"
+[ "$(grep -c 'app:hit' text)" -ge 3 ] || fail "killed: $(head -3 text)"

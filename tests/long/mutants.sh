@@ -12,7 +12,8 @@ cd "$copy"
 launcher=()
 ! command -v ccache >/dev/null || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
 cmake --preset default -DFASTSDT_PLUGINS=OFF "${launcher[@]}" >/dev/null
-targets=(fastsdt-trace fastsdt-check fastsdt_trace_api engine_self_test engine_life_test engine_sequence_test engine_target engine_module engine_sequence)
+targets=(fastsdt-trace fastsdt-check fastsdt_trace_api engine_self_test engine_life_test engine_sequence_test engine_target engine_module engine_sequence
+    engine_clauses_test engine_tracers_test)
 build() { cmake --build --preset default --target "${targets[@]}" >build.log 2>&1; }
 tests() { ctest --preset default --timeout 120 -R "^($1)\$" >test.log 2>&1; }
 build || { tail -n 30 build.log; exit 1; }
@@ -49,7 +50,7 @@ mutant "the end is not written first" $self 's/^( *)if \(way == Way::end_first\)
 mutant "modules may go during a change" $self 's/with_modules_held\(\[&\] \{ (change\(patches, back, outcomes\);) \}\);/\1/' 'engine\.self'
 mutant "threads in a restartable sequence are borrowed" engine/process/inject.cpp 's/if \(in_restartable_sequence\(.*\)\)$/if (false)/' 'engine\.sequence'
 mutant "memory may be shared" $ptrace 's/^( *)if \(const pid_t sharer = sharer_of_memory\(pid_\)\)$/\1if (const pid_t sharer = 0)/' 'engine\.(life|middle)'
-mutant "memory may be shared at the stop" $ptrace '/^void Tracees::stop_all/,/^\}/ s/= sharer_of_memory\(pid_\)/= 0/' 'engine\.(life|middle)'
+mutant "memory may be shared at the stop" $ptrace '/^void Tracees::stop_all/,/^\}/ s/refuse_sharer\(pid_\);//' 'engine\.(life|middle)'
 mutant "no process shares memory" $ptrace 's/^            return other;$/            continue;/' 'engine\.(life|middle)'
 mutant "another site at the same place is the same" engine/arming/arm.cpp 's/std::any_of\(first, last, same\)/first != last/' 'engine\.modules'
 mutant "no site is the same as before" engine/arming/arm.cpp 's/if \(site\.patch && std::any_of\(first, last, same\)\)/if (false)/' 'engine\.(life|modules)'
@@ -58,5 +59,13 @@ mutant "clear() hides the map" engine/session.cpp 's/^( *)subtract\(script_, map
 mutant "clear() subtracts what was not printed" engine/session.cpp 's/if \(as_read && /if (false \&\& /' 'engine\.clear'
 mutant "clear() writes no table" engine/session.cpp '/^void Session::clear/,/^\}/ s/return target_\.change_data\(offset, from, to\);/return offset + from + to == 0;/' 'engine\.clear'
 mutant "clear() subtracts nothing" engine/session.cpp 's/^( *)subtract\(script_, map, now, .*/\1;/' 'engine\.clear'
+expressions=engine/code/expressions.cpp
+mutant "a value may be larger than its slot" $expressions 's/^( *)if \(size > to\.size\) \{.*/\1if (false) {/; s/whole_value\(e, \{to\.offset, size\}\);/whole_value(e, {to.offset, std::max(size, to.size)});/' 'engine\.clauses'
+mutant "return probes are bpftrace's unasked" tools/fastsdt-trace/kernel.cpp 's/^( *)if \(!options\.return_probes\)$/\1if (false)/' 'engine\.returns'
+mutant "return probes end programs that throw" tools/fastsdt-trace/kernel.cpp 's/^( *)return why\.empty\(\) \? why : .*/\1return {};/' 'engine\.returns'
+mutant "contexts behind a GiB are not looked for" engine/process/frames.cpp 's/^( *)most -= used\.size;$/\1most -= used.size; if (most < most_searched - (uint64_t{1} << 30)) return true;/' 'engine\.contexts'
+mutant "divisions are moved" engine/arming/match.cpp 's/return uint8_t\(fault_division \| /return uint8_t(/' 'engine\.signals'
+mutant "a handler of SIGFPE is not looked for" engine/arming/match.cpp 's/\(catches\(SIGFPE\) \? fault_floating : 0\)/0/' 'engine\.signals'
+mutant "the guard is left to others" engine/arming/arm.cpp 's/if \(patch\.moves\(\) \&\& may_hold\(view\.target, patch\)\)/if (patch.moves())/' 'engine\.tracers'
 echo "$died mutants were caught, $lived live, $unchanged could not be tried"
 [ $lived = 0 ] && [ $unchanged = 0 ]

@@ -2,7 +2,7 @@
 #include "attached.h"
 
 #include "kernel.h"
-#include "live/live.h"
+#include "proc/threads.h"
 #include "say.h"
 
 #include <fmt/format.h>
@@ -187,7 +187,13 @@ void Attached::loaded(bool passes)
         return;
     }
     const bool said = behind_; // a refusal, in which it may have waited in vain
+    const std::vector<engine::SiteState> before = states_;
     const bool waited = session_->answer_loader([&] { attempt([&] { news(true); }); });
+    for (size_t i = 0; !waited && i < states_.size(); ++i)
+        if (states_[i].state == State::armed && (i >= before.size() || before[i].state != State::armed)) {
+            late_[i] = true;
+            covered_since_ = Clock::now();
+        }
     missed_ = missed_ || !waited;
     if (!waited && !said && !behind_)
         say("the process loaded libraries while this tool did not answer: hits of their constructors may be "
@@ -225,7 +231,8 @@ void Attached::verify()
             const bool gone = states_[i].state == State::armed && seen[i].state == State::ready;
             waited_[i] = waited_[i] || gone;
             if (gone && !std::exchange(said_gone_, true))
-                say("jumps were gone: the program got its code from the file once more (madvise, mmap), or another tool "
+                say("jumps were gone: the program got its code from the file once more (madvise, mmap), or another "
+                    "tool "
                     "wrote there; hits since the last look, a second at most, are missing");
         }
         if (lost || behind_) {

@@ -7,6 +7,7 @@
 #include "process/follow.h"
 #include "program.h"
 #include "session.h"
+#include "proc/threads.h"
 
 #include <array>
 #include <chrono>
@@ -99,10 +100,7 @@ public:
     /// Adds its sites, those that are armed and those that were late.
     void count(Summary& summary) const;
     /// Nothing went wrong that a summary does not show.
-    bool whole() const
-    {
-        return !stays_armed_ && !behind_ && !missed_ && !untraced_ && !given_up_ && !said_gone_;
-    }
+    bool whole() const { return !stays_armed_ && !behind_ && !missed_ && !untraced_ && !given_up_ && !said_gone_; }
 
 private:
     bool attempt(const std::function<void()>& work, std::string_view next = "; it is tried again");

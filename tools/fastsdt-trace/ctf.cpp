@@ -204,11 +204,17 @@ void CtfWriter::write_packet(CtfStream& stream)
     stream.wants_packet = false;
 }
 
-void CtfWriter::finish(std::span<const CtfClass> classes, const CtfClock& clock)
+// The metadata first, or what is there of the streams could not be read.
+void CtfWriter::write_so_far(std::span<const CtfClass> classes, const CtfClock& clock)
 {
+    write_metadata(classes, clock);
     for (CtfStream& stream : streams_)
         if (stream.used_ || stream.wants_packet)
             write_packet(stream);
+}
+
+void CtfWriter::write_metadata(std::span<const CtfClass> classes, const CtfClock& clock)
+{
     const std::string uuid = uuid_text(uuid_);
     std::string text = fmt::format(
         R"(/* CTF 1.8 */
@@ -248,7 +254,17 @@ stream {{
         clock.offset_s, clock.offset);
     for (size_t i = 0; i < classes.size(); ++i)
         text += class_text(classes[i], i);
-    append("metadata", std::as_bytes(std::span(text)), {});
+    const std::string name = "metadata", next = ".metadata";
+    std::error_code error;
+    std::filesystem::remove(fresh_ + '/' + next, error);
+    append(next, std::as_bytes(std::span(text)), {});
+    if (rename((fresh_ + '/' + next).c_str(), (fresh_ + '/' + name).c_str()) < 0)
+        fail(errno);
+}
+
+void CtfWriter::finish(std::span<const CtfClass> classes, const CtfClock& clock)
+{
+    write_so_far(classes, clock);
     const mode_t mask = umask(0);
     umask(mask);
     if (chmod(fresh_.c_str(), 0777 & ~mask) < 0)

@@ -24,10 +24,10 @@ struct CtfField {
     auto operator<=>(const CtfField&) const = default;
 };
 
-/// What events have in common.
 /// Of a function whose exits are not armed: its entries are moments, and begin nothing.
 inline constexpr std::string_view without_end = "without-end:";
 
+/// What events have in common.
 struct CtfClass {
     std::string name;
     std::string probe; ///< as a script names it, with its file; before that without_end
@@ -82,7 +82,9 @@ public:
         ++events_;
     }
 
-    /// Writes what is left, the metadata, and gives the folder its name. Throws Unusable.
+    /// Makes the folder what it would be if this was all, under the name that it has until finish(): whoever is killed leaves that. Throws Unusable.
+    void write_so_far(std::span<const CtfClass> classes, const CtfClock& clock);
+    /// The same, and gives the folder its name. Throws Unusable.
     void finish(std::span<const CtfClass> classes, const CtfClock& clock);
 
     uint64_t events() const { return events_; }
@@ -95,6 +97,7 @@ private:
     void make_room(CtfStream& stream, size_t bytes);
     std::byte* put_header(CtfStream& stream, size_t number, uint64_t clock);
     void write_packet(CtfStream& stream);
+    void write_metadata(std::span<const CtfClass> classes, const CtfClock& clock);
     void append(const std::string& file, std::span<const std::byte> first, std::span<const std::byte> second);
     [[noreturn]] void fail(int error) const;
 

@@ -98,9 +98,7 @@ void CallTable::print(std::ostream& out, uint64_t frequency, bool json) const
     const auto ns = [&](double cycles) { return cycles * 1e9 / static_cast<double>(frequency); };
     if (json) {
         for (const Function* f : order) {
-            const auto time = [&](double cycles) {
-                return f->timed ? nlohmann::json(ns(cycles)) : nlohmann::json();
-            };
+            const auto time = [&](double cycles) { return f->timed ? nlohmann::json(ns(cycles)) : nlohmann::json(); };
             out << nlohmann::json({{"type", "function"},
                                    {"data",
                                     {{"function", f->name},

@@ -49,7 +49,7 @@ private:
         std::string name, file;
         uint64_t calls = 0, timed = 0, total = 0, self = 0, least = UINT64_MAX, most = 0;
         bool has_no_end = false; ///< some of its exits may be told all the same
-        uint64_t sum = 0; ///< of all calls' times, also of those within others of the same function
+        uint64_t sum = 0;        ///< of all calls' times, also of those within others of the same function
     };
     void close(Thread& thread, const CallStack::Call& call, uint64_t end, bool returned);
 

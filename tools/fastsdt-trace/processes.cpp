@@ -3,7 +3,9 @@
 
 #include "arming/arena.h"
 #include "base/unusable.h"
-#include "live/live.h"
+#include "proc/maps.h"
+#include "proc/threads.h"
+#include "proc/processes.h"
 #include "movable/movable.h"
 #include "process.h"
 #include "process/execve.h"
@@ -264,14 +266,16 @@ bool Processes::tells_ends(const engine::Site& entry)
             const auto& states = process->states();
             std::set<std::string> compiled; // files that were compiled with sites at exits: what has none never returns
             for (size_t i = 0; i < all.size() && i < states.size(); ++i)
-                if (all[i].kind == engine::Probe::Kind::exit && !all[i].moves() && states[i].state == engine::State::armed)
+                if (all[i].kind == engine::Probe::Kind::exit && !all[i].moves()
+                    && states[i].state == engine::State::armed)
                     compiled.insert(all[i].file);
             for (size_t i = 0; i < all.size() && i < states.size(); ++i) {
                 if (all[i].kind != engine::Probe::Kind::exit)
                     continue;
                 const bool tells = states[i].state == engine::State::armed || states[i].state == engine::State::gone
                     || (states[i].state == engine::State::no_exit_sites && compiled.contains(all[i].file))
-                    || (states[i].state == engine::State::cannot_move && states[i].detail == text(Obstacle::never_returns));
+                    || (states[i].state == engine::State::cannot_move
+                        && states[i].detail == text(Obstacle::never_returns));
                 ends_.try_emplace({all[i].file, all[i].name}, true).first->second &= tells;
             }
         }

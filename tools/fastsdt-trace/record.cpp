@@ -7,7 +7,7 @@
 #include "base/search_path.h"
 #include "base/unusable.h"
 #include "code/machine.h"
-#include "live/live.h"
+#include "proc/processes.h"
 #include "say.h"
 
 #include <fmt/format.h>
@@ -374,6 +374,21 @@ CtfClock Recorder::clock() const
     clock.offset_s = static_cast<uint64_t>(cycles / clock.frequency);
     clock.offset = static_cast<uint64_t>(cycles % clock.frequency);
     return clock;
+}
+
+void Recorder::keep()
+{
+    constexpr auto period = std::chrono::seconds(1);
+    const auto now = std::chrono::steady_clock::now();
+    if (!ctf_ || !failure_.empty() || now - kept_ < period || kept_events_ == events_)
+        return;
+    try {
+        ctf_->write_so_far(classes_, clock());
+    } catch (const Unusable& error) {
+        failure_ = error.what();
+    }
+    kept_ = std::chrono::steady_clock::now();
+    kept_events_ = events_;
 }
 
 void Recorder::finish(std::ostream& out)

@@ -41,6 +41,9 @@ public:
     bool take(pid_t process, const engine::Statement& statement, std::span<const std::byte> record) override;
     void end_of_ring(pid_t process, size_t ring, uint64_t lost) override;
 
+    /// To be called often: now and then it writes what there is so far, for the case that this tool is killed.
+    void keep();
+
     uint64_t events() const { return events_; }
     bool whole() const { return left_out_ == 0; }
     const std::string& failure() const { return failure_; } ///< why nothing more is written; empty: it is
@@ -91,7 +94,8 @@ private:
     std::vector<std::vector<Class>> known_;                // by statement and probe
     std::vector<CtfClass> classes_;
     std::map<CtfClass, size_t> numbers_; // of them
-    uint64_t events_ = 0, left_out_ = 0;
+    uint64_t events_ = 0, left_out_ = 0, kept_events_ = 0;
+    std::chrono::steady_clock::time_point kept_ = std::chrono::steady_clock::now();
     std::string failure_;
 };
 

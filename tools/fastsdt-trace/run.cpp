@@ -305,6 +305,8 @@ private:
         const uint64_t recorded = recorder_ ? recorder_->events() : 0;
         shared_.attempt([&] { events = processes_.take_events(last); });
         const uint64_t count = events.size() + (recorder_ ? recorder_->events() : 0) - recorded;
+        if (recorder_)
+            recorder_->keep();
         exit_ = exit_ || (recorder_ && !recorder_->failure().empty());
         for (const engine::Event& event : events) {
             ended_ = !actions_.perform(event);
@@ -462,6 +464,11 @@ int run(const Options& options, const engine::Script& script)
             say(fmt::format("nothing matches {}: {}", probe->text, session->matcher().instead(*probe)));
         if (!session->no_system_calls().empty())
             say(fmt::format("no system call would read what a hit has in memory: {}", session->no_system_calls()));
+        if (preview.cost.pages != 0)
+            say(fmt::format("arming would take {} KiB of the process's memory: {} page{} of code that {} copied, and "
+                            "their stubs",
+                            preview.cost.bytes() >> 10, preview.cost.pages, preview.cost.pages == 1 ? "" : "s",
+                            preview.cost.pages == 1 ? "is" : "are"));
         const Summary summary = summary_of(preview);
         if (options.json)
             json_output(script, std::cout)->summary(summary);
