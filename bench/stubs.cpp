@@ -2,7 +2,7 @@
 // bench_stubs: what a hit costs at a site that the user-space engine has armed in this process: nanoseconds for a turn
 // of a loop around the site. The first line is the loop with an idle site. Instructions are counted by single steps:
 // they are the same on every run.
-#include "live/live.h"
+#include "proc/maps.h"
 #include "own_site.h"
 #include "process/environment.h"
 

@@ -2,7 +2,7 @@
 #include "counter.h"
 
 #include "elf/image.h"
-#include "live/live.h"
+#include "proc/threads.h"
 #include "process.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 #include "process.h"
 
 #include "elf/image.h"
-#include "live/live.h"
+#include "proc/maps.h"
 
 #include <fmt/format.h>
 

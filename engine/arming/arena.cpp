@@ -2,6 +2,8 @@
 #include "arming/arena.h"
 
 #include "code/machine.h"
+#include "proc/threads.h"
+#include "proc/processes.h"
 
 #include <fmt/format.h>
 

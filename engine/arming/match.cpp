@@ -5,6 +5,7 @@
 #include "code/machine.h"
 #include "elf/exits.h"
 #include "elf/image.h"
+#include "proc/threads.h"
 
 #include <fastsdt/recognize.h>
 

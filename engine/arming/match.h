@@ -4,6 +4,7 @@
 #pragma once
 #include "code/site.h"
 #include "live/live.h"
+#include "proc/maps.h"
 
 #include <cstdint>
 #include <map>

@@ -2,7 +2,7 @@
 // Where in a process there is room for code.
 #pragma once
 #include "code/machine.h"
-#include "live/live.h"
+#include "proc/maps.h"
 
 #include <cstdint>
 #include <span>

@@ -4,7 +4,7 @@
 #pragma once
 #include "code/loader.h"
 #include "code/site.h"
-#include "live/live.h"
+#include "proc/maps.h"
 #include "maps/read.h"
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 #include "process/allowed.h"
 
 #include "base/unusable.h"
-#include "live/live.h"
+#include "proc/threads.h"
 
 #include <fmt/format.h>
 

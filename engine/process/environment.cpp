@@ -5,7 +5,8 @@
 #include "code/machine.h"
 #include "elf/entries.h"
 #include "elf/image.h"
-#include "live/live.h"
+#include "proc/maps.h"
+#include "proc/processes.h"
 #include "process/clock.h"
 #include "process/lasting.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Where a process's C library calls the kernel to execute another program.
 #pragma once
-#include "live/live.h"
+#include "proc/maps.h"
 
 #include <cstdint>
 #include <sys/types.h>

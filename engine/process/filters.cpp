@@ -7,6 +7,7 @@
 #include "elf/entries.h"
 #include "elf/image.h"
 #include "process/ptrace.h"
+#include "proc/threads.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 // A process sets one by prctl(PR_SET_SECCOMP) or seccomp(), and nobody is told; afterwards it is too late. So a stub makes
 // system calls only in a process that has nothing which sets a filter.
 #pragma once
-#include "live/live.h"
+#include "proc/maps.h"
 
 #include <cstddef>
 #include <map>

@@ -6,6 +6,7 @@
 #include "process/follow.h"
 
 #include "process/ptrace.h"
+#include "proc/threads.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // What becomes of a process while its sites are armed: modules come and go, it executes another program, it ends.
 #pragma once
 #include "base/descriptor.h"
-#include "live/live.h"
+#include "proc/maps.h"
 
 #include <string>
 #include <sys/types.h>

@@ -4,7 +4,8 @@
 // tracer need not hear of any fork. Only processes that began since the attach are asked.
 #include "process/forks.h"
 
-#include "live/live.h"
+#include "proc/threads.h"
+#include "proc/processes.h"
 #include "maps/tables.h"
 #include "process/ptrace.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 #include "arming/target.h"
 #include "base/descriptor.h"
-#include "live/live.h"
+#include "proc/maps.h"
 
 #include <cstdint>
 #include <functional>

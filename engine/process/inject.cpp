@@ -9,7 +9,9 @@
 #include "process/inject.h"
 
 #include "base/descriptor.h"
-#include "live/live.h"
+#include "proc/maps.h"
+#include "proc/threads.h"
+#include "proc/processes.h"
 #include "process/allowed.h"
 #include "process/ptrace.h"
 

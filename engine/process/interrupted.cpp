@@ -17,6 +17,7 @@
 
 #if defined(__aarch64__)
 #include "process/ptrace.h"
+#include "proc/threads.h"
 
 #include <csignal>
 #include <fmt/format.h>

@@ -4,6 +4,7 @@
 #include "base/descriptor.h"
 #include "base/unusable.h"
 #include "elf/image.h"
+#include "proc/mapped_file.h"
 
 #include <fmt/format.h>
 

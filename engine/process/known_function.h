@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Where a mapped file has a function. What one file has is kept for other processes.
 #pragma once
-#include "live/live.h"
+#include "proc/maps.h"
 
 #include <cstdint>
 #include <string>

@@ -9,7 +9,7 @@
 // that executes it or reads the string itself.
 #pragma once
 #include "code/environment.h"
-#include "live/live.h"
+#include "proc/maps.h"
 
 #include <sys/types.h>
 #include <vector>

@@ -10,7 +10,7 @@
 #include "process/launch.h"
 
 #include "code/machine.h"
-#include "live/live.h"
+#include "proc/maps.h"
 #include "process/errand.h"
 #include "process/known_function.h"
 #include "process/loader.h"

@@ -17,6 +17,9 @@
 #include "process/page_of_data.h"
 #include "process/ptrace.h"
 #include "process/room.h"
+#include "proc/threads.h"
+#include "proc/processes.h"
+#include "proc/mapped_file.h"
 
 #include <fmt/format.h>
 

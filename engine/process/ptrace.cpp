@@ -7,6 +7,8 @@
 #include "process/ptrace.h"
 
 #include "process/errand.h"
+#include "proc/threads.h"
+#include "proc/processes.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #pragma once
 #include "base/descriptor.h"
 #include "base/unusable.h"
-#include "live/live.h"
+#include "proc/maps.h"
 #include "process/interrupted.h"
 
 #include <chrono>

@@ -3,7 +3,7 @@
 
 #include "base/unusable.h"
 #include "code/machine.h"
-#include "live/live.h"
+#include "proc/threads.h"
 
 #include <fmt/format.h>
 

@@ -30,6 +30,7 @@
 #include "base/unusable.h"
 #include "code/machine.h"
 #include "live/live.h"
+#include "proc/maps.h"
 #include "process/room.h"
 #include "process/signals_blocked.h"
 

@@ -5,7 +5,9 @@
 #include "base/unusable.h"
 #include "elf/entries.h"
 #include "elf/inlined.h"
-#include "live/live.h"
+#include "proc/maps.h"
+#include "proc/processes.h"
+#include "proc/mapped_file.h"
 #include "process/ptrace.h"
 
 #include <fmt/format.h>

@@ -5,7 +5,8 @@
 #include "base/unusable.h"
 #include "elf/frames.h"
 #include "elf/image.h"
-#include "live/live.h"
+#include "proc/maps.h"
+#include "proc/mapped_file.h"
 #include "process/ptrace.h"
 
 #include <fmt/format.h>

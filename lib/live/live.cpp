@@ -19,327 +19,27 @@
 #include "elf/moved.h"
 #include "judge/evaluate.h"
 #include "live/live.h"
-
+#include "proc/mapped_file.h"
+#include "proc/processes.h"
+#include "proc/text.h"
+#include "proc/threads.h"
 #include "base/layouts.h"
 #include "live/movable_cache.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <set>
 #include <signal.h>
-#include <sstream>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace fastsdt {
-namespace {
-
-constexpr std::string_view deleted_suffix = " (deleted)";
-
-[[noreturn]] void cannot_read(pid_t pid, int error)
-{
-    if (error == ENOENT || error == ESRCH)
-        throw Unusable(fmt::format("process {}: there is no such process", pid));
-    if (error == EACCES || error == EPERM)
-        throw Unusable(fmt::format("process {}: not allowed to read its memory{}", pid,
-                                   geteuid() == 0 ? ", not even as root: CAP_SYS_PTRACE is missing here, or a security "
-                                                    "module refuses"
-                                                  : "; run as root, or as its user where kernel.yama.ptrace_scope is "
-                                                    "0"));
-    throw Unusable(fmt::format("process {}: {}", pid, std::strerror(error)));
-}
-
-// A file of /proc, by as few calls as it takes. Empty: it cannot be read, or no more: what it tells of has ended. @param error  errno
-std::string read_text(const std::string& path, int& error)
-{
-    error = 0;
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    std::string text;
-    std::array<char, 65536> buffer;
-    for (;;) {
-        const ssize_t got = file ? read(file.get(), buffer.data(), buffer.size()) : -1;
-        if (got < 0) {
-            error = errno;
-            return {};
-        }
-        if (got == 0)
-            return text;
-        text.append(buffer.data(), static_cast<size_t>(got));
-    }
-}
-std::string read_text(const std::string& path)
-{
-    int error = 0;
-    return read_text(path, error);
-}
-
-// Takes a number from the text, with the blanks in front of it. 0: there is none.
-uint64_t take_number(std::string_view& text, int base = 10)
-{
-    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-    uint64_t number = 0;
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), number, base);
-    text.remove_prefix(static_cast<size_t>(end.ptr - text.data()));
-    return number;
-}
-
-// Takes what stands before the next such character, and that.
-std::string_view take_until(std::string_view& text, char end)
-{
-    const std::string_view found = text.substr(0, text.find(end));
-    text.remove_prefix(std::min(found.size() + 1, text.size()));
-    return found;
-}
-
-} // namespace
-
-char state_of(pid_t pid, pid_t thread)
-{
-    const std::string text = read_text(fmt::format("/proc/{}/task/{}/stat", pid, thread));
-    const size_t end = text.rfind(") "); // the name in front of it may contain any character
-    return end == text.npos || end + 2 >= text.size() ? 0 : text[end + 2];
-}
-
-bool has_ended(char state)
-{
-    return state == 'Z' || state == 'X' || state == 0;
-}
-
-const Mapping* mapping_at(const std::vector<Mapping>& mappings, uint64_t address, uint64_t size)
-{
-    const auto after = std::upper_bound(mappings.begin(), mappings.end(), address,
-                                        [](uint64_t a, const Mapping& m) { return a < m.start; });
-    if (after == mappings.begin())
-        return nullptr;
-    const Mapping& m = *std::prev(after);
-    return address < m.end && size <= m.end - address ? &m : nullptr;
-}
-
-std::string status_field(pid_t pid, pid_t thread, std::string_view name)
-{
-    const std::string text = read_text(fmt::format("/proc/{}/task/{}/status", pid, thread));
-    for (std::string_view rest = text; !rest.empty();) {
-        std::string_view line = take_until(rest, '\n');
-        if (!line.starts_with(name))
-            continue;
-        line.remove_prefix(std::min(line.find_first_not_of(" \t", name.size()), line.size()));
-        return std::string(line);
-    }
-    return {};
-}
-
-std::vector<uint64_t> status_numbers(pid_t pid, pid_t thread, std::string_view name)
-{
-    std::istringstream fields(status_field(pid, thread, name));
-    std::vector<uint64_t> numbers;
-    for (uint64_t number; fields >> number;)
-        numbers.push_back(number);
-    return numbers;
-}
-
-std::optional<Stat> read_stat(const std::string& process)
-{
-    const std::string text = read_text("/proc/" + process + "/stat");
-    const size_t name = text.find('('), name_end = text.rfind(')'); // the name may contain anything
-    if (name_end == text.npos || name > name_end)
-        return std::nullopt;
-    std::string_view fields = text;
-    fields.remove_prefix(std::min(name_end + 2, fields.size()));
-    const auto skip = [&](int count) {
-        for (int i = 0; i < count; ++i)
-            take_until(fields, ' ');
-    };
-    Stat stat;
-    stat.name = text.substr(name + 1, name_end - name - 1);
-    stat.state = fields.empty() ? '\0' : fields[0];
-    skip(1);
-    stat.parent = static_cast<pid_t>(take_number(fields));
-    skip(5);
-    stat.flags = take_number(fields);
-    skip(13);
-    stat.start = take_number(fields);
-    skip(4);
-    for (uint64_t& address : stat.memory)
-        address = take_number(fields);
-    return stat;
-}
-
-std::vector<pid_t> listed_processes()
-{
-    std::vector<pid_t> processes;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc", error))
-        if (const auto pid = static_cast<pid_t>(std::atoi(entry.path().filename().c_str())); pid > 0)
-            processes.push_back(pid);
-    return processes;
-}
-
-bool has_seccomp(pid_t pid, pid_t thread)
-{
-    const std::string mode = status_field(pid, thread, "Seccomp:");
-    return !mode.empty() && mode != "0";
-}
-
-uint64_t inner_number(pid_t pid)
-{
-    const std::vector<uint64_t> numbers = status_numbers(pid, pid, "NSpid:");
-    return numbers.empty() ? static_cast<uint64_t>(pid) : numbers.back();
-}
-
-std::vector<pid_t> living_threads(pid_t pid)
-{
-    std::vector<pid_t> threads;
-    std::error_code error;
-    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), error))
-        if (const pid_t number = static_cast<pid_t>(std::atoi(thread.path().filename().c_str()));
-            !has_ended(state_of(pid, number)))
-            threads.push_back(number);
-    std::sort(threads.begin(), threads.end(),
-              [&](pid_t a, pid_t b) { return std::pair(a != pid, a) < std::pair(b != pid, b); });
-    return threads;
-}
-
-// In most processes the first one lives, and the others need not be listed.
-pid_t living_thread(pid_t pid)
-{
-    if (!has_ended(state_of(pid, pid)))
-        return pid;
-    const std::vector<pid_t> threads = living_threads(pid);
-    return threads.empty() ? 0 : threads.front();
-}
-
-bool first_thread_ended(pid_t pid)
-{
-    const std::vector<pid_t> threads = living_threads(pid);
-    return !threads.empty() && threads.front() != pid;
-}
-
-void refuse_zombie(pid_t pid)
-{
-    if (state_of(pid, pid) == 'Z' && living_threads(pid).empty())
-        throw Unusable(
-            fmt::format("process {}: it has ended, and its parent has not waited for it yet (a zombie)", pid));
-}
-
-void refuse_thread(pid_t pid)
-{
-    const std::vector<uint64_t> group = status_numbers(pid, pid, "Tgid:");
-    if (!group.empty() && group[0] != 0 && group[0] != uint64_t(pid)) // 0: it is outside of this pid namespace
-        throw Unusable(fmt::format("process {}: that is a thread of process {}; name the process", pid, group[0]));
-}
-
-namespace {
-
-// `error`: errno, if it cannot be read.
-std::vector<Mapping> read_maps(pid_t pid, int& error)
-{
-    const std::string text = read_text(fmt::format("/proc/{}/maps", pid), error);
-    std::vector<Mapping> mappings;
-    for (std::string_view rest = text; !rest.empty();) {
-        std::string_view line = take_until(rest, '\n'); // start-end rwxp offset major:minor inode   name
-        Mapping m;
-        m.start = take_number(line, 16);
-        take_until(line, '-');
-        m.end = take_number(line, 16);
-        take_until(line, ' ');
-        const std::string_view access = take_until(line, ' ');
-        if (access.size() != 4)
-            continue;
-        m.readable = access[0] == 'r';
-        m.writable = access[1] == 'w';
-        m.executable = access[2] == 'x';
-        m.shared = access[3] == 's';
-        m.offset = take_number(line, 16);
-        take_until(line, ' ');
-        m.device = take_until(line, ' ');
-        m.inode = take_number(line);
-        line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-        m.name = line;
-        mappings.push_back(std::move(m));
-    }
-    return mappings;
-}
-
-} // namespace
-
-std::vector<Mapping> read_maps(pid_t pid)
-{
-    int error = 0;
-    std::vector<Mapping> mappings = read_maps(pid, error);
-    if (error)
-        cannot_read(pid, error);
-    return mappings;
-}
-
-namespace {
-
-// Whether a path leads to the file that is mapped. An inode's number is of one file system only: small ones have the same again and again.
-// Some file systems give stat() another device than the kernel prints in maps.
-bool leads_to(const std::string& path, const Mapping& mapping)
-{
-    struct stat status;
-    if (stat(path.c_str(), &status) != 0 || status.st_ino != mapping.inode)
-        return false;
-    if (fmt::format("{:02x}:{:02x}", major(status.st_dev), minor(status.st_dev)) == mapping.device)
-        return true;
-    constexpr std::array with_own_devices{0x9123683eL, 0xca451a4eL,
-                                          0x794c7630L}; // btrfs, bcachefs, overlayfs: linux/magic.h
-    struct statfs system;
-    return statfs(path.c_str(), &system) == 0
-        && std::find(with_own_devices.begin(), with_own_devices.end(), long(system.f_type)) != with_own_devices.end();
-}
-
-// The file behind a mapping, as a path that can be opened; empty if there is none any more.
-std::string open_path(pid_t pid, const Mapping& mapping, const std::string& path)
-{
-    // The first needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the others do not. The second finds the program's own
-    // file even if a package upgrade has replaced it.
-    for (const std::string& candidate :
-         {fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end),
-          fmt::format("/proc/{}/exe", pid), fmt::format("/proc/{}/root{}", pid, path), path})
-        if (leads_to(candidate, mapping) && access(candidate.c_str(), R_OK) == 0)
-            return candidate;
-    // A file in memory has no path. Without those capabilities it is found by a descriptor that the process still has.
-    if (!mapping.name.starts_with("/memfd:"))
-        return {};
-    std::error_code error, none;
-    for (std::filesystem::directory_iterator entry(fmt::format("/proc/{}/fd", pid), error), end; !error && entry != end;
-         entry.increment(error))
-        if (std::filesystem::read_symlink(entry->path(), none) == mapping.name && leads_to(entry->path(), mapping))
-            return entry->path();
-    return {};
-}
-
-} // namespace
-
-Descriptor open_mapped_file(pid_t pid, const Mapping& mapping)
-{
-    std::string path = mapping.name;
-    if (path.ends_with(deleted_suffix))
-        path.resize(path.size() - deleted_suffix.size());
-    // A descriptor of the process may have become another file's, a FIFO's even.
-    return Descriptor(open(open_path(pid, mapping, path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-}
-
-std::vector<std::byte> read_mapped_file(pid_t pid, const Mapping& mapping, uint64_t address, size_t size)
-{
-    const Descriptor file = open_mapped_file(pid, mapping);
-    return file ? read_at(file, mapping.offset + (address - mapping.start), size) : std::vector<std::byte>();
-}
-
 namespace {
 
 // Groups a file's mappings, which come by address, into modules: dlmopen() maps a file once for each name space. A
@@ -457,7 +157,7 @@ private:
         file.deleted = file.path.ends_with(deleted_suffix);
         if (file.deleted)
             file.path.resize(file.path.size() - deleted_suffix.size());
-        const std::string path = open_path(thread_, *mappings.front(), file.path);
+        const std::string path = path_of_mapped_file(thread_, *mappings.front(), file.path);
         if (path.empty()) {
             const char* const hint = file.deleted ? ": it was replaced or removed since; run as root" : "";
             process_.troubles.push_back(fmt::format("{}: the mapped file cannot be opened{}", file.path, hint));

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A running process: the probe sites of every file it has mapped, and what stands there now.
 #pragma once
-#include "base/descriptor.h"
 #include "movable/movable.h"
 #include "elf/image.h"
 #include "elf/index.h"
 #include "elf/notes.h"
+#include "proc/maps.h"
 
 #include <fastsdt/recognize.h>
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -38,68 +37,6 @@ enum class Change {
 };
 /// "untouched", "breakpoint", "stale-call", "optimized", ...
 std::string_view name(Change change);
-
-struct Mapping {
-    uint64_t start = 0, end = 0; ///< runtime addresses
-    uint64_t offset = 0;         ///< in the file
-    bool readable = false, writable = false, executable = false;
-    bool shared = false; ///< other processes see what is written there
-    std::string device;  ///< major:minor, hexadecimal
-    uint64_t inode = 0;
-    std::string name; ///< path, or "[...]", or empty
-};
-
-/// The first thread has ended and others run: the process looks like a zombie, but lives.
-bool first_thread_ended(pid_t pid);
-
-/// R, S, D, T, t, Z, X, as /proc says it of a thread; 0: there is no such thread.
-char state_of(pid_t pid, pid_t thread);
-bool has_ended(char state);
-
-/// The mapping that has the `size` bytes at a runtime address; nullptr: none has all of them. `mappings`: by address.
-const Mapping* mapping_at(const std::vector<Mapping>& mappings, uint64_t address, uint64_t size = 1);
-
-/// The value after `name`, for example "Seccomp:", in /proc/PID/task/TID/status. Empty: there is none.
-std::string status_field(pid_t pid, pid_t thread, std::string_view name);
-/// The same where it is numbers: several for "NSpid:", the last of which is of the process' own namespace.
-std::vector<uint64_t> status_numbers(pid_t pid, pid_t thread, std::string_view name);
-/// /proc/PID/stat, fields 2, 3, 4 and 22. @param process  a number, or "self". Empty: there is no such process
-struct Stat {
-    std::string name;
-    char state = 0; ///< of the first thread: state_of()
-    pid_t parent = 0;
-    uint64_t flags = 0; ///< PF_EXITING and others of <linux/sched.h>
-    uint64_t start = 0; ///< in clock ticks after boot
-    /// Where its memory has the program's code, its end, and the stack. The stack is 0 where we may not know.
-    std::array<uint64_t, 3> memory{};
-};
-std::optional<Stat> read_stat(const std::string& process);
-
-/// Numbers of all processes in /proc, those that have ended and that nobody has waited for too.
-std::vector<pid_t> listed_processes();
-
-/// Whether a thread has a seccomp filter, or is in strict mode.
-bool has_seccomp(pid_t pid, pid_t thread);
-/// What a process calls itself: its number in its own pid namespace. `pid` where that is not known.
-uint64_t inner_number(pid_t pid);
-
-/// Living threads of a process by their numbers, the first one first. Empty: it has ended.
-std::vector<pid_t> living_threads(pid_t pid);
-/// The first of them; 0: it has ended.
-pid_t living_thread(pid_t pid);
-/// Throws Unusable if the whole process has ended and its parent has not waited for it yet.
-void refuse_zombie(pid_t pid);
-
-/// Throws Unusable if the number is that of a thread other than its process' first: pidfds and perf events take processes.
-void refuse_thread(pid_t pid);
-
-/// What process `pid` has mapped, by address. Throws Unusable.
-std::vector<Mapping> read_maps(pid_t pid);
-
-/// The file that the mapping is of. Empty: it cannot be opened.
-Descriptor open_mapped_file(pid_t pid, const Mapping& mapping);
-/// Reads up to `size` bytes of the mapped file, at the file offset that corresponds to a runtime address in the mapping. Empty: it cannot be read.
-std::vector<std::byte> read_mapped_file(pid_t pid, const Mapping& mapping, uint64_t address, size_t size);
 
 /// A probe site, or the entry or an exit of a function that fastprobe selected.
 struct LiveSite {

@@ -28,10 +28,10 @@ gcc -O2 -w -I"$INCLUDE" main.c lib.so -Wl,-rpath,"$work/library" -o main
 cp main "$work/program/" && cp lib.so "$work/library/"
 expect "inodes" "$(stat -c %i "$work/program/main")" "$(stat -c %i "$work/library/lib.so")"
 user="setpriv --reuid=65534 --regid=65534 --clear-groups"
-mkfifo ready
-$user "$work/program/main" >ready &
+mkfifo "$work/ready"
+$user "$work/program/main" >"$work/ready" &
 process=$!
-read -r _ <ready
+read -r _ <"$work/ready"
 cp "$(command -v fastsdt-check)" "$work/" && chmod 755 "$work/fastsdt-check" # where the user can execute it
 for who in "" "$user"; do
     $who "$work/fastsdt-check" --pid $process >out 2>err || fail "${who:-root}: $(cat err)"

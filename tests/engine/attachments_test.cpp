@@ -7,6 +7,7 @@
 #include "process/ptrace.h"
 #include "script/parse.h"
 #include "session.h"
+#include "proc/threads.h"
 
 #include <cstdlib>
 #include <fstream>

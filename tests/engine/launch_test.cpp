@@ -4,6 +4,7 @@
 #include "process/launch.h"
 #include "process/ptrace.h"
 #include "program.h"
+#include "proc/threads.h"
 
 #include <sys/prctl.h>
 

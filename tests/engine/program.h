@@ -4,6 +4,7 @@
 #include "arming/arm.h"
 #include "code/machine.h"
 #include "process/outside.h"
+#include "live/live.h"
 
 #include <gtest/gtest.h>
 

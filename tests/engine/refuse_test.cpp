@@ -4,6 +4,7 @@
 // processes that can be armed though they look as if they could not.
 #include "process/ptrace.h"
 #include "program.h"
+#include "proc/threads.h"
 
 #include <cstddef>
 #include <filesystem>

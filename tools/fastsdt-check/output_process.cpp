@@ -3,6 +3,7 @@
 #include "output.h"
 
 #include "live/live.h"
+#include "proc/maps.h"
 
 #include <fastsdt/note.h>
 

@@ -3,7 +3,8 @@
 #include "base/output_file.h"
 #include "base/printable.h"
 #include "base/unusable.h"
-#include "live/live.h"
+#include "proc/threads.h"
+#include "proc/processes.h"
 #include "probe.h"
 #include "process.h"
 

@@ -2,7 +2,7 @@
 #include "attached.h"
 
 #include "kernel.h"
-#include "live/live.h"
+#include "proc/threads.h"
 #include "say.h"
 
 #include <fmt/format.h>

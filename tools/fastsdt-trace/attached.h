@@ -7,6 +7,7 @@
 #include "process/follow.h"
 #include "program.h"
 #include "session.h"
+#include "proc/threads.h"
 
 #include <array>
 #include <chrono>

@@ -8,6 +8,8 @@
 #include "base/unusable.h"
 #include "process.h"
 #include "process/follow.h"
+#include "proc/threads.h"
+#include "proc/processes.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 // traced processes execute.
 #pragma once
 #include "arrivals.h"
-#include "live/live.h"
+#include "proc/maps.h"
 #include "options.h"
 #include "script/script.h"
 

@@ -9,7 +9,7 @@
 #include "base/unusable.h"
 #include "code/machine.h"
 #include "elf/image.h"
-#include "live/live.h"
+#include "proc/maps.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -6,7 +6,7 @@
 #include "elf/return_probes.h"
 #include "hand_over.h"
 #include "kernel.h"
-#include "live/live.h"
+#include "proc/maps.h"
 #include "report/commands.h"
 #include "say.h"
 

@@ -4,7 +4,7 @@
 #include "base/unusable.h"
 #include "kernel.h"
 #include "list.h"
-#include "live/live.h"
+#include "proc/maps.h"
 #include "export.h"
 #include "options.h"
 #include "process/debug_types.h"

@@ -3,7 +3,9 @@
 
 #include "arming/arena.h"
 #include "base/unusable.h"
-#include "live/live.h"
+#include "proc/maps.h"
+#include "proc/threads.h"
+#include "proc/processes.h"
 #include "movable/movable.h"
 #include "process.h"
 #include "process/execve.h"

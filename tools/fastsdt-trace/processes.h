@@ -10,6 +10,7 @@
 #include "process/ptrace.h"
 #include "program.h"
 #include "session.h"
+#include "proc/processes.h"
 
 #include <algorithm>
 #include <chrono>

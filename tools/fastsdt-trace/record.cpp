@@ -7,7 +7,7 @@
 #include "base/search_path.h"
 #include "base/unusable.h"
 #include "code/machine.h"
-#include "live/live.h"
+#include "proc/processes.h"
 #include "say.h"
 
 #include <fmt/format.h>

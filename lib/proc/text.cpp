@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "proc/text.h"
+
+#include "base/descriptor.h"
+#include "base/unusable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace fastsdt {
+
+[[noreturn]] void cannot_read(pid_t pid, int error)
+{
+    if (error == ENOENT || error == ESRCH)
+        throw Unusable(fmt::format("process {}: there is no such process", pid));
+    if (error == EACCES || error == EPERM)
+        throw Unusable(fmt::format("process {}: not allowed to read its memory{}", pid,
+                                   geteuid() == 0 ? ", not even as root: CAP_SYS_PTRACE is missing here, or a security "
+                                                    "module refuses"
+                                                  : "; run as root, or as its user where kernel.yama.ptrace_scope is "
+                                                    "0"));
+    throw Unusable(fmt::format("process {}: {}", pid, std::strerror(error)));
+}
+
+std::string read_text(const std::string& path, int& error)
+{
+    error = 0;
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text;
+    std::array<char, 65536> buffer;
+    for (;;) {
+        const ssize_t got = file ? read(file.get(), buffer.data(), buffer.size()) : -1;
+        if (got < 0) {
+            error = errno;
+            return {};
+        }
+        if (got == 0)
+            return text;
+        text.append(buffer.data(), static_cast<size_t>(got));
+    }
+}
+
+std::string read_text(const std::string& path)
+{
+    int error = 0;
+    return read_text(path, error);
+}
+
+uint64_t take_number(std::string_view& text, int base)
+{
+    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    uint64_t number = 0;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), number, base);
+    text.remove_prefix(static_cast<size_t>(end.ptr - text.data()));
+    return number;
+}
+
+std::string_view take_until(std::string_view& text, char end)
+{
+    const std::string_view found = text.substr(0, text.find(end));
+    text.remove_prefix(std::min(found.size() + 1, text.size()));
+    return found;
+}
+
+} // namespace fastsdt
