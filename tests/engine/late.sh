@@ -44,7 +44,7 @@ kill -INT $tracer
 status=0
 wait $tracer || status=$?
 expect "status" "$status" 1
-tail -1 out | grep -qE '^sites 2 of 2 armed \(1 only since [0-9.]+ s after the start\); dropped 0$' || fail "$(tail -3 out)"
+tail -1 out | matches -E '^sites 2 of 2 armed \(1 only since [0-9.]+ s after the start\); dropped 0$' || fail "$(tail -3 out)"
 grep -q 'the process loaded libraries while this tool did not answer' err || fail "$(cat err)"
 exec 3>&-
 wait $pid || fail "the program failed"

@@ -93,7 +93,7 @@ grep -qx '@: 45' out || fail "$(cat out err)"
 trace 2 --engine kernel --uretprobe -e 'uretprobe:./go_program:work { @ = count(); }' -- ./go_program
 said 'go_program is a Go program$'
 gcc -O2 -fcf-protection=full -Wl,-z,shstk plain.c -o marked
-if readelf -n marked | grep -q SHSTK; then
+if readelf -n marked | matches SHSTK; then
     trace 2 --engine kernel --uretprobe -e 'uretprobe:./marked:work { @ = count(); }' -- ./marked
     said 'marked is marked for shadow stacks$'
 fi

@@ -34,9 +34,9 @@ run() {
     cmp log expected || fail "$how: the program's log: $(cat log)"
 }
 every='uprobe:./started:work { printf("%d\n", arg1); }'
-run "output closed" "fastsdt-trace --engine user -e '$every' -- ./started | head -n 1; echo \${PIPESTATUS[0]} >status"
+run "output closed" "fastsdt-trace --engine user -e '$every' -- ./started | read -r line; echo \${PIPESTATUS[0]} >status"
 expect "output closed" "$(cat status)" 2
-run "output and errors closed" "(fastsdt-trace --engine user -e '$every' -- ./started 2>&1; echo \$? >status) | head -n 1"
+run "output and errors closed" "(fastsdt-trace --engine user -e '$every' -- ./started 2>&1; echo \$? >status) | read -r line"
 run "no output at all" "fastsdt-trace --engine user -e '$every' -- ./started >&- 2>&-; echo \$? >status"
 if [ -e /dev/full ]; then
     run "a full disk" "fastsdt-trace --engine user -e '$every' -- ./started >/dev/full; echo \$? >status"
@@ -53,11 +53,11 @@ until [ "$(wc -l <log)" = 1 ]; do kill -0 $pid || fail "the program has ended"; 
 before=$(sed 's/^[^ ]* \([^ ]*\) .* /\1 /; s/  */ /g' "/proc/$pid/maps")
 now() { sed 's/^[^ ]* \([^ ]*\) .* /\1 /; s/  */ /g' "/proc/$pid/maps"; }
 text >text.before
-for how in '>/dev/full' '| head -n 1' '2>&1 | head -n 1' '>&- 2>&-' '--buffer 16M >limited'; do
+for how in '>/dev/full' '| read -r line' '2>&1 | read -r line' '>&- 2>&-' '--buffer 16M >limited'; do
     limit=unlimited
     [[ $how != *limited ]] || limit=200
     "${as_user[@]}" bash -c "ulimit -f $limit; fastsdt-trace --engine user -p $pid -e 'interval:ms:1 { printf(\"a line\\n\"); } uprobe:./started:work { printf(\"%d\n\", arg1); }' $how" \
-        >out 2>err 3>&- 4<&- && [[ $how == *head* ]] || true
+        >out 2>err 3>&- 4<&- && [[ $how == *read* ]] || true
     diff <(echo "$before") <(now) >difference || fail "$how: the process has other mappings: $(cat difference err)"
     text | cmp - text.before || fail "$how: its code"
 done

@@ -17,7 +17,7 @@ complete -c fastsdt-trace -s d -l dry-run -d 'Only show the sites, the instructi
 complete -c fastsdt-trace -s f -l follow -d 'Count the hits of forked children too, in the same maps, until the last of them has ended; with a COMMAND this is the default'
 complete -c fastsdt-trace -l no-follow -d 'Count only the process itself'
 complete -c fastsdt-trace -l no-move -d 'Arm only what was compiled for it; else the first instructions of other functions and probes are moved away'
-complete -c fastsdt-trace -l move-faulting -d 'Move instructions that access memory even if the program handles SIGSEGV or SIGBUS: its handler may see the address of a copy'
+complete -c fastsdt-trace -l move-faulting -d 'Move instructions that may raise a signal even if the program handles it: its handler may see the address of a copy'
 complete -c fastsdt-trace -l read-memory -d 'Read strings and arguments in the heap of a program that may set a seccomp filter, which could then kill it'
 complete -c fastsdt-trace -l buffer -x -d 'Buffer of each thread that prints, for what it prints between two looks of the tool; more is lost. 64K by default, 1M with --flight, 4M for record and functions'
 complete -c fastsdt-trace -l flight -d 'Keep the newest events of each thread, as many as its buffer takes, and print them when the script says dump(), at SIGUSR1, and at the end, also when the program crashes'
