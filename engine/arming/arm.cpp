@@ -577,11 +577,11 @@ void Arming::refuse_cost(const std::vector<size_t>& indices, const std::vector<S
         cost.stubs += whole_pages(stubs.size()) + own_machine.page;
     constexpr uint64_t share = 2; // the program goes on, and wants some itself
     if (cost.bytes() > *left / share)
-        throw Unusable(
-            fmt::format("the process's memory control group has {} KiB left, and {} sites would take {} KiB: {} pages "
-                        "of code that are "
-                        "copied, and their stubs; half of what is left is the most. Name fewer, or give the group more",
-                        *left >> 10, indices.size(), cost.bytes() >> 10, cost.pages));
+        throw Unusable(fmt::format(
+            "{} site{} would take {} KiB: copies of {} page{} of code, and stubs. The process's memory control "
+            "group has {} KiB left, of which half is for the program. Name fewer probes, or raise its limit",
+            indices.size(), indices.size() == 1 ? "" : "s", cost.bytes() >> 10, cost.pages, cost.pages == 1 ? "" : "s",
+            *left >> 10));
 }
 
 void Arming::prepare_tables()

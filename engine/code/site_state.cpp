@@ -12,8 +12,6 @@ FaultWords words_of_fault(uint64_t faults)
 {
     if (faults & fault_memory)
         return {"accesses memory", "SIGSEGV or SIGBUS"};
-    if (faults & fault_division)
-        return {"divides", "SIGFPE, or may come to"};
     if (faults & fault_floating)
         return {"calculates with floating point", "SIGFPE"};
     return {"has instructions that not every processor has", "SIGILL"};
@@ -71,6 +69,9 @@ std::string text(const SiteState& state, size_t sites)
     case State::handles_faults: {
         const FaultWords fault = words_of_fault(state.number);
         const char* const its = one ? "its" : "their";
+        if (state.number & fault_division)
+            return fmt::format("{} no {}, and {} code divides, which a handler of SIGFPE would see elsewhere", has,
+                               own_machine.nop, its);
         if (state.number & was_armed)
             return fmt::format("{} armed until the process handled {}, and {} code {}", one ? "was" : "were",
                                fault.signals, its, fault.does);

@@ -58,7 +58,7 @@ trace() {
     expect "$*: status ($(cat err))" "$status" "$wanted"
 }
 said() { grep -q -- "$1" err || fail "not said: $1: $(cat err)"; }
-asked='bpftrace.s uretprobe replaces return addresses, which ends programs of Go and those whose exceptions pass; --uretprobe takes it for others'
+asked='a uretprobe of bpftrace replaces return addresses, which ends Go programs, programs that throw through the function, and those with a shadow stack; if this is none of these, give --uretprobe'
 for options in '' '--uretprobe' '--no-move' '--no-move --uretprobe'; do
     # shellcheck disable=SC2086 # words
     trace 1 $options -e 'uretprobe:./throws:fail_now { @ = count(); }' -- ./throws 3

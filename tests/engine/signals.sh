@@ -42,7 +42,7 @@ report
 expect "a handler: status" "$status" 1
 expect "a handler" "$(grep -v '^sites' maps | grep .)" '@[plain]: 1'
 grep -q '^sites 1 of 5 armed (' maps || fail "a handler: $(cat maps)"
-for reason in '1 has no nop10, and its code divides, and the process handles SIGFPE, or may come to' \
+for reason in '1 has no nop10, and its code divides, which a handler of SIGFPE would see elsewhere' \
     '1 was armed until the process handled SIGSEGV or SIGBUS, and its code accesses memory' \
     '1 was armed until the process handled SIGFPE, and its code calculates with floating point' \
     '1 was armed until the process handled SIGILL, and its code has instructions that not every processor has'; do

@@ -24,7 +24,7 @@ complete -c fastsdt-trace -l flight -d 'Keep the newest events of each thread, a
 complete -c fastsdt-trace -l unordered -d 'Read no clock for what is printed at probes: faster, but only the lines of one thread are in order'
 complete -c fastsdt-trace -s o -l output -r -F -d 'Print into this file; what the COMMAND prints stays where it is'
 complete -c fastsdt-trace -s j -l json -d 'Print as bpftrace -f json does'
-complete -c fastsdt-trace -l uretprobe -d 'Let the kernel replace return addresses where exits are not armed: programs that look at them, such as those of Go or with exceptions, end; for these it is never done'
+complete -c fastsdt-trace -l uretprobe -d 'Let bpftrace have return probes whose exits cannot be armed. The kernel replaces return addresses for these, which ends programs that check them. Refused where a file that is known beforehand is a Go program, throws exceptions or is marked for shadow stacks'
 complete -c fastsdt-trace -l folded -d 'Print counts and sums by stack as flamegraph.pl reads them: "main;work;step 12"'
 complete -c fastsdt-trace -l exit-status -d 'End with the COMMAND\'s status, 128 and the signal\'s number where one killed it; 2 remains for what cannot be traced at all'
 complete -c fastsdt-trace -s l -l list -x -d 'List the probes and functions that scripts can name, with their arguments: of a FILE, or of a process (--pid). SEARCH is a FILE, or a pattern such as \'usdt:FILE:*\''

@@ -232,9 +232,9 @@ void Attached::verify()
             const bool gone = states_[i].state == State::armed && seen[i].state == State::ready;
             waited_[i] = waited_[i] || gone;
             if (gone && !std::exchange(said_gone_, true))
-                say("jumps were gone: the program got its code from the file once more (madvise, mmap), or another "
-                    "tool "
-                    "wrote there; hits since the last look, a second at most, are missing");
+                say("some jumps were gone, and are made again: the program got its code from its file once more "
+                    "(madvise, mmap), or "
+                    "another tool wrote there; up to a second of hits is missing each time");
         }
         if (lost || behind_) {
             match_and_arm();

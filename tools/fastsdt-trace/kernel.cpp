@@ -196,8 +196,9 @@ std::string return_probe_obstacle(const Options& options)
     if (files.empty())
         return {};
     if (!options.return_probes)
-        return "bpftrace's uretprobe replaces return addresses, which ends programs of Go and those whose exceptions "
-               "pass; --uretprobe takes it for others";
+        return "a uretprobe of bpftrace replaces return addresses, which ends Go programs, programs that throw through "
+               "the "
+               "function, and those with a shadow stack; if this is none of these, give --uretprobe";
     const std::string why = why_no_return_probe(options, files);
     return why.empty() ? why : "a uretprobe could end the process: " + why;
 }

@@ -189,7 +189,7 @@ int main(int argc, char** argv)
 #endif
     } catch (const GivenUp&) {
     } catch (const std::bad_alloc&) {
-        say("there is not enough memory");
+        say("fastsdt-trace itself has no memory left (ulimit -v); trace fewer files, or with a smaller --buffer");
     } catch (const std::exception& error) { // Unusable, mostly
         say(error.what());
     }

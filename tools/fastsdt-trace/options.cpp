@@ -234,9 +234,11 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_option("-o,--output", options.output, "Print into this file; what the COMMAND prints stays where it is")
         ->type_name("FILE");
     app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
-    app.add_flag("--uretprobe", options.return_probes,
-                 "Let the kernel replace return addresses where exits are not armed: programs that look at them, such "
-                 "as those of Go or with exceptions, end; for these it is never done");
+    app.add_flag(
+        "--uretprobe", options.return_probes,
+        "Let bpftrace have return probes whose exits cannot be armed. The kernel replaces return addresses for these, "
+        "which ends programs that check them. Refused where a file that is known beforehand is a Go program, throws "
+        "exceptions or is marked for shadow stacks");
     app.add_flag("--folded", options.folded,
                  "Print counts and sums by stack as flamegraph.pl reads them: \"main;work;step 12\"");
     app.add_flag("--exit-status", options.exit_status,

@@ -401,7 +401,7 @@ void Recorder::finish(std::ostream& out)
             calls_->end(thread.calls);
         calls_->print(out, clock.frequency, options_.json);
         if (const uint64_t count = calls_->unfinished())
-            say(fmt::format("{} did not return, by longjmp(), an exception, the end or an exit that is not armed; {} "
+            say(fmt::format("{} did not return, by longjmp(), an exception or the end; {} "
                             "when a call further out "
                             "returned, or at the end",
                             plural(count, "call"), count == 1 ? "it counts as ended" : "they count as ended"));

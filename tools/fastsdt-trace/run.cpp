@@ -159,7 +159,7 @@ private:
                             last.missed == 1 ? "" : "es", last.missed == 1 ? "it" : "they",
                             last.missed == 1 ? "its" : "their"));
         if (MappedFile::was_shortened())
-            say("a file was shortened while it was read: some of its sites may be missing");
+            say("a file became shorter while it was read: some of its sites may be missing");
         if (last.missed_more)
             say("so many processes came at once that the kernel could not tell of all: more may be missing");
         if (const auto missing = processes_.unmatched(); shared_.said_what_is_missing || processes_.empty())
@@ -465,10 +465,8 @@ int run(const Options& options, const engine::Script& script)
         if (!session->no_system_calls().empty())
             say(fmt::format("no system call would read what a hit has in memory: {}", session->no_system_calls()));
         if (preview.cost.pages != 0)
-            say(fmt::format("arming would take {} KiB of the process's memory: {} page{} of code that {} copied, and "
-                            "their stubs",
-                            preview.cost.bytes() >> 10, preview.cost.pages, preview.cost.pages == 1 ? "" : "s",
-                            preview.cost.pages == 1 ? "is" : "are"));
+            say(fmt::format("arming would take {} KiB of the process's memory: copies of {} page{} of code, and stubs",
+                            preview.cost.bytes() >> 10, preview.cost.pages, preview.cost.pages == 1 ? "" : "s"));
         const Summary summary = summary_of(preview);
         if (options.json)
             json_output(script, std::cout)->summary(summary);
