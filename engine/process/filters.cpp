@@ -7,6 +7,7 @@
 #include "elf/entries.h"
 #include "elf/image.h"
 #include "process/ptrace.h"
+#include "proc/mapped_file.h"
 #include "proc/threads.h"
 
 #include <fmt/format.h>
@@ -117,18 +118,6 @@ std::string judged(const std::string& path, bool program)
     return found;
 }
 
-// The path by which we can read a mapped file; empty: it is not there any more.
-std::string readable_file(pid_t pid, const Mapping& mapping)
-{
-    for (const std::string& path : {fmt::format("/proc/{}/root{}", pid, mapping.name),
-                                    fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.start, mapping.end)}) {
-        struct stat status{};
-        if (stat(path.c_str(), &status) == 0 && status.st_ino == mapping.inode && access(path.c_str(), R_OK) == 0)
-            return path;
-    }
-    return {};
-}
-
 } // namespace
 
 std::string Filters::setter(const std::vector<Mapping>& mappings)
@@ -158,7 +147,7 @@ std::string Filters::setter(const std::vector<Mapping>& mappings)
         }
         const auto [known, fresh] = files_.try_emplace({mapping.device, mapping.inode});
         if (fresh) {
-            const std::string file = readable_file(pid_, mapping);
+            const std::string file = path_of_mapped_file(pid_, mapping, mapping.name);
             known->second = file.empty() ? unreadable : judged(file, mapping.name == program);
         }
         if (!known->second.empty())
