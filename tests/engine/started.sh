@@ -8,28 +8,32 @@ need_attachable
 user_folder
 gcc -O2 "$FASTSDT_SOURCE/tests/engine/started.c" -o started
 chmod 777 .
+cp "$(command -v fastsdt-trace)" . # the folder of the build may be nobody else's
+PATH=$PWD:$PATH
 trap : PIPE # it is the COMMAND's again
 seq 5 >lines
 ./started expected <lines
 
-# run HOW COMMAND: lines go to the tool's COMMAND one after the other, until the tool has ended, which leaves its status in a file; then the rest.
-# "alone" is the tool, to be killed.
+# lives: the tool has not ended, or the program is there without it.
+lives() { [ ! -s status ] || { [ -s pid ] && kill -0 "$(cat pid)" 2>/dev/null; }; }
+# run HOW COMMAND [WORK]: lines go to the tool's COMMAND one after the other, until the tool has ended, which leaves its status in a file; then the
+# rest. WORK is done behind the second line.
 run() {
     local how=$1 n
-    rm -f log status in tool
+    rm -f log status in tool pid
     mkfifo in
     chown 65534:65534 in 2>/dev/null || true
     "${as_user[@]}" bash -c "$2" <in >out 2>err &
     exec 3>in
     for n in $(seq 4); do
         echo "$n" >&3 || fail "$how: the program has ended: $(cat out err)"
-        until [ "$(wc -l 2>/dev/null <log)" = "$n" ]; do kill -0 $! 2>/dev/null || [ -s status ] || fail "$how: $(cat out err)"; done
+        until [ "$(wc -l 2>/dev/null <log)" = "$n" ]; do lives || [ "$(wc -l 2>/dev/null <log)" = "$n" ] || fail "$how: $(cat out err)"; done
         [ $n != 2 ] || "${3:-true}"
     done
     until [ -s status ]; do kill -0 $! 2>/dev/null || [ -s status ] || fail "$how: the tool's status: $(cat out err)"; done
     echo 5 >&3
     exec 3>&-
-    until grep -qx finished log; do :; done
+    until grep -qx finished log; do lives || grep -qx finished log || fail "$how: the program has ended: $(cat log out err)"; done
     wait $! || true
     cmp log expected || fail "$how: the program's log: $(cat log)"
 }

@@ -99,6 +99,8 @@ def code(path, objdump):
 RETURN = re.compile(r"(repz |bnd |notrack )*(ret|retaa|retab)\b")
 JUMP = re.compile(r"(?:bnd )?(?:j\w+|b|b\.\w+|cbn?z \w+,|tbn?z \w+, #\d+,) ([0-9a-f]+) <([^>]*)>")
 INDIRECT = re.compile(r"(bnd |notrack )*(jmp \*|br x)")
+# Behind such a call nothing is executed. clang's -O0 leaves a jump to the function's end there, which may be padding before the next function.
+ENDS = re.compile(r"(bl|call) [0-9a-f]+ <(__cxa_(re)?throw|_Unwind_Resume|abort|__stack_chk_fail)(@plt)?>")
 THUNK = re.compile(r"__x86_indirect_thunk_|__llvm_retpoline_|__llvm_lvi_thunk_")  # an indirect jump: to a label of the function, or away
 
 
@@ -164,13 +166,15 @@ def check_exits(layouts, noted, exits, named, sizes, insns):
         if "exits" not in " ".join(texts):
             continue
         for begin, end in parts[function]:
+            before = ""
             for at in addresses[bisect.bisect_left(addresses, begin):bisect.bisect_left(addresses, end)]:
+                dead, before = ENDS.match(before), insns[at][0]
                 jump = JUMP.match(insns[at][0])
                 inside = jump and any(b <= int(jump[1], 16) < e for b, e in parts[function])
                 # To the end, where nothing is any more, or the next function: clang, code that is never reached.
                 nowhere = jump and int(jump[1], 16) == end and (jump[2].split("+")[0] in named.get(function, [])
                                                                 or not re.match(r"(bnd )?(jmp|b) ", insns[at][0]))
-                leaves = jump and not inside and not nowhere and not THUNK.match(jump[2])
+                leaves = jump and not inside and not nowhere and not dead and not THUNK.match(jump[2])
                 if (RETURN.match(insns[at][0]) or leaves) and sites.get(at) != function:
                     missing.append(f"{named.get(function)}: {at:x}: {insns[at][0]}")
     assert not missing, f"{len(missing)} exits without a site: {missing[:10]}"
