@@ -139,6 +139,20 @@ pass_many:
 1:  mov $1, %eax
     ret
     .cfi_endproc; .size pass_many, . - pass_many
+
+/* Functions of which a jump takes several instructions, however the rest is compiled; in one page. */
+#define SHORT(name)                                                                                                     \
+    .globl name; .type name, @function;                                                                                \
+name:                                                                                                                  \
+    .cfi_startproc;                                                                                                    \
+    lea 1(%rdi), %rax;                                                                                                 \
+    nopl 0(%rax);                                                                                                      \
+    ret;                                                                                                               \
+    .cfi_endproc; .size name, . - name
+    .p2align 6
+    SHORT(short_one)
+    .p2align 4
+    SHORT(short_other)
 #endif
 
     PASS(s0)

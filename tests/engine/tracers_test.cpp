@@ -84,7 +84,8 @@ TEST(Tracers, TheLastOneTakesTheGuardAway)
 {
     Program program;
     const std::string file = "uprobe:" + beside_us("engine_target");
-    const Script pass = parse(file + ":main { @ = count(); }"), other_pass = parse(file + ":pass { @ = count(); }");
+    const Script pass = parse(file + ":short_one { @ = count(); }"),
+                 other_pass = parse(file + ":short_other { @ = count(); }");
     const auto first = open_outside(program.pid()), second = open_outside(program.pid());
     Session one(pass, program.pid(), *first, {.moves = true}),
         other(other_pass, program.pid(), *second, {.moves = true});
