@@ -233,8 +233,7 @@ void Attached::verify()
             waited_[i] = waited_[i] || gone;
             if (gone && !std::exchange(said_gone_, true))
                 say("some jumps were gone, and are made again: the program got its code from its file once more "
-                    "(madvise, mmap), or "
-                    "another tool wrote there; up to a second of hits is missing each time");
+                    "(madvise, mmap), or another tool wrote there; up to a second of hits is missing each time");
         }
         if (lost || behind_) {
             match_and_arm();

@@ -197,8 +197,7 @@ std::string return_probe_obstacle(const Options& options)
         return {};
     if (!options.return_probes)
         return "a uretprobe of bpftrace replaces return addresses, which ends Go programs, programs that throw through "
-               "the "
-               "function, and those with a shadow stack; if this is none of these, give --uretprobe";
+               "the function, and those with a shadow stack; if this is none of these, give --uretprobe";
     const std::string why = why_no_return_probe(options, files);
     return why.empty() ? why : "a uretprobe could end the process: " + why;
 }

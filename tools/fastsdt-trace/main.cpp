@@ -153,10 +153,11 @@ int trace(const Options& options)
             run_kernel(options, nullptr);
         }
         std::fputs(fmt::format("{}", explain(error, options.text, options.name)).c_str(), stderr);
-        if (const std::string why = return_probe_obstacle(options); error.kernel_can && !why.empty())
-            say(why);
-        else if (error.kernel_can && untellable(options, nullptr).empty())
-            say(fmt::format("bpftrace does it, as root: {}", shell_line(kernel_command(options, nullptr))));
+        if (error.kernel_can && untellable(options, nullptr).empty()) { // then the script can be told apart
+            const std::string why = return_probe_obstacle(options);
+            say(why.empty() ? fmt::format("bpftrace does it, as root: {}", shell_line(kernel_command(options, nullptr)))
+                            : why);
+        }
         return unusable;
     }
 }
