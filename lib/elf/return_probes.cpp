@@ -39,6 +39,12 @@ bool throws(const Image& image, const std::string& name)
 
 } // namespace
 
+bool is_go_program(const Image& image)
+{
+    return std::ranges::any_of(std::array{".go.buildinfo", ".gopclntab", ".note.go.buildid"},
+                               [&](const char* name) { return image.section(name) != nullptr; });
+}
+
 bool marked_for_shadow_stack(const Image& image)
 {
     // x86-64 psABI, "Program property": NT_GNU_PROPERTY_TYPE_0, GNU_PROPERTY_X86_FEATURE_1_AND and its bit. Not every <elf.h> has them.
@@ -63,7 +69,7 @@ bool marked_for_shadow_stack(const Image& image)
 
 std::string why_no_return_probe(const Image& image, const std::string& name)
 {
-    if (image.section(".gopclntab") || image.section(".go.buildinfo") || image.section(".note.go.buildid"))
+    if (is_go_program(image))
         return "is a Go program";
     if (throws(image, name))
         return "throws exceptions";

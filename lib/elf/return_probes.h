@@ -8,6 +8,9 @@
 
 namespace fastsdt {
 
+/// The Go linker made it.
+bool is_go_program(const Image& image);
+
 /// The linker found GNU_PROPERTY_X86_FEATURE_1_SHSTK in all objects of the file.
 bool marked_for_shadow_stack(const Image& image);
 

@@ -4,6 +4,7 @@
 
 #include "base/integers.h"
 #include "elf/entries.h"
+#include "elf/return_probes.h"
 
 #include <algorithm>
 #include <array>
@@ -72,9 +73,8 @@ bool is_cold_name(std::string_view name)
 
 void Survey::read_sections()
 {
+    go_ = fastsdt::is_go_program(image_);
     for (const Section& section : image_.sections()) {
-        go_ = go_ || section.name == ".go.buildinfo" || section.name == ".gopclntab"
-            || section.name == ".note.go.buildid";
         if (section.name.starts_with("__rseq_cs"))
             rseq_.emplace_back(section.address, section.address + section.size);
         if (section.type == android_rel || section.type == android_rela || section.type == android_relr)
