@@ -279,7 +279,8 @@ TEST(Script, Errors)
                   + "), and uprobe:a:b is none");
     EXPECT_EQ(error("usdt:a:b:c { @[\"x] = count() }"), "1:16 the string has no end");
     EXPECT_EQ(error("usdt:a:b:c { @ = 99999999999999999999 }"), "1:18 the number does not fit into 64 bits");
-    EXPECT_EQ(error("usdt:a:b:c { @ = 12ab }"), "1:18 this is not a number: decimal, 0x1f, 1_000 and 1e6 are");
+    EXPECT_EQ(error("usdt:a:b:c { @ = 12ab }"),
+              "1:18 this is not a number: decimal, 0x1f, 0777 (octal), 1_000 and 1e6 are");
     EXPECT_EQ(error("usdt:a:b:c { count() }"), "1:14 the result of count() belongs to a map: @ = count(...)");
     EXPECT_EQ(error("foo:a { }").substr(0, 31), "1:1 \"foo\" is no kind of probe: ");
     EXPECT_EQ(error("usdt:a:b:c { @ = count()"),
