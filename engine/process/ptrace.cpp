@@ -35,6 +35,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <unordered_map>
@@ -133,6 +134,15 @@ Hurry::~Hurry()
         (void)!set_scheduling(*before_);
 }
 
+std::thread begin_thread(std::function<void()> work)
+{
+    try {
+        return std::thread(std::move(work));
+    } catch (const std::system_error& error) {
+        throw Unusable(fmt::format("no thread can be started: {} (ulimit -u, -v)", error.code().message()));
+    }
+}
+
 struct TracerThread::Worker {
     std::binary_semaphore asked{0}, done{0};
     const std::function<void()>* work = nullptr; // null: end
@@ -198,7 +208,7 @@ void TracerThread::run(const std::function<void()>& work)
 {
     if (!worker_) {
         auto fresh = std::make_unique<Worker>();
-        fresh->thread = std::thread([worker = fresh.get()] { worker->run(); });
+        fresh->thread = begin_thread([worker = fresh.get()] { worker->run(); });
         worker_ = std::move(fresh);
     }
     worker_->work = &work;

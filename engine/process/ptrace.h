@@ -18,6 +18,7 @@
 #include <string_view>
 #include <sys/types.h>
 #include <sys/user.h>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +28,9 @@ namespace fastsdt::engine {
 struct Busy : Unusable {
     using Unusable::Unusable;
 };
+
+/// A thread of this program. Throws Unusable where there can be none.
+std::thread begin_thread(std::function<void()> work);
 
 /// Runs `work` in a thread of its own and passes on what it throws. Afterwards nothing is traced that `work` traced.
 void as_tracer(const std::function<void()>& work);
