@@ -45,13 +45,12 @@ for name, words in (("a wrong script", ["-e", "usdt:*:*:* { @ = nonsense(); }"])
     check(name, subprocess.run(tool + words, stdout=subprocess.DEVNULL, stderr=writer, stdin=subprocess.DEVNULL, restore_signals=False).returncode,
           {1, 2})
     os.close(writer)
-# From what the loader wants to what all of it takes. An allocator that finds no memory may say so and abort in other libraries, before anything
-# is done: not in ours.
+# From what the loader wants to what all of it takes.
 wanted = ["--engine", "user", "-t", "0.05", "-p", pid, "-e", script]
 statuses = set()
 def limited(kib):
     resource.setrlimit(resource.RLIMIT_AS, (kib << 10, kib << 10))
-for kib in [*range(8 << 10, 40 << 10, 512), 64 << 10, 256 << 10]:
+for kib in [*range(8 << 10, 48 << 10, 4 << 10), *range(48 << 10, 70 << 10, 256), 256 << 10]:
     run = subprocess.run(tool + wanted, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, preexec_fn=lambda: limited(kib))
     check(f"ulimit -v {kib}", run.returncode, {0, 1, 2, 127}, run.stdout)
     statuses.add(run.returncode)
