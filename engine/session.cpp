@@ -3,7 +3,6 @@
 #include "code/machine.h"
 #include "process/environment.h"
 #include "process/follow.h"
-#include "process/lasting.h"
 #include "process/outside.h"
 #include "process/ptrace.h"
 #include "session.h"
@@ -24,7 +23,7 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
       modules_at_first_(modules_of(mappings)),
       matcher_(script, pid, options.names ? *options.names : own_names_, options.moves && target.stops_threads(),
                options.moves_faulting),
-      fresh_(find_new(mappings)), environment_(read_environment(script, pid)),
+      fresh_(find_new(mappings)), environment_(read_environment(script, pid)), lasting_(pid),
       unwinding_(unwinds(script) ? std::make_unique<Unwinding>(pid) : nullptr),
       tables_(lay_out(script, options.ring_size, options.overwrites, unwinding_ ? unwinding_->capacity() : 0)),
       arming_(
@@ -57,6 +56,7 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
     if (environment_.clock)
         timed_ = {environment_.clock->base_counter, environment_.clock->base_ns};
     environment_.threads_run = !target.stops_threads();
+    reads_lasting_ = uses(script, Value::str_arg) || reads_memory(script);
     decide_calls(wants_calls(), mappings);
 }
 
@@ -235,6 +235,8 @@ Code Session::compiled_to_arm(std::span<const Site> sites, const Arena& arena)
             environment_.tid_offset.reset();
     }
     asked_ = true;
+    if (reads_lasting_ && arming_.window().size != 0)
+        lasting_.add(environment_, target_, sites);
     return compiled(sites, arena);
 }
 
@@ -249,7 +251,7 @@ std::vector<Site> Session::find_new(const std::vector<Mapping>& mappings)
 Session::Preview Session::preview()
 {
     Preview preview;
-    read_lasting(pid_, environment_, mappings_of(pid_));
+    lasting_.look(environment_, mappings_of(pid_));
     preview.sites = fresh_;
     preview.states = can_arm(target_, preview.sites);
     preview.stubs.resize(preview.sites.size());
@@ -301,7 +303,7 @@ void Session::arm()
     const TracerThread tracer;
     const size_t known = arming_.sites().size();
     const std::vector<Mapping> mappings = mappings_of(pid_); // what changes from now on is seen by the next look
-    read_lasting(pid_, environment_, mappings);
+    lasting_.look(environment_, mappings);
     look_at_stacks();
     look_for_filters(mappings);
     calls_wanted_ = calls_wanted_ || wants_calls();

@@ -99,6 +99,10 @@ public:
     /// @param ranges  whole pages, each within one mapping  @return  false: not all of them
     virtual bool guard(std::span<const Range> /*ranges*/, bool /*on*/) { return false; }
 
+    /// Maps a part of a file once more, to be read only, and names that in the tables (Tables::again): it is there as long as they are. What is
+    /// mapped is a part of `part`'s file: device, inode, offset and size tell. @return  its address; 0: that cannot be
+    virtual uint64_t map_again(const Mapping& /*part*/) { return 0; }
+
     /// Whether patch() stops all threads first. If not, they run through the sites while those change: see process/self.cpp.
     virtual bool stops_threads() const { return true; }
     /// Why a site that others could change cannot be changed this way; ready: it can be.

@@ -26,6 +26,14 @@ struct VectorState {
 /// Runtime addresses [start, end), multiples of a page.
 struct Lasting {
     uint64_t start = 0, end = 0;
+    int64_t away = 0; ///< so far from each address stubs read what it has: 0, or a mapping of the same that is ours
+    bool has(uint64_t address) const { return address - start < end - start; }
+};
+
+/// What stubs of sites in a file read of it.
+struct LastingModule {
+    uint64_t start = 0, end = 0; ///< of all that is mapped of the file in a row
+    Lasting memory;
     bool has(uint64_t address) const { return address - start < end - start; }
 };
 
@@ -46,7 +54,8 @@ struct Environment {
     std::string no_system_calls; ///< why they may not: a sentence
     /// Memory that stubs read directly: see process/lasting.h. `modules`: each file's, for the sites in it. `always`: the
     /// program's and its C library's. `stack`: the main thread's; its end is where all of its stack ends.
-    std::vector<Lasting> modules, always;
+    std::vector<LastingModule> modules;
+    std::vector<Lasting> always;
     Lasting stack;
     /// Where the process's C library keeps, relative to the thread pointer, the start of a thread's stack and its size: two words.
     /// 0: not known. process/environment.cpp

@@ -24,6 +24,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -47,6 +48,12 @@ namespace fastsdt::engine {
 namespace {
 
 constexpr uint64_t page = own_machine.page;
+
+uint64_t page_size()
+{
+    static const auto size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    return size;
+}
 
 class Outside : public Target {
 public:
@@ -241,6 +248,65 @@ public:
         return {};
     }
 
+    // The file by its name, as the process sees it: it may be another by now, and the mappings tell. Its first page is a copy, since tools
+    // take the first page of a file for the place where it is loaded.
+    uint64_t map_again(const Mapping& part) override
+    {
+        struct stat status{};
+        const size_t number = mapped_again().size();
+        const std::string name = fmt::format("/proc/{}/root{}", pid_, part.name);
+        if (number == Tables::most_again || has_locked_memory(pid_) || stat(name.c_str(), &status) < 0
+            || !S_ISREG(status.st_mode) || status.st_ino != part.inode)
+            return 0;
+        const uint64_t size = part.end - part.start, head = part.offset == 0 ? page_size() : 0;
+        const uint64_t at = find_place(mappings(), std::span(&part.start, 1), whole_pages(size));
+        const auto head_bytes = read(part.start, head);
+        if (!at || size < head || head_bytes.size() != head)
+            return 0;
+        using Kind = Call::Argument::Kind;
+        const Call::Argument file(Kind::result, 0);
+        std::vector<Call> calls = {
+            {SYS_openat,
+             {static_cast<uint64_t>(AT_FDCWD), Kind::text, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY}}};
+        if (size > head)
+            calls.push_back({SYS_mmap,
+                             {at + head, size - head, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, file, part.offset + head}});
+        if (head)
+            calls.push_back(
+                {SYS_mmap, {at, head, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~uint64_t{0}, 0}});
+        calls.push_back({SYS_madvise, {at, size, MADV_DONTDUMP}});
+        calls.push_back({SYS_close, {file}});
+        const auto name_it = [&](const Range& range) {
+            put_data(Tables::again + 16 * number + 8, range.size);
+            put_data(Tables::again + 16 * number, range.start);
+        };
+        name_it({at, size});
+        try {
+            const std::vector<int64_t> results = call(calls, part.name);
+            const std::vector<Mapping> now = mappings();
+            const Mapping* const made = mapping_at(now, at + head);
+            if (is_mapped_again(now, {at, size}) && !has_locked_memory(pid_)
+                && (size == head
+                    || (made && made->start == at + head && made->inode == part.inode && made->device == part.device
+                        && made->offset == part.offset + head))) {
+                write(at, head_bytes.data(), head);
+                return at;
+            }
+            std::vector<Call> away; // what came to be mapped
+            for (size_t i = 0; i < calls.size(); ++i)
+                if (const auto& [address, length, rights, flags, file_, offset] = calls[i].arguments;
+                    calls[i].number == SYS_mmap && results.at(i) == static_cast<int64_t>(address.value))
+                    away.push_back({SYS_munmap, {address, length}});
+            if (!away.empty())
+                call(away);
+        } catch (const Unusable&) {
+            if (is_mapped_again(mappings(), {at, size}))
+                return 0; // whoever gives back the tables gives it back too
+        }
+        name_it({});
+        return 0; // it is read by calls, or not
+    }
+
     void free_code(const Arena& arena, size_t size) override
     {
         try {
@@ -255,10 +321,17 @@ public:
         if (entered && comes_back_to(code))
             return false;
         std::vector<Call> away;
+        const std::vector<Mapping> now = mappings();
+        for (const Range& range : mapped_again(data.start))
+            if (is_mapped_again(now, range))
+                away.push_back({SYS_munmap, {range.start, range.size}});
         for (const Range& range : code)
             away.push_back({SYS_munmap, {range.start, range.size}});
-        away.push_back({SYS_munmap, {data.start, data.size}});
-        call(away);
+        away.push_back({SYS_munmap, {data.start, data.size}}); // the last, since they name the others
+        constexpr size_t at_once = 8; // an errand has little room
+        for (size_t i = 0; i < away.size(); i += at_once)
+            call({away.begin() + static_cast<ptrdiff_t>(i),
+                  away.begin() + static_cast<ptrdiff_t>(std::min(away.size(), i + at_once))});
         return true;
     }
 
@@ -514,6 +587,32 @@ private:
         return {place.start, data_, mark, 0};
     }
 
+    // What the tables say that map_again() has mapped.
+    std::vector<Range> mapped_again() { return mapped_again(data_); }
+    std::vector<Range> mapped_again(uint64_t data)
+    {
+        std::array<Range, Tables::most_again> ranges{};
+        const auto bytes = read(data + Tables::again, sizeof ranges);
+        if (bytes.size() == sizeof ranges)
+            std::memcpy(ranges.data(), bytes.data(), sizeof ranges);
+        const auto end = std::find_if(ranges.begin(), ranges.end(), [](const Range& range) { return range.start == 0; });
+        return {ranges.begin(), end};
+    }
+    // Whether these mappings are as map_again() makes them: the process may have put something else there.
+    static bool is_mapped_again(const std::vector<Mapping>& mappings, const Range& range)
+    {
+        const uint64_t end = range.start + range.size;
+        uint64_t at = range.start;
+        for (const Mapping& m : mappings) {
+            if (m.end <= range.start || m.start >= end)
+                continue;
+            if (m.start != at || m.end > end || !m.readable || m.writable || m.executable || m.shared)
+                return false;
+            at = m.end;
+        }
+        return at == end && range.size != 0;
+    }
+
     // Whether a thread is in a stub, or will be.
     bool comes_back_to(std::span<const Range> code)
     {
@@ -686,11 +785,11 @@ private:
     }
 
     std::vector<int64_t> call(
-        const std::vector<Call>& calls,
+        const std::vector<Call>& calls, const std::string& text = name_of_tables,
         const std::function<void(pid_t, size_t, int64_t)>& seen = [](pid_t, size_t, int64_t) {}, const Gate& gate = {})
     {
         std::vector<int64_t> results;
-        patiently([&] { as_tracer([&] { results = send(pid_, memory_.get(), calls, name_of_tables, seen, gate); }); });
+        patiently([&] { as_tracer([&] { results = send(pid_, memory_.get(), calls, text, seen, gate); }); });
         return results;
     }
 
@@ -724,7 +823,7 @@ private:
             // Should we be killed before the tables say what else is to be mapped, nothing else is.
             const Gate gate{code.empty() ? SIZE_MAX : data_calls,
                             [&] { return mapped && !failed && write_maker(code); }};
-            auto results = call(calls, seen, gate);
+            auto results = call(calls, name_of_tables, seen, gate);
             if (failed) {
                 if (mapped)
                     call({{SYS_munmap, {static_cast<uint64_t>(results[1]), size}}});
