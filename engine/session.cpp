@@ -535,6 +535,9 @@ std::vector<std::string> Session::clear_forks(std::span<Session* const> sessions
                 }
             }
     }
+    const Processes now = list_processes();
+    for (const Session* const session : sessions)
+        session->target_.clear_early_forks(session->searched_.begun_since(now));
     return troubles;
 }
 

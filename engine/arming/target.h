@@ -12,6 +12,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -98,6 +99,9 @@ public:
     /// the jump. It registers none in writable text (valid_vma() in kernel/events/uprobes.c), so the text is made writable meanwhile.
     /// @param ranges  whole pages, each within one mapping  @return  false: not all of them
     virtual bool guard(std::span<const Range> /*ranges*/, bool /*on*/) { return false; }
+
+    /// Closes and unmaps the tables in processes that were forked just when they were made, before there were stubs.
+    virtual void clear_early_forks(std::span<const pid_t> /*living*/) {}
 
     /// Maps a part of a file once more, to be read only, and names that in the tables (Tables::again): it is there as long as they are. What is
     /// mapped is a part of `part`'s file: device, inode, offset and size tell. @return  its address; 0: that cannot be

@@ -48,6 +48,8 @@ struct Environment {
     /// Where the process's C library keeps a thread's id, relative to the thread pointer; 4 bytes. Empty: a stub asks
     /// the kernel.
     std::optional<int32_t> tid_offset;
+    /// Runtime address of the C library's byte that is not 0 as long as the process has one thread only (__libc_single_threaded). 0: not known.
+    uint64_t single_threaded = 0;
     bool tid_offset_told = false; ///< by the C library's file. If not, it is a guess, to be checked
     /// Stubs may make some (gettid, process_vm_readv), until Tables::no_calls says otherwise: see process/filters.h.
     bool system_calls = false;

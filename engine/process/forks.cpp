@@ -72,6 +72,15 @@ void look_at_all(const std::function<bool(const Processes&)>& look)
     }
 }
 
+std::vector<pid_t> Forks::begun_since(const Processes& processes) const
+{
+    std::vector<pid_t> pids;
+    for (const auto& [pid, start] : processes.living)
+        if (start >= since_)
+            pids.push_back(pid);
+    return pids;
+}
+
 Forks::Found Forks::find(std::span<const Front> fronts, const Processes& processes) const
 {
     Found found;

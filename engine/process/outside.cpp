@@ -248,6 +248,36 @@ public:
         return {};
     }
 
+    // Who was forked then has the descriptor, or the mapping, or both.
+    void clear_early_forks(std::span<const pid_t> living) override
+    {
+        struct stat own{}, its{};
+        if (!data_file_ || fstat(data_file_.get(), &own) < 0)
+            return;
+        for (const pid_t pid : living) {
+            if (pid == pid_)
+                continue;
+            std::vector<Call> calls;
+            if (stat(fmt::format("/proc/{}/fd/{}", pid, descriptor_).c_str(), &its) == 0 && its.st_dev == own.st_dev
+                && its.st_ino == own.st_ino)
+                calls.push_back({SYS_close, {static_cast<uint64_t>(descriptor_)}});
+            try {
+                const std::vector<Mapping> now = mappings_of(pid);
+                const Mapping* const tables = data_ ? mapping_at(now, data_) : nullptr;
+                if (tables && tables->start == data_ && tables->inode == own.st_ino && tables->shared) {
+                    Outside other(pid);
+                    const auto fronts = find_arenas(other, now);
+                    if (std::none_of(fronts.begin(), fronts.end(), [this](const Front& f) { return f.data == data_; }))
+                        calls.push_back({SYS_munmap, {tables->start, tables->end - tables->start}});
+                }
+                if (!calls.empty())
+                    Outside(pid).call(calls);
+            } catch (const Unusable&) {
+                // It ends, or nobody may change it.
+            }
+        }
+    }
+
     // The file by its name, as the process sees it: it may be another by now, and the mappings tell. Its first page is a copy, since tools
     // take the first page of a file for the place where it is loaded.
     uint64_t map_again(const Mapping& part) override
@@ -849,6 +879,7 @@ private:
     // memfd's kind is taken.
     void take_over(pid_t thread, int64_t descriptor, size_t size)
     {
+        descriptor_ = descriptor;
         const Descriptor path(
             open(fmt::format("/proc/{}/task/{}/fd/{}", pid_, thread, descriptor).c_str(), O_PATH | O_CLOEXEC));
         const Descriptor own(memfd_create(name_of_tables, MFD_CLOEXEC));
@@ -891,6 +922,7 @@ private:
     PageOfData page_;
     pid_t holder_ = 0; // the thread whose /proc/PID/task/TID/mem memory_ is
     uint64_t data_ = 0;
+    int64_t descriptor_ = -1; // of the tables' file in the process, for a moment
     std::optional<uint64_t> number_; // the process's, in its own pid namespace
     std::unique_ptr<LoaderQuestions> questions_;
     std::optional<std::vector<Range>> places_ = std::vector<Range>(); // places_of_frames()

@@ -85,7 +85,7 @@ int main(void)
     fastsdt_trace_attachment* all = trace ? fastsdt_trace_attach(trace, "usdt:*:app:self { @[str(arg0)] = count(); }", &error) : NULL;
     fastsdt_trace_maps* maps;
     if (!all)
-        return puts(error.message), 2;
+        return puts(error.text), 2;
     hit(text);
     if (mprotect((void*)text, sizeof text, PROT_NONE) != 0)
         return 3;

@@ -152,6 +152,23 @@ void Compiler::claim_routine()
         as_.store({.base = own, .displacement = offsetof(Mark, pid)}, x0);
         bind(forbidden);
     }
+    // The only thread has the process's number. The parent's it is where the C library did not hear of the fork.
+    if (environment_.single_threaded && environment_.tid_offset) {
+        const auto asked = label();
+        as_.load(x0, {.base = own, .displacement = offsetof(Mark, pid)});
+        as_.jump_if_zero(x0, asked, false);
+        as_.long_constant(x0, environment_.single_threaded);
+        as_.load(x0, {.base = x0, .size = 1});
+        as_.jump_if_zero(x0, asked);
+        as_.read_system(x0, Assembler::System::thread_pointer);
+        as_.address(x0, {.base = x0, .displacement = *environment_.tid_offset});
+        as_.load(x0, {.base = x0, .size = 4});
+        as_.constant(x1, uint64_t(environment_.pid));
+        as_.sub(x1, x0, x1);
+        as_.jump_if_zero(x1, asked);
+        as_.store({.base = own, .displacement = offsetof(Mark, pid)}, x0);
+        bind(asked);
+    }
     as_.constant(x0, 0);
     static_assert(offsetof(Mark, slice) == 0);
     exchange(own, slice);

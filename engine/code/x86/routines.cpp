@@ -157,6 +157,22 @@ void Compiler::claim_routine()
         as_.store({.base = own, .displacement = offsetof(Mark, pid)}, rax);
         as_.bind(forbidden);
     }
+    // The only thread has the process's number. The parent's it is where the C library did not hear of the fork.
+    if (environment_.single_threaded && environment_.tid_offset) {
+        const auto asked = as_.label();
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = own, .displacement = offsetof(Mark, pid)}, int64_t(0)});
+        as_.jump(ZYDIS_MNEMONIC_JNZ, asked);
+        as_.long_constant(rax, environment_.single_threaded);
+        as_.emit(ZYDIS_MNEMONIC_MOVZX, {Part{rax, 4}, Memory{.base = rax, .size = 1}});
+        as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax, 4}, Part{rax, 4}});
+        as_.jump(ZYDIS_MNEMONIC_JZ, asked);
+        as_.emit(ZYDIS_MNEMONIC_MOV,
+                 {Part{rax, 4}, Memory{.displacement = *environment_.tid_offset, .size = 4, .fs = true}});
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax, 4}, int64_t(environment_.pid)});
+        as_.jump(ZYDIS_MNEMONIC_JZ, asked);
+        as_.store({.base = own, .displacement = offsetof(Mark, pid)}, rax);
+        as_.bind(asked);
+    }
     expect(0);
     as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {mark, Part{slice}}, true);
     as_.jump(ZYDIS_MNEMONIC_JZ, ours);
