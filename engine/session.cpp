@@ -88,8 +88,8 @@ bool Session::wants_calls() const
 
 std::string Session::obstacle_to_calls(const std::vector<Mapping>& mappings)
 {
-    if (filters_.stand())
-        return "the process has a seccomp filter";
+    if (const std::string obstacle = filters_.obstacle(); !obstacle.empty())
+        return obstacle;
     if (const std::string setter = options_.calls ? std::string() : filters_.setter(mappings); !setter.empty())
         return fmt::format("the process may set a seccomp filter, which could kill it for that ({})", setter);
     return {};
@@ -437,7 +437,7 @@ void Session::look_for_forks(bool now)
     const std::vector<Slice> slices = slices_of_children(tables_, window, reader());
     Forks::Found found;
     const auto look = [&](const Processes& processes) {
-        found = searched_.find(arming_.fronts(), processes);
+        found = searched_.find(arming_.fronts(), processes, filters_.allowing());
         return !found.ended;
     };
     if (now)
@@ -517,7 +517,7 @@ std::vector<std::string> Session::clear_forks(std::span<Session* const> sessions
             forks.clear();
             bool ended = false;
             for (const Session* session : sessions) {
-                const Forks::Found found = session->searched_.find(session->arming_.fronts(), processes);
+                const Forks::Found found = session->searched_.find(session->arming_.fronts(), processes, session->filters_.allowing());
                 for (const Fork& fork : found.forks)
                     forks.insert(fork.pid);
                 ended = ended || found.ended;

@@ -7,6 +7,7 @@
 #include "proc/threads.h"
 #include "proc/processes.h"
 #include "maps/tables.h"
+#include "process/allowed.h"
 #include "process/ptrace.h"
 
 #include <algorithm>
@@ -37,10 +38,12 @@ bool is_of_our_user(pid_t pid)
     return !users.empty() && users.front() == getuid();
 }
 
-bool has_filter(pid_t pid)
+bool has_other_filters(pid_t pid, uint64_t allowing)
 {
     const std::vector<pid_t> threads = threads_of(pid);
-    return std::any_of(threads.begin(), threads.end(), [pid](pid_t thread) { return has_seccomp(pid, thread); });
+    return std::any_of(threads.begin(), threads.end(), [&](pid_t thread) {
+        return allowing ? number_of_filters(pid, thread).value_or(allowing) != allowing : has_seccomp(pid, thread);
+    });
 }
 
 } // namespace
@@ -81,7 +84,7 @@ std::vector<pid_t> Forks::begun_since(const Processes& processes) const
     return pids;
 }
 
-Forks::Found Forks::find(std::span<const Front> fronts, const Processes& processes) const
+Forks::Found Forks::find(std::span<const Front> fronts, const Processes& processes, uint64_t filters) const
 {
     Found found;
     if (fronts.empty())
@@ -111,7 +114,7 @@ Forks::Found Forks::find(std::span<const Front> fronts, const Processes& process
             (void)!pwrite(file, &number, sizeof number,
                           static_cast<off_t>(first.mark + offsetof(Mark, pid))); // it may have ended
         }
-        if (mark.no_calls == 0 && has_filter(pid)) {
+        if (mark.no_calls == 0 && has_other_filters(pid, filters)) {
             const uint64_t yes = 1;
             (void)!pwrite(file, &yes, sizeof yes, static_cast<off_t>(first.mark + offsetof(Mark, no_calls)));
         }

@@ -121,7 +121,8 @@ Mapping LastingMemory::loaded(const Mapping& code, uint64_t bias, const Elf64_Ph
     return part;
 }
 
-// The largest part of the file behind some code that is as the file has it: what was relocated is not.
+// The largest part of the file behind some code that is as the file has it: what was relocated is not. What begins with the file's head has
+// tables for the dynamic linker, and constants only where no other part has.
 Lasting LastingMemory::constants_of(const Mapping& code, Target& target)
 {
     const auto [found, fresh] = files_.try_emplace({code.device, code.inode});
@@ -140,8 +141,9 @@ Lasting LastingMemory::constants_of(const Mapping& code, Target& target)
         if (may_be_constants(segment))
             if (const Mapping part = loaded(code, bias, segment); part.end > part.start)
                 parts.push_back(part);
-    std::stable_sort(parts.begin(), parts.end(),
-                     [](const Mapping& a, const Mapping& b) { return a.end - a.start > b.end - b.start; });
+    std::stable_sort(parts.begin(), parts.end(), [](const Mapping& a, const Mapping& b) {
+        return std::pair(a.offset == 0, b.end - b.start) < std::pair(b.offset == 0, a.end - a.start);
+    });
     for (const Mapping& part : parts) {
         const auto [known, first] = file.again.try_emplace(part.offset);
         Again& again = known->second;

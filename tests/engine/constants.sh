@@ -11,7 +11,10 @@ cat >main.c <<'END_OF_C'
 #include <fastsdt.h>
 #include <stdio.h>
 #include <sys/mman.h>
-__attribute__((aligned(65536))) static const char text[65536] = "constant text";
+#ifndef SIZE
+#define SIZE 65536
+#endif
+__attribute__((aligned(SIZE))) static const char text[SIZE] = "constant text";
 int main(void) /* a letter for each line */
 {
     char line[16];
@@ -66,6 +69,13 @@ for flags in -Wl,-z,separate-code -Wl,-z,noseparate-code -static -no-pie; do
     run $flags "r n r r" yes
     run $flags "r x r r" yes
 done
+run "-DSIZE=4096 -Wl,-z,separate-code" "r n r r" yes # as small as what the file's head has
+ld=$(compgen -c ld.lld | sort -V | tail -n 1 || true) # its first part has head and constants
+if [ -n "$ld" ]; then
+    mkdir lld
+    ln -s "$(command -v "$ld")" lld/ld.lld
+    run "-fuse-ld=lld -B./lld" "r n r r" yes
+fi
 run -Wl,-z,separate-code "r u r r" yes
 run -Wl,-z,separate-code "r r" no # its name leads to another file
 # A program that traces itself.
