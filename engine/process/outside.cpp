@@ -358,10 +358,7 @@ public:
         for (const Range& range : code)
             away.push_back({SYS_munmap, {range.start, range.size}});
         away.push_back({SYS_munmap, {data.start, data.size}}); // the last, since they name the others
-        constexpr size_t at_once = 8; // an errand has little room
-        for (size_t i = 0; i < away.size(); i += at_once)
-            call({away.begin() + static_cast<ptrdiff_t>(i),
-                  away.begin() + static_cast<ptrdiff_t>(std::min(away.size(), i + at_once))});
+        call_in_turn(away);
         return true;
     }
 
@@ -402,7 +399,7 @@ public:
         for (const Range& range : ranges)
             calls.push_back(
                 {SYS_mprotect, {range.start, range.size, PROT_READ | PROT_EXEC | (on ? uint64_t{PROT_WRITE} : 0)}});
-        const auto results = call(calls);
+        const auto results = call_in_turn(calls);
         return std::all_of(results.begin(), results.end(), [](int64_t result) { return result == 0; });
     }
 
@@ -820,6 +817,19 @@ private:
     {
         std::vector<int64_t> results;
         patiently([&] { as_tracer([&] { results = send(pid_, memory_.get(), calls, text, seen, gate); }); });
+        return results;
+    }
+
+    // As many as one wants, none of which needs another's result: an errand has little room.
+    std::vector<int64_t> call_in_turn(std::span<const Call> calls)
+    {
+        constexpr size_t at_once = 8;
+        std::vector<int64_t> results;
+        for (; !calls.empty(); calls = calls.subspan(std::min(calls.size(), at_once))) {
+            const auto some = calls.first(std::min(calls.size(), at_once));
+            const auto of_some = call({some.begin(), some.end()});
+            results.insert(results.end(), of_some.begin(), of_some.end());
+        }
         return results;
     }
 
