@@ -517,7 +517,8 @@ std::vector<std::string> Session::clear_forks(std::span<Session* const> sessions
             forks.clear();
             bool ended = false;
             for (const Session* session : sessions) {
-                const Forks::Found found = session->searched_.find(session->arming_.fronts(), processes, session->filters_.allowing());
+                const Forks::Found found =
+                    session->searched_.find(session->arming_.fronts(), processes, session->filters_.allowing());
                 for (const Fork& fork : found.forks)
                     forks.insert(fork.pid);
                 ended = ended || found.ended;

@@ -191,7 +191,7 @@ private:
     std::vector<Site> fresh_; // matched, not given to arming_ yet
     Environment environment_;
     LastingMemory lasting_;
-    bool reads_lasting_ = false; // the script has stubs read memory
+    bool reads_lasting_ = false;           // the script has stubs read memory
     std::unique_ptr<Unwinding> unwinding_; // if the script unwinds
     Tables tables_;
     Arming arming_;

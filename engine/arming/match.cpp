@@ -51,7 +51,7 @@ bool same_file(const std::string& given, const std::string& mapped, pid_t pid)
         return true;
     if (only_a_name(given)) {
         const std::string name = fs::path(mapped).filename();
-        return name == given || name.starts_with(given + ".so") // "libc", as bpftrace has it
+        return name == given || name.starts_with(given + ".so")                     // "libc", as bpftrace has it
             || (given.find(".so.") != given.npos && name.starts_with(given + '.')); // a link for its version
     }
     std::error_code error;

@@ -217,9 +217,10 @@ void refuse_filter(pid_t pid, pid_t thread, std::span<const AskedCall> calls, co
         }
         for (const AskedCall& call : calls)
             if (!lets_pass(filter, call))
-                throw Unusable(fmt::format("process {}: its thread {} has a seccomp filter, which does not allow {}() {}; "
-                                           "trace it with the kernel's probes",
-                                           pid, thread, name_of(call.number), whose));
+                throw Unusable(
+                    fmt::format("process {}: its thread {} has a seccomp filter, which does not allow {}() {}; "
+                                "trace it with the kernel's probes",
+                                pid, thread, name_of(call.number), whose));
     }
 }
 

@@ -176,14 +176,15 @@ std::string Filters::obstacle()
     if (!refused_.empty() || !has_others())
         return refused_;
     // <asm/unistd.h>, as engine/code has them. Where an argument is not known, any is asked for.
-    static const AskedCall calls[] = {{SYS_process_vm_readv, {{std::nullopt, std::nullopt, 1, std::nullopt, std::nullopt, 0}}},
-                                      {SYS_getpid, {}},
-                                      {SYS_gettid, {}},
-                                      {SYS_getuid, {}},
-                                      {SYS_getgid, {}},
-                                      {SYS_prctl, {{PR_GET_NAME}}},
-                                      {SYS_futex, {}},
-                                      {SYS_clock_gettime, {}}};
+    static const AskedCall calls[] = {
+        {SYS_process_vm_readv, {{std::nullopt, std::nullopt, 1, std::nullopt, std::nullopt, 0}}},
+        {SYS_getpid, {}},
+        {SYS_gettid, {}},
+        {SYS_getuid, {}},
+        {SYS_getgid, {}},
+        {SYS_prctl, {{PR_GET_NAME}}},
+        {SYS_futex, {}},
+        {SYS_clock_gettime, {}}};
     std::set<uint64_t> numbers;
     std::string why;
     try {

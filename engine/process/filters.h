@@ -36,7 +36,7 @@ private:
 
     const pid_t pid_;
     uint64_t allowing_ = 0;
-    std::string refused_; // by filters that stand
+    std::string refused_;                                           // by filters that stand
     std::map<std::pair<std::string, uint64_t>, std::string> files_; // by device and inode: what setter() says of it
     size_t next_ = 0;                                               // of its threads
 };

@@ -78,8 +78,9 @@ bool is_as_in_file(pid_t pid, uint64_t start, uint64_t end)
 std::vector<Elf64_Phdr> segments_of(const Descriptor& file)
 {
     Elf64_Ehdr header{};
-    if (pread(file.get(), &header, sizeof header, 0) != sizeof header || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0
-        || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr))
+    if (pread(file.get(), &header, sizeof header, 0) != sizeof header
+        || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64
+        || header.e_phentsize != sizeof(Elf64_Phdr))
         return {};
     std::vector<Elf64_Phdr> segments(header.e_phnum);
     const size_t size = segments.size() * sizeof(Elf64_Phdr);

@@ -48,7 +48,7 @@ private:
     pid_t pid_;
     std::vector<Mapping> mappings_;
     std::map<std::pair<std::string, uint64_t>, File> files_; ///< by device and inode
-    std::optional<std::string> library_; ///< the C library's name
+    std::optional<std::string> library_;                     ///< the C library's name
 };
 
 } // namespace fastsdt::engine

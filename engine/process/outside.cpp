@@ -296,11 +296,11 @@ public:
         using Kind = Call::Argument::Kind;
         const Call::Argument file(Kind::result, 0);
         std::vector<Call> calls = {
-            {SYS_openat,
-             {static_cast<uint64_t>(AT_FDCWD), Kind::text, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY}}};
+            {SYS_openat, {static_cast<uint64_t>(AT_FDCWD), Kind::text, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY}}};
         if (size > head)
-            calls.push_back({SYS_mmap,
-                             {at + head, size - head, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, file, part.offset + head}});
+            calls.push_back(
+                {SYS_mmap,
+                 {at + head, size - head, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, file, part.offset + head}});
         if (head)
             calls.push_back(
                 {SYS_mmap, {at, head, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~uint64_t{0}, 0}});
@@ -622,7 +622,8 @@ private:
         const auto bytes = read(data + Tables::again, sizeof ranges);
         if (bytes.size() == sizeof ranges)
             std::memcpy(ranges.data(), bytes.data(), sizeof ranges);
-        const auto end = std::find_if(ranges.begin(), ranges.end(), [](const Range& range) { return range.start == 0; });
+        const auto end =
+            std::find_if(ranges.begin(), ranges.end(), [](const Range& range) { return range.start == 0; });
         return {ranges.begin(), end};
     }
     // Whether these mappings are as map_again() makes them: the process may have put something else there.
@@ -932,7 +933,7 @@ private:
     PageOfData page_;
     pid_t holder_ = 0; // the thread whose /proc/PID/task/TID/mem memory_ is
     uint64_t data_ = 0;
-    int64_t descriptor_ = -1; // of the tables' file in the process, for a moment
+    int64_t descriptor_ = -1;        // of the tables' file in the process, for a moment
     std::optional<uint64_t> number_; // the process's, in its own pid namespace
     std::unique_ptr<LoaderQuestions> questions_;
     std::optional<std::vector<Range>> places_ = std::vector<Range>(); // places_of_frames()

@@ -355,7 +355,8 @@ public:
     uint64_t map_again(const Mapping& part) override
     {
         static std::mutex mutex;
-        static std::map<std::tuple<std::string, uint64_t, uint64_t>, std::pair<uint64_t, uint64_t>> known; // size, address
+        static std::map<std::tuple<std::string, uint64_t, uint64_t>, std::pair<uint64_t, uint64_t>>
+            known; // size, address
         const std::lock_guard lock(mutex);
         refuse_filter();
         const uint64_t size = part.end - part.start;
@@ -374,7 +375,8 @@ public:
             return 0;
         }
         madvise(at, size, MADV_DONTDUMP);
-        if (part.offset == 0) { // tools take the first page of a file for the place where it is loaded: that of ours is a copy
+        if (part.offset
+            == 0) { // tools take the first page of a file for the place where it is loaded: that of ours is a copy
             const auto head = static_cast<size_t>(sysconf(_SC_PAGESIZE));
             if (mmap(at, head, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at
                 || pread(file.get(), at, head, 0) < 0 || mprotect(at, head, PROT_READ) < 0) {

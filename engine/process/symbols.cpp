@@ -95,7 +95,8 @@ void Symbols::look()
     if (pieces_.size() > most_gone)
         pieces_.erase(pieces_.begin(), pieces_.end() - most_gone);
     pieces_.insert(pieces_.end(), now.begin(), now.end());
-    std::erase_if(opened_, [](const std::shared_ptr<Module>& module) { return module.use_count() == 2; }); // and modules_
+    std::erase_if(opened_,
+                  [](const std::shared_ptr<Module>& module) { return module.use_count() == 2; }); // and modules_
     std::erase_if(modules_, [](const auto& module) { return module.second.use_count() == 1; });
 }
 

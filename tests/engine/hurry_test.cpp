@@ -158,7 +158,8 @@ protected:
             std::error_code error;
             if (!std::filesystem::create_directory(group_, error))
                 continue;
-            if (write("cpu.max", "10000 200000") || (write("cpu.cfs_period_us", "200000") && write("cpu.cfs_quota_us", "10000")))
+            if (write("cpu.max", "10000 200000")
+                || (write("cpu.cfs_period_us", "200000") && write("cpu.cfs_quota_us", "10000")))
                 return;
             rmdir(group_.c_str());
         }
@@ -183,8 +184,7 @@ TEST_F(Throttled, AThreadThatGetsNoProcessorForAWhile)
         GTEST_SKIP() << "no control group for processors can be made here";
     child_ = fork();
     if (child_ == 0)
-        for (;;) {
-        }
+        for (;;) {}
     std::ofstream(group_ / "cgroup.procs") << child_ << std::flush;
     const Descriptor memory(open(("/proc/" + std::to_string(child_) + "/mem").c_str(), O_RDWR | O_CLOEXEC));
     ASSERT_TRUE(memory);
@@ -200,7 +200,8 @@ TEST_F(Throttled, AThreadThatGetsNoProcessorForAWhile)
             ; // it has had what it gets
         const auto begin = std::chrono::steady_clock::now();
         std::vector<int64_t> results;
-        ASSERT_NO_THROW(as_tracer([&] { results = send(child_, memory.get(), {{SYS_getpid, {}}}, "", [](pid_t, size_t, int64_t) {}); }));
+        ASSERT_NO_THROW(as_tracer(
+            [&] { results = send(child_, memory.get(), {{SYS_getpid, {}}}, "", [](pid_t, size_t, int64_t) {}); }));
         EXPECT_EQ(results, std::vector<int64_t>{child_});
         longest = std::max<std::chrono::nanoseconds>(longest, std::chrono::steady_clock::now() - begin);
     }

@@ -371,18 +371,21 @@ TEST(EarlyForks, HaveNothingOfTheTables)
     };
     const auto tables_in = [](pid_t pid) {
         const auto mappings = read_maps(pid);
-        return std::any_of(mappings.begin(), mappings.end(), [](const Mapping& m) { return m.name.starts_with("/memfd:"); });
+        return std::any_of(mappings.begin(), mappings.end(),
+                           [](const Mapping& m) { return m.name.starts_with("/memfd:"); });
     };
     for (const bool mapped : {false, true}) {
         SCOPED_TRACE(mapped ? "mapped" : "open");
         Program program;
         const auto sites = sites_of(program.pid());
-        ASSERT_EQ(program.ask("start 1"), "started"); // that thread is borrowed: the first one, which forks, waits for what it reads
+        ASSERT_EQ(program.ask("start 1"),
+                  "started"); // that thread is borrowed: the first one, which forks, waits for what it reads
         pid_t child = 0;
         const Ended tracer = at_call(
             0, {},
             [&](pid_t, const __ptrace_syscall_info&) {
-                if (child == 0 && (mapped ? tables_in(program.pid()) && !file_in(program.pid()) : file_in(program.pid())))
+                if (child == 0
+                    && (mapped ? tables_in(program.pid()) && !file_in(program.pid()) : file_in(program.pid())))
                     std::sscanf(program.ask("stay").c_str(), "child %d", &child);
                 return false;
             },

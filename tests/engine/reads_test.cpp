@@ -134,7 +134,8 @@ TEST(Reads, WhatIsMappedAgain)
                 environment.modules = {{code.start, code.end, copied}};
             else
                 environment.always = {copied};
-            const auto read = [&](const std::string& script, const char* operands, std::initializer_list<const char*> places) {
+            const auto read = [&](const std::string& script, const char* operands,
+                                  std::initializer_list<const char*> places) {
                 const OwnRun run(script, usdt(operands), environment);
                 for (const char* at : places)
                     hit(run, at);
@@ -146,7 +147,8 @@ TEST(Reads, WhatIsMappedAgain)
             for (const Entry& entry : maps.maps[0])
                 found.insert(entry.keys[0].text);
             EXPECT_EQ(found, (std::set<std::string>{"from the copy", "short", "hort"}));
-            again.end()[-1] = 'x'; // it may go on behind: if it may be called the kernel looks at the program's own, and finds nothing
+            again.end()[-1] =
+                'x'; // it may go on behind: if it may be called the kernel looks at the program's own, and finds nothing
             maps = read(by_string, "8@%rax", {gone.end() - 6});
             again.end()[-1] = 0;
             EXPECT_EQ(maps.unread, calls ? 0u : 1u);
@@ -175,7 +177,8 @@ TEST(Reads, OfEachKindOfMemory)
     environment.always = {always.lasting()};
     // That of the site is not the one with the text here.
     const Lasting code{uint64_t(own_site) / 4096 * 4096, uint64_t(own_site) / 4096 * 4096 + 4096};
-    environment.modules = {{module.lasting().start, module.lasting().end, module.lasting()}, {code.start, code.end, code}};
+    environment.modules = {{module.lasting().start, module.lasting().end, module.lasting()},
+                           {code.start, code.end, code}};
     const auto read = [&](const void* at, const Environment& with) {
         const OwnRun run(by_string, usdt("8@%rax"), with);
         hit(run, at);
