@@ -81,8 +81,9 @@ enum class Value {
     node, ///< of memory, that the processor belongs to
     uid,
     gid,
-    child, ///< the number of a COMMAND
-    random ///< 32 bits
+    child,  ///< the number of a COMMAND
+    random, ///< 32 bits
+    start   ///< when the script began: what `elapsed` counts from. No script can say this
 };
 
 /// Expression::argument of Value::reg: the site's address.

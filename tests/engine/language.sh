@@ -36,6 +36,9 @@ same "numbers" 'BEGIN { $a = 7; $b = $a++; ++$a; $a += 3; printf("%d %d\n", $a, 
 14 16
 88776655 3412
 @x: 48'
+same "each once, from the left, what is assigned before its keys, keys before what is counted" 'BEGIN { $x = 5; printf("%d %d %d\n", $x - ++$x, 0777, 010 + 0_7); @a[$x++] = $x; @b[$x++, "k"] = sum($x); exit(); }' '-1 511 15
+@a[6]: 6
+@b[7, k]: 8'
 same "loops" 'BEGIN { $i = 0; while ($i < 10) { $i++; if ($i == 3) { continue; } if ($i == 6) { break; } @n[$i] = $i * $i; }
     printf("%d\n", $i); exit(); }' '6
 @n[1]: 1
@@ -116,6 +119,12 @@ END_OF_C
 gcc -g -O1 -fno-omit-frame-pointer -I"$INCLUDE" app.c -o app
 ITEM='struct item { int id; char name[10]; short sizes[3]; struct item* next; unsigned low : 4, high : 12; long big; }'
 HIT=usdt:./app:app:item
+same "each once, from the left, at a probe" "$HIT { \$x = arg2; printf(\"%d %d\\n\", \$x - ++\$x, \$x++ * 2 - \$x); @a[\$x++] = \$x; }" '-1 3
+-1 6
+-1 9
+@a[5]: 5
+@a[8]: 8
+@a[11]: 11' -c ./app
 same "members" "$ITEM $HIT { \$i = (struct item*)arg0; printf(\"%d %s %d %d %d %lld\\n\", \$i->id, \$i->name, \$i->low, \$i->high, \$i->sizes[2], \$i->big); }" '10 item-1 1 1001 -1 -1
 20 item-2 2 1002 -2 -2
 30 item-3 3 1003 -3 -3' -c ./app

@@ -82,9 +82,9 @@ std::optional<unsigned> register_of(const std::string& name)
     return std::nullopt;
 }
 
-class Resolver {
+class Inference {
 public:
-    Resolver(Draft& draft, DebugTypes* debug) : draft_(draft), script_(draft.script), debug_(debug)
+    Inference(Draft& draft, DebugTypes* debug) : draft_(draft), script_(draft.script), debug_(debug)
     {
         known_.resize(script_.maps.size());
     }
@@ -670,9 +670,9 @@ private:
 
 } // namespace
 
-void resolve(Draft& draft, DebugTypes* debug)
+void infer(Draft& draft, DebugTypes* debug)
 {
-    Resolver(draft, debug).run();
+    Inference(draft, debug).run();
 }
 
 } // namespace fastsdt::engine

@@ -486,7 +486,8 @@ private:
         case Value::uid:
         case Value::gid:
         case Value::child:
-        case Value::random: return;
+        case Value::random:
+        case Value::start: return;
         }
     }
 
