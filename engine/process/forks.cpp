@@ -21,17 +21,6 @@
 namespace fastsdt::engine {
 namespace {
 
-// start_time_of() counts so. One less: it is rounded down.
-uint64_t ticks_since_boot()
-{
-    timespec now{};
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    const auto ticks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
-    const uint64_t count =
-        static_cast<uint64_t>(now.tv_sec) * ticks + static_cast<uint64_t>(now.tv_nsec) * ticks / 1'000'000'000;
-    return count ? count - 1 : 0;
-}
-
 bool is_of_our_user(pid_t pid)
 {
     const std::vector<uint64_t> users = status_numbers(pid, pid, "Uid:");
@@ -48,7 +37,7 @@ bool has_other_filters(pid_t pid, uint64_t allowing)
 
 } // namespace
 
-Forks::Forks(pid_t pid) : pid_(pid), since_(ticks_since_boot()) {}
+Forks::Forks(pid_t pid) : pid_(pid), since_(std::max<uint64_t>(ticks_since_boot(), 1) - 1) {}
 
 Processes list_processes()
 {
@@ -75,13 +64,13 @@ void look_at_all(const std::function<bool(const Processes&)>& look)
     }
 }
 
-std::vector<pid_t> Forks::begun_since(const Processes& processes) const
+std::vector<Target::Begun> Forks::begun_since(const Processes& processes) const
 {
-    std::vector<pid_t> pids;
+    std::vector<Target::Begun> begun;
     for (const auto& [pid, start] : processes.living)
         if (start >= since_)
-            pids.push_back(pid);
-    return pids;
+            begun.push_back({pid, start});
+    return begun;
 }
 
 Forks::Found Forks::find(std::span<const Front> fronts, const Processes& processes, uint64_t filters) const

@@ -43,7 +43,7 @@ public:
         bool ended = false; ///< one of the list has ended since
     };
     /// Those of a list that began since the attach.
-    std::vector<pid_t> begun_since(const Processes& processes) const;
+    std::vector<Target::Begun> begun_since(const Processes& processes) const;
     /// Those of a list that live and have executed no other program, wherever they are in the tree of processes. Tells a process its own
     /// number where its stub may not ask the kernel (Mark::pid), and forbids calls where a seccomp filter stands. Not those that share
     /// the traced process's memory, as a child of vfork does.

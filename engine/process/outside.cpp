@@ -249,13 +249,13 @@ public:
     }
 
     // Who was forked then has the descriptor, or the mapping, or both.
-    void clear_early_forks(std::span<const pid_t> living) override
+    void clear_early_forks(std::span<const Begun> living) override
     {
         struct stat own{}, its{};
         if (!data_file_ || fstat(data_file_.get(), &own) < 0)
             return;
-        for (const pid_t pid : living) {
-            if (pid == pid_)
+        for (const auto& [pid, start] : living) {
+            if (pid == pid_ || start + 1 < making_.first || start > making_.second + 1)
                 continue;
             std::vector<Call> calls;
             if (stat(fmt::format("/proc/{}/fd/{}", pid, descriptor_).c_str(), &its) == 0 && its.st_dev == own.st_dev
@@ -319,7 +319,7 @@ public:
                 && (size == head
                     || (made && made->start == at + head && made->inode == part.inode && made->device == part.device
                         && made->offset == part.offset + head))) {
-                write(at, head_bytes.data(), head);
+                write_code(at, head_bytes);
                 return at;
             }
             std::vector<Call> away; // what came to be mapped
@@ -864,7 +864,9 @@ private:
             // Should we be killed before the tables say what else is to be mapped, nothing else is.
             const Gate gate{code.empty() ? SIZE_MAX : data_calls,
                             [&] { return mapped && !failed && write_maker(code); }};
+            const uint64_t begin = ticks_since_boot();
             auto results = call(calls, name_of_tables, seen, gate);
+            making_ = {begin, ticks_since_boot()};
             if (failed) {
                 if (mapped)
                     call({{SYS_munmap, {static_cast<uint64_t>(results[1]), size}}});
@@ -933,7 +935,8 @@ private:
     PageOfData page_;
     pid_t holder_ = 0; // the thread whose /proc/PID/task/TID/mem memory_ is
     uint64_t data_ = 0;
-    int64_t descriptor_ = -1;        // of the tables' file in the process, for a moment
+    int64_t descriptor_ = -1;                // of the tables' file in the process, for a moment
+    std::pair<uint64_t, uint64_t> making_{}; // when that was
     std::optional<uint64_t> number_; // the process's, in its own pid namespace
     std::unique_ptr<LoaderQuestions> questions_;
     std::optional<std::vector<Range>> places_ = std::vector<Range>(); // places_of_frames()

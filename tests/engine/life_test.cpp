@@ -394,7 +394,9 @@ TEST(EarlyForks, HaveNothingOfTheTables)
                 Arming arming(*target, CountingStubs(), 4096);
                 arming.arm(sites);
                 // As a session at its end.
-                std::vector<pid_t> living = listed_processes();
+                std::vector<Target::Begun> living;
+                for (const pid_t pid : listed_processes())
+                    living.push_back({pid, start_time_of(std::to_string(pid))});
                 const auto clear = [&] { target->clear_early_forks(living); };
                 clear();
                 arming.disarm();
