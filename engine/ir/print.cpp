@@ -1,88 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "ir/ir.h"
 
+#include "script/language.h"
+#include "script/operators.h"
+
 #include <fmt/format.h>
 
-#include <array>
 #include <string_view>
 
 namespace fastsdt::engine::ir {
 namespace {
 
-std::string_view name(Operator op)
-{
-    switch (op) {
-    case Operator::logical_or: return "||";
-    case Operator::logical_and: return "&&";
-    case Operator::bit_or: return "|";
-    case Operator::bit_xor: return "^";
-    case Operator::bit_and: return "&";
-    case Operator::equal: return "==";
-    case Operator::not_equal: return "!=";
-    case Operator::less: return "<";
-    case Operator::less_equal: return "<=";
-    case Operator::greater: return ">";
-    case Operator::greater_equal: return ">=";
-    case Operator::shift_left: return "<<";
-    case Operator::shift_right: return ">>";
-    case Operator::add: return "+";
-    case Operator::subtract: return "-";
-    case Operator::multiply: return "*";
-    case Operator::divide: return "/";
-    case Operator::modulo: return "%";
-    case Operator::negate: return "-";
-    case Operator::logical_not: return "!";
-    case Operator::bit_not: return "~";
-    case Operator::select: return "?";
-    case Operator::contains: return "contains";
-    case Operator::swap: return "swap";
-    }
-    return "";
-}
-
 std::string_view name(Value what)
 {
-    switch (what) {
-    case Value::arg: return "arg";
-    case Value::str_arg: return "str";
-    case Value::tid: return "tid";
-    case Value::pid: return "pid";
-    case Value::nsecs: return "nsecs";
-    case Value::elapsed: return "elapsed";
-    case Value::start: return "start";
-    case Value::comm: return "comm";
-    case Value::probe: return "probe";
-    case Value::function: return "func";
-    case Value::retval: return "retval";
-    case Value::stack: return "ustack";
-    case Value::reg: return "reg";
-    case Value::symbol: return "symbol";
-    case Value::cpu: return "cpu";
-    case Value::node: return "numaid";
-    case Value::uid: return "uid";
-    case Value::gid: return "gid";
-    case Value::child: return "cpid";
-    case Value::random: return "rand";
-    }
-    return "";
-}
-
-std::string_view name(MapKind kind)
-{
-    switch (kind) {
-    case MapKind::count: return "count";
-    case MapKind::sum: return "sum";
-    case MapKind::min: return "min";
-    case MapKind::max: return "max";
-    case MapKind::avg: return "avg";
-    case MapKind::stats: return "stats";
-    case MapKind::hist: return "hist";
-    case MapKind::lhist: return "lhist";
-    case MapKind::integer:
-    case MapKind::string:
-    case MapKind::probe: break;
-    }
-    return "assigned";
+    return what == Value::start ? "start" : label_of(what);
 }
 
 std::string_view name(Statement::Kind kind)
@@ -188,7 +119,7 @@ private:
     std::string text(const Update& op) const
     {
         const std::string value = op.a == no_value ? "" : fmt::format(" v{}", op.a);
-        return fmt::format("{} {}{}", name(script_.maps.at(op.map).kind), map(op.map, op.key), value);
+        return fmt::format("{} {}{}", word_of(script_.maps.at(op.map).kind), map(op.map, op.key), value);
     }
     std::string text(const Assign& op) const
     {

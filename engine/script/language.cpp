@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "script/language.h"
+#include "script/operators.h"
 
 #include <fmt/format.h>
 
@@ -87,6 +88,37 @@ size_t distance(std::string_view a, std::string_view b)
 }
 
 } // namespace
+
+std::string_view name(Operator op)
+{
+    switch (op) {
+    case Operator::logical_or: return "||";
+    case Operator::logical_and: return "&&";
+    case Operator::bit_or: return "|";
+    case Operator::bit_xor: return "^";
+    case Operator::bit_and: return "&";
+    case Operator::equal: return "==";
+    case Operator::not_equal: return "!=";
+    case Operator::less: return "<";
+    case Operator::less_equal: return "<=";
+    case Operator::greater: return ">";
+    case Operator::greater_equal: return ">=";
+    case Operator::shift_left: return "<<";
+    case Operator::shift_right: return ">>";
+    case Operator::add: return "+";
+    case Operator::subtract: return "-";
+    case Operator::multiply: return "*";
+    case Operator::divide: return "/";
+    case Operator::modulo: return "%";
+    case Operator::negate: return "-";
+    case Operator::logical_not: return "!";
+    case Operator::bit_not: return "~";
+    case Operator::select: return "?";
+    case Operator::contains: return "contains";
+    case Operator::swap: return "swap";
+    }
+    return "";
+}
 
 std::optional<Value> builtin_of(std::string_view word)
 {

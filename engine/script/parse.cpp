@@ -27,6 +27,15 @@ Script parse(std::string_view text, const std::vector<std::string>& parameters, 
     return check(std::move(draft));
 }
 
+std::string syntax_tree(std::string_view text, const std::vector<std::string>& parameters)
+{
+    std::optional<ScriptError> error;
+    const ast::Script written = read_grammar(text, parameters, error);
+    if (error)
+        throw ScriptError(*error);
+    return print(written);
+}
+
 Position position(std::string_view text, Span where)
 {
     const size_t at = std::min(where.start, text.size());

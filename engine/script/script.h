@@ -273,7 +273,8 @@ struct Probe {
     std::string text; ///< as written
     Span where;
 
-    bool has_sites() const { return kind == Kind::usdt || kind == Kind::entry || kind == Kind::exit; }
+    static bool has_sites(Kind kind) { return kind == Kind::usdt || kind == Kind::entry || kind == Kind::exit; }
+    bool has_sites() const { return has_sites(kind); }
 };
 
 /// Probes, a filter, an action: one block of the text. All its probes have sites, or none has.
