@@ -313,10 +313,10 @@ void Session::arm()
     if (wants_executing_ && environment_.system_calls)
         arming_.watch_executing();
     // An argument may be a constant of its file.
-    reads_lasting_ = reads_lasting_
-        || (uses(script_, Value::arg) && std::any_of(fresh_.begin(), fresh_.end(), [](const Site& site) {
-                return site.arguments.find("(%rip") != std::string::npos;
-            }));
+    reads_lasting_ =
+        reads_lasting_ || (uses(script_, Value::arg) && std::any_of(fresh_.begin(), fresh_.end(), [](const Site& site) {
+                               return site.arguments.find("(%rip") != std::string::npos;
+                           }));
     try {
         arming_.arm(fresh_);
     } catch (...) {

@@ -937,7 +937,7 @@ private:
     uint64_t data_ = 0;
     int64_t descriptor_ = -1;                // of the tables' file in the process, for a moment
     std::pair<uint64_t, uint64_t> making_{}; // when that was
-    std::optional<uint64_t> number_; // the process's, in its own pid namespace
+    std::optional<uint64_t> number_;         // the process's, in its own pid namespace
     std::unique_ptr<LoaderQuestions> questions_;
     std::optional<std::vector<Range>> places_ = std::vector<Range>(); // places_of_frames()
     std::chrono::nanoseconds search_took_{};
