@@ -88,8 +88,11 @@ def ended(program, process, killed):
     try:
         _, errors = process.communicate(timeout=120)
     except subprocess.TimeoutExpired:
+        command = " ".join(process.args)
+        if os.environ.get("FASTSDT_CHURN_GDB"):
+            subprocess.run(["gdb", "-batch", "-p", str(process.pid), "-ex", "thread apply all bt"], check=False)
         process.kill()
-        die("a tracer does not end")
+        die(f"a tracer does not end: {command}")
     # An interrupt that comes before it takes signals ends it, and nothing has begun.
     if process.returncode in (0, 1, -signal.SIGKILL if killed else -signal.SIGINT):
         return process.returncode
