@@ -86,11 +86,9 @@ def tracer(program, script, *options, output=subprocess.DEVNULL):
 def ended(program, process, killed):
     """A tracer's status is 0, or 1 where it has something to say: a library that came late, another tracer that has the sites."""
     try:
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=600) # a GiB is searched at each arming, and others may want the processor
     except subprocess.TimeoutExpired:
         command = " ".join(process.args)
-        if os.environ.get("FASTSDT_CHURN_GDB"):
-            subprocess.run(["gdb", "-batch", "-p", str(process.pid), "-ex", "thread apply all bt"], check=False)
         process.kill()
         die(f"a tracer does not end: {command}")
     # An interrupt that comes before it takes signals ends it, and nothing has begun.
