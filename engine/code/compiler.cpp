@@ -148,6 +148,7 @@ bool Compiler::wants_block(const ir::Operation& operation) const
             [](const ir::ReadText&) { return true; },
             [](const ir::ReadBytes&) { return true; },
             [](const ir::Get&) { return true; },
+            [](const ir::Has&) { return true; },
             [](const ir::GetWide&) { return true; },
             [](const auto&) { return false; },
         },

@@ -58,7 +58,7 @@ protected:
 
     // ---- What all stubs of an arena call: code/*/routines.cpp.
     struct MapRoutines {
-        Label update, assign, add, remove, load, direct;
+        Label update, assign, add, remove, load, direct, has;
     };
     struct Routines {
         Label acquire, claim, text, word, tid, comm, ring, stack, unwound_stack, unwind, uid, gid;
@@ -155,6 +155,7 @@ protected:
     /// @param unwinds  by Tables::rows, and not by frame pointers
     virtual void stack(unsigned most, bool unwinds) = 0;
     virtual void unary(Operator op) = 0;          ///< of Role::result: negate, bit_not
+    virtual void lowest_bit() = 0;                ///< of Role::result, which is not 0: its number
     virtual void swap_bytes(size_t bytes) = 0;    ///< the lowest ones of Role::result, the other way round
     virtual void binary(Operator op) = 0;         ///< result = result op second; no comparison, && or ||
     virtual void divide_by(uint64_t divisor) = 0; ///< Role::result, unsigned
@@ -263,6 +264,7 @@ protected:
     void perform(const ir::Name& op);
     void perform(const ir::Equal& op);
     void perform(const ir::Contains&) { throw std::logic_error("of the tool"); }
+    void perform(const ir::Length& op);
     void perform(const ir::ReadWord& op);
     void perform(const ir::ReadText& op);
     void perform(const ir::ReadBytes& op);
@@ -277,6 +279,8 @@ protected:
     void perform(const ir::Add& op);
     void perform(const ir::Remove& op);
     void perform(const ir::Get& op);
+    void perform(const ir::Has& op);
+    void perform(const ir::Entries&) { throw std::logic_error("of the tool"); }
     void perform(const ir::GetWide& op);
     void perform(const ir::Record& op);
     void perform(const ir::Dump& op);

@@ -572,6 +572,37 @@ void Compiler::perform(const ir::Name& op)
     copy_comm(offset_of(op.at.part(0, string_size)));
 }
 
+// Word by word, up to the one that has a NUL: the lowest 0x80 of (x - 0x01...) & ~x & 0x80... is at the first.
+void Compiler::perform(const ir::Length& op)
+{
+    const ir::Slot& slot = program_->slots[op.from.slot];
+    const auto done = label();
+    for (size_t i = 0; i < op.from.size; i += 8) {
+        const auto next = label();
+        if (slot.is_literal)
+            constant(Role::result, word_of(slot.text, op.from.offset + i));
+        else
+            load_frame(Role::result, offset_of(op.from) + i);
+        store_frame(scratch(), Role::result);
+        compute(Operator::subtract, 0x0101010101010101);
+        move(Role::second, Role::result);
+        load_frame(Role::result, scratch());
+        unary(Operator::bit_not);
+        binary(Operator::bit_and);
+        compute(Operator::bit_and, int64_t(0x8080808080808080));
+        jump_if_zero(Role::result, next);
+        lowest_bit();
+        compute(Operator::shift_right, 3);
+        if (i != 0)
+            compute(Operator::add, int64_t(i));
+        jump(done);
+        bind(next);
+    }
+    constant(Role::result, int64_t(op.from.size));
+    bind(done);
+    keep(op.to);
+}
+
 // ---- Memory of the program
 
 void Compiler::perform(const ir::ReadWord& op)

@@ -17,7 +17,7 @@ template <class... Ops> bool is(const Operation& operation)
 /// It changes nothing but its value.
 bool is_pure(const Operation& operation)
 {
-    return is<Constant, Register, Symbol, Unary, Swap, Binary, Compare, Load, Equal>(operation);
+    return is<Constant, Register, Symbol, Unary, Swap, Binary, Compare, Load, Equal, Length>(operation);
 }
 
 /// The value that stays in Role::recorded while the keys are found.
@@ -238,7 +238,7 @@ private:
     {
         for (size_t i = 0; i < program_.operations.size(); ++i) {
             const auto* const ask = std::get_if<Ask>(&at(i));
-            if (is<ReadBytes, Load, Copy>(at(i)) || (ask && ask->what == Value::random))
+            if (is<ReadBytes, Load, Copy, Length>(at(i)) || (ask && ask->what == Value::random))
                 intervals.push_back({.start = i, .end = i, .to = &plan_.scratch[i]});
         }
     }

@@ -89,6 +89,29 @@ void Compiler::perform(const ir::Get& op)
     keep(op.to);
 }
 
+void Compiler::perform(const ir::Has& op)
+{
+    const Table& table = tables_.maps[op.map];
+    const auto no = label(), done = label();
+    if (!table.own && table.entries > 1) {
+        put_key(op.key);
+        call_routine(routines_.maps[op.map].has);
+        return keep(op.to);
+    }
+    if (table.own) {
+        if_own(table, op.key, no, by_table(routines_.maps[op.map].has, false, done));
+    } else {
+        shared_value(table);
+        jump_if_empty({Role::table, 0}, no);
+    }
+    constant(Role::result, 1);
+    jump(done);
+    bind(no);
+    constant(Role::result, 0);
+    bind(done);
+    keep(op.to);
+}
+
 void Compiler::perform(const ir::GetWide& op)
 {
     const Table& table = tables_.maps[op.map];

@@ -156,6 +156,11 @@ private:
         };
         values_[op.to] = text(op.from).find(text(op.other)) != std::string_view::npos;
     }
+    void perform(const Length& op)
+    {
+        const std::string_view all = read(op.from);
+        values_[op.to] = std::min(all.find('\0'), all.size());
+    }
     void perform(const ReadWord& op)
     {
         const auto found = host_.memory(values_[op.a], op.bytes);
@@ -200,6 +205,8 @@ private:
         const auto found = host_.get(op.map, bytes(op.key));
         values_[op.to] = found ? number_in(std::string_view(*found).substr(0, 8), false) : 0;
     }
+    void perform(const Has& op) { values_[op.to] = host_.get(op.map, bytes(op.key)).has_value(); }
+    void perform(const Entries& op) { values_[op.to] = host_.entries(op.map); }
     void perform(const GetWide& op) { write(op.at, host_.get(op.map, bytes(op.key)).value_or(std::string())); }
     void perform(const Record& op)
     {

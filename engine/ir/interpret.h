@@ -33,6 +33,8 @@ public:
     /// Nothing: it is not there.
     virtual std::optional<std::string> get(size_t map, std::string_view key) = 0;
 
+    virtual size_t entries(size_t map) = 0;
+
     /// @return  false: nothing more is to happen (exit)
     virtual bool record(const Statement& statement, const std::vector<std::string>& values) = 0;
     virtual void dump() = 0;

@@ -150,6 +150,11 @@ struct Contains {
     ValueId to;
     Place from, other;
 };
+/// Of a text, in bytes.
+struct Length {
+    ValueId to;
+    Place from;
+};
 /// ---- Memory of the program. Where nothing is mapped there are zeros. May be unread.
 struct ReadWord {
     ValueId to;
@@ -208,6 +213,17 @@ struct Get { // 0 where the key is not there
     size_t map;
     Operand key;
 };
+/// Whether the key is there: 1 or 0.
+struct Has {
+    ValueId to;
+    size_t map;
+    Operand key;
+};
+/// How many keys it has. Of the tool.
+struct Entries {
+    ValueId to;
+    size_t map;
+};
 struct GetWide { // zeros where the key is not there
     Place at;
     size_t map;
@@ -224,9 +240,10 @@ struct Call {
     const Statement* statement;
 };
 
-using Operation = std::variant<Constant, Argument, Ask, Register, Symbol, Stack, Unary, Swap, Binary, Compare, Load,
-                               Store, Copy, Zero, Cut, Name, Equal, Contains, ReadWord, ReadText, ReadBytes, Label,
-                               Jump, Branch, Turn, Update, Assign, Add, Remove, Get, GetWide, Record, Dump, Call>;
+using Operation =
+    std::variant<Constant, Argument, Ask, Register, Symbol, Stack, Unary, Swap, Binary, Compare, Load, Store, Copy,
+                 Zero, Cut, Name, Equal, Contains, Length, ReadWord, ReadText, ReadBytes, Label, Jump, Branch, Turn,
+                 Update, Assign, Add, Remove, Get, Has, Entries, GetWide, Record, Dump, Call>;
 
 /// One clause.
 struct Program {

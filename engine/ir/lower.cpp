@@ -20,7 +20,7 @@ bool uses(const Expression& e, const std::function<bool(const Expression&)>& wha
 
 bool reads_map(const Expression& e)
 {
-    return uses(e, [](const Expression& part) { return part.kind == Kind::map; });
+    return uses(e, [](const Expression& part) { return part.kind == Kind::map || part.kind == Kind::has; });
 }
 bool steps(const Expression& e)
 {
@@ -125,6 +125,11 @@ private:
             return define(Get{0, e.map, at});
         }
         case Kind::operation: return operation(e);
+        case Kind::has: {
+            const Operand at = key(e.map, e.operands);
+            return define(Has{0, e.map, at});
+        }
+        case Kind::entries: return define(Entries{0, e.map});
         case Kind::memory: {
             const ValueId address = number(e.operands[0]);
             return define(ReadWord{0, address, e.shape->size, e.shape->is_signed});
@@ -197,6 +202,10 @@ private:
             if (is_wide(e.operands[0].type))
                 return equal(e);
             break;
+        case Operator::length: {
+            const Place text = wide(e.operands[0]);
+            return define(Length{0, text});
+        }
         case Operator::contains: {
             const Place text = wide(e.operands[0]), part = wide(e.operands[1]);
             return define(Contains{0, text, part});

@@ -100,6 +100,7 @@ private:
     {
         return fmt::format("{} contains {}", place(op.from), place(op.other));
     }
+    std::string text(const Length& op) const { return fmt::format("length of {}", place(op.from)); }
     static std::string text(const ReadWord& op)
     {
         return fmt::format("read {} bytes at v{}{}", op.bytes, op.a, op.is_signed ? ", signed" : "");
@@ -128,6 +129,8 @@ private:
     std::string text(const Add& op) const { return fmt::format("add {}, v{}", map(op.map, op.key), op.a); }
     std::string text(const Remove& op) const { return fmt::format("delete {}", map(op.map, op.key)); }
     std::string text(const Get& op) const { return fmt::format("get {}", map(op.map, op.key)); }
+    std::string text(const Has& op) const { return fmt::format("has {}", map(op.map, op.key)); }
+    std::string text(const Entries& op) const { return fmt::format("entries of {}", script_.maps.at(op.map).name); }
     std::string text(const GetWide& op) const { return fmt::format("get {} to {}", map(op.map, op.key), place(op.at)); }
     std::string text(const Record& op) const
     {

@@ -73,7 +73,10 @@ private:
 
     template <class Op> void one(size_t i, const Op& op) const
     {
-        if constexpr (requires { op.map; }) {
+        if constexpr (std::is_same_v<Op, Entries>) {
+            if (op.map >= script_.maps.size())
+                fail(i, "no such map");
+        } else if constexpr (requires { op.map; }) {
             if (op.map >= script_.maps.size())
                 fail(i, "no such map");
             const Map& map = script_.maps[op.map];

@@ -118,12 +118,25 @@ struct Unroll {
     Block body;
     Span head;
 };
+/// let $x; let $x = value. A variable of its block.
+struct Let {
+    std::string name;
+    Span word;
+    std::optional<Expr> value;
+};
+/// for ($i : from..to)
+struct Range {
+    std::string name;
+    Span word;
+    Expr from, to;
+    Block body;
+};
 struct Way {
     enum class Kind { leave, next, end } kind; // break, continue, return
 };
 
 struct Stmt {
-    std::variant<Assign, Alone, If, While, Unroll, Way> node;
+    std::variant<Assign, Alone, If, While, Unroll, Let, Range, Way> node;
     Span where;
 };
 
@@ -140,6 +153,12 @@ struct Script {
     std::map<std::string, ShapePtr> records;  // that it declares, by "struct x"
     std::map<std::string, int64_t> constants; // of enums
     size_t parameters = 0;                    // of its parameters probes use so many
+    struct Setting {                          // of config = { name = value }
+        std::string name;
+        std::optional<Expr> value; // a word, a number or a text
+        Span where;
+    };
+    std::vector<Setting> settings;
 };
 
 /// An indented line for each node.

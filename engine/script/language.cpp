@@ -116,6 +116,7 @@ std::string_view name(Operator op)
     case Operator::select: return "?";
     case Operator::contains: return "contains";
     case Operator::swap: return "swap";
+    case Operator::length: return "length";
     }
     return "";
 }

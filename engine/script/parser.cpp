@@ -55,7 +55,9 @@ public:
     {
         try {
             while (lexer_.peek() != '\0')
-                if (lexer_.ahead("struct") || lexer_.ahead("union") || lexer_.ahead("enum"))
+                if (script_.clauses.empty() && lexer_.ahead("config"))
+                    settings();
+                else if (lexer_.ahead("struct") || lexer_.ahead("union") || lexer_.ahead("enum"))
                     declaration();
                 else
                     clause();
@@ -68,6 +70,29 @@ public:
     }
 
 private:
+    // config = { name = value; name = value }
+    void settings()
+    {
+        advance();
+        advance();
+        expect("=", "\"config\"");
+        expect("{", "\"=\"");
+        while (!is("}")) {
+            if (accept(";"))
+                continue;
+            if (token_.kind != Token::Kind::identifier)
+                fail(token_.where, fmt::format("the name of a setting is wanted, and not {}", found()));
+            ast::Script::Setting& setting = script_.settings.emplace_back();
+            setting.name = token_.word;
+            setting.where = token_.where;
+            advance();
+            expect("=", "a setting");
+            setting.value = primary();
+            if (!is("}"))
+                expect(";", "a setting");
+        }
+    }
+
     // PROBE, PROBE /FILTER/ { STATEMENTS }
     void clause()
     {
@@ -145,6 +170,10 @@ private:
             return whole(loop());
         if (is_word("unroll"))
             return whole(unroll());
+        if (is_word("let"))
+            return whole(let());
+        if (is_word("for"))
+            return whole(range());
         if (is_word("break") || is_word("continue") || is_word("return"))
             return whole(way());
         if (is("(") || is("*") || (token_.kind == Token::Kind::identifier && builtin_of(token_.word)))
@@ -206,7 +235,7 @@ private:
     }
 
     // @m[keys] = value, $v += value, @m++
-    std::variant<ast::Assign, ast::Alone, ast::If, ast::While, ast::Unroll, ast::Way> assignment()
+    decltype(Stmt::node) assignment()
     {
         const bool is_map = token_.kind == Token::Kind::map;
         Expr target = place();
@@ -287,6 +316,49 @@ private:
         found.head = join(start, last_);
         found.body = block("unroll()");
         return found;
+    }
+
+    // let $x; let $x = value
+    ast::Let let()
+    {
+        advance();
+        if (token_.kind == Token::Kind::map)
+            kernel_only(token_.where, "maps of another kind are not in this subset of bpftrace's language");
+        if (token_.kind != Token::Kind::variable)
+            fail(token_.where, fmt::format("a variable is wanted after \"let\", and not {}", found()));
+        ast::Let made{std::string(token_.word), token_.where, {}};
+        advance();
+        if (is(":"))
+            kernel_only(token_.where, "a variable has the type of what it is assigned here");
+        if (accept("="))
+            made.value = expression();
+        return made;
+    }
+
+    // for ($i : from..to) { ... }
+    ast::Range range()
+    {
+        const Depth depth(*this);
+        const Span start = token_.where;
+        advance();
+        expect("(", "\"for\"");
+        if (token_.kind != Token::Kind::variable)
+            fail(token_.where, fmt::format("a variable is wanted after \"for (\", and not {}", found()));
+        const Token name = token_;
+        advance();
+        expect(":", "the variable");
+        Expr from = expression();
+        if (!is(".."))
+            kernel_only(join(start, from.where),
+                        "a loop over a map is not in this subset of bpftrace's language: for ($i : FROM..TO) is");
+        advance();
+        Expr to = expression();
+        expect(")", "the range");
+        ast::Range made{std::string(name.word), name.where, std::move(from), std::move(to), {}};
+        ++loops_;
+        made.body = block("the range");
+        --loops_;
+        return made;
     }
 
     ast::Way way()
@@ -446,7 +518,7 @@ private:
         case Token::Kind::parameter: advance(); return {ast::Parameter{token.number}, token.where};
         case Token::Kind::map:
         case Token::Kind::variable: return place();
-        case Token::Kind::identifier: return word();
+        case Token::Kind::identifier: return is_word("if") ? choice() : word();
         default: break;
         }
         if (!accept("("))
@@ -466,6 +538,28 @@ private:
             tuple.elements.push_back(expression());
         expect(")", "the expression");
         return {std::move(tuple), join(token.where, last_)};
+    }
+
+    // if condition { a } else { b }, as a value
+    Expr choice()
+    {
+        const Depth depth(*this);
+        const Span start = token_.where;
+        advance();
+        Expr condition = expression();
+        const auto branch = [&](std::string_view after) {
+            expect("{", after);
+            Expr value = expression();
+            accept(";");
+            expect("}", "the value");
+            return inner(std::move(value));
+        };
+        ast::Inner yes = branch("the condition");
+        if (!is_word("else"))
+            fail(token_.where, fmt::format("\"else\" is wanted where \"if\" is a value, and not {}", found()));
+        advance();
+        ast::Inner no = is_word("if") ? inner(choice()) : branch("\"else\"");
+        return {ast::Choice{inner(std::move(condition)), std::move(yes), std::move(no)}, join(start, last_)};
     }
 
     // (uint8)value, (struct a*)value, behind the bracket

@@ -14,6 +14,8 @@ public:
 
     void script(const Script& script)
     {
+        for (const Script::Setting& setting : script.settings)
+            under("config " + setting.name, [&] { expr(*setting.value); });
         for (const Clause& clause : script.clauses) {
             line("clause");
             ++depth_;
@@ -144,6 +146,21 @@ private:
     void statement(const Unroll& node)
     {
         under("unroll", [&] { all(node.times); });
+        under("do", [&] { block(node.body); });
+    }
+    void statement(const Let& node)
+    {
+        under("let " + node.name, [&] {
+            if (node.value)
+                expr(*node.value);
+        });
+    }
+    void statement(const Range& node)
+    {
+        under("for " + node.name, [&] {
+            expr(node.from);
+            expr(node.to);
+        });
         under("do", [&] { block(node.body); });
     }
     void statement(const Way& node)

@@ -47,12 +47,16 @@ void file_and_name(Probe& probe, const std::string& file, const std::string& nam
     probe.name = probe.kind != Probe::Kind::usdt && name.ends_with("+0") ? name.substr(0, name.size() - 2) : name;
 }
 
-void interval(Probe& probe, const std::vector<std::string>& parts)
+// interval:s:N, or interval:Ns as newer ones have it.
+void interval(Probe& probe, std::vector<std::string> parts)
 {
+    if (parts.size() == 2) {
+        const size_t digits = std::min(parts[1].find_first_not_of("0123456789"), parts[1].size());
+        parts = {parts[0], parts[1].substr(digits), parts[1].substr(0, digits)};
+    }
     if (parts.size() != 3 || parts[2].empty()
-        || !std::all_of(parts[2].begin(), parts[2].end(), [](char c) { return c >= '0' && c <= '9'; }))
-        fail(probe.where, "an interval is interval:s:N, interval:ms:N, interval:us:N or interval:hz:N");
-    if (parts[1] != "s" && parts[1] != "ms" && parts[1] != "us" && parts[1] != "hz")
+        || !std::all_of(parts[2].begin(), parts[2].end(), [](char c) { return c >= '0' && c <= '9'; })
+        || (parts[1] != "s" && parts[1] != "ms" && parts[1] != "us" && parts[1] != "hz"))
         fail(probe.where, "an interval is interval:s:N, interval:ms:N, interval:us:N or interval:hz:N");
     constexpr uint64_t most = 1'000'000'000; // some 11 days of ms, 30 years of s
     uint64_t number = 0;

@@ -58,7 +58,7 @@ private:
     {
         if (depth <= 0)
             return pick({"1", "arg1", "arg3", "$i", "(arg1 & 3)", "pid", "tid", "-5", "0x123456789abcdef"});
-        switch (one_of(15)) {
+        switch (one_of(18)) {
         case 0:
             return "(" + integer(depth - 1)
                 + pick({" + ", " - ", " * ", " / ", " % ", " & ", " | ", " ^ ", " << ", " >> "}) + integer(depth - 1)
@@ -79,6 +79,11 @@ private:
             return "(" + integer(depth - 1) + pick({" == ", " != ", " < ", " <= ", " > ", " >= ", " && ", " || "})
                 + integer(depth - 1) + ")";
         case 10: return pick({"$i++", "++$i", "$i--", "($i - ++$i)", "($i++ * 3 + $i)"});
+        case 12: return "strlen(" + string(depth - 1) + ")";
+        case 13: return has_key(depth - 1);
+        case 14:
+            return "(if (" + integer(depth - 1) + ") { " + integer(depth - 1) + " } else { " + integer(depth - 1)
+                + " })";
         case 11: return pick({"-", "~", "!"}) + ("(" + integer(depth - 1) + ")");
         default: return integer(0);
         }
@@ -154,7 +159,7 @@ private:
 
     std::string statement(int depth)
     {
-        switch (one_of(19)) {
+        switch (one_of(21)) {
         case 0: return map('c', 2) + " = count(); ";
         case 1: return map('h', 2) + " = hist(" + integer(2) + "); ";
         case 2: return map('v', 2) + " = stats(" + integer(2) + "); ";
@@ -174,6 +179,14 @@ private:
             return map('w', 1) + " = min(" + integer(2) + "); " + map('l', 1) + " = lhist(" + integer(2)
                 + ", 2, 50, 5); ";
         case 16: return pick({"$i++; ", "--$i; ", "$i += 7; "});
+        case 18: {
+            if (depth <= 0)
+                return "let $l = arg1; $l++; ";
+            const std::string turn = "$f" + std::to_string(depth);
+            return "for (" + turn + " : " + pick({"0", "-1", "(arg1 & 1)"}) + ".." + std::to_string(one_of(5)) + ") { "
+                + statement(depth - 1) + pick({"", "if (" + turn + " == 1) { continue; } "}) + "@uf" + " = sum(" + turn
+                + "); } ";
+        }
         case 17:
             if (depth <= 0)
                 return "";
@@ -184,6 +197,17 @@ private:
             return "if (" + integer(2) + ") { " + statement(depth - 1) + statement(depth - 1) + "} else { "
                 + statement(depth - 1) + "} ";
         }
+    }
+
+    // Of a map with keys.
+    std::string has_key(int depth)
+    {
+        const std::string name = std::string("@") + "ist"[one_of(3)] + char('a' + one_of(3));
+        const auto known = keys_.find(name);
+        if (known == keys_.end() || known->second.empty())
+            return integer(0);
+        const std::string at = named(name, depth);
+        return "has_key(" + name + ", (" + at.substr(name.size() + 1, at.size() - name.size() - 2) + "))";
     }
 
     std::string looped(int depth, const std::string& turn)

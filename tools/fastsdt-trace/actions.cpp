@@ -5,6 +5,7 @@
 #include "base/printable.h"
 #include "process/clock.h"
 #include "say.h"
+#include "script/parse.h"
 #include "values.h"
 
 #include <fmt/printf.h>
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <iostream>
 #include <sched.h>
 #include <stdexcept>
 #include <sys/prctl.h>
@@ -58,14 +60,14 @@ std::string formatted_value(const Format& format, const Expression& e, const Dat
         const std::string text(1, character);
         return fmt::sprintf(for_text, character == '\n' || character == '\t' ? text : printable(text));
     }
-    case 'd':
-        return format.is_long ? fmt::sprintf("%" + format.how + "lld", static_cast<long long>(datum.number))
-                              : fmt::sprintf("%" + format.how + "d", static_cast<int>(datum.number));
-    default:
-        return format.is_long
-            ? fmt::sprintf("%" + format.how + "ll" + format.conversion, static_cast<unsigned long long>(datum.number))
-            : fmt::sprintf("%" + format.how + format.conversion, static_cast<unsigned>(datum.number));
+    default: break;
     }
+    // Of an integer as many bytes as the length says, as C has it.
+    const unsigned unused = 64 - 8 * format.size;
+    const auto bits = static_cast<uint64_t>(datum.number) << unused;
+    const std::string how = "%" + format.how + "ll" + format.conversion;
+    return format.conversion == 'd' ? fmt::sprintf(how, static_cast<long long>(static_cast<int64_t>(bits) >> unused))
+                                    : fmt::sprintf(how, static_cast<unsigned long long>(bits >> unused));
 }
 
 } // namespace
@@ -214,6 +216,15 @@ std::optional<Datum> Actions::value_of(size_t index, const Values& keys)
     return std::nullopt;
 }
 
+size_t Actions::entries(size_t map)
+{
+    if (shared_.script.maps[map].of_tool)
+        return processes_.given().maps().maps[map].size();
+    if (!maps_)
+        maps_ = processes_.read();
+    return maps_->maps[map].size();
+}
+
 // ---- Statements
 
 bool Actions::record(const Statement& statement, const std::vector<std::string>& values)
@@ -278,6 +289,17 @@ std::string Actions::formatted(const Statement& statement, const Values& values)
     return text + statement.format.back().text;
 }
 
+// warnf() and errorf(): beside what is printed, with the place in the script.
+void Actions::said(const Statement& statement, const std::string& what) const
+{
+    const engine::Position at = engine::position(shared_.options.text, statement.where);
+    std::cout.flush();
+    std::fputs(fmt::format("{}:{}:{}: {}: {}{}", printable(shared_.options.name), at.line, at.column, statement.text,
+                           what, what.ends_with('\n') ? "" : "\n")
+                   .c_str(),
+               stderr);
+}
+
 bool Actions::perform(const Statement& statement, const Values& values)
 {
     const Statement* const before = std::exchange(shown_, nullptr);
@@ -295,7 +317,9 @@ bool Actions::perform(const Statement& statement, const Values& values)
         return true;
     case Statement::Kind::zero: zero(statement.map); return true;
     case Statement::Kind::printf:
-        if (statement.is_value)
+        if (!statement.text.empty())
+            said(statement, formatted(statement, values));
+        else if (statement.is_value)
             output_.value(statement.values[0], values[0], names);
         else
             output_.text(formatted(statement, values), Output::Kind::printf);
@@ -308,7 +332,10 @@ bool Actions::perform(const Statement& statement, const Values& values)
         output_.text(time_text(statement.text, now.tv_sec, now.tv_nsec), Output::Kind::time);
         return true;
     }
-    case Statement::Kind::exit: return false;
+    case Statement::Kind::exit:
+        if (!values.empty())
+            status_ = static_cast<int>(values[0].number & 0xff);
+        return false;
     default: return true; // of sites
     }
 }

@@ -33,6 +33,9 @@ public:
         return perform(*event.statement, event.values);
     }
 
+    /// What exit(STATUS) said.
+    std::optional<int> status() const { return status_; }
+
 private:
     using Values = std::vector<engine::Datum>;
 
@@ -53,9 +56,11 @@ private:
     void dump() override { processes_.ask_for_events(); }
     void call(const engine::Statement&) override {}
     void unread() override {}
+    size_t entries(size_t map) override;
     void too_many_turns() override;
 
     bool perform(const engine::Statement& statement, const Values& values);
+    void said(const engine::Statement& statement, const std::string& what) const;
     void zero(size_t map);
     void cat(const std::string& file);
     void join(const engine::Statement& statement, const Values& values);
@@ -75,6 +80,7 @@ private:
     using Thread = std::pair<pid_t, size_t>;
     Thread by_;                                          // whose event is performed
     std::map<Thread, std::vector<std::string>> joining_; // strings of a join() that is not complete
+    std::optional<int> status_;
     std::mt19937 random_{std::random_device{}()};
 };
 

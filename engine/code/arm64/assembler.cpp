@@ -255,6 +255,12 @@ void Assembler::reverse_bytes(Reg to, Reg a)
     put([&](auto& one) { one.rev(x(to), x(a)); });
 }
 
+void Assembler::reverse_bits(Reg to, Reg a)
+{
+    clobber(bit(to));
+    put([&](auto& one) { one.rbit(x(to), x(a)); });
+}
+
 void Assembler::bits_of_two(Reg to, Reg high, Reg low, unsigned from)
 {
     clobber(bit(to));

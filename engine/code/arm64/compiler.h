@@ -97,6 +97,7 @@ private:
     void copy_comm(size_t offset) override;
     void stack(unsigned most, bool unwinds) override;
     void unary(Operator op) override;
+    void lowest_bit() override;
     void swap_bytes(size_t bytes) override;
     void binary(Operator op) override;
     void divide_by(uint64_t divisor) override;

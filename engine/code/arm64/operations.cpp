@@ -217,6 +217,12 @@ void Compiler::unary(Operator op)
         as_.logic_not(x0, x0);
 }
 
+void Compiler::lowest_bit()
+{
+    as_.reverse_bits(x0, x0);
+    as_.compute(&vixl::Assembler::clz, x0, x0);
+}
+
 void Compiler::swap_bytes(size_t bytes)
 {
     as_.reverse_bytes(x0, x0);

@@ -259,6 +259,11 @@ void Compiler::unary(Operator op)
     as_.emit(op == Operator::negate ? ZYDIS_MNEMONIC_NEG : ZYDIS_MNEMONIC_NOT, {Part{rax}});
 }
 
+void Compiler::lowest_bit()
+{
+    as_.emit(ZYDIS_MNEMONIC_BSF, {Part{rax}, Part{rax}});
+}
+
 void Compiler::swap_bytes(size_t bytes)
 {
     as_.emit(ZYDIS_MNEMONIC_BSWAP, {Part{rax}});

@@ -221,7 +221,9 @@ private:
         }
         case Kind::memory:
         case Kind::part:
+        case Kind::entries:
         case Kind::shown: return;
+        case Kind::has: keys(script_.maps[e.map], e.operands); return;
         }
     }
 
@@ -334,6 +336,8 @@ private:
             e.is_signed = e.operands[1].is_signed && e.operands[2].is_signed;
             return;
         }
+        if (e.op == Operator::length)
+            return;
         if (e.op == Operator::swap) {
             const ShapePtr& shape = e.operands[0].shape;
             e.number = shape && shape->kind == Shape::Kind::integer ? int64_t(shape->size) : 8;

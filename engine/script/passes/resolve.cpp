@@ -145,7 +145,10 @@ std::vector<Format> read_format(const std::string& text, Span where)
         if (width.size() > most_digits)
             fail(where, "a width or a precision of printf() has 3 digits at most");
         take("hljzt", length);
-        piece.is_long = length.find_first_of("ljzt") != length.npos;
+        piece.size = length.find_first_of("ljzt") != length.npos ? 8
+            : length.starts_with("hh")                           ? 1
+            : length.starts_with('h')                            ? 2
+                                                                 : 4;
         const char conversion = i + 1 < text.size() ? text[++i] : '\0';
         if (conversion == '\0' || std::string_view("diuxXopcsr").find(conversion) == std::string_view::npos)
             fail(where,
@@ -174,6 +177,8 @@ public:
         draft_.script.source = written_.source;
         draft_.script.parameters = written_.parameters;
         draft_.records = written_.records;
+        for (const ast::Script::Setting& each : written_.settings)
+            setting(each);
         for (const ast::Clause& clause : written_.clauses)
             if (!clause.probes.empty()) // an error was in its first one
                 this->clause(clause);
@@ -181,12 +186,41 @@ public:
     }
 
 private:
+    // What a setting of bpftrace's means here. Most are of BPF and of how bpftrace finds things: they change no result.
+    void setting(const ast::Script::Setting& setting)
+    {
+        static constexpr std::array<std::string_view, 16> of_bpf = {
+            "cache_user_symbols", "cpp_demangle",  "lazy_symbolication", "license",       "log_size",
+            "max_ast_nodes",      "max_bpf_progs", "max_cat_bytes",      "max_probes",    "max_type_res_iterations",
+            "on_stack_limit",     "perf_rb_pages", "show_debug_info",    "symbol_source", "use_blazesym",
+            "missing_probes"};
+        const Expression value = setting.value && !std::holds_alternative<ast::Word>(setting.value->node)
+            ? this->value(*setting.value)
+            : Expression();
+        const auto* const word = setting.value ? std::get_if<ast::Word>(&setting.value->node) : nullptr;
+        if (setting.name == "print_maps_on_exit") {
+            draft_.script.prints_maps = word ? word->word != "false" : value.number != 0;
+            return;
+        }
+        const bool is_usual = (setting.name == "max_strlen" && value.number == int64_t(string_size))
+            || (setting.name == "max_map_keys" && value.number <= 4096)
+            || (setting.name == "stack_mode" && (word ? word->word : value.text) == "bpftrace");
+        if (is_usual || std::find(of_bpf.begin(), of_bpf.end(), setting.name) != of_bpf.end()
+            || setting.name.starts_with("unstable_"))
+            return;
+        if (setting.name == "max_strlen" || setting.name == "max_map_keys" || setting.name == "stack_mode"
+            || setting.name == "str_trunc_trailer")
+            kernel_only(setting.where,
+                        fmt::format("{} of that value is not in this subset of bpftrace's language", setting.name));
+        fail(setting.where, fmt::format("\"{}\" is no setting", setting.name));
+    }
+
     void clause(const ast::Clause& written)
     {
         Clause clause;
         clause.probes = written.probes;
         clause.where = written.where;
-        variables_.clear();
+        scopes_.assign(1, {});
         clause_ = &clause;
         if (written.filter)
             clause.filter = value(*written.filter);
@@ -210,20 +244,33 @@ private:
 
     size_t variable_index(const std::string& name, Span where)
     {
-        const auto [found, added] = variables_.try_emplace(name, clause_->variables.size());
-        if (added)
-            clause_->variables.push_back({.name = name, .where = where});
-        return found->second;
+        if (const size_t* const found = find_variable(name))
+            return *found;
+        return scopes_.front()[name] = new_variable(name, where); // seen in all of the clause
+    }
+
+    size_t new_variable(const std::string& name, Span where)
+    {
+        clause_->variables.push_back({.name = name, .where = where});
+        return clause_->variables.size() - 1;
+    }
+
+    const size_t* find_variable(const std::string& name) const
+    {
+        for (size_t i = scopes_.size(); i-- > 0;)
+            if (const auto found = scopes_[i].find(name); found != scopes_[i].end())
+                return &found->second;
+        return nullptr;
     }
 
     Expression variable(const std::string& name, Span where) const
     {
-        const auto found = variables_.find(name);
-        if (found == variables_.end())
+        const size_t* const found = find_variable(name);
+        if (!found)
             fail(where, fmt::format("{} has no value here", name));
         Expression e;
         e.kind = Expression::Kind::variable;
-        e.variable = found->second;
+        e.variable = *found;
         e.where = where;
         return e;
     }
@@ -392,6 +439,8 @@ private:
         const std::string& word = node.word;
         if (const auto constant = written_.constants.find(word); constant != written_.constants.end())
             return number_of(constant->second, where);
+        if (word == "true" || word == "false")
+            return number_of(word == "true", where);
         if (word == "AF_INET" || word == "AF_INET6")
             return number_of(word == "AF_INET" ? AF_INET : AF_INET6, where);
         for (const std::string_view kind : {"arg", "sarg"})
@@ -442,6 +491,8 @@ private:
         if (!function) {
             if (is_elsewhere(word, Elsewhere::function) || is_elsewhere(word, Elsewhere::value))
                 kernel_only(node.word, why_not_here(word, is_elsewhere(word, Elsewhere::function)));
+            if (const auto known = builtin_of(word); known && node.arguments.empty())
+                return builtin(*known, where); // tid()
             if (builtin_of(word))
                 kernel_only({node.word.start + node.word.length, 1}, fmt::format("{} has no brackets here", word));
             if (aggregation_of(word))
@@ -453,6 +504,8 @@ private:
                 return *std::move(text);
         if (function->function == Function::ustack)
             return frames(node, where);
+        if (function->function == Function::has_key || function->function == Function::len)
+            return of_map(*function, node, where);
         std::vector<Expression> given = values(node.arguments);
         if (given.size() < function->least || given.size() > function->most)
             fail(where, fmt::format("{}() is {}", word, function->usage));
@@ -504,10 +557,45 @@ private:
             found.number = given[2].number;
             return found;
         }
+        case Function::memcmp: {
+            if (given[2].kind != Expression::Kind::number || given[2].number <= 0)
+                fail(given[2].where, "memcmp() wants a number for the length");
+            Expression found = operation_of(Operator::not_equal, std::move(given[0]), std::move(given[1]));
+            found.number = given[2].number;
+            return found;
+        }
+        case Function::strlen: return operation_of(Operator::length, std::move(given[0]), where);
+        case Function::has_key:
+        case Function::len: break;
         case Function::strcontains: return operation_of(Operator::contains, std::move(given[0]), std::move(given[1]));
         case Function::ustack: break;
         }
         throw std::logic_error("no such function");
+    }
+
+    // has_key(@map, key), len(@map)
+    Expression of_map(const FunctionWord& function, const ast::Call& node, Span where)
+    {
+        const auto* const map =
+            node.arguments.size() == function.most ? std::get_if<ast::MapAt>(&node.arguments[0].node) : nullptr;
+        if (!map || !map->keys.empty())
+            fail(where, fmt::format("{}() is {}", node.name, function.usage));
+        const bool has = function.function == Function::has_key;
+        return made(has ? Expression::Kind::has : Expression::Kind::entries, where, [&](Expression& e) {
+            e.map = map_index(map->name, {node.arguments[0].where.start, map->name.size()});
+            if (has)
+                e.operands = keys_of(node.arguments[1]);
+        });
+    }
+
+    // One key, or a tuple of keys.
+    std::vector<Expression> keys_of(const ast::Expr& e)
+    {
+        if (const auto* const tuple = std::get_if<ast::Tuple>(&e.node))
+            return values(tuple->elements);
+        std::vector<Expression> keys;
+        keys.push_back(value(e));
+        return keys;
     }
 
     // str(arg0), str(ADDRESS, LENGTH)
@@ -578,11 +666,13 @@ private:
 
     void statements(std::vector<Statement>& to, const ast::Block& block)
     {
+        scopes_.emplace_back();
         for (const ast::Stmt& each : block)
             if (const auto* const unroll = std::get_if<ast::Unroll>(&each.node))
                 repeat(to, *unroll);
             else
                 to.push_back(statement(each));
+        scopes_.pop_back();
     }
 
     // unroll(N) { ... }
@@ -727,6 +817,50 @@ private:
         statements(statement.then, node.body);
     }
 
+    void fill(Statement& statement, Update&, const ast::Let& node)
+    {
+        statement.kind = Statement::Kind::set;
+        if (node.value)
+            statement.value = value(*node.value);
+        const size_t index = scopes_.back()[node.name] = new_variable(node.name, statement.where);
+        statement.variable = index;
+        if (!node.value) { // what it is, the first assignment says
+            statement.kind = Statement::Kind::branch;
+            statement.value = number_of(0, node.word);
+        }
+    }
+
+    // $at = from, $end = to, and as long as $at < $end: $i = $at, $at = $at + 1, and what is to be done.
+    void fill(Statement& statement, Update&, const ast::Range& node)
+    {
+        const Span where = node.word;
+        const std::string at = fmt::format("at {}", draft_.script.statements),
+                          end = fmt::format("end {}", draft_.script.statements);
+        const auto set = [&](size_t variable, Expression value) {
+            Statement made = part_of(statement, Statement::Kind::set);
+            made.where = where; // as the variables have it: the first that is set there says its type
+            made.variable = variable;
+            made.value = std::move(value);
+            return made;
+        };
+        Expression from = value(node.from), to = value(node.to);
+        scopes_.emplace_back();
+        const size_t at_index = scopes_.back()[at] = new_variable(at, where);
+        const size_t end_index = scopes_.back()[end] = new_variable(end, where);
+        const size_t own = scopes_.back()[node.name] = new_variable(node.name, where);
+        Statement loop = part_of(statement, Statement::Kind::loop);
+        loop.value = operation_of(Operator::less, variable(at, where), variable(end, where));
+        loop.then.push_back(set(own, variable(at, where)));
+        loop.then.push_back(set(at_index, operation_of(Operator::add, variable(at, where), number_of(1, where))));
+        statements(loop.then, node.body);
+        scopes_.pop_back();
+        statement.kind = Statement::Kind::branch;
+        statement.value = number_of(1, where);
+        statement.then.push_back(set(at_index, std::move(from)));
+        statement.then.push_back(set(end_index, std::move(to)));
+        statement.then.push_back(std::move(loop));
+    }
+
     static void fill(Statement&, Update&, const ast::Unroll&) { throw std::logic_error("unrolled before"); }
 
     static void fill(Statement& statement, Update&, const ast::Way& node)
@@ -761,7 +895,9 @@ private:
         case Kind::clear:
         case Kind::zero: return of_map(statement, node);
         case Kind::cat:
-        case Kind::printf: return print_text(statement, node);
+        case Kind::printf:
+            statement.text = name == "warnf" ? "WARNING" : name == "errorf" ? "ERROR" : "";
+            return print_text(statement, node);
         case Kind::join: return join_strings(statement, node);
         case Kind::time: {
             const auto given = values(node.arguments);
@@ -771,8 +907,9 @@ private:
             return;
         }
         case Kind::exit:
-            if (!node.arguments.empty())
-                kernel_only(statement.where, "exit() with a status is not in this subset of bpftrace's language");
+            if (node.arguments.size() > 1)
+                fail(statement.where, "exit() is exit() or exit(STATUS)");
+            statement.values = values(node.arguments);
             return;
         case Kind::dump:
             if (!node.arguments.empty())
@@ -795,6 +932,8 @@ private:
         if (statement.kind != Statement::Kind::remove && !statement.keys.empty())
             kernel_only(map->brackets, fmt::format("{}() takes whole maps here", node.name));
         size_t next = 1;
+        if (statement.kind == Statement::Kind::remove && node.arguments.size() > 1 && map->keys.empty())
+            statement.keys = keys_of(node.arguments[next++]); // delete(@m, key)
         if (statement.kind == Statement::Kind::print)
             for (uint32_t* limit : {&statement.top, &statement.div})
                 if (next < node.arguments.size()) {
@@ -895,7 +1034,7 @@ private:
     const std::vector<std::string>& parameters_;
     Draft draft_;
     std::map<std::string, size_t> maps_;
-    std::map<std::string, size_t> variables_; // of the clause
+    std::vector<std::map<std::string, size_t>> scopes_; // variables of the clause, and of the blocks around a statement
     Clause* clause_ = nullptr;
 };
 
