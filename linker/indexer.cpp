@@ -102,7 +102,7 @@ void with_image(Bytes bytes, const std::function<void(const Image&)>& use)
         use(image);
     };
     try {
-        Image::each("", bytes, checked, [](const std::string&) {}); // only archives have members to report
+        Image::each("", bytes, checked, [](const Error&) {}); // only archives have members to report
     } catch (const Unusable& error) {
         throw IndexError(error.what());
     }

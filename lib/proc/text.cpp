@@ -16,17 +16,23 @@
 
 namespace fastsdt {
 
+std::string process_name(pid_t pid)
+{
+    return "process " + std::to_string(pid);
+}
+
 [[noreturn]] void cannot_read(pid_t pid, int error)
 {
     if (error == ENOENT || error == ESRCH)
-        throw Unusable(fmt::format("process {}: there is no such process", pid));
+        throw Unusable({"there is no such process", process_name(pid)});
+    if ((error == EACCES || error == EPERM) && geteuid() == 0)
+        throw Unusable({"not allowed to read its memory, not even as root: CAP_SYS_PTRACE is missing here, or a "
+                        "security module refuses",
+                        process_name(pid)});
     if (error == EACCES || error == EPERM)
-        throw Unusable(fmt::format("process {}: not allowed to read its memory{}", pid,
-                                   geteuid() == 0 ? ", not even as root: CAP_SYS_PTRACE is missing here, or a security "
-                                                    "module refuses"
-                                                  : "; run as root, or as its user where kernel.yama.ptrace_scope is "
-                                                    "0"));
-    throw Unusable(fmt::format("process {}: {}", pid, std::strerror(error)));
+        throw Unusable({"not allowed to read its memory", process_name(pid),
+                        "run as root, or as its user where kernel.yama.ptrace_scope is 0"});
+    throw Unusable({std::strerror(error), process_name(pid)});
 }
 
 std::string read_text(const std::string& path, int& error)

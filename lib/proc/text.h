@@ -17,6 +17,8 @@ uint64_t take_number(std::string_view& text, int base = 10);
 /// Takes what stands before the next such character, and that.
 std::string_view take_until(std::string_view& text, char end);
 
+/// "process 4711": where an error is.
+std::string process_name(pid_t pid);
 /// Throws Unusable: why what /proc has of the process cannot be read. @param error  errno
 [[noreturn]] void cannot_read(pid_t pid, int error);
 

@@ -186,7 +186,7 @@ std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments
             if (const std::string what = doubt(kernel); !what.empty())
                 std::fputs(fmt::format("fastsdt-check: {}\n", what).c_str(), stderr);
     if (words.outside)
-        arguments.outside = Outside::read;
+        arguments.access.outside = Access::read;
     arguments.report.lines = !words.no_lines && !arguments.style.summary;
     if (!arguments.globs.empty())
         arguments.report.select = [&arguments](const ProbeNote& probe) {

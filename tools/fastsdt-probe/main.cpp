@@ -112,7 +112,7 @@ std::vector<Row> read_rows(const Options& options, bool& runnable)
         for (size_t i = 0; i < rows.size(); ++i)
             rows[i].seen = seen[i];
     };
-    Image::each(options.file, visit, [](const std::string& message) { give_up(message); });
+    Image::each(options.file, visit, [](const Error& error) { give_up(error.text()); });
     skip_rows(rows, options);
     return rows;
 }

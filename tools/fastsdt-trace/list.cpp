@@ -109,8 +109,8 @@ void find_in_process(pid_t pid, bool moves, Found& found)
                             [](const auto&, const auto&, const auto&) { return true; }};
     const Process process = read_process(pid, true, moves ? &all : nullptr);
     const uint8_t handled = engine::handled_faults(pid);
-    for (const std::string& trouble : process.troubles)
-        say(trouble);
+    for (const Error& trouble : process.troubles)
+        say(trouble.text());
     for (const LiveFile& file : process.files)
         for (const LiveSite& site : file.sites)
             if (!site.entry && !site.exit) {
