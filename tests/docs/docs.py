@@ -339,6 +339,9 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "// /etc/fastsdt/trace.json": serve,
         "scrape_configs:": promtool("config"),
         "groups:": promtool("rules")},
+    "docs/tracers.md": {
+        "cc -Iinclude examples/probes.c": run(change=[("4711", "$$"), ("/usr/bin/shop", "hello")], setup=f"""cc -O2 -Iinclude examples/hello.c -o hello
+            export LIBRARY_PATH={build}/lib LD_LIBRARY_PATH={build}/lib PKG_CONFIG_PATH={build}/cmake""")},
     "docs/tracing.md": {
         "fastsdt-trace --dry-run -e": run(want=lambda: (on_x86(), need(have("perl"), "no perl"))),
         # Nobody runs that server here: status 1 says that nothing matched.

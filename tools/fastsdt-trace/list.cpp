@@ -99,7 +99,7 @@ void find_in_file(const std::string& path, bool moves, Found& found)
                         found.try_emplace(fmt::format("uretprobe:{}:{}", path, function.name));
                 }
         },
-        [](const std::string& trouble) { say(trouble); });
+        [](const Error& trouble) { say(trouble.text()); });
 }
 
 void find_in_process(pid_t pid, bool moves, Found& found)
