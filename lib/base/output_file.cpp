@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// Only the standard library and POSIX: fastsdt-dtrace has this file and nothing else of lib.
 #include "base/descriptor.h"
 #include "base/output_file.h"
 #include "base/unusable.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -183,7 +183,7 @@ std::string take_over(int from, const struct stat& status, int to)
 
 [[noreturn]] void fail(const std::string& path, const std::string& what)
 {
-    throw Unusable({fmt::format("{}: {}", what, std::strerror(errno)), path});
+    throw Unusable({what + ": " + std::strerror(errno), path});
 }
 
 } // namespace
