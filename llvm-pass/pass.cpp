@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The pass plugin: decides which functions of a module get an entry and writes the decision into the IR. The code
-// generator carries it out (codegen.h).
+// generator carries it out (codegen.h), perhaps in another process: with LTO the linker's. So a decision travels as
+//
+//     attributes #0 = { "fastprobe"="auto;6.1-;0;nop10" }      of a function: entry, kernels, instructions, exit (Request)
+//     !fastprobe = !{!{!"report.jsonl", !"verbose"}}           of the module: where to report (ModuleNote)
+//     !llvm.ident = !{..., !{FASTSDT_NO_PASS}}                 taken out by the code generator; left in, it had not loaded us
+//
+// AttributesPass runs before optimization and keeps what the source asks for (annotations), which inlining would lose. SelectPass runs when
+// the functions that will be code are known.
 #include "plugin.h"
 
 #include <llvm/ADT/SmallPtrSet.h>

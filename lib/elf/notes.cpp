@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// The three note sections, taken apart:
+//
+//     .note.stapsdt     pc, base, semaphore, "provider\0name\0-4@%edi 8@%rsi\0"       -> ProbeNote, in the order of the file
+//     .note.fastsdt     SITE, ENTRY and EXIT records, or one INDEX note with all of them    -> Record, by address
+//     .note.fastsdt.names   types and names of arguments                                    -> ArgumentNames
+//
+// Each section is walked note by note until one does not fit; what was before it counts, and a NoteTrouble says where it ended. A note's pc is
+// moved by what .stapsdt.base has moved since the link, as tracers do it; records have the pc as it was, which joins them to their note.
 #include "base/integers.h"
 #include "elf/notes.h"
 
