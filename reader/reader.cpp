@@ -70,10 +70,10 @@ Asked read_options(const fastsdt_reader_options* options)
         return asked;
     asked.kernels.clear();
     if (*known.kernels) {
-        std::string why;
-        asked.kernels = parse_kernels(known.kernels, why);
-        if (asked.kernels.empty())
-            wrong_options("kernels: " + why);
+        auto kernels = parse_kernels(known.kernels);
+        if (!kernels)
+            throw Misuse{kernels.error().at("fastsdt_reader_options: kernels")};
+        asked.kernels = *std::move(kernels);
     }
     return asked;
 }

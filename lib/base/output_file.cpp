@@ -183,7 +183,7 @@ std::string take_over(int from, const struct stat& status, int to)
 
 [[noreturn]] void fail(const std::string& path, const std::string& what)
 {
-    throw Unusable({what + ": " + std::strerror(errno), path});
+    throw Unusable({what + ": " + std::strerror(errno), path, {}, errno});
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 // caller goes on, Unusable (base/unusable.h) is thrown where a file or a process is given up as a whole. C++17, because fastprobe's
 // plugins use it inside a compiler.
 #pragma once
+#include <cstring>
 #include <string>
 #include <utility>
 #include <variant>
@@ -13,13 +14,17 @@ struct Error {
     std::string what;    ///< one clause: "truncated: the file ends inside its ELF header"
     std::string where{}; ///< the file, the process, the text that it is about; empty: whoever asked knows
     std::string cure{};  ///< what to do; empty: nothing is known
+    int code = 0;        ///< errno, where it was the system that said so
+
+    /// What the system said. @param code  errno
+    static Error of_system(int code, std::string where) { return {std::strerror(code), std::move(where), {}, code}; }
 
     /// "where: what; cure"
     std::string text() const { return (where.empty() ? "" : where + ": ") + what + (cure.empty() ? "" : "; " + cure); }
     /// The same error of a place that the caller knows.
     Error at(std::string place) const
     {
-        return {what, where.empty() ? std::move(place) : std::move(place) + ": " + where, cure};
+        return {what, where.empty() ? std::move(place) : std::move(place) + ": " + where, cure, code};
     }
 };
 

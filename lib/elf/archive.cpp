@@ -21,7 +21,6 @@
 #include <filesystem>
 #include <optional>
 #include <set>
-#include <system_error>
 
 namespace fastsdt {
 namespace {
@@ -54,7 +53,7 @@ Descriptor open_regular(const std::string& path, struct stat& status)
 {
     const Descriptor there(::open(path.c_str(), O_PATH | O_CLOEXEC));
     if (!there || ::fstat(there.get(), &status) != 0)
-        throw Unusable({std::strerror(errno), path});
+        throw Unusable(Error::of_system(errno, path));
     if (S_ISDIR(status.st_mode))
         throw Unusable({"is a directory", path, "name the files in it"});
     if (!S_ISREG(status.st_mode))
@@ -64,29 +63,30 @@ Descriptor open_regular(const std::string& path, struct stat& status)
     if (!file && errno == ENOENT)
         file = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file)
-        throw Unusable({std::strerror(errno), path});
+        throw Unusable(Error::of_system(errno, path));
     return file;
 }
 
 // Holes stay holes: a file of a terabyte may be a few kilobytes. What is gone since reads as zeros.
-void copy_contents(int file, char* to, size_t size)
+Result<void> copy_contents(int file, char* to, size_t size, const std::string& path)
 {
     const auto end = static_cast<off_t>(size);
     for (off_t at = 0; at < end;) {
         const off_t data = ::lseek(file, at, SEEK_DATA);
         if (data < 0 && errno == ENXIO)
-            return;
+            return {};
         at = std::max(at, data); // -1: it cannot tell
         const off_t hole = data < 0 ? -1 : ::lseek(file, at, SEEK_HOLE);
         for (const off_t stop = std::min(end, hole < 0 ? end : hole); at < stop;) {
             const ssize_t got = ::pread(file, to + at, static_cast<size_t>(stop - at), at);
             if (got == 0)
-                return;
+                return {};
             if (got < 0 && errno != EINTR)
-                throw std::system_error(errno, std::generic_category());
+                return Error::of_system(errno, path);
             at += std::max<ssize_t>(got, 0);
         }
     }
+    return {};
 }
 
 bool is_outside(const std::filesystem::path& name)
@@ -107,15 +107,13 @@ MappedFile::MappedFile(const std::string& path, bool copy)
     void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | (copy ? MAP_ANONYMOUS : 0),
                       copy ? -1 : descriptor_.get(), 0);
     if (at == MAP_FAILED)
-        throw Unusable({std::strerror(errno), path});
+        throw Unusable(Error::of_system(errno, path));
     bytes_ = {static_cast<const std::byte*>(at), size};
     if (!copy)
         return;
-    try {
-        copy_contents(descriptor_.get(), static_cast<char*>(at), size);
-    } catch (const std::system_error& error) {
+    if (const auto done = copy_contents(descriptor_.get(), static_cast<char*>(at), size, path); !done) {
         ::munmap(at, size);
-        throw Unusable({error.code().message(), path});
+        throw Unusable(done.error());
     }
 }
 

@@ -115,10 +115,9 @@ private:
                             note.owner, note.type));
             return;
         }
-        const char* error = nullptr;
-        const auto decoded = decode_stapsdt(note, encoding_, error);
+        const auto decoded = decode_stapsdt(note, encoding_);
         if (!decoded) {
-            trouble(NoteTrouble::Kind::malformed, offset_, error);
+            trouble(NoteTrouble::Kind::malformed, offset_, decoded.error().text());
             return;
         }
         ProbeNote probe = *decoded;
@@ -194,10 +193,9 @@ private:
     void index(std::span<const std::byte> descriptor)
     {
         notes_.indexed = true;
-        std::string error;
-        const auto index = Index::open(descriptor, encoding_, error);
+        const auto index = Index::open(descriptor, encoding_);
         if (!index) {
-            trouble(NoteTrouble::Kind::index, offset_, error);
+            trouble(NoteTrouble::Kind::index, offset_, index.error().text());
             return;
         }
         if (const auto wrong = index->check())
@@ -256,12 +254,9 @@ bool is_stapsdt(const RawNote& note)
     return note.owner == "stapsdt" && note.type == stapsdt_type;
 }
 
-std::optional<ProbeNote> decode_stapsdt(const RawNote& note, Encoding encoding, const char*& error)
+Result<ProbeNote> decode_stapsdt(const RawNote& note, Encoding encoding)
 {
-    const auto fail = [&](const char* why) {
-        error = why;
-        return std::nullopt;
-    };
+    const auto fail = [](const char* why) { return Error{why}; };
     if (!is_stapsdt(note))
         return fail("not a stapsdt note");
     const size_t size = encoding.address_size();

@@ -91,22 +91,24 @@ public:
         process_.pid = pid;
         refuse_zombie(pid);
         if (kill(pid, 0) != 0 && errno == ESRCH)
-            cannot_read(pid, ESRCH);
+            throw Unusable(unreadable(pid, ESRCH));
         // A thread that is about to end, even the first one, has no memory any more; the others still have it.
-        int error = ESRCH;
+        std::optional<Error> error = unreadable(pid, ESRCH);
         for (const pid_t thread : living_threads(pid)) {
             memory_ = Descriptor(open(fmt::format("/proc/{}/mem", thread).c_str(), O_RDONLY | O_CLOEXEC));
-            error = errno;
-            if (memory_ && known.empty())
-                mappings_ = read_maps(thread, error);
-            else if (memory_)
-                error = 0;
+            error = memory_ ? std::nullopt : std::optional(unreadable(pid, errno));
+            if (memory_ && known.empty()) {
+                if (auto mappings = try_read_maps(thread))
+                    mappings_ = *std::move(mappings);
+                else
+                    error = unreadable(pid, mappings.error().code);
+            }
             thread_ = thread;
-            if ((memory_ && !mappings_.empty()) || error == EACCES || error == EPERM)
+            if ((memory_ && !mappings_.empty()) || (error && (error->code == EACCES || error->code == EPERM)))
                 break;
         }
         if (error)
-            cannot_read(pid, error);
+            throw Unusable(*error);
         if (mappings_.empty())
             throw Unusable({"it has no memory: a kernel thread, or it has exited", process_name(pid)});
         std::ifstream comm(fmt::format("/proc/{}/comm", pid));

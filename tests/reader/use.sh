@@ -18,7 +18,7 @@ ar rcsT thin.a hello.o
 run misuse hello
 expect "misuse" "$(cat out)" 'no size: 2|fastsdt_reader_options|its size is not set|
 a flag: 2|fastsdt_reader_options|this version of libfastsdt does not know one of its flags|
-kernels: 2|fastsdt_reader_options|kernels: "nonsense" is not a kernel version; write 6.12, 6.1.176, ubuntu-7.0.0-43, rhel-9.6 or 6.1-7.2|
+kernels: 2|fastsdt_reader_options: kernels|"nonsense" is not a kernel version|write 6.12, 6.1.176, ubuntu-7.0.0-43, rhel-9.6 or 6.1-7.2
 a shorter structure: read
 a newer structure: read
 a newer member: 2|fastsdt_reader_options|this version of libfastsdt does not know one of its members|

@@ -171,10 +171,10 @@ std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments
     if (arguments.plan && words.kernels.empty())
         words.kernels = "this";
     if (!words.kernels.empty()) {
-        std::string error;
-        arguments.report.kernels = parse_kernels(words.kernels, error);
-        if (arguments.report.kernels.empty())
-            return usage("--kernel: " + error);
+        auto kernels = parse_kernels(words.kernels);
+        if (!kernels)
+            return usage(kernels.error().at("--kernel").text());
+        arguments.report.kernels = *std::move(kernels);
         for (Kernel& kernel : arguments.report.kernels)
             if (kernel.running)
                 ask_running(kernel);

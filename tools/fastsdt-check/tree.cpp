@@ -37,7 +37,7 @@ Result<bool> is_binary(const std::string& path)
 {
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (file < 0)
-        return Error{std::strerror(errno), path};
+        return Error::of_system(errno, path);
     char magic[8] = {}; // as long as an archive's
     const ssize_t size = ::pread(file, magic, sizeof magic, 0);
     ::close(file);
