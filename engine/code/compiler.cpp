@@ -23,6 +23,8 @@ Compiler::Compiler(const Machine& machine, const Script& script, const Tables& t
             text_bytes_ = std::max(text_bytes_, sizeof(Hit));
         }
     });
+    for (const Clause& clause : script_.clauses)
+        programs_.push_back(clause.has_sites() ? ir::lower(script_, clause) : ir::Program());
 }
 
 size_t Compiler::saved_offset(unsigned reg) const
@@ -30,24 +32,9 @@ size_t Compiler::saved_offset(unsigned reg) const
     return saved_start() + 8 * size_t(std::popcount(saved_ & ((Registers(1) << reg) - 1)));
 }
 
-size_t Compiler::spill(Role role)
-{
-    const size_t index = take_spills(1);
-    store_frame(spill_offset(index), role);
-    return index;
-}
-
-size_t Compiler::take_spills(size_t count)
-{
-    const size_t first = spills_;
-    spills_ += count;
-    most_spills_ = std::max(most_spills_, spills_);
-    return first;
-}
-
 Compiler::Label Compiler::cold(std::function<void()> emit)
 {
-    cold_.push_back({label(), std::move(emit), spills_, time_, unread_});
+    cold_.push_back({label(), std::move(emit), unread_});
     return cold_.back().from;
 }
 
@@ -121,17 +108,15 @@ void Compiler::stub(std::span<const Site* const> sites, size_t& number)
             moved = site.moved.at;
         }
 
-        // It is made twice: the first time to learn which registers it changes and how much it spills.
+        // It is made twice: the first time to learn which registers it changes.
+        make_plans();
         const size_t size = code_.size(), labels = code_.labels();
         saved_ = all_registers();
-        frame_spills_ = 16;
-        most_spills_ = 0;
         code_.forget_written();
         body(site);
         const Registers written = code_.written();
         code_.rewind(size, labels);
         saved_ = saved_registers(written);
-        frame_spills_ = most_spills_;
 
         save();
         body(site);
@@ -140,21 +125,54 @@ void Compiler::stub(std::span<const Site* const> sites, size_t& number)
     }
 }
 
+void Compiler::make_plans()
+{
+    plans_.clear();
+    plan_words_ = 0;
+    for (const size_t clause : site_->clauses) {
+        plans_.push_back(make_plan(programs_[clause], [this](const ir::Operation& each) { return is_leaf(each); }));
+        plan_words_ = std::max(plan_words_, plans_.back().words);
+    }
+}
+
+// The thread's block. All that a forked child must not do before it is known to be followed wants it too.
+bool Compiler::wants_block(const ir::Operation& operation) const
+{
+    return std::visit(
+        ir::Overloaded{
+            [this](const ir::Argument& op) { return in_memory(op); },
+            [this, &operation](const ir::Ask& op) { return op.what == Value::tid || !is_leaf(operation); },
+            [](const ir::Stack&) { return true; },
+            [](const ir::Name&) { return true; },
+            [](const ir::ReadWord&) { return true; },
+            [](const ir::ReadText&) { return true; },
+            [](const ir::ReadBytes&) { return true; },
+            [](const ir::Get&) { return true; },
+            [](const ir::Has&) { return true; },
+            [](const ir::GetWide&) { return true; },
+            [](const auto&) { return false; },
+        },
+        operation);
+}
+
+bool Compiler::filter_wants_block(const ir::Program& program) const
+{
+    return std::any_of(program.operations.begin(), program.operations.begin() + std::ptrdiff_t(program.filter_end),
+                       [this](const ir::Operation& each) { return wants_block(each); });
+}
+
+bool Compiler::actions_want_block(const ir::Program& program)
+{
+    return std::any_of(program.operations.begin() + std::ptrdiff_t(program.filter_end), program.operations.end() - 1,
+                       [](const ir::Operation& each) { return !std::holds_alternative<ir::Call>(each); });
+}
+
 void Compiler::body(const Site& site)
 {
-    spills_ = 0;
-    time_.reset();
     cold_.clear();
     out_ = label();
 
-    // A filter that reads only registers comes before the block: a hit that it rejects needs none. All else a forked child must
-    // not do before it is known to be followed.
-    const auto wants_block = [&](const Expression& e) {
-        return uses(e, [this](const Expression& part) {
-            return is_map(part) || is_tid(part) || part.kind == Expression::Kind::memory
-                || (part.kind == Expression::Kind::value && !is_leaf(part));
-        });
-    };
+    // A filter that reads only registers comes before the block: a hit that it rejects needs none.
     bool has_block = false;
     const auto want = [&] {
         if (!has_block)
@@ -163,21 +181,22 @@ void Compiler::body(const Site& site)
     };
     if (site.clauses.size() > 1)
         want();
-    for (const size_t index : site.clauses) {
-        const Clause& clause = script_.clauses[index];
-        const auto next = label();
-        unread_ = next;
-        clause_end_ = next;
-        if (clause.filter) {
-            if (wants_block(*clause.filter))
+    for (size_t i = 0; i < site.clauses.size(); ++i) {
+        const ir::Program& program = programs_[site.clauses[i]];
+        program_ = &program;
+        plan_ = &plans_[i];
+        labels_.clear();
+        for (size_t label = 0; label < program.labels; ++label)
+            labels_.push_back(this->label());
+        unread_ = at_label(program.end);
+        for (at_ = 0; at_ < program.operations.size(); ++at_) {
+            const ir::Operation& operation = program.operations[at_];
+            const bool is_filter = at_ < program.filter_end;
+            if (is_filter ? at_ == 0 && filter_wants_block(program)
+                          : at_ == program.filter_end && actions_want_block(program))
                 want();
-            branch(*clause.filter, next, false);
+            perform(operation);
         }
-        if (std::any_of(clause.actions.begin(), clause.actions.end(),
-                        [](const Statement& each) { return each.kind != Statement::Kind::call; }))
-            want();
-        actions(clause);
-        bind(next);
     }
 
     bind(out_);
@@ -192,54 +211,12 @@ void Compiler::body(const Site& site)
     code_.clobber(written);
     for (size_t i = 0; i < cold_.size(); ++i) { // a cold path may add another
         bind(cold_[i].from);
-        spills_ = cold_[i].spills;
-        time_ = cold_[i].time;
         unread_ = cold_[i].unread;
         const auto emit = cold_[i].emit;
         emit();
     }
     if (another_follows_)
         bind(next);
-    spills_ = 0;
-    time_.reset();
-}
-
-// The clock is read once for a clause. Reading it costs more than all the rest, and two values of nsecs in one clause
-// shall not differ by the time that recording the first took.
-void Compiler::actions(const Clause& clause)
-{
-    const std::function<size_t(const Expression&)> times = [&](const Expression& e) {
-        size_t count = e.kind == Expression::Kind::value && (e.value == Value::nsecs || e.value == Value::elapsed);
-        for (const Expression& operand : e.operands)
-            count += times(operand);
-        return count;
-    };
-    size_t count = 0;
-    each_statement(clause.actions, [&](const Statement& each) {
-        each_expression(each, [&](const Expression& e) { count += times(e); });
-    });
-    const size_t spills = spills_;
-    if (count > 1) {
-        read_clock();
-        time_ = spill(Role::result);
-    }
-    variables_.clear();
-    variables_of_ = &clause.variables;
-    for (const Variable& variable : clause.variables) {
-        const size_t words = size_of(variable.type, variable.shape) / 8;
-        variables_.push_back(take_spills(words));
-        for (size_t i = 0; i < words; ++i) // a branch may leave it out
-            store_frame_number(spill_offset(variables_.back() + i), 0);
-    }
-    statements(clause.actions);
-    spills_ = spills;
-    time_.reset();
-}
-
-void Compiler::statements(const std::vector<Statement>& statements)
-{
-    for (const Statement& each : statements)
-        statement(each);
 }
 
 } // namespace fastsdt::engine

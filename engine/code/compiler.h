@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The stub compiler, inside: the part that all architectures share. It says in which order a stub does things:
-// compiler.cpp has the stub and its clauses, routines.cpp what finds and makes entries of tables, expressions.cpp values,
-// statements.cpp updates of maps. The virtual functions emit the instructions; code/x86/compiler.h and code/arm64/compiler.h declare the classes that implement them.
+// compiler.cpp has the stub and its clauses, routines.cpp what finds and makes entries of tables, operations.cpp and updates.cpp a program's
+// operations (ir/ir.h) by its plan. The virtual functions emit the instructions; code/x86/compiler.h and code/arm64/compiler.h declare the
+// classes that implement them.
 //
 // Frame, from the stack pointer up:
-//     keys | a string to be assigned, or the Hit for a function | spilled values | what the architecture saves of the program
+//     keys | a string to be assigned, or the Hit for a function | words of the plan | what the architecture saves of the program
 #pragma once
 #include "arch/args.h"
 #include "code/emitter.h"
 #include "code/machine.h"
+#include "code/plan.h"
 #include "code/site_state.h"
 #include "code/stubs.h"
+#include "ir/ir.h"
 
 #include <functional>
 #include <optional>
@@ -55,7 +58,7 @@ protected:
 
     // ---- What all stubs of an arena call: code/*/routines.cpp.
     struct MapRoutines {
-        Label update, assign, add, remove, load, direct;
+        Label update, assign, add, remove, load, direct, has;
     };
     struct Routines {
         Label acquire, claim, text, word, tid, comm, ring, stack, unwound_stack, unwind, uid, gid;
@@ -122,12 +125,12 @@ protected:
     /// thread, or in a forked child that is not followed.
     virtual void block() = 0;
 
-    // ---- Values: expressions_*.cpp.
+    // ---- Values: code/*/operations.cpp.
     /// The argument is in memory: fetching it changes more than the register that it goes to.
-    virtual bool in_memory(const Expression& argument) const = 0;
-    virtual void argument(const Expression& e, Role to) = 0; ///< one that is not in memory
-    virtual void memory_argument(const Expression& e) = 0;   ///< to Role::result, or jumps to unread_
-    virtual void returned(Role to) = 0;                      ///< what the function returns
+    virtual bool in_memory(const ir::Argument& argument) const = 0;
+    virtual void argument(const ir::Argument& argument, Role to) = 0; ///< one that is not in memory
+    virtual void memory_argument(const ir::Argument& argument) = 0;   ///< to Role::result, or jumps to unread_
+    virtual void returned(Role to) = 0;                               ///< what the function returns
     virtual void thread_id(Role to) = 0; ///< if that takes a system call: to Role::result, or jumps to unread_
     virtual void process_id() = 0;       ///< to Role::result; 0: not known
     /// What is at the address Role::result, up to 8 bytes: to Role::result, or jumps to unread_. Nothing there is 0.
@@ -152,6 +155,8 @@ protected:
     /// @param unwinds  by Tables::rows, and not by frame pointers
     virtual void stack(unsigned most, bool unwinds) = 0;
     virtual void unary(Operator op) = 0;          ///< of Role::result: negate, bit_not
+    virtual void lowest_bit() = 0;                ///< of Role::result, which is not 0: its number
+    virtual void swap_bytes(size_t bytes) = 0;    ///< the lowest ones of Role::result, the other way round
     virtual void binary(Operator op) = 0;         ///< result = result op second; no comparison, && or ||
     virtual void divide_by(uint64_t divisor) = 0; ///< Role::result, unsigned
     virtual void jump(Label to) = 0;
@@ -164,11 +169,11 @@ protected:
     virtual void call_routine(Label routine) = 0;
     virtual void jump_if_refused(Label to) = 0; ///< a routine returned 0 and not 1 in Role::result
 
-    // ---- Updates: statements_*.cpp. They may change Role::result and Role::second.
+    // ---- Updates: code/*/updates.cpp. They may change Role::result and Role::second.
     virtual void count_at(size_t offset) = 0; ///< one more in a word of the data: Tables::dropped and its like
     virtual void count_unread() = 0;
     /// To Role::entry: the key's entry in a direct table. Jumps to dropped(next) if there is no room.
-    virtual void find_direct(const Statement& statement, Label next) = 0;
+    virtual void find_direct(size_t map, Label next) = 0;
     virtual void increment(Word word) = 0;
     virtual void add_for_all(Word word) = 0; ///< Role::recorded, where all threads add
     // Events. The ring is Role::table.
@@ -185,14 +190,14 @@ protected:
     // ---- compiler.cpp
     void stub(std::span<const Site* const> sites, size_t& number);
     void body(const Site& site);
-    void actions(const Clause& clause);
-    void statements(const std::vector<Statement>& statements);
+    void make_plans();
+    bool wants_block(const ir::Operation& operation) const;
+    bool filter_wants_block(const ir::Program& program) const;
+    static bool actions_want_block(const ir::Program& program);
     // A cold path is emitted behind the stub's hot path.
     struct Cold {
         Label from;
         std::function<void()> emit;
-        size_t spills; // of the hot path that it comes from
-        std::optional<size_t> time;
         Label unread;
     };
     Label cold(std::function<void()> emit);
@@ -212,80 +217,83 @@ protected:
     void search(const Table& table, Label found, Label absent, bool deleted = false);
     void grow(const Table& table, Label grown, Label refused);
 
-    // ---- expressions.cpp
-    static bool uses(const Expression& e, const std::function<bool(const Expression&)>& what);
+    // ---- operations.cpp
     void check_stack_argument(unsigned index, unsigned word) const; ///< throws Refusal
     void want_system_calls(std::string_view what) const;            ///< throws Refusal
-    unsigned index_of(const Expression& argument) const;            ///< of a usdt probe's; throws Refusal
+    unsigned index_of(const ir::Argument& argument) const;          ///< of a usdt probe's; throws Refusal
     /// Memory of the site's module that stubs read directly; empty where all stubs do.
     Lasting lasting_of_site() const;
-    bool is_leaf(const Expression& e) const;
-    void value(const Expression& e, Role to); ///< a leaf goes to `to` directly, all else by Role::result
-    void leaf(const Expression& e, Role to);
-    void evaluate(const Expression& e); ///< to Role::result
-    void read_clock();                  ///< to Role::result
-    void operation(const Expression& e);
-    void operands(const Expression& e); ///< to Role::result and Role::second
-    void branch(const Expression& e, Label target, bool when);
-    /// One of the two, by the condition.
-    void choose(const Expression& condition, const std::function<void()>& yes, const std::function<void()>& no);
-    void fill_keys(const std::vector<Expression>& keys, const Table& table);
-    /// A place in the frame for one value: `size` bytes, a multiple of 8. Whatever is written to the frame names its slot, and no store leaves
-    /// it: behind it are other values, and the program's registers.
-    struct Slot {
-        size_t offset = 0, size = 0;
-        size_t word(size_t at) const { return part(at, 8).offset; } ///< throws logic_error
-        Slot part(size_t at, size_t bytes) const                    ///< throws logic_error
-        {
-            if (at > size || bytes > size - at)
-                throw std::logic_error("a value does not fit in its place in the frame");
-            return {offset + at, bytes};
-        }
-    };
-    void store_slot(const Slot& slot, size_t at, Role from);
-    void store_slot_number(const Slot& slot, size_t at, int64_t number); ///< may change Role::result
-    void zero(const Slot& slot, size_t from);
-    void copy(const Slot& to, const Slot& from);
-    Slot take_slot(Type type, const ShapePtr& shape); ///< of spills, the caller's to give back
-    Slot variable_slot(size_t variable) const;
-    Slot place_of_text(const Map& map) const { return {key_bytes_, size_of(map.type, map.shape)}; }
-    void any_value(const Expression& e, const Slot& to);
-    /// A string or bytes: what does not fit is cut off, and zeros are behind what is shorter.
-    void wide_value(const Expression& e, const Slot& to);
-    void whole_value(const Expression& e, const Slot& to); ///< size_of() it, which is the slot's size
-    void text_in_memory(const Expression& e, const Slot& to);
-    void bytes_in_memory(const Expression& address, size_t bytes, const Slot& to);
-    void buffer(const Expression& e, const Slot& to);
-    void map_text(const Expression& e, const Slot& to);
-    void part_text(const Expression& e, const Slot& to);
-    size_t frame_place(const Expression& wide); ///< of a variable, or of spills that it is copied to
-    void load_part(size_t frame_offset, size_t bytes, bool is_signed); ///< to Role::result
-    void cut(const Slot& slot, size_t at);                             ///< zeros from there on
-    void cut_at(const Slot& slot, size_t length); ///< the same; the frame has the length, at this offset
-    void part(const Expression& e);
-    void step(const Expression& e);
-    void swap_bytes(const Expression& e);
-    void random_number();
+    bool is_leaf(const ir::Operation& operation) const;
+    void leaf(const ir::Operation& operation, Role to);
+    void leaf(Value what, Role to);
+    void fetch(ir::ValueId value, Role to);
+    void keep(ir::ValueId value);
+    std::optional<int64_t> constant_of(ir::ValueId value) const;
+    bool fetch_both(ir::ValueId a, ir::ValueId b, bool either);
     void compute(Operator op, int64_t number); ///< on Role::result
-    void branch_on_texts(const Expression& e, Label target, bool when);
-    void map_value(const Expression& e);
-    void if_own(const Table& table, const Expression& tid, Label free, Label other);
-    void shared_value(const Table& table);
-    void call_with_keys(Label routine, const std::vector<Expression>& keys, const Table& table);
-    static Word own(const Table& table, size_t word) { return {Role::block, *table.own + 8 * word}; }
+    static int64_t word_of(const std::string& text, size_t at);
+    void jump_if(const ir::Compare& op, bool when, Label to);
+    void jump_if(const ir::Equal& op, bool when, Label to);
+    template <class Op> void truth(const Op& op);
+    size_t next_branch() const;
+    void read_clock(); ///< to Role::result
+    void random_number();
+    size_t offset_of(const ir::Place& place) const; ///< in the frame
+    size_t scratch() const;                         ///< the same, of the operation's own word
+    void load_part(size_t offset, size_t bytes, bool is_signed);
+    void copy(size_t to, size_t size, const ir::Place& from);
+    void zero(size_t from, size_t to);
+    void cut(size_t start, size_t size, size_t length);
+    static bool can_be_unread(const ir::Operation& operation);
+    void perform(const ir::Operation& operation);
+    void perform(const ir::Constant&) {}
+    void perform(const ir::Argument& op);
+    void perform(const ir::Ask& op);
+    void perform(const ir::Register&) {}
+    void perform(const ir::Symbol&) {}
+    void perform(const ir::Stack& op);
+    void perform(const ir::Unary& op);
+    void perform(const ir::Swap& op);
+    void perform(const ir::Binary& op);
+    void perform(const ir::Compare& op);
+    void perform(const ir::Load& op);
+    void perform(const ir::Store& op);
+    void perform(const ir::Copy& op);
+    void perform(const ir::Zero& op);
+    void perform(const ir::Cut& op);
+    void perform(const ir::Name& op);
+    void perform(const ir::Equal& op);
+    void perform(const ir::Contains&) { throw std::logic_error("of the tool"); }
+    void perform(const ir::Length& op);
+    void perform(const ir::ReadWord& op);
+    void perform(const ir::ReadText& op);
+    void perform(const ir::ReadBytes& op);
+    void perform(const ir::Label& op);
+    void perform(const ir::Jump& op);
+    void perform(const ir::Branch& op);
+    void perform(const ir::Turn& op);
 
-    // ---- statements.cpp
-    void statement(const Statement& statement);
-    void update(const Statement& statement);
-    void change_by_key(Label routine, const Statement& statement);
-    void set(const Statement& statement);
-    void loop(const Statement& statement);
-    void branch(const Statement& statement);
-    void event(const Statement& statement);
-    void dump();
+    // ---- updates.cpp
+    void perform(const ir::Update& op);
+    void perform(const ir::Assign& op);
+    void perform(const ir::Add& op);
+    void perform(const ir::Remove& op);
+    void perform(const ir::Get& op);
+    void perform(const ir::Has& op);
+    void perform(const ir::Entries&) { throw std::logic_error("of the tool"); }
+    void perform(const ir::GetWide& op);
+    void perform(const ir::Record& op);
+    void perform(const ir::Dump& op);
+    void perform(const ir::Call& op);
+    void put_key(const ir::Operand& key);
+    void if_own(const Table& table, const ir::Operand& tid, Label free, Label other);
+    Label by_table(Label routine, bool may_be_refused, Label done);
+    void shared_value(const Table& table);
+    Word locate(size_t map, const ir::Operand& key, ir::ValueId value, Label next);
     void record(const Map& map, Word cell);
+    void dump();
     Label dropped(Label next);
-    Word locate(const Statement& statement, Label next);
+    static Word own(const Table& table, size_t word) { return {Role::block, *table.own + 8 * word}; }
 
     const Machine& machine_;
     const Script& script_;
@@ -294,46 +302,38 @@ protected:
     const Environment& environment_;
     Routines routines_;
 
+    std::vector<ir::Program> programs_;     // by Script::clauses; empty: a clause without sites
     size_t key_bytes_ = 0, text_bytes_ = 0; // of each stub's frame
 
     // Of the stub that is being made.
     const Site* site_ = nullptr;
     std::vector<Argument> arguments_;
-    Registers saved_ = 0; // which registers of the program are in the frame
+    std::vector<Plan> plans_; // by Site::clauses
+    Registers saved_ = 0;     // which registers of the program are in the frame
     bool keep_flags_ = true;
     bool another_follows_ = false; // another site's clauses, in the same stub
-    size_t spills_ = 0, most_spills_ = 0;
     bool calls_functions() const { return calls_; }
     bool calls_ = false;
-    std::optional<size_t> time_;    // the spill with nsecs, in a clause that reads it more than once
-    std::vector<size_t> variables_; // of the clause: the spill of each, a string's first
-    const std::vector<Variable>* variables_of_ = nullptr;
-    Label clause_end_ = 0;
-    Label loop_next_ = 0, loop_end_ = 0; // of the loop around a statement
-    size_t frame_spills_ = 0;
+    size_t plan_words_ = 0; // of the frame
     uint64_t stub_start_ = 0;
     Label out_ = 0;
-    Label unread_ = 0; // behind the clause: where a hit goes of which a value cannot be read
     std::vector<Cold> cold_;
 
-    size_t spill_offset(size_t index) const { return key_bytes_ + text_bytes_ + 8 * index; }
-    size_t saved_start() const { return spill_offset(frame_spills_); }
+    // Of the clause.
+    const ir::Program* program_ = nullptr;
+    const Plan* plan_ = nullptr;
+    size_t at_ = 0;             // index of the operation
+    std::vector<Label> labels_; // by the program's
+    Label at_label(ir::LabelId label) const { return labels_[label]; }
+    Label unread_ = 0; // behind the clause: where a hit goes of which a value cannot be read
+
+    size_t spill_offset(size_t word) const { return key_bytes_ + text_bytes_ + 8 * word; }
+    size_t saved_start() const { return spill_offset(plan_words_); }
     size_t saved_offset(unsigned reg) const;
-    size_t spill(Role role); // keeps the value in the frame until spills_ is less again
-    size_t take_spills(size_t count);
 
 private:
     Emitter& code_;
 };
-
-inline bool is_tid(const Expression& e)
-{
-    return e.kind == Expression::Kind::value && e.value == Value::tid;
-}
-inline bool is_map(const Expression& e)
-{
-    return e.kind == Expression::Kind::map;
-}
 
 /// Bytes of the stack, below the red zone, that a hit takes at most.
 inline constexpr size_t most_stack = 512;

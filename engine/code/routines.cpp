@@ -58,7 +58,7 @@ void Compiler::routines()
         stack_routine(true);
     }
     for (size_t i = 0; i < script_.maps.size(); ++i) {
-        routines_.maps.push_back({label(), label(), label(), label(), label(), label()});
+        routines_.maps.push_back({label(), label(), label(), label(), label(), label(), label()});
         if (tables_.maps[i].entries > 1)
             map_routines(i);
     }
@@ -129,6 +129,13 @@ void Compiler::map_routines(size_t map)
         return_from_routine();
         bind(absent);
         constant(Role::result, 0);
+        return_from_routine();
+    }
+    if (script_.maps[map].asked) { // to Role::result: 1 or 0
+        const auto is_there = label(), is_not = label();
+        begin_routine(routine.has);
+        search(table, is_there, is_not);
+        answer(is_there, is_not);
         return_from_routine();
     }
     const auto found = label(), absent = label();

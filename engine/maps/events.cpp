@@ -68,20 +68,10 @@ void EventReader::decode(size_t ring, std::span<const std::byte> record, std::ve
     event.ring = ring;
     size_t offset = Ring::values;
     for (const Expression& value : event.statement->values) {
-        Datum& datum = event.values.emplace_back();
-        if (value.type == Type::bytes) {
-            datum.text.assign(reinterpret_cast<const char*>(&record[offset]), value.shape->size);
-            offset += size_of(value.type, value.shape);
-            continue;
-        }
-        if (value.type != Type::string) {
-            datum.number = int64_t(word(record, offset));
-            offset += 8;
-            continue;
-        }
-        for (size_t i = 0; i + 1 < string_size && record[offset + i] != std::byte(0); ++i)
-            datum.text += char(record[offset + i]);
-        offset += string_size;
+        const size_t bytes = size_of(value.type, value.shape);
+        event.values.push_back(
+            datum_of(value.type, value.shape, {reinterpret_cast<const char*>(&record[offset]), bytes}));
+        offset += bytes;
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -17,6 +18,13 @@ struct Datum {
     std::string text;
     auto operator<=>(const Datum&) const = default;
 };
+
+/// What bytes of a table, of a record or of a slot mean: size_of() of them.
+Datum datum_of(Type type, const ShapePtr& shape, std::string_view bytes);
+/// The opposite.
+std::string bytes_of(Type type, const ShapePtr& shape, const Datum& datum);
+/// All keys of a map, one behind the other.
+std::vector<Datum> keys_of(const Map& map, std::string_view bytes);
 
 /// One entry of a map. Which members count depends on the map's kind.
 struct Entry {

@@ -18,13 +18,6 @@ public:
     explicit Bytes(std::vector<std::byte> bytes, size_t size) : bytes_(std::move(bytes)) { bytes_.resize(size); }
     uint64_t word(size_t offset) const { return load(&bytes_[offset], 8, false); }
     std::string raw(size_t offset, size_t size) const { return {reinterpret_cast<const char*>(&bytes_[offset]), size}; }
-    std::string text(size_t offset) const
-    {
-        std::string text;
-        for (size_t i = 0; i + 1 < string_size && bytes_[offset + i] != std::byte(0); ++i)
-            text += char(bytes_[offset + i]);
-        return text;
-    }
 
 private:
     std::vector<std::byte> bytes_;
@@ -98,7 +91,7 @@ bool decode(const Map& map, const Bytes& bytes, size_t offset, Entry& entry)
     case MapKind::integer:
     case MapKind::probe: entry.value.number = int64_t(bytes.word(offset)); return true;
     case MapKind::string:
-        entry.value.text = map.type == Type::bytes ? bytes.raw(offset, map.shape->size) : bytes.text(offset);
+        entry.value = datum_of(map.type, map.shape, bytes.raw(offset, size_of(map.type, map.shape)));
         return true;
     }
     return false;
@@ -192,17 +185,7 @@ bool read_entry(const Map& map, const Table& table, const Bytes& bytes, size_t a
     }
     if ((bytes.word(at) & uint64_t(tag_there)) != uint64_t(tag_there))
         return false;
-    size_t offset = at + table.keys;
-    for (size_t key = 0; key < map.keys.size(); offset += table.key_size[key++]) {
-        Datum datum;
-        if (map.keys[key] == Type::string)
-            datum.text = bytes.text(offset);
-        else if (map.keys[key] == Type::bytes)
-            datum.text = bytes.raw(offset, map.key_shapes[key]->size);
-        else
-            datum.number = int64_t(bytes.word(offset));
-        entry.keys.push_back(std::move(datum));
-    }
+    entry.keys = keys_of(map, bytes.raw(at + table.keys, table.key_bytes()));
     std::vector<uint64_t> words;
     for (size_t of_key = 0; of_key < table.key_bytes(); of_key += 8)
         words.push_back(bytes.word(at + table.keys + of_key));

@@ -33,10 +33,10 @@ int digit_value(char c)
 }
 
 // Longest first.
-constexpr std::array<std::string_view, 45> symbols = {
-    "<<=", ">>=", "&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "++", "--", "+=", "-=", "*=",
-    "/=",  "%=",  "&=", "|=", "^=", "->", "+",  "-",  "*",  "/",  "%",  "<",  ">",  "=",  "!",
-    "~",   "&",   "|",  "^",  "(",  ")",  "[",  "]",  "{",  "}",  ",",  ";",  "?",  ":",  "."};
+constexpr std::array<std::string_view, 46> symbols = {
+    "<<=", ">>=", "&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "++", "--", "+=", "-=", "*=", "/=",
+    "%=",  "&=",  "|=", "^=", "->", "..", "+",  "-",  "*",  "/",  "%",  "<",  ">",  "=",  "!",  "~",
+    "&",   "|",   "^",  "(",  ")",  "[",  "]",  "{",  "}",  ",",  ";",  "?",  ":",  "."};
 
 } // namespace
 
@@ -166,12 +166,19 @@ Token Lexer::next()
     throw ScriptError({at_, 1}, "no word of the language begins with this character");
 }
 
-// Decimal with underscores, hexadecimal, 1e6; a suffix of u and l is ignored.
+// Decimal with underscores, hexadecimal, octal behind a 0, 1e6; a suffix of u and l is ignored.
 Token Lexer::number(Token token)
 {
     const size_t start = at_;
     const bool hexadecimal = text_.substr(at_, 2) == "0x" || text_.substr(at_, 2) == "0X";
-    const uint64_t base = hexadecimal ? 16 : 10;
+    const auto is_octal = [&] { // 0777, 0_7; neither 0 nor 0e1
+        size_t second = at_ + 1;
+        while (second < text_.size() && text_[second] == '_')
+            ++second;
+        return text_[at_] == '0' && second < text_.size() && digit(text_[second]);
+    };
+    const bool octal = !hexadecimal && is_octal();
+    const uint64_t base = hexadecimal ? 16 : octal ? 8 : 10;
     constexpr uint64_t most = std::numeric_limits<uint64_t>::max();
     bool overflow = false;
     const auto digits = [&] {
@@ -192,7 +199,7 @@ Token Lexer::number(Token token)
     const size_t first = at_;
     token.number = digits();
     bool empty = at_ == first;
-    if (!hexadecimal && at_ < text_.size() && (text_[at_] == 'e' || text_[at_] == 'E')) {
+    if (!hexadecimal && !octal && at_ < text_.size() && (text_[at_] == 'e' || text_[at_] == 'E')) {
         const size_t exponent_at = ++at_;
         uint64_t exponent = digits();
         empty = empty || at_ == exponent_at;
@@ -209,7 +216,7 @@ Token Lexer::number(Token token)
     token.where.length = at_ - start;
     token.word = text_.substr(start, at_ - start);
     if (empty || more)
-        throw ScriptError(token.where, "this is not a number: decimal, 0x1f, 1_000 and 1e6 are");
+        throw ScriptError(token.where, "this is not a number: decimal, 0x1f, 0777 (octal), 1_000 and 1e6 are");
     if (overflow)
         throw ScriptError(token.where, "the number does not fit into 64 bits");
     token.kind = Token::Kind::number;

@@ -11,9 +11,29 @@ namespace fastsdt::engine {
 
 Script parse(std::string_view text, const std::vector<std::string>& parameters, DebugTypes* debug)
 {
-    Draft draft = read_grammar(text, parameters);
-    resolve(draft, debug);
+    std::optional<ScriptError> error;
+    const ast::Script written = read_grammar(text, parameters, error);
+    if (error) { // what stands before it in the text counts first
+        try {
+            resolve(written, parameters);
+        } catch (const ScriptError& before) {
+            if (before.where.start < error->where.start)
+                throw;
+        }
+        throw ScriptError(*error);
+    }
+    Draft draft = resolve(written, parameters);
+    infer(draft, debug);
     return check(std::move(draft));
+}
+
+std::string syntax_tree(std::string_view text, const std::vector<std::string>& parameters)
+{
+    std::optional<ScriptError> error;
+    const ast::Script written = read_grammar(text, parameters, error);
+    if (error)
+        throw ScriptError(*error);
+    return print(written);
 }
 
 Position position(std::string_view text, Span where)

@@ -42,6 +42,9 @@ public:
 /// @param debug  nullptr: nothing is known but what the script declares
 Script parse(std::string_view text, const std::vector<std::string>& parameters = {}, DebugTypes* debug = nullptr);
 
+/// What was written, without any meaning: a line for each node, of its parts behind it. Throws ScriptError.
+std::string syntax_tree(std::string_view text, const std::vector<std::string>& parameters = {});
+
 /// Where in the text something is: both from 1, columns in bytes.
 struct Position {
     size_t line = 1, column = 1;

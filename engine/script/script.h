@@ -81,8 +81,9 @@ enum class Value {
     node, ///< of memory, that the processor belongs to
     uid,
     gid,
-    child, ///< the number of a COMMAND
-    random ///< 32 bits
+    child,  ///< the number of a COMMAND
+    random, ///< 32 bits
+    start   ///< when the script began: what `elapsed` counts from. No script can say this
 };
 
 /// Expression::argument of Value::reg: the site's address.
@@ -113,6 +114,7 @@ enum class Operator {
     select,   ///< a ? b : c
     contains, ///< a string another
     swap,     ///< the bytes of a number, the other way round: the lowest Expression::number of them
+    length,   ///< of a string, in bytes
 };
 
 /// Only integers are operands of operations. Strings, bytes, probes and stacks stand alone: as a key, as the value that is assigned to a
@@ -131,7 +133,9 @@ struct Expression {
         tuple,  ///< bytes, of operands
         buffer, ///< buf(address or bytes, length): bytes. A literal's address is the literal
         shown,  ///< an integer, the operand, that is printed as its shape says
-        step,   ///< ++ or -- of a map or a variable, the operand, by `number`; the value before it if `is_before`
+        has,    ///< whether a map has the key: `map`, `operands`
+        entries, ///< how many a map has
+        step,    ///< ++ or -- of a map or a variable, the operand, by `number`; the value before it if `is_before`
         // Only until check():
         member,  ///< a.b, a->b: `text`; `number` 1: ->
         element, ///< a[b]
@@ -182,6 +186,7 @@ struct Map {
     /// Index of a key that is `tid` wherever the map is mentioned: then no thread sees another thread's values.
     std::optional<size_t> tid_key;
     bool read = false;                   ///< some expression of a clause with sites reads it
+    bool asked = false;                  ///< some clause with sites has has_key() of it
     bool adds = false;                   ///< integer: += or its like changes it
     bool only_adds = false;              ///< and nothing else does: what threads and processes have are added up
     int64_t low = 0, high = 0, step = 0; ///< lhist; (high - low) / step <= 1000, and step > 0
@@ -198,9 +203,10 @@ struct Format {
     std::string text; ///< before the value
     /// How the value is printed: flags, width and precision as in C, "-5" or "010"; a letter.
     std::string how;
-    char conversion = 0;  ///< one of "duxXpcsr"; 0: the last piece, which has no value
-    char bytes = 0;       ///< of %r: 'x' and 'h' print all in hexadecimal
-    bool is_long = false; ///< of an integer: all 64 bits. If not, the lower 32, as C has it
+    char conversion = 0; ///< one of "duxXpcsr"; 0: the last piece, which has no value
+    char bytes = 0;      ///< of %r: 'x' and 'h' print all in hexadecimal
+    unsigned size =
+        4; ///< of an integer: so many of its lowest bytes, 1, 2, 4 or 8, as its length says (hh, h, none, l)
 };
 
 /// One statement of an action. Clauses without sites (BEGIN, END, interval) have print, clear, printf, time, exit and branch,
@@ -226,7 +232,7 @@ struct Statement {
         printf, ///< printf("text", values), print(value)
         join,   ///< of join(): one of its strings; without a value: they are complete, and `text` stands between them
         time,   ///< time(), time("%H")
-        exit,   ///< exit(): nothing of the clause comes after it
+        exit,   ///< exit(), exit(status): nothing of the clause comes after it
         dump,   ///< dump(): what was recorded so far is read, where rings are overwritten
     } kind = Kind::update;
     size_t number = 0; ///< of all statements of the script, in the order of the text: what an event says
@@ -234,10 +240,11 @@ struct Statement {
     size_t variable = 0; ///< set: index in Clause::variables
     std::vector<Expression> keys;
     std::optional<Expression> value;
-    std::vector<Expression> values;         ///< printf
-    std::vector<Format> format;             ///< printf: one piece for each value, and a last one
-    bool is_value = false;                  ///< printf: print(value)
-    std::string text;                       ///< time: the format of strftime(3); join
+    std::vector<Expression> values; ///< printf
+    std::vector<Format> format;     ///< printf: one piece for each value, and a last one
+    bool is_value = false;          ///< printf: print(value)
+    std::string
+        text; ///< time: the format of strftime(3); join. printf: "WARNING" or "ERROR", not to be mixed with what is printed
     std::vector<Statement> then, otherwise; ///< branch
     uint32_t top = 0, div = 0;              ///< print; 0: not given. join: so many strings come before
     uint64_t function = 0;                  ///< call: runtime address of a CalledFunction, see maps/hit.h
@@ -272,7 +279,8 @@ struct Probe {
     std::string text; ///< as written
     Span where;
 
-    bool has_sites() const { return kind == Kind::usdt || kind == Kind::entry || kind == Kind::exit; }
+    static bool has_sites(Kind kind) { return kind == Kind::usdt || kind == Kind::entry || kind == Kind::exit; }
+    bool has_sites() const { return has_sites(kind); }
 };
 
 /// Probes, a filter, an action: one block of the text. All its probes have sites, or none has.
@@ -293,6 +301,7 @@ struct Script {
     std::vector<Map> maps; ///< in the order of their first mention
     std::vector<Clause> clauses;
     size_t statements = 0;       ///< how many numbers they have
+    bool prints_maps = true;     ///< at the end: config's print_maps_on_exit
     size_t parameters = 0;       ///< of its parameters the first so many are used: $2 uses two, $# all
     std::string beyond_bpftrace; ///< a word of it that bpftrace does not know: arg10, arg11, args.NAME or ustack(dwarf)
 };

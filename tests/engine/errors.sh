@@ -67,7 +67,7 @@ if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
 fi
 error -e 'usdt:./app:shop:order { @ = count() }' -p $$
 grep -q 'nothing in it matches usdt:./app:shop:order' err || fail "$(cat err)"
-status=0; fastsdt-trace --engine USER -d -e 'usdt:./app:shop:order { @ = count(); }' -- ./app >out 2>err </dev/null || status=$?
+status=0; fastsdt-trace --engine USER --dry-run -e 'usdt:./app:shop:order { @ = count(); }' -- ./app >out 2>err </dev/null || status=$?
 expect "an engine in capitals: status" "$status" 0
 error --engine nonsense -e 'BEGIN { exit() }' -- ./app
 grep -q '^fastsdt-trace: --engine: nonsense not in {auto,user,kernel}' err || fail "$(cat err)"

@@ -36,6 +36,33 @@ same "numbers" 'BEGIN { $a = 7; $b = $a++; ++$a; $a += 3; printf("%d %d\n", $a, 
 14 16
 88776655 3412
 @x: 48'
+same "each once, from the left, what is assigned before its keys, keys before what is counted" 'BEGIN { $x = 5; printf("%d %d %d\n", $x - ++$x, 0777, 010 + 0_7); @a[$x++] = $x; @b[$x++, "k"] = sum($x); exit(); }' '-1 511 15
+@a[6]: 6
+@b[7, k]: 8'
+same "lengths of conversions" 'BEGIN { printf("%hhd %hd %hhx %hu %d %lx\n", 300, 70000, 511, 70000, 70000, -1); exit(); }' '44 4464 ff 4464 70000 ffffffffffffffff'
+# What bpftrace has since 0.17: of its documentation.
+prints "let, and ranges" 'begin { let $x = 5; if (true) { let $x = 7; printf("%d ", $x); } printf("%d\n", $x); let $y; $y = "late"; print($y);
+    for ($i : 2..6) { if ($i == 3) { continue; } if ($i == 5) { break; } printf("%d ", $i); } printf("\n"); for ($i : 3..3) { print($i); }
+    for ($i : -1..1) { for ($j : 0..2) { @[$i, $j] = count(); } } exit(); } end { print("bye"); }' '7 5
+late
+2 4 
+bye
+@[-1, 0]: 1
+@[-1, 1]: 1
+@[0, 0]: 1
+@[0, 1]: 1'
+prints "keys" 'BEGIN { @a[1, "x"] = 2; @a[2, "y"] = 3; @c["k"] = count(); printf("%d%d%d %d %d\n", has_key(@a, (1, "x")), has_key(@a, (1, "y")), has_key(@c, "k"), len(@a), len(@c));
+    delete(@a, (1, "x")); delete(@c, "k"); printf("%d %d\n", len(@a), len(@c)); exit(); }' '101 2 1
+1 0
+@a[2, y]: 3'
+prints "choices, lengths of texts, numbers of threads" 'BEGIN { $x = 5; $k = if ($x > 5) { 1 } else if ($x > 4) { 2 } else { 3 };
+    printf("%d %d %d %d %d%d\n", $k, strlen("hello"), strlen(""), tid() == pid(), memcmp("abc", "abd", 2), memcmp("abc", "abd", 3)); exit(); }' '2 5 0 1 01'
+prints "a setting" 'config = { print_maps_on_exit = false; missing_probes = "ignore"; max_strlen = 64 } BEGIN { @ = 1; exit(); } interval:10ms { exit(); }' ''
+status=0
+fastsdt-trace -e 'BEGIN { warnf("odd %d", 3); errorf("bad %s\n", "x"); printf("out\n"); exit(7); }' >out 2>err || status=$?
+expect "exit(7)" "$status $(sed -n 1p out)" '7 out'
+expect "warnf() and errorf()" "$(cat err)" '-e:1:9: WARNING: odd 3
+-e:1:29: ERROR: bad x'
 same "loops" 'BEGIN { $i = 0; while ($i < 10) { $i++; if ($i == 3) { continue; } if ($i == 6) { break; } @n[$i] = $i * $i; }
     printf("%d\n", $i); exit(); }' '6
 @n[1]: 1
@@ -116,6 +143,12 @@ END_OF_C
 gcc -g -O1 -fno-omit-frame-pointer -I"$INCLUDE" app.c -o app
 ITEM='struct item { int id; char name[10]; short sizes[3]; struct item* next; unsigned low : 4, high : 12; long big; }'
 HIT=usdt:./app:app:item
+same "each once, from the left, at a probe" "$HIT { \$x = arg2; printf(\"%d %d\\n\", \$x - ++\$x, \$x++ * 2 - \$x); @a[\$x++] = \$x; }" '-1 3
+-1 6
+-1 9
+@a[5]: 5
+@a[8]: 8
+@a[11]: 11' -c ./app
 same "members" "$ITEM $HIT { \$i = (struct item*)arg0; printf(\"%d %s %d %d %d %lld\\n\", \$i->id, \$i->name, \$i->low, \$i->high, \$i->sizes[2], \$i->big); }" '10 item-1 1 1001 -1 -1
 20 item-2 2 1002 -2 -2
 30 item-3 3 1003 -3 -3' -c ./app
@@ -135,6 +168,12 @@ same "whole ones" "$ITEM $HIT { \$i = (struct item*)arg0; @n[\$i->name] = \$i->s
 same "lengths" "$HIT { printf(\"%s|%s|%r\\n\", str(arg1, 6), str(arg1, arg2), buf(arg1, arg2)); }" 'a text|a t|a t
 a text|a text|a text
 a text|a text of|a text of' -c ./app
+prints "what is new, at a probe" "$ITEM $HIT { let \$i = (struct item*)arg0; @[strlen(\$i->name), strlen(str(arg1))] = count(); for (\$n : 0..arg2) { @n = sum(\$n); }
+    if (!has_key(@seen, \$i->id)) { @new = count(); } @seen[20] = 1; @pick = sum(if (\$i->id == 20) { 100 } else { 1 }); delete(@seen, 30); }" '@[6, 21]: 3
+@n: 54
+@new: 2
+@pick: 102
+@seen[20]: 1' -c ./app
 prints "a list" "$ITEM $HIT { \$i = (struct item*)arg0; \$n = 0; while (\$i != 0) { \$n += \$i->id; \$i = \$i->next; } @[\$n] = count(); }" '@[17]: 1
 @[27]: 1
 @[30]: 1' -c ./app

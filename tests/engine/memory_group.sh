@@ -34,7 +34,7 @@ trap leave EXIT
     echo 'puts("did"); fflush(stdout); } return 0; }'
 } >pages.c
 gcc -O1 pages.c -o pages
-rm -f in answers
+rm -f in answers report # a report that is there is not to be taken for the new one
 mkfifo in answers
 # shellcheck disable=SC2016 # the inner shell's
 bash -c 'echo $$ >'"$group"'/cgroup.procs; exec ./pages' <in >answers &

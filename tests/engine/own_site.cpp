@@ -220,7 +220,7 @@ void OwnRun::reset()
     std::memcpy(&next, data + Tables::next, sizeof next);
     std::memset(data, 0, next ? next - uint64_t(data) : 0);
     const Lasting stack = environment_.stack;
-    std::vector<FirstWord> words = first_words(tables, {uint64_t(data), data_size}, own_environment().clock);
+    std::vector<FirstWord> words = first_words(tables, {uint64_t(data), data_size}, environment_.clock);
     if (tables.stacks) // as Session does
         words.insert(words.end(),
                      {{Tables::thread_stack, environment_.thread_stack},

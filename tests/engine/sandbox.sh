@@ -51,7 +51,7 @@ attach() {
     exec 3>in 4<answers
     read -r line <&4
     expect "$program" "$line" ready
-    fastsdt-trace --engine user -p $pid "$@" -e "$(script "$program") interval:ms:10 { printf(\"armed\\n\"); exit(); }" -d >/dev/null 2>&1 || true
+    fastsdt-trace --engine user -p $pid "$@" -e "$(script "$program") interval:ms:10 { printf(\"armed\\n\"); exit(); }" --dry-run >/dev/null 2>&1 || true
     fastsdt-trace --engine user -p $pid "$@" -e "$(script "$program") BEGIN { printf(\"begun\\n\"); } interval:ms:10 { printf(\"armed\\n\"); }" >trace 2>err 3>&- 4<&- &
     tracer=$!
     exec 5<trace

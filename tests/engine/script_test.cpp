@@ -227,10 +227,15 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c\n/ arg0 >"), "2:9 a value is wanted, and not the end of the script");
     EXPECT_EQ(error("usdt:a:b:c { @ = count() @x = 1 }"),
               "1:26 \";\" or \"}\" is wanted after a statement, and not \"@x\"");
-    EXPECT_EQ(
-        error("usdt:a:b:c { @ = counts() }"),
-        "1:18 \"counts\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, "
-        "elapsed, probe, func, ustack, cpu, uid, gid and rand are");
+    EXPECT_EQ(error("usdt:a:b:c { @ = counts() }"), "1:18 \"counts\" is no value; did you mean \"count\"?");
+    EXPECT_EQ(error("usdt:a:b:c { @ = elapsd }"), "1:18 \"elapsd\" is no value; did you mean \"elapsed\"?");
+    EXPECT_EQ(error("usdt:a:b:c { pritnf(\"x\") }"), "1:14 \"pritnf\" is no function; did you mean \"printf\"?");
+    // The first fault of a text counts, and not what the parser does not know behind it.
+    EXPECT_EQ(error("usdt:a:b:c { @ = $x; @ = }"), "1:18 $x has no value here");
+    EXPECT_EQ(error("usdt:a:b:c { @ = something() }"),
+              "1:18 \"something\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, "
+              "comm, nsecs, "
+              "elapsed, probe, func, ustack, cpu, uid, gid and rand are");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%s\", arg0) }"), "1:27 %s prints a string, and this is an integer");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%d\", str(arg0)) }"), "1:27 %d prints an integer, and this is a string");
     EXPECT_EQ(error("usdt:a:b:c { printf(\"%d %d\", 1) }"), "1:21 printf() wants 2 values for this text, and has 1");
@@ -279,7 +284,8 @@ TEST(Script, Errors)
                   + "), and uprobe:a:b is none");
     EXPECT_EQ(error("usdt:a:b:c { @[\"x] = count() }"), "1:16 the string has no end");
     EXPECT_EQ(error("usdt:a:b:c { @ = 99999999999999999999 }"), "1:18 the number does not fit into 64 bits");
-    EXPECT_EQ(error("usdt:a:b:c { @ = 12ab }"), "1:18 this is not a number: decimal, 0x1f, 1_000 and 1e6 are");
+    EXPECT_EQ(error("usdt:a:b:c { @ = 12ab }"),
+              "1:18 this is not a number: decimal, 0x1f, 0777 (octal), 1_000 and 1e6 are");
     EXPECT_EQ(error("usdt:a:b:c { count() }"), "1:14 the result of count() belongs to a map: @ = count(...)");
     EXPECT_EQ(error("foo:a { }").substr(0, 31), "1:1 \"foo\" is no kind of probe: ");
     EXPECT_EQ(error("usdt:a:b:c { @ = count()"),

@@ -134,8 +134,8 @@ TEST(Stack, WhatNeedsMoreIsRefusedWithThePlace)
         EXPECT_NE(std::string(error.what()).find("320 bytes of the stack"), std::string::npos) << error.what();
     }
     std::string deep = "arg0";
-    for (int i = 0; i < 30; ++i)
-        deep = "(" + deep + " + 2) * (arg0 + 1)";
+    for (int i = 0; i < 23; ++i)
+        deep = "(arg0 + 1) * (" + deep + ")"; // the left operand waits for the right one
     EXPECT_EQ(
         refusal("usdt:*:p:n { @[str(arg0), str(arg0), str(arg0), str(arg0)] = sum(" + deep + "); }", usdt("8@%rax")),
         "wants more than 512 bytes of the stack for keys and operands");

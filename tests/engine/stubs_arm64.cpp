@@ -728,8 +728,8 @@ TEST(OperandArm64, SaysWhyAnArgumentCannotBeRead)
     EXPECT_EQ(refusal(action("", "@[str(arg0)] = count();"), usdt("8@x0"), false), "");
     EXPECT_NE(refusal(action("", "@[tid] = count();"), usdt("8@x0"), false), "");
     std::string deep = "arg0";
-    for (int i = 0; i < 30; ++i)
-        deep = "(" + deep + " + 2) * (arg0 + 1)";
+    for (int i = 0; i < 23; ++i)
+        deep = "(arg0 + 1) * (" + deep + ")"; // the left operand waits for the right one
     EXPECT_EQ(refusal(action("", "@[str(arg0), str(arg0), str(arg0), str(arg0)] = sum(" + deep + ");"), usdt("8@x0")),
               "wants more than 512 bytes of the stack for keys and operands");
 }

@@ -49,7 +49,7 @@ _fastsdt() {
         esac
         ;;
     fastsdt-trace)
-        options='-h --help -V --version -e --execute -c -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --dry-run -f --follow --no-follow --no-move --move-faulting --read-memory --buffer --flight --unordered -o --output -j --json --uretprobe --folded --exit-status -l --list --config --listen --functions --probes --sort --rows'
+        options='-h --help -V --version -e --execute -c -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --stage --dry-run -f --follow --no-follow --no-move --move-faulting --read-memory --buffer --flight --unordered -o --output -j --json --uretprobe --folded --exit-status -l --list --config --listen --functions --probes --sort --rows'
         case $prev in
         -e | --execute) return ;;
         -c) return ;;
@@ -62,6 +62,7 @@ _fastsdt() {
         --engine) values='auto user kernel' ;;
         -t | --duration) return ;;
         -i | --interval) return ;;
+        -d | --stage) values='ast ir code' ;;
         --buffer) return ;;
         -o | --output) file=1 ;;
         -l | --list) return ;;

@@ -5,6 +5,7 @@
 #include "base/printable.h"
 #include "process/clock.h"
 #include "say.h"
+#include "script/parse.h"
 #include "values.h"
 
 #include <fmt/printf.h>
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <iostream>
 #include <sched.h>
 #include <stdexcept>
 #include <sys/prctl.h>
@@ -29,10 +31,7 @@ namespace fastsdt::trace_tool {
 using engine::Datum;
 using engine::Expression;
 using engine::Format;
-using engine::is_wide;
 using engine::MapKind;
-using engine::Operator;
-using engine::Shape;
 using engine::Statement;
 using engine::Type;
 
@@ -61,30 +60,14 @@ std::string formatted_value(const Format& format, const Expression& e, const Dat
         const std::string text(1, character);
         return fmt::sprintf(for_text, character == '\n' || character == '\t' ? text : printable(text));
     }
-    case 'd':
-        return format.is_long ? fmt::sprintf("%" + format.how + "lld", static_cast<long long>(datum.number))
-                              : fmt::sprintf("%" + format.how + "d", static_cast<int>(datum.number));
-    default:
-        return format.is_long
-            ? fmt::sprintf("%" + format.how + "ll" + format.conversion, static_cast<unsigned long long>(datum.number))
-            : fmt::sprintf("%" + format.how + format.conversion, static_cast<unsigned>(datum.number));
+    default: break;
     }
-}
-
-// As tables have a value of so many bytes.
-std::string raw(const Expression& e, const Datum& datum, size_t bytes)
-{
-    std::string all = datum.text;
-    if (!is_wide(e.type))
-        all.assign(reinterpret_cast<const char*>(&datum.number), sizeof datum.number);
-    all.resize(bytes, '\0');
-    return all;
-}
-
-Datum text_datum(std::string text)
-{
-    text.resize(std::min(text.size(), engine::string_size - 1));
-    return {0, std::move(text)};
+    // Of an integer as many bytes as the length says, as C has it.
+    const unsigned unused = 64 - 8 * format.size;
+    const auto bits = static_cast<uint64_t>(datum.number) << unused;
+    const std::string how = "%" + format.how + "ll" + format.conversion;
+    return format.conversion == 'd' ? fmt::sprintf(how, static_cast<long long>(static_cast<int64_t>(bits) >> unused))
+                                    : fmt::sprintf(how, static_cast<unsigned long long>(bits >> unused));
 }
 
 } // namespace
@@ -93,90 +76,103 @@ bool Actions::run(const engine::Clause& clause, const engine::Probe& probe)
 {
     probe_ = &probe;
     by_ = {};
-    variables_.assign(clause.variables.size(), {});
     maps_.reset();
     shown_ = nullptr;
-    if (clause.filter && number(*clause.filter) == 0)
-        return true;
-    return run(clause.actions) != Flow::exit;
+    auto [program, fresh] = programs_.try_emplace(&clause);
+    if (fresh)
+        program->second = engine::ir::lower(shared_.script, clause);
+    return engine::ir::interpret(program->second, *this);
 }
 
-Actions::Flow Actions::run(const std::vector<Statement>& statements)
+void Actions::too_many_turns()
 {
-    for (const Statement& statement : statements)
-        if (const Flow flow = run(statement); flow != Flow::on)
-            return flow;
-    return Flow::on;
+    say(fmt::format("a loop of {} was ended after {} turns, and the rest of the clause left out", probe_->text,
+                    engine::most_turns));
 }
 
-Actions::Flow Actions::run(const Statement& statement)
+std::optional<std::string> Actions::name(engine::Value what)
 {
-    switch (statement.kind) {
-    case Statement::Kind::set: variables_[statement.variable] = value(*statement.value); return Flow::on;
-    case Statement::Kind::value: value(*statement.value); return Flow::on;
-    case Statement::Kind::branch: return run(number(*statement.value) != 0 ? statement.then : statement.otherwise);
-    case Statement::Kind::loop: return loop(statement);
-    case Statement::Kind::leave: return Flow::leave;
-    case Statement::Kind::next: return Flow::next;
-    case Statement::Kind::end: return Flow::end;
-    case Statement::Kind::update:
-    case Statement::Kind::assign:
-    case Statement::Kind::add:
-    case Statement::Kind::remove:
-        change(statement);
-        shown_ = nullptr;
-        if (!shared_.script.maps[statement.map].of_tool)
-            maps_.reset();
-        return Flow::on;
-    default: return perform(statement, values(statement.values)) ? Flow::on : Flow::exit;
-    }
+    if (what == engine::Value::probe)
+        return probe_->text;
+    std::array<char, 17> name{};
+    prctl(PR_GET_NAME, name.data());
+    return name.data();
 }
 
-Actions::Flow Actions::loop(const Statement& statement)
+std::optional<uint64_t> Actions::ask(engine::Value what)
 {
-    for (int32_t turn = 0; number(*statement.value) != 0; ++turn) {
-        if (turn == engine::most_turns) {
-            say(fmt::format("a loop of {} was ended after {} turns, and the rest of the clause left out", probe_->text,
-                            engine::most_turns));
-            return Flow::end;
-        }
-        const Flow flow = run(statement.then);
-        if (flow == Flow::leave)
-            break;
-        if (flow != Flow::on && flow != Flow::next)
-            return flow;
+    using engine::Value;
+    switch (what) {
+    case Value::pid:
+    case Value::tid: return getpid();
+    case Value::uid: return getuid();
+    case Value::gid: return getgid();
+    case Value::cpu:
+    case Value::node: {
+        unsigned cpu = 0, node = 0;
+        getcpu(&cpu, &node);
+        return what == Value::cpu ? cpu : node;
     }
-    return Flow::on;
+    case Value::child: return processes_.empty() ? 0 : processes_.first().pid();
+    case Value::random: return random_();
+    case Value::nsecs: return engine::boot_time();
+    case Value::start: return shared_.start_ns;
+    case Value::arg:
+    case Value::str_arg:
+    case Value::elapsed:
+    case Value::comm:
+    case Value::probe:
+    case Value::function:
+    case Value::retval:
+    case Value::stack:
+    case Value::reg:
+    case Value::symbol: break;
+    }
+    throw std::logic_error("no number that the tool has");
 }
 
-// A map that is assigned, or counted in.
-void Actions::change(const Statement& statement)
+// ---- Maps
+
+void Actions::changed(size_t map)
 {
-    const engine::Map& map = shared_.script.maps[statement.map];
-    const Values keys = values(statement.keys);
-    switch (statement.kind) {
-    case Statement::Kind::remove:
-        if (map.of_tool)
-            processes_.given().remove(statement.map, keys);
-        else
-            processes_.remove(statement.map, keys);
-        return;
-    case Statement::Kind::update:
-        processes_.given().update(statement.map, keys, statement.value ? value(*statement.value).number : 0);
-        return;
-    case Statement::Kind::add: {
-        const int64_t by = value(*statement.value).number;
-        const auto sum = [by](int64_t to) { return int64_t(uint64_t(to) + uint64_t(by)); };
-        if (map.only_adds) {
-            const engine::Entry* const given = processes_.given().find(statement.map, keys);
-            processes_.given().assign(statement.map, keys, {sum(given ? given->value.number : 0), {}});
-        } else {
-            assign(statement.map, keys, {sum(map_value(statement.map, keys).number), {}});
-        }
-        return;
+    shown_ = nullptr;
+    if (!shared_.script.maps[map].of_tool)
+        maps_.reset();
+}
+
+void Actions::update(size_t map, std::string_view key, uint64_t value)
+{
+    processes_.given().update(map, keys(map, key), static_cast<int64_t>(value));
+    changed(map);
+}
+
+void Actions::remove(size_t map, std::string_view key)
+{
+    if (shared_.script.maps[map].of_tool)
+        processes_.given().remove(map, keys(map, key));
+    else
+        processes_.remove(map, keys(map, key));
+    changed(map);
+}
+
+void Actions::add(size_t map, std::string_view key, uint64_t value)
+{
+    const Values of = keys(map, key);
+    const auto sum = [value](int64_t to) { return Datum{int64_t(uint64_t(to) + value), {}}; };
+    if (shared_.script.maps[map].only_adds) {
+        const engine::Entry* const given = processes_.given().find(map, of);
+        processes_.given().assign(map, of, sum(given ? given->value.number : 0));
+    } else {
+        assign(map, of, sum(value_of(map, of).value_or(Datum{}).number));
     }
-    default: assign(statement.map, keys, value(*statement.value));
-    }
+    changed(map);
+}
+
+void Actions::assign(size_t map, std::string_view key, std::string_view value)
+{
+    const engine::Map& of = shared_.script.maps[map];
+    assign(map, keys(map, key), datum_of(of.type, of.shape, value));
+    changed(map);
 }
 
 void Actions::assign(size_t index, const Values& keys, Datum value)
@@ -185,13 +181,58 @@ void Actions::assign(size_t index, const Values& keys, Datum value)
     if (map.only_adds) { // what processes have added so far is in what read() adds up
         maps_.reset();
         const engine::Entry* const given = processes_.given().find(index, keys);
-        const auto all = uint64_t(map_value(index, keys).number), own = uint64_t(given ? given->value.number : 0);
+        const auto all = uint64_t(value_of(index, keys).value_or(Datum{}).number),
+                   own = uint64_t(given ? given->value.number : 0);
         processes_.given().assign(index, keys, {int64_t(uint64_t(value.number) - (all - own)), {}});
     } else if (map.of_tool) {
         processes_.given().assign(index, keys, std::move(value));
     } else {
         processes_.assign(index, value.number);
     }
+}
+
+std::optional<std::string> Actions::get(size_t map, std::string_view key)
+{
+    const engine::Map& of = shared_.script.maps[map];
+    const auto value = value_of(map, keys(map, key));
+    return value ? std::optional(bytes_of(of.type, of.shape, *value)) : std::nullopt;
+}
+
+std::optional<Datum> Actions::value_of(size_t index, const Values& keys)
+{
+    const engine::Map& map = shared_.script.maps[index];
+    const auto of = [&](const engine::Entry& entry) {
+        return is_assigned(map.kind) ? entry.value : Datum{entry.number, {}};
+    };
+    if (map.of_tool) {
+        const engine::Entry* const given = processes_.given().find(index, keys);
+        return given ? std::optional(of(*given)) : std::nullopt;
+    }
+    if (!maps_)
+        maps_ = processes_.read();
+    for (const engine::Entry& entry : maps_->maps[index])
+        if (entry.keys == keys)
+            return of(entry);
+    return std::nullopt;
+}
+
+size_t Actions::entries(size_t map)
+{
+    if (shared_.script.maps[map].of_tool)
+        return processes_.given().maps().maps[map].size();
+    if (!maps_)
+        maps_ = processes_.read();
+    return maps_->maps[map].size();
+}
+
+// ---- Statements
+
+bool Actions::record(const Statement& statement, const std::vector<std::string>& values)
+{
+    Values read;
+    for (size_t i = 0; i < values.size(); ++i)
+        read.push_back(datum_of(statement.values[i].type, statement.values[i].shape, values[i]));
+    return perform(statement, read);
 }
 
 // Its keys stay.
@@ -248,6 +289,17 @@ std::string Actions::formatted(const Statement& statement, const Values& values)
     return text + statement.format.back().text;
 }
 
+// warnf() and errorf(): beside what is printed, with the place in the script.
+void Actions::said(const Statement& statement, const std::string& what) const
+{
+    const engine::Position at = engine::position(shared_.options.text, statement.where);
+    std::cout.flush();
+    std::fputs(fmt::format("{}:{}:{}: {}: {}{}", printable(shared_.options.name), at.line, at.column, statement.text,
+                           what, what.ends_with('\n') ? "" : "\n")
+                   .c_str(),
+               stderr);
+}
+
 bool Actions::perform(const Statement& statement, const Values& values)
 {
     const Statement* const before = std::exchange(shown_, nullptr);
@@ -265,7 +317,9 @@ bool Actions::perform(const Statement& statement, const Values& values)
         return true;
     case Statement::Kind::zero: zero(statement.map); return true;
     case Statement::Kind::printf:
-        if (statement.is_value)
+        if (!statement.text.empty())
+            said(statement, formatted(statement, values));
+        else if (statement.is_value)
             output_.value(statement.values[0], values[0], names);
         else
             output_.text(formatted(statement, values), Output::Kind::printf);
@@ -278,178 +332,12 @@ bool Actions::perform(const Statement& statement, const Values& values)
         output_.text(time_text(statement.text, now.tv_sec, now.tv_nsec), Output::Kind::time);
         return true;
     }
-    case Statement::Kind::exit: return false;
-    case Statement::Kind::dump: processes_.ask_for_events(); return true;
+    case Statement::Kind::exit:
+        if (!values.empty())
+            status_ = static_cast<int>(values[0].number & 0xff);
+        return false;
     default: return true; // of sites
     }
-}
-
-Actions::Values Actions::values(const std::vector<Expression>& all)
-{
-    Values found;
-    for (const Expression& e : all)
-        found.push_back(value(e));
-    return found;
-}
-
-Datum Actions::value(const Expression& e)
-{
-    using Kind = Expression::Kind;
-    switch (e.kind) {
-    case Kind::number: return {e.number, {}};
-    case Kind::text: return {0, e.text};
-    case Kind::variable: return variables_[e.variable];
-    case Kind::map: return map_value(e.map, values(e.operands));
-    case Kind::operation:
-        if (e.op == Operator::select)
-            return value(e.operands[number(e.operands[0]) != 0 ? 1 : 2]);
-        return {static_cast<int64_t>(operation(e)), {}};
-    case Kind::value: return own_value(e);
-    case Kind::shown: return {value(e.operands[0]).number, {}};
-    case Kind::part: return part(e);
-    case Kind::tuple: return tuple(e);
-    case Kind::step: return step(e);
-    default: // an address leads nowhere here: there is no process
-        return {0, e.type == Type::bytes ? std::string(e.shape->size, '\0') : std::string()};
-    }
-}
-
-Datum Actions::own_value(const Expression& e)
-{
-    using engine::Value;
-    switch (e.value) {
-    case Value::probe: return text_datum(probe_->text);
-    case Value::comm: {
-        std::array<char, 17> name{};
-        prctl(PR_GET_NAME, name.data());
-        return text_datum(name.data());
-    }
-    case Value::pid:
-    case Value::tid: return {getpid(), {}};
-    case Value::uid: return {static_cast<int64_t>(getuid()), {}};
-    case Value::gid: return {static_cast<int64_t>(getgid()), {}};
-    case Value::cpu:
-    case Value::node: {
-        unsigned cpu = 0, node = 0;
-        getcpu(&cpu, &node);
-        return {static_cast<int64_t>(e.value == Value::cpu ? cpu : node), {}};
-    }
-    case Value::child: return {processes_.empty() ? 0 : processes_.first().pid(), {}};
-    case Value::random: return {static_cast<int64_t>(random_()), {}};
-    default: break;
-    }
-    const uint64_t now = engine::boot_time();
-    return {static_cast<int64_t>(e.value == Value::elapsed ? now - shared_.start_ns : now), {}};
-}
-
-Datum Actions::part(const Expression& e)
-{
-    const Expression& of = e.operands[0];
-    const std::string all = raw(of, value(of), size_of(of.type, of.shape));
-    if (e.type == Type::integer)
-        return {number_in(all, static_cast<size_t>(e.number), e.shape->size, e.shape->is_signed), {}};
-    const std::string bytes = all.substr(std::min(static_cast<size_t>(e.number), all.size()), e.shape->size);
-    return e.type == Type::string ? text_datum(bytes.c_str()) : Datum{0, bytes};
-}
-
-Datum Actions::tuple(const Expression& e)
-{
-    std::string all;
-    for (size_t i = 0; i < e.operands.size(); ++i) {
-        const Shape& shape = *e.shape->members[i].shape;
-        const size_t bytes = shape.is_number() ? 8 : (shape.size + 7) / 8 * 8;
-        all += raw(e.operands[i], value(e.operands[i]), bytes);
-    }
-    all.resize(e.shape->size, '\0');
-    return {0, std::move(all)};
-}
-
-Datum Actions::step(const Expression& e)
-{
-    const Expression& of = e.operands[0];
-    const Datum before = value(of);
-    const Datum after{int64_t(uint64_t(before.number) + uint64_t(e.number)), {}};
-    if (of.kind == Expression::Kind::variable)
-        variables_[of.variable] = after;
-    else
-        assign(of.map, values(of.operands), after);
-    maps_.reset();
-    return e.is_before ? before : after;
-}
-
-bool Actions::compare(const Expression& e)
-{
-    std::string a = value(e.operands[0]).text, b = value(e.operands[1]).text;
-    if (e.op == Operator::contains)
-        return a.find(b) != a.npos;
-    if (e.number > 0) { // strncmp(): what is behind the end of the shorter is a difference
-        a.resize(std::min(a.size(), static_cast<size_t>(e.number)));
-        b.resize(std::min(b.size(), static_cast<size_t>(e.number)));
-    }
-    return (a == b) == (e.op == Operator::equal);
-}
-
-// As script.h has it: nothing is signed but comparisons of two signed numbers, x / 0 is 0, and x % 0 is x.
-uint64_t Actions::operation(const Expression& e)
-{
-    const Expression& left = e.operands[0];
-    if (is_wide(left.type))
-        return compare(e);
-    const uint64_t a = number(left);
-    switch (e.op) {
-    case Operator::negate: return 0 - a;
-    case Operator::logical_not: return a == 0;
-    case Operator::bit_not: return ~a;
-    case Operator::logical_and: return a != 0 && number(e.operands[1]) != 0;
-    case Operator::logical_or: return a != 0 || number(e.operands[1]) != 0;
-    case Operator::swap: return __builtin_bswap64(a) >> (64 - 8 * e.number);
-    default: break;
-    }
-    const uint64_t b = number(e.operands[1]);
-    const bool with_sign = left.is_signed && e.operands[1].is_signed;
-    const bool less = with_sign ? static_cast<int64_t>(a) < static_cast<int64_t>(b) : a < b;
-    switch (e.op) {
-    case Operator::bit_or: return a | b;
-    case Operator::bit_xor: return a ^ b;
-    case Operator::bit_and: return a & b;
-    case Operator::equal: return a == b;
-    case Operator::not_equal: return a != b;
-    case Operator::less: return less;
-    case Operator::less_equal: return less || a == b;
-    case Operator::greater: return !less && a != b;
-    case Operator::greater_equal: return !less;
-    case Operator::shift_left: return a << (b & 63);
-    case Operator::shift_right: return a >> (b & 63);
-    case Operator::add: return a + b;
-    case Operator::subtract: return a - b;
-    case Operator::multiply: return a * b;
-    case Operator::divide: return b == 0 ? 0 : a / b;
-    case Operator::modulo: return b == 0 ? a : a % b;
-    default: break;
-    }
-    throw std::logic_error("no such operation");
-}
-
-// 0, or nothing, where the key is not there.
-Datum Actions::map_value(size_t index, const Values& keys)
-{
-    const engine::Map& map = shared_.script.maps[index];
-    const auto of = [&](const engine::Entry& entry) {
-        return is_assigned(map.kind) ? entry.value : Datum{entry.number, {}};
-    };
-    Datum none;
-    if (is_assigned(map.kind) && map.type == Type::bytes)
-        none.text.assign(map.shape->size, '\0');
-    if (map.of_tool) {
-        const engine::Entry* const given = processes_.given().find(index, keys);
-        return given ? of(*given) : none;
-    }
-    if (!maps_)
-        maps_ = processes_.read();
-    for (const engine::Entry& entry : maps_->maps[index])
-        if (entry.keys == keys)
-            return of(entry);
-    return none;
 }
 
 } // namespace fastsdt::trace_tool

@@ -2,6 +2,7 @@
 // What the tool does for a script: the statements of BEGIN, END and interval, and those of probes when it reads their events.
 #pragma once
 #include "attached.h"
+#include "ir/interpret.h"
 #include "maps/events.h"
 #include "output.h"
 #include "processes.h"
@@ -16,7 +17,7 @@
 
 namespace fastsdt::trace_tool {
 
-class Actions {
+class Actions : engine::ir::Host {
 public:
     /// All have to outlive it.
     Actions(Shared& shared, Processes& processes, Output& output)
@@ -32,40 +33,54 @@ public:
         return perform(*event.statement, event.values);
     }
 
+    /// What exit(STATUS) said.
+    std::optional<int> status() const { return status_; }
+
 private:
     using Values = std::vector<engine::Datum>;
-    enum class Flow { on, leave, next, end, exit };
-    Flow run(const std::vector<engine::Statement>& statements);
-    Flow run(const engine::Statement& statement);
-    Flow loop(const engine::Statement& statement);
-    void change(const engine::Statement& statement);
-    void assign(size_t map, const Values& keys, engine::Datum value);
+
+    // ---- What a clause without sites finds. There is no process: an address leads nowhere, and an argument is 0.
+    std::optional<uint64_t> argument(const engine::ir::Argument&) override { return 0; }
+    std::optional<uint64_t> ask(engine::Value what) override;
+    std::optional<uint64_t> register_value(unsigned) override { return 0; }
+    std::optional<uint64_t> symbol(const std::string&) override { return 0; }
+    std::optional<uint64_t> stack(const engine::ir::Stack&) override { return 0; }
+    std::optional<std::string> name(engine::Value what) override;
+    std::optional<std::string> memory(uint64_t, size_t bytes) override { return std::string(bytes, '\0'); }
+    void update(size_t map, std::string_view key, uint64_t value) override;
+    void assign(size_t map, std::string_view key, std::string_view value) override;
+    void add(size_t map, std::string_view key, uint64_t value) override;
+    void remove(size_t map, std::string_view key) override;
+    std::optional<std::string> get(size_t map, std::string_view key) override;
+    bool record(const engine::Statement& statement, const std::vector<std::string>& values) override;
+    void dump() override { processes_.ask_for_events(); }
+    void call(const engine::Statement&) override {}
+    void unread() override {}
+    size_t entries(size_t map) override;
+    void too_many_turns() override;
+
+    bool perform(const engine::Statement& statement, const Values& values);
+    void said(const engine::Statement& statement, const std::string& what) const;
     void zero(size_t map);
     void cat(const std::string& file);
     void join(const engine::Statement& statement, const Values& values);
-    bool perform(const engine::Statement& statement, const Values& values);
     std::string formatted(const engine::Statement& statement, const Values& values) const;
-    engine::Datum value(const engine::Expression& e);
-    Values values(const std::vector<engine::Expression>& all);
-    engine::Datum own_value(const engine::Expression& e);
-    engine::Datum part(const engine::Expression& e);
-    engine::Datum tuple(const engine::Expression& e);
-    engine::Datum step(const engine::Expression& e);
-    uint64_t number(const engine::Expression& e) { return static_cast<uint64_t>(value(e).number); }
-    uint64_t operation(const engine::Expression& e);
-    bool compare(const engine::Expression& e);
-    engine::Datum map_value(size_t map, const Values& keys);
+    void changed(size_t map);
+    void assign(size_t map, const Values& keys, engine::Datum value);
+    std::optional<engine::Datum> value_of(size_t map, const Values& keys);
+    Values keys(size_t map, std::string_view bytes) const { return keys_of(shared_.script.maps[map], bytes); }
 
     Shared& shared_;
     Processes& processes_;
     Output& output_;
+    std::map<const engine::Clause*, engine::ir::Program> programs_;
     const engine::Probe* probe_ = nullptr;     // whose clause runs
-    Values variables_;                         // of the clause
-    std::optional<engine::Maps> maps_;         // as the clause's expressions see them
+    std::optional<engine::Maps> maps_;         // as the clause sees them
     const engine::Statement* shown_ = nullptr; // by the statement before
     using Thread = std::pair<pid_t, size_t>;
     Thread by_;                                          // whose event is performed
     std::map<Thread, std::vector<std::string>> joining_; // strings of a join() that is not complete
+    std::optional<int> status_;
     std::mt19937 random_{std::random_device{}()};
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "base/printable.h"
+#include "ir/ir.h"
 #include "run.h"
+#include "script/parse.h"
 
 #if defined(FASTSDT_ENGINE_ARM64)
 #include <aarch64/disasm-aarch64.h>
@@ -47,6 +49,20 @@ std::vector<std::string> disassembled(const Session::Preview::Stub& stub)
 }
 
 } // namespace
+
+void print_stage(const Options& options, const engine::Script& script, std::ostream& out)
+{
+    if (options.stage == Options::Stage::ast) {
+        out << engine::syntax_tree(options.text, options.parameters);
+        return;
+    }
+    for (const engine::Clause& clause : script.clauses) {
+        std::string probes;
+        for (const engine::Probe& probe : clause.probes)
+            probes += (probes.empty() ? "" : ", ") + probe.text;
+        out << printable(probes) << '\n' << print(engine::ir::lower(script, clause), script);
+    }
+}
 
 void print_preview(const Session::Preview& preview, const std::vector<std::string>& probes, bool json,
                    std::ostream& out)

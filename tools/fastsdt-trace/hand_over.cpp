@@ -10,12 +10,12 @@
 #include "code/machine.h"
 #include "elf/image.h"
 #include "proc/maps.h"
+#include "script/language.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fnmatch.h>
 #include <map>
@@ -29,17 +29,16 @@ namespace {
 
 using engine::Span;
 
-constexpr std::array<std::string_view, 6> process_kinds = {"usdt", "U", "uprobe", "u", "uretprobe", "ur"};
-constexpr std::array<std::string_view, 36> other_kinds = {
-    "BEGIN", "END",     "interval",        "i",  "kprobe", "k",        "kretprobe", "kr",       "tracepoint",
-    "t",     "profile", "rawtracepoint",   "rt", "p",      "software", "s",         "hardware", "h",
-    "kfunc", "f",       "kretfunc",        "fr", "fentry", "fexit",    "iter",      "it",       "watchpoint",
-    "w",     "self",    "asyncwatchpoint", "aw", "begin",  "end",      "bench",     "test",     "rawtp"};
-
-template <size_t N>
-bool one_of(std::string_view word, const std::array<std::string_view, N>& words)
+// Of programs: what their processes are looked for by.
+bool is_of_process(std::string_view kind)
 {
-    return std::find(words.begin(), words.end(), word) != words.end();
+    const auto known = engine::probe_kind_of(kind);
+    return known && engine::Probe::has_sites(*known);
+}
+
+bool is_kind(std::string_view word)
+{
+    return engine::probe_kind_of(word) || engine::is_elsewhere(word, engine::Elsewhere::probe);
 }
 
 bool blank(char c)
@@ -228,8 +227,8 @@ private:
     void kind(Clause& clause, size_t start) const
     {
         const std::string_view kind = text_.substr(start, text_.find_first_of(": \t\r\n,{", start) - start);
-        const bool of_process = one_of(kind, process_kinds);
-        if (!of_process && !one_of(kind, other_kinds))
+        const bool of_process = is_of_process(kind);
+        if (!is_kind(kind))
             fail(fmt::format("\"{}\" is no kind of probe that is known here", kind));
         if (clause.probes.size() == 1) {
             clause.kind = kind;

@@ -113,6 +113,12 @@ int trace(const Options& options)
         engine::DebugFiles debug(options.pid);
         engine::Script script = engine::parse(options.text, options.parameters, &debug);
         refuse_parameters(options, script);
+        if (options.stage == Options::Stage::ast || options.stage == Options::Stage::ir) {
+            print_to(options.output);
+            print_stage(options, script, std::cout);
+            finish_output(options.output);
+            return 0;
+        }
         if (options.flight && !engine::has_events(script))
             give_up("--flight keeps events, and the script makes none at a probe: printf(), print()");
         if (options.unordered && !engine::has_events(script))

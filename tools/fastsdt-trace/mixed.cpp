@@ -123,7 +123,7 @@ int64_t number_of(std::string_view text)
 }
 
 // "1,name,2": one of them may be a string, with commas of its own.
-std::vector<Datum> keys_of(const Map& map, std::string_view text)
+std::vector<Datum> keys_in(const Map& map, std::string_view text)
 {
     std::vector<Datum> keys(map.keys.size());
     const auto string = std::find(map.keys.begin(), map.keys.end(), Type::string);
@@ -338,7 +338,7 @@ void KernelPart::take_line(std::string_view line)
         }
         for (const auto& [keys, one] : value.items()) {
             to.push_back(entry_of(*map, one));
-            to.back().keys = keys_of(*map, keys);
+            to.back().keys = keys_in(*map, keys);
         }
     }
 }

@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "base/unusable.h"
 #include "output.h"
+#include "script/language.h"
 
 #include <fmt/format.h>
 
@@ -72,24 +73,6 @@ MetricType type_of(const Map& map)
     return MetricType::gauge;
 }
 
-const char* kind_name(MapKind kind)
-{
-    switch (kind) {
-    case MapKind::count: return "count";
-    case MapKind::sum: return "sum";
-    case MapKind::min: return "min";
-    case MapKind::max: return "max";
-    case MapKind::avg: return "avg";
-    case MapKind::stats: return "stats";
-    case MapKind::hist: return "hist";
-    case MapKind::lhist: return "lhist";
-    case MapKind::integer:
-    case MapKind::string:
-    case MapKind::probe: break;
-    }
-    return "last value";
-}
-
 std::string sanitized(std::string_view name)
 {
     std::string clean;
@@ -109,17 +92,10 @@ std::string label_of(const engine::Expression& key, size_t index)
             if (!key.text.empty())
                 return key.text;
             return fmt::format("{}{}", key.on_stack ? "sarg" : "arg", key.argument);
-        case Value::tid: return "tid";
-        case Value::pid: return "pid";
-        case Value::probe: return "probe";
-        case Value::retval: return "retval";
-        case Value::comm: return "comm";
-        case Value::function: return "func";
-        case Value::stack: return "ustack";
-        case Value::cpu: return "cpu";
-        case Value::uid: return "uid";
-        case Value::gid: return "gid";
-        default: break;
+        default:
+            if (const std::string_view label = engine::label_of(key.value); !label.empty())
+                return std::string(label);
+            break;
         }
     return fmt::format("key{}", index);
 }
@@ -227,7 +203,8 @@ MapMetrics::MapMetrics(const std::string& script, const engine::Script& parsed, 
     if (!unit_.empty() && !name_.ends_with("_" + unit_))
         name_ += "_" + unit_;
     if (help_.empty())
-        help_ = fmt::format("{} of {} in the script {}", map_.name, kind_name(map_.kind), script);
+        help_ = fmt::format("{} of {} in the script {}", map_.name,
+                            is_assigned(map_.kind) ? "last value" : engine::word_of(map_.kind), script);
     if (config.labels.empty())
         return;
     if (config.labels.size() != map_.keys.size())

@@ -201,7 +201,15 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_option("-i,--interval", given.interval, "Print all maps at this interval")
         ->type_name("SECONDS")
         ->check(seconds);
-    app.add_flag("-d,--dry-run", options.dry,
+    const CLI::TransformPairs<Options::Stage> stages = {
+        {"ast", Options::Stage::ast}, {"ir", Options::Stage::ir}, {"code", Options::Stage::code}};
+    app.add_option(
+           "-d,--stage", options.stage,
+           "Only show what becomes of the script: ast, as it was written; ir, its operations; code, as --dry-run")
+        ->type_name("STAGE")
+        ->transform(CLI::Transformer(stages).description(""))
+        ->transform(CLI::IsMember(stages));
+    app.add_flag("--dry-run", options.dry,
                  "Only show the sites, the instructions that would count there, and why a site cannot be armed; a "
                  "COMMAND is not run");
     app.add_flag_callback(
@@ -433,6 +441,7 @@ void check_export(Options& options, const Given& given)
 // Checks what the parser cannot.
 void check_options(Options& options, const Given& given)
 {
+    options.dry = options.dry || options.stage == Options::Stage::code;
     const bool is_latency = given.latency_command->parsed();
     const bool is_top = given.top_command->parsed();
     const bool is_generated = is_timeline(given) && given.text.empty() && given.words.empty();

@@ -76,6 +76,7 @@ struct Options {
     std::vector<std::string> command; ///< after --
     EngineChoice engine = EngineChoice::automatic;
     std::optional<std::chrono::milliseconds> duration, interval;
+    enum class Stage { none, ast, ir, code } stage = Stage::none; ///< -d: what to print of the script, instead of a run
     bool dry = false, json = false, folded = false;
     std::optional<std::string> list;     ///< what to list instead: empty for all of the processes
     bool exit_status = false;            ///< end as the command does

@@ -290,7 +290,7 @@ bool Processes::whole() const
         && std::all_of(attached_.begin(), attached_.end(), [](const auto& process) { return process->whole(); });
 }
 
-void Processes::remove(size_t map, const Given::Keys& keys)
+void Processes::remove(size_t map, const engine::Given::Keys& keys)
 {
     given_.remove(map, keys);
     if (script_.maps[map].keys.empty())

@@ -3,7 +3,7 @@
 #pragma once
 #include "attached.h"
 #include "finder.h"
-#include "given.h"
+#include "maps/given.h"
 #include "options.h"
 #include "output.h"
 #include "process/launch.h"
@@ -74,11 +74,11 @@ public:
     engine::Maps read();
     void clear(size_t map, bool as_read);
     /// delete(@map[keys])
-    void remove(size_t map, const Given::Keys& keys);
+    void remove(size_t map, const engine::Given::Keys& keys);
     /// Of a map of integers without keys that sites read or assign.
     void assign(size_t map, int64_t value);
     /// What the tool has put into maps: read() has it too.
-    Given& given() { return given_; }
+    engine::Given& given() { return given_; }
     /// Events of all that came since the last time, by their clock. `last`: after end()
     std::vector<engine::Event> take_events(bool last);
     /// --flight: somebody wants the events now. Asked for by dump() and exit() at sites, by the end of a process, and by ask_for_events().
@@ -144,7 +144,7 @@ private:
     std::vector<engine::Event> events_; // that others may come before
     bool asked_for_events_ = false;
     engine::Maps seen_; // by the last read(): its counters, no maps
-    Given given_;
+    engine::Given given_;
     std::map<size_t, int64_t> assigned_; // by map: what assign() was given last
     struct Refused {
         Clock::time_point missing_since, tried;

@@ -9,6 +9,7 @@
 #include "code/machine.h"
 #include "proc/processes.h"
 #include "say.h"
+#include "script/language.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -83,20 +84,12 @@ std::string name_of(const Expression& e, const engine::Site& site, size_t index)
             if (e.argument < site.argument_names.size() && !site.argument_names[e.argument].empty())
                 return site.argument_names[e.argument];
             return fmt::format("arg{}", e.argument);
-        case Value::tid: return "tid";
-        case Value::pid: return "pid";
-        case Value::nsecs: return "nsecs";
-        case Value::elapsed: return "elapsed";
-        case Value::comm: return "comm";
-        case Value::retval: return "retval";
-        case Value::probe: return "probe";
-        case Value::function: return "func";
-        case Value::cpu: return "cpu";
-        case Value::uid: return "uid";
-        case Value::gid: return "gid";
         case Value::reg:
         case Value::symbol: return e.text;
-        default: break;
+        default:
+            if (const std::string_view label = engine::label_of(e.value); !label.empty())
+                return std::string(label);
+            break;
         }
     return fmt::format("value{}", index);
 }

@@ -82,7 +82,8 @@ public:
         print_events(true);
         shared_.attempt([&] { all_of(Probe::Kind::end); });
         output_->last();
-        print_all();
+        if (script_.prints_maps)
+            print_all();
         if (recorder_)
             recorder_->finish(std::cout);
         const Summary last = summary();
@@ -90,6 +91,8 @@ public:
         finish_output(options_.output);
         explain(last);
         processes_.finish();
+        if (const auto status = actions_.status())
+            return *status;
         if (options_.exit_status)
             if (const auto status = processes_.first().exit_status())
                 return *status;

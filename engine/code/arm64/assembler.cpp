@@ -249,6 +249,18 @@ void Assembler::shift_right(Reg to, Reg a, unsigned by)
     put([&](auto& one) { one.lsr(x(to), x(a), by); });
 }
 
+void Assembler::reverse_bytes(Reg to, Reg a)
+{
+    clobber(bit(to));
+    put([&](auto& one) { one.rev(x(to), x(a)); });
+}
+
+void Assembler::reverse_bits(Reg to, Reg a)
+{
+    clobber(bit(to));
+    put([&](auto& one) { one.rbit(x(to), x(a)); });
+}
+
 void Assembler::bits_of_two(Reg to, Reg high, Reg low, unsigned from)
 {
     clobber(bit(to));

@@ -102,6 +102,8 @@ public:
     void compare(Reg a, Reg b) { compare(a, Operand(x(b))); }
     void select(Reg to, Reg a, Reg b, vixl::Condition when);
     void shift_right(Reg to, Reg a, unsigned by);
+    void reverse_bytes(Reg to, Reg a);
+    void reverse_bits(Reg to, Reg a);
     void bits_of_two(Reg to, Reg high, Reg low, unsigned from); ///< 64 bits of high:low
     using OfTwo = void (vixl::Assembler::*)(const vixl::Register&, const vixl::Register&);
     using OfThree = void (vixl::Assembler::*)(const vixl::Register&, const vixl::Register&, const vixl::Register&);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The arm64 stub compiler, inside: code/arm64/routines.cpp has what all stubs of an arena call, code/arm64/expressions.cpp values,
-// code/arm64/statements.cpp updates of maps, code/arm64/stubs.cpp the stub around them.
+// The arm64 stub compiler, inside: code/arm64/routines.cpp has what all stubs of an arena call, code/arm64/operations.cpp values,
+// code/arm64/updates.cpp updates of maps, code/arm64/stubs.cpp the stub around them.
 //
 // Registers in a stub, once the program's values are saved:
 //     x0      the value of an expression, and a key
@@ -80,10 +80,10 @@ private:
     void system_call(int number);
     void call_read(int64_t pieces);
 
-    // ---- code/arm64/expressions.cpp
-    bool in_memory(const Expression& argument) const override;
-    void argument(const Expression& e, Role to) override;
-    void memory_argument(const Expression& e) override;
+    // ---- code/arm64/operations.cpp
+    bool in_memory(const ir::Argument& argument) const override;
+    void argument(const ir::Argument& argument, Role to) override;
+    void memory_argument(const ir::Argument& argument) override;
     void thread_id(Role to) override;
     void process_id() override;
     void read_memory(size_t bytes, bool is_signed) override;
@@ -97,6 +97,8 @@ private:
     void copy_comm(size_t offset) override;
     void stack(unsigned most, bool unwinds) override;
     void unary(Operator op) override;
+    void lowest_bit() override;
+    void swap_bytes(size_t bytes) override;
     void binary(Operator op) override;
     void divide_by(uint64_t divisor) override;
     void jump(Label to) override;
@@ -107,11 +109,11 @@ private:
     void jump_if(Operator comparison, std::optional<int64_t> number, bool is_signed, bool when, Label to) override;
     void call_routine(Label routine) override;
     void jump_if_refused(Label to) override;
-    Source argument_source(const Expression& e) const; ///< of Value::arg
+    Source argument_source(const ir::Argument& argument) const;
 
-    // ---- code/arm64/statements.cpp
+    // ---- code/arm64/updates.cpp
     void count_at(size_t offset) override;
-    void find_direct(const Statement& statement, Label next) override;
+    void find_direct(size_t map, Label next) override;
     void increment(Word word) override;
     void add_for_all(Word word) override;
     void reserve_record(size_t bytes, Label full) override;

@@ -69,13 +69,14 @@ constexpr int64_t direction_flag = 10;
 bool Compiler::fill_argument(size_t index)
 {
     const size_t size = as_.size(), labels = as_.labels(), colds = cold_.size();
-    Expression e;
-    e.kind = Expression::Kind::value;
-    e.value = site_->kind == Probe::Kind::exit ? Value::retval : Value::arg;
-    e.argument = unsigned(index);
     bool readable = true;
     try {
-        value(e, Role::result);
+        if (site_->kind == Probe::Kind::exit)
+            leaf(Value::retval, Role::result);
+        else if (const ir::Argument which{ir::no_value, unsigned(index)}; in_memory(which))
+            memory_argument(which);
+        else
+            argument(which, Role::result);
     } catch (const Refusal&) {
         as_.rewind(size, labels);
         cold_.resize(colds, {});

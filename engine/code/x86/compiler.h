@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The x86-64 stub compiler, inside: code/x86/routines.cpp has what all stubs of an arena call, code/x86/expressions.cpp values,
-// code/x86/statements.cpp updates of maps, code/x86/stubs.cpp the stub around them.
+// The x86-64 stub compiler, inside: code/x86/routines.cpp has what all stubs of an arena call, code/x86/operations.cpp values,
+// code/x86/updates.cpp updates of maps, code/x86/stubs.cpp the stub around them.
 //
 // Registers in a stub, once the program's values are saved:
 //     rax  the value of an expression, and a key
@@ -76,10 +76,10 @@ private:
     Memory key_word(size_t index) const;
     void system_call(int number);
 
-    // ---- code/x86/expressions.cpp
-    bool in_memory(const Expression& argument) const override;
-    void argument(const Expression& e, Role to) override;
-    void memory_argument(const Expression& e) override;
+    // ---- code/x86/operations.cpp
+    bool in_memory(const ir::Argument& argument) const override;
+    void argument(const ir::Argument& argument, Role to) override;
+    void memory_argument(const ir::Argument& argument) override;
     void thread_id(Role to) override;
     void process_id() override;
     void read_memory(size_t bytes, bool is_signed) override;
@@ -93,6 +93,8 @@ private:
     void copy_comm(size_t offset) override;
     void stack(unsigned most, bool unwinds) override;
     void unary(Operator op) override;
+    void lowest_bit() override;
+    void swap_bytes(size_t bytes) override;
     void binary(Operator op) override;
     void divide(bool modulo);
     void divide_by(uint64_t divisor) override;
@@ -104,11 +106,11 @@ private:
     void jump_if(Operator comparison, std::optional<int64_t> number, bool is_signed, bool when, Label to) override;
     void call_routine(Label routine) override;
     void jump_if_refused(Label to) override;
-    Source argument_source(const Expression& e) const; ///< of Value::arg
+    Source argument_source(const ir::Argument& argument) const;
 
-    // ---- code/x86/statements.cpp
+    // ---- code/x86/updates.cpp
     void count_at(size_t offset) override;
-    void find_direct(const Statement& statement, Label next) override;
+    void find_direct(size_t map, Label next) override;
     void increment(Word word) override;
     void add_for_all(Word word) override;
     void reserve_record(size_t bytes, Label full) override;

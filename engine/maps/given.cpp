@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "given.h"
+#include "maps/given.h"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
-namespace fastsdt::trace_tool {
-
-using engine::Entry;
-using engine::Map;
-using engine::MapKind;
+namespace fastsdt::engine {
 
 Entry& Given::entry(size_t map, const Keys& keys)
 {
@@ -24,7 +20,7 @@ void Given::make(size_t map, const Keys& keys)
     entry(map, keys);
 }
 
-// As stubs count: code/statements.cpp.
+// As stubs count: code/updates.cpp.
 void Given::update(size_t map, const Keys& keys, int64_t value)
 {
     const Map& what = script_.maps[map];
@@ -48,7 +44,7 @@ void Given::update(size_t map, const Keys& keys, int64_t value)
     ++to.count;
 }
 
-void Given::assign(size_t map, const Keys& keys, engine::Datum value)
+void Given::assign(size_t map, const Keys& keys, Datum value)
 {
     entry(map, keys).value = std::move(value);
 }
@@ -59,9 +55,9 @@ const Entry* Given::find(size_t map, const Keys& keys) const
     return found != maps_[map].end() ? &found->second : nullptr;
 }
 
-engine::Maps Given::maps() const
+Maps Given::maps() const
 {
-    engine::Maps all;
+    Maps all;
     for (const auto& map : maps_) {
         auto& entries = all.maps.emplace_back();
         for (const auto& [keys, entry] : map)
@@ -70,4 +66,4 @@ engine::Maps Given::maps() const
     return all;
 }
 
-} // namespace fastsdt::trace_tool
+} // namespace fastsdt::engine

@@ -16,9 +16,9 @@ void Compiler::count_at(size_t offset)
     as_.atomic_add(x0, x1, environment_.atomics, {x6, x7});
 }
 
-void Compiler::find_direct(const Statement& statement, Label next)
+void Compiler::find_direct(size_t map, Label next)
 {
-    const Table& table = tables_.maps[statement.map];
+    const Table& table = tables_.maps[map];
     const auto found = label();
     as_.jump_if_zero(x0, cold([this, &table, found] {
                          as_.address(x2, {x4, int64_t(table.zero)});
@@ -35,7 +35,7 @@ void Compiler::find_direct(const Statement& statement, Label next)
     as_.compute(&vixl::Assembler::madd, x2, x1, x6, x2);
     as_.load(x6, {.base = x2});
     as_.sub(x6, x6, x0);
-    as_.jump_if_zero(x6, cold([this, map = statement.map, found, next] {
+    as_.jump_if_zero(x6, cold([this, map, found, next] {
                          call(routines_.maps[map].direct, routine_changes);
                          as_.jump_if_zero(x2, found, false);
                          as_.jump(dropped(next));
@@ -56,7 +56,7 @@ void Compiler::add_for_all(Word word)
     add_recorded(word);
 }
 
-// code/x86/statements.cpp says why the clock is read there.
+// code/x86/updates.cpp says why the clock is read there.
 void Compiler::reserve_record(size_t bytes, Label full)
 {
     const auto again = label();

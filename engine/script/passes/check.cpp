@@ -218,8 +218,13 @@ private:
     {
         using Kind = Statement::Kind;
         switch (statement.kind) {
-        case Kind::time:
         case Kind::exit:
+            for (Expression& value : statement.values) {
+                read(clause, value);
+                want_integer(value, "exit() takes an integer");
+            }
+            return;
+        case Kind::time:
         case Kind::dump:
         case Kind::leave:
         case Kind::next:
@@ -372,6 +377,24 @@ private:
             keys(clause, e.map, e.operands, e.where);
             return;
         }
+        case Kind::has: {
+            defined(e.map, e.where);
+            Map& map = script_.maps[e.map];
+            if (clause.has_sites() && !is_assigned(map.kind))
+                kernel_only(
+                    e.where,
+                    fmt::format("{} is {} of all threads, whose keys a probe cannot tell", map.name, name(map)));
+            map.read = map.read || clause.has_sites();
+            map.asked = map.asked || clause.has_sites();
+            map.of_tool = map.of_tool && !clause.has_sites();
+            keys(clause, e.map, e.operands, e.where);
+            return;
+        }
+        case Kind::entries:
+            defined(e.map, e.where);
+            if (clause.has_sites())
+                kernel_only(e.where, "len() belongs to BEGIN, END and interval here");
+            return;
         case Kind::member:
         case Kind::element:
         case Kind::at:
@@ -410,6 +433,12 @@ private:
             && e.op != Operator::contains) {
             if (e.operands[0].shape->kind != e.operands[1].shape->kind)
                 fail(e.where, "only arrays, structures and buffers of one kind are compared");
+            return;
+        }
+        if (e.op == Operator::length) {
+            if (e.operands[0].type != Type::string)
+                fail(e.operands[0].where,
+                     fmt::format("strlen() takes a string, and this is {}", name(e.operands[0].type)));
             return;
         }
         for (size_t i = 0; i < e.operands.size(); ++i) {
@@ -486,7 +515,8 @@ private:
         case Value::uid:
         case Value::gid:
         case Value::child:
-        case Value::random: return;
+        case Value::random:
+        case Value::start: return;
         }
     }
 

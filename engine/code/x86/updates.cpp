@@ -12,9 +12,9 @@ void Compiler::count_at(size_t offset)
     as_.emit(ZYDIS_MNEMONIC_INC, {Memory{.base = rax, .displacement = int64_t(offset)}}, true);
 }
 
-void Compiler::find_direct(const Statement& statement, Label next)
+void Compiler::find_direct(size_t map, Label next)
 {
-    const Table& table = tables_.maps[statement.map];
+    const Table& table = tables_.maps[map];
     const auto found = label();
     as_.load(rcx, {.base = rsi, .displacement = int64_t(table.offset)});
     as_.constant(rdx, int64_t(hash_multiplier));
@@ -33,7 +33,7 @@ void Compiler::find_direct(const Statement& statement, Label next)
     as_.emit(ZYDIS_MNEMONIC_AND, {Part{rcx}, -int64_t(Chunk::header)});
     as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rdx}, Part{rcx}});
     as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = rdx}, Part{rax}});
-    as_.jump(ZYDIS_MNEMONIC_JNZ, cold([this, map = statement.map, found, next] {
+    as_.jump(ZYDIS_MNEMONIC_JNZ, cold([this, map, found, next] {
                  call(routines_.maps[map].direct, bit(rcx) | bit(rdx));
                  as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rdx}, Part{rdx}});
                  as_.jump(ZYDIS_MNEMONIC_JNZ, found);

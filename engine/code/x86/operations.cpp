@@ -36,11 +36,11 @@ ZydisMnemonic jump_for(Operator op, bool is_signed, bool when)
 
 } // namespace
 
-Source Compiler::argument_source(const Expression& e) const
+Source Compiler::argument_source(const ir::Argument& e) const
 {
     if (site_->kind == Probe::Kind::usdt)
         return find_argument(arguments_, index_of(e));
-    const unsigned index = e.argument;
+    const unsigned index = e.index;
     Source source;
     if (e.on_stack) {
         constexpr unsigned word = 8; // the return address, and each argument
@@ -56,12 +56,12 @@ Source Compiler::argument_source(const Expression& e) const
     return source;
 }
 
-bool Compiler::in_memory(const Expression& argument) const
+bool Compiler::in_memory(const ir::Argument& argument) const
 {
     return argument_source(argument).kind == Source::Kind::memory;
 }
 
-void Compiler::argument(const Expression& e, Role role)
+void Compiler::argument(const ir::Argument& e, Role role)
 {
     const Reg to = reg(role);
     const Source source = argument_source(e);
@@ -96,7 +96,7 @@ void Compiler::argument(const Expression& e, Role role)
 
 // An operand in memory is read directly if all its bytes are on the page of the stack pointer, since that page is mapped.
 // word_routine() has all others.
-void Compiler::memory_argument(const Expression& e)
+void Compiler::memory_argument(const ir::Argument& e)
 {
     const Source source = argument_source(e);
     const auto done = as_.label();
@@ -256,6 +256,18 @@ void Compiler::prepare_read()
 void Compiler::unary(Operator op)
 {
     as_.emit(op == Operator::negate ? ZYDIS_MNEMONIC_NEG : ZYDIS_MNEMONIC_NOT, {Part{rax}});
+}
+
+void Compiler::lowest_bit()
+{
+    as_.emit(ZYDIS_MNEMONIC_BSF, {Part{rax}, Part{rax}});
+}
+
+void Compiler::swap_bytes(size_t bytes)
+{
+    as_.emit(ZYDIS_MNEMONIC_BSWAP, {Part{rax}});
+    if (bytes < 8)
+        as_.emit(ZYDIS_MNEMONIC_SHR, {Part{rax}, int64_t(64 - 8 * bytes)});
 }
 
 void Compiler::divide(bool modulo)

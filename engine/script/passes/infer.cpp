@@ -82,9 +82,9 @@ std::optional<unsigned> register_of(const std::string& name)
     return std::nullopt;
 }
 
-class Resolver {
+class Inference {
 public:
-    Resolver(Draft& draft, DebugTypes* debug) : draft_(draft), script_(draft.script), debug_(debug)
+    Inference(Draft& draft, DebugTypes* debug) : draft_(draft), script_(draft.script), debug_(debug)
     {
         known_.resize(script_.maps.size());
     }
@@ -221,7 +221,9 @@ private:
         }
         case Kind::memory:
         case Kind::part:
+        case Kind::entries:
         case Kind::shown: return;
+        case Kind::has: keys(script_.maps[e.map], e.operands); return;
         }
     }
 
@@ -334,6 +336,8 @@ private:
             e.is_signed = e.operands[1].is_signed && e.operands[2].is_signed;
             return;
         }
+        if (e.op == Operator::length)
+            return;
         if (e.op == Operator::swap) {
             const ShapePtr& shape = e.operands[0].shape;
             e.number = shape && shape->kind == Shape::Kind::integer ? int64_t(shape->size) : 8;
@@ -670,9 +674,9 @@ private:
 
 } // namespace
 
-void resolve(Draft& draft, DebugTypes* debug)
+void infer(Draft& draft, DebugTypes* debug)
 {
-    Resolver(draft, debug).run();
+    Inference(draft, debug).run();
 }
 
 } // namespace fastsdt::engine

@@ -27,32 +27,32 @@ vixl::Condition condition(Operator op, bool is_signed, bool when)
 
 } // namespace
 
-Source Compiler::argument_source(const Expression& e) const
+Source Compiler::argument_source(const ir::Argument& e) const
 {
     if (site_->kind == Probe::Kind::usdt)
         return find_argument(arguments_, index_of(e));
     Source source;
     if (e.on_stack) {
         constexpr unsigned word = 8;
-        check_stack_argument(e.argument, word);
+        check_stack_argument(e.index, word);
         source.kind = Source::Kind::memory;
         source.reg = sp;
-        source.displacement = int64_t{word} * e.argument;
+        source.displacement = int64_t{word} * e.index;
         return source;
     }
-    if (e.argument >= parameters)
+    if (e.index >= parameters)
         throw std::logic_error("not an argument in a register");
     source.kind = Source::Kind::reg;
-    source.reg = Reg(e.argument);
+    source.reg = Reg(e.index);
     return source;
 }
 
-bool Compiler::in_memory(const Expression& argument) const
+bool Compiler::in_memory(const ir::Argument& argument) const
 {
     return argument_source(argument).kind == Source::Kind::memory;
 }
 
-void Compiler::argument(const Expression& e, Role role)
+void Compiler::argument(const ir::Argument& e, Role role)
 {
     const Reg to = reg(role);
     const Source source = argument_source(e);
@@ -67,7 +67,7 @@ void Compiler::argument(const Expression& e, Role role)
 
 // An operand in memory is read directly only if all its bytes are on the page of the stack pointer, since that page is
 // mapped. Pages are taken to have 4 KiB, the least that kernels use. word_routine() has all others.
-void Compiler::memory_argument(const Expression& e)
+void Compiler::memory_argument(const ir::Argument& e)
 {
     const Source source = argument_source(e);
     const auto done = label();
@@ -137,7 +137,7 @@ void Compiler::processor(bool)
     throw Refusal({State::no_processor});
 }
 
-// code/x86/expressions.cpp says why twice.
+// code/x86/operations.cpp says why twice.
 void Compiler::nanoseconds()
 {
     const auto again = label();
@@ -214,6 +214,19 @@ void Compiler::unary(Operator op)
         as_.sub(x0, xzr, x0);
     else
         as_.logic_not(x0, x0);
+}
+
+void Compiler::lowest_bit()
+{
+    as_.reverse_bits(x0, x0);
+    as_.compute(&vixl::Assembler::clz, x0, x0);
+}
+
+void Compiler::swap_bytes(size_t bytes)
+{
+    as_.reverse_bytes(x0, x0);
+    if (bytes < 8)
+        as_.shift_right(x0, x0, int(64 - 8 * bytes));
 }
 
 void Compiler::binary(Operator op)

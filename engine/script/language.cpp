@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "script/language.h"
+#include "script/operators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <vector>
+
+namespace fastsdt::engine {
+namespace {
+
+struct BuiltinWord {
+    std::string_view word;
+    Value value;
+    std::string_view label;
+};
+constexpr BuiltinWord builtins[] = {
+#define BUILTIN(word, value, label) {word, Value::value, label},
+#include "script/language.def"
+};
+
+struct NamedFunction {
+    std::string_view word;
+    FunctionWord function;
+};
+constexpr NamedFunction functions[] = {
+#define FUNCTION(word, function, least, most, usage) {word, {Function::function, least, most, usage}},
+#include "script/language.def"
+};
+
+constexpr AggregationWord aggregations[] = {
+#define AGGREGATION(word, kind, arguments, wants) {word, MapKind::kind, arguments, wants},
+#include "script/language.def"
+};
+
+struct StatementWord {
+    std::string_view word;
+    Statement::Kind kind;
+};
+constexpr StatementWord statements[] = {
+#define STATEMENT(word, statement) {word, Statement::Kind::statement},
+#include "script/language.def"
+};
+
+struct ProbeWord {
+    std::string_view word, in_short;
+    Probe::Kind kind;
+};
+constexpr ProbeWord probes[] = {
+#define PROBE(word, short, kind) {word, short, Probe::Kind::kind},
+#include "script/language.def"
+};
+
+struct ElsewhereWord {
+    std::string_view word;
+    Elsewhere of;
+    std::string_view what;
+};
+constexpr ElsewhereWord elsewhere[] = {
+#define ELSEWHERE(word, of, what) {word, Elsewhere::of, what},
+#include "script/language.def"
+};
+
+template <class Rows> auto find(const Rows& rows, std::string_view word) -> decltype(std::begin(rows))
+{
+    const auto* const found =
+        std::find_if(std::begin(rows), std::end(rows), [&](const auto& row) { return row.word == word; });
+    return found == std::end(rows) ? nullptr : found;
+}
+
+/// How many letters are to be changed, added, left out or exchanged with the next.
+size_t distance(std::string_view a, std::string_view b)
+{
+    std::vector<std::vector<size_t>> of(a.size() + 1, std::vector<size_t>(b.size() + 1));
+    for (size_t i = 0; i <= a.size(); ++i)
+        of[i][0] = i;
+    std::iota(of[0].begin(), of[0].end(), size_t(0));
+    for (size_t i = 1; i <= a.size(); ++i)
+        for (size_t j = 1; j <= b.size(); ++j) {
+            of[i][j] = std::min({of[i - 1][j] + 1, of[i][j - 1] + 1, of[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                of[i][j] = std::min(of[i][j], of[i - 2][j - 2] + 1);
+        }
+    return of[a.size()][b.size()];
+}
+
+} // namespace
+
+std::string_view name(Operator op)
+{
+    switch (op) {
+    case Operator::logical_or: return "||";
+    case Operator::logical_and: return "&&";
+    case Operator::bit_or: return "|";
+    case Operator::bit_xor: return "^";
+    case Operator::bit_and: return "&";
+    case Operator::equal: return "==";
+    case Operator::not_equal: return "!=";
+    case Operator::less: return "<";
+    case Operator::less_equal: return "<=";
+    case Operator::greater: return ">";
+    case Operator::greater_equal: return ">=";
+    case Operator::shift_left: return "<<";
+    case Operator::shift_right: return ">>";
+    case Operator::add: return "+";
+    case Operator::subtract: return "-";
+    case Operator::multiply: return "*";
+    case Operator::divide: return "/";
+    case Operator::modulo: return "%";
+    case Operator::negate: return "-";
+    case Operator::logical_not: return "!";
+    case Operator::bit_not: return "~";
+    case Operator::select: return "?";
+    case Operator::contains: return "contains";
+    case Operator::swap: return "swap";
+    case Operator::length: return "length";
+    }
+    return "";
+}
+
+std::optional<Value> builtin_of(std::string_view word)
+{
+    const auto* const found = find(builtins, word);
+    return found ? std::optional(found->value) : std::nullopt;
+}
+
+std::optional<FunctionWord> function_of(std::string_view word)
+{
+    const auto* const found = find(functions, word);
+    return found ? std::optional(found->function) : std::nullopt;
+}
+
+const AggregationWord* aggregation_of(std::string_view word)
+{
+    return find(aggregations, word);
+}
+
+std::optional<Statement::Kind> statement_of(std::string_view word)
+{
+    const auto* const found = find(statements, word);
+    return found ? std::optional(found->kind) : std::nullopt;
+}
+
+std::optional<Probe::Kind> probe_kind_of(std::string_view word)
+{
+    for (const ProbeWord& each : probes)
+        if (each.word == word || (!each.in_short.empty() && each.in_short == word))
+            return each.kind;
+    return std::nullopt;
+}
+
+std::string_view label_of(Value value)
+{
+    for (const BuiltinWord& each : builtins)
+        if (each.value == value)
+            return each.label;
+    return {};
+}
+
+std::string_view word_of(MapKind kind)
+{
+    for (const AggregationWord& each : aggregations)
+        if (each.kind == kind)
+            return each.word;
+    return {};
+}
+
+std::string all_probe_kinds()
+{
+    std::string all;
+    const size_t count = std::size(probes);
+    for (size_t i = 0; i < count; ++i)
+        all += fmt::format("{}{}", i == 0 ? "" : i + 1 == count ? " and " : ", ", probes[i].word);
+    return all;
+}
+
+bool is_elsewhere(std::string_view word, Elsewhere of)
+{
+    return std::any_of(std::begin(elsewhere), std::end(elsewhere),
+                       [&](const ElsewhereWord& each) { return each.word == word && each.of == of; });
+}
+
+std::string why_not_here(std::string_view word, bool is_call)
+{
+    for (const ElsewhereWord& each : elsewhere)
+        if (each.word == word && !each.what.empty())
+            return fmt::format("\"{}\" is {}, which no program can tell: only bpftrace can", word, each.what);
+    if (word == "system")
+        return "system() runs commands as root in bpftrace, with --unsafe; not here";
+    return fmt::format("{} is not in this subset of bpftrace's language",
+                       is_call ? fmt::format("{}()", word) : fmt::format("\"{}\"", word));
+}
+
+std::string_view nearest_word(std::string_view word)
+{
+    constexpr size_t shortest = 4; // of a shorter one each other short word is near
+    std::string_view nearest;
+    size_t least = word.size() < shortest ? 1 : 3;
+    const auto look = [&](const auto& rows) {
+        for (const auto& row : rows)
+            if (const size_t found = distance(word, row.word); found > 0 && found < least) {
+                least = found;
+                nearest = row.word;
+            }
+    };
+    look(builtins);
+    look(functions);
+    look(aggregations);
+    look(statements);
+    return nearest;
+}
+
+} // namespace fastsdt::engine

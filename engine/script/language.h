@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The tables of language.def.
+#pragma once
+#include "script/script.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fastsdt::engine {
+
+/// A function whose value a word is.
+enum class Function {
+#define FUNCTION(word, function, least, most, usage) function,
+#include "script/language.def"
+};
+
+struct FunctionWord {
+    Function function;
+    size_t least, most; ///< arguments
+    std::string_view usage;
+};
+struct AggregationWord {
+    std::string_view word;
+    MapKind kind;
+    size_t arguments;
+    std::string_view wants;
+};
+enum class Elsewhere { value, function, statement, probe };
+
+std::optional<Value> builtin_of(std::string_view word);
+std::optional<FunctionWord> function_of(std::string_view word);
+const AggregationWord* aggregation_of(std::string_view word); ///< nullptr: it is none
+std::optional<Statement::Kind> statement_of(std::string_view word);
+std::optional<Probe::Kind> probe_kind_of(std::string_view word);
+
+/// The word of a builtin, as metrics and traces call it; empty: it is none.
+std::string_view label_of(Value value);
+/// The word of an aggregation; empty: it is none.
+std::string_view word_of(MapKind kind);
+/// "usdt, uprobe, ..."
+std::string all_probe_kinds();
+
+/// Whether bpftrace knows the word as that, and this subset does not.
+bool is_elsewhere(std::string_view word, Elsewhere of);
+/// Why a word that bpftrace knows is not here: a sentence.
+std::string why_not_here(std::string_view word, bool is_call);
+
+/// The word of the language that this one nearly is; empty: none is near.
+std::string_view nearest_word(std::string_view word);
+
+} // namespace fastsdt::engine

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "script/probes.h"
+
+#include "script/language.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fastsdt::engine {
+namespace {
+
+[[noreturn]] void fail(Span where, const std::string& what)
+{
+    throw ScriptError(where, what);
+}
+
+bool digit_at(std::string_view text, size_t at)
+{
+    return at < text.size() && text[at] >= '0' && text[at] <= '9';
+}
+
+// Of a probe's name, from the "$" on.
+const std::string& parameter_in(const Token& token, size_t& at, const std::vector<std::string>& parameters,
+                                size_t& used)
+{
+    uint64_t number = 0;
+    const size_t start = at;
+    for (; digit_at(token.word, at + 1); ++at)
+        number = std::min<uint64_t>(number * 10 + static_cast<uint64_t>(token.word[at + 1] - '0'), most_parameters + 1);
+    used = std::max<size_t>(used, number);
+    if (number < 1 || number > parameters.size() || parameters[number - 1].empty())
+        fail({token.where.start + start, at + 1 - start}, fmt::format("there is no parameter {}", number));
+    return parameters[number - 1];
+}
+
+void file_and_name(Probe& probe, const std::string& file, const std::string& name)
+{
+    if (name.empty())
+        fail(probe.where, "the probe's name is missing; * is every one");
+    if (name.find('/') != name.npos)
+        fail(probe.where, "a name has no \"/\": a blank is wanted before the filter");
+    const bool is_whole = name.ends_with("+0") || name.find('+') == name.npos;
+    if (probe.kind != Probe::Kind::usdt && !is_whole)
+        throw ScriptError(probe.where, "an offset into a function is not in this subset of bpftrace's language", true);
+    probe.file = file.empty() ? "*" : file; // every file of the process
+    probe.name = probe.kind != Probe::Kind::usdt && name.ends_with("+0") ? name.substr(0, name.size() - 2) : name;
+}
+
+// interval:s:N, or interval:Ns as newer ones have it.
+void interval(Probe& probe, std::vector<std::string> parts)
+{
+    if (parts.size() == 2) {
+        const size_t digits = std::min(parts[1].find_first_not_of("0123456789"), parts[1].size());
+        parts = {parts[0], parts[1].substr(digits), parts[1].substr(0, digits)};
+    }
+    if (parts.size() != 3 || parts[2].empty()
+        || !std::all_of(parts[2].begin(), parts[2].end(), [](char c) { return c >= '0' && c <= '9'; })
+        || (parts[1] != "s" && parts[1] != "ms" && parts[1] != "us" && parts[1] != "hz"))
+        fail(probe.where, "an interval is interval:s:N, interval:ms:N, interval:us:N or interval:hz:N");
+    constexpr uint64_t most = 1'000'000'000; // some 11 days of ms, 30 years of s
+    uint64_t number = 0;
+    for (char c : parts[2])
+        number = std::min(number * 10 + static_cast<uint64_t>(c - '0'), most + 1);
+    if (number == 0 || number > most)
+        fail(probe.where, fmt::format("an interval is from 1 to {}", most));
+    constexpr uint64_t million = 1'000'000, thousand = 1000;
+    probe.interval_us = parts[1] == "s" ? number * million
+        : parts[1] == "ms"              ? number * thousand
+        : parts[1] == "us"              ? number
+                                        : std::max<uint64_t>(million / number, 1);
+}
+
+} // namespace
+
+Probe read_probe(const Token& token, const std::vector<std::string>& parameters, size_t& used)
+{
+    std::vector<std::string> parts(1);
+    bool quoted = false;
+    for (size_t i = 0; i < token.word.size(); ++i) {
+        const char c = token.word[i];
+        if (c == '\\' && i + 1 < token.word.size() && token.word[i + 1] == '"')
+            parts.back() += token.word[++i];
+        else if (c == '"')
+            quoted = !quoted;
+        else if (c == '$' && !quoted && digit_at(token.word, i + 1))
+            parts.back() += parameter_in(token, i, parameters, used);
+        else if (c == ':' && !quoted)
+            parts.emplace_back();
+        else
+            parts.back() += c;
+    }
+    Probe probe;
+    probe.text = token.word;
+    probe.where = token.where;
+    const std::string& type = parts[0];
+    const auto kind = probe_kind_of(type);
+    if (!kind && is_elsewhere(type, Elsewhere::probe))
+        throw ScriptError(
+            token.where,
+            fmt::format("\"{}\" is not in this subset of bpftrace's language: it has {}", type, all_probe_kinds()),
+            true);
+    if (!kind && type.starts_with('#'))
+        throw ScriptError(token.where, "the preprocessor is not in this subset of bpftrace's language", true);
+    if (!kind)
+        fail(token.where, fmt::format("\"{}\" is no kind of probe: {} are", type, all_probe_kinds()));
+    probe.kind = *kind;
+    switch (*kind) {
+    case Probe::Kind::begin:
+    case Probe::Kind::end:
+        if (parts.size() != 1)
+            fail(token.where, fmt::format("{} has no further parts", type));
+        break;
+    case Probe::Kind::interval: interval(probe, parts); break;
+    case Probe::Kind::usdt:
+        if (parts.size() == 2 && parts[1] == "*") // usdt:*
+            parts.emplace_back("*");
+        if (parts.size() == 3)
+            parts.insert(parts.begin() + 2, "*");
+        if (parts.size() != 4)
+            fail(token.where, "a USDT probe is usdt:FILE:PROVIDER:NAME");
+        probe.provider = parts[2].empty() ? "*" : parts[2];
+        file_and_name(probe, parts[1], parts[3]);
+        break;
+    case Probe::Kind::entry:
+    case Probe::Kind::exit:
+        if (parts.size() != 3)
+            fail(token.where, fmt::format("a function is {}:FILE:FUNCTION", type));
+        file_and_name(probe, parts[1], parts[2]);
+        break;
+    }
+    return probe;
+}
+
+} // namespace fastsdt::engine
