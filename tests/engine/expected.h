@@ -64,7 +64,8 @@ inline uint64_t interpret(const Expression& e, const std::function<uint64_t(unsi
     case Operator::bit_not: return ~a;
     case Operator::select:
     case Operator::contains:
-    case Operator::swap: break;
+    case Operator::swap:
+    case Operator::length: break;
     }
     return 0;
 }

@@ -2,7 +2,9 @@
 // Stubs for arm64, compiled here and executed by runner_arm64.c, which may run under qemu-user: arm64.sh.
 #include "code/arm64/compiler.h"
 #include "expected.h"
+#include "made_up.h"
 #include "maps/read.h"
+#include "reference.h"
 #include "runner_arm64.h"
 #include "script/parse.h"
 
@@ -847,4 +849,74 @@ TEST(StubArm64, WritesItsCode)
             fwrite(code.bytes.data(), 1, code.bytes.size(), out);
             fclose(out);
         }
+}
+
+// ---- What a script means
+
+// The same clauses as engine.meaning has, in memory that lasts: qemu-user has no system call that reads any other.
+TEST(MeaningArm64, StubsLeaveWhatTheReferenceLeaves)
+{
+    const char* const given_seed = std::getenv("FASTSDT_SEED");
+    const char* const given_count = std::getenv("FASTSDT_CLAUSES");
+    const uint64_t first = given_seed ? std::strtoull(given_seed, nullptr, 10) : 1;
+    const uint64_t count = given_count ? std::strtoull(given_count, nullptr, 10) : 150;
+    constexpr uint64_t lasting = uint64_t(2) << 40, lasting_size = 65536, user_at = lasting + 4096,
+                       text_at = lasting + 8192;
+    uint64_t armed = 0;
+    for (uint64_t seed = first; seed < first + count; ++seed) {
+        const std::string script = MadeUpClauses(seed).script();
+        std::mt19937_64 random(seed);
+        try {
+            RemoteRun run(script, usdt("8@x0 8@x1 8@x2 -4@x3"), true, {{lasting, lasting + lasting_size}}, false);
+            ++armed;
+            run.runner.command('M', {lasting, lasting_size});
+            run.write(user_at, &user, sizeof user);
+            run.write(text_at, long_text, sizeof long_text);
+            std::string bytes(lasting_size, '\0');
+            std::memcpy(&bytes[user_at - lasting], &user, sizeof user);
+            std::memcpy(&bytes[text_at - lasting], long_text, sizeof long_text);
+            Given maps(run.script);
+            ReferenceHits reference(run.script, maps);
+            reference.ask_for = [&](Value what) -> std::optional<uint64_t> {
+                switch (what) {
+                case Value::tid:
+                case Value::pid: return run.runner.greeting.pid;
+                default: throw std::runtime_error("its clock runs");
+                }
+            };
+            reference.read = [&](uint64_t address, size_t size) -> std::optional<std::string> {
+                if (address < 4096)
+                    return std::string(size, '\0');
+                if (address - lasting >= lasting_size || lasting_size - (address - lasting) < size)
+                    return std::nullopt;
+                return bytes.substr(address - lasting, size);
+            };
+            const ir::Program program = ir::lower(run.script, run.script.clauses[0]);
+            for (int i = 0; i < 6; ++i) {
+                Cpu state;
+                for (uint64_t& x : state.x)
+                    x = random();
+                state.x[0] = i == 4 ? 8 : i == 5 ? random() | uint64_t(1) << 50 : user_at;
+                state.x[2] = text_at + random() % sizeof long_text;
+                state.x[1] = i % 3 ? state.x[1] % 4 : state.x[1];
+                reference.arguments = {state.x[0], state.x[1], state.x[2], uint64_t(int64_t(int32_t(state.x[3])))};
+                interpret(program, reference);
+                const Cpu before = state;
+                run.pass(state);
+                for (int x = 0; x < 31; ++x)
+                    ASSERT_EQ(state.x[x], before.x[x]) << "x" << x << ", seed " << seed << "\n" << script;
+            }
+            const Maps made = run.maps();
+            ASSERT_EQ(made.dropped, 0U) << "seed " << seed << "\n" << script;
+            ASSERT_EQ(made.unread, reference.unread_hits) << "seed " << seed << "\n" << script;
+            ASSERT_EQ(text(run.script, made), text(run.script, maps.maps())) << "seed " << seed << "\n"
+                                                                             << script << "\n"
+                                                                             << print(program, run.script);
+        } catch (const ScriptError&) {
+        } catch (const std::runtime_error&) { // no processor's number, too much stack, a clock
+        }
+    }
+    EXPECT_GE(armed, count / 8);
+    if (given_seed)
+        std::cout << armed << " of " << count << " armed\n";
 }

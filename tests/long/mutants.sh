@@ -13,7 +13,7 @@ launcher=()
 ! command -v ccache >/dev/null || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
 cmake --preset default -DFASTSDT_PLUGINS=OFF "${launcher[@]}" >/dev/null
 targets=(fastsdt-trace fastsdt-check fastsdt_trace_api engine_self_test engine_life_test engine_sequence_test engine_target engine_module engine_sequence
-    engine_clauses_test engine_tracers_test)
+    engine_clauses_test engine_meaning_test engine_tracers_test)
 build() { cmake --build --preset default --target "${targets[@]}" >build.log 2>&1; }
 tests() { ctest --preset default --timeout 120 -R "^($1)\$" >test.log 2>&1; }
 build || { tail -n 30 build.log; exit 1; }
@@ -59,8 +59,11 @@ mutant "clear() hides the map" engine/session.cpp 's/^( *)subtract\(script_, map
 mutant "clear() subtracts what was not printed" engine/session.cpp 's/if \(as_read && /if (false \&\& /' 'engine\.clear'
 mutant "clear() writes no table" engine/session.cpp '/^void Session::clear/,/^\}/ s/return target_\.change_data\(offset, from, to\);/return offset + from + to == 0;/' 'engine\.clear'
 mutant "clear() subtracts nothing" engine/session.cpp 's/^( *)subtract\(script_, map, now, .*/\1;/' 'engine\.clear'
-expressions=engine/code/expressions.cpp
-mutant "a value may be larger than its slot" $expressions 's/^( *)if \(size > to\.size\) \{.*/\1if (false) {/; s/whole_value\(e, \{to\.offset, size\}\);/whole_value(e, {to.offset, std::max(size, to.size)});/' 'engine\.clauses'
+mutant "a value may be larger than its slot" engine/ir/lower.cpp 's/^( *)if \(size > to\.size\) \{.*/\1if (false) {/' 'engine\.(clauses|meaning)'
+mutant "a variable is read later than the script says" engine/code/plan.cpp 's/place \&\& place->slot == load\.from\.slot/place \&\& false/' 'engine\.meaning'
+mutant "values share a word of the frame" engine/code/plan.cpp 's/return each\.end < interval\.start;/return each.end < interval.start + 2;/' 'engine\.meaning'
+mutant "a comparison is not mirrored with its operands" engine/code/operations.cpp 's/other_way \? mirrored\(op\.op\) : op\.op/op.op/' 'engine\.meaning'
+mutant "a text is longer by a byte" engine/code/operations.cpp 's/^( *)compute\(Operator::shift_right, 3\);/\1compute(Operator::shift_right, 2);/' 'engine\.meaning'
 mutant "return probes are bpftrace's unasked" tools/fastsdt-trace/kernel.cpp 's/^( *)if \(!options\.return_probes\)$/\1if (false)/' 'engine\.returns'
 mutant "return probes end programs that throw" tools/fastsdt-trace/kernel.cpp 's/^( *)return why\.empty\(\) \? why : .*/\1return {};/' 'engine\.returns'
 mutant "contexts behind a GiB are not looked for" engine/process/frames.cpp 's/^( *)most -= used\.size;$/\1most -= used.size; if (most < most_searched - (uint64_t{1} << 30)) return true;/' 'engine\.contexts'
