@@ -175,7 +175,7 @@ fastsdt_reader* fastsdt_reader_open_memory(const void* bytes, size_t size, const
                                            fastsdt_reader_error* error)
 {
     return opened(options, error, [&](fastsdt_reader& reader, Asked asked) {
-        if (!bytes)
+        if (!bytes && size > 0)
             throw Misuse{{"there are no bytes: NULL"}};
         asked.flags &= ~unsigned(FASTSDT_READER_LINES); // they are read from a file
         fastsdt::Image::each("", {static_cast<const std::byte*>(bytes), size}, add_image(reader, asked),

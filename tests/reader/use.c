@@ -80,6 +80,7 @@ static void misuse(const char* path)
     try_options("a newer member", path, &longer.known);
     try_options("no path", NULL, NULL);
     print("no memory", fastsdt_reader_open_memory(NULL, 5, NULL, &error), &error);
+    print("an empty vector", fastsdt_reader_open_memory(NULL, 0, NULL, &error), &error);
     print("empty memory", fastsdt_reader_open_memory("", 0, NULL, &error), &error);
     print("no descriptor", fastsdt_reader_open_descriptor(-1, NULL, &error), &error);
     print("no process", fastsdt_reader_open_process(0x7ffffff0, NULL, &error), &error);

@@ -24,6 +24,7 @@ a newer structure: read
 a newer member: 2|fastsdt_reader_options|this version of libfastsdt does not know one of its members|
 no path: 2||there is no path: NULL|
 no memory: 2||there are no bytes: NULL|
+an empty vector: 1||not an ELF file or an ar archive|
 empty memory: 1||not an ELF file or an ar archive|
 no descriptor: 1|/proc/self/fd/-1|No such file or directory|
 no process: 1|process 2147483632|there is no such process|'
