@@ -82,6 +82,10 @@ void with_image(Bytes bytes, const std::function<void(const Image&)>& use)
             require(offset <= bytes.size() && size <= bytes.size() - offset, "a segment runs over the end of the file");
         require(image.sections().size() > 1, "no section headers, hence no notes to read");
         const FileLayout::Table& table = layout.section_headers;
+        const FileLayout::Table& segments = layout.program_headers;
+        require(segments.size() == 0 || table.size() == 0 || segments.offset >= table.offset + table.size()
+                    || segments.offset + segments.size() <= table.offset,
+                "the program headers lie over the section headers");
         uint64_t together = 0;
         for (const Section& section : image.sections()) {
             if (!in_file(section))
