@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The structures behind the handles of fastsdt/trace.h, and guarded(), which wraps each of its functions.
 #pragma once
+#include "base/no_cancel.h"
 #include "functions.h"
 #include "process/follow.h"
 #include "process/self.h"
@@ -13,7 +14,6 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <pthread.h>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -62,19 +62,6 @@ public:
 private:
     std::unique_lock<std::mutex> lock_;
     Nested nested_;
-};
-
-/// While it lives, pthread_cancel() has to wait: its unwinding would leave the work half done, and may not pass a function
-/// of C.
-class NoCancel {
-public:
-    NoCancel() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-    NoCancel(const NoCancel&) = delete;
-    NoCancel& operator=(const NoCancel&) = delete;
-    ~NoCancel() { pthread_setcancelstate(before_, nullptr); }
-
-private:
-    int before_ = 0;
 };
 
 /// Returns what `work` returns. If it throws, sets the error and returns `otherwise`.

@@ -47,17 +47,6 @@ Own& own()
     return *now;
 }
 
-// Cuts a text to `most` bytes, but no character of UTF-8 in two.
-std::string cut(std::string text, size_t most)
-{
-    if (text.size() <= most)
-        return text;
-    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80)
-        --most;
-    text.resize(most);
-    return text;
-}
-
 Script parse_script(const char* text)
 {
     Script script = engine::parse(text);

@@ -150,7 +150,7 @@ try {
                 targets.push_back(places.back().target);
             }
         },
-        [](const std::string& trouble) { throw Unusable(trouble); });
+        [](const Error& trouble) { throw Unusable(trouble); });
     nlohmann::json rows = nlohmann::json::array();
     bool lost = false;
     for (const Means means : {Means::perf_events, Means::bpf_multi}) {

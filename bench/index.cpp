@@ -37,11 +37,10 @@ int main(int argc, char** argv)
         return 2;
     }
     const auto plain = read(argv[1]), indexed = read(argv[2]);
-    std::string error = "no INDEX note";
-    const auto index =
-        indexed.size() < header ? std::nullopt : Index::open(std::span(indexed).subspan(header), {}, error);
+    const auto index = indexed.size() < header ? Result<Index>(Error{"no INDEX note"})
+                                               : Index::open(std::span(indexed).subspan(header), {});
     if (!index) {
-        fprintf(stderr, "bench_index: %s: %s\n", argv[2], error.c_str());
+        fprintf(stderr, "bench_index: %s: %s\n", argv[2], index.error().text().c_str());
         return 1;
     }
     std::mt19937_64 random(1);

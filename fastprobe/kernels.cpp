@@ -57,32 +57,29 @@ std::string with_end(std::string_view item)
 
 Kernels::Kernels()
 {
-    std::string error;
-    parse(default_text, error);
+    (void)parse(default_text);
 }
 
-bool Kernels::parse(std::string_view text, std::string& error)
+fastsdt::Result<void> Kernels::parse(std::string_view text)
 {
     std::vector<Knowledge> kernels;
     for (size_t at = 0; at <= text.size();) {
         const size_t comma = std::min(text.find(',', at), text.size());
         const std::string_view item = text.substr(at, comma - at);
         at = comma + 1;
-        const auto range = fastsdt::parse_range(with_end(item), error);
-        if (range.empty())
-            return false;
-        for (const fastsdt::Release& release : range) {
-            if (release.before(oldest.major, oldest.minor)) {
-                error =
-                    '"' + std::string(item) + "\": kernels older than " + fastsdt::name(oldest) + " are not known here";
-                return false;
-            }
+        const auto range = fastsdt::parse_range(with_end(item));
+        if (!range)
+            return range.error();
+        for (const fastsdt::Release& release : *range) {
+            if (release.before(oldest.major, oldest.minor))
+                return fastsdt::Error{"kernels older than " + fastsdt::name(oldest) + " are not known here",
+                                      '"' + std::string(item) + '"'};
             kernels.push_back(features_of(release));
         }
     }
     kernels_ = std::move(kernels);
     text_ = text;
-    return true;
+    return {};
 }
 
 bool Kernels::nop_pays(Arch arch, First found) const

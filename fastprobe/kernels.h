@@ -2,6 +2,7 @@
 // Which first instructions are cheap to probe, and on which kernels. Names and features of kernels are those of lib/.
 // The rules of lib/ need a disassembler, which a compiler should not load: this is the part of them that entries need.
 #pragma once
+#include "base/result.h"
 #include "base/arch.h"
 #include "kernel/features.h"
 
@@ -37,8 +38,8 @@ public:
     /// RANGE, as for fastsdt-check's --kernel: a comma-separated list of V and V-V, and here also V-, which has no end.
     /// V is a name for parse_release(): 6.12, 6.1.176, ubuntu-7.0.0-43. "+stp" after an item means kernels with the
     /// out-of-tree patch that emulates the frame push on arm64.
-    /// @return false with one sentence in `error`, and *this unchanged.
-    bool parse(std::string_view text, std::string& error);
+    /// On failure *this is unchanged.
+    fastsdt::Result<void> parse(std::string_view text);
 
     /// Some kernel of the range emulates a nop at the entry and does not emulate `found`: adding a nop pays.
     bool nop_pays(Arch arch, First found) const;

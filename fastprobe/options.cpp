@@ -103,23 +103,20 @@ std::optional<Exit> parse_exit(std::string_view text)
     return value_in(exits, text);
 }
 
-bool Options::set(std::string_view key, const char* value, std::string& error)
+fastsdt::Result<void> Options::set(std::string_view key, const char* value)
 {
-    auto fail = [&](const std::string& why) {
-        error = "argument '" + std::string(key) + "': " + why;
-        return false;
-    };
+    const std::string where = "argument '" + std::string(key) + "'";
+    const auto fail = [&](std::string why) { return fastsdt::Error{std::move(why), where}; };
     if (key == "verbose" || key == "disable") {
         if (value)
             return fail("takes no value");
         (key == "verbose" ? verbose : disable) = true;
-        return true;
+        return {};
     }
     for (std::string_view known : {"entry", "exit", "kernels", "include", "exclude", "list", "min-insns", "report"})
         if (key == known && (!value || !*value))
             return fail("needs a value");
 
-    std::string why;
     if (key == "entry") {
         std::optional<Entry> parsed = parse_entry(value);
         if (!parsed)
@@ -131,17 +128,17 @@ bool Options::set(std::string_view key, const char* value, std::string& error)
             return fail("'" + std::string(value) + "' is not one of " + exit_choices);
         exit = *parsed;
     } else if (key == "kernels") {
-        if (!kernels.parse(value, why))
-            return fail(why);
+        if (const auto done = kernels.parse(value); !done)
+            return done.error().at(where);
     } else if (key == "include") {
-        if (!selection.add_include(value, why))
-            return fail(why);
+        if (const auto done = selection.add_include(value); !done)
+            return done.error().at(where);
     } else if (key == "exclude") {
-        if (!selection.add_exclude(value, why))
-            return fail(why);
+        if (const auto done = selection.add_exclude(value); !done)
+            return done.error().at(where);
     } else if (key == "list") {
-        if (!selection.add_list(value, why))
-            return fail(why);
+        if (const auto done = selection.add_list(value); !done)
+            return done.error().at(where);
         if (list_is_hidden_from_ccache(value))
             return fail("ccache does not know of '" + std::string(value)
                         + "' and would take objects made with an older one: name it in CCACHE_EXTRAFILES");
@@ -156,11 +153,11 @@ bool Options::set(std::string_view key, const char* value, std::string& error)
     } else if (key == "report") {
         report = value;
     } else {
-        error = "unknown argument '" + std::string(key)
-            + "' (known: entry, exit, kernels, include, exclude, list, min-insns, report, verbose, disable)";
-        return false;
+        return fastsdt::Error{
+            "unknown " + where
+            + " (known: entry, exit, kernels, include, exclude, list, min-insns, report, verbose, disable)"};
     }
-    return true;
+    return {};
 }
 
 bool wants_frame(Entry entry, Arch arch, const Kernels& kernels, bool leaf)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The arguments of the plugin, the same for every compiler, and what is decided from them.
 #pragma once
+#include "base/result.h"
 #include "kernels.h"
 #include "selection.h"
 
@@ -39,8 +40,8 @@ struct Options : Request {
     bool disable = false;
 
     /// One argument KEY or KEY=VALUE. @param value  null when there was no '='.
-    /// @return false with one sentence that names the argument in `error`.
-    bool set(std::string_view key, const char* value, std::string& error);
+    /// The error names the argument.
+    fastsdt::Result<void> set(std::string_view key, const char* value);
 };
 
 /// For --help texts: one line per argument.

@@ -55,13 +55,13 @@ const char* action(const ReportLine& line)
     return line.record.added == Decision::Add::nothing ? "kept" : "added";
 }
 
-bool Report::open(const std::string& path, std::string& error)
+fastsdt::Result<void> Report::open(const std::string& path)
 {
     path_ = path;
     fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (fd_ < 0)
-        error = "argument 'report': cannot write '" + path + "': " + strerror(errno);
-    return fd_ >= 0;
+        return fastsdt::Error::of_system(errno, "argument 'report': cannot write '" + path + "'");
+    return {};
 }
 
 void Report::add(Arch arch, const ReportLine& line)
@@ -90,10 +90,10 @@ void Report::add(Arch arch, const ReportLine& line)
     text_ += text + "}\n";
 }
 
-bool Report::finish(std::string& error)
+fastsdt::Result<void> Report::finish()
 {
     if (fd_ < 0)
-        return true;
+        return {};
     // O_APPEND makes each write() go to the end; the lock keeps a block whole should a write come back short.
     bool ok = flock(fd_, LOCK_EX) == 0;
     for (size_t done = 0; ok && done < text_.size();) {
@@ -111,8 +111,8 @@ bool Report::finish(std::string& error)
     }
     fd_ = -1;
     if (!ok)
-        error = "cannot write the report '" + path_ + "': " + strerror(reason);
-    return ok;
+        return fastsdt::Error::of_system(reason, "cannot write the report '" + path_ + "'");
+    return {};
 }
 
 } // namespace fastprobe

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // report=FILE: one JSON line per function.
 #pragma once
+#include "base/result.h"
 #include "record.h"
 
 #include <string>
@@ -38,11 +39,11 @@ const char* action(const ReportLine& line);
 class Report {
 public:
     /// Opens the file, so that a path that cannot be written is an error before anything is compiled.
-    bool open(const std::string& path, std::string& error);
+    fastsdt::Result<void> open(const std::string& path);
     bool is_open() const { return fd_ >= 0; }
     void add(Arch arch, const ReportLine& line);
-    /// Appends what was collected and closes. @return false with one sentence in `error`.
-    bool finish(std::string& error);
+    /// Appends what was collected and closes.
+    fastsdt::Result<void> finish();
     /// Forgets what was collected: the compilation failed.
     void discard() { text_.clear(); }
 

@@ -69,27 +69,27 @@ std::string source_name(const std::string& symbol)
     return result;
 }
 
-bool Selection::add(Regexes& to, const char* regex, std::string& error)
+fastsdt::Result<void> Selection::add(Regexes& to, const char* regex)
 {
     auto compiled = new regex_t;
     if (int code = regcomp(compiled, regex, REG_EXTENDED | REG_NOSUB)) {
         char text[256];
         regerror(code, compiled, text, sizeof text);
         delete compiled; // regcomp() failed: there is nothing for regfree()
-        error = "bad regular expression '" + std::string(regex) + "': " + text;
-        return false;
+        return fastsdt::Error{text, "bad regular expression '" + std::string(regex) + "'"};
     }
     to.emplace_back(compiled);
-    return true;
+    return {};
 }
 
-bool Selection::add_list(const char* path, std::string& error)
+fastsdt::Result<void> Selection::add_list(const char* path)
 {
+    const auto cannot_read = [&](int code) {
+        return fastsdt::Error::of_system(code, "cannot read '" + std::string(path) + "'");
+    };
     FILE* file = fopen(path, "re");
-    if (!file) {
-        error = "cannot read '" + std::string(path) + "': " + strerror(errno);
-        return false;
-    }
+    if (!file)
+        return cannot_read(errno);
     char* line = nullptr;
     size_t capacity = 0;
     while (getline(&line, &capacity, file) >= 0) {
@@ -102,10 +102,10 @@ bool Selection::add_list(const char* path, std::string& error)
     int reason = errno;
     free(line);
     fclose(file);
-    if (failed)
-        error = "cannot read '" + std::string(path) + "': " + strerror(reason);
     has_list_ = true;
-    return !failed;
+    if (failed)
+        return cannot_read(reason);
+    return {};
 }
 
 bool Selection::selects(const std::string& symbol) const

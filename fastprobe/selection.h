@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which functions the user asked for.
 #pragma once
+#include "base/result.h"
 #include <regex.h>
 
 #include <atomic>
@@ -21,11 +22,11 @@ std::string without_clone_suffix(const std::string& symbol);
 /// of its result.
 class Selection {
 public:
-    /// POSIX extended regular expressions. @return false with one sentence in `error`.
-    bool add_include(const char* regex, std::string& error) { return add(include_, regex, error); }
-    bool add_exclude(const char* regex, std::string& error) { return add(exclude_, regex, error); }
+    /// POSIX extended regular expressions.
+    fastsdt::Result<void> add_include(const char* regex) { return add(include_, regex); }
+    fastsdt::Result<void> add_exclude(const char* regex) { return add(exclude_, regex); }
     /// One name per line; blank lines and what follows a '#' are ignored.
-    bool add_list(const char* path, std::string& error);
+    fastsdt::Result<void> add_list(const char* path);
 
     /// Without include and list: everything that exclude does not match. With them: what one of them names.
     bool selects(const std::string& symbol) const;
@@ -41,7 +42,7 @@ private:
         }
     };
     using Regexes = std::vector<std::unique_ptr<regex_t, Free>>;
-    static bool add(Regexes& to, const char* regex, std::string& error);
+    static fastsdt::Result<void> add(Regexes& to, const char* regex);
     Regexes include_, exclude_;
     bool listed(const std::string& name) const;
     mutable std::map<std::string, std::atomic<bool>>

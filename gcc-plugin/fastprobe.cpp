@@ -403,9 +403,8 @@ void finish(void*, void*)
 {
     if (seen_error())
         log.report.discard();
-    std::string error;
-    if (!log.report.finish(error))
-        stop(error);
+    if (const auto done = log.report.finish(); !done)
+        stop(done.error().text());
     if (options.verbose && !seen_error())
         for (const std::string& name : options.selection.unmatched())
             inform(UNKNOWN_LOCATION, "fastprobe: list: %qs is no function here", name.c_str());
@@ -456,10 +455,9 @@ PLUGIN_EXPORT int plugin_init(plugin_name_args* arguments, plugin_gcc_version* v
     about.help = options_help;
     register_callback(plugin, PLUGIN_INFO, nullptr, &about);
 
-    std::string error;
     for (int i = 0; i < arguments->argc; i++)
-        if (!options.set(arguments->argv[i].key, arguments->argv[i].value, error))
-            stop(error);
+        if (const auto done = options.set(arguments->argv[i].key, arguments->argv[i].value); !done)
+            stop(done.error().text());
 
     // Also when disabled: sources may use the attributes.
     register_callback(plugin, PLUGIN_ATTRIBUTES, register_attributes, nullptr);
@@ -469,8 +467,9 @@ PLUGIN_EXPORT int plugin_init(plugin_name_args* arguments, plugin_gcc_version* v
         return 0;
 
     log.verbose = options.verbose;
-    if (!options.report.empty() && !log.report.open(options.report, error))
-        stop(error);
+    if (!options.report.empty())
+        if (const auto done = log.report.open(options.report); !done)
+            stop(done.error().text());
     register_callback(plugin, PLUGIN_START_UNIT, start_unit, nullptr);
     insert_pass(plugin, new SelectPass(g), "ira");
     insert_pass(plugin, new PushPass(g), "vartrack");

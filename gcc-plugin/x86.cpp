@@ -33,7 +33,7 @@ const char* exit_obstacle()
     if (cfun->machine->function_return_type == indirect_branch_thunk_inline)
         return "-mfunction-return=thunk-inline: a return is several instructions";
     if (cfun->machine->indirect_branch_type == indirect_branch_thunk_inline)
-        return "-mindirect-branch=thunk-inline: a return may be an indirect call";
+        return "-mindirect-branch=thunk-inline: a ret may be part of an indirect call";
     return nullptr;
 }
 

@@ -115,7 +115,12 @@ IndexResult index_file(const std::string& path, const Options& options)
     if (!options.dry_run && options.output.empty())
         target.emplace(path, false); // there may be nothing to do
     const MappedFile file(target ? target->path() : path);
-    IndexResult result = index_notes(file.bytes());
+    IndexResult result;
+    try {
+        result = index_notes(file.bytes());
+    } catch (const Unusable& error) {
+        throw Unusable(error.error().at(path));
+    }
     if (!options.dry_run && (result.changed || !options.output.empty())) {
         if (target) {
             target->change(result.file, file.descriptor());

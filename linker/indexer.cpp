@@ -51,7 +51,7 @@ bool loaded(const Section& section)
 void require(bool condition, const char* message)
 {
     if (!condition)
-        throw IndexError(message);
+        throw Unusable(message);
 }
 
 // `end` is where the last section or header ends. Padding may follow: patchelf 0.18 leaves a zero byte.
@@ -82,6 +82,10 @@ void with_image(Bytes bytes, const std::function<void(const Image&)>& use)
             require(offset <= bytes.size() && size <= bytes.size() - offset, "a segment runs over the end of the file");
         require(image.sections().size() > 1, "no section headers, hence no notes to read");
         const FileLayout::Table& table = layout.section_headers;
+        const FileLayout::Table& segments = layout.program_headers;
+        require(segments.size() == 0 || table.size() == 0 || segments.offset >= table.offset + table.size()
+                    || segments.offset + segments.size() <= table.offset,
+                "the program headers lie over the section headers");
         uint64_t together = 0;
         for (const Section& section : image.sections()) {
             if (!in_file(section))
@@ -101,11 +105,7 @@ void with_image(Bytes bytes, const std::function<void(const Image&)>& use)
                 "the names of the sections are not in the file");
         use(image);
     };
-    try {
-        Image::each("", bytes, checked, [](const std::string&) {}); // only archives have members to report
-    } catch (const Unusable& error) {
-        throw IndexError(error.what());
-    }
+    Image::each("", bytes, checked, [](const Error&) {}); // only archives have members to report
 }
 
 // All notes of a section. One that is damaged makes the file unfit to rewrite.
@@ -115,8 +115,8 @@ std::vector<RawNote> notes_in(const Image& file, const Section& section)
     const auto fault =
         each_note(file.raw_contents(section), file.encoding(), [&](const RawNote& note) { notes.push_back(note); });
     if (fault)
-        throw IndexError(
-            fmt::format("{}: the note at offset {:#x} runs over the section's end", section.name, fault->offset));
+        throw Unusable({fmt::format("the note at offset {:#x} runs over the section's end", fault->offset),
+                        std::string(section.name)});
     return notes;
 }
 
@@ -190,12 +190,7 @@ void pad(std::vector<std::byte>& notes)
 
 std::vector<std::byte> index_note(const std::vector<Record>& records, Encoding encoding)
 {
-    std::vector<std::byte> descriptor;
-    try {
-        descriptor = encode_index(records, encoding);
-    } catch (const std::length_error& error) {
-        throw IndexError(error.what());
-    }
+    const std::vector<std::byte> descriptor = encode_index(records, encoding);
     constexpr std::string_view owner(FASTSDT_NOTE_OWNER, sizeof FASTSDT_NOTE_OWNER); // with its NUL
     static_assert(owner.size() % 4 == 0);
     std::vector<std::byte> note(12 + owner.size());
@@ -221,12 +216,11 @@ LayoutNotes read_layout(const Image& file)
             continue;
         for (const RawNote& note : notes_in(file, section)) {
             if (note.owner == FASTSDT_NOTE_OWNER && note.type == FASTSDT_NOTE_INDEX) {
-                std::string error;
-                const auto index = Index::open(note.descriptor, file.encoding(), error);
+                const auto index = Index::open(note.descriptor, file.encoding());
                 if (!index)
-                    throw IndexError(fmt::format("{}: {}", section.name, error));
+                    throw Unusable(index.error().at(std::string(section.name)));
                 if (const auto wrong = index->check())
-                    throw IndexError(fmt::format("{}: INDEX note: {}", section.name, *wrong));
+                    throw Unusable({*wrong, fmt::format("{}: INDEX note", section.name)});
                 for (size_t i = 0; i < index->size(); ++i)
                     result.records.push_back(*index->at(i));
                 continue;
@@ -299,8 +293,8 @@ std::vector<std::byte> rewrite_in_place(const Image& file, const Contents& conte
         if (section.size > 0
             && ((next != taken.begin() && std::prev(next)->second > section.offset)
                 || !taken.emplace(section.offset, section.offset + section.size).second))
-            throw IndexError(fmt::format("{} shares its place in the file with something else, so it cannot change",
-                                         file.sections()[number].name));
+            throw Unusable(fmt::format("{} shares its place in the file with something else, so it cannot change",
+                                       file.sections()[number].name));
         end = std::max<uint64_t>(end, section.offset + section.size);
     }
     for (const auto& [number, content] : contents) {
@@ -409,7 +403,7 @@ void verify(const Image& old, const Image& now, const Contents& contents, const 
 {
     const auto check = [](bool condition, const char* what) {
         if (!condition)
-            throw IndexError(
+            throw Unusable(
                 fmt::format("the result failed verification ({}); this is a bug, nothing was written", what));
     };
     const Bytes bytes = now.file();
@@ -512,7 +506,7 @@ std::vector<std::byte> with_section(const Image& file, const Section& section)
                 && (i == names || !in_file(file.sections()[i])
                     || equal(now.raw_contents(now.sections()[i]), file.raw_contents(file.sections()[i])));
         if (!same)
-            throw IndexError("the result failed verification (.stapsdt.base); this is a bug, nothing was written");
+            throw Unusable("the result failed verification (.stapsdt.base); this is a bug, nothing was written");
     });
     return out;
 }
@@ -571,8 +565,7 @@ std::optional<Section> lost_base(const Image& file, const std::vector<const Sect
     std::set<uint64_t> bases;
     for (const Section* section : stapsdt_sections)
         for (const RawNote& note : notes_in(file, *section)) {
-            const char* error = nullptr;
-            const auto probe = decode_stapsdt(note, file.encoding(), error);
+            const auto probe = decode_stapsdt(note, file.encoding());
             if (probe && !sites.why_no_site(probe->note_address, 0))
                 bases.insert(probe->note_base);
         }
@@ -662,8 +655,7 @@ private:
 
     void keep_probe(const RawNote& note, const SiteLookup& sites, std::vector<std::byte>& kept)
     {
-        const char* error = nullptr;
-        const auto probe = decode_stapsdt(note, file_.encoding(), error);
+        const auto probe = decode_stapsdt(note, file_.encoding());
         if (!probe) { // not ours to judge: fastsdt-check tells what is wrong with it
             append(kept, note.whole);
             return;
@@ -747,13 +739,13 @@ private:
         for (const auto& [number, content] : contents_) {
             const Section& section = file_.sections()[number];
             if (loaded(section))
-                throw IndexError(fmt::format("{} is loaded with the program and cannot change: link it as a section"
-                                             " that is not allocated",
-                                             section.name));
+                throw Unusable(fmt::format("{} is loaded with the program and cannot change: link it as a section"
+                                           " that is not allocated",
+                                           section.name));
             if (relocated.count(number))
-                throw IndexError(fmt::format("{} has relocations (--emit-relocs): index the file after the tool that"
-                                             " needs them, or drop them with objcopy --remove-relocations={}",
-                                             section.name, section.name));
+                throw Unusable(fmt::format("{} has relocations (--emit-relocs): index the file after the tool that"
+                                           " needs them, or drop them with objcopy --remove-relocations={}",
+                                           section.name, section.name));
         }
     }
 

@@ -4,16 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace fastsdt {
-
-/// The file cannot be indexed; what() is one clause that says why and what to do.
-class IndexError : public std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 /// A note that was taken out.
 struct RemovedNote {
@@ -38,7 +32,7 @@ struct IndexResult {
 };
 
 /// Merges the SITE, ENTRY and EXIT notes of a linked ELF file into one INDEX note, drops the notes whose code the linker
-/// dropped, and verifies the result against the original. Throws IndexError; `file` is never modified.
+/// dropped, and verifies the result against the original. Throws Unusable, which does not name the file; `file` is never modified.
 IndexResult index_notes(std::span<const std::byte> file);
 
 } // namespace fastsdt

@@ -106,14 +106,16 @@ protected:
                 return false;
             }
         }
-        std::string why;
         const std::string report = fastprobe_report_path();
+        if (report.empty())
+            return true;
         fastprobe::Report probe;
-        if (!report.empty() && (!probe.open(report, why) || !probe.finish(why))) {
-            error(compiler.getDiagnostics(), {}, "fastprobe: " + why);
-            return false;
-        }
-        return true;
+        auto done = probe.open(report);
+        if (done)
+            done = probe.finish();
+        if (!done)
+            error(compiler.getDiagnostics(), {}, "fastprobe: " + done.error().text());
+        return bool(done);
     }
 
     std::unique_ptr<ASTConsumer> CreateASTConsumer(CompilerInstance& compiler, StringRef) override

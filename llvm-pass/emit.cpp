@@ -98,18 +98,18 @@ void Unit::begin(Module& module)
     take_mark(module);
     ModuleNote note = ModuleNote::of(module).value_or(ModuleNote());
     log_.verbose = note.verbose;
-    std::string why;
-    if (!note.report.empty() && !log_.report.open(note.report, why))
-        error(module.getContext(), why);
+    if (note.report.empty())
+        return;
+    if (const auto done = log_.report.open(note.report); !done)
+        error(module.getContext(), done.error().text());
 }
 
 void Unit::end(Module& module)
 {
     if (printer_.OutContext.hadError() || failed(*module.getContext().getDiagHandlerPtr(), 0))
         log_.report.discard();
-    std::string why;
-    if (!log_.report.finish(why))
-        error(module.getContext(), why);
+    if (const auto done = log_.report.finish(); !done)
+        error(module.getContext(), done.error().text());
 }
 
 void Unit::make_sites(MachineFunction& mf)

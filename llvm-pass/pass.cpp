@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The pass plugin: decides which functions of a module get an entry and writes the decision into the IR. The code
-// generator carries it out (codegen.h).
+// generator carries it out (codegen.h), perhaps in another process: with LTO the linker's. So a decision travels as
+//
+//     attributes #0 = { "fastprobe"="auto;6.1-;0;nop10" }      of a function: entry, kernels, instructions, exit (Request)
+//     !fastprobe = !{!{!"report.jsonl", !"verbose"}}           of the module: where to report (ModuleNote)
+//     !llvm.ident = !{..., !{FASTSDT_NO_PASS}}                 taken out by the code generator; left in, it had not loaded us
+//
+// AttributesPass runs before optimization and keeps what the source asks for (annotations), which inlining would lose. SelectPass runs when
+// the functions that will be code are known.
 #include "plugin.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
@@ -47,10 +54,9 @@ std::optional<Request> request_of(const Function& function)
     auto [range, numbers] = rest.split(';');
     auto [count, way] = numbers.split(';');
     Request request;
-    std::string why;
     auto entry = parse_entry({mode.data(), mode.size()});
     auto exit = parse_exit({way.data(), way.size()});
-    if (!entry || !exit || !request.kernels.parse({range.data(), range.size()}, why)
+    if (!entry || !exit || !request.kernels.parse({range.data(), range.size()})
         || count.getAsInteger(10, request.min_insns))
         return std::nullopt;
     request.entry = *entry;
@@ -320,9 +326,10 @@ bool parse_pass(StringRef name, ModulePassManager& manager)
         StringRef word;
         std::tie(word, name) = name.split(';');
         auto [key, value] = word.split('=');
-        std::string error, text = value.str();
-        if (!options->set({key.data(), key.size()}, word.contains('=') ? text.c_str() : nullptr, error))
-            stop(error);
+        const std::string text = value.str();
+        if (const auto done = options->set({key.data(), key.size()}, word.contains('=') ? text.c_str() : nullptr);
+            !done)
+            stop(done.error().text());
     }
     manager.addPass(SelectPass(options));
     return true;
@@ -380,9 +387,10 @@ const char* fastprobe_argument(const char* argument)
     StringRef text(argument);
     auto [key, rest] = text.split('=');
     std::string value = rest.str();
-    bool ok = fastprobe::configuration().options.set({key.data(), key.size()},
-                                                     text.contains('=') ? value.c_str() : nullptr, error);
-    return ok ? nullptr : error.c_str();
+    const auto done =
+        fastprobe::configuration().options.set({key.data(), key.size()}, text.contains('=') ? value.c_str() : nullptr);
+    error = done ? "" : done.error().text();
+    return done ? nullptr : error.c_str();
 }
 
 bool fastprobe_wants_exits()

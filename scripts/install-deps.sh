@@ -16,7 +16,7 @@ upstream="git dpkg-dev bison flex texinfo gawk m4 autoconf automake autopoint ge
 libgmp-dev libmpfr-dev libmpc-dev"
 package="git build-essential debhelper dpkg-dev fakeroot lintian autopkgtest piuparts debootstrap rpm rpmlint cpio python3-venv clang llvm-dev libclang-dev"
 everything="$bench
-ccache libgtest-dev libgmock-dev libvixl-dev libzstd-dev liblzma-dev libbz2-dev libunwind-dev binutils patchelf shellcheck
+abigail-tools ccache libgtest-dev libgmock-dev libvixl-dev libzstd-dev liblzma-dev libbz2-dev libunwind-dev binutils patchelf shellcheck
 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu
 gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
 libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-ppc64el-cross

@@ -8,15 +8,16 @@ import re
 import subprocess
 import sys
 
-READER = "fastsdt-check fastsdt-dtrace fastsdt-index"
+READER = "fastsdt-check fastsdt-dtrace fastsdt-index fastsdt_reader_api"
 TOOLS = READER + " fastsdt-probe gcc-plugin/all"
 ENGINE = TOOLS + " fastsdt-trace fastsdt_trace_api"
 PLUGINS = TOOLS + " llvm-pass/all"
 # A change in FOLDER; the folders of tests/ that it concerns; what their scripts need besides what is built there. The longest FOLDER counts, and
 # tests/NAME concerns itself.
 AFFECTED = [
-    ("include/", "header recognize lib check", TOOLS),
-    ("lib/", "lib check linker movable fuzz", READER),
+    ("include/", "header recognize lib check reader", TOOLS),
+    ("lib/", "lib check linker movable fuzz reader", READER),
+    ("reader/", "reader check fuzz", READER),
     ("lib/kernel/", "lib check kernel", READER),
     ("lib/movable/", "lib check movable", READER),
     ("linker/", "linker fuzz", READER),
@@ -36,7 +37,7 @@ AFFECTED = [
     ("bench/", "bench", ""),
     ("README.md", "docs", ENGINE),
     ("docs/", "docs", ENGINE),
-    ("examples/", "docs", ENGINE),
+    ("examples/", "docs reader", ENGINE),
     ("scripts/", "scripts", ""),
     (".ci/", "scripts", ""),
     ("packaging/", "scripts", ""),

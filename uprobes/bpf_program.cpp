@@ -10,7 +10,7 @@
 // another task's on the same CPU.
 #include "bpf_program.h"
 
-#include <system_error>
+#include "base/unusable.h"
 
 #ifdef FASTSDT_HAVE_LIBBPF
 #include <bpf/bpf.h>
@@ -188,14 +188,14 @@ void send(Assembler& a, int ring, Notice notice)
 Descriptor checked(int fd, const char* what)
 {
     if (fd < 0)
-        throw std::system_error(-fd, std::generic_category(), what);
+        throw Unusable(Error::of_system(-fd, what));
     return Descriptor(fd);
 }
 
 Descriptor checked(Descriptor fd, const char* what)
 {
     if (!fd)
-        throw std::system_error(errno, std::generic_category(), what);
+        throw Unusable(Error::of_system(errno, what));
     return fd;
 }
 
@@ -261,8 +261,7 @@ Descriptor load_count(const Maps& maps, Members members, bool multi, bool on_ret
     Descriptor program = a.assemble(BPF_PROG_TYPE_KPROBE, "fastsdt_count", multi ? bpf_trace_uprobe_multi : 0);
     if (const int error = errno; !program) {
         const bool old = libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, nullptr) == 0;
-        throw std::system_error(error, std::generic_category(),
-                                old ? "BPF cookies, which came with Linux 5.15" : "BPF program");
+        throw Unusable(Error::of_system(error, old ? "BPF cookies, which came with Linux 5.15" : "BPF program"));
     }
     return program;
 }
@@ -400,7 +399,7 @@ void BpfPrograms::open_queue()
         const int error = errno;
         ring_buffer__free(queue_->buffer);
         delete queue_;
-        throw std::system_error(error, std::generic_category(), "BPF map");
+        throw Unusable(Error::of_system(error, "BPF map"));
     }
     state_ = static_cast<CounterState*>(memory);
 }
@@ -475,7 +474,7 @@ namespace fastsdt {
 struct BpfPrograms::Ring {};
 BpfPrograms::BpfPrograms(size_t, Members, bool)
 {
-    throw std::system_error(ENOSYS, std::generic_category(), "fastsdt was built without libbpf");
+    throw Unusable("fastsdt was built without libbpf");
 }
 BpfPrograms::~BpfPrograms() = default;
 uint64_t BpfPrograms::hits(size_t) const

@@ -58,7 +58,7 @@ enum class Notice : uint64_t {
 /// The programs and their maps for `size` targets. Numbers of targets are cookies.
 class BpfPrograms {
 public:
-    /// Throws std::system_error if the kernel refuses. The text says what it refused.
+    /// Throws Unusable if the kernel refuses. `where` is what it refused.
     BpfPrograms(size_t size, Members members, bool multi);
     BpfPrograms(const BpfPrograms&) = delete;
     BpfPrograms& operator=(const BpfPrograms&) = delete;

@@ -2,6 +2,7 @@
 #include "counter.h"
 
 #include "elf/image.h"
+#include "proc/text.h"
 #include "proc/threads.h"
 #include "process.h"
 
@@ -11,7 +12,6 @@
 #include <cerrno>
 #include <cstring>
 #include <sys/prctl.h>
-#include <system_error>
 
 namespace fastsdt {
 namespace {
@@ -22,11 +22,9 @@ bool concerns_all(int error)
     return error == EPERM || error == EACCES || error == ESRCH || error == ENOMEM || error == EMFILE || error == ENFILE;
 }
 
-[[noreturn]] void give_up(int error, pid_t pid)
+[[noreturn]] void cannot_attach(int error, pid_t pid)
 {
-    if (error == ESRCH)
-        throw Unusable(fmt::format("process {}: there is no such process", pid));
-    throw Unusable(fmt::format("cannot attach uprobes: {}", std::strerror(error)));
+    throw Unusable(error == ESRCH ? unreadable(pid, error) : Error::of_system(error, "cannot attach uprobes"));
 }
 
 } // namespace
@@ -49,7 +47,7 @@ Counter::Counter(std::vector<Target> targets, pid_t pid, Scope scope, Means best
                                                          : Members::process;
             programs_ = std::make_unique<BpfPrograms>(targets_.size(), members, means_ == Means::bpf_multi);
             programs_->state().root = static_cast<uint32_t>(pid);
-        } catch (const std::system_error& error) {
+        } catch (const Unusable& error) {
             means_ = Means::perf_events;
             limitation_ = fmt::format("BPF cannot be used ({})", error.what());
         }
@@ -89,7 +87,7 @@ void Counter::attach_all_at_once(size_t first, size_t last)
     if (link) {
         links_.push_back(std::move(link));
     } else if (concerns_all(errno)) {
-        give_up(errno, pid_);
+        cannot_attach(errno, pid_);
     } else if (targets.size() == 1) {
         errors_[first] = errno;
     } else {
@@ -111,7 +109,7 @@ void Counter::attach_one_by_one()
             : Descriptor();
         if (!link) {
             if (concerns_all(errno))
-                give_up(errno, pid_);
+                cannot_attach(errno, pid_);
             errors_[i] = errno;
         }
         events_.push_back(std::move(event));
@@ -129,7 +127,7 @@ void Counter::attach_for_everyone()
             if (events_.back() || errno == ENODEV) // a processor that is switched off
                 continue;
             if (concerns_all(errno))
-                give_up(errno, pid_);
+                cannot_attach(errno, pid_);
             errors_[i] = errno;
         }
 }

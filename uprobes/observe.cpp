@@ -140,11 +140,11 @@ MappedText::MappedText(const std::string& path)
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat status{};
     if (!file || fstat(file.get(), &status) < 0)
-        throw Unusable(fmt::format("{}: {}", path, std::strerror(errno)));
+        throw Unusable(Error::of_system(errno, path));
     size_ = static_cast<size_t>(status.st_size);
     start_ = mmap(nullptr, size_, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get(), 0);
     if (start_ == MAP_FAILED)
-        throw Unusable(fmt::format("{}: cannot be mapped executable ({})", path, std::strerror(errno)));
+        throw Unusable({fmt::format("cannot be mapped executable ({})", std::strerror(errno)), path, {}, errno});
 }
 
 // A stopped child that dies with this process.
@@ -234,7 +234,7 @@ public:
               mmap(nullptr, scratch_size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
     {
         if (scratch_ == MAP_FAILED)
-            throw Unusable(fmt::format("mmap: {}", std::strerror(errno)));
+            throw Unusable(Error::of_system(errno, "mmap"));
         std::memcpy(scratch_, call_kernel, sizeof call_kernel);
     }
     ~Observer() { munmap(scratch_, scratch_size); }
@@ -273,7 +273,7 @@ private:
     {
         constexpr size_t longest = 16; // MAX_UINSN_BYTES
         if (target.file_offset >= text_.size())
-            throw Unusable(fmt::format("{}: the file ends before offset {:#x}", target.path, target.file_offset));
+            throw Unusable({fmt::format("the file ends before offset {:#x}", target.file_offset), target.path});
         const auto bytes = text_.bytes(target.file_offset);
         size_t length = std::min(bytes.size(), longest);
         fastsdt_recognized known;

@@ -3,6 +3,7 @@
 
 #include "elf/image.h"
 #include "proc/maps.h"
+#include "proc/text.h"
 
 #include <fmt/format.h>
 
@@ -29,7 +30,7 @@ namespace {
 
 [[noreturn]] void cannot(const std::string& what)
 {
-    throw Unusable(fmt::format("{}: {}", what, std::strerror(errno)));
+    throw Unusable(Error::of_system(errno, what));
 }
 
 struct FileId {
@@ -198,7 +199,7 @@ void Launched::go()
     while ((got = read(failed_.get(), &error, sizeof error)) < 0 && errno == EINTR) {}
     failed_.reset();
     if (got > 0)
-        throw Unusable(fmt::format("{}: {}", name_, std::strerror(error))); // nobody else writes to the pipe
+        throw Unusable(Error::of_system(error, name_)); // nobody else writes to the pipe
 }
 
 Launched::End Launched::reap()
@@ -238,10 +239,10 @@ Descriptor open_process(pid_t pid)
             return process;
     }
     if (errno == ESRCH)
-        throw Unusable(fmt::format("process {}: there is no such process", pid));
+        throw Unusable(unreadable(pid, ESRCH));
     if (errno == EINVAL) // also what older kernels say to the number of a thread
-        throw Unusable(fmt::format("process {}: that is a thread of another process; name the process", pid));
-    cannot(fmt::format("process {}", pid));
+        throw Unusable({"that is a thread of another process", process_name(pid), "name the process"});
+    cannot(process_name(pid));
 }
 
 std::vector<bool> wait_readable(const std::vector<int>& descriptors,

@@ -88,7 +88,7 @@ bool is_stripped(const std::string& mapped, pid_t pid)
             stripped = std::none_of(image.sections().begin(), image.sections().end(),
                                     [](const Section& s) { return s.type == SHT_SYMTAB; });
         },
-        [](const std::string&) {}); // read_process() says it
+        [](const Error&) {}); // read_process() says it
     return stripped;
 }
 
@@ -401,7 +401,9 @@ std::vector<Site> Matcher::find_new(const std::vector<Mapping>& mappings)
     traits_ = {moves_faulting_ ? uint8_t(0) : handled_faults(pid_), may_have_shadow_stack(pid_)};
     const Unrecorded wanted = unrecorded();
     const Process process = read_process(pid_, functions, moves_ ? &wanted : nullptr, mappings);
-    troubles_ = process.troubles;
+    troubles_.clear();
+    for (const Error& trouble : process.troubles)
+        troubles_.push_back(trouble.text());
     std::map<Key, Site> sites;
     for (const LiveFile& file : process.files)
         for (size_t clause = 0; clause < script_.clauses.size(); ++clause)

@@ -97,7 +97,7 @@ void each_module(pid_t pid, const std::function<bool(const Image&)>& visit)
             Image::each(
                 fmt::format("/proc/{}/root{}", pid, mapping.name),
                 [&](const Image& image) { found = found || (image.arch() == own_machine.arch && visit(image)); },
-                [](const std::string&) {});
+                [](const Error&) {});
         } catch (const Unusable&) {
             // not an ELF file, or gone: then it does not tell
         }

@@ -110,7 +110,7 @@ std::string judged(const std::string& path, bool program)
         return found->second;
     std::string found = unreadable;
     try {
-        Image::each(path, [&](const Image& image) { found = judged(image, program); }, [](const std::string&) {});
+        Image::each(path, [&](const Image& image) { found = judged(image, program); }, [](const Error&) {});
     } catch (const Unusable&) {
         return unreadable; // at another time it may be
     }

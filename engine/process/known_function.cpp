@@ -32,7 +32,7 @@ std::optional<uint64_t> offset_in(pid_t pid, const Mapping& mapping, const std::
                     if (f.name == name || std::ranges::find(f.aliases, name) != f.aliases.end())
                         found = f.address - image.segments().front().address;
             },
-            [](const std::string&) {});
+            [](const Error&) {});
     } catch (const Unusable&) {
         // No ELF file that can be read.
     }

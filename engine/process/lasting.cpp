@@ -46,7 +46,7 @@ std::string c_library_of(pid_t pid)
                     }
                 }
             },
-            [](const std::string&) {});
+            [](const Error&) {});
     } catch (const Unusable&) {
         // Then its texts are not among what lasts.
     }

@@ -139,7 +139,7 @@ void Symbols::read(Module& module)
     module.is_read = true;
     if (!module.file)
         return;
-    const auto nothing = [](const std::string&) {};
+    const auto nothing = [](const Error&) {};
     try {
         Image::each(
             path_of(module.file),
@@ -185,7 +185,7 @@ std::optional<SymbolInFile> symbol_in(const std::string& path, const std::string
                             found = {symbol.st_value, symbol.st_size};
                 }
             },
-            [](const std::string&) {});
+            [](const Error&) {});
     } catch (const Unusable&) {
         // no ELF file
     }

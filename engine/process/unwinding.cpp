@@ -140,7 +140,7 @@ Unwinding::CodeOfFile Unwinding::read(pid_t pid, const Mapping& mapping)
                     if (segment.executable)
                         pieces->push_back({segment.offset, segment.file_size, rows_of(frames, segment, entry)});
             },
-            [](const std::string&) {});
+            [](const Error&) {});
     } catch (const Unusable&) {
         // no ELF file: its code has no rows
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// Only the standard library and POSIX: fastsdt-dtrace has this file and nothing else of lib.
 #include "base/descriptor.h"
 #include "base/output_file.h"
 #include "base/unusable.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -183,7 +183,7 @@ std::string take_over(int from, const struct stat& status, int to)
 
 [[noreturn]] void fail(const std::string& path, const std::string& what)
 {
-    throw Unusable(fmt::format("{}: {}: {}", path, what, std::strerror(errno)));
+    throw Unusable({what + ": " + std::strerror(errno), path, {}, errno});
 }
 
 } // namespace
@@ -198,15 +198,15 @@ OutputFile::OutputFile(const std::string& path, bool try_now) : asked_(path), pa
         if (fstat(there.get(), &status) != 0)
             fail(path, "cannot write");
         if (S_ISDIR(status.st_mode))
-            throw Unusable(fmt::format("{}: is a directory", path));
+            throw Unusable({"is a directory", path});
         if (!S_ISREG(status.st_mode))
-            throw Unusable(fmt::format("{}: not a regular file, and only those are written", path));
+            throw Unusable({"not a regular file, and only those are written", path});
         const std::unique_ptr<char, decltype(&free)> real(realpath(path.c_str(), nullptr), free);
         struct stat resolved;
         if (!real || lstat(real.get(), &resolved) != 0)
             fail(path, "cannot write");
         if (!same_file(status, resolved))
-            throw Unusable(fmt::format("{}: it was replaced meanwhile, nothing was written; run again", path));
+            throw Unusable({"it was replaced meanwhile, nothing was written", path, "run again"});
         path_ = real.get();
         before_ = status;
     } else if (errno != ENOENT) {
@@ -242,7 +242,7 @@ void OutputFile::write(std::span<const std::byte> contents, const int* like, boo
     const DeferredSignals deferred;
     const auto stop = [&] {
         if (deferred.pending())
-            throw Unusable(fmt::format("{}: interrupted, nothing was written", asked_));
+            throw Unusable({"interrupted, nothing was written", asked_});
     };
     NewFile file(path_);
     if (file.fd() < 0)
@@ -273,11 +273,11 @@ void OutputFile::write(std::span<const std::byte> contents, const int* like, boo
     struct stat now;
     const bool there = lstat(path_.c_str(), &now) == 0;
     if (there && !S_ISREG(now.st_mode))
-        throw Unusable(fmt::format("{}: something that is not a regular file has taken its place", asked_));
+        throw Unusable({"something that is not a regular file has taken its place", asked_});
     if (like && before_ && same_file(source, *before_))
         in_place = true;
     if (in_place && (!before_ || !there || !unchanged(now, *before_) || !unchanged(source, now)))
-        throw Unusable(fmt::format("{}: it was changed or replaced meanwhile, nothing was written; run again", asked_));
+        throw Unusable({"it was changed or replaced meanwhile, nothing was written", asked_, "run again"});
     if (!file.rename_to(path_))
         fail(asked_, "cannot replace");
     // Best effort: the file is whole with or without it, and some file systems cannot sync a directory.

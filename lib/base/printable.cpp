@@ -64,6 +64,16 @@ std::string printable(std::string_view text)
     return out;
 }
 
+std::string cut(std::string text, size_t most)
+{
+    if (text.size() <= most)
+        return text;
+    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80)
+        --most;
+    text.resize(most);
+    return text;
+}
+
 std::string plural(size_t count, std::string_view one, std::string_view many)
 {
     if (count == 1)

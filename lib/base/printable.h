@@ -11,6 +11,9 @@ namespace fastsdt {
 /// paragraph separators).
 std::string printable(std::string_view text);
 
+/// The text cut to `most` bytes, but no character of UTF-8 in two.
+std::string cut(std::string text, size_t most);
+
 /// "1 probe", "2 probes"; `many` where the plural is not `one` with an s.
 std::string plural(size_t count, std::string_view one, std::string_view many = {});
 

@@ -48,25 +48,45 @@ std::optional<uint64_t> decimal(std::string_view field)
     return value;
 }
 
-// Asks what it is before opening it to read: a tape rewinds, a watchdog starts, a FIFO waits. -1: `why` says it.
-int open_regular(const std::string& path, struct stat& status, std::string& why)
+// Asks what it is before opening it to read: a tape rewinds, a watchdog starts, a FIFO waits.
+Descriptor open_regular(const std::string& path, struct stat& status)
 {
     const Descriptor there(::open(path.c_str(), O_PATH | O_CLOEXEC));
-    if (!there || ::fstat(there.get(), &status) != 0) {
-        why = std::strerror(errno);
-        return -1;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        why = S_ISDIR(status.st_mode) ? "is a directory; name the files in it" : "not a regular file";
-        return -1;
-    }
+    if (!there || ::fstat(there.get(), &status) != 0)
+        throw Unusable(Error::of_system(errno, path));
+    if (S_ISDIR(status.st_mode))
+        throw Unusable({"is a directory", path, "name the files in it"});
+    if (!S_ISREG(status.st_mode))
+        throw Unusable({"not a regular file", path});
     // The file that was asked about; without /proc the one that has the name now.
-    int file = ::open(fmt::format("/proc/self/fd/{}", there.get()).c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0 && errno == ENOENT)
-        file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0)
-        why = std::strerror(errno);
+    Descriptor file(::open(fmt::format("/proc/self/fd/{}", there.get()).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file && errno == ENOENT)
+        file = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!file)
+        throw Unusable(Error::of_system(errno, path));
     return file;
+}
+
+// Holes stay holes: a file of a terabyte may be a few kilobytes. What is gone since reads as zeros.
+Result<void> copy_contents(int file, char* to, size_t size, const std::string& path)
+{
+    const auto end = static_cast<off_t>(size);
+    for (off_t at = 0; at < end;) {
+        const off_t data = ::lseek(file, at, SEEK_DATA);
+        if (data < 0 && errno == ENXIO)
+            return {};
+        at = std::max(at, data); // -1: it cannot tell
+        const off_t hole = data < 0 ? -1 : ::lseek(file, at, SEEK_HOLE);
+        for (const off_t stop = std::min(end, hole < 0 ? end : hole); at < stop;) {
+            const ssize_t got = ::pread(file, to + at, static_cast<size_t>(stop - at), at);
+            if (got == 0)
+                return {};
+            if (got < 0 && errno != EINTR)
+                return Error::of_system(errno, path);
+            at += std::max<ssize_t>(got, 0);
+        }
+    }
+    return {};
 }
 
 bool is_outside(const std::filesystem::path& name)
@@ -76,34 +96,30 @@ bool is_outside(const std::filesystem::path& name)
 
 } // namespace
 
-MappedFile::MappedFile(const std::string& path)
+MappedFile::MappedFile(const std::string& path, bool copy)
 {
     struct stat status;
-    std::string why;
-    descriptor_ = open_regular(path, status, why);
-    if (descriptor_ < 0)
-        throw Unusable(fmt::format("{}: {}", path, why));
+    descriptor_ = open_regular(path, status);
     if (status.st_size == 0)
-        why = "empty file";
-    else {
-        const auto size = size_t(status.st_size);
-        // Writable and private because libelf wants writable memory.
-        void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor_, 0);
-        if (at == MAP_FAILED)
-            why = std::strerror(errno);
-        else
-            bytes_ = {static_cast<const std::byte*>(at), size};
-    }
-    if (!why.empty()) {
-        ::close(descriptor_);
-        throw Unusable(fmt::format("{}: {}", path, why));
+        throw Unusable({"empty file", path});
+    const auto size = size_t(status.st_size);
+    // Writable and private because libelf wants writable memory.
+    void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | (copy ? MAP_ANONYMOUS : 0),
+                      copy ? -1 : descriptor_.get(), 0);
+    if (at == MAP_FAILED)
+        throw Unusable(Error::of_system(errno, path));
+    bytes_ = {static_cast<const std::byte*>(at), size};
+    if (!copy)
+        return;
+    if (const auto done = copy_contents(descriptor_.get(), static_cast<char*>(at), size, path); !done) {
+        ::munmap(at, size);
+        throw Unusable(done.error());
     }
 }
 
 MappedFile::~MappedFile()
 {
     ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-    ::close(descriptor_);
 }
 
 static const char* shortened_message;
@@ -147,9 +163,9 @@ bool is_archive(std::span<const std::byte> file)
     return head == ordinary_magic || head == thin_magic;
 }
 
-void each_member(const std::string& path, std::span<const std::byte> file, Outside outside,
+void each_member(const std::string& path, std::span<const std::byte> file, Access access,
                  const std::function<void(const std::string&, std::span<const std::byte>)>& visit,
-                 const std::function<void(const std::string&)>& trouble)
+                 const std::function<void(const Error&)>& trouble)
 {
     const bool thin = text(file).starts_with(thin_magic);
     std::string_view long_names;
@@ -158,25 +174,27 @@ void each_member(const std::string& path, std::span<const std::byte> file, Outsi
     std::string first_left_out;
     const auto finish = [&] {
         if (left_out > 0)
-            trouble(fmt::format("{}: {} outside the archive's directory {} left out ({}{}); --outside reads them", path,
-                                left_out == 1 ? "1 member" : fmt::format("{} members", left_out),
-                                left_out == 1 ? "is" : "are", first_left_out, left_out == 1 ? "" : ", ..."));
+            trouble({fmt::format("{} {} {} left out ({}{})",
+                                 left_out == 1 ? "1 member" : fmt::format("{} members", left_out),
+                                 access.outside == Access::alone ? "in other files" : "outside the archive's directory",
+                                 left_out == 1 ? "is" : "are", first_left_out, left_out == 1 ? "" : ", ..."),
+                     path, access.outside == Access::alone ? "" : access.cure});
         if (again > 0)
-            trouble(fmt::format("{}: files that it names more than once are read once ({} names)", path, again));
+            trouble({fmt::format("files that it names more than once are read once ({} names)", again), path});
     };
     size_t at = SARMAG;
     while (at < file.size()) {
         if (file.size() - at < sizeof(ar_hdr)) {
             // One byte of padding may follow the last member.
             if (file.size() - at > 1)
-                trouble(fmt::format("{}: truncated: the archive ends inside a member's header", path));
+                trouble({"truncated: the archive ends inside a member's header", path});
             return finish();
         }
         const std::string_view header = text(file.subspan(at, sizeof(ar_hdr)));
         const std::string_view field = trimmed(header.substr(offsetof(ar_hdr, ar_name), sizeof(ar_hdr::ar_name)));
         const auto size = decimal(trimmed(header.substr(offsetof(ar_hdr, ar_size), sizeof(ar_hdr::ar_size))));
         if (header.substr(offsetof(ar_hdr, ar_fmag)) != ARFMAG || !size) {
-            trouble(fmt::format("{}: damaged: no member header at offset {}", path, at));
+            trouble({fmt::format("damaged: no member header at offset {}", at), path});
             return finish();
         }
         at += sizeof(ar_hdr);
@@ -184,7 +202,7 @@ void each_member(const std::string& path, std::span<const std::byte> file, Outsi
         const bool table = field == "/" || field == "//" || field == "/SYM64/" || field.starts_with("__.SYMDEF");
         const bool inside = table || !thin;
         if (inside && *size > file.size() - at) {
-            trouble(fmt::format("{}: truncated: member {} ends past the end of the archive", path, field));
+            trouble({fmt::format("truncated: member {} ends past the end of the archive", field), path});
             return finish();
         }
         std::span<const std::byte> contents = inside ? file.subspan(at, *size) : std::span<const std::byte>();
@@ -200,7 +218,7 @@ void each_member(const std::string& path, std::span<const std::byte> file, Outsi
         if (field.starts_with("#1/")) { // BSD: the name stands before the contents
             const auto length = decimal(field.substr(3));
             if (!length || *length > contents.size()) {
-                trouble(fmt::format("{}: damaged: member name {}", path, field));
+                trouble({fmt::format("damaged: member name {}", field), path});
                 continue;
             }
             name = std::string(text(contents.first(*length)).data(), strnlen(text(contents).data(), *length));
@@ -209,14 +227,14 @@ void each_member(const std::string& path, std::span<const std::byte> file, Outsi
             const auto colon = field.find(':');
             const auto offset = decimal(field.substr(1, colon == field.npos ? field.npos : colon - 1));
             if (!offset || *offset >= long_names.size()) {
-                trouble(fmt::format("{}: damaged: member name {}", path, field));
+                trouble({fmt::format("damaged: member name {}", field), path});
                 continue;
             }
             // At most a path's length: a table without line ends would otherwise be read whole for each member.
             const auto rest = long_names.substr(*offset, PATH_MAX);
             const auto end = rest.find('\n');
             if (end == rest.npos && rest.size() == PATH_MAX) {
-                trouble(fmt::format("{}: damaged: member name {} has no end", path, field));
+                trouble({fmt::format("damaged: member name {} has no end", field), path});
                 continue;
             }
             name = rest.substr(0, end);
@@ -224,7 +242,7 @@ void each_member(const std::string& path, std::span<const std::byte> file, Outsi
                 name.pop_back();
             if (colon != field.npos) {
                 // Member of an archive inside this thin archive; that archive can be named itself.
-                trouble(fmt::format("{}: {} is an archive in a thin archive: check it by itself", path, name));
+                trouble({fmt::format("{} is an archive in a thin archive", name), path, "check it by itself"});
                 continue;
             }
         } else if (name.ends_with('/')) {
@@ -234,20 +252,20 @@ void each_member(const std::string& path, std::span<const std::byte> file, Outsi
             visit(name, contents);
             continue;
         }
-        if (outside == Outside::refuse && is_outside(name)) {
+        if (access.outside == Access::alone || (access.outside == Access::refuse && is_outside(name))) {
             if (left_out++ == 0)
                 first_left_out = name;
             continue;
         }
         try {
-            const MappedFile member((std::filesystem::path(path).parent_path() / name).string());
+            const MappedFile member((std::filesystem::path(path).parent_path() / name).string(), access.copy);
             struct stat status;
             if (::fstat(member.descriptor(), &status) == 0 && !read.emplace(status.st_dev, status.st_ino).second)
                 ++again;
             else
                 visit(name, member.bytes());
         } catch (const Unusable& error) {
-            trouble(fmt::format("{}: {}", path, error.what()));
+            trouble(error.error().at(path));
         }
     }
     finish();

@@ -62,7 +62,7 @@ Descriptor open_debug_file(const std::string& path)
                 else if (id.size() > 2)
                     found = "/usr/lib/debug/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug";
             },
-            [](const std::string&) {});
+            [](const Error&) {});
     } catch (const Unusable&) {
         // no ELF file
     }

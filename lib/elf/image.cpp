@@ -53,15 +53,15 @@ std::string_view name(Image::Kind kind)
 }
 
 void Image::each(const std::string& path, const std::function<void(const Image&)>& visit,
-                 const std::function<void(const std::string&)>& trouble, Outside outside)
+                 const std::function<void(const Error&)>& trouble, Access access)
 {
-    const MappedFile file(path);
-    each(path, file.bytes(), visit, trouble, outside);
+    const MappedFile file(path, access.copy);
+    each(path, file.bytes(), visit, trouble, access);
 }
 
 void Image::each(const std::string& path, std::span<const std::byte> file,
-                 const std::function<void(const Image&)>& visit, const std::function<void(const std::string&)>& trouble,
-                 Outside outside)
+                 const std::function<void(const Image&)>& visit, const std::function<void(const Error&)>& trouble,
+                 Access access)
 {
     if (!is_archive(file)) {
         visit(Image(path, {}, file));
@@ -69,7 +69,7 @@ void Image::each(const std::string& path, std::span<const std::byte> file,
     }
     bool any = false;
     each_member(
-        path, file, outside,
+        path, file, access,
         [&](const std::string& name, std::span<const std::byte> contents) {
             if (contents.size() < SELFMAG
                 || std::string_view(reinterpret_cast<const char*>(contents.data()), SELFMAG) != ELFMAG)
@@ -78,20 +78,20 @@ void Image::each(const std::string& path, std::span<const std::byte> file,
             try {
                 visit(Image(path, name, contents));
             } catch (const Unusable& error) {
-                trouble(error.what());
+                trouble(error.error());
             }
         },
-        [&](const std::string& what) {
+        [&](const Error& error) {
             any = true;
-            trouble(what);
+            trouble(error);
         });
     if (!any)
-        throw Unusable(path + ": an archive without ELF files");
+        throw Unusable({"an archive without ELF files", path});
 }
 
-void Image::unusable(const std::string& why) const
+void Image::unusable(std::string why, std::string cure) const
 {
-    throw Unusable(path_.empty() ? why : fmt::format("{}: {}", name(), why));
+    throw Unusable({std::move(why), path_.empty() ? "" : name(), std::move(cure)});
 }
 
 std::string Image::name() const
@@ -104,7 +104,7 @@ Image::Image(std::string path, std::string member, std::span<const std::byte> fi
 {
     const std::string_view head(reinterpret_cast<const char*>(file.data()), file.size());
     if (head.starts_with("BC\xc0\xde"))
-        unusable("LLVM bitcode (clang -flto), which has no machine code and no notes yet; read the linked file");
+        unusable("LLVM bitcode (clang -flto), which has no machine code and no notes yet", "read the linked file");
     if (!head.starts_with(ELFMAG))
         unusable("not an ELF file or an ar archive");
     if (file.size() < EI_NIDENT)
@@ -133,8 +133,8 @@ Image::Image(std::string path, std::string member, std::span<const std::byte> fi
     layout_.section_headers = {header.e_shoff, header.e_shentsize, 0};
     try {
         if (header.e_type != ET_REL && header.e_type != ET_EXEC && header.e_type != ET_DYN)
-            unusable(header.e_type == ET_CORE ? "a core file; name the executable it came from"
-                                              : "an ELF file that is no program, library or object");
+            header.e_type == ET_CORE ? unusable("a core file", "name the executable it came from")
+                                     : unusable("an ELF file that is no program, library or object");
         kind_ = header.e_type == ET_REL ? Kind::relocatable
             : header.e_type == ET_EXEC  ? Kind::executable
                                         : Kind::shared;

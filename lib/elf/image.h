@@ -107,16 +107,16 @@ public:
     /// Calls `visit` for the ELF file at `path`, or for each ELF member if it is an archive (thin ones too, by the rules of
     /// each_member()).
     /// The image and every view into it live until `visit` returns. Members that are no ELF files are passed
-    /// over. `trouble` gets a sentence for each member of a thin archive that cannot be read.
+    /// over. `trouble` gets an error for each member of a thin archive that cannot be read.
     /// Throws Unusable.
     static void each(const std::string& path, const std::function<void(const Image&)>& visit,
-                     const std::function<void(const std::string&)>& trouble, Outside outside = Outside::refuse);
+                     const std::function<void(const Error&)>& trouble, Access access = {});
 
     /// The same for a file that is in memory already; `path` is its name (empty: messages do not name it), and where
     /// debug information is looked for.
     static void each(const std::string& path, std::span<const std::byte> file,
-                     const std::function<void(const Image&)>& visit,
-                     const std::function<void(const std::string&)>& trouble, Outside outside = Outside::refuse);
+                     const std::function<void(const Image&)>& visit, const std::function<void(const Error&)>& trouble,
+                     Access access = {});
 
     ~Image();
     Image(const Image&) = delete;
@@ -184,7 +184,7 @@ private:
     bool afford(const Section& section) const;
     void relocate(const Section& relocations, std::vector<std::byte>& bytes) const;
     std::string_view string_at(size_t table, uint64_t offset) const;
-    [[noreturn]] void unusable(const std::string& why) const;
+    [[noreturn]] void unusable(std::string why, std::string cure = {}) const;
 
     std::string path_, member_;
     std::span<const std::byte> file_;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "base/unusable.h"
 #include "base/integers.h"
 #include "elf/index.h"
 
@@ -95,12 +96,9 @@ std::vector<std::byte> encode_record(const Record& record, Encoding encoding)
     return descriptor;
 }
 
-std::optional<Index> Index::open(std::span<const std::byte> descriptor, Encoding encoding, std::string& error)
+Result<Index> Index::open(std::span<const std::byte> descriptor, Encoding encoding)
 {
-    const auto fail = [&](const char* why) {
-        error = std::string("INDEX note: ") + why;
-        return std::optional<Index>();
-    };
+    const auto fail = [](const char* why) { return Error{why, "INDEX note"}; };
     const size_t address_size = encoding.address_size();
     const size_t least_header = header_words + address_size;
     if (descriptor.size() < least_header)
@@ -267,7 +265,7 @@ std::vector<std::byte> encode_index(std::vector<Record> records, Encoding encodi
     const uint64_t total = header_size + uint64_t(kinds.size()) * kind_size
         + uint64_t(records.size()) * (offset_size + number_size) + uint64_t(exit_count) * offset_size;
     if (total > std::numeric_limits<uint32_t>::max())
-        throw std::length_error("more records than one INDEX note can hold");
+        throw Unusable("more records than one INDEX note can hold");
 
     const bool big = encoding.big_endian;
     std::vector<std::byte> descriptor;

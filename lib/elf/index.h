@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The records of .note.fastsdt and the INDEX note that holds all of them, sorted. docs/format.md is normative.
 #pragma once
+#include "base/result.h"
 #include "elf/encoding.h"
 
 #include <fastsdt/note.h>
@@ -59,7 +60,7 @@ class Index {
 public:
     /// Checks the header and the sizes of the tables, in constant time; every other member is then safe whatever
     /// the tables hold. On failure returns nothing and says why in `error`.
-    static std::optional<Index> open(std::span<const std::byte> descriptor, Encoding encoding, std::string& error);
+    static Result<Index> open(std::span<const std::byte> descriptor, Encoding encoding);
 
     size_t size() const { return records_.count + exits_.count; }
     /// Record number `i`: SITE and ENTRY records in order of address, then EXIT records in order of address. Empty if
@@ -90,7 +91,7 @@ private:
 };
 
 /// The descriptor of an INDEX note with these records, sorted; equal records are written once.
-/// Throws std::length_error when a table does not fit into a note (4 GiB).
+/// Throws Unusable when a table does not fit into a note (4 GiB).
 std::vector<std::byte> encode_index(std::vector<Record> records, Encoding encoding);
 
 } // namespace fastsdt

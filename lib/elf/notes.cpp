@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// The three note sections, taken apart:
+//
+//     .note.stapsdt     pc, base, semaphore, "provider\0name\0-4@%edi 8@%rsi\0"       -> ProbeNote, in the order of the file
+//     .note.fastsdt     SITE, ENTRY and EXIT records, or one INDEX note with all of them    -> Record, by address
+//     .note.fastsdt.names   types and names of arguments                                    -> ArgumentNames
+//
+// Each section is walked note by note until one does not fit; what was before it counts, and a NoteTrouble says where it ended. A note's pc is
+// moved by what .stapsdt.base has moved since the link, as tracers do it; records have the pc as it was, which joins them to their note.
 #include "base/integers.h"
 #include "elf/notes.h"
 
@@ -107,10 +115,9 @@ private:
                             note.owner, note.type));
             return;
         }
-        const char* error = nullptr;
-        const auto decoded = decode_stapsdt(note, encoding_, error);
+        const auto decoded = decode_stapsdt(note, encoding_);
         if (!decoded) {
-            trouble(NoteTrouble::Kind::malformed, offset_, error);
+            trouble(NoteTrouble::Kind::malformed, offset_, decoded.error().text());
             return;
         }
         ProbeNote probe = *decoded;
@@ -186,10 +193,9 @@ private:
     void index(std::span<const std::byte> descriptor)
     {
         notes_.indexed = true;
-        std::string error;
-        const auto index = Index::open(descriptor, encoding_, error);
+        const auto index = Index::open(descriptor, encoding_);
         if (!index) {
-            trouble(NoteTrouble::Kind::index, offset_, error);
+            trouble(NoteTrouble::Kind::index, offset_, index.error().text());
             return;
         }
         if (const auto wrong = index->check())
@@ -248,12 +254,9 @@ bool is_stapsdt(const RawNote& note)
     return note.owner == "stapsdt" && note.type == stapsdt_type;
 }
 
-std::optional<ProbeNote> decode_stapsdt(const RawNote& note, Encoding encoding, const char*& error)
+Result<ProbeNote> decode_stapsdt(const RawNote& note, Encoding encoding)
 {
-    const auto fail = [&](const char* why) {
-        error = why;
-        return std::nullopt;
-    };
+    const auto fail = [](const char* why) { return Error{why}; };
     if (!is_stapsdt(note))
         return fail("not a stapsdt note");
     const size_t size = encoding.address_size();

@@ -81,8 +81,8 @@ inline constexpr char notes_overlap[] = "the note sections overlap";
 /// Whether the owner and type are those of stapsdt notes.
 bool is_stapsdt(const RawNote& note);
 
-/// The probe of a stapsdt note, with pc and semaphore as the note has them. Otherwise nothing, and `error` is one clause.
-std::optional<ProbeNote> decode_stapsdt(const RawNote& note, Encoding encoding, const char*& error);
+/// The probe of a stapsdt note, with pc and semaphore as the note has them.
+Result<ProbeNote> decode_stapsdt(const RawNote& note, Encoding encoding);
 
 /// Something in the note sections that readers stumble over.
 struct NoteTrouble {

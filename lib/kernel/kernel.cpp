@@ -84,7 +84,7 @@ std::optional<Kernel> parse_kernel(std::string_view text)
     return release ? std::optional(Kernel(*release)) : std::nullopt;
 }
 
-std::vector<Kernel> parse_kernels(std::string_view list, std::string& error)
+Result<std::vector<Kernel>> parse_kernels(std::string_view list)
 {
     std::vector<Kernel> kernels;
     while (true) {
@@ -92,16 +92,14 @@ std::vector<Kernel> parse_kernels(std::string_view list, std::string& error)
         const std::string_view item = list.substr(0, comma);
         if (item == "this") {
             const auto running = running_kernel();
-            if (!running) {
-                error = "cannot tell the running kernel's version from its name";
-                return {};
-            }
+            if (!running)
+                return Error{"cannot tell the running kernel's version from its name"};
             kernels.push_back(*running);
         } else {
-            const auto range = parse_range(item, error);
-            if (range.empty())
-                return {};
-            for (const Release& release : range)
+            const auto range = parse_range(item);
+            if (!range)
+                return range.error();
+            for (const Release& release : *range)
                 kernels.emplace_back(release);
         }
         if (comma == list.npos)
@@ -153,8 +151,7 @@ std::string doubt(const Kernel& kernel)
 
 std::vector<Kernel> default_kernels()
 {
-    std::string error;
-    return parse_kernels("5.10,5.15,6.1,6.8,6.12,6.18,ubuntu-7.0.0-43,7.2", error);
+    return *parse_kernels("5.10,5.15,6.1,6.8,6.12,6.18,ubuntu-7.0.0-43,7.2");
 }
 
 } // namespace fastsdt

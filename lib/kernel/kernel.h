@@ -47,9 +47,8 @@ std::optional<Kernel> parse_kernel(std::string_view text);
 /// The kernels that a report covers when none are named: those in use in 2026.
 std::vector<Kernel> default_kernels();
 
-/// Kernels as a list says them: "6.1,6.12,6.18-7.2,this", ranges as parse_range() has them. On failure returns an empty list and
-/// says why.
-std::vector<Kernel> parse_kernels(std::string_view list, std::string& error);
+/// Kernels as a list says them: "6.1,6.12,6.18-7.2,this", ranges as parse_range() has them.
+Result<std::vector<Kernel>> parse_kernels(std::string_view list);
 /// The inverse: "6.1, 6.12, 6.18-7.2".
 std::string list_kernels(std::span<const Kernel> kernels);
 

@@ -292,13 +292,10 @@ Release next_series(const Release& release)
     return next;
 }
 
-std::vector<Release> parse_range(std::string_view text, std::string& error)
+Result<std::vector<Release>> parse_range(std::string_view text)
 {
     const std::string quoted = '"' + std::string(text) + '"';
-    const auto fail = [&](const std::string& why) {
-        error = quoted + why;
-        return std::vector<Release>();
-    };
+    const auto fail = [&](std::string why) { return Error{std::move(why), quoted}; };
     // Names have dashes too, so a dash makes a range only between two names. The second may leave out the vendor.
     for (size_t dash = text.find('-'); dash != text.npos; dash = text.find('-', dash + 1)) {
         auto first = with_patches(text.substr(0, dash), parse_name);
@@ -312,16 +309,16 @@ std::vector<Release> parse_range(std::string_view text, std::string& error)
         if (!last)
             continue;
         if (first->vendor != last->vendor)
-            return fail(": a range is of one vendor's kernels");
+            return fail("a range is of one vendor's kernels");
         if (!first->patches)
             first->patches = last->patches;
         if (first->patches != last->patches)
-            return fail(": write " + patch_suffixes(first->patches | last->patches) + " at the end or nowhere");
+            return fail("write " + patch_suffixes(first->patches | last->patches) + " at the end or nowhere");
         const bool one_series = first->same_series(*last);
         // From a build to the end of its series.
         const bool rest = one_series && first->build != Release::untold && last->build == Release::untold;
         if (*last < *first && !rest)
-            return fail(": the range runs backwards");
+            return fail("the range runs backwards");
         constexpr size_t most = 200;
         std::vector<Release> list{*first};
         if (first->build != Release::untold)
@@ -331,7 +328,7 @@ std::vector<Release> parse_range(std::string_view text, std::string& error)
             for (Release series = next_series(*first); !series.same_series(*last) && series < *last;
                  series = next_series(series)) {
                 if (list.size() > most)
-                    return fail(" is too many kernels");
+                    return Error{quoted + " is too many kernels"};
                 if (next_series(series) == series)
                     break;
                 list.push_back(series);
@@ -346,8 +343,8 @@ std::vector<Release> parse_range(std::string_view text, std::string& error)
         return list;
     }
     if (const auto one = parse_release(text))
-        return {*one};
-    return fail(" is not a kernel version; write 6.12, 6.1.176, ubuntu-7.0.0-43, rhel-9.6 or 6.1-7.2");
+        return std::vector<Release>{*one};
+    return Error{quoted + " is not a kernel version", {}, "write 6.12, 6.1.176, ubuntu-7.0.0-43, rhel-9.6 or 6.1-7.2"};
 }
 
 } // namespace fastsdt

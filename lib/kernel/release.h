@@ -2,6 +2,8 @@
 // Names of kernels: "6.12", "6.1.176", "ubuntu-7.0.0-43", "rhel-9.6", what `uname -r` prints, and ranges of them. Needs
 // C++17 and only the standard library, because fastprobe's plugins use it inside a compiler.
 #pragma once
+#include "base/result.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -52,8 +54,8 @@ std::optional<Release> parse_release(std::string_view text, std::string_view ver
 
 /// One release, or a range of one vendor's: "6.1-7.2", "ubuntu-6.8-7.0.0-43", "6.1.100-6.12". A range has its ends and
 /// every series between them. Where an end names a build, the range also has those builds of its series that brought a
-/// feature; "6.1.100-6.1" is all of 6.1 from there on. "+stp" at the end of a range is for all of it. On failure returns an empty list and says why.
-std::vector<Release> parse_range(std::string_view text, std::string& error);
+/// feature; "6.1.100-6.1" is all of 6.1 from there on. "+stp" at the end of a range is for all of it.
+Result<std::vector<Release>> parse_range(std::string_view text);
 
 /// The series that follows in that vendor's list; for the last that is known, the same version again.
 Release next_series(const Release& release);

@@ -84,30 +84,33 @@ std::string_view function_at(const std::vector<Function>& functions, uint64_t ad
 
 class Reader {
 public:
-    Reader(pid_t pid, const Unrecorded* unrecorded, const std::vector<Mapping>& known)
-        : mappings_(known), unrecorded_(unrecorded)
+    Reader(pid_t pid, const Unrecorded* unrecorded, const std::vector<Mapping>& known, const LiveVisit& visit,
+           Access access)
+        : mappings_(known), unrecorded_(unrecorded), visit_(visit), access_(access)
     {
         process_.pid = pid;
         refuse_zombie(pid);
         if (kill(pid, 0) != 0 && errno == ESRCH)
-            cannot_read(pid, ESRCH);
+            throw Unusable(unreadable(pid, ESRCH));
         // A thread that is about to end, even the first one, has no memory any more; the others still have it.
-        int error = ESRCH;
+        std::optional<Error> error = unreadable(pid, ESRCH);
         for (const pid_t thread : living_threads(pid)) {
             memory_ = Descriptor(open(fmt::format("/proc/{}/mem", thread).c_str(), O_RDONLY | O_CLOEXEC));
-            error = errno;
-            if (memory_ && known.empty())
-                mappings_ = read_maps(thread, error);
-            else if (memory_)
-                error = 0;
+            error = memory_ ? std::nullopt : std::optional(unreadable(pid, errno));
+            if (memory_ && known.empty()) {
+                if (auto mappings = try_read_maps(thread))
+                    mappings_ = *std::move(mappings);
+                else
+                    error = unreadable(pid, mappings.error().code);
+            }
             thread_ = thread;
-            if ((memory_ && !mappings_.empty()) || error == EACCES || error == EPERM)
+            if ((memory_ && !mappings_.empty()) || (error && (error->code == EACCES || error->code == EPERM)))
                 break;
         }
         if (error)
-            cannot_read(pid, error);
+            throw Unusable(*error);
         if (mappings_.empty())
-            throw Unusable(fmt::format("process {}: it has no memory: a kernel thread, or it has exited", pid));
+            throw Unusable({"it has no memory: a kernel thread, or it has exited", process_name(pid)});
         std::ifstream comm(fmt::format("/proc/{}/comm", pid));
         std::getline(comm, process_.name);
     }
@@ -136,7 +139,7 @@ public:
                 read_file(of_file, entries);
         }
         if (kill(process_.pid, 0) != 0 && errno == ESRCH)
-            throw Unusable(fmt::format("process {}: it exited while it was read", process_.pid));
+            throw Unusable({"it exited while it was read", process_name(process_.pid)});
         return std::move(process_);
     }
 
@@ -159,8 +162,10 @@ private:
             file.path.resize(file.path.size() - deleted_suffix.size());
         const std::string path = path_of_mapped_file(thread_, *mappings.front(), file.path);
         if (path.empty()) {
-            const char* const hint = file.deleted ? ": it was replaced or removed since; run as root" : "";
-            process_.troubles.push_back(fmt::format("{}: the mapped file cannot be opened{}", file.path, hint));
+            process_.troubles.push_back(
+                file.deleted ? Error{"the mapped file cannot be opened: it was replaced or removed since", file.path,
+                                     "run as root"}
+                             : Error{"the mapped file cannot be opened", file.path});
             return;
         }
         try {
@@ -169,13 +174,13 @@ private:
                 constexpr size_t most = 64; // the C library has 16 name spaces
                 if (found.size() > most) {
                     process_.troubles.push_back(
-                        fmt::format("{}: it is mapped {} times: {} are looked at", file.path, found.size(), most));
+                        {fmt::format("it is mapped {} times: {} are looked at", found.size(), most), file.path});
                     found.resize(most);
                 }
                 for (const auto& module : found)
                     read_module(image, module, entries, file);
             };
-            Image::each(path, visit, [](const std::string&) {});
+            Image::each(path, visit, [](const Error&) {}, access_);
         } catch (const Unusable&) {
             // An executable mapping of a file that is not ELF: generated code. It has no notes.
         }
@@ -184,17 +189,20 @@ private:
     void read_module(const Image& image, const std::vector<const Mapping*>& mappings, bool entries, LiveFile file)
     {
         file.start = mappings.front()->start;
-        read_sites(image, mappings, entries, file);
+        const Notes notes = read_notes(image);
+        read_sites(image, notes, mappings, entries, file);
         if (file.sites.empty())
             return;
         std::stable_sort(file.sites.begin(), file.sites.end(),
                          [](const LiveSite& a, const LiveSite& b) { return a.address < b.address; });
+        if (visit_)
+            visit_(image, notes, file);
         process_.files.push_back(std::move(file));
     }
 
-    void read_sites(const Image& image, const std::vector<const Mapping*>& mappings, bool entries, LiveFile& file)
+    void read_sites(const Image& image, const Notes& notes, const std::vector<const Mapping*>& mappings, bool entries,
+                    LiveFile& file)
     {
-        const Notes notes = read_notes(image);
         file.arch = image.arch();
         std::vector<Cover::Range> ranges; // of the file, by mapping
         for (const Mapping* m : mappings)
@@ -400,6 +408,8 @@ private:
     Descriptor memory_;
     std::vector<Mapping> mappings_;
     const Unrecorded* unrecorded_ = nullptr;
+    const LiveVisit visit_;
+    const Access access_;
     Process process_;
 };
 
@@ -423,9 +433,10 @@ std::string_view name(Change change)
     return "unreadable";
 }
 
-Process read_process(pid_t pid, bool entries, const Unrecorded* unrecorded, const std::vector<Mapping>& mappings)
+Process read_process(pid_t pid, bool entries, const Unrecorded* unrecorded, const std::vector<Mapping>& mappings,
+                     const LiveVisit& visit, Access access)
 {
-    return Reader(pid, unrecorded, mappings).run(entries);
+    return Reader(pid, unrecorded, mappings, visit, access).run(entries);
 }
 
 } // namespace fastsdt

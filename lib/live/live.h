@@ -84,7 +84,7 @@ struct Process {
     std::vector<LiveFile> files;        ///< those with sites, in order of their addresses
     std::vector<Mapping> trampolines;   ///< [uprobes-trampoline]: where optimized sites call to
     std::optional<Mapping> out_of_line; ///< [uprobes]: instructions that are single-stepped
-    std::vector<std::string> troubles;  ///< files that could not be read, each one line
+    std::vector<Error> troubles;        ///< files that could not be read
     size_t files_seen = 0;              ///< mapped executable files, with or without sites
 };
 
@@ -96,10 +96,12 @@ struct Unrecorded {
     std::function<bool(const std::string& path, const std::string& provider, const std::string& name)> probe;
 };
 
+using LiveVisit = std::function<void(const Image&, const Notes&, const LiveFile&)>;
+
 /// Reads process `pid`. Throws Unusable when there is no such process, or its memory may not be read.
 /// @param entries  fastprobe's function entries and exits too  @param unrecorded  and these, with their windows
-/// @param mappings  what it has mapped, if that has just been read
+/// @param mappings  what it has mapped, if that has just been read  @param visit  is called for each file with sites, while it is open
 Process read_process(pid_t pid, bool entries = false, const Unrecorded* unrecorded = nullptr,
-                     const std::vector<Mapping>& mappings = {});
+                     const std::vector<Mapping>& mappings = {}, const LiveVisit& visit = {}, Access access = {});
 
 } // namespace fastsdt

@@ -1,4 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// Which instructions may give way to a jump. A probe where no nop was compiled needs five bytes (arm64: four) of code, which go to the stub
+// and run there:
+//
+//     entry:  push %rbp            1 byte     |
+//             mov  %rsp, %rbp      3 bytes    | replaced by jmp stub         stub: count; push; mov; push; jmp back
+//             push %rbx            1 byte     |
+//             sub  $0x18, %rsp     4 bytes    stays; here the stub goes on
+//
+// That is safe only if nobody ever arrives, or stands, between them. So the whole file is read once (Survey): where each function ends, which
+// jumps lead where, whose addresses are taken. Movable then asks, for a function's entry, for each of its exits (the jump takes the place of
+// what stands before a return, or of the return and the padding behind it) and for a probe's one-byte site. The first reason that is found
+// against it is the Obstacle. Whatever is not understood is one: an indirect jump without a table, a byte that is no instruction.
 #include "movable/movable.h"
 
 #include "movable/instructions_arm64.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "proc/maps.h"
 
+#include "base/unusable.h"
 #include "proc/text.h"
 
 #include <fmt/format.h>
@@ -20,11 +21,13 @@ const Mapping* mapping_at(const std::vector<Mapping>& mappings, uint64_t address
     return address < m.end && size <= m.end - address ? &m : nullptr;
 }
 
-std::vector<Mapping> read_maps(pid_t pid, int& error)
+Result<std::vector<Mapping>> try_read_maps(pid_t pid)
 {
-    const std::string text = read_text(fmt::format("/proc/{}/maps", pid), error);
+    const auto text = try_read_text(fmt::format("/proc/{}/maps", pid));
+    if (!text)
+        return unreadable(pid, text.error().code);
     std::vector<Mapping> mappings;
-    for (std::string_view rest = text; !rest.empty();) {
+    for (std::string_view rest = *text; !rest.empty();) {
         std::string_view line = take_until(rest, '\n'); // start-end rwxp offset major:minor inode   name
         Mapping m;
         m.start = take_number(line, 16);
@@ -51,11 +54,10 @@ std::vector<Mapping> read_maps(pid_t pid, int& error)
 
 std::vector<Mapping> read_maps(pid_t pid)
 {
-    int error = 0;
-    std::vector<Mapping> mappings = read_maps(pid, error);
-    if (error)
-        cannot_read(pid, error);
-    return mappings;
+    auto mappings = try_read_maps(pid);
+    if (!mappings)
+        throw Unusable(mappings.error());
+    return *std::move(mappings);
 }
 
 } // namespace fastsdt

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a process has mapped: /proc/PID/maps.
 #pragma once
+#include "base/result.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,7 +29,7 @@ const Mapping* mapping_at(const std::vector<Mapping>& mappings, uint64_t address
 
 /// What process `pid` has mapped, by address. Throws Unusable.
 std::vector<Mapping> read_maps(pid_t pid);
-/// The same. @param error  errno, if it cannot be read, else 0
-std::vector<Mapping> read_maps(pid_t pid, int& error);
+/// The same, with an error that has its code.
+Result<std::vector<Mapping>> try_read_maps(pid_t pid);
 
 } // namespace fastsdt

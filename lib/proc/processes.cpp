@@ -59,15 +59,15 @@ uint64_t inner_number(pid_t pid)
 void refuse_zombie(pid_t pid)
 {
     if (state_of(pid, pid) == 'Z' && living_threads(pid).empty())
-        throw Unusable(
-            fmt::format("process {}: it has ended, and its parent has not waited for it yet (a zombie)", pid));
+        throw Unusable({"it has ended, and its parent has not waited for it yet (a zombie)", process_name(pid)});
 }
 
 void refuse_thread(pid_t pid)
 {
     const std::vector<uint64_t> group = status_numbers(pid, pid, "Tgid:");
     if (!group.empty() && group[0] != 0 && group[0] != uint64_t(pid)) // 0: it is outside of this pid namespace
-        throw Unusable(fmt::format("process {}: that is a thread of process {}; name the process", pid, group[0]));
+        throw Unusable(
+            {fmt::format("that is a thread of process {}", group[0]), process_name(pid), "name the process"});
 }
 
 } // namespace fastsdt

@@ -2,9 +2,6 @@
 #include "proc/text.h"
 
 #include "base/descriptor.h"
-#include "base/unusable.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -16,31 +13,36 @@
 
 namespace fastsdt {
 
-[[noreturn]] void cannot_read(pid_t pid, int error)
+std::string process_name(pid_t pid)
 {
-    if (error == ENOENT || error == ESRCH)
-        throw Unusable(fmt::format("process {}: there is no such process", pid));
-    if (error == EACCES || error == EPERM)
-        throw Unusable(fmt::format("process {}: not allowed to read its memory{}", pid,
-                                   geteuid() == 0 ? ", not even as root: CAP_SYS_PTRACE is missing here, or a security "
-                                                    "module refuses"
-                                                  : "; run as root, or as its user where kernel.yama.ptrace_scope is "
-                                                    "0"));
-    throw Unusable(fmt::format("process {}: {}", pid, std::strerror(error)));
+    return "process " + std::to_string(pid);
 }
 
-std::string read_text(const std::string& path, int& error)
+Error unreadable(pid_t pid, int code)
 {
-    error = 0;
+    if (code == ENOENT || code == ESRCH)
+        return {"there is no such process", process_name(pid), {}, code};
+    if (code != EACCES && code != EPERM)
+        return Error::of_system(code, process_name(pid));
+    if (geteuid() == 0)
+        return {"not allowed to read its memory, not even as root: CAP_SYS_PTRACE is missing here, or a security "
+                "module refuses",
+                process_name(pid),
+                {},
+                code};
+    return {"not allowed to read its memory", process_name(pid),
+            "run as root, or as its user where kernel.yama.ptrace_scope is 0", code};
+}
+
+Result<std::string> try_read_text(const std::string& path)
+{
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     std::string text;
     std::array<char, 65536> buffer;
     for (;;) {
         const ssize_t got = file ? read(file.get(), buffer.data(), buffer.size()) : -1;
-        if (got < 0) {
-            error = errno;
-            return {};
-        }
+        if (got < 0)
+            return Error::of_system(errno, path);
         if (got == 0)
             return text;
         text.append(buffer.data(), static_cast<size_t>(got));
@@ -49,8 +51,8 @@ std::string read_text(const std::string& path, int& error)
 
 std::string read_text(const std::string& path)
 {
-    int error = 0;
-    return read_text(path, error);
+    const auto text = try_read_text(path);
+    return text ? *text : std::string();
 }
 
 uint64_t take_number(std::string_view& text, int base)

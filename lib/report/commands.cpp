@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// A point of the plan as command lines that a shell takes as they are:
+//
+//     bpftrace    bpftrace -e 'usdt:./app:shop:order { ... }', or uprobe:"/path":0x1136 where the place is not the note's
+//     perf        echo 'p:shop/order /path:0x1136(0x4010) id=%di:s32' >>/sys/kernel/tracing/uprobe_events && perf record -a -e shop:order
+//
+// Names come from the file, which may be an attacker's: whoever pastes the line runs it as root. So a name or path that is not a plain word
+// of the language that it would stand in (the shell, bpftrace's lexer, tracefs, perf) makes no command, and a remark says why.
 #include "report/commands.h"
 
 #include <fastsdt/note.h>

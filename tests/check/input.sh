@@ -71,7 +71,7 @@ expect "filters by provider" "$(names -P 't:s*' -P 'x:*' program)" t:second
 expect "a filter that no probe matches" "$(status -P 'f*' -P 'x:*' program)" 2
 for how in "" --json --summary --plan --armable; do
     s=0; fastsdt-check $how -P nosuch program library.so >out 2>err || s=$?
-    expect "$how: a filter that no probe matches" "$s $(cat err)" '2 fastsdt-check: no probe matches "nosuch"'
+    expect "$how: a filter that no probe matches" "$s $(cat err)" '2 fastsdt-check: no probe of the files that were read matches "nosuch" (PROVIDER:NAME or NAME; without --probe all are shown)'
 done
 expect "no source file is taken for a pattern" "$(names -P first program library.so)" "t:first t:first"
 

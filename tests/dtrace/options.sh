@@ -61,7 +61,7 @@ if [ "$(id -u)" = 0 ] && have setpriv && $victim test -x "$(command -v "$dtrace"
         $victim $dtrace -h -s "$shared/my.probes.d" -o "$shared/link.h" 2>errors || status=$?
         [ "$before" = 1 ] || echo "$before" >/proc/sys/fs/protected_symlinks
         expect "another user's link" "$status $(cat "$shared/precious")" "1 kept"
-        grep -q "cannot write $shared/link.h: Permission denied" errors || fail "another user's link: $(cat errors)"
+        grep -q "$shared/link.h: cannot write: Permission denied" errors || fail "another user's link: $(cat errors)"
     fi
     rm -r "$shared"
 fi
@@ -103,7 +103,7 @@ cannot() { # PATTERN COMMAND...
 }
 cannot '^dtrace: cannot read none.d: No such file' $dtrace -h -s none.d
 cannot '^dtrace: cannot read sub: Is a directory' $dtrace -h -s sub
-cannot '^dtrace: cannot write none/x.h: No such file' $dtrace -h -s sub/my.probes.d -o none/x.h
+cannot '^dtrace: none/x.h: cannot make a file beside it: No such file' $dtrace -h -s sub/my.probes.d -o none/x.h
 cannot '^dtrace: cannot write /dev/full: No space' $dtrace -h -s sub/my.probes.d -o /dev/full
 cannot '^dtrace: cannot run no-such-cc: No such file' env CC="no-such-cc -O2" $dtrace -G -s sub/my.probes.d -o x.o
 cannot '^dtrace: exit status 1: false ' env CC=false $dtrace -G -s sub/my.probes.d -o x.o

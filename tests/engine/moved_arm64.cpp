@@ -156,7 +156,7 @@ TEST_F(MovedArm64, InstructionsHaveTheSameEffect)
                 std::printf("%s: %zu windows\n", image.path().c_str(), windows);
                 EXPECT_GT(windows, 5000u);
             },
-            [](const std::string&) {});
+            [](const Error&) {});
     std::printf("%zu different instructions, %zu runs, %zu of them with a fault, %zu with a jump\n", instructions, runs,
                 faults, jumps);
     EXPECT_GT(instructions, 10000u);

@@ -309,7 +309,7 @@ TEST_F(Moved, InstructionsHaveTheSameEffect)
                         return;
                 }
             },
-            [](const std::string&) {});
+            [](const Error&) {});
     std::printf("%zu windows, %zu runs, %zu of them with a fault, %zu with a jump\n", windows, runs, faults, jumps);
     EXPECT_GT(windows, 5000u);
     EXPECT_GT(faults, 100u);

@@ -27,7 +27,7 @@ cmake --build build --target help >targets
 if grep -E 'Nightly|Continuous|Experimental' targets; then fail "targets of CTest's dashboard"; fi
 
 configure "${light[@]}" -DCMAKE_DISABLE_FIND_PACKAGE_zydis=ON -DCMAKE_DISABLE_FIND_PACKAGE_benchmark=ON || fail "without Zydis: $(cat log)"
-left_out | matches -E 'the reader library: missing: .*zydis \(Debian: libzydis-dev\)' || fail "without Zydis: $(left_out)"
+left_out | matches -E 'libfastsdt: missing: .*zydis \(Debian: libzydis-dev\)' || fail "without Zydis: $(left_out)"
 left_out | matches -E 'benchmarks: missing: FASTSDT_TOOLS, benchmark \(Debian: libbenchmark-dev\)' || fail "without Zydis, benchmarks: $(left_out)"
 left_out | matches -E 'fastprobe: FASTSDT_PLUGINS is OFF' || fail "what was switched off: $(left_out)"
 if configure "${light[@]}" -DFASTSDT_TOOLS=ON -DCMAKE_DISABLE_FIND_PACKAGE_zydis=ON; then fail "FASTSDT_TOOLS=ON without Zydis was accepted"; fi

@@ -22,5 +22,5 @@ int main(int argc, char** argv)
             print("syscall", calls_of(image, "syscall"));
             print("direct", system_calls_of(image));
         },
-        [](const std::string&) {});
+        [](const Error&) {});
 }

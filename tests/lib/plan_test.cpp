@@ -20,7 +20,7 @@ std::vector<AttachPoint> plan_of(const std::string& path, const char* kernel)
     std::vector<AttachPoint> points;
     Image::each(
         path, [&](const Image& image) { points = plan(image, read_notes(image), parse_kernel(kernel).value()); },
-        [](const std::string&) {});
+        [](const Error&) {});
     return points;
 }
 

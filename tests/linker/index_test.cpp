@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The INDEX note's encoding, and fastsdt-index's core on damaged files.
+#include "base/unusable.h"
 #include "elf/index.h"
 #include "indexer.h"
 
@@ -79,9 +80,8 @@ TEST(Index, RecordsSurviveInEveryClassAndOrder)
         if (encoding.elf64)
             records.push_back(entry(0xffffffff80001000)); // more than 4 GiB away: wider offsets
         const auto descriptor = encode_index(records, encoding);
-        std::string error;
-        const auto index = Index::open(descriptor, encoding, error);
-        ASSERT_TRUE(index) << error;
+        const auto index = Index::open(descriptor, encoding);
+        ASSERT_TRUE(index) << index.error().text();
         EXPECT_FALSE(index->check());
         std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
             const bool a_exit = a.type == FASTSDT_NOTE_EXIT, b_exit = b.type == FASTSDT_NOTE_EXIT;
@@ -115,10 +115,9 @@ TEST(Index, SingleRecordsSurvive)
 
 TEST(Index, EmptyIsValid)
 {
-    std::string error;
     const auto descriptor = encode_index({}, {});
-    const auto index = Index::open(descriptor, {}, error);
-    ASSERT_TRUE(index) << error;
+    const auto index = Index::open(descriptor, {});
+    ASSERT_TRUE(index) << index.error().text();
     EXPECT_EQ(index->size(), 0u);
     EXPECT_TRUE(index->find(0).empty());
 }
@@ -132,9 +131,8 @@ TEST(Index, ReadersIgnoreWhatLaterVersionsAdd)
         descriptor.insert(descriptor.begin() + 36 + 16 * kind, 4, std::byte(0xee));
     descriptor[3] = std::byte(20);
     descriptor.insert(descriptor.end(), 100, std::byte(0xee)); // a further table
-    std::string error;
-    const auto index = Index::open(descriptor, {}, error);
-    ASSERT_TRUE(index) << error;
+    const auto index = Index::open(descriptor, {});
+    ASSERT_TRUE(index) << index.error().text();
     EXPECT_EQ(index->at(0), entry(0x1000));
     EXPECT_EQ(index->at(1), exit_of(0x1000, 0x1010));
 }
@@ -142,16 +140,15 @@ TEST(Index, ReadersIgnoreWhatLaterVersionsAdd)
 TEST(Index, DamageIsAnErrorAndNeverACrash)
 {
     const auto good = encode_index({site(0x1010), entry(0x1000), entry(0x1020, 8), exit_of(0x1000, 0x1030)}, {});
-    std::string error;
     for (size_t size = 0; size < good.size(); ++size) {
         const std::vector<std::byte> shorter(good.begin(), good.begin() + size); // exact allocation, for ASan
-        EXPECT_FALSE(Index::open(shorter, {}, error)) << size;
+        EXPECT_FALSE(Index::open(shorter, {})) << size;
     }
     for (size_t at = 0; at < good.size(); ++at)
         for (int value : {0, 1, 2, 3, 5, 7, 8, 0x7f, 0x80, 0xff}) {
             auto bad = good;
             bad[at] = std::byte(value);
-            if (const auto index = Index::open(bad, {}, error)) {
+            if (const auto index = Index::open(bad, {})) {
                 index->check();
                 index->at(index->size());
                 index->find(0x1010);
@@ -159,7 +156,7 @@ TEST(Index, DamageIsAnErrorAndNeverACrash)
         }
     auto unsorted = good;
     std::swap(unsorted[28 + 4 * 16], unsorted[28 + 4 * 16 + 4]);
-    EXPECT_TRUE(Index::open(unsorted, {}, error)->check());
+    EXPECT_TRUE(Index::open(unsorted, {})->check());
 }
 
 // This very program is an ELF file with sections, segments and symbols.
@@ -175,7 +172,7 @@ void expect_error_or_result(const std::vector<std::byte>& file)
 {
     try {
         index_notes(file);
-    } catch (const IndexError& error) {
+    } catch (const Unusable& error) {
         EXPECT_STRNE(error.what(), "");
         EXPECT_EQ(std::string(error.what()).find("this is a bug"), std::string::npos) << error.what();
     }
@@ -217,15 +214,15 @@ TEST(Indexer, KeepsLiveNotesAndDropsTheRest)
 
 TEST(Indexer, RefusesWhatItCannotDo)
 {
-    EXPECT_THROW(index_notes({}), IndexError);
-    EXPECT_THROW(index_notes(std::vector<std::byte>(1000)), IndexError);
+    EXPECT_THROW(index_notes({}), Unusable);
+    EXPECT_THROW(index_notes(std::vector<std::byte>(1000)), Unusable);
     auto file = own_file();
     auto appended = file;
     appended.insert(appended.end(), 100, std::byte(1));
-    EXPECT_THROW(index_notes(appended), IndexError);
+    EXPECT_THROW(index_notes(appended), Unusable);
     auto object = file;
     object[offsetof(Elf64_Ehdr, e_type)] = std::byte(ET_REL);
-    EXPECT_THROW(index_notes(object), IndexError);
+    EXPECT_THROW(index_notes(object), Unusable);
 }
 
 TEST(Indexer, DamagedFilesGiveAnErrorOrAValidResult)
@@ -271,7 +268,7 @@ TEST(Indexer, RefusesSectionsOverHeadersAndNamesThatAreNotThere)
     for (const auto& bad : {with(1, offset, 0x10, 8), with(1, offset, header.e_shoff + 8, 8),
                             with(header.e_shstrndx, offsetof(Elf64_Shdr, sh_type), SHT_NULL, 4),
                             with(1, offsetof(Elf64_Shdr, sh_name), 1 << 30, 4)}) {
-        EXPECT_THROW(index_notes(bad), IndexError);
+        EXPECT_THROW(index_notes(bad), Unusable);
         expect_error_or_result(bad); // refused before it is written, not by the check of the result
     }
 }

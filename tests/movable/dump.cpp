@@ -58,7 +58,7 @@ int main(int argc, char** argv)
             continue;
         }
         try {
-            Image::each(argv[i], dump, [](const std::string& trouble) { fmt::print("{}\n", trouble); });
+            Image::each(argv[i], dump, [](const Error& trouble) { fmt::print("{}\n", trouble.text()); });
         } catch (const Unusable& error) {
             fmt::print("unusable: {}\n", error.what());
         }

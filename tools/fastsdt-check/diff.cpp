@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "diff.h"
 
-#include "arch/args.h"
-
 #include <fastsdt/note.h>
 
 #include <fmt/format.h>
@@ -16,12 +14,12 @@ namespace {
 
 // What a note says of arguments apart from where they are, which differs between any two builds. One header marks
 // floats and another does not (8f, 8): no script sees that.
-std::string form(const ProbeNote& probe, Arch arch)
+std::string form(const fastsdt_reader_probe* probe)
 {
     std::string text;
-    for (const Argument& argument : parse_arguments(probe.arguments, arch))
-        text += fmt::format("{}{}{}", text.empty() ? "" : " ", argument.is_signed && !argument.is_float ? "-" : "",
-                            argument.size ? std::to_string(argument.size) : "?");
+    for (size_t i = 0; const fastsdt_reader_argument* argument = fastsdt_reader_argument_at(probe, i); ++i)
+        text += fmt::format("{}{}{}", text.empty() ? "" : " ", argument->is_signed && !argument->is_float ? "-" : "",
+                            argument->size ? std::to_string(argument->size) : "?");
     return text;
 }
 
@@ -35,17 +33,17 @@ std::string shown(const std::set<std::string>& forms)
 
 } // namespace
 
-void Diff::add(Side side, const Image& image, const std::function<bool(const ProbeNote&)>& select)
+void Diff::add(Side side, const fastsdt_reader* file, const Select& select)
 {
-    const Notes notes = read_notes(image);
-    for (const ProbeNote& probe : notes.probes) {
-        if (select && !select(probe))
-            continue;
-        Known& known = probes_[side][fmt::format("{}:{}", probe.provider, probe.name)];
-        known.arguments.insert(form(probe, image.arch()));
-        ++known.sites;
-        known.semaphores += probe.semaphore != 0;
-    }
+    for (size_t i = 0; const fastsdt_reader_image* image = fastsdt_reader_image_at(file, i); ++i)
+        for (size_t j = 0; const fastsdt_reader_probe* probe = fastsdt_reader_probe_at(image, j); ++j) {
+            if (!select(probe->provider, probe->name))
+                continue;
+            Known& known = probes_[side][fmt::format("{}:{}", probe->provider, probe->name)];
+            known.arguments.insert(form(probe));
+            ++known.sites;
+            known.semaphores += probe->semaphore != 0;
+        }
 }
 
 bool Diff::print(const std::string& old_path, const std::string& new_path, bool json, const Style& style) const

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two builds of a program compared by what scripts rely on: names of probes, number, sizes and signs of their arguments.
+// Two builds of a program compared by what scripts rely on: names of probes, number, sizes and signs of their arguments. It needs no
+// more than what any program may know of a file, so it is written as one: with fastsdt/reader.h.
 #pragma once
 #include "output.h"
+
+#include <fastsdt/reader.h>
 
 #include <array>
 #include <map>
@@ -10,8 +13,9 @@
 class Diff {
 public:
     enum Side { before, after };
-    /// Adds the probes of an image. All images of one side, as the members of an archive, count as one.
-    void add(Side side, const fastsdt::Image& image, const std::function<bool(const fastsdt::ProbeNote&)>& select);
+    using Select = std::function<bool(std::string_view provider, std::string_view name)>;
+    /// Adds the probes of a file. All images of one side, as the members of an archive, count as one.
+    void add(Side side, const fastsdt_reader* file, const Select& select);
     /// Prints what differs; true if a script that worked with the old build may not work with the new one.
     bool print(const std::string& old_path, const std::string& new_path, bool json, const Style& style) const;
 

@@ -55,21 +55,22 @@ void Progress::clear()
     visible_ = false;
 }
 
-void read_images(const std::string& path, Outside outside, const std::function<void(const Image&)>& visit,
-                 const std::function<void(const std::string&)>& trouble)
+void read_images(const std::string& path, Access access, const std::function<void(const Image&)>& visit,
+                 const std::function<void(const Error&)>& trouble)
 {
     try {
-        Image::each(path, visit, trouble, outside);
+        Image::each(path, visit, trouble, access);
     } catch (const Unusable& error) {
-        trouble(error.what());
+        trouble(error.error());
     } catch (const std::bad_alloc&) {
-        trouble(path + ": not enough memory to read it");
+        trouble({"not enough memory to read it", path});
     }
 }
 
 void Files::each_image(const std::string& path, const Visit& visit, const Unread& unread)
 {
-    const auto cannot = [&](const std::string& message) {
+    const auto cannot = [&](const Error& error) {
+        const std::string message = error.text();
         progress_.clear();
         std::fputs(fmt::format("fastsdt-check: {}\n", printable(message)).c_str(), stderr);
         unread(path, message);
@@ -77,7 +78,7 @@ void Files::each_image(const std::string& path, const Visit& visit, const Unread
     };
     progress_.at(path);
     read_images(
-        path, outside_,
+        path, access_,
         [&](const Image& image) {
             progress_.at(image.name());
             visit(image);

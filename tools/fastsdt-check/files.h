@@ -19,15 +19,15 @@ private:
     std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
 };
 
-/// Calls `visit` for each image of the file. `trouble` gets a sentence for each that cannot be read.
-void read_images(const std::string& path, fastsdt::Outside outside,
+/// Calls `visit` for each image of the file. `trouble` gets an error for each that cannot be read.
+void read_images(const std::string& path, fastsdt::Access access,
                  const std::function<void(const fastsdt::Image&)>& visit,
-                 const std::function<void(const std::string&)>& trouble);
+                 const std::function<void(const fastsdt::Error&)>& trouble);
 
 class Files {
 public:
     using Visit = std::function<void(const fastsdt::Image&)>;
-    explicit Files(fastsdt::Outside outside) : outside_(outside) {}
+    explicit Files(fastsdt::Access access) : access_(access) {}
 
     using Unread = std::function<void(const std::string& path, const std::string& message)>;
 
@@ -36,7 +36,7 @@ public:
     bool all_read() const { return all_read_; }
 
 private:
-    const fastsdt::Outside outside_;
+    const fastsdt::Access access_;
     Progress progress_;
     bool all_read_ = true;
 };

@@ -26,8 +26,8 @@ namespace {
 Status check_process(const Arguments& arguments)
 {
     const Process process = read_process(arguments.pid, arguments.report.functions);
-    for (const std::string& trouble : process.troubles)
-        std::fputs(fmt::format("fastsdt-check: {}\n", printable(trouble)).c_str(), stderr);
+    for (const Error& trouble : process.troubles)
+        std::fputs(fmt::format("fastsdt-check: {}\n", printable(trouble.text())).c_str(), stderr);
     const auto select = [&](const LiveSite& site) {
         const auto severity = fastsdt::severity(site.change);
         return arguments.selects(site.provider, site.name)
@@ -47,14 +47,33 @@ Status check_process(const Arguments& arguments)
 
 Status diff_files(const Arguments& arguments)
 {
-    Files files(arguments.outside);
-    Diff changes;
-    for (const Diff::Side side : {Diff::before, Diff::after})
-        files.each_image(
-            arguments.files[side], [&](const Image& image) { changes.add(side, image, arguments.report.select); },
-            [](const std::string&, const std::string&) {});
-    if (!files.all_read())
+    const auto say = [](const fastsdt_reader_error& error) {
+        const std::string text = Error{error.what, error.where, error.cure}.text();
+        std::fputs(fmt::format("fastsdt-check: {}\n", text).c_str(), stderr);
         return unusable;
+    };
+    fastsdt_reader_options options{};
+    options.size = sizeof options;
+    options.flags = FASTSDT_READER_MAP;
+    options.kernels = "";
+    if (arguments.access.outside == Access::read)
+        options.flags |= FASTSDT_READER_OUTSIDE;
+    Status status = clean;
+    Diff changes;
+    for (const Diff::Side side : {Diff::before, Diff::after}) {
+        fastsdt_reader_error error;
+        const std::unique_ptr<fastsdt_reader, decltype(&fastsdt_reader_close)> file(
+            fastsdt_reader_open(arguments.files[side].c_str(), &options, &error), fastsdt_reader_close);
+        if (!file)
+            status = say(error);
+        for (size_t i = 0; const fastsdt_reader_error* trouble = fastsdt_reader_trouble_at(file.get(), i); ++i)
+            status = say(*trouble);
+        changes.add(side, file.get(), [&](std::string_view provider, std::string_view name) {
+            return arguments.selects(provider, name);
+        });
+    }
+    if (status != clean)
+        return status;
     const bool differ = changes.print(arguments.files[0], arguments.files[1], arguments.json, arguments.style);
     return differ && arguments.threshold ? findings_found : clean;
 }
@@ -62,7 +81,7 @@ Status diff_files(const Arguments& arguments)
 Status plan_files(const Arguments& arguments)
 {
     const Kernel kernel = arguments.report.kernels.front();
-    Files files(arguments.outside);
+    Files files(arguments.access);
     PlanOutput output(arguments.style, arguments.json, kernel);
     for (const std::string& path : arguments.files)
         files.each_image(
@@ -86,7 +105,7 @@ Status plan_files(const Arguments& arguments)
 
 Status armable_files(const Arguments& arguments)
 {
-    Files files(arguments.outside);
+    Files files(arguments.access);
     ArmableOutput output(arguments.style, arguments.json);
     for (const std::string& path : arguments.files)
         files.each_image(
@@ -104,7 +123,7 @@ Status armable_files(const Arguments& arguments)
 
 Status report_files(const Arguments& arguments)
 {
-    Files files(arguments.outside);
+    Files files(arguments.access);
     Status status = clean;
     const auto output = arguments.json ? json_output(arguments.report.kernels, arguments.style.only)
         : arguments.sarif
@@ -140,9 +159,9 @@ bool look_through_directories(Arguments& arguments)
 {
     Tree tree =
         expand(arguments.files, arguments.jobs ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency()),
-               arguments.outside);
-    for (const std::string& trouble : tree.troubles)
-        std::fputs(fmt::format("fastsdt-check: {}\n", printable(trouble)).c_str(), stderr);
+               arguments.access);
+    for (const Error& trouble : tree.troubles)
+        std::fputs(fmt::format("fastsdt-check: {}\n", printable(trouble.text())).c_str(), stderr);
     arguments.files = std::move(tree.files);
     if (tree.directories > 0) {
         arguments.style.tree = true;
@@ -184,7 +203,10 @@ int main(int argc, char** argv)
         return *status;
     Status status = run(arguments);
     for (const std::string& glob : arguments.unmatched()) {
-        fmt::print(stderr, "fastsdt-check: no probe matches \"{}\"\n", printable(glob));
+        fmt::print(stderr,
+                   "fastsdt-check: no probe of the files that were read matches \"{}\" (PROVIDER:NAME or NAME; without "
+                   "--probe all are shown)\n",
+                   printable(glob));
         status = unusable;
     }
     if (std::fflush(stdout) != 0)

@@ -171,10 +171,10 @@ std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments
     if (arguments.plan && words.kernels.empty())
         words.kernels = "this";
     if (!words.kernels.empty()) {
-        std::string error;
-        arguments.report.kernels = parse_kernels(words.kernels, error);
-        if (arguments.report.kernels.empty())
-            return usage("--kernel: " + error);
+        auto kernels = parse_kernels(words.kernels);
+        if (!kernels)
+            return usage(kernels.error().at("--kernel").text());
+        arguments.report.kernels = *std::move(kernels);
         for (Kernel& kernel : arguments.report.kernels)
             if (kernel.running)
                 ask_running(kernel);
@@ -186,7 +186,7 @@ std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments
             if (const std::string what = doubt(kernel); !what.empty())
                 std::fputs(fmt::format("fastsdt-check: {}\n", what).c_str(), stderr);
     if (words.outside)
-        arguments.outside = Outside::read;
+        arguments.access.outside = Access::read;
     arguments.report.lines = !words.no_lines && !arguments.style.summary;
     if (!arguments.globs.empty())
         arguments.report.select = [&arguments](const ProbeNote& probe) {

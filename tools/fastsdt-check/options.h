@@ -16,7 +16,7 @@ struct Arguments {
     std::vector<std::string> files;
     unsigned jobs = 0; ///< threads that look through directories; 0: one for each processor
     pid_t pid = 0;     ///< 0: none
-    fastsdt::Outside outside = fastsdt::Outside::refuse;
+    fastsdt::Access access;
     bool json = false, sarif = false, plan = false, diff = false, armable = false;
     fastsdt::ReportOptions report;              ///< with the kernels and --probe's selection
     std::vector<std::string> globs;             ///< of --probe; empty: all

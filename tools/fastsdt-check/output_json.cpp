@@ -18,22 +18,6 @@ std::string dump(const Json& json)
     return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json finding_json(const Finding& finding)
-{
-    Json json = {{"id", name(finding.id)}, {"severity", name(finding.severity)}, {"message", finding.message}};
-    if (finding.address)
-        json["address"] = *finding.address;
-    return json;
-}
-
-Json findings_json(const std::vector<Finding>& findings)
-{
-    Json json = Json::array();
-    for (const Finding& finding : findings)
-        json.push_back(finding_json(finding));
-    return json;
-}
-
 Json kernels_json(const Report& report, const Evaluation& judged)
 {
     Json json = Json::object();
@@ -68,6 +52,21 @@ Json place_json(const Image& image, uint64_t address)
     }
     if (const auto offset = image.file_offset(address))
         json["file_offset"] = *offset;
+    return json;
+}
+
+// A finding about a place says it as places do, but for the offset in the file.
+Json findings_json(const Image& image, const std::vector<Finding>& findings)
+{
+    Json json = Json::array();
+    for (const Finding& finding : findings) {
+        Json one = {{"id", name(finding.id)}, {"severity", name(finding.severity)}, {"message", finding.message}};
+        if (finding.address) {
+            one.update(place_json(image, *finding.address));
+            one.erase("file_offset");
+        }
+        json.push_back(std::move(one));
+    }
     return json;
 }
 
@@ -142,7 +141,7 @@ Json probe_json(const Report& report, const SiteReport& site)
         json["arguments"].push_back(std::move(argument));
     }
     json["kernels"] = site.judged ? kernels_json(report, *site.judged) : Json();
-    json["findings"] = findings_json(site.findings);
+    json["findings"] = findings_json(image, site.findings);
     return json;
 }
 
@@ -151,7 +150,7 @@ Json exit_json(const Report& report, const ExitReport& exit)
     Json json = place_json(report.image, exit.record->address);
     json.update(record_json(*exit.record, report.image.arch()));
     json["kernels"] = exit.judged ? kernels_json(report, *exit.judged) : Json();
-    json["findings"] = findings_json(exit.findings);
+    json["findings"] = findings_json(report.image, exit.findings);
     return json;
 }
 
@@ -171,7 +170,7 @@ Json function_json(const Report& report, const FunctionReport& entry)
     json["exits"] = Json::array();
     for (const ExitReport& exit : entry.exits)
         json["exits"].push_back(exit_json(report, exit));
-    json["findings"] = findings_json(entry.findings);
+    json["findings"] = findings_json(report.image, entry.findings);
     return json;
 }
 
@@ -203,7 +202,7 @@ public:
                      {"separate_debug", image.separate_debug()},
                      {"build_id", image.build_id().empty() ? Json() : Json(image.build_id())},
                      {"indexed", report.notes.indexed},
-                     {"findings", findings_json(report.findings)}};
+                     {"findings", findings_json(image, report.findings)}};
         std::string text = dump(head);
         text.resize(text.size() - 2); // without the closing brace: the long lists follow
         begin_file();

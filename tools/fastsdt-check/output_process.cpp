@@ -78,7 +78,9 @@ void print_process_json(const Process& process, const std::function<bool(const L
     for (const Mapping& mapping : process.trampolines)
         p["trampolines"].push_back(mapping_json(mapping));
     p["out_of_line"] = process.out_of_line ? mapping_json(*process.out_of_line) : Json();
-    p["troubles"] = process.troubles;
+    p["troubles"] = Json::array();
+    for (const Error& trouble : process.troubles)
+        p["troubles"].push_back(trouble.text());
     p["files"] = Json::array();
     for (const LiveFile& file : process.files) {
         Json sites = Json::array();

@@ -29,17 +29,15 @@ struct Found {
     std::string path;
     std::pair<dev_t, ino_t> file{};
     bool looked_at = false, has_notes = false;
-    std::string trouble{};
+    std::optional<Error> trouble{};
 };
 
 // ELF or ar, by the first bytes: nothing else is opened as an image.
-bool is_binary(const std::string& path, std::string& trouble)
+Result<bool> is_binary(const std::string& path)
 {
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    if (file < 0) {
-        trouble = path + ": " + std::strerror(errno);
-        return false;
-    }
+    if (file < 0)
+        return Error::of_system(errno, path);
     char magic[8] = {}; // as long as an archive's
     const ssize_t size = ::pread(file, magic, sizeof magic, 0);
     ::close(file);
@@ -47,23 +45,26 @@ bool is_binary(const std::string& path, std::string& trouble)
     return start.starts_with(ELFMAG) || is_archive(std::as_bytes(std::span(start)));
 }
 
-void look(Found& found, Outside outside)
+void look(Found& found, Access access)
 {
-    if (!is_binary(found.path, found.trouble))
+    const Result<bool> binary = is_binary(found.path);
+    if (!binary)
+        found.trouble = binary.error();
+    if (!binary || !*binary)
         return;
     found.looked_at = true;
     read_images(
-        found.path, outside,
+        found.path, access,
         [&](const Image& image) {
             for (const Section& section : image.sections())
                 found.has_notes |=
                     section.size > 0 && (section.name == ".note.stapsdt" || section.name == FASTSDT_NOTE_SECTION);
         },
-        [&](const std::string& message) { found.trouble = message; });
+        [&](const Error& error) { found.trouble = error; });
 }
 
 // Regular files below the directory, by name.
-std::vector<Found> list(const std::string& directory, std::vector<std::string>& troubles)
+std::vector<Found> list(const std::string& directory, std::vector<Error>& troubles)
 {
     std::vector<Found> files;
     struct stat top, status;
@@ -85,7 +86,7 @@ std::vector<Found> list(const std::string& directory, std::vector<std::string>& 
                 files.push_back({path, {status.st_dev, status.st_ino}});
         }
         if (error)
-            troubles.push_back(at + ": " + error.message());
+            troubles.push_back({error.message(), at});
     }
     std::sort(files.begin(), files.end(), [](const Found& a, const Found& b) { return a.path < b.path; });
     std::set<std::pair<dev_t, ino_t>> seen; // to keep only the first of a file's names
@@ -95,7 +96,7 @@ std::vector<Found> list(const std::string& directory, std::vector<std::string>& 
 
 } // namespace
 
-Tree expand(const std::vector<std::string>& paths, unsigned jobs, Outside outside)
+Tree expand(const std::vector<std::string>& paths, unsigned jobs, Access access)
 {
     Tree tree;
     Progress progress;
@@ -112,7 +113,7 @@ Tree expand(const std::vector<std::string>& paths, unsigned jobs, Outside outsid
             for (size_t i; (i = next++) < files.size();) {
                 if (shows)
                     progress.at(files[i].path);
-                look(files[i], outside);
+                look(files[i], access);
             }
         };
         {
@@ -123,8 +124,8 @@ Tree expand(const std::vector<std::string>& paths, unsigned jobs, Outside outsid
         }
         for (Found& file : files) {
             tree.looked_at += file.looked_at;
-            if (!file.trouble.empty())
-                tree.troubles.push_back(std::move(file.trouble));
+            if (file.trouble)
+                tree.troubles.push_back(std::move(*file.trouble));
             else if (file.has_notes)
                 tree.files.push_back(std::move(file.path));
         }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "files.h"
 
+#include "base/output_file.h"
+#include "base/unusable.h"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -14,7 +17,8 @@ namespace dtrace {
 namespace {
 
 // What a signal has to remove. Plain memory: the handler may run at any time.
-char unfinished_file[4096], temporary_directory[4096];
+char temporary_directory[4096];
+constexpr int ending[] = {SIGINT, SIGTERM, SIGHUP};
 
 void remove_directory(const char* path)
 { // a signal handler calls this: openat and unlinkat are safe there; readdir is not, but we are ending anyway
@@ -28,26 +32,19 @@ void remove_directory(const char* path)
 
 void on_signal(int signal)
 {
-    if (*unfinished_file)
-        unlink(unfinished_file);
-    if (*temporary_directory)
-        remove_directory(temporary_directory);
+    remove_directory(temporary_directory);
     raise(signal); // SA_RESETHAND: ends us
 }
 
-void remember(char (&where)[4096], const std::string& path)
+// Signals with the disposition `from` get `to`; those that are ignored stay so.
+void handle(void (*from)(int), void (*to)(int))
 {
-    if (path.size() >= sizeof where)
-        throw Error("dtrace: " + path + ": " + std::strerror(ENAMETOOLONG));
-    struct sigaction action = {};
-    action.sa_handler = on_signal;
+    struct sigaction action = {}, old;
+    action.sa_handler = to;
     action.sa_flags = int(SA_RESETHAND) | SA_NODEFER;
-    for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
-        struct sigaction old;
-        if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler != SIG_IGN)
+    for (const int signal : ending)
+        if (sigaction(signal, nullptr, &old) == 0 && old.sa_handler == from)
             sigaction(signal, &action, nullptr);
-    }
-    std::memcpy(where, path.c_str(), path.size() + 1);
 }
 
 [[noreturn]] void fail(const char* what, const std::string& path)
@@ -65,28 +62,6 @@ bool write_all(int file, std::string_view text)
             text.remove_prefix(size_t(n));
     }
     return true;
-}
-
-// The name of the file that the links lead to. The kernel follows them, so that it can refuse to: fs.protected_symlinks
-// forbids those of other users in sticky directories, and reading them by hand would go around it.
-std::string behind_links(const std::string& path, bool there)
-{
-    struct stat link, followed, resolved;
-    if (lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) // rename() follows none
-        return path;
-    // Where they lead to no file yet, one is there for a moment, because only a file has a name without links.
-    const int file = open(path.c_str(), there ? O_PATH | O_CLOEXEC : O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    char* const real = file < 0 ? nullptr : realpath(path.c_str(), nullptr);
-    if (!real || fstat(file, &followed) != 0 || lstat(real, &resolved) != 0)
-        fail("write", path);
-    const std::string name = real;
-    free(real);
-    close(file);
-    if (followed.st_dev != resolved.st_dev || followed.st_ino != resolved.st_ino)
-        throw Error("dtrace: cannot write " + path + ": it was replaced meanwhile");
-    if (!there && resolved.st_size == 0)
-        unlink(name.c_str());
-    return name;
 }
 
 } // namespace
@@ -123,39 +98,19 @@ void write_file(const std::string& path, std::string_view text)
             fail("write", path);
         return;
     }
+    // Pipes and devices; and where a link leads to no file yet, none is replaced.
     struct stat existing;
-    mode_t mode = 0;
-    const bool there = stat(path.c_str(), &existing) == 0;
-    if (there && !S_ISREG(existing.st_mode)) {
-        const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (stat(path.c_str(), &existing) == 0 ? !S_ISREG(existing.st_mode) : lstat(path.c_str(), &existing) == 0) {
+        const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
         if (file < 0 || !write_all(file, text) || close(file) != 0)
             fail("write", path);
         return;
     }
-    if (there) {
-        mode = existing.st_mode & 07777;
-    } else {
-        mode = umask(0);
-        umask(mode);
-        mode = 0666 & ~mode;
+    try {
+        fastsdt::OutputFile(path, false).write(text);
+    } catch (const fastsdt::Unusable& unusable) {
+        throw Error(std::string("dtrace: ") + unusable.what());
     }
-    const std::string destination = behind_links(path, there);
-    const size_t slash = destination.rfind('/');
-    std::string temporary = destination.substr(0, slash == destination.npos ? 0 : slash + 1) + ".dtrace-XXXXXX";
-    const int file = mkostemp(temporary.data(), O_CLOEXEC);
-    if (file < 0)
-        fail("write", path);
-    remember(unfinished_file, temporary);
-    const bool written = write_all(file, text) && fchmod(file, mode) == 0;
-    int error = errno;
-    if ((close(file) != 0 || !written || rename(temporary.c_str(), destination.c_str()) != 0)) {
-        error = written ? errno : error;
-        unlink(temporary.c_str());
-        *unfinished_file = 0;
-        errno = error;
-        fail("write", path);
-    }
-    *unfinished_file = 0;
 }
 
 TemporaryDirectory::TemporaryDirectory(bool keep) : keep_(keep)
@@ -164,8 +119,14 @@ TemporaryDirectory::TemporaryDirectory(bool keep) : keep_(keep)
     path_ = std::string(parent && *parent ? parent : "/tmp") + "/dtrace-XXXXXX";
     if (!mkdtemp(path_.data()))
         fail("make", path_);
-    if (!keep_)
-        remember(temporary_directory, path_);
+    if (keep_)
+        return;
+    if (path_.size() >= sizeof temporary_directory) {
+        rmdir(path_.c_str());
+        throw Error("dtrace: " + path_ + ": " + std::strerror(ENAMETOOLONG));
+    }
+    std::memcpy(temporary_directory, path_.c_str(), path_.size() + 1);
+    handle(SIG_DFL, on_signal);
 }
 
 TemporaryDirectory::~TemporaryDirectory()
@@ -173,7 +134,7 @@ TemporaryDirectory::~TemporaryDirectory()
     if (keep_)
         return;
     remove_directory(path_.c_str());
-    *temporary_directory = 0;
+    handle(on_signal, SIG_DFL);
 }
 
 } // namespace dtrace

@@ -7,13 +7,10 @@ namespace dtrace {
 
 std::string read_file(const std::string& path);
 
-// Not lib's OutputFile: that one is for files that replace others, and this tool has to write to pipes and needs no library.
-// Writes a file beside the destination, which replaces the destination when it is complete. If it never gets complete
-// it is removed, also at SIGINT, SIGTERM and SIGHUP. A destination that is no plain file (/dev/stdout, /dev/null) is
-// written directly.
+// By OutputFile; a destination that is no plain file (/dev/stdout, /dev/null, a pipe) is written directly.
 void write_file(const std::string& path, std::string_view text);
 
-// A directory for temporary files, in TMPDIR or /tmp, removed with all its files at the end or by those signals.
+// A directory for temporary files, in TMPDIR or /tmp, removed with all its files at the end, or at SIGINT, SIGTERM and SIGHUP. One at a time.
 class TemporaryDirectory {
 public:
     explicit TemporaryDirectory(bool keep);

@@ -36,19 +36,25 @@ std::string preprocessed(const Options& o)
 
 void write_object(const Options& o, const Model& model)
 {
-    TemporaryDirectory temporary(o.keep);
-    const std::string source = object_text(model), object = temporary.path() + "/probes.o";
-    std::vector<std::string> command = compiler();
-    append(command, o.preprocessor);
-    append(command, environment_words("CFLAGS"));
-    // The names are used by notes, which LTO does not see. A sanitizer would put its own words between the semaphores.
-    append(command, {"-fno-lto", "-fno-sanitize=all", "-fPIC", "-x", "c", "-c", "-", "-o", object});
-    if (o.keep)
-        write_file(temporary.path() + "/probes.c", source);
-    run(command, source, false); // from a pipe: the name of a temporary file would be in its debug information
-    write_file(o.output, read_file(object));
-    if (o.keep)
-        std::printf("dtrace: kept %s\n", temporary.path().c_str());
+    const std::string source = object_text(model);
+    std::string contents;
+    {
+        TemporaryDirectory temporary(o.keep);
+        const std::string object = temporary.path() + "/probes.o";
+        std::vector<std::string> command = compiler();
+        append(command, o.preprocessor);
+        append(command, environment_words("CFLAGS"));
+        // The names are used by notes, which LTO does not see. A sanitizer would put its own words between the semaphores.
+        append(command, {"-fno-lto", "-fno-sanitize=all", "-fPIC", "-x", "c", "-c", "-", "-o", object});
+        if (o.keep)
+            write_file(temporary.path() + "/probes.c", source);
+        run(command, source, false); // from a pipe: the name of a temporary file would be in its debug information
+        contents = read_file(object);
+        if (o.keep)
+            std::printf("dtrace: kept %s\n", temporary.path().c_str());
+    }
+    // Now that no signal has anything to remove: it waits until the file is in its place.
+    write_file(o.output, contents);
 }
 
 void work(const Options& o)

@@ -5,6 +5,7 @@
 #include "base/unusable.h"
 #include "proc/threads.h"
 #include "proc/processes.h"
+#include "proc/text.h"
 #include "probe.h"
 #include "process.h"
 
@@ -25,12 +26,6 @@ void say(const std::string& message)
     std::fputs(fmt::format("fastsdt-probe: {}\n", printable(message)).c_str(), stderr); // nobody may read it
 }
 
-void give_up(const std::string& message)
-{
-    say(message);
-    std::exit(unusable);
-}
-
 namespace {
 
 // The file to probe in the process: its program, or one that it has mapped.
@@ -44,9 +39,9 @@ void choose_file(Options& options)
     const std::string name = std::filesystem::read_symlink(program, error);
     if (options.file.empty()) {
         if (error == std::errc::no_such_file_or_directory && !first_thread_ended(options.pid))
-            give_up(fmt::format("process {}: it has no program: a kernel thread, or it has exited", options.pid));
+            throw Unusable({"it has no program: a kernel thread, or it has exited", process_name(options.pid)});
         if (error)
-            give_up(fmt::format("{}: {}; name the FILE", program, error.message()));
+            throw Unusable({error.message(), program, "name the FILE", error.value()});
         options.file = program;
         options.file_name = name;
         return;
@@ -57,12 +52,13 @@ void choose_file(Options& options)
     if (mapped.mapped || !std::filesystem::exists(options.file))
         return;
     if (!mapped.replaced_by_other.empty())
-        give_up(
-            fmt::format("{}: process {} runs another file that had this name (replaced, for example by an upgrade); "
-                        "its program is {}, and /proc/{}/map_files has the rest",
-                        options.file, options.pid, program, options.pid));
-    give_up(fmt::format("{}: process {} has not mapped this file; it runs {}, which is {}. --force attaches anyway",
-                        options.file, options.pid, error ? "?" : name, program));
+        throw Unusable(
+            {fmt::format("process {} runs another file that had this name (replaced, for example by an upgrade)",
+                         options.pid),
+             options.file,
+             fmt::format("its program is {}, and /proc/{}/map_files has the rest", program, options.pid)});
+    throw Unusable({fmt::format("process {} has not mapped this file", options.pid), options.file,
+                    fmt::format("it runs {}, which is {}. --force attaches anyway", error ? "?" : name, program)});
 }
 
 // Leaves out probes that would break the program, and probes that the kernel would refuse silently.
@@ -86,7 +82,7 @@ void write_report(const std::string& text, const std::optional<OutputFile>& file
 {
     if (!file) {
         if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-            give_up(fmt::format("cannot write the report: {}", std::strerror(errno)));
+            throw Unusable(Error::of_system(errno, "cannot write the report"));
         return;
     }
     OutputFile(*file).write(text);
@@ -97,12 +93,12 @@ std::vector<Row> read_rows(const Options& options, bool& runnable)
 {
     auto kernel = parse_kernel("this");
     if (!kernel)
-        give_up("cannot tell this kernel's version from \"" + release() + '"');
+        throw Unusable("cannot tell this kernel's version from \"" + release() + '"');
     ask_running(*kernel);
     std::vector<Row> rows;
     const auto visit = [&](const Image& image) {
         if (image.relocatable() || !image.member().empty())
-            give_up(fmt::format("{}: only linked programs and libraries can be probed", options.file_name));
+            throw Unusable({"only linked programs and libraries can be probed", options.file_name});
         runnable = image.kind() == Image::Kind::executable || image.kind() == Image::Kind::pie;
         rows = find_rows(image, options, *kernel);
         std::vector<Target> targets;
@@ -112,7 +108,7 @@ std::vector<Row> read_rows(const Options& options, bool& runnable)
         for (size_t i = 0; i < rows.size(); ++i)
             rows[i].seen = seen[i];
     };
-    Image::each(options.file, visit, [](const std::string& message) { give_up(message); });
+    Image::each(options.file, visit, [](const Error& error) { throw Unusable(error); });
     skip_rows(rows, options);
     return rows;
 }
@@ -120,7 +116,7 @@ std::vector<Row> read_rows(const Options& options, bool& runnable)
 int probe(Options& options)
 {
     if (const std::string why = cannot_attach(); !why.empty())
-        give_up(why);
+        throw Unusable(why);
     std::optional<OutputFile> output;
     if (!options.output.empty())
         output.emplace(options.output);
@@ -152,12 +148,13 @@ int probe(Options& options)
 int main(int argc, char** argv)
 {
     using namespace fastsdt::probe;
-    Options options;
-    if (const auto status = read_options(argc, argv, options))
-        return *status;
     try {
+        Options options;
+        if (const auto status = read_options(argc, argv, options))
+            return *status;
         return probe(options);
     } catch (const fastsdt::Unusable& error) {
-        give_up(error.what());
+        say(error.what());
+        return unusable;
     }
 }

@@ -66,17 +66,17 @@ void add_options(CLI::App& app, Options& options)
 void check_options(Options& options)
 {
     if (options.pid && (!options.command.empty() || options.runs || options.dry))
-        give_up("--pid cannot be combined with a command, --time or --dry-run");
+        throw Unusable("--pid cannot be combined with a command, --time or --dry-run");
     if (options.seconds > 0 && !options.pid)
-        give_up("--seconds needs --pid");
+        throw Unusable("--seconds needs --pid");
     if (options.children && !options.pid)
-        give_up("--children needs --pid; when a program is run, everything that it starts is counted anyway");
+        throw Unusable("--children needs --pid; when a program is run, everything that it starts is counted anyway");
     if (options.live && !options.pid)
-        give_up("--live needs --pid");
+        throw Unusable("--live needs --pid");
     if (options.live && !isatty(STDOUT_FILENO))
-        give_up("--live needs a terminal, and standard output is not one");
+        throw Unusable("--live needs a terminal, and standard output is not one");
     if (options.file.empty() && !options.pid)
-        give_up("name the FILE to probe, or a process with --pid");
+        throw Unusable("name the FILE to probe, or a process with --pid");
     options.everything = options.probes.empty() && options.entries.empty() && options.exits.empty()
         && options.symbols.empty() && options.addresses.empty() && options.offsets.empty();
 }
@@ -93,7 +93,7 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)
             return app.exit(error); // --help, --version
-        give_up(fmt::format("{}; see fastsdt-probe --help", error.what()));
+        throw Unusable({error.what(), {}, "see fastsdt-probe --help"});
     }
     check_options(options);
     return {};

@@ -25,7 +25,7 @@ uint64_t number(const std::string& text, const char* option)
     const char* last = text.data() + text.size();
     const auto [end, error] = std::from_chars(first, last, value, hex ? 16 : 10);
     if (error != std::errc() || end != last || first == last)
-        give_up(fmt::format("{}: \"{}\" is not a number; write 4502 or 0x1196", option, text));
+        throw Unusable({fmt::format("\"{}\" is not a number", text), option, "write 4502 or 0x1196"});
     return value;
 }
 
@@ -48,14 +48,13 @@ public:
         for (const std::string& text : options_.addresses) {
             const uint64_t address = number(text, "--address");
             if (!image_.executable_at(address))
-                give_up(fmt::format("{}: address {} is in no executable segment", options_.file_name, text));
+                throw Unusable({fmt::format("address {} is in no executable segment", text), options_.file_name});
             add("address", text, address, "address");
         }
         add_offsets();
         if (rows_.empty())
-            give_up(fmt::format("{}: it has no USDT probe and no selected function entry; name a place with --symbol, "
-                                "--address or --offset",
-                                options_.file_name));
+            throw Unusable({"it has no USDT probe and no selected function entry", options_.file_name,
+                            "name a place with --symbol, --address or --offset"});
         return std::move(rows_);
     }
 
@@ -70,8 +69,8 @@ private:
     {
         const auto offset = image_.file_offset(address);
         if (!offset)
-            give_up(
-                fmt::format("{}: {} {}: address {:#x} is not in the file", options_.file_name, kind, name, address));
+            throw Unusable(
+                {fmt::format("{} {}: address {:#x} is not in the file", kind, name, address), options_.file_name});
         Row row;
         row.target = {path_, *offset, semaphore, false};
         row.kind = std::move(kind);
@@ -128,8 +127,8 @@ private:
               std::pair(&options_.exits, "function with exit sites")})
             for (const std::string& glob : *globs)
                 if (!used.contains(&glob))
-                    give_up(fmt::format("{}: no {} matches \"{}\"; `fastsdt-check --plan {}` lists them",
-                                        options_.file_name, what, glob, options_.file_name));
+                    throw Unusable({fmt::format("no {} matches \"{}\"", what, glob), options_.file_name,
+                                    fmt::format("`fastsdt-check --plan {}` lists them", options_.file_name)});
     }
 
     void add_symbols()
@@ -149,14 +148,16 @@ private:
             const uint64_t offset = plus == text.npos ? 0 : number(text.substr(plus + 1), "--symbol");
             const auto found = by_name.find(name);
             if (found == by_name.end())
-                give_up(fmt::format("{}: no function \"{}\" in its symbol table; if it is stripped, use --address",
-                                    options_.file_name, name));
+                throw Unusable({fmt::format("no function \"{}\" in its symbol table", name), options_.file_name,
+                                "if it is stripped, use --address"});
             if (found->second->indirect && !options_.force)
-                give_up(
-                    fmt::format("{}: {} is an indirect function (ifunc): what stands there runs once and chooses an "
-                                "implementation; name that one (gdb: `info line {}` in a process), or probe the "
-                                "resolver with --force",
-                                options_.file_name, name, name));
+                throw Unusable(
+                    {fmt::format("{} is an indirect function (ifunc): what stands there runs once and chooses an "
+                                 "implementation",
+                                 name),
+                     options_.file_name,
+                     fmt::format("name that one (gdb: `info line {}` in a process), or probe the resolver with --force",
+                                 name)});
             add("symbol", text, found->second->address + offset, offset ? "inside" : "function");
         }
     }
@@ -170,7 +171,7 @@ private:
                 if (segment.executable && offset >= segment.offset && offset - segment.offset < segment.file_size)
                     in = &segment;
             if (!in)
-                give_up(fmt::format("{}: offset {} is in no executable segment", options_.file_name, text));
+                throw Unusable({fmt::format("offset {} is in no executable segment", text), options_.file_name});
             add("offset", text, in->address + (offset - in->offset), "offset");
         }
     }

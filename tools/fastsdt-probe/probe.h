@@ -33,8 +33,7 @@ struct Options {
 /// Reads the command line. A status: the program has to end with it; the message is printed already.
 std::optional<int> read_options(int argc, char** argv, Options& options);
 
-/// Prints one line, with names made safe, and ends.
-[[noreturn]] void give_up(const std::string& message);
+/// Prints one line, with names made safe.
 void say(const std::string& message);
 
 /// A target and what is reported about it.

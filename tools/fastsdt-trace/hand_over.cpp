@@ -350,7 +350,7 @@ Functions functions_like(const std::string& file, const std::string& glob)
                     }
                 }
             },
-            [](const std::string&) {});
+            [](const Error&) {});
     } catch (const Unusable&) {
         // bpftrace may read it all the same.
     }

@@ -180,7 +180,7 @@ std::string why_no_return_probe(const Options& options, std::vector<std::string>
                 why = fmt::format("{} {}", printable(name), reason);
         };
         try {
-            Image::each(file, look, [](const std::string&) {});
+            Image::each(file, look, [](const Error&) {});
         } catch (const Unusable&) {
             // no code of the program
         }

@@ -99,7 +99,7 @@ void find_in_file(const std::string& path, bool moves, Found& found)
                         found.try_emplace(fmt::format("uretprobe:{}:{}", path, function.name));
                 }
         },
-        [](const std::string& trouble) { say(trouble); });
+        [](const Error& trouble) { say(trouble.text()); });
 }
 
 void find_in_process(pid_t pid, bool moves, Found& found)
@@ -109,8 +109,8 @@ void find_in_process(pid_t pid, bool moves, Found& found)
                             [](const auto&, const auto&, const auto&) { return true; }};
     const Process process = read_process(pid, true, moves ? &all : nullptr);
     const uint8_t handled = engine::handled_faults(pid);
-    for (const std::string& trouble : process.troubles)
-        say(trouble);
+    for (const Error& trouble : process.troubles)
+        say(trouble.text());
     for (const LiveFile& file : process.files)
         for (const LiveSite& site : file.sites)
             if (!site.entry && !site.exit) {
