@@ -6,8 +6,8 @@ need gcc
 echo 'long work(long n) { __asm__ volatile("" : "+r"(n)); return n * 31 + 7; }' >library.c
 echo 'long work(long); int main(void) { long n = 0; for (int i = 0; i < 100; ++i) n = work(n); return n == 1; }' >main.c
 gcc -O2 -shared -fPIC library.c -Wl,-soname,libwork-3.1.so.3.1 -o libwork-3.1.so.3.1.2
-ln -s libwork-3.1.so.3.1.2 libwork-3.1.so.3.1
-ln -s libwork-3.1.so.3.1 libwork-3.1.so
+ln -sf libwork-3.1.so.3.1.2 libwork-3.1.so.3.1
+ln -sf libwork-3.1.so.3.1 libwork-3.1.so
 gcc -O2 main.c -o main -L. -lwork-3.1 -Wl,-rpath,"$PWD"
 for file in libwork-3.1.so.3.1.2 libwork-3.1.so.3.1 libwork-3.1.so libwork-3.1 ./libwork-3.1.so.3.1 "$PWD/libwork-3.1.so" \
     '*/libwork-3.1.so.3.1.2' '*/libwork-3.1.so.3.1' '*/libwork-3.1.so' '*/libwork-3.1.so*'; do
