@@ -2,8 +2,9 @@
 //
 // How long a process stands still while it is attached to: bench_stops THREADS... [--runs N] [--asleep]
 // The process has that many threads, asleep but for one, which reads the clock all the time. Each run opens the process, arms a site for
-// a count, disarms it and closes. For the threads asleep and, without --asleep, for as many that compute: the longest time between two readings in a run, and
-// how long the run took.
+// a count, disarms it and closes. For the threads asleep and, without --asleep, for as many that compute: the longest time between two readings in a run,
+// how long the run took, and how many runs were refused, since threads got no processor in time.
+#include "base/unusable.h"
 #include "process/outside.h"
 #include "script/parse.h"
 #include "session.h"
@@ -85,14 +86,20 @@ void measure(unsigned threads, int runs)
     usleep(100'000);
     const auto script = fastsdt::engine::parse("usdt:*:stops:turn { @ = count(); }");
     std::vector<double> stood, took, alone;
+    int refused = 0;
     for (int i = 0; i < runs; ++i) {
         usleep(2000);
         shared->longest = 0;
         const uint64_t begin = now();
-        const auto target = fastsdt::engine::open_outside(pid);
-        fastsdt::engine::Session session(script, pid, *target);
-        session.arm();
-        session.disarm();
+        try {
+            const auto target = fastsdt::engine::open_outside(pid);
+            fastsdt::engine::Session session(script, pid, *target);
+            session.arm();
+            session.disarm();
+        } catch (const fastsdt::Unusable& error) {
+            if (refused++ == 0)
+                std::fprintf(stderr, "%u %s: %s\n", threads, busy ? "busy" : "asleep", error.what());
+        }
         const uint64_t end = now();
         stood.push_back(static_cast<double>(shared->longest) / 1e6);
         took.push_back(static_cast<double>(end - begin) / 1e6);
@@ -101,8 +108,8 @@ void measure(unsigned threads, int runs)
             usleep(200);
         alone.push_back(static_cast<double>(shared->longest) / 1e6);
     }
-    std::printf("%5u %-7s %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f\n", threads, busy ? "busy" : "asleep", at(stood, 0),
-                at(stood, .5), at(stood, .9), at(alone, .5), at(alone, .9), at(took, .5));
+    std::printf("%5u %-7s %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f %7d\n", threads, busy ? "busy" : "asleep", at(stood, 0),
+                at(stood, .5), at(stood, .9), at(alone, .5), at(alone, .9), at(took, .5), refused);
     std::fflush(stdout);
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
@@ -127,8 +134,8 @@ int main(int argc, char** argv)
         return 2;
     }
     shared = new (mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Shared{};
-    std::printf("%5s %-7s %9s %9s %9s %9s %9s %9s\n", "", "", "still: min", "median", "p90", "without", "p90",
-                "ms: run");
+    std::printf("%5s %-7s %9s %9s %9s %9s %9s %9s %7s\n", "", "", "still: min", "median", "p90", "without", "p90",
+                "ms: run", "refused");
     for (const unsigned count : counts)
         for (const bool working : {false, true})
             if (!(working && only_asleep)) {

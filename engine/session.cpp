@@ -3,7 +3,6 @@
 #include "code/machine.h"
 #include "process/environment.h"
 #include "process/follow.h"
-#include "process/lasting.h"
 #include "process/outside.h"
 #include "process/ptrace.h"
 #include "session.h"
@@ -24,7 +23,7 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
       modules_at_first_(modules_of(mappings)),
       matcher_(script, pid, options.names ? *options.names : own_names_, options.moves && target.stops_threads(),
                options.moves_faulting),
-      fresh_(find_new(mappings)), environment_(read_environment(script, pid)),
+      fresh_(find_new(mappings)), environment_(read_environment(script, pid)), lasting_(pid),
       unwinding_(unwinds(script) ? std::make_unique<Unwinding>(pid) : nullptr),
       tables_(lay_out(script, options.ring_size, options.overwrites, unwinding_ ? unwinding_->capacity() : 0)),
       arming_(
@@ -57,6 +56,7 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
     if (environment_.clock)
         timed_ = {environment_.clock->base_counter, environment_.clock->base_ns};
     environment_.threads_run = !target.stops_threads();
+    reads_lasting_ = uses(script, Value::str_arg) || reads_memory(script);
     decide_calls(wants_calls(), mappings);
 }
 
@@ -88,8 +88,8 @@ bool Session::wants_calls() const
 
 std::string Session::obstacle_to_calls(const std::vector<Mapping>& mappings)
 {
-    if (filters_.stand())
-        return "the process has a seccomp filter";
+    if (const std::string obstacle = filters_.obstacle(); !obstacle.empty())
+        return obstacle;
     if (const std::string setter = options_.calls ? std::string() : filters_.setter(mappings); !setter.empty())
         return fmt::format("the process may set a seccomp filter, which could kill it for that ({})", setter);
     return {};
@@ -235,6 +235,8 @@ Code Session::compiled_to_arm(std::span<const Site> sites, const Arena& arena)
             environment_.tid_offset.reset();
     }
     asked_ = true;
+    if (reads_lasting_ && arming_.window().size != 0)
+        lasting_.add(environment_, target_, sites);
     return compiled(sites, arena);
 }
 
@@ -249,7 +251,7 @@ std::vector<Site> Session::find_new(const std::vector<Mapping>& mappings)
 Session::Preview Session::preview()
 {
     Preview preview;
-    read_lasting(pid_, environment_, mappings_of(pid_));
+    lasting_.look(environment_, mappings_of(pid_));
     preview.sites = fresh_;
     preview.states = can_arm(target_, preview.sites);
     preview.stubs.resize(preview.sites.size());
@@ -301,7 +303,7 @@ void Session::arm()
     const TracerThread tracer;
     const size_t known = arming_.sites().size();
     const std::vector<Mapping> mappings = mappings_of(pid_); // what changes from now on is seen by the next look
-    read_lasting(pid_, environment_, mappings);
+    lasting_.look(environment_, mappings);
     look_at_stacks();
     look_for_filters(mappings);
     calls_wanted_ = calls_wanted_ || wants_calls();
@@ -310,6 +312,11 @@ void Session::arm()
         arming_.watch_loader();
     if (wants_executing_ && environment_.system_calls)
         arming_.watch_executing();
+    // An argument may be a constant of its file.
+    reads_lasting_ =
+        reads_lasting_ || (uses(script_, Value::arg) && std::any_of(fresh_.begin(), fresh_.end(), [](const Site& site) {
+                               return site.arguments.find("(%rip") != std::string::npos;
+                           }));
     try {
         arming_.arm(fresh_);
     } catch (...) {
@@ -435,7 +442,7 @@ void Session::look_for_forks(bool now)
     const std::vector<Slice> slices = slices_of_children(tables_, window, reader());
     Forks::Found found;
     const auto look = [&](const Processes& processes) {
-        found = searched_.find(arming_.fronts(), processes);
+        found = searched_.find(arming_.fronts(), processes, filters_.allowing());
         return !found.ended;
     };
     if (now)
@@ -515,7 +522,8 @@ std::vector<std::string> Session::clear_forks(std::span<Session* const> sessions
             forks.clear();
             bool ended = false;
             for (const Session* session : sessions) {
-                const Forks::Found found = session->searched_.find(session->arming_.fronts(), processes);
+                const Forks::Found found =
+                    session->searched_.find(session->arming_.fronts(), processes, session->filters_.allowing());
                 for (const Fork& fork : found.forks)
                     forks.insert(fork.pid);
                 ended = ended || found.ended;
@@ -533,6 +541,9 @@ std::vector<std::string> Session::clear_forks(std::span<Session* const> sessions
                 }
             }
     }
+    const Processes now = list_processes();
+    for (const Session* const session : sessions)
+        session->target_.clear_early_forks(session->searched_.begun_since(now));
     return troubles;
 }
 

@@ -12,6 +12,7 @@
 #include "process/clock.h"
 #include "process/filters.h"
 #include "process/forks.h"
+#include "process/lasting.h"
 #include "process/symbols.h"
 #include "process/unwinding.h"
 
@@ -189,6 +190,8 @@ private:
     Matcher matcher_;
     std::vector<Site> fresh_; // matched, not given to arming_ yet
     Environment environment_;
+    LastingMemory lasting_;
+    bool reads_lasting_ = false;           // the script has stubs read memory
     std::unique_ptr<Unwinding> unwinding_; // if the script unwinds
     Tables tables_;
     Arming arming_;

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <iterator>
 #include <mutex>
 #include <sys/stat.h>
@@ -55,6 +56,14 @@ uint64_t start_time_of(const std::string& process)
     if (!stat || (has_ended(stat->state) && living_threads(std::atoi(process.c_str())).empty()))
         return 0;
     return stat->start;
+}
+
+uint64_t ticks_since_boot()
+{
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    const auto ticks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+    return static_cast<uint64_t>(now.tv_sec) * ticks + static_cast<uint64_t>(now.tv_nsec) * ticks / 1'000'000'000;
 }
 
 Tracer Tracer::self()

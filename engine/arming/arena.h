@@ -29,6 +29,8 @@ struct Tracer {
 /// When a process began, in clock ticks after boot: field 22 of /proc/PID/stat. 0: there is none, or it is none any more that could
 /// run: one that nobody has waited for. @param process  its number, or "self"
 uint64_t start_time_of(const std::string& process);
+/// Now, counted so.
+uint64_t ticks_since_boot();
 
 struct Front {
     static constexpr uint32_t version = 5;

@@ -13,12 +13,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <elf.h>
 #include <filesystem>
 #include <fnmatch.h>
 #include <iterator>
+#include <optional>
 #include <sys/auxv.h>
 
 namespace fastsdt::engine {
@@ -49,7 +51,8 @@ bool same_file(const std::string& given, const std::string& mapped, pid_t pid)
         return true;
     if (only_a_name(given)) {
         const std::string name = fs::path(mapped).filename();
-        return name == given || name.starts_with(given + ".so"); // "libc", as bpftrace has it
+        return name == given || name.starts_with(given + ".so")                     // "libc", as bpftrace has it
+            || (given.find(".so.") != given.npos && name.starts_with(given + '.')); // a link for its version
     }
     std::error_code error;
     const std::string file = resolve(given);
@@ -64,7 +67,15 @@ bool same_file(const std::string& given, const std::string& mapped, pid_t pid)
 // Whether a probe means a file that a process has mapped.
 bool means_file(const Probe& probe, const std::string& mapped, pid_t pid)
 {
-    return pattern(probe.file) ? fits(probe.file, mapped) : same_file(probe.file, mapped, pid);
+    if (!pattern(probe.file))
+        return same_file(probe.file, mapped, pid);
+    if (fits(probe.file, mapped))
+        return true;
+    // Its last part may be a link beside the file, as libraries have them for their versions.
+    const std::string link = probe.file.substr(probe.file.rfind('/') + 1);
+    const std::string beside = mapped.substr(0, mapped.rfind('/') + 1) + link;
+    return probe.file.find('/') != probe.file.npos && !link.empty() && !pattern(link) && fits(probe.file, beside)
+        && same_file(beside, mapped, pid);
 }
 
 // Whether a file of a process has no symbols but those that it exports.
@@ -79,6 +90,23 @@ bool is_stripped(const std::string& mapped, pid_t pid)
         },
         [](const Error&) {}); // read_process() says it
     return stripped;
+}
+
+// "0x401136" instead of a function's name: where it begins, as its file numbers it.
+std::optional<uint64_t> address_in_file(const Probe& probe)
+{
+    uint64_t address = 0;
+    const char* const end = probe.name.data() + probe.name.size();
+    if (probe.kind != Probe::Kind::entry || !probe.name.starts_with("0x")
+        || std::from_chars(probe.name.data() + 2, end, address, 16).ptr != end)
+        return std::nullopt;
+    return address;
+}
+
+bool same_name(const Probe& probe, const LiveSite& site)
+{
+    const auto address = address_in_file(probe);
+    return address ? site.entry && site.address == *address : fits(probe.name, site.name);
 }
 
 bool same_kind(const Probe& probe, const LiveSite& site)
@@ -244,7 +272,7 @@ size_t Matcher::number_of(const Probe& probe, const LiveFile& file, const Site& 
 void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t clause, const Probe& probe)
 {
     for (const LiveSite& live : file.sites) {
-        if (!same_kind(probe, live) || !fits(probe.name, live.name)) {
+        if (!same_kind(probe, live) || !same_name(probe, live)) {
             if (!matched_.contains(&probe) && (probe.kind == Probe::Kind::usdt) == !(live.entry || live.exit))
                 others_[&probe].insert(live.provider.empty() ? live.name : live.provider + ':' + live.name);
             continue;
@@ -349,7 +377,9 @@ Unrecorded Matcher::unrecorded()
     };
     const auto function = [any](Probe::Kind kind) {
         return [any, kind](const std::string& path, std::string_view name) {
-            return any(path, [&](const Probe& p) { return p.kind == kind && fits(p.name, std::string(name)); });
+            return any(path, [&](const Probe& p) {
+                return p.kind == kind && (address_in_file(p) || fits(p.name, std::string(name)));
+            });
         };
     };
     return {[any](const std::string& path) { return any(path, [](const Probe&) { return true; }); },

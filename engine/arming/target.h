@@ -12,6 +12,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -98,6 +99,18 @@ public:
     /// the jump. It registers none in writable text (valid_vma() in kernel/events/uprobes.c), so the text is made writable meanwhile.
     /// @param ranges  whole pages, each within one mapping  @return  false: not all of them
     virtual bool guard(std::span<const Range> /*ranges*/, bool /*on*/) { return false; }
+
+    /// A process, and when it began: clock ticks after boot, rounded down.
+    struct Begun {
+        pid_t pid = 0;
+        uint64_t start = 0;
+    };
+    /// Closes and unmaps the tables in processes that were forked just when they were made, before there were stubs.
+    virtual void clear_early_forks(std::span<const Begun> /*living*/) {}
+
+    /// Maps a part of a file once more, to be read only, and names that in the tables (Tables::again): it is there as long as they are. What is
+    /// mapped is a part of `part`'s file: device, inode, offset and size tell. @return  its address; 0: that cannot be
+    virtual uint64_t map_again(const Mapping& /*part*/) { return 0; }
 
     /// Whether patch() stops all threads first. If not, they run through the sites while those change: see process/self.cpp.
     virtual bool stops_threads() const { return true; }

@@ -26,6 +26,14 @@ struct VectorState {
 /// Runtime addresses [start, end), multiples of a page.
 struct Lasting {
     uint64_t start = 0, end = 0;
+    int64_t away = 0; ///< so far from each address stubs read what it has: 0, or a mapping of the same that is ours
+    bool has(uint64_t address) const { return address - start < end - start; }
+};
+
+/// What stubs of sites in a file read of it.
+struct LastingModule {
+    uint64_t start = 0, end = 0; ///< of all that is mapped of the file in a row
+    Lasting memory;
     bool has(uint64_t address) const { return address - start < end - start; }
 };
 
@@ -40,13 +48,16 @@ struct Environment {
     /// Where the process's C library keeps a thread's id, relative to the thread pointer; 4 bytes. Empty: a stub asks
     /// the kernel.
     std::optional<int32_t> tid_offset;
+    /// Runtime address of the C library's byte that is not 0 as long as the process has one thread only (__libc_single_threaded). 0: not known.
+    uint64_t single_threaded = 0;
     bool tid_offset_told = false; ///< by the C library's file. If not, it is a guess, to be checked
     /// Stubs may make some (gettid, process_vm_readv), until Tables::no_calls says otherwise: see process/filters.h.
     bool system_calls = false;
     std::string no_system_calls; ///< why they may not: a sentence
     /// Memory that stubs read directly: see process/lasting.h. `modules`: each file's, for the sites in it. `always`: the
     /// program's and its C library's. `stack`: the main thread's; its end is where all of its stack ends.
-    std::vector<Lasting> modules, always;
+    std::vector<LastingModule> modules;
+    std::vector<Lasting> always;
     Lasting stack;
     /// Where the process's C library keeps, relative to the thread pointer, the start of a thread's stack and its size: two words.
     /// 0: not known. process/environment.cpp

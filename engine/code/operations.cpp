@@ -35,11 +35,9 @@ unsigned Compiler::index_of(const ir::Argument& argument) const
 
 Lasting Compiler::lasting_of_site() const
 {
-    const auto with_site = [this](const Lasting& memory) { return memory.has(site_->patch); };
-    if (std::any_of(environment_.always.begin(), environment_.always.end(), with_site))
-        return {};
-    const auto found = std::find_if(environment_.modules.begin(), environment_.modules.end(), with_site);
-    return found != environment_.modules.end() ? *found : Lasting{};
+    const auto found = std::find_if(environment_.modules.begin(), environment_.modules.end(),
+                                    [this](const LastingModule& module) { return module.has(site_->patch); });
+    return found != environment_.modules.end() ? found->memory : Lasting{};
 }
 
 void Compiler::want_system_calls(std::string_view what) const

@@ -193,7 +193,9 @@ struct Tables {
     static constexpr size_t cut = last_frame + 8;             ///< Maps::cut
     static constexpr size_t asked = cut + 8; ///< where rings are overwritten: how often dump() or exit() was hit
     static constexpr size_t second_arena = asked + 8; ///< two words of Maker: start and size of another arena
-    static constexpr size_t end_of_words = second_arena + 16;
+    /// Start and size, two words each, of what is mapped for stubs to read (Target::map_again()); 0: nothing. Written before it is mapped.
+    static constexpr size_t again = second_arena + 16, most_again = 16;
+    static constexpr size_t end_of_words = again + 16 * most_again;
 
     std::optional<size_t> stacks; ///< of stack_slots words, addresses. Empty: the script mentions no stack
     std::optional<size_t>

@@ -160,6 +160,15 @@ const char* name_of(long number)
     case SYS_madvise: return "madvise";
     case SYS_munmap: return "munmap";
     case SYS_close: return "close";
+    case SYS_openat: return "openat";
+    case SYS_process_vm_readv: return "process_vm_readv";
+    case SYS_getpid: return "getpid";
+    case SYS_gettid: return "gettid";
+    case SYS_getuid: return "getuid";
+    case SYS_getgid: return "getgid";
+    case SYS_prctl: return "prctl";
+    case SYS_futex: return "futex";
+    case SYS_clock_gettime: return "clock_gettime";
     case SYS_rt_sigprocmask: return "rt_sigprocmask";
     case SYS_restart_syscall: return "restart_syscall";
     default: return "a system call";
@@ -174,14 +183,25 @@ bool lets_pass(std::span<const sock_filter> filter, const AskedCall& call)
     return passes(filter, call, 0, {}, steps);
 }
 
+std::optional<uint64_t> number_of_filters(pid_t pid, pid_t thread)
+{
+    const std::vector<uint64_t> number = status_numbers(pid, thread, "Seccomp_filters:");
+    return number.empty() ? std::nullopt : std::optional(number.front());
+}
+
 void refuse_filter(pid_t pid, pid_t thread, const std::vector<Call>& calls)
 {
-    if (!has_seccomp(pid, thread))
-        return;
     std::vector<AskedCall> all;
     std::transform(calls.begin(), calls.end(), std::back_inserter(all), asked);
     all.push_back({SYS_rt_sigprocmask, {}});
     all.push_back({SYS_restart_syscall, {}});
+    refuse_filter(pid, thread, all, "as we would have it made");
+}
+
+void refuse_filter(pid_t pid, pid_t thread, std::span<const AskedCall> calls, const char* whose)
+{
+    if (!has_seccomp(pid, thread))
+        return;
     for (uintptr_t number = 0;; ++number) {
         const auto at = reinterpret_cast<void*>(number); // NOLINT: of the filter
         const long length = ptrace(PTRACE_SECCOMP_GET_FILTER, thread, at, nullptr);
@@ -195,12 +215,12 @@ void refuse_filter(pid_t pid, pid_t thread, const std::vector<Call>& calls)
                             "outside of containers, or trace it with the kernel's probes",
                             pid, thread, std::strerror(errno)));
         }
-        for (const AskedCall& call : all)
+        for (const AskedCall& call : calls)
             if (!lets_pass(filter, call))
                 throw Unusable(
-                    fmt::format("process {}: its thread {} has a seccomp filter, which does not allow {}() as we "
-                                "would have it made; trace it with the kernel's probes",
-                                pid, thread, name_of(call.number)));
+                    fmt::format("process {}: its thread {} has a seccomp filter, which does not allow {}() {}; "
+                                "trace it with the kernel's probes",
+                                pid, thread, name_of(call.number), whose));
     }
 }
 

@@ -29,5 +29,9 @@ bool lets_pass(std::span<const sock_filter> filter, const AskedCall& call);
 /// restart_syscall(), by which an interrupted sleep goes on after any stop; or if its filters cannot be read: that takes CAP_SYS_ADMIN, a tracer without filters, and CONFIG_CHECKPOINT_RESTORE
 /// (PTRACE_SECCOMP_GET_FILTER). A thread without filters passes.
 void refuse_filter(pid_t pid, pid_t thread, const std::vector<Call>& calls);
+/// The same of other calls: throws Unusable with the first that some filter of the thread does not let pass.
+void refuse_filter(pid_t pid, pid_t thread, std::span<const AskedCall> calls, const char* whose);
+/// What may be asked of a thread by its filters: those that it has are as many as this. Empty: the kernel does not say (before Linux 5.9).
+std::optional<uint64_t> number_of_filters(pid_t pid, pid_t thread);
 
 } // namespace fastsdt::engine

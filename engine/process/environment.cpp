@@ -5,16 +5,18 @@
 #include "code/machine.h"
 #include "elf/entries.h"
 #include "elf/image.h"
+#include "proc/mapped_file.h"
 #include "proc/maps.h"
 #include "proc/processes.h"
 #include "process/clock.h"
-#include "process/lasting.h"
+#include "process/symbols.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
+#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <span>
@@ -114,6 +116,18 @@ std::optional<int32_t> tid_offset(pid_t pid)
     return offset;
 }
 
+// Of glibc from 2.32 on (sys/single_threaded.h). The library's own: that of a program which mentions it may be a copy.
+uint64_t single_threaded(pid_t pid)
+{
+    for (const Mapping& mapping : read_maps(pid)) { // the first of the file is where it is loaded
+        if (!mapping.inode || !std::filesystem::path(mapping.name).filename().string().starts_with("libc.so"))
+            continue;
+        const auto symbol = symbol_in(path_of_mapped_file(pid, mapping, mapping.name), "__libc_single_threaded");
+        return mapping.offset == 0 && symbol && symbol->size == 1 ? mapping.start + symbol->address : 0;
+    }
+    return 0;
+}
+
 // The code of a function that others may call.
 std::span<const std::byte> code_of(const Image& image, std::string_view name)
 {
@@ -199,7 +213,9 @@ Environment read_environment(const Script& script, pid_t pid)
     Environment environment;
     environment.pid = static_cast<pid_t>(inner_number(pid)); // of the same namespace as its threads' numbers
     read_processor(environment);
-    if (uses(script, Value::tid)) {
+    if (uses(script, Value::pid))
+        environment.single_threaded = single_threaded(pid);
+    if (uses(script, Value::tid) || environment.single_threaded) {
         environment.tid_offset = tid_offset(pid);
         environment.tid_offset_told = environment.tid_offset.has_value();
         if (!environment.tid_offset)

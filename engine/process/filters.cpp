@@ -6,6 +6,7 @@
 #include "elf/call_constants.h"
 #include "elf/entries.h"
 #include "elf/image.h"
+#include "process/allowed.h"
 #include "process/ptrace.h"
 #include "proc/mapped_file.h"
 #include "proc/threads.h"
@@ -21,6 +22,7 @@
 #include <linux/prctl.h> // PR_SET_SECCOMP
 #include <map>
 #include <mutex>
+#include <set>
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -156,14 +158,60 @@ std::string Filters::setter(const std::vector<Mapping>& mappings)
     return {};
 }
 
-bool Filters::stand()
+bool Filters::has_others()
 {
     constexpr size_t most = 64; // at a look
     const std::vector<pid_t> threads = threads_of(pid_);
     for (size_t i = 0; i < std::min(most, threads.size()); ++i)
-        if (has_seccomp(pid_, threads[next_++ % threads.size()]))
+        if (const pid_t thread = threads[next_++ % threads.size()]; allowing_ == 0
+                ? has_seccomp(pid_, thread)
+                : number_of_filters(pid_, thread).value_or(allowing_) != allowing_) // one that has ended says nothing
             return true;
     return false;
+}
+
+// What stubs call is allowed by each thread's filters, or no stub calls anything. Those that come later are seen by their number.
+std::string Filters::obstacle()
+{
+    if (!refused_.empty() || !has_others())
+        return refused_;
+    // <asm/unistd.h>, as engine/code has them. Where an argument is not known, any is asked for.
+    static const AskedCall calls[] = {
+        {SYS_process_vm_readv, {{std::nullopt, std::nullopt, 1, std::nullopt, std::nullopt, 0}}},
+        {SYS_getpid, {}},
+        {SYS_gettid, {}},
+        {SYS_getuid, {}},
+        {SYS_getgid, {}},
+        {SYS_prctl, {{PR_GET_NAME}}},
+        {SYS_futex, {}},
+        {SYS_clock_gettime, {}}};
+    std::set<uint64_t> numbers;
+    std::string why;
+    try {
+        patiently([&] {
+            as_tracer([&] {
+                Tracees tracees(pid_);
+                tracees.seize_all(0);
+                tracees.look_at_each([&](const Tracees::Task& task) {
+                    numbers.insert(number_of_filters(pid_, task.number).value_or(0));
+                    if (why.empty())
+                        try {
+                            refuse_filter(pid_, task.number, calls, "to stubs");
+                        } catch (const Unusable& error) {
+                            why = error.what();
+                        }
+                });
+            });
+        });
+    } catch (const Unusable& error) {
+        why = error.what();
+    }
+    if (why.empty() && numbers.size() == 1 && !numbers.contains(0)) {
+        allowing_ = *numbers.begin();
+        return {};
+    }
+    allowing_ = 0;
+    return refused_ = "the process has a seccomp filter";
 }
 
 } // namespace fastsdt::engine

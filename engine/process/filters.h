@@ -25,11 +25,18 @@ public:
     /// compiler's first), code of a library that is mapped after it, and a number that is the result of a computation.
     std::string setter(const std::vector<Mapping>& mappings); ///< these it has
 
-    /// Whether one of its threads has a filter. Looks at a part of them each time if there are many.
-    bool stand();
+    /// Why its filters forbid what stubs call. Empty: none of its threads has one, or all have the same number of them, and they allow it. Then that is
+    /// what the threads have that are looked at: a part of them each time if there are many. Stops each thread for a moment where some are new.
+    std::string obstacle();
+    /// How many filters each thread has that allow what stubs call; 0: they were not asked.
+    uint64_t allowing() const { return allowing_; }
 
 private:
+    bool has_others();
+
     const pid_t pid_;
+    uint64_t allowing_ = 0;
+    std::string refused_;                                           // by filters that stand
     std::map<std::pair<std::string, uint64_t>, std::string> files_; // by device and inode: what setter() says of it
     size_t next_ = 0;                                               // of its threads
 };

@@ -7,6 +7,7 @@
 #include "proc/threads.h"
 #include "proc/processes.h"
 #include "maps/tables.h"
+#include "process/allowed.h"
 #include "process/ptrace.h"
 
 #include <algorithm>
@@ -20,32 +21,23 @@
 namespace fastsdt::engine {
 namespace {
 
-// start_time_of() counts so. One less: it is rounded down.
-uint64_t ticks_since_boot()
-{
-    timespec now{};
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    const auto ticks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
-    const uint64_t count =
-        static_cast<uint64_t>(now.tv_sec) * ticks + static_cast<uint64_t>(now.tv_nsec) * ticks / 1'000'000'000;
-    return count ? count - 1 : 0;
-}
-
 bool is_of_our_user(pid_t pid)
 {
     const std::vector<uint64_t> users = status_numbers(pid, pid, "Uid:");
     return !users.empty() && users.front() == getuid();
 }
 
-bool has_filter(pid_t pid)
+bool has_other_filters(pid_t pid, uint64_t allowing)
 {
     const std::vector<pid_t> threads = threads_of(pid);
-    return std::any_of(threads.begin(), threads.end(), [pid](pid_t thread) { return has_seccomp(pid, thread); });
+    return std::any_of(threads.begin(), threads.end(), [&](pid_t thread) {
+        return allowing ? number_of_filters(pid, thread).value_or(allowing) != allowing : has_seccomp(pid, thread);
+    });
 }
 
 } // namespace
 
-Forks::Forks(pid_t pid) : pid_(pid), since_(ticks_since_boot()) {}
+Forks::Forks(pid_t pid) : pid_(pid), since_(std::max<uint64_t>(ticks_since_boot(), 1) - 1) {}
 
 Processes list_processes()
 {
@@ -72,7 +64,16 @@ void look_at_all(const std::function<bool(const Processes&)>& look)
     }
 }
 
-Forks::Found Forks::find(std::span<const Front> fronts, const Processes& processes) const
+std::vector<Target::Begun> Forks::begun_since(const Processes& processes) const
+{
+    std::vector<Target::Begun> begun;
+    for (const auto& [pid, start] : processes.living)
+        if (start >= since_)
+            begun.push_back({pid, start});
+    return begun;
+}
+
+Forks::Found Forks::find(std::span<const Front> fronts, const Processes& processes, uint64_t filters) const
 {
     Found found;
     if (fronts.empty())
@@ -102,7 +103,7 @@ Forks::Found Forks::find(std::span<const Front> fronts, const Processes& process
             (void)!pwrite(file, &number, sizeof number,
                           static_cast<off_t>(first.mark + offsetof(Mark, pid))); // it may have ended
         }
-        if (mark.no_calls == 0 && has_filter(pid)) {
+        if (mark.no_calls == 0 && has_other_filters(pid, filters)) {
             const uint64_t yes = 1;
             (void)!pwrite(file, &yes, sizeof yes, static_cast<off_t>(first.mark + offsetof(Mark, no_calls)));
         }

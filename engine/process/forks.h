@@ -42,10 +42,13 @@ public:
         bool all = true;    ///< false: one of the tracer's user could not be looked at
         bool ended = false; ///< one of the list has ended since
     };
+    /// Those of a list that began since the attach.
+    std::vector<Target::Begun> begun_since(const Processes& processes) const;
     /// Those of a list that live and have executed no other program, wherever they are in the tree of processes. Tells a process its own
     /// number where its stub may not ask the kernel (Mark::pid), and forbids calls where a seccomp filter stands. Not those that share
     /// the traced process's memory, as a child of vfork does.
-    Found find(std::span<const Front> fronts, const Processes& processes) const;
+    /// @param filters  so many allow what stubs call
+    Found find(std::span<const Front> fronts, const Processes& processes, uint64_t filters) const;
 
 private:
     const pid_t pid_;

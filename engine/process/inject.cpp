@@ -430,6 +430,8 @@ std::vector<int64_t> send(pid_t pid, int opened, const std::vector<Call>& calls,
     mask_signals(~(uint64_t{1} << (SIGSYS - 1)));
     Tracees::Task& task = *tracees.find(thread); // stays where it is: nothing more is traced
     const Progress progress = accompany(tracees, task, code, calls.size(), seen, gate);
+    // Whoever asks us to end waits so long: the thread may stand in our code, and on a busy machine gets a processor late.
+    tracees.heed_signals(false);
     // To a stop from which an interrupted system call is begun again. One that keeps running in the kernel comes home by itself later.
     const bool rests_now = (!progress.done && !progress.lost) || tracees.rest(task, Clock::now() + fetched_within);
     if (rests_now) {

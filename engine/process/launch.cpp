@@ -301,7 +301,7 @@ Executing::Executing(pid_t pid, pid_t thread, int event, const std::function<voi
 {
     std::promise<void> begun;
     const SignalsBlocked blocked; // they are for the threads that expect them
-    thread_ = std::thread([this, thread, event, &begun] {
+    thread_ = begin_thread([this, thread, event, &begun] {
         bool told = false;
         try {
             Start start(pid_);

@@ -3,6 +3,7 @@
 
 #include "base/unusable.h"
 #include "maps/tables.h"
+#include "process/ptrace.h"
 #include "process/signals_blocked.h"
 
 #include <fmt/format.h>
@@ -17,7 +18,6 @@
 #include <linux/futex.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
-#include <system_error>
 #include <unistd.h>
 
 namespace fastsdt::engine {
@@ -131,11 +131,7 @@ LoaderQuestions::LoaderQuestions(int tables)
     __atomic_store_n(&words_->alone, 0, __ATOMIC_SEQ_CST);
     wake(&words_->answered);
     const SignalsBlocked blocked; // they are for the threads that expect them
-    try {
-        thread_ = std::thread([this, asked] { listen(asked); });
-    } catch (const std::system_error& error) {
-        throw Unusable(fmt::format("no thread that hears the dynamic linker: {}", error.what()));
-    }
+    thread_ = begin_thread([this, asked] { listen(asked); });
 }
 
 LoaderQuestions::~LoaderQuestions()

@@ -24,6 +24,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -47,6 +48,12 @@ namespace fastsdt::engine {
 namespace {
 
 constexpr uint64_t page = own_machine.page;
+
+uint64_t page_size()
+{
+    static const auto size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    return size;
+}
 
 class Outside : public Target {
 public:
@@ -241,6 +248,95 @@ public:
         return {};
     }
 
+    // Who was forked then has the descriptor, or the mapping, or both.
+    void clear_early_forks(std::span<const Begun> living) override
+    {
+        struct stat own{}, its{};
+        if (!data_file_ || fstat(data_file_.get(), &own) < 0)
+            return;
+        for (const auto& [pid, start] : living) {
+            if (pid == pid_ || start + 1 < making_.first || start > making_.second + 1)
+                continue;
+            std::vector<Call> calls;
+            if (stat(fmt::format("/proc/{}/fd/{}", pid, descriptor_).c_str(), &its) == 0 && its.st_dev == own.st_dev
+                && its.st_ino == own.st_ino)
+                calls.push_back({SYS_close, {static_cast<uint64_t>(descriptor_)}});
+            try {
+                const std::vector<Mapping> now = mappings_of(pid);
+                const Mapping* const tables = data_ ? mapping_at(now, data_) : nullptr;
+                if (tables && tables->start == data_ && tables->inode == own.st_ino && tables->shared) {
+                    Outside other(pid);
+                    const auto fronts = find_arenas(other, now);
+                    if (std::none_of(fronts.begin(), fronts.end(), [this](const Front& f) { return f.data == data_; }))
+                        calls.push_back({SYS_munmap, {tables->start, tables->end - tables->start}});
+                }
+                if (!calls.empty())
+                    Outside(pid).call(calls);
+            } catch (const Unusable&) {
+                // It ends, or nobody may change it.
+            }
+        }
+    }
+
+    // The file by its name, as the process sees it: it may be another by now, and the mappings tell. Its first page is a copy, since tools
+    // take the first page of a file for the place where it is loaded.
+    uint64_t map_again(const Mapping& part) override
+    {
+        struct stat status{};
+        const size_t number = mapped_again().size();
+        const std::string name = fmt::format("/proc/{}/root{}", pid_, part.name);
+        if (number == Tables::most_again || has_locked_memory(pid_) || stat(name.c_str(), &status) < 0
+            || !S_ISREG(status.st_mode) || status.st_ino != part.inode)
+            return 0;
+        const uint64_t size = part.end - part.start, head = part.offset == 0 ? page_size() : 0;
+        const uint64_t at = find_place(mappings(), std::span(&part.start, 1), whole_pages(size));
+        const auto head_bytes = read(part.start, head);
+        if (!at || size < head || head_bytes.size() != head)
+            return 0;
+        using Kind = Call::Argument::Kind;
+        const Call::Argument file(Kind::result, 0);
+        std::vector<Call> calls = {
+            {SYS_openat, {static_cast<uint64_t>(AT_FDCWD), Kind::text, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY}}};
+        if (size > head)
+            calls.push_back(
+                {SYS_mmap,
+                 {at + head, size - head, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, file, part.offset + head}});
+        if (head)
+            calls.push_back(
+                {SYS_mmap, {at, head, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~uint64_t{0}, 0}});
+        calls.push_back({SYS_madvise, {at, size, MADV_DONTDUMP}});
+        calls.push_back({SYS_close, {file}});
+        const auto name_it = [&](const Range& range) {
+            put_data(Tables::again + 16 * number + 8, range.size);
+            put_data(Tables::again + 16 * number, range.start);
+        };
+        name_it({at, size});
+        try {
+            const std::vector<int64_t> results = call(calls, part.name);
+            const std::vector<Mapping> now = mappings();
+            const Mapping* const made = mapping_at(now, at + head);
+            if (is_mapped_again(now, {at, size}) && !has_locked_memory(pid_)
+                && (size == head
+                    || (made && made->start == at + head && made->inode == part.inode && made->device == part.device
+                        && made->offset == part.offset + head))) {
+                write_code(at, head_bytes);
+                return at;
+            }
+            std::vector<Call> away; // what came to be mapped
+            for (size_t i = 0; i < calls.size(); ++i)
+                if (const auto& [address, length, rights, flags, file_, offset] = calls[i].arguments;
+                    calls[i].number == SYS_mmap && results.at(i) == static_cast<int64_t>(address.value))
+                    away.push_back({SYS_munmap, {address, length}});
+            if (!away.empty())
+                call(away);
+        } catch (const Unusable&) {
+            if (is_mapped_again(mappings(), {at, size}))
+                return 0; // whoever gives back the tables gives it back too
+        }
+        name_it({});
+        return 0; // it is read by calls, or not
+    }
+
     void free_code(const Arena& arena, size_t size) override
     {
         try {
@@ -255,10 +351,14 @@ public:
         if (entered && comes_back_to(code))
             return false;
         std::vector<Call> away;
+        const std::vector<Mapping> now = mappings();
+        for (const Range& range : mapped_again(data.start))
+            if (is_mapped_again(now, range))
+                away.push_back({SYS_munmap, {range.start, range.size}});
         for (const Range& range : code)
             away.push_back({SYS_munmap, {range.start, range.size}});
-        away.push_back({SYS_munmap, {data.start, data.size}});
-        call(away);
+        away.push_back({SYS_munmap, {data.start, data.size}}); // the last, since they name the others
+        call_in_turn(away);
         return true;
     }
 
@@ -299,7 +399,7 @@ public:
         for (const Range& range : ranges)
             calls.push_back(
                 {SYS_mprotect, {range.start, range.size, PROT_READ | PROT_EXEC | (on ? uint64_t{PROT_WRITE} : 0)}});
-        const auto results = call(calls);
+        const auto results = call_in_turn(calls);
         return std::all_of(results.begin(), results.end(), [](int64_t result) { return result == 0; });
     }
 
@@ -514,6 +614,33 @@ private:
         return {place.start, data_, mark, 0};
     }
 
+    // What the tables say that map_again() has mapped.
+    std::vector<Range> mapped_again() { return mapped_again(data_); }
+    std::vector<Range> mapped_again(uint64_t data)
+    {
+        std::array<Range, Tables::most_again> ranges{};
+        const auto bytes = read(data + Tables::again, sizeof ranges);
+        if (bytes.size() == sizeof ranges)
+            std::memcpy(ranges.data(), bytes.data(), sizeof ranges);
+        const auto end =
+            std::find_if(ranges.begin(), ranges.end(), [](const Range& range) { return range.start == 0; });
+        return {ranges.begin(), end};
+    }
+    // Whether these mappings are as map_again() makes them: the process may have put something else there.
+    static bool is_mapped_again(const std::vector<Mapping>& mappings, const Range& range)
+    {
+        const uint64_t end = range.start + range.size;
+        uint64_t at = range.start;
+        for (const Mapping& m : mappings) {
+            if (m.end <= range.start || m.start >= end)
+                continue;
+            if (m.start != at || m.end > end || !m.readable || m.writable || m.executable || m.shared)
+                return false;
+            at = m.end;
+        }
+        return at == end && range.size != 0;
+    }
+
     // Whether a thread is in a stub, or will be.
     bool comes_back_to(std::span<const Range> code)
     {
@@ -686,11 +813,24 @@ private:
     }
 
     std::vector<int64_t> call(
-        const std::vector<Call>& calls,
+        const std::vector<Call>& calls, const std::string& text = name_of_tables,
         const std::function<void(pid_t, size_t, int64_t)>& seen = [](pid_t, size_t, int64_t) {}, const Gate& gate = {})
     {
         std::vector<int64_t> results;
-        patiently([&] { as_tracer([&] { results = send(pid_, memory_.get(), calls, name_of_tables, seen, gate); }); });
+        patiently([&] { as_tracer([&] { results = send(pid_, memory_.get(), calls, text, seen, gate); }); });
+        return results;
+    }
+
+    // As many as one wants, none of which needs another's result: an errand has little room.
+    std::vector<int64_t> call_in_turn(std::span<const Call> calls)
+    {
+        constexpr size_t at_once = 8;
+        std::vector<int64_t> results;
+        for (; !calls.empty(); calls = calls.subspan(std::min(calls.size(), at_once))) {
+            const auto some = calls.first(std::min(calls.size(), at_once));
+            const auto of_some = call({some.begin(), some.end()});
+            results.insert(results.end(), of_some.begin(), of_some.end());
+        }
         return results;
     }
 
@@ -724,7 +864,9 @@ private:
             // Should we be killed before the tables say what else is to be mapped, nothing else is.
             const Gate gate{code.empty() ? SIZE_MAX : data_calls,
                             [&] { return mapped && !failed && write_maker(code); }};
-            auto results = call(calls, seen, gate);
+            const uint64_t begin = ticks_since_boot();
+            auto results = call(calls, name_of_tables, seen, gate);
+            making_ = {begin, ticks_since_boot()};
             if (failed) {
                 if (mapped)
                     call({{SYS_munmap, {static_cast<uint64_t>(results[1]), size}}});
@@ -750,6 +892,7 @@ private:
     // memfd's kind is taken.
     void take_over(pid_t thread, int64_t descriptor, size_t size)
     {
+        descriptor_ = descriptor;
         const Descriptor path(
             open(fmt::format("/proc/{}/task/{}/fd/{}", pid_, thread, descriptor).c_str(), O_PATH | O_CLOEXEC));
         const Descriptor own(memfd_create(name_of_tables, MFD_CLOEXEC));
@@ -792,7 +935,9 @@ private:
     PageOfData page_;
     pid_t holder_ = 0; // the thread whose /proc/PID/task/TID/mem memory_ is
     uint64_t data_ = 0;
-    std::optional<uint64_t> number_; // the process's, in its own pid namespace
+    int64_t descriptor_ = -1;                // of the tables' file in the process, for a moment
+    std::pair<uint64_t, uint64_t> making_{}; // when that was
+    std::optional<uint64_t> number_;         // the process's, in its own pid namespace
     std::unique_ptr<LoaderQuestions> questions_;
     std::optional<std::vector<Range>> places_ = std::vector<Range>(); // places_of_frames()
     std::chrono::nanoseconds search_took_{};

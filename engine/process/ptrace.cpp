@@ -28,13 +28,16 @@
 #include <linux/kcmp.h>
 #include <map>
 #include <mutex>
+#include <new>
 #include <sched.h>
 #include <semaphore>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <unordered_map>
@@ -133,6 +136,34 @@ Hurry::~Hurry()
         (void)!set_scheduling(*before_);
 }
 
+// Where memory ends in the middle of its work a thread may not come to undo it: the C++ library ends the program where it finds none for the
+// name of a folder. So there has to be some at first.
+static bool has_room()
+{
+    constexpr size_t room = size_t{4} << 20;
+    void* const found = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return found != MAP_FAILED && munmap(found, room) == 0;
+}
+
+std::thread begin_thread(std::function<void()> work)
+{
+    std::error_code error = std::make_error_code(std::errc::not_enough_memory);
+    try {
+        if (has_room())
+            return std::thread(std::move(work));
+    } catch (const std::system_error& thrown) {
+        error = thrown.code();
+    }
+    // What is to be undone takes a thread too: whoever keeps memory for that gives it now.
+    if (const std::new_handler give = std::get_new_handler())
+        try {
+            give();
+        } catch (const std::bad_alloc&) {
+            // It is given.
+        }
+    throw Unusable(fmt::format("no thread can be started: {} (ulimit -u, -v)", error.message()));
+}
+
 struct TracerThread::Worker {
     std::binary_semaphore asked{0}, done{0};
     const std::function<void()>* work = nullptr; // null: end
@@ -198,7 +229,7 @@ void TracerThread::run(const std::function<void()>& work)
 {
     if (!worker_) {
         auto fresh = std::make_unique<Worker>();
-        fresh->thread = std::thread([worker = fresh.get()] { worker->run(); });
+        fresh->thread = begin_thread([worker = fresh.get()] { worker->run(); });
         worker_ = std::move(fresh);
     }
     worker_->work = &work;

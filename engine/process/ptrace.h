@@ -18,6 +18,7 @@
 #include <string_view>
 #include <sys/types.h>
 #include <sys/user.h>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +28,9 @@ namespace fastsdt::engine {
 struct Busy : Unusable {
     using Unusable::Unusable;
 };
+
+/// A thread of this program. Throws Unusable where there can be none.
+std::thread begin_thread(std::function<void()> work);
 
 /// Runs `work` in a thread of its own and passes on what it throws. Afterwards nothing is traced that `work` traced.
 void as_tracer(const std::function<void()>& work);
@@ -134,7 +138,7 @@ public:
     bool go_on(Task& task, int request, Deadline deadline);
     /// Waits for the next stop of a thread that runs. False: it has ended, or the time is over, or asked_to_end() if that is heeded.
     bool wait(Task& task, Deadline deadline);
-    void heed_signals() { heeds_signals_ = true; }
+    void heed_signals(bool heed = true) { heeds_signals_ = heed; }
     /// Lets all go for good, and forgets them. One that was asked to stop has to come to that first, since the system call that the kernel
     /// has cut short for it would fail with EINTR. Others that run are traced until the thread that traces ends.
     void release_all();

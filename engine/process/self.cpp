@@ -27,6 +27,7 @@
 #include "process/self.h"
 
 #include "arming/place.h"
+#include "base/descriptor.h"
 #include "base/unusable.h"
 #include "code/machine.h"
 #include "live/live.h"
@@ -48,6 +49,7 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <fcntl.h>
 #include <fstream>
 #include <functional>
 #include <cinttypes>
@@ -57,11 +59,14 @@
 #include <link.h>
 #include <mutex>
 #include <pthread.h>
+#include <string>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h> // SYS_membarrier
 #include <sys/uio.h>
+#include <tuple>
 #include <unistd.h>
+#include <utility>
 
 namespace fastsdt::engine {
 namespace {
@@ -344,6 +349,43 @@ public:
     void free_code(const Arena& arena, size_t size) override
     {
         munmap(reinterpret_cast<void*>(arena.code), whole_pages(size) + page);
+    }
+
+    // Of each file once, for as long as the process lives: a thread may be in a stub at any time.
+    uint64_t map_again(const Mapping& part) override
+    {
+        static std::mutex mutex;
+        static std::map<std::tuple<std::string, uint64_t, uint64_t>, std::pair<uint64_t, uint64_t>>
+            known; // size, address
+        const std::lock_guard lock(mutex);
+        refuse_filter();
+        const uint64_t size = part.end - part.start;
+        const auto [found, fresh] = known.try_emplace({part.device, part.inode, part.offset}, size, 0);
+        if (!fresh || known.size() > Tables::most_again || has_locked_memory(getpid()))
+            return found->second.first >= size ? found->second.second : 0;
+        const Descriptor file(open(part.name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+        void* const at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), static_cast<off_t>(part.offset));
+        if (at == MAP_FAILED)
+            return 0;
+        const auto address = reinterpret_cast<uint64_t>(at);
+        const std::vector<Mapping> now = mappings();
+        const Mapping* const made = mapping_at(now, address, size);
+        if (!made || made->inode != part.inode || made->device != part.device) { // its name leads to another file
+            munmap(at, size);
+            return 0;
+        }
+        madvise(at, size, MADV_DONTDUMP);
+        if (part.offset
+            == 0) { // tools take the first page of a file for the place where it is loaded: that of ours is a copy
+            const auto head = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+            if (mmap(at, head, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at
+                || pread(file.get(), at, head, 0) < 0 || mprotect(at, head, PROT_READ) < 0) {
+                munmap(at, size);
+                return 0;
+            }
+        }
+        found->second.second = address;
+        return address;
     }
 
     void write_code(uint64_t address, std::span<const std::byte> bytes) override

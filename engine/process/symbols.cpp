@@ -24,9 +24,10 @@
 
 namespace fastsdt::engine {
 
-/// A file, open; its symbols are read when the first is wanted.
+/// A file; its symbols are read when the first is wanted.
 struct Symbols::Module {
-    Descriptor file;
+    Mapping mapping; // one of it
+    Descriptor file; // see keep_open()
     bool is_read = false;
     struct Loaded {
         uint64_t offset, address, size;
@@ -46,6 +47,9 @@ std::string path_of(const Descriptor& file)
 // A hostile process may have names as long as it likes, and map files.
 constexpr size_t longest_name = 1024;
 constexpr off_t largest_map = off_t(256) << 20;
+
+constexpr size_t most_open = 128;  // files at a time
+constexpr size_t most_gone = 4096; // mappings that are not there any more
 
 std::string readable(const std::string& name)
 {
@@ -76,17 +80,40 @@ void Symbols::look()
         if (!mapping.executable || !mapping.inode)
             continue;
         std::shared_ptr<Module>& module = modules_[fmt::format("{} {}", mapping.device, mapping.inode)];
-        if (!module) {
+        const bool fresh = !module;
+        if (fresh)
             module = std::make_shared<Module>();
-            module->file = open_mapped_file(pid_, mapping);
-        }
+        module->mapping = mapping;
+        if (fresh)
+            keep_open(module); // its name may soon lead to another file
         now.push_back({mapping.start, mapping.end, mapping.offset, module});
     }
     std::erase_if(pieces_, [&](const Piece& old) {
         return std::any_of(now.begin(), now.end(),
                            [&](const Piece& piece) { return piece.start < old.end && old.start < piece.end; });
     });
+    if (pieces_.size() > most_gone)
+        pieces_.erase(pieces_.begin(), pieces_.end() - most_gone);
     pieces_.insert(pieces_.end(), now.begin(), now.end());
+    std::erase_if(opened_,
+                  [](const std::shared_ptr<Module>& module) { return module.use_count() == 2; }); // and modules_
+    std::erase_if(modules_, [](const auto& module) { return module.second.use_count() == 1; });
+}
+
+// A process may map as many files as it likes, and descriptors are few: those stay open that were wanted last. Another is found by its name,
+// if that still leads to it.
+void Symbols::keep_open(const std::shared_ptr<Module>& module)
+{
+    if (!module->file)
+        module->file = open_mapped_file(pid_, module->mapping);
+    std::erase(opened_, module);
+    if (module->file)
+        opened_.push_back(module);
+    if (opened_.size() > most_open) {
+        opened_.front()->file = {};
+        opened_.front()->inlined.reset();
+        opened_.pop_front();
+    }
 }
 
 void Symbols::add(const Image& image, std::vector<Symbol>& to)
@@ -213,13 +240,14 @@ void Symbols::read_map_of_code()
     std::stable_sort(made_.begin(), made_.end(), [](const Symbol& a, const Symbol& b) { return a.start < b.start; });
 }
 
-Symbols::Module* Symbols::module_of(uint64_t address, uint64_t& in_file) const
+Symbols::Module* Symbols::module_of(uint64_t address, uint64_t& in_file)
 {
     in_file = address;
     const auto piece = std::find_if(pieces_.rbegin(), pieces_.rend(),
                                     [&](const Piece& each) { return each.start <= address && address < each.end; });
     if (piece == pieces_.rend())
         return nullptr;
+    keep_open(piece->module);
     if (!piece->module->is_read)
         read(*piece->module);
     const uint64_t offset = address - piece->start + piece->offset;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Names of addresses in a process, as bpftrace finds them: the symbols of its files and of their debug files, and what a program
-// that makes code at run time has written to /tmp/perf-PID.map. Files that it has had mapped are kept open, so that names are found
-// after it has unmapped them, or has ended.
+// that makes code at run time has written to /tmp/perf-PID.map. Some of the files that it has had mapped are kept open, so that names
+// are found after it has unmapped them, or has ended.
 #pragma once
 #include "base/descriptor.h"
 #include "elf/image.h"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -49,13 +50,15 @@ private:
     static void add(const Image& image, std::vector<Symbol>& to);
     static const Symbol* find(const std::vector<Symbol>& symbols, uint64_t address);
     /// @param in_file  to the address as its file numbers it, or as it is. nullptr: of no file
-    Module* module_of(uint64_t address, uint64_t& in_file) const;
+    Module* module_of(uint64_t address, uint64_t& in_file);
+    void keep_open(const std::shared_ptr<Module>& module);
     void read_map_of_code();
 
     const pid_t pid_;
     const uint64_t inner_;                                   // its number in its own pid namespace
     Descriptor root_;                                        // of its file system
     std::map<std::string, std::shared_ptr<Module>> modules_; // by device and inode
+    std::deque<std::shared_ptr<Module>> opened_;             // the one that was wanted last is the last
     std::vector<Piece> pieces_;                              // the newest last
     std::vector<Symbol> made_;                               // of /tmp/perf-PID.map, by address
     std::pair<int64_t, int64_t> made_seen_;                  // the file's size and time when it was read

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A program in which everything comes and goes: threads, forked and spawned children, a library, signals. Each pass of a site is in
- * the middle of a sum that is known. `churn LIBRARY`; for each line:
+ * the middle of a sum that is known. `churn LIBRARY [MIB]`, with so much memory that it has written to; for each line:
  *
  *     go       all of it begins: "going"
  *     quiet    all of it has ended: "quiet PASSES WRONG SEMAPHORES"; wrong are sums, children and what the library said
@@ -18,7 +18,9 @@
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,6 +142,14 @@ int main(int argc, char** argv)
     if (argc < 2)
         return 2;
     library = argv[1];
+    if (argc > 2) {
+        const size_t size = (size_t)atol(argv[2]) << 20;
+        char* const memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED)
+            return 2;
+        for (size_t i = 0; i < size; i += 4096)
+            memory[i] = 1;
+    }
     mallopt(M_ARENA_MAX, 1);
     setvbuf(stdout, NULL, _IOLBF, 0);
     sigaction(SIGALRM, &action, NULL);

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Traces the program churn (churn.c), in which everything comes and goes, again and again by one or two tracers, many of which are killed
-at a moment of their own: `churn.py ROUNDS SEED`, or `churn.py SECONDSs SEED`. Afterwards the process has to be as it was: the text of
-each file that it has mapped, the vdso, semaphores, mappings, memory; and the program says whether all of its sums were right."""
+"""Traces programs in which everything comes and goes (churn.c, churn_throws.cpp, churn.go), again and again, each time one of them by one or two
+tracers, many of which are killed at a moment of their own, or nobody reads their output any more: `churn.py ROUNDS SEED`, or `churn.py SECONDSs SEED`.
+Afterwards each process has to be as it was: the text of each file that it has mapped, the vdso, semaphores, mappings, memory; and the program says
+whether all of its sums were right."""
+import os
 import random
 import signal
 import subprocess
@@ -20,7 +22,17 @@ SCRIPTS = [
     "usdt:*:churnlib:* { @[arg0] = count(); } usdt:*:churn:pass { @s = stats(arg2); }",
     "usdt:*:churn:pass { @x[tid] = nsecs; } usdt:*:churn:counted /@x[tid]/ { @d = hist(nsecs - @x[tid]); delete(@x[tid]); }",
     "usdt:*:churn:pass { @k[arg0 % 64] = count(); } interval:ms:5 { print(@k, 1); clear(@k); }",
+    "usdt:*:churn:pass { printf(\"%d %s\\n\", arg0, str(arg1)); }",
 ]
+OF_THROWS = [
+    "uprobe:./throws:*catch_one*, uprobe:./throws:*throw_at* { @[func] = count(); }",
+    "uprobe:./throws:* { @[func] = count(); }",
+    "uprobe:./throws:*, uretprobe:./throws:* { @[probe] = count(); }",
+    "uprobe:./throws:*catch_one* { @s[tid] = nsecs; } uretprobe:./throws:*catch_one* /@s[tid]/ { @h = hist(nsecs - @s[tid]); delete(@s[tid]); }",
+    "uprobe:*/libstdc++.so.6:__cxa_throw { @[ustack(4)] = count(); } uprobe:./throws:*throw_at* { printf(\"%d\\n\", arg0); }",
+]
+OF_GO = ["uprobe:./goes:main.* { @[func] = count(); }", "uprobe:./goes:*, uretprobe:./goes:main.deep { @ = count(); }"]
+PROGRAMS = {"./churn": SCRIPTS, "./throws": OF_THROWS, "./goes": OF_GO}
 
 
 def die(text):
@@ -28,9 +40,10 @@ def die(text):
 
 
 class Program(Traced):
-    def __init__(self):
+    def __init__(self, *command):
+        self.scripts = PROGRAMS[command[0]]
         # pylint: disable-next=consider-using-with
-        self.process = subprocess.Popen(["./churn", "./churnlib.so"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         super().__init__(self.process.pid)
 
     def ask(self, line):
@@ -47,69 +60,104 @@ class Program(Traced):
             die(f"{wrong} of the program's sums and children were wrong after {passes} passes")
         return passes, semaphore
 
+    def state(self):
+        """Where instructions were moved a mapping may be in several parts. Go and the C++ library map memory as they go."""
+        state = super().state()
+        if self.scripts is SCRIPTS:
+            return state
+        del state["descriptors"]
+        parts = []
+        for start, end, protection, offset, inode, name in state["mappings"]:
+            if not inode and "x" not in protection and "fastsdt" not in name:
+                continue
+            if parts and parts[-1][1] == start and parts[-1][2] == protection and parts[-1][5] == name:
+                parts[-1] = (parts[-1][0], end, *parts[-1][2:])
+            else:
+                parts.append((start, end, protection, offset, inode, name))
+        state["mappings"] = parts
+        return state
 
-def tracer(program, script, *options):
+
+def tracer(program, script, *options, output=subprocess.DEVNULL):
     command = ["fastsdt-trace", "--engine", "user", *options, "-p", str(program.pid), "-e", script]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True)
 
 
 def ended(program, process, killed):
     """A tracer's status is 0, or 1 where it has something to say: a library that came late, another tracer that has the sites."""
     try:
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=600) # a GiB is searched at each arming, and others may want the processor
     except subprocess.TimeoutExpired:
+        command = " ".join(process.args)
         process.kill()
-        die("a tracer does not end")
+        die(f"a tracer does not end: {command}")
     # An interrupt that comes before it takes signals ends it, and nothing has begun.
     if process.returncode in (0, 1, -signal.SIGKILL if killed else -signal.SIGINT):
         return process.returncode
     # It could not begin: another tracer holds the process, all is busy, an interrupt came first. That it harms nothing is seen in the end.
     if process.returncode == 2 and f"fastsdt-trace: process {program.pid}: " in errors and program.process.poll() is None:
         return 2
+    if process.returncode == 2 and "cannot be written" in errors:
+        return "closed"
     return die(f"a tracer ended with {process.returncode}: {errors}; the program: {program.process.poll()}")
 
 
 def clean(program):
     """One tracer after another, until what the last ones left is gone."""
     for _ in range(3):
-        ended(program, tracer(program, SCRIPTS[0], "--duration", "0.001"), False)
+        ended(program, tracer(program, program.scripts[0], "--duration", "0.001"), False)
 
 
 def main():
     wanted, seed = sys.argv[1], int(sys.argv[2])
     r = random.Random(seed)
-    program = Program()
-    program.ask("go")
-    program.quiet()
-    clean(program)
-    before = program.state()
-    if before["files with other text"]:
-        die(f"other text from the start: {before}")
     end = time.monotonic() + float(wanted[:-1]) if wanted.endswith("s") else None
+    programs = [Program("./churn", "./churnlib.so", *(["1200"] if end else [])), Program("./throws")]
+    if os.path.exists("./goes"):
+        programs.append(Program("./goes"))
+    before = []
+    for program in programs:
+        program.ask("go")
+        program.quiet()
+        clean(program)
+        before.append(program.state())
+        if before[-1]["files with other text"]:
+            die(f"other text from the start: {before[-1]}")
+        program.ask("go")
     rounds, statuses = 0, {}
-    program.ask("go")
     while time.monotonic() < end if end else rounds < int(wanted):
         rounds += 1
-        running = [tracer(program, r.choice(SCRIPTS)) for _ in range(r.choice([1, 1, 1, 2]))]
-        for process in running:
+        program = r.choice(programs)
+        running = []
+        for _ in range(r.choice([1, 1, 1, 2])):
+            closes = r.random() < 0.2
+            process = tracer(program, r.choice(program.scripts), output=subprocess.PIPE if closes else subprocess.DEVNULL)
+            running.append((process, closes))
+        for process, closes in running:
             time.sleep(r.random() ** 2 * 0.3) # nothing depends on how long: the moment is any
-            killed = r.random() < 0.6
+            if closes: # nobody reads what comes from now on
+                process.stdout.close()
+                process.stdout = None
+            killed = not closes and r.random() < 0.6
             process.send_signal(signal.SIGKILL if killed else signal.SIGINT)
             status = ended(program, process, killed)
             statuses[status] = statuses.get(status, 0) + 1
         if rounds % 200 == 0: # memory does not grow meanwhile
-            print(f"{rounds} rounds, {statuses}, {len(list(program.mappings()))} mappings", flush=True)
-    program.quiet()
-    clean(program)
-    passes, semaphore = program.quiet()
-    if differs := difference(before, program.state()):
-        die(f"{differs}, after {rounds} rounds of seed {seed}")
-    if semaphore:
-        die("the semaphore is still up")
-    program.process.stdin.close()
-    if program.process.wait() != 0:
-        die(f"the program ended with {program.process.returncode}")
-    print(f"{rounds} rounds of seed {seed}, tracers by status {statuses}, {passes} passes: the process is as it was")
+            print(f"{rounds} rounds, {statuses}, {[len(list(p.mappings())) for p in programs]} mappings", flush=True)
+    passes = []
+    for program, was in zip(programs, before):
+        program.quiet()
+        clean(program)
+        count, semaphore = program.quiet()
+        passes.append(count)
+        if differs := difference(was, program.state()):
+            die(f"{program.process.args[0]}: {differs}, after {rounds} rounds of seed {seed}")
+        if semaphore:
+            die("the semaphore is still up")
+        program.process.stdin.close()
+        if program.process.wait() != 0:
+            die(f"{program.process.args[0]} ended with {program.process.returncode}")
+    print(f"{rounds} rounds of seed {seed}, tracers by status {statuses}, {passes} passes: each process is as it was")
 
 
 main()

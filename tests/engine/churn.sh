@@ -1,9 +1,10 @@
 #!/bin/bash
-# A program in which threads, children, libraries and signals come and go is traced again and again, by tracers of which many are killed;
-# then it is as it was (churn.c, churn.py). tests/long/soak.sh does it for an hour.
+# Programs in which threads, children, libraries, signals and exceptions come and go are traced again and again, by tracers of which many are
+# killed, or nobody reads what they say; then they are as they were (churn.c, churn_throws.cpp, churn.py). tests/long/soak.sh does it for an hour, with
+# more than 1 GiB of memory and a Go program (churn.go) besides.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
-need gcc python3
+need gcc g++ python3
 export PYTHONDONTWRITEBYTECODE=1 # traced.py is a module in the sources
 cat >churnlib.c <<'END'
 #include <fastsdt.h>
@@ -19,4 +20,6 @@ long run(long n)
 END
 gcc -O2 -I"$INCLUDE" -shared -fPIC churnlib.c -o churnlib.so
 gcc -O2 -I"$INCLUDE" "$FASTSDT_SOURCE/tests/engine/churn.c" -o churn -lpthread -ldl
+g++ -O2 "$FASTSDT_SOURCE/tests/engine/churn_throws.cpp" -o throws -lpthread
+case ${FASTSDT_CHURN:-} in *s) have go && GOCACHE=$PWD/cache CGO_ENABLED=0 go build -o goes "$FASTSDT_SOURCE/tests/engine/churn.go" ;; esac
 "$FASTSDT_SOURCE/tests/engine/churn.py" "${FASTSDT_CHURN:-40}" "${FASTSDT_CHURN_SEED:-1}"

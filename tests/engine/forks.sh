@@ -195,6 +195,36 @@ expect "numbers" "$status $(grep -c '^@pids\[[0-9]*\]: 100$' maps) $(grep -c '^@
 sites 2 of 2 armed; dropped 0; followed 3"
 expect "numbers of processes and their only threads" "$(grep -o '^@pids.*' maps | tr -dc '0-9\n')" "$(grep -o '^@tids.*' maps | tr -dc '0-9\n')"
 
+# The same where no call may be made, since the program may set a filter: the only thread of a child has its number.
+cat >alone.c <<'END'
+#include <fastsdt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char** argv)
+{
+    if (argc > 9)
+        prctl(atoi(argv[9])); /* nobody can tell what for */
+    for (int child = 0; child < 3; ++child)
+        if (fork() == 0) {
+            for (int i = 0; i < 100; ++i)
+                FASTSDT(app, hit, i);
+            fprintf(stderr, "child %d\n", getpid());
+            _exit(0);
+        }
+    while (wait(NULL) > 0)
+        ;
+    return 0;
+}
+END
+gcc -O2 -I"$INCLUDE" alone.c -o alone
+traced 'usdt:./alone:app:hit { @pids[pid] = count(); @ = count(); }' -- ./alone
+expect "numbers without a call" "$status $(sed -n 's/^@pids\[\([0-9]*\)\]: 100$/\1/p' maps | sort -n | xargs) $(grep -E '^@:|^sites' maps)" \
+    "0 $(sed -n 's/^child //p' err | sort -n | xargs) @: 300
+sites 1 of 1 armed; dropped 0; followed 3"
+
 # A child by vfork has its parent's memory, and counts as the parent.
 traced 'usdt:./app:app:hit { @[pid] = count(); }' -- ./app 'vfork 50'
 expect "vfork" "$status $(grep -c '^@\[[0-9]*\]: 50$' maps) $(tail -1 maps)" "0 1 sites 1 of 1 armed; dropped 0"

@@ -2,11 +2,17 @@
 //
 // Processes that do all kinds of things while they are armed: stop, sleep, mask signals, fork, vfork, execute, end,
 // lose their first thread.
+#include "nth_call.h"
+#include "proc/maps.h"
+#include "proc/processes.h"
 #include "process/errand.h"
 #include "process/follow.h"
 #include "process/ptrace.h"
 #include "program.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -351,6 +357,59 @@ TEST_F(Life, ThreadsComeAndGo)
     }
     EXPECT_EQ(passed, 4000);
     EXPECT_EQ(wrong, 0);
+}
+
+// A child that is forked while the tracer has the process make its tables has a descriptor of theirs, or has them mapped, and no stubs.
+TEST(EarlyForks, HaveNothingOfTheTables)
+{
+    const auto file_in = [](pid_t pid) {
+        std::error_code error;
+        for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", pid), error))
+            if (std::filesystem::read_symlink(entry, error).string().starts_with("/memfd:"))
+                return true;
+        return false;
+    };
+    const auto tables_in = [](pid_t pid) {
+        const auto mappings = read_maps(pid);
+        return std::any_of(mappings.begin(), mappings.end(),
+                           [](const Mapping& m) { return m.name.starts_with("/memfd:"); });
+    };
+    for (const bool mapped : {false, true}) {
+        SCOPED_TRACE(mapped ? "mapped" : "open");
+        Program program;
+        const auto sites = sites_of(program.pid());
+        ASSERT_EQ(program.ask("start 1"),
+                  "started"); // that thread is borrowed: the first one, which forks, waits for what it reads
+        pid_t child = 0;
+        const Ended tracer = at_call(
+            0, {},
+            [&](pid_t, const __ptrace_syscall_info&) {
+                if (child == 0
+                    && (mapped ? tables_in(program.pid()) && !file_in(program.pid()) : file_in(program.pid())))
+                    std::sscanf(program.ask("stay").c_str(), "child %d", &child);
+                return false;
+            },
+            [&] {
+                const auto target = open_outside(program.pid());
+                Arming arming(*target, CountingStubs(), 4096);
+                arming.arm(sites);
+                // As a session at its end.
+                std::vector<Target::Begun> living;
+                for (const pid_t pid : listed_processes())
+                    living.push_back({pid, start_time_of(std::to_string(pid))});
+                const auto clear = [&] { target->clear_early_forks(living); };
+                clear();
+                arming.disarm();
+                clear();
+                return 0;
+            });
+        EXPECT_TRUE(WIFEXITED(tracer.status) && WEXITSTATUS(tracer.status) == 0) << tracer.status;
+        ASSERT_GT(child, 0) << "it was not forked in between";
+        EXPECT_FALSE(file_in(child));
+        EXPECT_FALSE(tables_in(child));
+        EXPECT_FALSE(tables_in(program.pid()));
+        program.passes("stop");
+    }
 }
 
 } // namespace

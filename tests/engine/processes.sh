@@ -265,7 +265,7 @@ refused "--exe, --comm, --cgroup, --container and --user cannot be combined with
 refused "--exe ./none: No such file or directory" --exe ./none
 refused "--user nobody-has-it: there is no such user; a number is taken too" --user nobody-has-it
 refused "--container abc: at least 6 characters of its number are wanted" --container abc
-refused "--dry-run shows one process: name it with --pid" --comm x -d
+refused "--dry-run shows one process: name it with --pid" --comm x --dry-run
 refused "process 2147483646: there is no such process; it is not traced
 fastsdt-trace: process 2147483647: there is no such process; it is not traced
 fastsdt-trace: none of the processes can be traced" -p 2147483646,2147483647

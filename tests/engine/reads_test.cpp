@@ -11,6 +11,8 @@
 #include <initializer_list>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <set>
+#include <string>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -114,6 +116,57 @@ TEST(Reads, StringsInLastingMemory)
     }
 }
 
+// Memory that is mapped for us too, elsewhere: that is read, and no byte of the program's own, which is gone here.
+TEST(Reads, WhatIsMappedAgain)
+{
+    const Pages again(1), gone(1);
+    std::fill(again.start(), again.end(), 'x');
+    std::strcpy(again.start() + 100, "from the copy");
+    std::strcpy(again.end() - 6, "short");
+    mprotect(gone.start(), 4096, PROT_NONE);
+    Lasting copied = gone.lasting();
+    copied.away = again.start() - gone.start();
+    const Lasting code{uint64_t(own_site) / 4096 * 4096, uint64_t(own_site) / 4096 * 4096 + 4096};
+    for (const bool by_site : {false, true})
+        for (const bool calls : {false, true}) {
+            Environment environment = calls ? own_environment() : without_calls();
+            if (by_site)
+                environment.modules = {{code.start, code.end, copied}};
+            else
+                environment.always = {copied};
+            const auto read = [&](const std::string& script, const char* operands,
+                                  std::initializer_list<const char*> places) {
+                const OwnRun run(script, usdt(operands), environment);
+                for (const char* at : places)
+                    hit(run, at);
+                return run.maps();
+            };
+            Maps maps = read(by_string, "8@%rax", {gone.start() + 100, gone.end() - 6, gone.end() - 5});
+            EXPECT_EQ(maps.unread, 0u);
+            std::set<std::string> found;
+            for (const Entry& entry : maps.maps[0])
+                found.insert(entry.keys[0].text);
+            EXPECT_EQ(found, (std::set<std::string>{"from the copy", "short", "hort"}));
+            again.end()[-1] =
+                'x'; // it may go on behind: if it may be called the kernel looks at the program's own, and finds nothing
+            maps = read(by_string, "8@%rax", {gone.end() - 6});
+            again.end()[-1] = 0;
+            EXPECT_EQ(maps.unread, calls ? 0u : 1u);
+            ASSERT_EQ(maps.maps[0].size(), calls ? 1u : 0u);
+            if (calls) {
+                EXPECT_EQ(maps.maps[0][0].keys[0].text, "");
+            }
+            maps = read("usdt:*:p:n { @a = arg0; @b = arg1; }", "8@(%rax) 1@(%rax)", {gone.start() + 100});
+            EXPECT_EQ(maps.unread, 0u);
+            int64_t word = 0;
+            std::memcpy(&word, again.start() + 100, sizeof word);
+            EXPECT_EQ(maps.maps[0].at(0).value.number, word);
+            EXPECT_EQ(maps.maps[1].at(0).value.number, 'f');
+            maps = read("usdt:*:p:n { @a = arg0; }", "8@(%rax)", {gone.end() - 4}); // not all of it is there
+            EXPECT_EQ(maps.unread, calls ? 0u : 1u);
+        }
+}
+
 TEST(Reads, OfEachKindOfMemory)
 {
     const Pages always(2), module(1), elsewhere(1);
@@ -122,9 +175,10 @@ TEST(Reads, OfEachKindOfMemory)
     std::strcpy(always.start() + 4090, "across pages");
     Environment environment = without_calls();
     environment.always = {always.lasting()};
-    // The run of a file's segments that has the site, which is not the one with the text here.
-    environment.modules = {module.lasting(),
-                           {uint64_t(own_site) / 4096 * 4096, uint64_t(own_site) / 4096 * 4096 + 4096}};
+    // That of the site is not the one with the text here.
+    const Lasting code{uint64_t(own_site) / 4096 * 4096, uint64_t(own_site) / 4096 * 4096 + 4096};
+    environment.modules = {{module.lasting().start, module.lasting().end, module.lasting()},
+                           {code.start, code.end, code}};
     const auto read = [&](const void* at, const Environment& with) {
         const OwnRun run(by_string, usdt("8@%rax"), with);
         hit(run, at);
@@ -144,8 +198,8 @@ TEST(Reads, OfEachKindOfMemory)
     EXPECT_EQ(read(reinterpret_cast<void*>(~uintptr_t(7)), own_environment()), "");
 
     // The site's own module.
-    const auto* const code = reinterpret_cast<const char*>(own_site) + 9; // the nop10's last byte, 0, stays
-    EXPECT_EQ(read(code, environment), "");
+    const auto* const nop = reinterpret_cast<const char*>(own_site) + 9; // the nop10's last byte, 0, stays
+    EXPECT_EQ(read(nop, environment), "");
 }
 
 // The whole of the main thread's stack from the stack pointer up; of other stacks the page of the stack pointer.

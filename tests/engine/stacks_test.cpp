@@ -33,7 +33,7 @@ struct Frame {
 Environment with_stacks()
 {
     Environment environment = own_environment();
-    read_lasting(getpid(), environment, fastsdt::read_maps(getpid()));
+    LastingMemory(getpid()).look(environment, fastsdt::read_maps(getpid()));
     environment.thread_stack = find_thread_stack(getpid());
     return environment;
 }

@@ -13,7 +13,7 @@ launcher=()
 ! command -v ccache >/dev/null || launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
 cmake --preset default -DFASTSDT_PLUGINS=OFF "${launcher[@]}" >/dev/null
 targets=(fastsdt-trace fastsdt-check fastsdt_trace_api engine_self_test engine_life_test engine_sequence_test engine_target engine_module engine_sequence
-    engine_clauses_test engine_meaning_test engine_tracers_test)
+    engine_clauses_test engine_meaning_test engine_tracers_test engine_hurry_test)
 build() { cmake --build --preset default --target "${targets[@]}" >build.log 2>&1; }
 tests() { ctest --preset default --timeout 120 -R "^($1)\$" >test.log 2>&1; }
 build || { tail -n 30 build.log; exit 1; }
@@ -70,5 +70,9 @@ mutant "contexts behind a GiB are not looked for" engine/process/frames.cpp 's/^
 mutant "divisions are moved" engine/arming/match.cpp 's/return uint8_t\(fault_division \| /return uint8_t(/' 'engine\.signals'
 mutant "a handler of SIGFPE is not looked for" engine/arming/match.cpp 's/\(catches\(SIGFPE\) \? fault_floating : 0\)/0/' 'engine\.signals'
 mutant "the guard is left to others" engine/arming/arm.cpp 's/if \(patch\.moves\(\) \&\& may_hold\(view\.target, patch\)\)/if (patch.moves())/' 'engine\.tracers'
+mutant "constants are read in place" engine/process/lasting.cpp 's/static_cast<int64_t>\(again\.at - part\.start\)/0/' 'engine\.constants'
+mutant "what was mapped once more stays" engine/process/outside.cpp 's/^( *)for \(const Range& range : mapped_again\(data\.start\)\)$/\1for (const Range\& range : std::vector<Range>())/' 'engine\.constants'
+mutant "a thread gets a short try" engine/process/inject.cpp 's/\{50ms, 300ms\}/{50ms}/' 'engine\.hurry'
+mutant "filters are not asked" engine/process/filters.cpp 's/^( *)refuse_filter\(pid_, task\.number, calls, "to stubs"\);$/\1;/' 'engine\.filtered'
 echo "$died mutants were caught, $lived live, $unchanged could not be tried"
 [ $lived = 0 ] && [ $unchanged = 0 ]

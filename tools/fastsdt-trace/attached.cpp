@@ -377,7 +377,13 @@ void Attached::disarm()
     } catch (const std::exception& error) {
         if (has_ended())
             return;
-        if (follow_->news().executed) // they are gone with the former program
+        bool executed = false;
+        try {
+            executed = follow_->news().executed;
+        } catch (const Unusable&) {
+            // Nobody may look at it any more.
+        }
+        if (executed) // they are gone with the former program
             return has_executed();
         say(armed() == 0 ? error.what()
                          : fmt::format("the sites stay armed, and nobody reads their counts: {}", error.what()));

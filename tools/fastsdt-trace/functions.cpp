@@ -13,8 +13,9 @@
 namespace fastsdt::trace_tool {
 namespace {
 
-// More calls are not open in any thread, unless each of them was left by longjmp().
-constexpr size_t most_open = size_t(1) << 20;
+// More calls are not open in any thread, or in all of them, unless each of them was left by longjmp(); and a process may say that it has as
+// many threads as it likes, in each of which it calls functions.
+constexpr size_t most_open = size_t(1) << 20, most_open_in_all = size_t(1) << 22, most_counted = size_t(1) << 27;
 
 } // namespace
 
@@ -39,15 +40,22 @@ size_t CallTable::add(const std::string& name, const std::string& file)
     return found->second;
 }
 
-void CallTable::enter(Thread& thread, size_t function, uint64_t clock)
+bool CallTable::enter(Thread& thread, size_t function, uint64_t clock)
 {
     thread.last = std::max(thread.last, clock);
-    if (thread.stack.depth() >= most_open)
+    if (thread.stack.depth() >= most_open || open_ >= most_open_in_all)
         end(thread);
-    thread.stack.enter(function, thread.last);
-    if (thread.open.size() <= function)
+    if (thread.open.size() <= function) {
+        const size_t more = function + 1 - thread.open.size();
+        if (counted_ + more > most_counted)
+            return false;
+        counted_ += more;
         thread.open.resize(function + 1);
+    }
+    thread.stack.enter(function, thread.last);
     ++thread.open[function];
+    ++open_;
+    return true;
 }
 
 void CallTable::leave(Thread& thread, size_t function, uint64_t clock)
@@ -73,6 +81,7 @@ void CallTable::end(Thread& thread)
 void CallTable::close(Thread& thread, const CallStack::Call& call, uint64_t end, bool returned)
 {
     Function& function = functions_[call.function];
+    --open_;
     const uint64_t time = end - call.begin;
     ++function.calls;
     ++function.timed;

@@ -27,7 +27,8 @@ public:
 
     /// @return  a number for the function
     size_t add(const std::string& name, const std::string& file);
-    void enter(Thread& thread, size_t function, uint64_t clock);
+    /// @return  false: there are too many threads
+    bool enter(Thread& thread, size_t function, uint64_t clock);
     /// A call whose end nobody will tell: it has no time, and others are not in it.
     void count(size_t function)
     {
@@ -56,6 +57,7 @@ private:
     std::vector<Function> functions_;
     std::map<std::pair<std::string, std::string>, size_t> numbers_; // by name and file
     uint64_t unfinished_ = 0, unknown_ = 0;
+    size_t open_ = 0, counted_ = 0; // calls that are open, and entries of Thread::open, of all threads
 };
 
 } // namespace fastsdt::trace_tool

@@ -25,7 +25,9 @@
 #include <cstring>
 #include <ext/stdio_filebuf.h>
 #include <iostream>
+#include <new>
 #include <string>
+#include <sys/mman.h>
 
 namespace fastsdt::trace_tool {
 
@@ -168,6 +170,22 @@ int trace(const Options& options)
     }
 }
 
+// Address space for the ways out: where there is no memory left for the work, there is still some for undoing it, which takes a thread. And what
+// a small work takes has to be there at first: where the C++ library finds no memory for the name of a folder, it ends the program.
+void keep_a_reserve()
+{
+    constexpr size_t size = size_t(32) << 20, work = size_t(16) << 20;
+    static void* reserve = mmap(nullptr, size + work, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserve == MAP_FAILED)
+        throw std::bad_alloc();
+    munmap(static_cast<char*>(reserve) + size, work);
+    std::set_new_handler([] {
+        std::set_new_handler(nullptr);
+        munmap(reserve, size);
+        throw std::bad_alloc();
+    });
+}
+
 } // namespace
 } // namespace fastsdt::trace_tool
 
@@ -177,6 +195,7 @@ int main(int argc, char** argv)
     fastsdt::MappedFile::survive_shortening();
     Options options;
     try {
+        keep_a_reserve();
         if (const auto status = read_options(argc, argv, options))
             return *status;
         if (options.list) {

@@ -253,20 +253,20 @@ void Recorder::name(Thread& thread)
 // nullptr: there are too many.
 Recorder::Thread* Recorder::other_thread(const Number& number)
 {
-    Thread*& found = by_number_[number];
-    if (!found) {
-        if (threads_.size() >= most_recorded_threads)
-            return nullptr;
-        found = &threads_.emplace_back();
-        if (ctf_) {
-            found->stream = &ctf_->add(number.pid, number.tid);
-            found->process = number.process;
-            found->numbers_are_ours = inner_number(number.process) == static_cast<uint64_t>(number.process);
-            name(*found);
-        }
-    }
+    const auto known = by_number_.find(number);
+    if (known == by_number_.end() && threads_.size() >= most_recorded_threads)
+        return nullptr;
     last_ = number;
-    return current_ = found;
+    if (known != by_number_.end())
+        return current_ = known->second;
+    current_ = by_number_[number] = &threads_.emplace_back();
+    if (ctf_) {
+        current_->stream = &ctf_->add(number.pid, number.tid);
+        current_->process = number.process;
+        current_->numbers_are_ours = inner_number(number.process) == static_cast<uint64_t>(number.process);
+        name(*current_);
+    }
+    return current_;
 }
 
 void Recorder::write(Thread& thread, const Class& one, uint64_t clock, std::span<const std::byte> values)
@@ -319,7 +319,7 @@ bool Recorder::take(pid_t process, const Statement& statement, std::span<const s
         if (calls_ && !one->tells_end)
             calls_->count(one->function);
         else if (calls_ && one->kind == Probe::Kind::entry)
-            calls_->enter(thread->calls, one->function, clock);
+            left_out_ += !calls_->enter(thread->calls, one->function, clock);
         else if (calls_ && one->kind == Probe::Kind::exit)
             calls_->leave(thread->calls, one->function, clock);
     } catch (const Unusable& error) {

@@ -54,7 +54,7 @@ private:
     void ask_for_calls(Label forbidden);
     void heed_filter(Label nothing, Label forbidden);
     void count_unread() override;
-    void prepare_read(); ///< x1, x6 and x7 for find_lasting()
+    void prepare_read(); ///< x1, x6, x7 and x9 for find_lasting()
     void begin_routine(Label routine) override;
     void return_from_routine() override;
     void begin_assigning() override {}

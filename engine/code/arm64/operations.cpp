@@ -204,8 +204,9 @@ void Compiler::prepare_read()
 {
     const Lasting memory = lasting_of_site();
     program_register(sp, x1);
-    as_.constant(x6, memory.start);
-    as_.constant(x7, memory.end);
+    as_.long_constant(x6, memory.start);
+    as_.long_constant(x7, memory.end);
+    as_.long_constant(x9, uint64_t(memory.away));
 }
 
 void Compiler::unary(Operator op)

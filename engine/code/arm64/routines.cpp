@@ -152,6 +152,23 @@ void Compiler::claim_routine()
         as_.store({.base = own, .displacement = offsetof(Mark, pid)}, x0);
         bind(forbidden);
     }
+    // The only thread has the process's number. The parent's it is where the C library did not hear of the fork.
+    if (environment_.single_threaded && environment_.tid_offset) {
+        const auto asked = label();
+        as_.load(x0, {.base = own, .displacement = offsetof(Mark, pid)});
+        as_.jump_if_zero(x0, asked, false);
+        as_.long_constant(x0, environment_.single_threaded);
+        as_.load(x0, {.base = x0, .size = 1});
+        as_.jump_if_zero(x0, asked);
+        as_.read_system(x0, Assembler::System::thread_pointer);
+        as_.address(x0, {.base = x0, .displacement = *environment_.tid_offset});
+        as_.load(x0, {.base = x0, .size = 4});
+        as_.constant(x1, uint64_t(environment_.pid));
+        as_.sub(x1, x0, x1);
+        as_.jump_if_zero(x1, asked);
+        as_.store({.base = own, .displacement = offsetof(Mark, pid)}, x0);
+        bind(asked);
+    }
     as_.constant(x0, 0);
     static_assert(offsetof(Mark, slice) == 0);
     exchange(own, slice);
@@ -232,23 +249,26 @@ void Compiler::call_read(int64_t pieces)
 
 // code/x86/routines.cpp says what stubs read directly, and why.
 //
-// x0: address, x1: the program's stack pointer, x6 and x7: start and end of memory of the site's module.
-// To x7: the end of the lasting memory that has the address. Jumps to `none` if none has it. Changes x6, x8 and x9.
+// x0: address, x1: the program's stack pointer; x6, x7, x9: start and end of memory of the site's module, and how far away it is read.
+// To x0: where the address is read, to x7: the bytes from there on that last, to x9: how far away. Jumps to `none` if it does not last; then x0
+// is as before. Changes x6 and x8.
 void Compiler::find_lasting(Label none)
 {
     const auto found = label(), page = label();
     const auto found_between = [&] { // x6 and x7
         as_.sub(x8, x0, x6);
-        as_.sub(x9, x7, x6);
-        as_.compare(x8, x9);
+        as_.sub(x7, x7, x6);
+        as_.compare(x8, x7);
         as_.jump_if(vixl::lo, found);
     };
     found_between();
     for (const Lasting& memory : environment_.always) {
         as_.constant(x6, memory.start);
         as_.constant(x7, memory.end);
+        as_.constant(x9, uint64_t(memory.away));
         found_between();
     }
+    as_.constant(x9, 0);
     if (environment_.stack.end != 0) { // all from the stack pointer on, if that is in it
         as_.constant(x6, environment_.stack.start);
         as_.constant(x7, environment_.stack.end);
@@ -263,9 +283,11 @@ void Compiler::find_lasting(Label none)
     as_.logic_xor(x7, x0, vixl::XRegister(x1)); // any stack's page that the stack pointer is in
     as_.shift_right(x7, x7, 12);
     as_.jump_if_zero(x7, none, false);
-    as_.logic_or(x7, x0, Assembler::Operand(4095));
-    as_.add(x7, x7, Assembler::Operand(1));
-    bind(found);
+    as_.logic_and(x8, x0, Assembler::Operand(4095));
+    as_.constant(x7, 4096);
+    bind(found); // x8 of x7 bytes
+    as_.sub(x7, x7, x8);
+    as_.add(x0, x0, x9);
 }
 
 // Jumps to `forbidden` if no system call may be made, or where the process's number is not known. To x6: that number. Changes x7.
@@ -305,7 +327,7 @@ void Compiler::count_unread()
     as_.atomic_add(x6, x7, environment_.atomics, {x9, x10});
 }
 
-// x0: address of a string, x2: where string_size bytes of it go, filled up with zeros; x1, x6 and x7: as find_lasting()
+// x0: address of a string, x2: where string_size bytes of it go, filled up with zeros; the others as find_lasting()
 // wants them. To x0: 1, or 0 if it cannot be read: then that is counted. What does not last the kernel copies, if it may be
 // called: any address is safe, even one that another thread unmaps at this moment. Bytes that it finds unmapped end the
 // string.
@@ -321,7 +343,7 @@ void Compiler::text_routine()
     bind(routines_.text);
     as_.logic_and(x0, x0, Assembler::Operand(int64_t(~tag))); // the processor ignores the tag, the kernel would not
     find_lasting(away);
-    as_.sub(x8, x7, x0);
+    as_.move(x8, x7);
     as_.compare(x8, Assembler::Operand(string_size));
     as_.jump_if(vixl::lo, bytes);
     for (size_t i = 0; i < string_size; i += 16) {
@@ -333,16 +355,17 @@ void Compiler::text_routine()
 
     bind(bytes); // x8 of them, one by one; the end of the string has to be among them
     zeros();
-    as_.move(x9, x0);
+    as_.move(x7, x0);
     as_.move(x10, x2);
     bind(byte);
-    as_.load(x6, {.base = x9, .size = 1});
+    as_.load(x6, {.base = x7, .size = 1});
     as_.jump_if_zero(x6, read);
     as_.store({.base = x10, .size = 1}, x6);
-    as_.add(x9, x9, Assembler::Operand(1));
+    as_.add(x7, x7, Assembler::Operand(1));
     as_.add(x10, x10, Assembler::Operand(1));
     as_.sub(x8, x8, Assembler::Operand(1));
     as_.jump_if_zero(x8, byte, false);
+    as_.sub(x0, x0, x9);
 
     bind(away);
     zeros();
@@ -408,7 +431,7 @@ void Compiler::text_routine()
     as_.ret();
 }
 
-// x0: address, x2: bytes, up to 8; x1, x6 and x7: as find_lasting() wants them. To x0: the value there, or 0 if the kernel
+// x0: address, x2: bytes, up to 8; the others as find_lasting() wants them. To x0: the value there, or 0 if the kernel
 // finds nothing there. To x1: 1, or 0 if it cannot be read: then that is counted.
 void Compiler::word_routine()
 {
@@ -417,10 +440,13 @@ void Compiler::word_routine()
     as_.align(16);
     bind(routines_.word);
     as_.logic_and(x0, x0, Assembler::Operand(int64_t(~tag)));
+    const auto whole = label();
     find_lasting(away);
-    as_.sub(x8, x7, x0);
-    as_.compare(x8, x2);
-    as_.jump_if(vixl::lo, away);
+    as_.compare(x7, x2);
+    as_.jump_if(vixl::hs, whole);
+    as_.sub(x0, x0, x9);
+    as_.jump(away);
+    bind(whole);
     as_.constant(x6, 0);
     as_.add(x0, x0, x2);
     bind(byte); // the highest first

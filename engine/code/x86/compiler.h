@@ -50,7 +50,7 @@ private:
     void ask_for_calls(Label forbidden);
     void heed_filter(Label nothing, Label forbidden);
     void count_unread() override;
-    void prepare_read(); ///< rcx, r8 and r9 for find_lasting()
+    void prepare_read(); ///< rcx, r8, r9 and r11 for find_lasting()
     void begin_routine(Label routine) override;
     void return_from_routine() override;
     void begin_assigning() override;

@@ -249,8 +249,9 @@ void Compiler::prepare_read()
 {
     const Lasting memory = lasting_of_site();
     program_register(rsp, rcx);
-    as_.constant(r8, int64_t(memory.start));
-    as_.constant(r9, int64_t(memory.end));
+    as_.long_constant(r8, memory.start);
+    as_.long_constant(r9, memory.end);
+    as_.long_constant(r11, uint64_t(memory.away));
 }
 
 void Compiler::unary(Operator op)

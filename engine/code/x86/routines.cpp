@@ -157,6 +157,22 @@ void Compiler::claim_routine()
         as_.store({.base = own, .displacement = offsetof(Mark, pid)}, rax);
         as_.bind(forbidden);
     }
+    // The only thread has the process's number. The parent's it is where the C library did not hear of the fork.
+    if (environment_.single_threaded && environment_.tid_offset) {
+        const auto asked = as_.label();
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Memory{.base = own, .displacement = offsetof(Mark, pid)}, int64_t(0)});
+        as_.jump(ZYDIS_MNEMONIC_JNZ, asked);
+        as_.long_constant(rax, environment_.single_threaded);
+        as_.emit(ZYDIS_MNEMONIC_MOVZX, {Part{rax, 4}, Memory{.base = rax, .size = 1}});
+        as_.emit(ZYDIS_MNEMONIC_TEST, {Part{rax, 4}, Part{rax, 4}});
+        as_.jump(ZYDIS_MNEMONIC_JZ, asked);
+        as_.emit(ZYDIS_MNEMONIC_MOV,
+                 {Part{rax, 4}, Memory{.displacement = *environment_.tid_offset, .size = 4, .fs = true}});
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rax, 4}, int64_t(environment_.pid)});
+        as_.jump(ZYDIS_MNEMONIC_JZ, asked);
+        as_.store({.base = own, .displacement = offsetof(Mark, pid)}, rax);
+        as_.bind(asked);
+    }
     expect(0);
     as_.emit(ZYDIS_MNEMONIC_CMPXCHG, {mark, Part{slice}}, true);
     as_.jump(ZYDIS_MNEMONIC_JZ, ours);
@@ -189,25 +205,27 @@ void Compiler::system_call(int number)
 // Bytes of memory that lasts while the stub runs are read directly: no note or pointer, however wrong, makes a stub touch
 // memory that may not be there. environment.h: which modules and which stack last.
 //
-// rax: address, rcx: the program's stack pointer, r8 and r9: start and end of memory of the site's module.
-// To r9: the end of the lasting memory that has the address. Jumps to `none` if none has it. Changes r8, r10 and r11.
+// rax: address, rcx: the program's stack pointer; r8, r9, r11: start and end of memory of the site's module, and how far away it is read.
+// To rax: where the address is read, to r9: the bytes from there on that last. Jumps to `none` if it does not last; then rax is as before.
+// Changes r8, r10 and r11.
 void Compiler::find_lasting(Label none)
 {
     const auto found = as_.label(), page = as_.label();
     const auto found_between = [&] { // r8 and r9
         as_.move(r10, rax);
         as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r10}, Part{r8}});
-        as_.move(r11, r9);
-        as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r11}, Part{r8}});
-        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{r10}, Part{r11}});
+        as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r9}, Part{r8}});
+        as_.emit(ZYDIS_MNEMONIC_CMP, {Part{r10}, Part{r9}});
         as_.jump(ZYDIS_MNEMONIC_JB, found);
     };
     found_between();
     for (const Lasting& memory : environment_.always) {
         as_.constant(r8, int64_t(memory.start));
         as_.constant(r9, int64_t(memory.end));
+        as_.constant(r11, memory.away);
         found_between();
     }
+    as_.constant(r11, 0);
     if (environment_.stack.end != 0) { // all from the stack pointer on, if that is in it
         as_.constant(r8, int64_t(environment_.stack.start));
         as_.constant(r9, int64_t(environment_.stack.end));
@@ -223,10 +241,12 @@ void Compiler::find_lasting(Label none)
     as_.emit(ZYDIS_MNEMONIC_XOR, {Part{r9}, Part{rcx}});
     as_.emit(ZYDIS_MNEMONIC_SHR, {Part{r9}, int64_t(12)});
     as_.jump(ZYDIS_MNEMONIC_JNZ, none);
-    as_.move(r9, rax);
-    as_.emit(ZYDIS_MNEMONIC_OR, {Part{r9}, int64_t(4095)});
-    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{r9}, int64_t(1)});
-    as_.bind(found);
+    as_.move(r10, rax);
+    as_.emit(ZYDIS_MNEMONIC_AND, {Part{r10}, int64_t(4095)});
+    as_.constant(r9, 4096);
+    as_.bind(found); // r10 of r9 bytes
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r9}, Part{r10}});
+    as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rax}, Part{r11}});
 }
 
 // Jumps to `forbidden` if no system call may be made, or where the process's number is not known. To r10: the first mark.
@@ -265,7 +285,7 @@ void Compiler::count_unread()
     as_.emit(ZYDIS_MNEMONIC_INC, {Memory{.base = r10, .displacement = int64_t(Tables::unread)}}, true);
 }
 
-// rax: address of a string, rdx: where string_size bytes of it go, filled up with zeros; rcx, r8 and r9: as find_lasting()
+// rax: address of a string, rdx: where string_size bytes of it go, filled up with zeros; the others as find_lasting()
 // wants them. To rax: 1, or 0 if it cannot be read: then that is counted.
 //
 // What does not last the kernel copies, if it may be called: any address is safe, even one that another thread unmaps at
@@ -287,9 +307,8 @@ void Compiler::text_routine()
     as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdi}});
     as_.move(rdi, rdx);
     find_lasting(away);
-    as_.move(r10, r9);
-    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r10}, Part{rax}});
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{r10}, int64_t(string_size)});
+    as_.move(rsi, r11);
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{r9}, int64_t(string_size)});
     as_.jump(ZYDIS_MNEMONIC_JB, bytes);
     for (size_t i = 0; i < string_size; i += 8) {
         as_.load(r11, {.base = rax, .displacement = int64_t(i)});
@@ -298,7 +317,7 @@ void Compiler::text_routine()
     as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rdi, .displacement = most, .size = 1}, int64_t(0)});
     as_.jump(ZYDIS_MNEMONIC_JMP, tidy);
 
-    as_.bind(bytes); // r10 of them, one by one; the end of the string has to be among them
+    as_.bind(bytes); // r9 of them, one by one; the end of the string has to be among them
     zeros();
     as_.constant(rcx, 0);
     as_.bind(byte);
@@ -307,8 +326,9 @@ void Compiler::text_routine()
     as_.jump(ZYDIS_MNEMONIC_JZ, read);
     as_.emit(ZYDIS_MNEMONIC_MOV, {Memory{.base = rdi, .index = rcx, .size = 1}, Part{r11, 1}});
     as_.emit(ZYDIS_MNEMONIC_ADD, {Part{rcx, 4}, int64_t(1)});
-    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Part{r10}});
+    as_.emit(ZYDIS_MNEMONIC_CMP, {Part{rcx}, Part{r9}});
     as_.jump(ZYDIS_MNEMONIC_JB, byte);
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rax}, Part{rsi}});
 
     as_.bind(away);
     zeros();
@@ -401,7 +421,7 @@ void Compiler::text_routine()
     as_.emit(ZYDIS_MNEMONIC_RET, {});
 }
 
-// rax: address, rdx: bytes, up to 8; rcx, r8 and r9: as find_lasting() wants them. To rax: the value there, or 0 if the
+// rax: address, rdx: bytes, up to 8; the others as find_lasting() wants them. To rax: the value there, or 0 if the
 // kernel finds nothing there. To rcx: 1, or 0 if it cannot be read: then that is counted.
 void Compiler::word_routine()
 {
@@ -411,10 +431,13 @@ void Compiler::word_routine()
     as_.bind(routines_.word);
     as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rsi}});
     as_.emit(ZYDIS_MNEMONIC_PUSH, {Part{rdi}});
+    const auto whole = as_.label();
     find_lasting(away);
-    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{r9}, Part{rax}});
     as_.emit(ZYDIS_MNEMONIC_CMP, {Part{r9}, Part{rdx}});
-    as_.jump(ZYDIS_MNEMONIC_JB, away);
+    as_.jump(ZYDIS_MNEMONIC_JNB, whole);
+    as_.emit(ZYDIS_MNEMONIC_SUB, {Part{rax}, Part{r11}});
+    as_.jump(ZYDIS_MNEMONIC_JMP, away);
+    as_.bind(whole);
     as_.constant(r10, 0);
     as_.bind(byte); // the highest first
     as_.emit(ZYDIS_MNEMONIC_SHL, {Part{r10}, int64_t(8)});
