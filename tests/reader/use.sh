@@ -71,4 +71,4 @@ fi
 run threads hello
 expect "threads" "$(cat out)" "3 probes"
 run process
-expect "this process" "$(cat out | sed 's/@%[a-z0-9]*/@REGISTER/')" "own -4@REGISTER value 3, untouched, bytes as they are here"
+expect "this process" "$(sed 's/@%[a-z0-9]*/@REGISTER/' out)" "own -4@REGISTER value 3, untouched, bytes as they are here"
