@@ -147,8 +147,15 @@ struct Clause {
     Span where; // of its probes
 };
 
+/// macro name(x, $y, @z) { value }
+struct Macro {
+    std::vector<std::string> parameters;
+    Inner body;
+};
+
 struct Script {
     std::string source;
+    std::map<std::string, Macro> macros;
     std::vector<Clause> clauses;
     std::map<std::string, ShapePtr> records;  // that it declares, by "struct x"
     std::map<std::string, int64_t> constants; // of enums

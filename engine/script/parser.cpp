@@ -57,6 +57,8 @@ public:
             while (lexer_.peek() != '\0')
                 if (script_.clauses.empty() && lexer_.ahead("config"))
                     settings();
+                else if (lexer_.ahead("macro"))
+                    macro();
                 else if (lexer_.ahead("struct") || lexer_.ahead("union") || lexer_.ahead("enum"))
                     declaration();
                 else
@@ -91,6 +93,34 @@ private:
             if (!is("}"))
                 expect(";", "a setting");
         }
+    }
+
+    // macro name(x, $y, @z) { value }
+    void macro()
+    {
+        advance();
+        advance();
+        const Token name = token_;
+        if (name.kind != Token::Kind::identifier)
+            fail(name.where, fmt::format("the name of a macro is wanted, and not {}", found()));
+        advance();
+        expect("(", "the macro's name");
+        ast::Macro made;
+        while (!is(")")) {
+            if (token_.kind != Token::Kind::identifier && token_.kind != Token::Kind::variable
+                && token_.kind != Token::Kind::map)
+                fail(token_.where, fmt::format("a parameter is wanted, and not {}", found()));
+            made.parameters.emplace_back(token_.word);
+            advance();
+            if (!is(")"))
+                expect(",", "a parameter");
+        }
+        advance();
+        expect("{", "the macro's parameters");
+        made.body = inner(expression());
+        if (!is("}"))
+            kernel_only(token_.where, "a macro is one value in this subset of bpftrace's language");
+        script_.macros[std::string(name.word)] = std::move(made);
     }
 
     // PROBE, PROBE /FILTER/ { STATEMENTS }

@@ -4,6 +4,7 @@
 #include "script/operators.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace fastsdt::engine::ast {
 namespace {
@@ -16,6 +17,8 @@ public:
     {
         for (const Script::Setting& setting : script.settings)
             under("config " + setting.name, [&] { expr(*setting.value); });
+        for (const auto& [name, macro] : script.macros)
+            under(fmt::format("macro {}({})", name, fmt::join(macro.parameters, ", ")), [&] { expr(*macro.body); });
         for (const Clause& clause : script.clauses) {
             line("clause");
             ++depth_;

@@ -286,6 +286,10 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c { @ = 99999999999999999999 }"), "1:18 the number does not fit into 64 bits");
     EXPECT_EQ(error("usdt:a:b:c { @ = 12ab }"),
               "1:18 this is not a number: decimal, 0x1f, 0777 (octal), 1_000 and 1e6 are");
+    EXPECT_EQ(error("macro f(x) { f(x) } BEGIN { @ = f(1) }"),
+              "1:14 f() leads to too many macros: 20 in each other and 10000 in all are the most");
+    EXPECT_EQ(error("macro f($x) { $x } BEGIN { @ = f(1) }"), "1:34 f() wants a variable here");
+    EXPECT_EQ(error("macro f(x, y) { x } BEGIN { @ = f(1) }"), "1:33 f() takes 2 arguments, and has 1");
     EXPECT_EQ(error("usdt:a:b:c { count() }"), "1:14 the result of count() belongs to a map: @ = count(...)");
     EXPECT_EQ(error("foo:a { }").substr(0, 31), "1:1 \"foo\" is no kind of probe: ");
     EXPECT_EQ(error("usdt:a:b:c { @ = count()"),

@@ -19,6 +19,8 @@
 namespace fastsdt::engine {
 namespace {
 
+constexpr size_t most_macros = 20;            ///< in each other: one that calls itself has no end
+constexpr size_t most_expanded = 10000;       ///< of a script
 constexpr unsigned most_stack_arguments = 10; ///< sarg0 to sarg9, as in bpftrace
 
 [[noreturn]] void fail(Span where, const std::string& what)
@@ -321,7 +323,76 @@ private:
 
     Expression value(const ast::Expr& e)
     {
+        if (const Bound* const bound = parameter_of_macro(e))
+            return outside([&] { return value(*bound->argument); });
         return std::visit([&](const auto& node) { return value(node, e.where); }, e.node);
+    }
+
+    // ---- Macros: their parameters stand for what they are called with, wherever they are mentioned.
+    struct Bound {
+        std::string name;
+        const ast::Expr* argument;
+    };
+
+    const Bound* parameter_of_macro(const ast::Expr& e) const
+    {
+        if (macros_.empty())
+            return nullptr;
+        const auto* const word = std::get_if<ast::Word>(&e.node);
+        const auto* const variable = std::get_if<ast::VariableOf>(&e.node);
+        const auto* const map = std::get_if<ast::MapAt>(&e.node);
+        for (const Bound& each : macros_.back())
+            if ((word && word->word == each.name) || (variable && variable->name == each.name)
+                || (map && map->name == each.name && map->keys.empty()))
+                return &each;
+        return nullptr;
+    }
+
+    // Of @x[key], where @x is a parameter.
+    const std::string& map_name(const std::string& name) const
+    {
+        if (!macros_.empty())
+            for (const Bound& each : macros_.back())
+                if (each.name == name)
+                    return std::get<ast::MapAt>(each.argument->node).name;
+        return name;
+    }
+
+    // What an argument mentions are the caller's names.
+    template <class Do> Expression outside(const Do& action)
+    {
+        std::vector<Bound> inside = std::move(macros_.back());
+        macros_.pop_back();
+        Expression found = action();
+        macros_.push_back(std::move(inside));
+        return found;
+    }
+
+    Expression expand(const ast::Macro& macro, const ast::Call& node, Span where)
+    {
+        if (node.arguments.size() != macro.parameters.size())
+            fail(where,
+                 fmt::format("{}() takes {} argument{}, and has {}", node.name, macro.parameters.size(),
+                             macro.parameters.size() == 1 ? "" : "s", node.arguments.size()));
+        if (macros_.size() >= most_macros || ++expanded_ > most_expanded)
+            fail(where,
+                 fmt::format("{}() leads to too many macros: {} in each other and {} in all are the most", node.name,
+                             most_macros, most_expanded));
+        std::vector<Bound> bound;
+        for (size_t i = 0; i < macro.parameters.size(); ++i) {
+            const std::string& name = macro.parameters[i];
+            const ast::Expr& argument = node.arguments[i];
+            if (name.starts_with('$') && !std::holds_alternative<ast::VariableOf>(argument.node))
+                fail(argument.where, fmt::format("{}() wants a variable here", node.name));
+            if (name.starts_with('@') && !std::holds_alternative<ast::MapAt>(argument.node))
+                fail(argument.where, fmt::format("{}() wants a map here", node.name));
+            bound.push_back({name, &argument});
+        }
+        macros_.push_back(std::move(bound));
+        Expression found = value(*macro.body);
+        macros_.pop_back();
+        found.where = where;
+        return found;
     }
 
     static Expression value(const ast::Number& node, Span where) { return number_of(int64_t(node.value), where); }
@@ -338,7 +409,7 @@ private:
     {
         Expression found;
         found.kind = Expression::Kind::map;
-        found.map = map_index(node.name, {where.start, node.name.size()});
+        found.map = map_index(map_name(node.name), {where.start, node.name.size()});
         found.operands = values(node.keys);
         found.where = where;
         return found;
@@ -487,6 +558,8 @@ private:
     Expression value(const ast::Call& node, Span where)
     {
         const std::string& word = node.name;
+        if (const auto macro = written_.macros.find(word); macro != written_.macros.end())
+            return expand(macro->second, node, where);
         const auto function = function_of(word);
         if (!function) {
             if (is_elsewhere(word, Elsewhere::function) || is_elsewhere(word, Elsewhere::value))
@@ -776,7 +849,7 @@ private:
         if (const auto* const step = std::get_if<ast::Step>(&node.value.node))
             return this->step(statement, *step, node.value.where);
         if (const auto* const call = std::get_if<ast::Call>(&node.value.node))
-            if (!function_of(call->name) && !builtin_of(call->name))
+            if (!function_of(call->name) && !builtin_of(call->name) && !written_.macros.contains(call->name))
                 return this->call(statement, *call);
         statement.kind = Statement::Kind::value;
         statement.value = value(node.value);
@@ -1036,6 +1109,8 @@ private:
     std::map<std::string, size_t> maps_;
     std::vector<std::map<std::string, size_t>> scopes_; // variables of the clause, and of the blocks around a statement
     Clause* clause_ = nullptr;
+    std::vector<std::vector<Bound>> macros_; // that are being expanded, the innermost last
+    size_t expanded_ = 0;
 };
 
 } // namespace
