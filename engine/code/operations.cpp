@@ -68,8 +68,21 @@ bool Compiler::is_leaf(const ir::Operation& operation) const
     case Value::retval:
     case Value::child:
     case Value::start: return true;
-    default: return false;
+    case Value::nsecs:
+    case Value::random:
+    case Value::cpu:
+    case Value::node:
+    case Value::uid:
+    case Value::gid: return false;
+    case Value::arg: // and all below are no numbers that lower() asks for
+    case Value::str_arg:
+    case Value::elapsed:
+    case Value::comm:
+    case Value::stack:
+    case Value::reg:
+    case Value::symbol: break;
     }
+    throw std::logic_error("no number that a stub asks for");
 }
 
 void Compiler::leaf(const ir::Operation& operation, Role to)
@@ -118,8 +131,21 @@ void Compiler::leaf(Value what, Role to)
             || (site_->result != FASTSDT_RESULT_REGISTER && site_->result != FASTSDT_RESULT_PAIR))
             throw Refusal({State::no_result});
         return returned(to);
-    default: throw std::logic_error("not a leaf");
+    case Value::arg:
+    case Value::str_arg:
+    case Value::nsecs:
+    case Value::elapsed:
+    case Value::comm:
+    case Value::stack:
+    case Value::reg:
+    case Value::symbol:
+    case Value::cpu:
+    case Value::node:
+    case Value::uid:
+    case Value::gid:
+    case Value::random: break;
     }
+    throw std::logic_error("not a leaf");
 }
 
 // ---- Values
@@ -338,7 +364,18 @@ void Compiler::perform(const ir::Ask& op)
         call_routine(op.what == Value::uid ? routines_.uid : routines_.gid);
         jump_if_zero(Role::second, unread_);
         break;
-    default: leaf(op.what, Role::result);
+    case Value::probe:
+    case Value::function:
+    case Value::retval:
+    case Value::child:
+    case Value::start: leaf(op.what, Role::result); break;
+    case Value::arg:
+    case Value::str_arg:
+    case Value::elapsed:
+    case Value::comm:
+    case Value::stack:
+    case Value::reg:
+    case Value::symbol: throw std::logic_error("no number that a stub asks for");
     }
     keep(op.to);
 }
