@@ -235,6 +235,7 @@ protected:
     void jump_if(const ir::Compare& op, bool when, Label to);
     void jump_if(const ir::Equal& op, bool when, Label to);
     template <class Op> void truth(const Op& op);
+    void or_zero(Label none, Label done);
     size_t next_branch() const;
     void read_clock(); ///< to Role::result
     void random_number();

@@ -291,11 +291,17 @@ template <class Op> void Compiler::truth(const Op& op)
     const auto no = label(), done = label();
     jump_if(op, false, no);
     constant(Role::result, 1);
+    or_zero(no, done);
+    keep(op.to);
+}
+
+// Behind what leads to a result: at `none` it is 0, and both ways go on.
+void Compiler::or_zero(Label none, Label done)
+{
     jump(done);
-    bind(no);
+    bind(none);
     constant(Role::result, 0);
     bind(done);
-    keep(op.to);
 }
 
 size_t Compiler::next_branch() const

@@ -82,10 +82,7 @@ void Compiler::perform(const ir::Get& op)
         jump_if_empty({Role::table, 0}, none);
         load(Role::result, {Role::table, table.value});
     }
-    jump(done);
-    bind(none);
-    constant(Role::result, 0);
-    bind(done);
+    or_zero(none, done);
     keep(op.to);
 }
 
@@ -105,10 +102,7 @@ void Compiler::perform(const ir::Has& op)
         jump_if_empty({Role::table, 0}, no);
     }
     constant(Role::result, 1);
-    jump(done);
-    bind(no);
-    constant(Role::result, 0);
-    bind(done);
+    or_zero(no, done);
     keep(op.to);
 }
 
