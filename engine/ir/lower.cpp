@@ -156,6 +156,13 @@ private:
         case Value::stack: return define(Stack{0, e.argument, e.unwinds});
         case Value::reg: return define(Register{0, e.argument});
         case Value::symbol: return define(Symbol{0, e.text});
+        case Value::random: {
+            // A stub makes it of the clock, which two of one hit may read at the same nanosecond.
+            const ValueId made = ask(Value::random);
+            constexpr uint32_t odd = 0x9e3779b9;
+            const uint32_t own = odd * randoms_++;
+            return own == 0 ? made : binary(Operator::bit_xor, made, constant(own));
+        }
         default: return ask(e.value);
         }
     }
@@ -554,6 +561,7 @@ private:
     const Clause& clause_;
     Program program_;
     std::vector<Place> variables_; // by Clause::variables
+    uint32_t randoms_ = 0;         // mentions of rand so far
     Place time_;                   // when the clause began, if it wants that more than once
     LabelId loop_next_ = 0, loop_end_ = 0;
 };

@@ -26,7 +26,7 @@ struct AggregationWord {
     size_t arguments;
     std::string_view wants;
 };
-enum class Elsewhere { value, function, statement, probe };
+enum class Elsewhere { value, function, declaration, probe };
 
 std::optional<Value> builtin_of(std::string_view word);
 std::optional<FunctionWord> function_of(std::string_view word);

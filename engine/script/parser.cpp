@@ -232,8 +232,6 @@ private:
     Expr call()
     {
         const Token word = token_;
-        if (is_elsewhere(word.word, Elsewhere::statement)) // what follows it is not to be read
-            no_statement(word);
         advance();
         if (!is("(")) {
             if (statement_of(word.word))
@@ -245,8 +243,6 @@ private:
 
     [[noreturn]] static void no_statement(const Token& word)
     {
-        if (is_elsewhere(word.word, Elsewhere::statement))
-            kernel_only(word.where, fmt::format("\"{}\" is not in this subset of bpftrace's language", word.word));
         if (is_elsewhere(word.word, Elsewhere::function))
             kernel_only(word.where, why_not_here(word.word, true));
         fail(word.where, unknown_statement(word.word));

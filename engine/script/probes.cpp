@@ -95,7 +95,7 @@ Probe read_probe(const Token& token, const std::vector<std::string>& parameters,
     probe.where = token.where;
     const std::string& type = parts[0];
     const auto kind = probe_kind_of(type);
-    if (!kind && is_elsewhere(type, Elsewhere::probe))
+    if (!kind && (is_elsewhere(type, Elsewhere::probe) || is_elsewhere(type, Elsewhere::declaration)))
         throw ScriptError(
             token.where,
             fmt::format("\"{}\" is not in this subset of bpftrace's language: it has {}", type, all_probe_kinds()),

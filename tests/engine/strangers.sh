@@ -94,7 +94,7 @@ refused() { # refused SCRIPT MESSAGE
 }
 refused 'uprobe:./work:work, kprobe:do_nothing { @[comm] = count(); }' "1: probes of programs and others are in one clause, and want one each"
 refused 'BEGIN { @[comm] = count(); }
-macro f() { }' '2: "macro" is no kind of probe that is known here'
+let @a = lruhash(10);' '2: "let" is no kind of probe that is known here'
 refused 'uprobe:./work:work { @[kstack] = count(); ' "1: a brace is not closed"
 
 # From within another pid namespace the number that bpftrace compares cannot be known. --engine auto does without.

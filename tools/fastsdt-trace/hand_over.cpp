@@ -69,6 +69,9 @@ public:
             } else if (const std::string_view word = identifier();
                        word == "struct" || word == "union" || word == "enum") {
                 definition();
+            } else if (word == "config" || word == "macro") {
+                at_ = std::min(text_.find('{', at_), text_.size());
+                block();
             } else {
                 clauses.push_back(clause());
                 block();
