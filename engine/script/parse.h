@@ -20,6 +20,16 @@ public:
     bool kernel_can; ///< bpftrace's language has it, this subset has not
 };
 
+[[noreturn]] inline void fail(Span where, const std::string& what)
+{
+    throw ScriptError(where, what);
+}
+/// bpftrace can.
+[[noreturn]] inline void kernel_only(Span where, const std::string& what)
+{
+    throw ScriptError(where, what, true);
+}
+
 /// What the debug information of programs says.
 class DebugTypes {
 public:

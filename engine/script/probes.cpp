@@ -10,11 +10,6 @@
 namespace fastsdt::engine {
 namespace {
 
-[[noreturn]] void fail(Span where, const std::string& what)
-{
-    throw ScriptError(where, what);
-}
-
 bool digit_at(std::string_view text, size_t at)
 {
     return at < text.size() && text[at] >= '0' && text[at] <= '9';
@@ -42,7 +37,7 @@ void file_and_name(Probe& probe, const std::string& file, const std::string& nam
         fail(probe.where, "a name has no \"/\": a blank is wanted before the filter");
     const bool is_whole = name.ends_with("+0") || name.find('+') == name.npos;
     if (probe.kind != Probe::Kind::usdt && !is_whole)
-        throw ScriptError(probe.where, "an offset into a function is not in this subset of bpftrace's language", true);
+        kernel_only(probe.where, "an offset into a function is not in this subset of bpftrace's language");
     probe.file = file.empty() ? "*" : file; // every file of the process
     probe.name = probe.kind != Probe::Kind::usdt && name.ends_with("+0") ? name.substr(0, name.size() - 2) : name;
 }
@@ -96,12 +91,11 @@ Probe read_probe(const Token& token, const std::vector<std::string>& parameters,
     const std::string& type = parts[0];
     const auto kind = probe_kind_of(type);
     if (!kind && (is_elsewhere(type, Elsewhere::probe) || is_elsewhere(type, Elsewhere::declaration)))
-        throw ScriptError(
+        kernel_only(
             token.where,
-            fmt::format("\"{}\" is not in this subset of bpftrace's language: it has {}", type, all_probe_kinds()),
-            true);
+            fmt::format("\"{}\" is not in this subset of bpftrace's language: it has {}", type, all_probe_kinds()));
     if (!kind && type.starts_with('#'))
-        throw ScriptError(token.where, "the preprocessor is not in this subset of bpftrace's language", true);
+        kernel_only(token.where, "the preprocessor is not in this subset of bpftrace's language");
     if (!kind)
         fail(token.where, fmt::format("\"{}\" is no kind of probe: {} are", type, all_probe_kinds()));
     probe.kind = *kind;

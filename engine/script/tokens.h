@@ -19,9 +19,6 @@ class Tokens {
 public:
     explicit Tokens(std::string_view text) : lexer_(text) {}
 
-    [[noreturn]] static void fail(Span where, const std::string& what) { throw ScriptError(where, what); }
-    [[noreturn]] static void kernel_only(Span where, const std::string& what) { throw ScriptError(where, what, true); }
-
     bool is(std::string_view symbol) const
     {
         return (token_.kind == Token::Kind::symbol || token_.kind == Token::Kind::end_filter) && token_.word == symbol;

@@ -57,11 +57,11 @@ prints "keys" 'BEGIN { @a[1, "x"] = 2; @a[2, "y"] = 3; @c["k"] = count(); printf
 @a[2, y]: 3'
 prints "choices, lengths of texts, numbers of threads" 'BEGIN { $x = 5; $k = if ($x > 5) { 1 } else if ($x > 4) { 2 } else { 3 };
     printf("%d %d %d %d %d%d\n", $k, strlen("hello"), strlen(""), tid() == pid(), memcmp("abc", "abd", 2), memcmp("abc", "abd", 3)); exit(); }' '2 5 0 1 01'
-prints "macros" 'macro inc(x) { x + 1 } macro twice(x) { inc(x) + inc(x) } macro take($v, by) { $v++ * by } macro at(@m, k) { @m[k] }
-    BEGIN { $x = 3; $n = take($x, 10); printf("%d %d %d %d\n", inc(4), twice($x), $n, $x); @a[1] = 7; @a[2] = 9; @s[inc($x)] = at(@a, inc(1)) * inc(0); exit(); }' '5 10 30 4
+prints "macros" 'macro inc(x) { x + 1 } macro twice(x) { inc(x) + inc(x) } macro take($v, by) { $v++ * by } macro at(@m, k) { has_key(@m, k) ? @m[k] * len(@m) : 0 }
+    BEGIN { $x = 3; $n = take($x, 10); printf("%d %d %d %d\n", inc(4), twice($x), $n, $x); @a[1] = 7; @a[2] = 9; @s[inc($x)] = at(@a, inc(1)) * inc(0) + at(@a, 5); exit(); }' '5 10 30 4
 @a[1]: 7
 @a[2]: 9
-@s[5]: 9'
+@s[5]: 18'
 prints "a setting" 'config = { print_maps_on_exit = false; missing_probes = "ignore"; max_strlen = 64 } BEGIN { @ = 1; exit(); } interval:10ms { exit(); }' ''
 status=0
 fastsdt-trace -e 'BEGIN { warnf("odd %d", 3); errorf("bad %s\n", "x"); printf("out\n"); exit(7); }' >out 2>err || status=$?

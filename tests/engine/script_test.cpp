@@ -289,6 +289,7 @@ TEST(Script, Errors)
     EXPECT_EQ(error("macro f(x) { f(x) } BEGIN { @ = f(1) }"),
               "1:14 f() leads to too many macros: 20 in each other and 10000 in all are the most");
     EXPECT_EQ(error("macro f($x) { $x } BEGIN { @ = f(1) }"), "1:34 f() wants a variable here");
+    EXPECT_EQ(error("macro f(@m) { @m[1] } BEGIN { @a[2] = 1; @ = f(@a[2]) }"), "1:48 f() wants a map here");
     EXPECT_EQ(error("macro f(x, y) { x } BEGIN { @ = f(1) }"), "1:33 f() takes 2 arguments, and has 1");
     EXPECT_EQ(error("usdt:a:b:c { count() }"), "1:14 the result of count() belongs to a map: @ = count(...)");
     EXPECT_EQ(error("foo:a { }").substr(0, 31), "1:1 \"foo\" is no kind of probe: ");

@@ -90,9 +90,6 @@ public:
     }
 
 private:
-    [[noreturn]] static void fail(Span where, const std::string& what) { throw ScriptError(where, what); }
-    [[noreturn]] static void kernel_only(Span where, const std::string& what) { throw ScriptError(where, what, true); }
-
     template <class Visit> void each(const Visit& visit)
     {
         for (Clause& clause : script_.clauses)

@@ -4,6 +4,7 @@
 #include "base/arch.h"
 #include "arch/args.h"
 #include "script/parser.h"
+#include "script/passes/nodes.h"
 
 #include <fmt/format.h>
 
@@ -18,26 +19,12 @@ using Kind = Expression::Kind;
 
 constexpr size_t most_buffer = 64; ///< bytes of buf(): bpftrace's default too
 
-Expression number_of(int64_t number, Span where)
-{
-    Expression e;
-    e.number = number;
-    e.is_signed = true;
-    e.where = where;
-    return e;
-}
-
 // On addresses: not scaled again.
-Expression operation_of(Operator op, Expression left, Expression right, Span where)
+Expression address_of(Operator op, Expression left, Expression right, Span where)
 {
     static const ShapePtr bytes = pointer_shape(nullptr);
-    Expression e;
-    e.kind = Kind::operation;
-    e.op = op;
-    e.where = where;
+    Expression e = operation_of(op, std::move(left), std::move(right), where);
     e.shape = bytes;
-    e.operands.push_back(std::move(left));
-    e.operands.push_back(std::move(right));
     return e;
 }
 
@@ -46,7 +33,7 @@ Expression plus(Expression address, size_t offset)
     const Span where = address.where;
     if (offset == 0)
         return address;
-    return operation_of(Operator::add, std::move(address), number_of(int64_t(offset), where), where);
+    return address_of(Operator::add, std::move(address), number_of(int64_t(offset), where), where);
 }
 
 Type type_of(const Shape& shape)
@@ -107,9 +94,6 @@ public:
     }
 
 private:
-    [[noreturn]] static void fail(Span where, const std::string& what) { throw ScriptError(where, what); }
-    [[noreturn]] static void kernel_only(Span where, const std::string& what) { throw ScriptError(where, what, true); }
-
     void statements(std::vector<Statement>& all)
     {
         for (Statement& each : all) {
@@ -144,7 +128,7 @@ private:
         if (statement.kind == Is::add && known_[statement.map] && map.shape && map.shape->kind == Shape::Kind::pointer
             && !is_pointer(*statement.value))
             statement.value =
-                operation_of(Operator::multiply, std::move(*statement.value),
+                address_of(Operator::multiply, std::move(*statement.value),
                              number_of(int64_t(size_at(map.shape, statement.where)), statement.where), statement.where);
         if (statement.kind == Is::remove || known_[statement.map])
             return;
@@ -305,7 +289,7 @@ private:
     static Expression with_shape(Expression e, ShapePtr shape)
     {
         const Span where = e.where;
-        Expression found = operation_of(Operator::add, std::move(e), number_of(0, where), where);
+        Expression found = address_of(Operator::add, std::move(e), number_of(0, where), where);
         found.is_signed = shape->is_signed;
         found.sign = shape->is_signed;
         found.shape = std::move(shape);
@@ -318,11 +302,11 @@ private:
         const Span where = e.where;
         bits = bits ? bits : unsigned(shape->size * 8);
         if (bits < 64) {
-            e = operation_of(Operator::bit_and, std::move(e), number_of((int64_t(1) << bits) - 1, where), where);
+            e = address_of(Operator::bit_and, std::move(e), number_of((int64_t(1) << bits) - 1, where), where);
             if (shape->is_signed) {
                 const int64_t sign = int64_t(1) << (bits - 1);
-                e = operation_of(Operator::bit_xor, std::move(e), number_of(sign, where), where);
-                e = operation_of(Operator::subtract, std::move(e), number_of(sign, where), where);
+                e = address_of(Operator::bit_xor, std::move(e), number_of(sign, where), where);
+                e = address_of(Operator::subtract, std::move(e), number_of(sign, where), where);
             }
         }
         return with_shape(std::move(e), shape);
@@ -348,7 +332,7 @@ private:
             if (left != right) {
                 const ShapePtr shape = e.operands[left ? 0 : 1].shape;
                 Expression& count = e.operands[left ? 1 : 0];
-                count = operation_of(Operator::multiply, std::move(count),
+                count = address_of(Operator::multiply, std::move(count),
                                      number_of(int64_t(size_at(shape, e.where)), e.where), e.where);
                 e.shape = shape;
             }
@@ -494,7 +478,7 @@ private:
         }
         Expression bits = read(integer_shape((member.first_bit + member.bits + 7) / 8, false));
         if (member.first_bit != 0)
-            bits = operation_of(Operator::shift_right, std::move(bits), number_of(member.first_bit, where), where);
+            bits = address_of(Operator::shift_right, std::move(bits), number_of(member.first_bit, where), where);
         e = to_size(std::move(bits), member.shape, member.bits);
     }
 
@@ -541,13 +525,13 @@ private:
         }
         Expression address = is_array ? Expression(std::move(of.operands[0])) : std::move(of);
         if (is_known) {
-            e = memory(operation_of(Operator::add, std::move(address),
+            e = memory(address_of(Operator::add, std::move(address),
                                     number_of(index.number * int64_t(shape->size), where), where),
                        shape, where);
             return;
         }
-        e = memory(operation_of(Operator::add, std::move(address),
-                                operation_of(Operator::multiply, std::move(index),
+        e = memory(address_of(Operator::add, std::move(address),
+                                address_of(Operator::multiply, std::move(index),
                                              number_of(int64_t(shape->size), where), where),
                                 where),
                    shape, where);
@@ -580,6 +564,8 @@ private:
             found.where = where;
             e = std::move(found);
         };
+        if (shape->kind == Shape::Kind::integer)
+            return as(to_size(std::move(of), shape));
         if (shape->kind == Shape::Kind::pointer) {
             if (of.kind == Kind::memory && of.type != Type::integer)
                 return as(with_shape(Expression(std::move(of.operands[0])), shape));

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Expressions that passes make.
+#pragma once
+#include "script/script.h"
+
+#include <utility>
+
+namespace fastsdt::engine {
+
+template <class Fill> Expression made(Expression::Kind kind, Span where, const Fill& fill)
+{
+    Expression found;
+    found.kind = kind;
+    found.where = where;
+    fill(found);
+    return found;
+}
+
+inline Expression number_of(int64_t number, Span where)
+{
+    return made(Expression::Kind::number, where, [&](Expression& e) {
+        e.number = number;
+        e.is_signed = true;
+    });
+}
+
+inline Expression operation_of(Operator op, Expression of, Span where)
+{
+    return made(Expression::Kind::operation, where, [&](Expression& e) {
+        e.op = op;
+        e.operands.push_back(std::move(of));
+    });
+}
+
+inline Expression operation_of(Operator op, Expression left, Expression right, Span where)
+{
+    Expression e = operation_of(op, std::move(left), where);
+    e.operands.push_back(std::move(right));
+    return e;
+}
+
+} // namespace fastsdt::engine
