@@ -2,7 +2,6 @@
 #include "ir/ir.h"
 
 #include "script/language.h"
-#include "script/operators.h"
 
 #include <fmt/format.h>
 
@@ -14,22 +13,6 @@ namespace {
 std::string_view name(Value what)
 {
     return what == Value::start ? "start" : label_of(what);
-}
-
-std::string_view name(Statement::Kind kind)
-{
-    using Is = Statement::Kind;
-    switch (kind) {
-    case Is::print: return "print";
-    case Is::clear: return "clear";
-    case Is::zero: return "zero";
-    case Is::cat: return "cat";
-    case Is::printf: return "printf";
-    case Is::join: return "join";
-    case Is::time: return "time";
-    case Is::exit: return "exit";
-    default: return "statement";
-    }
 }
 
 class Printer {
@@ -76,12 +59,12 @@ private:
     {
         return fmt::format("stack of {}{}", op.most, op.unwinds ? ", unwound" : "");
     }
-    static std::string text(const Unary& op) { return fmt::format("{}v{}", name(op.op), op.a); }
+    static std::string text(const Unary& op) { return fmt::format("{}v{}", word_of(op.op), op.a); }
     static std::string text(const Swap& op) { return fmt::format("swap v{}, {} bytes", op.a, op.bytes); }
-    static std::string text(const Binary& op) { return fmt::format("v{} {} v{}", op.a, name(op.op), op.b); }
+    static std::string text(const Binary& op) { return fmt::format("v{} {} v{}", op.a, word_of(op.op), op.b); }
     static std::string text(const Compare& op)
     {
-        return fmt::format("v{} {} v{}{}", op.a, name(op.op), op.b, op.is_signed ? ", signed" : "");
+        return fmt::format("v{} {} v{}{}", op.a, word_of(op.op), op.b, op.is_signed ? ", signed" : "");
     }
     std::string text(const Load& op) const
     {
@@ -134,7 +117,7 @@ private:
     std::string text(const GetWide& op) const { return fmt::format("get {} to {}", map(op.map, op.key), place(op.at)); }
     std::string text(const Record& op) const
     {
-        std::string all = fmt::format("event {}, {}", op.statement->number, name(op.statement->kind));
+        std::string all = fmt::format("event {}, {}", op.statement->number, word_of(op.statement->kind));
         for (const Operand& each : op.values)
             all += ", " + operand(each);
         return all;

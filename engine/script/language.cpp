@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "script/language.h"
-#include "script/operators.h"
 
 #include <fmt/format.h>
 
@@ -54,6 +53,20 @@ constexpr ProbeWord probes[] = {
 #include "script/language.def"
 };
 
+constexpr InfixWord infixes[] = {
+#define INFIX(word, op, precedence) {word, Operator::op, precedence},
+#include "script/language.def"
+};
+
+struct PrefixWord {
+    std::string_view word;
+    Operator op;
+};
+constexpr PrefixWord prefixes[] = {
+#define PREFIX(word, op) {word, Operator::op},
+#include "script/language.def"
+};
+
 struct ElsewhereWord {
     std::string_view word;
     Elsewhere of;
@@ -88,38 +101,6 @@ size_t distance(std::string_view a, std::string_view b)
 }
 
 } // namespace
-
-std::string_view name(Operator op)
-{
-    switch (op) {
-    case Operator::logical_or: return "||";
-    case Operator::logical_and: return "&&";
-    case Operator::bit_or: return "|";
-    case Operator::bit_xor: return "^";
-    case Operator::bit_and: return "&";
-    case Operator::equal: return "==";
-    case Operator::not_equal: return "!=";
-    case Operator::less: return "<";
-    case Operator::less_equal: return "<=";
-    case Operator::greater: return ">";
-    case Operator::greater_equal: return ">=";
-    case Operator::shift_left: return "<<";
-    case Operator::shift_right: return ">>";
-    case Operator::add: return "+";
-    case Operator::subtract: return "-";
-    case Operator::multiply: return "*";
-    case Operator::divide: return "/";
-    case Operator::modulo: return "%";
-    case Operator::negate: return "-";
-    case Operator::logical_not: return "!";
-    case Operator::bit_not: return "~";
-    case Operator::select: return "?";
-    case Operator::contains: return "contains";
-    case Operator::swap: return "swap";
-    case Operator::length: return "length";
-    }
-    return "";
-}
 
 std::optional<Value> builtin_of(std::string_view word)
 {
@@ -166,6 +147,45 @@ std::string_view word_of(MapKind kind)
         if (each.kind == kind)
             return each.word;
     return {};
+}
+
+const InfixWord* infix_of(std::string_view word)
+{
+    return find(infixes, word);
+}
+
+std::optional<Operator> prefix_of(std::string_view word)
+{
+    const auto* const found = find(prefixes, word);
+    return found ? std::optional(found->op) : std::nullopt;
+}
+
+std::string_view word_of(Statement::Kind kind)
+{
+    for (const StatementWord& each : statements)
+        if (each.kind == kind)
+            return each.word;
+    return {};
+}
+
+std::string_view word_of(Operator op)
+{
+    for (const InfixWord& each : infixes)
+        if (each.op == op)
+            return each.word;
+    for (const PrefixWord& each : prefixes)
+        if (each.op == op)
+            return each.word;
+    return {};
+}
+
+std::string name_of(const Expression& value)
+{
+    if (value.kind != Expression::Kind::value)
+        return {};
+    if (value.value != Value::arg && value.value != Value::str_arg)
+        return std::string(label_of(value.value));
+    return value.text.empty() ? fmt::format("{}{}", value.on_stack ? "sarg" : "arg", value.argument) : value.text;
 }
 
 std::string all_probe_kinds()

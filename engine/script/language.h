@@ -26,6 +26,11 @@ struct AggregationWord {
     size_t arguments;
     std::string_view wants;
 };
+struct InfixWord {
+    std::string_view word;
+    Operator op;
+    int precedence; ///< the higher binds closer
+};
 enum class Elsewhere { value, function, declaration, probe };
 
 std::optional<Value> builtin_of(std::string_view word);
@@ -34,10 +39,19 @@ const AggregationWord* aggregation_of(std::string_view word); ///< nullptr: it i
 std::optional<Statement::Kind> statement_of(std::string_view word);
 std::optional<Probe::Kind> probe_kind_of(std::string_view word);
 
+const InfixWord* infix_of(std::string_view word); ///< nullptr: it is none
+std::optional<Operator> prefix_of(std::string_view word);
+
 /// The word of a builtin, as metrics and traces call it; empty: it is none.
 std::string_view label_of(Value value);
 /// The word of an aggregation; empty: it is none.
 std::string_view word_of(MapKind kind);
+/// The first word of a statement; empty: it has none.
+std::string_view word_of(Statement::Kind kind);
+/// As it is written before or between values; empty: it is a function.
+std::string_view word_of(Operator op);
+/// What a script calls a value: "arg0", "id" of args.id and str(args.id), "tid"; empty: it has no word.
+std::string name_of(const Expression& value);
 /// "usdt, uprobe, ..."
 std::string all_probe_kinds();
 

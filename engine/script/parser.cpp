@@ -5,35 +5,8 @@
 #include "script/parser.h"
 #include "script/probes.h"
 
-#include <algorithm>
-#include <array>
-
 namespace fastsdt::engine {
 namespace {
-
-struct InfixWord {
-    std::string_view word;
-    Operator op;
-    int precedence; ///< the higher binds closer
-};
-constexpr std::array<InfixWord, 18> infixes = {{{"||", Operator::logical_or, 1},
-                                                {"&&", Operator::logical_and, 2},
-                                                {"|", Operator::bit_or, 3},
-                                                {"^", Operator::bit_xor, 4},
-                                                {"&", Operator::bit_and, 5},
-                                                {"==", Operator::equal, 6},
-                                                {"!=", Operator::not_equal, 6},
-                                                {"<", Operator::less, 7},
-                                                {"<=", Operator::less_equal, 7},
-                                                {">", Operator::greater, 7},
-                                                {">=", Operator::greater_equal, 7},
-                                                {"<<", Operator::shift_left, 8},
-                                                {">>", Operator::shift_right, 8},
-                                                {"+", Operator::add, 9},
-                                                {"-", Operator::subtract, 9},
-                                                {"*", Operator::multiply, 10},
-                                                {"/", Operator::divide, 10},
-                                                {"%", Operator::modulo, 10}}};
 
 using ast::Expr;
 using ast::Stmt;
@@ -290,10 +263,8 @@ private:
         if (token_.kind != Token::Kind::symbol || token_.word.size() < 2 || !token_.word.ends_with("=")
             || token_.word == "==" || token_.word == "<=" || token_.word == ">=" || token_.word == "!=")
             return nullptr;
-        const auto* const found = std::find_if(infixes.begin(), infixes.end(), [&](const InfixWord& i) {
-            return i.word == token_.word.substr(0, token_.word.size() - 1) && i.precedence > 2;
-        });
-        return found == infixes.end() ? nullptr : found;
+        const InfixWord* const found = infix_of(token_.word.substr(0, token_.word.size() - 1));
+        return found && found->precedence > 2 ? found : nullptr;
     }
 
     // What stands between the word and the block.
@@ -454,10 +425,8 @@ private:
         const Depth depth(*this);
         Expr left = unary();
         for (size_t length = 0;; ++length) {
-            const auto* const found = std::find_if(infixes.begin(), infixes.end(), [&](const InfixWord& i) {
-                return token_.kind == Token::Kind::symbol && i.word == token_.word;
-            });
-            if (found == infixes.end() || found->precedence < precedence)
+            const InfixWord* const found = token_.kind == Token::Kind::symbol ? infix_of(token_.word) : nullptr;
+            if (!found || found->precedence < precedence)
                 return left;
             if (length >= deepest)
                 fail(token_.where, fmt::format("more than {} nested operators", deepest));
@@ -480,12 +449,8 @@ private:
             const Span where = join(start, node.of->where);
             return Expr{std::move(node), where};
         };
-        if (is("-"))
-            return whole(ast::Prefix{Operator::negate, operand()});
-        if (is("!"))
-            return whole(ast::Prefix{Operator::logical_not, operand()});
-        if (is("~"))
-            return whole(ast::Prefix{Operator::bit_not, operand()});
+        if (const auto prefix = token_.kind == Token::Kind::symbol ? prefix_of(token_.word) : std::nullopt)
+            return whole(ast::Prefix{*prefix, operand()});
         if (is("*"))
             return whole(ast::Deref{operand()});
         if (is("++") || is("--")) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "script/ast.h"
 
-#include "script/operators.h"
+#include "script/language.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -74,7 +74,7 @@ private:
     }
     void one(const Prefix& node)
     {
-        under(fmt::format("prefix {}", name(node.op)), [&] { expr(*node.of); });
+        under(fmt::format("prefix {}", word_of(node.op)), [&] { expr(*node.of); });
     }
     void one(const Deref& node)
     {
@@ -86,7 +86,7 @@ private:
     }
     void one(const Infix& node)
     {
-        under(fmt::format("infix {}", name(node.op)), [&] {
+        under(fmt::format("infix {}", word_of(node.op)), [&] {
             expr(*node.left);
             expr(*node.right);
         });
@@ -128,7 +128,7 @@ private:
 
     void statement(const Assign& node)
     {
-        under(node.op ? fmt::format("assign {}=", name(*node.op)) : std::string("assign ="), [&] {
+        under(node.op ? fmt::format("assign {}=", word_of(*node.op)) : std::string("assign ="), [&] {
             expr(node.target);
             expr(node.value);
         });

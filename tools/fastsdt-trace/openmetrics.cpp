@@ -84,20 +84,8 @@ std::string sanitized(std::string_view name)
 // What the script writes for the key where it first mentions the map.
 std::string label_of(const engine::Expression& key, size_t index)
 {
-    using engine::Value;
-    if (key.kind == engine::Expression::Kind::value)
-        switch (key.value) {
-        case Value::arg:
-        case Value::str_arg:
-            if (!key.text.empty())
-                return key.text;
-            return fmt::format("{}{}", key.on_stack ? "sarg" : "arg", key.argument);
-        default:
-            if (const std::string_view label = engine::label_of(key.value); !label.empty())
-                return std::string(label);
-            break;
-        }
-    return fmt::format("key{}", index);
+    const std::string name = engine::name_of(key);
+    return name.empty() ? fmt::format("key{}", index) : name;
 }
 
 std::vector<std::string> labels_of(const engine::Script& script, size_t map)

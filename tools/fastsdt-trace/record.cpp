@@ -73,25 +73,16 @@ uint64_t word(std::span<const std::byte> bytes, size_t offset)
 // What a script calls a value: "id" of args.id and str(args.id), "arg0", "tid".
 std::string name_of(const Expression& e, const engine::Site& site, size_t index)
 {
-    if (e.kind == Expression::Kind::value)
-        switch (e.value) {
-        case Value::arg:
-        case Value::str_arg:
-            if (!e.text.empty())
-                return e.text;
-            if (e.on_stack)
-                return fmt::format("sarg{}", e.argument);
-            if (e.argument < site.argument_names.size() && !site.argument_names[e.argument].empty())
-                return site.argument_names[e.argument];
-            return fmt::format("arg{}", e.argument);
-        case Value::reg:
-        case Value::symbol: return e.text;
-        default:
-            if (const std::string_view label = engine::label_of(e.value); !label.empty())
-                return std::string(label);
-            break;
-        }
-    return fmt::format("value{}", index);
+    if (e.kind == Expression::Kind::value) {
+        const bool is_argument = e.value == Value::arg || e.value == Value::str_arg;
+        if (is_argument && e.text.empty() && !e.on_stack && e.argument < site.argument_names.size()
+            && !site.argument_names[e.argument].empty())
+            return site.argument_names[e.argument];
+        if (e.value == Value::reg || e.value == Value::symbol)
+            return e.text;
+    }
+    const std::string name = engine::name_of(e);
+    return name.empty() ? fmt::format("value{}", index) : name;
 }
 
 } // namespace
