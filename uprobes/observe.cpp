@@ -9,6 +9,7 @@
 #include "bpf_program.h"
 
 #include "elf/image.h"
+#include "proc/maps.h"
 
 #include <fastsdt/recognize.h>
 
@@ -35,12 +36,6 @@
 
 namespace fastsdt {
 namespace {
-
-uint64_t page_size()
-{
-    static const auto size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-    return size;
-}
 
 #if defined(__x86_64__)
 constexpr unsigned char call_kernel[] = {0x0f, 0x05, 0xcc}; // syscall; int3

@@ -148,9 +148,8 @@ protected:
     virtual void load_frame(Role to, size_t offset) = 0;
     virtual void store_frame(size_t offset, Role from) = 0;
     virtual void store_frame_number(size_t offset, int64_t number) = 0; ///< may change Role::result
-    /// string_size bytes at the address Role::result, into the frame. Jumps to unread_ if they cannot be read.
-    virtual void copy_text(size_t offset) = 0;
-    virtual void copy_comm(size_t offset) = 0; ///< the same of the thread's name
+    virtual void frame_address(Role to, size_t offset) = 0;
+    virtual void prepare_read() = 0; ///< what find_lasting() of the architecture's routines wants, of the site
     /// To Role::result: an interned stack of so many frames at most; 0: no room, which is counted.
     /// @param unwinds  by Tables::rows, and not by frame pointers
     virtual void stack(unsigned most, bool unwinds) = 0;

@@ -56,6 +56,7 @@ protected:
     void load(Role to, Word from) final { as_.load(reg(to), memory(from)); }
     void store(Word to, Role from) final { as_.store(memory(to), reg(from)); }
     void address(Role to, Word of) final { as_.address(reg(to), memory(of)); }
+    void frame_address(Role to, size_t offset) final { as_.address(reg(to), frame(offset)); }
     void load_frame(Role to, size_t offset) final { as_.load(reg(to), frame(offset)); }
     void store_frame(size_t offset, Role from) final { as_.store(frame(offset), reg(from)); }
 

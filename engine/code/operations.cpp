@@ -612,7 +612,9 @@ void Compiler::perform(const ir::Name& op)
     if (op.what != Value::comm)
         throw std::logic_error("no name that a stub knows");
     want_system_calls("comm, which takes a system call");
-    copy_comm(offset_of(op.at.part(0, string_size)));
+    frame_address(Role::entry, offset_of(op.at.part(0, string_size)));
+    call_routine(routines_.comm);
+    jump_if_zero(Role::result, unread_);
 }
 
 // Word by word, up to the one that has a NUL: the lowest 0x80 of (x - 0x01...) & ~x & 0x80... is at the first.
@@ -658,7 +660,10 @@ void Compiler::perform(const ir::ReadWord& op)
 void Compiler::perform(const ir::ReadText& op)
 {
     fetch(op.a, Role::result);
-    copy_text(offset_of(op.at.part(0, string_size)));
+    frame_address(Role::entry, offset_of(op.at.part(0, string_size)));
+    prepare_read();
+    call_routine(routines_.text);
+    jump_if_zero(Role::result, unread_);
 }
 
 void Compiler::perform(const ir::ReadBytes& op)

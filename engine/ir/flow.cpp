@@ -54,6 +54,7 @@ public:
     template <class Visit> bool pass(const Visit& visit)
     {
         bool again = false;
+        std::vector<bool> seen(program_.labels); // that lie behind
         std::optional<Known> now = Known(program_);
         for (size_t i = 0; i < program_.operations.size(); ++i) {
             const Operation& operation = program_.operations[i];
@@ -62,8 +63,7 @@ public:
                 if (now)
                     come(there, *now);
                 now = there;
-                seen_.resize(program_.labels);
-                seen_[label->label] = true;
+                seen[label->label] = true;
             }
             if (!now)
                 continue;
@@ -74,13 +74,11 @@ public:
                 now->write(*place);
             if (const LabelId* const to = target(operation)) {
                 const bool changed = come(at_label_[*to], *now);
-                seen_.resize(program_.labels);
-                again = again || (changed && seen_[*to]);
+                again = again || (changed && seen[*to]);
             }
             if (std::holds_alternative<Jump>(operation))
                 now.reset();
         }
-        seen_.assign(program_.labels, false);
         return again;
     }
 
@@ -95,7 +93,6 @@ private:
 
     const Program& program_;
     std::vector<std::optional<Known>> at_label_;
-    std::vector<bool> seen_; // labels of this pass that lie behind
 };
 
 } // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "ir/interpret.h"
 
+#include "maps/maps.h"
+
 #include <algorithm>
-#include <cstring>
 
 namespace fastsdt::engine::ir {
 
@@ -42,22 +43,12 @@ namespace {
 
 uint64_t number_in(std::string_view bytes, bool is_signed)
 {
-    uint64_t number = 0;
-    for (size_t i = bytes.size(); i-- > 0;)
-        number = number << 8 | static_cast<unsigned char>(bytes[i]);
-    if (is_signed && !bytes.empty() && bytes.size() < 8) {
-        const uint64_t sign = uint64_t(1) << (8 * bytes.size() - 1);
-        number = (number ^ sign) - sign;
-    }
-    return number;
+    return uint64_t(engine::number_in(bytes, bytes.size(), is_signed));
 }
 
 std::string bytes_of(uint64_t number)
 {
-    std::string bytes(8, '\0');
-    for (size_t i = 0; i < 8; ++i)
-        bytes[i] = char(number >> 8 * i);
-    return bytes;
+    return engine::bytes_of(Type::integer, {}, {int64_t(number), {}});
 }
 
 class Interpreter {

@@ -27,6 +27,7 @@ public:
     /// nullptr: the key is not there.
     const Entry* find(size_t map, const Keys& keys) const;
 
+    size_t entries(size_t map) const { return maps_[map].size(); }
     /// All of it, as one more process would have recorded it.
     Maps maps() const;
 

@@ -2,9 +2,20 @@
 #include "maps/maps.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace fastsdt::engine {
+
+int64_t number_in(std::string_view bytes, size_t size, bool is_signed)
+{
+    uint64_t number = 0;
+    for (size_t i = std::min<size_t>(size, 8); i-- > 0;)
+        number = number << 8 | (i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0);
+    if (is_signed && size < 8 && size > 0) {
+        const uint64_t sign = uint64_t(1) << (8 * size - 1);
+        number = (number ^ sign) - sign;
+    }
+    return static_cast<int64_t>(number);
+}
 
 Datum datum_of(Type type, const ShapePtr& shape, std::string_view bytes)
 {
@@ -14,9 +25,7 @@ Datum datum_of(Type type, const ShapePtr& shape, std::string_view bytes)
         const std::string_view most = bytes.substr(0, string_size - 1);
         return {0, std::string(most.substr(0, most.find('\0')))};
     }
-    Datum datum;
-    std::memcpy(&datum.number, bytes.data(), std::min(bytes.size(), sizeof datum.number));
-    return datum;
+    return {number_in(bytes, 8, false), {}};
 }
 
 std::string bytes_of(Type type, const ShapePtr& shape, const Datum& datum)

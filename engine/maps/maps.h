@@ -19,6 +19,8 @@ struct Datum {
     auto operator<=>(const Datum&) const = default;
 };
 
+/// The number that so many bytes are, up to 8, the lowest first; those that are missing are 0.
+int64_t number_in(std::string_view bytes, size_t size, bool is_signed);
 /// What bytes of a table, of a record or of a slot mean: size_of() of them.
 Datum datum_of(Type type, const ShapePtr& shape, std::string_view bytes);
 /// The opposite.

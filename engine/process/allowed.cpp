@@ -189,6 +189,12 @@ std::optional<uint64_t> number_of_filters(pid_t pid, pid_t thread)
     return number.empty() ? std::nullopt : std::optional(number.front());
 }
 
+// One that has ended says nothing.
+bool has_other_filters(pid_t pid, pid_t thread, uint64_t allowing)
+{
+    return allowing ? number_of_filters(pid, thread).value_or(allowing) != allowing : has_seccomp(pid, thread);
+}
+
 void refuse_filter(pid_t pid, pid_t thread, const std::vector<Call>& calls)
 {
     std::vector<AskedCall> all;

@@ -33,5 +33,7 @@ void refuse_filter(pid_t pid, pid_t thread, const std::vector<Call>& calls);
 void refuse_filter(pid_t pid, pid_t thread, std::span<const AskedCall> calls, const char* whose);
 /// What may be asked of a thread by its filters: those that it has are as many as this. Empty: the kernel does not say (before Linux 5.9).
 std::optional<uint64_t> number_of_filters(pid_t pid, pid_t thread);
+/// Whether the thread has other filters than so many that allow what stubs call; 0: any.
+bool has_other_filters(pid_t pid, pid_t thread, uint64_t allowing);
 
 } // namespace fastsdt::engine

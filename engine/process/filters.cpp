@@ -163,9 +163,7 @@ bool Filters::has_others()
     constexpr size_t most = 64; // at a look
     const std::vector<pid_t> threads = threads_of(pid_);
     for (size_t i = 0; i < std::min(most, threads.size()); ++i)
-        if (const pid_t thread = threads[next_++ % threads.size()]; allowing_ == 0
-                ? has_seccomp(pid_, thread)
-                : number_of_filters(pid_, thread).value_or(allowing_) != allowing_) // one that has ended says nothing
+        if (has_other_filters(pid_, threads[next_++ % threads.size()], allowing_))
             return true;
     return false;
 }

@@ -30,9 +30,8 @@ bool is_of_our_user(pid_t pid)
 bool has_other_filters(pid_t pid, uint64_t allowing)
 {
     const std::vector<pid_t> threads = threads_of(pid);
-    return std::any_of(threads.begin(), threads.end(), [&](pid_t thread) {
-        return allowing ? number_of_filters(pid, thread).value_or(allowing) != allowing : has_seccomp(pid, thread);
-    });
+    return std::any_of(threads.begin(), threads.end(),
+                       [&](pid_t thread) { return engine::has_other_filters(pid, thread, allowing); });
 }
 
 } // namespace

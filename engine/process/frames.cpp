@@ -276,7 +276,7 @@ private:
     {
         constexpr uint64_t present = uint64_t{1} << 63,
                            swapped = uint64_t{1} << 62; // Documentation/admin-guide/mm/pagemap.rst
-        const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+        const uint64_t page = page_size();
         std::vector<uint64_t> entries(4096);
         for (uint64_t at = mapping.start; at < mapping.end;) {
             const size_t wanted = std::min<uint64_t>(entries.size(), (mapping.end - at) / page);

@@ -21,12 +21,6 @@
 namespace fastsdt::engine {
 namespace {
 
-uint64_t page_size()
-{
-    static const auto size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-    return size;
-}
-
 // The C library's name, as the program's file has it; empty: it is not linked with one.
 std::string c_library_of(pid_t pid)
 {

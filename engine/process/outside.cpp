@@ -49,12 +49,6 @@ namespace {
 
 constexpr uint64_t page = own_machine.page;
 
-uint64_t page_size()
-{
-    static const auto size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-    return size;
-}
-
 class Outside : public Target {
 public:
     explicit Outside(pid_t pid) : pid_(pid)

@@ -204,7 +204,7 @@ public:
     /// All pages of `size` bytes.
     void open(uint64_t at, uint64_t size)
     {
-        static const auto smallest = static_cast<uint64_t>(sysconf(_SC_PAGESIZE)); // what lies behind stays as it is
+        const uint64_t smallest = page_size(); // what lies behind stays as it is
         const uint64_t first = at / smallest * smallest, end = (at + size + smallest - 1) / smallest * smallest;
         if (ranges_.contains({first, end}))
             return;
@@ -377,7 +377,7 @@ public:
         madvise(at, size, MADV_DONTDUMP);
         if (part.offset
             == 0) { // tools take the first page of a file for the place where it is loaded: that of ours is a copy
-            const auto head = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+            const size_t head = page_size();
             if (mmap(at, head, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at
                 || pread(file.get(), at, head, 0) < 0 || mprotect(at, head, PROT_READ) < 0) {
                 munmap(at, size);

@@ -47,7 +47,7 @@ namespace {
 // without an executable mapping was only read, and is left out.
 std::vector<std::vector<const Mapping*>> modules(const Image& image, const std::vector<const Mapping*>& mappings)
 {
-    const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    const uint64_t page = page_size();
     std::set<uint64_t> distances; // runtime address less file offset, of a segment at its ELF vaddr
     const Segment* lowest = nullptr;
     for (const Segment& segment : image.segments()) {
@@ -377,7 +377,7 @@ private:
     // Runtime address minus ELF vaddr, by any segment that is still mapped from the file.
     static std::optional<uint64_t> load_bias(const Image& image, const std::vector<const Mapping*>& mappings)
     {
-        const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+        const uint64_t page = page_size();
         for (const Mapping* m : mappings)
             for (const Segment& segment : image.segments())
                 if (segment.file_size && m->offset == segment.offset / page * page

@@ -7,9 +7,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unistd.h>
 #include <iterator>
 
 namespace fastsdt {
+
+uint64_t page_size()
+{
+    static const auto size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    return size;
+}
 
 const Mapping* mapping_at(const std::vector<Mapping>& mappings, uint64_t address, uint64_t size)
 {

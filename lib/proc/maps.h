@@ -21,6 +21,9 @@ struct Mapping {
     std::string name; ///< path, or "[...]", or empty
 };
 
+/// Bytes of this machine's pages.
+uint64_t page_size();
+
 /// What Linux appends to the path of a file that is removed or replaced.
 inline constexpr std::string_view deleted_suffix = " (deleted)";
 

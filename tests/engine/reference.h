@@ -51,7 +51,7 @@ public:
         return found ? std::optional(bytes_of(script_.maps[map].type, script_.maps[map].shape, found->value))
                      : std::nullopt;
     }
-    size_t entries(size_t map) override { return maps_.maps().maps[map].size(); }
+    size_t entries(size_t map) override { return maps_.entries(map); }
     bool record(const Statement& statement, const std::vector<std::string>& values) override
     {
         std::vector<Datum> read;

@@ -219,7 +219,7 @@ std::optional<Datum> Actions::value_of(size_t index, const Values& keys)
 size_t Actions::entries(size_t map)
 {
     if (shared_.script.maps[map].of_tool)
-        return processes_.given().maps().maps[map].size();
+        return processes_.given().entries(map);
     if (!maps_)
         maps_ = processes_.read();
     return maps_->maps[map].size();

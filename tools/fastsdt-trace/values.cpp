@@ -37,7 +37,7 @@ std::string network_text(std::string_view bytes, size_t size)
 
 std::string number_text(const Shape& shape, std::string_view bytes, size_t size)
 {
-    const int64_t number = number_in(bytes, 0, size, shape.is_signed);
+    const int64_t number = engine::number_in(bytes, size, shape.is_signed);
     if (shape.kind == Kind::pointer)
         return fmt::format("0x{:x}", static_cast<uint64_t>(number));
     return shape.is_signed ? std::to_string(number) : std::to_string(static_cast<uint64_t>(number));
@@ -53,7 +53,7 @@ template <class One> void each_part(const Shape& shape, std::string_view bytes, 
         std::string_view part = piece(bytes, member.offset, wide_number ? 8 : member.shape->size);
         std::string bits;
         if (member.bits != 0) {
-            const uint64_t all = static_cast<uint64_t>(number_in(piece(bytes, member.offset, 8), 0, 8, false));
+            const uint64_t all = static_cast<uint64_t>(engine::number_in(piece(bytes, member.offset, 8), 8, false));
             uint64_t number = all >> member.first_bit & ((uint64_t(1) << member.bits) - 1);
             if (member.shape->is_signed && (number >> (member.bits - 1)) != 0)
                 number |= ~uint64_t(0) << member.bits;
@@ -65,18 +65,6 @@ template <class One> void each_part(const Shape& shape, std::string_view bytes, 
 }
 
 } // namespace
-
-int64_t number_in(std::string_view bytes, size_t offset, size_t size, bool is_signed)
-{
-    uint64_t number = 0;
-    for (size_t i = std::min<size_t>(size, 8); i-- > 0;)
-        number = number << 8 | (offset + i < bytes.size() ? static_cast<unsigned char>(bytes[offset + i]) : 0);
-    if (is_signed && size < 8 && size > 0) {
-        const uint64_t sign = uint64_t(1) << (8 * size - 1);
-        number = (number ^ sign) - sign;
-    }
-    return static_cast<int64_t>(number);
-}
 
 std::string bytes_text(const Shape& shape, std::string_view bytes, bool is_key)
 {
@@ -92,7 +80,7 @@ std::string bytes_text(const Shape& shape, std::string_view bytes, bool is_key)
     }
     case Kind::time:
     case Kind::error:
-    case Kind::user: return shown_text(shape, static_cast<uint64_t>(number_in(bytes, 0, 8, false)), {});
+    case Kind::user: return shown_text(shape, static_cast<uint64_t>(engine::number_in(bytes, 8, false)), {});
     case Kind::array:
     case Kind::record:
     case Kind::tuple: break;
@@ -131,7 +119,7 @@ std::string bytes_json(const Shape& shape, std::string_view bytes)
 
 std::string buffer_text(std::string_view buffer, char how)
 {
-    const auto length = static_cast<size_t>(number_in(buffer, 0, 8, false));
+    const auto length = static_cast<size_t>(engine::number_in(buffer, 8, false));
     std::string text;
     for (const char c : piece(buffer, 8, length)) {
         const auto byte = static_cast<unsigned char>(c);

@@ -9,8 +9,6 @@
 
 namespace fastsdt::trace_tool {
 
-/// A number of so many bytes, at an offset; what is missing is 0.
-int64_t number_in(std::string_view bytes, size_t offset, size_t size, bool is_signed);
 /// "[1,2]", "{ .a = 1 }", "(1, 2)". `is_key`: a structure's without blanks.
 std::string bytes_text(const engine::Shape& shape, std::string_view bytes, bool is_key);
 /// The same as JSON.

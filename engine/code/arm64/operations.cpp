@@ -180,24 +180,9 @@ void Compiler::store_frame_number(size_t offset, int64_t number)
     as_.store(frame(offset), number ? x0 : xzr);
 }
 
-void Compiler::copy_text(size_t offset)
-{
-    as_.address(x2, frame(offset));
-    prepare_read();
-    call(routines_.text, routine_changes);
-    jump_if_zero(Role::result, unread_, true);
-}
-
 void Compiler::stack(unsigned, bool)
 {
     throw Refusal({State::no_stacks});
-}
-
-void Compiler::copy_comm(size_t offset)
-{
-    as_.address(x2, frame(offset));
-    call(routines_.comm, routine_changes);
-    jump_if_zero(Role::result, unread_, true);
 }
 
 void Compiler::prepare_read()

@@ -50,7 +50,7 @@ private:
     void ask_for_calls(Label forbidden);
     void heed_filter(Label nothing, Label forbidden);
     void count_unread() override;
-    void prepare_read(); ///< rcx, r8, r9 and r11 for find_lasting()
+    void prepare_read() override; ///< rcx, r8, r9 and r11 for find_lasting()
     void begin_routine(Label routine) override;
     void return_from_routine() override;
     void begin_assigning() override;
@@ -89,8 +89,6 @@ private:
     void constant(Role to, int64_t value) override;
     void publish(Word to, int32_t number) override;
     void store_frame_number(size_t offset, int64_t number) override;
-    void copy_text(size_t offset) override;
-    void copy_comm(size_t offset) override;
     void stack(unsigned most, bool unwinds) override;
     void unary(Operator op) override;
     void lowest_bit() override;

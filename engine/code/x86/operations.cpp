@@ -230,21 +230,6 @@ void Compiler::store_frame_number(size_t offset, int64_t number)
     }
 }
 
-void Compiler::copy_text(size_t offset)
-{
-    as_.address(rdx, frame(offset));
-    prepare_read();
-    call(routines_.text, routine_changes);
-    jump_if_zero(Role::result, unread_, true);
-}
-
-void Compiler::copy_comm(size_t offset)
-{
-    as_.address(rdx, frame(offset));
-    call(routines_.comm, routine_changes);
-    jump_if_zero(Role::result, unread_, true);
-}
-
 void Compiler::prepare_read()
 {
     const Lasting memory = lasting_of_site();

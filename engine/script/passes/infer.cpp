@@ -129,7 +129,7 @@ private:
             && !is_pointer(*statement.value))
             statement.value =
                 address_of(Operator::multiply, std::move(*statement.value),
-                             number_of(int64_t(size_at(map.shape, statement.where)), statement.where), statement.where);
+                           number_of(int64_t(size_at(map.shape, statement.where)), statement.where), statement.where);
         if (statement.kind == Is::remove || known_[statement.map])
             return;
         if (assigns && depends(*statement.value)) {
@@ -333,7 +333,7 @@ private:
                 const ShapePtr shape = e.operands[left ? 0 : 1].shape;
                 Expression& count = e.operands[left ? 1 : 0];
                 count = address_of(Operator::multiply, std::move(count),
-                                     number_of(int64_t(size_at(shape, e.where)), e.where), e.where);
+                                   number_of(int64_t(size_at(shape, e.where)), e.where), e.where);
                 e.shape = shape;
             }
         }
@@ -526,15 +526,15 @@ private:
         Expression address = is_array ? Expression(std::move(of.operands[0])) : std::move(of);
         if (is_known) {
             e = memory(address_of(Operator::add, std::move(address),
-                                    number_of(index.number * int64_t(shape->size), where), where),
+                                  number_of(index.number * int64_t(shape->size), where), where),
                        shape, where);
             return;
         }
-        e = memory(address_of(Operator::add, std::move(address),
-                                address_of(Operator::multiply, std::move(index),
-                                             number_of(int64_t(shape->size), where), where),
-                                where),
-                   shape, where);
+        e = memory(
+            address_of(Operator::add, std::move(address),
+                       address_of(Operator::multiply, std::move(index), number_of(int64_t(shape->size), where), where),
+                       where),
+            shape, where);
     }
 
     void at(Expression& e)

@@ -161,11 +161,11 @@ private:
         if (aggregation) {
             aggregate(update, *aggregation, *call, node.value.where);
         } else if (node.op && !adds) { // not in one step
-            Expression before = engine::made(Expression::Kind::map, {node.target.where.start, map.name.size()},
-                                             [&](Expression& e) {
-                                                 e.map = made.map;
-                                                 e.operands = made.keys;
-                                             });
+            Expression before =
+                engine::made(Expression::Kind::map, {node.target.where.start, map.name.size()}, [&](Expression& e) {
+                    e.map = made.map;
+                    e.operands = made.keys;
+                });
             made.value = changed(*node.op, std::move(before), node.value);
         } else {
             made.value = value(node.value);

@@ -381,7 +381,8 @@ Expression Values::value(const ast::Call& node, Span where)
 }
 
 // The arguments are as many as they are to be.
-Expression Values::call(const FunctionWord& function, const std::string& word, std::vector<Expression> given, Span where)
+Expression Values::call(const FunctionWord& function, const std::string& word, std::vector<Expression> given,
+                        Span where)
 {
     const auto want_text = [&](size_t index) {
         if (given[index].kind != Expression::Kind::text)
@@ -393,9 +394,7 @@ Expression Values::call(const FunctionWord& function, const std::string& word, s
             e.operands.push_back(std::move(given.back()));
         });
     };
-    const auto both = [&](Operator op) {
-        return operation_of(op, std::move(given[0]), std::move(given[1]), where);
-    };
+    const auto both = [&](Operator op) { return operation_of(op, std::move(given[0]), std::move(given[1]), where); };
     switch (function.function) {
     case Function::str: return text_at(std::move(given), where);
     case Function::buf:
@@ -515,8 +514,7 @@ Expression Values::frames(const ast::Call& node, Span where)
     if (next < node.arguments.size()) {
         const auto* const number = std::get_if<ast::Number>(&node.arguments[next].node);
         if (!number || number->value == 0 || number->value > most_stack_frames)
-            fail(node.arguments[next].where,
-                 fmt::format("ustack(N) wants a number from 1 to {}", most_stack_frames));
+            fail(node.arguments[next].where, fmt::format("ustack(N) wants a number from 1 to {}", most_stack_frames));
         found.argument = static_cast<unsigned>(number->value);
         ++next;
     }

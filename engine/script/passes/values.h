@@ -38,7 +38,8 @@ protected:
     const ast::Script& written_;
     Draft draft_;
     Clause* clause_ = nullptr;
-    std::vector<std::map<std::string, size_t>> scopes_; ///< variables of the clause, and of the blocks around a statement
+    std::vector<std::map<std::string, size_t>>
+        scopes_; ///< variables of the clause, and of the blocks around a statement
 
 private:
     const size_t* find_variable(const std::string& name) const;
@@ -80,7 +81,8 @@ private:
     [[noreturn]] static void unknown(std::string_view word, Span where);
     Expression argument(std::string_view word, std::string_view kind, Span where);
     Expression value(const ast::Call& node, Span where);
-    static Expression call(const FunctionWord& function, const std::string& word, std::vector<Expression> given, Span where);
+    static Expression call(const FunctionWord& function, const std::string& word, std::vector<Expression> given,
+                           Span where);
     Expression of_map(const FunctionWord& function, const ast::Call& node, Span where);
     static Expression text_at(std::vector<Expression> given, Span where);
     std::optional<Expression> parameter_text(const ast::Expr& of, Span where);
