@@ -241,7 +241,9 @@ def stops(rows):
             "The longest time between two readings of a run, in ms: the least, the median and the 90th percentile of the runs; and the same in as much time without a tracer. Where more",
             f"threads compute than there are processors, each step of the tracer waits for one as every thread does (`bench_stops`, {kernels}).", "",
             *table(["threads", "least", "median", "90 %", "without, median", "without, 90 %", "a run, ms", "refused"],
-                   [[f"{r['threads']:,} {r['kind'] if r['threads'] > 1 else '(that reads the clock)'}", *(f"{r[k]:,.2f}" for k in ("least_ms", "median_ms", "p90_ms", "without_ms", "without_p90_ms", "run_ms")), f"{r.get('refused', 0):.0f}"]
+                   [[f"{r['threads']:,} {r['kind'] if r['threads'] > 1 else '(that reads the clock)'}",
+                     *(f"{r[k]:,.2f}" for k in ("least_ms", "median_ms", "p90_ms", "without_ms", "without_p90_ms", "run_ms")),
+                     f"{r['refused']:.0f}" if "refused" in r else "not recorded"]
                     for r in rows if r["threads"] > 1 or r["kind"] == "asleep"])]
 
 
