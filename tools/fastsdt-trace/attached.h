@@ -72,6 +72,8 @@ public:
     bool awaits_next() const { return program_->awaits_next(); }
     void await_no_more() { program_->let_go(); }
 
+    /// Whether it, or what it has forked, has executed another program without waiting for us: that is a loss.
+    void look_for_unanswered();
     /// Looks at what has become of it. To be done often.
     void look();
     /// Looks at the sites; if the process ends meanwhile, the former states stay. A site that has lost its jump is armed
@@ -128,7 +130,7 @@ private:
     bool over_ = false;
     bool ended_ = false, executed_ = false, fresh_program_ = false;
     bool only_forks_ = false;  // the process has ended, and followed children live on
-    bool missed_ = false;      // libraries ran before they were armed
+    bool missed_ = false;      // libraries or programs ran before they were armed
     bool caught_up_ = true;    // what came since the last match is looked for
     bool behind_ = false;      // arming was refused: modules that came may not be armed
     bool stays_armed_ = false; // a site could not be put back
