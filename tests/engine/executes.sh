@@ -52,14 +52,13 @@ fi
 
 # One that executes a program while the tracer does not answer does not wait for it, and that is said.
 mkfifo begin said
-"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:app:tick { @ = count(); }' -- sh -c 'read -r line; ./app 3; echo done >said; read -r line' <begin >out 2>err &
+"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:app:tick { @ = count(); }' -- ./tool asked <begin >said 2>err &
 tracer=$!
-exec 7>begin 8<>said
-sh_of_it() { local child; for child in $(cat /proc/$tracer/task/*/children 2>/dev/null); do [ "$(cat "/proc/$child/comm" 2>/dev/null)" != sh ] || echo "$child"; done; }
-until [ -n "$(sh_of_it)" ] && [ "$(cut -d' ' -f1 "/proc/$(sh_of_it)/syscall" 2>/dev/null)" = 0 ]; do kill -0 $tracer || fail "not said: $(cat err)"; done # it reads
+exec 7>begin 8<said
+read -r line <&8 && expect "a tracer that does not answer" "$line" reads
 kill -STOP $tracer
 echo go >&7
-read -r line <&8
+read -r line <&8 && expect "a tracer that does not answer" "$line" did
 kill -CONT $tracer
 echo end >&7
 status=0

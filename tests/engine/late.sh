@@ -35,9 +35,8 @@ gcc -O2 -I"$INCLUDE" -shared -fPIC library.c -o library.so
 gcc -O2 -I"$INCLUDE" main.c -o main -ldl
 # begin PROGRAM...: traces it, as soon as its own site is armed.
 begin() {
-    rm -f in answers report
+    rm -f in answers report err && : >out # another tracer's last line is not this one's
     driven "$@"
-    until [ "$(cut -d' ' -f1 "/proc/$pid/syscall")" = 0 ]; do kill -0 "$pid"; done # it reads: its dynamic linker is done
     "${as_user[@]}" fastsdt-trace --engine user --interval 0.02 -e 'usdt:*:lib:work { @n = count(); } usdt:*/main:app:start { @start = count(); }' -p $pid >out 2>err 3>&- 4<&- &
     tracer=$!
     until grep -q '^sites 1 of 1 armed' out; do kill -0 $tracer || fail "$(cat err)"; done
