@@ -15,7 +15,7 @@ counts() {
     shift 2
     "$@" >alone 2>&1 || fail "$what: by itself: $(cat alone)"
     "${who[@]}" fastsdt-trace --engine user -e 'usdt:*:app:tick { @ = count(); }' -- "$@" >out 2>err || status=$?
-    expect "$what: status, $(cat err)" $status 0
+    expect "$what: status, $(cat err; tail -n 1 out)" $status 0
     expect "$what" "$(grep -v '^sites\|^$' out)" "$(cat alone && echo "@: $hits")"
     grep -qE '^sites ([0-9]+) of \1 armed; dropped 0(; processes [0-9]+)?$' out || fail "$what: $(cat out err)"
 }
