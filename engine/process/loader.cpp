@@ -168,14 +168,23 @@ LoaderQuestions::~LoaderQuestions()
 std::optional<uint32_t> LoaderQuestions::held(bool asks) const
 {
     const uint32_t asked = __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST);
-    const bool waits = asks || asked != __atomic_load_n(&words_->answered, __ATOMIC_SEQ_CST);
-    return waits && __atomic_load_n(&words_->alone, __ATOMIC_SEQ_CST) == 0 ? std::optional(asked) : std::nullopt;
+    return (asks || is_open(asked)) && __atomic_load_n(&words_->alone, __ATOMIC_SEQ_CST) == 0 ? std::optional(asked) : std::nullopt;
+}
+
+void LoaderQuestions::answer_next()
+{
+    __atomic_store_n(&words_->answered, __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST) + 1, __ATOMIC_SEQ_CST);
+}
+
+// As the stub sees it.
+bool LoaderQuestions::is_open(uint32_t question) const
+{
+    return static_cast<int32_t>(__atomic_load_n(&words_->answered, __ATOMIC_SEQ_CST) - question) < 0;
 }
 
 bool LoaderQuestions::is_asked() const
 {
-    return __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST) != __atomic_load_n(&words_->answered, __ATOMIC_SEQ_CST)
-        || !askers().empty();
+    return is_open(__atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST)) || !askers().empty();
 }
 
 // Waits for the stub's futex, and makes the descriptor readable. The process may write anything to the words: so this looks again
@@ -183,6 +192,7 @@ bool LoaderQuestions::is_asked() const
 // next to nothing of one, gets it first. What we compute for longer than a thread waits is not waited for.
 void LoaderQuestions::listen(uint32_t heard)
 {
+    ask_for_short_slices();
     constexpr timespec second{1, 0}, soon{0, 100'000'000};
     std::chrono::nanoseconds begun{};
     bool was_asked = false;

@@ -493,10 +493,16 @@ public:
             return std::nullopt;
         return Loader{debug->value.r_brk, debug->address + offsetof(r_debug, r_state)};
     }
+    // Who is held before its constructors stands where the dynamic linker's jump is made, and all that it has mapped is seen.
     void hear_loader() override
     {
-        if (!questions_)
-            questions_ = std::make_unique<LoaderQuestions>(data_file_.get());
+        if (questions_)
+            return;
+        questions_ = std::make_unique<LoaderQuestions>(data_file_.get());
+        const auto at = loader();
+        const auto counter = stopped_at(pid_);
+        if (at && counter && *counter >= at->breakpoint && *counter - at->breakpoint < loader_function)
+            questions_->answer_next();
     }
     void leave_loader() override { questions_.reset(); }
     int loader_descriptor() const override { return questions_ ? questions_->descriptor() : -1; }

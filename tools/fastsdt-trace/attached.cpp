@@ -194,10 +194,15 @@ void Attached::loaded(bool passes)
             late_[i] = true;
             covered_since_ = Clock::now();
         }
-    missed_ = missed_ || !waited;
     if (!waited && !said && !behind_)
-        say("the process loaded libraries while this tool did not answer: hits of their constructors may be "
-            "missing");
+        say_libraries_missed();
+    missed_ = missed_ || !waited;
+}
+
+void Attached::say_libraries_missed()
+{
+    missed_ = true;
+    say("the process loaded libraries while this tool did not answer: hits of their constructors may be missing");
 }
 
 void Attached::look_for_unanswered()
@@ -362,7 +367,8 @@ void Attached::end()
 {
     program_->let_go();
     look_for_unanswered();
-    missed_ = !session_->answer_loader([] {}) || missed_; // the question may have come just now
+    if (!session_->answer_loader([] {})) // the question may have come just now
+        say_libraries_missed();
     if (!ended_ && !executed_)
         verify();
     if (!ended_ && !executed_)

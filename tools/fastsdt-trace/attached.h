@@ -117,6 +117,7 @@ private:
     bool has_memory();
     bool holds_next(Clock::time_point deadline);
     void has_executed();
+    void say_libraries_missed();
     void say_what_is_missing(const char* matches, const char* so_far);
 
     Shared& shared_;
