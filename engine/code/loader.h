@@ -27,7 +27,8 @@ struct LoaderWords {
     static constexpr size_t answered =
         4;                             ///< the last question that the tracer has answered. The tracer wakes its futex
     static constexpr size_t alone = 8; ///< 1: no answer came in time, and no thread waits
-    static constexpr size_t signs = 12; ///< of life: the tracer counts here as long as it gets too little of a processor to answer
+    static constexpr size_t signs =
+        12; ///< of life: the tracer counts here as long as it gets too little of a processor to answer
 };
 
 /// What a thread tells that is about to execute another program (code/executing.h): words of 8 bytes in the tables, from

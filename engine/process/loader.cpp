@@ -168,7 +168,8 @@ LoaderQuestions::~LoaderQuestions()
 std::optional<uint32_t> LoaderQuestions::held(bool asks) const
 {
     const uint32_t asked = __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST);
-    return (asks || is_open(asked)) && __atomic_load_n(&words_->alone, __ATOMIC_SEQ_CST) == 0 ? std::optional(asked) : std::nullopt;
+    return (asks || is_open(asked)) && __atomic_load_n(&words_->alone, __ATOMIC_SEQ_CST) == 0 ? std::optional(asked)
+                                                                                              : std::nullopt;
 }
 
 void LoaderQuestions::answer_next()

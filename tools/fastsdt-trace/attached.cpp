@@ -261,7 +261,8 @@ void Attached::verify()
 // @param waits  the process: what has come has executed nothing yet
 void Attached::match_and_arm(bool waits)
 {
-    const std::optional<uint32_t> held = session_->holds_modules(); // we may be quicker than the dynamic linker's question
+    const std::optional<uint32_t> held =
+        session_->holds_modules(); // we may be quicker than the dynamic linker's question
     const bool was_behind = std::exchange(behind_, true);
     try {
         session_->match_and_arm();

@@ -36,7 +36,8 @@ void wake(Assembler& as, const Memory& word)
 
 namespace {
 // Behind a struct timespec: the last sign of life, and how often one may still come.
-constexpr Memory last_sign{.base = rsp, .displacement = 16, .size = 4}, left{.base = rsp, .displacement = 20, .size = 4};
+constexpr Memory last_sign{.base = rsp, .displacement = 16, .size = 4},
+    left{.base = rsp, .displacement = 20, .size = 4};
 } // namespace
 
 void take_deadline(Assembler& as, const Memory& signs, Assembler::Label late)
