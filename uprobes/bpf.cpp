@@ -31,7 +31,9 @@ Descriptor BpfAssembler::load_program(Kind kind, const char* name, std::string* 
     options.expected_attach_type = static_cast<bpf_attach_type>(kind.attach_type);
     if (kind.sleepable)
         options.prog_flags = BPF_F_SLEEPABLE;
-    const auto load = [&] { return bpf_prog_load(kind.type, name, "Dual BSD/GPL", code_.data(), code_.size(), &options); };
+    const auto load = [&] {
+        return bpf_prog_load(kind.type, name, "Dual BSD/GPL", code_.data(), code_.size(), &options);
+    };
     int fd = load();
     const int error = errno;
     if (fd < 0 && log) {

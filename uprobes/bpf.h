@@ -34,15 +34,15 @@ public:
     void alu(int op, Register to, int32_t value) { emit(BPF_ALU64 | op | BPF_K, to, r0, 0, value); }
     /// The lowest bytes, up to 8, the other way round; zeros above them.
     void swap_bytes(Register of, unsigned bits) { emit(BPF_ALU | BPF_END | BPF_TO_BE, of, r0, 0, int32_t(bits)); }
-    void load(int size, Register to, Register from, int offset)
-    {
-        emit(BPF_LDX | size | BPF_MEM, to, from, offset, 0);
-    }
+    void load(int size, Register to, Register from, int offset) { emit(BPF_LDX | size | BPF_MEM, to, from, offset, 0); }
     void store(int size, Register to, int offset, Register from)
     {
         emit(BPF_STX | size | BPF_MEM, to, from, offset, 0);
     }
-    void store(int size, Register to, int offset, int32_t value) { emit(BPF_ST | size | BPF_MEM, to, r0, offset, value); }
+    void store(int size, Register to, int offset, int32_t value)
+    {
+        emit(BPF_ST | size | BPF_MEM, to, r0, offset, value);
+    }
     void atomic(int op, Register to, int offset, Register from)
     {
         emit(BPF_STX | BPF_DW | 0xc0 /* BPF_ATOMIC */, to, from, offset, op);

@@ -58,8 +58,8 @@ BpfMembers::BpfMembers(Members members) : members_(members)
     // program can be preempted there. A task that forks or exits in between is missed. So two programs, at tracepoints
     // of different times, report each fork, and two each exit. The first that reports counts.
     if (follows) {
-        attach_ended_task("sched_process_free"); // (task), by RCU after it was waited for
-        attach_ended_task("sched_process_exit"); // (task)
+        attach_ended_task("sched_process_free");        // (task), by RCU after it was waited for
+        attach_ended_task("sched_process_exit");        // (task)
         attach_new_task("task_newtask", 0, false);      // (child, clone flags)
         attach_new_task("sched_process_fork", 8, true); // (parent, child)
     }
@@ -187,7 +187,8 @@ void BpfMembers::send(A& a, Notice notice) const
 
 void BpfMembers::attach(const char* tracepoint, A& code)
 {
-    const Descriptor program = checked(code.load_program({.type = BPF_PROG_TYPE_RAW_TRACEPOINT}, tracepoint), tracepoint);
+    const Descriptor program =
+        checked(code.load_program({.type = BPF_PROG_TYPE_RAW_TRACEPOINT}, tracepoint), tracepoint);
     const int fd = bpf_raw_tracepoint_open(tracepoint, program.get());
     attached_.push_back(checked(Descriptor(fd < 0 ? -1 : fd), tracepoint));
 }

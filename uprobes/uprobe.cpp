@@ -132,8 +132,8 @@ bool concerns_all(int error)
     return error == EPERM || error == EACCES || error == ESRCH || error == ENOMEM || error == EMFILE || error == ENFILE;
 }
 
-std::vector<int> link_each_uprobe(int program, std::span<const Target> targets, pid_t pid, std::span<const uint64_t> cookies,
-                                  std::vector<Descriptor>& links)
+std::vector<int> link_each_uprobe(int program, std::span<const Target> targets, pid_t pid,
+                                  std::span<const uint64_t> cookies, std::vector<Descriptor>& links)
 {
     if (Descriptor link = link_uprobes(program, targets, pid, cookies)) {
         links.push_back(std::move(link));
@@ -144,7 +144,8 @@ std::vector<int> link_each_uprobe(int program, std::span<const Target> targets, 
         return std::vector<int>(targets.size(), error);
     const size_t middle = targets.size() / 2;
     std::vector<int> errors = link_each_uprobe(program, targets.first(middle), pid, cookies.first(middle), links);
-    const std::vector<int> others = link_each_uprobe(program, targets.subspan(middle), pid, cookies.subspan(middle), links);
+    const std::vector<int> others =
+        link_each_uprobe(program, targets.subspan(middle), pid, cookies.subspan(middle), links);
     errors.insert(errors.end(), others.begin(), others.end());
     return errors;
 }

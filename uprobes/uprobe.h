@@ -42,8 +42,8 @@ Descriptor link_uprobes(int program, std::span<const Target> targets, pid_t pid,
 
 /// The same where some may be refused: halves find out which. @return  by target: 0, or the errno. Where an error does not depend on the
 /// place (EPERM, ESRCH, EMFILE, ...), all of them have it.
-std::vector<int> link_each_uprobe(int program, std::span<const Target> targets, pid_t pid, std::span<const uint64_t> cookies,
-                                  std::vector<Descriptor>& links);
+std::vector<int> link_each_uprobe(int program, std::span<const Target> targets, pid_t pid,
+                                  std::span<const uint64_t> cookies, std::vector<Descriptor>& links);
 
 /// Whether the error does not depend on the place.
 bool concerns_all(int error);
