@@ -65,6 +65,7 @@ driven() {
     "${as_user[@]}" "$@" <in >answers &
     pid=$!
     exec 3>in 4<answers
+    until [ "/proc/$pid/exe" -ef "$program" ]; do [ -d "/proc/$pid" ] || fail "$1 does not run"; done # setpriv's process nobody else may read
 }
 # did: it does its work once. text: its code as it is now.
 did() { local line; echo >&3 && read -r line <&4 && expect "the program" "$line" did; }
