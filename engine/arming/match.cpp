@@ -283,7 +283,9 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             continue;
         auto [found, added] = sites.try_emplace({live.runtime, probe.kind, file.device, file.inode});
         Site& site = found->second;
-        site.by_pattern = (added || site.by_pattern) && (pattern(probe.name) || pattern(probe.provider));
+        // Go's methods have a star in their names: main.(*server).handle
+        site.by_pattern =
+            (added || site.by_pattern) && ((pattern(probe.name) && probe.name != live.name) || pattern(probe.provider));
         if (added) {
             site.kind = probe.kind;
             site.file = file.path;
@@ -302,6 +304,8 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             site.stack_bytes = live.stack_bytes;
             if (live.exit && !live.tail_call)
                 site.result = live.result;
+            site.go = live.go;
+            site.once = live.once ? live.once + site.load_bias : 0;
             site.all_exits = live.all_exits;
             for (size_t i = 0; site.all_exits && i < site.all_exits->size(); ++i)
                 (*site.all_exits)[i].address += site.load_bias;

@@ -17,6 +17,7 @@ namespace {
 // struct user_pt_regs: x0 to x30, sp, pc.
 constexpr int word_of_sp = 31, word_of_pc = 32;
 constexpr int words_of_parameters[] = {0, 1, 2, 3, 4, 5, 6, 7};
+constexpr int words_of_go[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; // ABIInternal, as the next ones
 constexpr int stack_word = 0; ///< the first argument on the stack, in words from its pointer
 
 std::optional<int> offset_of(arm64::Reg reg)
@@ -43,8 +44,9 @@ Source source_of(const std::vector<Argument>& arguments, unsigned index)
 // struct pt_regs of arch/x86/include/asm/ptrace.h: words, by the number that instructions encode a register by.
 constexpr int words[] = {10, 11, 12, 5, 19, 4, 13, 14, 9, 8, 7, 6, 3, 2, 1, 0};
 constexpr int word_of_sp = 19, word_of_pc = 16;
-constexpr int words_of_parameters[] = {14, 13, 12, 11, 9, 8}; // rdi, rsi, rdx, rcx, r8, r9
-constexpr int stack_word = 1;                                 // behind the return address
+constexpr int words_of_parameters[] = {14, 13, 12, 11, 9, 8};  // rdi, rsi, rdx, rcx, r8, r9
+constexpr int words_of_go[] = {10, 5, 11, 14, 13, 9, 8, 7, 6}; // rax, rbx, rcx, rdi, rsi, r8 to r11
+constexpr int stack_word = 1;                                  // behind the return address
 
 std::optional<int> offset_of(x86::Reg reg)
 {
@@ -91,6 +93,13 @@ Source argument_source(const Site& site, const ir::Argument& argument)
             index = unsigned(found - names.begin());
         }
         return source_of(parse_arguments(site.arguments, own_machine.arch), index);
+    }
+    if (site.go == GoAbi::unknown)
+        throw Refusal({State::not_in_kernel, 0, "a Go of before 1.18 does not say where arguments are"});
+    if (site.go) {
+        if (argument.on_stack || argument.index >= std::size(words_of_go))
+            throw Refusal({State::no_stack_record});
+        return {.kind = Source::Kind::reg, .base = 8 * words_of_go[argument.index]};
     }
     if (argument.on_stack && site.stack_bytes == unknown_bytes)
         throw Refusal({State::no_stack_record});

@@ -6,6 +6,7 @@
 #include "base/unusable.h"
 #include "bpf_program.h"
 #include "elf/return_probes.h"
+#include "judge/judge.h"
 #include "kernel/kernel.h"
 #include "proc/mapped_file.h"
 
@@ -75,15 +76,21 @@ void Kernel::stop()
     attached_.clear();
 }
 
+fastsdt::Kernel& Kernel::running()
+{
+    if (!running_)
+        running_ = parse_kernel("this").value_or(fastsdt::Kernel());
+    return *running_;
+}
+
 // Whether a probe at a nop10 becomes a call. Where the kernel's name tells that it cannot be, nobody is asked: that takes a while.
 bool Kernel::takes_nop10()
 {
     if (!takes_nop10_) {
-        auto running = parse_kernel("this");
         const uint32_t wanted = bit(Feature::optimize_nop10);
-        if (running && (running->features.has | running->features.unknown) & wanted)
-            ask_running(*running);
-        takes_nop10_ = running && (running->features.has & wanted);
+        if ((running().features.has | running().features.unknown) & wanted)
+            ask_running(running());
+        takes_nop10_ = running().features.has & wanted;
     }
     return *takes_nop10_;
 }
@@ -101,6 +108,11 @@ std::optional<Kernel::Place> Kernel::place_of(pid_t pid, const Site& site, uint6
         return std::nullopt;
     place.target.path = path_of_mapped_file(pid, *text, site.file);
     place.target.file_offset = address - text->start + text->offset;
+    constexpr size_t longest_instruction = 16;
+    const auto bytes = read_mapped_file(pid, *text, address, longest_instruction);
+    if (const Judgement there = judge(running(), own_arch, bytes, address);
+        breaks_program(there.verdict) || there.verdict == Verdict::optimize_unsafe)
+        place.breaks = there.why;
     if (const Mapping* const data = site.semaphore ? mapping_at(mappings, site.semaphore, 2) : nullptr;
         data && data->inode == site.inode)
         place.target.semaphore_offset = site.semaphore - data->start + data->offset;
@@ -207,7 +219,11 @@ std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, co
             states[i] = {State::gone};
             return;
         }
-        const Made& made = program_for(context, site, place->offset);
+        if (!place->breaks.empty()) {
+            states[i] = {State::not_in_kernel, 0, "a uprobe there would break the program: " + place->breaks};
+            return;
+        }
+        const Made& made = program_for(context, site, address + place->offset - site.address);
         if (made.why.state != State::ready) {
             states[i] = made.why;
             return;
@@ -224,11 +240,12 @@ std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, co
         Site site = sites[i];
         states[i] = {State::by_kernel};
         if (site.kind != Probe::Kind::exit || !(site.all_exits || site.found.state == State::no_exit_sites)) {
-            want(i, site, site.address, false);
+            want(i, site, site.once ? site.once : site.address, false);
         } else if (site.all_exits && !site.all_exits->empty()) {
             for (const LiveExit& exit : *site.all_exits) {
                 site.result = exit.tail_call ? -1 : FASTSDT_RESULT_REGISTER;
-                want(i, site, exit.address, false);
+                site.address = exit.address;
+                want(i, site, site.address, false);
             }
         } else if (!options_.return_probes) {
             states[i] = site.found;

@@ -5,6 +5,7 @@
 // No return address is replaced: exits are uprobes on the instructions that leave a function.
 #pragma once
 #include "bpf/program.h"
+#include "kernel/kernel.h"
 #include "maps/events.h"
 #include "process/clock.h"
 #include "process/symbols.h"
@@ -61,6 +62,7 @@ private:
     struct Place {
         Target target;
         uint64_t offset = 0; ///< from Site::address
+        std::string breaks;  ///< why a uprobe there would break the program; empty: it would not
     };
     std::optional<Place> place_of(pid_t pid, const Site& site, uint64_t address, const std::vector<Mapping>& mappings);
     std::string why_no_return_probe(pid_t pid, const std::vector<Mapping>& mappings);
@@ -72,6 +74,7 @@ private:
     const Made& program_for(const Context& context, const Site& site, uint64_t offset);
     std::vector<int> link(const Program& program, const std::vector<Target>& targets,
                           const std::vector<uint64_t>& cookies);
+    fastsdt::Kernel& running();
     bool takes_nop10();
     std::string name_of(Type type, uint64_t number);
 
@@ -89,6 +92,7 @@ private:
     std::set<std::tuple<std::string, uint64_t, uint64_t, bool, const Made*>> attached_;
     std::set<pid_t> listed_;
     std::map<pid_t, std::string> why_no_return_probe_; // empty: one does no harm, as far as is known
+    std::optional<fastsdt::Kernel> running_;
     std::optional<bool> takes_nop10_;
     std::vector<const Statement*> statements_; // by number; nullptr: it records no events
     struct Names {

@@ -1083,6 +1083,8 @@ std::string program_key(const Context& context, const Site& site, uint64_t offse
                                   offset, fmt::join(site.clauses, ","));
     for (const std::string& name : site.argument_names)
         key += name + ",";
+    if (site.go)
+        key += fmt::format("go {}", int(*site.go));
     for (const size_t clause : site.clauses)
         for (const ir::Operation& operation : context.programs[clause].operations)
             if (const auto* const op = std::get_if<ir::Symbol>(&operation); op && context.symbol)

@@ -24,7 +24,9 @@
 #include "proc/text.h"
 #include "proc/threads.h"
 #include "base/layouts.h"
+#include "elf/return_probes.h"
 #include "live/movable_cache.h"
+#include "movable/go_code.h"
 
 #include <fmt/format.h>
 
@@ -279,6 +281,9 @@ private:
         for (const Record& record : notes.entries)
             recorded.insert(record.address);
         TextBudget texts(image.file());
+        std::optional<GoAbi> go;
+        if (is_go_program(image))
+            go = has_go_registers(image) ? GoAbi::registers : GoAbi::unknown;
         for (const Function& function : image.functions()) {
             if (recorded.contains(function.address))
                 continue;
@@ -294,6 +299,9 @@ private:
                 site.entry = site.exits = true; // exits are asked for by themselves
                 site.name = name;
                 site.address = function.address;
+                site.go = go;
+                if (const uint64_t once = go ? go_code(image, function).entry : 0; once != function.address)
+                    site.once = once;
                 place(site, windows.entry(function.address));
             }
             const auto name = named(unrecorded_->exit);
@@ -302,6 +310,7 @@ private:
             site = {};
             site.exit = true;
             site.name = name;
+            site.go = go;
             const std::vector<Window> exits = windows.exits(function.address);
             const auto bad =
                 std::find_if(exits.begin(), exits.end(), [](const Window& w) { return w.obstacle != Obstacle::none; });
@@ -313,6 +322,11 @@ private:
                     }))
                     for (const Window& window : exits)
                         site.all_exits->push_back({window.address + window.at, window.tail_call});
+                if (const auto code = go ? go_code(image, function) : GoCode(); code.exits) {
+                    site.all_exits->clear();
+                    for (const GoCode::Exit& exit : *code.exits)
+                        site.all_exits->push_back({exit.address, exit.tail_call});
+                }
                 Window none;
                 none.obstacle = exits.empty() ? Obstacle::never_returns : bad->obstacle;
                 place(site, none);

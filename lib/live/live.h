@@ -38,6 +38,9 @@ enum class Change {
 /// "untouched", "breakpoint", "stale-call", "optimized", ...
 std::string_view name(Change change);
 
+/// How a Go program passes arguments: from 1.18 on as ABIInternal has it. Before, nobody says.
+enum class GoAbi { registers, unknown };
+
 /// A way out of a function that was not recorded.
 struct LiveExit {
     uint64_t address = 0;
@@ -55,6 +58,9 @@ struct LiveSite {
     uint64_t address = 0; ///< ELF vaddr: the note's pc; entries: of the function; exits: of the layout
     /// exits: of a function of which no single exit is a site, since one of them cannot be moved: ELF vaddrs of all, where they are known.
     std::optional<std::vector<LiveExit>> all_exits;
+    std::optional<GoAbi> go; ///< the function is of a Go program
+    uint64_t once =
+        0; ///< entries: ELF vaddr of an instruction that is executed once a call, unlike the first; 0: the first is
     uint8_t result = 0;                   ///< exits: where the result is, FASTSDT_RESULT_*
     bool tail_call = false;               ///< exits: a jump to another function, which makes the result
     bool exits = false;                   ///< entries: every way out of the function has an exit

@@ -113,7 +113,7 @@ TEST(Bpf, ProgramsLeaveWhatTheReferenceLeaves)
     const char* const given_seed = std::getenv("FASTSDT_SEED");
     const char* const given_count = std::getenv("FASTSDT_CLAUSES");
     const uint64_t first = given_seed ? std::strtoull(given_seed, nullptr, 10) : 1;
-    const uint64_t count = given_count ? std::strtoull(given_count, nullptr, 10) : 300;
+    const uint64_t count = given_count ? std::strtoull(given_count, nullptr, 10) : 120;
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);

@@ -33,14 +33,15 @@ __attribute__((noinline)) long work(long i)
     return i;
 }
 /* Another function jumps into it. */
-long shared(long i), other(long i);
-__asm__(".text\n.globl shared, other\n.type shared, @function\n.type other, @function\n"
+long shared(long i), other(long i), maybe(long i);
+__asm__(".text\n.globl shared, other, maybe\n.type shared, @function\n.type maybe, @function\n.type other, @function\n"
         "shared:\n.cfi_startproc\n\tmov %rdi, %rax\n.Lmiddle: nop\n\tret\n.cfi_endproc\n.size shared, .-shared\n"
+        "maybe:\n.cfi_startproc\n\ttest %rdi, %rdi\n\tjz other\n\tret\n.cfi_endproc\n.size maybe, .-maybe\n"
         "other:\n.cfi_startproc\n\tmov $1, %eax\n\tjmp .Lmiddle\n.cfi_endproc\n.size other, .-other\n");
 int main(int argc, char** argv)
 {
     (void)argv;
-    long sum = argc > 5 ? other(1) : 0;
+    long sum = argc > 5 ? other(1) + maybe(2) : 0;
     for (long i = 0; i < 10; ++i)
         sum += work(i) + shared(i + 1) - i - 1;
     printf("sum %ld\n", sum);
@@ -105,7 +106,7 @@ for options in --no-move '--engine kernel'; do
 done
 trace 0 --no-move -e 'uprobe:./plain:work { @ = sum(arg0); }' -- ./plain
 grep -qx '@: 45' out || fail "$(cat out err)"
-trace 1 --engine kernel --uretprobe -e 'uretprobe:./go_program:shared { @ = count(); }' -- ./go_program
+trace 1 --engine kernel --uretprobe -e 'uretprobe:./go_program:maybe { @ = count(); }' -- ./go_program
 grep -q 'a uretprobe could end the process: .*/go_program is a Go program); ' out || fail "$(cat out err)"
 gcc -O2 -fcf-protection=full -Wl,-z,shstk plain.c -o marked
 if readelf -n marked | matches SHSTK; then

@@ -492,7 +492,7 @@ void check_options(Options& options, const Given& given)
     if (options.exit_status && options.command.empty())
         give_up("--exit-status is that of a command: -c CMD, or -- COMMAND");
     if (is_latency) {
-        options.text = latency_script(given.places);
+        options.text = latency_script(given.places, options);
         options.name = "latency";
     } else if (is_top) {
         options.text = top_script(*options.top);

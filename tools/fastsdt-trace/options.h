@@ -124,9 +124,10 @@ ScriptFile read_script(const std::string& file);
 /// Makes them as processes have them: full paths and the like. Throws Unusable. @param users  by name or number
 void complete_selection(Selection& selection, const std::vector<std::string>& users);
 
-/// The script of `fastsdt-trace latency`: from a hit of the first place to the next of the second in the same thread.
+/// The script of `fastsdt-trace latency`: from a hit of the first place to the next of the second in the same thread, or goroutine.
 /// @param places  two probes ("shop:begin", "begin", "./app:shop:begin"), or one function
-std::string latency_script(const std::vector<std::string>& places);
+/// @param options  the process or command, whose program the places are of where they name no file
+std::string latency_script(const std::vector<std::string>& places, const Options& options);
 /// The program that the options name: the process's, the command's or the selection's. Throws Unusable.
 std::string program_of(const Options& options);
 /// What a script calls a place: "usdt:*:shop:begin" of "shop:begin", "*:main" of "main". Others end the program. @param who  for the message
