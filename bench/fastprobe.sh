@@ -52,18 +52,13 @@ compile() {
         rm -f report.json
         case $program in
             sqlite)
-                # shellcheck disable=SC2086 # commands with options
                 { time $cc $flags -w -c "$@" -I"$s/bld" "$s/bld/sqlite3.c" -DSQLITE_THREADSAFE=0; } 2>compile.now
-                # shellcheck disable=SC2086
                 $cc $flags -w -I"$s/bld" "$s/test/speedtest1.c" sqlite3.o -o program -lm -ldl
                 ;;
             leveldb)
-                # shellcheck disable=SC2086
                 { time find "$s"/{db,table,util,helpers/memenv} -name '*.cc' ! -name '*_test.cc' ! -name '*windows*' ! -name leveldbutil.cc |
                     sort | xargs -P 4 -n 1 $cxx "${defines[@]}" $flags -w -c "$@"; } 2>compile.now
-                # shellcheck disable=SC2086
                 [ -e ../db_bench.o ] || $cxx "${defines[@]}" $flags -w -c "$s/benchmarks/db_bench.cc" -o ../db_bench.o
-                # shellcheck disable=SC2086
                 $cxx ./*.o ../db_bench.o -o program -pthread
                 ;;
         esac

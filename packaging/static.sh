@@ -49,14 +49,13 @@ archive() {
 }
 # libraries DIR ARCH
 libraries() {
-    local to work arch=$2 tools="" made compiler package
+    local to arch=$2 tools="" made compiler options package
     to=$(realpath "$1")
     [ "$arch" = "$(uname -m)" ] || tools=$arch-linux-gnu-
     made=$(dpkg-query -W libzydis-dev libfmt-dev libmicrohttpd-dev 2>/dev/null && cksum <"$top/packaging/static.sh") || cannot "libraries are missing (scripts/install-deps.sh)"
     [ "$(cat "$to/made" 2>/dev/null)" != "$made" ] || return 0
     work=$(mktemp -d)
-    # shellcheck disable=SC2064 # now
-    trap "rm -rf '$work'" EXIT
+    trap 'rm -rf "$work"' EXIT
     cd "$work"
     source_of zydis libzydis-dev
     source_of fmtlib libfmt-dev
@@ -80,8 +79,8 @@ libraries() {
         (cd vixl && { FASTSDT_ARCHIVE=$distribution "$common/debian.sh" "$suite" apt-get source --download-only --tar-only vixl ||
             FASTSDT_ARCHIVE=ubuntu "$common/debian.sh" jammy apt-get source --download-only --tar-only vixl; } >log 2>&1 &&
             tar --strip-components 1 -xf "vixl_$(pkg-config --modversion vixl).orig.tar.gz") || cannot "no source of VIXL: $(tail -n 1 vixl/log)"
-        # shellcheck disable=SC2207 # words
-        compiler=("${tools}g++" "${flags[@]}" -std=c++17 -Isrc $(pkg-config --cflags-only-other vixl))
+        read -ra options < <(pkg-config --cflags-only-other vixl)
+        compiler=("${tools}g++" "${flags[@]}" -std=c++17 -Isrc "${options[@]}")
         (cd vixl && archive vixl "$to" src/*.cc src/aarch64/[!ls]*.cc) # without the simulator
     fi
     if [ -n "$tools" ]; then

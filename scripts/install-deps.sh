@@ -81,7 +81,6 @@ export DEBIAN_FRONTEND=noninteractive
 choose() {
     local p
     names=$'\n'$(apt-cache pkgnames)$'\n' install="" absent=""
-    # shellcheck disable=SC2046,SC2086 # lists of words
     for p in $(missing $needed $wanted $(compilers "$@")); do
         if known "$p"; then install="$install $p"; else absent="$absent $p"; fi
     done
@@ -101,11 +100,9 @@ done
 [ -z "$absent" ] || echo "install-deps.sh: not in this release:$absent"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# shellcheck disable=SC2086 # a list of words
 LC_ALL=C apt-get install --assume-no --no-install-recommends $install 2>/dev/null | # it asks, and takes no for an answer
     awk '/newly installed/ { n = $3 } /^Need to get/ { get = $4 " " $5 } /^After this/ { on = $4 " " $5 }
          END { if (n) printf "install-deps.sh: %d packages, %s to fetch, %s on disk\n", n, get ? get : "nothing", on ? on : "nothing" }' || true
-# shellcheck disable=SC2086 # a list of words
 apt-get install -y -qq --no-install-recommends $install >"$log" 2>&1 || {
     tail -n 20 "$log" >&2
     echo "install-deps.sh: apt-get could not install the packages" >&2

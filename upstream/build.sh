@@ -89,7 +89,6 @@ made_files() {
     for cc in gcc aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc mips64el-linux-gnuabi64-gcc powerpc64le-linux-gnu-gcc riscv64-linux-gnu-gcc s390x-linux-gnu-gcc \
         "gcc -m32"; do
         name=$build/files/${cc// /}
-        # shellcheck disable=SC2086 # a command with its options
         $cc -O2 -fPIC -shared -nostdlib -I"$top/include" "$here/notes.c" -o "$name" 2>>"$log" && echo "$name"
     done
     for plugin in "$fastsdt"/gcc-*/fastprobe.so "$fastsdt"/llvm-*/fastprobe.so; do

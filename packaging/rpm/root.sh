@@ -15,7 +15,6 @@ done
 libraries=$(find "$work/unpacked" -type f -exec sh -c 'ldd "$1" 2>/dev/null' sh {} \; | awk '$2 == "=>" && $3 ~ "^/" && $3 !~ "/unpacked/" {print $3}' | sort -u |
     while read -r file; do dpkg-query -S "*/$(basename "$(realpath "$file")")"; done | cut -d: -f1 | sort -u)
 bare_root base
-# shellcheck disable=SC2086 # a list
 inside "$root" sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev clang binutils pkg-config make "$@"' sh $libraries \
     >"$work/base.log" 2>&1 || fail "the base of the root: $(tail -n 3 "$work/base.log")"
 # rpm looks for what libraries provide in files that may be executed; the linker of an RPM distribution looks into lib64.

@@ -41,7 +41,6 @@ fastsdt-check --only error --pid $$ > out || fail "--only with --pid: $(cat out)
 ! grep -q ' untouched' out || fail "--only shows sites without a finding: $(cat out)"
 for meaningless in "--plan --only error" "--plan --functions"; do
     status=0
-    # shellcheck disable=SC2086 # words
     fastsdt-check -k 6.12 $meaningless prog > out 2> err || status=$?
     expect "status of $meaningless" $status 2
 done
@@ -49,7 +48,6 @@ done
 for compiler in gcc clang $(find /usr/bin -maxdepth 1 -name 'clang-[0-9]*' -printf '%f '); do
     have "$compiler" || continue
     for flags in -g "-g -gz" "-gdwarf-4 -O1" "-g -c"; do
-        # shellcheck disable=SC2086 # words
         $compiler $flags -I"$INCLUDE" prog.c -o lines 2> /dev/null || continue
         fastsdt-check lines > out || fail "$compiler $flags: $(cat out)"
         expect "$compiler $flags: lines" "$(grep -c 'prog\.c:2 ' out)" 2

@@ -12,7 +12,6 @@ has() { [ -s "$1" ] || fail "no $1 after: $2"; rm -f "$1"; }
 for words in "-C -DON -Iinc -h -s sub/my.probes.d -o x.h" "-o x.h -s sub/my.probes.d -I inc -D ON -C -h" \
     "-h -ox.h -ssub/my.probes.d -xnolibs -C -x nolibs -D ON=1 -I inc -32" "-64 -fPIC -fpic --types -U OFF -UOFF -h -DON -C -Iinc -o x.h -s sub/my.probes.d a.o b.o" \
     "-x cpppath=gcc -C -h -DON -Iinc -o x.h -s sub/my.probes.d" "-k -h -DON -Iinc -C -s sub/my.probes.d -o x.h"; do
-    # shellcheck disable=SC2086 # words
     yes_ $dtrace $words
     grep -q '/\* p:a(unsigned long x) \*/' x.h || fail "not preprocessed: $words"
     has x.h "$words"
@@ -21,7 +20,6 @@ kept=$(sed -n 's/^dtrace: kept //p' out)
 [ -s "$kept/preprocessed.d" ] || fail "-k kept nothing"
 rm -r "$kept"
 for words in "-G -DON -Iinc -C -s sub/my.probes.d -o x.o" "-C -o x.o -G -Iinc -DON -s sub/my.probes.d one.o two.lo"; do
-    # shellcheck disable=SC2086 # words
     yes_ $dtrace $words
     expect "object's symbols" "$(nm x.o | awk '/semaphore/ {print $2, $3}')" "D p_a_semaphore"
     has x.o "$words"

@@ -26,7 +26,6 @@ for compiler in "${compilers[@]}"; do
     have "${compiler%% *}" || continue
     source=$FASTSDT_SOURCE/tests/engine/api.c
     case $compiler in *++*) source=api.cc ;; esac
-    # shellcheck disable=SC2086 # words
     build $compiler "$source"
 done
 
@@ -92,7 +91,6 @@ else
 fi
 
 attachable || { echo "kernel.yama.ptrace_scope is not 0: another process is not tried"; exit 0; }
-# shellcheck disable=SC2086 # words
 build ${FASTSDT_API_COMPILER:-gcc} -std=c89 "$FASTSDT_SOURCE/tests/engine/api.c"
 run outside
 expect "another process" "$(cat out)" "$((1000 * 999 / 2))

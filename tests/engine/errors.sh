@@ -53,7 +53,6 @@ grep -q 'more than [0-9]* bytes are no script' err || fail "$(cat err)"
 error -e 'BEGIN { exit() }' script.bt -- ./app
 # A user who forgets the dashes is told about them.
 for command in "./app" "./app 10"; do
-    # shellcheck disable=SC2086 # words
     error -e 'usdt:./app:shop:order { @ = count() }' $command
     grep -q 'a command to be traced goes behind --' err || fail "$(cat err)"
 done

@@ -22,9 +22,7 @@ if [ ! -e debs/done ]; then
     packages=$(grep -v '^libbpf' <<<"$packages")
     dev="libelf-dev libdw-dev libzydis-dev libzycore-dev libfmt-dev libvixl-dev zlib1g-dev libgtest-dev"
     # A development package's files for CMake name libraries, and CMake wants all of them, needed here or not.
-    # shellcheck disable=SC2086 # a list of words
     packages="$packages $dev $(dpkg-query -W -f '${Depends}, ' $dev | tr , '\n' | sed -nE 's/^ *(lib[^ ]*) .*/\1/p' | grep -v -- '-dev$' | sort -u | xargs) libc6 libgcc-s1 libstdc++6 busybox-static"
-    # shellcheck disable=SC2086 # a list of words
     (cd debs && FASTSDT_CACHE=$cache FASTSDT_ARCHS=arm64 "$FASTSDT_SOURCE/scripts/common/debian.sh" "$suite" apt-get download $packages) >err 2>&1 ||
         skip "no arm64 packages of $suite: $(tail -n 1 err)"
     for deb in debs/*.deb; do dpkg-deb -x "$deb" root; done
@@ -63,7 +61,6 @@ if whole; then tests="$tests stress place script killed" moved="$moved unmodifie
     unset CC CXX CFLAGS CXXFLAGS
     cmake -S "$FASTSDT_SOURCE" -B build -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/toolchain.cmake" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
         "${launcher[@]}" -DFASTSDT_PLUGINS=OFF -DFASTSDT_MAN=OFF -DFASTSDT_BENCHMARKS=OFF -DFASTSDT_TOOLS=ON -DFASTSDT_TESTS=ON
-    # shellcheck disable=SC2086,SC2046 # lists of words
     ninja -C build fastsdt-trace fastsdt_trace_api engine_stubs_arm64 engine_module engine_target engine_target_static \
         engine_starter engine_starter_static engine_starter_static_pie $(printf 'engine_%s_test ' $tests)
 ) >log 2>&1 || fail "building for arm64: $(grep -E 'error|missing' log || tail -n 5 log)"

@@ -36,7 +36,6 @@ trap leave EXIT
 gcc -O1 pages.c -o pages
 rm -f in answers report # a report that is there is not to be taken for the new one
 mkfifo in answers
-# shellcheck disable=SC2016 # the inner shell's
 bash -c 'echo $$ >'"$group"'/cgroup.procs; exec ./pages' <in >answers &
 pid=$!
 exec 3>in 4<answers

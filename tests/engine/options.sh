@@ -88,7 +88,6 @@ usdt:*:shop:order { @n = count(); @sum = sum(arg0); }
 interval:ms:10 { printf("armed\n"); }
 END
 for options in -pie "-no-pie -s" -static -static-pie "-static-pie -s"; do
-    # shellcheck disable=SC2086 # words
     gcc -O2 $options -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o app
     mkfifo orders answers
     "${as_user[@]}" ./app - <orders >answers 3>&- &

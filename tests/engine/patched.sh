@@ -39,7 +39,6 @@ check() {
     grep -qF "$reason" out || fail "$1: no reason: $(cat out err)"
 }
 for flags in -no-pie "-fPIE -pie"; do
-    # shellcheck disable=SC2086 # several words
     gcc -O2 $flags main.c -o "patchable${flags##* }"
     readelf -SW "patchable${flags##* }" | matches -F __patchable_function_entries || skip "this gcc has no -fpatchable-function-entry"
     check "patchable${flags##* }"

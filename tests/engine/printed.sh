@@ -149,7 +149,6 @@ expect "join of what is none" "$status $(grep -c ' error: join() is ' err)" "2 1
 
 # Each thread's events are in their order, also where nobody reads a clock.
 for order in "" --unordered; do
-    # shellcheck disable=SC2086 # a word, or none
     trace --buffer 1M $order -e "$HIT { printf(\"%d %d %s\\n\", arg1, arg0, comm); }" -- ./app 3000 8
     expect "threads $order: status" "$status $(cat err)" "0 "
     python3 - <<'END_OF_PYTHON' || fail "threads $order: $(tail -3 out)"

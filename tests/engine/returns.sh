@@ -60,7 +60,6 @@ trace() {
 said() { grep -q -- "$1" err || fail "not said: $1: $(cat err)"; }
 asked='a uretprobe of bpftrace replaces return addresses, which ends Go programs, programs that throw through the function, and those with a shadow stack; if this is none of these, give --uretprobe'
 for options in '' '--uretprobe' '--no-move' '--no-move --uretprobe'; do
-    # shellcheck disable=SC2086 # words
     trace 1 $options -e 'uretprobe:./throws:fail_now { @ = count(); }' -- ./throws 3
     grep -qx 'caught 3' out || fail "$options: $(cat out err)"
     case $options in

@@ -35,9 +35,7 @@ run() {
     local program=$1 commands=$2
     shift 2
     status=0
-    # shellcheck disable=SC2086
     printf '%s\n' $commands | fastsdt-trace --engine user "$@" -e "$(script "$program")" -- "./$program" >out 2>err || status=$?
-    # shellcheck disable=SC2086
     expect "$program, $commands: its answers" "$(grep -cx "done" out)" "$(printf '%s\n' $commands | wc -l)"
 }
 # attach PROGRAM OPTIONS...: the same with --pid. say COMMAND: has it done.
@@ -84,7 +82,6 @@ report() {
 
 # ---- Who may set a filter is known by the instructions, of whatever compiler.
 for flags in -O0 -O2 -Os -fno-plt '-no-pie -fno-pie' '-static-pie' -static -fcf-protection=full '-flto -O3'; do
-    # shellcheck disable=SC2086
     build gcc may $flags
     run may strings
     report 1 1 0 5
@@ -92,7 +89,6 @@ for flags in -O0 -O2 -Os -fno-plt '-no-pie -fno-pie' '-static-pie' -static -fcf-
         *static*) matches 'is static' <err || fail "$flags: $(cat err)" ;;
         *)
             matches 'calls prctl(PR_SET_SECCOMP)' <err || fail "$flags: $(cat err)"
-            # shellcheck disable=SC2086
             build gcc cannot -DNO_FILTER $flags
             run cannot strings
             report 1 1 2 0

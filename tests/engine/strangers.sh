@@ -62,7 +62,6 @@ expect "four clauses" "$(cat maps)" '@entry: 10
 @some: 6
 @usdt: 10'
 # Structures without a name, comments; braces and slashes where they mean nothing.
-# shellcheck disable=SC2016 # bpftrace's variables
 run 'struct two { int a; struct { int b; } c; }; /* } { */
 uprobe:./work:work, // every call {
 uprobe:./work:main

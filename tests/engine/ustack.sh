@@ -159,7 +159,6 @@ int main(int argc, char** argv)
 }
 END_OF_C
 FRAMES="-O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls"
-# shellcheck disable=SC2086 # words
 gcc $FRAMES -DCONTEXTS -pthread -I"$INCLUDE" app.c -ldl -o app
 chown -R 65534:65534 . 2>/dev/null || true
 HIT=usdt:./app:app:hit
@@ -219,7 +218,6 @@ OWN int inner(int i) { __asm__ volatile(""); return i + 1; }
 OWN int outer(int i) { return inner(i) * 2 + inner(i + 1); }
 int main(void) { int sum = 0; for (int i = 0; i < 10; ++i) sum += outer(i); return sum == 0; }
 END_OF_C
-    # shellcheck disable=SC2086 # words
     "$plugin" $FRAMES -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 calls.c -o calls
     for probe in uprobe uretprobe; do
         trace --folded -e "$probe:./calls:inner { @[ustack] = count(); }" -- ./calls
@@ -262,7 +260,6 @@ END
 for compiler in g++ clang++; do
     have $compiler || continue
     for debug in -g -g0; do
-        # shellcheck disable=SC2086 # words
         $compiler $FRAMES $debug -I"$INCLUDE" inlined.cpp -o inlined
         trace --folded -e 'usdt:./inlined:app:hit { @hit[ustack] = count(); } usdt:./inlined:app:leaf { @leaf[ustack] = count(); }' -- ./inlined
         if [ $debug = -g ]; then
@@ -274,7 +271,6 @@ main;outer;leaf(long) 5"
         fi
     done
 done
-# shellcheck disable=SC2086 # words
 g++ $FRAMES -g -I"$INCLUDE" inlined.cpp -o inlined
 trace -e 'usdt:./inlined:app:hit { @[ustack(1)] = count(); }' -- ./inlined
 expect "inlined, as text" "$(sed 's/+[0-9]*$/+N/' out)" '@[
@@ -312,7 +308,6 @@ grep -q '^fastsdt-trace: 1 stack was cut: ' err || fail "cut: $(cat err)"
 for kind in even odd; do
     echo "__attribute__((noinline)) void in_$kind(void (*leaf)(int)) { leaf(0); __asm__ volatile(\"\"); }
         void call(void (*leaf)(int)) { __asm__ volatile(\"$([ $kind = even ] || echo .skip 64, 0x90)\"); in_$kind(leaf); __asm__ volatile(\"\"); }" >$kind.c
-    # shellcheck disable=SC2086 # words
     gcc $FRAMES -shared -fPIC $kind.c -o lib$kind.so
 done
 trace --folded -e "$HIT { @[ustack(3)] = count(); }" -- ./app 200 libraries
@@ -338,7 +333,6 @@ fi
 # Without frame pointers callers are left out, or the walk ends. Every hit is counted, with the place where it is.
 gcc -O2 -fomit-frame-pointer -DCONTEXTS -pthread -I"$INCLUDE" app.c -ldl -o app
 for mode in "" "threads 500" "forks 5" contexts altstack; do
-    # shellcheck disable=SC2086 # words
     trace --folded -e "$HIT { @[ustack] = count(); @n = count(); }" -- ./app 100 $mode
     expect "no frame pointers: $mode" "$status $(sed -n 's/.*;leaf \([0-9]*\)$/\1/p; s/^leaf \([0-9]*\)$/\1/p' out | awk '{ all += $1 } END { print all }')" \
         "0 $(sed -n 's/^@n: //p' out)"

@@ -152,7 +152,6 @@ END_OF_PYTHON
 
 for compiler in gcc clang; do
     have $compiler || continue
-    # shellcheck disable=SC2086 # words
     $compiler $OPTIONS -I"$INCLUDE" app.c -ldl -o app
     chown -R 65534:65534 . 2>/dev/null || true
     trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app
@@ -165,9 +164,7 @@ for compiler in gcc clang; do
 
     # As gdb unwinds: the same program counters, through the C library and its start. What has a symbol has its name.
     for mode in sort raise "deep 20"; do
-        # shellcheck disable=SC2086 # words
         setarch -R fastsdt-trace --engine user -e "$HIT { printf(\"%s\", ustack(dwarf)); exit(); }" -- ./app $mode >ours 2>err
-        # shellcheck disable=SC2086 # words
         gdb -batch -nx -x frames.py --args ./app $mode >said 2>&1 || fail "gdb: $(tail -n 3 said)"
         python3 same.py || fail "$compiler: $mode: not as gdb has it"
     done
@@ -182,7 +179,6 @@ expect "two frames" "$(sed -n '/^@two/,/^]/p' out | sed 's/+[0-9]*$//')" "@two[
 ]: 1"
 
 # Both kinds in one script, and the same as each other where there are frame pointers.
-# shellcheck disable=SC2086 # words
 gcc ${OPTIONS/-fomit/-fno-omit} -mno-omit-leaf-frame-pointer -I"$INCLUDE" app.c -ldl -o framed
 trace --folded -e 'usdt:./framed:app:hit { @[ustack] = count(); @[ustack(dwarf)] = count(); }' -- ./framed deep 5
 expect "both" "$status $(cat err) $(sed -n 's/^.*;main;/main;/p' out | awk '{ all[$1] += $2 } END { for (stack in all) print stack, all[stack] }')" "0  main;deep;deep;deep;deep;deep;deep;plain;leaf 2"
@@ -194,7 +190,6 @@ OWN int inner(int i) { __asm__ volatile(""); return i * 12345 + 67890; }
 OWN int outer(int i) { return inner(i) * 2 + inner(i + 1); }
 int main(void) { int sum = 0; for (int i = 0; i < 10; ++i) sum += outer(i); return sum == 0; }
 END_OF_C
-# shellcheck disable=SC2086 # words
 gcc $OPTIONS calls.c -o calls
 for probe in uprobe uretprobe; do
     trace --folded -e "$probe:./calls:inner { @[ustack(dwarf)] = count(); }" -- ./calls
@@ -205,7 +200,6 @@ done
 for kind in even odd; do
     echo "__attribute__((noinline)) void in_$kind(void (*leaf)(int)) { $([ $kind = even ] && echo 'char own[400]; __asm__ volatile("" : : "r"(own));') leaf(0); __asm__ volatile(\"\" ::: \"memory\"); }
         void call(void (*leaf)(int)) { in_$kind(leaf); __asm__ volatile(\"\"); }" >$kind.c
-    # shellcheck disable=SC2086 # words
     gcc $OPTIONS -shared -fPIC $kind.c -o lib$kind.so
 done
 trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app library 200
@@ -221,7 +215,6 @@ sites 1 of 1 armed; dropped 0; cut 1"
 grep -q '^fastsdt-trace: 1 stack was cut: ' err || fail "cut: $(cat err)"
 
 # Static programs.
-# shellcheck disable=SC2086 # words
 gcc $OPTIONS -static -I"$INCLUDE" app.c -ldl -o app 2>warnings
 trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app
 expect "static" "$status $(cat err) $(folded)" "0  $(each main 1)"

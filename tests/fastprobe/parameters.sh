@@ -30,7 +30,6 @@ compile() {
     local file=$1 compiler=$cc
     shift
     [[ $source != *.cpp ]] || compiler=$cxx
-    # shellcheck disable=SC2086 # commands with options
     $compiler -w "$level" -g -I"$INCLUDE" ${FASTPROBE_FLAGS:-} "$@" -c "$source" -o a.o &&
         $compiler -nostdlib -static a.o -Wl,-e,0 -Wl,--unresolved-symbols=ignore-all -o "$file" 2>link.log
 }

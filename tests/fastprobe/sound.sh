@@ -76,7 +76,6 @@ else
 fi
 for flags; do
     for modes in "entry=nop exit=nop" "entry=auto exit=nop10" "entry=nop10 exit=nop10"; do
-        # shellcheck disable=SC2086 # lists of words
         $cc -O2 -w $flags -fplugin="$plugin" $(printf -- '-fplugin-arg-fastprobe-%s ' $modes) hard.c -o hard || fail "$flags"
         fastsdt-check --functions --fail-on warning hard >out || fail "$flags, $modes: $(cat out)"
         expect "$flags, $modes: entries" "$(records hard | cut -d' ' -f1)" 6

@@ -61,7 +61,6 @@ for c in $cc; do
         case $standard in *++*) language=c++ compiler=$cxx ;; *) language=c compiler=$c ;; esac
         "$compiler" -x $language -std=$standard -fsyntax-only /dev/null 2>/dev/null || continue
         for flags in "-O2 -fPIC" "-O0 -m32"; do
-            # shellcheck disable=SC2086 # words
             ! echo 'int i;' | "$compiler" $flags -x $language -c - -o try.o 2>/dev/null || cell "$compiler" $flags -x $language -std=$standard
         done
     done

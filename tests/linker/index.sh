@@ -317,7 +317,6 @@ lost padded "a byte of padding"
 if have mold; then
     printf '#include <fastsdt.h>\nvoid ours(void) { FASTSDT(test, ours); }\n' >ours.c
     for order in "app.c ours.c" "ours.c app.c"; do
-        # shellcheck disable=SC2086 # two words
         gcc -O2 -I"$INCLUDE" -fuse-ld=mold $order -o two
         if [ "$(readelf -SW two | grep -c ' \.note\.stapsdt ')" = 1 ]; then
             echo "$(mold --version): joins them itself"

@@ -71,7 +71,6 @@ for linker in bfd lld-14 lld-16 lld-19; do
     for mode in "-no-pie -fno-pic" "-pie -fPIE" "-static" "-static-pie -fPIE" "-shared -fPIC"; do
         main=main.c
         case $mode in -shared*) main= ;; esac
-        # shellcheck disable=SC2086 # flags
         $compiler -O2 -I"$INCLUDE" $mode -fuse-ld=$linker -Wl,-T,"$FASTSDT_SOURCE/linker/fastsdt.ld" whole.c $main -o out/whole 2>log || fail "$linker $mode: $(cat log)"
         check out/whole "$linker $mode"
         [ -n "$main" ] || continue

@@ -67,7 +67,6 @@ check_zlib() { echo minigzip; }
 pairs_zlib() { ./minigzip <../base/input >pairs.gz && cmp pairs.gz ../base/input.gz; }
 build_lua() {
     local s=$work/sources/lua5.4/src
-    # shellcheck disable=SC2046 # file names without blanks
     "$@" -w -std=gnu99 -DLUA_COMPAT_5_3 -DLUA_USE_POSIX -DLUA_USE_DLOPEN -Wl,-E $(ls "$s"/*.c | grep -v luac.c) -o lua -lm -ldl
 }
 test_lua() { $run ./lua "$top/tests/fastprobe/real.lua"; }
@@ -125,7 +124,6 @@ for program in "${programs[@]}"; do
     for f in "${flags[@]}"; do
         dir=$work/$program-$$
         rm -rf "$dir" && mkdir -p "$dir/base" && cd "$dir/base"
-        # shellcheck disable=SC2086 # commands with options
         build_$program $cc $f || fail "$program $f does not build without the plugin"
         test_$program "$cc $f" >out || fail "$program $f fails without the plugin: no verdict"
         for mode in "${modes[@]}"; do
@@ -136,7 +134,6 @@ for program in "${programs[@]}"; do
             if [ "$kind" = clang ] && [[ $f = *-flto* ]]; then # the linker makes the code, and loads the pass
                 with+=(-fuse-ld=lld "-B$(dirname "$(realpath "$(command -v "${cc%% *}")")")" "-Wl,-mllvm,-load=${plugin%.so}-pass.so")
             fi
-            # shellcheck disable=SC2086
             build_$program $cc $f "${with[@]}" || fail "$program $f entry=$mode does not build"
             test_$program "$cc $f ${with[*]}" >out || fail "$program $f entry=$mode: tests fail"
             cmp -s out ../base/out || { diff ../base/out out | sed -n 1,10p >&2; fail "$program $f entry=$mode: other results"; }

@@ -40,7 +40,6 @@ traced() {
 }
 for program in $(find "$programs" -maxdepth 1 -name '*.c' | sort | awk -v n="$nth" 'NR % n == 0'); do
     for f in "${flags[@]}"; do
-        # shellcheck disable=SC2086 # words
         gcc -w -std=gnu11 $f "$program" -o test -lm 2>/dev/null || continue
         status=0 with=0
         timeout 60 ./test >/dev/null 2>&1 </dev/null || status=$?

@@ -8,7 +8,6 @@ dump() { "$FASTSDT_BUILD/bin/movable_dump" "$@"; }
 # compare SOURCE FILE: functions of which nothing is expected are passed over.
 compare() {
     sed -n 's,^\(#\|//\)= ,,p' "$1" | sort >expected
-    # shellcheck disable=SC2046 # words
     dump "$2" | awk 'NR == FNR { known[$1 " " $2] = 1; next } ($1 " " $2) in known || $1 == "site"' expected - | sort >got
     diff -u expected got || fail "$2"
 }

@@ -67,9 +67,7 @@ compile() {
         for file in "$@"; do
             local language=c a=0 b=0
             case $file in *.cxx | *.cpp | *.cc) language=c++ ;; esac
-            # shellcheck disable=SC2086 # words
             $c -x $language -w "-I$theirs" $options -I"$(dirname "$file")" -c "$file" -o theirs.o 2>theirs.log || a=1
-            # shellcheck disable=SC2086 # words
             $c -x $language -w "-I$INCLUDE" $options -I"$(dirname "$file")" -c "$file" -o ours.o 2>ours.log || b=1
             if [ $a != $b ]; then
                 differs "$c ${file#"$cache"/peers-sources/} $options: with their header $([ $a = 0 ] && echo compiles || sed -n 's/.*error: //p' theirs.log | sed -n 1p), with ours $([ $b = 0 ] && echo compiles || sed -n 's/.*error: //p' ours.log | sed -n 1p)"

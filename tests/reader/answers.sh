@@ -9,7 +9,6 @@ library=$FASTSDT_BUILD/lib
 # The header is C89 and C++98.
 for compiler in "clang-19 -std=c89" "g++ -std=c++20 -x c++" "g++ -std=c++98 -x c++" "gcc -std=c89"; do
     have "${compiler%% *}" || continue
-    # shellcheck disable=SC2086 # words
     $compiler -pedantic -O1 -g -Wall -Wextra -Werror -I"$INCLUDE" "$FASTSDT_SOURCE/tests/reader/dump.c" -o dump -L"$library" -lfastsdt -Wl,-rpath,"$library" ||
         fail "$compiler"
 done

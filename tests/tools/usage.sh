@@ -24,7 +24,6 @@ for tool in fastsdt-check fastsdt-index fastsdt-probe fastsdt-trace ./dtrace; do
 done
 for command in "fastsdt-check absent" "fastsdt-index absent" "fastsdt-probe --dry-run absent" "fastsdt-trace -p 1 absent" "./dtrace -h -s absent"; do
     name=${command%% *} name=${name#./}
-    # shellcheck disable=SC2086 # words
     status=$(run $command)
     if [ "$name" = fastsdt-probe ] && ! grep -q absent err; then continue; fi # it may not attach here at all
     expect "$command" "$status" $([ $name = dtrace ] && echo 1 || echo 2)
