@@ -39,7 +39,8 @@ package=${program/sqlite/sqlite3}
 "$top/scripts/common/upstream-source.sh" "$package" "$work/sources"
 s=$work/sources/$package
 
-defines=(-std=c++17 -fno-rtti -DLEVELDB_PLATFORM_POSIX=1 -DHAVE_FDATASYNC=1 -DHAVE_O_CLOEXEC=1 -DHAVE_FULLFSYNC=0 -DHAVE_CRC32C=0 -DHAVE_SNAPPY=0 -I"$s" -I"$s/include")
+defines=(-std=c++17 -fno-rtti -DLEVELDB_PLATFORM_POSIX=1 -DHAVE_FDATASYNC=1 -DHAVE_O_CLOEXEC=1 -DHAVE_FULLFSYNC=0 -DHAVE_CRC32C=0 -DHAVE_SNAPPY=0
+    -I"$s" -I"$s/include")
 
 # compile DIR FLAGS...: leaves DIR/program and the user time that the compiler took in DIR/compile.
 TIMEFORMAT=%U

@@ -12,7 +12,8 @@ for release in 6.12 6.12.43 6.1.0-44-amd64 6.18.5-cloud-amd64 4.18.0-553.5.1.el8
     fastsdt-check -k "$release" prog > out 2> err || fail "-k $release: $(cat err)"
     grep -qE " kernels    (${release%%.*}\.|ubuntu-${release%%.*}\.|rhel-)" out || fail "-k $release: $(cat out)"
 done
-fastsdt-check -k 6.1.176,ubuntu-7.0.0-30-7.0.0-43 prog | matches 'kernels    6.1.176, ubuntu-7.0.0-30, ubuntu-7.0.0-40: ' || fail "a range of Ubuntu's"
+fastsdt-check -k 6.1.176,ubuntu-7.0.0-30-7.0.0-43 prog | matches 'kernels    6.1.176, ubuntu-7.0.0-30, ubuntu-7.0.0-40: ' ||
+    fail "a range of Ubuntu's"
 fastsdt-check -k rhel-9.6 prog > out 2> err
 grep -q "Linux rhel-9.6 was not measured" err || fail "rhel-9.6 without a word: $(cat err)"
 # The running kernel is one kernel.

@@ -10,7 +10,8 @@ has() { [ -s "$1" ] || fail "no $1 after: $2"; rm -f "$1"; }
 
 # -h, -G, -C, -s, -o, -I, -D, -U in any order, apart and joined.
 for words in "-C -DON -Iinc -h -s sub/my.probes.d -o x.h" "-o x.h -s sub/my.probes.d -I inc -D ON -C -h" \
-    "-h -ox.h -ssub/my.probes.d -xnolibs -C -x nolibs -D ON=1 -I inc -32" "-64 -fPIC -fpic --types -U OFF -UOFF -h -DON -C -Iinc -o x.h -s sub/my.probes.d a.o b.o" \
+    "-h -ox.h -ssub/my.probes.d -xnolibs -C -x nolibs -D ON=1 -I inc -32" \
+    "-64 -fPIC -fpic --types -U OFF -UOFF -h -DON -C -Iinc -o x.h -s sub/my.probes.d a.o b.o" \
     "-x cpppath=gcc -C -h -DON -Iinc -o x.h -s sub/my.probes.d" "-k -h -DON -Iinc -C -s sub/my.probes.d -o x.h"; do
     yes_ $dtrace $words
     grep -q '/\* p:a(unsigned long x) \*/' x.h || fail "not preprocessed: $words"

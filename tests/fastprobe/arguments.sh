@@ -55,7 +55,8 @@ C
 for name in 'twice<int>' 'int twice<int>' 'twice<int>(int)' '(anonymous namespace)::box<int>::get<long>' 'ns::operator< <int>' 'main'; do
     printf '%s\nnobody # no function\n' "$name" >names
     rm -f list.json
-    $cxx -w -O1 -c templates.cpp -fplugin="$plugin" -fplugin-arg-fastprobe-list=names -fplugin-arg-fastprobe-report=list.json -fplugin-arg-fastprobe-verbose 2>err
+    $cxx -w -O1 -c templates.cpp \
+        -fplugin="$plugin" -fplugin-arg-fastprobe-list=names -fplugin-arg-fastprobe-report=list.json -fplugin-arg-fastprobe-verbose 2>err
     expect "functions by the list's $name" "$(grep -c . list.json)" 1
     expect "what is said of the list's lines" "$(grep -c 'is no function here' err) $(grep -c 'nobody.* is no function here' err)" "1 1"
 done

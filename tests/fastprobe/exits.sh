@@ -59,7 +59,8 @@ E
 for flags in "-O2 exit=nop10" "-O0 exit=nop" "-O2 $lto exit=nop10"; do
     $cxx -w ${flags% *} -fplugin="$plugin" -fplugin-arg-fastprobe-"${flags##* }" leaving.cpp -o leaving -pthread
     python3 "$FASTSDT_SOURCE/tests/fastprobe/entries.py" --check-exits leaving
-    python3 "$FASTSDT_SOURCE/tests/fastprobe/pairs.py" --trace --left jump_deep=9 --left throw_deep=10 --left gone=3 --left main=1 leaving -- ./leaving >out ||
+    python3 "$FASTSDT_SOURCE/tests/fastprobe/pairs.py" --trace --left jump_deep=9 --left throw_deep=10 --left gone=3 --left main=1 leaving \
+        -- ./leaving >out ||
         { cat out; fail "$flags"; }
     grep -q "pairs; left behind: {'jump_deep': 9, 'throw_deep': 10}; alive at the end: {'gone': 3, 'main': 1}" out || fail "$flags: $(cat out)"
     echo "$flags: $(head -n 1 out)"
@@ -95,7 +96,8 @@ E
         echo "$(printed bpftrace) -c $PWD/recs" >program
         timeout 120 bash program >out 2>err || fail "bpftrace: $(cat err)"
         expect "bpftrace: results" "$(sed -n 's/.* = \(-[0-9]*\), [0-9]* ns$/\1/p' out | xargs)" "$values"
-        sed -n 's/.*, \([0-9]*\) ns$/\1/p' out | awk '$1 < 20000000 || $1 > 20000000000 { bad = 1 } END { exit bad }' || fail "bpftrace: latencies: $(cat out)"
+        sed -n 's/.*, \([0-9]*\) ns$/\1/p' out | awk '$1 < 20000000 || $1 > 20000000000 { bad = 1 } END { exit bad }' ||
+            fail "bpftrace: latencies: $(cat out)"
     else
         echo "no bpftrace: its program was not run"
     fi
@@ -161,7 +163,8 @@ E
     for level in -O0 -O2; do
         for exit in none nop10; do
             $4 -w $level -g -fplugin="$plugin" -fplugin-arg-fastprobe-exit=$exit steps.c -o steps
-            timeout 120 gdb -nx -batch -iex 'set debuginfod enabled off' -x steps.py ./steps 2>&1 </dev/null | grep '^STEPS\|^FINISH' >steps.$exit || true
+            timeout 120 gdb -nx -batch -iex 'set debuginfod enabled off' -x steps.py ./steps 2>&1 </dev/null |
+                grep '^STEPS\|^FINISH' >steps.$exit || true
         done
         grep -q '^STEPS main:' steps.none || fail "gdb at $level: $(cat steps.none)"
         [ $level = -O2 ] || expect "gdb's finish" "$(grep '^FINISH' steps.none | xargs)" "FINISH 4 branchy FINISH 10 branchy FINISH 31 branchy"

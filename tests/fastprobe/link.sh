@@ -76,13 +76,15 @@ done
 # A shared library, and a partial link.
 $cxx -O2 -fPIC -shared -fplugin="$plugin" a.cpp b.cpp -o l.so
 recorded l.so | matches '_Z5otheri' || fail "shared library: $(recorded l.so)"
-$cxx -O2 -fplugin="$plugin" -c a.cpp -o a.o && $cxx -O2 -fplugin="$plugin" -c b.cpp -o b.o && $cxx -r -nostdlib a.o b.o -o partial.o && $cxx partial.o -o e
+$cxx -O2 -fplugin="$plugin" -c a.cpp -o a.o && $cxx -O2 -fplugin="$plugin" -c b.cpp -o b.o && $cxx -r -nostdlib a.o b.o -o partial.o &&
+    $cxx partial.o -o e
 expect "partial link: records" "$(recorded e)" "$all"
 no_strays "partial link"
 
 if [ "$kind" = gcc ]; then
     expected="_Z5otheri _Z6comdatIiET_S0_ _Z8same_onei _Z8same_twoi main "
-    for flags in "-flto" "-flto -ffat-lto-objects" "-flto -flto-partition=max" "-flto=2 -flto-partition=1to1" "-flto -fno-use-linker-plugin -ffat-lto-objects"; do
+    for flags in "-flto" "-flto -ffat-lto-objects" "-flto -flto-partition=max" "-flto=2 -flto-partition=1to1" \
+        "-flto -fno-use-linker-plugin -ffat-lto-objects"; do
         link -O2 $flags 2>/dev/null || fail "$flags"
         got=$(recorded e)
         for name in $expected; do

@@ -68,7 +68,8 @@ __attribute__((noinline)) int loops(void) { d = 0; back: a = 9; for (; a; ++a) {
 int main(int c, char **v) { return f(c) + tail(f, c) + calls(f, c) + pick(c) + loops(); }
 X
 if [ "$kind" = gcc ]; then
-    set -- "-fcf-protection=none -mfunction-return=thunk-inline -mindirect-branch=thunk-inline" "-fcf-protection=none -mfunction-return=thunk-inline" \
+    set -- "-fcf-protection=none -mfunction-return=thunk-inline -mindirect-branch=thunk-inline" \
+        "-fcf-protection=none -mfunction-return=thunk-inline" \
         "-fcf-protection=none -mindirect-branch=thunk-inline" "-fcf-protection=none -mindirect-branch=thunk-inline -fPIC -fno-plt"
 else
     set -- "-fxray-instrument -fxray-instruction-threshold=1" "-mllvm -align-all-blocks=4" "-Os -mllvm -align-all-blocks=4" \

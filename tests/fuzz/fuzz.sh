@@ -11,7 +11,8 @@ out=build/fuzz
 mkdir -p "$out/found" "$out/new"
 wrap=$(command -v ccache || true)
 objects=
-for source in lib/*/*.cpp reader/*.cpp linker/indexer.cpp tools/fastsdt-check/files.cpp tools/fastsdt-check/output_{json,plan,sarif,text}.cpp tests/fuzz/reader_fuzz.cpp; do
+for source in lib/*/*.cpp reader/*.cpp linker/indexer.cpp tools/fastsdt-check/files.cpp tools/fastsdt-check/output_{json,plan,sarif,text}.cpp \
+    tests/fuzz/reader_fuzz.cpp; do
     object=$out/$(echo "${source%.cpp}" | tr / -).o
     objects="$objects $object"
     [ "$object" -nt "$source" ] && [ -z "$(find lib include -name '*.h' -newer "$object")" ] && continue

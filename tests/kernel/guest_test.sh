@@ -8,7 +8,8 @@ need qemu-system-x86_64 cpio gzip apt-get dpkg-deb gcc busybox
 [ "$(uname -m)" = x86_64 ] || skip "the test programs are not x86-64"
 bin=$FASTSDT_BUILD/bin status=0
 for tool in sh cp; do cp "$(command -v busybox)" $tool; done # for the test of deleted files
-"$FASTSDT_SOURCE/bench/in-guest.sh" 7.2 "$bin"/{engine_kernel_test,engine_outside_test,engine_target,engine_target_static,recognize_test,lib_live_test} sh cp \
+"$FASTSDT_SOURCE/bench/in-guest.sh" 7.2 \
+    "$bin"/{engine_kernel_test,engine_outside_test,engine_target,engine_target_static,recognize_test,lib_live_test} sh cp \
     >out 2>err <<'COMMANDS' || status=$?
 /bin/engine_kernel_test
 /bin/engine_outside_test

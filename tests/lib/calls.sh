@@ -44,7 +44,8 @@ told() { "$FASTSDT_BUILD/bin/lib_calls" "$1"; }
 seen=0
 for compiler in gcc clang-19 aarch64-linux-gnu-gcc "clang-19 --target=aarch64-linux-gnu"; do
     have "${compiler%% *}" || continue
-    for flags in -O0 -O1 -O2 -O3 -Os -fno-plt '-no-pie -fno-pie' '-O2 -fcf-protection=full -Wl,-z,ibtplt' '-O2 -Wl,-z,now' '-O2 -mbranch-protection=standard'; do
+    for flags in -O0 -O1 -O2 -O3 -Os -fno-plt '-no-pie -fno-pie' '-O2 -fcf-protection=full -Wl,-z,ibtplt' '-O2 -Wl,-z,now' \
+        '-O2 -mbranch-protection=standard'; do
         case "$compiler $flags" in *aarch64*-fno-plt) continue ;; esac # a call by a register: taken for unknown
         # Not each compiler has each option.
         $compiler $flags calls.c -o app 2>/dev/null || continue

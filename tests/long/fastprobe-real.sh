@@ -52,7 +52,8 @@ fetch() { "$top/scripts/common/upstream-source.sh" "$1" "$work/sources"; }
 build_zlib() {
     local s=$work/sources/zlib p
     for p in example minigzip; do
-        "$@" -w -D_LARGEFILE64_SOURCE=1 -DHAVE_UNISTD_H -I"$s" "$s"/{adler32,compress,crc32,deflate,gzclose,gzlib,gzread,gzwrite,infback,inffast,inflate,inftrees,trees,uncompr,zutil}.c \
+        "$@" -w -D_LARGEFILE64_SOURCE=1 -DHAVE_UNISTD_H -I"$s" \
+            "$s"/{adler32,compress,crc32,deflate,gzclose,gzlib,gzread,gzwrite,infback,inffast,inflate,inftrees,trees,uncompr,zutil}.c \
             "$s/test/$p.c" -o $p
     done
 }
@@ -75,8 +76,10 @@ pairs_lua() { ./lua "$top/tests/fastprobe/real.lua" >/dev/null; }
 build_sqlite() {
     local s=$work/sources/sqlite3
     "$@" -w -I"$s/bld" -DSQLITE_THREADSAFE=0 "$s/test/speedtest1.c" "$s/bld/sqlite3.c" -o speedtest1 -lm -ldl
-    "$@" -w -I"$s/bld" -I"$s/test" -I"$s/ext/recover" -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_ENABLE_MEMSYS5 -DSQLITE_OSS_FUZZ -DSQLITE_MAX_MEMORY=50000000 -DSQLITE_PRINTF_PRECISION_LIMIT=1000 -DSQLITE_ENABLE_FTS4 \
-        -DSQLITE_ENABLE_FTS3_PARENTHESIS -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE -DSQLITE_ENABLE_GEOPOLY -DSQLITE_ENABLE_DBSTAT_VTAB -DSQLITE_ENABLE_BYTECODE_VTAB -DSQLITE_THREADSAFE=0 \
+    "$@" -w -I"$s/bld" -I"$s/test" -I"$s/ext/recover" -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_ENABLE_MEMSYS5 -DSQLITE_OSS_FUZZ \
+        -DSQLITE_MAX_MEMORY=50000000 -DSQLITE_PRINTF_PRECISION_LIMIT=1000 -DSQLITE_ENABLE_FTS4 \
+        -DSQLITE_ENABLE_FTS3_PARENTHESIS -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE -DSQLITE_ENABLE_GEOPOLY -DSQLITE_ENABLE_DBSTAT_VTAB \
+        -DSQLITE_ENABLE_BYTECODE_VTAB -DSQLITE_THREADSAFE=0 \
         "$s"/test/{fuzzcheck,ossfuzz,fuzzinvariants,vt02}.c "$s"/ext/recover/{dbdata,sqlite3recover}.c "$s/bld/sqlite3.c" -o fuzzcheck -lm -ldl
 }
 test_sqlite() {

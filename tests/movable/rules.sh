@@ -41,4 +41,5 @@ cat "$source/rules.s" - >go.s <<'END'
 END
 gcc -shared -nostdlib -o go.so go.s
 expect "Go, one instruction" "$(dump go.so | grep 'entry namer:')" "entry namer: 0+7"
-expect "Go, two instructions" "$(dump go.so | grep 'entry conditional:')" "entry conditional: is in a Go program, and has no instruction of five bytes there"
+expect "Go, two instructions" "$(dump go.so | grep 'entry conditional:')" \
+    "entry conditional: is in a Go program, and has no instruction of five bytes there"

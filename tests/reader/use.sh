@@ -6,7 +6,8 @@ need gcc ar
 library=$FASTSDT_BUILD/lib
 [ -e "$library/libfastsdt.so" ] || skip "the tools are not built"
 # With a library that was built for a sanitizer only programs go that were built for it too: tests/sanitize.sh.
-${FASTSDT_API_COMPILER:-gcc} -O2 -Wall -Wextra -Werror -I"$INCLUDE" "$FASTSDT_SOURCE/tests/reader/use.c" -o use -L"$library" -lfastsdt -Wl,-rpath,"$library" -lpthread -rdynamic
+${FASTSDT_API_COMPILER:-gcc} -O2 -Wall -Wextra -Werror -I"$INCLUDE" "$FASTSDT_SOURCE/tests/reader/use.c" -o use \
+    -L"$library" -lfastsdt -Wl,-rpath,"$library" -lpthread -rdynamic
 run() { timeout 120 ./use "$@" >out 2>err || fail "use $*: status $?: $(cat out err)"; }
 gcc -O2 -g -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o hello
 gcc -O2 -c -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o hello.o

@@ -12,4 +12,5 @@ expect "three, the first of them only by what it has started" "$(own '(own own) 
 bookworm.2
 bookworm.3"
 touch file
-bash -c '. "$FASTSDT_SOURCE/scripts/common/archive.sh"; own_debs file bookworm || exit 3' 2>/dev/null && fail "a cache that cannot be written" || expect status $? 3
+bash -c '. "$FASTSDT_SOURCE/scripts/common/archive.sh"; own_debs file bookworm || exit 3' 2>/dev/null && fail "a cache that cannot be written" ||
+    expect status $? 3

@@ -40,7 +40,8 @@ for command in latency record functions top export; do
     fastsdt-trace $command --help | matches -E "^(Usage:|      ) fastsdt-trace $command " || fail "fastsdt-trace $command --help has no usage"
 done
 fastsdt-trace serve --help >serve.help
-expect "usage of serve" "$(grep -E '^(Usage:|      ) ' serve.help | sed -E 's/^(Usage:|      ) //' | cut -d' ' -f1-2 | sort | uniq -c | tr -s ' ')" " 3 fastsdt-trace serve"
+expect "usage of serve" "$(grep -E '^(Usage:|      ) ' serve.help | sed -E 's/^(Usage:|      ) //' | cut -d' ' -f1-2 | sort | uniq -c | tr -s ' ')" \
+    " 3 fastsdt-trace serve"
 expect "examples of serve" "$(grep -c '^  fastsdt-trace serve ' serve.help)" 2
 
 # Plurals.

@@ -167,5 +167,6 @@ if echo 'int main(void) { return 0; }' | clang --target=aarch64-linux-gnu -c -x 
     clang --target=aarch64-linux-gnu "${with[@]}" -ffixed-x18 -fsanitize=shadow-call-stack -mbranch-protection=standard \
         "${nop[@]}" -c a.c -o a.o || fail "arm64 shadow call stack"
     aarch64-linux-gnu-objdump -d --no-show-raw-insn a.o >dump
-    grep -A4 '<calls>:' dump | tr -s '\t\n ' ' ' | matches 'bti c .* nop .* str x30, \[x18\], #8\|bti c .* nop .* paciasp' || fail "arm64 shadow call stack: $(cat dump)"
+    grep -A4 '<calls>:' dump | tr -s '\t\n ' ' ' | matches 'bti c .* nop .* str x30, \[x18\], #8\|bti c .* nop .* paciasp' ||
+        fail "arm64 shadow call stack: $(cat dump)"
 fi
