@@ -60,13 +60,15 @@ damage='/cfi_def_cfa_offset 8$/d'
 check -O2 $exit=nop10
 damage=
 frames="-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer"
-check -O2 $exit=nop10
-check -O2 $exit=nop
-check -O0 $exit=nop10
-check -Os $exit=nop
-check -O2 $frames $exit=nop10
+check -O2 $frames $exit=nop
 check -O3 -g -fcf-protection=full $exit=nop10
 # Tables for synchronous exceptions only: GCC's are right at exits even so; clang then has none for functions that throw
 # nothing.
 [ "$1" = clang ] || check -O2 -fno-asynchronous-unwind-tables $exit=nop10
 check -O2 -fstack-protector-all -fstack-clash-protection -fplugin-arg-fastprobe-entry=frame $exit=nop
+whole || exit 0
+check -O2 $exit=nop10
+check -O2 $exit=nop
+check -O0 $exit=nop10
+check -Os $exit=nop
+check -O2 $frames $exit=nop10
