@@ -219,8 +219,8 @@ LayoutNotes read_layout(const Image& file)
                 const auto index = Index::open(note.descriptor, file.encoding());
                 if (!index)
                     throw Unusable(index.error().at(std::string(section.name)));
-                if (const auto wrong = index->check())
-                    throw Unusable({*wrong, fmt::format("{}: INDEX note", section.name)});
+                if (const auto sound = index->check(); !sound)
+                    throw Unusable(sound.error().at(std::string(section.name)));
                 for (size_t i = 0; i < index->size(); ++i)
                     result.records.push_back(*index->at(i));
                 continue;
