@@ -302,6 +302,9 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             site.stack_bytes = live.stack_bytes;
             if (live.exit && !live.tail_call)
                 site.result = live.result;
+            site.all_exits = live.all_exits;
+            for (size_t i = 0; site.all_exits && i < site.all_exits->size(); ++i)
+                (*site.all_exits)[i].address += site.load_bias;
             if (probe.kind == Probe::Kind::exit && live.entry)
                 site.found = {State::no_exit_sites};
             else

@@ -307,6 +307,12 @@ private:
                 std::find_if(exits.begin(), exits.end(), [](const Window& w) { return w.obstacle != Obstacle::none; });
             if (exits.empty() || bad != exits.end()) { // the function as a whole
                 site.address = Vaddr(function.address);
+                site.all_exits.emplace();
+                if (std::all_of(exits.begin(), exits.end(), [](const Window& w) {
+                        return w.obstacle == Obstacle::none || concerns_only_moving(w.obstacle);
+                    }))
+                    for (const Window& window : exits)
+                        site.all_exits->push_back({window.address + window.at, window.tail_call});
                 Window none;
                 none.obstacle = exits.empty() ? Obstacle::never_returns : bad->obstacle;
                 place(site, none);

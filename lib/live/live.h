@@ -38,6 +38,12 @@ enum class Change {
 /// "untouched", "breakpoint", "stale-call", "optimized", ...
 std::string_view name(Change change);
 
+/// A way out of a function that was not recorded.
+struct LiveExit {
+    uint64_t address = 0;   ///< ELF vaddr in a LiveSite; the engine adds the load bias
+    bool tail_call = false; ///< a jump to another function, which makes the result
+};
+
 /// A probe site, or the entry or an exit of a function that fastprobe selected.
 struct LiveSite {
     bool entry = false, exit = false;
@@ -45,8 +51,10 @@ struct LiveSite {
     std::string name;      ///< of the probe, or of the function
     std::string arguments; ///< as the stapsdt note has them
     std::vector<std::string>
-        argument_names;                   ///< by argument, empty where one has none; none: the file does not say them
-    Vaddr address;                        ///< the note's pc; entries: of the function; exits: of the layout
+        argument_names; ///< by argument, empty where one has none; none: the file does not say them
+    Vaddr address;      ///< the note's pc; entries: of the function; exits: of the layout
+    /// exits: of a function of which no single exit is a site, since one of them cannot be moved: all, where they are known.
+    std::optional<std::vector<LiveExit>> all_exits;
     uint8_t result = 0;                   ///< exits: where the result is, FASTSDT_RESULT_*
     bool tail_call = false;               ///< exits: a jump to another function, which makes the result
     bool exits = false;                   ///< entries: every way out of the function has an exit

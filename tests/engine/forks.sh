@@ -316,5 +316,5 @@ kill "$child" "$old_child"
 
 # bpftrace would count one process.
 status=0
-fastsdt-trace --engine kernel --follow -e 'usdt:./app:app:hit { @ = count(); }' -- ./app >out 2>err || status=$?
-expect "the kernel engine" "$status $(sed 's/\. The command is.*//' err)" "2 fastsdt-trace: --engine kernel: bpftrace counts one process, and --follow wants its children too"
+fastsdt-trace --engine bpftrace --follow -e 'usdt:./app:app:hit { @ = count(); }' -- ./app >out 2>err || status=$?
+expect "bpftrace" "$status $(sed 's/\. The command is.*//' err)" "2 fastsdt-trace: --engine bpftrace: bpftrace counts one process, and --follow wants its children too"

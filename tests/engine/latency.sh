@@ -30,10 +30,7 @@ int main(void)
 }
 END
 gcc -O2 -pthread -I"$INCLUDE" pairs.c -o pairs
-for engine in user kernel; do
-    if [ $engine = kernel ]; then
-        have bpftrace && [ "$(id -u)" = 0 ] || continue
-    fi
+for engine in $(engines); do
     fastsdt-trace latency --engine $engine ./pairs:shop:begin ./pairs:shop:end -- ./pairs >out 2>err || fail "--engine $engine: $(cat err out)"
     # bpftrace 0.27 prints stats as { .count = N, .average = N, .total = N }.
     read -r count average < <(sed -n 's/^@total: [^0-9]*\([0-9]*\), [^0-9]*\([0-9]*\), [^0-9]*[0-9]*[^0-9]*$/\1 \2/p' out)

@@ -143,8 +143,8 @@ grep -q '^some.bt:2:.*parameter 2 is "x", and no number' err || fail "$(cat err)
 sed -i 's/\$#/0/' some.bt
 ends 2 some.bt shop 1 tea 2 3 -- ./app # $# would take all of them
 grep -q '"3" is one parameter more than the script has' err || fail "$(cat err)"
-if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then # it means the same to bpftrace
-    fastsdt-trace --engine kernel some.bt shop 1 tea -- ./app 0 4 >kernel.out 2>err || fail "parameters, kernel: $(cat err)"
-    expect "parameters, kernel" "$(grep -E '^[0-9]|^@' kernel.out)" "0 of tea
+for engine in $(engines); do # it means the same to all
+    fastsdt-trace --engine "$engine" some.bt shop 1 tea -- ./app 0 4 >out 2>err || fail "parameters, $engine: $(cat err)"
+    expect "parameters, $engine" "$(grep -E '^[0-9]|^@' out)" "0 of tea
 @[tea, 0]: 3"
-fi
+done

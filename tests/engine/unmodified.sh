@@ -39,7 +39,7 @@ for app in app fixed slow small; do
     grep -qE '^sites ([0-9]+) of \1 armed; dropped 0$' out || fail "$app: $(cat out)"
     if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
         # It throws exceptions, so bpftrace gets no return probe.
-        both -e "$(sed '/uretprobe/s/uretprobe:[^}]*}//' <<<"$script")" -- ./$app 600
+        all_engines -e "$(sed '/uretprobe/s/uretprobe:[^}]*}//' <<<"$script")" -- ./$app 600
     fi
 done
 

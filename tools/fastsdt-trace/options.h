@@ -15,7 +15,8 @@ namespace fastsdt::trace_tool {
 /// What is said where a process is wanted and none was named.
 constexpr const char* no_process = "name a process with --pid, all that have a file with --exe, or a command after --";
 
-enum class EngineChoice { automatic, user, kernel };
+/// kernel: ours, by BPF. bpftrace: that program, for comparisons and for scripts that only it reads.
+enum class EngineChoice { automatic, user, kernel, bpftrace };
 
 /// Processes by what they are like: all that was asked for has to hold. Of several values of one kind one has to.
 struct Selection {
@@ -75,6 +76,7 @@ struct Options {
     Selection selection;
     std::vector<std::string> command; ///< after --
     EngineChoice engine = EngineChoice::automatic;
+    bool in_kernel() const { return engine == EngineChoice::kernel || engine == EngineChoice::bpftrace; }
     std::optional<std::chrono::milliseconds> duration, interval;
     enum class Stage { none, ast, ir, code } stage = Stage::none; ///< -d: what to print of the script, instead of a run
     bool dry = false, json = false, folded = false;
