@@ -8,7 +8,8 @@ library=$FASTSDT_BUILD/lib
 header=$INCLUDE/fastsdt/trace.h
 build() { # build COMPILER OPTIONS...: api
     # A bound of 16 bytes: no site lies where a program cannot arm it itself.
-    "$@" -O2 -g -Wall -Wextra -Werror -DFASTSDT_BOUND=4 -I"$INCLUDE" -o api -L"$library" -lfastsdt-trace -Wl,-rpath,"$library" -lpthread -ldl || fail "$*"
+    "$@" -O2 -g -Wall -Wextra -Werror -DFASTSDT_BOUND=4 -I"$INCLUDE" -o api \
+        -L"$library" -lfastsdt-trace -Wl,-rpath,"$library" -lpthread -ldl || fail "$*"
 }
 run() { timeout 120 ./api "$@" >out 2>err || fail "api $*: status $?: $(cat err out)"; }
 

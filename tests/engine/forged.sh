@@ -39,4 +39,5 @@ for options in "" --json; do
     grep -qx 'forged 2' out || fail "$options: nothing was forged: $(cat out)"
 done
 grep -qx '{"type": "stats", "data": {"@avg": -9223372036854775808}}' out || fail "$(cat out)"
-grep -qx '{"type": "stats", "data": {"@stats": {"count": 18446744073709551615, "average": -9223372036854775808, "total": -9223372036854775808}}}' out || fail "$(cat out)"
+grep -qx '{"type": "stats", "data": {"@stats": {"count": 18446744073709551615, "average": -9223372036854775808, "total": -9223372036854775808}}}' \
+    out || fail "$(cat out)"

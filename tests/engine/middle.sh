@@ -107,7 +107,8 @@ until_line 5 $tracer 'sites 1 of 1 armed; dropped 0'
 debug
 turn l 1
 read -r line <&6
-expect "a debugger" "$line" "fastsdt-trace: process $pid: process $debugger (debugger) traces it, and only one can; detach that first; it is tried again"
+expect "a debugger" "$line" \
+    "fastsdt-trace: process $pid: process $debugger (debugger) traces it, and only one can; detach that first; it is tried again"
 turn h 3
 undebug
 until_line 5 $tracer 'sites 2 of 2 armed (1 only since *'

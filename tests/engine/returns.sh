@@ -69,14 +69,16 @@ for options in '' '--no-move' '--engine kernel' '--uretprobe' '--no-move --uretp
     trace 1 $options -e 'uretprobe:./throws:fail_now { @ = count(); }' -- ./throws 3
     grep -qx 'caught 3' out || fail "$options: $(cat out err)"
     case $options in
-    *--uretprobe) grep -q '^sites 0 of 1 armed (1 cannot be had in the kernel: a uretprobe could end the process: .*/throws throws exceptions); ' out || fail "$options: $(cat out)" ;;
+    *--uretprobe) grep -q '^sites 0 of 1 armed (1 cannot be had in the kernel: a uretprobe could end the process: .*/throws throws exceptions); ' \
+        out || fail "$options: $(cat out)" ;;
     *) grep -qx 'sites 0 of 1 armed (1 has no nop10, and its code never returns); dropped 0' out || fail "$options: $(cat out)" ;;
     esac
 done
 trace 1 --no-move latency ./throws:fail_now -- ./throws 3
 grep -qx 'caught 3' out || fail "latency: $(cat out err)"
 # What bpftrace runs has the same end.
-for script in 'uretprobe:./throws:fail_now { @[kstack] = count(); }' 'kprobe:do_nanosleep { @k = count(); } ur:"./throws":fail_now { @ = count(); }'; do
+for script in 'uretprobe:./throws:fail_now { @[kstack] = count(); }' \
+    'kprobe:do_nanosleep { @k = count(); } ur:"./throws":fail_now { @ = count(); }'; do
     for engine in kernel bpftrace; do
         trace 2 --engine $engine -e "$script" -- ./throws 3
         said "$asked"

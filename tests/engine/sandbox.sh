@@ -49,8 +49,10 @@ attach() {
     exec 3>in 4<answers
     read -r line <&4
     expect "$program" "$line" ready
-    fastsdt-trace --engine user -p $pid "$@" -e "$(script "$program") interval:ms:10 { printf(\"armed\\n\"); exit(); }" --dry-run >/dev/null 2>&1 || true
-    fastsdt-trace --engine user -p $pid "$@" -e "$(script "$program") BEGIN { printf(\"begun\\n\"); } interval:ms:10 { printf(\"armed\\n\"); }" >trace 2>err 3>&- 4<&- &
+    fastsdt-trace --engine user -p $pid \
+        "$@" -e "$(script "$program") interval:ms:10 { printf(\"armed\\n\"); exit(); }" --dry-run >/dev/null 2>&1 || true
+    fastsdt-trace --engine user -p $pid \
+        "$@" -e "$(script "$program") BEGIN { printf(\"begun\\n\"); } interval:ms:10 { printf(\"armed\\n\"); }" >trace 2>err 3>&- 4<&- &
     tracer=$!
     exec 5<trace
     read -r line <&5 # begun
@@ -201,7 +203,8 @@ matches 'constructor.so calls prctl(PR_SET_SECCOMP)' <err || fail "$(cat err)"
 tids() { # PROGRAM
     local program=$1
     status=0
-    printf 'errno\ntids\n' | fastsdt-trace --engine user -e "usdt:./$program:memory:thread { @[tid] = count(); }" -- "./$program" >out 2>err || status=$?
+    printf 'errno\ntids\n' |
+        fastsdt-trace --engine user -e "usdt:./$program:memory:thread { @[tid] = count(); }" -- "./$program" >out 2>err || status=$?
     expect "$program: threads" "$(maps out)" "$(sed -n 's/^tid \(.*\)/@[\1]: 1/p' out | sorted)"
     expect "$program: threads seen" "$(maps out | wc -l)" 2
     expect "$program: status ($(cat err))" "$status" 0
@@ -255,6 +258,7 @@ int main(void)
     return 0;
 }
 END
-gcc -O2 -I"$INCLUDE" -DMODULE -DFASTSDT_BOUND=4 self.c "$source" -o self -L"$FASTSDT_BUILD/lib" -lfastsdt-trace -Wl,-rpath,"$FASTSDT_BUILD/lib" -ldl ||
+gcc -O2 -I"$INCLUDE" -DMODULE -DFASTSDT_BOUND=4 self.c \
+    "$source" -o self -L"$FASTSDT_BUILD/lib" -lfastsdt-trace -Wl,-rpath,"$FASTSDT_BUILD/lib" -ldl ||
     fail "the program does not compile"
 expect "a program that traces itself" "$(./self)" "in read-only data 10, 1 entries, unread 10"

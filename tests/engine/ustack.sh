@@ -218,7 +218,8 @@ OWN int inner(int i) { __asm__ volatile(""); return i + 1; }
 OWN int outer(int i) { return inner(i) * 2 + inner(i + 1); }
 int main(void) { int sum = 0; for (int i = 0; i < 10; ++i) sum += outer(i); return sum == 0; }
 END_OF_C
-    "$plugin" $FRAMES -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 calls.c -o calls
+    "$plugin" $FRAMES -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 \
+        calls.c -o calls
     for probe in uprobe uretprobe; do
         trace --folded -e "$probe:./calls:inner { @[ustack] = count(); }" -- ./calls
         expect "$probe" "$status $(cat err) $(sed -n 's/^.*;main;/main;/p' out)" "0  main;outer$([ $probe = uretprobe ] || echo ';inner') 20"
@@ -280,7 +281,8 @@ expect "inlined, as text" "$(sed 's/+[0-9]*$/+N/' out)" '@[
 ]: 5
 sites 1 of 1 armed; dropped 0'
 # What a stack is no value for.
-for script in "@ = sum(ustack);" "@ = str(ustack);" "@[ustack == 0] = count();" "@[ustack(0)] = count();" "@[ustack(128)] = count();" "@[ustack(perf)] = count();"; do
+for script in "@ = sum(ustack);" "@ = str(ustack);" "@[ustack == 0] = count();" "@[ustack(0)] = count();" "@[ustack(128)] = count();" \
+    "@[ustack(perf)] = count();"; do
     trace -e "$HIT { $script }" -- ./app 1
     expect "$script: status" "$status $(grep -c ' error: ' err)" "2 1"
 done
@@ -316,7 +318,8 @@ call;in_odd;leaf 100"
 
 # Static programs, and those of musl.
 static() {
-    "$@" -O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls -pthread -I"$INCLUDE" app.c -ldl -o app 2>warnings || fail "$*: $(cat warnings)"
+    "$@" -O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls -pthread -I"$INCLUDE" app.c -ldl -o app 2>warnings ||
+        fail "$*: $(cat warnings)"
     trace --folded -e "$HIT { @[ustack] = count(); }" -- ./app 10
     expect "$*" "$status $(cat err) $(folded)" "0  main;run;two;leaf 5
 main;run;two;one;leaf 10"
@@ -334,7 +337,8 @@ fi
 gcc -O2 -fomit-frame-pointer -DCONTEXTS -pthread -I"$INCLUDE" app.c -ldl -o app
 for mode in "" "threads 500" "forks 5" contexts altstack; do
     trace --folded -e "$HIT { @[ustack] = count(); @n = count(); }" -- ./app 100 $mode
-    expect "no frame pointers: $mode" "$status $(sed -n 's/.*;leaf \([0-9]*\)$/\1/p; s/^leaf \([0-9]*\)$/\1/p' out | awk '{ all += $1 } END { print all }')" \
+    expect "no frame pointers: $mode" \
+        "$status $(sed -n 's/.*;leaf \([0-9]*\)$/\1/p; s/^leaf \([0-9]*\)$/\1/p' out | awk '{ all += $1 } END { print all }')" \
         "0 $(sed -n 's/^@n: //p' out)"
 done
 mv dynamic app

@@ -112,7 +112,8 @@ trace() {
 }
 # What is in out, without the frames of the C library below main() or a thread's first function, and those between sorts() and compare().
 folded() {
-    sed -En 's/^(.*;)?((main|once|on_own_stack);.* [0-9]+)$/\2/p' out | sed -E 's/;sorts;.*;compare;/;sorts;compare;/; s/;raises;.*;handler;/;raises;handler;/' | sort
+    sed -En 's/^(.*;)?((main|once|on_own_stack);.* [0-9]+)$/\2/p' out |
+        sed -E 's/;sorts;.*;compare;/;sorts;compare;/; s/;raises;.*;handler;/;raises;handler;/' | sort
 }
 ways="all;aligned;plain;leaf
 all;deep;deep;deep;deep;plain;leaf
@@ -181,7 +182,8 @@ expect "two frames" "$(sed -n '/^@two/,/^]/p' out | sed 's/+[0-9]*$//')" "@two[
 # Both kinds in one script, and the same as each other where there are frame pointers.
 gcc ${OPTIONS/-fomit/-fno-omit} -mno-omit-leaf-frame-pointer -I"$INCLUDE" app.c -ldl -o framed
 trace --folded -e 'usdt:./framed:app:hit { @[ustack] = count(); @[ustack(dwarf)] = count(); }' -- ./framed deep 5
-expect "both" "$status $(cat err) $(sed -n 's/^.*;main;/main;/p' out | awk '{ all[$1] += $2 } END { for (stack in all) print stack, all[stack] }')" "0  main;deep;deep;deep;deep;deep;deep;plain;leaf 2"
+expect "both" "$status $(cat err) $(sed -n 's/^.*;main;/main;/p' out | awk '{ all[$1] += $2 } END { for (stack in all) print stack, all[stack] }')" \
+    "0  main;deep;deep;deep;deep;deep;deep;plain;leaf 2"
 
 # Entries and exits of functions, as they are installed: where a function begins, and where it returns to.
 cat >calls.c <<'END_OF_C'
@@ -208,7 +210,9 @@ main;library;call;in_odd;leaf 100"
 
 # Where nothing says how to go on, the report tells. A handler on a stack of its own is read to the end of the page.
 trace --folded -e "$HIT { @[ustack(dwarf)] = count(); @n = count(); }" -- ./app thread-altstack 10
-expect "handlers of threads" "$status $(grep '^@n' out) $(sed -nE 's/^(.*;)?(plain;leaf) ([0-9]+)$/\2 \3/p' out | awk '{ all += $2 } END { print $1, all }')" "0 @n: 10 plain;leaf 10"
+expect "handlers of threads" \
+    "$status $(grep '^@n' out) $(sed -nE 's/^(.*;)?(plain;leaf) ([0-9]+)$/\2 \3/p' out | awk '{ all += $2 } END { print $1, all }')" \
+    "0 @n: 10 plain;leaf 10"
 trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app made
 expect "code of no file" "$status $(sed 's/0x[0-9a-f]*/ADDRESS/' out)" "0 ADDRESS;leaf 1
 sites 1 of 1 armed; dropped 0; cut 1"
@@ -223,7 +227,8 @@ expect "static" "$status $(cat err) $(folded)" "0  $(each main 1)"
 python=$(readlink -f /usr/bin/python3 2>/dev/null || true)
 libc=$(ldd "$python" 2>/dev/null | sed -n 's/.*libc\.so\.6 => \(\S*\).*/\1/p')
 if [ -n "$libc" ]; then
-    setarch -R fastsdt-trace --engine user -e "uprobe:$libc:getppid { printf(\"%s\", ustack(dwarf)); }" -- "$python" -ISc 'import os; os.getppid()' >ours 2>err
+    setarch -R fastsdt-trace --engine user -e "uprobe:$libc:getppid { printf(\"%s\", ustack(dwarf)); }" -- "$python" \
+        -ISc 'import os; os.getppid()' >ours 2>err
     sed -i 's/^gdb.execute("break leaf")/gdb.execute("break *getppid")/' frames.py
     gdb -batch -nx -x frames.py --args "$python" -ISc 'import os; os.getppid()' >said 2>&1 || fail "gdb: $(tail -n 3 said)"
     python3 same.py || fail "python: not as gdb has it: $(cat err)"
