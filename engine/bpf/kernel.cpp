@@ -242,7 +242,7 @@ std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, co
         if (site.kind != Probe::Kind::exit || !(site.all_exits || site.found.state == State::no_exit_sites)) {
             want(i, site, site.once ? site.once : site.address, false);
         } else if (site.all_exits && !site.all_exits->empty()) {
-            for (const LiveExit& exit : *site.all_exits) {
+            for (const KnownExit& exit : *site.all_exits) {
                 site.result = exit.tail_call ? -1 : FASTSDT_RESULT_REGISTER;
                 site.address = exit.address;
                 want(i, site, site.address, false);

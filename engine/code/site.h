@@ -28,6 +28,12 @@ struct MovedCode {
     uint8_t faults = 0;           ///< Fault: a handler of that signal would see the stub's address
 };
 
+/// A way out of a function.
+struct KnownExit {
+    uint64_t address = 0;   ///< runtime address
+    bool tail_call = false; ///< a jump to another function, which makes the result
+};
+
 /// A place where one probe of a script can be armed. Addresses are runtime addresses of the process.
 struct Site {
     Probe::Kind kind = Probe::Kind::usdt;    ///< usdt, entry, exit
@@ -54,7 +60,7 @@ struct Site {
         0; ///< entry: runtime address of an instruction that is executed once a call, where the first is not; else 0
     /// exit: of a function whose exits cannot be armed as a whole, all of them, by runtime address; none: they are not known. Empty: the site
     /// is one of a function's exits.
-    std::optional<std::vector<LiveExit>> all_exits;
+    std::optional<std::vector<KnownExit>> all_exits;
     std::vector<size_t> clauses; ///< of Script::clauses, in the order in which they run
     bool by_pattern = false;     ///< the script names it nowhere: "uprobe:FILE:str*"
 

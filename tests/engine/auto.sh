@@ -49,9 +49,11 @@ maps() { grep '^@' out | sort | xargs; }
 # An argument of 16 bytes: the others are traced.
 trace -e 'usdt:./mixed++:*:* { @[probe] = sum(arg0); }' -- ./mixed++
 expect "a pattern" "$status $(maps)" "1 @[usdt:./mixed++:t:narrow]: 55 @[usdt:./mixed++:t:wide]: 55"
-grep -qE '^sites 2 of 3 armed \(1 by the kernel, 1 has arg0 of a size that no integer has \(16@%rax\)\); dropped 0$' out || fail "a pattern: $(cat out)"
+grep -qE '^sites 2 of 3 armed \(1 by the kernel, 1 has arg0 of a size that no integer has \(16@%rax\)\); dropped 0$' out ||
+    fail "a pattern: $(cat out)"
 trace -e 'usdt:./mixed++:*:* { @[probe] = count(); }' -- ./mixed++
-expect "a pattern without arguments" "$status $(maps)" "0 @[usdt:./mixed++:big:vector]: 10 @[usdt:./mixed++:t:narrow]: 10 @[usdt:./mixed++:t:wide]: 10"
+expect "a pattern without arguments" "$status $(maps)" \
+    "0 @[usdt:./mixed++:big:vector]: 10 @[usdt:./mixed++:t:narrow]: 10 @[usdt:./mixed++:t:wide]: 10"
 # Each engine has one.
 trace -e 'usdt:./mixed++:t:wide, usdt:./mixed++:t:narrow { @[probe] = sum(arg0); }' -- ./mixed++
 expect "two probes" "$status $(maps)" "0 @[usdt:./mixed++:t:narrow]: 55 @[usdt:./mixed++:t:wide]: 55"

@@ -127,7 +127,8 @@ grep -qxF "$taken" err || fail "JSON: $(cat err)"
 python3 -B expected.py <out || fail "JSON: $(cat out)"
 grep -q '"sites": 2, "armed": 2, "by_kernel": 1, ' out || fail "JSON: $(cat out)"
 # A filter, a parameter, and one clause of each engine.
-trace -e "$sites /arg0 < \$1/ { @[func] = sum(arg0); } uprobe:./app:turns { @turns = count(); } uprobe:./app:work { @work = count(); }" 10 -- ./app 1000
+trace -e "$sites /arg0 < \$1/ { @[func] = sum(arg0); } uprobe:./app:turns { @turns = count(); } uprobe:./app:work { @work = count(); }" 10 \
+    -- ./app 1000
 expect "a filter: $(cat err)" "$status $(grep . out)" "0 @[turns]: 12
 @[work]: 45
 @turns: 334

@@ -21,7 +21,8 @@ all_engines() {
         fastsdt-trace --engine "$engine" "$@" >$engine.out 2>$engine.err || fail "--engine $engine $*: $(cat $engine.err $engine.out)"
         # Not compared: bpftrace's line on what it attaches to and our line on what is armed, blank lines before the maps,
         # and the blank behind a histogram's name, which bpftrace 0.23 no longer prints.
-        grep -vE '^Attaching [0-9]+ probes?\.\.\.$|^sites [0-9]+ of [0-9]+ armed|"type": "(attached_probes|sites)"' $engine.out | sed -e '/./,$!d; s/: $/:/' >$engine.txt
+        grep -vE '^Attaching [0-9]+ probes?\.\.\.$|^sites [0-9]+ of [0-9]+ armed|"type": "(attached_probes|sites)"' $engine.out |
+            sed -e '/./,$!d; s/: $/:/' >$engine.txt
         diff bpftrace.txt $engine.txt >difference || fail "engine $engine differs (< bpftrace, > $engine) for $*
 $(cat difference)"
     done

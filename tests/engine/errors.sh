@@ -13,11 +13,13 @@ error() {
     [ ! -s out ] || fail "$*: $(cat out)"
 }
 error -e 'usdt:./app:shop:order { @ = cmm; }' -- ./app
-expect "a caret" "$(cat err)" '-e:1:29: error: "cmm" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, elapsed, probe, func, ustack, cpu, uid, gid and rand are
+expect "a caret" "$(cat err)" \
+    '-e:1:29: error: "cmm" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, elapsed, probe, func, ustack, cpu, uid, gid and rand are
 usdt:./app:shop:order { @ = cmm; }
                             ^~~'
 error --engine user -e 'usdt:./app:shop:order { @[cgroup] = count(); }' -- ./app 3
-expect "kernel only" "$(cat err)" '-e:1:27: error: "cgroup" is the number of the kernel'\''s control group, which no program can tell: only bpftrace can
+expect "kernel only" "$(cat err)" \
+    '-e:1:27: error: "cgroup" is the number of the kernel'\''s control group, which no program can tell: only bpftrace can
 usdt:./app:shop:order { @[cgroup] = count(); }
                           ^~~~~~
 fastsdt-trace: bpftrace does it, as root: bpftrace -c '\''./app 3'\'' -e '\''usdt:./app:shop:order /pid == cpid/ { @[cgroup] = count(); }'\'''
@@ -53,7 +55,6 @@ grep -q 'more than [0-9]* bytes are no script' err || fail "$(cat err)"
 error -e 'BEGIN { exit() }' script.bt -- ./app
 # A user who forgets the dashes is told about them.
 for command in "./app" "./app 10"; do
-    # shellcheck disable=SC2086 # words
     error -e 'usdt:./app:shop:order { @ = count() }' $command
     grep -q 'a command to be traced goes behind --' err || fail "$(cat err)"
 done
@@ -81,7 +82,8 @@ missing() { # PROBE MESSAGE [OPTION...]
     fastsdt-trace --engine user "${@:3}" -e "$1 { @ = count(); }" -- ./app >out 2>err </dev/null || status=$?
     expect "$1: status" "$status" 1
     # The message comes early if the program is still there by then.
-    expect "$1: messages" "$(grep -v "engine kernel may" err | sed 's/nothing matches \(.*\) so far: /nothing matched \1: /;2d')" "fastsdt-trace: nothing matched $1: $2"
+    expect "$1: messages" "$(grep -v "engine kernel may" err | sed 's/nothing matches \(.*\) so far: /nothing matched \1: /;2d')" \
+        "fastsdt-trace: nothing matched $1: $2"
 }
 missing usdt:./app:shop:oder "the probes of shop are shop:closed, shop:order"
 ! grep -q "engine kernel" err || fail "$(cat err)"

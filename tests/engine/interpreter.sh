@@ -62,7 +62,8 @@ for engine in $(engines); do
     kill -INT $tracer
     cat <&5 >maps
     wait $tracer || fail "--engine $engine: $(cat err maps)"
-    expect "--engine $engine: times" "$(sed -n '/^@us:/,/^$/s/^\[.*) *\([0-9]*\) |.*/\1/p; /^@us:/,/^$/s/^\[[0-9]*\] *\([0-9]*\) |.*/\1/p' maps | awk '{ n += $1 } END { print n }')" 4000
+    expect "--engine $engine: times" \
+        "$(sed -n '/^@us:/,/^$/s/^\[.*) *\([0-9]*\) |.*/\1/p; /^@us:/,/^$/s/^\[[0-9]*\] *\([0-9]*\) |.*/\1/p' maps | awk '{ n += $1 } END { print n }')" 4000
     # i % 3 for i from 0 to 999, those that 10 divides and the others apart; four threads
     python3 - >wanted <<'END'
 from collections import Counter

@@ -62,7 +62,6 @@ if ! fastsdt-trace latency --engine user begin end -- ./static >out 2>err; then
 fi
 for wrong in "" "a b c" "a:b:c" "shop:begin shop:e{nd" "a:b:c:d d"; do
     status=0
-    # shellcheck disable=SC2086 # words
     fastsdt-trace latency $wrong -- ./pairs >out 2>err || status=$?
     expect "latency $wrong: status" "$status" 2
     [ "$(wc -l <err)" = 1 ] || fail "latency $wrong: $(cat err)"

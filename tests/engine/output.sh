@@ -50,7 +50,8 @@ grep -qx 'fastsdt-trace: /dev/full cannot be written' err || fail "a full disk: 
 driven ./app
 for engine in $(engines); do
     rm -f file
-    fastsdt-trace --engine $engine -o file -p $pid -e "BEGIN { printf(\"begun\n\"); } interval:ms:5 { printf(\"armed %0200d\n\", 0); } usdt:./app:app:turn { @turns = count(); }" >out 2>err 3>&- 4<&- &
+    fastsdt-trace --engine $engine -o file -p $pid \
+        -e "BEGIN { printf(\"begun\n\"); } interval:ms:5 { printf(\"armed %0200d\n\", 0); } usdt:./app:app:turn { @turns = count(); }" >out 2>err 3>&- 4<&- &
     tracer=$!
     until grep -qs armed file; do kill -0 $tracer || fail "$engine: $(cat err)"; done
     did

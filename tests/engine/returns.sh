@@ -67,18 +67,19 @@ trace() {
 said() { grep -q -- "$1" err || fail "not said: $1: $(cat err)"; }
 asked='a uretprobe of bpftrace replaces return addresses, which ends Go programs, programs that throw through the function, and those with a shadow stack; if this is none of these, give --uretprobe'
 for options in '' '--no-move' '--engine kernel' '--uretprobe' '--no-move --uretprobe' '--engine kernel --uretprobe'; do
-    # shellcheck disable=SC2086 # words
     trace 1 $options -e 'uretprobe:./throws:fail_now { @ = count(); }' -- ./throws 3
     grep -qx 'caught 3' out || fail "$options: $(cat out err)"
     case $options in
-    *--uretprobe) grep -q '^sites 0 of 1 armed (1 cannot be had in the kernel: a uretprobe could end the process: .*/throws throws exceptions); ' out || fail "$options: $(cat out)" ;;
+    *--uretprobe) grep -q '^sites 0 of 1 armed (1 cannot be had in the kernel: a uretprobe could end the process: .*/throws throws exceptions); ' \
+        out || fail "$options: $(cat out)" ;;
     *) grep -qx 'sites 0 of 1 armed (1 has no nop10, and its code never returns); dropped 0' out || fail "$options: $(cat out)" ;;
     esac
 done
 trace 1 --no-move latency ./throws:fail_now -- ./throws 3
 grep -qx 'caught 3' out || fail "latency: $(cat out err)"
 # What bpftrace runs has the same end.
-for script in 'uretprobe:./throws:fail_now { @[kstack] = count(); }' 'kprobe:do_nanosleep { @k = count(); } ur:"./throws":fail_now { @ = count(); }'; do
+for script in 'uretprobe:./throws:fail_now { @[kstack] = count(); }' \
+    'kprobe:do_nanosleep { @k = count(); } ur:"./throws":fail_now { @ = count(); }'; do
     for engine in kernel bpftrace; do
         trace 2 --engine $engine -e "$script" -- ./throws 3
         said "$asked"
@@ -94,13 +95,10 @@ said "$asked"
 # Exits that are known have uprobes of their own, without a word. A return probe is for a function of which they are not: here one that is entered
 # in its middle too. It does no harm where nothing looks at return addresses.
 for options in --no-move '--engine kernel'; do
-    # shellcheck disable=SC2086 # words
     trace 0 $options -e 'uretprobe:./plain:work { @ = sum(retval); }' -- ./plain
     grep -qx '@: 45' out || fail "$options: $(cat out err)"
-    # shellcheck disable=SC2086 # words
     trace 1 $options -e 'uretprobe:./plain:shared { @ = sum(retval); }' -- ./plain
     grep -q '^sites 0 of 1 armed (1 has no nop10, and its code is entered elsewhere than at its begin); ' out || fail "$options: $(cat out err)"
-    # shellcheck disable=SC2086 # words
     trace 0 $options --uretprobe -e 'uretprobe:./plain:shared { @ = sum(retval); }' -- ./plain
     grep -qx '@: 55' out || fail "$options: $(cat out err)"
 done

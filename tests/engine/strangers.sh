@@ -66,7 +66,6 @@ uprobe:./work:work /arg0 > 5 || arg0 == 1/ { @some = count(); }'
 @usdt: 10'
 done
 # Structures without a name, comments; braces and slashes where they mean nothing.
-# shellcheck disable=SC2016 # bpftrace's variables
 run 'struct two { int a; struct { int b; } c; }; /* } { */
 uprobe:./work:work, // every call {
 uprobe:./work:main
@@ -111,7 +110,8 @@ grep '^@' out
 END_OF_SH
 if unshare --pid --fork --mount-proc true 2>/dev/null; then
     unshare --pid --fork --mount-proc bash inside.sh >inside
-    expect "another pid namespace" "$(sed 's/\. The command is.*//' inside)" "2 fastsdt-trace: --engine bpftrace: bpftrace knows processes by their numbers in the machine's first pid namespace, which cannot be learned from within another: it would count other processes too
+    expect "another pid namespace" "$(sed 's/\. The command is.*//' inside)" \
+        "2 fastsdt-trace: --engine bpftrace: bpftrace knows processes by their numbers in the machine's first pid namespace, which cannot be learned from within another: it would count other processes too
 @[1, 1]: 10"
 else
     echo "no pid namespace can be made here: that is not tried"

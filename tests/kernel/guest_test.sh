@@ -8,7 +8,8 @@ need qemu-system-x86_64 cpio gzip apt-get dpkg-deb gcc busybox
 [ "$(uname -m)" = x86_64 ] || skip "the test programs are not x86-64"
 bin=$FASTSDT_BUILD/bin status=0
 for tool in sh cp env; do cp "$(command -v busybox)" $tool; done # for the test of deleted files
-"$FASTSDT_SOURCE/bench/in-guest.sh" 7.2 "$bin"/{engine_bpf_test,engine_kernel_test,engine_outside_test,engine_target,engine_target_static,recognize_test,lib_live_test} sh cp env \
+"$FASTSDT_SOURCE/bench/in-guest.sh" 7.2 \
+    "$bin"/{engine_bpf_test,engine_kernel_test,engine_outside_test,engine_target,engine_target_static,recognize_test,lib_live_test} sh cp env \
     >out 2>err <<'COMMANDS' || status=$?
 /bin/env FASTSDT_CLAUSES=8 /bin/engine_bpf_test
 /bin/engine_kernel_test
