@@ -17,7 +17,6 @@ source_of() {
     local f i
     for f in $(seq 0 99); do
         echo "int f$f(int a, char *b, long c) {"
-        # shellcheck disable=SC2059 # the format is the argument
         for i in $(seq 0 19); do printf "$2\n" $((f * 20 + i)); done
         echo "return a; }"
     done

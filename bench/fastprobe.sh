@@ -39,7 +39,8 @@ package=${program/sqlite/sqlite3}
 "$top/scripts/common/upstream-source.sh" "$package" "$work/sources"
 s=$work/sources/$package
 
-defines=(-std=c++17 -fno-rtti -DLEVELDB_PLATFORM_POSIX=1 -DHAVE_FDATASYNC=1 -DHAVE_O_CLOEXEC=1 -DHAVE_FULLFSYNC=0 -DHAVE_CRC32C=0 -DHAVE_SNAPPY=0 -I"$s" -I"$s/include")
+defines=(-std=c++17 -fno-rtti -DLEVELDB_PLATFORM_POSIX=1 -DHAVE_FDATASYNC=1 -DHAVE_O_CLOEXEC=1 -DHAVE_FULLFSYNC=0 -DHAVE_CRC32C=0 -DHAVE_SNAPPY=0
+    -I"$s" -I"$s/include")
 
 # compile DIR FLAGS...: leaves DIR/program and the user time that the compiler took in DIR/compile.
 TIMEFORMAT=%U
@@ -52,18 +53,13 @@ compile() {
         rm -f report.json
         case $program in
             sqlite)
-                # shellcheck disable=SC2086 # commands with options
                 { time $cc $flags -w -c "$@" -I"$s/bld" "$s/bld/sqlite3.c" -DSQLITE_THREADSAFE=0; } 2>compile.now
-                # shellcheck disable=SC2086
                 $cc $flags -w -I"$s/bld" "$s/test/speedtest1.c" sqlite3.o -o program -lm -ldl
                 ;;
             leveldb)
-                # shellcheck disable=SC2086
                 { time find "$s"/{db,table,util,helpers/memenv} -name '*.cc' ! -name '*_test.cc' ! -name '*windows*' ! -name leveldbutil.cc |
                     sort | xargs -P 4 -n 1 $cxx "${defines[@]}" $flags -w -c "$@"; } 2>compile.now
-                # shellcheck disable=SC2086
                 [ -e ../db_bench.o ] || $cxx "${defines[@]}" $flags -w -c "$s/benchmarks/db_bench.cc" -o ../db_bench.o
-                # shellcheck disable=SC2086
                 $cxx ./*.o ../db_bench.o -o program -pthread
                 ;;
         esac

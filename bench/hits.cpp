@@ -95,8 +95,8 @@ Probed place(const Site& site, const Image& image, Evaluator& evaluator)
         const Evaluation& seen = *evaluator.at({function.address});
         const Behaviour& behaviour = seen.behaviours.front();
         const bool moves = behaviour.at_patch.verdict == Verdict::optimize;
-        return {{"/proc/self/exe", *image.file_offset(function.address + (moves ? seen.patch_offset : 0)), 0,
-                 site.on_return},
+        return {{"/proc/self/exe", image.file_offset(Vaddr(function.address + (moves ? seen.patch_offset : 0)))->value,
+                 0, site.on_return},
                 moves ? behaviour.at_patch.verdict : behaviour.at_start.verdict};
     }
     throw Unusable("bench_hits is stripped");

@@ -69,6 +69,7 @@ source=$top/build/real-programs/upstream/sqlite3
 recorded --functions '*' --buffer 1G -- ./speedtest1 --size 5 :memory:
 echo "speedtest1 --size 5, all functions, --buffer 1G: $events events, $lost lost, $(du -sb trace | cut -f1) bytes"
 tail -n 1 out
-babeltrace2 trace | awk '{ for (i = 1; i <= NF; i++) if ($i ~ /^u(ret)?probe:/) { split($i, name, ":"); n[name[2], name[1]]++; f[name[2]]; all[name[1]]++; break } }
+babeltrace2 trace |
+    awk '{ for (i = 1; i <= NF; i++) if ($i ~ /^u(ret)?probe:/) { split($i, name, ":"); n[name[2], name[1]]++; f[name[2]]; all[name[1]]++; break } }
     END { for (i in f) if (n[i, "uprobe"] != n[i, "uretprobe"]) { odd++; what = what " " i }
           printf "  babeltrace2 reads %d entries and %d exits; functions whose entries are not as many as their exits: %d%s\n", all["uprobe"], all["uretprobe"], odd, what }'

@@ -172,6 +172,27 @@ def trace(rows):
     return lines
 
 
+def kernel(rows):
+    tools = ["fastsdt-trace", "fastsdt-trace --engine kernel", "bpftrace"]
+    hits = [r for r in rows if r["what"] == "hit"]
+    idle = {(r["loop"], r["threads"]): min(r["ns"]) for r in hits if r["action"] == "idle"}
+    actions = list(dict.fromkeys((r["action"], r["threads"]) for r in hits if r["action"] != "idle"))
+
+    def cell(action, threads, tool):
+        row = next((r for r in hits if (r["action"], r["threads"], r["tool"]) == (action, threads, tool)), None)
+        return f"{min(row['ns']) - idle[row['loop'], threads]:,.0f}" if row else "-"
+
+    attached = {(r["tool"], r["sites"]): r for r in rows if r["what"] == "attach"}
+    sites = sorted({n for _, n in attached})
+    return ["Nanoseconds of a processor for a turn of the loop, less the loop alone: the least of the rounds. The same sites and scripts; the kernel's engine and bpftrace take a trap",
+            "at the nop1. A turn of a latency has two hits.", "",
+            *table(["script", "threads", "engine user", "engine kernel", "bpftrace"], [[a, t, *(cell(a, t, tool) for tool in tools)] for a, t in actions]),
+            "Seconds from the tool's start until all sites count, and from an interrupt until it has ended: medians. bpftrace has a limit of 512 probes.", "",
+            *table(["sites", *(f"{tool}: {what}" for tool in ("engine user", "engine kernel", "bpftrace") for what in ("armed", "ended"))],
+                   [[f"{n:,}", *(f"{statistics.median(attached[tool, n][key]):.2f}" if (tool, n) in attached else "-" for tool in tools for key in ("armed_s", "ended_s"))]
+                    for n in sites])]
+
+
 def events(rows):
     if not rows:
         return []
@@ -362,7 +383,7 @@ def left_out(results):
 
 def document(results):
     parts = results["parts"]
-    rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "trace", "events", "stops", "disabled", "runtimes", "attach", "build", "tools", "fleet")}
+    rows = {name: parts.get(name, {}).get("rows", []) for name in ("programs", "hits", "trace", "kernel", "events", "stops", "disabled", "runtimes", "attach", "build", "tools", "fleet")}
 
     def section(title, part, lines, picture=None):
         if part not in parts:
@@ -395,6 +416,7 @@ def document(results):
                  *table(["source", "nop1", "push", "stepped (ret)", "optimized"], PUBLISHED),
                  "![What each kernel does at each instruction](recorded/kernels.svg)", ""], ("Nanoseconds for a hit, by first instruction and kernel", "hits")),
              *section("Tracing in user space", "trace", trace(rows["trace"]), ("What an event costs, by tool", "trace")),
+             *section("Scripts in the kernel", "kernel", kernel(rows["kernel"])),
              *section("Events", "events", events(rows["events"])),
              *section("Standing still", "stops", stops(rows["stops"])),
              *section("A site that nobody traces", "disabled", [

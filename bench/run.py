@@ -19,7 +19,7 @@ import time
 
 top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(top, "bench"))
-PARTS = ["hits", "trace", "events", "stops", "programs", "disabled", "runtimes", "attach", "build", "tools", "fleet"]
+PARTS = ["hits", "trace", "kernel", "events", "stops", "programs", "disabled", "runtimes", "attach", "build", "tools", "fleet"]
 
 
 class Unavailable(Exception):

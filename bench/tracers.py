@@ -113,6 +113,15 @@ class Idle(Way):
         self.variant = variant
 
 
+KERNEL = "fastsdt-trace --engine kernel"
+
+
+def runner(bench, tool):
+    """The words that run a script, with its maps as JSON."""
+    return {"fastsdt-trace": [bench.bin("fastsdt-trace"), "--engine", "user", "--json"], KERNEL: [bench.bin("fastsdt-trace"), "--engine", "kernel", "--json"],
+            "bpftrace": ["bpftrace", "-f", "json"]}[tool]
+
+
 class Script(Way):
     def __init__(self, tool, action, loop, script, check):
         super().__init__(tool, action, loop)
@@ -120,8 +129,7 @@ class Script(Way):
 
     def start(self, bench, file, threads):
         super().start(bench, file, threads)
-        command = [bench.bin("fastsdt-trace"), "--engine", "user", "--json"] if self.tool == "fastsdt-trace" else ["bpftrace", "-f", "json"]
-        self.tracer = started([*command, "-p", str(self.target.process.pid), "-e", ARMED + self.script.replace("FILE", file)], "armed")
+        self.tracer = started([*runner(bench, self.tool), "-p", str(self.target.process.pid), "-e", ARMED + self.script.replace("FILE", file)], "armed")
 
     def finish(self, bench):
         said = stopped(self.tracer)

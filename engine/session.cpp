@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "arming/place.h"
+#include "bpf/kernel.h"
 #include "code/machine.h"
 #include "process/environment.h"
 #include "process/follow.h"
@@ -21,9 +22,9 @@ namespace fastsdt::engine {
 Session::Session(const Script& script, pid_t pid, Target& target, Options options, const std::vector<Mapping>& mappings)
     : script_(script), target_(target), pid_(pid), options_(options), filters_(pid),
       modules_at_first_(modules_of(mappings)),
-      matcher_(script, pid, options.names ? *options.names : own_names_, options.moves && target.stops_threads(),
-               options.moves_faulting),
-      fresh_(find_new(mappings)), environment_(read_environment(script, pid)), lasting_(pid),
+      matcher_(script, pid, options.names ? *options.names : own_names_,
+               (options.moves || options.kernel) && target.stops_threads(), options.moves_faulting),
+      fresh_(matcher_.find_new(mappings)), environment_(read_environment(script, pid)), lasting_(pid),
       unwinding_(unwinds(script) ? std::make_unique<Unwinding>(pid) : nullptr),
       tables_(lay_out(script, options.ring_size, options.overwrites, unwinding_ ? unwinding_->capacity() : 0)),
       arming_(
@@ -73,6 +74,8 @@ void Session::decide_calls(bool wanted, const std::vector<Mapping>& mappings)
 // Whether some value may take a system call. If not, nobody need know what the process's files call.
 bool Session::wants_calls() const
 {
+    if (options_.all_in_kernel)
+        return false;
     if (uses(script_, Value::str_arg) || uses(script_, Value::comm) || uses(script_, Value::uid)
         || uses(script_, Value::gid) || reads_memory(script_)
         || (uses(script_, Value::tid) && !environment_.tid_offset_told))
@@ -240,12 +243,60 @@ Code Session::compiled_to_arm(std::span<const Site> sites, const Arena& arena)
     return compiled(sites, arena);
 }
 
-std::vector<Site> Session::find_new(const std::vector<Mapping>& mappings)
+namespace {
+
+// Where a stub cannot be, and a uprobe perhaps.
+bool kernel_can(State state)
 {
-    std::vector<Site> found = matcher_.find_new(mappings);
-    if (options_.elsewhere)
-        std::erase_if(found, options_.elsewhere);
-    return found;
+    switch (state) {
+    case State::no_exit_sites:
+    case State::ready:
+    case State::no_nop:
+    case State::kernel:
+    case State::crosses_page:
+    case State::too_far:
+    case State::shared_nop:
+    case State::needs_system_call:
+    case State::no_clock:
+    case State::too_much_stack:
+    case State::too_long:
+    case State::cannot_move:
+    case State::overlaps:
+    case State::not_guarded:
+    case State::no_stacks:
+    case State::no_processor:
+    case State::handles_faults: return true;
+    default: return false;
+    }
+}
+
+} // namespace
+
+// Of the sites that come, those that the kernel's engine has are no others' any more.
+void Session::give_to_kernel(const std::vector<Mapping>& mappings)
+{
+    std::vector<size_t> given;
+    std::vector<SiteState> states;
+    if (!options_.all_in_kernel && !fresh_.empty())
+        states = preview().states;
+    for (size_t i = 0; i < fresh_.size(); ++i) {
+        const SiteState& state = options_.all_in_kernel ? fresh_[i].found : states[i];
+        const bool is_left_out = !options_.all_in_kernel && options_.moves && fresh_[i].left_out(state);
+        const bool stays = !options_.all_in_kernel && can_be_armed(state) && (options_.moves || !fresh_[i].moves());
+        if (kernel_can(state.state) && !stays && !is_left_out)
+            given.push_back(i);
+    }
+    std::vector<Site> sites;
+    for (const size_t i : given)
+        sites.push_back(fresh_[i]);
+    const std::vector<SiteState> found = options_.kernel->attach(pid_, sites, mappings);
+    for (size_t k = 0; k < given.size(); ++k) {
+        Site& site = fresh_[given[k]];
+        site.found = found[k];
+        site.patch = site.length = 0;
+        site.moved = {};
+    }
+    options_.kernel->start();
 }
 
 Session::Preview Session::preview()
@@ -317,6 +368,8 @@ void Session::arm()
         reads_lasting_ || (uses(script_, Value::arg) && std::any_of(fresh_.begin(), fresh_.end(), [](const Site& site) {
                                return site.arguments.find("(%rip") != std::string::npos;
                            }));
+    if (options_.kernel)
+        give_to_kernel(mappings);
     try {
         arming_.arm(fresh_);
     } catch (...) {
@@ -329,7 +382,7 @@ void Session::arm()
 
 void Session::match_again()
 {
-    std::vector<Site> come = find_new({});
+    std::vector<Site> come = matcher_.find_new({});
     fresh_.insert(fresh_.end(), std::make_move_iterator(come.begin()), std::make_move_iterator(come.end()));
 }
 
@@ -378,6 +431,8 @@ void Session::disarm()
 
 void Session::watch_loader()
 {
+    if (options_.all_in_kernel)
+        return;
     if (!environment_.system_calls && !matcher_.means_libraries() && !symbols_)
         return; // no library would change anything: neither has it sites, nor could a filter of its harm a stub
     wants_loader_ = true;

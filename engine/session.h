@@ -30,6 +30,10 @@
 
 namespace fastsdt::engine {
 
+namespace bpf {
+class Kernel;
+}
+
 class Session {
 public:
     struct Options {
@@ -43,7 +47,8 @@ public:
         bool ordered = true;        ///< events have the processor's counter; else only those of a thread are in order
         uint64_t start_ns = 0;      ///< what `elapsed` counts from: CLOCK_BOOTTIME
         RecordSink* sink = nullptr; ///< of events; has to outlive it
-        std::function<bool(const Site&)> elsewhere = {}; ///< sites that are no sites of this session
+        bpf::Kernel* kernel = nullptr; ///< has the sites that stubs cannot have; has to outlive it
+        bool all_in_kernel = false;    ///< and all others
     };
     /// Reads the process and matches. `script` and `target` have to outlive it. Throws Unusable.
     /// @param mappings  what the process has mapped, if that was read after `target` was opened. What comes later is found by
@@ -87,14 +92,14 @@ public:
     void watch_loader();
     /// Has the process, and what it forks, wait before it executes another program: from the next arm() on. Not where stubs may make no
     /// system calls, nor where the script means the same instruction.
-    void watch_executing() { wants_executing_ = true; }
+    void watch_executing() { wants_executing_ = !options_.all_in_kernel; }
     /// Readable when the process waits. -1: it never does
     int loader_descriptor() const { return target_.loader_descriptor(); }
     /// Runs `match`, which is to match and arm, and lets the process go on. @return  false: it went on before
     bool answer_loader(const std::function<void()>& match);
     /// Target::holds_modules()
     std::optional<uint32_t> holds_modules();
-    /// Whether it has anything in the process.
+    /// Whether it has anything in the process's memory.
     bool has_memory() const { return arming_.window().size != 0; }
     /// Who is about to execute another program, and waits until it is let.
     std::vector<Target::Asker> executing() { return target_.executing(); }
@@ -162,7 +167,7 @@ public:
     const std::vector<std::string>& probes() const { return (options_.names ? *options_.names : own_names_).names(); }
 
 private:
-    std::vector<Site> find_new(const std::vector<Mapping>& mappings);
+    void give_to_kernel(const std::vector<Mapping>& mappings);
     Maps read_all();
     void fetch_events(bool last);
     void look_at_stacks();

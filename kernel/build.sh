@@ -5,8 +5,8 @@
 #     kernel/build.sh [--record] x86|arm64
 #
 # The source is the newest package linux-source-* that the machine's Debian mirror has. What is built is the smallest kernel that the
-# tests of tests/kernel need (config.common, config.x86, config.arm64), once as it is and once with the patches. Both answer
-# the oracle, run the checks of entries, and count the instructions of a hit. The last table is the gain. --record keeps the answers in tests/kernel/results.
+# tests of tests/kernel need (config.common, config.x86, config.arm64), once as it is and once with the patches. Both answer the oracle,
+# run the checks of entries, and count the instructions of a hit. The last table is the gain. --record: answers go to tests/kernel/results.
 # Everything is kept in ${XDG_CACHE_HOME:-~/.cache}/fastsdt/linux and made anew when its inputs change.
 # Exit: 0 both kernels are as the model says; 1 not; 2 something could not be built; 4 no source package.
 set -euo pipefail
@@ -73,7 +73,8 @@ build() {
     while read -r line; do
         case $line in CONFIG_*) grep -qxF "$line" "$out/.config" || fail 2 "this source has no $line" ;; esac
     done <"$out/wanted"
-    make -s -C "$source" O="$out" "${make[@]}" -j"$(nproc)" "${image##*/}" vmlinux modules_prepare >>"$out/log" 2>&1 || { tail -n 20 "$out/log" >&2; fail 2 "$1 cannot be built"; }
+    make -s -C "$source" O="$out" "${make[@]}" -j"$(nproc)" "${image##*/}" vmlinux modules_prepare >>"$out/log" 2>&1 ||
+        { tail -n 20 "$out/log" >&2; fail 2 "$1 cannot be built"; }
     cp "$out/$image" "$dir/vmlinuz"
     echo "$package $version, kernel/config.$target${5:+, $5}" >"$dir/package"
 }
@@ -126,7 +127,8 @@ prefix=
 [ "$arch" = amd64 ] || prefix=$arch/
 status=0
 # The guest's clock counts instructions, 1 ns each, so that a busy machine does not change the figures.
-FASTSDT_GUEST_CLOCK=instructions FASTSDT_BUILD=$top/build/kernel "$top/tests/kernel/run-matrix.sh" "${record[@]}" --console "$console" "$prefix$series-built" "$prefix$series$features" || status=$?
+FASTSDT_GUEST_CLOCK=instructions FASTSDT_BUILD=$top/build/kernel "$top/tests/kernel/run-matrix.sh" "${record[@]}" --console "$console" \
+    "$prefix$series-built" "$prefix$series$features" || status=$?
 for name in "$series-built" "$series$features"; do
     [ -s "$console/$arch-$name.console" ] || fail 2 "$name was not booted"
     if grep -E 'BUG:|WARNING:|Oops|Unable to handle|Call trace:' "$console/$arch-$name.console" >&2; then status=1; fi

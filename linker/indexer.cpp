@@ -219,8 +219,8 @@ LayoutNotes read_layout(const Image& file)
                 const auto index = Index::open(note.descriptor, file.encoding());
                 if (!index)
                     throw Unusable(index.error().at(std::string(section.name)));
-                if (const auto wrong = index->check())
-                    throw Unusable({*wrong, fmt::format("{}: INDEX note", section.name)});
+                if (const auto sound = index->check(); !sound)
+                    throw Unusable(sound.error().at(std::string(section.name)));
                 for (size_t i = 0; i < index->size(); ++i)
                     result.records.push_back(*index->at(i));
                 continue;
@@ -577,16 +577,16 @@ std::optional<Section> lost_base(const Image& file, const std::vector<const Sect
     base.flags = SHF_ALLOC;
     base.size = base.align = 1;
     // 0: the linker dropped the section, and the notes' reference to it. objcopy -R shortens a segment that ended there.
-    if (bases.size() == 1 && *bases.begin() != 0 && file.file_offset(*bases.begin()))
+    if (bases.size() == 1 && *bases.begin() != 0 && file.file_offset(Vaddr(*bases.begin())))
         base.address = *bases.begin();
     for (const Section& section : file.sections())
         if (!base.address && loaded(section) && in_file(section) && section.size > 0
-            && file.file_offset(section.address))
+            && file.file_offset(Vaddr(section.address)))
             base.address = section.address;
-    const auto offset = file.file_offset(base.address);
+    const auto offset = file.file_offset(Vaddr(base.address));
     if (!base.address || !offset)
         return {};
-    base.offset = *offset;
+    base.offset = offset->value;
     return base;
 }
 

@@ -21,7 +21,8 @@ for reference, recipe in json.load(sys.stdin)["Local Cache"].items():
         for package, what in revision["packages"].items():
             if what["info"].get("options", {}).get("with_tools") == "True":
                 print(f"{reference}:{package}")')")
-        "$folder/bin/fastsdt-check" "$(find "$CONAN_HOME" "$work/$tree/packaging/conan" -name app -type f | sed -n 1p)" || fail "the tools of the package"
+        "$folder/bin/fastsdt-check" "$(find "$CONAN_HOME" "$work/$tree/packaging/conan" -name app -type f | sed -n 1p)" ||
+            fail "the tools of the package"
         echo "the tools: created and used"
     fi
 fi

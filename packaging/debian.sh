@@ -6,7 +6,8 @@ needs dpkg-buildpackage dh lintian
 export PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0
 look() {
     # Nobody has asked for the package, so there is no bug to close.
-    lintian --allow-root --pedantic --fail-on error,warning,info,pedantic --suppress-tags initial-upload-closes-no-bugs "$@" || fail "lintian finds something"
+    lintian --allow-root --pedantic --fail-on error,warning,info,pedantic --suppress-tags initial-upload-closes-no-bugs "$@" ||
+        fail "lintian finds something"
 }
 echo "== Debian: the source package"
 mkdir -p "$work/source" "$work/one" "$work/two/deeper"

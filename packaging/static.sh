@@ -42,21 +42,22 @@ source_of() {
 archive() {
     local name=$1 to=$2
     shift 2
-    printf '%s\n' "$@" | xargs -P "$(nproc)" -I {} sh -c 'mkdir -p "out/$(dirname "$0")" && "$@" -c "$0" -o "out/$0.o"' {} "${compiler[@]}" >log 2>&1 ||
+    printf '%s\n' "$@" |
+        xargs -P "$(nproc)" -I {} sh -c 'mkdir -p "out/$(dirname "$0")" && "$@" -c "$0" -o "out/$0.o"' {} "${compiler[@]}" >log 2>&1 ||
         fail "lib$name: $(grep -m 1 error log || tail -n 1 log)"
     rm -f "$to/lib$name.a" # ar would keep what is in it
     find out -name '*.o' | LC_ALL=C sort | xargs "${tools}ar" rcD "$to/lib$name.a"
 }
 # libraries DIR ARCH
 libraries() {
-    local to work arch=$2 tools="" made compiler package
+    local to arch=$2 tools="" made compiler options package
     to=$(realpath "$1")
     [ "$arch" = "$(uname -m)" ] || tools=$arch-linux-gnu-
-    made=$(dpkg-query -W libzydis-dev libfmt-dev libmicrohttpd-dev 2>/dev/null && cksum <"$top/packaging/static.sh") || cannot "libraries are missing (scripts/install-deps.sh)"
+    made=$(dpkg-query -W libzydis-dev libfmt-dev libmicrohttpd-dev 2>/dev/null && cksum <"$top/packaging/static.sh") ||
+        cannot "libraries are missing (scripts/install-deps.sh)"
     [ "$(cat "$to/made" 2>/dev/null)" != "$made" ] || return 0
     work=$(mktemp -d)
-    # shellcheck disable=SC2064 # now
-    trap "rm -rf '$work'" EXIT
+    trap 'rm -rf "$work"' EXIT
     cd "$work"
     source_of zydis libzydis-dev
     source_of fmtlib libfmt-dev
@@ -80,15 +81,16 @@ libraries() {
         (cd vixl && { FASTSDT_ARCHIVE=$distribution "$common/debian.sh" "$suite" apt-get source --download-only --tar-only vixl ||
             FASTSDT_ARCHIVE=ubuntu "$common/debian.sh" jammy apt-get source --download-only --tar-only vixl; } >log 2>&1 &&
             tar --strip-components 1 -xf "vixl_$(pkg-config --modversion vixl).orig.tar.gz") || cannot "no source of VIXL: $(tail -n 1 vixl/log)"
-        # shellcheck disable=SC2207 # words
-        compiler=("${tools}g++" "${flags[@]}" -std=c++17 -Isrc $(pkg-config --cflags-only-other vixl))
+        read -ra options < <(pkg-config --cflags-only-other vixl)
+        compiler=("${tools}g++" "${flags[@]}" -std=c++17 -Isrc "${options[@]}")
         (cd vixl && archive vixl "$to" src/*.cc src/aarch64/[!ls]*.cc) # without the simulator
     fi
     if [ -n "$tools" ]; then
         case $arch in aarch64) package=arm64 ;; *) package=amd64 ;; esac
         mkdir debs
         (cd debs && FASTSDT_ARCHIVE=$distribution FASTSDT_ARCHS=$package "$common/debian.sh" "$suite" apt-get download \
-            libelf-dev libdw-dev libbpf-dev zlib1g-dev libzstd-dev liblzma-dev libbz2-dev) >log 2>&1 || cannot "no packages for $arch: $(tail -n 1 log)"
+            libelf-dev libdw-dev libbpf-dev zlib1g-dev libzstd-dev liblzma-dev libbz2-dev) >log 2>&1 ||
+            cannot "no packages for $arch: $(tail -n 1 log)"
         for package in debs/*.deb; do dpkg-deb -x "$package" root; done
         find root -name '*.a' -exec cp {} "$to/" \;
     fi
@@ -101,7 +103,8 @@ build() {
         tools=$arch-linux-gnu-
         # Of these packages only the headers are used, which are the same everywhere.
         config=/usr/lib/$(gcc -print-multiarch)/cmake
-        cross=(-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$arch" -Dzydis_DIR="$config/zydis" -DZycore_DIR="$config/zycore" -Dfmt_DIR="$config/fmt")
+        cross=(-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$arch" -Dzydis_DIR="$config/zydis" -DZycore_DIR="$config/zycore"
+            -Dfmt_DIR="$config/fmt")
     fi
     mkdir -p "$folder/libraries"
     "$top/packaging/static.sh" --libraries "$folder/libraries" "$arch" || exit # a function behind which || stands would go on after errors
@@ -148,7 +151,8 @@ for arch in "${archs[@]}"; do
     mkdir -p "$out/again/somewhere/else"
     git -C "$top" ls-files -z --cached --others --exclude-standard | tar -C "$top" --null -T - -c | tar -C "$out/again/somewhere/else" -x
     build "$out/again/somewhere/else" "$out/again/build-$arch" "$arch"
-    cmp "$file" "$out/again/build-$arch/fastsdt-static" || fail "$arch: not the same bytes when built elsewhere; $out/again/build-$arch has the others"
+    cmp "$file" "$out/again/build-$arch/fastsdt-static" ||
+        fail "$arch: not the same bytes when built elsewhere; $out/again/build-$arch has the others"
     rm -rf "$out/again"
     echo "$arch: built twice, the same bytes"
 done
@@ -184,7 +188,9 @@ if [ -n "$tests" ]; then
     mkdir -p "$out/tests/bin" "$out/tests/scratch"
     for entry in "$top"/build/default/*; do [ "${entry##*/}" = bin ] || ln -s "$entry" "$out/tests/"; done
     for entry in "$top"/build/default/bin/*; do
-        case ${entry##*/} in fastsdt-check | fastsdt-dtrace | fastsdt-index | fastsdt-probe | fastsdt-trace) ;; *) ln -s "$entry" "$out/tests/bin/" ;; esac
+        case ${entry##*/} in fastsdt-check | fastsdt-dtrace | fastsdt-index | fastsdt-probe | fastsdt-trace) ;;
+        *) ln -s "$entry" "$out/tests/bin/" ;;
+        esac
     done
     "$file" install "$out/tests/bin"
     ctest --test-dir "$top/build/default" --show-only=json-v1 -R "$tests" >"$out/tests/list" || fail "$top/build/default: no tests (CONTRIBUTING.md)"

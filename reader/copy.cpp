@@ -51,9 +51,9 @@ public:
             return;
         for (const LiveSite& site : live->sites)
             if (site.entry || site.exit)
-                live_.emplace(LiveKey(site.address, site.entry ? entry_site : exit_site, {}, {}), &site);
+                live_.emplace(LiveKey(site.address.value, site.entry ? entry_site : exit_site, {}, {}), &site);
             else
-                live_.emplace(LiveKey(site.address, probe_site, site.provider, site.name), &site);
+                live_.emplace(LiveKey(site.address.value, probe_site, site.provider, site.name), &site);
     }
 
     void run(const LiveFile* live)
@@ -68,7 +68,7 @@ public:
         image_.kind = int(file_.kind());
         image_.separate_debug = file_.separate_debug();
         image_.indexed = report_.notes.indexed;
-        image_.start = live ? live->start : FASTSDT_READER_NONE;
+        image_.start = live ? live->start.value : FASTSDT_READER_NONE;
         image_.deleted = live && live->deleted;
         image_.all_findings = findings(report_.findings);
         for (const SiteReport& site : report_.sites)
@@ -103,7 +103,7 @@ private:
                std::span<const std::byte> bytes, const LiveSite* live)
     {
         to.address = shown(address);
-        to.file_offset = file_.file_offset(address).value_or(FASTSDT_READER_NONE);
+        to.file_offset = file_.file_offset(Vaddr(address)).value_or(FileOffset(FASTSDT_READER_NONE)).value;
         to.section = section(address);
         to.layout = record ? record->layout : judged ? judged->layout : FASTSDT_LAYOUT_OTHER;
         to.layout_name = texts_(layout_name(uint8_t(to.layout), file_.arch()));
@@ -128,12 +128,12 @@ private:
         to.live_bytes = texts_(std::span<const std::byte>());
         if (!live)
             return;
-        to.runtime = live->runtime;
+        to.runtime = live->runtime.value;
         to.change = int(live->change);
         to.change_name = texts_(name(live->change));
         to.live_bytes = texts_(live->live_bytes);
         to.live_byte_count = live->live_bytes.size();
-        to.target = live->target.value_or(FASTSDT_READER_NONE);
+        to.target = live->target ? live->target->value : FASTSDT_READER_NONE;
     }
 
     const Verdicts* verdicts(const Evaluation& judged)
@@ -187,7 +187,7 @@ private:
             probe.semaphore = FASTSDT_READER_NONE;
         } else if (note.semaphore != 0) {
             probe.semaphore = shown(note.semaphore);
-            probe.semaphore_offset = file_.file_offset(note.semaphore).value_or(0);
+            probe.semaphore_offset = file_.file_offset(Vaddr(note.semaphore)).value_or(FileOffset()).value;
         }
         probe.semaphore_value = now && now->semaphore_value ? *now->semaphore_value : -1;
         for (size_t i = 0; i < site.arguments->size(); ++i) {

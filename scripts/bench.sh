@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Measures what fastsdt costs and gains, and writes build/bench/results.json, performance.md and recorded/*.svg (with --quick in
-# build/bench/quick): `bench.sh [--quick] [--only PART,...]`. Parts: hits, trace, events, stops, programs, disabled, runtimes, attach, build, tools, fleet;
-# --only measures these anew and keeps the others that results.json has of this machine. All takes an hour and a half on an idle machine with
+# build/bench/quick): `bench.sh [--quick] [--only PART,...]`. Parts: hits, trace, kernel, events, stops, programs, disabled, runtimes, attach,
+# build, tools, fleet; --only measures these anew and keeps the others that results.json has of this machine. All takes an hour and a half on an idle machine with
 # two processors, --quick less than five minutes (and what building takes). As root on a kernel with uprobes; without that the parts
 # that attach probes are left out, and it says so. Installs the packages it needs. `bench.sh --record` makes docs/performance.md,
 # docs/recorded/performance.json, its pictures and overview.md's figures from build/bench/results.json, and a picture of the demo; `bench.sh --redraw`
@@ -21,7 +21,8 @@ if [ "${1:-}" = --record ]; then
     [ -e "$out/results.json" ] || { echo "bench.sh: there is no $out/results.json: run bench.sh first" >&2; exit 2; }
     cp "$out/results.json" docs/recorded/performance.json
     scripts/demo.sh >"$out/demo.txt"
-    sed -n "s|$PWD/||g; s/^== \\[[0-9:]*\\] /== /; /^== A probe on a function/,/times less/p" "$out/demo.txt" | bench/terminal.py >docs/recorded/demo.svg
+    sed -n "s|$PWD/||g; s/^== \\[[0-9:]*\\] /== /; /^== A probe on a function/,/times less/p" "$out/demo.txt" |
+        bench/terminal.py >docs/recorded/demo.svg
     set -- --redraw
 fi
 [ "${1:-}" != --redraw ] || exec "$python" bench/report.py docs/recorded/performance.json docs/performance.md docs/recorded docs/overview.md

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds fastsdt, compiles a program against its headers, says what each kernel will do at the probes, and (as root, on a
-# kernel with uprobes) traces it for real, and without the kernel; then measures what a probe on a function costs without and with the compiler plugin.
-# `demo.sh` does so with the examples, by gcc and clang; `demo.sh tcl` with Tcl 8.6 from Debian's source package, its sources
-# unchanged; `demo.sh guest` boots Linux 7.2 in QEMU and shows a site there, where it needs no trap. Installs the packages it needs.
+# kernel with uprobes) traces it for real, and without the kernel; then measures what a probe on a function costs without and with
+# the compiler plugin. `demo.sh` does so with the examples, by gcc and clang; `demo.sh tcl` with Tcl 8.6 from Debian's source package, its
+# sources unchanged; `demo.sh guest` boots Linux 7.2 in QEMU and shows a site there, where it needs no trap. Installs the packages it needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1:-} in "" | tcl | guest) ;; *) sed -n '3,7s/^# //p' "$0" >&2; exit 2 ;; esac
@@ -35,7 +35,8 @@ mkdir -p build # for the log, before there is anything else
 cmake --preset "$(preset)" >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 # A line for each tenth, with the seconds so far.
 NINJA_STATUS='[%f/%t %e] ' cmake --build "$build" --target demo 2>&1 | tee -a "$log" | awk -F'[][/ ]' '
-    $1 == "" && $3 > 0 && int(10 * $2 / $3) > last { last = int(10 * $2 / $3); printf "   %3d %%, %d s\n", 10 * last, $4; fflush() }' || { cat "$log" >&2; exit 1; }
+    $1 == "" && $3 > 0 && int(10 * $2 / $3) > last { last = int(10 * $2 / $3); printf "   %3d %%, %d s\n", 10 * last, $4; fflush() }' ||
+        { cat "$log" >&2; exit 1; }
 PATH=$build/bin:$PATH
 
 # Whether probes can be attached here, or why not.
@@ -99,7 +100,8 @@ gain() {
     done
     awk '{ for (i = 1; i <= NF; i++) if ($i == "NS/HIT") column = i }
          FNR == 2 { cost[++n] = $column }
-         END { printf "\nA hit costs %d ns as compiled and %d ns with the plugin: %.0f times less.\n", cost[1], cost[2], cost[1] / cost[2] }' plain.txt fast.txt
+         END { printf "\nA hit costs %d ns as compiled and %d ns with the plugin: %.0f times less.\n",
+             cost[1], cost[2], cost[1] / cost[2] }' plain.txt fast.txt
     say "What was seen, and what to try next"
     cat <<EOF
 Sites with nop1+nop10 that every tracer finds, probes that are emulated (one trap) instead of single-stepped (two), and

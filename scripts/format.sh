@@ -11,5 +11,4 @@ command -v "$format" >/dev/null || { echo "format.sh: $format is not installed" 
 # of the expectation; copies of kernel declarations; what is the kernel's, by the kernel's style.
 by_hand='^include/(fastsdt|usdt|sys/sdt)\.h$|^tests/fastprobe/cases/|^tests/kernel_source/stubs/|^tests/header/|^kernel/recognize\.c$'
 files=$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cpp' | grep -vE "$by_hand")
-# shellcheck disable=SC2086 # a list of files without blanks
 if [ -z "${1:-}" ]; then "$format" -i $files; else "$format" --dry-run --Werror $files; fi

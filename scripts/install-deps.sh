@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Installs what building and testing fastsdt needs, on Debian or Ubuntu: `install-deps.sh`, or `install-deps.sh demo`, `bench`, `kernel`,
-# `upstream` or `package` for what demo.sh, bench.sh, kernel/build.sh, upstream/build.sh or package.sh need only. Of compilers it takes the versions that the release has. Needs root where something is missing.
-# Safe to run again.
+# `upstream` or `package` for what demo.sh, bench.sh, kernel/build.sh, upstream/build.sh or package.sh need only. Of compilers it takes
+# the versions that the release has. Needs root where something is missing. Safe to run again.
 set -euo pipefail
 needed="cmake ninja-build make pkg-config gcc g++ libc6-dev scdoc ca-certificates python3
 libelf-dev libdw-dev libbpf-dev libzydis-dev libcli11-dev nlohmann-json3-dev libfmt-dev libmicrohttpd-dev"
@@ -14,7 +14,8 @@ kernel="git dpkg-dev patch libgtest-dev flex bison bc cpio xz-utils busybox-stat
 gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 upstream="git dpkg-dev bison flex texinfo gawk m4 autoconf automake autopoint gettext bzip2 xz-utils dejagnu zlib1g-dev liblzma-dev
 libgmp-dev libmpfr-dev libmpc-dev"
-package="git build-essential debhelper dpkg-dev fakeroot lintian autopkgtest piuparts debootstrap rpm rpmlint cpio python3-venv clang llvm-dev libclang-dev"
+package="git build-essential debhelper dpkg-dev fakeroot lintian autopkgtest piuparts debootstrap
+rpm rpmlint cpio python3-venv clang llvm-dev libclang-dev"
 everything="$bench
 abigail-tools ccache libgtest-dev libgmock-dev libvixl-dev libzstd-dev liblzma-dev libbz2-dev libunwind-dev binutils patchelf shellcheck
 gcc-aarch64-linux-gnu g++-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-riscv64-linux-gnu gcc-powerpc64le-linux-gnu
@@ -22,7 +23,7 @@ gcc-s390x-linux-gnu gcc-mips64el-linux-gnuabi64
 libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross libc6-dev-ppc64el-cross
 libc6-dev-s390x-cross libc6-dev-mips64el-cross
 qemu-user qemu-system-arm qemu-system-misc qemu-system-ppc opensbi musl-tools
-gdb-multiarch elfutils debootstrap tcl meson automake cargo librust-cc-dev lintian
+gdb-multiarch elfutils debootstrap tcl meson automake cargo golang-go librust-cc-dev lintian
 curl wrk redis-server iproute2 babeltrace2 prometheus python3-prometheus-client python3-yaml python3-jsonschema
 python3-pip python3-setuptools python3-wheel python3-pandas mypy debhelper rpm rpmlint dejagnu zsh fish"
 case ${1:-} in
@@ -56,7 +57,11 @@ compilers() {
     package) echo "gcc-$default-plugin-dev"; return ;;
     demo) echo "clang-${llvm[-1]} gcc-$default gcc-$default-plugin-dev"; return ;;
     kernel) echo "clang-${llvm[-1]} gcc-$default gcc-$default-multilib gcc-$default-plugin-dev gcc-$default-plugin-dev-aarch64-linux-gnu"; return ;;
-    bench) echo "clang-${llvm[-1]} lld-${llvm[-1]} llvm-${llvm[-1]}-dev libclang-${llvm[-1]}-dev libclang-rt-${llvm[-1]}-dev gcc-$default g++-$default gcc-$default-plugin-dev"; return ;;
+    bench)
+        echo "clang-${llvm[-1]} lld-${llvm[-1]} llvm-${llvm[-1]}-dev libclang-${llvm[-1]}-dev libclang-rt-${llvm[-1]}-dev"
+        echo "gcc-$default g++-$default gcc-$default-plugin-dev"
+        return
+        ;;
     esac
     for v in $(printf '%s\n' "${llvm[0]}" "${llvm[@]: -2}" | sort -un); do
         echo "clang-$v lld-$v llvm-$v-dev libclang-$v-dev libclang-rt-$v-dev llvm-$v-tools"
@@ -81,7 +86,6 @@ export DEBIAN_FRONTEND=noninteractive
 choose() {
     local p
     names=$'\n'$(apt-cache pkgnames)$'\n' install="" absent=""
-    # shellcheck disable=SC2046,SC2086 # lists of words
     for p in $(missing $needed $wanted $(compilers "$@")); do
         if known "$p"; then install="$install $p"; else absent="$absent $p"; fi
     done
@@ -101,11 +105,9 @@ done
 [ -z "$absent" ] || echo "install-deps.sh: not in this release:$absent"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# shellcheck disable=SC2086 # a list of words
 LC_ALL=C apt-get install --assume-no --no-install-recommends $install 2>/dev/null | # it asks, and takes no for an answer
     awk '/newly installed/ { n = $3 } /^Need to get/ { get = $4 " " $5 } /^After this/ { on = $4 " " $5 }
          END { if (n) printf "install-deps.sh: %d packages, %s to fetch, %s on disk\n", n, get ? get : "nothing", on ? on : "nothing" }' || true
-# shellcheck disable=SC2086 # a list of words
 apt-get install -y -qq --no-install-recommends $install >"$log" 2>&1 || {
     tail -n 20 "$log" >&2
     echo "install-deps.sh: apt-get could not install the packages" >&2

@@ -4,12 +4,13 @@
 #
 #     site.sh [--url URL] [--check]
 #
-# --url URL  where it will be published, if not at the address in CMakeLists.txt. --check: a headless browser loads every page, at the sizes of a desktop and of a telephone: no page
-# is wider than the window, every picture is shown, no text in one overlaps another or leaves it, and the search finds what is there.
+# --url URL  where it will be published, if not at the address in CMakeLists.txt
+# --check    a headless browser loads every page, at the sizes of a desktop and of a telephone: no page is wider than the window, every
+#            picture is shown, no text in one overlaps another or leaves it, and the search finds what is there
 # Takes mkdocs from PyPI (pip's own configuration), and scdoc, mandoc and, for --check, chromium from the distribution.
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/..")
-usage() { sed -n '3,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 url=$(sed -n 's/^ *HOMEPAGE_URL "\(.*\)").*/\1/p' "$top/CMakeLists.txt") check=''
 while [ $# -gt 0 ]; do
     case $1 in
@@ -23,7 +24,8 @@ for tool in python3 scdoc mandoc ${check:+chromium}; do command -v "$tool" >/dev
 site=$top/build/site
 mkdir -p "$site"
 python=$site/venv/bin/python
-[ -e "$site/venv/done" ] || { python3 -m venv "$site/venv" && "$python" -m pip install -q mkdocs==1.6.1 && touch "$site/venv/done"; } || fail "mkdocs cannot be installed"
+[ -e "$site/venv/done" ] || { python3 -m venv "$site/venv" && "$python" -m pip install -q mkdocs==1.6.1 && touch "$site/venv/done"; } ||
+    fail "mkdocs cannot be installed"
 rm -rf "$site/pages" "$site/html"
 mkdir -p "$site/pages"
 cd "$top"
@@ -31,7 +33,11 @@ git ls-files -z '*.md' 'docs/recorded/*' LICENSE | xargs -0 cp --parents -t "$si
 for page in docs/man/*.scd; do
     mkdir -p "$site/pages/docs/man"
     name=$(basename "${page%.scd}")
-    { printf '# %s(%s)\n\n<div>\n' "${name%.*}" "${name##*.}"; scdoc <"$page" | mandoc -T html -O fragment; echo '</div>'; } >"$site/pages/docs/man/$name.md"
+    {
+        printf '# %s(%s)\n\n<div>\n' "${name%.*}" "${name##*.}"
+        scdoc <"$page" | mandoc -T html -O fragment
+        echo '</div>'
+    } >"$site/pages/docs/man/$name.md"
 done
 "$python" - "$site/pages" "$url" <<'END'
 import os, re, sys

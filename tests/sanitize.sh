@@ -55,7 +55,8 @@ if [ $which != thread ]; then
     export FASTSDT_ATTACHMENTS=20 FASTSDT_TOGGLES=10000 FASTSDT_CHURN=10 FASTSDT_CLAUSES=1000
     engine='allowed|attachments|blocked|call|clauses|failed|follow|hostile|kernel|launch|life|meaning|outside|parked|place|reads|refuse|script|self|sequence|stack|stress|stubs|tracers|transaction'
     lib='findings|kernel|live|plan|printable'
-    targets=(fuzz_reader fastsdt-check fastsdt-trace fastsdt-dtrace fastsdt_trace_api fastsdt_reader_api lib_calls engine_target engine_target_static engine_blocked engine_module
+    targets=(fuzz_reader fastsdt-check fastsdt-trace fastsdt-dtrace fastsdt_trace_api fastsdt_reader_api lib_calls engine_target engine_target_static
+        engine_blocked engine_module
         engine_sequence engine_starter engine_starter_static engine_starter_static_pie)
     for unit in ${engine//|/ }; do targets+=("engine_${unit}_test"); done
     for unit in ${lib//|/ }; do targets+=("lib_${unit}_test"); done

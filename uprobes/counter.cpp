@@ -11,16 +11,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
 #include <sys/prctl.h>
 
 namespace fastsdt {
 namespace {
-
-// Errors that do not depend on the place.
-bool concerns_all(int error)
-{
-    return error == EPERM || error == EACCES || error == ESRCH || error == ENOMEM || error == EMFILE || error == ENFILE;
-}
 
 [[noreturn]] void cannot_attach(int error, pid_t pid)
 {
@@ -78,22 +73,17 @@ void Counter::attach()
     }
 }
 
-// All or none are attached. If one is refused, halves find out which.
 void Counter::attach_all_at_once(size_t first, size_t last)
 {
     const std::span<const Target> targets(targets_.data() + first, last - first);
     const int program = targets.front().on_return ? programs_->return_program() : programs_->entry_program();
-    Descriptor link = link_uprobes(program, targets, kernel_filters_ ? pid_ : 0, first);
-    if (link) {
-        links_.push_back(std::move(link));
-    } else if (concerns_all(errno)) {
-        cannot_attach(errno, pid_);
-    } else if (targets.size() == 1) {
-        errors_[first] = errno;
-    } else {
-        const size_t middle = first + targets.size() / 2;
-        attach_all_at_once(first, middle);
-        attach_all_at_once(middle, last);
+    std::vector<uint64_t> cookies(targets.size());
+    std::iota(cookies.begin(), cookies.end(), first);
+    const std::vector<int> errors = link_each_uprobe(program, targets, kernel_filters_ ? pid_ : 0, cookies, links_);
+    for (size_t i = 0; i < errors.size(); ++i) {
+        if (concerns_all(errors[i]))
+            cannot_attach(errors[i], pid_);
+        errors_[first + i] = errors[i];
     }
 }
 

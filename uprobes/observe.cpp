@@ -305,7 +305,8 @@ private:
     static void attach(const std::vector<Target>& places, size_t first, size_t last, int program, const Child& nursery,
                        std::vector<Observation>& seen, std::vector<Descriptor>& links)
     {
-        Descriptor link = link_uprobes(program, std::span(places).subspan(first, last - first), nursery.pid(), 0);
+        Descriptor link = link_uprobes(program, std::span(places).subspan(first, last - first), nursery.pid(),
+                                       std::vector<uint64_t>(last - first));
         if (link) {
             links.push_back(std::move(link));
         } else if (last - first == 1) {

@@ -106,15 +106,14 @@ Descriptor open_uprobe_event(const Target& target, pid_t pid, int cpu, bool disa
     return Descriptor(static_cast<int>(syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
 }
 
-Descriptor link_uprobes(int program, std::span<const Target> targets, pid_t pid, uint64_t first_cookie)
+Descriptor link_uprobes(int program, std::span<const Target> targets, pid_t pid, std::span<const uint64_t> cookies)
 {
-    std::vector<uint64_t> offsets, semaphores, cookies;
+    std::vector<uint64_t> offsets, semaphores;
     bool any_semaphore = false;
     for (const Target& target : targets) {
         offsets.push_back(target.file_offset);
         semaphores.push_back(target.semaphore_offset);
         any_semaphore |= target.semaphore_offset != 0;
-        cookies.push_back(first_cookie + cookies.size());
     }
     LinkCreateAttr attr;
     attr.program = static_cast<uint32_t>(program);
@@ -126,6 +125,29 @@ Descriptor link_uprobes(int program, std::span<const Target> targets, pid_t pid,
     attr.multi_flags = targets.front().on_return ? uprobe_multi_return : 0;
     attr.pid = static_cast<uint32_t>(pid);
     return link_create(attr);
+}
+
+bool concerns_all(int error)
+{
+    return error == EPERM || error == EACCES || error == ESRCH || error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
+std::vector<int> link_each_uprobe(int program, std::span<const Target> targets, pid_t pid,
+                                  std::span<const uint64_t> cookies, std::vector<Descriptor>& links)
+{
+    if (Descriptor link = link_uprobes(program, targets, pid, cookies)) {
+        links.push_back(std::move(link));
+        return std::vector<int>(targets.size());
+    }
+    const int error = errno;
+    if (targets.size() == 1 || concerns_all(error))
+        return std::vector<int>(targets.size(), error);
+    const size_t middle = targets.size() / 2;
+    std::vector<int> errors = link_each_uprobe(program, targets.first(middle), pid, cookies.first(middle), links);
+    const std::vector<int> others =
+        link_each_uprobe(program, targets.subspan(middle), pid, cookies.subspan(middle), links);
+    errors.insert(errors.end(), others.begin(), others.end());
+    return errors;
 }
 
 MultiSupport multi_support()

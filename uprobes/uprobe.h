@@ -36,10 +36,17 @@ void allow_many_descriptors();
 Descriptor open_uprobe_event(const Target& target, pid_t pid, int cpu, bool disabled);
 
 /// Attaches the BPF program `program` to all targets with one system call. All have the same path, and all or none are
-/// return probes. Target i runs the program with cookie `first_cookie` + i. All are attached, or none: then empty, with
-/// errno set.
+/// return probes. Target i runs the program with cookies[i]. All are attached, or none: then empty, with errno set.
 /// @param pid  a thread group's leader: its process alone is probed, nobody else sees a trap. 0: every process
-Descriptor link_uprobes(int program, std::span<const Target> targets, pid_t pid, uint64_t first_cookie);
+Descriptor link_uprobes(int program, std::span<const Target> targets, pid_t pid, std::span<const uint64_t> cookies);
+
+/// The same where some may be refused: halves find out which. @return  by target: 0, or the errno. Where an error does not depend on the
+/// place (EPERM, ESRCH, EMFILE, ...), all of them have it.
+std::vector<int> link_each_uprobe(int program, std::span<const Target> targets, pid_t pid,
+                                  std::span<const uint64_t> cookies, std::vector<Descriptor>& links);
+
+/// Whether the error does not depend on the place.
+bool concerns_all(int error);
 
 /// Whether link_uprobes() works: Linux 6.6. With a pid it counted one thread only until 6.10. The kernel is asked for
 /// both,

@@ -64,7 +64,8 @@ if [ "$(cat "$cache/inputs" 2>/dev/null)" != "$inputs" ]; then
         unpack "$archive" "${package}_$version"
         if applies; then found="$package $version"; break; fi
         echo "the patch does not apply"
-    done < <(for package in $packages; do debian apt-cache madison "$package" | awk -F' *[|] *' '$3 ~ /Sources/ { sub(/^ */, "", $1); print $1, $2 }' | sort -u -k2,2Vr; done)
+    done < <(for package in $packages; do debian apt-cache madison "$package" |
+        awk -F' *[|] *' '$3 ~ /Sources/ { sub(/^ */, "", $1); print $1, $2 }' | sort -u -k2,2Vr; done)
     [ -n "$found" ] || { echo "SKIP: no source package: see $log"; exit 4; }
     git -C "$source" apply "${patches[@]}"
     echo "$found" >"$cache/version"
@@ -86,10 +87,9 @@ passed() {
 made_files() {
     local cc name plugin
     mkdir -p "$build/files"
-    for cc in gcc aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc mips64el-linux-gnuabi64-gcc powerpc64le-linux-gnu-gcc riscv64-linux-gnu-gcc s390x-linux-gnu-gcc \
-        "gcc -m32"; do
+    for cc in gcc aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc mips64el-linux-gnuabi64-gcc powerpc64le-linux-gnu-gcc \
+        riscv64-linux-gnu-gcc s390x-linux-gnu-gcc "gcc -m32"; do
         name=$build/files/${cc// /}
-        # shellcheck disable=SC2086 # a command with its options
         $cc -O2 -fPIC -shared -nostdlib -I"$top/include" "$here/notes.c" -o "$name" 2>>"$log" && echo "$name"
     done
     for plugin in "$fastsdt"/gcc-*/fastprobe.so "$fastsdt"/llvm-*/fastprobe.so; do
@@ -100,8 +100,8 @@ made_files() {
         *) cc=$name ;;
         esac
         command -v "$cc" >/dev/null || continue
-        $cc -O2 -I"$top/include" -shared -fPIC -nostdlib -fplugin="$plugin" -fplugin-arg-fastprobe-entry=nop -fplugin-arg-fastprobe-exit=nop "$here/notes.c" \
-            -o "$build/files/$name" 2>>"$log" || continue
+        $cc -O2 -I"$top/include" -shared -fPIC -nostdlib -fplugin="$plugin" -fplugin-arg-fastprobe-entry=nop -fplugin-arg-fastprobe-exit=nop \
+            "$here/notes.c" -o "$build/files/$name" 2>>"$log" || continue
         cp "$build/files/$name" "$build/files/$name.indexed"
         "$fastsdt/bin/fastsdt-index" "$build/files/$name.indexed" >>"$log" 2>&1 || continue
         printf '%s\n' "$build/files/$name" "$build/files/$name.indexed"
@@ -119,7 +119,8 @@ compare() { # compare READELF
 status=0
 case $program in
 binutils)
-    [ -e Makefile ] || logged "$source/configure" --disable-gdb --disable-gprofng --disable-gprof --disable-ld --disable-gold --disable-libctf --disable-nls --without-zstd CFLAGS="-O1 -g" MAKEINFO=true
+    [ -e Makefile ] || logged "$source/configure" --disable-gdb --disable-gprofng --disable-gprof --disable-ld --disable-gold --disable-libctf \
+        --disable-nls --without-zstd CFLAGS="-O1 -g" MAKEINFO=true
     logged make -j"$jobs" all-binutils all-gas MAKEINFO=true
     say "binutils/testsuite: readelf.exp and objcopy.exp"
     make -C binutils check RUNTESTFLAGS="readelf.exp objcopy.exp" >>"$log" 2>&1 || status=1
@@ -131,7 +132,8 @@ binutils)
 elfutils)
     # The patch adds a test to tests/Makefile.am.
     [ "$source/tests/Makefile.in" -nt "$source/tests/Makefile.am" ] || logged autoreconf -fi "$source"
-    [ -e Makefile ] || logged "$source/configure" --disable-debuginfod --disable-libdebuginfod --disable-nls --without-zstd --without-bzlib CFLAGS="-O1 -g"
+    [ -e Makefile ] || logged "$source/configure" --disable-debuginfod --disable-libdebuginfod --disable-nls --without-zstd --without-bzlib \
+        CFLAGS="-O1 -g"
     logged make -j"$jobs"
     say "tests of readelf -n"
     # The rest of the test programs is not needed.
@@ -143,8 +145,9 @@ elfutils)
     compare "$build/src/readelf" || status=1
     ;;
 gcc)
-    [ -e Makefile ] || logged "$source/configure" --disable-bootstrap --enable-languages=c --disable-multilib --disable-libsanitizer --disable-libgomp --disable-libquadmath \
-        --disable-libssp --disable-libvtv --disable-libatomic --disable-libitm --disable-nls --disable-lto --without-isl --without-zstd --enable-checking=yes \
+    [ -e Makefile ] || logged "$source/configure" --disable-bootstrap --enable-languages=c --disable-multilib --disable-libsanitizer --disable-libgomp \
+        --disable-libquadmath --disable-libssp --disable-libvtv --disable-libatomic --disable-libitm --disable-nls --disable-lto \
+        --without-isl --without-zstd --enable-checking=yes \
         CFLAGS="-O1 -g0" CXXFLAGS="-O1 -g0" MAKEINFO=true
     logged make -j"$jobs" all-gcc MAKEINFO=true
     logged make -j"$jobs" all-target-libgcc MAKEINFO=true

@@ -106,7 +106,7 @@ std::optional<uint64_t> address_in_file(const Probe& probe)
 bool same_name(const Probe& probe, const LiveSite& site)
 {
     const auto address = address_in_file(probe);
-    return address ? site.entry && site.address == *address : fits(probe.name, site.name);
+    return address ? site.entry && site.address == Vaddr(*address) : fits(probe.name, site.name);
 }
 
 bool same_kind(const Probe& probe, const LiveSite& site)
@@ -141,7 +141,7 @@ void find_window(const LiveSite& live, const Matcher::Traits& process, Site& sit
     } else if (window.calls && process.has_shadow_stack) {
         site.found = {State::cannot_move, 0, "makes a call there, and the process has a shadow stack"};
     } else {
-        site.patch = live.runtime - live.address + window.address;
+        site.patch = live.runtime.value - live.address.value + window.address;
         site.length = window.length;
         const auto first = step(own_machine.arch, live.window_bytes, window.address);
         site.moved = {live.window_bytes, window.at, window.leaves || window.calls,
@@ -167,7 +167,7 @@ void find_patch(const LiveFile& file, const LiveSite& live, const Matcher::Trait
         find_window(live, process, site);
         return;
     }
-    site.patch = live.runtime + layout.lead + layout.patch_offset;
+    site.patch = live.runtime.value + layout.lead + layout.patch_offset;
     site.length = own_machine.length;
 }
 
@@ -281,9 +281,11 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
         if (const auto count = script_.clauses[clause].arguments;
             count && *count != std::min(parse_arguments(live.arguments, file.arch).size(), most_arguments))
             continue;
-        auto [found, added] = sites.try_emplace({live.runtime, probe.kind, file.device, file.inode});
+        auto [found, added] = sites.try_emplace({live.runtime.value, probe.kind, file.device, file.inode});
         Site& site = found->second;
-        site.by_pattern = (added || site.by_pattern) && (pattern(probe.name) || pattern(probe.provider));
+        // Go's methods have a star in their names: main.(*server).handle
+        site.by_pattern =
+            (added || site.by_pattern) && ((pattern(probe.name) && probe.name != live.name) || pattern(probe.provider));
         if (added) {
             site.kind = probe.kind;
             site.file = file.path;
@@ -296,12 +298,19 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             site.arguments = live.arguments;
             site.argument_names = live.argument_names;
             site.probe = number_of(probe, file, site);
-            site.address = live.runtime;
-            site.load_bias = live.runtime - live.address;
-            site.semaphore = live.semaphore ? live.semaphore + site.load_bias : 0;
+            site.address = live.runtime.value;
+            site.load_bias = live.runtime.value - live.address.value;
+            site.semaphore = live.semaphore ? live.semaphore.value + site.load_bias : 0;
             site.stack_bytes = live.stack_bytes;
             if (live.exit && !live.tail_call)
                 site.result = live.result;
+            site.go = live.go;
+            site.once = live.once ? live.once.value + site.load_bias : 0;
+            if (live.all_exits) {
+                site.all_exits.emplace();
+                for (const LiveExit& exit : *live.all_exits)
+                    site.all_exits->push_back({exit.address.value + site.load_bias, exit.tail_call});
+            }
             if (probe.kind == Probe::Kind::exit && live.entry)
                 site.found = {State::no_exit_sites};
             else

@@ -6,6 +6,7 @@
 #include "code/machine.h"
 #include "code/site_state.h"
 #include "elf/index.h"
+#include "live/live.h"
 #include "script/script.h"
 
 #include <array>
@@ -27,6 +28,12 @@ struct MovedCode {
     uint8_t faults = 0;           ///< Fault: a handler of that signal would see the stub's address
 };
 
+/// A way out of a function.
+struct KnownExit {
+    uint64_t address = 0;   ///< runtime address
+    bool tail_call = false; ///< a jump to another function, which makes the result
+};
+
 /// A place where one probe of a script can be armed. Addresses are runtime addresses of the process.
 struct Site {
     Probe::Kind kind = Probe::Kind::usdt;    ///< usdt, entry, exit
@@ -46,8 +53,14 @@ struct Site {
         0; ///< of the patchable instruction: a nop10 (x86), a nop (arm64), or the first that moves; 0: none
     uint64_t length = 0; ///< of that instruction, or of all that move: the stub jumps back to patch + length
     MovedCode moved;
-    uint64_t load_bias = 0;      ///< runtime address minus ELF vaddr, for operands like symbol(%rip)
-    uint64_t semaphore = 0;      ///< of the semaphore; 0: none
+    uint64_t load_bias = 0;  ///< runtime address minus ELF vaddr, for operands like symbol(%rip)
+    uint64_t semaphore = 0;  ///< of the semaphore; 0: none
+    std::optional<GoAbi> go; ///< entry, exit: of a Go program
+    uint64_t once =
+        0; ///< entry: runtime address of an instruction that is executed once a call, where the first is not; else 0
+    /// exit: of a function whose exits cannot be armed as a whole, all of them, by runtime address; none: they are not known. Empty: the site
+    /// is one of a function's exits.
+    std::optional<std::vector<KnownExit>> all_exits;
     std::vector<size_t> clauses; ///< of Script::clauses, in the order in which they run
     bool by_pattern = false;     ///< the script names it nowhere: "uprobe:FILE:str*"
 

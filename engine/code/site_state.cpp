@@ -87,6 +87,8 @@ std::string text(const SiteState& state, size_t sites)
                            own_machine.nop, state.detail.empty() ? "" : " (" + state.detail + ")");
     case State::no_symbol: return fmt::format("{} no symbol {} in {} file", has, state.detail, one ? "its" : "their");
     case State::no_processor: return fmt::format("want{} the processor's number, which this one does not tell", s);
+    case State::by_kernel: return fmt::format("{} a uprobe", has);
+    case State::not_in_kernel: return fmt::format("cannot be had in the kernel: {}", state.detail);
     case State::no_stacks: return fmt::format("want{} ustack, which stubs for this architecture cannot walk", s);
     }
     return {};

@@ -52,6 +52,8 @@ enum class State {
     no_symbol,           ///< uaddr(): the site's file has no such symbol; detail: the name
     no_processor,        ///< cpu, and the processor does not tell its number
     handles_faults, ///< its instructions may raise a signal that the process handles; number: the Fault, and was_armed
+    by_kernel,      ///< a uprobe of ours is there: its hits count in the kernel
+    not_in_kernel,  ///< detail: why the kernel's engine cannot have it
 };
 
 /// handles_faults, in its number: it was armed before the process came to handle the signal.
@@ -73,6 +75,12 @@ struct SiteState {
 inline bool can_be_armed(const SiteState& state)
 {
     return state.state == State::ready || state.state == State::left_over;
+}
+
+/// Whether its hits are recorded.
+inline bool is_recorded(const SiteState& state)
+{
+    return state.state == State::armed || state.state == State::by_kernel;
 }
 
 /// What follows the number of sites in the line that sums up: "has no nop10", and "have no nop10" for two.

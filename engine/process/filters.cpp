@@ -51,7 +51,7 @@ bool names_seccomp(const Image& image)
 {
     static constexpr std::string_view word = "seccomp";
     for (const Segment& segment : image.segments()) {
-        const auto bytes = image.file().subspan(segment.offset, segment.file_size);
+        const auto bytes = image.file().subspan(segment.offset.value, segment.file_size);
         if (memmem(bytes.data(), bytes.size(), word.data(), word.size()))
             return true;
     }

@@ -30,7 +30,7 @@ std::optional<uint64_t> offset_in(pid_t pid, const Mapping& mapping, const std::
             [&](const Image& image) {
                 for (const Function& f : image.functions())
                     if (f.name == name || std::ranges::find(f.aliases, name) != f.aliases.end())
-                        found = f.address - image.segments().front().address;
+                        found = f.address - image.segments().front().address.value;
             },
             [](const Error&) {});
     } catch (const Unusable&) {

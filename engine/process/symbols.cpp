@@ -30,7 +30,9 @@ struct Symbols::Module {
     Descriptor file; // see keep_open()
     bool is_read = false;
     struct Loaded {
-        uint64_t offset, address, size;
+        FileOffset offset;
+        Vaddr address;
+        uint64_t size;
     };
     std::vector<Loaded> segments;
     std::vector<Symbol> symbols; // by address
@@ -250,10 +252,10 @@ Symbols::Module* Symbols::module_of(uint64_t address, uint64_t& in_file)
     keep_open(piece->module);
     if (!piece->module->is_read)
         read(*piece->module);
-    const uint64_t offset = address - piece->start + piece->offset;
+    const FileOffset offset(address - piece->start + piece->offset);
     for (const Module::Loaded& segment : piece->module->segments)
         if (offset - segment.offset < segment.size)
-            in_file = offset - segment.offset + segment.address;
+            in_file = (segment.address + (offset - segment.offset)).value;
     return piece->module.get();
 }
 

@@ -66,9 +66,10 @@ UnwindRow row_of(const Frame& frame, const Row& row, uint64_t start)
 // @param entry  where the file begins to run: that has no caller, and in the dynamic linker and with musl no frame either
 std::vector<UnwindRow> rows_of(const Frames& frames, const Segment& segment, uint64_t entry)
 {
+    const uint64_t start = segment.address.value;
     std::vector<UnwindRow> rows;
     const auto without_frame = [&](uint64_t from, uint64_t to) {
-        return UnwindRow{.start = uint32_t(from - segment.address),
+        return UnwindRow{.start = uint32_t(from - start),
                          .rule = entry >= from && entry < to ? UnwindRow::outermost : UnwindRow::unknown};
     };
     const auto add = [&](const UnwindRow& row) {
@@ -80,19 +81,19 @@ std::vector<UnwindRow> rows_of(const Frames& frames, const Segment& segment, uin
             rows.push_back(row);
     };
     constexpr uint64_t most = UINT32_MAX;
-    uint64_t reached = segment.address;
+    uint64_t reached = start;
     for (const Frame& frame : frames.all()) {
-        if (frame.begin < segment.address || frame.end - segment.address > std::min(segment.size, most))
+        if (frame.begin < start || frame.end - start > std::min(segment.size, most))
             continue;
         if (frame.begin != reached)
             add(without_frame(reached, frame.begin));
         Rows program(frames.cies()[frame.cie], frame);
         for (uint64_t at = frame.begin; at < frame.end; at = program.end())
-            add(row_of(frame, program.at(at), at - segment.address));
+            add(row_of(frame, program.at(at), at - start));
         reached = frame.end;
     }
     if (!rows.empty())
-        add(without_frame(reached, segment.address + segment.size));
+        add(without_frame(reached, start + segment.size));
     return rows;
 }
 
@@ -138,7 +139,7 @@ Unwinding::CodeOfFile Unwinding::read(pid_t pid, const Mapping& mapping)
                 const uint64_t entry = load(&image.file()[offsetof(Elf64_Ehdr, e_entry)], 8, false);
                 for (const Segment& segment : image.segments())
                     if (segment.executable)
-                        pieces->push_back({segment.offset, segment.file_size, rows_of(frames, segment, entry)});
+                        pieces->push_back({segment.offset.value, segment.file_size, rows_of(frames, segment, entry)});
             },
             [](const Error&) {});
     } catch (const Unusable&) {

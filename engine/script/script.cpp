@@ -2,6 +2,8 @@
 #include "script/script.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 namespace fastsdt::engine {
 namespace {
@@ -74,6 +76,37 @@ bool has_dump(const Script& script)
     bool found = false;
     each_statement(script, [&](const Statement& each) { found = found || each.kind == Statement::Kind::dump; });
     return found;
+}
+
+bool adds_up(const Script& script)
+{
+    std::set<size_t> changed, read;
+    bool adds = true;
+    const std::function<void(const Expression&)> look = [&](const Expression& e) {
+        if (e.kind == Expression::Kind::map || e.kind == Expression::Kind::has)
+            read.insert(e.map);
+        if (e.kind == Expression::Kind::step && e.operands[0].kind == Expression::Kind::map)
+            adds = false;
+        for (const Expression& operand : e.operands)
+            look(operand);
+    };
+    for (const Clause& clause : script.clauses) {
+        if (!clause.has_sites())
+            continue;
+        if (clause.filter)
+            look(*clause.filter);
+        each_statement(clause.actions, [&](const Statement& statement) {
+            using Kind = Statement::Kind;
+            if (statement.kind == Kind::assign || statement.kind == Kind::remove || statement.kind == Kind::dump
+                || statement.kind == Kind::call
+                || (statement.kind == Kind::add && !script.maps[statement.map].only_adds))
+                adds = false;
+            if (statement.kind == Kind::update || statement.kind == Kind::add)
+                changed.insert(statement.map);
+            each_expression(statement, look);
+        });
+    }
+    return adds && std::none_of(read.begin(), read.end(), [&](size_t map) { return changed.contains(map); });
 }
 
 } // namespace fastsdt::engine

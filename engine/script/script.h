@@ -343,5 +343,8 @@ bool shows_names(const Script& script);
 /// Whether a clause with sites has statements that record events.
 bool has_events(const Script& script);
 bool has_dump(const Script& script);
+/// Whether two engines may each have some of the sites: what they record can be put together then, since nothing at a site depends on what
+/// another one has left in a map.
+bool adds_up(const Script& script);
 
 } // namespace fastsdt::engine

@@ -483,6 +483,8 @@ Judgement judge_x86(Features features, bool mode64, std::span<const std::byte> b
     if (!features.has(Feature::insn_is_nop) && insn.opcode[0] == 0x90 && insn.mistaken())
         return {Verdict::emulate_unsafe,
                 "branch_setup_xol_ops(): takes the opcode after the VEX prefix for a NOP; its effect is lost"};
+    if (!features.has(Feature::insn_is_nop) && insn.opcode[0] == 0x90 && insn.rex_b())
+        return {Verdict::emulate_unsafe, "branch_setup_xol_ops(): takes xchg %rax,%r8 for a NOP; its effect is lost"};
     if (!features.has(Feature::insn_is_nop) && insn.opcode[0] == 0x90)
         return {Verdict::emulate, "branch_setup_xol_ops(): opcode 90 is a NOP"};
     if (branch) {

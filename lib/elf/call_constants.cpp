@@ -37,7 +37,7 @@ std::vector<Text> texts_of(const Image& image)
     std::vector<Text> texts;
     for (const Segment& segment : image.segments())
         if (segment.executable)
-            texts.push_back({segment.address, image.file().subspan(segment.offset, segment.file_size)});
+            texts.push_back({segment.address.value, image.file().subspan(segment.offset.value, segment.file_size)});
     return texts;
 }
 

@@ -181,15 +181,14 @@ void Image::read_segments()
         interpreted_ |= header.p_type == PT_INTERP;
         if (header.p_type != PT_LOAD || header.p_memsz == 0)
             continue; // an empty one would hide what lies around it
-        Segment segment{header.p_vaddr,
+        Segment segment{Vaddr(header.p_vaddr),
                         header.p_memsz,
-                        header.p_offset,
+                        FileOffset(std::min<uint64_t>(header.p_offset, file_.size())),
                         header.p_filesz,
                         (header.p_flags & PF_W) != 0,
                         (header.p_flags & PF_X) != 0};
-        segment.size = std::min(segment.size, ~uint64_t(0) - segment.address);
-        segment.offset = std::min<uint64_t>(segment.offset, file_.size());
-        segment.file_size = std::min({segment.file_size, segment.size, file_.size() - segment.offset});
+        segment.size = std::min(segment.size, ~uint64_t(0) - segment.address.value);
+        segment.file_size = std::min({segment.file_size, segment.size, file_.size() - segment.offset.value});
         segments_.push_back(segment);
     }
     std::stable_sort(segments_.begin(), segments_.end(),
@@ -386,8 +385,8 @@ void Image::relocate(const Section& relocations, std::vector<std::byte>& bytes) 
 
 const Segment* Image::segment_at(uint64_t address) const
 {
-    const auto found = last_not_above(segments_, address, [](const Segment& s) { return s.address; });
-    return found != segments_.end() && address - found->address < found->size ? &*found : nullptr;
+    const auto found = last_not_above(segments_, address, [](const Segment& s) { return s.address.value; });
+    return found != segments_.end() && address - found->address.value < found->size ? &*found : nullptr;
 }
 
 const Section* Image::section_at(uint64_t address) const
@@ -420,10 +419,10 @@ std::span<const std::byte> Image::bytes_at(uint64_t address) const
         return offset < all.size() ? all.subspan(offset) : std::span<const std::byte>();
     }
     const Segment* segment = segment_at(address);
-    if (!segment || address - segment->address >= segment->file_size)
+    if (!segment || address - segment->address.value >= segment->file_size)
         return {};
-    const uint64_t offset = address - segment->address;
-    return file_.subspan(segment->offset + offset, segment->file_size - offset);
+    const uint64_t in_segment = address - segment->address.value;
+    return file_.subspan(segment->offset.value + in_segment, segment->file_size - in_segment);
 }
 
 bool Image::executable_at(uint64_t address) const
@@ -446,12 +445,12 @@ bool Image::writable_at(uint64_t address) const
     return segment && segment->writable;
 }
 
-std::optional<uint64_t> Image::file_offset(uint64_t address) const
+std::optional<FileOffset> Image::file_offset(Vaddr address) const
 {
-    const auto bytes = bytes_at(address);
+    const auto bytes = bytes_at(address.value);
     if (bytes.empty())
         return {};
-    return uint64_t(bytes.data() - file_.data());
+    return FileOffset(uint64_t(bytes.data() - file_.data()));
 }
 
 std::string Image::place(uint64_t address) const

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // An ELF file as the rest of the library sees it: segments, sections, bytes by address. Nothing in a header is trusted.
 #pragma once
+#include "base/addresses.h"
 #include "base/arch.h"
 #include "base/unusable.h"
 #include "elf/archive.h"
@@ -21,11 +22,11 @@ typedef struct Elf Elf;
 
 namespace fastsdt {
 
-/// A PT_LOAD segment; addresses are ELF vaddrs, `offset` and `file_size` lie inside the file (clamped if they did not).
+/// A PT_LOAD segment. `offset` and `file_size` lie inside the file (clamped if they did not).
 struct Segment {
-    uint64_t address = 0;
+    Vaddr address;
     uint64_t size = 0;
-    uint64_t offset = 0;
+    FileOffset offset;
     uint64_t file_size = 0;
     bool writable = false;
     bool executable = false;
@@ -167,7 +168,7 @@ public:
         return relocatable() ? section_at(address) != nullptr : segment_at(address) != nullptr;
     }
     /// Offset in the file of the byte at `address`: what the kernel wants for a uprobe.
-    std::optional<uint64_t> file_offset(uint64_t address) const;
+    std::optional<FileOffset> file_offset(Vaddr address) const;
     /// "0x401136", or ".text+0x36" in a relocatable object.
     std::string place(uint64_t address) const;
 

@@ -210,15 +210,15 @@ std::vector<Record> Index::find(uint64_t address) const
     return found;
 }
 
-std::optional<std::string> Index::check() const
+Result<void> Index::check() const
 {
     for (const Table* table : {&records_, &exits_}) {
-        const char* what = table == &records_ ? "record " : "exit ";
+        const std::string what = table == &records_ ? "record " : "exit ";
         for (size_t i = 0; i < table->count; ++i) {
             if (!at(*table, i))
-                return what + std::to_string(i) + " has no valid kind";
+                return Error{what + std::to_string(i) + " has no valid kind", "INDEX note"};
             if (i > 0 && address_at(table->offsets, i) < address_at(table->offsets, i - 1))
-                return what + std::to_string(i) + " is not in order of address";
+                return Error{what + std::to_string(i) + " is not in order of address", "INDEX note"};
         }
     }
     return {};

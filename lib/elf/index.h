@@ -71,8 +71,8 @@ public:
     size_t lower_bound(uint64_t address) const { return lower_bound(records_, address); }
     /// The records at exactly `address`: one, or several where a function begins with a site. O(log n).
     std::vector<Record> find(uint64_t address) const;
-    /// Looks at every record: what is wrong with the tables, or nothing.
-    std::optional<std::string> check() const;
+    /// Looks at every record: what is wrong with the tables, if anything is.
+    Result<void> check() const;
 
 private:
     struct Table {

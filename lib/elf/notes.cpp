@@ -198,8 +198,8 @@ private:
             trouble(NoteTrouble::Kind::index, offset_, index.error().text());
             return;
         }
-        if (const auto wrong = index->check())
-            trouble(NoteTrouble::Kind::index, offset_, "INDEX note: " + *wrong);
+        if (const auto sound = index->check(); !sound)
+            trouble(NoteTrouble::Kind::index, offset_, sound.error().text());
         // An index record is at least 5 bytes of the file: the vectors stay in proportion to it.
         for (size_t i = 0; i < index->size(); ++i)
             if (const auto record = index->at(i))

@@ -24,7 +24,9 @@
 #include "proc/text.h"
 #include "proc/threads.h"
 #include "base/layouts.h"
+#include "elf/return_probes.h"
 #include "live/movable_cache.h"
+#include "movable/go_code.h"
 
 #include <fmt/format.h>
 
@@ -51,7 +53,7 @@ std::vector<std::vector<const Mapping*>> modules(const Image& image, const std::
     std::set<uint64_t> distances; // runtime address less file offset, of a segment at its ELF vaddr
     const Segment* lowest = nullptr;
     for (const Segment& segment : image.segments()) {
-        distances.insert(segment.address / page * page - segment.offset / page * page);
+        distances.insert(segment.address.down_to(page).value - segment.offset.down_to(page).value);
         if (!lowest)
             lowest = &segment;
     }
@@ -59,9 +61,9 @@ std::vector<std::vector<const Mapping*>> modules(const Image& image, const std::
     uint64_t bias = 0;
     for (const Mapping* m : mappings) {
         const bool belongs = !found.empty() && distances.contains(m->start - m->offset - bias);
-        if (!belongs && lowest && m->offset == lowest->offset / page * page) {
+        if (!belongs && lowest && m->offset == lowest->offset.down_to(page).value) {
             found.emplace_back();
-            bias = m->start - lowest->address / page * page;
+            bias = m->start - lowest->address.down_to(page).value;
         } else if (!belongs) {
             continue;
         }
@@ -188,7 +190,7 @@ private:
 
     void read_module(const Image& image, const std::vector<const Mapping*>& mappings, bool entries, LiveFile file)
     {
-        file.start = mappings.front()->start;
+        file.start = RuntimeAddress(mappings.front()->start);
         const Notes notes = read_notes(image);
         read_sites(image, notes, mappings, entries, file);
         if (file.sites.empty())
@@ -217,8 +219,8 @@ private:
                 if (const ArgumentNames* names =
                         notes.names_of(probe, parse_arguments(probe.arguments, file.arch).size()))
                     site.argument_names = names->only_names();
-            site.address = probe.address;
-            site.semaphore = probe.semaphore;
+            site.address = Vaddr(probe.address);
+            site.semaphore = Vaddr(probe.semaphore);
             look(image, mappings, executable, {probe.address, notes.site_at(probe.note_address)}, std::move(site),
                  file);
         }
@@ -246,7 +248,7 @@ private:
             site.exits = !exit && (record.flags & FASTSDT_ENTRY_EXITS);
             if (!exit)
                 site.stack_bytes = record.operand;
-            site.address = record.address;
+            site.address = Vaddr(record.address);
             site.name = function_at(functions, function);
             if (site.name.empty() || !texts.afford(site.name.size()))
                 site.name = image.place(function);
@@ -269,16 +271,19 @@ private:
         };
         const auto place = [&](LiveSite site, const Window& window) {
             set_window(site, window);
-            look(image, mappings, executable, {site.address, nullptr, true}, std::move(site), file);
+            look(image, mappings, executable, {site.address.value, nullptr, true}, std::move(site), file);
         };
         for (LiveSite& site : file.sites)
             if (!site.entry && !site.exit && site.expected.length <= 1
                 && unrecorded_->probe(file.path, site.provider, site.name))
-                set_window(site, windows.site(site.address));
+                set_window(site, windows.site(site.address.value));
         std::set<uint64_t> recorded;
         for (const Record& record : notes.entries)
             recorded.insert(record.address);
         TextBudget texts(image.file());
+        std::optional<GoAbi> go;
+        if (is_go_program(image))
+            go = has_go_registers(image) ? GoAbi::registers : GoAbi::unknown;
         for (const Function& function : image.functions()) {
             if (recorded.contains(function.address))
                 continue;
@@ -293,7 +298,10 @@ private:
             if (const auto name = named(unrecorded_->entry); !name.empty() && texts.afford(name.size())) {
                 site.entry = site.exits = true; // exits are asked for by themselves
                 site.name = name;
-                site.address = function.address;
+                site.address = Vaddr(function.address);
+                site.go = go;
+                if (const uint64_t once = go ? go_code(image, function).entry : 0; once != function.address)
+                    site.once = Vaddr(once);
                 place(site, windows.entry(function.address));
             }
             const auto name = named(unrecorded_->exit);
@@ -302,11 +310,23 @@ private:
             site = {};
             site.exit = true;
             site.name = name;
+            site.go = go;
             const std::vector<Window> exits = windows.exits(function.address);
             const auto bad =
                 std::find_if(exits.begin(), exits.end(), [](const Window& w) { return w.obstacle != Obstacle::none; });
             if (exits.empty() || bad != exits.end()) { // the function as a whole
-                site.address = function.address;
+                site.address = Vaddr(function.address);
+                site.all_exits.emplace();
+                if (std::all_of(exits.begin(), exits.end(), [](const Window& w) {
+                        return w.obstacle == Obstacle::none || concerns_only_moving(w.obstacle);
+                    }))
+                    for (const Window& window : exits)
+                        site.all_exits->push_back({Vaddr(window.address + window.at), window.tail_call});
+                if (const auto code = go ? go_code(image, function) : GoCode(); code.exits) {
+                    site.all_exits->clear();
+                    for (const GoCode::Exit& exit : *code.exits)
+                        site.all_exits->push_back({Vaddr(exit.address), exit.tail_call});
+                }
                 Window none;
                 none.obstacle = exits.empty() ? Obstacle::never_returns : bad->obstacle;
                 place(site, none);
@@ -315,7 +335,7 @@ private:
             for (const Window& window : exits) {
                 site.result = FASTSDT_RESULT_REGISTER;
                 site.tail_call = window.tail_call;
-                site.address = window.address + window.at;
+                site.address = Vaddr(window.address + window.at);
                 place(site, window);
             }
         }
@@ -329,12 +349,11 @@ private:
             return; // a dangling note
         site.file_offset = *offset;
         const Mapping* instead = nullptr; // what is mapped in place of the file's text
-        if (const auto number = executable.first(*offset)) {
-            const Mapping& mapping = *mappings[*number];
-            site.runtime = mapping.start + (*offset - mapping.offset);
+        if (const auto number = executable.first(offset->value)) {
+            site.runtime = mappings[*number]->runtime(*offset);
         } else if (const auto bias = load_bias(image, mappings)) {
-            site.runtime = site.address + *bias;
-            instead = mapping_at(mappings_, site.runtime);
+            site.runtime = RuntimeAddress(site.address.value + *bias);
+            instead = mapping_at(mappings_, site.runtime.value);
             const bool copied = instead && instead->inode == 0 && instead->executable;
             const bool closed = instead && !instead->readable && !instead->executable;
             if (!copied && !closed)
@@ -344,10 +363,10 @@ private:
         }
 
         constexpr size_t longest = landing_pad + longest_layout;
-        const auto in_file = image.bytes_at(site.address);
+        const auto in_file = image.bytes_at(site.address.value);
         site.file_bytes.assign(in_file.begin(), in_file.begin() + std::min(in_file.size(), longest));
         site.expected = recognize(image, place, place.layout(), site.file_bytes);
-        site.live_bytes = read_at(memory_, site.runtime, site.file_bytes.size());
+        site.live_bytes = read_at(memory_, site.runtime.value, site.file_bytes.size());
         if (site.live_bytes.empty()) {
             site.found = recognize(image, place, place.layout(), site.live_bytes);
             site.change = Change::unreadable;
@@ -365,7 +384,7 @@ private:
         if (instead)
             site.change = instead->executable ? Change::remapped : Change::unreadable;
         if (site.semaphore) {
-            const auto value = read_at(memory_, site.semaphore + (site.runtime - site.address), 2);
+            const auto value = read_at(memory_, site.semaphore.value + (site.runtime.value - site.address.value), 2);
             if (value.size() == 2)
                 site.semaphore_value =
                     static_cast<uint16_t>(std::to_integer<unsigned>(value[image.encoding().big_endian ? 1 : 0])
@@ -380,9 +399,9 @@ private:
         const uint64_t page = page_size();
         for (const Mapping* m : mappings)
             for (const Segment& segment : image.segments())
-                if (segment.file_size && m->offset == segment.offset / page * page
+                if (segment.file_size && m->offset == segment.offset.down_to(page).value
                     && m->executable == segment.executable && (segment.writable || !m->writable))
-                    return m->start - segment.address / page * page;
+                    return m->start - segment.address.down_to(page).value;
         return std::nullopt;
     }
 
@@ -392,7 +411,7 @@ private:
             return Change::untouched;
         switch (site_bytes(site.found)) {
         case SiteBytes::call:
-            return site.target && in_trampoline(*site.target) ? Change::optimized : Change::foreign_call;
+            return site.target && in_trampoline(site.target->value) ? Change::optimized : Change::foreign_call;
         case SiteBytes::breakpoint: return Change::breakpoint;
         case SiteBytes::stale_call: return Change::stale_call;
         case SiteBytes::updating: return Change::updating;

@@ -38,6 +38,15 @@ enum class Change {
 /// "untouched", "breakpoint", "stale-call", "optimized", ...
 std::string_view name(Change change);
 
+/// How a Go program passes arguments: from 1.18 on as ABIInternal has it. Before, nobody says.
+enum class GoAbi { registers, unknown };
+
+/// A way out of a function that was not recorded.
+struct LiveExit {
+    Vaddr address;
+    bool tail_call = false; ///< a jump to another function, which makes the result
+};
+
 /// A probe site, or the entry or an exit of a function that fastprobe selected.
 struct LiveSite {
     bool entry = false, exit = false;
@@ -45,14 +54,18 @@ struct LiveSite {
     std::string name;      ///< of the probe, or of the function
     std::string arguments; ///< as the stapsdt note has them
     std::vector<std::string>
-        argument_names;                   ///< by argument, empty where one has none; none: the file does not say them
-    uint64_t address = 0;                 ///< ELF vaddr: the note's pc; entries: of the function; exits: of the layout
+        argument_names; ///< by argument, empty where one has none; none: the file does not say them
+    Vaddr address;      ///< the note's pc; entries: of the function; exits: of the layout
+    /// exits: of a function of which no single exit is a site, since one of them cannot be moved: all, where they are known.
+    std::optional<std::vector<LiveExit>> all_exits;
+    std::optional<GoAbi> go; ///< the function is of a Go program
+    Vaddr once; ///< entries: an instruction that is executed once a call, unlike the first; 0: the first is
     uint8_t result = 0;                   ///< exits: where the result is, FASTSDT_RESULT_*
     bool tail_call = false;               ///< exits: a jump to another function, which makes the result
     bool exits = false;                   ///< entries: every way out of the function has an exit
     uint64_t stack_bytes = unknown_bytes; ///< entries: of arguments on the stack
-    uint64_t file_offset = 0;
-    uint64_t runtime = 0; ///< where `address` is in the process
+    FileOffset file_offset;
+    RuntimeAddress runtime; ///< where `address` is in the process
 
     fastsdt_recognized expected; ///< what the file has there
     fastsdt_recognized found;    ///< what the process has there
@@ -62,8 +75,8 @@ struct LiveSite {
     /// Instructions that may give way to a jump, where no layout is: see Unrecorded. `expected`, `found` and `change` say nothing then.
     std::optional<Window> window;
     std::vector<std::byte> window_bytes;     ///< what the file has there
-    std::optional<uint64_t> target;          ///< runtime address that a call or jump in place of the site leads to
-    uint64_t semaphore = 0;                  ///< ELF vaddr, 0: none
+    std::optional<RuntimeAddress> target;    ///< what a call or jump in place of the site leads to
+    Vaddr semaphore;                         ///< 0: none
     std::optional<uint16_t> semaphore_value; ///< the number of tracers that want the probe's arguments prepared
 };
 
@@ -72,7 +85,7 @@ struct LiveFile {
     std::string path;   ///< as the process has it
     std::string device; ///< as Mapping has it
     uint64_t inode = 0;
-    uint64_t start = 0;   ///< runtime address of its lowest mapping
+    RuntimeAddress start; ///< of its lowest mapping
     bool deleted = false; ///< replaced or removed since
     Arch arch = Arch::unknown;
     std::vector<LiveSite> sites; ///< by address

@@ -49,6 +49,12 @@ enum class Obstacle : uint8_t {
     never_returns, ///< asked for exits
     holds_site,    ///< of a probe: whoever patches that would patch what is not executed
 };
+/// Whether it concerns only the moving: that the place is an exit is known.
+constexpr bool concerns_only_moving(Obstacle obstacle)
+{
+    return obstacle == Obstacle::target || obstacle == Obstacle::page || obstacle == Obstacle::instruction
+        || obstacle == Obstacle::too_short || obstacle == Obstacle::go_program;
+}
 /// What follows the name of the place: "is a jump target inside its first five bytes".
 std::string_view text(Obstacle obstacle);
 

@@ -11,13 +11,14 @@ namespace fastsdt {
 // Old linkers put constants into the segment that has the code, so sections say what is code.
 bool Marks::read(const Image& image)
 {
-    uint64_t size = 0, reached = 0;
+    uint64_t size = 0;
+    Vaddr end;
     for (const Segment& segment : image.segments()) {
-        if (segment.address < reached && segment.size != 0)
+        if (segment.address < end && segment.size != 0)
             return false;
-        reached = segment.address + segment.size;
+        end = segment.address + segment.size;
         size += segment.file_size;
-        if (size > image.file().size() || reached < segment.address)
+        if (size > image.file().size() || end < segment.address)
             return false;
     }
     for (const Section& section : image.sections()) {
@@ -29,7 +30,7 @@ bool Marks::read(const Image& image)
             pieces_.push_back({section.address, bytes.first(std::min<size_t>(bytes.size(), section.size)), {}});
     }
     std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) { return a.address < b.address; });
-    reached = 0;
+    uint64_t reached = 0;
     for (const Piece& piece : pieces_) {
         if (piece.address < reached)
             return false;

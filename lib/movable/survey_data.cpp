@@ -245,18 +245,19 @@ void Survey::read_relocations()
 void Survey::read_words()
 {
     for (const Segment& segment : image_.segments()) {
-        const auto bytes = image_.file().subspan(segment.offset, segment.file_size);
-        for (size_t at = size_t(-segment.address & 7); at + 8 <= bytes.size(); at += 8) {
+        const auto bytes = image_.file().subspan(segment.offset.value, segment.file_size);
+        const uint64_t start = segment.address.value;
+        for (size_t at = size_t(-start & 7); at + 8 <= bytes.size(); at += 8) {
             const uint64_t value = load(&bytes[at], 8, false);
             if (!marks_.has(value))
                 continue;
             // Those inside functions are perhaps of tables, which are not known yet.
             marks_.add(value, Marks::target);
-            words_.emplace_back(segment.address + at, value);
+            words_.emplace_back(start + at, value);
             if (marks_.at(value) & Marks::start)
                 marks_.add(value, Marks::called);
             for (const auto& [begin, end] : rseq_)
-                if (segment.address + at >= begin && segment.address + at < end)
+                if (start + at >= begin && start + at < end)
                     if (const auto body = body_at(value))
                         bodies_[*body].rseq = true;
         }

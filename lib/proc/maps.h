@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a process has mapped: /proc/PID/maps.
 #pragma once
+#include "base/addresses.h"
 #include "base/result.h"
 
 #include <cstdint>
@@ -19,6 +20,10 @@ struct Mapping {
     std::string device;  ///< major:minor, hexadecimal
     uint64_t inode = 0;
     std::string name; ///< path, or "[...]", or empty
+
+    /// Where the byte of the file is in the process, and the other way round; it has to be in the mapping.
+    RuntimeAddress runtime(FileOffset at) const { return RuntimeAddress(start + (at.value - offset)); }
+    FileOffset in_file(RuntimeAddress at) const { return FileOffset(offset + (at.value - start)); }
 };
 
 /// Bytes of this machine's pages.

@@ -197,7 +197,7 @@ std::vector<NamedCommand> commands_by_name(const Image& image, const AttachPoint
     add("systemtap", "stap -e",
         fmt::format("probe process(\"{}\").provider(\"{}\").mark(\"{}\") {{ println(pn()) }}", path, provider, name));
     add("bcc", "trace-bpfcc", fmt::format("u:{}:{}", path, name));
-    if (point.semaphore_offset == 0) // lttng-enable-event(1), 2.13: no probes with a semaphore
+    if (!point.semaphore_offset) // lttng-enable-event(1), 2.13: no probes with a semaphore
         add("lttng", "lttng enable-event --kernel", fmt::format("--userspace-probe=sdt:{}:{}:{}", path, provider, name),
             fmt::format(" {}_{}", provider, name));
     return commands;
@@ -345,7 +345,7 @@ void Commands::write_exits_perf(AttachPoint& point)
     if (!plain_word(path_))
         return; // write_perf() has said why
     constexpr std::string_view group = "fastprobe";
-    const auto define = [&](const std::string& event, uint64_t offset, const std::string& value) {
+    const auto define = [&](const std::string& event, FileOffset offset, const std::string& value) {
         return " " + shell_quoted(fmt::format("p:{}/{} {}:0x{:x}{}", group, event, path_, offset, value));
     };
     const std::string name = event_name(point.name);

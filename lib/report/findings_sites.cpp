@@ -169,19 +169,19 @@ const Segment* Report::writable_alias(uint64_t semaphore)
 {
     const auto& segments = image.segments();
     const Segment* const own = image.segment_at(semaphore);
-    const auto offset = image.file_offset(semaphore);
+    const auto offset = image.file_offset(Vaddr(semaphore));
     if (image.relocatable() || !own || !offset)
         return nullptr;
     if (!writable_) {
         std::vector<Cover::Range> ranges;
         for (const Segment& s : segments)
             ranges.push_back(s.writable && s.file_size
-                                 ? Cover::Range{s.offset / uprobe_page * uprobe_page,
-                                                (s.offset + s.file_size + uprobe_page - 1) / uprobe_page * uprobe_page}
+                                 ? Cover::Range{s.offset.down_to(uprobe_page).value,
+                                                (s.offset + s.file_size + uprobe_page - 1).down_to(uprobe_page).value}
                                  : Cover::Range{});
         writable_.emplace(ranges);
     }
-    const auto other = writable_->other_than(size_t(own - segments.data()), *offset);
+    const auto other = writable_->other_than(size_t(own - segments.data()), offset->value);
     return other ? &segments[*other] : nullptr;
 }
 
@@ -200,9 +200,9 @@ void Report::check_semaphore(SiteReport& site)
     else if (!image.writable_at(semaphore))
         add_here(FindingId::semaphore_not_writable, "is in read-only memory");
     else if (const Segment* other = writable_alias(semaphore))
-        add_here(
-            FindingId::semaphore_shared_page,
-            fmt::format("shares its page of the file with the writable segment at {}", image.place(other->address)));
+        add_here(FindingId::semaphore_shared_page,
+                 fmt::format("shares its page of the file with the writable segment at {}",
+                             image.place(other->address.value)));
 }
 
 void Report::check_arguments(SiteReport& site)

@@ -48,9 +48,9 @@ public:
             AttachPoint point;
             point.provider = probe.provider;
             point.name = probe.name;
-            point.note_address = probe.address;
+            point.note_address = Vaddr(probe.address);
             if (probe.semaphore)
-                point.semaphore_offset = image_.file_offset(probe.semaphore).value_or(0);
+                point.semaphore_offset = image_.file_offset(Vaddr(probe.semaphore)).value_or(FileOffset());
             names_ = notes_.names.empty()
                 ? nullptr
                 : notes_.names_of(probe, parse_arguments(probe.arguments, image_.arch()).size());
@@ -69,7 +69,7 @@ public:
         for (const Record& record : notes_.entries) {
             AttachPoint point;
             point.entry = true;
-            point.note_address = record.address;
+            point.note_address = Vaddr(record.address);
             const auto named = names.find(record.address);
             symbol_ = named == names.end() ? std::string_view() : named->second;
             if (!texts_.afford(symbol_.size()))
@@ -85,7 +85,7 @@ public:
             while (exit != notes_.exits.end() && exit->operand < record.address)
                 ++exit;
             for (; exit != notes_.exits.end() && exit->operand == record.address; ++exit)
-                if (point.exits.empty() || point.exits.back().note_address != exit->address)
+                if (point.exits.empty() || point.exits.back().note_address.value != exit->address)
                     point.exits.push_back(exit_point(*exit, point.name));
             if (point.offset && !point.exits.empty())
                 commands_.write_exits(point, symbol_);
@@ -100,7 +100,7 @@ private:
         point.exit = &record;
         if (texts_.afford(function.size()))
             point.name = function;
-        point.note_address = record.address;
+        point.note_address = Vaddr(record.address);
         settle(point, {record.address, &record});
         return point;
     }

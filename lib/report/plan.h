@@ -19,18 +19,17 @@ struct AttachPoint {
     const Record* exit = nullptr; ///< a way out of a function: its record
     std::string provider;         ///< empty for entries and exits
     std::string name;             ///< of the probe, or of the function ("0x1139" if no symbol names it)
-    uint64_t note_address = 0;    ///< ELF vaddr of the note's pc; entries: of the function; exits: of the layout
+    Vaddr note_address;           ///< the note's pc; entries: of the function; exits: of the layout
 
     /// Offset of the place from `note_address`: 0, past a landing pad, past the nop1. Empty: the kernel refuses every
     /// place, or the file has no code there.
     std::optional<uint64_t> offset;
-    std::string_view place;   ///< "probe", "patchable nop", "function", "behind the landing pad", "exit"
-    uint64_t address = 0;     ///< ELF vaddr of the place
-    uint64_t file_offset = 0; ///< of the place: what the kernel's interfaces want
-    /// File offset of the semaphore, for uprobe_events' and perf_event_open's reference counter; 0: none.
-    uint64_t semaphore_offset = 0;
-    Judgement judgement; ///< at the place; of the note's pc if there is none
-    Judgement at_note;   ///< at note_address, where most tracers attach
+    std::string_view place;      ///< "probe", "patchable nop", "function", "behind the landing pad", "exit"
+    Vaddr address;               ///< of the place
+    FileOffset file_offset;      ///< of the place: what the kernel's interfaces want
+    FileOffset semaphore_offset; ///< for uprobe_events' and perf_event_open's reference counter; 0: none
+    Judgement judgement;         ///< at the place; of the note's pc if there is none
+    Judgement at_note;           ///< at note_address, where most tracers attach
 
     std::string bpftrace;             ///< shell command line; empty: see `remarks`
     std::string perf;                 ///< shell command line, with the tracefs event it defines; empty: see `remarks`

@@ -12,12 +12,12 @@ mkdir -p "$work/unpacked"
 for package in "${packages[@]}"; do
     rpm2cpio "$package" | (cd "$work/unpacked" && cpio -idm --quiet)
 done
-libraries=$(find "$work/unpacked" -type f -exec sh -c 'ldd "$1" 2>/dev/null' sh {} \; | awk '$2 == "=>" && $3 ~ "^/" && $3 !~ "/unpacked/" {print $3}' | sort -u |
+libraries=$(find "$work/unpacked" -type f -exec sh -c 'ldd "$1" 2>/dev/null' sh {} \; |
+    awk '$2 == "=>" && $3 ~ "^/" && $3 !~ "/unpacked/" {print $3}' | sort -u |
     while read -r file; do dpkg-query -S "*/$(basename "$(realpath "$file")")"; done | cut -d: -f1 | sort -u)
 bare_root base
-# shellcheck disable=SC2086 # a list
-inside "$root" sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev clang binutils pkg-config make "$@"' sh $libraries \
-    >"$work/base.log" 2>&1 || fail "the base of the root: $(tail -n 3 "$work/base.log")"
+inside "$root" sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev clang binutils pkg-config make "$@"' sh \
+    $libraries >"$work/base.log" 2>&1 || fail "the base of the root: $(tail -n 3 "$work/base.log")"
 # rpm looks for what libraries provide in files that may be executed; the linker of an RPM distribution looks into lib64.
 find "$root/usr/lib" -name '*.so*' -type f -exec chmod a+x {} +
 echo /usr/lib64 >"$root/etc/ld.so.conf.d/lib64.conf"
@@ -43,7 +43,8 @@ cp -a "$root/." "%{buildroot}/"
 %dir /proc
 %dir /tmp
 END
-logged rpm-base rpmbuild -bb --define "_binary_payload w1.gzdio" --define "_topdir $work/base-rpm" --define "_unpackaged_files_terminate_build 0" "$work/base.spec"
+logged rpm-base rpmbuild -bb --define "_binary_payload w1.gzdio" --define "_topdir $work/base-rpm" --define "_unpackaged_files_terminate_build 0" \
+    "$work/base.spec"
 root=$work/rpm-root
 roots+=("$root")
 mkdir -p "$root"
@@ -61,7 +62,8 @@ cp -r packaging/debian/tests "$root/tests"
 for test in trace sdt-dev plugin-gcc plugin-clang; do
     mkdir -p "$root/tmp/$test"
     # As a distribution of RPMs has set it up.
-    inside "$root" env PKG_CONFIG_PATH=/usr/lib64/pkgconfig AUTOPKGTEST_TMP="/tmp/$test" "/tests/$test" >"$work/rpm-$test.log" 2>&1 || fail "$test: $(tail -n 5 "$work/rpm-$test.log")"
+    inside "$root" env PKG_CONFIG_PATH=/usr/lib64/pkgconfig AUTOPKGTEST_TMP="/tmp/$test" "/tests/$test" >"$work/rpm-$test.log" 2>&1 ||
+        fail "$test: $(tail -n 5 "$work/rpm-$test.log")"
     echo "$test PASS"
 done
 rpm --root "$root" --erase $(rpm --root "$root" -qa 'fast*') || fail "rpm cannot erase them"

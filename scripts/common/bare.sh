@@ -42,7 +42,6 @@ mount --bind "$root" "$root" && mount -t proc proc "$root/proc" && mount --rbind
 [ -z "${FASTSDT_ROOT_WITHOUT_UPROBES:-}" ] || mount -t tmpfs none "$root/sys/bus/event_source/devices" || exit 125
 # The namespace's own root, not a chroot: a program that visits another mount namespace and comes back, as perf does for
 # build-ids, finds itself at the namespace's root.
-# shellcheck disable=SC2016 # the inner shell's variables
 unshare --mount --propagation private env PATH="$PATH:/usr/sbin:/sbin" sh -c '
     cd "$0" && pivot_root . mnt || exit 125
     exec chroot . env -i "$@"' "$root" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \

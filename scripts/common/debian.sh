@@ -7,10 +7,11 @@
 #
 # Nothing is installed and the machine's package lists stay as they are: mirror and keys are the machine's, read through a
 # configuration of our own that is kept in the cache (FASTSDT_CACHE, default ~/.cache/fastsdt). The lists are read anew
-# after a day. SUITE `all`: those that have kernels which the project asks. FASTSDT_ARCHS names the architectures, default amd64. FASTSDT_ARCHIVE=ubuntu: Ubuntu's suites, from the folder beside
-# the machine's Debian or from FASTSDT_UBUNTU_MIRROR; Debian's keys sign Ubuntu's, as a package. Exit 4: no mirror.
+# after a day. SUITE `all`: those that have kernels which the project asks. FASTSDT_ARCHS names the architectures, default amd64.
+# FASTSDT_ARCHIVE=ubuntu: Ubuntu's suites, from the folder beside the machine's Debian or from FASTSDT_UBUNTU_MIRROR; Debian's keys sign
+# Ubuntu's, as a package. Exit 4: no mirror.
 set -euo pipefail
-[ $# -ge 2 ] || { sed -n '3,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 . "$(dirname "$(realpath "$0")")/archive.sh"
 suites=$1
 [ "$suites" != all ] || suites="bullseye bookworm bookworm-backports trixie trixie-backports sid experimental"
@@ -23,8 +24,8 @@ mkdir -p "$cache/lists/partial" "$cache/archives/partial"
 
 use_archive "$archive" "$top" || exit 4
 options=(-q -o "Dir::Etc::sourcelist=$cache/sources.list" -o Dir::Etc::sourceparts=/dev/null -o "Dir::State::Lists=$cache/lists"
-    -o "Dir::Cache=$cache" -o Dir::Cache::pkgcache=pkgcache.bin -o Dir::Cache::srcpkgcache=srcpkgcache.bin -o "APT::Architecture=${archs%% *}" -o Acquire::Languages=none
-    -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false -o APT::Sandbox::User=root)
+    -o "Dir::Cache=$cache" -o Dir::Cache::pkgcache=pkgcache.bin -o Dir::Cache::srcpkgcache=srcpkgcache.bin -o "APT::Architecture=${archs%% *}"
+    -o Acquire::Languages=none -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false -o APT::Sandbox::User=root)
 for arch in $archs; do options+=(-o "APT::Architectures::=$arch"); done
 (
     flock 9

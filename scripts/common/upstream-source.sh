@@ -17,6 +17,7 @@ for t in "$files"/*.orig.tar.*; do # *.orig-www.tar.* is documentation
     case $t in *.asc) ;; *) tar -C "$1.part" -xf "$t" --strip-components=1 ;; esac
 done
 if [ "$1" = sqlite3 ]; then
-    (mkdir "$1.part/bld" && cd "$1.part/bld" && ../configure --disable-readline && make sqlite3.c) >"$1.log" 2>&1 || { tail -n 3 "$1.log" >&2; exit 1; }
+    (mkdir "$1.part/bld" && cd "$1.part/bld" && ../configure --disable-readline && make sqlite3.c) >"$1.log" 2>&1 ||
+        { tail -n 3 "$1.log" >&2; exit 1; }
 fi
 mv "$1.part" "$1"

@@ -68,7 +68,8 @@ timeout 120 qemu-aarch64 -g ./socket ./p 2> qemu.log &
 trap 'kill %1 2> /dev/null || true' EXIT
 # qemu makes the socket before it waits for gdb.
 until [ -S socket ]; do kill -0 %1 2> /dev/null || fail "qemu ended: $(cat qemu.log)"; done
-timeout 120 gdb-multiarch -q -batch -nx -iex 'set debuginfod enabled off' -ex 'set pagination off' -ex 'set confirm off' -x ask.py p > gdb.log 2>&1 || true
+timeout 120 gdb-multiarch -q -batch -nx -iex 'set debuginfod enabled off' -ex 'set pagination off' -ex 'set confirm off' -x ask.py \
+    p > gdb.log 2>&1 || true
 sed -n 's/^A [0-9]* //p' gdb.log > gdb
 [ "$(wc -l < gdb)" = "$count" ] || { tail -5 gdb.log; fail "gdb did not stop at every probe"; }
 "$FASTSDT_BUILD/bin/args_dump" arm64 < list | cut -d' ' -f3 > ours

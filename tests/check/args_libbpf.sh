@@ -7,7 +7,8 @@ strings=10000
 ! whole || strings=100000
 if [ -n "${FASTSDT_LIBBPF:-}" ]; then # tools/lib/bpf of a Linux source tree
     source=$FASTSDT_LIBBPF/usdt.c
-elif peers=$(timeout 300 bash "$FASTSDT_SOURCE/tests/header/fetch-peers.sh" "${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}" 2> peers.err); then
+elif peers=$(timeout 300 bash "$FASTSDT_SOURCE/tests/header/fetch-peers.sh" \
+    "${FASTSDT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/fastsdt}" 2> peers.err); then
     source=$peers/libbpf/usdt.c
 else
     skip "libbpf's source could not be fetched: $(tail -n 1 peers.err); FASTSDT_LIBBPF can name tools/lib/bpf of a source tree"

@@ -17,7 +17,6 @@ read_by_gdb() { # what gdb reads for the first argument
 }
 # The header writes such a value to memory, unless a constraint of the program's own says otherwise.
 for constraint in "" -DSTAP_SDT_ARG_CONSTRAINT=nr; do
-    # shellcheck disable=SC2086 # a word or none
     gcc -m32 -O1 -I"$FASTSDT_SOURCE/include" $constraint pair.c wide.c -o pair
     $check --no-lines pair > found || true
     if [ -z "$constraint" ]; then

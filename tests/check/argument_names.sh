@@ -82,7 +82,8 @@ E
 for c in gcc g++ clang-19; do
     have "$c" || continue
     $c -x "$([ $c = g++ ] && echo c++ || echo c)" -I"$INCLUDE" -DPART=main apart.c -o apart
-    expect "$c: parts that run together" "$(fastsdt-check --no-lines apart | sed -n 's/^  \(shop[^)]*)\).*/\1/p' | sort)" "shop:req_done(char *url, int bytes)
+    expect "$c: parts that run together" "$(fastsdt-check --no-lines apart | sed -n 's/^  \(shop[^)]*)\).*/\1/p' | sort)" \
+        "shop:req_done(char *url, int bytes)
 shop:req_done(int only)
 shop_req:done(int status)"
 done
@@ -97,7 +98,8 @@ done
 # What --plan prints, run. 0.17 of bpftrace takes six arguments.
 expect "the plan" "$(fastsdt-check --plan -k 6.18 -P sum shop | grep -o 'printf(.*;')" 'printf("sum x=0x%lx p=0x%lx big=%lu\n", arg0, arg1, arg2);'
 if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] && have bpftrace; then
-    command=$(fastsdt-check --plan --json -k 6.12 -P order shop | python3 -c 'import json, sys; print(json.load(sys.stdin)["files"][0]["plan"][0]["bpftrace"])')
+    command=$(fastsdt-check --plan --json -k 6.12 -P order shop |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["files"][0]["plan"][0]["bpftrace"])')
     sh -c "$command -c '$PWD/shop 2'" >trace.out 2>trace.err || fail "$command: $(cat trace.err)"
     expect "$command" "$(grep '^order' trace.out)" $'order id=0 item=tea count=44\norder id=1 item=tea count=44\norder id=2 item=coffee count=44'
 fi

@@ -69,9 +69,9 @@ order 6 {'all': 3, 'movable': 2}"
 # A probe's nop is not moved with the function's first instructions: it would be executed no more.
 sed 's/^\tsyscall$/\tpush %rbx/; s/^1:\tret$/1:\tpop %rbx\n\tret/' some.s >site.s
 gcc -shared -nostdlib -o site.so site.s
-fastsdt-check --armable site.so | matches "second  has another probe's site inside the bytes that would be replaced" || fail "a probe's site: $(fastsdt-check --armable site.so)"
+fastsdt-check --armable site.so | matches "second  has another probe's site inside the bytes that would be replaced" ||
+    fail "a probe's site: $(fastsdt-check --armable site.so)"
 for wrong in --plan --diff --sarif --functions "--kernel 6.1" "--only error"; do
-    # shellcheck disable=SC2086 # two words
     if fastsdt-check --armable $wrong some.so 2>err; then fail "--armable $wrong"; fi
     grep -q "armable" err || matches "files: OLD NEW" <err || fail "--armable $wrong: $(cat err)"
 done

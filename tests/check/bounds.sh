@@ -79,7 +79,6 @@ make_file aliases 40000
 make_file one-names-note 5000
 for kind in aliases one-names-note; do
     for options in -f "-f -v" "-f -j" "--sarif -f -v" "--plan -k 6.12" "--plan -j -k 6.12"; do
-        # shellcheck disable=SC2086 # words
         within $kind fastsdt-check $options
     done
     within $kind fastsdt-check -f -v

@@ -410,7 +410,8 @@ record bad, 0, 0, 0, type=0x45
 record missed, 0, 0, 0, type=0x45, flags=4
 END
 finds entries "entry-missed entry-single-stepped" --functions
-expect "the three selected functions" "$(fastsdt-check --functions entries | sed -n 's/^ *\(4 functions.*\)/\1/p')" "4 functions, 3 selected by fastprobe"
+expect "the three selected functions" "$(fastsdt-check --functions entries | sed -n 's/^ *\(4 functions.*\)/\1/p')" \
+    "4 functions, 3 selected by fastprobe"
 
 # A push that the assembler gave prefixes, to keep the jump behind it off a boundary, and one that is none: the text says which.
 cat site.inc - >prefixed.s <<'END'
@@ -426,7 +427,8 @@ as -mbranches-within-32B-boundaries prefixed.s -o prefixed.o && ld -z noexecstac
 [[ $(objdump -d --disassemble=f prefixed) =~ ([23]e\ )+55 ]] || fail "as put no prefix on the push: $(objdump -d prefixed)"
 finds prefixed "2 bytes-mismatch entry-single-stepped" --functions
 fastsdt-check --functions -v prefixed >out || true
-expect "what it says of prefixes" "$(grep -c 'the assembler put prefixes on the push, as with -mbranches-within-32B-boundaries; every kernel refuses' out)" 1
+expect "what it says of prefixes" \
+    "$(grep -c 'the assembler put prefixes on the push, as with -mbranches-within-32B-boundaries; every kernel refuses' out)" 1
 
 # Exits: `whole` has all that it promises, `lacks` a return without a record, `two` a record that stands before no exit, `odd` one
 # whose bytes are no nop, `none` one that its entry knows nothing of, and one belongs to no function.
@@ -507,7 +509,8 @@ finds unnamed "" --functions
 sed 's/^record deep+1.*//' unnamed.s >lacking.s
 as lacking.s -o lacking.o && ld -z noexecstack -z noseparate-code lacking.o -o lacking
 fastsdt-check -v --functions lacking >out || true
-expect "a return of an unnamed part without a record" "$(grep -c "the way out at $(printf '%#x' $((0x$(nm lacking | sed -n 's/ t deep$//p') + 2))) " out)" 1
+expect "a return of an unnamed part without a record" \
+    "$(grep -c "the way out at $(printf '%#x' $((0x$(nm lacking | sed -n 's/ t deep$//p') + 2))) " out)" 1
 
 # REX2 of APX, which this decoder does not know: push %r16.
 made apx <<'END'
@@ -526,7 +529,8 @@ finds shadow "bytes-mismatch entry-single-stepped exit-missing 3 record-mismatch
 finds shadow "bytes-mismatch entry-single-stepped exit-missing 3 record-mismatch 2 return-probe-unsafe" --functions -k 6.6-6.10
 finds exits "bytes-mismatch entry-single-stepped exit-missing 3 record-mismatch return-probe-unsafe" --functions -k 6.6-6.10
 fastsdt-check --functions -v exits >out || true
-for line in "the way out at .* \[exit-missing\]" "neither a return nor a jump" "the note says nop1, the bytes are 5b" "entry record knows of no exits" \
+for line in "the way out at .* \[exit-missing\]" "neither a return nor a jump" "the note says nop1, the bytes are 5b" \
+    "entry record knows of no exits" \
     "the exit's function has no entry record"; do
     grep -q "$line" out || fail "no \"$line\" in: $(cat out)"
 done

@@ -71,7 +71,8 @@ expect "filters by provider" "$(names -P 't:s*' -P 'x:*' program)" t:second
 expect "a filter that no probe matches" "$(status -P 'f*' -P 'x:*' program)" 2
 for how in "" --json --summary --plan --armable; do
     s=0; fastsdt-check $how -P nosuch program library.so >out 2>err || s=$?
-    expect "$how: a filter that no probe matches" "$s $(cat err)" '2 fastsdt-check: no probe of the files that were read matches "nosuch" (PROVIDER:NAME or NAME; without --probe all are shown)'
+    expect "$how: a filter that no probe matches" "$s $(cat err)" \
+        '2 fastsdt-check: no probe of the files that were read matches "nosuch" (PROVIDER:NAME or NAME; without --probe all are shown)'
 done
 expect "no source file is taken for a pattern" "$(names -P first program library.so)" "t:first t:first"
 
@@ -92,7 +93,8 @@ mkdir -p sub
 expect "a thin archive" "$(names --outside sub/thin.a)" "t:first t:first t:second t:second"
 # An archive that somebody sent: names that lead elsewhere are not followed, devices and FIFOs not opened, files read once.
 expect "a thin archive of the outside" "$(status sub/thin.a)" 2
-expect "what it says" "$(cat err)" "fastsdt-check: sub/thin.a: 2 members outside the archive's directory are left out (../a.o, ...); --outside reads them"
+expect "what it says" "$(cat err)" \
+    "fastsdt-check: sub/thin.a: 2 members outside the archive's directory are left out (../a.o, ...); --outside reads them"
 expect "nothing was read" "$(grep -c '^  t:' out || true)" 0
 thin() { # FILE NAMES...: a thin archive, for names that ar would not take
     python3 - "$@" <<'E'

@@ -92,7 +92,8 @@ fastsdt-index -v -n names >> check.txt
 ! grep -q $'\u202e' check.txt || fail "U+202E reached the terminal"
 # bpftrace's own parser: each command has one probe and no other action.
 if have bpftrace && [ "$(id -u)" = 0 ]; then
-    python3 -c 'import json; print("\n".join(sorted({p["bpftrace"] for p in json.load(open("plan.json"))["files"][0]["plan"]})))' | sed -n '1~6p' > commands
+    python3 -c 'import json; print("\n".join(sorted({p["bpftrace"] for p in json.load(open("plan.json"))["files"][0]["plan"]})))' |
+        sed -n '1~6p' > commands
     while read -r command; do
         eval "${command/bpftrace/bpftrace -d}" > ast.txt 2>&1 < /dev/null || true
         ! grep -qE '^ *(BEGIN|END)|call: (cat|system|exit)' ast.txt || fail "$command: $(cat ast.txt)"

@@ -12,7 +12,8 @@ for release in 6.12 6.12.43 6.1.0-44-amd64 6.18.5-cloud-amd64 4.18.0-553.5.1.el8
     fastsdt-check -k "$release" prog > out 2> err || fail "-k $release: $(cat err)"
     grep -qE " kernels    (${release%%.*}\.|ubuntu-${release%%.*}\.|rhel-)" out || fail "-k $release: $(cat out)"
 done
-fastsdt-check -k 6.1.176,ubuntu-7.0.0-30-7.0.0-43 prog | matches 'kernels    6.1.176, ubuntu-7.0.0-30, ubuntu-7.0.0-40: ' || fail "a range of Ubuntu's"
+fastsdt-check -k 6.1.176,ubuntu-7.0.0-30-7.0.0-43 prog | matches 'kernels    6.1.176, ubuntu-7.0.0-30, ubuntu-7.0.0-40: ' ||
+    fail "a range of Ubuntu's"
 fastsdt-check -k rhel-9.6 prog > out 2> err
 grep -q "Linux rhel-9.6 was not measured" err || fail "rhel-9.6 without a word: $(cat err)"
 # The running kernel is one kernel.
@@ -41,7 +42,6 @@ fastsdt-check --only error --pid $$ > out || fail "--only with --pid: $(cat out)
 ! grep -q ' untouched' out || fail "--only shows sites without a finding: $(cat out)"
 for meaningless in "--plan --only error" "--plan --functions"; do
     status=0
-    # shellcheck disable=SC2086 # words
     fastsdt-check -k 6.12 $meaningless prog > out 2> err || status=$?
     expect "status of $meaningless" $status 2
 done
@@ -49,7 +49,6 @@ done
 for compiler in gcc clang $(find /usr/bin -maxdepth 1 -name 'clang-[0-9]*' -printf '%f '); do
     have "$compiler" || continue
     for flags in -g "-g -gz" "-gdwarf-4 -O1" "-g -c"; do
-        # shellcheck disable=SC2086 # words
         $compiler $flags -I"$INCLUDE" prog.c -o lines 2> /dev/null || continue
         fastsdt-check lines > out || fail "$compiler $flags: $(cat out)"
         expect "$compiler $flags: lines" "$(grep -c 'prog\.c:2 ' out)" 2

@@ -56,7 +56,8 @@ pid=$!
 trap 'kill $pid 2> /dev/null || true' EXIT
 exec 3> in 4< out
 read -rN1 -u 4 _
-expect "a site in a process" "$(json '[(s["name"], s["change"], s["live_bytes"]) for f in d["process"]["files"] for s in f["sites"] if s["provider"] == "t"]' --pid $pid)" \
+expect "a site in a process" \
+    "$(json '[(s["name"], s["change"], s["live_bytes"]) for f in d["process"]["files"] for s in f["sites"] if s["provider"] == "t"]' --pid $pid)" \
     "[('ready', 'untouched', '90662e0f1f840000000000')]"
 fastsdt-check --pid $pid | matches 't:ready .*untouched' || fail "text of a process"
 echo >&3
@@ -89,7 +90,8 @@ pid=$!
 exec 4< out
 read -rN1 -u 4 _
 until grep -q '^State:.Z' /proc/$pid/status; do :; done
-expect "the first thread has ended" "$(json '[(s["name"], s["change"]) for f in d["process"]["files"] for s in f["sites"] if s["provider"] == "t"]' --pid $pid)" \
+expect "the first thread has ended" \
+    "$(json '[(s["name"], s["change"]) for f in d["process"]["files"] for s in f["sites"] if s["provider"] == "t"]' --pid $pid)" \
     "[('late', 'untouched')]"
 kill $pid
 wait $pid || true
@@ -105,7 +107,8 @@ int main(void) { return original(0) + chosen(); }
 END
 gcc -O1 names.c -o names
 address=$(nm names | awk '$3 == "original" { print $1 }')
-expect "every name" "$(json 'sorted(sorted([f["name"]] + f["aliases"]) for f in d["files"][0]["functions"] if f["address"] == int("'"$address"'", 16))' -f names)" \
+expect "every name" \
+    "$(json 'sorted(sorted([f["name"]] + f["aliases"]) for f in d["files"][0]["functions"] if f["address"] == int("'"$address"'", 16))' -f names)" \
     "$(nm names | awk -v a="$address" '$1 == a { print $3 }' | sort | python3 -c 'import sys; print([sys.stdin.read().split()])')"
 expect "the ifunc" "$(json '[f["name"] in ("chosen", "choose") for f in d["files"][0]["functions"] if f["ifunc"]]' -f names)" "[True]"
 fastsdt-check -v -f names | matches -E '(original|other) +\(also (original|other)\)' || fail "no alias in the text"

@@ -28,7 +28,8 @@ gdb=$(line prog order gdb)
 eval "$gdb -nx -batch -ex run -ex 'print \$_probe_argc'" >gdb.log 2>&1 </dev/null || true
 grep -q '^\$1 = 2$' gdb.log || fail "$gdb: $(cat gdb.log)"
 # Text has the same lines, and without --verbose none of them.
-[ "$(fastsdt-check --plan -k 6.18 -v prog | grep -cF -e "$gdb" -e "stap -e" -e "trace-bpfcc 'u:" -e "lttng enable-event")" = 6 ] || fail "text: $(fastsdt-check --plan -k 6.18 -v prog)"
+[ "$(fastsdt-check --plan -k 6.18 -v prog | grep -cF -e "$gdb" -e "stap -e" -e "trace-bpfcc 'u:" -e "lttng enable-event")" = 6 ] ||
+    fail "text: $(fastsdt-check --plan -k 6.18 -v prog)"
 ! fastsdt-check --plan -k 6.18 prog | matches -E '^ *(gdb|stap|trace-bpfcc|lttng) ' || fail "without --verbose"
 # None for a path that is no plain word, or for a probe that the kernel refuses.
 mkdir -p a:b

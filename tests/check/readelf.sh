@@ -58,7 +58,6 @@ for header in "$INCLUDE/sys/sdt.h" /usr/include/x86_64-linux-gnu/sys/sdt.h; do
     include=-I$INCLUDE
     for target in "x86_64 gcc" "i386 gcc -m32" "clang $(newest clang)" "arm64 aarch64-linux-gnu-gcc" "arm arm-linux-gnueabihf-gcc -marm" \
         "riscv riscv64-linux-gnu-gcc" "powerpc powerpc64le-linux-gnu-gcc" "s390 s390x-linux-gnu-gcc" "mips mips64el-linux-gnuabi64-gcc"; do
-        # shellcheck disable=SC2086 # words
         set -- $target
         have "$2" || continue
         one "$1_$tag" "$header" "${@:2}" "$include"

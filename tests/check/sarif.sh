@@ -27,7 +27,6 @@ gcc -c -g -O2 -I"$INCLUDE" prog.c -o prog.o
 expect "status, an object" "$(status fastsdt-check --sarif -v prog.o)" 0
 cp out.sarif object.sarif
 for other in --json --plan "--pid $$"; do
-    # shellcheck disable=SC2086 # words
     expect "status with $other" "$(status fastsdt-check --sarif $other prog)" 2
 done
 python3 - <<'E'

@@ -21,7 +21,8 @@ expect "status" "$(run fastsdt-check -k 6.1,6.19 tree)" 0
 expect "what was looked at" "$(sed -n 1p out)" "4 ELF files and archives looked at, 3 with probes"
 expect "the files" "$(sed -n 's/^\(tree[^:]*\): .*/\1/p' out)" $'tree/a/b/slow\ntree/a/fast\ntree/lib.a(fast.o)'
 # A nop with a displacement is single-stepped up to 6.18 and emulated from 6.19 on.
-expect "two traps" "$(grep -A1 '^two traps' out | grep -v ' files, ')" $'two traps on Linux 6.1: 1 of 5 sites\n       1  tree/a/b/slow\ntwo traps on Linux 6.19: 0 of 5 sites'
+expect "two traps" "$(grep -A1 '^two traps' out | grep -v ' files, ')" \
+    $'two traps on Linux 6.1: 1 of 5 sites\n       1  tree/a/b/slow\ntwo traps on Linux 6.19: 0 of 5 sites'
 expect "errors" "$(cat err)" ""
 for jobs in 1 2 7; do
     cp out before

@@ -28,7 +28,6 @@ int main(void)
 END
 gcc -Wall -Werror -I"$INCLUDE" rows.c -o rows || fail "FASTSDT_LAYOUTS"
 # compare TABLE: the document's rows, in its order; nop1 is named for all architectures there, and those without fixed bytes by id and name.
-# shellcheck disable=SC2016 # backquotes of Markdown
 compare() {
     sed -n '/^### Layouts/,/^### /s/^| [0-9].*/&/p' "$1" |
         sed -E 's/^\| 1 \| nop \(x86: nop1\) \| .*; x86 `90` \| 0, its length \|$/| 1 | nop1 | `90` | 0, 1 |/; s/^(\| [0-9]+ \| (other|push|stp) \|).*/\1/' | sort >documented

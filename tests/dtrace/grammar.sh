@@ -73,7 +73,8 @@ MIXED_CASE_CAMELCASE_TOO(1)
 END
 $dtrace -h -s forms.d || fail "forms.d is refused"
 expect "macros" "$(macros forms.h)" "$(LC_ALL=C sort expected)"
-for text in 'forms:class(const char *class, int errno, long free)' 'forms:pointers(void * *, struct Tcl_Obj * *objv, const char * const *, node_t *a)' \
+for text in 'forms:class(const char *class, int errno, long free)' \
+    'forms:pointers(void * *, struct Tcl_Obj * *objv, const char * const *, node_t *a)' \
     'forms:numbers(unsigned, unsigned long long n, float, double d, signed char c, long int, uint8_t, _Bool)' 'forms:no__blank()'; do
     grep -qF "/* $text */" forms.h || fail "not in the header: $text"$'\n'"$(grep '^/\*' forms.h)"
 done
@@ -108,7 +109,8 @@ done
 # What PostgreSQL's, CPython's, PHP's and Ruby's builds do to the header leaves one that works.
 printf 'provider postgresql { probe query__start(const char *); };\n' >p.d
 printf 'provider python { probe line(const char *, const char *, int); probe gc__start(int); };\n' >y.d
-for case in "p.d|s/POSTGRESQL_/TRACE_POSTGRESQL_/g|TRACE_POSTGRESQL_QUERY_START(1)" "y.d|s/PYTHON_/PyDTrace_/|PyDTrace_GC_START(1) PyDTrace_LINE(3)"; do
+for case in "p.d|s/POSTGRESQL_/TRACE_POSTGRESQL_/g|TRACE_POSTGRESQL_QUERY_START(1)" \
+    "y.d|s/PYTHON_/PyDTrace_/|PyDTrace_GC_START(1) PyDTrace_LINE(3)"; do
     IFS='|' read -r file script names <<<"$case"
     $dtrace -h -s $file -o raw.h
     sed "$script" raw.h >sed.h
@@ -129,4 +131,5 @@ $dtrace -h -s p.d
 $dtrace -G -s p.d
 $dtrace -G -s y.d
 gcc -Wall -Werror -I"$INCLUDE" both.c p.o y.o -o both
-expect "notes with semaphores" "$(notes both | sed 's/.*] //' | xargs)" "postgresql_query__start_semaphore python_gc__start_semaphore python_line_semaphore"
+expect "notes with semaphores" "$(notes both | sed 's/.*] //' | xargs)" \
+    "postgresql_query__start_semaphore python_gc__start_semaphore python_line_semaphore"

@@ -35,7 +35,8 @@ for compiler in gcc clang-19; do
     have $compiler || continue
     $compiler -O2 -I"$INCLUDE" shop.c shop.o -o shop
     expect "$compiler: untraced" "$(./shop)" "0 prepared"
-    timeout 60 bpftrace -e 'usdt:./shop:shop:order__placed { @[str(arg1)] = count(); @last = arg0; }' -c ./shop >trace 2>&1 || fail "bpftrace: $(cat trace)"
+    timeout 60 bpftrace -e 'usdt:./shop:shop:order__placed { @[str(arg1)] = count(); @last = arg0; }' -c ./shop >trace 2>&1 ||
+        fail "bpftrace: $(cat trace)"
     grep -qx '100 prepared' trace || fail "$compiler: the semaphore was not raised: $(cat trace)"
     grep -qx '@\[tea\]: 100' trace && grep -qx '@last: 99' trace || fail "$compiler: not counted: $(cat trace)"
 done

@@ -15,7 +15,6 @@ int main(void)
 }
 END_OF_C
 for flags in "-fPIE -pie" "-fno-pie -no-pie"; do
-    # shellcheck disable=SC2086 # several words
     gcc -O2 $flags main.c -o main
     for function in work=300 other=100; do
         at=0x$(nm main | sed -n "s/ T ${function%=*}\$//p" | sed 's/^0*//')

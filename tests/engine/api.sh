@@ -8,7 +8,8 @@ library=$FASTSDT_BUILD/lib
 header=$INCLUDE/fastsdt/trace.h
 build() { # build COMPILER OPTIONS...: api
     # A bound of 16 bytes: no site lies where a program cannot arm it itself.
-    "$@" -O2 -g -Wall -Wextra -Werror -DFASTSDT_BOUND=4 -I"$INCLUDE" -o api -L"$library" -lfastsdt-trace -Wl,-rpath,"$library" -lpthread -ldl || fail "$*"
+    "$@" -O2 -g -Wall -Wextra -Werror -DFASTSDT_BOUND=4 -I"$INCLUDE" -o api \
+        -L"$library" -lfastsdt-trace -Wl,-rpath,"$library" -lpthread -ldl || fail "$*"
 }
 run() { timeout 120 ./api "$@" >out 2>err || fail "api $*: status $?: $(cat err out)"; }
 
@@ -26,7 +27,6 @@ for compiler in "${compilers[@]}"; do
     have "${compiler%% *}" || continue
     source=$FASTSDT_SOURCE/tests/engine/api.c
     case $compiler in *++*) source=api.cc ;; esac
-    # shellcheck disable=SC2086 # words
     build $compiler "$source"
 done
 
@@ -92,7 +92,6 @@ else
 fi
 
 attachable || { echo "kernel.yama.ptrace_scope is not 0: another process is not tried"; exit 0; }
-# shellcheck disable=SC2086 # words
 build ${FASTSDT_API_COMPILER:-gcc} -std=c89 "$FASTSDT_SOURCE/tests/engine/api.c"
 run outside
 expect "another process" "$(cat out)" "$((1000 * 999 / 2))

@@ -53,12 +53,14 @@ done
 echo "$untraced mappings before, $(wc -l <"/proc/$pid/maps") after 3 rounds"
 
 # The reader of the report leaves early.
-"${as_user[@]}" fastsdt-trace --engine user -p "$pid" --interval 0.02 -e 'usdt:./app:shop:order { @n = count(); }' 2>err 3>&- 4<&- | { read -r line && echo "$line" >first; } || true
+"${as_user[@]}" fastsdt-trace --engine user -p "$pid" --interval 0.02 -e 'usdt:./app:shop:order { @n = count(); }' 2>err 3>&- 4<&- |
+    { read -r line && echo "$line" >first; } || true
 expect "a reader that leaves: what it read" "$(cat first)" "@n: 0"
 expect "a reader that leaves: sites that are still armed" "$(jumps)" 0
 
 # The program goes on, and ends by itself under the tracer.
-"${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } usdt:./app:shop:closed { @closed = count(); }' >report 2>err 3>&- 4<&- &
+"${as_user[@]}" fastsdt-trace --engine user -p "$pid" \
+    -e 'interval:ms:10 { printf("armed\n"); } usdt:./app:shop:closed { @closed = count(); }' >report 2>err 3>&- 4<&- &
 tracer=$!
 exec 5<report
 armed

@@ -84,7 +84,8 @@ int main()
     ends();
 }
 END_OF_C
-"${plugin/gcc/g++}" -O1 -fno-optimize-sibling-calls -pthread -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 calls.cpp -o calls
+"${plugin/gcc/g++}" -O1 -fno-optimize-sibling-calls -pthread -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 \
+    -fplugin-arg-fastprobe-exit=nop10 calls.cpp -o calls
 status=0
 fastsdt-trace functions --functions 'fib,leaf,throws,jumps,pauses,thread,main,ends' -o trace -- ./calls >out 2>err || status=$?
 # What never returns has no exit.
@@ -96,7 +97,8 @@ awk '$NF ~ /^(fib|leaf|throws|jumps|pauses|ends)$/ && NF > 3 { print $NF, $1 }' 
 diff wanted found >difference || fail "calls: $(cat difference out)"
 # Three threads left four calls of throws() and three of jumps() each; ends() and main() were open at the end.
 grep -q '^fastsdt-trace: 23 calls did not return, ' err || fail "unfinished calls: $(cat err)"
-fastsdt-trace functions --json --functions 'fib,leaf,pauses,thread,main' -- ./calls >json 2>err || [ $? = 1 ] || fail "functions --json: $(cat err json)"
+fastsdt-trace functions --json --functions 'fib,leaf,pauses,thread,main' -- ./calls >json 2>err || [ $? = 1 ] ||
+    fail "functions --json: $(cat err json)"
 python3 - <<'END_OF_PYTHON' || fail "times: $(cat json)"
 import json
 rows = [json.loads(line) for line in open("json") if line.startswith("{")]
@@ -127,7 +129,8 @@ for line in open(sys.argv[1]):
         left += 1
 print(left + sum(map(len, stacks.values())), *(f"{name}={entries[name]}" for name in sys.argv[2:]))
 END_OF_PYTHON
-expect "the trace" "$(python3 nested.py text fib leaf throws jumps pauses ends)" "23 $(for f in fib leaf throws jumps pauses ends; do sed -n "s/^$f /$f=/p" wanted; done | xargs)"
+expect "the trace" "$(python3 nested.py text fib leaf throws jumps pauses ends)" \
+    "23 $(for f in fib leaf throws jumps pauses ends; do sed -n "s/^$f /$f=/p" wanted; done | xargs)"
 
 # Chrome's format: slices that are nested, and names.
 fastsdt-trace export trace -o trace.json 2>err || fail "export: $(cat err)"
@@ -203,7 +206,8 @@ mkdir other
 echo '/* CTF 1.8 */' >other/metadata
 status=0
 fastsdt-trace export other -o other.json 2>err || status=$?
-expect "no trace of ours" "$status $(cat err)$(ls other.json 2>/dev/null)" "2 fastsdt-trace: other/metadata: that is no trace that fastsdt-trace record wrote; babeltrace2 may read it"
+expect "no trace of ours" "$status $(cat err)$(ls other.json 2>/dev/null)" \
+    "2 fastsdt-trace: other/metadata: that is no trace that fastsdt-trace record wrote; babeltrace2 may read it"
 # Damaged: a sentence, or another number of events, and no crash.
 python3 - <<'END_OF_PYTHON'
 import os, random, shutil, subprocess

@@ -5,17 +5,27 @@
 # Makes bpftrace's strings as long as ours, and cut without a mark, as before its 0.20.
 export BPFTRACE_MAX_STRLEN=64 BPFTRACE_STR_TRUNC_TRAILER=
 
-# both OPTIONS...: runs fastsdt-trace on both engines, and fails where their maps differ. Leaves them in user.txt, kernel.txt.
-both() {
+# engines: those that can be tried here.
+engines() {
+    echo user
+    [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] || return 0
+    echo kernel
+    ! have bpftrace || echo bpftrace
+}
+
+# all_engines OPTIONS...: runs fastsdt-trace on both of its engines and in bpftrace, and fails where their maps differ. Leaves them in user.txt,
+# kernel.txt and bpftrace.txt.
+all_engines() {
     local engine
-    for engine in user kernel; do
+    for engine in bpftrace user kernel; do
         fastsdt-trace --engine "$engine" "$@" >$engine.out 2>$engine.err || fail "--engine $engine $*: $(cat $engine.err $engine.out)"
         # Not compared: bpftrace's line on what it attaches to and our line on what is armed, blank lines before the maps,
         # and the blank behind a histogram's name, which bpftrace 0.23 no longer prints.
-        grep -vE '^Attaching [0-9]+ probes?\.\.\.$|^sites [0-9]+ of [0-9]+ armed|"type": "(attached_probes|sites)"' $engine.out | sed -e '/./,$!d; s/: $/:/' >$engine.txt
-    done
-    diff kernel.txt user.txt >difference || fail "the engines differ (< kernel, > user) for $*
+        grep -vE '^Attaching [0-9]+ probes?\.\.\.$|^sites [0-9]+ of [0-9]+ armed|"type": "(attached_probes|sites)"' $engine.out |
+            sed -e '/./,$!d; s/: $/:/' >$engine.txt
+        diff bpftrace.txt $engine.txt >difference || fail "engine $engine differs (< bpftrace, > $engine) for $*
 $(cat difference)"
+    done
     [ -s user.txt ] || fail "no maps for $*"
 }
 
@@ -56,6 +66,7 @@ driven() {
     "${as_user[@]}" "$@" <in >answers &
     pid=$!
     exec 3>in 4<answers
+    until [ "/proc/$pid/exe" -ef "$program" ]; do [ -d "/proc/$pid" ] || fail "$1 does not run"; done # setpriv's process nobody else may read
 }
 # did: it does its work once. text: its code as it is now.
 did() { local line; echo >&3 && read -r line <&4 && expect "the program" "$line" did; }

@@ -42,7 +42,6 @@ for name in sorted(sizes):
 tell() { echo "$1" >&3 && read -r line <&4 && expect "the program" "$line" did; }
 # run FLAGS LETTERS AGAIN: a text is counted for each letter, and nothing is left. AGAIN: whether its constants come to be mapped once more.
 run() {
-    # shellcheck disable=SC2086 # several words
     rm -f app
     gcc -O2 -I"$INCLUDE" $1 main.c -o app
     rm -f in answers report

@@ -70,7 +70,8 @@ turn 'hit 100'
 expect "the counter" "$active" 1
 kill -INT $tracer
 report
-expect "counts" "$status $(cat maps err)" "0 $(printf '%s\n' "@[$inside, 0]: 50" "@[$inside, 1]: 50" "@text[even]: 50" "@text[odd]: 50" "sites 1 of 1 armed; dropped 0")"
+expect "counts" "$status $(cat maps err)" \
+    "0 $(printf '%s\n' "@[$inside, 0]: 50" "@[$inside, 1]: 50" "@text[even]: 50" "@text[odd]: 50" "sites 1 of 1 armed; dropped 0")"
 again
 # And what it forks.
 attach 'usdt:*:app:hit { @ = count(); }' --follow
@@ -89,7 +90,8 @@ refused() {
     status=0
     "$@" fastsdt-trace --engine user -p "$pid" -e 'usdt:*:app:hit { @ = count(); }' >all 2>err || status=$?
     expect "$what: status" "$status $(cat all)" "2 "
-    grep -q "process $pid: its thread $pid has a seccomp filter, which could kill it .*, and what it allows cannot be read" err || fail "$what: $(cat err)"
+    grep -q "process $pid: its thread $pid has a seccomp filter, which could kill it .*, and what it allows cannot be read" err ||
+        fail "$what: $(cat err)"
     turn 'hit 1'
 }
 refused "a tracer with the same filter" ./box
@@ -103,8 +105,9 @@ exec 3>in 4<out
 turn ''
 status=0
 fastsdt-trace --engine user -p "$pid" -e 'usdt:./app:app:hit { @ = count(); }' >all 2>err || status=$?
-expect "a tight filter" "$status $(cat all err)" "2 fastsdt-trace: process $pid: its thread $pid has a seccomp filter, which does not allow memfd_create() as we would have it made; trace it with the kernel's probes"
-if have bpftrace && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
+expect "a tight filter" "$status $(cat all err)" \
+    "2 fastsdt-trace: process $pid: its thread $pid has a seccomp filter, which does not allow memfd_create() as we would have it made; trace it with the kernel's probes"
+if [ -e /sys/bus/event_source/devices/uprobe/type ]; then
     fastsdt-trace -p "$pid" -e 'usdt:./app:app:hit { @ = count(); } interval:ms:100 { printf("begun\n"); }' >report 2>err 3>&- 4<&- &
     tracer=$!
     exec 5<report
@@ -114,7 +117,7 @@ if have bpftrace && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
     status=0
     grep '^@' <&5 >maps || true
     wait $tracer || status=$?
-    expect "bpftrace" "$status $(cat maps)" "0 @: 50"
+    expect "the kernel's engine" "$status $(cat maps)" "0 @: 50"
     grep -q "^fastsdt-trace: engine kernel: process $pid: its thread $pid has a seccomp filter, which does not allow" err || fail "$(cat err)"
 fi
 exec 3>&-

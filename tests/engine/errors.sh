@@ -13,11 +13,13 @@ error() {
     [ ! -s out ] || fail "$*: $(cat out)"
 }
 error -e 'usdt:./app:shop:order { @ = cmm; }' -- ./app
-expect "a caret" "$(cat err)" '-e:1:29: error: "cmm" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, elapsed, probe, func, ustack, cpu, uid, gid and rand are
+expect "a caret" "$(cat err)" \
+    '-e:1:29: error: "cmm" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, nsecs, elapsed, probe, func, ustack, cpu, uid, gid and rand are
 usdt:./app:shop:order { @ = cmm; }
                             ^~~'
 error --engine user -e 'usdt:./app:shop:order { @[cgroup] = count(); }' -- ./app 3
-expect "kernel only" "$(cat err)" '-e:1:27: error: "cgroup" is the number of the kernel'\''s control group, which no program can tell: only bpftrace can
+expect "kernel only" "$(cat err)" \
+    '-e:1:27: error: "cgroup" is the number of the kernel'\''s control group, which no program can tell: only bpftrace can
 usdt:./app:shop:order { @[cgroup] = count(); }
                           ^~~~~~
 fastsdt-trace: bpftrace does it, as root: bpftrace -c '\''./app 3'\'' -e '\''usdt:./app:shop:order /pid == cpid/ { @[cgroup] = count(); }'\'''
@@ -27,7 +29,7 @@ if have bpftrace && [ "$(id -u)" = 0 ]; then # that command works
     if [ -e /sys/bus/event_source/devices/uprobe/type ]; then # and auto runs it itself
         fastsdt-trace -e 'usdt:./app:shop:order { @[cgroup] = count(); }' -- ./app 3 >auto.out 2>err </dev/null || fail "auto: $(cat err)"
         grep -q '^@\[[0-9]*\]: 3$' auto.out || fail "auto: $(cat auto.out err)"
-        grep -q "^fastsdt-trace: engine kernel: -e:1:27: \"cgroup\" is the number of the kernel" err || fail "auto: $(cat err)"
+        grep -q "^fastsdt-trace: engine bpftrace: -e:1:27: \"cgroup\" is the number of the kernel" err || fail "auto: $(cat err)"
     fi
 fi
 printf 'usdt:./app:shop:order\n{ @x = count( }\n' >script.bt
@@ -53,7 +55,6 @@ grep -q 'more than [0-9]* bytes are no script' err || fail "$(cat err)"
 error -e 'BEGIN { exit() }' script.bt -- ./app
 # A user who forgets the dashes is told about them.
 for command in "./app" "./app 10"; do
-    # shellcheck disable=SC2086 # words
     error -e 'usdt:./app:shop:order { @ = count() }' $command
     grep -q 'a command to be traced goes behind --' err || fail "$(cat err)"
 done
@@ -70,32 +71,33 @@ grep -q 'nothing in it matches usdt:./app:shop:order' err || fail "$(cat err)"
 status=0; fastsdt-trace --engine USER --dry-run -e 'usdt:./app:shop:order { @ = count(); }' -- ./app >out 2>err </dev/null || status=$?
 expect "an engine in capitals: status" "$status" 0
 error --engine nonsense -e 'BEGIN { exit() }' -- ./app
-grep -q '^fastsdt-trace: --engine: nonsense not in {auto,user,kernel}' err || fail "$(cat err)"
+grep -q '^fastsdt-trace: --engine: nonsense not in {auto,user,kernel,bpftrace}' err || fail "$(cat err)"
 error --duration 0 -e 'BEGIN { exit() }' -- ./app
 for option in --interval --duration; do error $option x -e 'BEGIN { exit() }' -- ./app; done
 
-# A probe without a match: the message says what is there instead. It names bpftrace for functions only, since bpftrace finds the same
-# probes.
+# A probe without a match: the message says what is there instead. It names the kernel's engine for functions only, since that finds the
+# same probes.
 missing() { # PROBE MESSAGE [OPTION...]
     local status=0
     fastsdt-trace --engine user "${@:3}" -e "$1 { @ = count(); }" -- ./app >out 2>err </dev/null || status=$?
     expect "$1: status" "$status" 1
     # The message comes early if the program is still there by then.
-    expect "$1: messages" "$(grep -v bpftrace err | sed 's/nothing matches \(.*\) so far: /nothing matched \1: /;2d')" "fastsdt-trace: nothing matched $1: $2"
+    expect "$1: messages" "$(grep -v "engine kernel may" err | sed 's/nothing matches \(.*\) so far: /nothing matched \1: /;2d')" \
+        "fastsdt-trace: nothing matched $1: $2"
 }
 missing usdt:./app:shop:oder "the probes of shop are shop:closed, shop:order"
-! grep -q bpftrace err || fail "$(cat err)"
+! grep -q "engine kernel" err || fail "$(cat err)"
 missing 'usdt:*:shop:oder' "the probes of shop are shop:closed, shop:order"
 missing usdt:./ap:shop:order "there is no file ./ap"
 missing usdt:./script.bt:shop:order "no mapped file of that name has probes"
 missing 'usdt:*.so:shop:order' "no file of the process that fits has probes"
 missing uprobe:./app:mian "no mapped file of that name has such functions; fastsdt-trace --list ./app shows what can be armed"
-! grep -q bpftrace err || fail "$(cat err)"
+! grep -q "engine kernel" err || fail "$(cat err)"
 missing uprobe:./app:main "no mapped file of that name has functions that fastprobe recorded; without --no-move others are armed" --no-move
-grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace -c ./app -e ' err || fail "$(cat err)"
+grep -qx 'fastsdt-trace: --engine kernel may do all of it, as root' err || fail "$(cat err)"
 
 missing 'uprobe:*:main' "no file of the process that fits has functions that fastprobe recorded; without --no-move others are armed" --no-move
-grep -q '^fastsdt-trace: bpftrace cannot take over: uprobe:\*:main: bpftrace does not look into all files' err || fail "$(cat err)"
+grep -qx 'fastsdt-trace: --engine kernel may do all of it, as root' err || fail "$(cat err)"
 
 # A script of several lines is one word of the command that is shown.
 printf '// orders\nusdt:./app:shop:order { printf("'"it's"'\\n"); @ = curtask; }\n' >lines.bt

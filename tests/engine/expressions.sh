@@ -24,14 +24,16 @@ for i in "${!expressions[@]}"; do
 done
 run() { # SCRIPT
     local engine
-    for engine in user kernel; do
+    for engine in user kernel bpftrace; do
         fastsdt-trace --engine $engine -e "$1" -- ./maps 24 >$engine.out 2>$engine.err || fail "--engine $engine: $(cat $engine.err)"
         # equal values come in any order from bpftrace
         grep '^@' $engine.out | sort >$engine.txt
     done
-    diff kernel.txt user.txt >difference || fail "the engines differ (< kernel, > user):
+    for engine in user kernel; do
+        diff bpftrace.txt $engine.txt >difference || fail "the engines differ (< bpftrace, > $engine):
 $(cat difference)
 $(for i in "${!expressions[@]}"; do echo "$i: ${expressions[i]}"; done)"
+    done
     [ "$(wc -l <user.txt)" -ge "$2" ] || fail "too few lines: $(cat user.txt)"
 }
 run "$values" $((24 * ${#expressions[@]}))

@@ -35,9 +35,9 @@ chown -R 65534:65534 . 2>/dev/null || true
 # bpftrace's division: INT64_MIN by -1. The script's numbers are signed, so that the averages are.
 script='usdt:./app:t:hit { @avg = avg(arg0); @stats = stats(arg0); } END { print(@avg, 0, 2147483647); }'
 for options in "" --json; do
-    # shellcheck disable=SC2086 # words
     "${as_user[@]}" fastsdt-trace $options --engine user -e "$script" -- ./app >out 2>err || fail "$options: status $?: $(cat err out)"
     grep -qx 'forged 2' out || fail "$options: nothing was forged: $(cat out)"
 done
 grep -qx '{"type": "stats", "data": {"@avg": -9223372036854775808}}' out || fail "$(cat out)"
-grep -qx '{"type": "stats", "data": {"@stats": {"count": 18446744073709551615, "average": -9223372036854775808, "total": -9223372036854775808}}}' out || fail "$(cat out)"
+grep -qx '{"type": "stats", "data": {"@stats": {"count": 18446744073709551615, "average": -9223372036854775808, "total": -9223372036854775808}}}' \
+    out || fail "$(cat out)"

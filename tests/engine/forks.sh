@@ -191,7 +191,8 @@ sites 1 of 1 armed; dropped 0; followed 1"
 # Numbers of processes, as they know them themselves. A value that one site keeps and another reads, of far modules.
 traced 'usdt:./app:app:hit { @pids[pid] = count(); @tids[tid] = count(); @last = pid; } usdt:./library.so:lib:begin { @begun[tid] = arg0; }
     usdt:./app:app:hit /@begun[tid] % 4 == arg0/ { @same = count(); }' -- ./app 'children 3 1 100 0'
-expect "numbers" "$status $(grep -c '^@pids\[[0-9]*\]: 100$' maps) $(grep -c '^@tids\[[0-9]*\]: 100$' maps) $(grep -E '^@same|^sites' maps)" "0 3 3 @same: 300
+expect "numbers" "$status $(grep -c '^@pids\[[0-9]*\]: 100$' maps) $(grep -c '^@tids\[[0-9]*\]: 100$' maps) $(grep -E '^@same|^sites' maps)" \
+    "0 3 3 @same: 300
 sites 2 of 2 armed; dropped 0; followed 3"
 expect "numbers of processes and their only threads" "$(grep -o '^@pids.*' maps | tr -dc '0-9\n')" "$(grep -o '^@tids.*' maps | tr -dc '0-9\n')"
 
@@ -296,7 +297,9 @@ fastsdt-trace: 10 hits of forked children were not counted; --follow counts them
         expect "$follow: mappings of a child afterwards" "$(mappings "$each")" "$before"
     done
     fastsdt-check --pid "$child" --json >check.json 2>check.err || true
-    expect "$follow: sites of a child afterwards" "$(python3 -c 'import json; print(*[s["change"] for f in json.load(open("check.json"))["process"]["files"] for s in f["sites"]])')" "untouched untouched"
+    expect "$follow: sites of a child afterwards" \
+        "$(python3 -c 'import json; print(*[s["change"] for f in json.load(open("check.json"))["process"]["files"] for s in f["sites"]])')" \
+        "untouched untouched"
     kill "$child"
 done
 
@@ -316,5 +319,6 @@ kill "$child" "$old_child"
 
 # bpftrace would count one process.
 status=0
-fastsdt-trace --engine kernel --follow -e 'usdt:./app:app:hit { @ = count(); }' -- ./app >out 2>err || status=$?
-expect "the kernel engine" "$status $(sed 's/\. The command is.*//' err)" "2 fastsdt-trace: --engine kernel: bpftrace counts one process, and --follow wants its children too"
+fastsdt-trace --engine bpftrace --follow -e 'usdt:./app:app:hit { @ = count(); }' -- ./app >out 2>err || status=$?
+expect "bpftrace" "$status $(sed 's/\. The command is.*//' err)" \
+    "2 fastsdt-trace: --engine bpftrace: bpftrace counts one process, and --follow wants its children too"

@@ -27,10 +27,7 @@ ids = range(2, 1002) # argc is 2
 print(f"@by[uprobe:./e:mix]: 3000\n@by[uretprobe:./e:mix]: 3000\n@calls: 1000\n@ids: {sum(ids)}\n@results: {sum(map(chain, ids))}")
 END
 )
-for engine in user kernel; do
-    if [ $engine = kernel ]; then
-        have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] || continue
-    fi
+for engine in $(engines); do
     fastsdt-trace --engine $engine --uretprobe -e "$script" -- ./e 1000 >out 2>err || fail "--engine $engine: $(cat err out)"
     expect "--engine $engine" "$(grep '^@' out | sort)" "$wanted"
 done
@@ -53,7 +50,7 @@ expect "no exits: status" "$status" 1
 expect "no exits" "$(grep -E '^(@|sites)' out)" "@calls: 1000
 @results: 0
 sites 1 of 2 armed (1 has no exit sites); dropped 0"
-grep -q '^fastsdt-trace: bpftrace may do all of it, as root: bpftrace ' err || fail "no exits: $(cat err)"
+grep -qx 'fastsdt-trace: --engine kernel may do all of it, as root' err || fail "no exits: $(cat err)"
 
 # Arguments on the stack, as many as the entry's record says. For a function with a variable number of arguments it says nothing.
 cat >stack.c <<'END'
@@ -86,10 +83,7 @@ int main(void)
 }
 END
 "$plugin" -O2 -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 stack.c -o stack
-for engine in user kernel; do
-    if [ $engine = kernel ]; then
-        have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] || continue
-    fi
+for engine in $(engines); do
     fastsdt-trace --engine $engine -e 'uprobe:./stack:eight { @sum = sum(sarg0); @by[str(sarg1), arg5] = count(); }' -- ./stack >out 2>err || fail "--engine $engine: $(cat err out)"
     expect "--engine $engine: on the stack" "$(grep '^@' out | sort)" "@by[often, 6]: 750
 @by[rarely, 6]: 250

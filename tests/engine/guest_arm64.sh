@@ -22,9 +22,7 @@ if [ ! -e debs/done ]; then
     packages=$(grep -v '^libbpf' <<<"$packages")
     dev="libelf-dev libdw-dev libzydis-dev libzycore-dev libfmt-dev libvixl-dev zlib1g-dev libgtest-dev"
     # A development package's files for CMake name libraries, and CMake wants all of them, needed here or not.
-    # shellcheck disable=SC2086 # a list of words
     packages="$packages $dev $(dpkg-query -W -f '${Depends}, ' $dev | tr , '\n' | sed -nE 's/^ *(lib[^ ]*) .*/\1/p' | grep -v -- '-dev$' | sort -u | xargs) libc6 libgcc-s1 libstdc++6 busybox-static"
-    # shellcheck disable=SC2086 # a list of words
     (cd debs && FASTSDT_CACHE=$cache FASTSDT_ARCHS=arm64 "$FASTSDT_SOURCE/scripts/common/debian.sh" "$suite" apt-get download $packages) >err 2>&1 ||
         skip "no arm64 packages of $suite: $(tail -n 1 err)"
     for deb in debs/*.deb; do dpkg-deb -x "$deb" root; done
@@ -61,9 +59,9 @@ if whole; then tests="$tests stress place script killed" moved="$moved unmodifie
 (
     export PKG_CONFIG_LIBDIR=$PWD/root/usr/lib/aarch64-linux-gnu/pkgconfig PKG_CONFIG_SYSROOT_DIR=$PWD/root
     unset CC CXX CFLAGS CXXFLAGS
-    cmake -S "$FASTSDT_SOURCE" -B build -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/toolchain.cmake" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
+    cmake -S "$FASTSDT_SOURCE" -B build -G Ninja \
+        -DCMAKE_TOOLCHAIN_FILE="$PWD/toolchain.cmake" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
         "${launcher[@]}" -DFASTSDT_PLUGINS=OFF -DFASTSDT_MAN=OFF -DFASTSDT_BENCHMARKS=OFF -DFASTSDT_TOOLS=ON -DFASTSDT_TESTS=ON
-    # shellcheck disable=SC2086,SC2046 # lists of words
     ninja -C build fastsdt-trace fastsdt_trace_api engine_stubs_arm64 engine_module engine_target engine_target_static \
         engine_starter engine_starter_static engine_starter_static_pie $(printf 'engine_%s_test ' $tests)
 ) >log 2>&1 || fail "building for arm64: $(grep -E 'error|missing' log || tail -n 5 log)"
@@ -79,7 +77,8 @@ cross -static -pthread "$FASTSDT_SOURCE/tests/engine/runner_arm64.c" -o guest/bi
 cross "$FASTSDT_SOURCE/examples/hello.c" -o guest/bin/app
 cross -static "$FASTSDT_SOURCE/examples/hello.c" -o guest/bin/static
 cross -static-pie "$FASTSDT_SOURCE/examples/hello.c" -o guest/bin/static-pie
-cross -pthread "$FASTSDT_SOURCE/tests/engine/api.c" guest/lib/libfastsdt-trace.so.0 -Wl,-rpath-link,root/usr/lib/aarch64-linux-gnu:root/lib/aarch64-linux-gnu -o guest/bin/api
+cross -pthread "$FASTSDT_SOURCE/tests/engine/api.c" guest/lib/libfastsdt-trace.so.0 \
+    -Wl,-rpath-link,root/usr/lib/aarch64-linux-gnu:root/lib/aarch64-linux-gnu -o guest/bin/api
 plugin=$(find "$FASTSDT_BUILD" -path '*aarch64/fastprobe.so' -print -quit)
 [ -z "$plugin" ] || cross -fplugin="$plugin" -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 -mbranch-protection=standard \
     "$FASTSDT_SOURCE/examples/entry.c" -o guest/bin/entry || fail "fastprobe"
@@ -102,7 +101,8 @@ _start:	bti	c
 	bl	__libc_start_main
 	brk	0
 END
-cross_cxx -mbranch-protection=standard -Wl,-z,force-bti -nostartfiles start.S "$FASTSDT_SOURCE/tests/engine/unmodified.cpp" -o guest/bin/guarded 2>/dev/null
+cross_cxx -mbranch-protection=standard -Wl,-z,force-bti -nostartfiles start.S \
+    "$FASTSDT_SOURCE/tests/engine/unmodified.cpp" -o guest/bin/guarded 2>/dev/null
 cross_cxx -static "$FASTSDT_SOURCE/tests/engine/unmodified.cpp" -o guest/bin/unmodified-static
 cross_cxx -O0 "$FASTSDT_SOURCE/tests/engine/unmodified.cpp" -o guest/bin/slow
 cross_cxx -std=c++20 -pthread "$FASTSDT_SOURCE/tests/engine/ways.cpp" -o guest/bin/ways
@@ -277,7 +277,9 @@ for program in $moved; do
 exit 0"
 done
 for program in $attached; do
-    expect "all functions: $program" "$(lines "all-$program" | sed -E 's/^(@in|@out): [0-9]{5,}$/\1/; s/^sites ([0-9]{5,}) of \1 armed; dropped 0; left out [0-9]+$/sites/')" "@caught: 300
+    expect "all functions: $program" \
+        "$(lines "all-$program" | sed -E 's/^(@in|@out): [0-9]{5,}$/\1/; s/^sites ([0-9]{5,}) of \1 armed; dropped 0; left out [0-9]+$/sites/')" \
+        "@caught: 300
 @in
 @out
 @thrown: 300

@@ -49,10 +49,7 @@ rm -f in out report && mkfifo in out report
 pid=$!
 exec 3>in 4<out
 read -r line <&4
-for engine in user kernel; do
-    if [ $engine = kernel ]; then
-        have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ] || continue
-    fi
+for engine in $(engines); do
     fastsdt-trace --engine $engine -p "$pid" -e 'interval:s:1 { printf("armed\n"); }
         usdt:*:tcl:proc__entry { @s[tid] = nsecs; @calls[str(arg0), arg1] = count(); }
         usdt:*:tcl:proc__return /@s[tid]/ { @us = hist((nsecs - @s[tid]) / 1000); delete(@s[tid]); }' >report 2>err 3>&- 4<&- &
@@ -65,7 +62,8 @@ for engine in user kernel; do
     kill -INT $tracer
     cat <&5 >maps
     wait $tracer || fail "--engine $engine: $(cat err maps)"
-    expect "--engine $engine: times" "$(sed -n '/^@us:/,/^$/s/^\[.*) *\([0-9]*\) |.*/\1/p; /^@us:/,/^$/s/^\[[0-9]*\] *\([0-9]*\) |.*/\1/p' maps | awk '{ n += $1 } END { print n }')" 4000
+    expect "--engine $engine: times" \
+        "$(sed -n '/^@us:/,/^$/s/^\[.*) *\([0-9]*\) |.*/\1/p; /^@us:/,/^$/s/^\[[0-9]*\] *\([0-9]*\) |.*/\1/p' maps | awk '{ n += $1 } END { print n }')" 4000
     # i % 3 for i from 0 to 999, those that 10 divides and the others apart; four threads
     python3 - >wanted <<'END'
 from collections import Counter

@@ -21,7 +21,7 @@ protected:
             for (const LiveSite& live : file.sites)
                 if (live.name == "s0") {
                     path = file.path;
-                    nop1 = live.file_offset;
+                    nop1 = live.file_offset.value;
                     nop = nop1 + live.expected.patch_offset;
                 }
         target = open_outside(program.pid());

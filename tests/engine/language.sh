@@ -36,10 +36,12 @@ same "numbers" 'BEGIN { $a = 7; $b = $a++; ++$a; $a += 3; printf("%d %d\n", $a, 
 14 16
 88776655 3412
 @x: 48'
-same "each once, from the left, what is assigned before its keys, keys before what is counted" 'BEGIN { $x = 5; printf("%d %d %d\n", $x - ++$x, 0777, 010 + 0_7); @a[$x++] = $x; @b[$x++, "k"] = sum($x); exit(); }' '-1 511 15
+same "each once, from the left, what is assigned before its keys, keys before what is counted" \
+    'BEGIN { $x = 5; printf("%d %d %d\n", $x - ++$x, 0777, 010 + 0_7); @a[$x++] = $x; @b[$x++, "k"] = sum($x); exit(); }' '-1 511 15
 @a[6]: 6
 @b[7, k]: 8'
-same "lengths of conversions" 'BEGIN { printf("%hhd %hd %hhx %hu %d %lx\n", 300, 70000, 511, 70000, 70000, -1); exit(); }' '44 4464 ff 4464 70000 ffffffffffffffff'
+same "lengths of conversions" 'BEGIN { printf("%hhd %hd %hhx %hu %d %lx\n", 300, 70000, 511, 70000, 70000, -1); exit(); }' \
+    '44 4464 ff 4464 70000 ffffffffffffffff'
 # What bpftrace has since 0.17: of its documentation.
 prints "let, and ranges" 'begin { let $x = 5; if (true) { let $x = 7; printf("%d ", $x); } printf("%d\n", $x); let $y; $y = "late"; print($y);
     for ($i : 2..6) { if ($i == 3) { continue; } if ($i == 5) { break; } printf("%d ", $i); } printf("\n"); for ($i : 3..3) { print($i); }
@@ -56,13 +58,15 @@ prints "keys" 'BEGIN { @a[1, "x"] = 2; @a[2, "y"] = 3; @c["k"] = count(); printf
 1 0
 @a[2, y]: 3'
 prints "choices, lengths of texts, numbers of threads" 'BEGIN { $x = 5; $k = if ($x > 5) { 1 } else if ($x > 4) { 2 } else { 3 };
-    printf("%d %d %d %d %d%d\n", $k, strlen("hello"), strlen(""), tid() == pid(), memcmp("abc", "abd", 2), memcmp("abc", "abd", 3)); exit(); }' '2 5 0 1 01'
+    printf("%d %d %d %d %d%d\n", $k, strlen("hello"), strlen(""), tid() == pid(), memcmp("abc", "abd", 2), memcmp("abc", "abd", 3)); exit(); }' \
+        '2 5 0 1 01'
 prints "macros" 'macro inc(x) { x + 1 } macro twice(x) { inc(x) + inc(x) } macro take($v, by) { $v++ * by } macro at(@m, k) { has_key(@m, k) ? @m[k] * len(@m) : 0 }
     BEGIN { $x = 3; $n = take($x, 10); printf("%d %d %d %d\n", inc(4), twice($x), $n, $x); @a[1] = 7; @a[2] = 9; @s[inc($x)] = at(@a, inc(1)) * inc(0) + at(@a, 5); exit(); }' '5 10 30 4
 @a[1]: 7
 @a[2]: 9
 @s[5]: 18'
-prints "a setting" 'config = { print_maps_on_exit = false; missing_probes = "ignore"; max_strlen = 64 } BEGIN { @ = 1; exit(); } interval:10ms { exit(); }' ''
+prints "a setting" \
+    'config = { print_maps_on_exit = false; missing_probes = "ignore"; max_strlen = 64 } BEGIN { @ = 1; exit(); } interval:10ms { exit(); }' ''
 status=0
 fastsdt-trace -e 'BEGIN { warnf("odd %d", 3); errorf("bad %s\n", "x"); printf("out\n"); exit(7); }' >out 2>err || status=$?
 expect "exit(7)" "$status $(sed -n 1p out)" '7 out'
@@ -74,7 +78,8 @@ same "loops" 'BEGIN { $i = 0; while ($i < 10) { $i++; if ($i == 3) { continue; }
 @n[2]: 4
 @n[4]: 16
 @n[5]: 25'
-same "aggregations" 'BEGIN { $i = 0; while ($i < 8) { @c = count(); @s[$i % 3] = sum($i); @a = avg($i); @l = lhist($i, 0, 8, 4); $i++; } exit(); }' '@a: 3
+same "aggregations" \
+    'BEGIN { $i = 0; while ($i < 8) { @c = count(); @s[$i % 3] = sum($i); @a = avg($i); @l = lhist($i, 0, 8, 4); $i++; } exit(); }' '@a: 3
 @c: 8
 @l:
 [0, 4)                 4 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
@@ -91,13 +96,15 @@ same "bytes" 'BEGIN { printf("%r|%rx|%rh\n", buf("ab\x01", 3), buf("ab", 2), buf
     printf("%s %s\n", ntop(0x0100007f), ntop(2, pton("10.1.2.3"))); exit(); }' 'ab\x01|\x61\x62|61 62 63
 127.0.0.1 10.1.2.3
 @: key'
-prints "keys that go" 'BEGIN { @a[1] = 5; @a[2] = 6; delete(@a[1]); @b["x"] = count(); @b["y"] = count(); @b["y"] = count(); zero(@b); @c = 1; clear(@c);
+prints "keys that go" \
+    'BEGIN { @a[1] = 5; @a[2] = 6; delete(@a[1]); @b["x"] = count(); @b["y"] = count(); @b["y"] = count(); zero(@b); @c = 1; clear(@c);
     @d[3] = 7; print(@d[3]); exit(); }' '7
 @a[2]: 6
 @b[x]: 0
 @b[y]: 0
 @d[3]: 7'
-prints "a filter, and a timer" 'BEGIN /1 == 2/ { printf("no\n"); } BEGIN /@n == 0/ { @n = 2; } interval:ms:5 /@n < 5/ { @n++; } interval:ms:5 /@n >= 5/ { exit(); } END { printf("%s %d\n", probe, @n); clear(@n); }' 'END 5'
+prints "a filter, and a timer" \
+    'BEGIN /1 == 2/ { printf("no\n"); } BEGIN /@n == 0/ { @n = 2; } interval:ms:5 /@n < 5/ { @n++; } interval:ms:5 /@n >= 5/ { exit(); } END { printf("%s %d\n", probe, @n); clear(@n); }' 'END 5'
 expect "a loop without an end" "$(fastsdt-trace -e 'BEGIN { while (1) { @n++; } printf("never\n"); } interval:ms:1 { exit(); }' 2>&1 | sed '/^$/d')" \
     'fastsdt-trace: a loop of BEGIN was ended after 65536 turns, and the rest of the clause left out
 @n: 65536
@@ -173,8 +180,10 @@ same "whole ones" "$ITEM $HIT { \$i = (struct item*)arg0; @n[\$i->name] = \$i->s
 same "lengths" "$HIT { printf(\"%s|%s|%r\\n\", str(arg1, 6), str(arg1, arg2), buf(arg1, arg2)); }" 'a text|a t|a t
 a text|a text|a text
 a text|a text of|a text of' -c ./app
-prints "what is new, at a probe" "$ITEM $HIT { let \$i = (struct item*)arg0; @[strlen(\$i->name), strlen(str(arg1))] = count(); for (\$n : 0..arg2) { @n = sum(\$n); }
-    if (!has_key(@seen, \$i->id)) { @new = count(); } @seen[20] = 1; @pick = sum(if (\$i->id == 20) { 100 } else { 1 }); delete(@seen, 30); }" '@[6, 21]: 3
+prints "what is new, at a probe" \
+    "$ITEM $HIT { let \$i = (struct item*)arg0; @[strlen(\$i->name), strlen(str(arg1))] = count(); for (\$n : 0..arg2) { @n = sum(\$n); }
+    if (!has_key(@seen, \$i->id)) { @new = count(); } @seen[20] = 1; @pick = sum(if (\$i->id == 20) { 100 } else { 1 }); delete(@seen, 30); }" \
+        '@[6, 21]: 3
 @n: 54
 @new: 2
 @pick: 102
@@ -182,8 +191,10 @@ prints "what is new, at a probe" "$ITEM $HIT { let \$i = (struct item*)arg0; @[s
 prints "a list" "$ITEM $HIT { \$i = (struct item*)arg0; \$n = 0; while (\$i != 0) { \$n += \$i->id; \$i = \$i->next; } @[\$n] = count(); }" '@[17]: 1
 @[27]: 1
 @[30]: 1' -c ./app
-prints "nowhere" "$ITEM $HIT { printf(\"%d %d %s|%r\\n\", ((struct item*)0)->id, *(int8*)0xdead0000beef, str(1), buf(8, 2)); exit(); }" '0 0 |\x00\x00' -c ./app
-same "numbers at a probe" "$HIT { \$a = arg2; \$b = \$a++ + ++\$a; printf(\"%d %d %x %d\\n\", \$a, \$b, bswap((uint32)arg2), (int8)(arg2 * 50)); @last *= 2; @last += 1; }" '5 8 3000000 -106
+prints "nowhere" "$ITEM $HIT { printf(\"%d %d %s|%r\\n\", ((struct item*)0)->id, *(int8*)0xdead0000beef, str(1), buf(8, 2)); exit(); }" \
+    '0 0 |\x00\x00' -c ./app
+same "numbers at a probe" \
+    "$HIT { \$a = arg2; \$b = \$a++ + ++\$a; printf(\"%d %d %x %d\\n\", \$a, \$b, bswap((uint32)arg2), (int8)(arg2 * 50)); @last *= 2; @last += 1; }" '5 8 3000000 -106
 8 14 6000000 44
 11 20 9000000 -62
 @last: 7' -c ./app
@@ -205,18 +216,21 @@ show
 @[show]: 3' -- ./app
 
 # BEGIN, END and interval beside probes.
-same "maps of both" "BEGIN { @from = 15; @n[20] = count(); @all = 100; } $HIT { @n[20] = count(); @over = sum(arg2 > 4); @all += arg2; } END { printf(\"%d\\n\", @from); clear(@from); }" '15
+same "maps of both" \
+    "BEGIN { @from = 15; @n[20] = count(); @all = 100; } $HIT { @n[20] = count(); @over = sum(arg2 > 4); @all += arg2; } END { printf(\"%d\\n\", @from); clear(@from); }" '15
 @all: 118
 @n[20]: 4
 @over: 2' -c ./app
 prints "what BEGIN assigned" "BEGIN { @from = 5; } $HIT /arg2 > @from/ { @ = count(); }" '@: 2
 @from: 5' -c ./app
-prints "deleted at the end" "$HIT { @a[arg2] = arg2; @b[arg2, 1] = sum(1); @c = count(); } END { delete(@a[6]); delete(@b[3, 1]); zero(@c); }" '@a[3]: 3
+prints "deleted at the end" \
+    "$HIT { @a[arg2] = arg2; @b[arg2, 1] = sum(1); @c = count(); } END { delete(@a[6]); delete(@b[3, 1]); zero(@c); }" '@a[3]: 3
 @a[9]: 9
 @b[6, 1]: 1
 @b[9, 1]: 1
 @c: 0' -c ./app
-expect "many turns" "$(fastsdt-trace --engine user -e "$HIT { \$i = 0; while (1) { \$i++; } printf(\"never\\n\"); } $HIT { @n = count(); }" -- ./app 2>/dev/null || true)" '@n: 3
+expect "many turns" \
+    "$(fastsdt-trace --engine user -e "$HIT { \$i = 0; while (1) { \$i++; } printf(\"never\\n\"); } $HIT { @n = count(); }" -- ./app 2>/dev/null || true)" '@n: 3
 sites 1 of 1 armed; dropped 3'
 
 # What is printed as JSON has the types.
@@ -233,5 +247,6 @@ refused "$HIT { @ = arg0->x; }" 'this is no pointer to a structure: a cast says 
 refused "uprobe:./app:show { @ = args->other; }" 'uprobe:./app:show has no argument named other; its arguments are item, text, length'
 refused "$HIT { @ = reg(\"xmm0\"); }" '"xmm0" is no register that a program has'
 refused "$HIT { @[kstack] = count(); }" "\"kstack\" is the kernel's stack, which no program can tell: only bpftrace can"
-refused "BEGIN { @[1] = 2; } $HIT /@[1]/ { @n = count(); }" '@ is assigned or read at probes of programs; BEGIN, END and interval assign such a map only if it holds one integer, without keys'
+refused "BEGIN { @[1] = 2; } $HIT /@[1]/ { @n = count(); }" \
+    '@ is assigned or read at probes of programs; BEGIN, END and interval assign such a map only if it holds one integer, without keys'
 refused "BEGIN { break; }" '"break" belongs into a loop'

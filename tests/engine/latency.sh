@@ -30,10 +30,7 @@ int main(void)
 }
 END
 gcc -O2 -pthread -I"$INCLUDE" pairs.c -o pairs
-for engine in user kernel; do
-    if [ $engine = kernel ]; then
-        have bpftrace && [ "$(id -u)" = 0 ] || continue
-    fi
+for engine in $(engines); do
     fastsdt-trace latency --engine $engine ./pairs:shop:begin ./pairs:shop:end -- ./pairs >out 2>err || fail "--engine $engine: $(cat err out)"
     # bpftrace 0.27 prints stats as { .count = N, .average = N, .total = N }.
     read -r count average < <(sed -n 's/^@total: [^0-9]*\([0-9]*\), [^0-9]*\([0-9]*\), [^0-9]*[0-9]*[^0-9]*$/\1 \2/p' out)
@@ -65,7 +62,6 @@ if ! fastsdt-trace latency --engine user begin end -- ./static >out 2>err; then
 fi
 for wrong in "" "a b c" "a:b:c" "shop:begin shop:e{nd" "a:b:c:d d"; do
     status=0
-    # shellcheck disable=SC2086 # words
     fastsdt-trace latency $wrong -- ./pairs >out 2>err || status=$?
     expect "latency $wrong: status" "$status" 2
     [ "$(wc -l <err)" = 1 ] || fail "latency $wrong: $(cat err)"

@@ -62,9 +62,11 @@ expect "functions" "$(cat some)" "uprobe:./app:main
 uretprobe:./app:main"
 cp app without && objcopy -R .note.stapsdt without && strip without
 status=0; fastsdt-trace -l ./without >some 2>err || status=$?
-expect "nothing in a file" "$status$(cat some err)" "1fastsdt-trace: there are no probes and no functions that can be armed; fastsdt-check --armable FILE says why"
+expect "nothing in a file" "$status$(cat some err)" \
+    "1fastsdt-trace: there are no probes and no functions that can be armed; fastsdt-check --armable FILE says why"
 fastsdt-trace -l 'uprobe:./app:_start' >some 2>err && fail "_start is listed, which cannot be armed"
-fastsdt-trace --engine user -e 'uprobe:./app:main { @ = count(); } uretprobe:./app:main { @ = count(); }' -- ./app >some 2>err || fail "main: $(cat some err)"
+fastsdt-trace --engine user -e 'uprobe:./app:main { @ = count(); } uretprobe:./app:main { @ = count(); }' -- ./app >some 2>err ||
+    fail "main: $(cat some err)"
 expect "main" "$(grep ^@ some)" "@: 2"
 
 # Functions have the parameters that debug information gives them, in bpftrace's words; they are args.NAME of a script.
@@ -85,10 +87,12 @@ expect "parameters" "$(cat some)" "uprobe:./parameters:main
 uprobe:./parameters:none
 uprobe:./parameters:place  (struct order* order, const short unsigned int n, enum kind kind, const char* const why, cents price, double rate, void* more)"
 if have bpftrace && [ "$(id -u)" = 0 ]; then
-    expect "parameters, by bpftrace" "$(bpftrace -lv 'uprobe:./parameters:place' | sed -n 's/^    //p')" "$(sed -n 's/.*place  (\(.*\))/\1/p' some | sed 's/, /\n/g')"
+    expect "parameters, by bpftrace" "$(bpftrace -lv 'uprobe:./parameters:place' | sed -n 's/^    //p')" \
+        "$(sed -n 's/.*place  (\(.*\))/\1/p' some | sed 's/, /\n/g')"
 fi
 fastsdt-trace --json -l 'uprobe:./parameters:place' | matches '{"name":"order","type":"struct order\*"}' || fail "parameters, JSON"
-fastsdt-trace --engine user -e 'uprobe:./parameters:place { @[args.n] = count(); }' -- ./parameters >some 2>err || fail "parameters in a script: $(cat some err)"
+fastsdt-trace --engine user -e 'uprobe:./parameters:place { @[args.n] = count(); }' -- ./parameters >some 2>err ||
+    fail "parameters in a script: $(cat some err)"
 expect "parameters in a script" "$(grep ^@ some)" "@[2]: 1"
 
 # Of a process: the same, with the path that it has mapped; each line is a probe that a script can name.
@@ -100,7 +104,8 @@ until grep -q 'app$' /proc/$pid/maps; do :; done
 fastsdt-trace -p $pid --list >of_process
 expect "of a process" "$(grep shop of_process)" "$(grep shop out | sed "s|:\./app:|:$PWD/app:|")"
 while read -r probe _; do
-    case $probe in *"$PWD/app"*) fastsdt-trace --engine user --dry-run -p $pid -e "$probe { @ = count(); }" >dry 2>err || fail "$probe: $(cat err)" ;; esac
+    case $probe in *"$PWD/app"*) fastsdt-trace --engine user --dry-run -p $pid -e "$probe { @ = count(); }" >dry 2>err ||
+        fail "$probe: $(cat err)" ;; esac
 done <of_process
 # What a script may call a file: by its path from here, by its name, alone.
 for search in 'usdt:./app:shop:order' 'u*:app:shop:order' './app'; do
@@ -143,8 +148,8 @@ grep -q '^some.bt:2:.*parameter 2 is "x", and no number' err || fail "$(cat err)
 sed -i 's/\$#/0/' some.bt
 ends 2 some.bt shop 1 tea 2 3 -- ./app # $# would take all of them
 grep -q '"3" is one parameter more than the script has' err || fail "$(cat err)"
-if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then # it means the same to bpftrace
-    fastsdt-trace --engine kernel some.bt shop 1 tea -- ./app 0 4 >kernel.out 2>err || fail "parameters, kernel: $(cat err)"
-    expect "parameters, kernel" "$(grep -E '^[0-9]|^@' kernel.out)" "0 of tea
+for engine in $(engines); do # it means the same to all
+    fastsdt-trace --engine "$engine" some.bt shop 1 tea -- ./app 0 4 >out 2>err || fail "parameters, $engine: $(cat err)"
+    expect "parameters, $engine" "$(grep -E '^[0-9]|^@' out)" "0 of tea
 @[tea, 0]: 3"
-fi
+done

@@ -34,7 +34,8 @@ inline const char long_text[] =
 
 class MadeUpClauses {
 public:
-    explicit MadeUpClauses(uint64_t seed) : random_(seed) {}
+    /// @param tells_time  with what differs each time: clocks, random numbers
+    explicit MadeUpClauses(uint64_t seed, bool tells_time = true) : random_(seed), tells_time_(tells_time) {}
 
     std::string script()
     {
@@ -74,7 +75,10 @@ private:
         case 5: return "(" + map('i', depth - 1) + ")";
         case 6: return "$t.0";
         case 7: return "bswap(" + integer(depth - 1) + ")";
-        case 8: return pick({"nsecs", "elapsed", "cpu", "rand", "*(uint32*)arg0", "!arg1", "(int8)arg1", "(uint16)$i"});
+        case 8:
+            if (!tells_time_)
+                return pick({"uid", "gid", "cpu", "*(uint32*)arg0", "!arg1", "(int8)arg1", "(uint16)$i"});
+            return pick({"nsecs", "elapsed", "cpu", "rand", "*(uint32*)arg0", "!arg1", "(int8)arg1", "(uint16)$i"});
         case 9:
             return "(" + integer(depth - 1) + pick({" == ", " != ", " < ", " <= ", " > ", " >= ", " && ", " || "})
                 + integer(depth - 1) + ")";
@@ -218,6 +222,7 @@ private:
     }
 
     std::mt19937_64 random_;
+    const bool tells_time_;
     std::map<std::string, std::string> keys_;
     std::string first_;
 };

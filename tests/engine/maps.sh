@@ -1,5 +1,5 @@
 #!/bin/bash
-# The same script gives the same maps on both engines, as text and as JSON.
+# The same script gives the same maps on all engines, as text and as JSON.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc bpftrace
@@ -21,9 +21,9 @@ scripts=(
      usdt:./maps:t:hit { @Upper = count(); @a1 = count(); @a = count(); }'
 )
 for script in "${scripts[@]}"; do
-    both -e "$script" -- ./maps 101
+    all_engines -e "$script" -- ./maps 101
     cp user.txt text
-    both --json -e "$script" -- ./maps 101
+    all_engines --json -e "$script" -- ./maps 101
     python3 -c 'import json, sys
 for line in open("user.txt"): json.loads(line)' || fail "not JSON: $(cat user.txt)"
     case $script in
@@ -41,5 +41,7 @@ printed() { # ENGINE
         fail "--engine $1: $(cat "$1.err")"
     grep -vE '^$|^Attaching|^sites ' "$1.out"
 }
-expect "printed and cleared" "$(printed user)" "$(printed kernel)"
+by_bpftrace=$(printed bpftrace)
+expect "printed and cleared" "$(printed user)" "$by_bpftrace"
+expect "printed and cleared, in the kernel" "$(printed kernel)" "$by_bpftrace"
 [ "$(grep -c '^@k\[' user.out)" = 5 ] || fail "printed and cleared: $(cat user.out)"

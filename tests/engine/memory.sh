@@ -137,7 +137,6 @@ if [ "$(id -u)" = 0 ]; then
         trap leave_user_folder EXIT
     done
     if [ -n "${limited:-}" ]; then
-        # shellcheck disable=SC2016 # the shell within expands it
         traced $((2 * megabyte)) $((2 * megabyte)) sh -c 'echo $$ >"$0/cgroup.procs" && exec ./app lock 0 100' "$limited"
     fi
 fi

@@ -36,7 +36,6 @@ trap leave EXIT
 gcc -O1 pages.c -o pages
 rm -f in answers report # a report that is there is not to be taken for the new one
 mkfifo in answers
-# shellcheck disable=SC2016 # the inner shell's
 bash -c 'echo $$ >'"$group"'/cgroup.procs; exec ./pages' <in >answers &
 pid=$!
 exec 3>in 4<answers
@@ -46,12 +45,14 @@ echo $(($(cat "$group/$used") + (600 << 10))) >"$group/$most"
 status=0
 fastsdt-trace --engine user -t 0.2 -p $pid -e 'uprobe:./pages:f* { @ = count(); }' >out 2>err 3>&- 4<&- || status=$?
 expect "too many: status ($(cat out err))" "$status" 2
-grep -qE "1000 sites would take [0-9]+ KiB: copies of 100[0-9] pages of code, and stubs. The process's memory control group has [0-9]+ KiB left" err || fail "too many: $(cat err)"
+grep -qE "1000 sites would take [0-9]+ KiB: copies of 100[0-9] pages of code, and stubs. The process's memory control group has [0-9]+ KiB left" \
+    err || fail "too many: $(cat err)"
 turn
 fastsdt-trace --dry-run -p $pid -e 'uprobe:./pages:f* { @ = count(); }' >out 2>err 3>&- 4<&- || fail "--dry-run: $(cat err)"
 grep -qE "arming would take 4[0-9]{3} KiB of the process's memory: copies of 100[0-9] pages of code, and stubs" err || fail "--dry-run: $(cat err)"
 # Few are armed as ever.
-fastsdt-trace --engine user -p $pid -e 'uprobe:./pages:f1, uprobe:./pages:f2 { @ = count(); } interval:ms:1 { printf("armed\n"); }' >report 2>err 3>&- 4<&- &
+fastsdt-trace --engine user -p $pid \
+    -e 'uprobe:./pages:f1, uprobe:./pages:f2 { @ = count(); } interval:ms:1 { printf("armed\n"); }' >report 2>err 3>&- 4<&- &
 tracer=$!
 until grep -q armed report; do kill -0 $tracer || fail "few: $(cat err)"; done
 turn

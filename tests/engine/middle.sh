@@ -69,8 +69,7 @@ jumps() {
 # until_line DESCRIPTOR TRACER PATTERN: reads reports until one has it.
 until_line() {
     local line
-    # shellcheck disable=SC2053 # a pattern
-    until read -r line <&"$1" && [[ $line == $3 ]]; do [ -n "$line" ] || kill -0 "$2" 2>/dev/null || fail "no report has $3"; done
+    until read -r line <&"$1" && case $line in $3) ;; *) false ;; esac; do [ -n "$line" ] || kill -0 "$2" 2>/dev/null || fail "no report has $3"; done
 }
 debug() { # until exec 7>&-
     "${as_user[@]}" ./debugger "$pid" <hold >held 3>&- 4<&- 5<&- 6<&- &
@@ -108,7 +107,8 @@ until_line 5 $tracer 'sites 1 of 1 armed; dropped 0'
 debug
 turn l 1
 read -r line <&6
-expect "a debugger" "$line" "fastsdt-trace: process $pid: process $debugger (debugger) traces it, and only one can; detach that first; it is tried again"
+expect "a debugger" "$line" \
+    "fastsdt-trace: process $pid: process $debugger (debugger) traces it, and only one can; detach that first; it is tried again"
 turn h 3
 undebug
 until_line 5 $tracer 'sites 2 of 2 armed (1 only since *'

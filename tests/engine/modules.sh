@@ -57,8 +57,7 @@ tracer=$!
 exec 3>in 5<report
 reported() { # PATTERN: reads reports until one has it
     local line
-    # shellcheck disable=SC2053 # a pattern
-    while read -r line <&5; do [[ $line != $1 ]] || return 0; done
+    while read -r line <&5; do case $line in $1) return ;; esac; done
     fail "no report has $1: $(cat err)"
 }
 for _ in 1 2; do
@@ -140,7 +139,6 @@ expect "wrong operands" "$(grep -E '^@\[' rest | grep -vE 'one, 111\]|two, 222\]
 printf '#!/bin/sh\nexec nice ./linked\n' >script
 chmod +x script
 for command in "env A=1 nice ./linked" ./script; do
-    # shellcheck disable=SC2086 # words
     "${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:lib:constructed, usdt:*:app:start { @[probe] = count(); }' -- $command </dev/null >out 2>err ||
         fail "$command: $(cat err out)"
     expect "$command" "$(grep '^@' out | sed 's/usdt:[^:]*://' | sort | xargs)" "@[app:start]: 1 @[lib:constructed]: 1"

@@ -28,7 +28,8 @@ reason='a place that the program patches itself (XRay, -fpatchable-function-entr
 # check PROGRAM: what is said of both functions, and what a run counts.
 check() {
     ./"$1" >expected
-    fastsdt-check --armable "$1" | matches -E "^  0x[0-9a-f]+  leaf  has ${reason//[()]/.}; exits 0 of 1$" || fail "$1: $(fastsdt-check --armable "$1")"
+    fastsdt-check --armable "$1" | matches -E "^  0x[0-9a-f]+  leaf  has ${reason//[()]/.}; exits 0 of 1$" ||
+        fail "$1: $(fastsdt-check --armable "$1")"
     fastsdt-check --armable "$1" | matches -E '^  0x[0-9a-f]+  plain  [0-9]+ bytes; exits 1 of 1$' || fail "$1: $(fastsdt-check --armable "$1")"
     status=0
     fastsdt-trace --engine user -e "uprobe:./$1:leaf, uprobe:./$1:plain { @[func] = count(); }" -- ./"$1" >out 2>err || status=$?
@@ -39,7 +40,6 @@ check() {
     grep -qF "$reason" out || fail "$1: no reason: $(cat out err)"
 }
 for flags in -no-pie "-fPIE -pie"; do
-    # shellcheck disable=SC2086 # several words
     gcc -O2 $flags main.c -o "patchable${flags##* }"
     readelf -SW "patchable${flags##* }" | matches -F __patchable_function_entries || skip "this gcc has no -fpatchable-function-entry"
     check "patchable${flags##* }"

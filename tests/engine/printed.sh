@@ -149,7 +149,6 @@ expect "join of what is none" "$status $(grep -c ' error: join() is ' err)" "2 1
 
 # Each thread's events are in their order, also where nobody reads a clock.
 for order in "" --unordered; do
-    # shellcheck disable=SC2086 # a word, or none
     trace --buffer 1M $order -e "$HIT { printf(\"%d %d %s\\n\", arg1, arg0, comm); }" -- ./app 3000 8
     expect "threads $order: status" "$status $(cat err)" "0 "
     python3 - <<'END_OF_PYTHON' || fail "threads $order: $(tail -3 out)"
@@ -194,7 +193,8 @@ expect "counted" "$(grep '^@n' out)" "@n: 200000"
 driven ./app 50 0 -
 did
 text >before
-"${as_user[@]}" fastsdt-trace --engine user -p $pid -e "interval:ms:10 { printf(\"armed\\n\"); } $HIT { printf(\"%d\\n\", arg0); }" >report 2>err 3>&- 4<&- &
+"${as_user[@]}" fastsdt-trace --engine user -p $pid \
+    -e "interval:ms:10 { printf(\"armed\\n\"); } $HIT { printf(\"%d\\n\", arg0); }" >report 2>err 3>&- 4<&- &
 tracer=$!
 exec 5<report
 armed
@@ -206,7 +206,8 @@ cmp -s before after || fail "the text is not as it was"
 
 # A tracer that is killed while the program records: the next one prints all of its own.
 for i in 1 2 3; do
-    "${as_user[@]}" fastsdt-trace --engine user -p $pid -e "interval:ms:10 { printf(\"armed\\n\"); } $HIT { printf(\"%d\\n\", arg0); }" >report 2>err 3>&- 4<&- &
+    "${as_user[@]}" fastsdt-trace --engine user -p $pid \
+        -e "interval:ms:10 { printf(\"armed\\n\"); } $HIT { printf(\"%d\\n\", arg0); }" >report 2>err 3>&- 4<&- &
     tracer=$!
     exec 5<report
     armed

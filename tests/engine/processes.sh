@@ -204,7 +204,6 @@ sites 1 of 1 armed; dropped 0"
         trap 'leave_user_folder; kill "${pids[@]}" 2>/dev/null || true; wait; rmdir "$group/fastsdt-$id/docker-$id.scope" "$group/fastsdt-$id"' EXIT
         echo "${pids[r]}" >"$group/fastsdt-$id/docker-$id.scope/cgroup.procs"
         for by in "--cgroup fastsdt-$id" "--cgroup $group/fastsdt-$id/" "--container ${id:0:12}"; do
-            # shellcheck disable=SC2086 # two words
             begin $by
             turn o "hit 2" && turn r "hit 50"
             finish

@@ -114,10 +114,10 @@ inline std::vector<Site> sites_of(pid_t pid, const std::string& provider = "targ
             site.provider = live.provider;
             site.name = live.name;
             site.arguments = live.arguments;
-            site.load_bias = live.runtime - live.address;
-            site.semaphore = live.semaphore ? live.semaphore + site.load_bias : 0;
+            site.load_bias = live.runtime.value - live.address.value;
+            site.semaphore = live.semaphore ? live.semaphore.value + site.load_bias : 0;
             if (live.expected.patch_length == own_machine.length) {
-                site.patch = live.runtime + live.expected.lead + live.expected.patch_offset;
+                site.patch = live.runtime.value + live.expected.lead + live.expected.patch_offset;
                 site.length = own_machine.length;
             }
             sites.push_back(std::move(site));

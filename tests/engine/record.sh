@@ -110,7 +110,8 @@ expect "a child" "$status $(babeltrace2 trace | grep -c 'app:hit:.*id = 0, class
 
 # Forked children are processes of their own.
 record -- ./app 100 0 5
-expect "children" "$status $(babeltrace2 trace | grep 'app:hit' | grep -o 'pid = [0-9]*' | sort | uniq -c | awk '{print $1}' | xargs)" "0 100 100 100 100 100"
+expect "children" "$status $(babeltrace2 trace | grep 'app:hit' | grep -o 'pid = [0-9]*' | sort | uniq -c | awk '{print $1}' | xargs)" \
+    "0 100 100 100 100 100"
 
 # Events of a script are its printf()s; all else of it is done as ever.
 record -e 'usdt:./app:app:hit /args.class > 97/ { printf("%d %s %d", (int64)arg0 * 2, comm, args.class); } usdt:./app:app:hit { @n = count(); } END { printf("end\n"); }' -- ./app 100 0 1
@@ -145,7 +146,8 @@ END_OF_PYTHON
 mkdir there
 status=0
 "${as_user[@]}" fastsdt-trace record -o there -- ./app 1 0 1 2>err || status=$?
-expect "a folder that is there" "$status $(cat err)$(ls there)" "2 fastsdt-trace: there: it is there already; a trace is written to a folder of its own"
+expect "a folder that is there" "$status $(cat err)$(ls there)" \
+    "2 fastsdt-trace: there: it is there already; a trace is written to a folder of its own"
 status=0
 "${as_user[@]}" fastsdt-trace record -o none/trace -- ./app 1 0 1 2>err || status=$?
 expect "no folder for the folder" "$status $(cat err)" "2 fastsdt-trace: none/trace: no trace can be written: No such file or directory"
@@ -162,7 +164,8 @@ text >before
 # begin: records the process until it is stopped; returns when it is armed.
 begin() {
     rm -rf trace
-    "${as_user[@]}" fastsdt-trace record -o trace -p $pid -e 'interval:ms:10 { printf("armed\n"); } usdt:./app:app:hit { printf("%d", args.id); }' >report 2>err 3>&- 4<&- &
+    "${as_user[@]}" fastsdt-trace record -o trace -p $pid \
+        -e 'interval:ms:10 { printf("armed\n"); } usdt:./app:app:hit { printf("%d", args.id); }' >report 2>err 3>&- 4<&- &
     tracer=$!
     exec 5<report
     armed
@@ -172,7 +175,8 @@ for signal in INT TERM; do
     did
     kill -$signal $tracer
     report
-    expect "SIG$signal: $(cat err)" "$status $(babeltrace2 trace | grep -o '{ id = [0-9-]*' | grep -o '[0-9-]*$' | xargs)" "0 0 $(seq -s' ' -1 -1 -49)"
+    expect "SIG$signal: $(cat err)" "$status $(babeltrace2 trace | grep -o '{ id = [0-9-]*' | grep -o '[0-9-]*$' | xargs)" \
+        "0 0 $(seq -s' ' -1 -1 -49)"
 done
 text >after
 cmp -s before after || fail "the text is not as it was"
@@ -208,7 +212,8 @@ exec 9<>in
 record --buffer 64K -e 'usdt:./hostile:*:??? { printf("%d %lu %s", arg0, arg2, comm); if (arg0 == -1) { exit(); } }' -- ./hostile 2 1 wait <&9
 expect "hostile names: status" "$status $(cat out)" "0 sites 1 of 1 armed; dropped 0"
 babeltrace2 trace >text 2>errors || fail "hostile names: babeltrace2: $(cat errors) $(cat trace/metadata)"
-expect "hostile names" "$(sed 's/^[^)]*) //; s/[pt]id = [0-9]*/N/g' text)" 'a"\:\x1b;}: { N, N, process = "hostile", thread = "a\"b\\c\\x1b{%};" }, { id = 0, l____ = 18446744073709551615, comm = "a\"b\\c\e{%};\n" }
+expect "hostile names" "$(sed 's/^[^)]*) //; s/[pt]id = [0-9]*/N/g' text)" \
+    'a"\:\x1b;}: { N, N, process = "hostile", thread = "a\"b\\c\\x1b{%};" }, { id = 0, l____ = 18446744073709551615, comm = "a\"b\\c\e{%};\n" }
 a"\:\x1b;}: { N, N, process = "hostile", thread = "a\"b\\c\\x1b{%};" }, { id = -1, l____ = 18446744073709551614, comm = "a\"b\\c\e{%};\n" }'
 "${as_user[@]}" fastsdt-trace export trace -o trace.json || fail "hostile names: export"
 expect "hostile names: JSON" "$(python3 - <<'END_OF_PYTHON'

@@ -36,7 +36,8 @@ tables() { awk '/memfd:fastsdt/ { print $5 }' "/proc/$pid/maps"; }
 tables_of_first=$(tables)
 [ -n "$tables_of_first" ] || fail "the first tracer has no tables: $(cat "/proc/$pid/maps")"
 mkfifo second
-"${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e 'interval:ms:10 { printf("begun\n"); } uprobe:./rights:work { @ = count(); }' >second 2>err2 3>&- 4<&- &
+"${as_user[@]}" fastsdt-trace --engine user -p "$pid" \
+    -e 'interval:ms:10 { printf("begun\n"); } uprobe:./rights:work { @ = count(); }' >second 2>err2 3>&- 4<&- &
 second=$!
 exec 6<second
 read -r line <&6

@@ -35,9 +35,7 @@ run() {
     local program=$1 commands=$2
     shift 2
     status=0
-    # shellcheck disable=SC2086
     printf '%s\n' $commands | fastsdt-trace --engine user "$@" -e "$(script "$program")" -- "./$program" >out 2>err || status=$?
-    # shellcheck disable=SC2086
     expect "$program, $commands: its answers" "$(grep -cx "done" out)" "$(printf '%s\n' $commands | wc -l)"
 }
 # attach PROGRAM OPTIONS...: the same with --pid. say COMMAND: has it done.
@@ -51,8 +49,10 @@ attach() {
     exec 3>in 4<answers
     read -r line <&4
     expect "$program" "$line" ready
-    fastsdt-trace --engine user -p $pid "$@" -e "$(script "$program") interval:ms:10 { printf(\"armed\\n\"); exit(); }" --dry-run >/dev/null 2>&1 || true
-    fastsdt-trace --engine user -p $pid "$@" -e "$(script "$program") BEGIN { printf(\"begun\\n\"); } interval:ms:10 { printf(\"armed\\n\"); }" >trace 2>err 3>&- 4<&- &
+    fastsdt-trace --engine user -p $pid \
+        "$@" -e "$(script "$program") interval:ms:10 { printf(\"armed\\n\"); exit(); }" --dry-run >/dev/null 2>&1 || true
+    fastsdt-trace --engine user -p $pid \
+        "$@" -e "$(script "$program") BEGIN { printf(\"begun\\n\"); } interval:ms:10 { printf(\"armed\\n\"); }" >trace 2>err 3>&- 4<&- &
     tracer=$!
     exec 5<trace
     read -r line <&5 # begun
@@ -84,7 +84,6 @@ report() {
 
 # ---- Who may set a filter is known by the instructions, of whatever compiler.
 for flags in -O0 -O2 -Os -fno-plt '-no-pie -fno-pie' '-static-pie' -static -fcf-protection=full '-flto -O3'; do
-    # shellcheck disable=SC2086
     build gcc may $flags
     run may strings
     report 1 1 0 5
@@ -92,7 +91,6 @@ for flags in -O0 -O2 -Os -fno-plt '-no-pie -fno-pie' '-static-pie' -static -fcf-
         *static*) matches 'is static' <err || fail "$flags: $(cat err)" ;;
         *)
             matches 'calls prctl(PR_SET_SECCOMP)' <err || fail "$flags: $(cat err)"
-            # shellcheck disable=SC2086
             build gcc cannot -DNO_FILTER $flags
             run cannot strings
             report 1 1 2 0
@@ -205,7 +203,8 @@ matches 'constructor.so calls prctl(PR_SET_SECCOMP)' <err || fail "$(cat err)"
 tids() { # PROGRAM
     local program=$1
     status=0
-    printf 'errno\ntids\n' | fastsdt-trace --engine user -e "usdt:./$program:memory:thread { @[tid] = count(); }" -- "./$program" >out 2>err || status=$?
+    printf 'errno\ntids\n' |
+        fastsdt-trace --engine user -e "usdt:./$program:memory:thread { @[tid] = count(); }" -- "./$program" >out 2>err || status=$?
     expect "$program: threads" "$(maps out)" "$(sed -n 's/^tid \(.*\)/@[\1]: 1/p' out | sorted)"
     expect "$program: threads seen" "$(maps out | wc -l)" 2
     expect "$program: status ($(cat err))" "$status" 0
@@ -259,6 +258,7 @@ int main(void)
     return 0;
 }
 END
-gcc -O2 -I"$INCLUDE" -DMODULE -DFASTSDT_BOUND=4 self.c "$source" -o self -L"$FASTSDT_BUILD/lib" -lfastsdt-trace -Wl,-rpath,"$FASTSDT_BUILD/lib" -ldl ||
+gcc -O2 -I"$INCLUDE" -DMODULE -DFASTSDT_BOUND=4 self.c \
+    "$source" -o self -L"$FASTSDT_BUILD/lib" -lfastsdt-trace -Wl,-rpath,"$FASTSDT_BUILD/lib" -ldl ||
     fail "the program does not compile"
 expect "a program that traces itself" "$(./self)" "in read-only data 10, 1 entries, unread 10"

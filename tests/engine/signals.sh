@@ -16,7 +16,6 @@ plain: no signal'
 newer: no signal'
 lines='handle divides adds loads plain'
 [ "$bmi" = 0 ] || lines+=' newer'
-# shellcheck disable=SC2086 # words
 expect "the program by itself" "$(printf '%s\n' $lines | ./raises)" "$expected"
 script='uprobe:./raises:divides, uprobe:./raises:adds, uprobe:./raises:newer, uprobe:./raises:loads, uprobe:./raises:plain { @[func] = count(); }'
 

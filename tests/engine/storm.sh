@@ -46,7 +46,8 @@ exec 3>in
 for round in 1 2 3; do
     status=0
     # 1: a child that was forked just while the server was armed is found late.
-    timeout 60 "${as_user[@]}" fastsdt-trace --engine user -p $server --follow -e 'usdt:*:storm:child { @ = count(); } interval:ms:200 { exit(); }' >out 2>err 3>&- || status=$?
+    timeout 60 "${as_user[@]}" fastsdt-trace --engine user -p $server \
+        --follow -e 'usdt:*:storm:child { @ = count(); } interval:ms:200 { exit(); }' >out 2>err 3>&- || status=$?
     [ $status -le 1 ] && grep -q '^@: [1-9]' out || fail "round $round ends with $status, while the server forks: $(cat out err)"
     if grep -q 'stay armed' err; then fail "round $round: $(cat err)"; fi
 done

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What bpftrace is given: the same script, for one process only. bpftrace 0.17 counts every process of a file, whatever --pid says.
+# Uprobes are of files: the kernel's engine counts one process all the same, and what bpftrace is given means the same for one process only
+# (0.17 counts every process of a file, whatever --pid says).
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc bpftrace unshare
@@ -39,7 +40,7 @@ run() {
     ./work <in2 >out2 3>&- 4<&- &
     local other=$! tracer line
     exec 6>in2 7<out2
-    fastsdt-trace --engine kernel --uretprobe -p $traced -e "$1 interval:ms:20 { printf(\"armed\\n\"); }" >report 2>err 3>&- 4<&- 6>&- 7<&- &
+    fastsdt-trace --engine "$engine" $uretprobe -p $traced -e "$1 interval:ms:20 { printf(\"armed\\n\"); }" >report 2>err 3>&- 4<&- 6>&- 7<&- &
     tracer=$!
     exec 5<report
     until read -r line <&5 && [[ $line == *armed* ]]; do [ -n "$line" ] || kill -0 $tracer 2>/dev/null || fail "$1: $(cat err)"; done
@@ -53,16 +54,18 @@ run() {
     exec 6>&-
     wait $traced && wait $other
 }
-run 'usdt:./work:t:work { @usdt = count(); }
+for engine in kernel bpftrace; do
+    uretprobe=$([ $engine = kernel ] || echo --uretprobe)
+    run 'usdt:./work:t:work { @usdt = count(); }
 uprobe:./work:work { @entry = count(); }
 uretprobe:./work:work { @exit = count(); }
 uprobe:./work:work /arg0 > 5 || arg0 == 1/ { @some = count(); }'
-expect "four clauses" "$(cat maps)" '@entry: 10
+    expect "$engine: four clauses" "$(cat maps)" '@entry: 10
 @exit: 10
 @some: 6
 @usdt: 10'
+done
 # Structures without a name, comments; braces and slashes where they mean nothing.
-# shellcheck disable=SC2016 # bpftrace's variables
 run 'struct two { int a; struct { int b; } c; }; /* } { */
 uprobe:./work:work, // every call {
 uprobe:./work:main
@@ -88,7 +91,7 @@ fi
 # What cannot be kept to one process is refused, with the line.
 refused() { # refused SCRIPT MESSAGE
     local status=0
-    fastsdt-trace --engine kernel --uretprobe -e "$1" -- ./work >out 2>err </dev/null || status=$?
+    fastsdt-trace --engine bpftrace --uretprobe -e "$1" -- ./work >out 2>err </dev/null || status=$?
     expect "$1: status" "$status" 2
     expect "$1" "$(tail -1 err)" "fastsdt-trace: line ${2/:/ of the script:}; so the script cannot be kept to one process"
 }
@@ -97,15 +100,19 @@ refused 'BEGIN { @[comm] = count(); }
 let @a = lruhash(10);' '2: "let" is no kind of probe that is known here'
 refused 'uprobe:./work:work { @[kstack] = count(); ' "1: a brace is not closed"
 
-# From within another pid namespace the number that bpftrace compares cannot be known. --engine auto does without.
+# From within another pid namespace the number that bpftrace compares cannot be known. The kernel's engine asks the kernel.
 cat >inside.sh <<'END_OF_SH'
 status=0
-fastsdt-trace --engine kernel -e 'usdt:./work:t:work { @ = count(); }' -- ./work >out 2>err </dev/null || status=$?
+fastsdt-trace --engine bpftrace -e 'usdt:./work:t:work { @ = count(); }' -- ./work >out 2>err </dev/null || status=$?
 echo "$status $(tail -1 err)"
+echo | fastsdt-trace --engine kernel -e 'usdt:./work:t:work { @[pid == cpid, tid == pid] = count(); }' -- ./work >out 2>err || status=$?
+grep '^@' out
 END_OF_SH
 if unshare --pid --fork --mount-proc true 2>/dev/null; then
     unshare --pid --fork --mount-proc bash inside.sh >inside
-    expect "another pid namespace" "$(sed 's/\. The command is.*//' inside)" "2 fastsdt-trace: --engine kernel: bpftrace knows processes by their numbers in the machine's first pid namespace, which cannot be learned from within another: it would count other processes too"
+    expect "another pid namespace" "$(sed 's/\. The command is.*//' inside)" \
+        "2 fastsdt-trace: --engine bpftrace: bpftrace knows processes by their numbers in the machine's first pid namespace, which cannot be learned from within another: it would count other processes too
+@[1, 1]: 10"
 else
     echo "no pid namespace can be made here: that is not tried"
 fi

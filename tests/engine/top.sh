@@ -65,7 +65,6 @@ assert 3000000 <= row['ns'] <= row['p50_ns'] == row['p99_ns'] < 2 * row['ns'] + 
 
 for wrong in "-e 1" "--engine kernel" "latency f" "--sort size" "--rows 0" "--functions a:b:c"; do
     status=0
-    # shellcheck disable=SC2086 # words
     fastsdt-trace top $wrong -- ./app 1 >out 2>err || status=$?
     expect "$wrong: status" "$status" 2
     expect "$wrong: lines" "$(wc -l <err)" 1

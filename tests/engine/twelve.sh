@@ -28,10 +28,12 @@ done
 for compiler in gcc $(newest clang); do
     have "$compiler" || continue
     $compiler -O2 -no-pie -I"$INCLUDE" twelve.c -o twelve
-    gdb -nx -q -batch -ex 'break -probe-stap t:twelve' -ex run -ex "printf \"$format\"$asked" ./twelve 2>gdb.err | grep '^@a[0-9]*:' >gdb.txt || fail "gdb: $(cat gdb.err)"
+    gdb -nx -q -batch -ex 'break -probe-stap t:twelve' -ex run -ex "printf \"$format\"$asked" ./twelve 2>gdb.err | grep '^@a[0-9]*:' >gdb.txt ||
+        fail "gdb: $(cat gdb.err)"
     expect "$compiler: gdb's values" "$(wc -l <gdb.txt)" 12
-    for engine in user auto; do
-        fastsdt-trace --engine $engine -e "usdt:./twelve:t:twelve { ${words[*]} @text = str(arg11); @sum = sum(arg10 + arg5) }" -- ./twelve >out 2>err ||
+    for engine in auto $(engines | grep -v bpftrace); do
+        fastsdt-trace --engine $engine -e "usdt:./twelve:t:twelve { ${words[*]} @text = str(arg11); @sum = sum(arg10 + arg5) }" \
+            -- ./twelve >out 2>err ||
             fail "$compiler: $(cat err)"
         grep '^@a' out | sort >user.txt
         sort gdb.txt | diff - user.txt >difference || fail "$compiler: < gdb, > fastsdt-trace: $(cat difference)"
@@ -45,5 +47,5 @@ fastsdt-trace --engine user -e 'usdt:./nine:t:twelve { @ = arg10 }' -- ./nine >o
 [ $status != 0 ] || fail "a site without arg10 was traced: $(cat out err)"
 cat out err | matches 'no arg10' || fail "unclear: $(cat out err)"
 status=0
-fastsdt-trace --engine kernel -e 'usdt:./twelve:t:twelve { @ = arg11 }' -- ./twelve >out 2>err || status=$?
-expect "--engine kernel" "$status $(cat out err)" "2 fastsdt-trace: bpftrace has no arg11, the arguments of its probes are arg0 to arg9"
+fastsdt-trace --engine bpftrace -e 'usdt:./twelve:t:twelve { @ = arg11 }' -- ./twelve >out 2>err || status=$?
+expect "--engine bpftrace" "$status $(cat out err)" "2 fastsdt-trace: bpftrace has no arg11, the arguments of its probes are arg0 to arg9"

@@ -56,7 +56,8 @@ jumps() {
 }
 expect "before" "$(jumps)" "untouched untouched"
 for traced in 1 2; do
-    "${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } usdt:./library.so:lib:work { @calls[arg1] = count(); @last[arg1] = max(arg0); }' >report 2>err 3>&- 4<&- &
+    "${as_user[@]}" fastsdt-trace --engine user -p "$pid" \
+        -e 'interval:ms:10 { printf("armed\n"); } usdt:./library.so:lib:work { @calls[arg1] = count(); @last[arg1] = max(arg0); }' >report 2>err 3>&- 4<&- &
     tracer=$!
     exec 5<report
     armed

@@ -39,7 +39,7 @@ for app in app fixed slow small; do
     grep -qE '^sites ([0-9]+) of \1 armed; dropped 0$' out || fail "$app: $(cat out)"
     if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
         # It throws exceptions, so bpftrace gets no return probe.
-        both -e "$(sed '/uretprobe/s/uretprobe:[^}]*}//' <<<"$script")" -- ./$app 600
+        all_engines -e "$(sed '/uretprobe/s/uretprobe:[^}]*}//' <<<"$script")" -- ./$app 600
     fi
 done
 
@@ -109,7 +109,8 @@ maps maps.after
 diff maps.before maps.after || fail "after a killed one: the mappings have changed"
 
 # Two tracers of functions that share a page: the guard stays as long as one needs it.
-"${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } uprobe:./app:branches { @ = count(); }' >second 2>err2 3>&- 4<&- &
+"${as_user[@]}" fastsdt-trace --engine user -p "$pid" \
+    -e 'interval:ms:10 { printf("armed\n"); } uprobe:./app:branches { @ = count(); }' >second 2>err2 3>&- 4<&- &
 second=$!
 exec 6<second
 read -r line <&6
@@ -151,9 +152,11 @@ rm in answers report
 driven ./app 6 handler-lines
 did
 status=0
-"${as_user[@]}" fastsdt-trace --engine user -p "$pid" -e 'interval:ms:1 { exit(); } uprobe:./app:loads, uprobe:./app:leaf { @[func] = count(); }' >out 2>err 3>&- 4<&- || status=$?
+"${as_user[@]}" fastsdt-trace --engine user -p "$pid" \
+    -e 'interval:ms:1 { exit(); } uprobe:./app:loads, uprobe:./app:leaf { @[func] = count(); }' >out 2>err 3>&- 4<&- || status=$?
 expect "a handler: status" "$status" 1
-grep -qx 'sites 1 of 2 armed (1 has no nop10, and its code accesses memory, and the process handles SIGSEGV or SIGBUS); dropped 0' out || fail "a handler: $(cat out err)"
+grep -qx 'sites 1 of 2 armed (1 has no nop10, and its code accesses memory, and the process handles SIGSEGV or SIGBUS); dropped 0' out ||
+    fail "a handler: $(cat out err)"
 grep -q -- '--move-faulting arms such code' err || fail "a handler: $(cat err)"
 exec 3>&-
 wait "$pid" || fail "the program with a handler failed"
@@ -174,7 +177,8 @@ END
 python=$(readlink -f "$(command -v python3)")
 [ "$(head -c 2 "$python")" != '#!' ] || python=/usr/bin/python3
 "$python" primes.py >plain
-fastsdt-trace --engine user -e "uprobe:$(readlink -f "$python"):*, uprobe:libc.so.6:* { @ = count(); }" -- "$python" primes.py >out 2>err || [ $? = 1 ] || fail "python: $(cat out err)"
+fastsdt-trace --engine user -e "uprobe:$(readlink -f "$python"):*, uprobe:libc.so.6:* { @ = count(); }" -- "$python" primes.py >out 2>err ||
+    [ $? = 1 ] || fail "python: $(cat out err)"
 expect "python" "$(head -1 out)" "$(cat plain)"
 read -r armed sites < <(sed -n 's/^sites \([0-9]*\) of \([0-9]*\) armed.*/\1 \2/p' out)
 [ $((armed * 100)) -gt $((sites * 95)) ] || fail "python: $(cat out)"

@@ -88,7 +88,8 @@ int main()
     return waits(1) != 1;
 }
 END
-"$compiler" -O1 -fno-optimize-sibling-calls -rdynamic -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 \
+"$compiler" -O1 -fno-optimize-sibling-calls -rdynamic -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 \
+    -fplugin-arg-fastprobe-exit=nop10 \
     -fplugin-arg-fastprobe-include='^(thrower|through|jumper|around|deep|waits)$' ways.cpp -o ways
 chown -R 65534:65534 . 2>/dev/null || true
 mkfifo in out report
@@ -96,7 +97,8 @@ mkfifo in out report
 pid=$!
 exec 3>in 4<out
 read -r line <&4
-"${as_user[@]}" fastsdt-trace --engine user --no-move -p "$pid" -e 'interval:ms:10 { printf("armed\n"); } uprobe:./ways:* { @in[probe] = count(); } uretprobe:./ways:* { @out[probe] = count(); @sum[probe] = sum(retval & 0xffffffff); }' >report 2>err 3>&- 4<&- &
+"${as_user[@]}" fastsdt-trace --engine user --no-move -p "$pid" \
+    -e 'interval:ms:10 { printf("armed\n"); } uprobe:./ways:* { @in[probe] = count(); } uretprobe:./ways:* { @out[probe] = count(); @sum[probe] = sum(retval & 0xffffffff); }' >report 2>err 3>&- 4<&- &
 tracer=$!
 exec 5<report
 armed

@@ -159,7 +159,6 @@ int main(int argc, char** argv)
 }
 END_OF_C
 FRAMES="-O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls"
-# shellcheck disable=SC2086 # words
 gcc $FRAMES -DCONTEXTS -pthread -I"$INCLUDE" app.c -ldl -o app
 chown -R 65534:65534 . 2>/dev/null || true
 HIT=usdt:./app:app:hit
@@ -219,8 +218,8 @@ OWN int inner(int i) { __asm__ volatile(""); return i + 1; }
 OWN int outer(int i) { return inner(i) * 2 + inner(i + 1); }
 int main(void) { int sum = 0; for (int i = 0; i < 10; ++i) sum += outer(i); return sum == 0; }
 END_OF_C
-    # shellcheck disable=SC2086 # words
-    "$plugin" $FRAMES -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 calls.c -o calls
+    "$plugin" $FRAMES -fplugin="$FASTSDT_BUILD/$plugin/fastprobe.so" -fplugin-arg-fastprobe-entry=nop10 -fplugin-arg-fastprobe-exit=nop10 \
+        calls.c -o calls
     for probe in uprobe uretprobe; do
         trace --folded -e "$probe:./calls:inner { @[ustack] = count(); }" -- ./calls
         expect "$probe" "$status $(cat err) $(sed -n 's/^.*;main;/main;/p' out)" "0  main;outer$([ $probe = uretprobe ] || echo ';inner') 20"
@@ -262,7 +261,6 @@ END
 for compiler in g++ clang++; do
     have $compiler || continue
     for debug in -g -g0; do
-        # shellcheck disable=SC2086 # words
         $compiler $FRAMES $debug -I"$INCLUDE" inlined.cpp -o inlined
         trace --folded -e 'usdt:./inlined:app:hit { @hit[ustack] = count(); } usdt:./inlined:app:leaf { @leaf[ustack] = count(); }' -- ./inlined
         if [ $debug = -g ]; then
@@ -274,7 +272,6 @@ main;outer;leaf(long) 5"
         fi
     done
 done
-# shellcheck disable=SC2086 # words
 g++ $FRAMES -g -I"$INCLUDE" inlined.cpp -o inlined
 trace -e 'usdt:./inlined:app:hit { @[ustack(1)] = count(); }' -- ./inlined
 expect "inlined, as text" "$(sed 's/+[0-9]*$/+N/' out)" '@[
@@ -284,7 +281,8 @@ expect "inlined, as text" "$(sed 's/+[0-9]*$/+N/' out)" '@[
 ]: 5
 sites 1 of 1 armed; dropped 0'
 # What a stack is no value for.
-for script in "@ = sum(ustack);" "@ = str(ustack);" "@[ustack == 0] = count();" "@[ustack(0)] = count();" "@[ustack(128)] = count();" "@[ustack(perf)] = count();"; do
+for script in "@ = sum(ustack);" "@ = str(ustack);" "@[ustack == 0] = count();" "@[ustack(0)] = count();" "@[ustack(128)] = count();" \
+    "@[ustack(perf)] = count();"; do
     trace -e "$HIT { $script }" -- ./app 1
     expect "$script: status" "$status $(grep -c ' error: ' err)" "2 1"
 done
@@ -312,7 +310,6 @@ grep -q '^fastsdt-trace: 1 stack was cut: ' err || fail "cut: $(cat err)"
 for kind in even odd; do
     echo "__attribute__((noinline)) void in_$kind(void (*leaf)(int)) { leaf(0); __asm__ volatile(\"\"); }
         void call(void (*leaf)(int)) { __asm__ volatile(\"$([ $kind = even ] || echo .skip 64, 0x90)\"); in_$kind(leaf); __asm__ volatile(\"\"); }" >$kind.c
-    # shellcheck disable=SC2086 # words
     gcc $FRAMES -shared -fPIC $kind.c -o lib$kind.so
 done
 trace --folded -e "$HIT { @[ustack(3)] = count(); }" -- ./app 200 libraries
@@ -321,7 +318,8 @@ call;in_odd;leaf 100"
 
 # Static programs, and those of musl.
 static() {
-    "$@" -O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls -pthread -I"$INCLUDE" app.c -ldl -o app 2>warnings || fail "$*: $(cat warnings)"
+    "$@" -O2 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls -pthread -I"$INCLUDE" app.c -ldl -o app 2>warnings ||
+        fail "$*: $(cat warnings)"
     trace --folded -e "$HIT { @[ustack] = count(); }" -- ./app 10
     expect "$*" "$status $(cat err) $(folded)" "0  main;run;two;leaf 5
 main;run;two;one;leaf 10"
@@ -338,20 +336,20 @@ fi
 # Without frame pointers callers are left out, or the walk ends. Every hit is counted, with the place where it is.
 gcc -O2 -fomit-frame-pointer -DCONTEXTS -pthread -I"$INCLUDE" app.c -ldl -o app
 for mode in "" "threads 500" "forks 5" contexts altstack; do
-    # shellcheck disable=SC2086 # words
     trace --folded -e "$HIT { @[ustack] = count(); @n = count(); }" -- ./app 100 $mode
-    expect "no frame pointers: $mode" "$status $(sed -n 's/.*;leaf \([0-9]*\)$/\1/p; s/^leaf \([0-9]*\)$/\1/p' out | awk '{ all += $1 } END { print all }')" \
+    expect "no frame pointers: $mode" \
+        "$status $(sed -n 's/.*;leaf \([0-9]*\)$/\1/p; s/^leaf \([0-9]*\)$/\1/p' out | awk '{ all += $1 } END { print all }')" \
         "0 $(sed -n 's/^@n: //p' out)"
 done
 mv dynamic app
 
 # The same process under both engines: the same stacks, so often.
-if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
+if [[ $(engines | xargs) = *bpftrace ]]; then
     driven ./app 10 -
     did
     map=/tmp/perf-$pid.map
     script="$HIT { @[ustack] = count(); @three[ustack(3), arg0 % 2] = count(); } usdt:./app:app:done { exit(); }"
-    for engine in user kernel; do
+    for engine in $(engines); do
         fastsdt-trace --engine $engine -p "$pid" -e "interval:ms:10 { printf(\"armed\\n\"); } $script" >report 2>err 3>&- 4<&- &
         tracer=$!
         exec 5<report
@@ -359,7 +357,7 @@ if have bpftrace && [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/upr
         did
         report
         mv maps $engine.maps
-        [ $engine = kernel ] || expect "with bpftrace: status" "$status $(cat err)" "0 "
+        [ $engine = bpftrace ] || expect "$engine: status" "$status $(cat err)" "0 "
     done
     exec 3>&-
     wait "$pid"
@@ -372,8 +370,10 @@ def stacks(file):
     for name, frames, keys, count in re.findall(r"^(@\w*)\[\n((?: +.*\n)+)(, .*)?\]: (\d+)$", text, re.M):
         found[name, tuple(frames.split("\n")[:-1]), keys] += int(count)
     return found
-user, kernel = stacks("user.maps"), stacks("kernel.maps")
-assert len(user) > 10 and user == kernel, f"user:\n{user - kernel}\nkernel:\n{kernel - user}"
+user, others = stacks("user.maps"), {engine: stacks(f"{engine}.maps") for engine in ("kernel", "bpftrace")}
+assert len(user) > 10
+for engine, other in others.items():
+    assert user == other, f"user:\n{user - other}\n{engine}:\n{other - user}"
 deepest = max(len(frames) for _, frames, _ in user)
 assert deepest == 127, deepest
 assert any("made function" in frame for _, frames, _ in user for frame in frames)

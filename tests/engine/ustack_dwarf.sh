@@ -112,7 +112,8 @@ trace() {
 }
 # What is in out, without the frames of the C library below main() or a thread's first function, and those between sorts() and compare().
 folded() {
-    sed -En 's/^(.*;)?((main|once|on_own_stack);.* [0-9]+)$/\2/p' out | sed -E 's/;sorts;.*;compare;/;sorts;compare;/; s/;raises;.*;handler;/;raises;handler;/' | sort
+    sed -En 's/^(.*;)?((main|once|on_own_stack);.* [0-9]+)$/\2/p' out |
+        sed -E 's/;sorts;.*;compare;/;sorts;compare;/; s/;raises;.*;handler;/;raises;handler;/' | sort
 }
 ways="all;aligned;plain;leaf
 all;deep;deep;deep;deep;plain;leaf
@@ -152,7 +153,6 @@ END_OF_PYTHON
 
 for compiler in gcc clang; do
     have $compiler || continue
-    # shellcheck disable=SC2086 # words
     $compiler $OPTIONS -I"$INCLUDE" app.c -ldl -o app
     chown -R 65534:65534 . 2>/dev/null || true
     trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app
@@ -165,9 +165,7 @@ for compiler in gcc clang; do
 
     # As gdb unwinds: the same program counters, through the C library and its start. What has a symbol has its name.
     for mode in sort raise "deep 20"; do
-        # shellcheck disable=SC2086 # words
         setarch -R fastsdt-trace --engine user -e "$HIT { printf(\"%s\", ustack(dwarf)); exit(); }" -- ./app $mode >ours 2>err
-        # shellcheck disable=SC2086 # words
         gdb -batch -nx -x frames.py --args ./app $mode >said 2>&1 || fail "gdb: $(tail -n 3 said)"
         python3 same.py || fail "$compiler: $mode: not as gdb has it"
     done
@@ -182,10 +180,10 @@ expect "two frames" "$(sed -n '/^@two/,/^]/p' out | sed 's/+[0-9]*$//')" "@two[
 ]: 1"
 
 # Both kinds in one script, and the same as each other where there are frame pointers.
-# shellcheck disable=SC2086 # words
 gcc ${OPTIONS/-fomit/-fno-omit} -mno-omit-leaf-frame-pointer -I"$INCLUDE" app.c -ldl -o framed
 trace --folded -e 'usdt:./framed:app:hit { @[ustack] = count(); @[ustack(dwarf)] = count(); }' -- ./framed deep 5
-expect "both" "$status $(cat err) $(sed -n 's/^.*;main;/main;/p' out | awk '{ all[$1] += $2 } END { for (stack in all) print stack, all[stack] }')" "0  main;deep;deep;deep;deep;deep;deep;plain;leaf 2"
+expect "both" "$status $(cat err) $(sed -n 's/^.*;main;/main;/p' out | awk '{ all[$1] += $2 } END { for (stack in all) print stack, all[stack] }')" \
+    "0  main;deep;deep;deep;deep;deep;deep;plain;leaf 2"
 
 # Entries and exits of functions, as they are installed: where a function begins, and where it returns to.
 cat >calls.c <<'END_OF_C'
@@ -194,7 +192,6 @@ OWN int inner(int i) { __asm__ volatile(""); return i * 12345 + 67890; }
 OWN int outer(int i) { return inner(i) * 2 + inner(i + 1); }
 int main(void) { int sum = 0; for (int i = 0; i < 10; ++i) sum += outer(i); return sum == 0; }
 END_OF_C
-# shellcheck disable=SC2086 # words
 gcc $OPTIONS calls.c -o calls
 for probe in uprobe uretprobe; do
     trace --folded -e "$probe:./calls:inner { @[ustack(dwarf)] = count(); }" -- ./calls
@@ -205,7 +202,6 @@ done
 for kind in even odd; do
     echo "__attribute__((noinline)) void in_$kind(void (*leaf)(int)) { $([ $kind = even ] && echo 'char own[400]; __asm__ volatile("" : : "r"(own));') leaf(0); __asm__ volatile(\"\" ::: \"memory\"); }
         void call(void (*leaf)(int)) { in_$kind(leaf); __asm__ volatile(\"\"); }" >$kind.c
-    # shellcheck disable=SC2086 # words
     gcc $OPTIONS -shared -fPIC $kind.c -o lib$kind.so
 done
 trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app library 200
@@ -214,14 +210,15 @@ main;library;call;in_odd;leaf 100"
 
 # Where nothing says how to go on, the report tells. A handler on a stack of its own is read to the end of the page.
 trace --folded -e "$HIT { @[ustack(dwarf)] = count(); @n = count(); }" -- ./app thread-altstack 10
-expect "handlers of threads" "$status $(grep '^@n' out) $(sed -nE 's/^(.*;)?(plain;leaf) ([0-9]+)$/\2 \3/p' out | awk '{ all += $2 } END { print $1, all }')" "0 @n: 10 plain;leaf 10"
+expect "handlers of threads" \
+    "$status $(grep '^@n' out) $(sed -nE 's/^(.*;)?(plain;leaf) ([0-9]+)$/\2 \3/p' out | awk '{ all += $2 } END { print $1, all }')" \
+    "0 @n: 10 plain;leaf 10"
 trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app made
 expect "code of no file" "$status $(sed 's/0x[0-9a-f]*/ADDRESS/' out)" "0 ADDRESS;leaf 1
 sites 1 of 1 armed; dropped 0; cut 1"
 grep -q '^fastsdt-trace: 1 stack was cut: ' err || fail "cut: $(cat err)"
 
 # Static programs.
-# shellcheck disable=SC2086 # words
 gcc $OPTIONS -static -I"$INCLUDE" app.c -ldl -o app 2>warnings
 trace --folded -e "$HIT { @[ustack(dwarf)] = count(); }" -- ./app
 expect "static" "$status $(cat err) $(folded)" "0  $(each main 1)"
@@ -230,7 +227,8 @@ expect "static" "$status $(cat err) $(folded)" "0  $(each main 1)"
 python=$(readlink -f /usr/bin/python3 2>/dev/null || true)
 libc=$(ldd "$python" 2>/dev/null | sed -n 's/.*libc\.so\.6 => \(\S*\).*/\1/p')
 if [ -n "$libc" ]; then
-    setarch -R fastsdt-trace --engine user -e "uprobe:$libc:getppid { printf(\"%s\", ustack(dwarf)); }" -- "$python" -ISc 'import os; os.getppid()' >ours 2>err
+    setarch -R fastsdt-trace --engine user -e "uprobe:$libc:getppid { printf(\"%s\", ustack(dwarf)); }" -- "$python" \
+        -ISc 'import os; os.getppid()' >ours 2>err
     sed -i 's/^gdb.execute("break leaf")/gdb.execute("break *getppid")/' frames.py
     gdb -batch -nx -x frames.py --args "$python" -ISc 'import os; os.getppid()' >said 2>&1 || fail "gdb: $(tail -n 3 said)"
     python3 same.py || fail "python: not as gdb has it: $(cat err)"

@@ -12,7 +12,6 @@ refused() { # ARGUMENT TEXT...: fails, says fastprobe and each TEXT once, writes
     local argument=$1 text
     shift
     rm -f f.o
-    # shellcheck disable=SC2086 # a command with options
     if $cc -c f.c -fplugin="$plugin" "-fplugin-arg-fastprobe-$argument" 2>err; then fail "$argument: accepted"; fi
     [ ! -e f.o ] || fail "$argument: wrote an object"
     expect "$argument: number of errors" "$(grep -c 'error:' err)" 1
@@ -38,14 +37,11 @@ refused speed=3 "'speed'" "known: entry"
 
 # A wrong mode in an attribute, and an attribute on no function.
 echo '__attribute__((fastprobe("warp"))) int f(void) { return 0; }' >a.c
-# shellcheck disable=SC2086
 if $cc -c a.c -fplugin="$plugin" 2>err; then fail "attribute mode: accepted"; fi
 grep -q "nop10" err || fail "attribute mode: $(cat err)"
 echo '__attribute__((no_fastprobe)) int f;' >a.c
-# shellcheck disable=SC2086
 if $cc -Werror -c a.c -fplugin="$plugin" 2>err; then fail "attribute on a variable: accepted in silence"; fi
 echo '__attribute__((fastprobe_exit("frame"))) int f(void) { return 0; }' >a.c
-# shellcheck disable=SC2086
 if $cc -c a.c -fplugin="$plugin" 2>err; then fail "attribute exit mode: accepted"; fi
 grep -q "none, nop, nop10" err || fail "attribute exit mode: $(cat err)"
 
@@ -59,8 +55,8 @@ C
 for name in 'twice<int>' 'int twice<int>' 'twice<int>(int)' '(anonymous namespace)::box<int>::get<long>' 'ns::operator< <int>' 'main'; do
     printf '%s\nnobody # no function\n' "$name" >names
     rm -f list.json
-    # shellcheck disable=SC2086
-    $cxx -w -O1 -c templates.cpp -fplugin="$plugin" -fplugin-arg-fastprobe-list=names -fplugin-arg-fastprobe-report=list.json -fplugin-arg-fastprobe-verbose 2>err
+    $cxx -w -O1 -c templates.cpp \
+        -fplugin="$plugin" -fplugin-arg-fastprobe-list=names -fplugin-arg-fastprobe-report=list.json -fplugin-arg-fastprobe-verbose 2>err
     expect "functions by the list's $name" "$(grep -c . list.json)" 1
     expect "what is said of the list's lines" "$(grep -c 'is no function here' err) $(grep -c 'nobody.* is no function here' err)" "1 1"
 done
@@ -69,7 +65,6 @@ done
 odd=$(printf 'caf\351 \303\251.c')
 echo 'int f(int a) { return a; }' >"$odd"
 rm -f odd.json
-# shellcheck disable=SC2086
 $cc -O2 -c "$odd" -o odd.o -fplugin="$plugin" -fplugin-arg-fastprobe-report=odd.json
 python3 - <<'P'
 import json
@@ -85,7 +80,6 @@ int branches(int a) { return a ? twice(a + 1) : 3; }
 void never(void) { for (;;) __asm__ volatile(""); }
 __attribute__((naked)) void naked(void) { __asm__(""); }
 C
-# shellcheck disable=SC2086
 $cc -w -O0 -c exits.c -fplugin="$plugin" -fplugin-arg-fastprobe-exit=nop -fplugin-arg-fastprobe-report=exits.json
 python3 - <<'P'
 import json
@@ -106,12 +100,10 @@ for n in range(400):
 P
 python3 many.py >many.c
 for n in 1 2 3 4 5 6; do
-    # shellcheck disable=SC2086
     $cc -O1 -c many.c -o many$n.o -fplugin="$plugin" -fplugin-arg-fastprobe-report=report.json &
 done
 wait
 echo 'int f(int a) { return a * 3; } int g(void) { return nothing; }' >bad.c
-# shellcheck disable=SC2086
 if $cc -O1 -c bad.c -fplugin="$plugin" -fplugin-arg-fastprobe-report=report.json 2>err; then fail "bad.c compiles"; fi
 python3 - <<'P'
 import json
@@ -126,12 +118,9 @@ for line in lines:
 P
 
 # verbose says the same to people, and disable is silent and without effect.
-# shellcheck disable=SC2086
 $cc -O1 -c f.c -fplugin="$plugin" -fplugin-arg-fastprobe-verbose 2>err
 grep -q "fastprobe: f: added" err || fail "verbose: $(cat err)"
-# shellcheck disable=SC2086
 $cc -O1 -c f.c -o without.o
-# shellcheck disable=SC2086
 $cc -O1 -c f.c -o disabled.o -fplugin="$plugin" -fplugin-arg-fastprobe-disable -fplugin-arg-fastprobe-verbose 2>err
 [ ! -s err ] || fail "disable: $(cat err)"
 cmp without.o disabled.o || fail "disable changes the object"
@@ -142,20 +131,16 @@ int with(void) { return 1; }
 #endif' >macro.c
 # Clang loads plugins for that step but runs none; sources then see annotations, which mean the same.
 [ "$kind" = gcc ] && save=-save-temps || save=
-# shellcheck disable=SC2086
 $cc $save -c macro.c -fplugin="$plugin"
 nm macro.o | matches ' T with' || fail "__FASTPROBE__ is not defined"
 # The same if the debug information has macros, each of which needs a place in a file.
 for source in macro.c macro.cpp; do
     cp macro.c with.${source#*.}
-    # shellcheck disable=SC2086
     $cc $save -g3 -c with.${source#*.} -o macro.o -fplugin="$plugin" || fail "-g3 with.${source#*.}"
     nm macro.o | matches ' T .*with' || fail "-g3: __FASTPROBE__ is not defined"
-    # shellcheck disable=SC2086
     $cc -g3 -c with.${source#*.} -o macro.o -fplugin="$plugin" -fplugin-arg-fastprobe-disable || fail "-g3 disable"
 done
 # Two compilations of one file give the same object.
-# shellcheck disable=SC2086
 for n in 1 2; do $cc -O2 -c many.c -o same$n.o -fplugin="$plugin" -fplugin-arg-fastprobe-entry=nop10; done
 cmp same1.o same2.o || fail "not reproducible"
 
@@ -164,7 +149,6 @@ cmp same1.o same2.o || fail "not reproducible"
 echo f >names
 with_list="-O1 -c f.c -fplugin=$plugin -fplugin-arg-fastprobe-entry=nop -fplugin-arg-fastprobe-list=$PWD/names"
 if [ "$kind" = gcc ]; then
-    # shellcheck disable=SC2086
     $cc $with_list -MD -MF f.d -o f.o
     grep -q "$PWD/names" f.d || fail "-MD: $(cat f.d)"
 fi
@@ -172,7 +156,6 @@ if have ccache; then
     export CCACHE_DIR=$PWD/cache
     for try in 1 2; do
         ccache --zero-stats >/dev/null
-        # shellcheck disable=SC2086
         if ccache $cc $with_list -o f.o 2>err; then
             ccache --print-stats | matches -xE 'preprocessor_error.[1-9]' || fail "ccache and a list, time $try: accepted"
             continue
@@ -182,14 +165,12 @@ if have ccache; then
     export CCACHE_EXTRAFILES=$PWD/f.c:$PWD/names
     for name in f g f; do
         echo $name >names
-        # shellcheck disable=SC2086
         ccache $cc $with_list -o f.o || fail "ccache that knows the list"
         [ $name = f ] && want=1 || want=0
         expect "ccache: a record, with '$name' in the list" "$(readelf -nW f.o | grep -c 'fastsdt.*0x00000045' || true)" $want
     done
     # No list, no trouble; the third compilation above was a hit.
     unset CCACHE_EXTRAFILES
-    # shellcheck disable=SC2086
     ccache $cc -O1 -c f.c -fplugin="$plugin" -o f.o || fail "ccache"
     ccache --print-stats | matches -xE '(direct|preprocessed)_cache_hit.[1-9]' || fail "ccache caches nothing: $(ccache --print-stats)"
 else

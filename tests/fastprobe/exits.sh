@@ -57,10 +57,10 @@ int main() {
 }
 E
 for flags in "-O2 exit=nop10" "-O0 exit=nop" "-O2 $lto exit=nop10"; do
-    # shellcheck disable=SC2086 # lists of words
     $cxx -w ${flags% *} -fplugin="$plugin" -fplugin-arg-fastprobe-"${flags##* }" leaving.cpp -o leaving -pthread
     python3 "$FASTSDT_SOURCE/tests/fastprobe/entries.py" --check-exits leaving
-    python3 "$FASTSDT_SOURCE/tests/fastprobe/pairs.py" --trace --left jump_deep=9 --left throw_deep=10 --left gone=3 --left main=1 leaving -- ./leaving >out ||
+    python3 "$FASTSDT_SOURCE/tests/fastprobe/pairs.py" --trace --left jump_deep=9 --left throw_deep=10 --left gone=3 --left main=1 leaving \
+        -- ./leaving >out ||
         { cat out; fail "$flags"; }
     grep -q "pairs; left behind: {'jump_deep': 9, 'throw_deep': 10}; alive at the end: {'gone': 3, 'main': 1}" out || fail "$flags: $(cat out)"
     echo "$flags: $(head -n 1 out)"
@@ -68,7 +68,6 @@ done
 # ---- What our programs say and print ----
 export PATH=$FASTSDT_BUILD/bin:$PATH
 if have fastsdt-probe; then
-    # shellcheck disable=SC2086 # commands with options
     $cc -O2 -fplugin="$plugin" -fplugin-arg-fastprobe-exit=nop10 "$FASTSDT_SOURCE/examples/entry.c" -o e
     fastsdt-check --functions e >report
     grep -q '  5 exits of 5 functions: ' report || fail "fastsdt-check --functions: $(cat report)"
@@ -87,7 +86,6 @@ P
 __attribute__((noinline, noipa)) int rec(int n) { if (n == 0) { usleep(20000); return -7; } int r = rec(n - 1); __asm__("" : "+r"(r)); return r - 1; }
 int main(int argc, char** argv) { if (argc > 1) sleep(30); for (int i = 0; i < 3; i++) rec(2); return 0; }
 E
-    # shellcheck disable=SC2086
     $cc -O2 -fplugin="$plugin" -fplugin-arg-fastprobe-exit=nop10 -fplugin-arg-fastprobe-include='^rec$' rec.c -o rec
     cp rec recs && strip recs # bpftrace without a disassembler attaches inside functions of stripped files only
     fastsdt-check --plan --json --kernel "$(uname -r | cut -d. -f1,2)" recs >plan.json
@@ -98,7 +96,8 @@ E
         echo "$(printed bpftrace) -c $PWD/recs" >program
         timeout 120 bash program >out 2>err || fail "bpftrace: $(cat err)"
         expect "bpftrace: results" "$(sed -n 's/.* = \(-[0-9]*\), [0-9]* ns$/\1/p' out | xargs)" "$values"
-        sed -n 's/.*, \([0-9]*\) ns$/\1/p' out | awk '$1 < 20000000 || $1 > 20000000000 { bad = 1 } END { exit bad }' || fail "bpftrace: latencies: $(cat out)"
+        sed -n 's/.*, \([0-9]*\) ns$/\1/p' out | awk '$1 < 20000000 || $1 > 20000000000 { bad = 1 } END { exit bad }' ||
+            fail "bpftrace: latencies: $(cat out)"
     else
         echo "no bpftrace: its program was not run"
     fi
@@ -163,9 +162,9 @@ for _ in range(3):
 E
     for level in -O0 -O2; do
         for exit in none nop10; do
-            # shellcheck disable=SC2086 # commands with options
             $4 -w $level -g -fplugin="$plugin" -fplugin-arg-fastprobe-exit=$exit steps.c -o steps
-            timeout 120 gdb -nx -batch -iex 'set debuginfod enabled off' -x steps.py ./steps 2>&1 </dev/null | grep '^STEPS\|^FINISH' >steps.$exit || true
+            timeout 120 gdb -nx -batch -iex 'set debuginfod enabled off' -x steps.py ./steps 2>&1 </dev/null |
+                grep '^STEPS\|^FINISH' >steps.$exit || true
         done
         grep -q '^STEPS main:' steps.none || fail "gdb at $level: $(cat steps.none)"
         [ $level = -O2 ] || expect "gdb's finish" "$(grep '^FINISH' steps.none | xargs)" "FINISH 4 branchy FINISH 10 branchy FINISH 31 branchy"

@@ -45,7 +45,8 @@ try() { # SOURCE COMPILER FLAGS...
     shift 2
     have "$compiler" || { echo "no $compiler"; return; }
     rm -f report.json
-    $compiler "$@" -O1 -fplugin="$plugin" -fplugin-arg-fastprobe-entry=nop -fplugin-arg-fastprobe-report=report.json -c "$source" -o "${source%.*}.o" || fail "$compiler: does not compile"
+    $compiler "$@" -O1 -fplugin="$plugin" -fplugin-arg-fastprobe-entry=nop -fplugin-arg-fastprobe-report=report.json -c "$source" \
+        -o "${source%.*}.o" || fail "$compiler: does not compile"
     readelf -nW "${source%.*}.o" | matches 'fastsdt.*0x00000045' || fail "$compiler: no records"
     grep -iq '"function": "[^"]*triple[^"]*", .*"action": "added"' report.json || fail "$compiler: $(cat report.json)"
     tried=$((tried + 1))

@@ -37,7 +37,6 @@ E2
 # link FLAGS...: the plugin on every command line, as an LTO link needs it.
 link() {
     local flags=("$@")
-    # shellcheck disable=SC2086 # commands with options
     $cxx "${flags[@]}" -fplugin="$plugin" -c a.cpp -o a.o && $cxx "${flags[@]}" -fplugin="$plugin" -c b.cpp -o b.o &&
         $cxx "${flags[@]}" -fplugin="$plugin" a.o b.o -o e
 }
@@ -55,7 +54,6 @@ for linker in $linkers; do
     can_link "${use[@]}" || continue
     for position in "" -fPIE "-static"; do
         # One record each, also for the function that both files contain.
-        # shellcheck disable=SC2086
         link -O2 $position "${use[@]}" || fail "$linker $position: does not link"
         expect "$linker $position: records" "$(recorded e)" "$all"
         no_strays "$linker $position"
@@ -76,18 +74,17 @@ for linker in $linkers; do
 done
 
 # A shared library, and a partial link.
-# shellcheck disable=SC2086
 $cxx -O2 -fPIC -shared -fplugin="$plugin" a.cpp b.cpp -o l.so
 recorded l.so | matches '_Z5otheri' || fail "shared library: $(recorded l.so)"
-# shellcheck disable=SC2086
-$cxx -O2 -fplugin="$plugin" -c a.cpp -o a.o && $cxx -O2 -fplugin="$plugin" -c b.cpp -o b.o && $cxx -r -nostdlib a.o b.o -o partial.o && $cxx partial.o -o e
+$cxx -O2 -fplugin="$plugin" -c a.cpp -o a.o && $cxx -O2 -fplugin="$plugin" -c b.cpp -o b.o && $cxx -r -nostdlib a.o b.o -o partial.o &&
+    $cxx partial.o -o e
 expect "partial link: records" "$(recorded e)" "$all"
 no_strays "partial link"
 
 if [ "$kind" = gcc ]; then
     expected="_Z5otheri _Z6comdatIiET_S0_ _Z8same_onei _Z8same_twoi main "
-    for flags in "-flto" "-flto -ffat-lto-objects" "-flto -flto-partition=max" "-flto=2 -flto-partition=1to1" "-flto -fno-use-linker-plugin -ffat-lto-objects"; do
-        # shellcheck disable=SC2086
+    for flags in "-flto" "-flto -ffat-lto-objects" "-flto -flto-partition=max" "-flto=2 -flto-partition=1to1" \
+        "-flto -fno-use-linker-plugin -ffat-lto-objects"; do
         link -O2 $flags 2>/dev/null || fail "$flags"
         got=$(recorded e)
         for name in $expected; do
@@ -96,15 +93,11 @@ if [ "$kind" = gcc ]; then
         no_strays "$flags"
     done
     # Debug information changes no code: GCC compiles twice and compares.
-    # shellcheck disable=SC2086
     $cxx -O2 -g -fcompare-debug -fplugin="$plugin" -c a.cpp -o a.o || fail "-fcompare-debug"
     # An argument on the link line counts: the code is made there.
     rm -f lto.json
-    # shellcheck disable=SC2086
     $cxx -O2 -flto -fplugin="$plugin" -c a.cpp -o a.o
-    # shellcheck disable=SC2086
     $cxx -O2 -flto -fplugin="$plugin" -c b.cpp -o b.o
-    # shellcheck disable=SC2086
     $cxx -O2 -flto -fplugin="$plugin" -fplugin-arg-fastprobe-entry=nop -fplugin-arg-fastprobe-report=lto.json a.o b.o -o e
     grep -q '"function": "main", "source": "main", "unit": "a.cpp", .*"entry": "nop"' lto.json || fail "LTO report: $(cat lto.json)"
 fi

@@ -65,10 +65,8 @@ exits=nop
 for flags in "-O2 -fplugin-arg-fastprobe-entry=auto" "-O2 -fplugin-arg-fastprobe-entry=nop -fcf-protection=full" \
     "-O2 -fplugin-arg-fastprobe-entry=nop10" "-Os -fcf-protection=full -fplugin-arg-fastprobe-entry=nop10" \
     "-O2 -fplugin-arg-fastprobe-entry=frame" "-O0 -fplugin-arg-fastprobe-entry=auto"; do
-    # shellcheck disable=SC2086 # lists of words
     $cc -w -fPIC -shared -Wl,-Bsymbolic -fplugin="$plugin" ${flags/-fplugin-arg/ -fplugin-arg} $exit=$exits lib.c -o liblive.so
     [ "$exits" = nop ] && exits=nop10 || exits=nop
-    # shellcheck disable=SC2086
     $cc -w main.c -o main -L. -llive -Wl,-rpath,"$PWD"
     # vaddr -> file offset of the executable segment; both from readelf.
     read -r segment_offset segment_vaddr < <(readelf -lW liblive.so | awk '$1 == "LOAD" && / E / {print $2, $3}')

@@ -30,7 +30,6 @@ compile() {
     local file=$1 compiler=$cc
     shift
     [[ $source != *.cpp ]] || compiler=$cxx
-    # shellcheck disable=SC2086 # commands with options
     $compiler -w "$level" -g -I"$INCLUDE" ${FASTPROBE_FLAGS:-} "$@" -c "$source" -o a.o &&
         $compiler -nostdlib -static a.o -Wl,-e,0 -Wl,--unresolved-symbols=ignore-all -o "$file" 2>link.log
 }
@@ -44,7 +43,8 @@ for source in $sources; do
             readable with >with.txt
             diff <(cut -d' ' -f1,2 without.txt) <(cut -d' ' -f1,2 with.txt) >/dev/null || fail "${source##*/} $level entry=$mode: other parameters"
             lost=$(paste -d' ' without.txt with.txt | awk '$3 ~ /^(covered|one-place)$/ && $6 !~ /^(covered|one-place)$/')
-            [ -z "$lost" ] || fail "${source##*/} $level entry=$mode: $(wc -l <<<"$lost") parameters cannot be read any more: $(sed -n 1,5p <<<"$lost")"
+            [ -z "$lost" ] ||
+                fail "${source##*/} $level entry=$mode: $(wc -l <<<"$lost") parameters cannot be read any more: $(sed -n 1,5p <<<"$lost")"
         done
         here=$(grep -c ' covered$\| one-place$' without.txt || true)
         all=$((all + here))

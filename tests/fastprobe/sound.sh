@@ -68,7 +68,8 @@ __attribute__((noinline)) int loops(void) { d = 0; back: a = 9; for (; a; ++a) {
 int main(int c, char **v) { return f(c) + tail(f, c) + calls(f, c) + pick(c) + loops(); }
 X
 if [ "$kind" = gcc ]; then
-    set -- "-fcf-protection=none -mfunction-return=thunk-inline -mindirect-branch=thunk-inline" "-fcf-protection=none -mfunction-return=thunk-inline" \
+    set -- "-fcf-protection=none -mfunction-return=thunk-inline -mindirect-branch=thunk-inline" \
+        "-fcf-protection=none -mfunction-return=thunk-inline" \
         "-fcf-protection=none -mindirect-branch=thunk-inline" "-fcf-protection=none -mindirect-branch=thunk-inline -fPIC -fno-plt"
 else
     set -- "-fxray-instrument -fxray-instruction-threshold=1" "-mllvm -align-all-blocks=4" "-Os -mllvm -align-all-blocks=4" \
@@ -76,7 +77,6 @@ else
 fi
 for flags; do
     for modes in "entry=nop exit=nop" "entry=auto exit=nop10" "entry=nop10 exit=nop10"; do
-        # shellcheck disable=SC2086 # lists of words
         $cc -O2 -w $flags -fplugin="$plugin" $(printf -- '-fplugin-arg-fastprobe-%s ' $modes) hard.c -o hard || fail "$flags"
         fastsdt-check --functions --fail-on warning hard >out || fail "$flags, $modes: $(cat out)"
         expect "$flags, $modes: entries" "$(records hard | cut -d' ' -f1)" 6

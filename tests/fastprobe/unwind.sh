@@ -21,12 +21,10 @@ check() { # FILE FLAGS...
     local file=$cases/$1 compiler=$cc log
     shift
     case $file in *.cpp) compiler="$cxx -std=c++20" ;; esac
-    # shellcheck disable=SC2086 # a command with options
     $compiler -w -I"$INCLUDE" -fplugin="$plugin" "$@" -S "$file" -o e.s || fail "$file $*: does not compile"
     [ -z "$damage" ] || sed -i "$damage" e.s
     local march=() # clang does not write it into the assembly
     for flag; do case $flag in -march=*) march=("$flag") ;; esac done
-    # shellcheck disable=SC2086
     $compiler -w "${march[@]}" -static -no-pie e.s -o e -lm || fail "$file $*: does not link"
     # Readers of the records see addresses of functions: the landing pad is stepped through as well. At an exit the
     # stack is as at an entry.
@@ -77,7 +75,6 @@ if [ "$target" = x86-64 ]; then
     check modes.c -O2 -fcf-protection=full -fplugin-arg-fastprobe-entry=frame
 else
     # libgcc from GCC 14 on branches to landing pads, where clang 19 has no bti: exceptions end in SIGILL, with or without the plugin.
-    # shellcheck disable=SC2086 # a command with options
     $cxx -std=c++20 -w -I"$INCLUDE" -O2 -mbranch-protection=standard -static -no-pie "$cases/cxx.cpp" -o plain -lm || fail "cxx.cpp: does not compile"
     if qemu-aarch64 -cpu max ./plain 2>/dev/null; then
         check cxx.cpp -O2 -mbranch-protection=standard -fplugin-arg-fastprobe-entry=nop $exit=nop

@@ -12,10 +12,8 @@ gcc -O2 -Wall -Wextra -Werror -shared -fPIC "$folder/exit_callers.c" -o exit_cal
     { grep -q "libunwind.h: No such\|cannot find -lunwind" err && skip "libunwind is not installed (Debian: libunwind-dev)"; fail "$(cat err)"; }
 
 check() { # FLAGS...
-    # shellcheck disable=SC2086 # a command with options
     $cxx -w -I"$INCLUDE" -fplugin="$plugin" "$@" -S "$folder/cases/through.cpp" -o t.s || fail "$*: does not compile"
     [ -z "$damage" ] || sed -i "$damage" t.s
-    # shellcheck disable=SC2086
     $cxx -no-pie t.s -o t || fail "$*: does not link"
     python3 - "$folder" t >places <<'P' || fail "$*: no places"
 import sys
@@ -35,7 +33,6 @@ P
     [ $status = 0 ] || fail "$*: exit status $status: $(tail -n 3 log)"
     grep -q '^RESULT [1-9][0-9]* stops at [1-9][0-9]* of [0-9]* sites, 0 wrong$' log || fail "$*: $(grep '^WRONG\|^RESULT' log)"
     # All but those of main(): it returns elsewhere when something is wrong.
-    # shellcheck disable=SC2046 # numbers
     set -- $(sed -n 's/^RESULT .* at \([0-9]*\) of \([0-9]*\) sites.*/\1 \2/p' log)
     [ $(($2 - $1)) -le 5 ] && [ "$1" -ge 28 ] || fail "only $1 of $2 sites were reached"
     nm t >symbols
@@ -63,14 +60,15 @@ damage='/cfi_def_cfa_offset 8$/d'
 check -O2 $exit=nop10
 damage=
 frames="-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer"
-check -O2 $exit=nop10
-check -O2 $exit=nop
-check -O0 $exit=nop10
-check -Os $exit=nop
-# shellcheck disable=SC2086 # two flags
-check -O2 $frames $exit=nop10
+check -O2 $frames $exit=nop
 check -O3 -g -fcf-protection=full $exit=nop10
 # Tables for synchronous exceptions only: GCC's are right at exits even so; clang then has none for functions that throw
 # nothing.
 [ "$1" = clang ] || check -O2 -fno-asynchronous-unwind-tables $exit=nop10
 check -O2 -fstack-protector-all -fstack-clash-protection -fplugin-arg-fastprobe-entry=frame $exit=nop
+whole || exit 0
+check -O2 $exit=nop10
+check -O2 $exit=nop
+check -O0 $exit=nop10
+check -Os $exit=nop
+check -O2 $frames $exit=nop10

@@ -11,15 +11,14 @@ out=build/fuzz
 mkdir -p "$out/found" "$out/new"
 wrap=$(command -v ccache || true)
 objects=
-for source in lib/*/*.cpp reader/*.cpp linker/indexer.cpp tools/fastsdt-check/files.cpp tools/fastsdt-check/output_{json,plan,sarif,text}.cpp tests/fuzz/reader_fuzz.cpp; do
+for source in lib/*/*.cpp reader/*.cpp linker/indexer.cpp tools/fastsdt-check/files.cpp tools/fastsdt-check/output_{json,plan,sarif,text}.cpp \
+    tests/fuzz/reader_fuzz.cpp; do
     object=$out/$(echo "${source%.cpp}" | tr / -).o
     objects="$objects $object"
     [ "$object" -nt "$source" ] && [ -z "$(find lib include -name '*.h' -newer "$object")" ] && continue
-    # shellcheck disable=SC2086 # empty or one word
     $wrap "$cxx" -std=c++20 -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
         -Iinclude -Ilib -Ilinker -c "$source" -o "$object"
 done
-# shellcheck disable=SC2086 # a list of files
 "$cxx" -fsanitize=fuzzer,address,undefined $objects -lelf -ldw -lfmt -lZydis -o "$out/reader_fuzz"
 # Without a limit on memory an allocation of a made-up size would go unnoticed.
 "$out/reader_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=256 -max_len=16384 \

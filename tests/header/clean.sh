@@ -74,7 +74,6 @@ for c in $compilers; do
         clang-14:*sanitize*) continue ;;                        # its run-time library is a package of its own
         esac
         case $c:$args in clang*-flto*) args="${args/=auto/} -fuse-ld=lld" ;; esac
-        # shellcheck disable=SC2086 # words
         knows $c -x c $args || continue
         for lang in c cc; do
             compiler=$c
@@ -108,9 +107,7 @@ cp everything.c everything.cc
 for c in $compilers; do
     [[ $c = clang* ]] || continue
     for off in "" -DFASTSDT_DISABLE; do
-        # shellcheck disable=SC2086 # words
         clean $c -Werror ${clang_c%-Wno-reserved-macro*} $off -I"$INCLUDE" -c everything.c -o everything.o
-        # shellcheck disable=SC2086
         ! have "$(cxx_of $c)" || clean "$(cxx_of $c)" -Werror ${clang_cc%-Wno-reserved-macro*} $off -I"$INCLUDE" -c everything.cc -o everything.o
     done
 done
@@ -128,9 +125,7 @@ for c in $compilers; do
         case $std in *++*) compiler=$(cxx_of $c) lang=cc out=everything.ii ;; *) compiler=$c lang=c out=everything.i ;; esac
         have "$compiler" || continue
         for markers in "" -P; do
-            # shellcheck disable=SC2086
             clean $compiler -std=$std -Werror $more $markers -E -I"$INCLUDE" everything.$lang -o $out
-            # shellcheck disable=SC2086
             clean $compiler -std=$std -Werror $more -c $out -o everything.o
         done
     done

@@ -9,7 +9,6 @@ export PYTHONDONTWRITEBYTECODE=1
 # (tests/long/test-header-compilers.sh).
 have_of() {
     local c found=
-    # shellcheck disable=SC2086 # words
     [ -z "${FASTSDT_COMPILERS:-}" ] || set -- $FASTSDT_COMPILERS
     for c in "$@"; do ! have $c || found="$found $c"; done
     echo ${found:-gcc}

@@ -131,7 +131,6 @@ if have clang-19 && have ld.lld-19 && have llvm-objdump-19; then
             for c in clang-14 clang-19; do
                 have $c || continue
                 case $c:$triple in clang-14:loongarch64*) continue ;; esac
-                # shellcheck disable=SC2086 # words
                 $c --target=$triple $level $options -Wall -Wextra -Werror -I"$INCLUDE" -c bare.c -o bare.o ||
                     fail "$c $triple"
                 $c --target=$triple -I"$INCLUDE" -c cross-asm.S -o bare-asm.o || fail "$c $triple, assembly"

@@ -121,7 +121,6 @@ for c in $compilers; do
     have $cxx || continue
     case $c in clang*) third=-fbasic-block-sections=all ;; *) third=-freorder-blocks-and-partition ;; esac
     for variant in "-O2 -ffunction-sections" "-O0 -ffunction-sections" "-O2 -ffunction-sections $third"; do
-        # shellcheck disable=SC2086 # words
         {
             $c $variant -fPIC -I"$INCLUDE" -c a.c b.c
             $cxx $variant -fPIC -I"$INCLUDE" -c c.cc d.cc

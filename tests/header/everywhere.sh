@@ -34,7 +34,8 @@ sizes() {
 cell() {
     local ours=theirs.txt
     cells=$((cells + 1))
-    if ! "$@" -w -I"$INCLUDE" -c "$here/everywhere.c" -o ours.o 2>log || ! "$@" -w -DUSDT_NAMES -I"$INCLUDE" -c "$here/everywhere.c" -o usdt.o 2>log; then
+    if ! "$@" -w -I"$INCLUDE" -c "$here/everywhere.c" -o ours.o 2>log ||
+        ! "$@" -w -DUSDT_NAMES -I"$INCLUDE" -c "$here/everywhere.c" -o usdt.o 2>log; then
         if [ -z "$peer" ] || "$@" -w -Itheirs -c "$here/everywhere.c" -o theirs.o 2>/dev/null; then
             differing+="$*: $(grep -m 1 -i error log)"$'\n'
         fi
@@ -61,14 +62,14 @@ for c in $cc; do
         case $standard in *++*) language=c++ compiler=$cxx ;; *) language=c compiler=$c ;; esac
         "$compiler" -x $language -std=$standard -fsyntax-only /dev/null 2>/dev/null || continue
         for flags in "-O2 -fPIC" "-O0 -m32"; do
-            # shellcheck disable=SC2086 # words
             ! echo 'int i;' | "$compiler" $flags -x $language -c - -o try.o 2>/dev/null || cell "$compiler" $flags -x $language -std=$standard
         done
     done
     assembly "$c"
 done
 # Other targets: gcc's, by name, and those of clang's that there are.
-for machine in aarch64-linux-gnu arm-linux-gnueabihf riscv64-linux-gnu powerpc64le-linux-gnu powerpc-linux-gnu s390x-linux-gnu mips64el-linux-gnuabi64 \
+for machine in aarch64-linux-gnu arm-linux-gnueabihf riscv64-linux-gnu powerpc64le-linux-gnu powerpc-linux-gnu s390x-linux-gnu \
+    mips64el-linux-gnuabi64 \
     mipsel-linux-gnu sparc64-linux-gnu hppa-linux-gnu sh4-linux-gnu alpha-linux-gnu m68k-linux-gnu; do
     for compiler in $machine-gcc $machine-g++; do
         have $compiler || continue

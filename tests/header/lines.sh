@@ -62,7 +62,6 @@ for c in $(have_of gcc-11 gcc-12 clang-14 clang-19); do
     for options in "-g -O0" "-g -O2" "-g1 -O2" "-g1 -O0" "-g -O0 -gdwarf-4" \
         "-g -O0 -fno-integrated-as -DMNEMONICS_ONLY" "-g -O0 -ffunction-sections -fcf-protection"; do
         case $c:$options in gcc*integrated*) continue ;; esac
-        # shellcheck disable=SC2086 # words
         $c $options $optin -I"$INCLUDE" lines.c -o lines
         judge "$c $options" lines lines.c
     done

@@ -22,7 +22,6 @@ line("twelve", 65 + n, -1000 - n, -100000 - n, -5000000000 - n, 255 - n, 65535 -
 E
 probes="live:constants live:integers live:more live:reals live:twelve"
 check() { # check WHAT BINARY N HITS
-    # shellcheck disable=SC2086 # a list of words
     attach "$2" $probes -- ./"$2" $3 $4 > got || fail "$1: $(cat got)"
     expect "$1, n=$3: hits and values through libbpf" "$(cat got)" "$($python expected.py $3 $4)"
 }

@@ -19,7 +19,6 @@ int main(int argc, char **argv)
 }
 E
 for options in "-O0" "-O2" "-O2 -static"; do
-    # shellcheck disable=SC2086 # words
     musl-gcc $options -Wall -Wextra -Werror -I"$INCLUDE" musl.c -o musl || fail "musl-gcc $options"
     expect "musl-gcc $options: the program" "$(./musl)" "not traced"
     expect "musl-gcc $options: the notes" "$(readelf -n musl | sed -n 's/^ *Name: //p' | xargs)" "stap usdt own"

@@ -149,7 +149,6 @@ E
 for c in $(have_of gcc-12 clang-14 clang-19); do
     for compiler in "$c" "$(cxx_of "$c") -x c++ -std=c++98" "$(cxx_of "$c") -x c++ -std=c++17"; do
         for level in -O0 -O2; do
-            # shellcheck disable=SC2086 # words
             $compiler -w $level -no-pie -fno-pie -I"$INCLUDE" beside.c -o beside || fail "$compiler $level"
             gdb -q -nx -batch -iex 'set debuginfod enabled off' -x beside.py ./beside >out 2>&1 || fail "gdb: $(cat out)"
             expect "$compiler $level" "$(sed -n 's/^seen //p' out)" "$(sed -n 's/^expected //p' out)"

@@ -55,8 +55,7 @@ for c in $(have_of gcc-12 clang-14 clang-19); do
     for lang in c c++; do
         for job in SIGNED "SIGNED -mx32" "SIGNED -m32" VECTOR XMM FIELDS "FIELDS -m32" "FIELDS -mx32"; do
             for level in -O0 -O2; do
-                # shellcheck disable=SC2206 # words
-                args=($c -x $lang $level -w -c odd.c -o odd.o -D$job)
+                read -ra args <<<"$c -x $lang $level -w -c odd.c -o odd.o -D$job"
                 "${args[@]}" -DOURS -I"$INCLUDE" 2> log || fail "${args[*]}: $(head -5 log)"
                 ours=$(sizes)
                 if [ -n "$peer" ] && "${args[@]}" -I"$peer" 2> /dev/null; then

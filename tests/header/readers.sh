@@ -51,7 +51,6 @@ own=(-include fastsdt.h '-DP0(n)=FASTSDT(t,n)' '-DP1(n,a)=FASTSDT(t,n,a)'
     '-DP3(n,a,b,c)=FASTSDT(t,n,a,b,c)' '-DP12(n,...)=FASTSDT(t,n,__VA_ARGS__)')
 for c in $(have_of gcc-11 gcc-12 clang-14 clang-19); do
     for options in -O0 -O1 -O2 -O3 -Os "-O2 -fPIC" "-O3 -fomit-frame-pointer -march=x86-64-v3" "-O2 -m64 -mcmodel=large"; do
-        # shellcheck disable=SC2086 # words
         $c $options -fno-lto -I"$INCLUDE" hard.c -o hard
         notes hard '{args}' > arguments
         case $options in -O[02] | -Os)
@@ -115,7 +114,6 @@ for job in "gcc-12 -O0" "gcc-12 -O2" "clang-14 -O2" "clang-19 -O2"; do
     files="hard types"
     [ "$level" = -O2 ] && [ $c != clang-14 ] || files=hard # each attached probe costs the kernel a while
     for file in $files; do
-        # shellcheck disable=SC2046 # words
         attach $file $(notes $file '{probe}' | sort -u) -- ./$file > got 2> err ||
             fail "$job: libbpf: $(grep refused got; cat err)"
         [ "$(awk '$2 >= 1' got | wc -l)" = "$(wc -l < got)" ] || fail "$job: not hit: $(awk '$2 < 1' got)"

@@ -8,11 +8,9 @@ corrupted=0 runs=0
 run() { # run LAYOUT PATCH-OFFSET COMPILER OPTIONS...: builds, patches, and leaves the names of wrong functions in `wrong`
     local layout=$1 offset=$2
     shift 2
-    # shellcheck disable=SC2086 # words
     "$@" $optin -DLAYOUT=$layout -DLAYOUT_IS_NOP10=$([ $layout = nop1_nop10 ] && echo 1 || echo 0) -no-pie -fno-pie \
         -I"$INCLUDE" -o leaf || fail "$*"
     notes leaf '{pc} {flags}' > sites
-    # shellcheck disable=SC2046 # words
     status=0; ./leaf $(awk -v o=$offset '{print $1 + o}' sites) > wrong || status=$?
     [ $status -le 1 ] || fail "$layout, $*: status $status"
     runs=$((runs + 1))
@@ -27,7 +25,6 @@ for c in $(have_of gcc-11 gcc-12 clang-14 clang-16 clang-19); do
             for layout in nop5 nop1_nop5; do
                 # The two differ in the first byte only.
                 [ $layout = nop5 ] || [ "$level" = -O2 ] || continue
-                # shellcheck disable=SC2086 # words
                 run $layout $([ $layout = nop5 ] && echo 0 || echo 1) $compiler -x $lang $level "$here/redzone.c"
                 [ ! -s wrong ] || fail "$compiler $level $layout: the red zone was in use in: $(xargs < wrong)"
                 expect "$compiler $level $layout: flags" "$(cut -d' ' -f2 sites | sort -u | xargs)" $((3 | $(ungrouped $c)))

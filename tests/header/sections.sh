@@ -49,11 +49,9 @@ for c in $(have_of gcc-11 gcc-12); do
     for lang in c c++; do
         [ $lang = c ] || have ${c/gcc/g++} || continue
         for options in "-O2" "-O0 -g" "-O2 -fPIC -fcf-protection"; do
-            # shellcheck disable=SC2086 # words
             $c $options -fno-toplevel-reorder -I"$INCLUDE" -x $lang -c some.c -o some.o
             # A return to .text counts as a new section: only the section before is known.
             expect "$c -x $lang $options" "$(sections some.o)" ".text:3 .text.own:2 .text:2"
-            # shellcheck disable=SC2086 # words
             $c $options -fno-toplevel-reorder -ffunction-sections -I"$INCLUDE" -x $lang -c some.c -o some.o
             expect "$c -x $lang $options -ffunction-sections" "$(sections some.o | sed 's/[^ ]*://g')" "3 2 2"
         done

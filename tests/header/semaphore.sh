@@ -65,7 +65,6 @@ compiled=
 for c in $(have_of gcc-12 gcc-11 clang-14 clang-19); do
     for options in -O0 -O2 "-O2 -flto -fuse-ld=$(case $c in gcc*) echo bfd ;; *) echo lld ;; esac)" \
         "-O2 -ffunction-sections -Wl,--gc-sections" "-O2 -fPIC -pie" "-O2 -static"; do
-        # shellcheck disable=SC2086 # words
         $c $options -I"$INCLUDE" main.c other.c -o sema 2> log || { grep -q 'lld' log && continue; fail "$(cat log)"; }
         [[ $options = *flto* ]] || look sema "$c $options"
         [[ $options != *flto* ]] || ./sema > /dev/null

@@ -59,7 +59,6 @@ for c in $(have_of gcc-12 clang-14 clang-19 clang-22); do
     cxx=$(cxx_of "$c")
     have "$cxx" || continue
     for flags in "-std=c++98 -O1" "-std=c++11 -O0" "-std=c++20 -O2"; do
-        # shellcheck disable=SC2086 # words
         $cxx $flags -Wall -Wextra -Wpedantic -Werror -I"$INCLUDE" signs.cc -o signs || fail "$cxx $flags"
         expected=$old
         { print enums 4 && print usdt 3 && print stap 3; } >script
@@ -92,7 +91,6 @@ int main(int argc, char **argv)
 E
 for c in "clang-19 -std=c2x" "clang++-19 -x c++" "clang-22 -std=c2x" "clang++-22 -x c++"; do
     have "${c%% *}" || continue
-    # shellcheck disable=SC2086 # words
     $c -w -O1 -I"$INCLUDE" bits.c -o bits || fail "$c: _BitInt"
     expect "$c: _BitInt" "$(notes bits "{probe} {args}" | grep "^bits:" | sed 's/@[^ ]*//g' | sort | grep -v own | xargs)" "bits:usdt -1 1 -8"
     [[ $c != *c++ ]] || expect "$c: _BitInt, FASTSDT" "$(notes bits "{probe} {args}" | sed -n 's/@[^ ]*//g; s/^bits:own //p')" "-1 1"

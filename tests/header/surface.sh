@@ -91,5 +91,4 @@ gcc -O2 -no-pie -fno-pie -DSTAP_SDT_ARG_CONSTRAINT=m -DUSDT_ARG_CONSTRAINT=m -DF
     -I"$INCLUDE" constraint.c -o constraint
 expect "constraints of the user's" "$(whole constraint)" "$(printf 't:own -4@g(%%rip)\nt:stap -4@g(%%rip)\nt:usdt -4@g(%%rip)')"
 
-# shellcheck disable=SC2086 # words
 echo "$count probes compared with: $(basename -a $used | sort -u | xargs)"

@@ -19,7 +19,8 @@ light=(-DFASTSDT_PLUGINS=OFF)
 CXX=/nonexistent/c++ configure || fail "without a C++ compiler: $(cat log)"
 says "without a C++ compiler" "built: headers "
 for part in tools fastprobe examples; do
-    left_out | matches -E "${part}[^:]*(: fastsdt-check[^:]*)?: missing: a CXX compiler \(Debian: g\+\+\)" || fail "without a C++ compiler, $part: $(left_out)"
+    left_out | matches -E "${part}[^:]*(: fastsdt-check[^:]*)?: missing: a CXX compiler \(Debian: g\+\+\)" ||
+        fail "without a C++ compiler, $part: $(left_out)"
 done
 cmake --build build >log 2>&1 && cmake --install build --prefix "$PWD/prefix" >log 2>&1 || fail "headers alone: $(tail -5 log)"
 [ -e prefix/include/fastsdt.h ] || fail "fastsdt.h was not installed"
@@ -58,7 +59,8 @@ rm -rf c/build
 cmake -S c -B c/build -DFASTSDT_INDEX="$FASTSDT_BUILD/bin/fastsdt-index" -DFASTSDT_CHECK="$FASTSDT_BUILD/bin/fastsdt-check" \
     -DFASTSDT_PLUGIN_DIR="$FASTSDT_BUILD" >log 2>&1 && cmake --build c/build >>log 2>&1 || fail "a C-only project: $(tail -5 log)"
 c/build/app
-fastsdt-index -n c/build/app | matches -E '1 site and [1-9][0-9]* entr(y|ies), nothing to do' || fail "a C-only project: $(fastsdt-index -n c/build/app)"
+fastsdt-index -n c/build/app | matches -E '1 site and [1-9][0-9]* entr(y|ies), nothing to do' ||
+    fail "a C-only project: $(fastsdt-index -n c/build/app)"
 if cmake --build c/build --target help | matches -E 'Nightly|fastsdt-check|fastprobe'; then fail "foreign targets in a user's project"; fi
 
 # A search path that puts systemtap's header first: the target asked for our layout, and the build says that it got another.

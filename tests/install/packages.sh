@@ -16,6 +16,7 @@ case ${1:-} in
     rpm2cpio fastsdt-"$version"-1*.src.rpm | (cd rpm && cpio -id --quiet)
     expect "placeholders" "$(grep -rnE '@[A-Z_]+@' debian/source/debian rpm/*.spec | grep -v '/watch:')" ""
     expect "Debian's version" "$(cd debian/source && dpkg-parsechangelog -S Version)" "$version-1"
-    expect "the tarball" "$(tar -tzf "fastsdt-$version.tar.gz" | sed 's|^fastsdt-[^/]*/||; /^$/d; /\/$/d' | sort)" "$(git -C "$FASTSDT_SOURCE" ls-files | sort)"
+    expect "the tarball" "$(tar -tzf "fastsdt-$version.tar.gz" | sed 's|^fastsdt-[^/]*/||; /^$/d; /\/$/d' | sort)" \
+        "$(git -C "$FASTSDT_SOURCE" ls-files | sort)"
     ;;
 esac

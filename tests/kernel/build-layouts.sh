@@ -15,9 +15,7 @@ esac
 mkdir -p "$3"
 # The layouts that the header warns of are meant here.
 flags="-O1 -g -I$2 -DFASTSDT_ALLOW_NOP5_FORK_CRASH_ON_LINUX_6_18_TO_7_1 -DFASTSDT_ALLOW_NOP10_UNTRACEABLE_BEFORE_LINUX_7_2"
-# shellcheck disable=SC2086 # a list of words
 $cc $flags -no-pie "$here/layouts.c" "$here/layout_sites.S" -o "$3/layouts" -ldl -lpthread
-# shellcheck disable=SC2086
 $cc $flags -shared "$here/layout_sites.S" -o "$3/liblayouts.so"
 
 # One program for each entry mode, with and without landing pads.

@@ -13,7 +13,8 @@ for arch in $archs; do
     $(guest_compiler "$arch") -Wall -Wextra -Werror "$FASTSDT_SOURCE/tests/kernel/entry.c" -o "entry.$arch"
     "./entry.$arch" "$PWD/code.$arch" >"$arch.txt" || fail "$arch: $(grep FAIL "$arch.txt")"
     # Each entry ends with its calls; push has seven stacks more.
-    expect "$arch: entries" "$(grep -c 'called: 1000 times, 1000 entries and 1000 returns' "$arch.txt")" "$(grep -c '^ok [^,]*: signal 5' "$arch.txt")"
+    expect "$arch: entries" "$(grep -c 'called: 1000 times, 1000 entries and 1000 returns' "$arch.txt")" \
+        "$(grep -c '^ok [^,]*: signal 5' "$arch.txt")"
     bytes=8
     [ "$arch" != i386 ] || bytes=4
     read -r sp address < <(sed -n 's/^ok push %rbp, unmapped stack: signal 11 code 1, pc +0, sp \([0-9a-f]*\), address \([0-9a-f]*\)$/\1 \2/p' "$arch.txt") ||

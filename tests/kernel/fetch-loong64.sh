@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Fetches into the cache what Debian 12 lacks to boot a loong64 kernel, and prints the directory: `fetch-loong64.sh CACHE`. It contains
-# `qemu-system-loongarch64` 10 of bookworm-backports (7.2 loads neither this firmware nor a kernel that is not an ELF file), `firmware.fd`, and a
-# `sysroot` with libc and libgcc of sid for clang. Nothing is installed (see scripts/common/debian.sh). Exit 3: a package is missing. Exit 4: no mirror.
+# `qemu-system-loongarch64` 10 of bookworm-backports (7.2 loads neither this firmware nor a kernel that is not an ELF file), `firmware.fd`,
+# and a `sysroot` with libc and libgcc of sid for clang. Nothing is installed (see scripts/common/debian.sh).
+# Exit 3: a package is missing. Exit 4: no mirror.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$1

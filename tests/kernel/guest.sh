@@ -109,6 +109,7 @@ guest_boot() {
     esac
     [ "$arch" != loong64 ] || local -x QEMU_MODULE_DIR=$loong64/none # not those of the machine's own QEMU
     [ "${FASTSDT_GUEST_CLOCK:-}" != instructions ] || machine+=(-icount "shift=0,sleep=off")
-    flock "${FASTSDT_QEMU_LOCK:-/tmp/qemu.lock}" timeout "$seconds" "$(guest_qemu "$arch")" -accel tcg -m 1024 "${machine[@]}" -smp 1 -nographic -no-reboot -net none \
+    flock "${FASTSDT_QEMU_LOCK:-/tmp/qemu.lock}" timeout "$seconds" "$(guest_qemu "$arch")" -accel tcg -m 1024 \
+        "${machine[@]}" -smp 1 -nographic -no-reboot -net none \
         -kernel "$kernel" -initrd "$initramfs" </dev/null 2>&1
 }

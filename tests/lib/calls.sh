@@ -44,21 +44,19 @@ told() { "$FASTSDT_BUILD/bin/lib_calls" "$1"; }
 seen=0
 for compiler in gcc clang-19 aarch64-linux-gnu-gcc "clang-19 --target=aarch64-linux-gnu"; do
     have "${compiler%% *}" || continue
-    for flags in -O0 -O1 -O2 -O3 -Os -fno-plt '-no-pie -fno-pie' '-O2 -fcf-protection=full -Wl,-z,ibtplt' '-O2 -Wl,-z,now' '-O2 -mbranch-protection=standard'; do
+    for flags in -O0 -O1 -O2 -O3 -Os -fno-plt '-no-pie -fno-pie' '-O2 -fcf-protection=full -Wl,-z,ibtplt' '-O2 -Wl,-z,now' \
+        '-O2 -mbranch-protection=standard'; do
         case "$compiler $flags" in *aarch64*-fno-plt) continue ;; esac # a call by a register: taken for unknown
         # Not each compiler has each option.
-        # shellcheck disable=SC2086
         $compiler $flags calls.c -o app 2>/dev/null || continue
         ((++seen))
         expect "$compiler $flags" "$(told app)" "prctl 4 15 22
 syscall 39 186 202
 direct 39 317"
-        # shellcheck disable=SC2086
         $compiler $flags -DUNKNOWN calls.c -o app
         expect "$compiler $flags -DUNKNOWN" "$(told app)" "prctl 4 15 22 others
 syscall 39 186 202 others
 direct 39 317"
-        # shellcheck disable=SC2086
         $compiler $flags -DPOINTER calls.c -o app
         expect "$compiler $flags -DPOINTER" "$(told app | sed -n 1p)" "prctl 4 15 22 others"
     done

@@ -176,10 +176,10 @@ TEST(X86_64, OtherNops)
               {"44 0f 1f 40 00", {xol, xol, optimize_unsafe, xol, xol}},
               always("0f 19 c0", xol),
               always("0f 0d 00", xol),
-              // pause, xchg %r8,%rax: opcode 90 until 6.18
+              // pause, and xchg %r8,%rax, which is none: opcode 90 until 6.18
               {"f3 90", {emulate, emulate, emulate, xol, xol}},
-              {"41 90", {emulate, emulate, emulate, xol, xol}},
-              {"49 90", {emulate, emulate, emulate, xol, xol}},
+              {"41 90", {Verdict::emulate_unsafe, Verdict::emulate_unsafe, Verdict::emulate_unsafe, xol, xol}},
+              {"49 90", {Verdict::emulate_unsafe, Verdict::emulate_unsafe, Verdict::emulate_unsafe, xol, xol}},
               always("48 90", emulate),
               always("87 c0", xol),
               always("91", xol),

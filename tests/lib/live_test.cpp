@@ -76,9 +76,9 @@ TEST_F(Live, Untouched)
         EXPECT_EQ(site.live_bytes, site.file_bytes);
         EXPECT_EQ(site.live_bytes.front(), std::byte{0x90});
         // What /proc says is what this process sees itself.
-        EXPECT_EQ(
-            std::memcmp(reinterpret_cast<const void*>(site.runtime), site.live_bytes.data(), site.live_bytes.size()),
-            0);
+        EXPECT_EQ(std::memcmp(reinterpret_cast<const void*>(site.runtime.value), site.live_bytes.data(),
+                              site.live_bytes.size()),
+                  0);
     }
     EXPECT_EQ(find(before_, "wide").expected.layout, FASTSDT_LAYOUT_NOP1_NOP10);
     EXPECT_EQ(find(before_, "wide").live_bytes.size(), 11u);
@@ -90,7 +90,7 @@ TEST_F(Live, Breakpoints)
 {
     NEED_UPROBES();
     {
-        test::Uprobe a(self, find("plain").file_offset), b(self, find("wide").file_offset);
+        test::Uprobe a(self, find("plain").file_offset.value), b(self, find("wide").file_offset.value);
         ASSERT_EQ(a.error() | b.error(), 0);
         plain(), wide(2);
         EXPECT_EQ(a.hits(), 1u);
@@ -114,15 +114,15 @@ TEST_F(Live, Optimized)
         GTEST_SKIP() << "this kernel optimizes nothing";
     const char* name = answer == ENXIO ? "five" : "wide";
     {
-        test::Uprobe probe(self, find(name).file_offset + 1);
+        test::Uprobe probe(self, find(name).file_offset.value + 1);
         ASSERT_EQ(probe.error(), 0);
         five(), wide(3);
         const Process process = read_process(getpid());
         const LiveSite site = find(process, name);
         EXPECT_EQ(site.change, Change::optimized);
         ASSERT_EQ(process.trampolines.size(), 1u);
-        EXPECT_EQ(site.target, process.trampolines.front().start);
-        test::Uprobe second(self, site.file_offset);
+        EXPECT_EQ(site.target, RuntimeAddress(process.trampolines.front().start));
+        test::Uprobe second(self, site.file_offset.value);
         EXPECT_EQ(find(name).change, Change::optimized);
         EXPECT_EQ(find(name).found.breakpoints, FASTSDT_BREAKPOINT_NOP1);
     }
@@ -132,7 +132,7 @@ TEST_F(Live, Optimized)
 // A call that looks like the kernel's and is somebody else's, and bytes that are nothing known.
 TEST_F(Live, WrittenBySomebodyElse)
 {
-    auto* const site = reinterpret_cast<uint8_t*>(find("wide").runtime);
+    auto* const site = reinterpret_cast<uint8_t*>(find("wide").runtime.value);
     auto* const page = reinterpret_cast<uint8_t*>(reinterpret_cast<uintptr_t>(site) & ~uintptr_t{4095});
     ASSERT_EQ(mprotect(page, 2 * 4096, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
     const std::vector<uint8_t> before(site, site + 11); // on 7.2 with a stale call, if Optimized ran
@@ -145,7 +145,7 @@ TEST_F(Live, WrittenBySomebodyElse)
     };
     const auto call = becomes({0x48, 0x8d, 0x64, 0x24, 0x80, 0xe8, 0x10, 0, 0, 0});
     EXPECT_EQ(call.change, Change::foreign_call);
-    EXPECT_EQ(call.target, call.runtime + 11 + 16);
+    EXPECT_EQ(call.target, call.runtime + (11 + 16));
     const auto jump = becomes({0x66, 0x2e, 0x48, 0xe9, 0xf8, 0xff, 0xff, 0xff});
     EXPECT_EQ(jump.change, Change::jump);
     EXPECT_EQ(jump.target, jump.runtime + 1);
@@ -160,7 +160,7 @@ TEST_F(Live, WrittenBySomebodyElse)
 // The page with the site becomes a copy in anonymous memory, and then inaccessible.
 TEST_F(Live, TextReplacedOrClosed)
 {
-    const uint64_t runtime = find("wide").runtime;
+    const uint64_t runtime = find("wide").runtime.value;
     const pid_t child = fork();
     if (child == 0) {
         const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -199,8 +199,8 @@ TEST_F(Live, TextReplacedOrClosed)
 
 TEST_F(Live, Semaphore)
 {
-    auto* const semaphore = reinterpret_cast<unsigned short*>(find("counted").runtime - find("counted").address
-                                                              + find("counted").semaphore);
+    auto* const semaphore = reinterpret_cast<unsigned short*>(
+        find("counted").runtime.value - find("counted").address.value + find("counted").semaphore.value);
     *semaphore = 3;
     EXPECT_EQ(find("counted").semaphore_value, 3);
     *semaphore = 0;

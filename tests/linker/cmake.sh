@@ -17,7 +17,8 @@ build() { # DIR SOURCE CMAKE-OPTIONS...
     shift 2
     rm -rf "$dir"
     # -Werror: a plugin flag in the wrong place shows as "unused argument".
-    cmake -S "$source" -B "$dir" -DCMAKE_C_FLAGS=-Werror -DCMAKE_CXX_FLAGS=-Werror "$@" > "$dir.log" 2>&1 && cmake --build "$dir" -v >> "$dir.log" 2>&1
+    cmake -S "$source" -B "$dir" -DCMAKE_C_FLAGS=-Werror -DCMAKE_CXX_FLAGS=-Werror "$@" > "$dir.log" 2>&1 &&
+        cmake --build "$dir" -v >> "$dir.log" 2>&1
 }
 names() { readelf -nW "$1" | sed -n 's/^ *Name: //p' | sort | tr '\n' ' '; }
 counts() { fastsdt-index -n "$1" | sed 's/^[^:]*: //'; }
@@ -43,7 +44,8 @@ for plugin in $gcc $(plugins llvm | sed -n '1p;$p' | uniq); do
     rm -rf make.$cc && cp -r "$FASTSDT_SOURCE/examples/makefile-project" make.$cc
     make -C make.$cc SOURCE="$example" CC=$cc CXX=$cxx > make.$cc.log 2>&1 || fail "make with $cc: $(tail -5 make.$cc.log)"
     built make.$cc "make with $cc"
-    build $cc.debug "$example" -G Ninja -DCMAKE_C_COMPILER=$cc -DCMAKE_CXX_COMPILER=$cxx "-DCMAKE_CXX_FLAGS=-O2 -g" "-DCMAKE_C_FLAGS=-O2 -g" || fail "$cc: $(tail -20 $cc.debug.log)"
+    build $cc.debug "$example" -G Ninja -DCMAKE_C_COMPILER=$cc -DCMAKE_CXX_COMPILER=$cxx "-DCMAKE_CXX_FLAGS=-O2 -g" "-DCMAKE_C_FLAGS=-O2 -g" ||
+        fail "$cc: $(tail -20 $cc.debug.log)"
     expect "make and CMake: the same in app with $cc" "$(counts make.$cc/app)" "$(counts $cc.debug/app)"
     expect "make and CMake: the same in libqueue.so with $cc" "$(counts make.$cc/libqueue.so)" "$(counts $cc.debug/libqueue.so)"
     # LTO: entries have records, so the plugin ran in the link.
@@ -61,7 +63,8 @@ for plugin in $gcc $(plugins llvm | sed -n '1p;$p' | uniq); do
         built lto "$cc LTO $linker"
     done
     make -C make.$cc clean > /dev/null
-    make -C make.$cc SOURCE="$example" CC=$cc CXX=$cxx CFLAGS='-O2 -flto' CXXFLAGS='-O2 -flto' > make.$cc.log 2>&1 || fail "make LTO with $cc: $(tail -5 make.$cc.log)"
+    make -C make.$cc SOURCE="$example" CC=$cc CXX=$cxx CFLAGS='-O2 -flto' CXXFLAGS='-O2 -flto' > make.$cc.log 2>&1 ||
+        fail "make LTO with $cc: $(tail -5 make.$cc.log)"
     built make.$cc "make LTO with $cc"
 done
 

@@ -65,7 +65,8 @@ for linker in $linkers; do
     inode=$(stat -c '%i %Y' app.$linker)
     fastsdt-index app.$linker | matches 'nothing to do' || fail "the second run did something"
     expect "second run leaves the file" "$(stat -c '%i %Y' app.$linker)" "$inode"
-    ! have gdb || expect "gdb lists the probes" "$(gdb -nx -batch -ex 'info probes stap' app.$linker 2>&1 | awk '$1 == "stap" {print $3}' | sort | tr '\n' ' ')" "$(names app.$linker)"
+    ! have gdb || expect "gdb lists the probes" \
+        "$(gdb -nx -batch -ex 'info probes stap' app.$linker 2>&1 | awk '$1 == "stap" {print $3}' | sort | tr '\n' ' ')" "$(names app.$linker)"
     ! have strip || { strip -o stripped app.$linker; expect "strip keeps the result" "$(names stripped)" "$(names app.$linker)"; }
 done
 
@@ -207,8 +208,10 @@ lost() { # FILE WHAT: repaired; gdb lists as many probes as readelf
     fastsdt-index "$1" >out || fail "$2: $(cat out)"
     grep -q '.stapsdt.base restored' out || fail "$2: not restored: $(cat out)"
     expect "$2: a section" "$(readelf -SW "$1" | grep -c ' \.stapsdt\.base ')" 1
-    expect "$2: bases" "$(readelf -nW "$1" | sed -n 's/.*Base: 0x\([^,]*\),.*/\1/p' | sort -u)" "$(readelf -SW "$1" | awk '{ sub(/^ *\[ *[0-9]*\] */, "") } $1 == ".stapsdt.base" { print $3 }')"
-    ! have gdb || expect "$2: gdb" "$(gdb -nx -batch -ex 'info probes stap' "$1" 2>/dev/null | grep -c '^stap ')" "$(readelf -nW "$1" | grep -c 'Provider: ')"
+    expect "$2: bases" "$(readelf -nW "$1" | sed -n 's/.*Base: 0x\([^,]*\),.*/\1/p' | sort -u)" \
+        "$(readelf -SW "$1" | awk '{ sub(/^ *\[ *[0-9]*\] */, "") } $1 == ".stapsdt.base" { print $3 }')"
+    ! have gdb || expect "$2: gdb" "$(gdb -nx -batch -ex 'info probes stap' "$1" 2>/dev/null | grep -c '^stap ')" \
+        "$(readelf -nW "$1" | grep -c 'Provider: ')"
     fastsdt-check --fail-on error "$1" >out || fail "$2: $(cat out)"
     "./$1" || fail "$2: does not run"
     cp "$1" again && fastsdt-index again | matches 'nothing to do' || fail "$2: a second run changes something"
@@ -317,7 +320,6 @@ lost padded "a byte of padding"
 if have mold; then
     printf '#include <fastsdt.h>\nvoid ours(void) { FASTSDT(test, ours); }\n' >ours.c
     for order in "app.c ours.c" "ours.c app.c"; do
-        # shellcheck disable=SC2086 # two words
         gcc -O2 -I"$INCLUDE" -fuse-ld=mold $order -o two
         if [ "$(readelf -SW two | grep -c ' \.note\.stapsdt ')" = 1 ]; then
             echo "$(mold --version): joins them itself"
@@ -348,7 +350,8 @@ if have aarch64-linux-gnu-gcc; then
     expect "arm64 probes" "$(names app.a64)" "dead half half live "
 fi
 if have mips64el-linux-gnuabi64-gcc s390x-linux-gnu-gcc && have s390x-linux-gnu-gcc; then
-    sed 's/.byte 0x90[^\\]*\\n[^\\]*/nopr %%r0/; s/1,6,1,10,0,0/1,1,0,2,0,0/' probe.h > s390.tmp && mkdir -p s390 && cp s390.tmp s390/probe.h && cp app.c s390/
+    sed 's/.byte 0x90[^\\]*\\n[^\\]*/nopr %%r0/; s/1,6,1,10,0,0/1,1,0,2,0,0/' probe.h > s390.tmp && mkdir -p s390 && cp s390.tmp s390/probe.h &&
+        cp app.c s390/
     s390x-linux-gnu-gcc -O2 -nostdlib -r s390/app.c -o app.s390.o
     s390x-linux-gnu-ld -e main --unresolved-symbols=ignore-all app.s390.o -o app.s390
     fastsdt-index -v app.s390 | matches '4 sites and 0 entries indexed' || fail "s390x, big endian"

@@ -25,7 +25,9 @@ __attribute__((noinline)) int f(int x) { USDT(fw, f, x); if (USDT_SEMA_IS_ACTIVE
 void dead(void) { USDT(fw, dead); }
 void _start(void) { USDT(fw, start); for (;;) f((int)(__stop_probes - __start_probes)); }
 E
-names() { readelf -nW "$1" | awk '/Provider: / { ours = $NF !~ /^(libc|libm|rtld|libpthread)$/ } /^ *Name: / && ours { print $2 }' | sort | tr '\n' ' '; } # a libc may have probes
+names() { # a libc may have probes
+    readelf -nW "$1" | awk '/Provider: / { ours = $NF !~ /^(libc|libm|rtld|libpthread)$/ } /^ *Name: / && ours { print $2 }' | sort | tr '\n' ' '
+}
 column() { readelf -SW "$1" | sed 's/^ *\[ *//; s/\]//' | awk -v s="$2" -v c="$3" '$2 == s {print $c}'; }
 check() { # FILE WHAT
     expect "$2: probes" "$(names "$1")" "f on start "
@@ -45,9 +47,11 @@ for compiler in gcc $(installed clang); do
         $linker -T "$FASTSDT_SOURCE/linker/fastsdt.ld" -T own.ld --gc-sections fw.o -o out/own
         check out/own "$compiler, $linker, own script"
         for note in stapsdt fastsdt; do
-            expect "__stop_note_$note is the section's size" "$((0x$(nm out/own | awk -v s=__stop_note_$note '$3 == s {print $1}')))" "$((0x$(column out/own .note.$note 6)))"
+            expect "__stop_note_$note is the section's size" "$((0x$(nm out/own | awk -v s=__stop_note_$note '$3 == s {print $1}')))" \
+                "$((0x$(column out/own .note.$note 6)))"
         done
-        expect "the semaphores are between the symbols" "$(nm out/own | awk '/ __st(art|op)_probes$/ {print $1}' | sort | sed -n 1p)" "$(column out/own .probes 4)"
+        expect "the semaphores are between the symbols" "$(nm out/own | awk '/ __st(art|op)_probes$/ {print $1}' | sort | sed -n 1p)" \
+            "$(column out/own .probes 4)"
         # Without a script of one's own the fragment augments the default one.
         $linker -T "$FASTSDT_SOURCE/linker/fastsdt.ld" --gc-sections fw.o -o out/default
         check out/default "$compiler, $linker, default script"
@@ -71,8 +75,8 @@ for linker in bfd lld-14 lld-16 lld-19; do
     for mode in "-no-pie -fno-pic" "-pie -fPIE" "-static" "-static-pie -fPIE" "-shared -fPIC"; do
         main=main.c
         case $mode in -shared*) main= ;; esac
-        # shellcheck disable=SC2086 # flags
-        $compiler -O2 -I"$INCLUDE" $mode -fuse-ld=$linker -Wl,-T,"$FASTSDT_SOURCE/linker/fastsdt.ld" whole.c $main -o out/whole 2>log || fail "$linker $mode: $(cat log)"
+        $compiler -O2 -I"$INCLUDE" $mode -fuse-ld=$linker -Wl,-T,"$FASTSDT_SOURCE/linker/fastsdt.ld" whole.c $main -o out/whole 2>log ||
+            fail "$linker $mode: $(cat log)"
         check out/whole "$linker $mode"
         [ -n "$main" ] || continue
         status=0

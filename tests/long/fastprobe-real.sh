@@ -52,7 +52,8 @@ fetch() { "$top/scripts/common/upstream-source.sh" "$1" "$work/sources"; }
 build_zlib() {
     local s=$work/sources/zlib p
     for p in example minigzip; do
-        "$@" -w -D_LARGEFILE64_SOURCE=1 -DHAVE_UNISTD_H -I"$s" "$s"/{adler32,compress,crc32,deflate,gzclose,gzlib,gzread,gzwrite,infback,inffast,inflate,inftrees,trees,uncompr,zutil}.c \
+        "$@" -w -D_LARGEFILE64_SOURCE=1 -DHAVE_UNISTD_H -I"$s" \
+            "$s"/{adler32,compress,crc32,deflate,gzclose,gzlib,gzread,gzwrite,infback,inffast,inflate,inftrees,trees,uncompr,zutil}.c \
             "$s/test/$p.c" -o $p
     done
 }
@@ -67,7 +68,6 @@ check_zlib() { echo minigzip; }
 pairs_zlib() { ./minigzip <../base/input >pairs.gz && cmp pairs.gz ../base/input.gz; }
 build_lua() {
     local s=$work/sources/lua5.4/src
-    # shellcheck disable=SC2046 # file names without blanks
     "$@" -w -std=gnu99 -DLUA_COMPAT_5_3 -DLUA_USE_POSIX -DLUA_USE_DLOPEN -Wl,-E $(ls "$s"/*.c | grep -v luac.c) -o lua -lm -ldl
 }
 test_lua() { $run ./lua "$top/tests/fastprobe/real.lua"; }
@@ -76,8 +76,10 @@ pairs_lua() { ./lua "$top/tests/fastprobe/real.lua" >/dev/null; }
 build_sqlite() {
     local s=$work/sources/sqlite3
     "$@" -w -I"$s/bld" -DSQLITE_THREADSAFE=0 "$s/test/speedtest1.c" "$s/bld/sqlite3.c" -o speedtest1 -lm -ldl
-    "$@" -w -I"$s/bld" -I"$s/test" -I"$s/ext/recover" -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_ENABLE_MEMSYS5 -DSQLITE_OSS_FUZZ -DSQLITE_MAX_MEMORY=50000000 -DSQLITE_PRINTF_PRECISION_LIMIT=1000 -DSQLITE_ENABLE_FTS4 \
-        -DSQLITE_ENABLE_FTS3_PARENTHESIS -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE -DSQLITE_ENABLE_GEOPOLY -DSQLITE_ENABLE_DBSTAT_VTAB -DSQLITE_ENABLE_BYTECODE_VTAB -DSQLITE_THREADSAFE=0 \
+    "$@" -w -I"$s/bld" -I"$s/test" -I"$s/ext/recover" -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_ENABLE_MEMSYS5 -DSQLITE_OSS_FUZZ \
+        -DSQLITE_MAX_MEMORY=50000000 -DSQLITE_PRINTF_PRECISION_LIMIT=1000 -DSQLITE_ENABLE_FTS4 \
+        -DSQLITE_ENABLE_FTS3_PARENTHESIS -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE -DSQLITE_ENABLE_GEOPOLY -DSQLITE_ENABLE_DBSTAT_VTAB \
+        -DSQLITE_ENABLE_BYTECODE_VTAB -DSQLITE_THREADSAFE=0 \
         "$s"/test/{fuzzcheck,ossfuzz,fuzzinvariants,vt02}.c "$s"/ext/recover/{dbdata,sqlite3recover}.c "$s/bld/sqlite3.c" -o fuzzcheck -lm -ldl
 }
 test_sqlite() {
@@ -125,7 +127,6 @@ for program in "${programs[@]}"; do
     for f in "${flags[@]}"; do
         dir=$work/$program-$$
         rm -rf "$dir" && mkdir -p "$dir/base" && cd "$dir/base"
-        # shellcheck disable=SC2086 # commands with options
         build_$program $cc $f || fail "$program $f does not build without the plugin"
         test_$program "$cc $f" >out || fail "$program $f fails without the plugin: no verdict"
         for mode in "${modes[@]}"; do
@@ -136,7 +137,6 @@ for program in "${programs[@]}"; do
             if [ "$kind" = clang ] && [[ $f = *-flto* ]]; then # the linker makes the code, and loads the pass
                 with+=(-fuse-ld=lld "-B$(dirname "$(realpath "$(command -v "${cc%% *}")")")" "-Wl,-mllvm,-load=${plugin%.so}-pass.so")
             fi
-            # shellcheck disable=SC2086
             build_$program $cc $f "${with[@]}" || fail "$program $f entry=$mode does not build"
             test_$program "$cc $f ${with[*]}" >out || fail "$program $f entry=$mode: tests fail"
             cmp -s out ../base/out || { diff ../base/out out | sed -n 1,10p >&2; fail "$program $f entry=$mode: other results"; }

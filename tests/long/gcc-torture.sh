@@ -80,7 +80,6 @@ verify=
 build() {
     local compiler=$cc
     [[ $2 != *.cpp ]] || compiler=$cxx
-    # shellcheck disable=SC2086 # commands and options in words
     $compiler -w -I"$top/include" $1 "$2" -o "$3" -lm 2>"$3.log"
 }
 
@@ -88,14 +87,12 @@ build() {
 without() {
     local flags
     flags=$(sed 's/-fplugin-arg-fastprobe-[^ ]*//g; s/-Wl,-mllvm,-load=[^ ]*//' <<<"$1")
-    # shellcheck disable=SC2086
     build "$verify $flags" "$2" "$exe" && timeout 60 $run "$exe" >/dev/null 2>&1
 }
 
 # one FILE: a line for each set of flags, "ok", "left out" or "FAIL: ...".
 one() {
     local mode f why exe=$work/$BASHPID
-    # shellcheck disable=SC2086
     while read -r mode f; do
         rm -f "$exe"
         why=

@@ -48,7 +48,8 @@ cp "$cache/build/src/test/regress/"{pg_regress,regress.so} "$work/tests/"
 chown -R 65534:65534 "$work/tests"
 as_user $server/initdb -D data --no-locale -A trust >"$work/initdb.log" 2>&1 || fail "initdb: $(tail -n 3 "$work/initdb.log")"
 echo "fsync = off" >>"$work/data/postgresql.conf"
-as_user $server/pg_ctl -w -D data -l server.log -o "-p 5499 -k $work -c listen_addresses=" start >/dev/null || fail "the server does not start: $(tail -n 3 "$work/server.log")"
+as_user $server/pg_ctl -w -D data -l server.log -o "-p 5499 -k $work -c listen_addresses=" start >/dev/null ||
+    fail "the server does not start: $(tail -n 3 "$work/server.log")"
 postmaster=$(sed -n 1p "$work/data/postmaster.pid")
 
 # results FILE: runs the tests; what each came to, without times

@@ -33,14 +33,14 @@ traced() {
     local program=$1 status=0
     shift
     timeout 600 "$bin/fastsdt-trace" --engine user --exit-status --no-follow \
-        -e "uprobe:$program:*, uprobe:*/libc.so.6:* { @in = count(); } uretprobe:$program:*, uretprobe:*/libc.so.6:* { @out = count(); }" -- "$@" >out 2>err || status=$?
+        -e "uprobe:$program:*, uprobe:*/libc.so.6:* { @in = count(); } uretprobe:$program:*, uretprobe:*/libc.so.6:* { @out = count(); }" \
+        -- "$@" >out 2>err || status=$?
     read -r armed counted < <(awk '/^sites [0-9]+ of/ { armed = $2 } /^@[a-z]*: / { counted += $2 } END { print armed + 0, counted + 0 }' out)
     sites=$((sites + armed)) hits=$((hits + counted))
     return $status
 }
 for program in $(find "$programs" -maxdepth 1 -name '*.c' | sort | awk -v n="$nth" 'NR % n == 0'); do
     for f in "${flags[@]}"; do
-        # shellcheck disable=SC2086 # words
         gcc -w -std=gnu11 $f "$program" -o test -lm 2>/dev/null || continue
         status=0 with=0
         timeout 60 ./test >/dev/null 2>&1 </dev/null || status=$?

@@ -45,10 +45,13 @@ done
 [ ${#variants[@]} -gt 0 ] || variants=(systemtap fastsdt fastprobe)
 say() { printf '[%3d:%02d] %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
 fail() { say "FAIL: $*" >&2; exit 1; }
-for tool in fastsdt-check fastsdt-dtrace fastsdt-trace; do [ -x "$build_of_fastsdt/bin/$tool" ] || fail "build fastsdt first: $build_of_fastsdt/bin/$tool is missing"; done
+for tool in fastsdt-check fastsdt-dtrace fastsdt-trace; do
+    [ -x "$build_of_fastsdt/bin/$tool" ] || fail "build fastsdt first: $build_of_fastsdt/bin/$tool is missing"
+done
 for compiler in "${compilers[@]}"; do command -v "$compiler" >/dev/null || fail "no compiler $compiler"; done
 clean_path=$PATH
-systemtap_dtrace=$(command -v dtrace) && [[ $(sed -n 1p "$systemtap_dtrace") = *python* ]] || fail "systemtap's dtrace is not on the PATH (systemtap-sdt-dev)"
+systemtap_dtrace=$(command -v dtrace) && [[ $(sed -n 1p "$systemtap_dtrace") = *python* ]] ||
+    fail "systemtap's dtrace is not on the PATH (systemtap-sdt-dev)"
 mkdir -p "$results" "$work/sources" "$work/bin"
 ln -sf "$build_of_fastsdt/bin/fastsdt-dtrace" "$work/bin/dtrace" # what builds call
 can_trace=
@@ -127,7 +130,8 @@ judge_inputs() {
         tests_inputs
         declare -f judge probes_of described live same_statistics live_under live_setup as_user
         echo "$provider $file $can_trace"
-        [ "$variant" = systemtap ] || cat "$peer.probes" "$peer.tests" "$checker" "$build_of_fastsdt/bin/fastsdt-trace" "$top/tests/long/check-entries.py" 2>&1
+        [ "$variant" = systemtap ] ||
+            cat "$peer.probes" "$peer.tests" "$checker" "$build_of_fastsdt/bin/fastsdt-trace" "$top/tests/long/check-entries.py" 2>&1
     } | digest
 }
 holds() { [ -e "$1" ] && [ "$(cat "$1")" = "$2" ]; } # FILE INPUTS: it has the record of these inputs
@@ -144,7 +148,8 @@ as_user() { # COMMAND...: as nobody, who gets this folder
 
 # PROVIDER:NAME and sizes and signs of the arguments, as readelf prints them.
 probes_of() {
-    readelf -nW "$1" | awk '/Provider: / { provider = $NF } /^ *Name: / { name = $2 } /^ *Arguments:/ { sub(/^ *Arguments: */, ""); gsub(/f?@[^ ]*/, ""); print provider ":" name " " $0 }' | sort -u
+    readelf -nW "$1" | awk '/Provider: / { provider = $NF } /^ *Name: / { name = $2 }
+        /^ *Arguments:/ { sub(/^ *Arguments: */, ""); gsub(/f?@[^ ]*/, ""); print provider ":" name " " $0 }' | sort -u
 }
 # PROVIDER:NAME and the number of arguments of each probe in the provider file, as systemtap's dtrace understands it.
 described() {
@@ -162,10 +167,14 @@ live_under() {
     pid=$!
     exec 7>live.in
     # env and setpriv execute other programs: wait until the program's own file is mapped.
-    until grep -q "$(basename "$file")" "/proc/$pid/maps" 2>/dev/null; do kill -0 $pid || fail "$where: the program for the live test ended: $(tail -n 3 live.out)"; done
+    until grep -q "$(basename "$file")" "/proc/$pid/maps" 2>/dev/null; do
+        kill -0 $pid || fail "$where: the program for the live test ended: $(tail -n 3 live.out)"
+    done
     "$@" -p $pid >trace.out 2>&1 7>&- & # a tracer that waits for the end of the program must not keep its input open
     tracer=$!
-    until grep -qE '^(attached$|\{"type": "printf")' trace.out 2>/dev/null; do kill -0 $tracer 2>/dev/null || { kill $pid; fail "$where: $1: $(tail -n 3 trace.out)"; }; done
+    until grep -qE '^(attached$|\{"type": "printf")' trace.out 2>/dev/null; do
+        kill -0 $tracer 2>/dev/null || { kill $pid; fail "$where: $1: $(tail -n 3 trace.out)"; }
+    done
     live_input >&7
     exec 7>&-
     wait $pid || true
@@ -174,7 +183,8 @@ live_under() {
 
 same_statistics() {
     [ -n "$(declare -F live_statistics)" ] || return 0
-    [ "$(live_statistics)" = "$live_count $live_more_count" ] || fail "$where: its own statistics say $(live_statistics), and not $live_count $live_more_count"
+    [ "$(live_statistics)" = "$live_count $live_more_count" ] ||
+        fail "$where: its own statistics say $(live_statistics), and not $live_count $live_more_count"
 }
 
 # live: runs live_command under bpftrace, under fastsdt-trace's user engine and in gdb, and compares the hits of live_probe
@@ -189,10 +199,14 @@ live() {
     hits="usdt:$PWD/$file:$live_probe"
     more=${live_more_probe:+"usdt:$PWD/$file:$live_more_probe { @more = count(); }"}
     # Attached when it says so: BEGIN runs when all probes are in place.
-    BPFTRACE_STRLEN=32 live_under bpftrace -e "BEGIN { printf(\"attached\\n\"); } $hits /str($live_argument) == \"$live_value\"/ { @hits = count(); } $more"
+    BPFTRACE_STRLEN=32 live_under bpftrace \
+        -e "BEGIN { printf(\"attached\\n\"); } $hits /str($live_argument) == \"$live_value\"/ { @hits = count(); } $more"
     count=$(sed -n 's/^@hits: //p' trace.out)
     [ "$count" = "$live_count" ] || fail "$where: bpftrace counts '$count' of $live_probe, the program does $live_count: $(tail -n 5 trace.out)"
-    [ -z "$live_more_probe" ] || { count=$(sed -n 's/^@more: //p' trace.out); [ "$count" = "$live_more_count" ] || fail "$where: bpftrace counts '$count' of $live_more_probe, the program does $live_more_count"; }
+    if [ -n "$live_more_probe" ]; then
+        count=$(sed -n 's/^@more: //p' trace.out)
+        [ "$count" = "$live_more_count" ] || fail "$where: bpftrace counts '$count' of $live_more_probe, the program does $live_more_count"
+    fi
     same_statistics
     # fastsdt-trace's filters compare no strings, so the string is a key.
     live_under "${user[@]}" "$build_of_fastsdt/bin/fastsdt-trace" --engine user --json "${live_options[@]}" \
@@ -204,7 +218,8 @@ for line in sys.stdin:
     if line.startswith("{\"type\": \"map\""):
         maps |= json.loads(line)["data"]
 print(maps["@hits"][os.environ["LIVE_VALUE"].replace("\\n", "\n")], maps.get("@more", ""))' <trace.out) || true
-    [ "$count" = "$live_count $live_more_count" ] || fail "$where: fastsdt-trace counts '$count', the program does '$live_count $live_more_count': $(tail -n 5 trace.out)"
+    [ "$count" = "$live_count $live_more_count" ] ||
+        fail "$where: fastsdt-trace counts '$count', the program does '$live_count $live_more_count': $(tail -n 5 trace.out)"
     same_statistics
     live_input >live.txt
     local words=("${live_command[@]}") setenv=()
@@ -217,7 +232,8 @@ print(maps["@hits"][os.environ["LIVE_VALUE"].replace("\\n", "\n")], maps.get("@m
         printf 'set pagination off\nhandle SIGUSR1 SIGCHLD nostop noprint\nbreak main\n'
         echo "run$(printf ' %q' "${words[@]:1}") <live.txt >gdb.out"
         # In gdb 13 a condition behind the probe's name is lost, and one that waits for the library too.
-        printf 'delete\nbreak -probe-stap %s\ncondition 2 %s\nignore 2 1000000\ncontinue\ninfo breakpoints\n' "$live_probe" "\$_streq((char*)\$_probe_$live_argument, \"$live_value\")"
+        printf 'delete\nbreak -probe-stap %s\ncondition 2 %s\nignore 2 1000000\ncontinue\ninfo breakpoints\n' "$live_probe" \
+            "\$_streq((char*)\$_probe_$live_argument, \"$live_value\")"
     } >gdb.commands
     "${user[@]}" gdb -nx -batch -x gdb.commands --args "${words[@]}" >gdb.log 2>&1 </dev/null || true
     count=$(sed -n 's/.*breakpoint already hit \([0-9]*\) times*/\1/p' gdb.log | sed -n 1p)
@@ -269,7 +285,8 @@ judge() { # in the build folder: prints the row of the table
         traced="$live_count of ${live_probe#*:}${live_more_count:+, $live_more_count of ${live_more_probe#*:}}"
     fi
     used=$(cut -d' ' -f1 "$result.probes" | sort -u | wc -l)
-    printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$program" "$compiler $("$compiler" -dumpfullversion -dumpversion)" "$variant" "$used of $(wc -l <"$results/$program.described")" "$sites" "$layouts" "$text" "$entries" "$(wc -l <"$result.tests")" "$traced" \
+    printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$program" "$compiler $("$compiler" -dumpfullversion -dumpversion)" "$variant" \
+        "$used of $(wc -l <"$results/$program.described")" "$sites" "$layouts" "$text" "$entries" "$(wc -l <"$result.tests")" "$traced" \
         "$(date +%F), $(commit | paste -sd" ")"
 }
 
@@ -366,7 +383,8 @@ records() { # the files of the records, without suffix; systemtap's first
 }
 # about NAME: its version, and what is run of its tests; as the document has it, where the sources are not here.
 about() {
-    (recipe "$1" && [ -e "$source/.dsc" ] && echo "- $1 ($(sed -n 's/^Version: //p' "$source/.dsc" | sed -n 1p)): $tests_are") || grep "^- $1 (" "$document" || true
+    (recipe "$1" && [ -e "$source/.dsc" ] && echo "- $1 ($(sed -n 's/^Version: //p' "$source/.dsc" | sed -n 1p)): $tests_are") ||
+        grep "^- $1 (" "$document" || true
 }
 # without_site NAME RECORD...: which probes of its provider file no build has.
 without_site() {
@@ -375,7 +393,8 @@ without_site() {
     for record in "$@"; do
         case $record in
         */"$name"-*-fastsdt)
-            comm -13 <(cut -d' ' -f1 "$record.probes" | sort -u) <(cut -d' ' -f1 "$results/$name.described" | sort -u) | sed 's/^[^:]*://' | paste -sd, |
+            comm -13 <(cut -d' ' -f1 "$record.probes" | sort -u) <(cut -d' ' -f1 "$results/$name.described" | sort -u) | sed 's/^[^:]*://' |
+                paste -sd, |
                 sed -n "s/,/, /g; s/..*/The sources of $name have no site of &: no build has them./p"
             return
             ;;

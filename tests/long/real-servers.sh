@@ -119,7 +119,8 @@ for name in "${programs[@]}"; do
     wait $server || true
     server=
     for count in "$user" "$kernel"; do
-        [ "${count% *}" = "${count#* }" ] && [ "${count% *}" -ge "$requests" ] || fail "$name: its statistics and a tracer's count differ: $count (user: $user, bpftrace: $kernel)"
+        [ "${count% *}" = "${count#* }" ] && [ "${count% *}" -ge "$requests" ] ||
+            fail "$name: its statistics and a tracer's count differ: $count (user: $user, bpftrace: $kernel)"
     done
     echo "$name: $entries; $counted: ${user#* } hits by fastsdt-trace and ${kernel#* } by bpftrace, as $name counts"
 done

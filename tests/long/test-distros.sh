@@ -44,7 +44,8 @@ compilers() {
         rm -rf build/compiler
         case $v in g*) type=RelWithDebInfo ;; *) type=Debug ;; esac
         if CC=${v/g++/gcc} CXX=${v/clang/clang++} cmake -S . -B build/compiler -G Ninja -DCMAKE_C_FLAGS=-Werror -DCMAKE_CXX_FLAGS=-Werror \
-            -DCMAKE_BUILD_TYPE=$type -DFASTSDT_TESTS=OFF -DFASTSDT_BENCHMARKS=OFF && cmake --build build/compiler; then found="$found $v"; else found="$found $v(FAILED)"; all=0; fi
+            -DCMAKE_BUILD_TYPE=$type -DFASTSDT_TESTS=OFF -DFASTSDT_BENCHMARKS=OFF && cmake --build build/compiler
+            then found="$found $v"; else found="$found $v(FAILED)"; all=0; fi
     done
     echo "$found" >&3
     [ $all = 1 ]

@@ -42,7 +42,8 @@ for pair in "$@"; do
     for test in clean surface errors layout small semaphore dead redzone; do
         mkdir "$dir/$test"
         result=0
-        chroot "$root" env -i -C "$dir/$test" HOME=/root LC_ALL=C.UTF-8 PATH="$dir/bin:/usr/sbin:/usr/bin:/sbin:/bin" FASTSDT_SOURCE="$top" FASTSDT_BUILD="$out" \
+        chroot "$root" env -i -C "$dir/$test" HOME=/root LC_ALL=C.UTF-8 PATH="$dir/bin:/usr/sbin:/usr/bin:/sbin:/bin" FASTSDT_SOURCE="$top" \
+            FASTSDT_BUILD="$out" \
             FASTSDT_CACHE="$out/cache" FASTSDT_COMPILERS="$compiler" \
             bash "$top/tests/header/$test.sh" >"$dir/$test.log" 2>&1 || result=$?
         case $result in

@@ -29,7 +29,6 @@ for pair in "$@"; do
         [ $target = x86-64 ] || option=--target=aarch64-linux-gnu
         mkdir -p "$dir/suite"
         for name in clang clang++; do
-            # shellcheck disable=SC2086 # none or one
             wrap "$dir/$name" "/usr/lib/llvm-$version/bin/$name" $option
         done
         if (cd "$dir/suite" && FASTPROBE_SYSROOT=$root FASTSDT_SOURCE=$top FASTSDT_BUILD=$out JOBS=$(nproc) bash "$top/tests/fastprobe/suite.sh" \

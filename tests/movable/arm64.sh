@@ -13,7 +13,8 @@ sed -n 's,^//= ,,p' "$source/rules_arm64.s" | sort >expected
 dump rules.so | awk 'NR == FNR { known[$1 " " $2] = 1; next } ($1 " " $2) in known || $1 == "site"' expected - | sort >got
 diff -u expected got || fail "rules"
 "${prefix}gcc" -shared -nostdlib -Wl,-soname,ld-linux-aarch64.so.1 -o loader.so "$source/rules_arm64.s"
-expect "the loader" "$(dump loader.so | grep -v '^site' | cut -d: -f2 | sort -u)" " is in the dynamic linker, which runs before it has relocated itself"
+expect "the loader" \
+    "$(dump loader.so | grep -v '^site' | cut -d: -f2 | sort -u)" " is in the dynamic linker, which runs before it has relocated itself"
 expect "the loader's sites" "$(dump loader.so | grep '^site nop:')" "site nop: 0+4 at 0"
 python3 "$source/damaged.py" "$FASTSDT_BUILD/bin/movable_dump" rules.so
 

@@ -8,7 +8,6 @@ dump() { "$FASTSDT_BUILD/bin/movable_dump" "$@"; }
 # compare SOURCE FILE: functions of which nothing is expected are passed over.
 compare() {
     sed -n 's,^\(#\|//\)= ,,p' "$1" | sort >expected
-    # shellcheck disable=SC2046 # words
     dump "$2" | awk 'NR == FNR { known[$1 " " $2] = 1; next } ($1 " " $2) in known || $1 == "site"' expected - | sort >got
     diff -u expected got || fail "$2"
 }
@@ -42,4 +41,5 @@ cat "$source/rules.s" - >go.s <<'END'
 END
 gcc -shared -nostdlib -o go.so go.s
 expect "Go, one instruction" "$(dump go.so | grep 'entry namer:')" "entry namer: 0+7"
-expect "Go, two instructions" "$(dump go.so | grep 'entry conditional:')" "entry conditional: is in a Go program, and has no instruction of five bytes there"
+expect "Go, two instructions" "$(dump go.so | grep 'entry conditional:')" \
+    "entry conditional: is in a Go program, and has no instruction of five bytes there"

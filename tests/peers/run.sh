@@ -41,7 +41,8 @@ source_of() {
     shift
     folder=$cache/peers-sources/$package
     [ ! -e "$folder" ] || return 0
-    files=$("$FASTSDT_SOURCE/scripts/common/debian-source.sh" "$package" 2>fetch.err) || { missing="no source package $package: $(tail -n 1 fetch.err)"; return 1; }
+    files=$("$FASTSDT_SOURCE/scripts/common/debian-source.sh" "$package" 2>fetch.err) ||
+        { missing="no source package $package: $(tail -n 1 fetch.err)"; return 1; }
     rm -rf "$folder.$$"
     mkdir -p "$folder.$$"
     local tar
@@ -67,16 +68,15 @@ compile() {
         for file in "$@"; do
             local language=c a=0 b=0
             case $file in *.cxx | *.cpp | *.cc) language=c++ ;; esac
-            # shellcheck disable=SC2086 # words
             $c -x $language -w "-I$theirs" $options -I"$(dirname "$file")" -c "$file" -o theirs.o 2>theirs.log || a=1
-            # shellcheck disable=SC2086 # words
             $c -x $language -w "-I$INCLUDE" $options -I"$(dirname "$file")" -c "$file" -o ours.o 2>ours.log || b=1
             if [ $a != $b ]; then
                 differs "$c ${file#"$cache"/peers-sources/} $options: with their header $([ $a = 0 ] && echo compiles || sed -n 's/.*error: //p' theirs.log | sed -n 1p), with ours $([ $b = 0 ] && echo compiles || sed -n 's/.*error: //p' ours.log | sed -n 1p)"
             elif [ $a = 0 ]; then
                 probes theirs.o >theirs.probes
                 probes ours.o >ours.probes
-                diff theirs.probes ours.probes >difference || differs "$c ${file#"$cache"/peers-sources/} $options: $(head -n 5 difference | tr '\n' ' ')"
+                diff theirs.probes ours.probes >difference ||
+                    differs "$c ${file#"$cache"/peers-sources/} $options: $(head -n 5 difference | tr '\n' ' ')"
                 count=$((count + $(wc -l <ours.probes))) jobs=$((jobs + 1))
             else
                 neither="${neither:-} $(basename "$file")"
@@ -112,7 +112,8 @@ run_gdb() {
             )
             grep -q '^PASS' "gdb.$header/results" || fail "gdb's tests with $c, $header: $(tail -n 3 "gdb.$header/log")"
         done
-        diff gdb.theirs/results gdb.ours/results >difference || differs "gdb, $c: $(grep -c '^[<>]' difference) results: $(head -n 6 difference | tr '\n' ' ')"
+        diff gdb.theirs/results gdb.ours/results >difference ||
+            differs "gdb, $c: $(grep -c '^[<>]' difference) results: $(head -n 6 difference | tr '\n' ' ')"
         if grep -E '^(FAIL|ERROR|UNRESOLVED)' gdb.ours/results >failed; then
             # With either header, "breakpoints not deleted" is gdb 16's own.
             if [ "$(gdb --version | sed -n '1s/^.* \([0-9]*\)\..*$/\1/p')" -ge 16 ]; then
@@ -148,11 +149,13 @@ run_linux() {
     local packages package options files
     folder=$cache/peers-sources/linux
     if [ ! -e "$folder" ]; then
-        packages=$(FASTSDT_CACHE=$cache "$FASTSDT_SOURCE/scripts/common/debian.sh" sid apt-cache pkgnames linux-source- 2>/dev/null) || { missing="no mirror"; return 77; }
+        packages=$(FASTSDT_CACHE=$cache "$FASTSDT_SOURCE/scripts/common/debian.sh" sid apt-cache pkgnames linux-source- 2>/dev/null) ||
+            { missing="no mirror"; return 77; }
         package=$(grep -E '^linux-source-[0-9.]+$' <<<"$packages" | sort -V | tail -n 1)
         rm -rf linux.part
         mkdir linux.part
-        (cd linux.part && FASTSDT_CACHE=$cache "$FASTSDT_SOURCE/scripts/common/debian.sh" sid apt-get download "$package") >fetch.log 2>&1 || { missing="no package $package"; return 77; }
+        (cd linux.part && FASTSDT_CACHE=$cache "$FASTSDT_SOURCE/scripts/common/debian.sh" sid apt-get download "$package") >fetch.log 2>&1 ||
+            { missing="no package $package"; return 77; }
         dpkg-deb --fsys-tarfile linux.part/*.deb | tar -xO --wildcards './usr/src/linux-source-*.tar.xz' |
             tar -C linux.part --strip-components=1 -xJ --wildcards --exclude='*/progs/*' \
                 '*/tools/testing/selftests/bpf/*.[ch]' '*/tools/lib/bpf/*.h' '*/tools/include/uapi/*.h'
@@ -198,7 +201,8 @@ run_glibc() {
             [ $header = ours ] || include=$peers/systemtap
             for object in "${objects[@]}"; do
                 rm -f "glibc.build/$object.os"
-                make -r PARALLELMFLAGS= -C "$folder/${object%/*}" objdir="$PWD/glibc.build" CC="$c -I$include" "$PWD/glibc.build/$object.os" >make.log 2>&1 ||
+                make -r PARALLELMFLAGS= -C "$folder/${object%/*}" objdir="$PWD/glibc.build" \
+                    CC="$c -I$include" "$PWD/glibc.build/$object.os" >make.log 2>&1 ||
                     fail "glibc, $c, $header: $object: $(grep -m 1 -E 'error|\*\*\*' make.log)"
                 echo "$object"
                 probes "glibc.build/$object.os" | sort -u # GCC copies a block with a site at its own discretion: malloc.c's memory_sbrk_more
@@ -218,7 +222,8 @@ run_lttng() {
         rm -rf lttng.part
         mkdir lttng.part
         (cd lttng.part && FASTSDT_CACHE=$cache "$FASTSDT_SOURCE/scripts/common/debian.sh" sid apt-get download liblttng-ust-dev liburcu-dev &&
-            for package in *.deb; do dpkg -x "$package" . || exit; done) >fetch.log 2>&1 || { missing="no packages liblttng-ust-dev and liburcu-dev"; return 77; }
+            for package in *.deb; do dpkg -x "$package" . || exit; done) >fetch.log 2>&1 ||
+            { missing="no packages liblttng-ust-dev and liburcu-dev"; return 77; }
         mkdir -p "$(dirname "$folder")"
         rm -f lttng.part/*.deb
         mv lttng.part "$folder"
@@ -226,7 +231,8 @@ run_lttng() {
     compiled_jobs=0 compiled_probes=0 neither=''
     mapfile -t files < <(with_probes 'tracepoint\(|tracef\(|tracelog\(' "$folder"/usr/share/doc/liblttng-ust-dev/examples/*/*.{c,cpp})
     for options in "-O0 -g" "-O2" "-O2 -fPIC"; do
-        compile lttng "$peers/systemtap" "$options -DLTTNG_UST_HAVE_SDT_INTEGRATION -D_GNU_SOURCE -I$folder/usr/include -I$folder/usr/include/$(gcc -dumpmachine)" "${files[@]}"
+        compile lttng "$peers/systemtap" \
+            "$options -DLTTNG_UST_HAVE_SDT_INTEGRATION -D_GNU_SOURCE -I$folder/usr/include -I$folder/usr/include/$(gcc -dumpmachine)" "${files[@]}"
     done
     report lttng
 }

@@ -16,7 +16,6 @@ expect "as usual" "$(hits)" "('ok', 7)"
 
 # Without /sys uprobes come by one system call from Linux 6.6 on; before, there is a sentence.
 status=0
-# shellcheck disable=SC2016
 unshare -m bash -c 'umount -R /sys && fastsdt-probe --json --output report.json app' 2>err || status=$?
 if [ $status = 2 ]; then
     grep -q 'no /sys/bus/event_source' err || fail "without /sys: $(cat err)"

@@ -50,7 +50,6 @@ expect "ifunc: status" $status 2
 grep -q ifunc err || fail "an ifunc is called: $(cat err)"
 # The ELF header is mapped too; a breakpoint there would hit nothing and be in every reader's way.
 for place in "--address 0" "--offset 0"; do
-    # shellcheck disable=SC2086 # two words
     status=0; fastsdt-probe $place ./names >out 2>err || status=$?
     expect "$place: status" $status 2
     grep -q 'names: .* 0 is in no executable segment' err || fail "$place is taken: $(cat err)"

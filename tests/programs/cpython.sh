@@ -7,7 +7,8 @@ need gcc make
 . "$FASTSDT_SOURCE/tests/long/real-programs/cpython.sh"
 source=$PWD/source
 fetch "$package"
-[ -e "$source" ] || { dpkg-source --no-copy -x "$archives"/*.dsc part >unpack.log 2>&1 && mv part "$source"; } || fail "cannot unpack $package: $(tail -n 1 unpack.log)"
+[ -e "$source" ] || { dpkg-source --no-copy -x "$archives"/*.dsc part >unpack.log 2>&1 && mv part "$source"; } ||
+    fail "cannot unpack $package: $(tail -n 1 unpack.log)"
 mapfile -t objects < <(cd "$source" && grep -rl 'PyDTrace_[A-Z]' Python Modules Objects --include='*.c' | sed 's/c$/o/' | sort)
 mkdir -p bin
 ln -sf "$FASTSDT_BUILD/bin/fastsdt-dtrace" bin/dtrace

@@ -28,7 +28,8 @@ fi
 
 # Types: of the package, and of a program that uses it.
 if have mypy; then
-    mypy --cache-dir mypy --config-file "$FASTSDT_SOURCE/python/pyproject.toml" "$FASTSDT_SOURCE/python/fastsdt" >mypy.log || fail "mypy: $(cat mypy.log)"
+    mypy --cache-dir mypy --config-file "$FASTSDT_SOURCE/python/pyproject.toml" "$FASTSDT_SOURCE/python/fastsdt" >mypy.log ||
+        fail "mypy: $(cat mypy.log)"
     cat >typed.py <<'END'
 from typing import List
 import fastsdt

@@ -13,7 +13,8 @@ cp "$here/target.py" "$here/tracers.py" .
 
 # arm64: the package as it is built there. Its files are compared too, and one is loaded.
 if have aarch64-linux-gnu-gcc; then
-    (cd source/python && PYTHONWARNINGS='' CC=aarch64-linux-gnu-gcc "$python" setup.py --quiet build_py --build-lib ../../arm64) >arm64.log 2>&1 || fail "arm64: $(cat arm64.log)"
+    (cd source/python && PYTHONWARNINGS='' CC=aarch64-linux-gnu-gcc "$python" setup.py --quiet build_py --build-lib ../../arm64) >arm64.log 2>&1 ||
+        fail "arm64: $(cat arm64.log)"
     PYTHONPATH=arm64 "$python" -B "$here/probes.py" aarch64-linux-gnu-gcc files
     cat >host.c <<'END'
 #include <dlfcn.h>
@@ -27,7 +28,8 @@ int main(void)
     return printf("%.3s\n", ((const char *(*)(void))dlsym(object, "base"))() + 1) != 4; /* behind its first byte a file has "ELF" */
 }
 END
-    ! have qemu-aarch64 || { aarch64-linux-gnu-gcc host.c -o host && expect "loaded on arm64" "$(qemu-aarch64 -L /usr/aarch64-linux-gnu ./host)" ELF; }
+    ! have qemu-aarch64 ||
+        { aarch64-linux-gnu-gcc host.c -o host && expect "loaded on arm64" "$(qemu-aarch64 -L /usr/aarch64-linux-gnu ./host)" ELF; }
 fi
 
 chmod -R a+rX . # pip's folders may be for root only

@@ -9,8 +9,8 @@ library=$FASTSDT_BUILD/lib
 # The header is C89 and C++98.
 for compiler in "clang-19 -std=c89" "g++ -std=c++20 -x c++" "g++ -std=c++98 -x c++" "gcc -std=c89"; do
     have "${compiler%% *}" || continue
-    # shellcheck disable=SC2086 # words
-    $compiler -pedantic -O1 -g -Wall -Wextra -Werror -I"$INCLUDE" "$FASTSDT_SOURCE/tests/reader/dump.c" -o dump -L"$library" -lfastsdt -Wl,-rpath,"$library" ||
+    $compiler -pedantic -O1 -g -Wall -Wextra -Werror -I"$INCLUDE" "$FASTSDT_SOURCE/tests/reader/dump.c" -o dump \
+        -L"$library" -lfastsdt -Wl,-rpath,"$library" ||
         fail "$compiler"
 done
 compared=0 notes=0
@@ -19,7 +19,8 @@ compare() { # FILE: in every way to open it
     fastsdt-check --json --functions "$1" >check.json 2>/dev/null || true
     ./dump "$1" >dump.json 2>err || {
         # Neither can read it, for the same reason.
-        [ "$(python3 -c 'import json, sys; print(json.load(open("check.json"))["files"][-1]["error"])')" = "$(sed 's/^[0-9]*|//; s/|$//; s/|/: /; s/|/; /' err)" ] ||
+        [ "$(python3 -c 'import json, sys; print(json.load(open("check.json"))["files"][-1]["error"])')" = \
+            "$(sed 's/^[0-9]*|//; s/|$//; s/|/: /; s/|/; /' err)" ] ||
             fail "$1: $(cat err) but fastsdt-check: $(cat check.json)"
         return 0
     }
@@ -70,7 +71,8 @@ fi
 plugin=$FASTSDT_BUILD/gcc-plugin/gcc-$(gcc -dumpversion | cut -d. -f1)/fastprobe.so
 [ -e "$plugin" ] || plugin=$(find "$FASTSDT_BUILD" -path "*/gcc-$(gcc -dumpversion | cut -d. -f1)/fastprobe.so" -print -quit)
 if [ -n "$plugin" ]; then
-    gcc -O2 -g -I"$INCLUDE" -fplugin="$plugin" -fplugin-arg-fastprobe-entry=auto -fplugin-arg-fastprobe-exit=nop10 "$FASTSDT_SOURCE/examples/hello.c" -o selected
+    gcc -O2 -g -I"$INCLUDE" -fplugin="$plugin" -fplugin-arg-fastprobe-entry=auto -fplugin-arg-fastprobe-exit=nop10 \
+        "$FASTSDT_SOURCE/examples/hello.c" -o selected
     compare selected
     grep -q '"selected": 1' dump.json || fail "no function was selected"
     grep -q '"result": "register"' dump.json || fail "no exit"

@@ -6,8 +6,8 @@ need gcc ar
 library=$FASTSDT_BUILD/lib
 [ -e "$library/libfastsdt.so" ] || skip "the tools are not built"
 # With a library that was built for a sanitizer only programs go that were built for it too: tests/sanitize.sh.
-# shellcheck disable=SC2086 # words
-${FASTSDT_API_COMPILER:-gcc} -O2 -Wall -Wextra -Werror -I"$INCLUDE" "$FASTSDT_SOURCE/tests/reader/use.c" -o use -L"$library" -lfastsdt -Wl,-rpath,"$library" -lpthread -rdynamic
+${FASTSDT_API_COMPILER:-gcc} -O2 -Wall -Wextra -Werror -I"$INCLUDE" "$FASTSDT_SOURCE/tests/reader/use.c" -o use \
+    -L"$library" -lfastsdt -Wl,-rpath,"$library" -lpthread -rdynamic
 run() { timeout 120 ./use "$@" >out 2>err || fail "use $*: status $?: $(cat out err)"; }
 gcc -O2 -g -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o hello
 gcc -O2 -c -I"$INCLUDE" "$FASTSDT_SOURCE/examples/hello.c" -o hello.o
@@ -63,7 +63,6 @@ expect "a sparse file" "$(cat out)" "sparse: read"
 
 if [ -z "${FASTSDT_API_COMPILER:-}" ]; then # sanitizers take terabytes of addresses
     for case in "hello 4096" "$FASTSDT_BUILD/bin/fastsdt-check 150000"; do
-        # shellcheck disable=SC2086 # two words
         run memory $case
         expect "$case: little memory" "$(cat out)" "read, or an error"
     done

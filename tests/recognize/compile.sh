@@ -23,7 +23,6 @@ compile() { # COMPILER [OPTION...]
     have "$1" || return 0
     local opt
     for opt in ${levels:--O0 -O2}; do
-        # shellcheck disable=SC2086
         "$@" $opt $warnings $freestanding -c use.c -o use.o || fail "$* $opt"
         undefined=$(nm -u use.o | grep -vE '_GLOBAL_OFFSET_TABLE_|TOC' || true)
         expect "undefined symbols with $* $opt" "$undefined" ""

@@ -10,7 +10,10 @@ cp -r "$FASTSDT_SOURCE/rust" crate
 export CARGO_HOME=$PWD/cargo-home CARGO_TARGET_DIR=$PWD/target CARGO_NET_OFFLINE=true CARGO_TERM_COLOR=never
 build() { (cd crate && cargo build --quiet "$@") || fail "cargo build $*"; }
 # NAME, sizes and signs of the arguments, one line per site.
-probes() { readelf -nW "$1" | awk '/^ *Name: / { name = $2 } /^ *Arguments:/ { sub(/^ *Arguments: */, ""); gsub(/@[^ ]*/, ""); print name ": " $0 }' | sort; }
+probes() {
+    readelf -nW "$1" |
+        awk '/^ *Name: / { name = $2 } /^ *Arguments:/ { sub(/^ *Arguments: */, ""); gsub(/@[^ ]*/, ""); print name ": " $0 }' | sort
+}
 expected="all: -1 1 -2 2 -4 4 -8 8 1 4 8 8
 open: 
 order: -4 8 -8

@@ -3,7 +3,6 @@
 # scripts/common/archive.sh, own_debs: two runs at a time have two folders for package files, one after the other the same.
 . "$FASTSDT_SOURCE/tests/common.sh"
 rm -rf cache
-# shellcheck disable=SC2016 # the inner shell's variables
 own() { bash -c '. "$FASTSDT_SOURCE/scripts/common/archive.sh"; own_debs cache bookworm; echo "${debs#cache/debs/}"; '"${1:-}"; }
 export -f own
 expect "alone" "$(own)" bookworm
@@ -13,5 +12,5 @@ expect "three, the first of them only by what it has started" "$(own '(own own) 
 bookworm.2
 bookworm.3"
 touch file
-# shellcheck disable=SC2016
-bash -c '. "$FASTSDT_SOURCE/scripts/common/archive.sh"; own_debs file bookworm || exit 3' 2>/dev/null && fail "a cache that cannot be written" || expect status $? 3
+bash -c '. "$FASTSDT_SOURCE/scripts/common/archive.sh"; own_debs file bookworm || exit 3' 2>/dev/null && fail "a cache that cannot be written" ||
+    expect status $? 3

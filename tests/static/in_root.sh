@@ -33,7 +33,8 @@ expect "fastsdt-dtrace --version" "$(cat out err)" "dtrace (fastsdt) $version"
 inside /fastsdt/file install /fastsdt
 expect "install, once more" "$status $(cat err)" "2 /fastsdt/file: /fastsdt/fastsdt-check is there already; remove it first"
 works "without arguments" /fastsdt/file
-expect "the tools it names" "$(sed -n 's/^  \(fastsdt-[a-z]*\) .*/\1/p' out | xargs)" "fastsdt-check fastsdt-dtrace fastsdt-index fastsdt-probe fastsdt-trace"
+expect "the tools it names" "$(sed -n 's/^  \(fastsdt-[a-z]*\) .*/\1/p' out | xargs)" \
+    "fastsdt-check fastsdt-dtrace fastsdt-index fastsdt-probe fastsdt-trace"
 inside /fastsdt/file ls
 expect "no tool" "$status $(cat out err)" '2 /fastsdt/file: "ls" is no tool: check, dtrace, index, probe or trace; or install DIR'
 

@@ -18,7 +18,8 @@ END
 chmod +x attach
 cp "$(command -v busybox)" busybox
 bin=$FASTSDT_BUILD/bin status=0
-"$FASTSDT_SOURCE/bench/in-guest.sh" ubuntu-4.18 fastsdt app script attach busybox "$bin/engine_outside_test" "$bin/engine_life_test" "$bin/engine_follow_test" \
+"$FASTSDT_SOURCE/bench/in-guest.sh" ubuntu-4.18 fastsdt app script attach busybox "$bin/engine_outside_test" "$bin/engine_life_test" \
+    "$bin/engine_follow_test" \
     "$bin/engine_target" "$bin/engine_target_static" "$bin/libengine_module.so" >out 2>err <<'COMMANDS' || status=$?
 /bin/fastsdt --version
 /bin/fastsdt check -P order /bin/app

@@ -21,7 +21,8 @@ done
 
 # bash, as it calls them.
 complete_bash() { # WORDS...: the last one is to be completed
-    bash -c '. "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _fastsdt; printf "%s\n" "${COMPREPLY[@]}"' _ "$there/fastsdt.bash" "$@" | sort | xargs
+    bash -c '. "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _fastsdt; printf "%s\n" "${COMPREPLY[@]}"' _ "$there/fastsdt.bash" "$@" |
+        sort | xargs
 }
 touch file-1 file-2
 expect "options" "$(complete_bash fastsdt-check --f)" "--fail-on --functions"
@@ -33,7 +34,8 @@ complete_bash fastsdt-probe --pid '' | matches -w $$ || fail "no processes"
 tried=bash
 if have zsh; then
     zsh -n "$there/_fastsdt" || fail "zsh does not take it"
-    zsh -fc "autoload -U compinit; fpath=('$there' \$fpath); compinit -u -d "$PWD/zcompdump"; print \$_comps[fastsdt-check]" | matches -x _fastsdt || fail "zsh: no completion for fastsdt-check"
+    zsh -fc "autoload -U compinit; fpath=('$there' \$fpath); compinit -u -d "$PWD/zcompdump"; print \$_comps[fastsdt-check]" | matches -x _fastsdt ||
+        fail "zsh: no completion for fastsdt-check"
     tried="$tried zsh"
 fi
 if have fish; then
@@ -41,7 +43,8 @@ if have fish; then
     for tool in fastsdt-check fastsdt-index fastsdt-probe fastsdt-dtrace fastsdt-trace; do
         fish --no-config -c "source $there/$tool.fish" 2>err && [ ! -s err ] || fail "fish: $(cat err)"
     done
-    expect "fish" "$(fish --no-config -c "source $there/fastsdt-check.fish; complete -C 'fastsdt-check --fail-on '" | cut -f1 | sort | xargs)" "error info never warning"
+    expect "fish" "$(fish --no-config -c "source $there/fastsdt-check.fish; complete -C 'fastsdt-check --fail-on '" | cut -f1 | sort | xargs)" \
+        "error info never warning"
     tried="$tried fish"
 fi
 echo "tried: $tried"

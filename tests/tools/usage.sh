@@ -24,7 +24,6 @@ for tool in fastsdt-check fastsdt-index fastsdt-probe fastsdt-trace ./dtrace; do
 done
 for command in "fastsdt-check absent" "fastsdt-index absent" "fastsdt-probe --dry-run absent" "fastsdt-trace -p 1 absent" "./dtrace -h -s absent"; do
     name=${command%% *} name=${name#./}
-    # shellcheck disable=SC2086 # words
     status=$(run $command)
     if [ "$name" = fastsdt-probe ] && ! grep -q absent err; then continue; fi # it may not attach here at all
     expect "$command" "$status" $([ $name = dtrace ] && echo 1 || echo 2)
@@ -41,7 +40,8 @@ for command in latency record functions top export; do
     fastsdt-trace $command --help | matches -E "^(Usage:|      ) fastsdt-trace $command " || fail "fastsdt-trace $command --help has no usage"
 done
 fastsdt-trace serve --help >serve.help
-expect "usage of serve" "$(grep -E '^(Usage:|      ) ' serve.help | sed -E 's/^(Usage:|      ) //' | cut -d' ' -f1-2 | sort | uniq -c | tr -s ' ')" " 3 fastsdt-trace serve"
+expect "usage of serve" "$(grep -E '^(Usage:|      ) ' serve.help | sed -E 's/^(Usage:|      ) //' | cut -d' ' -f1-2 | sort | uniq -c | tr -s ' ')" \
+    " 3 fastsdt-trace serve"
 expect "examples of serve" "$(grep -c '^  fastsdt-trace serve ' serve.help)" 2
 
 # Plurals.

@@ -10,7 +10,7 @@ complete -c fastsdt-trace -l comm -x -d 'To all of this name, a pattern, that ha
 complete -c fastsdt-trace -l cgroup -x -d 'To all in this control group, or below it'
 complete -c fastsdt-trace -l container -x -d 'To all in the container whose number begins so'
 complete -c fastsdt-trace -l user -x -d 'To all that run as this user'
-complete -c fastsdt-trace -l engine -x -a 'auto user kernel' -d 'user: sites are patched to count in the process; kernel: bpftrace runs the script; auto: user where every site can be armed, else kernel if bpftrace can be run'
+complete -c fastsdt-trace -l engine -x -a 'auto user kernel bpftrace' -d 'user: sites are patched to count in the process; kernel: uprobes with BPF programs count; bpftrace: that program runs the script; auto: user, and kernel for what it cannot have; bpftrace for scripts that only it reads'
 complete -c fastsdt-trace -s t -l duration -x -d 'End after this time'
 complete -c fastsdt-trace -s i -l interval -x -d 'Print all maps at this interval'
 complete -c fastsdt-trace -s d -l stage -x -a 'ast ir code' -d 'Only show what becomes of the script: ast, as it was written; ir, its operations; code, as --dry-run'

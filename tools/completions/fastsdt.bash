@@ -59,7 +59,7 @@ _fastsdt() {
         --cgroup) return ;;
         --container) return ;;
         --user) return ;;
-        --engine) values='auto user kernel' ;;
+        --engine) values='auto user kernel bpftrace' ;;
         -t | --duration) return ;;
         -i | --interval) return ;;
         -d | --stage) values='ast ir code' ;;

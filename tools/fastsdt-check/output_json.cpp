@@ -50,7 +50,7 @@ Json place_json(const Image& image, uint64_t address)
         json["address"] = section ? address - section->address : address;
         json["section"] = section ? Json(section->name) : Json();
     }
-    if (const auto offset = image.file_offset(address))
+    if (const auto offset = image.file_offset(Vaddr(address)))
         json["file_offset"] = *offset;
     return json;
 }

@@ -37,7 +37,7 @@ struct Pipe {
     {
         int ends[2];
         if (pipe2(ends, O_CLOEXEC) != 0)
-            throw Error(std::string("dtrace: cannot make a pipe: ") + std::strerror(errno));
+            throw Unusable(fastsdt::Error::of_system(errno, "a pipe"));
         read = ends[0], write = ends[1];
     }
     ~Pipe() { close_end(read), close_end(write); }
@@ -79,8 +79,7 @@ std::vector<std::string> split_words(std::string_view text, std::string_view of)
                 word += text[i];
             }
             if (i == text.size())
-                throw Error("dtrace: a quote is never closed in " + std::string(of) + ": "
-                            + std::string(text.substr(open)));
+                throw Unusable({"a quote is never closed: " + std::string(text.substr(open)), std::string(of)});
         } else
             word += c;
         in_word = true;
@@ -104,7 +103,7 @@ std::vector<std::string> compiler()
     for (const char* name : {"cc", "gcc", "clang"})
         if (on_path(name))
             return {name};
-    throw Error("dtrace: there is no compiler: none of cc, gcc and clang is on the PATH; set CC");
+    throw Unusable({"there is no compiler: none of cc, gcc and clang is on the PATH", {}, "set CC"});
 }
 
 std::string run(const std::vector<std::string>& command, std::string_view input, bool wants_output)
@@ -135,7 +134,7 @@ std::string run(const std::vector<std::string>& command, std::string_view input,
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     if (failed)
-        throw Error("dtrace: cannot run " + command[0] + ": " + std::strerror(failed));
+        throw Unusable(fastsdt::Error::of_system(failed, command[0]));
     Pipe::close_end(in.read);
     Pipe::close_end(out.write);
     fcntl(in.write, F_SETFL, O_NONBLOCK);
@@ -169,9 +168,9 @@ std::string run(const std::vector<std::string>& command, std::string_view input,
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
     if (WIFSIGNALED(status))
-        throw Error("dtrace: killed by signal " + std::to_string(WTERMSIG(status)) + ": " + shown);
+        throw Unusable({"killed by signal " + std::to_string(WTERMSIG(status)), shown});
     if (WEXITSTATUS(status) != 0)
-        throw Error("dtrace: exit status " + std::to_string(WEXITSTATUS(status)) + ": " + shown);
+        throw Unusable({"exit status " + std::to_string(WEXITSTATUS(status)), shown});
     return output;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Preprocessor and compiler: takes the words of a command from the environment and runs it. All errors are
-// dtrace::Error.
+// Preprocessor and compiler: takes the words of a command from the environment and runs it. All errors are Unusable.
 #pragma once
 #include "model.h"
 

@@ -47,9 +47,9 @@ void handle(void (*from)(int), void (*to)(int))
             sigaction(signal, &action, nullptr);
 }
 
-[[noreturn]] void fail(const char* what, const std::string& path)
+[[noreturn]] void fail(const std::string& path)
 {
-    throw Error(std::string("dtrace: cannot ") + what + " " + path + ": " + std::strerror(errno));
+    throw Unusable(fastsdt::Error::of_system(errno, path));
 }
 
 bool write_all(int file, std::string_view text)
@@ -70,7 +70,7 @@ std::string read_file(const std::string& path)
 {
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0)
-        fail("read", path);
+        fail(path);
     std::string text;
     char buffer[65536];
     for (;;) {
@@ -81,7 +81,7 @@ std::string read_file(const std::string& path)
             const int error = errno;
             close(file);
             errno = error;
-            fail("read", path);
+            fail(path);
         }
         if (n == 0)
             break;
@@ -95,7 +95,7 @@ void write_file(const std::string& path, std::string_view text)
 {
     if (path == "/dev/stdout") { // opened again, a file would be written from its start; and it is not ours to replace
         if (!write_all(1, text))
-            fail("write", path);
+            fail(path);
         return;
     }
     // Pipes and devices; and where a link leads to no file yet, none is replaced.
@@ -103,14 +103,10 @@ void write_file(const std::string& path, std::string_view text)
     if (stat(path.c_str(), &existing) == 0 ? !S_ISREG(existing.st_mode) : lstat(path.c_str(), &existing) == 0) {
         const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
         if (file < 0 || !write_all(file, text) || close(file) != 0)
-            fail("write", path);
+            fail(path);
         return;
     }
-    try {
-        fastsdt::OutputFile(path, false).write(text);
-    } catch (const fastsdt::Unusable& unusable) {
-        throw Error(std::string("dtrace: ") + unusable.what());
-    }
+    fastsdt::OutputFile(path, false).write(text);
 }
 
 TemporaryDirectory::TemporaryDirectory(bool keep) : keep_(keep)
@@ -118,12 +114,12 @@ TemporaryDirectory::TemporaryDirectory(bool keep) : keep_(keep)
     const char* parent = std::getenv("TMPDIR");
     path_ = std::string(parent && *parent ? parent : "/tmp") + "/dtrace-XXXXXX";
     if (!mkdtemp(path_.data()))
-        fail("make", path_);
+        fail(path_);
     if (keep_)
         return;
     if (path_.size() >= sizeof temporary_directory) {
         rmdir(path_.c_str());
-        throw Error("dtrace: " + path_ + ": " + std::strerror(ENAMETOOLONG));
+        throw Unusable(fastsdt::Error::of_system(ENAMETOOLONG, path_));
     }
     std::memcpy(temporary_directory, path_.c_str(), path_.size() + 1);
     handle(SIG_DFL, on_signal);

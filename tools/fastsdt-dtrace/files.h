@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reading the input whole, writing the output whole or not at all. All errors are dtrace::Error.
+// Reading the input whole, writing the output whole or not at all. All errors are Unusable.
 #pragma once
 #include "model.h"
 

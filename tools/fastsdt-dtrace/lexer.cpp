@@ -215,8 +215,8 @@ void Lexer::fail(const Token& at, const std::string& message) const
         if (!continues(c))
             indent += c == '\t' ? '\t' : ' ';
     line += visible({place, size_t(end - place)}) + (cut_after ? "..." : "");
-    throw Error(std::string(at.file) + ":" + std::to_string(at.line) + ":" + std::to_string(column)
-                + ": error: " + message + "\n " + line + "\n " + indent + "^");
+    throw Misread({"error: " + message + "\n " + line + "\n " + indent + "^",
+                   std::string(at.file) + ":" + std::to_string(at.line) + ":" + std::to_string(column)});
 }
 
 } // namespace dtrace

@@ -7,6 +7,7 @@
 #include "parser.h"
 #include "compiler.h"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 
@@ -86,13 +87,16 @@ int main(int argc, char** argv)
         else
             work(o);
         if (std::fflush(stdout) != 0)
-            throw Error("dtrace: cannot write to the standard output");
+            throw Unusable(fastsdt::Error::of_system(errno, "the standard output"));
         return 0;
     } catch (const UsageError& e) {
         std::fprintf(stderr, "dtrace: %s\n%s", e.what(), usage_line);
         return 2;
-    } catch (const std::exception& e) {
+    } catch (const Misread& e) {
         std::fprintf(stderr, "%s\n", e.what());
+        return 1;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "dtrace: %s\n", e.what());
         return 1;
     }
 }

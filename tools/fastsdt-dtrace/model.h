@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a provider file says: providers, their probes, the probes' arguments. The parser makes it, the writers read it.
 #pragma once
-#include <stdexcept>
+#include "base/unusable.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace dtrace {
 
-// One error that ends the run. what() is the whole message, of one or more lines.
-struct Error : std::runtime_error {
-    using runtime_error::runtime_error;
+using fastsdt::Unusable;
+
+// Thrown: what is wrong in the provider file. what() begins as a compiler's message does, and shows the line.
+struct Misread : Unusable {
+    using Unusable::Unusable;
 };
 
 struct Argument {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The command line of fastsdt-dtrace.
 #pragma once
+#include "base/unusable.h"
+
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,8 @@ namespace dtrace {
 extern const char* const usage_line;
 extern const char* const help;
 
-struct UsageError : std::runtime_error {
-    using runtime_error::runtime_error;
+struct UsageError : fastsdt::Unusable {
+    using Unusable::Unusable;
 };
 
 struct Options {

@@ -49,7 +49,7 @@ public:
             const uint64_t address = number(text, "--address");
             if (!image_.executable_at(address))
                 throw Unusable({fmt::format("address {} is in no executable segment", text), options_.file_name});
-            add("address", text, address, "address");
+            add("address", text, Vaddr(address), "address");
         }
         add_offsets();
         if (rows_.empty())
@@ -59,20 +59,21 @@ public:
     }
 
 private:
-    Row& add(std::string kind, std::string name, uint64_t address, std::string_view place)
+    Row& add(std::string kind, std::string name, Vaddr address, std::string_view place)
     {
-        return add(std::move(kind), std::move(name), address, place, evaluate(image_, {address}, kernel_).at_start, 0);
+        return add(std::move(kind), std::move(name), address, place,
+                   evaluate(image_, {address.value}, kernel_).at_start, FileOffset());
     }
 
-    Row& add(std::string kind, std::string name, uint64_t address, std::string_view place, const Judgement& model,
-             uint64_t semaphore)
+    Row& add(std::string kind, std::string name, Vaddr address, std::string_view place, const Judgement& model,
+             FileOffset semaphore)
     {
         const auto offset = image_.file_offset(address);
         if (!offset)
             throw Unusable(
                 {fmt::format("{} {}: address {:#x} is not in the file", kind, name, address), options_.file_name});
         Row row;
-        row.target = {path_, *offset, semaphore, false};
+        row.target = {path_, offset->value, semaphore.value, false};
         row.kind = std::move(kind);
         row.name = std::move(name);
         row.address = address;
@@ -115,7 +116,8 @@ private:
             if (chosen(point.entry ? options_.entries : options_.probes, point)) {
                 Row& row = add_point(point.entry ? "entry" : "probe",
                                      point.entry ? point.name : point.provider + ':' + point.name, point);
-                if (const auto found = arguments.find(point.note_address); !point.entry && found != arguments.end())
+                if (const auto found = arguments.find(point.note_address.value);
+                    !point.entry && found != arguments.end())
                     row.arguments = found->second;
             }
             if (!point.exits.empty() && chosen(options_.exits, point))
@@ -158,14 +160,14 @@ private:
                      options_.file_name,
                      fmt::format("name that one (gdb: `info line {}` in a process), or probe the resolver with --force",
                                  name)});
-            add("symbol", text, found->second->address + offset, offset ? "inside" : "function");
+            add("symbol", text, Vaddr(found->second->address + offset), offset ? "inside" : "function");
         }
     }
 
     void add_offsets()
     {
         for (const std::string& text : options_.offsets) {
-            const uint64_t offset = number(text, "--offset");
+            const FileOffset offset(number(text, "--offset"));
             const Segment* in = nullptr;
             for (const Segment& segment : image_.segments())
                 if (segment.executable && offset >= segment.offset && offset - segment.offset < segment.file_size)

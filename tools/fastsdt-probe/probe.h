@@ -42,7 +42,7 @@ struct Row {
     std::string kind, name;
     std::string arguments; ///< of a USDT probe, as in its note
     Arch arch = Arch::unknown;
-    uint64_t address = 0; ///< ELF vaddr
+    Vaddr address;
     std::string place;
     Judgement model;
     Observation seen;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "attached.h"
 
-#include "kernel.h"
 #include "proc/threads.h"
 #include "say.h"
 
@@ -38,7 +37,8 @@ Session::Options Shared::session_options()
             .ordered = !options.unordered,
             .start_ns = start_ns,
             .sink = sink,
-            .elsewhere = elsewhere};
+            .kernel = kernel.get(),
+            .all_in_kernel = all_in_kernel};
 }
 
 void Shared::say_once(const std::string& sentence)
@@ -63,20 +63,14 @@ void Shared::say_what_is_missing(const std::vector<const Probe*>& probes, const 
                                  const Summary& summary, const char* matches, const char* so_far)
 {
     said_what_is_missing = true;
-    bool kernel = kernel_may && !summary.complete();
+    bool may = kernel_may && !kernel && !summary.complete();
     for (const Probe* probe : probes) {
         say(fmt::format("nothing {} {}{}{}", matches, probe->text, so_far, matcher.instead(*probe)));
-        kernel = kernel || (kernel_may && probe->kind != Probe::Kind::usdt && !options.moves); // it finds no others
+        may =
+            may || (kernel_may && !kernel && probe->kind != Probe::Kind::usdt && !options.moves); // it finds no others
     }
-    if (!kernel)
-        return;
-    std::string why = untellable(options, &script);
-    if (why.empty())
-        why = return_probe_obstacle(options);
-    if (why.empty())
-        say(fmt::format("bpftrace may do all of it, as root: {}", shell_line(kernel_command(options, &script))));
-    else
-        say(fmt::format("bpftrace cannot take over: {}", why));
+    if (may)
+        say("--engine kernel may do all of it, as root");
 }
 
 Attached::Attached(Shared& shared, std::unique_ptr<Program> program, std::unique_ptr<Session> session)
@@ -97,13 +91,13 @@ void Attached::keep(const std::vector<engine::SiteState>& seen, bool may_be_late
     late_.resize(seen.size());
     for (size_t i = 0; i < seen.size(); ++i) {
         const State state = seen[i].state;
-        const bool fresh = i >= states_.size() || states_[i].state != State::armed;
-        if (state == State::armed && (waited_[i] || ((behind_ || may_be_late) && fresh))) {
+        const bool fresh = i >= states_.size() || !is_recorded(states_[i]);
+        if (is_recorded(seen[i]) && (waited_[i] || ((behind_ || may_be_late) && fresh))) {
             late_[i] = true;
             covered_since_ = Clock::now();
         }
         // What is ready is about to be armed, and what is gone misses nothing.
-        waited_[i] = state != State::armed && state != State::gone && state != State::ready;
+        waited_[i] = !is_recorded(seen[i]) && state != State::gone && state != State::ready;
     }
     states_ = seen;
 }
@@ -190,7 +184,7 @@ void Attached::loaded(bool passes)
     const std::vector<engine::SiteState> before = states_;
     const bool waited = session_->answer_loader([&] { attempt([&] { news(true); }); });
     for (size_t i = 0; !waited && i < states_.size(); ++i)
-        if (states_[i].state == State::armed && (i >= before.size() || before[i].state != State::armed)) {
+        if (is_recorded(states_[i]) && (i >= before.size() || !is_recorded(before[i]))) {
             late_[i] = true;
             covered_since_ = Clock::now();
         }
@@ -426,8 +420,8 @@ void Attached::count(Summary& summary) const
         const engine::SiteState state = i < states_.size() ? states_[i] : engine::SiteState{};
         if (state.state == State::gone)
             continue;
-        summary.count(session_->sites()[i], state, state.state == State::armed);
-        if (i >= late_.size() || !late_[i] || state.state != State::armed)
+        summary.count(session_->sites()[i], state, is_recorded(state));
+        if (i >= late_.size() || !late_[i] || !is_recorded(state))
             continue;
         ++summary.late;
         summary.late_seconds = std::max(summary.late_seconds, seconds(covered_since_ - start_));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One process of a run: its sites are armed, looked at while it runs, and put back.
 #pragma once
+#include "bpf/kernel.h"
 #include "options.h"
 #include "output.h"
 #include "process/clock.h"
@@ -28,12 +29,13 @@ struct Shared {
     const Options& options;
     const engine::Script& script;
     uint64_t start_ns = engine::boot_time(); ///< of the run
-    bool kernel_may = false;                 ///< bpftrace has not been tried in vain
+    bool kernel_may = false;                 ///< the kernel's engine was not asked for, and could be
     engine::ProbeNames names = {};
     std::set<std::string> refusals = {}; ///< and other sentences that were said
     bool said_what_is_missing = false;
-    engine::RecordSink* sink = nullptr;                      ///< of record
-    std::function<bool(const engine::Site&)> elsewhere = {}; ///< engine::Session::Options
+    engine::RecordSink* sink = nullptr;               ///< of record
+    std::unique_ptr<engine::bpf::Kernel> kernel = {}; ///< engine::Session::Options, as the next one
+    bool all_in_kernel = false;
 
     engine::Session::Options session_options();
     void say_once(const std::string& sentence);

@@ -1,91 +1,213 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "bpftrace.h"
-
+#include "base/printable.h"
+#include "base/search_path.h"
 #include "base/unusable.h"
+#include "bpftrace.h"
+#include "elf/return_probes.h"
+#include "hand_over.h"
+#include "proc/maps.h"
+#include "report/commands.h"
+#include "say.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
+#include <filesystem>
+#include <iostream>
+#include <set>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace fastsdt::trace_tool {
+namespace {
 
-std::vector<char*> pointers(const std::vector<std::string>& words)
+std::string joined(const std::vector<std::string>& command)
 {
-    std::vector<char*> found;
-    for (const std::string& word : words)
-        found.push_back(const_cast<char*>(word.c_str()));
-    found.push_back(nullptr);
-    return found;
+    std::string line;
+    for (const std::string& word : command)
+        line += (line.empty() ? "" : " ") + word;
+    return line;
 }
 
-Bpftrace::Bpftrace(const std::vector<std::string>& command, const Signals& signals)
+// What bpftrace compares with a number is the number that a process has in the first pid namespace of the machine. From
+// within another there is no way to learn it: /proc, credentials and perf events all give the namespace's own.
+bool in_first_namespace()
 {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        throw Unusable(fmt::format("pipe: {}", std::strerror(errno)));
-    output_ = Descriptor(ends[0]);
-    const Descriptor write_end(ends[1]);
-    const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    const std::vector<char*> words = pointers(command);
-    const pid_t parent = getpid();
-    pid_ = fork();
-    if (pid_ < 0)
-        throw Unusable(fmt::format("fork: {}", std::strerror(errno)));
-    if (pid_ == 0) {
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || setpgid(0, 0) < 0
-            || dup2(nothing.get(), 0) < 0 || dup2(write_end.get(), 1) < 0)
-            _exit(127);
-        signals.as_before();
-        execvp(words[0], words.data());
-        _exit(127);
+    struct stat ours{};
+    constexpr ino_t first = 0xEFFFFFFC; // PROC_PID_INIT_INO, include/linux/proc_ns.h
+    return stat("/proc/self/ns/pid", &ours) < 0 || ours.st_ino == first;
+}
+
+std::vector<std::string> command_line(const Options& options)
+{
+    const std::string process = options.pid ? std::to_string(options.pid) : "cpid";
+    std::string text = handed_over(options.text, process);
+    if (options.duration)
+        text += fmt::format("{}interval:ms:{} {{ exit(); }}\n", text.ends_with('\n') ? "" : "\n",
+                            options.duration->count());
+    std::vector<std::string> words = {"bpftrace"};
+    if (!options.output.empty())
+        words.insert(words.end(), {"-o", options.output});
+    if (options.json)
+        words.insert(words.end(), {"-f", "json"});
+    if (options.pid)
+        words.insert(words.end(), {"-p", process});
+    else
+        words.insert(words.end(), {"-c", joined(options.command)});
+    words.insert(words.end(), {"-e", text});
+    words.insert(words.end(), options.parameters.begin(), options.parameters.end());
+    return words;
+}
+
+} // namespace
+
+// bpftrace splits a command at blanks and knows no quotes (src/child.cpp).
+std::string untellable(const Options& options)
+{
+    if (options.interval)
+        return "--interval cannot be added to a script that only bpftrace reads; write interval:s:N { print(@map) }";
+    if (!options.one_process())
+        return "bpftrace traces one process at a time";
+    try {
+        command_line(options);
+    } catch (const Unusable& error) {
+        return error.what();
     }
-    setpgid(pid_, pid_); // whoever is first
+    if (options.pid)
+        return {};
+    for (const std::string& word : options.command)
+        if (word.empty() || word.find(' ') != word.npos)
+            return fmt::format(
+                "bpftrace cannot run a command with \"{}\" in it, since it splits commands at blanks; start the "
+                "command and use --pid",
+                word);
+    return {};
 }
 
-Bpftrace::~Bpftrace()
+std::vector<std::string> bpftrace_command(const Options& options)
 {
-    if (pid_ < 0)
-        return;
-    kill(-pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
+    if (const std::string why = untellable(options); !why.empty())
+        give_up(why);
+    return command_line(options);
 }
 
-void Bpftrace::interrupt() const
+namespace {
+
+// A word with control characters, as a script of several lines has, in the form that bash, zsh and ksh read. Its
+// escapes are those of printable(), \n and \t.
+std::string escaped_word(const std::string& word)
 {
-    kill(pid_, SIGINT);
+    std::string text;
+    for (char c : word)
+        text += c == '\n'            ? "\\n"
+            : c == '\t'              ? "\\t"
+            : c == '\\' || c == '\'' ? std::string("\\") + c
+                                     : std::string(1, c);
+    return "$'" + printable(text) + "'";
 }
 
-void Bpftrace::ask_for_maps() const
+} // namespace
+
+std::string shell_line(const std::vector<std::string>& words)
 {
-    kill(pid_, SIGUSR1);
+    std::string line;
+    for (const std::string& word : words) {
+        if (printable(word) != word) {
+            line += (line.empty() ? "" : " ") + escaped_word(word);
+            continue;
+        }
+        const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+                || std::string_view("-_./=:,+").find(c) != std::string_view::npos;
+        });
+        line += (line.empty() ? "" : " ") + (plain ? word : shell_quoted(word));
+    }
+    return line;
 }
 
-void Bpftrace::remind() const
+namespace {
+
+// Of the files whose code runs in the process, as far as they are known: those that it has mapped, those of the script, the command.
+std::string why_no_return_probe(const Options& options, std::vector<std::string> files)
 {
-    siginfo_t info{};
-    kill(pid_, SIGSTOP);
-    while (waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT) < 0 && errno == EINTR) {}
-    kill(pid_, SIGCONT);
+    for (std::string& file : files)
+        if (const std::string found = in_search_path(file); file.find('/') == file.npos && !found.empty())
+            file = found;
+    if (!options.command.empty())
+        files.push_back(in_search_path(options.command[0]));
+    if (options.pid)
+        for (const Mapping& mapping : read_maps(options.pid))
+            if (mapping.executable && mapping.inode)
+                files.push_back(fmt::format("/proc/{}/map_files/{:x}-{:x}", options.pid, mapping.start, mapping.end));
+    std::string why;
+    const std::set<std::string> each(files.begin(), files.end());
+    for (const std::string& file : each) {
+        std::error_code error;
+        if (!why.empty() || !std::filesystem::is_regular_file(file, error))
+            continue;
+        const std::string name =
+            file.starts_with("/proc/") ? std::filesystem::read_symlink(file, error).string() : file;
+        const auto look = [&](const Image& image) {
+            if (const std::string reason = why_no_return_probe(image, name); !reason.empty())
+                why = fmt::format("{} {}", printable(name), reason);
+        };
+        try {
+            Image::each(file, look, [](const Error&) {});
+        } catch (const Unusable&) {
+            // no code of the program
+        }
+    }
+    return why;
 }
 
-void Bpftrace::end() const
+} // namespace
+
+std::string return_probe_obstacle(const Options& options)
 {
-    kill(-pid_, SIGKILL);
+    const auto files = files_of_return_probes(options.text);
+    if (files.empty())
+        return {};
+    if (!options.return_probes)
+        return "a uretprobe of bpftrace replaces return addresses, which ends Go programs, programs that throw through "
+               "the function, and those with a shadow stack; if this is none of these, give --uretprobe";
+    const std::string why = why_no_return_probe(options, files);
+    return why.empty() ? why : "a uretprobe could end the process: " + why;
 }
 
-int Bpftrace::reap()
+std::string bpftrace_obstacle(const Options& options)
 {
-    int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
-    kill(-pid_, SIGKILL);
-    pid_ = -1;
-    return status;
+    if (const std::string why = untellable(options); !why.empty())
+        return why;
+    if (const std::string why = return_probe_obstacle(options); !why.empty())
+        return why;
+    if (options.follow.value_or(false))
+        return "bpftrace counts one process, and --follow wants its children too";
+    if (options.folded)
+        return "bpftrace prints no folded stacks";
+    if (geteuid() != 0)
+        return "bpftrace needs root";
+    if (in_search_path("bpftrace").empty())
+        return "bpftrace is not installed";
+    if (!in_first_namespace())
+        return "bpftrace knows processes by their numbers in the machine's first pid namespace, which cannot be "
+               "learned from within another: it would count other processes too";
+    return {};
+}
+
+void run_bpftrace(const Options& options)
+{
+    std::vector<std::string> command = bpftrace_command(options);
+    if (const std::string obstacle = bpftrace_obstacle(options); !obstacle.empty())
+        give_up(fmt::format("--engine bpftrace: {}. The command is: {}", obstacle, shell_line(command)));
+    std::vector<char*> words;
+    for (std::string& word : command)
+        words.push_back(word.data());
+    words.push_back(nullptr);
+    execvp(words[0], words.data());
+    give_up(fmt::format("bpftrace: {}", std::strerror(errno)));
 }
 
 } // namespace fastsdt::trace_tool

@@ -1,44 +1,30 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// bpftrace as a child process.
+// Scripts that only bpftrace can read: it runs them in place of this program.
 #pragma once
-#include "base/descriptor.h"
-#include "process.h"
+#include "options.h"
 
 #include <string>
-#include <string_view>
-#include <sys/types.h>
 #include <vector>
 
 namespace fastsdt::trace_tool {
 
-/// What a script of ours has it print when all probes are attached.
-inline constexpr std::string_view attached_line = "fastsdt-trace: all probes are attached";
+/// Says which of the options bpftrace cannot be given, and what to do instead; empty: it can be given all.
+std::string untellable(const Options& options);
 
-/// The words as execvp() wants them. They have to outlive it.
-std::vector<char*> pointers(const std::vector<std::string>& words);
+/// The words of the command by which bpftrace does what the options ask for. Gives up where bpftrace cannot be given an option: see untellable().
+std::vector<std::string> bpftrace_command(const Options& options);
 
-/// In a process group of its own: a Ctrl-C comes to us, and we say what it shall do. It ends with us, whatever ends us.
-class Bpftrace {
-public:
-    /// Its standard output is output(). Throws Unusable.
-    Bpftrace(const std::vector<std::string>& command, const Signals& signals);
-    Bpftrace(const Bpftrace&) = delete;
-    Bpftrace& operator=(const Bpftrace&) = delete;
-    ~Bpftrace(); ///< kills it, if it was not reaped
+/// The words as they are typed into a shell, on one line and printable whatever they contain.
+std::string shell_line(const std::vector<std::string>& words);
 
-    int output() const { return output_.get(); }
-    void interrupt() const;    ///< it detaches, prints its maps and ends
-    void ask_for_maps() const; ///< it prints them, and goes on
-    /// bpftrace 0.17 does not notice a signal that comes while it does not wait for events, as long as none come
-    /// (BPFtrace::poll_perf_events()), and dies of a second interrupt. A stop ends its epoll_wait() without a signal.
-    void remind() const;
-    void end() const; ///< kills it, and what it has started
-    /// Waits for its end, and kills what it has started. @return  its status as from waitpid
-    int reap();
+/// Why bpftrace is not given the script's return probes, which replace return addresses. Empty: it has none, or they were asked for and
+/// nothing tells that they would do harm.
+std::string return_probe_obstacle(const Options& options);
 
-private:
-    pid_t pid_ = -1;
-    Descriptor output_;
-};
+/// Why bpftrace cannot run the script here, as far as that is known before it is tried; empty: nothing is known.
+std::string bpftrace_obstacle(const Options& options);
+
+/// Executes bpftrace in place of this program. Never returns.
+[[noreturn]] void run_bpftrace(const Options& options);
 
 } // namespace fastsdt::trace_tool

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // `fastsdt-trace latency` only makes a script. A user who writes that script down gets the same report, and can change
 // it.
+#include "arming/match.h"
+#include "base/unusable.h"
+#include "elf/return_probes.h"
 #include "options.h"
 #include "say.h"
 
@@ -52,9 +55,29 @@ std::string function_place(const std::string& place, const char* who)
     }
 }
 
-std::string latency_script(const std::vector<std::string>& places)
+namespace {
+
+// A goroutine goes on on another thread when it has waited. Its register for itself stays.
+std::string who(const std::string& file, const Options& options)
+{
+    bool go = false;
+    try {
+        Image::each(
+            engine::resolve(file.empty() ? program_of(options) : file),
+            [&](const Image& image) { go = is_go_program(image); }, [](const Error&) {});
+    } catch (const Unusable&) {
+        // no program is named, or what is wrong with it is said when it is traced
+    }
+    return !go ? "tid" : engine::own_machine.arch == Arch::arm64 ? "reg(\"r28\")" : "reg(\"r14\")";
+}
+
+} // namespace
+
+std::string latency_script(const std::vector<std::string>& places, const Options& options)
 {
     std::string start, end;
+    const size_t colon = places.size() == 1 ? places[0].find(':') : places[0].npos;
+    const std::string key = who(colon == places[0].npos ? std::string() : places[0].substr(0, colon), options);
     if (places.size() == 1) {
         start = "uprobe:" + function_place(places[0], "latency");
         end = "uretprobe:" + function_place(places[0], "latency");
@@ -63,11 +86,11 @@ std::string latency_script(const std::vector<std::string>& places)
         end = probe_place(places[1], "latency");
     }
     // The end comes first: a site that is both ends one time before it begins the next.
-    return fmt::format("{} /@start[tid]/ {{ @ns = hist(nsecs - @start[tid]); @total = stats(nsecs - @start[tid]); "
-                       "delete(@start[tid]); }}\n"
-                       "{} {{ @start[tid] = nsecs; }}\n"
+    return fmt::format("{0} /@start[{2}]/ {{ @ns = hist(nsecs - @start[{2}]); @total = stats(nsecs - @start[{2}]); "
+                       "delete(@start[{2}]); }}\n"
+                       "{1} {{ @start[{2}] = nsecs; }}\n"
                        "END {{ clear(@start); }}\n",
-                       end, start);
+                       end, start, key);
 }
 
 } // namespace fastsdt::trace_tool

@@ -2,7 +2,7 @@
 #include "arming/arena.h"
 #include "base/printable.h"
 #include "base/unusable.h"
-#include "kernel.h"
+#include "bpftrace.h"
 #include "list.h"
 #include "proc/maps.h"
 #include "export.h"
@@ -49,27 +49,6 @@ void finish_output(const std::string& file)
 }
 
 namespace {
-
-// Why the user engine cannot take a process at all: a seccomp filter, another tracer, 32-bit code. Empty: it can, or there is none.
-std::string refusal(pid_t pid)
-{
-    try {
-        engine::open_outside(pid);
-        return {};
-    } catch (const Unusable& error) {
-        return engine::start_time_of(std::to_string(pid)) != 0 ? error.what() : "";
-    }
-}
-
-// Without files that can be seen bpftrace finds no probe either: it ends with an error of its own, or aborts.
-bool has_files(pid_t pid)
-{
-    try {
-        return !read_maps(pid).empty();
-    } catch (const Unusable&) {
-        return false;
-    }
-}
 
 // A word too many is a mistake: a second script, or a command without its --.
 void refuse_parameters(const Options& options, const engine::Script& script)
@@ -139,31 +118,28 @@ int trace(const Options& options)
             limit_to_program(script, program_of(options));
         if (options.timeline)
             complete_script(script, options);
-        if (options.engine == EngineChoice::kernel && !options.dry)
-            run_kernel(options, &script);
-        if (options.engine == EngineChoice::automatic && options.pid && !options.dry)
-            if (const std::string why = refusal(options.pid);
-                !why.empty() && kernel_obstacle(options, &script).empty()) {
-                if (!has_files(options.pid))
-                    give_up(why);
-                say(fmt::format("engine kernel: {}; what the process forks is not counted", why));
-                run_kernel(options, &script);
-            }
+        if (options.engine == EngineChoice::bpftrace && !options.dry) {
+            if (!script.beyond_bpftrace.empty())
+                give_up(fmt::format("bpftrace has no {}, {}", script.beyond_bpftrace,
+                                    engine::unwinds(script) ? "its ustack follows frame pointers"
+                                                            : "the arguments of its probes are arg0 to arg9"));
+            run_bpftrace(options);
+        }
         return run(options, script);
     } catch (const engine::ScriptError& error) {
-        if (options.engine == EngineChoice::kernel && error.kernel_can && !options.dry)
-            run_kernel(options, nullptr);
+        if (options.in_kernel() && error.kernel_can && !options.dry)
+            run_bpftrace(options);
         if (options.engine == EngineChoice::automatic && error.kernel_can && !options.dry && options.has_target()
-            && kernel_obstacle(options, nullptr).empty()) {
+            && bpftrace_obstacle(options).empty()) {
             const engine::Position where = engine::position(options.text, error.where);
-            say(fmt::format("engine kernel: {}:{}:{}: {}; what the process forks is not counted", options.name,
+            say(fmt::format("engine bpftrace: {}:{}:{}: {}; what the process forks is not counted", options.name,
                             where.line, where.column, error.what()));
-            run_kernel(options, nullptr);
+            run_bpftrace(options);
         }
         std::fputs(fmt::format("{}", explain(error, options.text, options.name)).c_str(), stderr);
-        if (error.kernel_can && untellable(options, nullptr).empty()) { // then the script can be told apart
+        if (error.kernel_can && untellable(options).empty()) { // then the script can be told apart
             const std::string why = return_probe_obstacle(options);
-            say(why.empty() ? fmt::format("bpftrace does it, as root: {}", shell_line(kernel_command(options, nullptr)))
+            say(why.empty() ? fmt::format("bpftrace does it, as root: {}", shell_line(bpftrace_command(options)))
                             : why);
         }
         return unusable;

@@ -188,12 +188,15 @@ void add_options(CLI::App& app, Options& options, Given& given)
     select("--cgroup", options.selection.cgroups, "To all in this control group, or below it", "PATH");
     select("--container", options.selection.containers, "To all in the container whose number begins so", "ID");
     select("--user", given.users, "To all that run as this user", "USER");
-    const CLI::TransformPairs<EngineChoice> engines = {
-        {"auto", EngineChoice::automatic}, {"user", EngineChoice::user}, {"kernel", EngineChoice::kernel}};
+    const CLI::TransformPairs<EngineChoice> engines = {{"auto", EngineChoice::automatic},
+                                                       {"user", EngineChoice::user},
+                                                       {"kernel", EngineChoice::kernel},
+                                                       {"bpftrace", EngineChoice::bpftrace}};
     app.add_option(
            "--engine", options.engine,
-           "user: sites are patched to count in the process; kernel: bpftrace runs the script; auto: user where every "
-           "site can be armed, else kernel if bpftrace can be run")
+           "user: sites are patched to count in the process; kernel: uprobes with BPF programs count; bpftrace: that "
+           "program "
+           "runs the script; auto: user, and kernel for what it cannot have; bpftrace for scripts that only it reads")
         ->type_name("ENGINE")
         ->transform(CLI::Transformer(engines, CLI::ignore_case).description(""))
         ->transform(CLI::IsMember(engines, CLI::ignore_case)); // checked first; its message names the engines
@@ -340,7 +343,7 @@ void check_serve(Options& options, Given& given)
         give_up("serve starts no command; name processes that others start");
     if (given.duration > 0 || given.interval > 0 || options.dry || options.json || !options.output.empty()
         || options.folded || options.flight || options.unordered || options.exit_status || *given.list
-        || given.latency_command->parsed() || options.engine == EngineChoice::kernel)
+        || given.latency_command->parsed() || options.in_kernel())
         give_up("serve prints no report and runs no bpftrace: --duration, --interval, --dry-run, --json, --output, "
                 "--folded, --flight, --unordered, "
                 "--exit-status, --list, latency and --engine kernel cannot be combined with it");
@@ -402,7 +405,7 @@ void check_timeline(Options& options, const Given& given, bool is_generated)
     const char* const name = timeline.table ? "functions" : "record";
     if (given.record_command->parsed() && given.functions_command->parsed())
         give_up("functions -o DIR records too: one command is enough");
-    if (given.latency_command->parsed() || options.engine == EngineChoice::kernel || options.dry || given.interval > 0)
+    if (given.latency_command->parsed() || options.in_kernel() || options.dry || given.interval > 0)
         give_up(fmt::format("{} reads what threads of the process record: latency, --engine kernel, --dry-run and "
                             "--interval cannot be combined with it",
                             name));
@@ -422,7 +425,7 @@ void check_top(Options& options, const Given& given)
     options.top = given.top;
     if (!given.text.empty() || !given.words.empty() || given.latency_command->parsed() || is_timeline(given))
         give_up("top has its own script: --functions PATTERN and --probes PATTERN choose what it counts");
-    if (options.engine == EngineChoice::kernel || options.folded)
+    if (options.in_kernel() || options.folded)
         give_up("top counts in the process: --engine kernel and --folded cannot be combined with it");
     options.engine = EngineChoice::user;
 }
@@ -476,9 +479,9 @@ void check_options(Options& options, const Given& given)
                                        : options.timeline ? of_timeline
                                        : options.flight   ? of_flight
                                                           : engine::usual_ring_size);
-    if (options.flight && (is_top || is_latency || options.engine == EngineChoice::kernel))
+    if (options.flight && (is_top || is_latency || options.in_kernel()))
         give_up("--flight keeps events of scripts in the process: top, latency and --engine kernel have none");
-    if (options.unordered && (is_top || is_latency || options.timeline || options.engine == EngineChoice::kernel))
+    if (options.unordered && (is_top || is_latency || options.timeline || options.in_kernel()))
         give_up(
             "--unordered is for scripts that print at probes: record and functions need the time, and top, latency and "
             "--engine kernel do not buffer events");
@@ -489,7 +492,7 @@ void check_options(Options& options, const Given& given)
     if (options.exit_status && options.command.empty())
         give_up("--exit-status is that of a command: -c CMD, or -- COMMAND");
     if (is_latency) {
-        options.text = latency_script(given.places);
+        options.text = latency_script(given.places, options);
         options.name = "latency";
     } else if (is_top) {
         options.text = top_script(*options.top);

@@ -15,7 +15,8 @@ namespace fastsdt::trace_tool {
 /// What is said where a process is wanted and none was named.
 constexpr const char* no_process = "name a process with --pid, all that have a file with --exe, or a command after --";
 
-enum class EngineChoice { automatic, user, kernel };
+/// kernel: ours, by BPF. bpftrace: that program, for comparisons and for scripts that only it reads.
+enum class EngineChoice { automatic, user, kernel, bpftrace };
 
 /// Processes by what they are like: all that was asked for has to hold. Of several values of one kind one has to.
 struct Selection {
@@ -75,6 +76,7 @@ struct Options {
     Selection selection;
     std::vector<std::string> command; ///< after --
     EngineChoice engine = EngineChoice::automatic;
+    bool in_kernel() const { return engine == EngineChoice::kernel || engine == EngineChoice::bpftrace; }
     std::optional<std::chrono::milliseconds> duration, interval;
     enum class Stage { none, ast, ir, code } stage = Stage::none; ///< -d: what to print of the script, instead of a run
     bool dry = false, json = false, folded = false;
@@ -122,9 +124,10 @@ ScriptFile read_script(const std::string& file);
 /// Makes them as processes have them: full paths and the like. Throws Unusable. @param users  by name or number
 void complete_selection(Selection& selection, const std::vector<std::string>& users);
 
-/// The script of `fastsdt-trace latency`: from a hit of the first place to the next of the second in the same thread.
+/// The script of `fastsdt-trace latency`: from a hit of the first place to the next of the second in the same thread, or goroutine.
 /// @param places  two probes ("shop:begin", "begin", "./app:shop:begin"), or one function
-std::string latency_script(const std::vector<std::string>& places);
+/// @param options  the process or command, whose program the places are of where they name no file
+std::string latency_script(const std::vector<std::string>& places, const Options& options);
 /// The program that the options name: the process's, the command's or the selection's. Throws Unusable.
 std::string program_of(const Options& options);
 /// What a script calls a place: "usdt:*:shop:begin" of "shop:begin", "*:main" of "main". Others end the program. @param who  for the message

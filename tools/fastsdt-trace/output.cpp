@@ -25,6 +25,7 @@ void Summary::count(const engine::Site& site, const engine::SiteState& state, bo
     ++(is_left_out ? left_out : sites);
     if (is_armed) {
         ++armed;
+        by_kernel += state.state == engine::State::by_kernel;
         return;
     }
     Reason& reason = (is_left_out ? reasons_to_leave_out : reasons)[engine::text(state)];

@@ -246,6 +246,8 @@ void Processes::end()
     for (const auto& process : attached_)
         sessions.push_back(&process->session());
     clear_forks(sessions);
+    if (shared_.kernel)
+        shared_.kernel->stop();
 }
 
 void Processes::finish()
@@ -267,13 +269,12 @@ bool Processes::tells_ends(const engine::Site& entry)
             const auto& states = process->states();
             std::set<std::string> compiled; // files that were compiled with sites at exits: what has none never returns
             for (size_t i = 0; i < all.size() && i < states.size(); ++i)
-                if (all[i].kind == engine::Probe::Kind::exit && !all[i].moves()
-                    && states[i].state == engine::State::armed)
+                if (all[i].kind == engine::Probe::Kind::exit && !all[i].moves() && engine::is_recorded(states[i]))
                     compiled.insert(all[i].file);
             for (size_t i = 0; i < all.size() && i < states.size(); ++i) {
                 if (all[i].kind != engine::Probe::Kind::exit)
                     continue;
-                const bool tells = states[i].state == engine::State::armed || states[i].state == engine::State::gone
+                const bool tells = engine::is_recorded(states[i]) || states[i].state == engine::State::gone
                     || (states[i].state == engine::State::no_exit_sites && compiled.contains(all[i].file))
                     || (states[i].state == engine::State::cannot_move
                         && states[i].detail == text(Obstacle::never_returns));
@@ -298,6 +299,8 @@ void Processes::remove(size_t map, const engine::Given::Keys& keys)
         return clear(map, false);
     for (const auto& process : attached_)
         process->session().remove(map, keys);
+    if (shared_.kernel)
+        shared_.kernel->remove(map, keys);
     if (!gone_.maps.maps.empty())
         std::erase_if(gone_.maps.maps[map], [&](const engine::Entry& entry) { return entry.keys == keys; });
 }
@@ -307,6 +310,8 @@ void Processes::assign(size_t map, int64_t value)
     assigned_[map] = value;
     for (const auto& process : attached_)
         process->session().assign(map, value);
+    if (shared_.kernel)
+        shared_.kernel->assign(map, value);
 }
 
 void Processes::clear(size_t map, bool as_read)
@@ -315,6 +320,8 @@ void Processes::clear(size_t map, bool as_read)
     assigned_.erase(map);
     for (const auto& process : attached_)
         process->session().clear(map, as_read);
+    if (shared_.kernel)
+        shared_.kernel->clear(map, as_read);
     if (!gone_.maps.maps.empty())
         gone_.maps.maps[map].clear();
 }
@@ -570,7 +577,8 @@ void Processes::attach(pid_t pid, When when)
         const std::vector<Mapping> mappings = memory->mappings();
         if (is_recorded(pid, *memory, mappings))
             return;
-        auto program = std::make_unique<Program>(pid, engine::open_outside(pid, std::move(memory)));
+        auto target = shared_.all_in_kernel ? std::move(memory) : engine::open_outside(pid, std::move(memory));
+        auto program = std::make_unique<Program>(pid, std::move(target));
         auto session = std::make_unique<Session>(script_, pid, program->target(), shared_.session_options(), mappings);
         if (session->matcher().matched().empty()) {
             if (const auto missing = session->matcher().unmatched(); options_.names(pid) && !missing.empty())
@@ -651,6 +659,8 @@ void Processes::take_up_now(bool late, std::optional<Clock::time_point> told)
             attached_.pop_back();
         return;
     }
+    if (shared_.kernel && shared_.all_in_kernel && options_.selection.empty())
+        return; // what a traced process forks counts from its start on
     const Clock::time_point since = told ? *told : stat ? missing_since(*stat) : last_look_;
     const auto refused = refused_.extract({process.pid(), stat ? stat->start : 0});
     const auto time = Clock::now() - (refused ? refused.mapped().missing_since : since);
@@ -693,6 +703,8 @@ std::vector<engine::Event> Processes::take_events(bool last)
     const uint64_t now = engine::read_counter();
     for (const auto& process : attached_)
         process->session().read_events(events_, last);
+    if (shared_.kernel)
+        shared_.kernel->read_events(events_);
     std::stable_sort(events_.begin(), events_.end(),
                      [](const engine::Event& a, const engine::Event& b) { return a.clock < b.clock; });
     const auto end = std::find_if(events_.begin(), events_.end(),
@@ -716,8 +728,8 @@ engine::Maps Processes::read()
     for (const auto& process : attached_)
         engine::merge(script_, maps, process->session().read());
     engine::merge(script_, maps, gone_.maps); // at last: what living ones assigned is newer
-    if (elsewhere)
-        engine::merge(script_, maps, elsewhere());
+    if (shared_.kernel)
+        engine::merge(script_, maps, shared_.kernel->read());
     engine::merge(script_, maps, given_.maps());
     for (const auto& [map, value] : assigned_) // there was no process that had it
         if (maps.maps[map].empty())

@@ -39,8 +39,6 @@ public:
 
     /// Asked after each process that was found and attached to, since others may wait meanwhile: whether to stop looking.
     std::function<bool()> interrupted = [] { return false; };
-    /// What else has counted for the script: read() adds it.
-    std::function<engine::Maps()> elsewhere;
     /// Those that were refused are tried again after this time, whatever the reason. Empty: only those that another tracer has.
     std::optional<Clock::duration> retry;
 

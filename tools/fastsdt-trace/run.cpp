@@ -2,11 +2,10 @@
 // One run of the user-space engine: processes are held or attached to, armed, waited for and reported.
 #include "actions.h"
 #include "elf/archive.h"
-#include "hand_over.h"
-#include "kernel.h"
-#include "mixed.h"
 #include "output.h"
+#include "base/unusable.h"
 #include "process.h"
+#include "process/outside.h"
 #include "processes.h"
 #include "record.h"
 #include "run.h"
@@ -47,11 +46,11 @@ struct Timer {
 
 class Run {
 public:
-    Run(Shared& shared, Signals& signals, Recorder* recorder, KernelPart* kernel = nullptr)
+    Run(Shared& shared, Signals& signals, Recorder* recorder)
         : shared_(shared), options_(shared.options), script_(shared.script), signals_(signals), recorder_(recorder),
-          kernel_(kernel), output_(options_.top        ? top_output(script_, std::cout, options_)
-                                       : options_.json ? json_output(script_, std::cout)
-                                                       : text_output(script_, std::cout, options_.folded)),
+          output_(options_.top        ? top_output(script_, std::cout, options_)
+                      : options_.json ? json_output(script_, std::cout)
+                                      : text_output(script_, std::cout, options_.folded)),
           processes_(shared), actions_(shared, processes_, *output_), prints_(engine::has_events(script_))
     {
         processes_.interrupted = [this] {
@@ -60,8 +59,6 @@ public:
         };
         if (recorder_)
             recorder_->tells_ends = [this](const engine::Site& entry) { return processes_.tells_ends(entry); };
-        if (kernel_)
-            processes_.elsewhere = [this] { return kernel_->read(); };
     }
 
     Processes& processes() { return processes_; }
@@ -75,10 +72,6 @@ public:
         say_armed();
         wait();
         processes_.end();
-        if (kernel_ && !kernel_->finish()) {
-            say("bpftrace was ended, and what it had counted is lost");
-            kernel_lost_ = true;
-        }
         print_events(true);
         shared_.attempt([&] { all_of(Probe::Kind::end); });
         output_->last();
@@ -96,8 +89,8 @@ public:
         if (options_.exit_status)
             if (const auto status = processes_.first().exit_status())
                 return *status;
-        return last.complete() && !kernel_lost_ && !(kernel_ && last.followed) && processes_.whole()
-                && processes_.unmatched().empty() && (!recorder_ || recorder_->whole())
+        return last.complete() && processes_.whole() && processes_.unmatched().empty()
+                && (!recorder_ || recorder_->whole())
             ? complete
             : incomplete;
     }
@@ -148,8 +141,6 @@ private:
                             "the main thread's just after it grew){}",
                             last.cut, last.cut == 1 ? " was" : "s were",
                             engine::unwinds(script_) ? ", or the code there has no .eh_frame" : ""));
-        if (kernel_ && last.followed)
-            say("hits of forked children are counted where the user engine has the sites, and not by the kernel");
         if (last.forked)
             say(fmt::format("{} hit{} of forked children {} not counted; --follow counts them", last.forked,
                             last.forked == 1 ? "" : "s", last.forked == 1 ? "was" : "were"));
@@ -172,16 +163,7 @@ private:
             shared_.say_what_is_missing(missing, processes_.first().session().matcher(), last, "matched", ": ");
     }
 
-    Summary summary()
-    {
-        Summary all = processes_.summary();
-        if (kernel_) {
-            all.by_kernel = kernel_->sites();
-            all.sites += all.by_kernel;
-            all.armed += all.by_kernel;
-        }
-        return all;
-    }
+    Summary summary() const { return processes_.summary(); }
 
     void wait()
     {
@@ -237,15 +219,13 @@ private:
     // Waits until something happens, or the time has come. @return  whether a signal ends the run
     bool hear(Clock::time_point until)
     {
-        std::vector<int> descriptors = {signals_.descriptor(), output_->keys(), kernel_ ? kernel_->descriptor() : -1};
+        std::vector<int> descriptors = {signals_.descriptor(), output_->keys()};
         const size_t own = descriptors.size();
         processes_.descriptors(descriptors);
         const auto ready = wait_readable(descriptors, until);
         processes_.react(ready, own);
         if (ready[1] && !output_->take_key())
             return true;
-        if (ready[2])
-            kernel_->take();
         return ready[0] && !processes_.all_over() && stopped_by_signal();
     }
 
@@ -345,7 +325,6 @@ private:
     const engine::Script& script_;
     Signals& signals_;
     Recorder* const recorder_;
-    KernelPart* const kernel_; // has some of the sites
     const std::unique_ptr<Output> output_;
     Processes processes_;
     Actions actions_;
@@ -356,7 +335,6 @@ private:
     bool exit_ = false;
     bool asked_ = false; // by SIGUSR1, for the maps as they are, as with bpftrace
     bool ended_ = false; // by exit() in a probe
-    bool kernel_lost_ = false;
 };
 
 Summary summary_of(const Session::Preview& preview)
@@ -367,63 +345,74 @@ Summary summary_of(const Session::Preview& preview)
     return summary;
 }
 
-// Probes of functions that fastprobe did not record, in a file that the process has: bpftrace can attach to them.
-std::vector<const Probe*> only_for_kernel(const Session& session, pid_t pid)
+// Why the kernel's engine cannot be had; empty: it is there. @param pid  the process, where it is one at first
+std::string make_kernel(Shared& shared, pid_t pid)
 {
-    std::vector<const Probe*> found = session.matcher().unmatched();
-    std::erase_if(found, [&](const Probe* p) { return p->kind == Probe::Kind::usdt || !has_function(*p, pid); });
-    return found;
+    const Options& options = shared.options;
+    const bool only = options.one_process() && !options.follows();
+    constexpr size_t least_ring = size_t(4) << 20; // it is of all threads
+    try {
+        shared.kernel = std::make_unique<engine::bpf::Kernel>(
+            shared.script,
+            engine::bpf::Kernel::Options{.only = only ? pid : 0,
+                                         .follows = options.follows(),
+                                         .return_probes = options.return_probes,
+                                         .child = options.command.empty() ? 0 : pid,
+                                         .start_ns = shared.start_ns,
+                                         .ring_size = std::max(least_ring, options.buffer)});
+        return {};
+    } catch (const Unusable& error) {
+        return error.what();
+    }
 }
 
-enum class Choice { user, kernel, both };
+// Why the user engine cannot take a process at all: a seccomp filter, another tracer, 32-bit code. Empty: it can, or there is none.
+std::string refusal(pid_t pid)
+{
+    try {
+        engine::open_outside(pid);
+        return {};
+    } catch (const Unusable& error) {
+        return engine::start_time_of(std::to_string(pid)) != 0 ? error.what() : "";
+    }
+}
 
-// For --engine auto: user where every site can be armed. Says which engine it takes, and why.
-// @param options  for bpftrace: with the number of the process
-Choice choose(const Session& session, const Session::Preview& preview, const KernelSites& sites, const Options& options,
-              const engine::Script& script)
+// @param refused  why the user engine cannot have the process; empty: it was not wanted
+void make_kernel_or_give_up(Shared& shared, pid_t pid, const std::string& refused)
+{
+    const std::string obstacle = make_kernel(shared, pid);
+    if (refused.empty() && !obstacle.empty())
+        give_up(fmt::format("--engine kernel: {}", obstacle));
+    if (!obstacle.empty())
+        give_up(refused);
+    if (!refused.empty())
+        say(fmt::format("engine kernel: {}", refused));
+}
+
+// For --engine auto: whether the kernel's engine shall have what stubs cannot. Says which engine it takes, and why.
+// @param preview  of the first process
+void choose(Shared& shared, pid_t pid, const Session& session, const Session::Preview& preview)
 {
     const Summary summary = summary_of(preview);
-    const auto others = only_for_kernel(session, options.pid);
-    if (summary.complete() && others.empty()) {
+    const bool lacks = !session.matcher().unmatched().empty() && !shared.options.moves;
+    if (summary.complete() && !lacks) {
         if (summary.sites)
             say(fmt::format("engine user: {} of {} sites can be armed", summary.armed, summary.sites));
-        return Choice::user;
+        return;
     }
-    const bool both = others.empty() && adds_up(script) && !sites.empty();
-    const std::string obstacle = kernel_obstacle(options, &script, !both || sites.has_exits());
     const std::string why = summary.complete()
-        ? fmt::format("fastprobe has not recorded {}{}", others[0]->text,
-                      options.moves || !engine::own_machine.moved_jump ? "" : ", and --no-move leaves it alone")
+        ? fmt::format("fastprobe has not recorded {}, and --no-move leaves it alone",
+                      session.matcher().unmatched()[0]->text)
         : summary.text();
     const std::string cure = summary.cure();
-    if (!obstacle.empty()) {
+    if (const std::string obstacle = make_kernel(shared, pid); !obstacle.empty()) {
         say(fmt::format("engine user: {}; {}", why, obstacle));
-        return Choice::user;
+        return;
     }
-    say(both ? fmt::format("engine user, and kernel where it cannot: {}; what the process forks is not counted there",
-                           why)
-             : fmt::format("engine kernel: {}; what the process forks is not counted", why));
+    shared.all_in_kernel = !engine::adds_up(shared.script);
+    say(fmt::format("engine {}: {}", shared.all_in_kernel ? "kernel" : "user, and kernel where it cannot", why));
     if (!cure.empty())
         say(cure);
-    return both ? Choice::both : Choice::kernel;
-}
-
-// Runs bpftrace on the process. Empty: it could not attach, and the process is as it was.
-std::optional<int> run_by_kernel(const Options& options, const engine::Script& script, Program& program,
-                                 Signals& signals)
-{
-    const Descriptor process = open_process(program.pid());
-    const auto status = run_beside(options, script, signals,
-                                   {[&] { program.let_go(); }, [&](Signals::Signal s) { return program.stops(s); }});
-    if (!status)
-        return {};
-    if (wait_readable({process.get()}, Clock::now())[0])
-        program.reap();
-    else
-        program.finish(process.get());
-    if (WIFSIGNALED(*status))
-        give_up(fmt::format("bpftrace was killed by signal {}, and its report is lost", WTERMSIG(*status)));
-    return options.exit_status && program.status() ? *program.status() : WEXITSTATUS(*status);
 }
 
 // --pid: without any match there is nothing to wait for.
@@ -445,6 +434,14 @@ int run(const Options& options, const engine::Script& script)
     if (options.timeline)
         shared.sink = &recorder.emplace(options, script, shared.names);
     Recorder* const records = recorder ? &*recorder : nullptr;
+    const bool wants_kernel = options.engine == EngineChoice::kernel && !options.dry && options.has_target();
+    const std::string refused =
+        options.engine == EngineChoice::automatic && options.pid && !options.dry ? refusal(options.pid) : "";
+    if (wants_kernel || !refused.empty()) {
+        shared.all_in_kernel = true;
+        if (options.command.empty())
+            make_kernel_or_give_up(shared, options.pid, refused);
+    }
     if (!options.one_process()) {
         if (options.dry)
             give_up("--dry-run shows one process: name it with --pid");
@@ -453,9 +450,13 @@ int run(const Options& options, const engine::Script& script)
         run.processes().add_others();
         return run.run();
     }
-    auto owned =
-        options.pid ? std::make_unique<Program>(options.pid) : std::make_unique<Program>(options.command, signals);
+    auto owned = options.pid
+        ? std::make_unique<Program>(
+              options.pid, shared.all_in_kernel ? engine::open_forked(options.pid) : engine::open_outside(options.pid))
+        : std::make_unique<Program>(options.command, signals);
     Program& program = *owned;
+    if (shared.all_in_kernel && !shared.kernel)
+        make_kernel_or_give_up(shared, program.pid(), refused);
     auto session = std::make_unique<Session>(script, program.pid(), program.target(), shared.session_options());
     for (const std::string& trouble : session->matcher().troubles())
         say(trouble);
@@ -477,44 +478,14 @@ int run(const Options& options, const engine::Script& script)
             std::cout << fmt::format("{} of {} sites can be armed\n", summary.armed, summary.sites);
         return summary.complete() && session->matcher().unmatched().empty() ? complete : incomplete;
     }
-    std::unique_ptr<KernelPart> kernel;
-    if (options.engine == EngineChoice::automatic) {
-        Options beside = options;
-        beside.pid = program.pid();
-        beside.command.clear();
-        const Session::Preview preview = session->preview();
-        const KernelSites sites(preview, script);
-        Choice choice = choose(*session, preview, sites, beside, script);
-        if (choice == Choice::both) {
-            shared.kernel_may = false;
-            try {
-                kernel = std::make_unique<KernelPart>(beside, script, sites, signals);
-            } catch (const Unusable& error) {
-                say(fmt::format("engine kernel: {}", error.what()));
-                choice = Choice::kernel;
-            }
-            if (kernel && kernel->attach()) {
-                shared.elsewhere = [sites](const engine::Site& site) { return sites.has(site); };
-                session = std::make_unique<Session>(script, program.pid(), program.target(), shared.session_options());
-            } else if (kernel) {
-                say("engine user: bpftrace ended before it had attached its probes");
-                kernel.reset();
-            }
-        }
-        if (choice == Choice::kernel) {
-            std::vector<std::string> left_out;
-            beside.text = without_unreadable(script, preview.sites, left_out);
-            for (const std::string& probe : left_out)
-                say(fmt::format("left out, since bpftrace cannot read its arguments: {}", probe));
-            if (const auto status = run_by_kernel(beside, script, program, signals))
-                return *status == complete && !left_out.empty() && !options.exit_status ? incomplete : *status;
-            say("engine user: bpftrace ended before it had attached all probes");
-            shared.kernel_may = false;
-        }
+    if (options.engine == EngineChoice::automatic && !shared.kernel) {
+        choose(shared, program.pid(), *session, session->preview());
+        if (shared.kernel)
+            session = std::make_unique<Session>(script, program.pid(), program.target(), shared.session_options());
     }
     if (!options.follows()) // a descendant may match
         refuse_unmatched(*session, options);
-    Run run(shared, signals, records, kernel.get());
+    Run run(shared, signals, records);
     run.processes().add(std::move(owned), std::move(session));
     run.processes().add_others();
     return run.run();

@@ -104,10 +104,8 @@ E
 for flags in "-O2 -g" "-Os -g" "-O2 -mretpoline" "-O2 -mharden-sls=all" "-O2 -fsanitize=kcfi" "-O2 -fcf-protection=full" "-O2 -fsanitize=thread" \
     "-O1 -fstack-protector-all" "-O2 -fno-integrated-as" "-O2 -fsplit-machine-functions" "-Oz -mllvm -enable-machine-outliner=always" \
     "-O2 -mbranches-within-32B-boundaries" "-O2 -mlvi-cfi" "-O2 -fbasic-block-sections=all" "-O2 -fxray-instrument -fxray-instruction-threshold=1"; do
-    # shellcheck disable=SC2086
     clang -w $flags exits.c -o probe 2>/dev/null && ./probe >/dev/null || continue
     rm -f report
-    # shellcheck disable=SC2086
     clang "${with[@]}" $flags -fplugin-arg-fastprobe-exit=nop10 -fplugin-arg-fastprobe-report=report -mllvm -verify-machineinstrs exits.c -o a ||
         fail "exits, $flags"
     ./a >/dev/null || fail "exits, $flags: exit code $?"
@@ -169,5 +167,6 @@ if echo 'int main(void) { return 0; }' | clang --target=aarch64-linux-gnu -c -x 
     clang --target=aarch64-linux-gnu "${with[@]}" -ffixed-x18 -fsanitize=shadow-call-stack -mbranch-protection=standard \
         "${nop[@]}" -c a.c -o a.o || fail "arm64 shadow call stack"
     aarch64-linux-gnu-objdump -d --no-show-raw-insn a.o >dump
-    grep -A4 '<calls>:' dump | tr -s '\t\n ' ' ' | matches 'bti c .* nop .* str x30, \[x18\], #8\|bti c .* nop .* paciasp' || fail "arm64 shadow call stack: $(cat dump)"
+    grep -A4 '<calls>:' dump | tr -s '\t\n ' ' ' | matches 'bti c .* nop .* str x30, \[x18\], #8\|bti c .* nop .* paciasp' ||
+        fail "arm64 shadow call stack: $(cat dump)"
 fi

@@ -29,9 +29,7 @@ E2
 for target in x86_64 "${cross[@]}"; do
     for level in -O0 -O1 -O3 -Oz "-O2 -g" "-O2 -ffunction-sections" "-O2 -fcf-protection=full" "-O2 -mbranch-protection=standard"; do
         case $target$level in *cf-prot*) [ $target = x86_64 ] || continue ;; *branch-prot*) [ $target != x86_64 ] || continue ;; esac
-        # shellcheck disable=SC2086
         clang -w --target=$target-linux-gnu $level -c a.c -o without.o
-        # shellcheck disable=SC2086
         plugged none --target=$target-linux-gnu $level -c a.c -o with.o
         readelf -nW with.o | matches 'fastsdt.*0x00000045' || fail "none, $target $level: no records"
         # What is not loaded: the records, indices into the symbol table, and the numbers in names of mapping symbols ($d.5).
@@ -69,7 +67,8 @@ done
 # The exact bytes of nop10 whatever writes them: the object writer, LLVM's assembler from text, GNU's.
 exact() { # WHAT OBJECT
     objdump -d --insn-width=16 "$2" | grep -A2 '<leaf>:' | matches '90[[:space:]]*nop' || fail "$1: no nop"
-    objdump -d --insn-width=16 "$2" | grep -A2 '<leaf>:' | matches '66 2e 0f 1f 84 00 00 00 00 00 ' || fail "$1: another nop10: $(objdump -d --insn-width=16 "$2" | grep -A2 '<leaf>:')"
+    objdump -d --insn-width=16 "$2" | grep -A2 '<leaf>:' | matches '66 2e 0f 1f 84 00 00 00 00 00 ' ||
+        fail "$1: another nop10: $(objdump -d --insn-width=16 "$2" | grep -A2 '<leaf>:')"
     matches '^leaf: nop1+nop10 .*bound=4.* added' <<<"$(entries "$2")" || fail "$1: $(entries "$2")"
     no_strays "$2" "$1"
 }
@@ -94,8 +93,8 @@ for flags in -O2 -O0 "-O2 -ffunction-sections" "-O2 -flto" "-O2 -flto=thin"; do
         rm -f report temps
         link=()
         [[ $flags != *-flto* ]] || link=(-fuse-ld=lld "-B$bin" "-Wl,-mllvm,-load=$pass")
-        # shellcheck disable=SC2086
-        plugged nop10 $flags $temps -fplugin-arg-fastprobe-report=report -fplugin-arg-fastprobe-exclude=^main$ temps.c "${link[@]}" -o temps && ./temps || fail "$flags $temps"
+        plugged nop10 $flags $temps -fplugin-arg-fastprobe-report=report -fplugin-arg-fastprobe-exclude=^main$ temps.c "${link[@]}" -o temps &&
+            ./temps || fail "$flags $temps"
         entries temps | grep -E '^(leaf|out|not_mine|main): ' | sed 's/ |.*//' >"entries$temps"
         sort report >"report$temps.sorted"
     done
@@ -155,7 +154,8 @@ fi
 for target in x86_64 "${cross[@]}"; do
     for mode in auto nop nop10 frame; do
         for level in -O0 -O2 -Oz; do
-            plugged $mode --target=$target-linux-gnu $level -g -mllvm -verify-machineinstrs -c a.c -o a.o || fail "$target $level entry=$mode: not valid"
+            plugged $mode --target=$target-linux-gnu $level -g -mllvm -verify-machineinstrs -c a.c -o a.o ||
+                fail "$target $level entry=$mode: not valid"
         done
     done
 done

@@ -48,7 +48,6 @@ for lto in full thin; do
         # gold refuses to link where it collects a function that has a record, and mold keeps the record.
         collect=-Wl,--gc-sections
         case $way in *gold* | *mold*) collect= ;; esac
-        # shellcheck disable=SC2086
         clang -O2 "-flto=$lto" "-B$PWD/bin" $way $collect a.o b.o -o e || fail "$what: does not link"
         ./e || fail "$what: the program fails"
         entries e >out

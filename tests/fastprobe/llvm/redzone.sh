@@ -21,7 +21,10 @@ static inline __attribute__((always_inline)) void site(long a) { FASTSDT_WITH(no
 long inlines(long a, long i) { volatile long x[8]; x[i & 7] = a; site(a); return x[i & 7]; }
 E
 # Bytes below the stack pointer are in use, by the disassembly.
-red() { objdump -d --no-show-raw-insn r.o | awk -v f="<$1>:" '$2 == f {on = 1; next} /^$/ {on = 0} on' | matches -e '-0x[0-9a-f]*(%rsp' && echo red || echo clear; }
+red() {
+    objdump -d --no-show-raw-insn r.o | awk -v f="<$1>:" '$2 == f {on = 1; next} /^$/ {on = 0} on' | matches -e '-0x[0-9a-f]*(%rsp' &&
+        echo red || echo clear
+}
 flags_read() { objdump -d --no-show-raw-insn r.o | grep -c 'pushf' || true; }
 for level in -O1 -O2 -O3 -Os -Oz; do
     clang $level -I"$INCLUDE" -fplugin="$plugin" -c r.c -o r.o

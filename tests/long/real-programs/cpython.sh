@@ -5,7 +5,8 @@ configure() { "$source/configure" -C OPT=-DNDEBUG --with-dtrace --disable-test-m
 build() { make -j"$jobs" CC="$CC"; }
 recompile() { make CC="$CC" "$@"; }
 own_tests() {
-    ./python -m test -w -j2 test_dtrace test_gc test_functools test_generators test_list test_dict test_import test_class test_json test_re test_math test_sys_settrace 2>&1 |
+    ./python -m test -w -j2 test_dtrace test_gc test_functools test_generators test_list test_dict test_import test_class test_json test_re \
+        test_math test_sys_settrace 2>&1 |
         grep -E '^test_|^[0-9]+ tests? |^Tests result|^  *test_' | sed 's/ (.*//; s/^ *//' | sort
 }
 live_setup() {

@@ -8,7 +8,8 @@ configure() { # clang 19 with -pedantic warns of the macros of systemtap's heade
 build() { make memcached_dtrace.h && make -j"$jobs" memcached; }
 recompile() { make "$@"; }
 own_tests() {
-    local t=(00-startup cas flags flush-all getandtouch getset incrdecr issue_14 issue_163 issue_29 issue_41 issue_42 issue_50 line-lengths metaget noreply
+    local t=(00-startup cas flags flush-all getandtouch getset incrdecr issue_14 issue_163 issue_29 issue_41 issue_42 issue_50 line-lengths
+        metaget noreply
         touch unixsocket whitespace stats-detail)
     make -j"$jobs" sizes timedrun >/dev/null 2>&1 || true
     t=("${t[@]/#/t/}")

@@ -4,7 +4,8 @@ in_tree=1
 tests_are="its tests in base, cmd and comp, a third of those in op, and run/dtrace.t, which is skipped: it wants a dtrace that traces"
 configure() { # with the modules that these tests and the build need
     local modules="attributes B Carp constant Cwd Data/Dumper Errno Exporter ExtUtils/ParseXS Fcntl File/Find File/Glob File/Path File/Temp Filter/Util/Call FindBin Getopt/Long Hash/Util IO IPC/Open3 lib List/Util mro parent base PathTools PerlIO/scalar POSIX re Scalar/List/Utils Sys/Hostname Test/Harness Test/Simple Text/ParseWords Text/Tabs Tie/Hash/NamedCapture Time/HiRes Time/Local Unicode/Normalize version XSLoader"
-    sh ./Configure -des "-Dusedtrace=$(command -v dtrace)" "-Dcc=$CC" "-Doptimize=$CFLAGS" "-Accflags=$CPPFLAGS" -Uversiononly "-Dprefix=$PWD/installed" "-Donlyextensions=$modules"
+    sh ./Configure -des "-Dusedtrace=$(command -v dtrace)" "-Dcc=$CC" "-Doptimize=$CFLAGS" \
+        "-Accflags=$CPPFLAGS" -Uversiononly "-Dprefix=$PWD/installed" "-Donlyextensions=$modules"
 }
 build() { make -j"$jobs"; }
 recompile() { # dtrace -G is given copies in folders

@@ -10,7 +10,8 @@ recompile() { # libtool's rules make .lo, and the .o beside it
 }
 own_tests() { # without -W its parallel runs print progress around the results
     rm -f results.txt
-    USE_ZEND_DTRACE=1 TEST_PHP_EXECUTABLE=$PWD/sapi/cli/php ./sapi/cli/php "$source/run-tests.php" -q "-j$jobs" --no-progress -W results.txt "$source/Zend/tests" >tests.log 2>&1 || true
+    USE_ZEND_DTRACE=1 TEST_PHP_EXECUTABLE=$PWD/sapi/cli/php ./sapi/cli/php "$source/run-tests.php" -q "-j$jobs" --no-progress -W results.txt \
+        "$source/Zend/tests" >tests.log 2>&1 || true
     sed "s|$source/||" results.txt | sort
 }
 live_setup() {

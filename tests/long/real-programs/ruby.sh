@@ -8,13 +8,15 @@ configure() {
 build() { make -j"$jobs" V=1 miniruby; }
 recompile() { make "$@"; }
 own_tests() { # "#12 test_attr.rb:3:in `<top (required)>' ."; the rest of the line is the time
-    local t=(attr autoload block class env eval exception fiber finalizer flip flow gc insns io jump literal literal_suffix load marshal massign method
+    local t=(attr autoload block class env eval exception fiber finalizer flip flow gc insns io jump literal literal_suffix load marshal
+        massign method
         objectspace proc string struct syntax)
     t=("${t[@]/#/$source/bootstraptest/test_}")
     {
         ./miniruby -I"$source/lib" "$source/bootstraptest/runner.rb" --ruby="$PWD/miniruby -I$source/lib" -v "${t[@]/%/.rb}"
         ./miniruby -I"$source/lib" "$source/basictest/test.rb"
-    } 2>&1 | sed -E "s|$source/||g; s/ [0-9]+\\.[0-9]{3}\$//" | grep -E '^#[0-9]|^(ok|not ok|PASS|FAIL|test |test_|end of)|tests? (failed|succeeded)' | sort
+    } 2>&1 | sed -E "s|$source/||g; s/ [0-9]+\\.[0-9]{3}\$//" |
+        grep -E '^#[0-9]|^(ok|not ok|PASS|FAIL|test |test_|end of)|tests? (failed|succeeded)' | sort
 }
 # 200 calls of one method and 100 of another, and 7 collections. Ruby 3.1 passes method__entry only while somebody traces events (vm_trace.c),
 # so its own TracePoint does, and counts.

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bpf/kernel.h"
+
+#include "ask.h"
+#include "base/printable.h"
+#include "base/unusable.h"
+#include "bpf_program.h"
+#include "elf/return_probes.h"
+#include "judge/judge.h"
+#include "kernel/kernel.h"
+#include "proc/mapped_file.h"
+
+#include <fastsdt/note.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sys/stat.h>
+#include <utility>
+
+namespace fastsdt::engine::bpf {
+namespace {
+
+constexpr ino_t initial_pid_namespace = 0xEFFFFFFC; // PROC_PID_INIT_INO, include/linux/proc_ns.h
+
+// clear() takes a copy, which is subtracted later: programs change these in place, and no hit gets lost between a look and a deletion.
+bool is_subtracted(const Map& map)
+{
+    return !is_assigned(map.kind) && map.kind != MapKind::min && map.kind != MapKind::max;
+}
+
+} // namespace
+
+Kernel::Kernel(const Script& script, Options options)
+    : script_(script), options_(options), multi_(multi_support()), statements_(script.statements),
+      cleared_(script.maps.size())
+{
+    if (own_arch != Arch::x86_64 && own_arch != Arch::arm64)
+        throw Unusable("the kernel's engine is for x86-64 and arm64");
+    if (const std::string why = cannot_attach(); !why.empty())
+        throw Unusable(why);
+    // A filter of the kernel's costs other processes nothing.
+    filters_ = options.only != 0 && !options.follows && multi_ != MultiSupport::everyone_only;
+    members_.emplace(filters_ ? Members::everyone : options.follows ? Members::trees : Members::listed);
+    maps_.emplace(script, options.ring_size);
+    if (maps_->ring())
+        ring_.emplace(maps_->ring());
+    names_.shows = uses(script, Value::stack) || shows_names(script);
+    for (const Clause& clause : script.clauses)
+        programs_.push_back(clause.has_sites() ? ir::lower(script, clause) : ir::Program());
+    for (const Clause& clause : script.clauses)
+        if (clause.has_sites())
+            each_statement(clause.actions, [this](const Statement& statement) {
+                if (statement.is_event())
+                    statements_[statement.number] = &statement;
+            });
+}
+
+Kernel::~Kernel()
+{
+    stop();
+}
+
+void Kernel::start()
+{
+    __atomic_store_n(&members_->state().running, 1, __ATOMIC_SEQ_CST);
+}
+
+void Kernel::stop()
+{
+    __atomic_store_n(&members_->state().running, 0, __ATOMIC_SEQ_CST);
+    links_.clear();
+    events_.clear();
+    attached_.clear();
+}
+
+fastsdt::Kernel& Kernel::running()
+{
+    if (!running_)
+        running_ = parse_kernel("this").value_or(fastsdt::Kernel());
+    return *running_;
+}
+
+// Whether a probe at a nop10 becomes a call. Where the kernel's name tells that it cannot be, nobody is asked: that takes a while.
+bool Kernel::takes_nop10()
+{
+    if (!takes_nop10_) {
+        const uint32_t wanted = bit(Feature::optimize_nop10);
+        if ((running().features.has | running().features.unknown) & wanted)
+            ask_running(running());
+        takes_nop10_ = running().features.has & wanted;
+    }
+    return *takes_nop10_;
+}
+
+std::optional<Kernel::Place> Kernel::place_of(pid_t pid, const Site& site, uint64_t address,
+                                              const std::vector<Mapping>& mappings)
+{
+    Place place;
+    if (own_machine.arch == Arch::x86_64 && site.patch >= site.address && site.patch != 0 && !site.moves()
+        && takes_nop10())
+        place.offset = site.patch - site.address;
+    address += place.offset;
+    const Mapping* const text = mapping_at(mappings, address);
+    if (!text || text->inode != site.inode || text->device != site.device)
+        return std::nullopt;
+    place.target.path = path_of_mapped_file(pid, *text, site.file);
+    place.target.file_offset = address - text->start + text->offset;
+    constexpr size_t longest_instruction = 16;
+    const auto bytes = read_mapped_file(pid, *text, address, longest_instruction);
+    if (const Judgement there = judge(running(), own_arch, bytes, address);
+        breaks_program(there.verdict) || there.verdict == Verdict::optimize_unsafe)
+        place.breaks = there.why;
+    if (const Mapping* const data = site.semaphore ? mapping_at(mappings, site.semaphore, 2) : nullptr;
+        data && data->inode == site.inode)
+        place.target.semaphore_offset = site.semaphore - data->start + data->offset;
+    if (place.target.path.empty())
+        return std::nullopt;
+    return place;
+}
+
+// What runs in the process may look at return addresses: any of its files.
+std::string Kernel::why_no_return_probe(pid_t pid, const std::vector<Mapping>& mappings)
+{
+    const auto [found, fresh] = why_no_return_probe_.try_emplace(pid);
+    std::set<std::pair<std::string, uint64_t>> seen;
+    for (const Mapping& mapping : mappings) {
+        if (!fresh || !found->second.empty() || !mapping.executable || !mapping.inode
+            || !seen.insert({mapping.device, mapping.inode}).second)
+            continue;
+        const auto look = [&, &why = found->second](const Image& image) {
+            if (const std::string reason = fastsdt::why_no_return_probe(image, mapping.name); !reason.empty())
+                why = fmt::format("a uretprobe could end the process: {} {}", printable(mapping.name), reason);
+        };
+        try {
+            Image::each(path_of_mapped_file(pid, mapping, mapping.name), look, [](const Error&) {});
+        } catch (const Unusable&) {
+            // no code of the program
+        }
+    }
+    return found->second;
+}
+
+const Kernel::Made& Kernel::program_for(const Context& context, const Site& site, uint64_t offset)
+{
+    const auto [found, fresh] = made_.try_emplace(program_key(context, site, offset));
+    if (!fresh)
+        return found->second;
+    const bool multi = multi_ != MultiSupport::none;
+    try {
+        found->second.program = make_program(context, site, offset, multi, multi);
+    } catch (const Refusal& why) {
+        found->second.why = why.state;
+    }
+    return found->second;
+}
+
+// @return  by target: 0, or the errno
+std::vector<int> Kernel::link(const Program& program, const std::vector<Target>& targets,
+                              const std::vector<uint64_t>& cookies)
+{
+    const pid_t only = filters_ ? options_.only : 0;
+    if (multi_ != MultiSupport::none)
+        return link_each_uprobe(program.fd.get(), targets, only, cookies, links_);
+    allow_many_descriptors();
+    std::vector<int> errors;
+    for (size_t i = 0; i < targets.size(); ++i) {
+        Descriptor event =
+            only ? open_uprobe_event(targets[i], only, -1, false) : open_uprobe_event(targets[i], -1, 0, false);
+        Descriptor link = event ? link_event(program.fd.get(), event.get(), cookies[i]) : Descriptor();
+        errors.push_back(link ? 0 : errno);
+        events_.push_back(std::move(event));
+        links_.push_back(std::move(link));
+    }
+    return errors;
+}
+
+Context Kernel::context_for(pid_t pid)
+{
+    Context context{.script = script_,
+                    .programs = programs_,
+                    .maps = *maps_,
+                    .members = *members_,
+                    .start_ns = options_.start_ns,
+                    .child = options_.child,
+                    .unread_is_known = true};
+    // The numbers of a process are those that it has itself.
+    struct stat theirs{};
+    if (stat(fmt::format("/proc/{}/ns/pid", pid).c_str(), &theirs) == 0 && theirs.st_ino != initial_pid_namespace) {
+        context.pid_device = theirs.st_dev;
+        context.pid_inode = theirs.st_ino;
+    }
+    context.symbol = [pid](const Site& site, const std::string& name) -> std::optional<uint64_t> {
+        const auto found = symbol_in(fmt::format("/proc/{}/root{}", pid, site.file), name);
+        return found ? std::optional(found->address + site.load_bias) : std::nullopt;
+    };
+    return context;
+}
+
+std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings)
+{
+    std::vector<SiteState> states(sites.size());
+    if (!filters_ && listed_.insert(pid).second && !members_->list(pid))
+        throw Unusable("the kernel has no room for one more process");
+    if (names_.shows)
+        names_.of(pid).look();
+    const Context context = context_for(pid);
+    struct Group {
+        std::vector<Target> targets;
+        std::vector<uint64_t> cookies;
+        std::vector<size_t> sites;
+    };
+    std::map<std::tuple<std::string, bool, const Made*>, Group> groups;
+    const auto want = [&](size_t i, const Site& site, uint64_t address, bool on_return) {
+        const auto place = place_of(pid, site, address, mappings);
+        if (!place) {
+            states[i] = {State::gone};
+            return;
+        }
+        if (!place->breaks.empty()) {
+            states[i] = {State::not_in_kernel, 0, "a uprobe there would break the program: " + place->breaks};
+            return;
+        }
+        const Made& made = program_for(context, site, address + place->offset - site.address);
+        if (made.why.state != State::ready) {
+            states[i] = made.why;
+            return;
+        }
+        if (!attached_.emplace(site.device, site.inode, place->target.file_offset, on_return, &made).second)
+            return;
+        Group& group = groups[{place->target.path, on_return, &made}];
+        group.targets.push_back(place->target);
+        group.targets.back().on_return = on_return;
+        group.cookies.push_back(cookie_of(site));
+        group.sites.push_back(i);
+    };
+    for (size_t i = 0; i < sites.size(); ++i) {
+        Site site = sites[i];
+        states[i] = {State::by_kernel};
+        if (site.kind != Probe::Kind::exit || !(site.all_exits || site.found.state == State::no_exit_sites)) {
+            want(i, site, site.once ? site.once : site.address, false);
+        } else if (site.all_exits && !site.all_exits->empty()) {
+            for (const KnownExit& exit : *site.all_exits) {
+                site.result = exit.tail_call ? -1 : FASTSDT_RESULT_REGISTER;
+                site.address = exit.address;
+                want(i, site, site.address, false);
+            }
+        } else if (!options_.return_probes) {
+            states[i] = site.found;
+        } else if (const std::string why = why_no_return_probe(pid, mappings); !why.empty()) {
+            states[i] = {State::not_in_kernel, 0, why};
+        } else {
+            site.result = FASTSDT_RESULT_REGISTER;
+            want(i, site, site.address, true);
+        }
+    }
+    for (const auto& [which, group] : groups) {
+        const auto& [path, on_return, made] = which;
+        const std::vector<int> errors = link(made->program, group.targets, group.cookies);
+        for (size_t k = 0; k < errors.size(); ++k) {
+            if (errors[k] == 0)
+                continue;
+            const Site& site = sites[group.sites[k]];
+            attached_.erase({site.device, site.inode, group.targets[k].file_offset, on_return, made});
+            states[group.sites[k]] = {State::not_in_kernel, 0,
+                                      fmt::format("it refuses a uprobe there ({})", errno_name(errors[k]))};
+        }
+    }
+    return states;
+}
+
+const std::string& Kernel::Names::of_stack(const KernelMaps& maps, uint64_t number)
+{
+    const auto [found, fresh] = stacks.try_emplace(number);
+    if (fresh) {
+        bool returns = false;
+        for (const uint64_t address : maps.stack(number))
+            for (const std::string& name :
+                 of(pid_t(stack_process(number))).frame(address, std::exchange(returns, true)))
+                found->second += name + '\n';
+    }
+    return found->second;
+}
+
+Symbols& Kernel::Names::of(pid_t pid)
+{
+    auto& found = symbols[pid];
+    if (!found)
+        found = std::make_unique<Symbols>(pid);
+    return *found;
+}
+
+std::string Kernel::name_of(Type type, uint64_t number)
+{
+    if (type == Type::stack)
+        return names_.of_stack(*maps_, number);
+    // An address says nothing of whose it is.
+    const std::string name =
+        names_.symbols.empty() ? fmt::format("0x{:x}", number) : names_.symbols.begin()->second->name(number);
+    return name.substr(0, name.rfind('+')); // as bpftrace has it
+}
+
+Maps Kernel::read()
+{
+    for (const auto& [pid, symbols] : names_.symbols)
+        symbols->look();
+    Maps now = maps_->read();
+    last_ = now;
+    for (size_t map = 0; map < cleared_.size(); ++map)
+        if (cleared_[map])
+            subtract(script_, map, now, *cleared_[map]);
+    if (!names_.shows)
+        return now;
+    return named(script_, std::move(now), [this](Type type, uint64_t number) { return name_of(type, number); });
+}
+
+void Kernel::clear(size_t map, bool as_read)
+{
+    if (is_subtracted(script_.maps[map]))
+        cleared_[map] = as_read ? last_ : maps_->read();
+    else
+        maps_->clear(map);
+}
+
+void Kernel::read_events(std::vector<Event>& to)
+{
+    if (!ring_)
+        return;
+    // The tool puts events of all engines in order by the processor's counter.
+    const Moment now = read_clocks();
+    const double rate = now.ns > began_.ns ? double(now.counter - began_.counter) / double(now.ns - began_.ns) : 0;
+    ring_->take([&](std::span<const std::byte> bytes) {
+        RecordHeader header;
+        if (bytes.size() < sizeof header)
+            return;
+        std::memcpy(&header, bytes.data(), sizeof header);
+        const Statement* const statement =
+            header.statement < statements_.size() ? statements_[header.statement] : nullptr;
+        if (!statement)
+            return;
+        Event& event = to.emplace_back();
+        event.clock = now.counter - uint64_t(rate * double(std::max(now.ns, header.nanoseconds) - header.nanoseconds));
+        event.statement = statement;
+        event.process = pid_t(header.thread >> 32);
+        event.ring = uint32_t(header.thread);
+        size_t at = sizeof header;
+        for (const Expression& value : statement->values) {
+            const size_t size = size_of(value.type, value.shape);
+            Datum datum = datum_of(value.type, value.shape, {reinterpret_cast<const char*>(bytes.data()) + at, size});
+            if (has_name(value.type, value.shape))
+                datum = {0, name_of(value.type, uint64_t(datum.number))};
+            event.values.push_back(std::move(datum));
+            at += size;
+        }
+    });
+}
+
+} // namespace fastsdt::engine::bpf
