@@ -94,7 +94,7 @@ else
     echo "this kernel executes no programs of 32 bits: $(cat narrow.err)"
 fi
 
-# The nop stays the probe's that it was made for. The function's own probe is the kernel's, where bpftrace can be run: both count all hits.
+# The nop stays the probe's that it was made for. The function's own probe is the kernel's, for root: both count all hits.
 cat >both.c <<'END_OF_C'
 #include <fastsdt.h>
 #include <stdio.h>
@@ -120,7 +120,7 @@ status=0
 fastsdt-trace --engine user -e "$script" -- ./both >out 2>err || status=$?
 expect "a nop at the start: $(cat err)" "$status $(head -1 out) $(grep @ out | xargs)" "1 $result @f: 0 @u: 1000"
 grep -qxF 'sites 1 of 2 armed (1 has no nop10, and too few bytes beside another probe of the script); dropped 0' out || fail "a nop at the start: $(cat out)"
-if [ "$(id -u)" = 0 ] && have bpftrace && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
+if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
     fastsdt-trace -e "$script" -- ./both >out 2>err || fail "both engines: $(cat err out)"
     expect "both engines: $(cat err)" "$(head -1 out) $(grep @ out | xargs)" "$result @f: 1000 @u: 1000"
 fi
