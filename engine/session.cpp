@@ -446,6 +446,11 @@ bool Session::answer_loader(const std::function<void()>& match)
     return target.answer_loader(question);
 }
 
+std::optional<uint32_t> Session::holds_modules()
+{
+    return environment_.system_calls && arming_.hears_loader() ? target_.holds_modules() : std::nullopt;
+}
+
 ReadData Session::reader()
 {
     return [this](size_t offset, size_t size) { return target_.read_data(offset, size); };

@@ -97,10 +97,14 @@ public:
     int loader_descriptor() const { return target_.loader_descriptor(); }
     /// Runs `match`, which is to match and arm, and lets the process go on. @return  false: it went on before
     bool answer_loader(const std::function<void()>& match);
+    /// Target::holds_modules()
+    std::optional<uint32_t> holds_modules();
     /// Whether it has anything in the process's memory.
     bool has_memory() const { return arming_.window().size != 0; }
     /// Who is about to execute another program, and waits until it is let.
     std::vector<Target::Asker> executing() { return target_.executing(); }
+    /// Target::take_unanswered()
+    bool take_unanswered() { return target_.take_unanswered(); }
     void let_execute(pid_t thread) { target_.let_execute(thread); }
 
     /// Looks for forked children: what those recorded that have ended is kept, new ones can have their memory, and those that have come to

@@ -899,7 +899,7 @@ void Arming::jump()
             return;
         throw;
     }
-    if (!hears())
+    if (!is_made(loader_) && !is_made(executing_)) // nobody asks us
         target_.leave_loader();
     if (moved)
         verify();
@@ -942,13 +942,9 @@ bool Arming::guard_executing()
     return !mapping || mapping->writable || target_.guard(ranges_of(view, {page_of(executing_)}), true);
 }
 
-// Whether some stub asks us.
-bool Arming::hears()
+bool Arming::is_made(const Patch& patch)
 {
-    const auto is_there = [&](const Patch& patch) {
-        return patch.length != 0 && holds(bytes_at(target_, patch), patch, patch.after);
-    };
-    return is_there(loader_) || is_there(executing_);
+    return patch.length != 0 && holds(bytes_at(target_, patch), patch, patch.after);
 }
 
 // Returns those whose jump may still be there: beneath a breakpoint, or because a thread keeps standing in it.

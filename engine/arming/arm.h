@@ -59,6 +59,7 @@ public:
     /// From the next arm() on the process's dynamic linker waits for us when it has mapped modules (code/loader.h), if
     /// it can be made to.
     void watch_loader() { watches_loader_ = true; }
+    bool hears_loader() { return is_made(loader_); } ///< its stub asks
     /// From the next arm() on the process waits for us before it executes another program (code/executing.h), if it can be made to.
     void watch_executing() { watches_executing_ = true; }
     /// Puts the file's bytes back wherever our jump still is. Afterwards no thread enters a stub. The stubs stay
@@ -112,7 +113,7 @@ private:
     std::optional<Patch> jump_of_loader();
     std::optional<Patch> jump_of_executing();
     bool guard_executing();
-    bool hears();
+    bool is_made(const Patch& patch);
     void take_states(const std::vector<SiteState>& found);
 
     Target& target_;

@@ -320,7 +320,8 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
     }
 }
 
-// Sites whose instructions overlap move together, as one window. A nop is one site's.
+// Sites whose instructions overlap move together, as one window. A nop is one site's, and stays where others would move it: the kernel can have
+// those, and a probe of the kernel before the nop is in nobody's way.
 void Matcher::share_patches(std::map<Key, Site>& sites)
 {
     constexpr uint64_t most_together = 48; // bytes
@@ -335,6 +336,13 @@ void Matcher::share_patches(std::map<Key, Site>& sites)
         site.moved = {};
         site.found = {state};
     };
+    for (size_t i = 0; i < by_patch.size(); ++i) // a site has few instructions, so this looks at few
+        for (size_t k = i + 1; by_patch[i]->moves() && k < by_patch.size()
+             && by_patch[k]->patch < by_patch[i]->patch + by_patch[i]->length;
+             ++k)
+            if (!by_patch[k]->moves())
+                refuse(*by_patch[i], State::overlaps);
+    std::erase_if(by_patch, [](const Site* site) { return site->patch == 0; });
     for (size_t first = 0, next = 0; first < by_patch.size(); first = next) {
         Site& start = *by_patch[first];
         MovedCode together = start.moved;

@@ -2,8 +2,8 @@
 // The stub at the dynamic linker's breakpoint (r_debug::r_brk, <link.h>): a function that does nothing, called after modules
 // were mapped and before their constructors run. The stub tells the tracer and waits until it has armed what came.
 //
-// A stub of a probe takes no lock and waits for nobody. This one waits, so it is bounded: after loader_waits without an
-// answer it goes on, and no thread waits again until the tracer has answered.
+// A stub of a probe takes no lock and waits for nobody. This one waits, so it is bounded: after loader_waits without an answer and without a sign of
+// life it goes on, or after loader_waits_most times that; and no thread waits again until the tracer has answered.
 #pragma once
 #include "code/site.h"
 
@@ -27,6 +27,8 @@ struct LoaderWords {
     static constexpr size_t answered =
         4;                             ///< the last question that the tracer has answered. The tracer wakes its futex
     static constexpr size_t alone = 8; ///< 1: no answer came in time, and no thread waits
+    static constexpr size_t signs =
+        12; ///< of life: the tracer counts here as long as it gets too little of a processor to answer
 };
 
 /// What a thread tells that is about to execute another program (code/executing.h): words of 8 bytes in the tables, from
@@ -39,9 +41,11 @@ struct ExecutingWords {
     static constexpr size_t size = first + 16 * most;
 };
 
-/// How long a thread waits for an answer, whatever signals it handles meanwhile: long enough for a tracer on a busy machine. A
-/// process whose tracer was killed waits once.
+/// How long a thread waits for an answer or for a sign of life, whatever signals it handles meanwhile. A process whose tracer was killed
+/// waits once.
 inline constexpr std::chrono::seconds loader_waits{1};
+/// How many times that: where a machine is so busy that the tracer does not come to answer.
+inline constexpr unsigned loader_waits_most = 10;
 
 /// Bytes from the function's start that loader_patch() wants to see.
 inline constexpr size_t loader_function = 16;

@@ -164,7 +164,7 @@ struct Tables {
     static constexpr size_t limit = 16;    ///< a word: where the last one has to end, an address
     static constexpr size_t no_calls = 24; ///< a word: not 0: stubs make no system calls from now on
     static constexpr size_t unread = 32;   ///< a word: Maps::unread
-    static constexpr size_t loader = 40;   ///< LoaderWords in code/loader.h, 12 bytes
+    static constexpr size_t loader = 40;   ///< LoaderWords in code/loader.h, 16 bytes
     static constexpr size_t slices = 56;   ///< a word: address of the newest slice of a forked child; 0: there is none
     static constexpr size_t maker = 64;    ///< whose they are: Maker in arming/arena.h
     static constexpr size_t clock = 104;   ///< a word: address of the CycleClock of now, one of `clocks`

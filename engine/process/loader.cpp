@@ -13,12 +13,14 @@
 #include <climits>
 #include <cstddef>
 #include <cstring>
+#include <ctime>
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
 
 namespace fastsdt::engine {
 namespace {
@@ -29,6 +31,14 @@ template <class T> T read(int memory, uint64_t address)
     if (pread(memory, &value, sizeof value, static_cast<off_t>(address)) != sizeof value)
         value = T{};
     return value;
+}
+
+// What all threads of this process have computed so far.
+std::chrono::nanoseconds processor_time()
+{
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 // The words lie in memory that two processes share, so no FUTEX_PRIVATE_FLAG.
@@ -75,7 +85,7 @@ std::optional<DebugState> read_debug_state(const std::map<uint64_t, uint64_t>& a
 }
 
 struct LoaderQuestions::Words {
-    uint32_t asked, answered, alone;
+    uint32_t asked, answered, alone, signs;
 };
 
 struct LoaderQuestions::Executing {
@@ -104,8 +114,12 @@ std::vector<LoaderQuestions::Asker> LoaderQuestions::askers() const
 
 std::vector<LoaderQuestions::Asker> LoaderQuestions::executing()
 {
-    __atomic_store_n(&executing_words().alone, 0, __ATOMIC_SEQ_CST);
     return askers();
+}
+
+bool LoaderQuestions::take_unanswered()
+{
+    return __atomic_exchange_n(&executing_words().alone, 0, __ATOMIC_SEQ_CST) != 0;
 }
 
 void LoaderQuestions::let_execute(pid_t thread)
@@ -122,13 +136,14 @@ LoaderQuestions::LoaderQuestions(int tables)
       words_(static_cast<Words*>(page_.at(Tables::loader)))
 {
     static_assert(offsetof(Words, asked) == LoaderWords::asked && offsetof(Words, answered) == LoaderWords::answered
-                  && offsetof(Words, alone) == LoaderWords::alone);
+                  && offsetof(Words, alone) == LoaderWords::alone && offsetof(Words, signs) == LoaderWords::signs);
     if (!event_)
         throw Unusable(fmt::format("eventfd: {}", std::strerror(errno)));
     // Nobody waits, or whoever does has asked somebody before us.
     const uint32_t asked = __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST);
     __atomic_store_n(&words_->answered, asked, __ATOMIC_SEQ_CST);
     __atomic_store_n(&words_->alone, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&executing_words().alone, 0, __ATOMIC_SEQ_CST);
     wake(&words_->answered);
     const SignalsBlocked blocked; // they are for the threads that expect them
     thread_ = begin_thread([this, asked] { listen(asked); });
@@ -150,19 +165,53 @@ LoaderQuestions::~LoaderQuestions()
     thread_.join();
 }
 
+std::optional<uint32_t> LoaderQuestions::held(bool asks) const
+{
+    const uint32_t asked = __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST);
+    return (asks || is_open(asked)) && __atomic_load_n(&words_->alone, __ATOMIC_SEQ_CST) == 0 ? std::optional(asked)
+                                                                                              : std::nullopt;
+}
+
+void LoaderQuestions::answer_next()
+{
+    __atomic_store_n(&words_->answered, __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST) + 1, __ATOMIC_SEQ_CST);
+}
+
+// As the stub sees it.
+bool LoaderQuestions::is_open(uint32_t question) const
+{
+    return static_cast<int32_t>(__atomic_load_n(&words_->answered, __ATOMIC_SEQ_CST) - question) < 0;
+}
+
+bool LoaderQuestions::is_asked() const
+{
+    return is_open(__atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST)) || !askers().empty();
+}
+
 // Waits for the stub's futex, and makes the descriptor readable. The process may write anything to the words: so this looks again
-// each second.
+// each second. While a question is open, signs of life: on a busy machine we get no processor for a while, and this thread, which needs
+// next to nothing of one, gets it first. What we compute for longer than a thread waits is not waited for.
 void LoaderQuestions::listen(uint32_t heard)
 {
-    for (;;) {
+    ask_for_short_slices();
+    constexpr timespec second{1, 0}, soon{0, 100'000'000};
+    std::chrono::nanoseconds begun{};
+    bool was_asked = false;
+    for (uint32_t answered = heard;;) {
         const uint32_t asked = __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST);
         if (ends_) // after the load: the destructor changes the word
             return;
         if (asked != heard)
             eventfd_write(event_.get(), 1);
         heard = asked;
-        const timespec second{1, 0};
-        syscall(SYS_futex, &words_->asked, FUTEX_WAIT, heard, &second, nullptr, 0);
+        const bool is_asked = this->is_asked();
+        const auto computed = processor_time();
+        if (const uint32_t last = std::exchange(answered, __atomic_load_n(&words_->answered, __ATOMIC_SEQ_CST));
+            !std::exchange(was_asked, is_asked) || last != answered)
+            begun = computed;
+        if (is_asked && computed - begun < loader_waits)
+            __atomic_add_fetch(&words_->signs, 1, __ATOMIC_SEQ_CST);
+        syscall(SYS_futex, &words_->asked, FUTEX_WAIT, heard, is_asked ? &soon : &second, nullptr, 0);
     }
 }
 

@@ -44,17 +44,25 @@ public:
     uint32_t take();
     /// Lets the threads that have asked go on. @return  false: one went on before, without an answer
     bool answer(uint32_t question);
+    /// The next question is no news: its thread stands before the stub already.
+    void answer_next();
+    /// The last question, if threads wait: somebody for its answer, or whoever asks next. @param asks  somebody is about to
+    std::optional<uint32_t> held(bool asks) const;
 
     /// Threads that are about to execute another program, and wait.
     using Asker = Target::Asker;
     std::vector<Asker> executing();
     void let_execute(pid_t thread);
+    /// Whether one went on without that since the last call. From now on they wait again.
+    bool take_unanswered();
 
 private:
     struct Words;
     struct Executing;
     Executing& executing_words() const;
     std::vector<Asker> askers() const;
+    bool is_open(uint32_t question) const;
+    bool is_asked() const;
     void listen(uint32_t heard);
 
     Descriptor event_;

@@ -493,15 +493,26 @@ public:
             return std::nullopt;
         return Loader{debug->value.r_brk, debug->address + offsetof(r_debug, r_state)};
     }
+    // Who is held before its constructors stands where the dynamic linker's jump is made, and all that it has mapped is seen.
     void hear_loader() override
     {
-        if (!questions_)
-            questions_ = std::make_unique<LoaderQuestions>(data_file_.get());
+        if (questions_)
+            return;
+        questions_ = std::make_unique<LoaderQuestions>(data_file_.get());
+        const auto at = loader();
+        const auto counter = stopped_at(pid_);
+        if (at && counter && *counter >= at->breakpoint && *counter - at->breakpoint < loader_function)
+            questions_->answer_next();
     }
     void leave_loader() override { questions_.reset(); }
     int loader_descriptor() const override { return questions_ ? questions_->descriptor() : -1; }
     uint32_t take_question() override { return questions_ ? questions_->take() : 0; }
     bool answer_loader(uint32_t question) override { return !questions_ || questions_->answer(question); }
+    std::optional<uint32_t> holds_modules() override
+    {
+        const auto debug = questions_ ? read_debug_state(read_auxv(pid_), memory_.get()) : std::nullopt;
+        return debug ? questions_->held(debug->value.r_state != r_debug::RT_CONSISTENT) : std::nullopt;
+    }
     uint64_t executing_function(const std::vector<Mapping>& mappings) override { return find_execve(pid_, mappings); }
     std::vector<Asker> executing() override { return questions_ ? questions_->executing() : std::vector<Asker>(); }
     void let_execute(pid_t thread) override
@@ -509,6 +520,7 @@ public:
         if (questions_)
             questions_->let_execute(thread);
     }
+    bool take_unanswered() override { return questions_ && questions_->take_unanswered(); }
 
 private:
     // Before anything is changed: whether one that has a filter could make calls as they will be made. Each is judged again with its own

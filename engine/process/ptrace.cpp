@@ -81,18 +81,6 @@ bool set_scheduling(SchedulingAttributes attributes)
     return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;
 }
 
-// Where many threads want a processor, one with short slices gets it sooner, and gets no more of it (Linux 6.12, EEVDF; before,
-// sched_runtime means nothing here). So stopped threads wait for us less.
-void ask_for_short_slices()
-{
-    constexpr uint64_t shortest = 100'000; // ns: the kernel takes no less, __setparam_fair() in kernel/sched/syscalls.c
-    SchedulingAttributes attributes;
-    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) < 0 || attributes.policy != SCHED_OTHER)
-        return;
-    attributes.runtime = shortest;
-    (void)!set_scheduling(attributes);
-}
-
 bool is_thread_of(pid_t pid, pid_t number)
 {
     return access(fmt::format("/proc/{}/task/{}", pid, number).c_str(), F_OK) == 0;
@@ -109,6 +97,16 @@ bool own_child(pid_t pid)
 }
 
 } // namespace
+
+void ask_for_short_slices()
+{
+    constexpr uint64_t shortest = 100'000; // ns: the kernel takes no less, __setparam_fair() in kernel/sched/syscalls.c
+    SchedulingAttributes attributes;
+    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) < 0 || attributes.policy != SCHED_OTHER)
+        return;
+    attributes.runtime = shortest;
+    (void)!set_scheduling(attributes);
+}
 
 struct Hurry::Before : SchedulingAttributes {};
 
@@ -249,6 +247,16 @@ void as_tracer(const std::function<void()>& work)
     if (tracer_thread)
         return tracer_thread->run(work);
     TracerThread().run(work);
+}
+
+std::optional<uint64_t> stopped_at(pid_t pid)
+{
+    std::ifstream in(fmt::format("/proc/{}/syscall", pid));
+    long call = 0; // -1: none; of a thread that runs it is no number
+    uint64_t stack = 0, counter = 0;
+    if (in >> call >> std::hex >> stack >> counter && call == -1)
+        return counter;
+    return std::nullopt;
 }
 
 bool asked_to_end()

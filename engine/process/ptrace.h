@@ -53,6 +53,10 @@ private:
     std::unique_ptr<Worker> worker_;
 };
 
+/// For a thread for which others wait. Where many want a processor, one with short slices gets it sooner, and gets no more of it (Linux 6.12,
+/// EEVDF; before, sched_runtime means nothing here).
+void ask_for_short_slices();
+
 /// While one lives, and a process stands still for it, its thread gets a processor before others where the kernel lets it.
 class Hurry {
 public:
@@ -93,6 +97,9 @@ bool memory_has_gone(int memory);
 
 /// Whether a process has ended or is about to: it may have let go of its memory, and does not count as ended yet.
 bool is_ending(pid_t pid);
+
+/// The program counter of a process's first thread, if that stands in a stop and not in a system call.
+std::optional<uint64_t> stopped_at(pid_t pid);
 
 /// Another process that shares the memory of `pid`: vfork, clone(CLONE_VM). 0: none can be seen.
 pid_t sharer_of_memory(pid_t pid);

@@ -6,6 +6,7 @@ Afterwards each process has to be as it was: the text of each file that it has m
 whether all of its sums were right."""
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -83,14 +84,39 @@ def tracer(program, script, *options, output=subprocess.DEVNULL):
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True)
 
 
+def waiting(pid):
+    """Where each thread of a process is, in the kernel and in its own code."""
+    text = f"process {pid}:\n"
+    with open(f"/proc/{pid}/status") as file:
+        text += file.read()
+    for thread in sorted(os.listdir(f"/proc/{pid}/task")):
+        text += f"thread {thread}:"
+        for name in ("comm", "stat", "wchan", "syscall", "stack"):
+            try:
+                with open(f"/proc/{pid}/task/{thread}/{name}") as file:
+                    text += f" {name} {file.read().strip()}"
+            except OSError as error:
+                text += f" {name}: {error.strerror}"
+        text += "\n"
+    if shutil.which("gdb"):
+        gdb = ["gdb", "-batch", "-p", str(pid), "-ex", "thread apply all backtrace"]
+        try:
+            text += subprocess.run(gdb, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False).stdout
+        except subprocess.TimeoutExpired:
+            text += "gdb does not end either\n"
+    return text
+
+
 def ended(program, process, killed):
     """A tracer's status is 0, or 1 where it has something to say: a library that came late, another tracer that has the sites."""
     try:
         _, errors = process.communicate(timeout=600) # a GiB is searched at each arming, and others may want the processor
     except subprocess.TimeoutExpired:
         command = " ".join(process.args)
+        waits = "".join(waiting(pid) for pid in (process.pid, program.pid))
+        print(f"a tracer does not end: {command}\n{waits}", flush=True)
         process.kill()
-        die(f"a tracer does not end: {command}")
+        die("a tracer does not end")
     # An interrupt that comes before it takes signals ends it, and nothing has begun.
     if process.returncode in (0, 1, -signal.SIGKILL if killed else -signal.SIGINT):
         return process.returncode
@@ -110,6 +136,8 @@ def clean(program):
 
 def main():
     wanted, seed = sys.argv[1], int(sys.argv[2])
+    # A shell that starts us in the background has us ignore it, and so would a tracer that is interrupted before it takes signals.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     r = random.Random(seed)
     end = time.monotonic() + float(wanted[:-1]) if wanted.endswith("s") else None
     programs = [Program("./churn", "./churnlib.so", *(["1200"] if end else [])), Program("./throws")]

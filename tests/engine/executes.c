@@ -2,6 +2,7 @@
 //     watch    as a child's parent that wants to hear of each stop: prints what it has heard
 //     thread   by another thread than the first
 //     vfork, spawn, fails
+//     asked    by a child, when it has read a line; ends when it has read another
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fastsdt.h>
@@ -71,9 +72,14 @@ int main(int count, char** arguments)
         }
         return wait(NULL) < 0;
     }
-    if (strcmp(how, "spawn") == 0) {
+    if (strcmp(how, "spawn") == 0 || strcmp(how, "asked") == 0) {
         pid_t child;
-        return posix_spawn(&child, words[0], NULL, NULL, words, environ) || waitpid(child, NULL, 0) != child;
+        char line[16];
+        if (how[0] == 'a' && (puts("reads") < 0 || fflush(stdout) || !fgets(line, sizeof line, stdin)))
+            return 1;
+        if (posix_spawn(&child, words[0], NULL, NULL, words, environ) || waitpid(child, NULL, 0) != child)
+            return 1;
+        return how[0] == 'a' && (puts("did") < 0 || fflush(stdout) || !fgets(line, sizeof line, stdin));
     }
     if (strcmp(how, "fails") == 0) { // the process lives on, and its second try has what it needs
         char* nothing[] = {"./nothing", NULL};

@@ -15,7 +15,7 @@ counts() {
     shift 2
     "$@" >alone 2>&1 || fail "$what: by itself: $(cat alone)"
     "${who[@]}" fastsdt-trace --engine user -e 'usdt:*:app:tick { @ = count(); }' -- "$@" >out 2>err || status=$?
-    expect "$what: status, $(cat err)" $status 0
+    expect "$what: status, $(cat err; tail -n 1 out)" $status 0
     expect "$what" "$(grep -v '^sites\|^$' out)" "$(cat alone && echo "@: $hits")"
     grep -qE '^sites ([0-9]+) of \1 armed; dropped 0(; processes [0-9]+)?$' out || fail "$what: $(cat out err)"
 }
@@ -49,6 +49,22 @@ if [ "$(id -u)" = 0 ] && [ "$("${as_user[@]:0:4}" ./rights -u)" = 0 ]; then # no
     "${as_user[@]:0:4}" fastsdt-trace --engine user -e 'usdt:*:app:tick { @ = count(); }' -- sh -c './app 3; ./rights -u; ./app 4' >out 2>err || fail "with more rights: $(cat out err)"
     expect "with more rights" "$(grep -v ^sites out | grep .)" "$(printf '0\n@: 9')"
 fi
+
+# One that executes a program while the tracer does not answer does not wait for it, and that is said.
+mkfifo begin said
+"${as_user[@]}" fastsdt-trace --engine user -e 'usdt:*:app:tick { @ = count(); }' -- ./tool asked <begin >said 2>err &
+tracer=$!
+exec 7>begin 8<said
+read -r line <&8 && expect "a tracer that does not answer" "$line" reads
+kill -STOP $tracer
+echo go >&7
+read -r line <&8 && expect "a tracer that does not answer" "$line" did
+kill -CONT $tracer
+echo end >&7
+status=0
+wait $tracer || status=$?
+exec 7>&- 8>&-
+expect "a tracer that does not answer" "$status $(grep -c 'other programs were executed while this tool did not answer' err)" "1 1"
 
 # In a pid namespace of its own.
 who=()

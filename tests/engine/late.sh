@@ -1,5 +1,6 @@
 #!/bin/bash
-# A library that is loaded while the tracer does not answer: what it counts there is said to be incomplete, and since when it is counted.
+# A library that is loaded while the tracer does not answer: what it counts there is said to be incomplete, and since when it is counted. A tracer
+# that only gets no processor is waited for longer, but not for ever.
 . "$FASTSDT_SOURCE/tests/common.sh"
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc setpriv
@@ -32,19 +33,100 @@ int main(void)
 END_OF_C
 gcc -O2 -I"$INCLUDE" -shared -fPIC library.c -o library.so
 gcc -O2 -I"$INCLUDE" main.c -o main -ldl
-driven ./main
-"${as_user[@]}" fastsdt-trace --engine user --interval 0.02 -e 'usdt:*:lib:work { @n = count(); } usdt:./main:app:start { @start = count(); }' -p $pid >out 2>err 3>&- 4<&- &
-tracer=$!
-until grep -q '^sites 1 of 1 armed' out; do kill -0 $tracer || fail "$(cat err)"; done
+# begin PROGRAM...: traces it, as soon as its own site is armed.
+begin() {
+    rm -f in answers report err && : >out # another tracer's last line is not this one's
+    driven "$@"
+    "${as_user[@]}" fastsdt-trace --engine user --interval 0.02 -e 'usdt:*:lib:work { @n = count(); } usdt:*/main:app:start { @start = count(); }' -p $pid >out 2>err 3>&- 4<&- &
+    tracer=$!
+    until grep -q '^sites 1 of 1 armed' out; do kill -0 $tracer || fail "$(cat err)"; done
+}
+# end WHAT STATUS LINE: the tracer's, when it has counted a hit of the library; and the program's.
+end() {
+    until grep -q '^@n: [1-9]' out; do did; done
+    kill -INT $tracer
+    status=0
+    wait $tracer || status=$?
+    expect "$1: status, $(cat err)" "$status" "$2"
+    tail -1 out | matches -Ex "$3" || fail "$1: $(tail -3 out)"
+    exec 3>&-
+    wait $pid || fail "$1: the program failed"
+}
+late='sites 2 of 2 armed \(1 only since [0-9.]+ s after the start\); dropped 0'
+begin ./main
 kill -STOP $tracer
 did # it loads the library, and waits for the tracer a second at most
 kill -CONT $tracer
-until grep -q '^@n: [1-9]' out; do did; done
-kill -INT $tracer
-status=0
-wait $tracer || status=$?
-expect "status" "$status" 1
-tail -1 out | matches -E '^sites 2 of 2 armed \(1 only since [0-9.]+ s after the start\); dropped 0$' || fail "$(tail -3 out)"
+end "a tracer that is stopped" 1 "$late"
 grep -q 'the process loaded libraries while this tool did not answer' err || fail "$(cat err)"
-exec 3>&-
-wait $pid || fail "the program failed"
+
+# The thread that answers is held, and the others are not: as if it got no processor.
+cat >hold.c <<'END_OF_C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+int main(int argc, char** argv)
+{
+    const int thread = atoi(argv[argc - 1]);
+    if (ptrace(PTRACE_SEIZE, thread, 0, 0) < 0 || ptrace(PTRACE_INTERRUPT, thread, 0, 0) < 0 || waitpid(thread, 0, __WALL) < 0)
+        return 1;
+    puts("held");
+    fflush(stdout);
+    return getchar() == EOF; /* the kernel lets it go */
+}
+END_OF_C
+gcc -O2 hold.c -o hold
+hold() {
+    rm -f let held
+    mkfifo let held
+    ./hold $tracer <let >held 3>&- 4<&- &
+    holder=$!
+    exec 6>let 7<held
+    read -r line <&7 && expect "the thread that answers" "$line" held
+}
+let_go() { echo >&6 && exec 6>&- 7<&- && wait $holder; }
+begin ./main
+hold
+echo >&3
+if read -r -t 2.5 line <&4; then fail "it does not wait for a tracer that gets no processor: $line"; fi
+let_go
+read -r line <&4 && expect "the program" "$line" did
+end "a tracer that gets no processor for a while" 0 'sites 2 of 2 armed; dropped 0'
+begin ./main
+hold
+did # it waits ten seconds
+let_go
+end "a tracer that gets no processor" 1 "$late"
+
+# The tracer sees what is mapped before the dynamic linker asks. The library has executed nothing then.
+cat >audit.c <<'END_OF_C'
+#define _GNU_SOURCE
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+unsigned la_version(unsigned version) { return version; }
+unsigned la_objopen(struct link_map* map, Lmid_t lmid, uintptr_t* cookie)
+{
+    (void)lmid, (void)cookie;
+    if (strstr(map->l_name, "library.so")) { /* mapped just now */
+        FILE* armed = fopen("armed", "r");
+        if (!armed || fgetc(armed) == EOF)
+            _exit(1);
+        fclose(armed);
+    }
+    return 0;
+}
+END_OF_C
+gcc -O2 -shared -fPIC audit.c -o audit.so
+mkfifo -m 666 armed
+printf '#!/bin/sh\nLD_AUDIT=./audit.so exec ./main\n' >audited
+chmod +x audited
+begin ./audited
+echo >&3
+until tail -1 out | grep -q '^sites 2 of 2 armed'; do kill -0 $tracer || fail "$(cat err)"; done
+echo >armed
+read -r line <&4 && expect "the program" "$line" did
+end "a look before the question" 0 'sites 2 of 2 armed; dropped 0'

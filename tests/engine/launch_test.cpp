@@ -42,6 +42,22 @@ TEST_P(Launching, ConstructorsAreCounted)
     EXPECT_EQ(hits(held.target(), 3), 1u);
 }
 
+// It is held in the function whose return becomes a jump to the stub that asks: with all that there is to see seen, it waits for no answer.
+TEST_P(Launching, WaitsForNoAnswer)
+{
+    Launched launched({beside_us(GetParam()), "42"}, signals);
+    Held held(launched);
+    Arming arming(held.target(), CountingStubs(), 4096);
+    arming.watch_loader();
+    arming.arm(sites_of(launched.pid(), "module"));
+    held.let_go();
+    const Launched::End end = launched.reap();
+    EXPECT_TRUE(WIFEXITED(end.wait_status) && WEXITSTATUS(end.wait_status) == 42) << end.wait_status;
+    const uint32_t asked = held.target().take_question();
+    EXPECT_LE(asked, 1u);
+    EXPECT_TRUE(held.target().answer_loader(asked)) << "it went on alone";
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, Launching,
                          testing::Values("engine_starter", "engine_starter_static", "engine_starter_static_pie"),
                          [](const auto& info) { return std::string(info.param).substr(7); });

@@ -30,7 +30,10 @@ ask divides
 expect "a handler that has just come" "$did" "divides: a signal at 0"
 # What may still be armed gets its bytes back as soon as the tracer sees the handler.
 for each in adds newer loads; do
-    until [ "$(bytes_of $each)" = "${own[$each]}" ]; do kill -0 $tracer || fail "$each: $(cat err)"; done
+    until [ "$(bytes_of $each)" = "${own[$each]}" ]; do
+        kill -0 $tracer || fail "$each: $(cat err)"
+        [ $SECONDS -lt 60 ] || fail "$each is armed still, a minute after the handler came"
+    done
 done
 for each in divides adds loads plain; do
     ask $each

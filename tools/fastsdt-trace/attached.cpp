@@ -188,10 +188,23 @@ void Attached::loaded(bool passes)
             late_[i] = true;
             covered_since_ = Clock::now();
         }
-    missed_ = missed_ || !waited;
     if (!waited && !said && !behind_)
-        say("the process loaded libraries while this tool did not answer: hits of their constructors may be "
-            "missing");
+        say_libraries_missed();
+    missed_ = missed_ || !waited;
+}
+
+void Attached::say_libraries_missed()
+{
+    missed_ = true;
+    say("the process loaded libraries while this tool did not answer: hits of their constructors may be missing");
+}
+
+void Attached::look_for_unanswered()
+{
+    if (!session_->take_unanswered())
+        return;
+    missed_ = true;
+    shared_.say_once("other programs were executed while this tool did not answer: their hits may be missing");
 }
 
 void Attached::look()
@@ -242,6 +255,8 @@ void Attached::verify()
 // @param waits  the process: what has come has executed nothing yet
 void Attached::match_and_arm(bool waits)
 {
+    const std::optional<uint32_t> held =
+        session_->holds_modules(); // we may be quicker than the dynamic linker's question
     const bool was_behind = std::exchange(behind_, true);
     try {
         session_->match_and_arm();
@@ -252,7 +267,7 @@ void Attached::match_and_arm(bool waits)
     }
     behind_ = was_behind;
     if (has_memory())
-        keep(session_->states(), !waits);
+        keep(session_->states(), !waits && (missed_ || !held || held != session_->holds_modules()));
     behind_ = false;
 }
 
@@ -346,6 +361,9 @@ bool Attached::is_outlived()
 void Attached::end()
 {
     program_->let_go();
+    look_for_unanswered();
+    if (!session_->answer_loader([] {})) // the question may have come just now
+        say_libraries_missed();
     if (!ended_ && !executed_)
         verify();
     if (!ended_ && !executed_)

@@ -74,6 +74,8 @@ public:
     bool awaits_next() const { return program_->awaits_next(); }
     void await_no_more() { program_->let_go(); }
 
+    /// Whether it, or what it has forked, has executed another program without waiting for us: that is a loss.
+    void look_for_unanswered();
     /// Looks at what has become of it. To be done often.
     void look();
     /// Looks at the sites; if the process ends meanwhile, the former states stay. A site that has lost its jump is armed
@@ -117,6 +119,7 @@ private:
     bool has_memory();
     bool holds_next(Clock::time_point deadline);
     void has_executed();
+    void say_libraries_missed();
     void say_what_is_missing(const char* matches, const char* so_far);
 
     Shared& shared_;
@@ -130,7 +133,7 @@ private:
     bool over_ = false;
     bool ended_ = false, executed_ = false, fresh_program_ = false;
     bool only_forks_ = false;  // the process has ended, and followed children live on
-    bool missed_ = false;      // libraries ran before they were armed
+    bool missed_ = false;      // libraries or programs ran before they were armed
     bool caught_up_ = true;    // what came since the last match is looked for
     bool behind_ = false;      // arming was refused: modules that came may not be armed
     bool stays_armed_ = false; // a site could not be put back

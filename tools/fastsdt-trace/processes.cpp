@@ -163,6 +163,7 @@ void Processes::react(const std::vector<bool>& ready, size_t first)
 void Processes::let_executing(Attached& process)
 {
     Session& session = process.session();
+    process.look_for_unanswered(); // first: from then on they wait again
     for (const engine::Target::Asker& asker : session.executing()) {
         const auto let = [&] { session.let_execute(asker.thread); };
         try {

@@ -47,8 +47,8 @@ std::optional<Patch> loader_patch(const Loader& loader, std::span<const std::byt
 // Keeps the general registers and changes no flag: the dynamic linker's compiler may know that the function changes none.
 std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& arena)
 {
-    // From sp: a struct timespec, and what the program has in x0 to x11 and x17.
-    constexpr int64_t saved = 16, size = 128;
+    // From sp: a struct timespec; how often a sign of life may still come, and the last one; and what the program has in x0 to x11 and x17.
+    constexpr int64_t saved = 32, size = 144;
     constexpr uint64_t clock_gettime = 113, futex = 98; // <asm-generic/unistd.h>
     constexpr Reg words = x9, number = x10;
     Assembler as(arena.code);
@@ -119,6 +119,14 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
     as.load(x0, {.base = sp});
     as.add(x0, x0, Assembler::Operand(uint64_t(loader_waits.count())));
     as.store({.base = sp}, x0);
+    const Memory left{.base = sp, .displacement = 16}, last_sign{.base = sp, .displacement = 24};
+    const auto last_of_all = [&] { // to x0
+        as.load(x0, at(words, LoaderWords::signs));
+    };
+    as.constant(x0, loader_waits_most);
+    as.store(left, x0);
+    last_of_all();
+    as.store(last_sign, x0);
     as.bind(again);
     check_answer();
     as.jump_if_zero(x0, out);
@@ -132,6 +140,20 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
         as.add(x1, x0, Assembler::Operand(error));
         as.jump_if_zero(x1, again);
     }
+    as.add(x1, x0, Assembler::Operand(uint64_t(ETIMEDOUT)));
+    as.jump_if_zero(x1, late, false);
+    last_of_all();
+    as.load(x1, last_sign);
+    as.store(last_sign, x0);
+    as.sub(x0, x0, x1);
+    as.jump_if_zero(x0, late);
+    as.load(x0, {.base = sp});
+    as.add(x0, x0, Assembler::Operand(uint64_t(loader_waits.count())));
+    as.store({.base = sp}, x0);
+    as.load(x0, left);
+    as.sub(x0, x0, Assembler::Operand(1));
+    as.store(left, x0);
+    as.jump_if_zero(x0, again, false);
     as.bind(late);
     set_alone(1);
     check_answer(); // it may have come since: then the tracer has not seen that nobody waits

@@ -98,13 +98,14 @@ std::vector<std::byte> compile_executing_stub(uint64_t place, const Arena& arena
     as.constant(rax, 1);
     as.emit(ZYDIS_MNEMONIC_XADD, {of_tables(Tables::loader + LoaderWords::asked, 4), Part{rax, 4}}, true);
     wake(as, of_tables(Tables::loader + LoaderWords::asked, 4));
-    take_deadline(as, late);
+    const Memory signs = of_tables(Tables::loader + LoaderWords::signs, 4);
+    take_deadline(as, signs, late);
     as.bind(again);
     as.emit(ZYDIS_MNEMONIC_CMP, {own, Part{r12, 4}});
     as.jump(ZYDIS_MNEMONIC_JNZ, done);
     check_calls(late);
     as.move(rdx, r12);
-    sleep_on(as, own, again);
+    sleep_on(as, own, signs, again);
     as.bind(late);
     as.move(rax, r12);
     as.constant(rdx, 0);
@@ -112,7 +113,7 @@ std::vector<std::byte> compile_executing_stub(uint64_t place, const Arena& arena
     as.jump(ZYDIS_MNEMONIC_JNZ, done); // the answer has come
     as.emit(ZYDIS_MNEMONIC_MOV, {alone, int64_t(1)});
     as.bind(done);
-    as.address(rsp, {.base = rsp, .displacement = 16});
+    as.address(rsp, {.base = rsp, .displacement = deadline_size});
     as.bind(out);
     for (size_t i = std::size(kept); i > 0; --i)
         as.emit(ZYDIS_MNEMONIC_POP, {Part{kept[i - 1]}});

@@ -105,12 +105,12 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
     as.emit(ZYDIS_MNEMONIC_XADD, {word(LoaderWords::asked), Part{r12, 4}}, true);
     as.emit(ZYDIS_MNEMONIC_ADD, {Part{r12, 4}, int64_t(1)}); // the number of this question
     wake(as, word(LoaderWords::asked));
-    take_deadline(as, late);
+    take_deadline(as, word(LoaderWords::signs), late);
     as.bind(again);
     check_answer();
     as.jump(ZYDIS_MNEMONIC_JNS, answered);
     check_calls(late);
-    sleep_on(as, word(LoaderWords::answered), again);
+    sleep_on(as, word(LoaderWords::answered), word(LoaderWords::signs), again);
     as.bind(late);
     as.constant(rax, 1);
     as.emit(ZYDIS_MNEMONIC_XCHG, {word(LoaderWords::alone), Part{rax, 4}});
@@ -119,7 +119,7 @@ std::vector<std::byte> compile_loader_stub(const Loader& loader, const Arena& ar
     as.emit(ZYDIS_MNEMONIC_MOV, {word(LoaderWords::alone), int64_t(0)});
     as.bind(answered);
     as.bind(done);
-    as.address(rsp, {.base = rsp, .displacement = 16});
+    as.address(rsp, {.base = rsp, .displacement = deadline_size});
     as.bind(out);
     for (size_t i = std::size(kept); i > 0; --i)
         as.emit(ZYDIS_MNEMONIC_POP, {Part{kept[i - 1]}});
