@@ -265,7 +265,8 @@ bool kernel_can(State state)
     case State::not_guarded:
     case State::no_stacks:
     case State::no_processor:
-    case State::handles_faults: return true;
+    case State::handles_faults:
+    case State::other_architecture: return true;
     default: return false;
     }
 }

@@ -83,6 +83,8 @@ Source argument_source(const Site& site, const ir::Argument& argument)
 {
     if (site.kind == Probe::Kind::exit)
         throw Refusal({State::exit_arguments});
+    if (site.found.state == State::other_architecture)
+        throw Refusal({State::not_in_kernel, 0, "arguments of 32-bit code are not read"});
     if (site.kind == Probe::Kind::usdt) {
         unsigned index = argument.index;
         if (!argument.name.empty()) {

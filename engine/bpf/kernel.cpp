@@ -9,6 +9,7 @@
 #include "judge/judge.h"
 #include "kernel/kernel.h"
 #include "proc/mapped_file.h"
+#include "proc/threads.h"
 
 #include <fastsdt/note.h>
 
@@ -42,7 +43,8 @@ Kernel::Kernel(const Script& script, Options options)
     if (const std::string why = cannot_attach(); !why.empty())
         throw Unusable(why);
     // A filter of the kernel's costs other processes nothing.
-    filters_ = options.only != 0 && !options.follows && multi_ != MultiSupport::everyone_only;
+    filters_ = options.only != 0 && !options.follows && multi_ != MultiSupport::everyone_only
+        && !first_thread_ended(options.only);
     members_.emplace(filters_ ? Members::everyone : options.follows ? Members::trees : Members::listed);
     maps_.emplace(script, options.ring_size);
     if (maps_->ring())
@@ -109,8 +111,9 @@ std::optional<Kernel::Place> Kernel::place_of(pid_t pid, const Site& site, uint6
     place.target.path = path_of_mapped_file(pid, *text, site.file);
     place.target.file_offset = address - text->start + text->offset;
     constexpr size_t longest_instruction = 16;
+    const Arch arch = site.found.state == State::other_architecture ? Arch::i386 : own_arch;
     const auto bytes = read_mapped_file(pid, *text, address, longest_instruction);
-    if (const Judgement there = judge(running(), own_arch, bytes, address);
+    if (const Judgement there = judge(running(), arch, bytes, address);
         breaks_program(there.verdict) || there.verdict == Verdict::optimize_unsafe)
         place.breaks = there.why;
     if (const Mapping* const data = site.semaphore ? mapping_at(mappings, site.semaphore, 2) : nullptr;
@@ -239,6 +242,12 @@ std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, co
     for (size_t i = 0; i < sites.size(); ++i) {
         Site site = sites[i];
         states[i] = {State::by_kernel};
+        // x86-64 runs code of 32 bits too.
+        if (site.found.state == State::other_architecture
+            && (own_arch != Arch::x86_64 || site.found.detail != name(Arch::i386))) {
+            states[i] = site.found;
+            continue;
+        }
         if (site.kind != Probe::Kind::exit || !(site.all_exits || site.found.state == State::no_exit_sites)) {
             want(i, site, site.once ? site.once : site.address, false);
         } else if (site.all_exits && !site.all_exits->empty()) {

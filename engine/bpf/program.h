@@ -4,8 +4,8 @@
 // Registers: r6 the context, r7 what an operation keeps across helpers, r9 the scratch memory if there is some; r0 to r5 for all else. Each
 // value has a word of the frame, as long as somebody uses it; numbers are put where they are used.
 //
-// Frame: the highest words are the operations' own, below are the values, and slots as far as there is room in BPF's 512 bytes. The others are
-// in scratch memory of the processor. A program may be preempted by another one there, so each takes one of some pieces that is free.
+// Slots that BPF's stack has no room for are in scratch memory of the processor (bpf/frame.h). A program may be preempted by another one there, so
+// each takes one of some pieces that is free.
 #pragma once
 #include "bpf/maps.h"
 #include "bpf_members.h"

@@ -59,10 +59,10 @@ struct LiveSite {
     /// exits: of a function of which no single exit is a site, since one of them cannot be moved: all, where they are known.
     std::optional<std::vector<LiveExit>> all_exits;
     std::optional<GoAbi> go; ///< the function is of a Go program
-    Vaddr once; ///< entries: an instruction that is executed once a call, unlike the first; 0: the first is
-    uint8_t result = 0;                   ///< exits: where the result is, FASTSDT_RESULT_*
-    bool tail_call = false;               ///< exits: a jump to another function, which makes the result
-    bool exits = false;                   ///< entries: every way out of the function has an exit
+    Vaddr once;             ///< entries: an instruction that is executed once a call, unlike the first; 0: the first is
+    uint8_t result = 0;     ///< exits: where the result is, FASTSDT_RESULT_*
+    bool tail_call = false; ///< exits: a jump to another function, which makes the result
+    bool exits = false;     ///< entries: every way out of the function has an exit
     uint64_t stack_bytes = unknown_bytes; ///< entries: of arguments on the stack
     FileOffset file_offset;
     RuntimeAddress runtime; ///< where `address` is in the process

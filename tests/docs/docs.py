@@ -343,6 +343,7 @@ cc -O2 -g -Iinclude src/shop.c -o shop"""),
         "scrape_configs:": promtool("config"),
         "groups:": promtool("rules")},
     "docs/tracing.md": {
+        "fastsdt-trace latency ./server:main.handle": elsewhere("tests/engine/go.sh", says=['"main.(*server).add"']),
         "fastsdt-trace --dry-run -e": run(want=lambda: (on_x86(), need(have("perl"), "no perl"))),
         # Nobody runs that server here: status 1 says that nothing matched.
         "fastsdt-trace --read-memory -e": run(want=lambda: (on_x86(), need(os.path.exists("/usr/lib/postgresql/15/bin/postgres"), "no PostgreSQL")),

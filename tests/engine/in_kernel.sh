@@ -219,6 +219,17 @@ case "$status $(grep '^sites' out)" in
 *) fail "xchg: $(cat out)" ;;
 esac
 
+# Code of 32 bits: hits and results, not arguments.
+if printf 'int main(void) { return 0; }' | gcc -m32 -x c - -o narrow 2>/dev/null && ./narrow; then
+    gcc -m32 -O2 -I"$INCLUDE" forks.c -o narrow
+    trace 0 -e 'usdt:./narrow:f:hit { @ = count(); }' -- ./narrow
+    expect "32 bits" "$(maps)" "@: 260"
+    trace 1 -e 'usdt:./narrow:f:hit { @ = sum(arg0); }' -- ./narrow
+    grep -q '^sites 0 of 1 armed (1 cannot be had in the kernel: arguments of 32-bit code are not read)' out || fail "32 bits: $(cat out)"
+else
+    echo "no 32-bit programs here: that is not tried"
+fi
+
 # What it cannot do it says.
 trace 1 -e 'usdt:./threads:t:hit { @[ustack(dwarf)] = count(); }' -- ./threads 2
 grep -qx "sites 0 of 1 armed (1 cannot be had in the kernel: ustack(dwarf) is engine user's); dropped 0" out || fail "ustack(dwarf): $(cat out)"
