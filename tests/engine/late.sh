@@ -36,7 +36,7 @@ gcc -O2 -I"$INCLUDE" main.c -o main -ldl
 # begin PROGRAM...: traces it, as soon as its own site is armed.
 begin() {
     rm -f in answers report err && : >out # another tracer's last line is not this one's
-    driven "$@"
+    LD_AUDIT=${audit:-} driven "$@"
     "${as_user[@]}" fastsdt-trace --engine user --interval 0.02 -e 'usdt:*:lib:work { @n = count(); } usdt:*/main:app:start { @start = count(); }' -p $pid >out 2>err 3>&- 4<&- &
     tracer=$!
     until grep -q '^sites 1 of 1 armed' out; do kill -0 $tracer || fail "$(cat err)"; done
@@ -122,9 +122,8 @@ unsigned la_objopen(struct link_map* map, Lmid_t lmid, uintptr_t* cookie)
 END_OF_C
 gcc -O2 -shared -fPIC audit.c -o audit.so
 mkfifo -m 666 armed
-printf '#!/bin/sh\nLD_AUDIT=./audit.so exec ./main\n' >audited
-chmod +x audited
-begin ./audited
+audit=./audit.so
+begin ./main
 echo >&3
 until tail -1 out | grep -q '^sites 2 of 2 armed'; do kill -0 $tracer || fail "$(cat err)"; done
 echo >armed
