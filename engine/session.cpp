@@ -59,6 +59,14 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
     environment_.threads_run = !target.stops_threads();
     reads_lasting_ = uses(script, Value::str_arg) || reads_memory(script);
     decide_calls(wants_calls(), mappings);
+    if (options_.kernel)
+        options_.kernel->join(pid_);
+}
+
+Session::~Session()
+{
+    if (options_.kernel)
+        options_.kernel->leave(pid_);
 }
 
 // Takes a while: only if some call is wanted.

@@ -58,6 +58,9 @@ public:
         : Session(script, pid, target, options, target.mappings())
     {}
     Session(const Script& script, pid_t pid, Target& target) : Session(script, pid, target, Options{}) {}
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+    ~Session();
 
     /// What arming would make of each site.
     struct Preview {

@@ -65,6 +65,24 @@ Kernel::~Kernel()
     stop();
 }
 
+void Kernel::join(pid_t pid)
+{
+    if (joined_[pid]++ == 0 && !filters_ && !members_->list(pid)) {
+        joined_.erase(pid);
+        throw Unusable("the kernel has no room for one more process");
+    }
+}
+
+// Another process may get its number.
+void Kernel::leave(pid_t pid)
+{
+    if (--joined_[pid] != 0)
+        return;
+    joined_.erase(pid);
+    if (!filters_)
+        members_->unlist(pid);
+}
+
 void Kernel::start()
 {
     __atomic_store_n(&members_->state().running, 1, __ATOMIC_SEQ_CST);
@@ -205,8 +223,6 @@ Context Kernel::context_for(pid_t pid)
 std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings)
 {
     std::vector<SiteState> states(sites.size());
-    if (!filters_ && listed_.insert(pid).second && !members_->list(pid))
-        throw Unusable("the kernel has no room for one more process");
     if (names_.shows)
         names_.of(pid).look();
     const Context context = context_for(pid);

@@ -42,6 +42,9 @@ public:
     Kernel& operator=(const Kernel&) = delete;
     ~Kernel();
 
+    /// The process's hits count, and those of what it forks from then on if that is wanted, until leave() was called as often. Throws Unusable.
+    void join(pid_t pid);
+    void leave(pid_t pid);
     /// Puts probes on a process's sites. Their hits count from start() on. Sites that another process has of the same files are there already.
     /// @param mappings  of the process, of just now  @return  by site: State::by_kernel, or why not
     std::vector<SiteState> attach(pid_t pid, std::span<const Site> sites, const std::vector<Mapping>& mappings);
@@ -90,7 +93,7 @@ private:
     std::vector<Descriptor> links_, events_;
     /// Device, inode, file offset, whether on return, and which program.
     std::set<std::tuple<std::string, uint64_t, uint64_t, bool, const Made*>> attached_;
-    std::set<pid_t> listed_;
+    std::map<pid_t, unsigned> joined_;                 // how often
     std::map<pid_t, std::string> why_no_return_probe_; // empty: one does no harm, as far as is known
     std::optional<fastsdt::Kernel> running_;
     std::optional<bool> takes_nop10_;

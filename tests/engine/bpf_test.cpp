@@ -83,6 +83,7 @@ TEST(Bpf, ANop10BecomesACall)
         GTEST_SKIP() << "this kernel has a trap at each probe";
     const Script script = parse("usdt:*:p:n { @ = count(); @s = sum(arg1); }");
     bpf::Kernel kernel(script, {.only = getpid()});
+    kernel.join(getpid());
     std::vector<Site> sites{here(script)};
     sites[0].address = sites[0].patch = uint64_t(own_site);
     sites[0].length = 10;
@@ -131,6 +132,7 @@ TEST(Bpf, ProgramsLeaveWhatTheReferenceLeaves)
         }
         const Script& script = *parsed;
         bpf::Kernel kernel(script, {.only = getpid(), .start_ns = 1000});
+        kernel.join(getpid());
         const std::vector<Site> sites{here(script)};
         const SiteState state = kernel.attach(getpid(), sites, read_maps(getpid())).at(0);
         if (state.state != State::by_kernel) {

@@ -153,6 +153,9 @@ gcc -O2 -shared -fPIC -I"$INCLUDE" plugin.c -o plugin.so
 gcc -O2 -I"$INCLUDE" forks.c -o forks
 trace 0 -e 'usdt:./forks:f:hit { @ = count(); @where[arg1 == pid] = count(); }' -- ./forks
 expect "forks" "$(maps)" "@: 260 @where[1]: 260"
+# Programs that end before anybody could look at them.
+trace 0 -e 'usdt:./forks:f:hit { @ = count(); @own = sum(arg1 == pid); }' -- sh -c 'for i in 1 2 3 4 5; do ./forks; done; exec ./forks'
+expect "programs of a shell" "$(maps)" "@: 1560 @own: 1560"
 rm -f in answers report
 driven ./forks "$PWD/plugin.so"
 did

@@ -36,6 +36,7 @@ struct Shared {
     engine::RecordSink* sink = nullptr;               ///< of record
     std::unique_ptr<engine::bpf::Kernel> kernel = {}; ///< engine::Session::Options, as the next one
     bool all_in_kernel = false;
+    bool covers_files = false; ///< what a COMMAND's descendants execute or load has its probes already
 
     engine::Session::Options session_options();
     void say_once(const std::string& sentence);

@@ -559,7 +559,8 @@ void Processes::find(bool first)
 
 void Processes::count_missed(bool at_end)
 {
-    gone_.summary.missed += finder_.take_missed(at_end);
+    const size_t missed = finder_.take_missed(at_end);
+    gone_.summary.missed += shared_.covers_files ? 0 : missed;
     gone_.summary.missed_more = finder_.take_lost() || gone_.summary.missed_more;
 }
 
@@ -593,7 +594,7 @@ void Processes::attach(pid_t pid, When when)
     } catch (const std::exception& error) {
         const bool has_gone = is_over(pid);
         if (told && has_gone)
-            ++gone_.summary.missed;
+            gone_.summary.missed += !shared_.covers_files;
         else if (options_.names(pid) || may_match(pid))
             refuse(pid, error);
         if (has_gone && !told)
@@ -647,6 +648,7 @@ void Processes::take_up_now(bool late, std::optional<Clock::time_point> told)
 {
     Attached& process = *attached_.back();
     const auto stat = read_stat(std::to_string(process.pid()));
+    const size_t sites_before = shared_.kernel ? shared_.kernel->sites() : 0;
     try {
         process.take_up(late);
     } catch (...) {
@@ -659,8 +661,8 @@ void Processes::take_up_now(bool late, std::optional<Clock::time_point> told)
             attached_.pop_back();
         return;
     }
-    if (shared_.kernel && shared_.all_in_kernel && options_.selection.empty())
-        return; // what a traced process forks counts from its start on
+    if (shared_.all_in_kernel && options_.selection.empty() && shared_.kernel->sites() == sites_before)
+        return; // what a traced process forks counts from its start on, in files that have their probes
     const Clock::time_point since = told ? *told : stat ? missing_since(*stat) : last_look_;
     const auto refused = refused_.extract({process.pid(), stat ? stat->start : 0});
     const auto time = Clock::now() - (refused ? refused.mapped().missing_since : since);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One run of the user-space engine: processes are held or attached to, armed, waited for and reported.
 #include "actions.h"
+#include "bpf/files.h"
 #include "elf/archive.h"
 #include "output.h"
 #include "base/unusable.h"
@@ -457,6 +458,8 @@ int run(const Options& options, const engine::Script& script)
     Program& program = *owned;
     if (shared.all_in_kernel && !shared.kernel)
         make_kernel_or_give_up(shared, program.pid(), refused);
+    if (shared.all_in_kernel && !options.command.empty() && options.follows())
+        shared.covers_files = engine::bpf::attach_to_files(*shared.kernel, script, shared.names);
     auto session = std::make_unique<Session>(script, program.pid(), program.target(), shared.session_options());
     for (const std::string& trouble : session->matcher().troubles())
         say(trouble);
