@@ -125,7 +125,7 @@ mkfifo -m 666 armed
 audit=./audit.so
 begin ./main
 echo >&3
-until tail -1 out | grep -q '^sites 2 of 2 armed'; do kill -0 $tracer || fail "$(cat err)"; done
+until tail -1 out | matches '^sites 2 of 2 armed'; do kill -0 $tracer || fail "$(cat err)"; done
 echo >armed
 read -r line <&4 && expect "the program" "$line" did
 end "a look before the question" 0 'sites 2 of 2 armed; dropped 0'
