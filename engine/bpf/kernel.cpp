@@ -26,10 +26,18 @@ namespace {
 
 constexpr ino_t initial_pid_namespace = 0xEFFFFFFC; // PROC_PID_INIT_INO, include/linux/proc_ns.h
 
-// clear() takes a copy, which is subtracted later: programs change these in place, and no hit gets lost between a look and a deletion.
-bool is_subtracted(const Map& map)
+// clear() takes a copy, which is subtracted later: programs change these in place, and no hit gets lost between a look and a deletion. Not where
+// programs delete: what is made anew is not what was cleared.
+bool is_subtracted(const Script& script, size_t map)
 {
-    return !is_assigned(map.kind) && map.kind != MapKind::min && map.kind != MapKind::max;
+    const MapKind kind = script.maps[map].kind;
+    bool deletes = false;
+    for (const Clause& clause : script.clauses)
+        if (clause.has_sites())
+            each_statement(clause.actions, [&](const Statement& statement) {
+                deletes = deletes || (statement.kind == Statement::Kind::remove && statement.map == map);
+            });
+    return !deletes && !is_assigned(kind) && kind != MapKind::min && kind != MapKind::max;
 }
 
 } // namespace
@@ -341,9 +349,16 @@ Maps Kernel::read()
     return named(script_, std::move(now), [this](Type type, uint64_t number) { return name_of(type, number); });
 }
 
+void Kernel::remove(size_t map, const std::vector<Datum>& keys)
+{
+    maps_->remove(map, keys);
+    if (cleared_[map])
+        std::erase_if(cleared_[map]->maps[map], [&](const Entry& entry) { return entry.keys == keys; });
+}
+
 void Kernel::clear(size_t map, bool as_read)
 {
-    if (is_subtracted(script_.maps[map]))
+    if (is_subtracted(script_, map))
         cleared_[map] = as_read ? last_ : maps_->read();
     else
         maps_->clear(map);

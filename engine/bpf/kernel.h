@@ -56,7 +56,7 @@ public:
     /// Adds the events that came since the last time, in their order.
     void read_events(std::vector<Event>& to);
     void clear(size_t map, bool as_read);
-    void remove(size_t map, const std::vector<Datum>& keys) { maps_->remove(map, keys); }
+    void remove(size_t map, const std::vector<Datum>& keys);
     void assign(size_t map, int64_t value) { maps_->assign(map, {}, {value, {}}); }
     /// Sites that have a probe.
     size_t sites() const { return attached_.size(); }
