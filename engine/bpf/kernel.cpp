@@ -187,18 +187,17 @@ const Kernel::Made& Kernel::program_for(const Context& context, const Site& site
 }
 
 // @return  by target: 0, or the errno
-std::vector<int> Kernel::link(const Program& program, const std::vector<Target>& targets,
-                              const std::vector<uint64_t>& cookies)
+std::vector<int> Kernel::link(int program, const std::vector<Target>& targets, const std::vector<uint64_t>& cookies)
 {
     const pid_t only = filters_ ? options_.only : 0;
     if (multi_ != MultiSupport::none)
-        return link_each_uprobe(program.fd.get(), targets, only, cookies, links_);
+        return link_each_uprobe(program, targets, only, cookies, links_);
     allow_many_descriptors();
     std::vector<int> errors;
     for (size_t i = 0; i < targets.size(); ++i) {
         Descriptor event =
             only ? open_uprobe_event(targets[i], only, -1, false) : open_uprobe_event(targets[i], -1, 0, false);
-        Descriptor link = event ? link_event(program.fd.get(), event.get(), cookies[i]) : Descriptor();
+        Descriptor link = event ? link_event(program, event.get(), cookies[i]) : Descriptor();
         errors.push_back(link ? 0 : errno);
         events_.push_back(std::move(event));
         links_.push_back(std::move(link));
@@ -213,8 +212,7 @@ Context Kernel::context_for(pid_t pid)
                     .maps = *maps_,
                     .members = *members_,
                     .start_ns = options_.start_ns,
-                    .child = options_.child,
-                    .unread_is_known = true};
+                    .child = options_.child};
     // The numbers of a process are those that it has itself.
     struct stat theirs{};
     if (stat(fmt::format("/proc/{}/ns/pid", pid).c_str(), &theirs) == 0 && theirs.st_ino != initial_pid_namespace) {
@@ -291,7 +289,7 @@ std::vector<SiteState> Kernel::attach(pid_t pid, std::span<const Site> sites, co
     }
     for (const auto& [which, group] : groups) {
         const auto& [path, on_return, made] = which;
-        const std::vector<int> errors = link(made->program, group.targets, group.cookies);
+        const std::vector<int> errors = link(made->program.get(), group.targets, group.cookies);
         for (size_t k = 0; k < errors.size(); ++k) {
             if (errors[k] == 0)
                 continue;

@@ -70,13 +70,12 @@ private:
     std::optional<Place> place_of(pid_t pid, const Site& site, uint64_t address, const std::vector<Mapping>& mappings);
     std::string why_no_return_probe(pid_t pid, const std::vector<Mapping>& mappings);
     struct Made {
-        Program program;
+        Descriptor program;
         SiteState why; ///< ready: there is one
     };
     Context context_for(pid_t pid);
     const Made& program_for(const Context& context, const Site& site, uint64_t offset);
-    std::vector<int> link(const Program& program, const std::vector<Target>& targets,
-                          const std::vector<uint64_t>& cookies);
+    std::vector<int> link(int program, const std::vector<Target>& targets, const std::vector<uint64_t>& cookies);
     fastsdt::Kernel& running();
     bool takes_nop10();
     std::string name_of(Type type, uint64_t number);

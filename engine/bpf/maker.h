@@ -147,7 +147,7 @@ private:
             a_.jump_if(BPF_JEQ, A::r0, 0, done);
         }
         a_.bind(cannot);
-        if (!context_.unread_is_known || !sleepable_)
+        if (!sleepable_) // one that waits for pages: what it cannot read is not mapped
             unread();
         a_.bind(done);
     }

@@ -72,7 +72,7 @@ std::string KernelMaps::key_of(size_t map, const std::vector<Datum>& keys) const
     std::string bytes;
     for (size_t i = 0; i < keys.size(); ++i)
         bytes += bytes_of(script_.maps[map].keys[i], script_.maps[map].key_shapes[i], keys[i]);
-    bytes.resize(key_size(map), '\0');
+    bytes.resize(maps_[map].key_size(), '\0');
     return bytes;
 }
 
@@ -139,7 +139,6 @@ Maps KernelMaps::read() const
     all.dropped = counters.dropped;
     all.unread = counters.unread;
     all.lost = counters.lost;
-    all.cut = counters.cut;
     return all;
 }
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A script's maps as the kernel's: made, read as maps/maps.h has them, and changed by the tool.
 //
-//     aggregations   per processor, so that no two of them write to one line; words as Cell says
+//     aggregations   per processor, so that no two of them write to one line; words as count_word says
 //     assigned       one for all: the last one wins
 //     without keys   one entry, whose key is a word of zeros
 //
 // Programs change values in place, by atomic instructions: another program may have taken the processor in between.
 #pragma once
 #include "bpf.h"
-#include "maps/given.h"
 #include "maps/maps.h"
 
 #include <cstdint>
@@ -19,15 +18,10 @@
 namespace fastsdt::engine::bpf {
 
 /// Words of an aggregation's value. count: the number. hist, lhist: the buckets. The others: the sum, or the extreme, and behind it how many
-/// values there were. An extreme is kept as a number that grows: extreme_word().
+/// values there were. An extreme is kept as an unsigned number that only grows:
+/// extreme_value(). It is 0 where there was none: the count tells.
 inline constexpr int count_word = 1;
 
-/// Unsigned, and the largest is the minimum or the maximum of signed values. 0 where there was none: the count tells.
-constexpr uint64_t extreme_word(bool is_minimum, int64_t value)
-{
-    const uint64_t ordered = uint64_t(value) ^ uint64_t(1) << 63;
-    return is_minimum ? ~ordered : ordered;
-}
 constexpr int64_t extreme_value(bool is_minimum, uint64_t word)
 {
     return int64_t((is_minimum ? ~word : word) ^ uint64_t(1) << 63);
@@ -35,7 +29,7 @@ constexpr int64_t extreme_value(bool is_minimum, uint64_t word)
 
 /// What programs count besides, in one array value.
 struct Counters {
-    uint64_t dropped = 0, unread = 0, lost = 0, cut = 0;
+    uint64_t dropped = 0, unread = 0, lost = 0;
 };
 
 /// Keys of a map at most: as many as fit in some memory, but no fewer than bpftrace's 4,096.
@@ -52,13 +46,12 @@ public:
     const BpfMap& ring() const { return ring_; }
     const BpfMap& stacks() const { return stacks_; }
     static bool is_per_processor(const Map& map) { return !is_assigned(map.kind); }
-    size_t key_size(size_t map) const { return maps_[map].key_size(); }
 
     Maps read() const;
     void clear(size_t map) const;
     void remove(size_t map, const std::vector<Datum>& keys) const;
     void assign(size_t map, const std::vector<Datum>& keys, const Datum& value) const;
-    /// Of a stack, the innermost first: what programs have of it is stack_number().
+    /// Of a stack, the innermost first: what programs have of it is a stack_number().
     std::vector<uint64_t> stack(uint64_t number) const;
 
 private:
@@ -70,8 +63,12 @@ private:
     BpfMap zeros_, counters_, ring_, stacks_;
 };
 
-/// What a key or an event has of a stack: its number in the kernel's map, how many frames count, and whose process. 0: none.
+/// What a key or an event has of a stack: its number in the kernel's map, how many frames count, and in the upper half whose process. 0: none.
 constexpr unsigned stack_id_bits = 20, stack_depth_bits = 8;
+constexpr uint32_t stack_number(uint32_t id, unsigned depth) ///< the lower half
+{
+    return 1 + id + (depth << stack_id_bits);
+}
 constexpr uint32_t stack_id(uint64_t number)
 {
     return uint32_t(number & ((1U << stack_id_bits) - 1)) - 1;

@@ -207,7 +207,7 @@ std::string program_key(const Context& context, const Site& site, uint64_t offse
     return key;
 }
 
-Program make_program(const Context& context, const Site& site, uint64_t offset, bool multi, bool sleepable)
+Descriptor make_program(const Context& context, const Site& site, uint64_t offset, bool multi, bool sleepable)
 {
     bool reads = false, stacks = false;
     for (const size_t clause : site.clauses) {
@@ -215,16 +215,15 @@ Program make_program(const Context& context, const Site& site, uint64_t offset, 
         for (const ir::Operation& operation : context.programs[clause].operations)
             stacks = stacks || std::holds_alternative<ir::Stack>(operation);
     }
-    Program made;
-    made.sleepable = sleepable && reads && !stacks; // a program that may wait may use no stacks' map
-    Maker maker(context, site, offset, made.sleepable);
+    const bool waits = sleepable && reads && !stacks; // such a program may use no stacks' map
+    Maker maker(context, site, offset, waits);
     std::string log;
-    made.fd = maker.make().load_program(
-        {.attach_type = multi ? bpf_trace_uprobe_multi : 0, .sleepable = made.sleepable}, "fastsdt", &log);
-    if (made.fd)
+    Descriptor made = maker.make().load_program({.attach_type = multi ? bpf_trace_uprobe_multi : 0, .sleepable = waits},
+                                                "fastsdt", &log);
+    if (made)
         return made;
     const int error = errno;
-    if (made.sleepable && error == EINVAL && log.empty()) // Linux 6.0
+    if (waits && error == EINVAL && log.empty()) // Linux 6.0
         return make_program(context, site, offset, multi, false);
     while (log.ends_with('\n'))
         log.pop_back();

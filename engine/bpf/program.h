@@ -30,7 +30,6 @@ struct Context {
     uint64_t start_ns = 0;
     pid_t child = 0;                        ///< the COMMAND's number, or 0
     uint64_t pid_device = 0, pid_inode = 0; ///< of the namespace whose numbers pid and tid are; 0: the machine's
-    bool unread_is_known = false;           ///< the program may wait for pages: what it cannot read is not mapped
     std::function<std::optional<uint64_t>(const Site& site, const std::string& name)> symbol = {};
 };
 
@@ -43,11 +42,7 @@ constexpr uint64_t cookie_of(const Site& site)
 /// What all sites have in common that run one program.
 std::string program_key(const Context& context, const Site& site, uint64_t offset);
 
-struct Program {
-    Descriptor fd;
-    bool sleepable = false;
-};
 /// Throws Refusal. @param offset  of the place from Site::address  @param sleepable  whether it may be, where it reads memory
-Program make_program(const Context& context, const Site& site, uint64_t offset, bool multi, bool sleepable);
+Descriptor make_program(const Context& context, const Site& site, uint64_t offset, bool multi, bool sleepable);
 
 } // namespace fastsdt::engine::bpf

@@ -146,7 +146,7 @@ void Maker::perform(const ir::Stack& op)
     a_.move(A::r0, 0);
     a_.jump(done);
     a_.bind(is_there);
-    a_.add(A::r0, 1 + int32_t(std::min(op.most, most_stack_frames) << stack_id_bits));
+    a_.add(A::r0, int32_t(stack_number(0, std::min(op.most, most_stack_frames))));
     a_.move(A::r7, A::r0);
     a_.call(BPF_FUNC_get_current_pid_tgid);
     a_.shift_right(A::r0, 32);

@@ -12,11 +12,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <iostream>
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -4,24 +4,14 @@
 // filter never comes out of it.
 #include "hand_over.h"
 
-#include "arch/args.h"
-#include "base/search_path.h"
 #include "base/unusable.h"
-#include "code/machine.h"
-#include "elf/image.h"
-#include "proc/maps.h"
 #include "script/language.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fnmatch.h>
-#include <map>
+#include <cctype>
 #include <optional>
-#include <set>
-#include <utility>
 #include <vector>
 
 namespace fastsdt::trace_tool {
@@ -51,9 +41,7 @@ struct Clause {
     std::optional<Span> filter; ///< between the slashes
     size_t head_end = 0;        ///< behind the last probe
     size_t body = 0;            ///< the opening brace
-    size_t end = 0;             ///< behind the closing one
-    std::string_view kind;      ///< of the first probe
-    bool of_process = false;
+    bool of_process = false;    ///< its probes have sites
 };
 
 class Scanner {
@@ -75,7 +63,6 @@ public:
             } else {
                 clauses.push_back(clause());
                 block();
-                clauses.back().end = at_;
             }
         }
         return clauses;
@@ -233,12 +220,10 @@ private:
         const bool of_process = is_of_process(kind);
         if (!is_kind(kind))
             fail(fmt::format("\"{}\" is no kind of probe that is known here", kind));
-        if (clause.probes.size() == 1) {
-            clause.kind = kind;
+        if (clause.probes.size() == 1)
             clause.of_process = of_process;
-        } else if (of_process != clause.of_process) {
+        else if (of_process != clause.of_process)
             fail("probes of programs and others are in one clause, and want one each");
-        }
     }
 
     // bpftrace takes a "/" for the end of a filter if a brace is next.
