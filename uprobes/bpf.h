@@ -17,6 +17,15 @@ namespace fastsdt {
 
 inline constexpr uint32_t bpf_trace_uprobe_multi = 48; ///< BPF_TRACE_UPROBE_MULTI, include/uapi/linux/bpf.h of 6.6
 
+/// Offset of the instruction pointer in what a uprobe program gets, struct pt_regs of the architecture.
+#if defined(__x86_64__)
+inline constexpr int ip_offset = 128;
+#elif defined(__aarch64__)
+inline constexpr int ip_offset = 256; // struct user_pt_regs: 31 registers, sp, pc
+#else
+inline constexpr int ip_offset = -1; // nothing is read
+#endif
+
 class BpfAssembler {
 public:
     /// r0: results. r1 to r5: arguments of helpers, which change them. r6 to r9 are kept. r10: behind the stack.

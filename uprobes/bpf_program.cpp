@@ -20,15 +20,6 @@
 namespace fastsdt {
 namespace {
 
-// Offset of the instruction pointer in what a uprobe program gets, struct pt_regs of the architecture.
-#if defined(__x86_64__)
-constexpr int ip_offset = 128;
-#elif defined(__aarch64__)
-constexpr int ip_offset = 256; // struct user_pt_regs: 31 registers, sp, pc
-#else
-constexpr int ip_offset = -1; // nothing is read
-#endif
-
 using A = BpfAssembler;
 
 #ifdef FASTSDT_HAVE_LIBBPF

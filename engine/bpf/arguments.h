@@ -23,10 +23,8 @@ struct Source {
 
 /// Throws Refusal.
 Source argument_source(const Site& site, const ir::Argument& argument);
-/// Where struct pt_regs has a register, by the number that ir::Register has; the instruction pointer, and what a function returns. Throws
-/// Refusal where it is not known.
+/// Where struct pt_regs has a register, by the number that ir::Register has, and what a function returns.
 int offset_of_register(unsigned number);
-int offset_of_ip();
 int offset_of_result();
 
 } // namespace fastsdt::engine::bpf

@@ -33,8 +33,6 @@ private:
     // ---- Frame and values
     void clause(const ir::Program& program, const Frame& frame);
 
-    static int64_t word_of(const std::string& text, size_t at);
-
     struct Where {
         A::Register base;
         int offset;

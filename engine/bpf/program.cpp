@@ -64,18 +64,10 @@ void Maker::clause(const ir::Program& program, const Frame& frame)
     for (size_t i = 0; i < program.slots.size(); ++i)
         if (program.slots[i].is_literal && frame.slots[i].has_memory)
             for (size_t at = 0; at < program.slots[i].size; at += 8)
-                store_number({uint32_t(i), at, 8}, word_of(program.slots[i].text, at));
+                store_number({uint32_t(i), at, 8}, program.slots[i].word(at));
     for (const ir::Operation& operation : program.operations)
         std::visit([this](const auto& op) { perform(op); }, operation);
     // The operation behind which the hit leaves is the last one, so this falls through.
-}
-
-int64_t Maker::word_of(const std::string& text, size_t at)
-{
-    int64_t word = 0;
-    if (at < text.size())
-        std::memcpy(&word, text.data() + at, std::min<size_t>(8, text.size() - at));
-    return word;
 }
 
 Maker::Where Maker::where(const ir::Place& place) const
@@ -110,7 +102,7 @@ void Maker::fetch(A::Register to, ir::ValueId value)
 void Maker::load_word(A::Register to, const ir::Place& place, size_t at)
 {
     if (is_number(place))
-        return number(to, word_of(program_->slots[place.slot].text, place.offset + at));
+        return number(to, program_->slots[place.slot].word(place.offset + at));
     const Where from = where(place);
     a_.load(BPF_DW, to, from.base, from.offset + int(at));
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bpf/arguments.h"
 #include "bpf/maker.h"
-
-#include <fastsdt/note.h>
+#include "code/operands.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -91,13 +90,7 @@ void Maker::ask(Value what)
     case Value::node: return a_.call(BPF_FUNC_get_numa_node_id), low();
     case Value::uid: return a_.call(BPF_FUNC_get_current_uid_gid), low();
     case Value::gid: return a_.call(BPF_FUNC_get_current_uid_gid), a_.shift_right(A::r0, 32);
-    case Value::retval:
-        if (site_.kind == Probe::Kind::exit && site_.result < 0)
-            throw Refusal({State::tail_call});
-        if (site_.kind != Probe::Kind::exit
-            || (site_.result != FASTSDT_RESULT_REGISTER && site_.result != FASTSDT_RESULT_PAIR))
-            throw Refusal({State::no_result});
-        return a_.load(BPF_DW, A::r0, A::r6, offset_of_result());
+    case Value::retval: check_result(site_); return a_.load(BPF_DW, A::r0, A::r6, offset_of_result());
     case Value::arg: // and all below are no numbers that lower() asks for
     case Value::str_arg:
     case Value::elapsed:
@@ -112,7 +105,7 @@ void Maker::ask(Value what)
 void Maker::perform(const ir::Register& op)
 {
     if (op.number == at_site) {
-        a_.load(BPF_DW, A::r0, A::r6, offset_of_ip());
+        a_.load(BPF_DW, A::r0, A::r6, ip_offset);
         a_.add(A::r0, -int32_t(offset_));
     } else {
         a_.load(BPF_DW, A::r0, A::r6, offset_of_register(op.number));

@@ -217,9 +217,7 @@ protected:
     void grow(const Table& table, Label grown, Label refused);
 
     // ---- operations.cpp
-    void check_stack_argument(unsigned index, unsigned word) const; ///< throws Refusal
-    void want_system_calls(std::string_view what) const;            ///< throws Refusal
-    unsigned index_of(const ir::Argument& argument) const;          ///< of a usdt probe's; throws Refusal
+    void want_system_calls(std::string_view what) const; ///< throws Refusal
     /// Memory of the site's module that stubs read directly; empty where all stubs do.
     Lasting lasting_of_site() const;
     bool is_leaf(const ir::Operation& operation) const;
@@ -230,7 +228,6 @@ protected:
     std::optional<int64_t> constant_of(ir::ValueId value) const;
     bool fetch_both(ir::ValueId a, ir::ValueId b, bool either);
     void compute(Operator op, int64_t number); ///< on Role::result
-    static int64_t word_of(const std::string& text, size_t at);
     void jump_if(const ir::Compare& op, bool when, Label to);
     void jump_if(const ir::Equal& op, bool when, Label to);
     template <class Op> void truth(const Op& op);

@@ -4,10 +4,41 @@
 #include "arch/argument_rules.h"
 #include "base/printable.h"
 
+#include <fastsdt/note.h>
+
+#include <algorithm>
 #include <charconv>
 #include <string>
 
 namespace fastsdt::engine {
+
+unsigned index_of(const Site& site, const ir::Argument& argument)
+{
+    if (argument.name.empty())
+        return argument.index;
+    const auto& names = site.argument_names;
+    const auto found = std::find(names.begin(), names.end(), argument.name);
+    if (found == names.end())
+        throw Refusal({State::no_named_argument, 0, argument.name});
+    return unsigned(found - names.begin());
+}
+
+void check_stack_argument(const Site& site, unsigned index)
+{
+    if (site.stack_bytes == unknown_bytes)
+        throw Refusal({State::no_stack_record});
+    if (site.stack_bytes / stack_word <= index)
+        throw Refusal({State::no_stack_argument, index});
+}
+
+void check_result(const Site& site)
+{
+    if (site.kind == Probe::Kind::exit && site.result < 0)
+        throw Refusal({State::tail_call});
+    if (site.kind != Probe::Kind::exit
+        || (site.result != FASTSDT_RESULT_REGISTER && site.result != FASTSDT_RESULT_PAIR))
+        throw Refusal({State::no_result});
+}
 
 void refuse_argument(const std::vector<Argument>& arguments, unsigned index, std::string_view why)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Arguments of a stapsdt note: the part that does not depend on how an architecture writes operands
-// (code/x86/operands.h, code/arm64/operands.h).
+// Arguments and the result of a site: the part that does not depend on the architecture (code/x86/operands.h, code/arm64/operands.h).
 #pragma once
 #include "arch/args.h"
-#include "code/site_state.h"
+#include "code/site.h"
+#include "ir/ir.h"
 
 #include <cstdint>
 #include <optional>
@@ -11,6 +11,15 @@
 #include <vector>
 
 namespace fastsdt::engine {
+
+/// Which argument of a usdt probe the script means, by its number or name. Throws Refusal: the probe has none of that name.
+unsigned index_of(const Site& site, const ir::Argument& argument);
+/// Bytes of each argument on the stack, and of a return address.
+inline constexpr unsigned stack_word = 8;
+/// Throws Refusal unless an entry is known to have that argument on the stack, `index` words from the first.
+void check_stack_argument(const Site& site, unsigned index);
+/// Throws Refusal unless the function has returned its result in a register when the site is hit.
+void check_result(const Site& site);
 
 /// The `index`th argument, counted from 0, if it is an integer of 1, 2, 4 or 8 bytes. Throws Refusal.
 const Argument& integer_argument(const std::vector<Argument>& arguments, unsigned index);

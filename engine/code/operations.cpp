@@ -2,36 +2,14 @@
 // Instructions for a program's operations, by its plan (code/plan.h). Arithmetic is bpftrace's (script.h): unsigned division, x / 0 is 0,
 // x % 0 is x.
 #include "code/compiler.h"
-
-#include <fastsdt/note.h>
+#include "code/operands.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace fastsdt::engine {
 
 using Where = Plan::Where;
-
-// Refuses an entry's argument that the stack does not have. `word`: bytes of each.
-void Compiler::check_stack_argument(unsigned index, unsigned word) const
-{
-    if (site_->stack_bytes == unknown_bytes)
-        throw Refusal({State::no_stack_record});
-    if (site_->stack_bytes / word <= index)
-        throw Refusal({State::no_stack_argument, index});
-}
-
-unsigned Compiler::index_of(const ir::Argument& argument) const
-{
-    if (argument.name.empty())
-        return argument.index;
-    const auto& names = site_->argument_names;
-    const auto found = std::find(names.begin(), names.end(), argument.name);
-    if (found == names.end())
-        throw Refusal({State::no_named_argument, 0, argument.name});
-    return unsigned(found - names.begin());
-}
 
 Lasting Compiler::lasting_of_site() const
 {
@@ -52,11 +30,8 @@ void Compiler::want_system_calls(std::string_view what) const
 
 bool Compiler::is_leaf(const ir::Operation& operation) const
 {
-    if (const auto* const argument = std::get_if<ir::Argument>(&operation)) {
-        if (site_->kind == Probe::Kind::exit)
-            throw Refusal({State::exit_arguments});
+    if (const auto* const argument = std::get_if<ir::Argument>(&operation))
         return !in_memory(*argument);
-    }
     const auto* const ask = std::get_if<ir::Ask>(&operation);
     if (!ask)
         return true;
@@ -106,7 +81,7 @@ void Compiler::leaf(const ir::Operation& operation, Role to)
                    [&](const ir::Load& op) {
                        const ir::Slot& slot = program_->slots[op.from.slot];
                        if (slot.is_literal)
-                           constant(to, word_of(slot.text, op.from.offset));
+                           constant(to, slot.word(op.from.offset));
                        else
                            load_frame(to, offset_of(op.from));
                    },
@@ -124,13 +99,7 @@ void Compiler::leaf(Value what, Role to)
     case Value::probe: return constant(to, int64_t(site_->probe));
     case Value::function: return constant(to, int64_t(site_->function));
     case Value::start: return constant(to, int64_t(environment_.start_ns));
-    case Value::retval:
-        if (site_->kind == Probe::Kind::exit && site_->result < 0)
-            throw Refusal({State::tail_call});
-        if (site_->kind != Probe::Kind::exit
-            || (site_->result != FASTSDT_RESULT_REGISTER && site_->result != FASTSDT_RESULT_PAIR))
-            throw Refusal({State::no_result});
-        return returned(to);
+    case Value::retval: check_result(*site_); return returned(to);
     case Value::arg:
     case Value::str_arg:
     case Value::nsecs:
@@ -227,15 +196,6 @@ int64_t mask_of(size_t bytes)
 
 } // namespace
 
-// Eight bytes of a literal, from `at` on, as a stub has them in a register.
-int64_t Compiler::word_of(const std::string& text, size_t at)
-{
-    char word[8]{};
-    if (at < text.size())
-        std::memcpy(word, text.data() + at, std::min<size_t>(8, text.size() - at));
-    return std::bit_cast<int64_t>(word);
-}
-
 // Jumps if the comparison is `when`.
 void Compiler::jump_if(const ir::Compare& op, bool when, Label to)
 {
@@ -258,7 +218,7 @@ void Compiler::jump_if(const ir::Equal& op, bool when, Label to)
     const auto fetch_word = [this](const ir::Place& place, size_t at, Role role) {
         const ir::Slot& slot = program_->slots[place.slot];
         if (slot.is_literal)
-            constant(role, word_of(slot.text, place.offset + at));
+            constant(role, slot.word(place.offset + at));
         else
             load_frame(role, offset_of(place) + at);
     };
@@ -539,7 +499,7 @@ void Compiler::copy(size_t to, size_t size, const ir::Place& from)
     const ir::Slot& slot = program_->slots[from.slot];
     if (slot.is_literal) {
         for (size_t i = 0; i < size; i += 8)
-            store_frame_number(to + i, i < from.size ? word_of(slot.text, from.offset + i) : 0);
+            store_frame_number(to + i, i < from.size ? slot.word(from.offset + i) : 0);
         return;
     }
     const size_t start = offset_of({from.slot, 0, slot.size}) + from.offset, bytes = std::min(size, from.size);
@@ -625,7 +585,7 @@ void Compiler::perform(const ir::Length& op)
     for (size_t i = 0; i < op.from.size; i += 8) {
         const auto next = label();
         if (slot.is_literal)
-            constant(Role::result, word_of(slot.text, op.from.offset + i));
+            constant(Role::result, slot.word(op.from.offset + i));
         else
             load_frame(Role::result, offset_of(op.from) + i);
         store_frame(scratch(), Role::result);

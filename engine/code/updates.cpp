@@ -295,7 +295,7 @@ void Compiler::perform(const ir::Record& op)
         const ir::Slot& slot = program_->slots[each.place.slot];
         for (size_t i = 0; i < each.place.size; i += 8, offset += 8) {
             if (slot.is_literal)
-                constant(Role::result, word_of(slot.text, each.place.offset + i));
+                constant(Role::result, slot.word(each.place.offset + i));
             else
                 load_frame(Role::result, offset_of(each.place) + i);
             store({Role::entry, offset}, Role::result);

@@ -13,8 +13,10 @@
 #pragma once
 #include "script/script.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -34,6 +36,14 @@ struct Slot {
     bool is_key = false; ///< of a map
     bool is_literal = false;
     std::string text; ///< of a literal, with zeros behind it: nothing writes the slot
+    /// Eight bytes of a literal, as a little-endian machine loads them.
+    int64_t word(size_t at) const
+    {
+        int64_t word = 0;
+        if (at < text.size())
+            std::memcpy(&word, text.data() + at, std::min<size_t>(sizeof word, text.size() - at));
+        return word;
+    }
 };
 
 /// Part of a slot.

@@ -7,10 +7,14 @@
 
 #include <charconv>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 namespace fastsdt::engine::arm64 {
 namespace {
+
+/// AAPCS64: integer arguments in x0 to x7, the others on the stack.
+constexpr unsigned parameters = 8;
 
 /// "x5"; "w5" where `narrow` ones may be named; "sp".
 std::optional<Reg> named(std::string_view name, bool narrow)
@@ -68,9 +72,7 @@ bool scan_memory(Scan& scan, Source& source)
     return scan.literal(']') && scan.done();
 }
 
-} // namespace
-
-Source find_argument(const std::vector<Argument>& arguments, unsigned index)
+Source noted_argument(const std::vector<Argument>& arguments, unsigned index)
 {
     const Argument& argument = integer_argument(arguments, index);
     const auto refuse = [&](std::string_view why) { refuse_argument(arguments, index, why); };
@@ -105,6 +107,29 @@ Source find_argument(const std::vector<Argument>& arguments, unsigned index)
         refuse("in a register that is not an integer's, or that is the address of a symbol");
     else
         refuse("that is no operand");
+    return source;
+}
+
+} // namespace
+
+Source argument_of(const Site& site, const std::vector<Argument>& noted, const ir::Argument& argument)
+{
+    if (site.kind == Probe::Kind::exit)
+        throw Refusal({State::exit_arguments});
+    if (site.kind == Probe::Kind::usdt)
+        return noted_argument(noted, index_of(site, argument));
+    Source source;
+    if (argument.on_stack) {
+        check_stack_argument(site, argument.index);
+        source.kind = Source::Kind::memory;
+        source.reg = sp;
+        source.displacement = int64_t{stack_word} * argument.index;
+        return source;
+    }
+    if (argument.index >= parameters)
+        throw std::logic_error("not an argument in a register");
+    source.kind = Source::Kind::reg;
+    source.reg = Reg(argument.index);
     return source;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where an argument of a stapsdt note is, as instructions can fetch it.
+// Where an argument of a site is, as instructions can fetch it.
 #pragma once
 #include "code/arm64/assembler.h"
 #include "code/operands.h"
@@ -19,9 +19,9 @@ struct Source {
     unsigned shift = 0;
 };
 
-/// The `index`th argument, counted from 0. Throws Refusal for vector registers, symbols, odd sizes, and for a text that
-/// no
-/// assembler would write.
-Source find_argument(const std::vector<Argument>& arguments, unsigned index);
+/// A usdt probe's is where its note says. Throws Refusal for vector registers, symbols, odd sizes, and for a text that no assembler would write.
+/// An entry's is where AAPCS64 has it; an exit has none.
+/// @param noted  the site's, parsed
+Source argument_of(const Site& site, const std::vector<Argument>& noted, const ir::Argument& argument);
 
 } // namespace fastsdt::engine::arm64

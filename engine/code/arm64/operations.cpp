@@ -6,9 +6,6 @@
 namespace fastsdt::engine::arm64 {
 namespace {
 
-/// AAPCS64: integer arguments in x0 to x7, the others on the stack.
-constexpr unsigned parameters = 8;
-
 constexpr int64_t most_compared = 0xfff;
 
 /// Holds after a comparison if `op` does; with `when` false if it does not.
@@ -29,22 +26,7 @@ vixl::Condition condition(Operator op, bool is_signed, bool when)
 
 Source Compiler::argument_source(const ir::Argument& e) const
 {
-    if (site_->kind == Probe::Kind::usdt)
-        return find_argument(arguments_, index_of(e));
-    Source source;
-    if (e.on_stack) {
-        constexpr unsigned word = 8;
-        check_stack_argument(e.index, word);
-        source.kind = Source::Kind::memory;
-        source.reg = sp;
-        source.displacement = int64_t{word} * e.index;
-        return source;
-    }
-    if (e.index >= parameters)
-        throw std::logic_error("not an argument in a register");
-    source.kind = Source::Kind::reg;
-    source.reg = Reg(e.index);
-    return source;
+    return argument_of(*site_, arguments_, e);
 }
 
 bool Compiler::in_memory(const ir::Argument& argument) const

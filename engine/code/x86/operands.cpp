@@ -2,15 +2,19 @@
 #include "code/x86/operands.h"
 
 #include "arch/x86.h"
-#include "code/operands.h"
 
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 namespace fastsdt::engine::x86 {
 namespace {
+
+/// The System V ABI's registers for integer arguments.
+constexpr Reg parameters[] = {rdi, rsi, rdx, rcx, r8, r9};
 
 struct Named {
     Reg reg;
@@ -81,9 +85,7 @@ bool plain_memory(const NotedOperand& operand, Memory& memory)
         && (operand.index.empty() || whole(operand.index, memory.index));
 }
 
-} // namespace
-
-Source find_argument(const std::vector<Argument>& arguments, unsigned index)
+Source noted_argument(const std::vector<Argument>& arguments, unsigned index)
 {
     const Argument& argument = integer_argument(arguments, index);
     const auto refuse = [&](std::string_view why) { refuse_argument(arguments, index, why); };
@@ -119,6 +121,28 @@ Source find_argument(const std::vector<Argument>& arguments, unsigned index)
     if (!plain_memory(operand, source.memory))
         refuse("at a place that has no plain address");
     source.memory.size = source.size;
+    return source;
+}
+
+} // namespace
+
+Source argument_of(const Site& site, const std::vector<Argument>& noted, const ir::Argument& argument)
+{
+    if (site.kind == Probe::Kind::exit)
+        throw Refusal({State::exit_arguments});
+    if (site.kind == Probe::Kind::usdt)
+        return noted_argument(noted, index_of(site, argument));
+    Source source;
+    if (argument.on_stack) { // behind the return address
+        check_stack_argument(site, argument.index);
+        source.kind = Source::Kind::memory;
+        source.memory = {.base = rsp, .displacement = int64_t{stack_word} * (1 + argument.index)};
+        return source;
+    }
+    if (argument.index >= std::size(parameters))
+        throw std::logic_error("not an argument in a register");
+    source.kind = Source::Kind::reg;
+    source.reg = parameters[argument.index];
     return source;
 }
 

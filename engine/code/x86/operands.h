@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where an argument of a stapsdt note is, as instructions can fetch it.
+// Where an argument of a site is, as instructions can fetch it.
 #pragma once
-#include "arch/args.h"
-#include "code/site_state.h"
+#include "code/operands.h"
 #include "code/x86/assembler.h"
 
 #include <cstdint>
@@ -18,8 +17,9 @@ struct Source {
     Memory memory;        ///< memory: addressed by the site's registers
 };
 
-/// The `index`th argument, counted from 0. Throws Refusal for vector registers, symbols, thread-local memory, odd
-/// sizes, and for a text that no assembler would write.
-Source find_argument(const std::vector<Argument>& arguments, unsigned index);
+/// A usdt probe's is where its note says. Throws Refusal for vector registers, symbols, thread-local memory, odd sizes, and for a text that no
+/// assembler would write. An entry's is where the System V ABI has it; an exit has none.
+/// @param noted  the site's, parsed
+Source argument_of(const Site& site, const std::vector<Argument>& noted, const ir::Argument& argument);
 
 } // namespace fastsdt::engine::x86

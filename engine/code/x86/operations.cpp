@@ -3,13 +3,9 @@
 
 #include <bit>
 #include <cstddef>
-#include <iterator>
 
 namespace fastsdt::engine::x86 {
 namespace {
-
-/// The System V ABI's registers for integer arguments.
-constexpr Reg parameters[] = {rdi, rsi, rdx, rcx, r8, r9};
 
 bool fits32(int64_t value)
 {
@@ -38,22 +34,7 @@ ZydisMnemonic jump_for(Operator op, bool is_signed, bool when)
 
 Source Compiler::argument_source(const ir::Argument& e) const
 {
-    if (site_->kind == Probe::Kind::usdt)
-        return find_argument(arguments_, index_of(e));
-    const unsigned index = e.index;
-    Source source;
-    if (e.on_stack) {
-        constexpr unsigned word = 8; // the return address, and each argument
-        check_stack_argument(index, word);
-        source.kind = Source::Kind::memory;
-        source.memory = {.base = rsp, .displacement = int64_t{word} * (1 + index)};
-        return source;
-    }
-    if (index >= std::size(parameters))
-        throw std::logic_error("not an argument in a register");
-    source.kind = Source::Kind::reg;
-    source.reg = parameters[index];
-    return source;
+    return argument_of(*site_, arguments_, e);
 }
 
 bool Compiler::in_memory(const ir::Argument& argument) const
