@@ -284,20 +284,24 @@ bool kernel_can(State state)
 // Of the sites that come, those that the kernel's engine has are no others' any more.
 void Session::give_to_kernel(const std::vector<Mapping>& mappings)
 {
-    std::vector<size_t> given;
-    std::vector<SiteState> states;
+    std::vector<SiteState> states; // as stubs have them
     if (!options_.all_in_kernel && !fresh_.empty())
         states = preview().states;
-    for (size_t i = 0; i < fresh_.size(); ++i) {
-        const SiteState& state = options_.all_in_kernel ? fresh_[i].found : states[i];
-        const bool is_left_out = !options_.all_in_kernel && options_.moves && fresh_[i].left_out(state);
-        const bool stays = !options_.all_in_kernel && can_be_armed(state) && (options_.moves || !fresh_[i].moves());
-        if (kernel_can(state.state) && !stays && !is_left_out)
-            given.push_back(i);
-    }
+    const auto is_given = [&](size_t i) {
+        const Site& site = fresh_[i];
+        if (options_.all_in_kernel)
+            return kernel_can(site.found.state);
+        const bool is_left_out = options_.moves && site.left_out(states[i]);
+        const bool stays = can_be_armed(states[i]) && (options_.moves || !site.moves());
+        return kernel_can(states[i].state) && !stays && !is_left_out;
+    };
+    std::vector<size_t> given;
     std::vector<Site> sites;
-    for (const size_t i : given)
-        sites.push_back(fresh_[i]);
+    for (size_t i = 0; i < fresh_.size(); ++i)
+        if (is_given(i)) {
+            given.push_back(i);
+            sites.push_back(fresh_[i]);
+        }
     const std::vector<SiteState> found = options_.kernel->attach(pid_, sites, mappings);
     for (size_t k = 0; k < given.size(); ++k) {
         Site& site = fresh_[given[k]];
@@ -620,9 +624,7 @@ Maps Session::read()
 {
     keep_time();
     Maps now = read_all();
-    bool clears = false;
-    each_statement(script_, [&](const Statement& s) { clears = clears || s.kind == Statement::Kind::clear; });
-    if (clears)
+    if (clears(script_))
         last_ = now;
     for (size_t map = 0; map < cleared_.size(); ++map)
         if (cleared_[map])

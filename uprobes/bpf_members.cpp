@@ -10,11 +10,11 @@
 #include "bpf_members.h"
 
 #include "base/unusable.h"
+#include "proc/processes.h"
 
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #ifdef FASTSDT_HAVE_LIBBPF
 #include <bpf/bpf.h>
@@ -23,8 +23,6 @@ namespace fastsdt {
 namespace {
 
 using A = BpfAssembler;
-
-constexpr ino_t initial_pid_namespace = 0xEFFFFFFC; // PROC_PID_INIT_INO, include/linux/proc_ns.h
 
 Descriptor checked(Descriptor fd, const char* what)
 {
@@ -63,7 +61,8 @@ BpfMembers::BpfMembers(Members members) : members_(members)
         attach_new_task("task_newtask", 0, false);      // (child, clone flags)
         attach_new_task("sched_process_fork", 8, true); // (parent, child)
     }
-    attach_exec();
+    if (!list_) // of what is listed nobody waits for an exec
+        attach_exec();
     queue_.emplace(ring_);
     void* const memory = mmap(nullptr, sizeof(CounterState), PROT_READ | PROT_WRITE, MAP_SHARED, config_.fd(), 0);
     if (memory == MAP_FAILED)
@@ -115,11 +114,10 @@ void BpfMembers::test(A& a, A::Label no) const
 // To r0: the process of the current task, as this process knows it. Uses the stack at -32.
 void BpfMembers::own_number(A& a, A::Label not_here) const
 {
-    struct stat own{};
-    if (stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != initial_pid_namespace) {
+    if (const auto own = inner_pid_namespace("self")) {
         // struct bpf_pidns_info { pid, tgid }
-        a.wide(A::r1, own.st_dev);
-        a.wide(A::r2, own.st_ino);
+        a.wide(A::r1, own->device);
+        a.wide(A::r2, own->inode);
         a.move(A::r3, A::r10);
         a.add(A::r3, -32);
         a.move(A::r4, 8);

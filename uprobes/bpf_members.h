@@ -44,6 +44,8 @@ public:
     ~BpfMembers();
 
     CounterState& state() { return *state_; }
+    /// Whether hits count from now on.
+    void count(bool yes) { __atomic_store_n(&state_->running, yes ? 1 : 0, __ATOMIC_SEQ_CST); }
     /// listed, trees. @return  false: there is no room
     bool list(pid_t pid) { return write(pid, true); }
     void unlist(pid_t pid) { write(pid, false); }

@@ -62,48 +62,29 @@ void Counter::attach()
         return;
     if (means_ == Means::perf_events)
         return attach_for_everyone();
-    if (means_ == Means::bpf_events)
-        return attach_one_by_one();
-    // One link for each run of targets of the same file and kind.
+    // One program for each run of targets of the same file and kind.
     for (size_t first = 0, last; first < targets_.size(); first = last) {
         for (last = first + 1; last < targets_.size() && targets_[last].path == targets_[first].path
              && targets_[last].on_return == targets_[first].on_return;)
             ++last;
-        attach_all_at_once(first, last);
+        attach_run(first, last);
     }
 }
 
-void Counter::attach_all_at_once(size_t first, size_t last)
+void Counter::attach_run(size_t first, size_t last)
 {
     const std::span<const Target> targets(targets_.data() + first, last - first);
     const int program = targets.front().on_return ? programs_->return_program() : programs_->entry_program();
     std::vector<uint64_t> cookies(targets.size());
     std::iota(cookies.begin(), cookies.end(), first);
-    const std::vector<int> errors = link_each_uprobe(program, targets, kernel_filters_ ? pid_ : 0, cookies, links_);
+    const pid_t only = kernel_filters_ ? pid_ : 0;
+    const std::vector<int> errors = means_ == Means::bpf_multi
+        ? link_each_uprobe(program, targets, only, cookies, links_)
+        : link_each_event(program, targets, only, cookies, events_, links_);
     for (size_t i = 0; i < errors.size(); ++i) {
         if (concerns_all(errors[i]))
             cannot_attach(errors[i], pid_);
         errors_[first + i] = errors[i];
-    }
-}
-
-void Counter::attach_one_by_one()
-{
-    allow_many_descriptors();
-    for (size_t i = 0; i < targets_.size(); ++i) {
-        Descriptor event = kernel_filters_ ? open_uprobe_event(targets_[i], pid_, -1, false)
-                                           : open_uprobe_event(targets_[i], -1, 0, false);
-        Descriptor link = event
-            ? link_event(targets_[i].on_return ? programs_->return_program() : programs_->entry_program(), event.get(),
-                         i)
-            : Descriptor();
-        if (!link) {
-            if (concerns_all(errno))
-                cannot_attach(errno, pid_);
-            errors_[i] = errno;
-        }
-        events_.push_back(std::move(event));
-        links_.push_back(std::move(link));
     }
 }
 
@@ -125,7 +106,7 @@ void Counter::attach_for_everyone()
 void Counter::start()
 {
     if (programs_)
-        __atomic_store_n(&programs_->state().running, 1, __ATOMIC_SEQ_CST);
+        programs_->count(true);
     else
         prctl(PR_TASK_PERF_EVENTS_ENABLE); // all that this process has opened
 }
@@ -142,7 +123,7 @@ void Counter::stop()
 {
     if (programs_) {
         __atomic_store_n(&programs_->state().starts_at_exec, 0, __ATOMIC_SEQ_CST);
-        __atomic_store_n(&programs_->state().running, 0, __ATOMIC_SEQ_CST);
+        programs_->count(false);
     } else {
         prctl(PR_TASK_PERF_EVENTS_DISABLE);
     }

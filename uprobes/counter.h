@@ -68,8 +68,7 @@ public:
 
 private:
     void attach();
-    void attach_all_at_once(size_t first, size_t last);
-    void attach_one_by_one();
+    void attach_run(size_t first, size_t last);
     void attach_for_everyone();
 
     const std::vector<Target> targets_;

@@ -150,6 +150,29 @@ std::vector<int> link_each_uprobe(int program, std::span<const Target> targets, 
     return errors;
 }
 
+std::vector<int> link_each_event(int program, std::span<const Target> targets, pid_t pid,
+                                 std::span<const uint64_t> cookies, std::vector<Descriptor>& events,
+                                 std::vector<Descriptor>& links)
+{
+    allow_many_descriptors();
+    std::vector<int> errors;
+    while (errors.size() < targets.size()) {
+        const Target& target = targets[errors.size()];
+        Descriptor event = pid ? open_uprobe_event(target, pid, -1, false) : open_uprobe_event(target, -1, 0, false);
+        Descriptor link = event ? link_event(program, event.get(), cookies[errors.size()]) : Descriptor();
+        errors.push_back(link ? 0 : errno);
+        if (concerns_all(errors.back())) {
+            errors.resize(targets.size(), errors.back());
+            break;
+        }
+        if (!link)
+            continue;
+        events.push_back(std::move(event));
+        links.push_back(std::move(link));
+    }
+    return errors;
+}
+
 MultiSupport multi_support()
 {
     static const MultiSupport support = [] {

@@ -45,6 +45,11 @@ Descriptor link_uprobes(int program, std::span<const Target> targets, pid_t pid,
 std::vector<int> link_each_uprobe(int program, std::span<const Target> targets, pid_t pid,
                                   std::span<const uint64_t> cookies, std::vector<Descriptor>& links);
 
+/// The same for kernels that know no such links, by a perf event for each target: slow to close, see open_uprobe_event().
+std::vector<int> link_each_event(int program, std::span<const Target> targets, pid_t pid,
+                                 std::span<const uint64_t> cookies, std::vector<Descriptor>& events,
+                                 std::vector<Descriptor>& links);
+
 /// Whether the error does not depend on the place.
 bool concerns_all(int error);
 

@@ -24,19 +24,15 @@
 namespace fastsdt::engine::bpf {
 namespace {
 
-constexpr ino_t initial_pid_namespace = 0xEFFFFFFC; // PROC_PID_INIT_INO, include/linux/proc_ns.h
-
 // clear() takes a copy, which is subtracted later: programs change these in place, and no hit gets lost between a look and a deletion. Not where
 // programs delete: what is made anew is not what was cleared.
 bool is_subtracted(const Script& script, size_t map)
 {
     const MapKind kind = script.maps[map].kind;
     bool deletes = false;
-    for (const Clause& clause : script.clauses)
-        if (clause.has_sites())
-            each_statement(clause.actions, [&](const Statement& statement) {
-                deletes = deletes || (statement.kind == Statement::Kind::remove && statement.map == map);
-            });
+    each_site_statement(script, [&](const Statement& statement) {
+        deletes = deletes || (statement.kind == Statement::Kind::remove && statement.map == map);
+    });
     return !deletes && !is_assigned(kind) && kind != MapKind::min && kind != MapKind::max;
 }
 
@@ -60,12 +56,10 @@ Kernel::Kernel(const Script& script, Options options)
     names_.shows = uses(script, Value::stack) || shows_names(script);
     for (const Clause& clause : script.clauses)
         programs_.push_back(clause.has_sites() ? ir::lower(script, clause) : ir::Program());
-    for (const Clause& clause : script.clauses)
-        if (clause.has_sites())
-            each_statement(clause.actions, [this](const Statement& statement) {
-                if (statement.is_event())
-                    statements_[statement.number] = &statement;
-            });
+    each_site_statement(script, [this](const Statement& statement) {
+        if (statement.is_event())
+            statements_[statement.number] = &statement;
+    });
 }
 
 Kernel::~Kernel()
@@ -93,12 +87,12 @@ void Kernel::leave(pid_t pid)
 
 void Kernel::start()
 {
-    __atomic_store_n(&members_->state().running, 1, __ATOMIC_SEQ_CST);
+    members_->count(true);
 }
 
 void Kernel::stop()
 {
-    __atomic_store_n(&members_->state().running, 0, __ATOMIC_SEQ_CST);
+    members_->count(false);
     links_.clear();
     events_.clear();
     attached_.clear();
@@ -153,23 +147,16 @@ std::optional<Kernel::Place> Kernel::place_of(pid_t pid, const Site& site, uint6
 // What runs in the process may look at return addresses: any of its files.
 std::string Kernel::why_no_return_probe(pid_t pid, const std::vector<Mapping>& mappings)
 {
-    const auto [found, fresh] = why_no_return_probe_.try_emplace(pid);
-    std::set<std::pair<std::string, uint64_t>> seen;
     for (const Mapping& mapping : mappings) {
-        if (!fresh || !found->second.empty() || !mapping.executable || !mapping.inode
-            || !seen.insert({mapping.device, mapping.inode}).second)
+        if (!mapping.executable || !mapping.inode)
             continue;
-        const auto look = [&, &why = found->second](const Image& image) {
-            if (const std::string reason = fastsdt::why_no_return_probe(image, mapping.name); !reason.empty())
-                why = fmt::format("a uretprobe could end the process: {} {}", printable(mapping.name), reason);
-        };
-        try {
-            Image::each(path_of_mapped_file(pid, mapping, mapping.name), look, [](const Error&) {});
-        } catch (const Unusable&) {
-            // no code of the program
-        }
+        const auto [found, fresh] = why_no_return_probe_.try_emplace({mapping.device, mapping.inode});
+        if (fresh)
+            found->second = fastsdt::why_no_return_probe(path_of_mapped_file(pid, mapping, mapping.name), mapping.name);
+        if (!found->second.empty())
+            return "a uretprobe could end the process: " + found->second;
     }
-    return found->second;
+    return {};
 }
 
 const Kernel::Made& Kernel::program_for(const Context& context, const Site& site, uint64_t offset)
@@ -192,17 +179,7 @@ std::vector<int> Kernel::link(int program, const std::vector<Target>& targets, c
     const pid_t only = filters_ ? options_.only : 0;
     if (multi_ != MultiSupport::none)
         return link_each_uprobe(program, targets, only, cookies, links_);
-    allow_many_descriptors();
-    std::vector<int> errors;
-    for (size_t i = 0; i < targets.size(); ++i) {
-        Descriptor event =
-            only ? open_uprobe_event(targets[i], only, -1, false) : open_uprobe_event(targets[i], -1, 0, false);
-        Descriptor link = event ? link_event(program, event.get(), cookies[i]) : Descriptor();
-        errors.push_back(link ? 0 : errno);
-        events_.push_back(std::move(event));
-        links_.push_back(std::move(link));
-    }
-    return errors;
+    return link_each_event(program, targets, only, cookies, events_, links_);
 }
 
 Context Kernel::context_for(pid_t pid)
@@ -214,11 +191,7 @@ Context Kernel::context_for(pid_t pid)
                     .start_ns = options_.start_ns,
                     .child = options_.child};
     // The numbers of a process are those that it has itself.
-    struct stat theirs{};
-    if (stat(fmt::format("/proc/{}/ns/pid", pid).c_str(), &theirs) == 0 && theirs.st_ino != initial_pid_namespace) {
-        context.pid_device = theirs.st_dev;
-        context.pid_inode = theirs.st_ino;
-    }
+    context.numbers = inner_pid_namespace(std::to_string(pid));
     context.symbol = [pid](const Site& site, const std::string& name) -> std::optional<uint64_t> {
         const auto found = symbol_in(fmt::format("/proc/{}/root{}", pid, site.file), name);
         return found ? std::optional(found->address + site.load_bias) : std::nullopt;
@@ -338,7 +311,8 @@ Maps Kernel::read()
     for (const auto& [pid, symbols] : names_.symbols)
         symbols->look();
     Maps now = maps_->read();
-    last_ = now;
+    if (clears(script_))
+        last_ = now;
     for (size_t map = 0; map < cleared_.size(); ++map)
         if (cleared_[map])
             subtract(script_, map, now, *cleared_[map]);
@@ -383,15 +357,10 @@ void Kernel::read_events(std::vector<Event>& to)
         event.statement = statement;
         event.process = pid_t(header.thread >> 32);
         event.ring = uint32_t(header.thread);
-        size_t at = sizeof header;
-        for (const Expression& value : statement->values) {
-            const size_t size = size_of(value.type, value.shape);
-            Datum datum = datum_of(value.type, value.shape, {reinterpret_cast<const char*>(bytes.data()) + at, size});
-            if (has_name(value.type, value.shape))
-                datum = {0, name_of(value.type, uint64_t(datum.number))};
-            event.values.push_back(std::move(datum));
-            at += size;
-        }
+        event.values = values_of(*statement, bytes.subspan(sizeof header));
+        for (size_t i = 0; i < event.values.size(); ++i)
+            if (const Expression& value = statement->values[i]; has_name(value.type, value.shape))
+                event.values[i] = {0, name_of(value.type, uint64_t(event.values[i].number))};
     });
 }
 

@@ -92,8 +92,9 @@ private:
     std::vector<Descriptor> links_, events_;
     /// Device, inode, file offset, whether on return, and which program.
     std::set<std::tuple<std::string, uint64_t, uint64_t, bool, const Made*>> attached_;
-    std::map<pid_t, unsigned> joined_;                 // how often
-    std::map<pid_t, std::string> why_no_return_probe_; // empty: one does no harm, as far as is known
+    std::map<pid_t, unsigned> joined_; // how often
+    /// By a file's device and inode. Empty: one does no harm, as far as is known.
+    std::map<std::pair<std::string, uint64_t>, std::string> why_no_return_probe_;
     std::optional<fastsdt::Kernel> running_;
     std::optional<bool> takes_nop10_;
     std::vector<const Statement*> statements_; // by number; nullptr: it records no events
@@ -104,7 +105,7 @@ private:
         Symbols& of(pid_t pid);
         const std::string& of_stack(const KernelMaps& maps, uint64_t number);
     } names_;
-    Maps last_;                                // as read() found the maps
+    Maps last_;                                // as read() found the maps, if the script clears
     std::vector<std::optional<Maps>> cleared_; // by map: what it held when it was cleared
     const Moment began_ = read_clocks();
 };

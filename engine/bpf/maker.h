@@ -82,7 +82,7 @@ private:
     void perform(const ir::Binary& op);
 
     static int jump_of(Operator op, bool is_signed);
-    // `emit` jumps to the label if it is true.
+    // `emit` jumps to the label if it is true, and falls through if it is not.
     template <class Emit> void truth(ir::ValueId to, const Emit& emit)
     {
         const auto yes = a_.label(), done = a_.label();
@@ -99,7 +99,7 @@ private:
     void perform(const ir::Load& op);
     void perform(const ir::Store& op);
     // Word `at` of a place that need not begin at a word, and of which `size` bytes count: to r0.
-    void unaligned_word(const ir::Place& from, size_t at);
+    void unaligned_word(const ir::Place& from, size_t at, bool is_signed = false);
     void perform(const ir::Copy& op);
     void zero(const ir::Place& place, size_t from = 0);
     void perform(const ir::Zero& op) { zero(op.at); }

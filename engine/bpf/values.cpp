@@ -60,11 +60,11 @@ void Maker::perform(const ir::Ask& op)
 
 void Maker::thread_and_process()
 {
-    if (context_.pid_inode == 0)
+    if (!context_.numbers)
         return a_.call(BPF_FUNC_get_current_pid_tgid);
     a_.store(BPF_DW, A::r10, value_at, 0); // struct bpf_pidns_info { pid, tgid }
-    a_.wide(A::r1, context_.pid_device);
-    a_.wide(A::r2, context_.pid_inode);
+    a_.wide(A::r1, context_.numbers->device);
+    a_.wide(A::r2, context_.numbers->inode);
     own_address(A::r3, value_at);
     a_.move(A::r4, 8);
     a_.call(BPF_FUNC_get_ns_current_pid_tgid);
@@ -231,19 +231,7 @@ void Maker::perform(const ir::Compare& op)
 
 void Maker::perform(const ir::Load& op)
 {
-    // The words that have it, the second one only where it reaches into that.
-    const size_t first = op.from.offset / 8 * 8, bits = 8 * (op.from.offset - first),
-                 size = std::min<size_t>(op.from.size, 8);
-    const ir::Place word{op.from.slot, first, 8};
-    load_word(A::r0, word);
-    if (bits)
-        a_.shift_right(A::r0, int32_t(bits));
-    if (op.from.offset + size > first + 8) {
-        load_word(A::r1, word, 8);
-        a_.shift_left(A::r1, int32_t(64 - bits));
-        a_.alu(BPF_OR, A::r0, A::r1);
-    }
-    extend(A::r0, int(size), op.is_signed);
+    unaligned_word(op.from, 0, op.is_signed);
     keep(op.to, A::r0);
 }
 
@@ -255,11 +243,11 @@ void Maker::perform(const ir::Store& op)
     store_word(op.at, A::r0);
 }
 
-void Maker::unaligned_word(const ir::Place& from, size_t at)
+void Maker::unaligned_word(const ir::Place& from, size_t at, bool is_signed)
 {
     const size_t start = from.offset + at, first = start / 8 * 8, bits = 8 * (start - first);
     const size_t size = std::min<size_t>(8, from.size - at);
-    const ir::Place word{from.slot, first, 8};
+    const ir::Place word{from.slot, first, 8}; // and the next one, only where it reaches into that
     load_word(A::r0, word);
     if (bits)
         a_.shift_right(A::r0, int32_t(bits));
@@ -268,7 +256,7 @@ void Maker::unaligned_word(const ir::Place& from, size_t at)
         a_.shift_left(A::r1, int32_t(64 - bits));
         a_.alu(BPF_OR, A::r0, A::r1);
     }
-    extend(A::r0, int(size), false);
+    extend(A::r0, int(size), is_signed);
 }
 
 void Maker::perform(const ir::Copy& op)
@@ -328,21 +316,18 @@ void Maker::perform(const ir::Name& op)
 
 void Maker::perform(const ir::Equal& op)
 {
-    const auto no = a_.label();
-    for (size_t at = 0; at < op.bytes; at += 8) {
-        const size_t size = std::min<size_t>(8, op.bytes - at);
-        const auto whole = [&](const ir::Place& place) { return ir::Place{place.slot, place.offset + at, size}; };
-        unaligned_word(whole(op.from), 0);
-        a_.move(A::r3, A::r0);
-        unaligned_word(whole(op.other), 0);
-        a_.jump_if(BPF_JNE, A::r0, A::r3, no);
-    }
-    const auto done = a_.label();
-    a_.store(BPF_DW, A::r10, frame_->values[op.to], 1);
-    a_.jump(done);
-    a_.bind(no);
-    a_.store(BPF_DW, A::r10, frame_->values[op.to], 0);
-    a_.bind(done);
+    truth(op.to, [&](A::Label yes) {
+        const auto no = a_.label();
+        for (size_t at = 0; at < op.bytes; at += 8) {
+            const size_t size = std::min<size_t>(8, op.bytes - at);
+            unaligned_word(op.from.part(at, size), 0);
+            a_.move(A::r3, A::r0);
+            unaligned_word(op.other.part(at, size), 0);
+            a_.jump_if(BPF_JNE, A::r0, A::r3, no);
+        }
+        a_.jump(yes);
+        a_.bind(no);
+    });
 }
 
 void Maker::find_zero_bytes()

@@ -26,12 +26,10 @@ uint64_t word(std::span<const std::byte> bytes, size_t offset)
 EventReader::EventReader(const Script& script, const Tables& tables, pid_t process, RecordSink* sink)
     : tables_(tables), process_(process), sink_(sink), kinds_(script.statements)
 {
-    for (const Clause& clause : script.clauses)
-        if (clause.has_sites())
-            each_statement(clause.actions, [this](const Statement& statement) {
-                if (statement.is_event())
-                    kinds_[statement.number] = {&statement, record_size(statement)};
-            });
+    each_site_statement(script, [this](const Statement& statement) {
+        if (statement.is_event())
+            kinds_[statement.number] = {&statement, record_size(statement)};
+    });
 }
 
 void EventReader::read(Window window, const ReadData& read, const ChangeData& change, bool last, std::vector<Event>& to)
@@ -66,13 +64,7 @@ void EventReader::decode(size_t ring, std::span<const std::byte> record, std::ve
     event.statement = statement;
     event.process = process_;
     event.ring = ring;
-    size_t offset = Ring::values;
-    for (const Expression& value : event.statement->values) {
-        const size_t bytes = size_of(value.type, value.shape);
-        event.values.push_back(
-            datum_of(value.type, value.shape, {reinterpret_cast<const char*>(&record[offset]), bytes}));
-        offset += bytes;
-    }
+    event.values = values_of(*statement, record.subspan(Ring::values));
 }
 
 void EventReader::read_ring(size_t ring, const ReadData& read, const ChangeData& change, bool last,

@@ -48,4 +48,15 @@ std::vector<Datum> keys_of(const Map& map, std::string_view bytes)
     return keys;
 }
 
+std::vector<Datum> values_of(const Statement& statement, std::span<const std::byte> bytes)
+{
+    std::vector<Datum> values;
+    for (const Expression& value : statement.values) {
+        const auto own = bytes.first(size_of(value.type, value.shape));
+        values.push_back(datum_of(value.type, value.shape, {reinterpret_cast<const char*>(own.data()), own.size()}));
+        bytes = bytes.subspan(own.size());
+    }
+    return values;
+}
+
 } // namespace fastsdt::engine

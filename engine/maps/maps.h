@@ -3,7 +3,9 @@
 #pragma once
 #include "script/script.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,9 @@ Datum datum_of(Type type, const ShapePtr& shape, std::string_view bytes);
 std::string bytes_of(Type type, const ShapePtr& shape, const Datum& datum);
 /// All keys of a map, one behind the other.
 std::vector<Datum> keys_of(const Map& map, std::string_view bytes);
+
+/// What a statement records: Statement::values, one behind the other.
+std::vector<Datum> values_of(const Statement& statement, std::span<const std::byte> bytes);
 
 /// One entry of a map. Which members count depends on the map's kind.
 struct Entry {

@@ -150,12 +150,10 @@ Tables lay_out(const Script& script, size_t ring_size, bool overwrites, size_t r
                   "histograms or fewer steps");
         tables.maps.push_back(std::move(table));
     }
-    for (const Clause& clause : script.clauses)
-        if (clause.has_sites())
-            each_statement(clause.actions, [&](const Statement& statement) {
-                if (statement.is_event())
-                    tables.most_record = std::max(tables.most_record, record_size(statement));
-            });
+    each_site_statement(script, [&](const Statement& statement) {
+        if (statement.is_event())
+            tables.most_record = std::max(tables.most_record, record_size(statement));
+    });
     if (tables.most_record != 0) {
         tables.ring = up(block_end, 8);
         block_end = *tables.ring + 8;

@@ -65,9 +65,7 @@ bool shows_names(const Script& script)
 bool has_events(const Script& script)
 {
     bool found = false;
-    for (const Clause& clause : script.clauses)
-        if (clause.has_sites())
-            each_statement(clause.actions, [&](const Statement& each) { found = found || each.is_event(); });
+    each_site_statement(script, [&](const Statement& each) { found = found || each.is_event(); });
     return found;
 }
 
@@ -75,6 +73,13 @@ bool has_dump(const Script& script)
 {
     bool found = false;
     each_statement(script, [&](const Statement& each) { found = found || each.kind == Statement::Kind::dump; });
+    return found;
+}
+
+bool clears(const Script& script)
+{
+    bool found = false;
+    each_statement(script, [&](const Statement& each) { found = found || each.kind == Statement::Kind::clear; });
     return found;
 }
 

@@ -320,6 +320,13 @@ template <class Visit> void each_statement(const Script& script, const Visit& vi
     for (const Clause& clause : script.clauses)
         each_statement(clause.actions, visit);
 }
+/// Those that a hit of a site executes.
+template <class Visit> void each_site_statement(const Script& script, const Visit& visit)
+{
+    for (const Clause& clause : script.clauses)
+        if (clause.has_sites())
+            each_statement(clause.actions, visit);
+}
 /// Visits each expression of a statement, not those of other statements in it, and not the operands of an expression.
 template <class OneStatement, class Visit> void each_expression(OneStatement& statement, const Visit& visit)
 {
@@ -343,6 +350,7 @@ bool shows_names(const Script& script);
 /// Whether a clause with sites has statements that record events.
 bool has_events(const Script& script);
 bool has_dump(const Script& script);
+bool clears(const Script& script);
 /// Whether two engines may each have some of the sites: what they record can be put together then, since nothing at a site depends on what
 /// another one has left in a map.
 bool adds_up(const Script& script);

@@ -2,6 +2,8 @@
 #include "elf/return_probes.h"
 
 #include "base/integers.h"
+#include "base/printable.h"
+#include "base/unusable.h"
 #include "elf/notes.h"
 
 #include <algorithm>
@@ -37,6 +39,17 @@ bool throws(const Image& image, const std::string& name)
         || (stripped && image.section(".gcc_except_table"));
 }
 
+std::string why_not(const Image& image, const std::string& name)
+{
+    if (is_go_program(image))
+        return "is a Go program";
+    if (throws(image, name))
+        return "throws exceptions";
+    if (marked_for_shadow_stack(image))
+        return "is marked for shadow stacks";
+    return {};
+}
+
 } // namespace
 
 bool is_go_program(const Image& image)
@@ -67,15 +80,19 @@ bool marked_for_shadow_stack(const Image& image)
     return marked;
 }
 
-std::string why_no_return_probe(const Image& image, const std::string& name)
+std::string why_no_return_probe(const std::string& path, const std::string& name)
 {
-    if (is_go_program(image))
-        return "is a Go program";
-    if (throws(image, name))
-        return "throws exceptions";
-    if (marked_for_shadow_stack(image))
-        return "is marked for shadow stacks";
-    return {};
+    std::string why;
+    const auto look = [&](const Image& image) {
+        if (const std::string reason = why_not(image, name); !reason.empty())
+            why = printable(name) + " " + reason;
+    };
+    try {
+        Image::each(path, look, [](const Error&) {});
+    } catch (const Unusable&) {
+        // no code of the program
+    }
+    return why;
 }
 
 } // namespace fastsdt

@@ -14,8 +14,8 @@ bool is_go_program(const Image& image);
 /// The linker found GNU_PROPERTY_X86_FEATURE_1_SHSTK in all objects of the file.
 bool marked_for_shadow_stack(const Image& image);
 
-/// @param name  of the file, which may have been opened by another one
-/// Why a return probe may end a program that runs this file's code, for the middle of a sentence: "is a Go program". Empty: nothing tells of it.
-std::string why_no_return_probe(const Image& image, const std::string& name);
+/// Why a return probe may end a program that runs this file's code, as a clause: "/usr/bin/x is a Go program". Empty: nothing tells of it, or the
+/// file is no code. @param path  to open it by  @param name  of the file, for the clause
+std::string why_no_return_probe(const std::string& path, const std::string& name);
 
 } // namespace fastsdt

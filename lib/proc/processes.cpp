@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <sys/stat.h>
 
 namespace fastsdt {
 
@@ -54,6 +55,15 @@ uint64_t inner_number(pid_t pid)
 {
     const std::vector<uint64_t> numbers = status_numbers(pid, pid, "NSpid:");
     return numbers.empty() ? static_cast<uint64_t>(pid) : numbers.back();
+}
+
+std::optional<PidNamespace> inner_pid_namespace(const std::string& process)
+{
+    constexpr ino_t first = 0xEFFFFFFC; // PROC_PID_INIT_INO, include/linux/proc_ns.h
+    struct stat status{};
+    if (stat(("/proc/" + process + "/ns/pid").c_str(), &status) != 0 || status.st_ino == first)
+        return std::nullopt;
+    return PidNamespace{status.st_dev, status.st_ino};
 }
 
 void refuse_zombie(pid_t pid)

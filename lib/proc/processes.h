@@ -28,6 +28,13 @@ std::vector<pid_t> listed_processes();
 /// What a process calls itself: its number in its own pid namespace. `pid` where that is not known.
 uint64_t inner_number(pid_t pid);
 
+/// A pid namespace, as bpf_get_ns_current_pid_tgid() of BPF programs knows it.
+struct PidNamespace {
+    uint64_t device = 0, inode = 0;
+};
+/// The one that a process is in, unless that is the machine's first one. Empty too where that is not known. @param process  a number, or "self"
+std::optional<PidNamespace> inner_pid_namespace(const std::string& process);
+
 /// Throws Unusable if the whole process has ended and its parent has not waited for it yet.
 void refuse_zombie(pid_t pid);
 /// Throws Unusable if the number is that of a thread other than its process' first: pidfds and perf events take processes.

@@ -111,3 +111,43 @@ if readelf -n marked | matches SHSTK; then
     trace 1 --engine kernel --uretprobe -e 'uretprobe:./marked:shared { @ = count(); }' -- ./marked
     grep -q 'a uretprobe could end the process: .*/marked is marked for shadow stacks); ' out || fail "$(cat out err)"
 fi
+
+# A library that throws may come later: what was found of the process until then says nothing.
+cat >late.cpp <<'END_OF_CPP'
+#include <cstdio>
+#include <dlfcn.h>
+#include <unistd.h>
+extern "C" long shared(long);
+int main()
+{
+    long sum = shared(1);
+    void* const throws = dlopen("./libthrows.so", RTLD_NOW);
+    void* const plain = dlopen("./libplain.so", RTLD_NOW);
+    if (!throws || !plain)
+        return 1;
+    const auto work = reinterpret_cast<long (*)(long)>(dlsym(plain, "work"));
+    const auto late = reinterpret_cast<long (*)(long)>(dlsym(plain, "shared"));
+    while (access("./seen", F_OK) != 0) {
+        work(1);
+        usleep(1000);
+    }
+    std::printf("sum %ld\n", sum + late(2));
+}
+END_OF_CPP
+sed 's/int main/void not_main/' throws.cpp >not_main.cpp
+g++ -O2 -shared -fPIC not_main.cpp -o libthrows.so
+sed 's/int main/int not_main/' plain.c >not_main.c
+gcc -O2 -shared -fPIC not_main.c -o libplain.so
+gcc -O2 -c not_main.c -o plain.o
+g++ -O2 late.cpp plain.o -o late
+rm -f seen
+# Status 1: not all of them could be armed.
+{ timeout 60 fastsdt-trace --engine kernel --uretprobe -e 'uprobe:./libplain.so:work { @work = count(); printf("work\n"); }
+uretprobe:./late:shared { @first = sum(retval); } uretprobe:./libplain.so:shared { @late = sum(retval); }' -- ./late 2>err </dev/null || [ $? = 1 ]; } |
+    while read -r line; do
+        [ "$line" != work ] || touch seen
+        echo "$line"
+    done >out
+grep -qx '@first: 1' out || fail "$(cat out err)"
+! grep -q '^@late' out || fail "$(cat out err)"
+grep -q '^sites 2 of 3 armed (2 by the kernel, 1 cannot be had in the kernel: a uretprobe could end the process: .*/lib.* throws exceptions, ' out || fail "$(cat out err)"

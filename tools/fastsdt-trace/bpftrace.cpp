@@ -6,6 +6,7 @@
 #include "elf/return_probes.h"
 #include "hand_over.h"
 #include "proc/maps.h"
+#include "proc/processes.h"
 #include "report/commands.h"
 #include "say.h"
 
@@ -16,7 +17,6 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace fastsdt::trace_tool {
@@ -28,15 +28,6 @@ std::string joined(const std::vector<std::string>& command)
     for (const std::string& word : command)
         line += (line.empty() ? "" : " ") + word;
     return line;
-}
-
-// What bpftrace compares with a number is the number that a process has in the first pid namespace of the machine. From
-// within another there is no way to learn it: /proc, credentials and perf events all give the namespace's own.
-bool in_first_namespace()
-{
-    struct stat ours{};
-    constexpr ino_t first = 0xEFFFFFFC; // PROC_PID_INIT_INO, include/linux/proc_ns.h
-    return stat("/proc/self/ns/pid", &ours) < 0 || ours.st_ino == first;
 }
 
 std::vector<std::string> command_line(const Options& options)
@@ -140,25 +131,17 @@ std::string why_no_return_probe(const Options& options, std::vector<std::string>
         for (const Mapping& mapping : read_maps(options.pid))
             if (mapping.executable && mapping.inode)
                 files.push_back(fmt::format("/proc/{}/map_files/{:x}-{:x}", options.pid, mapping.start, mapping.end));
-    std::string why;
     const std::set<std::string> each(files.begin(), files.end());
     for (const std::string& file : each) {
         std::error_code error;
-        if (!why.empty() || !std::filesystem::is_regular_file(file, error))
+        if (!std::filesystem::is_regular_file(file, error))
             continue;
         const std::string name =
             file.starts_with("/proc/") ? std::filesystem::read_symlink(file, error).string() : file;
-        const auto look = [&](const Image& image) {
-            if (const std::string reason = why_no_return_probe(image, name); !reason.empty())
-                why = fmt::format("{} {}", printable(name), reason);
-        };
-        try {
-            Image::each(file, look, [](const Error&) {});
-        } catch (const Unusable&) {
-            // no code of the program
-        }
+        if (const std::string why = fastsdt::why_no_return_probe(file, name); !why.empty())
+            return why;
     }
-    return why;
+    return {};
 }
 
 } // namespace
@@ -189,7 +172,8 @@ std::string bpftrace_obstacle(const Options& options)
         return "bpftrace needs root";
     if (in_search_path("bpftrace").empty())
         return "bpftrace is not installed";
-    if (!in_first_namespace())
+    // From within another there is no way to learn it: /proc, credentials and perf events all give the namespace's own.
+    if (inner_pid_namespace("self"))
         return "bpftrace knows processes by their numbers in the machine's first pid namespace, which cannot be "
                "learned from within another: it would count other processes too";
     return {};
