@@ -459,9 +459,14 @@ bool Session::answer_loader(const std::function<void()>& match)
     return target.answer_loader(question);
 }
 
-std::optional<uint32_t> Session::holds_modules()
+bool Session::holds_modules()
 {
-    return environment_.system_calls && arming_.hears_loader() ? target_.holds_modules() : std::nullopt;
+    return environment_.system_calls && arming_.hears_loader() && target_.holds_modules();
+}
+
+bool Session::held_all_modules()
+{
+    return environment_.system_calls && arming_.hears_loader() && target_.held_all_modules();
 }
 
 ReadData Session::reader()

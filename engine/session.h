@@ -100,8 +100,9 @@ public:
     int loader_descriptor() const { return target_.loader_descriptor(); }
     /// Runs `match`, which is to match and arm, and lets the process go on. @return  false: it went on before
     bool answer_loader(const std::function<void()>& match);
-    /// Target::holds_modules()
-    std::optional<uint32_t> holds_modules();
+    /// Target::holds_modules(), held_all_modules()
+    bool holds_modules();
+    bool held_all_modules();
     /// Whether it has anything in the process's memory.
     bool has_memory() const { return arming_.window().size != 0; }
     /// Who is about to execute another program, and waits until it is let.

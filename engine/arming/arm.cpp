@@ -1040,12 +1040,25 @@ void Arming::disarm()
 const std::vector<SiteState>& Arming::verify()
 {
     const View view(target_);
-    const std::vector<SiteState> found = states_of(view, sites_, window_.address);
+    std::vector<SiteState> found = states_of(view, sites_, window_.address);
+    look_again(found);
     if (window_.size != 0 && mapping_at(view.mappings, window_.address) && target_.read(window_.address, 1).empty())
         return states_; // its memory has gone meanwhile, and what could not be read says nothing
     take_states(found);
     guard_again(view.mappings);
     return states_;
+}
+
+// What is mapped and what stands there are read one after the other: where a library goes and comes they may not belong together.
+void Arming::look_again(std::vector<SiteState>& found)
+{
+    const auto may_be_torn = [](const SiteState& state) { return state.state == State::changed; };
+    for (unsigned tries = 0; tries < 3 && std::ranges::any_of(found, may_be_torn); ++tries) {
+        const View view(target_);
+        for (size_t i = 0; i < found.size(); ++i)
+            if (may_be_torn(found[i]))
+                found[i] = can_arm(view, sites_[i], target_.read(sites_[i].patch, sites_[i].length), window_.address);
+    }
 }
 
 // Where the program has set the rights of its code itself, or undoes the jumps there.

@@ -107,6 +107,7 @@ private:
     void prepare_tables();
     void make(const Stubs& stubs, const Arena& arena);
     void guard(std::vector<Patch>& patches);
+    void look_again(std::vector<SiteState>& found);
     void guard_again(const std::vector<Mapping>& mappings);
     void jump();
     std::optional<Stubs> stubs_for_executing(const std::vector<Mapping>& mappings);

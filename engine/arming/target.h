@@ -152,9 +152,10 @@ public:
     /// take_question() first, then match and arm, then answer_loader(): false if a thread went on without the answer.
     virtual uint32_t take_question() { return 0; }
     virtual bool answer_loader(uint32_t /*question*/) { return true; }
-    /// What the dynamic linker has mapped just now executes nothing before it has asked and was answered. @return  the number of the last
-    /// question; empty: that is not so
-    virtual std::optional<uint32_t> holds_modules() { return std::nullopt; }
+    /// Whether what the dynamic linker has mapped just now executes nothing before it has asked and was answered. That is so from then
+    /// on until answer_loader(), as long as held_all_modules().
+    virtual bool holds_modules() { return false; }
+    virtual bool held_all_modules() { return false; }
 
     /// Runtime address of the C library's execve(). 0: it is not known. Its stub is heard as that of the dynamic linker is: hear_loader().
     virtual uint64_t executing_function(const std::vector<Mapping>& /*mappings*/) { return 0; }

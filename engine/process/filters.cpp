@@ -127,6 +127,13 @@ std::string Filters::setter(const std::vector<Mapping>& mappings)
     std::error_code error;
     const std::string program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid_), error);
     Memory memory;
+    // The process may have ended since, execute another program, or have unmapped it.
+    const auto is_there = [this](const Mapping& mapping) {
+        return std::ranges::any_of(mappings_of(pid_), [&](const Mapping& m) {
+            return m.executable && m.device == mapping.device && m.inode == mapping.inode && m.start == mapping.start
+                && m.end == mapping.end;
+        });
+    };
     for (const Mapping& mapping : mappings) {
         if (!mapping.executable)
             continue;
@@ -140,17 +147,19 @@ std::string Filters::setter(const std::vector<Mapping>& mappings)
                     == static_cast<ssize_t>(start.size())
                 && begins_arena(start))
                 continue;
-            const std::vector<Mapping> now = mappings_of(pid_); // it may have ended since, or execute another program
-            if (std::ranges::any_of(now, [&](const Mapping& m) {
-                    return m.executable && !m.inode && m.start == mapping.start && m.end == mapping.end;
-                }))
+            if (is_there(mapping))
                 return "it makes code while it runs";
             continue;
         }
         const auto [known, fresh] = files_.try_emplace({mapping.device, mapping.inode});
         if (fresh) {
-            const std::string file = path_of_mapped_file(pid_, mapping, mapping.name);
-            known->second = file.empty() ? unreadable : judged(file, mapping.name == program);
+            const Descriptor file = open_mapped_file(pid_, mapping);
+            known->second =
+                file ? judged(fmt::format("/proc/self/fd/{}", file.get()), mapping.name == program) : unreadable;
+            if (known->second == unreadable && !is_there(mapping)) {
+                files_.erase(known); // when it comes again it is looked at
+                continue;
+            }
         }
         if (!known->second.empty())
             return fmt::format("{} {}", mapping.name, known->second);

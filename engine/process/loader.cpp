@@ -165,11 +165,14 @@ LoaderQuestions::~LoaderQuestions()
     thread_.join();
 }
 
-std::optional<uint32_t> LoaderQuestions::held(bool asks) const
+bool LoaderQuestions::is_open() const
 {
-    const uint32_t asked = __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST);
-    return (asks || is_open(asked)) && __atomic_load_n(&words_->alone, __ATOMIC_SEQ_CST) == 0 ? std::optional(asked)
-                                                                                              : std::nullopt;
+    return is_open(__atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST));
+}
+
+bool LoaderQuestions::is_passed() const
+{
+    return __atomic_load_n(&words_->alone, __ATOMIC_SEQ_CST) != 0;
 }
 
 void LoaderQuestions::answer_next()
@@ -185,7 +188,7 @@ bool LoaderQuestions::is_open(uint32_t question) const
 
 bool LoaderQuestions::is_asked() const
 {
-    return is_open(__atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST)) || !askers().empty();
+    return is_open() || !askers().empty();
 }
 
 // Waits for the stub's futex, and makes the descriptor readable. The process may write anything to the words: so this looks again

@@ -46,8 +46,10 @@ public:
     bool answer(uint32_t question);
     /// The next question is no news: its thread stands before the stub already.
     void answer_next();
-    /// The last question, if threads wait: somebody for its answer, or whoever asks next. @param asks  somebody is about to
-    std::optional<uint32_t> held(bool asks) const;
+    /// Whether a question has no answer yet.
+    bool is_open() const;
+    /// Whether a thread went on without an answer, and answer() has not told yet.
+    bool is_passed() const;
 
     /// Threads that are about to execute another program, and wait.
     using Asker = Target::Asker;

@@ -508,11 +508,13 @@ public:
     int loader_descriptor() const override { return questions_ ? questions_->descriptor() : -1; }
     uint32_t take_question() override { return questions_ ? questions_->take() : 0; }
     bool answer_loader(uint32_t question) override { return !questions_ || questions_->answer(question); }
-    std::optional<uint32_t> holds_modules() override
+    // In this order: whoever has set the state anew since has asked, or has mapped nothing yet.
+    bool holds_modules() override
     {
         const auto debug = questions_ ? read_debug_state(read_auxv(pid_), memory_.get()) : std::nullopt;
-        return debug ? questions_->held(debug->value.r_state != r_debug::RT_CONSISTENT) : std::nullopt;
+        return debug && (debug->value.r_state != r_debug::RT_CONSISTENT || questions_->is_open()) && held_all_modules();
     }
+    bool held_all_modules() override { return questions_ && !questions_->is_passed(); }
     uint64_t executing_function(const std::vector<Mapping>& mappings) override { return find_execve(pid_, mappings); }
     std::vector<Asker> executing() override { return questions_ ? questions_->executing() : std::vector<Asker>(); }
     void let_execute(pid_t thread) override

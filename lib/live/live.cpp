@@ -2,7 +2,7 @@
 // A running process, by what Linux tells of it:
 //
 //     /proc/PID/maps          which files are mapped where. Mappings of one device and inode are one file
-//     /proc/PID/map_files/    opens a file even if it is deleted or in another mount namespace; who may not finds it by name (open_path)
+//     /proc/PID/map_files/    opens a file even if it is deleted or in another mount namespace; who may not finds it by name (open_mapped_file)
 //     /proc/PID/mem           what stands there now
 //
 // For each mapped file: its notes are read as fastsdt-check reads those of a file; each site's offset in the file is looked up among the
@@ -162,8 +162,8 @@ private:
         file.deleted = file.path.ends_with(deleted_suffix);
         if (file.deleted)
             file.path.resize(file.path.size() - deleted_suffix.size());
-        const std::string path = path_of_mapped_file(thread_, *mappings.front(), file.path);
-        if (path.empty()) {
+        const Descriptor opened = open_mapped_file(thread_, *mappings.front());
+        if (!opened) {
             process_.troubles.push_back(
                 file.deleted ? Error{"the mapped file cannot be opened: it was replaced or removed since", file.path,
                                      "run as root"}
@@ -182,7 +182,7 @@ private:
                 for (const auto& module : found)
                     read_module(image, module, entries, file);
             };
-            Image::each(path, visit, [](const Error&) {}, access_);
+            Image::each(fmt::format("/proc/self/fd/{}", opened.get()), visit, [](const Error&) {}, access_);
         } catch (const Unusable&) {
             // An executable mapping of a file that is not ELF: generated code. It has no notes.
         }

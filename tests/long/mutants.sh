@@ -33,6 +33,7 @@ mutant() {
         fi
         passes[$what]=yes
     fi
+    [ -e "$file" ] || { echo "does not apply: $name (no $file)" && unchanged=$((unchanged + 1)) && return 0; }
     cp "$file" original
     sed -i -E "$change" "$file"
     if cmp -s original "$file"; then
@@ -59,11 +60,11 @@ mutant "a barrier only behind the last step" $self 's/^( *)if \(some\)$/\1if (so
 mutant "the end is not written first" $self 's/^( *)if \(way == Way::end_first\) \{$/\1if (false) {/' 'engine\.self'
 mutant "modules may go during a change" $self 's/with_modules_held\(\[&\] \{ (change\(patches, back, outcomes\);) \}\);/\1/' 'engine\.self'
 mutant "threads in a restartable sequence are borrowed" engine/process/inject.cpp 's/if \(in_restartable_sequence\(.*\)\)$/if (false)/' 'engine\.sequence'
-mutant "memory may be shared" $ptrace 's/^( *)if \(const pid_t sharer = sharer_of_memory\(pid_\)\)$/\1if (const pid_t sharer = 0)/' 'engine\.(life|middle)'
+mutant "a child of this stop may share memory" $ptrace 's/^( *)sharer_ = number;$/\1;/' 'engine\.(life|middle|hostile)'
 mutant "memory may be shared at the stop" $ptrace '/^void Tracees::stop_all/,/^\}/ s/refuse_sharer\(pid_\);//' 'engine\.(life|middle)'
 mutant "no process shares memory" $ptrace 's/^            return other;$/            continue;/' 'engine\.(life|middle)'
 mutant "another site at the same place is the same" engine/arming/arm.cpp 's/std::any_of\(first, last, same\)/first != last/' 'engine\.modules'
-mutant "no site is the same as before" engine/arming/arm.cpp 's/if \(site\.patch && std::any_of\(first, last, same\)\)/if (false)/' 'engine\.(life|modules)'
+mutant "no site is the same as before" engine/arming/arm.cpp 's/if \(place_of\(site\) && std::any_of\(first, last, same\)\)/if (false)/' 'engine\.(life|modules)'
 mutant "another file at the same place is the same" engine/arming/arm.cpp 's/^( *)if \(site\.inode && mapping->inode && .*/\1if (false)/' 'engine\.modules'
 mutant "clear() hides the map" engine/session.cpp 's/^( *)subtract\(script_, map, now, .*/\1now.maps[map].clear();/' 'engine\.clear'
 mutant "clear() subtracts what was not printed" engine/session.cpp 's/if \(as_read && /if (false \&\& /' 'engine\.clear'
@@ -74,8 +75,10 @@ mutant "a variable is read later than the script says" engine/code/plan.cpp 's/p
 mutant "values share a word of the frame" engine/code/plan.cpp 's/return each\.end < interval\.start;/return each.end < interval.start + 2;/' 'engine\.meaning'
 mutant "a comparison is not mirrored with its operands" engine/code/operations.cpp 's/other_way \? mirrored\(op\.op\) : op\.op/op.op/' 'engine\.meaning'
 mutant "a text is longer by a byte" engine/code/operations.cpp 's/^( *)compute\(Operator::shift_right, 3\);/\1compute(Operator::shift_right, 2);/' 'engine\.meaning'
-mutant "return probes are bpftrace's unasked" tools/fastsdt-trace/kernel.cpp 's/^( *)if \(!options\.return_probes\)$/\1if (false)/' 'engine\.returns'
-mutant "return probes end programs that throw" tools/fastsdt-trace/kernel.cpp 's/^( *)return why\.empty\(\) \? why : .*/\1return {};/' 'engine\.returns'
+mutant "return probes are bpftrace's unasked" tools/fastsdt-trace/bpftrace.cpp 's/^( *)if \(!options\.return_probes\)$/\1if (false)/' 'engine\.returns'
+mutant "return probes of bpftrace end programs that throw" tools/fastsdt-trace/bpftrace.cpp 's/^( *)return why\.empty\(\) \? why : .*/\1return {};/' 'engine\.returns'
+mutant "return probes are the kernel's unasked" engine/bpf/kernel.cpp 's/^( *)\} else if \(!options_\.return_probes\) \{$/\1} else if (false) {/' 'engine\.(returns|in_kernel)'
+mutant "return probes end programs that throw" engine/bpf/kernel.cpp 's/(= why_no_return_probe\(pid, mappings\); )!why\.empty\(\)/\1false/' 'engine\.(returns|in_kernel)'
 mutant "contexts behind a GiB are not looked for" engine/process/frames.cpp 's/^( *)most -= used\.size;$/\1most -= used.size; if (most < most_searched - (uint64_t{1} << 30)) return true;/' 'engine\.contexts'
 mutant "divisions are moved" engine/arming/match.cpp 's/return uint8_t\(fault_division \| /return uint8_t(/' 'engine\.signals'
 mutant "a handler of SIGFPE is not looked for" engine/arming/match.cpp 's/\(catches\(SIGFPE\) \? fault_floating : 0\)/0/' 'engine\.signals'

@@ -255,8 +255,7 @@ void Attached::verify()
 // @param waits  the process: what has come has executed nothing yet
 void Attached::match_and_arm(bool waits)
 {
-    const std::optional<uint32_t> held =
-        session_->holds_modules(); // we may be quicker than the dynamic linker's question
+    const bool held = session_->holds_modules();
     const bool was_behind = std::exchange(behind_, true);
     try {
         session_->match_and_arm();
@@ -266,8 +265,10 @@ void Attached::match_and_arm(bool waits)
         throw;
     }
     behind_ = was_behind;
+    // We may be quicker than the dynamic linker's question, and what it maps may come between our two looks.
+    const bool is_held = session_->holds_modules() || held;
     if (has_memory())
-        keep(session_->states(), !waits && (missed_ || !held || held != session_->holds_modules()));
+        keep(session_->states(), !waits && (missed_ || !is_held || !session_->held_all_modules()));
     behind_ = false;
 }
 
@@ -362,7 +363,11 @@ void Attached::end()
 {
     program_->let_go();
     look_for_unanswered();
-    if (!session_->answer_loader([] {})) // the question may have come just now
+    // A question may have come just now. Without a look at it a library that goes and comes would seem to have lost its jumps; who asks from
+    // now on waits until they are undone.
+    if (!ended_ && !executed_ && !only_forks_)
+        loaded(false);
+    else if (!session_->answer_loader([] {}))
         say_libraries_missed();
     if (!ended_ && !executed_)
         verify();
