@@ -144,7 +144,7 @@ TEST(Hurry, AProcessStandsForNoOther)
     program.ask("stop");
 }
 
-// A control group that has a processor for 10 milliseconds of 200.
+// A control group that has a processor for 10 milliseconds of 200, and these before others: what else runs here delays nothing but us.
 class Throttled : public testing::Test {
 protected:
     Throttled()
@@ -158,8 +158,9 @@ protected:
             std::error_code error;
             if (!std::filesystem::create_directory(group_, error))
                 continue;
-            if (write("cpu.max", "10000 200000")
-                || (write("cpu.cfs_period_us", "200000") && write("cpu.cfs_quota_us", "10000")))
+            if ((write("cpu.max", "10000 200000") && write("cpu.weight", "10000"))
+                || (write("cpu.cfs_period_us", "200000") && write("cpu.cfs_quota_us", "10000")
+                    && write("cpu.shares", "262144")))
                 return;
             rmdir(group_.c_str());
         }
@@ -189,15 +190,18 @@ TEST_F(Throttled, AThreadThatGetsNoProcessorForAWhile)
     const Descriptor memory(open(("/proc/" + std::to_string(child_) + "/mem").c_str(), O_RDWR | O_CLOEXEC));
     ASSERT_TRUE(memory);
     std::chrono::nanoseconds longest{};
-    const auto computed = [this] {
-        std::ifstream in("/proc/" + std::to_string(child_) + "/schedstat");
-        uint64_t ns = 0;
-        in >> ns;
-        return ns;
+    const auto throttled = [this] { // how often the group has had what it gets, as the kernel counts
+        std::ifstream in(group_ / "cpu.stat");
+        uint64_t times = 0;
+        for (std::string word; in >> word && word != "nr_throttled";)
+            ;
+        in >> times;
+        return times;
     };
-    for (int i = 0; i < 5; ++i) {
-        for (const uint64_t until = computed() + 10'000'000; computed() < until;)
-            ; // it has had what it gets
+    // On a busy machine we may come so late that the group has its next share: then once more.
+    for (int i = 0; i < 5 || (i < 100 && longest <= std::chrono::milliseconds(50)); ++i) {
+        for (const uint64_t before = throttled(); throttled() == before;)
+            ;
         const auto begin = std::chrono::steady_clock::now();
         std::vector<int64_t> results;
         ASSERT_NO_THROW(as_tracer(
