@@ -60,7 +60,7 @@ mutant "a barrier only behind the last step" $self 's/^( *)if \(some\)$/\1if (so
 mutant "the end is not written first" $self 's/^( *)if \(way == Way::end_first\) \{$/\1if (false) {/' 'engine\.self'
 mutant "modules may go during a change" $self 's/with_modules_held\(\[&\] \{ (change\(patches, back, outcomes\);) \}\);/\1/' 'engine\.self'
 mutant "threads in a restartable sequence are borrowed" engine/process/inject.cpp 's/if \(in_restartable_sequence\(.*\)\)$/if (false)/' 'engine\.sequence'
-mutant "a child of this stop may share memory" $ptrace 's/^( *)sharer_ = number;$/\1;/' 'engine\.(life|middle|hostile)'
+mutant "a child of this stop may share memory" $ptrace 's/^( *)sharer_ = number;$/\1;/' 'engine\.(life|middle)'
 mutant "memory may be shared at the stop" $ptrace '/^void Tracees::stop_all/,/^\}/ s/refuse_sharer\(pid_\);//' 'engine\.(life|middle)'
 mutant "no process shares memory" $ptrace 's/^            return other;$/            continue;/' 'engine\.(life|middle)'
 mutant "another site at the same place is the same" engine/arming/arm.cpp 's/std::any_of\(first, last, same\)/first != last/' 'engine\.modules'
@@ -85,6 +85,8 @@ mutant "a handler of SIGFPE is not looked for" engine/arming/match.cpp 's/\(catc
 mutant "the guard is left to others" engine/arming/arm.cpp 's/if \(patch\.moves\(\) \&\& may_hold\(view\.target, patch\)\)/if (patch.moves())/' 'engine\.tracers'
 mutant "constants are read in place" engine/process/lasting.cpp 's/static_cast<int64_t>\(again\.at - part\.start\)/0/' 'engine\.constants'
 mutant "what was mapped once more stays" engine/process/outside.cpp 's/^( *)for \(const Range& range : mapped_again\(data\.start\)\)$/\1for (const Range\& range : std::vector<Range>())/' 'engine\.constants'
+mutant "tables are in core dumps" engine/process/outside.cpp 's/MADV_DONTDUMP/MADV_NORMAL/' 'engine\.core'
+mutant "files of one inode number are one" engine/process/symbols.cpp 's/fmt::format\("\{\} \{\}", mapping\.device, mapping\.inode\)/fmt::format("{}", mapping.inode)/' 'engine\.same_inode'
 mutant "a thread gets a short try" engine/process/inject.cpp 's/\{50ms, 300ms\}/{50ms}/' 'engine\.hurry'
 mutant "filters are not asked" engine/process/filters.cpp 's/^( *)refuse_filter\(pid_, task\.number, calls, "to stubs"\);$/\1;/' 'engine\.filtered'
 echo "$died mutants were caught, $lived live, $unchanged could not be tried"
