@@ -42,6 +42,12 @@ bool may_be_round_robin()
     return may;
 }
 
+// Not what is usual; and no ordinary user may have less than he has.
+int usual_nice()
+{
+    return std::max(5, getpriority(PRIO_PROCESS, 0));
+}
+
 // What a thread has before, while a Hurry lives, and behind it. @param user  it is an ordinary user's, with these limits
 std::array<Scheduling, 3> with_hurry(bool user, rlim_t priority, rlim_t nice)
 {
@@ -55,7 +61,7 @@ std::array<Scheduling, 3> with_hurry(bool user, rlim_t priority, rlim_t nice)
     std::thread([&] {
         if (user && syscall(SYS_setresuid, 65534, 65534, 65534) < 0) // of this thread alone
             return;
-        setpriority(PRIO_PROCESS, 0, 5);
+        setpriority(PRIO_PROCESS, 0, usual_nice());
         seen[0] = scheduling();
         {
             const Hurry hurry;
@@ -72,9 +78,9 @@ std::array<Scheduling, 3> with_hurry(bool user, rlim_t priority, rlim_t nice)
 
 TEST(Hurry, AsFarAsTheKernelLetsIt)
 {
-    const Scheduling usual{SCHED_OTHER, 5};
+    const Scheduling usual{SCHED_OTHER, usual_nice()};
     if (may_be_round_robin()) {
-        EXPECT_EQ(with_hurry(false, 0, 0), (std::array{usual, Scheduling{SCHED_RR, 5}, usual}));
+        EXPECT_EQ(with_hurry(false, 0, 0), (std::array{usual, Scheduling{SCHED_RR, usual.nice}, usual}));
     }
     if (geteuid() != 0)
         return;
@@ -87,7 +93,7 @@ TEST(Hurry, AsFarAsTheKernelLetsIt)
         EXPECT_EQ(with_hurry(true, 0, 40), (std::array{usual, Scheduling{SCHED_OTHER, -20}, usual}));
     }
     if (setrlimit(RLIMIT_RTPRIO, &first) == 0) {
-        EXPECT_EQ(with_hurry(true, 1, 40), (std::array{usual, Scheduling{SCHED_RR, 5}, usual}));
+        EXPECT_EQ(with_hurry(true, 1, 40), (std::array{usual, Scheduling{SCHED_RR, usual.nice}, usual}));
     }
     setrlimit(RLIMIT_NICE, &nice);
     setrlimit(RLIMIT_RTPRIO, &priority);

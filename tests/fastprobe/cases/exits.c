@@ -15,6 +15,8 @@
 // RUN: %cc -O2 -ffunction-sections -Wl,--gc-sections %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t
 // RUN: %if x86-64 %{ %cc -O2 -fcf-protection=full %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t %}
 // RUN: %if return-thunks %{ %cc -O2 -mfunction-return=thunk-extern -DTHUNK %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t %}
+// Calls at entries and exits change nothing in which functions have exits.
+// RUN: rm -f %t.json && %cc -O2 -finstrument-functions %fp-exit=nop10 %fp-report=%t.json %s -o %t && %run %t && %entries --check-exits %t && awk '/"exits": 0,/ && !/never returns|returns twice/ {bad = 1} END {exit bad}' %t.json
 // -mfentry, the default of later GCCs, leaves no place for a plugin.
 // RUN: %if x86-64 %{ %cc -O2 -pg %if gcc %{-mno-fentry%} %fp-exit=nop10 %s -o %t && %run %t && %entries --check-exits %t %}
 // RUN: %if arm64 %{ %cc -O2 -mbranch-protection=standard %fp-exit=nop %s -o %t && %run %t && %entries --check-exits %t && %entries %t | %check-PAC %}
