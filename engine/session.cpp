@@ -636,6 +636,7 @@ Maps Session::read()
             subtract(script_, map, now, *cleared_[map]);
     if (!symbols_)
         return now;
+    symbols_->look();
     return named(script_, std::move(now), [this](Type type, uint64_t number) { return name_of(type, number); });
 }
 

@@ -89,6 +89,8 @@ public:
     bool look_for_handlers();
     /// Why Maps::unread is not 0: a sentence about the process.
     const std::string& no_system_calls() const { return environment_.no_system_calls; }
+    /// Debug files for stacks that were found and are not used, each one line.
+    std::set<std::string> refused_names() const { return symbols_ ? symbols_->refused() : std::set<std::string>(); }
 
     /// Has the process wait, for a bounded time, when its dynamic linker has mapped modules and runs none of their
     /// constructors yet: from the next arm() on. Not where no library would change anything.

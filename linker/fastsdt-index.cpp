@@ -2,6 +2,7 @@
 // fastsdt-index: arguments, files and messages. indexer.cpp does the work.
 #include "base/output_file.h"
 #include "base/printable.h"
+#include "base/similar_option.h"
 #include "base/unusable.h"
 #include "elf/archive.h"
 #include "indexer.h"
@@ -102,7 +103,7 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)
             return app.exit(error); // --help, --version
-        say(fmt::format("{}; see fastsdt-index --help", error.what()));
+        say(fmt::format("{}{}; see fastsdt-index --help", error.what(), did_you_mean_option(app, argc, argv)));
         return unusable;
     }
     return {};

@@ -89,7 +89,7 @@ libraries() {
         case $arch in aarch64) package=arm64 ;; *) package=amd64 ;; esac
         mkdir debs
         (cd debs && FASTSDT_ARCHIVE=$distribution FASTSDT_ARCHS=$package "$common/debian.sh" "$suite" apt-get download \
-            libelf-dev libdw-dev libbpf-dev zlib1g-dev libzstd-dev liblzma-dev libbz2-dev) >log 2>&1 ||
+            libelf-dev libdw-dev libbpf-dev zlib1g-dev libzstd-dev liblzma-dev libbz2-dev libiberty-dev) >log 2>&1 ||
             cannot "no packages for $arch: $(tail -n 1 log)"
         for package in debs/*.deb; do dpkg-deb -x "$package" root; done
         find root -name '*.a' -exec cp {} "$to/" \;

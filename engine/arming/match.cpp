@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "arming/match.h"
 #include "arch/args.h"
+#include "base/demangle.h"
 #include "base/search_path.h"
 #include "code/machine.h"
 #include "elf/exits.h"
@@ -78,18 +79,23 @@ bool means_file(const Probe& probe, const std::string& mapped, pid_t pid)
         && same_file(beside, mapped, pid);
 }
 
-// Whether a file of a process has no symbols but those that it exports.
-bool is_stripped(const std::string& mapped, pid_t pid)
+// What a stripped file of a process lacks, empty if it has its names.
+std::string missing_names(const std::string& mapped, pid_t pid)
 {
-    bool stripped = false;
+    std::string text;
     Image::each(
         fmt::format("/proc/{}/root{}", pid, mapped),
         [&](const Image& image) {
-            stripped = std::none_of(image.sections().begin(), image.sections().end(),
-                                    [](const Section& s) { return s.type == SHT_SYMTAB; });
+            image.find_names();
+            if (image.has_all_names())
+                return;
+            const std::string id = image.build_id();
+            text = fmt::format(
+                "{} is stripped, and no debug file of it was found{}: only functions that it exports have names",
+                mapped, id.empty() ? "" : " for its build id " + id);
         },
         [](const Error&) {}); // read_process() says it
-    return stripped;
+    return text;
 }
 
 // "0x401136" instead of a function's name: where it begins, as its file numbers it.
@@ -103,10 +109,30 @@ std::optional<uint64_t> address_in_file(const Probe& probe)
     return address;
 }
 
-bool same_name(const Probe& probe, const LiveSite& site)
+// Whether a script names a function so.
+bool names_function(const Probe& probe, const std::string& name)
 {
-    const auto address = address_in_file(probe);
-    return address ? site.entry && site.address == Vaddr(*address) : fits(probe.name, site.name);
+    if (probe.source_name)
+        return has_source_name(name, probe.name);
+    const auto is_of_source = [&] {
+        return probe.name.find_first_of(":(") != probe.name.npos;
+    }; // as bpftrace 0.17 has it, in quotes
+    return probe.name == name || fits(probe.name, name) || (is_of_source() && has_source_name(name, probe.name));
+}
+
+// The first of a function's names by which a script means it; empty: it does not.
+std::string_view name_by(const Probe& probe, const Function& function)
+{
+    if (names_function(probe, std::string(function.name)))
+        return function.name;
+    const auto found = std::find_if(function.aliases.begin(), function.aliases.end(),
+                                    [&](std::string_view alias) { return names_function(probe, std::string(alias)); });
+    return found == function.aliases.end() ? std::string_view() : *found;
+}
+
+bool is_function(const Probe& probe)
+{
+    return probe.kind == Probe::Kind::entry || probe.kind == Probe::Kind::exit;
 }
 
 bool same_kind(const Probe& probe, const LiveSite& site)
@@ -265,16 +291,37 @@ size_t Matcher::number_of(const Probe& probe, const LiveFile& file, const Site& 
     const std::string& path = pattern(probe.file) ? file.path : probe.file;
     const std::string text = probe.kind == Probe::Kind::usdt
         ? fmt::format("usdt:{}:{}:{}", path, site.provider, site.name)
-        : fmt::format("{}:{}:{}", probe.kind == Probe::Kind::entry ? "uprobe" : "uretprobe", path, site.name);
+        : fmt::format("{}:{}:{}{}", probe.kind == Probe::Kind::entry ? "uprobe" : "uretprobe", path, site.name,
+                      probe.offset ? fmt::format("+{}", probe.offset) : "");
     return names_.number_of(text, site, apart_);
+}
+
+bool Matcher::same_name(const Probe& probe, const LiveFile& file, const LiveSite& site) const
+{
+    if (probe.kind == Probe::Kind::usdt)
+        return fits(probe.name, site.name);
+    if (site.inside) {
+        const auto wanted = instructions_.find({&probe, file.path});
+        return wanted != instructions_.end() && wanted->second.contains(site.address.value);
+    }
+    if (const auto address = address_in_file(probe))
+        return site.entry && site.address == Vaddr(*address);
+    return probe.offset == 0
+        && (names_function(probe, site.name)
+            || std::any_of(site.aliases.begin(), site.aliases.end(),
+                           [&](const std::string& alias) { return names_function(probe, alias); }));
 }
 
 void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t clause, const Probe& probe)
 {
     for (const LiveSite& live : file.sites) {
-        if (!same_kind(probe, live) || !same_name(probe, live)) {
+        if (!same_kind(probe, live) || !same_name(probe, file, live)) {
             if (!matched_.contains(&probe) && (probe.kind == Probe::Kind::usdt) == !(live.entry || live.exit))
                 others_[&probe].insert(live.provider.empty() ? live.name : live.provider + ':' + live.name);
+            continue;
+        }
+        if (!live.misplaced.empty()) {
+            misplaced_[&probe] = live.misplaced;
             continue;
         }
         matched_.insert(&probe);
@@ -284,8 +331,9 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
         auto [found, added] = sites.try_emplace({live.runtime.value, probe.kind, file.device, file.inode});
         Site& site = found->second;
         // Go's methods have a star in their names: main.(*server).handle
-        site.by_pattern =
-            (added || site.by_pattern) && ((pattern(probe.name) && probe.name != live.name) || pattern(probe.provider));
+        site.by_pattern = (added || site.by_pattern)
+            && ((pattern(probe.name) && probe.name != live.name && probe.name != demangled(live.name))
+                || pattern(probe.provider));
         if (added) {
             site.kind = probe.kind;
             site.file = file.path;
@@ -293,8 +341,9 @@ void Matcher::match(const LiveFile& file, std::map<Key, Site>& sites, size_t cla
             site.inode = file.inode;
             site.provider = live.provider;
             site.name = live.name;
+            site.inside = live.inside;
             if (probe.kind != Probe::Kind::usdt && wants_functions_)
-                site.function = names_.number_of(live.name);
+                site.function = names_.number_of(shown_name(live.name));
             site.arguments = live.arguments;
             site.argument_names = live.argument_names;
             site.probe = number_of(probe, file, site);
@@ -392,20 +441,84 @@ Unrecorded Matcher::unrecorded()
             });
         });
     };
-    const auto function = [any](Probe::Kind kind) {
-        return [any, kind](const std::string& path, std::string_view name) {
-            return any(path, [&](const Probe& p) {
-                return p.kind == kind && (address_in_file(p) || fits(p.name, std::string(name)));
+    // What the probes of one kind, or of both, that mean a file say of something.
+    const auto each = [this](const std::string& path, std::optional<Probe::Kind> kind, const auto& visit) {
+        for (const Clause& clause : script_.clauses)
+            for (const Probe& probe : clause.probes)
+                if (is_function(probe) && (!kind || probe.kind == *kind) && means(probe, path))
+                    visit(probe);
+    };
+    const auto function = [each](Probe::Kind kind) {
+        return [each, kind](const std::string& path, const Function& function) {
+            std::string_view name;
+            each(path, kind, [&](const Probe& probe) {
+                if (!name.empty() || probe.offset != 0)
+                    return;
+                if (const auto address = address_in_file(probe))
+                    name = *address == function.address ? function.name : std::string_view();
+                else
+                    name = name_by(probe, function);
             });
+            return name;
         };
     };
-    return {[any](const std::string& path) { return any(path, [](const Probe&) { return true; }); },
-            function(Probe::Kind::entry), function(Probe::Kind::exit),
-            [any](const std::string& path, const std::string& provider, const std::string& name) {
-                return any(path, [&](const Probe& p) {
-                    return p.kind == Probe::Kind::usdt && fits(p.provider, provider) && fits(p.name, name);
-                });
-            }};
+    const auto any_of = [](const std::vector<Function>& functions, const Probe& probe) {
+        return std::any_of(functions.begin(), functions.end(),
+                           [&](const Function& one) { return !name_by(probe, one).empty(); });
+    };
+    Unrecorded wanted;
+    wanted.file = [any](const std::string& path) { return any(path, [](const Probe&) { return true; }); };
+    wanted.lacks = [each, any_of](const std::string& path, const std::vector<Function>& functions) {
+        bool lacks = false;
+        each(path, {}, [&](const Probe& probe) { lacks = lacks || pattern(probe.name) || !any_of(functions, probe); });
+        return lacks;
+    };
+    wanted.entry = function(Probe::Kind::entry);
+    wanted.exit = function(Probe::Kind::exit);
+    wanted.instructions = [this, each, any_of](const std::string& path, const std::vector<Function>& functions) {
+        std::set<uint64_t> all;
+        each(path, {}, [&](const Probe& probe) {
+            std::set<uint64_t>& of_probe = instructions_[{&probe, path}];
+            const auto address = address_in_file(probe);
+            const auto behind = std::upper_bound(functions.begin(), functions.end(), address.value_or(0),
+                                                 [](uint64_t a, const Function& f) { return a < f.address; });
+            if (address && (behind == functions.begin() || std::prev(behind)->address != *address))
+                of_probe.insert(*address);
+            if (probe.offset != 0)
+                for (const Function& one : functions) {
+                    if (name_by(probe, one).empty())
+                        continue;
+                    if (one.size == 0 || probe.offset < one.size)
+                        of_probe.insert(one.address + probe.offset);
+                    else
+                        misplaced_[&probe] =
+                            fmt::format("{} has only {} bytes", shown_name(std::string(one.name)), one.size);
+                }
+            all.merge(std::set(of_probe));
+            if (!address && !pattern(probe.name) && !near_.contains(&probe) && !any_of(functions, probe))
+                find_near(probe, functions);
+        });
+        return all;
+    };
+    wanted.probe = [any](const std::string& path, const std::string& provider, const std::string& name) {
+        return any(path, [&](const Probe& p) {
+            return p.kind == Probe::Kind::usdt && fits(p.provider, provider) && fits(p.name, name);
+        });
+    };
+    return wanted;
+}
+
+// Which function was meant by a name that none has: of the sources' names, if it is such a one.
+void Matcher::find_near(const Probe& probe, const std::vector<Function>& functions)
+{
+    Nearest& nearest = near_.try_emplace(&probe, probe.name).first->second;
+    for (const Function& function : functions) {
+        nearest.look(function.name);
+        for (const std::string_view alias : function.aliases)
+            nearest.look(alias);
+        if (const std::string name = source_name(std::string(function.name)); !name.empty())
+            nearest.look(name);
+    }
 }
 
 std::vector<Site> Matcher::find_new(const std::vector<Mapping>& mappings)
@@ -452,7 +565,7 @@ void Matcher::find_stripped()
         const auto is_meant = [&](const Probe* probe) { return means(*probe, mapping.name); };
         if (mapping.executable && mapping.inode != 0 && !stripped_.contains(mapping.name)
             && std::any_of(missing.begin(), missing.end(), is_meant))
-            stripped_[mapping.name] = is_stripped(mapping.name, pid_);
+            stripped_[mapping.name] = missing_names(mapping.name, pid_);
     }
 }
 
@@ -465,6 +578,10 @@ std::vector<const Probe*> Matcher::unmatched() const
 
 std::string Matcher::instead(const Probe& probe) const
 {
+    if (const auto misplaced = misplaced_.find(&probe); misplaced != misplaced_.end())
+        return misplaced->second;
+    const auto similar = near_.find(&probe);
+    const Nearest* const near = similar != near_.end() && !similar->second.word().empty() ? &similar->second : nullptr;
     const bool functions = probe.kind != Probe::Kind::usdt;
     const auto found = others_.find(&probe);
     if (found == others_.end()) {
@@ -475,19 +592,18 @@ std::string Matcher::instead(const Probe& probe) const
             pattern(probe.file) ? "no file of the process that fits" : "no mapped file of that name";
         const auto stripped = std::find_if(stripped_.begin(), stripped_.end(), [&](const auto& file) {
             const auto meant = means_.find({probe.file, file.first});
-            return file.second && functions && meant != means_.end() && meant->second;
+            return !file.second.empty() && functions && meant != means_.end() && meant->second;
         });
         const bool here = !pattern(probe.file) && std::filesystem::exists(resolve(probe.file), error);
-        return fmt::format(
-            "{} has {}{}", where,
-            !functions   ? "probes"
-                : moves_ ? "such functions"
-                         : "functions that fastprobe recorded; without --no-move others are armed",
-            stripped != stripped_.end()
-                ? fmt::format("; {} is stripped: only functions that it exports have names", stripped->first)
-                : functions && moves_ && here
-                ? fmt::format("; fastsdt-trace --list {} shows what can be armed", probe.file)
-                : "");
+        return fmt::format("{} has {}{}", where,
+                           !functions   ? "probes"
+                               : moves_ ? "such functions"
+                                        : "functions that fastprobe recorded; without --no-move others are armed",
+                           near                              ? did_you_mean(*near)
+                               : stripped != stripped_.end() ? "; " + stripped->second
+                               : functions && moves_ && here
+                               ? fmt::format("; fastsdt-trace --list {} shows what can be armed", probe.file)
+                               : "");
     }
     // Names only the probes of the provider that was meant, if it has any: libraries have probes of other providers.
     std::vector<std::string> names;
@@ -500,11 +616,15 @@ std::string Matcher::instead(const Probe& probe) const
     constexpr size_t most = 8;
     const size_t more = names.size() > most ? names.size() - most : 0;
     names.resize(names.size() - more);
-    return fmt::format("{} {}{}",
+    Nearest similar_probe(probe.name);
+    for (const std::string& name : found->second)
+        similar_probe.look(functions ? name : name.substr(name.find(':') + 1));
+    return fmt::format("{} {}{}{}",
                        !functions   ? "the probes " + whose + " are"
                            : moves_ ? "the functions are"
                                     : "the functions that fastprobe recorded are",
-                       fmt::join(names, ", "), more ? fmt::format(", and {} more", more) : "");
+                       fmt::join(names, ", "), more ? fmt::format(", and {} more", more) : "",
+                       pattern(probe.name) ? "" : did_you_mean(similar_probe));
 }
 
 } // namespace fastsdt::engine

@@ -2,6 +2,7 @@
 // Which sites of a process a script means. Matches the names of the script's probes, which may be patterns, with the
 // notes of every file that the process has mapped.
 #pragma once
+#include "base/nearest.h"
 #include "code/site.h"
 #include "live/live.h"
 #include "proc/maps.h"
@@ -88,6 +89,8 @@ private:
     Unrecorded unrecorded();
     void find_stripped();
     static void share_patches(std::map<Key, Site>& sites);
+    bool same_name(const Probe& probe, const LiveFile& file, const LiveSite& site) const;
+    void find_near(const Probe& probe, const std::vector<Function>& functions);
     void match(const LiveFile& file, std::map<Key, Site>& sites, size_t clause, const Probe& probe);
     size_t number_of(const Probe& probe, const LiveFile& file, const Site& site);
 
@@ -101,7 +104,11 @@ private:
     std::set<Key> known_; // of the last look
     std::set<const Probe*> matched_;
     std::map<const Probe*, std::set<std::string>> others_; // names of the same kind in the probe's files
-    std::map<std::string, bool> stripped_; // files of functions that were not found: whether they lack most names
+    std::map<std::string, std::string> stripped_;          // files of functions that were not found: what they lack
+    std::map<std::pair<const Probe*, std::string>, std::set<uint64_t>>
+        instructions_;                                          // by the process's file: that are no function's first
+    std::map<const Probe*, std::string> misplaced_;             // why there is no instruction
+    std::map<const Probe*, Nearest> near_;                      // a function of nearly that name
     std::map<std::pair<std::string, std::string>, bool> means_; // by the script's file and the process's
     std::vector<std::string> troubles_;
 };

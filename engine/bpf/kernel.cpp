@@ -296,6 +296,14 @@ Symbols& Kernel::Names::of(pid_t pid)
     return *found;
 }
 
+std::set<std::string> Kernel::refused_names() const
+{
+    std::set<std::string> all;
+    for (const auto& [pid, symbols] : names_.symbols)
+        all.merge(std::set(symbols->refused()));
+    return all;
+}
+
 std::string Kernel::name_of(Type type, uint64_t number)
 {
     if (type == Type::stack)

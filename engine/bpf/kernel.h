@@ -61,6 +61,9 @@ public:
     /// Sites that have a probe.
     size_t sites() const { return attached_.size(); }
 
+    /// As Session::refused_names().
+    std::set<std::string> refused_names() const;
+
 private:
     struct Place {
         Target target;

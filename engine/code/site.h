@@ -41,6 +41,7 @@ struct Site {
     std::string device;                      ///< of that file, as Mapping has it
     uint64_t inode = 0;                      ///< of that file; 0: the site is of no file
     std::string provider, name;              ///< name: of the probe, or of the function
+    bool inside = false;                     ///< entry: an instruction behind the function's first
     size_t probe = 0;                        ///< value of `probe`: ProbeNames::number_of()
     size_t function = 0;                     ///< value of `func`: the same of the name alone
     std::string arguments;                   ///< as the stapsdt note has them; empty for entries and exits

@@ -2,6 +2,7 @@
 #include "process/debug_types.h"
 
 #include "arming/match.h"
+#include "base/demangle.h"
 #include "elf/debug_file.h"
 
 #include <dwarf.h>
@@ -317,7 +318,17 @@ ShapePtr DebugFiles::record(const Probe& probe, const std::string& name)
 std::optional<std::vector<DebugTypes::Parameter>> DebugFiles::parameters(const Probe& probe)
 {
     File* const file = file_of(probe);
-    auto function = file ? file->find(file->functions, probe.name) : std::nullopt;
+    if (!file || probe.offset != 0) // in the middle of a function they may be anywhere
+        return std::nullopt;
+    std::string name = probe.name;
+    if (probe.source_name) { // of one function: overloads have theirs in other places
+        std::vector<std::string> named;
+        for (const auto& [linked, die] : file->functions)
+            if (has_source_name(linked, probe.name))
+                named.push_back(linked);
+        name = named.size() == 1 ? named.front() : "";
+    }
+    auto function = file->find(file->functions, name);
     if (!function)
         return std::nullopt;
     std::vector<Parameter> all;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "process/symbols.h"
 
+#include "base/demangle.h"
 #include "base/printable.h"
 #include "base/unusable.h"
 #include "elf/entries.h"
@@ -14,8 +15,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
-#include <cxxabi.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <fstream>
@@ -57,18 +56,15 @@ std::string readable(const std::string& name)
 {
     if (name.size() > longest_name)
         return printable(name.substr(0, longest_name)) + "...";
-    // Other names may be those of types: "h" is unsigned char.
-    char* const plain = name.starts_with("_Z") ? abi::__cxa_demangle(name.c_str(), nullptr, nullptr, nullptr) : nullptr;
-    const std::string text = printable(plain ? plain : name);
-    std::free(plain);
-    return text;
+    return printable(shown_name(name));
 }
 
 } // namespace
 
 Symbols::Symbols(pid_t pid)
     : pid_(pid), inner_(inner_number(pid)),
-      root_(open(fmt::format("/proc/{}/root", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
+      root_(open(fmt::format("/proc/{}/root", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+      folder_(open(fmt::format("/proc/{}/cwd", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
 {
     look();
 }
@@ -89,6 +85,9 @@ void Symbols::look()
         if (fresh)
             keep_open(module); // its name may soon lead to another file
         now.push_back({mapping.start, mapping.end, mapping.offset, module});
+        // Whoever writes a jitdump maps its first page executable, so that others find it.
+        if (!dump_ && mapping.name.ends_with(fmt::format("/jit-{}.dump", inner_)))
+            dump_ = open_mapped_file(pid_, mapping);
     }
     std::erase_if(pieces_, [&](const Piece& old) {
         return std::any_of(now.begin(), now.end(),
@@ -120,19 +119,18 @@ void Symbols::keep_open(const std::shared_ptr<Module>& module)
 
 void Symbols::add(const Image& image, std::vector<Symbol>& to)
 {
-    for (const char* table : {".symtab", ".dynsym"}) {
-        const Section* const section = image.section(table);
-        if (!section)
-            continue;
-        const Entries<Elf64_Sym> symbols(image, *section);
-        for (size_t i = 0; i < symbols.size(); ++i) {
-            const Elf64_Sym symbol = symbols[i];
-            const auto type = ELF64_ST_TYPE(symbol.st_info);
-            const bool may_be_code = type == STT_NOTYPE || type == STT_FUNC || type == STT_GNU_IFUNC;
-            if (symbol.st_shndx != SHN_UNDEF && symbol.st_size != 0 && may_be_code)
-                to.push_back({symbol.st_value, symbol.st_size, std::string(symbols.text(symbol.st_name))});
-        }
-        return; // .symtab has all that .dynsym has
+    const Section* table = image.section(".symtab");
+    if (!table)
+        table = image.section(".dynsym"); // .symtab has all that it has
+    if (!table)
+        return;
+    const Entries<Elf64_Sym> symbols(image, *table);
+    for (size_t i = 0; i < symbols.size(); ++i) {
+        const Elf64_Sym symbol = symbols[i];
+        const auto type = ELF64_ST_TYPE(symbol.st_info);
+        const bool may_be_code = type == STT_NOTYPE || type == STT_FUNC || type == STT_GNU_IFUNC;
+        if (symbol.st_shndx != SHN_UNDEF && symbol.st_size != 0 && may_be_code)
+            to.push_back({symbol.st_value, symbol.st_size, std::string(without_version(symbols.text(symbol.st_name)))});
     }
 }
 
@@ -141,27 +139,21 @@ void Symbols::read(Module& module)
     module.is_read = true;
     if (!module.file)
         return;
-    const auto nothing = [](const Error&) {};
     try {
+        const MappedFile file(path_of(module.file));
         Image::each(
-            path_of(module.file),
+            fmt::format("/proc/{}/root{}", pid_, module.mapping.name), file.bytes(), // where debug files are looked for
             [&](const Image& image) {
                 for (const Segment& segment : image.segments())
                     if (segment.executable)
                         module.segments.push_back({segment.offset, segment.address, segment.file_size});
-                const std::string id = image.build_id();
-                if (!image.section(".symtab") && id.size() > 2)
-                    try {
-                        Image::each(
-                            fmt::format("/usr/lib/debug/.build-id/{}/{}.debug", id.substr(0, 2), id.substr(2)),
-                            [&](const Image& debug) { add(debug, module.symbols); }, nothing);
-                    } catch (const Unusable&) {
-                        // not installed
-                    }
-                if (module.symbols.empty())
-                    add(image, module.symbols);
+                image.find_names();
+                for (const Error& refused : image.refused_names())
+                    refused_.insert(refused.at(module.mapping.name).text());
+                for (const Image* one : image.files_with_symbols())
+                    add(*one, module.symbols);
             },
-            nothing);
+            [](const Error&) {});
     } catch (const Unusable&) {
         // no ELF file
     }
@@ -172,20 +164,27 @@ void Symbols::read(Module& module)
 std::optional<SymbolInFile> symbol_in(const std::string& path, const std::string& name)
 {
     std::optional<SymbolInFile> found;
+    const auto look = [&](const Image& image) {
+        for (const char* table : {".symtab", ".dynsym"}) {
+            const Section* const section = image.section(table);
+            if (!section || found)
+                continue;
+            const Entries<Elf64_Sym> symbols(image, *section);
+            for (size_t i = 0; i < symbols.size() && !found; ++i)
+                if (const Elf64_Sym symbol = symbols[i];
+                    symbol.st_shndx != SHN_UNDEF && without_version(symbols.text(symbol.st_name)) == name)
+                    found = {symbol.st_value, symbol.st_size};
+        }
+    };
     try {
         Image::each(
             path,
             [&](const Image& image) {
-                for (const char* table : {".symtab", ".dynsym"}) {
-                    const Section* const section = image.section(table);
-                    if (!section || found)
-                        continue;
-                    const Entries<Elf64_Sym> symbols(image, *section);
-                    for (size_t i = 0; i < symbols.size() && !found; ++i)
-                        if (const Elf64_Sym symbol = symbols[i];
-                            symbol.st_shndx != SHN_UNDEF && symbols.text(symbol.st_name) == name)
-                            found = {symbol.st_value, symbol.st_size};
-                }
+                look(image);
+                if (!found)
+                    image.find_names();
+                for (const Image* other : image.files_with_symbols())
+                    look(*other);
             },
             [](const Error&) {});
     } catch (const Unusable&) {
@@ -242,6 +241,67 @@ void Symbols::read_map_of_code()
     std::stable_sort(made_.begin(), made_.end(), [](const Symbol& a, const Symbol& b) { return a.start < b.start; });
 }
 
+// tools/perf/Documentation/jitdump-specification.txt: a header with its own size, and records, which are appended while the program runs.
+void Symbols::read_dump()
+{
+    struct Header {
+        uint32_t magic, version, size, machine, padding, pid;
+        uint64_t timestamp, flags;
+    };
+    struct Prefix {
+        uint32_t id, size;
+        uint64_t timestamp;
+    };
+    struct Load { // a name and the code behind it
+        uint32_t pid, tid;
+        uint64_t vma, address, size, index;
+    };
+    struct Move {
+        uint32_t pid, tid;
+        uint64_t vma, from, to, size, index;
+    };
+    constexpr uint32_t magic = 0x4a695444, load = 0, move = 1;
+    const auto read = [this](uint64_t at, auto& to) {
+        return pread(dump_.get(), &to, sizeof to, off_t(at)) == ssize_t(sizeof to);
+    };
+    Header header;
+    if (!dump_) { // V8 writes it there, and the process may have ended before anybody saw it mapped
+        Descriptor file(openat(folder_.get(), fmt::format("jit-{}.dump", inner_).c_str(),
+                               O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+        struct stat status{};
+        if (file && fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode))
+            dump_ = std::move(file);
+    }
+    if (!dump_ || !read(0, header) || header.magic != magic || header.size < sizeof header)
+        return;
+    const auto add = [this](Symbol symbol) { // in place of what was there
+        auto at = dumped_.upper_bound(symbol.start);
+        if (const auto before = at == dumped_.begin() ? at : std::prev(at);
+            before != at && symbol.start - before->first < before->second.size)
+            at = dumped_.erase(before);
+        while (at != dumped_.end() && at->first - symbol.start < symbol.size)
+            at = dumped_.erase(at);
+        dumped_.insert_or_assign(symbol.start, std::move(symbol));
+    };
+    dump_read_ = std::max<uint64_t>(dump_read_, header.size);
+    Prefix prefix;
+    for (; dump_read_ < uint64_t(largest_map) && read(dump_read_, prefix) && prefix.size >= sizeof prefix;
+         dump_read_ += prefix.size) {
+        const uint64_t body = dump_read_ + sizeof prefix;
+        if (Load one; prefix.id == load && prefix.size > sizeof prefix + sizeof one && read(body, one)) {
+            std::string name(std::min<size_t>(prefix.size - sizeof prefix - sizeof one, longest_name), '\0');
+            const ssize_t got = pread(dump_.get(), name.data(), name.size(), off_t(body + sizeof one));
+            if (got <= 0 || one.size == 0)
+                break; // it is being written
+            name.resize(strnlen(name.data(), size_t(got)));
+            add({one.address, one.size, std::move(name)});
+        } else if (Move moved; prefix.id == move && read(body, moved)) {
+            if (auto old = dumped_.extract(moved.from))
+                add({moved.to, moved.size, std::move(old.mapped().name)});
+        }
+    }
+}
+
 Symbols::Module* Symbols::module_of(uint64_t address, uint64_t& in_file)
 {
     in_file = address;
@@ -263,9 +323,19 @@ std::string Symbols::name(uint64_t address)
 {
     uint64_t in_file = 0;
     const Module* const module = module_of(address, in_file);
-    if (!module)
+    const Symbol* found = module ? find(module->symbols, in_file) : nullptr;
+    if (!found
+        && (!module || module->symbols.empty())) { // code that the program has made, in a file of its own perhaps
+        in_file = address;
+        read_dump();
+        if (const auto behind = dumped_.upper_bound(address);
+            behind != dumped_.begin() && address - std::prev(behind)->first < std::prev(behind)->second.size)
+            found = &std::prev(behind)->second;
+    }
+    if (!found && in_file == address) {
         read_map_of_code();
-    const Symbol* const found = find(module ? module->symbols : made_, in_file);
+        found = find(made_, address);
+    }
     if (!found)
         return fmt::format("0x{:x}", address);
     return fmt::format("{}+{}", readable(found->name), in_file - found->start);

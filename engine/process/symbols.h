@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names of addresses in a process, as bpftrace finds them: the symbols of its files and of their debug files, and what a program
-// that makes code at run time has written to /tmp/perf-PID.map. Some of the files that it has had mapped are kept open, so that names
+// Names of addresses in a process: the symbols of its files and of their debug files, and what a program that makes code at run time has
+// written to /tmp/perf-PID.map, as bpftrace has it, or to a jitdump. Some of the files that it has had mapped are kept open, so that names
 // are found after it has unmapped them, or has ended.
 #pragma once
 #include "base/descriptor.h"
@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -35,6 +36,8 @@ public:
     /// Of a frame of a stack: the functions that are inlined there, "symbol (inlined)" each, the innermost first, and then name(address).
     /// @param returns  address is where a call comes back to
     std::vector<std::string> frame(uint64_t address, bool returns);
+    /// Debug files that were found and are not used, each one line.
+    const std::set<std::string>& refused() const { return refused_; }
 
 private:
     struct Symbol {
@@ -46,22 +49,28 @@ private:
         uint64_t start, end, offset;
         std::shared_ptr<Module> module;
     };
-    static void read(Module& module);
+    void read(Module& module);
     static void add(const Image& image, std::vector<Symbol>& to);
     static const Symbol* find(const std::vector<Symbol>& symbols, uint64_t address);
     /// @param in_file  to the address as its file numbers it, or as it is. nullptr: of no file
     Module* module_of(uint64_t address, uint64_t& in_file);
     void keep_open(const std::shared_ptr<Module>& module);
     void read_map_of_code();
+    void read_dump();
 
     const pid_t pid_;
     const uint64_t inner_;                                   // its number in its own pid namespace
     Descriptor root_;                                        // of its file system
+    Descriptor folder_;                                      // that it was in
     std::map<std::string, std::shared_ptr<Module>> modules_; // by device and inode
     std::deque<std::shared_ptr<Module>> opened_;             // the one that was wanted last is the last
     std::vector<Piece> pieces_;                              // the newest last
     std::vector<Symbol> made_;                               // of /tmp/perf-PID.map, by address
     std::pair<int64_t, int64_t> made_seen_;                  // the file's size and time when it was read
+    Descriptor dump_;                                        // jit-PID.dump
+    uint64_t dump_read_ = 0;                                 // bytes of it
+    std::map<uint64_t, Symbol> dumped_;                      // of it, by start; none overlaps another
+    std::set<std::string> refused_;
 };
 
 /// A function or a variable of a file, as its symbols have it.

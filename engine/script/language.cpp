@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "script/language.h"
 
+#include "base/nearest.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <numeric>
-#include <vector>
 
 namespace fastsdt::engine {
 namespace {
@@ -82,22 +82,6 @@ template <class Rows> auto find(const Rows& rows, std::string_view word) -> decl
     const auto* const found =
         std::find_if(std::begin(rows), std::end(rows), [&](const auto& row) { return row.word == word; });
     return found == std::end(rows) ? nullptr : found;
-}
-
-/// How many letters are to be changed, added, left out or exchanged with the next.
-size_t distance(std::string_view a, std::string_view b)
-{
-    std::vector<std::vector<size_t>> of(a.size() + 1, std::vector<size_t>(b.size() + 1));
-    for (size_t i = 0; i <= a.size(); ++i)
-        of[i][0] = i;
-    std::iota(of[0].begin(), of[0].end(), size_t(0));
-    for (size_t i = 1; i <= a.size(); ++i)
-        for (size_t j = 1; j <= b.size(); ++j) {
-            of[i][j] = std::min({of[i - 1][j] + 1, of[i][j - 1] + 1, of[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                of[i][j] = std::min(of[i][j], of[i - 2][j - 2] + 1);
-        }
-    return of[a.size()][b.size()];
 }
 
 } // namespace
@@ -214,23 +198,18 @@ std::string why_not_here(std::string_view word, bool is_call)
                        is_call ? fmt::format("{}()", word) : fmt::format("\"{}\"", word));
 }
 
-std::string_view nearest_word(std::string_view word)
+std::string nearest_word(std::string_view word)
 {
-    constexpr size_t shortest = 4; // of a shorter one each other short word is near
-    std::string_view nearest;
-    size_t least = word.size() < shortest ? 1 : 3;
+    Nearest nearest(word);
     const auto look = [&](const auto& rows) {
         for (const auto& row : rows)
-            if (const size_t found = distance(word, row.word); found > 0 && found < least) {
-                least = found;
-                nearest = row.word;
-            }
+            nearest.look(row.word);
     };
     look(builtins);
     look(functions);
     look(aggregations);
     look(statements);
-    return nearest;
+    return nearest.word();
 }
 
 } // namespace fastsdt::engine

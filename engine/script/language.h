@@ -61,6 +61,6 @@ bool is_elsewhere(std::string_view word, Elsewhere of);
 std::string why_not_here(std::string_view word, bool is_call);
 
 /// The word of the language that this one nearly is; empty: none is near.
-std::string_view nearest_word(std::string_view word);
+std::string nearest_word(std::string_view word);
 
 } // namespace fastsdt::engine

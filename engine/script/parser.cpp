@@ -619,7 +619,7 @@ private:
 
 std::string unknown_statement(std::string_view word)
 {
-    if (const std::string_view near = nearest_word(word); !near.empty())
+    if (const std::string near = nearest_word(word); !near.empty())
         return fmt::format("\"{}\" is no function; did you mean \"{}\"?", word, near);
     return fmt::format(
         "\"{}\" is no function: statements are @map = ..., $variable = ..., if, while, unroll, delete, print, clear, "

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace fastsdt::engine {
 namespace {
@@ -29,17 +30,33 @@ const std::string& parameter_in(const Token& token, size_t& at, const std::vecto
     return parameters[number - 1];
 }
 
+// "FUNCTION+12", "FUNCTION+0x1c". Not the name of an operator.
+void take_offset(Probe& probe)
+{
+    const size_t plus = probe.name.rfind('+');
+    if (plus == probe.name.npos || plus == 0 || !digit_at(probe.name, plus + 1))
+        return;
+    const bool hexadecimal = probe.name.substr(plus + 1).starts_with("0x");
+    const char* const end = probe.name.data() + probe.name.size();
+    const char* const digits = probe.name.data() + plus + (hexadecimal ? 3 : 1);
+    if (const auto [behind, error] = std::from_chars(digits, end, probe.offset, hexadecimal ? 16 : 10);
+        behind != end || error != std::errc())
+        fail(probe.where, "an offset into a function is a number of bytes: FUNCTION+12 or FUNCTION+0xc");
+    if (probe.kind == Probe::Kind::exit && probe.offset != 0)
+        fail(probe.where, "a function's exits have no offset");
+    probe.name.resize(plus);
+}
+
 void file_and_name(Probe& probe, const std::string& file, const std::string& name)
 {
     if (name.empty())
         fail(probe.where, "the probe's name is missing; * is every one");
     if (name.find('/') != name.npos)
         fail(probe.where, "a name has no \"/\": a blank is wanted before the filter");
-    const bool is_whole = name.ends_with("+0") || name.find('+') == name.npos;
-    if (probe.kind != Probe::Kind::usdt && !is_whole)
-        kernel_only(probe.where, "an offset into a function is not in this subset of bpftrace's language");
     probe.file = file.empty() ? "*" : file; // every file of the process
-    probe.name = probe.kind != Probe::Kind::usdt && name.ends_with("+0") ? name.substr(0, name.size() - 2) : name;
+    probe.name = name;
+    if (probe.kind != Probe::Kind::usdt)
+        take_offset(probe);
 }
 
 // interval:s:N, or interval:Ns as newer ones have it.
@@ -118,9 +135,13 @@ Probe read_probe(const Token& token, const std::vector<std::string>& parameters,
         break;
     case Probe::Kind::entry:
     case Probe::Kind::exit:
-        if (parts.size() != 3)
-            fail(token.where, fmt::format("a function is {}:FILE:FUNCTION", type));
-        file_and_name(probe, parts[1], parts[2]);
+        probe.source_name = parts.size() == 4 && (parts[2] == "cpp" || parts[2] == "rust");
+        if (parts.size() != 3 && !probe.source_name)
+            fail(token.where,
+                 fmt::format(
+                     "a function is {0}:FILE:FUNCTION, or {0}:FILE:cpp:\"NAME\" by the name that C++ or Rust has",
+                     type));
+        file_and_name(probe, parts[1], parts.back());
         break;
     }
     return probe;

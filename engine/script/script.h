@@ -275,6 +275,8 @@ struct Probe {
     enum class Kind { usdt, entry, exit, begin, end, interval } kind = Kind::usdt;
     std::string file;           ///< path as written, or a glob; "*": every file of the process
     std::string provider, name; ///< globs; name: of the probe or the function
+    bool source_name = false;   ///< entry, exit: `name` is the one that C++ or Rust has: cpp:"ns::f"
+    uint64_t offset = 0;        ///< entry: of an instruction, in bytes behind the function's first
     uint64_t interval_us = 0;
     std::string text; ///< as written
     Span where;

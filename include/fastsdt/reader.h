@@ -63,9 +63,9 @@ typedef struct fastsdt_reader_error {
 
 /* ---- Opening */
 
-#define FASTSDT_READER_FUNCTIONS 1 /* all functions too, with their entries and exits */
-#define FASTSDT_READER_LINES                                                                                           \
-    2 /* source lines of probes too. Opens separate debug files, and asks debuginfod if $DEBUGINFOD_URLS names one */
+#define FASTSDT_READER_FUNCTIONS                                                                                       \
+    1 /* all functions too, with their entries and exits. Opens the debug files of stripped files */
+#define FASTSDT_READER_LINES 2 /* source lines of probes too. Opens separate debug files, and asks no server for one */
 #define FASTSDT_READER_OUTSIDE 4 /* the members of thin archives outside of the archive's directory too */
 /* Maps the file instead of copying it, which is cheaper for large ones. If somebody shortens it meanwhile, the program gets SIGBUS. */
 #define FASTSDT_READER_MAP 8

@@ -64,7 +64,7 @@ void Image::each(const std::string& path, std::span<const std::byte> file,
                  Access access)
 {
     if (!is_archive(file)) {
-        visit(Image(path, {}, file));
+        visit(Image(path, {}, file, access));
         return;
     }
     bool any = false;
@@ -76,7 +76,7 @@ void Image::each(const std::string& path, std::span<const std::byte> file,
                 return;
             any = true;
             try {
-                visit(Image(path, name, contents));
+                visit(Image(path, name, contents, access));
             } catch (const Unusable& error) {
                 trouble(error.error());
             }
@@ -99,8 +99,8 @@ std::string Image::name() const
     return member_.empty() ? path_ : fmt::format("{}({})", path_, member_);
 }
 
-Image::Image(std::string path, std::string member, std::span<const std::byte> file)
-    : path_(std::move(path)), member_(std::move(member)), file_(file)
+Image::Image(std::string path, std::string member, std::span<const std::byte> file, Access access)
+    : path_(std::move(path)), member_(std::move(member)), access_(access), file_(file)
 {
     const std::string_view head(reinterpret_cast<const char*>(file.data()), file.size());
     if (head.starts_with("BC\xc0\xde"))
@@ -160,11 +160,6 @@ Image::Image(std::string path, std::string member, std::span<const std::byte> fi
         });
     for (const Section* section : allocated_)
         separate_debug_ |= section->flags & SHF_EXECINSTR && section->type == SHT_NOBITS;
-}
-
-Image::~Image()
-{
-    elf_end(elf_);
 }
 
 void Image::read_segments()
@@ -485,20 +480,19 @@ bool is_part_name(std::string_view name)
     return name.ends_with(".cold") || name.find(".cold.") != name.npos || name.find(".__part.") != name.npos;
 }
 
-std::vector<Function> Image::functions(bool parts) const
+void Image::add_functions(bool parts, std::vector<Function>& functions) const
 {
     const Section* table = nullptr;
     for (const Section& section : sections_)
         if (section.type == SHT_SYMTAB || (section.type == SHT_DYNSYM && !table))
             table = &section;
-    if (!table || table->type == SHT_NOBITS)
-        return {};
+    if (!table)
+        return;
     Elf_Data* data = elf_getdata(elf_getscn(elf_, table->index), nullptr);
     const size_t entry = gelf_fsize(elf_, ELF_T_SYM, 1, EV_CURRENT);
     if (!data || !data->d_buf || entry == 0)
-        return {};
+        return;
     Elf_Data* wide = wide_indexes(elf_, wide_indexes_of_, table->index);
-    std::vector<Function> functions;
     for (size_t i = 1; i < std::min<size_t>(data->d_size / entry, std::numeric_limits<int>::max()); ++i) {
         GElf_Sym symbol;
         Elf32_Word index = 0;
@@ -510,7 +504,7 @@ std::vector<Function> Image::functions(bool parts) const
             continue;
         if (symbol.st_shndx != SHN_XINDEX)
             index = symbol.st_shndx;
-        const std::string_view name = string_at(table->link, symbol.st_name);
+        const std::string_view name = without_version(string_at(table->link, symbol.st_name));
         const bool part = is_part_name(name);
         if (parts ? !typed && !part : part)
             continue;
@@ -525,6 +519,13 @@ std::vector<Function> Image::functions(bool parts) const
         functions.push_back(
             {address, symbol.st_size, name, {}, GELF_ST_BIND(symbol.st_info) == STB_LOCAL, type == STT_GNU_IFUNC});
     }
+}
+
+std::vector<Function> Image::functions(bool parts) const
+{
+    std::vector<Function> functions;
+    for (const Image* image : files_with_symbols())
+        image->add_functions(parts, functions);
     std::stable_sort(functions.begin(), functions.end(),
                      [](const Function& a, const Function& b) { return a.address < b.address; });
     std::vector<Function> merged;
@@ -532,7 +533,8 @@ std::vector<Function> Image::functions(bool parts) const
         if (merged.empty() || merged.back().address != function.address) {
             merged.push_back(std::move(function));
         } else {
-            if (function.name != merged.back().name)
+            if (auto& has = merged.back(); function.name != has.name
+                && std::find(has.aliases.begin(), has.aliases.end(), function.name) == has.aliases.end())
                 merged.back().aliases.push_back(function.name);
             merged.back().local |= function.local;
             merged.back().indirect |= function.indirect;

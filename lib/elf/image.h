@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -80,6 +81,7 @@ public:
         left_ -= size;
         return true;
     }
+    void add(std::span<const std::byte> file) { left_ += 2 * file.size(); } ///< more files to copy from
     bool exceeded() const { return exceeded_; }
 
 private:
@@ -126,6 +128,7 @@ public:
     const std::string& path() const { return path_; }
     const std::string& member() const { return member_; } ///< name in the archive, or empty
     std::string name() const;                             ///< "path" or "path(member)"
+    Access access() const { return access_; }             ///< to other files, too
     Kind kind() const { return kind_; }
     bool relocatable() const { return kind_ == Kind::relocatable; }
     Arch arch() const { return arch_; }
@@ -172,12 +175,23 @@ public:
     /// "0x401136", or ".text+0x36" in a relocatable object.
     std::string place(uint64_t address) const;
 
-    /// Functions by ascending address, one per address, from .symtab or else .dynsym. Parts that the compiler split off
+    /// Looks for the names that this file lacks, if it has no .symtab: in its separate debug file (elf/debug_file.h) and in .gnu_debugdata.
+    /// From then on functions() and files_with_symbols() have them. Costs little where there is nothing to find, and nothing the second time.
+    /// What was found and could not be used: refused_names(), each without this file's own name.
+    void find_names() const;
+    const std::vector<Error>& refused_names() const { return refused_names_; }
+    /// There is a .symtab, here or in what find_names() has found.
+    bool has_all_names() const;
+    /// This one, and what find_names() has found: the same addresses.
+    std::vector<const Image*> files_with_symbols() const;
+
+    /// Functions by ascending address, one per address, from .symtab or else .dynsym, without versions ("@GLIBC_2.2.5"). What find_names()
+    /// has found comes after that, so that a function that is exported is called as it is exported. Parts that the compiler split off
     /// (.cold) are not functions. @param parts  list those parts too; clang gives them symbols without a type
     std::vector<Function> functions(bool parts = false) const;
 
 private:
-    Image(std::string path, std::string member, std::span<const std::byte> file);
+    Image(std::string path, std::string member, std::span<const std::byte> file, Access access);
     void read_sections();
     void read_segments();
     void lay_out();
@@ -185,9 +199,12 @@ private:
     bool afford(const Section& section) const;
     void relocate(const Section& relocations, std::vector<std::byte>& bytes) const;
     std::string_view string_at(size_t table, uint64_t offset) const;
+    void add_functions(bool parts, std::vector<Function>& to) const;
+    struct Names; // what find_names() has found
     [[noreturn]] void unusable(std::string why, std::string cure = {}) const;
 
     std::string path_, member_;
+    Access access_;
     std::span<const std::byte> file_;
     Elf* elf_ = nullptr;
     Kind kind_ = Kind::executable;
@@ -205,7 +222,15 @@ private:
     mutable std::set<size_t> paid_;                              // sections whose size is in spent_
     mutable uint64_t spent_ = 0;
     mutable bool overlapping_ = false;
+    mutable std::shared_ptr<const Names> names_;
+    mutable std::vector<Error> refused_names_;
 };
+
+/// "memcpy" of "memcpy@@GLIBC_2.14".
+inline std::string_view without_version(std::string_view symbol)
+{
+    return symbol.substr(0, symbol.find('@', 1));
+}
 
 std::string_view name(Image::Kind kind);
 

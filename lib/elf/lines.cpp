@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// libdwfl finds the file with the debug information, libdw reads it. Two things are done here: units are found by their
+// libdw reads the debug information, libdwfl says where a relocatable object's sections are. Two things are done here: units are found by their
 // address ranges, since clang writes no .debug_aranges; and nothing is read that costs more than a file of that size
 // should, because libdw decompresses whole sections and keeps about a hundred bytes for each row of a line table.
 #include "base/cover.h"
@@ -26,6 +26,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fastsdt {
@@ -99,42 +100,15 @@ bool regular_or_absent(const std::filesystem::path& path)
     return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
 }
 
-// libdwfl opens what .gnu_debuglink names, whatever that is: a FIFO would keep it waiting, a device might act.
-bool safe_debuglink(const std::string& file, const char* debuglink)
-{
-    std::string name = debuglink ? debuglink : "";
-    if (name.find('/') != name.npos)
-        return false;
-    std::error_code ignored;
-    const auto real = std::filesystem::weakly_canonical(file, ignored);
-    for (const std::filesystem::path& path : {std::filesystem::path(file), real})
-        for (const std::filesystem::path& directory :
-             {path.parent_path(), path.parent_path() / ".debug",
-              std::filesystem::path("/usr/lib/debug") / real.parent_path().relative_path()})
-            for (const std::string& candidate : {name, path.filename().string() + ".debug"})
-                if (!candidate.empty() && !regular_or_absent(directory / candidate))
-                    return false;
-    return true;
-}
-
-int find_debuginfo(Dwfl_Module* module, void** data, const char* module_name, Dwarf_Addr base, const char* file,
-                   const char* debuglink, GElf_Word crc, char** found)
-{
-    if (!safe_debuglink(file ? file : "", debuglink))
-        return -1;
-    const int fd = dwfl_standard_find_debuginfo(module, data, module_name, base, file, debuglink, crc, found);
-    if (fd >= 0 && !affordable(fd)) {
-        close(fd);
-        free(*found);
-        *found = nullptr;
-        return -1;
-    }
-    return fd;
-}
-
 } // namespace
 
 struct Lines::State {
+    explicit State(const Image& image) : image(image) {}
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    const Image& image;
+    bool looked = false; // for the separate debug file
     Dwfl* dwfl = nullptr;
     Dwfl_Module* module = nullptr;
     Elf* elf = nullptr; // libdwfl's own, in which relocatable sections have the addresses it gave them
@@ -153,10 +127,27 @@ struct Lines::State {
             dwfl_end(dwfl);
     }
 
+    static int find_debug_file(Dwfl_Module* module, void** data, const char* name, Dwarf_Addr base, const char* file,
+                               const char* link, GElf_Word crc, char** found);
     void find_units(uint64_t most);
     void find_line_tables();
     bool afford(Dwarf_Die& unit);
 };
+
+// libdwfl's own search opens whatever has the name, and asks debuginfod servers unasked. It asks a second time for what dwz has put into
+// another file, which libdw opens by itself.
+int Lines::State::find_debug_file(Dwfl_Module*, void** data, const char*, Dwarf_Addr, const char*, const char*,
+                                  GElf_Word, char** found)
+{
+    auto* const state = static_cast<State*>(*data);
+    if (!state || std::exchange(state->looked, true) || !state->image.member().empty())
+        return -1;
+    const DebugFile debug = fastsdt::find_debug_file(state->image);
+    if (!debug.file || !affordable(debug.file->descriptor()))
+        return -1;
+    *found = strdup(debug.path.c_str());
+    return fcntl(debug.file->descriptor(), F_DUPFD_CLOEXEC, 0);
+}
 
 // The address ranges of all units.
 void Lines::State::find_units(uint64_t most)
@@ -223,10 +214,10 @@ Lines::~Lines() = default;
 
 void Lines::open()
 {
-    state_ = std::make_unique<State>();
+    state_ = std::make_unique<State>(image_);
     static char* no_path = nullptr;
-    static const Dwfl_Callbacks callbacks = {dwfl_build_id_find_elf, find_debuginfo, dwfl_offline_section_address,
-                                             &no_path};
+    static const Dwfl_Callbacks callbacks = {dwfl_build_id_find_elf, State::find_debug_file,
+                                             dwfl_offline_section_address, &no_path};
     // libdwfl reads files, so a member of an archive is given to it as one without a name.
     int fd = -1;
     if (image_.member().empty()) {
@@ -259,6 +250,9 @@ void Lines::open()
     if (!state_->module)
         ::close(fd); // otherwise it is libdwfl's now
     dwfl_report_end(state_->dwfl, nullptr, nullptr);
+    if (void** data = nullptr;
+        state_->module && dwfl_module_info(state_->module, &data, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr))
+        *data = state_.get();
     if (state_->module)
         state_->elf = dwfl_module_getelf(state_->module, &state_->bias);
     Dwarf* const dwarf = state_->elf ? dwfl_module_getdwarf(state_->module, &state_->dwarf_bias) : nullptr;

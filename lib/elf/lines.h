@@ -14,8 +14,7 @@ struct Line {
     int line = 0;
 };
 
-/// Looks where gdb does: the file itself, .gnu_debuglink beside it and in .debug/, /usr/lib/debug, build-id
-/// directories, and a debuginfod server if DEBUGINFOD_URLS names one. Opens nothing before the first question.
+/// Looks into the file itself and its debug file (elf/debug_file.h). Opens nothing before the first question.
 class Lines {
 public:
     explicit Lines(const Image& image);

@@ -27,6 +27,7 @@
 #include "elf/return_probes.h"
 #include "live/movable_cache.h"
 #include "movable/go_code.h"
+#include "movable/instructions.h"
 
 #include <fmt/format.h>
 
@@ -233,7 +234,12 @@ private:
     void read_records(const Image& image, const Notes& notes, const std::vector<const Mapping*>& mappings,
                       const Cover& executable, LiveFile& file)
     {
-        const auto functions = image.functions();
+        auto functions = image.functions();
+        if (std::any_of(notes.entries.begin(), notes.entries.end(),
+                        [&](const Record& entry) { return function_at(functions, entry.address).empty(); })) {
+            image.find_names();
+            functions = image.functions();
+        }
         TextBudget texts(image.file());
         const Moved moved(image);
         const auto look_at = [&](const Record& record, bool exit) {
@@ -263,7 +269,17 @@ private:
     void read_unrecorded(const Image& image, const Notes& notes, const std::vector<const Mapping*>& mappings,
                          const Cover& executable, LiveFile& file)
     {
-        MovableCache windows(image, notes);
+        std::vector<Function> functions = image.functions();
+        TextBudget texts(image.file());
+        if (!image.has_all_names() && unrecorded_->lacks(file.path, functions)) {
+            image.find_names();
+            for (const Error& refused : image.refused_names())
+                process_.troubles.push_back(refused.at(file.path));
+            functions = image.functions();
+            for (const Image* more : image.files_with_symbols())
+                texts.add(more->file());
+        }
+        MovableCache windows(image, notes); // with all symbols that there are
         const auto set_window = [&](LiveSite& site, const Window& window) {
             site.window = window;
             const auto bytes = image.bytes_at(window.address);
@@ -280,40 +296,46 @@ private:
         std::set<uint64_t> recorded;
         for (const Record& record : notes.entries)
             recorded.insert(record.address);
-        TextBudget texts(image.file());
         std::optional<GoAbi> go;
         if (is_go_program(image))
             go = has_go_registers(image) ? GoAbi::registers : GoAbi::unknown;
-        for (const Function& function : image.functions()) {
+        const auto set_names = [&](LiveSite& site, const Function& function, std::string_view name) {
+            if (name.empty() || !texts.afford(name.size()))
+                return false;
+            site.name = name;
+            for (const std::string_view other : function.aliases)
+                if (texts.afford(other.size()))
+                    site.aliases.emplace_back(other == name ? function.name : other);
+            return true;
+        };
+        for (const uint64_t address : unrecorded_->instructions(file.path, functions))
+            if (LiveSite site; find_instruction(image, functions, windows, address, site)) {
+                site.go = go;
+                place(std::move(site), windows.instruction(address));
+            } else {
+                file.sites.push_back(std::move(site));
+            }
+        for (const Function& function : functions) {
             if (recorded.contains(function.address))
                 continue;
-            const auto named = [&](const auto& wanted) {
-                if (wanted(file.path, function.name))
-                    return function.name;
-                const auto found = std::find_if(function.aliases.begin(), function.aliases.end(),
-                                                [&](std::string_view alias) { return wanted(file.path, alias); });
-                return found == function.aliases.end() ? std::string_view() : *found;
-            };
             LiveSite site;
-            if (const auto name = named(unrecorded_->entry); !name.empty() && texts.afford(name.size())) {
+            if (set_names(site, function, unrecorded_->entry(file.path, function))) {
                 site.entry = site.exits = true; // exits are asked for by themselves
-                site.name = name;
                 site.address = Vaddr(function.address);
                 site.go = go;
                 if (const uint64_t once = go ? go_code(image, function).entry : 0; once != function.address)
                     site.once = Vaddr(once);
-                place(site, windows.entry(function.address));
+                place(std::move(site), windows.entry(function.address));
             }
-            const auto name = named(unrecorded_->exit);
-            if (name.empty() || !texts.afford(name.size()))
+            LiveSite named;
+            if (!set_names(named, function, unrecorded_->exit(file.path, function)))
                 continue;
-            site = {};
-            site.exit = true;
-            site.name = name;
-            site.go = go;
+            named.exit = true;
+            named.go = go;
             const std::vector<Window> exits = windows.exits(function.address);
             const auto bad =
                 std::find_if(exits.begin(), exits.end(), [](const Window& w) { return w.obstacle != Obstacle::none; });
+            site = named;
             if (exits.empty() || bad != exits.end()) { // the function as a whole
                 site.address = Vaddr(function.address);
                 site.all_exits.emplace();
@@ -339,6 +361,48 @@ private:
                 place(site, window);
             }
         }
+    }
+
+    // An instruction that is no function's first. False: none begins there, and Site::misplaced says what does.
+    static bool find_instruction(const Image& image, const std::vector<Function>& functions, MovableCache& windows,
+                                 uint64_t address, LiveSite& site)
+    {
+        site.entry = site.inside = true;
+        site.address = Vaddr(address);
+        site.name = image.place(address);
+        const auto behind = std::upper_bound(functions.begin(), functions.end(), address,
+                                             [](uint64_t a, const Function& f) { return a < f.address; });
+        std::optional<uint64_t> begin;
+        if (behind != functions.begin() && address - std::prev(behind)->address < std::prev(behind)->size) {
+            begin = std::prev(behind)->address;
+            site.name = std::prev(behind)->name;
+            site.offset = address - *begin;
+        } else {
+            begin = windows.begin_of(address);
+        }
+        if (!begin || !image.executable_at(address)) {
+            site.misplaced = fmt::format(
+                "no function is known to have {:#x}, so nobody can say whether an instruction begins there", address);
+            return false;
+        }
+        Decoder decoder(image.arch());
+        Instruction one;
+        uint64_t at = *begin, last = at;
+        for (; at < address; at += one.length) {
+            last = at;
+            if (!decoder.decode(image.bytes_at(at), at, one)) {
+                site.misplaced = fmt::format("what stands at {:#x}, before it, is no instruction", at);
+                return false;
+            }
+        }
+        if (at == address)
+            return true;
+        const auto place = [&](uint64_t where) {
+            return site.offset ? fmt::format("{}+{}", site.name, where - *begin) : fmt::format("{:#x}", where);
+        };
+        site.misplaced = fmt::format("{} is inside of an instruction: they begin at {} and {}", place(address),
+                                     place(last), place(at));
+        return false;
     }
 
     void look(const Image& image, const std::vector<const Mapping*>& mappings, const Cover& executable,

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -58,6 +59,10 @@ struct LiveSite {
     Vaddr address;      ///< the note's pc; entries: of the function; exits: of the layout
     /// exits: of a function of which no single exit is a site, since one of them cannot be moved: all, where they are known.
     std::optional<std::vector<LiveExit>> all_exits;
+    std::vector<std::string> aliases; ///< entries and exits: other names of the function
+    bool inside = false;              ///< entries: not the function's first instruction, but one that was asked for
+    uint64_t offset = 0; ///< and how many bytes behind that it is; 0 where no function is known: `name` is the address
+    std::string misplaced;   ///< no instruction begins there: what does. Then all else but `address` says nothing
     std::optional<GoAbi> go; ///< the function is of a Go program
     Vaddr once;             ///< entries: an instruction that is executed once a call, unlike the first; 0: the first is
     uint8_t result = 0;     ///< exits: where the result is, FASTSDT_RESULT_*
@@ -101,11 +106,19 @@ struct Process {
     size_t files_seen = 0;              ///< mapped executable files, with or without sites
 };
 
-/// Which places of a file without records are wanted: functions' entries and exits, and probes whose site is one byte. Each is
-/// asked with the file's path as the process has it.
+/// Which places of a file without records are wanted: functions' entries and exits, other instructions, and probes whose site is one byte.
+/// Each is asked with the file's path as the process has it.
 struct Unrecorded {
     std::function<bool(const std::string& path)> file; ///< whether anything of it is wanted
-    std::function<bool(const std::string& path, std::string_view function)> entry, exit;
+    /// Whether a function may be wanted that is not among these, which have the names of the file itself: Image::find_names().
+    std::function<bool(const std::string& path, const std::vector<Function>&)> lacks = [](const auto&, const auto&) {
+        return true;
+    };
+    /// By which of its names a function is wanted; empty: it is not.
+    std::function<std::string_view(const std::string& path, const Function&)> entry, exit;
+    /// Addresses that are wanted and are no function's. Of all that can be known.
+    std::function<std::set<uint64_t>(const std::string& path, const std::vector<Function>&)> instructions =
+        [](const auto&, const auto&) { return std::set<uint64_t>(); };
     std::function<bool(const std::string& path, const std::string& provider, const std::string& name)> probe;
 };
 

@@ -10,7 +10,7 @@ namespace fastsdt {
 
 struct MovableCache::Known {
     std::mutex mutex;
-    std::map<uint64_t, Window> entries, sites;
+    std::map<uint64_t, Window> entries, sites, instructions;
     std::map<uint64_t, std::vector<Window>> exits;
 };
 
@@ -23,7 +23,8 @@ MovableCache::MovableCache(const Image& image, const Notes& notes) : image_(imag
             sites_.insert(record.address);
 
     // A file that is written anew has another time or another number.
-    using Key = std::tuple<dev_t, ino_t, off_t, time_t, long>;
+    // More symbols may tell more of its code.
+    using Key = std::tuple<dev_t, ino_t, off_t, time_t, long, size_t>;
     static std::mutex mutex;
     static std::map<Key, std::shared_ptr<Known>> all;
     struct stat status{};
@@ -32,8 +33,8 @@ MovableCache::MovableCache(const Image& image, const Notes& notes) : image_(imag
         return;
     }
     const std::lock_guard lock(mutex);
-    std::shared_ptr<Known>& known =
-        all[{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec}];
+    std::shared_ptr<Known>& known = all[{status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
+                                         status.st_mtim.tv_nsec, image.files_with_symbols().size()}];
     if (!known)
         known = std::make_shared<Known>();
     known_ = known;
@@ -94,6 +95,15 @@ Window MovableCache::site(uint64_t address)
 {
     return once(known_->mutex, known_->sites, address, [&] {
         Window window = movable().site(address);
+        check(window, address);
+        return window;
+    });
+}
+
+Window MovableCache::instruction(uint64_t address)
+{
+    return once(known_->mutex, known_->instructions, address, [&] {
+        Window window = movable().instruction(address);
         check(window, address);
         return window;
     });

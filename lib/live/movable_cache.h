@@ -25,6 +25,8 @@ public:
     Window entry(uint64_t function);
     std::vector<Window> exits(uint64_t function);
     Window site(uint64_t address);
+    Window instruction(uint64_t address);
+    std::optional<uint64_t> begin_of(uint64_t address) { return movable().begin_of(address); }
 
 private:
     const Movable& movable();

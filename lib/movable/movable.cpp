@@ -376,7 +376,16 @@ Window Movable::site(uint64_t address) const
         }
         return window;
     }
-    if (of_file != Obstacle::none)
+    const Window window = this->instruction(address);
+    if (window.obstacle == Obstacle::none && !(survey.decode(address, instruction) && instruction.nop))
+        return refused(address, Obstacle::not_nop);
+    return window;
+}
+
+Window Movable::instruction(uint64_t address) const
+{
+    const Survey& survey = code_->survey;
+    if (const Obstacle of_file = code_->of_file(); of_file != Obstacle::none)
         return refused(address, of_file);
     const auto number = survey.body_at(address);
     if (!number)
@@ -389,14 +398,19 @@ Window Movable::site(uint64_t address) const
         return refused(address, obstacle);
     if (function.computed)
         return refused(address, Obstacle::computed_jump);
-    if (!(survey.marks().at(address) & Marks::begins))
+    Instruction instruction;
+    if (!(survey.marks().at(address) & Marks::begins) || !survey.decode(address, instruction))
         return refused(address, Obstacle::between_instructions);
-    if (!survey.decode(address, instruction) || !instruction.nop)
-        return refused(address, Obstacle::not_nop);
     Window window = code_->longer(*number, address, address + instruction.length);
     if (window.obstacle != Obstacle::none)
         window.address = address;
     return window;
+}
+
+std::optional<uint64_t> Movable::begin_of(uint64_t address) const
+{
+    const auto number = code_->survey.body_at(address);
+    return number ? std::optional(code_->survey.bodies()[*number].begin) : std::nullopt;
 }
 
 } // namespace fastsdt

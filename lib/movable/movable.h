@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -87,6 +88,10 @@ public:
     std::vector<Window> exits(uint64_t function) const;
     /// A nop, which a probe's note has: of one byte, or a word
     Window site(uint64_t address) const;
+    /// Any instruction inside of a function.
+    Window instruction(uint64_t address) const;
+    /// Where that begins, by the unwinding information, of which the address is a part.
+    std::optional<uint64_t> begin_of(uint64_t address) const;
 
 private:
     struct Code;

@@ -136,6 +136,7 @@ private:
 
     // survey_data.cpp: what is no code
     void read_symbols();
+    void read_symbols(const Image& image, const Section& section);
     void read_relocations();
     void read_words();
     void read_landing_pads();

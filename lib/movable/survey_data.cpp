@@ -121,32 +121,37 @@ void Survey::read_patched()
 
 void Survey::read_symbols()
 {
-    for (const Section& section : image_.sections()) {
-        const Entries<Elf64_Sym> symbols(image_, section);
-        for (size_t i = 0; i < symbols.size(); ++i) {
-            const Elf64_Sym symbol = symbols[i];
-            const int type = ELF64_ST_TYPE(symbol.st_info);
-            if (section.type == SHT_DYNAMIC || symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS
-                || type == STT_SECTION || type == STT_FILE || type == STT_TLS || !marks_.has(symbol.st_value))
-                continue;
-            const std::string_view name = symbols.text(symbol.st_name);
-            if (of_words() && name.starts_with('$')) { // says what the assembler has put there: $x code, $d data
-                const auto body = body_at(symbol.st_value);
-                if (name.starts_with("$d") && body)
-                    bodies_[*body].broken = true;
-                continue;
-            }
-            const bool cold = is_cold_name(name);
-            marks_.add(symbol.st_value, cold ? Marks::target : Marks::target | Marks::called);
-            const auto number = body_at(symbol.st_value);
-            if (!number)
-                continue;
-            CodePart& body = bodies_[*number];
-            body.entered = body.entered || symbol.st_value != body.begin;
-            body.cold = body.cold || (cold && symbol.st_value == body.begin);
-            body.special = body.special || special_name(name);
-            body.indirect = body.indirect || type == STT_GNU_IFUNC;
+    for (const Image* image : image_.files_with_symbols())
+        for (const Section& section : image->sections())
+            read_symbols(*image, section);
+}
+
+void Survey::read_symbols(const Image& image, const Section& section)
+{
+    const Entries<Elf64_Sym> symbols(image, section);
+    for (size_t i = 0; i < symbols.size(); ++i) {
+        const Elf64_Sym symbol = symbols[i];
+        const int type = ELF64_ST_TYPE(symbol.st_info);
+        if (section.type == SHT_DYNAMIC || symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS
+            || type == STT_SECTION || type == STT_FILE || type == STT_TLS || !marks_.has(symbol.st_value))
+            continue;
+        const std::string_view name = symbols.text(symbol.st_name);
+        if (of_words() && name.starts_with('$')) { // says what the assembler has put there: $x code, $d data
+            const auto body = body_at(symbol.st_value);
+            if (name.starts_with("$d") && body)
+                bodies_[*body].broken = true;
+            continue;
         }
+        const bool cold = is_cold_name(name);
+        marks_.add(symbol.st_value, cold ? Marks::target : Marks::target | Marks::called);
+        const auto number = body_at(symbol.st_value);
+        if (!number)
+            continue;
+        CodePart& body = bodies_[*number];
+        body.entered = body.entered || symbol.st_value != body.begin;
+        body.cold = body.cold || (cold && symbol.st_value == body.begin);
+        body.special = body.special || special_name(name);
+        body.indirect = body.indirect || type == STT_GNU_IFUNC;
     }
 }
 

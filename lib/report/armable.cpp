@@ -23,6 +23,7 @@ ArmableCounts armable(const Image& image, const Notes& notes,
         share.movable += window.obstacle == Obstacle::none;
         ++counts.why[size_t(window.obstacle)][column];
     };
+    image.find_names();
     MovableCache movable(image, notes);
     for (const Function& one : image.functions()) {
         const ArmableFunction answer{one, movable.entry(one.address), movable.exits(one.address)};

@@ -12,6 +12,9 @@ namespace fastsdt {
 
 void Report::read_entries()
 {
+    image.find_names();
+    for (const Image* more : image.files_with_symbols())
+        texts_.add(more->file());
     auto functions = image.functions();
     entries.reserve(functions.size());
     const Record* records = notes.entries.data();

@@ -62,6 +62,9 @@ public:
         names_ = nullptr;
         if (notes_.entries.empty())
             return;
+        image_.find_names();
+        for (const Image* more : image_.files_with_symbols())
+            texts_.add(more->file());
         std::map<uint64_t, std::string_view> names;
         for (const Function& function : image_.functions())
             names.emplace(function.address, function.name);

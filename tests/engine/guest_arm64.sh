@@ -20,7 +20,7 @@ if [ ! -e debs/done ]; then
     packages=$(for file in $files; do { dpkg-query -S "$(realpath "$file")" || dpkg-query -S "$file"; } 2>/dev/null | sed 's/:.*//'; done | sort -u)
     # Only fastsdt-probe uses libbpf.
     packages=$(grep -v '^libbpf' <<<"$packages")
-    dev="libelf-dev libdw-dev libzydis-dev libzycore-dev libfmt-dev libvixl-dev zlib1g-dev libgtest-dev"
+    dev="libelf-dev libdw-dev liblzma-dev libiberty-dev libzydis-dev libzycore-dev libfmt-dev libvixl-dev zlib1g-dev libgtest-dev"
     # A development package's files for CMake name libraries, and CMake wants all of them, needed here or not.
     packages="$packages $dev $(dpkg-query -W -f '${Depends}, ' $dev | tr , '\n' | sed -nE 's/^ *(lib[^ ]*) .*/\1/p' | grep -v -- '-dev$' | sort -u | xargs) libc6 libgcc-s1 libstdc++6 busybox-static"
     (cd debs && FASTSDT_CACHE=$cache FASTSDT_ARCHS=arm64 "$FASTSDT_SOURCE/scripts/common/debian.sh" "$suite" apt-get download $packages) >err 2>&1 ||

@@ -15,7 +15,10 @@ using namespace fastsdt;
 void Budget::begin(const Image& image, size_t kernels)
 {
     name_ = image.name();
-    left_ = (uint64_t(16) << 20) + image.file().size() * (100 + 20 * kernels);
+    uint64_t size = 0;
+    for (const Image* file : image.files_with_symbols())
+        size += file->file().size();
+    left_ = (uint64_t(16) << 20) + size * (100 + 20 * kernels);
     said_ = false;
 }
 
@@ -82,6 +85,11 @@ void Files::each_image(const std::string& path, const Visit& visit, const Unread
         [&](const Image& image) {
             progress_.at(image.name());
             visit(image);
+            for (const Error& refused : image.refused_names()) {
+                progress_.clear();
+                std::fputs(fmt::format("fastsdt-check: {}\n", printable(refused.at(image.name()).text())).c_str(),
+                           stderr);
+            }
         },
         cannot);
 }

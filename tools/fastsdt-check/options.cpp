@@ -3,6 +3,8 @@
 
 #include "ask.h"
 #include "base/printable.h"
+#include "base/similar_option.h"
+#include "elf/debug_file.h"
 
 #include <fastsdt/note.h>
 
@@ -23,6 +25,7 @@ namespace {
 // Words of the command line that are not kept as they are.
 struct Words {
     std::string kernels, only, fail_on = "error", colour = "auto";
+    DebugPlaces debug;
     bool no_lines = false, list_findings = false, outside = false;
 };
 
@@ -70,6 +73,13 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
         ->check(CLI::Range(1u, 1024u).description(""));
     app.add_flag("--outside", words.outside, "Read the members of thin archives outside their directory too");
     app.add_flag("--no-lines", words.no_lines, "Do not look for source lines");
+    app.add_option("--debug-dir", words.debug.folders,
+                   "Look for debug files here too, before /usr/lib/debug: as DIR/.build-id/ab/cdef.debug, or by name; "
+                   "can be repeated")
+        ->type_name("DIR")
+        ->allow_extra_args(false);
+    app.add_flag("--debuginfod", words.debug.servers,
+                 "Ask the servers in DEBUGINFOD_URLS for debug files that are not here; without it no network is used");
     app.add_option("--fail-on", words.fail_on,
                    "Lowest level of a finding that makes the exit status 1: info, warning, error (default), never")
         ->type_name("LEVEL")
@@ -162,8 +172,9 @@ std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)
             return Status(app.exit(error)); // --help, --version
-        return usage(fmt::format("{}; see fastsdt-check --help", error.what()));
+        return usage(fmt::format("{}{}; see fastsdt-check --help", error.what(), did_you_mean_option(app, argc, argv)));
     }
+    set_debug_places(words.debug);
     if (words.list_findings) {
         list_findings();
         return clean;

@@ -70,6 +70,7 @@ void ArmableOutput::begin_file()
 
 void ArmableOutput::image(const Image& image, const Notes& notes)
 {
+    image.find_names();
     budget_.begin(image, 0);
     begin_file();
     if (json_)

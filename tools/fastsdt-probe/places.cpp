@@ -137,6 +137,7 @@ private:
     {
         if (options_.symbols.empty())
             return;
+        image_.find_names();
         std::map<std::string_view, const Function*> by_name;
         const auto functions = image_.functions();
         for (const Function& function : functions) {
@@ -151,7 +152,7 @@ private:
             const auto found = by_name.find(name);
             if (found == by_name.end())
                 throw Unusable({fmt::format("no function \"{}\" in its symbol table", name), options_.file_name,
-                                "if it is stripped, use --address"});
+                                "if it is stripped and has no debug file, use --address"});
             if (found->second->indirect && !options_.force)
                 throw Unusable(
                     {fmt::format("{} is an indirect function (ifunc): what stands there runs once and chooses an "

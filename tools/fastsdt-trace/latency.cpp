@@ -43,16 +43,31 @@ std::string probe_place(const std::string& place, const char* who)
     }
 }
 
-// FUNCTION or FILE:FUNCTION
+// [FILE:][cpp:]FUNCTION. A name with "::", parameters or a template's arguments is one of C++ or Rust, and needs no "cpp:".
 std::string function_place(const std::string& place, const char* who)
 {
     check_name(place, who);
-    switch (std::count(place.begin(), place.end(), ':')) {
-    case 0: return "*:" + place;
-    case 1: return place;
-    default:
-        give_up(fmt::format("{}: \"{}\" is no function: FUNCTION or FILE:FUNCTION; or name two probes", who, place));
+    std::string file = "*", name = place;
+    // The first ":" that is none of "::" ends the FILE.
+    const auto take = [&name]() -> std::string {
+        size_t colon = name.find(':');
+        while (colon != name.npos && name.substr(colon).starts_with("::"))
+            colon = name.find(':', colon + 2);
+        if (colon == name.npos)
+            return {};
+        std::string word = name.substr(0, colon);
+        name.erase(0, colon + 1);
+        return word;
+    };
+    std::string word = take();
+    if (!word.empty() && word != "cpp") {
+        file = word;
+        word = take();
     }
+    const bool is_source = word == "cpp" || name.find("::") != name.npos || name.find_first_of("(<") != name.npos;
+    if ((!word.empty() && word != "cpp") || name.empty())
+        give_up(fmt::format("{}: \"{}\" is no function: FUNCTION or FILE:FUNCTION; or name two probes", who, place));
+    return is_source ? fmt::format("{}:cpp:\"{}\"", file, name) : fmt::format("{}:{}", file, name);
 }
 
 namespace {

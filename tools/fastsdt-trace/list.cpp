@@ -3,6 +3,7 @@
 
 #include "arch/args.h"
 #include "arming/match.h"
+#include "base/demangle.h"
 #include "base/printable.h"
 #include "elf/image.h"
 #include "elf/notes.h"
@@ -92,6 +93,7 @@ void find_in_file(const std::string& path, bool moves, Found& found)
                 entries[entry.address] = (entry.flags & FASTSDT_ENTRY_EXITS) != 0;
             if (entries.empty())
                 return;
+            image.find_names();
             for (const Function& function : image.functions())
                 if (const auto entry = entries.find(function.address); entry != entries.end()) {
                     found.try_emplace(fmt::format("uprobe:{}:{}", path, function.name));
@@ -104,9 +106,10 @@ void find_in_file(const std::string& path, bool moves, Found& found)
 
 void find_in_process(pid_t pid, bool moves, Found& found)
 {
-    const Unrecorded all = {[](const auto&) { return true; }, [](const auto&, auto) { return true; },
-                            [](const auto&, auto) { return true; },
-                            [](const auto&, const auto&, const auto&) { return true; }};
+    Unrecorded all;
+    all.file = [](const auto&) { return true; };
+    all.entry = all.exit = [](const auto&, const Function& function) { return function.name; };
+    all.probe = [](const auto&, const auto&, const auto&) { return true; };
     const Process process = read_process(pid, true, moves ? &all : nullptr);
     const uint8_t handled = engine::handled_faults(pid);
     for (const Error& trouble : process.troubles)
@@ -143,6 +146,33 @@ std::vector<Argument> arguments_of(const std::string& probe, engine::DebugFiles&
         for (const engine::DebugTypes::Parameter& one : *parameters)
             found.push_back({one.type, one.name});
     return found;
+}
+
+// "uprobe:FILE" and the name that the linker has.
+std::pair<std::string, std::string> parts_of_function(const std::string& probe)
+{
+    const size_t colon = probe.rfind(':');
+    return {probe.substr(0, colon), probe.substr(colon + 1)};
+}
+
+// As a script may name it, for people: uprobe:FILE:cpp:"ns::f(int)" of uprobe:FILE:_ZN2ns1fEi.
+std::string shown(const std::string& probe)
+{
+    const auto [where, name] = parts_of_function(probe);
+    const std::string text = probe.starts_with('u') && !probe.starts_with("usdt:") ? shown_name(name) : name;
+    return text == name ? probe : fmt::format("{}:cpp:\"{}\"", where, text);
+}
+
+bool fits(const std::string& pattern, const std::string& probe)
+{
+    for (const std::string_view language : {":cpp:", ":rust:"})
+        if (const size_t at = pattern.find(language); at != pattern.npos) {
+            std::string wanted = pattern.substr(at + language.size());
+            std::erase(wanted, '"');
+            const auto [where, name] = parts_of_function(probe);
+            return fnmatch(pattern.substr(0, at).c_str(), where.c_str(), 0) == 0 && has_source_name(name, wanted);
+        }
+    return fnmatch(pattern.c_str(), probe.c_str(), 0) == 0;
 }
 
 bool is_pattern(const std::string& file)
@@ -206,7 +236,7 @@ int list(const Options& options, std::ostream& out)
     bool any = false;
     engine::DebugFiles debug(options.pid);
     for (auto& [name, arguments] : found) {
-        if (!pattern.empty() && fnmatch(pattern.c_str(), name.c_str(), 0) != 0)
+        if (!pattern.empty() && !fits(pattern, name))
             continue;
         any = true;
         if (arguments.empty())
@@ -215,7 +245,7 @@ int list(const Options& options, std::ostream& out)
             nlohmann::json values = nlohmann::json::array();
             for (const Argument& one : arguments)
                 values.push_back({{"type", one.type}, {"name", one.name}});
-            out << nlohmann::json({{"type", "probe"}, {"data", {{"probe", name}, {"arguments", values}}}})
+            out << nlohmann::json({{"type", "probe"}, {"data", {{"probe", shown(name)}, {"arguments", values}}}})
                        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
                 << '\n';
             continue;
@@ -223,7 +253,8 @@ int list(const Options& options, std::ostream& out)
         std::vector<std::string> words;
         for (const Argument& one : arguments)
             words.push_back(one.type.empty() ? one.name : one.type + ' ' + one.name);
-        out << printable(words.empty() ? name : fmt::format("{}  ({})", name, fmt::join(words, ", "))) << '\n';
+        out << printable(words.empty() ? shown(name) : fmt::format("{}  ({})", shown(name), fmt::join(words, ", ")))
+            << '\n';
     }
     if (!any)
         say(!pattern.empty()

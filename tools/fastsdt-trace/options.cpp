@@ -3,8 +3,12 @@
 #include "record.h"
 #include "top.h"
 
+#include "base/demangle.h"
+#include "base/nearest.h"
 #include "base/search_path.h"
+#include "base/similar_option.h"
 #include "base/unusable.h"
+#include "elf/debug_file.h"
 #include "say.h"
 
 #include <fastsdt/note.h>
@@ -44,6 +48,8 @@ struct Given {
              *functions_command = nullptr, *export_command = nullptr, *top_command = nullptr;
     CLI::Option* list = nullptr;
     std::string search;
+    DebugPlaces debug;
+    std::optional<Nearest> subcommand; ///< that the script's FILE was meant for, perhaps
     std::vector<std::string> users;
     double duration = 0, interval = 0;
     uint64_t buffer = 0; // 0: the usual
@@ -255,6 +261,16 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag("--exit-status", options.exit_status,
                  "End with the COMMAND's status, 128 and the signal's number where one killed it; 2 remains for what "
                  "cannot be traced at all");
+    app.add_option("--debug-dir", given.debug.folders,
+                   "Look for debug files here too, before /usr/lib/debug: as DIR/.build-id/ab/cdef.debug, or by name; "
+                   "can be repeated")
+        ->type_name("DIR")
+        ->allow_extra_args(false);
+    app.add_flag("--debuginfod", given.debug.servers,
+                 "Ask the servers in DEBUGINFOD_URLS for debug files that are not here; without it no network is used");
+    app.add_flag_callback(
+        "--no-demangle", [&options] { options.demangles = false; },
+        "Show functions of C++ and Rust by the names that the linker has");
     given.list = app.add_option("-l,--list", given.search,
                                 "List the probes and functions that scripts can name, with their arguments: of a FILE, "
                                 "or of a process (--pid). SEARCH is a FILE, or a pattern such as "
@@ -505,7 +521,8 @@ void check_options(Options& options, const Given& given)
         // A subcommand that does not exist, or is misspelt, is no file either.
         if (!word.empty() && std::ranges::all_of(word, [](char c) { return c >= 'a' && c <= 'z'; })
             && access(word.c_str(), F_OK) != 0)
-            give_up(fmt::format("{}: No such file or directory, and no subcommand; see fastsdt-trace --help", word));
+            give_up(fmt::format("{}: No such file or directory, and no subcommand{}; see fastsdt-trace --help", word,
+                                did_you_mean(*given.subcommand)));
         options.text = read_script(word).text;
         options.name = word;
     } else {
@@ -584,8 +601,15 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
         if (error.get_exit_code() == 0)
             return app.exit(error); // --help, --version
         give_up(fmt::format(
-            "{}{}; see fastsdt-trace --help", error.what(),
+            "{}{}{}; see fastsdt-trace --help", error.what(), did_you_mean_option(app, int(dashes - argv), argv),
             error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ? dashes_hint(options) : ""));
+    }
+    set_debug_places(given.debug);
+    set_demangling(options.demangles);
+    if (!given.words.empty()) {
+        given.subcommand.emplace(given.words[0]);
+        for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+            given.subcommand->look(command->get_name());
     }
     if (!given.command.empty()) {
         if (!options.command.empty())

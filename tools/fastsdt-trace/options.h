@@ -100,6 +100,7 @@ struct Options {
     bool read_memory = false;                ///< stubs may make system calls in whatever program
     std::string output;                      ///< file for what is printed; empty: standard output
     bool moves = engine::own_machine.moved_jump != 0; ///< engine::Session::Options
+    bool demangles = true;                            ///< base/demangle.h
     bool moves_faulting = false;                      ///< the same
     bool return_probes = false;                       ///< the kernel may replace return addresses
     std::optional<ServeOptions> serve;

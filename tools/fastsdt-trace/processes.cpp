@@ -430,6 +430,16 @@ std::string Processes::no_system_calls() const
     return gone_.no_system_calls;
 }
 
+std::set<std::string> Processes::refused_names() const
+{
+    std::set<std::string> all = gone_.refused_names;
+    for (const auto& process : attached_)
+        all.merge(process->session().refused_names());
+    if (shared_.kernel)
+        all.merge(shared_.kernel->refused_names());
+    return all;
+}
+
 // Probes that nothing has matched, in no process.
 std::vector<const Probe*> Processes::unmatched() const
 {
@@ -523,6 +533,7 @@ void Processes::keep_of(Attached& process)
     gone_.not_whole = gone_.not_whole || !process.whole();
     if (gone_.no_system_calls.empty())
         gone_.no_system_calls = process.session().no_system_calls();
+    gone_.refused_names.merge(process.session().refused_names());
     gone_.matched.merge(std::set(process.session().matcher().matched()));
 }
 

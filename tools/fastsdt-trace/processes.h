@@ -94,6 +94,8 @@ public:
     bool tells_ends(const engine::Site& entry);
     /// Why system calls are not made, of some process.
     std::string no_system_calls() const;
+    /// Debug files for stacks that were found and are not used, each one line.
+    std::set<std::string> refused_names() const;
 
     /// Puts the sites back, in forked children too.
     void end();
@@ -155,6 +157,7 @@ private:
         Summary summary;
         std::set<const engine::Probe*> matched;
         std::string no_system_calls;
+        std::set<std::string> refused_names;
         bool not_whole = false;
     } gone_;
     std::map<std::pair<std::string, std::string>, bool> ends_; // tells_ends(), by file and name

@@ -2,6 +2,7 @@
 #include "record.h"
 
 #include "arch/args.h"
+#include "base/demangle.h"
 #include "base/integers.h"
 #include "base/printable.h"
 #include "base/search_path.h"
@@ -206,15 +207,15 @@ const Recorder::Class& Recorder::fresh_class(const Statement& statement, size_t 
     Class& found = of_statement[probe];
     const engine::Site& site = *names_.site(probe);
     CtfClass one{site.kind == Probe::Kind::usdt        ? site.provider + ':' + site.name
-                     : site.kind == Probe::Kind::entry ? "uprobe:" + site.name
-                                                       : "uretprobe:" + site.name,
+                     : site.kind == Probe::Kind::entry ? "uprobe:" + shown_name(site.name)
+                                                       : "uretprobe:" + shown_name(site.name),
                  names_.names()[probe], fields_of(statement, site)};
     found.kind = site.kind;
     found.tells_end = site.kind != Probe::Kind::entry || tells_ends(site);
     if (!found.tells_end)
         one.probe.insert(0, without_end);
     if (calls_ && found.kind != Probe::Kind::usdt)
-        found.function = calls_->add(site.name, site.file);
+        found.function = calls_->add(shown_name(site.name), site.file);
     for (const CtfField& field : one.fields)
         found.fields.push_back(static_cast<unsigned char>(field.bytes));
     const auto [same, added] = numbers_.try_emplace(one, classes_.size());

@@ -153,6 +153,8 @@ private:
             say(fmt::format("{} process{} ended before {} could be traced: all {} hits are missing", last.missed,
                             last.missed == 1 ? "" : "es", last.missed == 1 ? "it" : "they",
                             last.missed == 1 ? "its" : "their"));
+        for (const std::string& refused : processes_.refused_names())
+            say(refused);
         if (MappedFile::was_shortened())
             say("a file became shorter while it was read: some of its sites may be missing");
         if (last.missed_more)

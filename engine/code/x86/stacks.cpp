@@ -63,7 +63,7 @@ void Compiler::stack(unsigned frames, bool unwinds)
         as_.address(r9, {.base = rax, .displacement = returns ? -1 : 0});
         if (returns)
             as_.address(rcx, {.base = rcx, .displacement = 8});
-    } else if (site_->kind == Probe::Kind::entry) { // the function has not pushed rbp yet
+    } else if (site_->kind == Probe::Kind::entry && !site_->inside) { // the function has not pushed rbp yet
         as_.load(r9, {.base = rcx});
     } else {
         as_.constant(r9, 0);

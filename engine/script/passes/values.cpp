@@ -325,7 +325,7 @@ Expression Values::value(const ast::Word& node, Span where)
 
 void Values::unknown(std::string_view word, Span where)
 {
-    if (const std::string_view near = nearest_word(word); !near.empty())
+    if (const std::string near = nearest_word(word); !near.empty())
         fail(where, fmt::format("\"{}\" is no value; did you mean \"{}\"?", word, near));
     fail(where,
          fmt::format("\"{}\" is no value: arg0 to arg11, sarg0 to sarg9, args.NAME, str(), retval, tid, pid, comm, "

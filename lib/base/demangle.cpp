@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// libiberty reads the names, as it does for binutils and gdb: C++ (Itanium ABI), and both of Rust's manglings. libstdc++'s
+// __cxa_demangle() is the same code without Rust's.
+//
+// A name of 200 bytes can stand for more text than there is memory, since parts of it may refer to others. So the text is taken piece by
+// piece, and too much of it ends the work.
+#include "base/demangle.h"
+
+#include <fnmatch.h>
+#include <libiberty/demangle.h>
+
+#include <csetjmp>
+
+namespace fastsdt {
+namespace {
+
+constexpr size_t longest_name = 4096, longest_text = 16384;
+
+bool demangling = true;
+
+struct Output {
+    std::string& text; // has room for longest_text: append() must not throw through libiberty
+    std::jmp_buf too_long;
+};
+
+void append(const char* part, size_t size, void* to)
+{
+    auto& output = *static_cast<Output*>(to);
+    if (size > longest_text - output.text.size())
+        std::longjmp(output.too_long,
+                     1); // NOLINT(cert-err52-cpp): C has no exceptions, and has nothing to clear up here
+    output.text.append(part, size);
+}
+
+using Reader = int (*)(const char*, int, demangle_callbackref, void*);
+
+bool read(Reader reader, const std::string& name, int options, std::string& text)
+{
+    text.clear();
+    text.reserve(longest_text);
+    Output output{text, {}};
+    if (setjmp(output.too_long) != 0) // NOLINT(cert-err52-cpp)
+        return false;
+    return reader(name.c_str(), options, append, &output) != 0;
+}
+
+// @param options  DMGL_PARAMS: with what is in the parentheses, and a template's return type
+std::string demangled(const std::string& name, int options)
+{
+    if (name.size() < 3 || name.size() > longest_name || name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
+        return {};
+    std::string text;
+    // Rust's first: its old names are such of C++, with a hash as their last part.
+    if (read(rust_demangle_callback, name, options, text) || read(cplus_demangle_v3_callback, name, options, text))
+        return std::string(text); // without the room
+    return {};
+}
+
+// "ns::twice" of "ns::twice<int>" and of "app::twice::<i32>".
+std::string without_template(const std::string& name)
+{
+    if (!name.ends_with('>') || name.find("operator") != name.npos)
+        return name;
+    size_t at = name.size(), depth = 0;
+    do {
+        --at;
+        depth += name[at] == '>' && (at == 0 || name[at - 1] != '-') ? 1 : 0;
+        depth -= name[at] == '<' ? 1 : 0;
+    } while (at > 0 && depth > 0);
+    if (depth != 0 || at == 0)
+        return name;
+    return name.substr(0, name.substr(0, at).ends_with("::") ? at - 2 : at);
+}
+
+} // namespace
+
+std::string demangled(const std::string& name)
+{
+    return demangled(name, DMGL_PARAMS | DMGL_ANSI);
+}
+
+std::string source_name(const std::string& name)
+{
+    std::string text = demangled(name, DMGL_NO_OPTS);
+    text.resize(std::min(text.find(" [clone "), text.size())); // "f [clone .constprop.0]"
+    return text;
+}
+
+bool has_source_name(const std::string& name, const std::string& wanted)
+{
+    const auto fits = [&](const std::string& text) {
+        return !text.empty() && (wanted == text || fnmatch(wanted.c_str(), text.c_str(), 0) == 0);
+    };
+    if (wanted == "*" || fits(name)) // that of C, or of an extern "C"
+        return true;
+    if (wanted.find('(') != wanted.npos)
+        return fits(demangled(name));
+    const std::string text = source_name(name);
+    return fits(text) || (wanted.find('<') == wanted.npos && fits(without_template(text)));
+}
+
+std::string shown_name(const std::string& name)
+{
+    std::string text = demangling ? demangled(name) : std::string();
+    return text.empty() ? name : text;
+}
+
+void set_demangling(bool on)
+{
+    demangling = on;
+}
+
+} // namespace fastsdt
