@@ -616,15 +616,15 @@ std::string Matcher::instead(const Probe& probe) const
     constexpr size_t most = 8;
     const size_t more = names.size() > most ? names.size() - most : 0;
     names.resize(names.size() - more);
-    Nearest similar_probe(probe.name);
+    Nearest similar_name(probe.name);
     for (const std::string& name : found->second)
-        similar_probe.look(functions ? name : name.substr(name.find(':') + 1));
+        similar_name.look(functions ? name : name.substr(name.find(':') + 1));
     return fmt::format("{} {}{}{}",
                        !functions   ? "the probes " + whose + " are"
                            : moves_ ? "the functions are"
                                     : "the functions that fastprobe recorded are",
                        fmt::join(names, ", "), more ? fmt::format(", and {} more", more) : "",
-                       pattern(probe.name) ? "" : did_you_mean(similar_probe));
+                       pattern(probe.name) ? "" : did_you_mean(near ? *near : similar_name));
 }
 
 } // namespace fastsdt::engine
