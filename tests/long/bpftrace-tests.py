@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """bpftrace's own runtime tests, run by fastsdt-trace's user engine: those whose probes are usdt, uprobe, uretprobe, BEGIN, END and interval.
 
-    tests/long/bpftrace-tests.py [--only PATTERN] [--verbose] [--record FILE] [--folder DIR]
+    tests/long/bpftrace-tests.py [--only PATTERN] [--verbose] [--record FILE] [--folder DIR] [--sources DIR]
 
-Debian's source package of bpftrace is fetched (scripts/common/upstream-source.sh) and its test programs are built with fastsdt's <sys/sdt.h>. A test is what
+The newest source package of bpftrace that Debian has is fetched (scripts/common/upstream-source.sh), or --sources names another directory with
+bpftrace's sources. Its test programs are built with fastsdt's <sys/sdt.h>. A test is what
 bpftrace's runner makes of it: a command and a pattern that its output has to have. Two things differ. A program that a test starts before or
 after bpftrace is the traced COMMAND here, since fastsdt-trace traces processes and not files; and "Attaching N probes" is compared with the line that
 says that all sites were armed. --record writes the table of docs/bpftrace-tests.md; the status is 1 where a row of it has no reason."""
 import argparse
+import concurrent.futures
 import glob
+import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +24,8 @@ import sys
 source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 # Words of a script or a command that only the kernel, or bpftrace itself, has something for.
-KERNEL_PROBES = r"(?:^|[\s;},'\"])(kprobe|k|kretprobe|kr|tracepoint|t|rawtracepoint|rt|profile|p|software|s|hardware|h|watchpoint|w|asyncwatchpoint|aw|kfunc|f|kretfunc|fr|iter|it)(?=:[\w*?./$]+)"
+KERNEL_PROBES = r"(?:^|[\s;},'\"])(kprobe|k|kretprobe|kr|tracepoint|t|rawtracepoint|rt|profile|p|software|s|hardware|h|watchpoint|w|asyncwatchpoint|aw|kfunc|f|fentry|kretfunc|fr|fexit|iter|it|bench|test)(?=:[\w*?./$]+)"
+KERNEL_WORDS = r"\b(kstack|curtask|jiffies|ctx|cgroup|cgroupid|cgroup_path|ksym|kaddr|kptr|percpu_kaddr|debugf|skboutput|socket_cookie|path)\b|struct task_struct|%gr|_kfunc\b|import "
 OF_BPFTRACE = {
     r"--info|--version|\{\{BPFTRACE\}\} -h|-idonotexist|--aot|AOTRT|BPFTRACE_LOG_SIZE|-d -e|--no-warnings|-lv? *\S*(kfunc|k?probe:|kretprobe|tracepoint|software|hardware)":
         "bpftrace's own options",
@@ -65,44 +70,74 @@ REASONS = {
 
 
 class Test:
-    def __init__(self, suite, lines):
-        self.suite, self.name, self.command, self.expect, self.env, self.requires = suite, "", "", [], {}, []
-        self.before = self.after = ""
-        self.will_fail, self.arch = False, ""
+    """A block of lines, a directive each. Until 0.23 EXPECT is a pattern; since, it is a whole line, EXPECT_REGEX a pattern, and there may be several of both."""
+
+    def __init__(self, suite, lines, literal):
+        self.suite, self.name, self.command, self.program, self.env, self.requires = suite, "", "", "", {}, ""
+        self.expects, self.before, self.after, self.setup, self.cleanup, self.arch = [], "", "", "", "", ""
+        self.will_fail, self.own_pid_namespace = False, False
+        last = ""
         for line in lines:
-            word, _, rest = line.partition(" ")
-            rest = rest.strip() if word != "EXPECT" else " ".join(line.split()[1:])
+            if last and line[: len(last) + 1].isspace():
+                if last == "PROG":
+                    self.program += "\n" + line[len(last) + 1 :]
+                elif last in ("EXPECT", "EXPECT_REGEX"):
+                    self.expects[-1][1] += "\n" + line[len(last) + 1 :]
+                continue
+            word, _, rest = line.strip().partition(" ")
+            rest, last = rest.strip(), word
             if word == "NAME":
                 self.name = rest
             elif word == "RUN":
                 self.command = rest
             elif word == "PROG":
-                self.command = f"{{{{BPFTRACE}}}} -e '{rest}'"
-            elif word == "EXPECT":
-                self.expect = rest
+                self.program = rest
+            elif word == "EXPECT" and not literal:
+                self.expects.append(["EXPECT_REGEX", " ".join(line.split()[1:])])
+            elif word.startswith("EXPECT"):
+                self.expects.append([word, rest])
             elif word == "BEFORE":
-                self.before = rest
+                self.before = self.before or rest
             elif word == "AFTER":
                 self.after = rest
+            elif word == "SETUP":
+                self.setup = rest
+            elif word == "CLEANUP":
+                self.cleanup = rest
             elif word == "ENV":
                 self.env = dict(each.split("=") for each in rest.split())
             elif word == "ARCH":
                 self.arch = rest
-            elif word == "WILL_FAIL":
+            elif word == "REQUIRES_FEATURE":
+                self.requires = rest
+            elif word == "NEW_PIDNS":
+                self.own_pid_namespace = True
+            elif word == "WILL_FAIL" or (word == "RETURN_CODE" and rest != "0"):
                 self.will_fail = True
+        if self.program:
+            format = "-q -f json " if self.expects and self.expects[0][0] == "EXPECT_JSON" else ""
+            self.command = f"{{{{BPFTRACE}}}} {format}-e {shlex.quote(self.program)}"
 
     def concerns_us(self, script):
         """Empty, or what it needs of the kernel or of bpftrace."""
-        if self.arch and os.uname().machine not in self.arch.split("|"):
+        wanted = [each.strip() for each in self.arch.split("|") if each.strip()]
+        own = {os.uname().machine, "le" if sys.byteorder == "little" else "be"}
+        if any(each[1:] in own for each in wanted if each[0] == "!") or (any(each[0] != "!" for each in wanted) and not own & set(wanted)):
             return "for another architecture"
+        if any(each.startswith("!") for each in self.requires.split()):
+            return "for a kernel or a build that lacks something"
         for pattern, what in OF_BPFTRACE.items():
             if re.search(pattern, self.command + " ".join(self.env)):
                 return what
         found = re.search(KERNEL_PROBES, script)
-        return f"a probe of the kernel: {found.group(1)}" if found else ""
+        if found:
+            return f"a probe of the kernel: {found.group(1)}"
+        found = re.search(KERNEL_WORDS, re.sub(r'"(\\.|[^"\\])*"', '""', script))
+        return f"a word of the kernel: {found.group(0).strip()}" if found else ""
 
 
 def read_tests(folder):
+    literal = "EXPECT_REGEX" in open(f"{folder}/tests/README.md").read()
     tests = []
     for path in sorted(glob.glob(f"{folder}/tests/runtime/*")):
         if not os.path.isfile(path):
@@ -111,10 +146,10 @@ def read_tests(folder):
         for line in open(path).read().split("\n") + [""]:
             if line.startswith("#"):
                 continue
-            if line.strip():
+            if line:
                 block.append(line)
             elif block:
-                tests.append(Test(os.path.basename(path), block))
+                tests.append(Test(os.path.basename(path), block, literal))
                 block = []
     return tests
 
@@ -127,25 +162,29 @@ def build(folder, into):
         os.symlink(f"{folder}/tests/runtime", f"{into}/runtime")
     def compile_to(output, *words):
         if not os.path.exists(output):
-            subprocess.run(["gcc", "-g", "-O0", "-w", f"-I{source}/include", f"-I{folder}/tests/testlibs", "-DHAVE_SYSTEMTAP_SYS_SDT_H", "-o", output, *words], check=True)
+            subprocess.run(["g++" if words[0].endswith(".cpp") else "gcc", *words[1:], words[0], "-g", "-O0", "-fno-omit-frame-pointer", "-w", f"-I{source}/include",
+                            f"-I{folder}/tests/testlibs", f"-I{folder}/tests/include", "-DHAVE_SYSTEMTAP_SYS_SDT_H", "-pthread", "-o", output, *words[1:]], check=True)
     for each in glob.glob(f"{folder}/tests/testlibs/*.c"):
-        compile_to(f"{into}/testlibs/lib{os.path.basename(each)[:-2]}.so", "-shared", "-fPIC", each)
-    for each in glob.glob(f"{folder}/tests/testprogs/*.c"):
-        name = os.path.basename(each)[:-2]
+        compile_to(f"{into}/testlibs/lib{os.path.basename(each)[:-2]}.so", each, "-shared", "-fPIC")
+    for each in glob.glob(f"{folder}/tests/testprogs/*.c*"):
+        name = os.path.basename(each).split(".")[0]
+        if name == "CMakeLists":
+            continue
         more = ["-fPIC", f"-L{into}/testlibs", "-lusdt_tp", f"-Wl,-rpath,{into}/testlibs"] if name == "usdt_lib" else []
-        compile_to(f"{into}/testprogs/{name}", "-no-pie", each, *more)
+        compile_to(f"{into}/testprogs/{name}", each, "-no-pie", *more)
+        compile_to(f"{into}/testprogs/{name}-pie", each, "-fpie", "-pie", *more)
 
 
 WRAPPER = r'''#!/usr/bin/env python3
 # bpftrace's command line as fastsdt-trace has it. Its first line is bpftrace's, and its last one goes to standard error.
 import os, re, signal, subprocess, sys
-words, to, has_target, is_quiet = sys.argv[1:], ["fastsdt-trace", "--engine", "user"], False, False
+words, to, has_target, is_quiet = sys.argv[1:], [os.path.dirname(os.path.abspath(sys.argv[0])) + "/tool/bpftrace", "--engine", "user", "--like", "0.27"], False, False
 while words:
     word = words.pop(0)
     if word == "-f":
         format = words.pop(0)
         to += ["--json"] if format == "json" else [] if format == "text" else ["-f", format]
-    elif word in ("-q", "-v", "--unsafe", "-kk", "-k", "--no-warnings"):
+    elif word in ("-q", "-v", "-kk", "-k"):
         is_quiet = is_quiet or word == "-q"
     elif word == "--usdt-file-activation":
         pass
@@ -163,10 +202,11 @@ if not is_quiet and "--json" not in to and "-l" not in to:
 tool = subprocess.Popen(to, stdout=subprocess.PIPE)
 for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, lambda number, frame: tool.send_signal(number))
+is_json = "--json" in to
 last = re.compile(rb'(\{"type": "|)sites(": |", "data| \d+ of \d+ armed)')
 for line in tool.stdout:
     found = last.search(line)
-    sys.stdout.buffer.write(line[:found.start()] if found else line)
+    sys.stdout.buffer.write(line[:found.start()] + b"\n" * (not is_json) if found else line) # bpftrace ends with an empty line
     sys.stderr.buffer.write(line[found.start():] if found else b"")
     sys.stdout.flush()
 sys.exit(tool.wait() % 256)
@@ -177,6 +217,8 @@ def run(test, folder):
     """What it printed, and its status."""
     env = dict(os.environ, test=test.name, **test.env)
     command = test.command.replace("{{BPFTRACE}}", f"{folder}/bpftrace")
+    if test.setup:
+        subprocess.run(["bash", "-c", test.setup], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     started = None
     program = (test.before or test.after).split(";")[0]
     if "{{BEFORE_PID}}" in command or "pidof" in command:
@@ -199,17 +241,38 @@ def run(test, folder):
     if started:
         os.killpg(started.pid, signal.SIGKILL)
         started.wait()
+    if test.cleanup:
+        subprocess.run(["bash", "-c", test.cleanup], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return out, err, done.returncode
 
 
-def is_same(test, out, err, status):
-    attaching = re.match(r"\^?Attaching (\d+) probes?", test.expect)
+def is_met(kind, wanted, out, err):
+    """One of EXPECT and its like, looked for in standard output and standard error, whichever comes first."""
+    # Where a script has no file, and what an error begins with, is the tool's own word.
+    err = re.sub(r"^-e:", "stdin:", re.sub(r"(^|: )error: ", r"\1ERROR: ", err, flags=re.M), flags=re.M)
+    attaching = re.match(r"\^?(?:Attaching|Attached) (\d+) probes?", wanted)
     if attaching:
         armed = re.search(r"^sites (\d+) of (\d+) armed", err, re.M)
-        return bool(armed) and armed.group(1) == armed.group(2) and status != 2
-    if re.search(test.expect, out + err, re.M) is None and re.search(test.expect, err + out, re.M) is None:
+        return bool(armed) and armed.group(1) == armed.group(2)
+    both = (out + err, err + out)
+    if kind in ("EXPECT", "EXPECT_NONE"):
+        found = re.search(rf"^\s*{re.escape(wanted)}\s*$", both[0], re.M)
+        return bool(found) == (kind == "EXPECT")
+    if kind in ("EXPECT_REGEX", "EXPECT_REGEX_NONE"):
+        return any(re.search(wanted, each, re.M) for each in both) == (kind == "EXPECT_REGEX")
+    out = re.sub(r"^Attaching probes\.\.\.\n", "", out).strip()
+    expected = open(wanted).read().strip()
+    if kind == "EXPECT_FILE":
+        return out == expected
+    try:
+        lines, wanted_lines = ([json.loads(line) for line in text.splitlines()] for text in (out, expected)) if wanted.endswith(".ndjson") else ([json.loads(out)], [json.loads(expected)])
+    except ValueError:
         return False
-    return status != 2 or test.will_fail
+    return lines == wanted_lines
+
+
+def is_same(test, out, err, status):
+    return all(is_met(kind, wanted, out, err) for kind, wanted in test.expects) and (status != 2 or test.will_fail)
 
 
 def reason_of(err):
@@ -226,38 +289,48 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="show what each of the others printed")
     parser.add_argument("--record", default="", help="write the table to this file")
     parser.add_argument("--folder", default=os.path.expanduser("~/.cache/fastsdt/bpftrace-tests"), help="where sources and programs are")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="tests at once")
+    parser.add_argument("--sources", default="", help="bpftrace's sources, if not those of Debian's newest suite")
     options = parser.parse_args()
     options.record = options.record and os.path.abspath(options.record)
-    got = subprocess.run([f"{source}/scripts/common/upstream-source.sh", "bpftrace", options.folder], check=False)
-    if got.returncode != 0:
-        sys.exit(got.returncode)
-    folder = f"{options.folder}/bpftrace"
+    if not options.sources:
+        got = subprocess.run([f"{source}/scripts/common/upstream-source.sh", "bpftrace", options.folder], check=False, env=dict(os.environ, FASTSDT_SUITE="sid"))
+        if got.returncode != 0:
+            sys.exit(got.returncode)
+    folder = os.path.abspath(options.sources) if options.sources else f"{options.folder}/bpftrace"
     into = f"{options.folder}/programs"
     build(folder, into)
     with open(f"{into}/bpftrace", "w") as file:
         file.write(WRAPPER)
     os.chmod(f"{into}/bpftrace", 0o755)
+    # BEGIN's comm, and what pidof finds, is the tool's name.
+    os.makedirs(f"{into}/tool", exist_ok=True)
+    if not os.path.lexists(f"{into}/tool/bpftrace"):
+        os.symlink(shutil.which("fastsdt-trace"), f"{into}/tool/bpftrace")
     os.chdir(into)
     rows, counts = [], {"same": 0, "other": 0, "kernel": 0}
-    for test in read_tests(folder):
-        if not re.search(options.only, f"{test.suite}.{test.name}"):
-            continue
+    chosen = [test for test in read_tests(folder) if re.search(options.only, f"{test.suite}.{test.name}")]
+    scripts = []
+    for test in chosen:
         script = test.command
         for name in re.findall(r"runtime/scripts/\S+\.bt", script):
             script += open(name).read()
-        what = test.concerns_us(script)
-        if what:
-            rows.append((test, "kernel", what))
+        scripts.append(script)
+    pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+    results = [None if test.concerns_us(script) else pool.submit(run, test, into) for test, script in zip(chosen, scripts)]
+    for test, script, result in zip(chosen, scripts, results):
+        if not result:
+            rows.append((test, "kernel", test.concerns_us(script)))
             counts["kernel"] += 1
             continue
-        out, err, status = run(test, into)
+        out, err, status = result.result()
         same = is_same(test, out, err, status)
         counts["same" if same else "other"] += 1
         reason = "" if same else REASONS.get(f"{test.suite}.{test.name}") or reason_of(err)
         rows.append((test, "same" if same else "other", reason))
         print(f"{'same ' if same else 'OTHER'} {test.suite}.{test.name}{': ' + reason if reason else ''}", flush=True)
         if options.verbose and not same:
-            print(f"    {test.command}\n    before {test.before!r} after {test.after!r} expect {test.expect!r}\n    status {status} out {out!r} err {err!r}")
+            print(f"    {test.command}\n    before {test.before!r} after {test.after!r} expect {test.expects!r}\n    status {status} out {out!r} err {err!r}")
     print(f"{counts['same']} the same, {counts['other']} other, {counts['kernel']} of the kernel or bpftrace")
     if options.record:
         record(options.record, rows, counts, version_of(folder))
