@@ -69,6 +69,8 @@ Script parse_script(const char* text)
             throw ScriptError(statement.where,
                               "only fastsdt-trace prints bytes: integers and strings are for a program");
     });
+    if (const Statement* const system = runs_commands(script))
+        throw ScriptError(system->where, "only fastsdt-trace --unsafe runs commands");
     return script;
 }
 

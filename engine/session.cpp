@@ -39,7 +39,7 @@ Session::Session(const Script& script, pid_t pid, Target& target, Options option
       event_reader_(script, tables_, pid, options.sink), searched_(pid), cleared_(script.maps.size())
 {
     if (tables_.stacks || shows_names(script))
-        symbols_ = std::make_unique<Symbols>(pid);
+        symbols_ = std::make_unique<Symbols>(pid, script.stack_form.value_or(StackForm::bpftrace));
     if (uses(script, Value::symbol))
         environment_.symbol =
             [pid, known = std::map<std::pair<std::string, std::string>, std::optional<SymbolInFile>>()](

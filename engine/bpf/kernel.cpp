@@ -54,6 +54,7 @@ Kernel::Kernel(const Script& script, Options options)
     if (maps_->ring())
         ring_.emplace(maps_->ring());
     names_.shows = uses(script, Value::stack) || shows_names(script);
+    names_.form = script.stack_form.value_or(StackForm::bpftrace);
     for (const Clause& clause : script.clauses)
         programs_.push_back(clause.has_sites() ? ir::lower(script, clause) : ir::Program());
     each_site_statement(script, [this](const Statement& statement) {
@@ -292,7 +293,7 @@ Symbols& Kernel::Names::of(pid_t pid)
 {
     auto& found = symbols[pid];
     if (!found)
-        found = std::make_unique<Symbols>(pid);
+        found = std::make_unique<Symbols>(pid, form);
     return *found;
 }
 

@@ -105,6 +105,7 @@ private:
         bool shows = false; // the script has values that processes have names for
         std::map<pid_t, std::unique_ptr<Symbols>> symbols;
         std::map<uint64_t, std::string> stacks; // as they print
+        StackForm form = StackForm::bpftrace;
         Symbols& of(pid_t pid);
         const std::string& of_stack(const KernelMaps& maps, uint64_t number);
     } names_;

@@ -183,6 +183,8 @@ private:
     void perform(const ir::Get& op);
     void perform(const ir::Has& op);
     void perform(const ir::Entries&) { throw std::logic_error("of the tool"); }
+    void perform(const ir::Keys&) { throw std::logic_error("of the tool"); }
+    void perform(const ir::NextKey&) { throw std::logic_error("of the tool"); }
     void perform(const ir::GetWide& op);
 
     // ---- Events

@@ -278,6 +278,8 @@ protected:
     void perform(const ir::Get& op);
     void perform(const ir::Has& op);
     void perform(const ir::Entries&) { throw std::logic_error("of the tool"); }
+    void perform(const ir::Keys&) { throw std::logic_error("of the tool"); }
+    void perform(const ir::NextKey&) { throw std::logic_error("of the tool"); }
     void perform(const ir::GetWide& op);
     void perform(const ir::Record& op);
     void perform(const ir::Dump& op);

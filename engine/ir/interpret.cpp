@@ -198,6 +198,19 @@ private:
     }
     void perform(const Has& op) { values_[op.to] = host_.get(op.map, bytes(op.key)).has_value(); }
     void perform(const Entries& op) { values_[op.to] = host_.entries(op.map); }
+    void perform(const Keys& op)
+    {
+        values_[op.to] = keys_.size();
+        keys_.push_back(host_.all_keys(op.map));
+    }
+    void perform(const NextKey& op)
+    {
+        std::vector<std::string>& left = keys_[size_t(values_[op.a])];
+        values_[op.to] = !left.empty();
+        write(op.at, left.empty() ? std::string() : left.back());
+        if (!left.empty())
+            left.pop_back();
+    }
     void perform(const GetWide& op) { write(op.at, host_.get(op.map, bytes(op.key)).value_or(std::string())); }
     void perform(const Record& op)
     {
@@ -213,6 +226,7 @@ private:
     Host& host_;
     std::vector<uint64_t> values_;
     std::vector<std::string> slots_;
+    std::vector<std::vector<std::string>> keys_; // of loops over maps, that are left
     std::vector<size_t> labels_;
     size_t at_ = 0;
     bool goes_on_ = true;

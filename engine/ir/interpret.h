@@ -34,6 +34,7 @@ public:
     virtual std::optional<std::string> get(size_t map, std::string_view key) = 0;
 
     virtual size_t entries(size_t map) = 0;
+    virtual std::vector<std::string> all_keys(size_t map) = 0;
 
     /// @return  false: nothing more is to happen (exit)
     virtual bool record(const Statement& statement, const std::vector<std::string>& values) = 0;

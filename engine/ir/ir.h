@@ -234,6 +234,17 @@ struct Entries {
     ValueId to;
     size_t map;
 };
+/// The keys that a map has now, as a number for NextKey. Of the tool.
+struct Keys {
+    ValueId to;
+    size_t map;
+};
+/// One of them, in some order; 0: there are no more.
+struct NextKey {
+    ValueId to;
+    ValueId a; ///< of Keys
+    Place at;
+};
 struct GetWide { // zeros where the key is not there
     Place at;
     size_t map;
@@ -253,7 +264,7 @@ struct Call {
 using Operation =
     std::variant<Constant, Argument, Ask, Register, Symbol, Stack, Unary, Swap, Binary, Compare, Load, Store, Copy,
                  Zero, Cut, Name, Equal, Contains, Length, ReadWord, ReadText, ReadBytes, Label, Jump, Branch, Turn,
-                 Update, Assign, Add, Remove, Get, Has, Entries, GetWide, Record, Dump, Call>;
+                 Update, Assign, Add, Remove, Get, Has, Entries, Keys, NextKey, GetWide, Record, Dump, Call>;
 
 /// One clause.
 struct Program {

@@ -488,6 +488,7 @@ private:
         case Is::set: return set(statement);
         case Is::branch: return if_else(statement);
         case Is::loop: return loop(statement);
+        case Is::each: return each(statement);
         case Is::leave: return emit(Jump{loop_end_});
         case Is::next: return emit(Jump{loop_next_});
         case Is::end: return emit(Jump{program_.end});
@@ -500,6 +501,7 @@ private:
         case Is::clear:
         case Is::zero:
         case Is::cat:
+        case Is::system:
         case Is::printf:
         case Is::join:
         case Is::time:
@@ -549,6 +551,34 @@ private:
         bind(again);
         branch(*statement.value, done, false);
         emit(Turn{turns});
+        loop_next_ = again;
+        loop_end_ = done;
+        statements(statement.then);
+        emit(Jump{again});
+        bind(done);
+        std::tie(loop_next_, loop_end_) = outer;
+    }
+
+    // The variable is a tuple: the keys, as tables have them, and behind them the value. What was deleted meanwhile is left out.
+    void each(const Statement& statement)
+    {
+        const auto again = label(), done = label();
+        const auto outer = std::pair(loop_next_, loop_end_);
+        const Place entry = variables_[statement.variable];
+        const size_t value_at = clause_.variables[statement.variable].shape->members[1].offset;
+        const Place key = entry.part(0, value_at), value = entry.part(value_at, entry.size - value_at),
+                    keys = slot(8, "keys", true);
+        emit(Store{keys, define(Keys{0, statement.map})});
+        bind(again);
+        emit(Branch{define(NextKey{0, load(keys), key}), false, done});
+        const Map& map = script_.maps[statement.map];
+        const bool is_word = map.keys.size() == 1 && !is_wide(map.keys[0]);
+        const auto at = [&] { return is_word ? Operand{.value = load(key)} : Operand{.place = key}; };
+        emit(Branch{define(Has{0, statement.map, at()}), false, again});
+        if (is_assigned(map.kind) && is_wide(map.type))
+            emit(GetWide{value, statement.map, at()});
+        else
+            emit(Store{value, define(Get{0, statement.map, at()})});
         loop_next_ = again;
         loop_end_ = done;
         statements(statement.then);

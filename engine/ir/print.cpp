@@ -114,6 +114,8 @@ private:
     std::string text(const Get& op) const { return fmt::format("get {}", map(op.map, op.key)); }
     std::string text(const Has& op) const { return fmt::format("has {}", map(op.map, op.key)); }
     std::string text(const Entries& op) const { return fmt::format("entries of {}", script_.maps.at(op.map).name); }
+    std::string text(const Keys& op) const { return fmt::format("keys of {}", script_.maps.at(op.map).name); }
+    std::string text(const NextKey& op) const { return fmt::format("next key of v{} to {}", op.a, place(op.at)); }
     std::string text(const GetWide& op) const { return fmt::format("get {} to {}", map(op.map, op.key), place(op.at)); }
     std::string text(const Record& op) const
     {

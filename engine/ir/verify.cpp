@@ -73,7 +73,7 @@ private:
 
     template <class Op> void one(size_t i, const Op& op) const
     {
-        if constexpr (std::is_same_v<Op, Entries>) {
+        if constexpr (std::is_same_v<Op, Entries> || std::is_same_v<Op, Keys>) {
             if (op.map >= script_.maps.size())
                 fail(i, "no such map");
         } else if constexpr (requires { op.map; }) {

@@ -61,8 +61,8 @@ std::string readable(const std::string& name)
 
 } // namespace
 
-Symbols::Symbols(pid_t pid)
-    : pid_(pid), inner_(inner_number(pid)),
+Symbols::Symbols(pid_t pid, StackForm form)
+    : pid_(pid), form_(form), inner_(inner_number(pid)),
       root_(open(fmt::format("/proc/{}/root", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
       folder_(open(fmt::format("/proc/{}/cwd", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
 {
@@ -343,16 +343,23 @@ std::string Symbols::name(uint64_t address)
 
 std::vector<std::string> Symbols::frame(uint64_t address, bool returns)
 {
+    if (form_ == StackForm::raw)
+        return {fmt::format("{:x}", address)};
     std::vector<std::string> names;
     uint64_t in_file = 0;
+    std::string file = "unknown";
     // The call is before where it comes back to, and may be the last instruction of what was inlined.
     if (Module* const module = module_of(address - returns, in_file); module && module->file) {
+        file = printable(module->mapping.name);
         if (!module->inlined)
             module->inlined = std::make_unique<Inlined>(path_of(module->file));
         for (const std::string& name : module->inlined->at(in_file))
             names.push_back(fmt::format("{}{}", readable(name), inlined_mark));
     }
     names.push_back(name(address));
+    if (form_ == StackForm::perf)
+        for (std::string& each : names)
+            each = fmt::format("{:x} {}{}", address, each, each.ends_with(inlined_mark) ? "" : " (" + file + ")");
     return names;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 #include "base/descriptor.h"
 #include "elf/image.h"
+#include "process/stack_form.h"
 
 #include <cstdint>
 #include <deque>
@@ -24,7 +25,7 @@ inline constexpr std::string_view inlined_mark = " (inlined)";
 
 class Symbols {
 public:
-    explicit Symbols(pid_t pid);
+    explicit Symbols(pid_t pid, StackForm form = StackForm::bpftrace);
     Symbols(const Symbols&) = delete;
     Symbols& operator=(const Symbols&) = delete;
     ~Symbols();
@@ -59,6 +60,7 @@ private:
     void read_dump();
 
     const pid_t pid_;
+    const StackForm form_;
     const uint64_t inner_;                                   // its number in its own pid namespace
     Descriptor root_;                                        // of its file system
     Descriptor folder_;                                      // that it was in

@@ -61,7 +61,7 @@ struct Infix {
     Operator op;
     Inner left, right;
 };
-struct Choice { // condition ? yes : no
+struct Choice { // condition ? yes : no; condition ?: no
     Inner condition, yes, no;
 };
 struct Member { // of.name, of->name
@@ -72,27 +72,38 @@ struct Member { // of.name, of->name
 struct Element { // of[index]
     Inner of, index;
 };
-struct Cast {      // (type)of
-    ShapePtr type; // none: void
+/// A type where it is written: one by its name, or typeof(of).
+struct TypeName {
+    ShapePtr shape; // none: void
+    Inner of;
+};
+struct Cast { // (type)of
+    TypeName type;
     Inner of;
 };
 struct SizeOf { // sizeof(type), sizeof(of)
-    ShapePtr type;
-    Inner of;
+    TypeName type;
 };
-struct Tuple { // (a, b)
+struct OffsetOf { // offsetof(type, member.member)
+    TypeName type;
+    std::vector<std::string> members;
+};
+struct Tuple { // (a, b); (x = a, y = b)
     std::vector<Expr> elements;
+    std::vector<std::string> names; // none, or one each
+};
+struct Stmt;
+using Block = std::vector<Stmt>;
+struct BlockValue { // { statements; value }, if a { b } else { c }
+    Block body;
 };
 
 struct Expr {
     std::variant<Number, Text, Parameter, Word, NamedArgument, MapAt, VariableOf, Call, Prefix, Deref, Step, Infix,
-                 Choice, Member, Element, Cast, SizeOf, Tuple>
+                 Choice, Member, Element, Cast, SizeOf, OffsetOf, Tuple, BlockValue>
         node;
     Span where;
 };
-
-struct Stmt;
-using Block = std::vector<Stmt>;
 
 /// target = value, target += value. The target is a MapAt or a VariableOf.
 struct Assign {
@@ -103,6 +114,7 @@ struct Assign {
 /// A value alone: a call, a step, anything else.
 struct Alone {
     Expr value;
+    bool is_last = false; // no ";" is behind it: it is the value of its block
 };
 /// if, and `condition ? call() : call()`.
 struct If {
@@ -118,10 +130,11 @@ struct Unroll {
     Block body;
     Span head;
 };
-/// let $x; let $x = value. A variable of its block.
+/// let $x; let $x = value; let $x : type = value. A variable of its block.
 struct Let {
     std::string name;
     Span word;
+    std::optional<TypeName> type;
     std::optional<Expr> value;
 };
 /// for ($i : from..to)
@@ -131,12 +144,19 @@ struct Range {
     Expr from, to;
     Block body;
 };
+/// for ($kv : @map)
+struct Each {
+    std::string name;
+    Span word;
+    Expr map; // a MapAt
+    Block body;
+};
 struct Way {
     enum class Kind { leave, next, end } kind; // break, continue, return
 };
 
 struct Stmt {
-    std::variant<Assign, Alone, If, While, Unroll, Let, Range, Way> node;
+    std::variant<Assign, Alone, If, While, Unroll, Let, Range, Each, Way> node;
     Span where;
 };
 
@@ -147,20 +167,27 @@ struct Clause {
     Span where; // of its probes
 };
 
-/// macro name(x, $y, @z) { value }
+/// macro name(x, $y, @z) { statements; value }
 struct Macro {
     std::vector<std::string> parameters;
-    Inner body;
+    Block body;
+};
+/// let @a = hash(10)
+struct MapSize {
+    std::string map, kind;
+    uint64_t keys;
+    Span where;
 };
 
 struct Script {
     std::string source;
-    std::map<std::string, Macro> macros;
+    std::map<std::string, std::vector<Macro>> macros; // of one name: which of them is meant, the arguments say
+    std::vector<MapSize> sizes;
     std::vector<Clause> clauses;
-    std::map<std::string, ShapePtr> records;  // that it declares, by "struct x"
-    std::map<std::string, int64_t> constants; // of enums
-    size_t parameters = 0;                    // of its parameters probes use so many
-    struct Setting {                          // of config = { name = value }
+    std::map<std::string, ShapePtr> records;                       // that it declares, by "struct x"
+    std::map<std::string, std::pair<int64_t, ShapePtr>> constants; // of enums
+    size_t parameters = 0;                                         // of its parameters probes use so many
+    struct Setting {                                               // of config = { name = value }
         std::string name;
         std::optional<Expr> value; // a word, a number or a text
         Span where;

@@ -15,7 +15,7 @@ struct BaseType {
     size_t size;
     bool is_signed;
 };
-constexpr std::array<BaseType, 38> base_types = {{
+constexpr std::array<BaseType, 36> base_types = {{
     {"int8", 1, true},     {"int16", 2, true},      {"int32", 4, true},     {"int64", 8, true},
     {"uint8", 1, false},   {"uint16", 2, false},    {"uint32", 4, false},   {"uint64", 8, false},
     {"int8_t", 1, true},   {"int16_t", 2, true},    {"int32_t", 4, true},   {"int64_t", 8, true},
@@ -24,8 +24,7 @@ constexpr std::array<BaseType, 38> base_types = {{
     {"u8", 1, false},      {"u16", 2, false},       {"u32", 4, false},      {"u64", 8, false},
     {"__s8", 1, true},     {"__s32", 4, true},      {"__s64", 8, true},     {"__u8", 1, false},
     {"__u16", 2, false},   {"__u32", 4, false},     {"__u64", 8, false},    {"size_t", 8, false},
-    {"ssize_t", 8, true},  {"uintptr_t", 8, false}, {"intptr_t", 8, true},  {"bool", 1, false},
-    {"_Bool", 1, false},   {"off_t", 8, true},
+    {"ssize_t", 8, true},  {"uintptr_t", 8, false}, {"intptr_t", 8, true},  {"off_t", 8, true},
 }};
 /// Words of which C makes integers.
 constexpr std::array<std::string_view, 6> integer_words = {"unsigned", "signed", "char", "short", "int", "long"};
@@ -39,8 +38,8 @@ template <size_t N> bool one_of(std::string_view word, const std::array<std::str
 
 bool Declarations::is_type(std::string_view word)
 {
-    return word == "struct" || word == "union" || word == "enum" || word == "void" || word == "const"
-        || word.ends_with("_t") || one_of(word, integer_words)
+    return word == "bool" || word == "_Bool" || word == "string" || word == "struct" || word == "union"
+        || word == "enum" || word == "void" || word == "const" || word.ends_with("_t") || one_of(word, integer_words)
         || std::any_of(base_types.begin(), base_types.end(), [&](const BaseType& t) { return t.name == word; });
 }
 
@@ -63,8 +62,11 @@ void Declarations::declaration()
 void Declarations::enumeration()
 {
     advance();
-    if (token_.kind == Token::Kind::identifier)
+    Shape made{.kind = Shape::Kind::enumeration, .size = 4, .name = "enum"};
+    if (token_.kind == Token::Kind::identifier) {
+        made.name += " " + std::string(token_.word);
         advance();
+    }
     expect("{", "\"enum\"");
     for (int64_t next = 0; !is("}"); ++next) {
         if (token_.kind != Token::Kind::identifier)
@@ -78,10 +80,17 @@ void Declarations::enumeration()
             next = minus ? -static_cast<int64_t>(token_.number) : static_cast<int64_t>(token_.number);
             advance();
         }
-        script_.constants[name] = next;
+        made.constants.emplace_back(name, next);
+        made.is_signed = made.is_signed || next < 0;
+        if (next < INT32_MIN || next > UINT32_MAX)
+            made.size = 8;
         if (!is("}"))
             expect(",", "a constant");
     }
+    const auto shape = std::make_shared<const Shape>(std::move(made));
+    script_.records[shape->name] = shape;
+    for (const auto& [name, value] : shape->constants)
+        script_.constants[name] = {value, shape};
 }
 
 // A type: "unsigned int", "struct a", "struct { ... }" without the stars behind it. `stays`: the brace at the end of a
@@ -97,9 +106,14 @@ ShapePtr Declarations::type_name(bool stays)
         return integer_name();
     advance();
     if (token.word == "enum") {
+        const auto known = script_.records.find("enum " + std::string(token_.word));
         advance();
-        return integer_shape(4, false);
+        return known != script_.records.end() ? known->second : integer_shape(4, false);
     }
+    if (token.word == "bool" || token.word == "_Bool")
+        return bool_shape();
+    if (token.word == "string") // string[64]: array_of() has its size
+        return plain_shape(Shape::Kind::text, 0);
     if (token.word == "void")
         return nullptr;
     for (const BaseType& type : base_types)
@@ -203,7 +217,7 @@ void Declarations::member(RecordBuilder& record, const ShapePtr& base)
     if (accept(":")) {
         type = complete(type, where);
         const size_t bits = number();
-        if (type->kind != Shape::Kind::integer || bits > type->size * 8)
+        if (!type->is_integer() || bits > type->size * 8)
             fail(where, "a bit field is a part of an integer");
         record.add_bits(std::move(name), type, unsigned(bits));
         return;

@@ -37,6 +37,18 @@ constexpr std::array<std::string_view, 46> symbols = {
     "<<=", ">>=", "&&", "||", "==", "!=", "<=", ">=", "<<", ">>", "++", "--", "+=", "-=", "*=", "/=",
     "%=",  "&=",  "|=", "^=", "->", "..", "+",  "-",  "*",  "/",  "%",  "<",  ">",  "=",  "!",  "~",
     "&",   "|",   "^",  "(",  ")",  "[",  "]",  "{",  "}",  ",",  ";",  "?",  ":",  "."};
+struct Unit {
+    std::string_view name;
+    uint64_t nanoseconds;
+};
+constexpr uint64_t second = 1'000'000'000;
+constexpr std::array<Unit, 7> units = {{{"ns", 1},
+                                        {"us", 1000},
+                                        {"ms", 1'000'000},
+                                        {"s", second},
+                                        {"m", 60 * second},
+                                        {"h", 3600 * second},
+                                        {"d", 86400 * second}}};
 
 } // namespace
 
@@ -166,7 +178,7 @@ Token Lexer::next()
     throw ScriptError({at_, 1}, "no word of the language begins with this character");
 }
 
-// Decimal with underscores, hexadecimal, octal behind a 0, 1e6; a suffix of u and l is ignored.
+// Decimal with underscores, hexadecimal, octal behind a 0, 1e6; a suffix of u and l is ignored, one of time makes nanoseconds of it.
 Token Lexer::number(Token token)
 {
     const size_t start = at_;
@@ -208,15 +220,20 @@ Token Lexer::number(Token token)
             token.number *= 10;
         }
     }
-    while (at_ < text_.size() && std::string_view("uUlL").find(text_[at_]) != std::string_view::npos)
-        ++at_;
-    const bool more = at_ < text_.size() && (letter(text_[at_]) || digit(text_[at_]));
+    const size_t suffix_at = at_;
     while (at_ < text_.size() && (letter(text_[at_]) || digit(text_[at_])))
         ++at_;
+    const std::string_view suffix = text_.substr(suffix_at, at_ - suffix_at);
+    const auto unit = std::find_if(units.begin(), units.end(), [&](const Unit& each) { return each.name == suffix; });
+    if (unit != units.end()) {
+        overflow = overflow || token.number > most / unit->nanoseconds;
+        token.number *= unit->nanoseconds;
+    }
+    const bool more = unit == units.end() && suffix.find_first_not_of("uUlL") != suffix.npos;
     token.where.length = at_ - start;
     token.word = text_.substr(start, at_ - start);
     if (empty || more)
-        throw ScriptError(token.where, "this is not a number: decimal, 0x1f, 0777 (octal), 1_000 and 1e6 are");
+        throw ScriptError(token.where, "this is not a number: decimal, 0x1f, 0777 (octal), 1_000, 1e6 and 10ms are");
     if (overflow)
         throw ScriptError(token.where, "the number does not fit into 64 bits");
     token.kind = Token::Kind::number;

@@ -5,6 +5,9 @@
 #include "script/parser.h"
 #include "script/probes.h"
 
+#include <algorithm>
+#include <array>
+
 namespace fastsdt::engine {
 namespace {
 
@@ -32,6 +35,8 @@ public:
                     settings();
                 else if (lexer_.ahead("macro"))
                     macro();
+                else if (lexer_.ahead("let"))
+                    map_size();
                 else if (lexer_.ahead("struct") || lexer_.ahead("union") || lexer_.ahead("enum"))
                     declaration();
                 else
@@ -90,10 +95,37 @@ private:
         }
         advance();
         expect("{", "the macro's parameters");
-        made.body = inner(expression());
-        if (!is("}"))
-            kernel_only(token_.where, "a macro is one value in this subset of bpftrace's language");
-        script_.macros[std::string(name.word)] = std::move(made);
+        statements(made.body);
+        script_.macros[std::string(name.word)].push_back(std::move(made));
+    }
+
+    // let @a = hash(10);
+    void map_size()
+    {
+        advance();
+        advance();
+        ast::MapSize made{std::string(token_.word), {}, 0, token_.where};
+        if (token_.kind != Token::Kind::map)
+            fail(token_.where, fmt::format("a map is wanted after \"let\", and not {}", found()));
+        advance();
+        expect("=", "the map");
+        made.kind = token_.word;
+        static constexpr std::array<std::string_view, 4> kinds = {"hash", "lruhash", "percpuhash", "percpulruhash"};
+        if (std::find(kinds.begin(), kinds.end(), made.kind) == kinds.end())
+            fail(token_.where,
+                 fmt::format("hash, lruhash, percpuhash or percpulruhash is wanted, and not {}", found()));
+        advance();
+        expect("(", "the kind of the map");
+        if (token_.kind != Token::Kind::number || token_.number == 0)
+            fail(token_.where, fmt::format("a number of keys is wanted, and not {}", found()));
+        made.keys = token_.number;
+        advance();
+        if (!is(")"))
+            expect(")", "the number of keys");
+        made.where = join(made.where, token_.where);
+        if (lexer_.peek() == ';')
+            lexer_.skip();
+        script_.sizes.push_back(std::move(made));
     }
 
     // PROBE, PROBE /FILTER/ { STATEMENTS }
@@ -144,7 +176,11 @@ private:
                 continue;
             to.push_back(statement());
             const bool ends_itself = last_word_ == "}";
-            if (!is("}") && !accept(";") && !ends_itself)
+            if (accept(";"))
+                continue;
+            if (auto* const alone = std::get_if<ast::Alone>(&to.back().node))
+                alone->is_last = is("}");
+            if (!is("}") && !ends_itself)
                 fail(token_.where, fmt::format("\";\" or \"}}\" is wanted after a statement, and not {}", found()));
         }
     }
@@ -163,10 +199,6 @@ private:
     {
         const Span start = token_.where;
         const auto whole = [&](auto node) { return Stmt{std::move(node), join(start, last_)}; };
-        if (token_.kind == Token::Kind::map || token_.kind == Token::Kind::variable)
-            return whole(assignment());
-        if (is("++") || is("--"))
-            return whole(ast::Alone{step_before()});
         if (is_word("if"))
             return whole(if_else());
         if (is_word("while"))
@@ -176,42 +208,36 @@ private:
         if (is_word("let"))
             return whole(let());
         if (is_word("for"))
-            return whole(range());
+            return whole(loop_over());
         if (is_word("break") || is_word("continue") || is_word("return"))
             return whole(way());
-        if (is("(") || is("*") || (token_.kind == Token::Kind::identifier && builtin_of(token_.word)))
-            return lone_value();
-        if (token_.kind == Token::Kind::identifier)
-            return whole(ast::Alone{call()});
-        fail(token_.where,
-             fmt::format("a statement begins with a map, a variable or a function, and not with {}", found()));
+        const bool is_symbol = token_.kind == Token::Kind::symbol || token_.kind == Token::Kind::end;
+        if (is_symbol && !is("(") && !is("*") && !is("{") && !is("++") && !is("--") && !prefix_of(token_.word))
+            fail(token_.where,
+                 fmt::format("a statement begins with a map, a variable or a function, and not with {}", found()));
+        return lone_value();
     }
 
-    // A value alone, or: a ? f() : g()
+    // A value alone, or what is assigned.
     Stmt lone_value()
     {
         const Span start = token_.where;
-        Expr value = infix(1);
-        if (!accept("?"))
-            return {ast::Alone{std::move(value)}, join(start, last_)};
-        ast::If choice{std::move(value), {}, {}};
-        choice.then.push_back(statement());
-        expect(":", "the value of \"?\"");
-        choice.otherwise.push_back(statement());
-        return {std::move(choice), join(start, last_)};
-    }
-
-    // A statement that is a call.
-    Expr call()
-    {
-        const Token word = token_;
-        advance();
-        if (!is("(")) {
-            if (statement_of(word.word))
-                expect("(", fmt::format("\"{}\"", word.word));
-            no_statement(word);
+        const Token first = token_;
+        Expr value = expression();
+        if (is("=") || compound())
+            return assignment(std::move(value), first);
+        const bool ends = is("}") || is(";");
+        if (const auto* const word = std::get_if<ast::Word>(&value.node)) {
+            if (statement_of(word->word))
+                expect("(", fmt::format("\"{}\"", word->word));
+            if (!ends)
+                no_statement(first);
         }
-        return called(word);
+        const bool is_map = std::holds_alternative<ast::MapAt>(value.node);
+        if (!ends && (is_map || std::holds_alternative<ast::VariableOf>(value.node)))
+            fail(token_.where,
+                 fmt::format("\"=\" is wanted after a {}, and not {}", is_map ? "map" : "variable", found()));
+        return {ast::Alone{std::move(value)}, join(start, last_)};
     }
 
     [[noreturn]] static void no_statement(const Token& word)
@@ -221,40 +247,21 @@ private:
         fail(word.where, unknown_statement(word.word));
     }
 
-    // ++@x, --$x
-    Expr step_before()
+    // @m[keys] = value, $v += value, _ = value
+    Stmt assignment(Expr target, const Token& first)
     {
-        const Span start = token_.where;
-        const int by = is("++") ? 1 : -1;
-        advance();
-        if (token_.kind != Token::Kind::map && token_.kind != Token::Kind::variable)
-            fail(token_.where, fmt::format("a map is wanted, and not {}", found()));
-        Expr of = place();
-        return {ast::Step{inner(std::move(of)), by, false}, join(start, last_)};
-    }
-
-    // @m[keys] = value, $v += value, @m++
-    decltype(Stmt::node) assignment()
-    {
-        const bool is_map = token_.kind == Token::Kind::map;
-        Expr target = place();
-        if (is("++") || is("--")) {
-            const int by = is("++") ? 1 : -1;
-            advance();
-            const Span where = join(target.where, last_);
-            return ast::Alone{{ast::Step{inner(std::move(target)), by, true}, where}};
-        }
-        if (const InfixWord* const by = compound()) {
-            advance();
-            Expr value = expression();
-            return ast::Assign{std::move(target), by->op, std::move(value)};
-        }
-        if (!is("="))
-            fail(token_.where,
-                 fmt::format("\"=\" is wanted after a {}, and not {}", is_map ? "map" : "variable", found()));
+        const InfixWord* const by = compound();
+        const auto* const word = std::get_if<ast::Word>(&target.node);
+        const bool is_nothing = word && word->word == "_" && !by;
+        const bool is_map = std::holds_alternative<ast::MapAt>(target.node);
+        if (!is_map && !std::holds_alternative<ast::VariableOf>(target.node) && !is_nothing)
+            fail(target.where, "a map or a variable is assigned, and nothing else");
         advance();
         Expr value = expression();
-        return ast::Assign{std::move(target), std::nullopt, std::move(value)};
+        const Span where = join(first.where, last_);
+        if (is_nothing)
+            return {ast::Alone{std::move(value)}, where};
+        return {ast::Assign{std::move(target), by ? std::optional(by->op) : std::nullopt, std::move(value)}, where};
     }
 
     // For += and its like: the operator.
@@ -267,13 +274,14 @@ private:
         return found && found->precedence > 2 ? found : nullptr;
     }
 
-    // What stands between the word and the block.
+    // What stands between the word and the block. Brackets around it belong to it.
     Expr condition(std::string_view word)
     {
         advance();
-        expect("(", word);
+        const bool has_brackets = is("(");
         Expr found = expression();
-        expect(")", "the condition");
+        if (!is("{") && !has_brackets)
+            expect("(", word);
         return found;
     }
 
@@ -315,47 +323,48 @@ private:
         return found;
     }
 
-    // let $x; let $x = value
+    // let $x; let $x = value; let $x : type = value
     ast::Let let()
     {
         advance();
         if (token_.kind == Token::Kind::map)
-            kernel_only(token_.where, "maps of another kind are not in this subset of bpftrace's language");
+            fail(token_.where, "a map is declared in front of the probes");
         if (token_.kind != Token::Kind::variable)
             fail(token_.where, fmt::format("a variable is wanted after \"let\", and not {}", found()));
-        ast::Let made{std::string(token_.word), token_.where, {}};
+        ast::Let made{std::string(token_.word), token_.where, {}, {}};
         advance();
-        if (is(":"))
-            kernel_only(token_.where, "a variable has the type of what it is assigned here");
+        if (accept(":"))
+            made.type = type();
         if (accept("="))
             made.value = expression();
         return made;
     }
 
-    // for ($i : from..to) { ... }
-    ast::Range range()
+    // for ($i : from..to) { ... }, for ($kv : @map) { ... }
+    decltype(Stmt::node) loop_over()
     {
         const Depth depth(*this);
-        const Span start = token_.where;
         advance();
-        expect("(", "\"for\"");
+        const bool has_brackets = accept("(");
         if (token_.kind != Token::Kind::variable)
-            fail(token_.where, fmt::format("a variable is wanted after \"for (\", and not {}", found()));
+            fail(token_.where, fmt::format("a variable is wanted after \"for\", and not {}", found()));
         const Token name = token_;
         advance();
         expect(":", "the variable");
         Expr from = expression();
-        if (!is(".."))
-            kernel_only(join(start, from.where),
-                        "a loop over a map is not in this subset of bpftrace's language: for ($i : FROM..TO) is");
-        advance();
-        Expr to = expression();
-        expect(")", "the range");
-        ast::Range made{std::string(name.word), name.where, std::move(from), std::move(to), {}};
+        std::optional<Expr> to;
+        if (accept(".."))
+            to = expression();
+        else if (const auto* const map = std::get_if<ast::MapAt>(&from.node); !map || !map->keys.empty())
+            fail(from.where, "a map or a range is wanted: for ($kv : @map), for ($i : FROM..TO)");
+        if (has_brackets)
+            expect(")", to ? "the range" : "the map");
         ++loops_;
-        made.body = block("the range");
+        ast::Block body = block(to ? "the range" : "the map");
         --loops_;
-        return made;
+        if (!to)
+            return ast::Each{std::string(name.word), name.where, std::move(from), std::move(body)};
+        return ast::Range{std::string(name.word), name.where, std::move(from), *std::move(to), std::move(body)};
     }
 
     ast::Way way()
@@ -365,6 +374,8 @@ private:
         if (kind != Kind::end && loops_ == 0)
             fail(token_.where, fmt::format("\"{}\" belongs into a loop", token_.word));
         advance();
+        if (kind == Kind::end && !is(";") && !is("}"))
+            expression(); // of a probe: nobody asks for it
         return {kind};
     }
 
@@ -413,11 +424,11 @@ private:
         Expr found = infix(1);
         if (!accept("?"))
             return found;
-        Expr yes = expression();
+        ast::Inner yes = is(":") ? nullptr : inner(expression());
         expect(":", "the value of \"?\"");
         Expr no = expression();
         const Span where = join(found.where, no.where);
-        return {ast::Choice{inner(std::move(found)), inner(std::move(yes)), inner(std::move(no))}, where};
+        return {ast::Choice{inner(std::move(found)), std::move(yes), inner(std::move(no))}, where};
     }
 
     Expr infix(int precedence)
@@ -512,21 +523,34 @@ private:
         case Token::Kind::identifier: return is_word("if") ? choice() : word();
         default: break;
         }
+        if (is("{"))
+            return {ast::BlockValue{block("")}, join(token.where, last_)};
         if (!accept("("))
             fail(token.where,
                  fmt::format("a value is wanted, and not {}",
                              token.kind == Token::Kind::end_filter ? "the end of the filter" : found()));
-        if (token_.kind == Token::Kind::identifier && is_type(token_.word))
+        if (begins_type())
             return cast(token.where);
         Expr found = expression();
-        if (!is(",")) {
+        if (!is(",") && !is("=")) {
             expect(")", "the expression");
             return found;
         }
         ast::Tuple tuple;
-        tuple.elements.push_back(std::move(found));
-        while (accept(","))
-            tuple.elements.push_back(expression());
+        const bool is_record = is("=");
+        const auto named = [&](Expr name) {
+            const auto* const word = std::get_if<ast::Word>(&name.node);
+            if (!word || !is("="))
+                fail(name.where, "a record is (NAME = VALUE, NAME = VALUE)");
+            tuple.names.push_back(word->word);
+            advance();
+            return expression();
+        };
+        tuple.elements.push_back(is_record ? named(std::move(found)) : std::move(found));
+        while (accept(",") && !is(")")) {
+            Expr next = expression();
+            tuple.elements.push_back(is_record ? named(std::move(next)) : std::move(next));
+        }
         expect(")", "the expression");
         return {std::move(tuple), join(token.where, last_)};
     }
@@ -534,36 +558,70 @@ private:
     // if condition { a } else { b }, as a value
     Expr choice()
     {
-        const Depth depth(*this);
         const Span start = token_.where;
-        advance();
-        Expr condition = expression();
-        const auto branch = [&](std::string_view after) {
-            expect("{", after);
-            Expr value = expression();
-            accept(";");
-            expect("}", "the value");
-            return inner(std::move(value));
-        };
-        ast::Inner yes = branch("the condition");
-        if (!is_word("else"))
+        ast::BlockValue made;
+        ast::If whole = if_else();
+        const Span where = join(start, last_);
+        if (whole.otherwise.empty())
             fail(token_.where, fmt::format("\"else\" is wanted where \"if\" is a value, and not {}", found()));
-        advance();
-        ast::Inner no = is_word("if") ? inner(choice()) : branch("\"else\"");
-        return {ast::Choice{inner(std::move(condition)), std::move(yes), std::move(no)}, join(start, last_)};
+        made.body.push_back({std::move(whole), where});
+        return {std::move(made), where};
     }
 
-    // (uint8)value, (struct a*)value, behind the bracket
+    bool begins_type() const
+    {
+        return token_.kind == Token::Kind::identifier && (is_type(token_.word) || token_.word == "typeof");
+    }
+
+    // uint8, struct a*, int8[4], typeof(value)
+    ast::TypeName type()
+    {
+        ast::TypeName made;
+        if (!is_word("typeof")) {
+            const ShapePtr base = type_name();
+            made.shape = array_of(stars(base));
+            return made;
+        }
+        advance();
+        expect("(", "\"typeof\"");
+        made = type_or_value();
+        expect(")", "\"typeof\"");
+        return made;
+    }
+
+    // Of typeof() and sizeof(): a type, or a value of it.
+    ast::TypeName type_or_value() { return begins_type() ? type() : ast::TypeName{nullptr, inner(expression())}; }
+
+    // [4], or [] for as many as there are.
+    ShapePtr array_of(ShapePtr of)
+    {
+        const Span start = token_.where;
+        if (!accept("["))
+            return of;
+        if (!of)
+            fail(start, "there is no array of void");
+        size_t count = 0;
+        if (token_.kind == Token::Kind::number) {
+            count = token_.number;
+            if (count == 0 || count > most_key_bytes)
+                fail(token_.where, fmt::format("an array has 1 to {} elements here", most_key_bytes));
+            advance();
+        }
+        expect("]", "\"[\"");
+        of = array_of(std::move(of));
+        return array_shape(std::move(of), count);
+    }
+
+    // (uint8)value, (struct a*)value, (int8[4])value, behind the bracket
     Expr cast(Span start)
     {
-        const ShapePtr base = type_name(), shape = stars(base);
-        if (!accept(")"))
-            kernel_only(token_.where, "casts to arrays are not in this subset of bpftrace's language");
+        ast::TypeName to = type();
+        expect(")", "the type");
         const Depth depth(*this);
         Expr of = unary();
-        if (!shape)
+        if (!to.shape && !to.of)
             fail(start, "nothing is cast to void");
-        return {ast::Cast{shape, inner(std::move(of))}, join(start, last_)};
+        return {ast::Cast{std::move(to), inner(std::move(of))}, join(start, last_)};
     }
 
     // tid, args.NAME, sizeof(...), a function
@@ -573,11 +631,11 @@ private:
         advance();
         if (token.word == "sizeof")
             return size_of(token);
+        if (token.word == "offsetof")
+            return offset_of(token);
         if (token.word == "args") {
             if (!accept(".") && !accept("->"))
-                kernel_only(
-                    token.where,
-                    "args is args.NAME here: an argument of a usdt probe, or of a function, whose names the file has");
+                return {ast::Word{"args"}, token.where};
             if (token_.kind != Token::Kind::identifier)
                 fail(token_.where, fmt::format("the name of an argument is wanted, and not {}", found()));
             const std::string name(token_.word);
@@ -600,14 +658,24 @@ private:
     Expr size_of(const Token& name)
     {
         expect("(", "\"sizeof\"");
-        ast::SizeOf found{nullptr, nullptr};
-        if (token_.kind == Token::Kind::identifier && is_type(token_.word)) {
-            const ShapePtr base = type_name();
-            found.type = stars(base);
-        } else {
-            found.of = inner(expression());
-        }
+        ast::SizeOf found{type_or_value()};
         expect(")", "\"sizeof\"");
+        return {std::move(found), join(name.where, last_)};
+    }
+
+    // offsetof(type, member.member)
+    Expr offset_of(const Token& name)
+    {
+        expect("(", "\"offsetof\"");
+        ast::OffsetOf found{type_or_value(), {}};
+        expect(",", "the type");
+        do {
+            if (token_.kind != Token::Kind::identifier)
+                fail(token_.where, fmt::format("the name of a member is wanted, and not {}", this->found()));
+            found.members.emplace_back(token_.word);
+            advance();
+        } while (accept("."));
+        expect(")", "the member");
         return {std::move(found), join(name.where, last_)};
     }
 

@@ -17,8 +17,11 @@ public:
     {
         for (const Script::Setting& setting : script.settings)
             under("config " + setting.name, [&] { expr(*setting.value); });
-        for (const auto& [name, macro] : script.macros)
-            under(fmt::format("macro {}({})", name, fmt::join(macro.parameters, ", ")), [&] { expr(*macro.body); });
+        for (const MapSize& size : script.sizes)
+            line(fmt::format("let {} = {}({})", size.map, size.kind, size.keys));
+        for (const auto& [name, macros] : script.macros)
+            for (const Macro& macro : macros)
+                under(fmt::format("macro {}({})", name, fmt::join(macro.parameters, ", ")), [&] { block(macro.body); });
         for (const Clause& clause : script.clauses) {
             line("clause");
             ++depth_;
@@ -95,7 +98,8 @@ private:
     {
         under("choice", [&] {
             expr(*node.condition);
-            expr(*node.yes);
+            if (node.yes)
+                expr(*node.yes);
             expr(*node.no);
         });
     }
@@ -112,18 +116,27 @@ private:
     }
     void one(const Cast& node)
     {
-        under("cast to " + type(node.type), [&] { expr(*node.of); });
+        under("cast to " + type(node.type), [&] {
+            of(node.type);
+            expr(*node.of);
+        });
     }
     void one(const SizeOf& node)
     {
-        under("sizeof" + (node.of ? std::string() : " " + type(node.type)), [&] {
-            if (node.of)
-                expr(*node.of);
-        });
+        under("sizeof " + type(node.type), [&] { of(node.type); });
+    }
+    void one(const OffsetOf& node)
+    {
+        under(fmt::format("offsetof {} {}", type(node.type), fmt::join(node.members, ".")), [&] { of(node.type); });
     }
     void one(const Tuple& node)
     {
-        under("tuple", [&] { all(node.elements); });
+        under(node.names.empty() ? std::string("tuple") : fmt::format("record {}", fmt::join(node.names, ", ")),
+              [&] { all(node.elements); });
+    }
+    void one(const BlockValue& node)
+    {
+        under("block", [&] { block(node.body); });
     }
 
     void statement(const Assign& node)
@@ -153,7 +166,9 @@ private:
     }
     void statement(const Let& node)
     {
-        under("let " + node.name, [&] {
+        under("let " + node.name + (node.type ? " : " + type(*node.type) : ""), [&] {
+            if (node.type)
+                of(*node.type);
             if (node.value)
                 expr(*node.value);
         });
@@ -166,11 +181,22 @@ private:
         });
         under("do", [&] { block(node.body); });
     }
+    void statement(const Each& node)
+    {
+        under("for " + node.name, [&] { expr(node.map); });
+        under("do", [&] { block(node.body); });
+    }
     void statement(const Way& node)
     {
         line(node.kind == Way::Kind::leave ? "break" : node.kind == Way::Kind::next ? "continue" : "return");
     }
 
+    void of(const TypeName& type)
+    {
+        if (type.of)
+            expr(*type.of);
+    }
+    static std::string type(const TypeName& name) { return name.of ? "typeof" : type(name.shape); }
     static std::string type(const ShapePtr& shape)
     {
         if (!shape)
@@ -178,6 +204,9 @@ private:
         switch (shape->kind) {
         case Shape::Kind::pointer: return type(shape->of) + "*";
         case Shape::Kind::integer: return fmt::format("{}int{}", shape->is_signed ? "" : "u", 8 * shape->size);
+        case Shape::Kind::boolean: return "bool";
+        case Shape::Kind::array: return fmt::format("{}[{}]", type(shape->of), shape->count);
+        case Shape::Kind::text: return fmt::format("string[{}]", shape->size);
         default: return shape->name;
         }
     }

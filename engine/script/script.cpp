@@ -76,6 +76,21 @@ bool has_dump(const Script& script)
     return found;
 }
 
+const Statement* runs_commands(const Script& script)
+{
+    const Statement* found = nullptr;
+    each_statement(script, [&](const Statement& each) {
+        if (!found && each.kind == Statement::Kind::system)
+            found = &each;
+    });
+    return found;
+}
+
+bool has_sites(const Script& script)
+{
+    return std::any_of(script.clauses.begin(), script.clauses.end(), [](const Clause& c) { return c.has_sites(); });
+}
+
 bool clears(const Script& script)
 {
     bool found = false;

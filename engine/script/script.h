@@ -16,6 +16,7 @@
 // Not bpftrace's are arg10 and arg11, since its arguments end at arg9, those of a probe at 12; and args.NAME of a usdt probe.
 #pragma once
 
+#include "process/stack_form.h"
 #include "script/shape.h"
 
 #include <cstdint>
@@ -181,8 +182,10 @@ struct Map {
     std::vector<ShapePtr> key_shapes;
     Type type = Type::integer; ///< of what was assigned
     ShapePtr shape;
-    bool of_tool = true; ///< no clause with sites mentions it: it is nowhere but in the tool
-    bool given = false;  ///< BEGIN, END or interval assigns it, or counts in it
+    bool of_tool = true;    ///< no clause with sites mentions it: it is nowhere but in the tool
+    bool given = false;     ///< BEGIN, END or interval assigns it, or counts in it
+    uint64_t most_keys = 0; ///< let @name = hash(N); 0: as many as there is room for
+    bool is_lru = false;    ///< another key goes when it is full
     /// Index of a key that is `tid` wherever the map is mentioned: then no thread sees another thread's values.
     std::optional<size_t> tid_key;
     bool read = false;                   ///< some expression of a clause with sites reads it
@@ -220,6 +223,7 @@ struct Statement {
         remove, ///< delete(@m[keys]); at sites aggregations (count, sum, hist, ...) only where Map::tid_key
         set,    ///< $v = value
         branch, ///< if (value) `then` else `otherwise`
+        each,   ///< for (`variable` : `map`) `then`; in the tool only
         loop,   ///< while (value) `then`, most_turns at most
         leave,  ///< break
         next,   ///< continue
@@ -229,6 +233,7 @@ struct Statement {
         clear,  ///< clear(@m)
         zero,   ///< zero(@m): the keys stay
         cat,    ///< cat("file", values)
+        system, ///< system("command", values)
         printf, ///< printf("text", values), print(value)
         join,   ///< of join(): one of its strings; without a value: they are complete, and `text` stands between them
         time,   ///< time(), time("%H")
@@ -255,7 +260,8 @@ struct Statement {
     bool is_event() const
     {
         return kind == Kind::print || kind == Kind::clear || kind == Kind::zero || kind == Kind::cat
-            || kind == Kind::printf || kind == Kind::join || kind == Kind::time || kind == Kind::exit;
+            || kind == Kind::system || kind == Kind::printf || kind == Kind::join || kind == Kind::time
+            || kind == Kind::exit;
     }
 };
 
@@ -268,7 +274,8 @@ struct Variable {
     Type type = Type::integer;
     ShapePtr shape = {};
     bool is_signed = false;
-    Span where; ///< where it is first set
+    bool is_entry = false; ///< of a loop over a map: a tuple of the keys, or a tuple of them, and the value
+    Span where;            ///< where it is first set
 };
 
 struct Probe {
@@ -302,9 +309,11 @@ struct Script {
     std::string source;
     std::vector<Map> maps; ///< in the order of their first mention
     std::vector<Clause> clauses;
-    size_t statements = 0;       ///< how many numbers they have
-    bool prints_maps = true;     ///< at the end: config's print_maps_on_exit
-    size_t parameters = 0;       ///< of its parameters the first so many are used: $2 uses two, $# all
+    size_t statements = 0;               ///< how many numbers they have
+    bool prints_maps = true;             ///< at the end: config's print_maps_on_exit
+    std::optional<StackForm> stack_form; ///< of its ustack
+    std::vector<std::string> unused;     ///< maps that it declares and does not mention
+    size_t parameters = 0;               ///< of its parameters the first so many are used: $2 uses two, $# all
     std::string beyond_bpftrace; ///< a word of it that bpftrace does not know: arg10, arg11, args.NAME or ustack(dwarf)
 };
 
@@ -352,6 +361,9 @@ bool shows_names(const Script& script);
 /// Whether a clause with sites has statements that record events.
 bool has_events(const Script& script);
 bool has_dump(const Script& script);
+bool has_sites(const Script& script);
+/// The first system() of it; nullptr: there is none.
+const Statement* runs_commands(const Script& script);
 bool clears(const Script& script);
 /// Whether two engines may each have some of the sites: what they record can be put together then, since nothing at a site depends on what
 /// another one has left in a map.

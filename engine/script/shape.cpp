@@ -19,6 +19,12 @@ ShapePtr integer_shape(size_t size, bool is_signed)
     return std::make_shared<const Shape>(Shape{.size = size, .is_signed = is_signed});
 }
 
+ShapePtr bool_shape()
+{
+    static const ShapePtr shape = std::make_shared<const Shape>(Shape{.kind = Shape::Kind::boolean, .size = 1});
+    return shape;
+}
+
 ShapePtr pointer_shape(ShapePtr of)
 {
     return std::make_shared<const Shape>(Shape{.kind = Shape::Kind::pointer, .of = std::move(of)});
@@ -37,12 +43,13 @@ ShapePtr plain_shape(Shape::Kind kind, size_t size, std::string name)
     return std::make_shared<const Shape>(Shape{.kind = kind, .size = size, .name = std::move(name)});
 }
 
-ShapePtr tuple_shape(const std::vector<ShapePtr>& elements)
+ShapePtr tuple_shape(const std::vector<ShapePtr>& elements, const std::vector<std::string>& names)
 {
-    Shape tuple{.kind = Shape::Kind::tuple, .size = 0};
-    for (const ShapePtr& element : elements) {
-        tuple.members.push_back({.offset = tuple.size, .shape = element});
-        tuple.size += element->is_number() ? 8 : up(element->size, 8);
+    Shape tuple{.kind = names.empty() ? Shape::Kind::tuple : Shape::Kind::record, .size = 0};
+    for (size_t i = 0; i < elements.size(); ++i) {
+        tuple.members.push_back(
+            {.name = names.empty() ? std::string() : names[i], .offset = tuple.size, .shape = elements[i]});
+        tuple.size += elements[i]->is_number() ? 8 : up(elements[i]->size, 8);
     }
     return std::make_shared<const Shape>(std::move(tuple));
 }

@@ -3,8 +3,10 @@
 // numbers and bytes.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fastsdt::engine {
@@ -14,15 +16,17 @@ using ShapePtr = std::shared_ptr<const Shape>;
 
 struct Shape {
     enum class Kind {
-        integer, ///< `size` bytes
-        pointer, ///< to `of`
-        array,   ///< `count` of `of`
-        text,    ///< an array of char, of `size` bytes
-        record,  ///< a structure or a union: `members`
-        tuple,   ///< `members` without names; integers take 8 bytes each
-        buffer,  ///< of buf(): the length, 8 bytes, and so many bytes
-        network, ///< an address: 4 or 16 bytes
-        mac,     ///< 6 bytes
+        integer,     ///< `size` bytes
+        boolean,     ///< 1 byte, 0 or 1
+        enumeration, ///< of 4 bytes, `constants`
+        pointer,     ///< to `of`
+        array,       ///< `count` of `of`
+        text,        ///< an array of char, of `size` bytes
+        record,      ///< a structure or a union: `members`
+        tuple,       ///< `members` without names; integers take 8 bytes each
+        buffer,      ///< of buf(): the length, 8 bytes, and so many bytes
+        network,     ///< an address: 4 or 16 bytes
+        mac,         ///< 6 bytes
         // Of numbers:
         symbol, ///< an address
         time,   ///< nanoseconds since the boot, printed as `name` tells strftime()
@@ -41,18 +45,21 @@ struct Shape {
     ShapePtr of = {};      ///< none of a pointer: void
     std::string name = {}; ///< of a record: "struct x"; a record without members is looked up by it
     std::vector<Member> members = {};
+    std::vector<std::pair<std::string, int64_t>> constants = {};
 
-    bool is_number() const { return kind == Kind::integer || kind == Kind::pointer; }
+    bool is_integer() const { return kind == Kind::integer || kind == Kind::boolean || kind == Kind::enumeration; }
+    bool is_number() const { return is_integer() || kind == Kind::pointer; }
 };
 
 ShapePtr integer_shape(size_t size, bool is_signed);
+ShapePtr bool_shape();
 ShapePtr pointer_shape(ShapePtr of);
 /// Of char: a text.
 ShapePtr array_shape(ShapePtr of, size_t count);
 /// One that has a name or a size only.
 ShapePtr plain_shape(Shape::Kind kind, size_t size, std::string name = {});
-/// Elements one after the other, each at a multiple of 8.
-ShapePtr tuple_shape(const std::vector<ShapePtr>& elements);
+/// Elements one after the other, each at a multiple of 8. @param names  of a record's members
+ShapePtr tuple_shape(const std::vector<ShapePtr>& elements, const std::vector<std::string>& names = {});
 /// What sizeof() says, as bpftrace counts it: elements of tuples have their own sizes and alignment.
 size_t size_in_c(const Shape& shape);
 

@@ -68,7 +68,7 @@ run forked
 expect "a fork" "$(cat out)" 1
 run texts
 grep -q '^2:3 "no_such"\|^2:7 "no_such"' out || fail "a wrong name: $(cat out)"
-grep -q '^1:20 system() runs commands as root in bpftrace' out || fail "what bpftrace has: $(cat out)"
+grep -q '^1:20 only fastsdt-trace --unsafe runs commands' out || fail "what bpftrace has: $(cat out)"
 run loop 30
 expect "attached and detached" "$(cat out)" "no more mappings"
 

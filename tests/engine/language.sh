@@ -70,8 +70,8 @@ prints "a setting" \
 status=0
 fastsdt-trace -e 'BEGIN { warnf("odd %d", 3); errorf("bad %s\n", "x"); printf("out\n"); exit(7); }' >out 2>err || status=$?
 expect "exit(7)" "$status $(sed -n 1p out)" '7 out'
-expect "warnf() and errorf()" "$(cat err)" '-e:1:9: WARNING: odd 3
--e:1:29: ERROR: bad x'
+expect "warnf() and errorf()" "$(cat err)" '-e:1:9-27: WARNING: odd 3
+-e:1:29-52: ERROR: bad x'
 same "loops" 'BEGIN { $i = 0; while ($i < 10) { $i++; if ($i == 3) { continue; } if ($i == 6) { break; } @n[$i] = $i * $i; }
     printf("%d\n", $i); exit(); }' '6
 @n[1]: 1

@@ -52,6 +52,7 @@ public:
                      : std::nullopt;
     }
     size_t entries(size_t map) override { return maps_.entries(map); }
+    std::vector<std::string> all_keys(size_t) override { throw std::logic_error("hits have no loops over maps"); }
     bool record(const Statement& statement, const std::vector<std::string>& values) override
     {
         std::vector<Datum> read;

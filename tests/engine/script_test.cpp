@@ -157,8 +157,8 @@ TEST(Script, Parameters)
               "tea");
     EXPECT_EQ(parse("usdt:a:b:c { @ = $2 }", {"1", "2"}).parameters, 2u);
     for (const char* const text :
-         {"usdt:a:b:c { @ = $1 }", "usdt:a:b:$2 { @ = count() }", "usdt:a:b:c { @ = $0 }", "usdt:a:b:c { @ = $100 }",
-          "usdt:a:b:c { @ = $1x }", "usdt:a:b:c { @[str($3)] = 1 }"})
+         {"usdt:a:b:c { @ = $1 + 1 }", "usdt:a:b:$2 { @ = count() }", "usdt:a:b:c { @ = $0 }",
+          "usdt:a:b:c { @ = $100 }", "usdt:a:b:c { @ = $1x }", "usdt:a:b:c { @[str($3)] = 1 }"})
         EXPECT_THROW(parse(text, {"tea", "", std::string(64, 'x')}), ScriptError) << text;
 }
 
@@ -249,7 +249,8 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c { $x = 1 } usdt:a:b:d /$x/ { @ = count() }"), "1:35 $x has no value here");
     EXPECT_EQ(error("usdt:a:b:c { $x = 1; $x = \"a\" }"), "1:22 $x is an integer before, and cannot be a string too");
     EXPECT_EQ(error("usdt:a:b:c { $x 1 }"), "1:17 \"=\" is wanted after a variable, and not \"1\"");
-    EXPECT_EQ(error("usdt:a:b:c { if arg0 { } }"), "1:17 \"(\" is wanted after \"if\", and not \"arg0\"");
+    EXPECT_EQ(error("usdt:a:b:c { if arg0 { } }"), "");
+    EXPECT_EQ(error("usdt:a:b:c { if arg0 @ = 1 }"), "1:22 \"(\" is wanted after \"if\", and not \"@\"");
     EXPECT_EQ(error("usdt:a:b:c { if (1) { @ = 1; }"),
               "1:31 a statement begins with a map, a variable or a function, and not with the end of the script");
     EXPECT_EQ(error("usdt:a:b:c { if (\"a\") { @ = 1; } }"), "1:18 a condition is an integer: 0 is false");
@@ -285,7 +286,7 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c { @[\"x] = count() }"), "1:16 the string has no end");
     EXPECT_EQ(error("usdt:a:b:c { @ = 99999999999999999999 }"), "1:18 the number does not fit into 64 bits");
     EXPECT_EQ(error("usdt:a:b:c { @ = 12ab }"),
-              "1:18 this is not a number: decimal, 0x1f, 0777 (octal), 1_000 and 1e6 are");
+              "1:18 this is not a number: decimal, 0x1f, 0777 (octal), 1_000, 1e6 and 10ms are");
     EXPECT_EQ(error("macro f(x) { f(x) } BEGIN { @ = f(1) }"),
               "1:14 f() leads to too many macros: 20 in each other and 10000 in all are the most");
     EXPECT_EQ(error("macro f($x) { $x } BEGIN { @ = f(1) }"), "1:34 f() wants a variable here");
@@ -304,14 +305,14 @@ TEST(Script, KernelOnly)
 {
     for (const char* text :
          {"usdt:a:b:c { @ = curtask }", "usdt:a:b:c { @[kstack] = count() }",
-          "usdt:a:b:c { @[ustack(perf)] = count() }", "usdt:a:b:c { $x = arg0 ? ustack : ustack(1) }",
-          "kprobe:vfs_read { @ = count() }", "tracepoint:syscalls:sys_enter_read { @ = count() }",
-          "usdt:a:b:c { for ($x : @) { } @ = 1 }", "usdt:a:b:c /str(arg0) < \"x\"/ { @ = count() }",
-          "usdt:a:b:c { @ = ((struct s*)arg0)->x }", "BEGIN { printf(\"%s\", ustack); }",
+          "usdt:a:b:c { @[ustack(build_id)] = count() }", "usdt:a:b:c { @[ustack(perf), ustack(raw)] = count() }",
+          "usdt:a:b:c { $x = arg0 ? ustack : ustack(1) }", "kprobe:vfs_read { @ = count() }",
+          "tracepoint:syscalls:sys_enter_read { @ = count() }", "usdt:a:b:c { for ($x : @) { } @ = 1 }",
+          "usdt:a:b:c /str(arg0) < \"x\"/ { @ = count() }", "usdt:a:b:c { @ = ((struct s*)arg0)->x }",
+          "BEGIN { printf(\"%s\", ustack); }",
           "usdt:a:b:c { printf(\"%s%s%s%s%s\", \"a\", \"b\", \"c\", \"d\", \"e\"); }",
-          "usdt:a:b:c { @[1] = count(); delete(@[1]) }", "uprobe:a:f+4 { @ = count() }",
-          "BEGIN { @[1] = 1 } usdt:a:b:c { @[2] = 1 }", "usdt:a:b:c, BEGIN { @ = count() }",
-          "usdt:a:b:c { @ = hist(arg0, 3) }"})
+          "usdt:a:b:c { @[1] = count(); delete(@[1]) }", "BEGIN { @[1] = 1 } usdt:a:b:c { @[2] = 1 }",
+          "usdt:a:b:c, BEGIN { @ = count() }", "usdt:a:b:c { @ = hist(arg0, 3) }"})
         EXPECT_TRUE(kernel_only(text)) << text;
     for (const char* text : {"usdt:a:b:c { @ = foo(1) }", "usdt:a:b:c { @ = }", "usdt:a:b { ", "BEGIN { exit( }",
                              "\x01", "usdt:a:b:c {@ = \xff}"})

@@ -24,7 +24,8 @@ TEST(Demangle, IsWhatTheSourceHas)
 
 TEST(Demangle, LeavesOthersAlone)
 {
-    for (const char* name : {"", "_", "_Z", "_R", "main", "h", "_start", "_Zoo", "_Random", "_ZN2ns5Class1fE\xff", "main.(*server).add"})
+    for (const char* name :
+         {"", "_", "_Z", "_R", "main", "h", "_start", "_Zoo", "_Random", "_ZN2ns5Class1fE\xff", "main.(*server).add"})
         EXPECT_EQ(demangled(name), "") << name;
 }
 
@@ -80,7 +81,8 @@ TEST(Demangle, EndsWhereATextWouldNot)
     EXPECT_EQ(demangled(rust), "");
     EXPECT_FALSE(has_source_name(cxx, "f(*"));
     EXPECT_EQ(demangled("_Z" + std::string(100'000, 'P') + "i"), "");
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20)); // a whole run of them would take years
+    EXPECT_LT(std::chrono::steady_clock::now() - begin,
+              std::chrono::seconds(20)); // a whole run of them would take years
 }
 
 TEST(Nearest, IsOneOrTwoLettersAway)

@@ -20,9 +20,11 @@
 #include <fcntl.h>
 #include <iostream>
 #include <sched.h>
+#include <spawn.h>
 #include <stdexcept>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 
@@ -140,8 +142,29 @@ void Actions::changed(size_t map)
         maps_.reset();
 }
 
+// A map of the tool's that says how many keys it has at most.
+bool Actions::has_room(size_t index, const Values& keys)
+{
+    const engine::Map& map = shared_.script.maps[index];
+    engine::Given& given = processes_.given();
+    if (map.most_keys == 0 || !map.of_tool || given.find(index, keys) || given.entries(index) < map.most_keys)
+        return true;
+    if (map.is_lru) {
+        given.remove(index, given.maps().maps[index].front().keys);
+        return true;
+    }
+    if (shared_.options.warns && full_.insert(index).second)
+        say(fmt::format(
+            "WARNING: Map full; can't update element. {} has {} keys; let {} = hash(N) says how many it may "
+            "have",
+            map.name, map.most_keys, map.name));
+    return false;
+}
+
 void Actions::update(size_t map, std::string_view key, uint64_t value)
 {
+    if (!has_room(map, keys(map, key)))
+        return;
     processes_.given().update(map, keys(map, key), static_cast<int64_t>(value));
     changed(map);
 }
@@ -178,6 +201,8 @@ void Actions::assign(size_t map, std::string_view key, std::string_view value)
 void Actions::assign(size_t index, const Values& keys, Datum value)
 {
     const engine::Map& map = shared_.script.maps[index];
+    if (!has_room(index, keys))
+        return;
     if (map.only_adds) { // what processes have added so far is in what read() adds up
         maps_.reset();
         const engine::Entry* const given = processes_.given().find(index, keys);
@@ -202,7 +227,9 @@ std::optional<Datum> Actions::value_of(size_t index, const Values& keys)
 {
     const engine::Map& map = shared_.script.maps[index];
     const auto of = [&](const engine::Entry& entry) {
-        return is_assigned(map.kind) ? entry.value : Datum{entry.number, {}};
+        return is_assigned(map.kind)   ? entry.value
+            : map.kind == MapKind::avg ? Datum{average(entry, map.is_signed), {}}
+                                       : Datum{entry.number, {}};
     };
     if (map.of_tool) {
         const engine::Entry* const given = processes_.given().find(index, keys);
@@ -223,6 +250,22 @@ size_t Actions::entries(size_t map)
     if (!maps_)
         maps_ = processes_.read();
     return maps_->maps[map].size();
+}
+
+std::vector<std::string> Actions::all_keys(size_t map)
+{
+    const engine::Map& of = shared_.script.maps[map];
+    if (!of.of_tool && !maps_)
+        maps_ = processes_.read();
+    const engine::Maps given = of.of_tool ? processes_.given().maps() : engine::Maps();
+    std::vector<std::string> all;
+    for (const engine::Entry& entry : (of.of_tool ? given : *maps_).maps[map]) {
+        std::string& bytes = all.emplace_back();
+        for (size_t i = 0; i < entry.keys.size(); ++i)
+            bytes += bytes_of(of.keys[i], of.key_shapes[i], entry.keys[i]);
+    }
+    std::reverse(all.begin(), all.end()); // the last one comes first
+    return all;
 }
 
 // ---- Statements
@@ -267,6 +310,47 @@ void Actions::cat(const std::string& file)
     output_.text(text, Output::Kind::cat);
 }
 
+// What a shell prints that runs the command; it is waited for, as in bpftrace.
+void Actions::system(const std::string& command)
+{
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) < 0)
+        return say(fmt::format("system: {}", std::strerror(errno)));
+    const Descriptor from(ends[0]);
+    Descriptor to(ends[1]);
+    std::cout.flush();
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, to.get(), STDOUT_FILENO);
+    posix_spawnattr_init(&how);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&how, &none); // the tool blocks those that it waits for
+    posix_spawnattr_setsigdefault(&how, &all);
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    const char* const words[] = {"sh", "-c", command.c_str(), nullptr};
+    pid_t child = 0;
+    const int error = posix_spawn(&child, "/bin/sh", &files, &how, const_cast<char* const*>(words), environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&how);
+    to = Descriptor();
+    if (error != 0)
+        return say(fmt::format("system: /bin/sh: {}", std::strerror(error)));
+    std::string text;
+    std::array<char, 4096> piece{};
+    for (ssize_t got = 1; got > 0;) {
+        got = read(from.get(), piece.data(), piece.size());
+        if (got < 0 && errno == EINTR)
+            got = 1;
+        else if (got > 0)
+            text.append(piece.data(), size_t(got));
+    }
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
+    output_.text(text, Output::Kind::system);
+}
+
 void Actions::join(const Statement& statement, const Values& values)
 {
     std::vector<std::string>& strings = joining_[by_];
@@ -294,8 +378,8 @@ void Actions::said(const Statement& statement, const std::string& what) const
 {
     const engine::Position at = engine::position(shared_.options.text, statement.where);
     std::cout.flush();
-    std::fputs(fmt::format("{}:{}:{}: {}: {}{}", printable(shared_.options.name), at.line, at.column, statement.text,
-                           what, what.ends_with('\n') ? "" : "\n")
+    std::fputs(fmt::format("{}:{}:{}-{}: {}: {}{}", printable(shared_.options.name), at.line, at.column,
+                           at.column + statement.where.length, statement.text, what, what.ends_with('\n') ? "" : "\n")
                    .c_str(),
                stderr);
 }
@@ -317,6 +401,8 @@ bool Actions::perform(const Statement& statement, const Values& values)
         return true;
     case Statement::Kind::zero: zero(statement.map); return true;
     case Statement::Kind::printf:
+        if (statement.text == "WARNING" && !shared_.options.warns)
+            return true;
         if (!statement.text.empty())
             said(statement, formatted(statement, values));
         else if (statement.is_value)
@@ -326,6 +412,7 @@ bool Actions::perform(const Statement& statement, const Values& values)
         return true;
     case Statement::Kind::join: join(statement, values); return true;
     case Statement::Kind::cat: cat(formatted(statement, values)); return true;
+    case Statement::Kind::system: system(formatted(statement, values)); return true;
     case Statement::Kind::time: {
         timespec now{};
         clock_gettime(CLOCK_REALTIME, &now);

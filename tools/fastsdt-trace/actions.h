@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <random>
 #include <string>
 #include <utility>
@@ -57,14 +58,17 @@ private:
     void call(const engine::Statement&) override {}
     void unread() override {}
     size_t entries(size_t map) override;
+    std::vector<std::string> all_keys(size_t map) override;
     void too_many_turns() override;
 
     bool perform(const engine::Statement& statement, const Values& values);
     void said(const engine::Statement& statement, const std::string& what) const;
     void zero(size_t map);
     void cat(const std::string& file);
+    void system(const std::string& command);
     void join(const engine::Statement& statement, const Values& values);
     std::string formatted(const engine::Statement& statement, const Values& values) const;
+    bool has_room(size_t map, const Values& keys);
     void changed(size_t map);
     void assign(size_t map, const Values& keys, engine::Datum value);
     std::optional<engine::Datum> value_of(size_t map, const Values& keys);
@@ -80,6 +84,7 @@ private:
     using Thread = std::pair<pid_t, size_t>;
     Thread by_;                                          // whose event is performed
     std::map<Thread, std::vector<std::string>> joining_; // strings of a join() that is not complete
+    std::set<size_t> full_;                              // maps of which that was said
     std::optional<int> status_;
     std::mt19937 random_{std::random_device{}()};
 };

@@ -239,6 +239,10 @@ int list(const Options& options, std::ostream& out)
         if (!pattern.empty() && !fits(pattern, name))
             continue;
         any = true;
+        if (options.is_newer && !options.json) { // as bpftrace -l, which shows arguments with -v only
+            out << printable(shown(name)) << '\n';
+            continue;
+        }
         if (arguments.empty())
             arguments = arguments_of(name, debug);
         if (options.json) {

@@ -53,9 +53,12 @@ namespace {
 // A word too many is a mistake: a second script, or a command without its --.
 void refuse_parameters(const Options& options, const engine::Script& script)
 {
-    if (options.parameters.size() <= script.parameters)
+    std::vector<std::string> words; // without those of getopt()
+    std::copy_if(options.parameters.begin(), options.parameters.end(), std::back_inserter(words),
+                 [](const std::string& each) { return !each.starts_with("--"); });
+    if (words.size() <= script.parameters)
         return;
-    const std::string& word = options.parameters[script.parameters];
+    const std::string& word = words[script.parameters];
     if (script.parameters == 0 && options.name == "-e")
         give_up(fmt::format("one script is enough: -e TEXT, FILE or latency; \"{}\" is no parameter, since the script "
                             "has no $1; a command to be traced goes behind --",
@@ -94,6 +97,11 @@ int trace(const Options& options)
         engine::DebugFiles debug(options.pid);
         engine::Script script = engine::parse(options.text, options.parameters, &debug);
         refuse_parameters(options, script);
+        for (const std::string& map : script.unused)
+            if (options.warns)
+                say(fmt::format("WARNING: Unused map: {}", map));
+        if (const engine::Statement* const system = engine::runs_commands(script); system && !options.unsafe)
+            throw engine::ScriptError(system->where, "system() runs commands: it needs --unsafe");
         if (options.stage == Options::Stage::ast || options.stage == Options::Stage::ir) {
             print_to(options.output);
             print_stage(options, script, std::cout);

@@ -251,6 +251,14 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_option("-o,--output", options.output, "Print into this file; what the COMMAND prints stays where it is")
         ->type_name("FILE");
     app.add_flag("-j,--json", options.json, "Print as bpftrace -f json does");
+    app.add_option_function<std::string>(
+           "--like", [&options](const std::string& version) { options.is_newer = version == "0.27"; },
+           "Print structures, pointers, statistics, empty maps and lists as this version of bpftrace does; 0.17 by "
+           "default")
+        ->type_name("VERSION")
+        ->check(CLI::IsMember({"0.17", "0.27"}).description(""));
+    app.add_flag("--no-warnings{false}", options.warns, "Say nothing of warnf() and of what looks odd in a script");
+    app.add_flag("--unsafe", options.unsafe, "Let scripts run commands: system()");
     app.add_flag(
         "--uretprobe", options.return_probes,
         "Let bpftrace have return probes whose exits cannot be armed. The kernel replaces return addresses for these, "
@@ -470,6 +478,12 @@ void check_options(Options& options, const Given& given)
     if (is_timeline(given))
         check_timeline(options, given, is_generated);
     options.parameters.assign(given.words.begin() + (is_file ? 1 : 0), given.words.end());
+    // No command begins with "--": these are the script's, up to another "--".
+    if (std::vector<std::string>& words = options.command; !words.empty() && words[0].starts_with("--")) {
+        const auto end = std::find(words.begin(), words.end(), "--");
+        options.parameters.insert(options.parameters.end(), words.begin(), end);
+        words.erase(words.begin(), end == words.end() ? end : end + 1);
+    }
     if (is_latency && (!given.text.empty() || !given.words.empty()))
         give_up(fmt::format("one script is enough: -e TEXT, FILE or latency{}", dashes_hint(options)));
     if (!is_latency && !is_top && !is_generated && given.text.empty() && !is_file)

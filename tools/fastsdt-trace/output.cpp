@@ -120,7 +120,7 @@ bool before(const Map& map, const Entry& a, const Entry& b)
 } // namespace
 
 void Output::map(size_t index, const std::vector<Entry>& entries, const std::vector<std::string>& probes, uint32_t top,
-                 uint32_t div)
+                 uint32_t div, bool is_asked)
 {
     const Map& map = script_.maps[index];
     probes_ = &probes;
@@ -129,8 +129,14 @@ void Output::map(size_t index, const std::vector<Entry>& entries, const std::vec
         order.push_back(&entry);
     // A count without keys is there before its first hit: bpftrace has it in an array.
     Entry none;
-    if (order.empty() && map.kind == MapKind::count && map.keys.empty())
+    const bool is_there = is_newer_ ? is_asked && map.buckets() == 0 : map.kind == MapKind::count;
+    if (order.empty() && is_there && map.keys.empty()) {
+        if (is_assigned(map.kind) && is_wide(map.type))
+            none.value.text.resize(map.type == Type::bytes ? map.shape->size : 0);
         order.push_back(&none);
+    }
+    if (order.empty() && is_newer_)
+        return;
     std::stable_sort(order.begin(), order.end(), [&](const Entry* a, const Entry* b) { return before(map, *a, *b); });
     if (top && map.kind != MapKind::stats && order.size() > top)
         order.erase(order.begin(), order.end() - top);
@@ -144,17 +150,27 @@ void Output::map(size_t index, const std::vector<Entry>& entries, const std::vec
     }
 }
 
+// Its shape, where that has another form for a number.
+static const engine::Shape* named(const engine::ShapePtr& shape, bool is_newer)
+{
+    using Kind = engine::Shape::Kind;
+    const bool has_words = shape && (shape->kind == Kind::boolean || shape->kind == Kind::enumeration);
+    return has_words || (shape && shape->kind == Kind::pointer && is_newer) ? shape.get() : nullptr;
+}
+
 std::string Output::value_of(const Map& map, const Entry& entry, uint32_t div) const
 {
     switch (map.kind) {
     case MapKind::string:
-    case MapKind::probe: return text_of(map.type, map.shape, entry.value, *probes_);
+    case MapKind::probe:
+        return text_of(map.type, map.shape, entry.value, *probes_, is_newer_ ? Style::newer : Style::value);
     default: break;
     }
     const int64_t value = map.kind == MapKind::integer           ? entry.value.number
         : map.kind == MapKind::avg || map.kind == MapKind::stats ? average(entry, map.is_signed)
                                                                  : entry.number;
-    return map.is_signed ? std::to_string(value / int64_t(div)) : std::to_string(static_cast<uint64_t>(value) / div);
+    const int64_t divided = map.is_signed ? value / int64_t(div) : int64_t(static_cast<uint64_t>(value) / div);
+    return integer_text(map.kind == MapKind::integer ? named(map.shape, is_newer_) : nullptr, divided, map.is_signed);
 }
 
 std::vector<std::string> frames_of(const engine::Datum& stack)
@@ -196,18 +212,20 @@ void Output::value(const engine::Expression& e, const engine::Datum& datum, cons
     case Type::stack: return stack(datum);
     case Type::bytes: return bytes(*e.shape, datum.text);
     case Type::integer:
-        return number(e.is_signed ? std::to_string(datum.number) : std::to_string(static_cast<uint64_t>(datum.number)));
+        if (e.shape && e.shape->kind == engine::Shape::Kind::enumeration) // its name is a map's, and %s's
+            return number(integer_text(nullptr, datum.number, e.is_signed));
+        return number(integer_text(named(e.shape, is_newer_), datum.number, e.is_signed));
     default: return string(text_of(e.type, e.shape, datum, probes));
     }
 }
 
 std::string text_of(Type type, const engine::ShapePtr& shape, const engine::Datum& datum,
-                    const std::vector<std::string>& probes, bool is_key)
+                    const std::vector<std::string>& probes, Style style)
 {
     switch (type) {
-    case Type::bytes: return bytes_text(*shape, datum.text, is_key);
+    case Type::bytes: return bytes_text(*shape, datum.text, style == Style::key);
     case Type::shown: return shown_text(*shape, static_cast<uint64_t>(datum.number), datum.text);
-    case Type::integer: return std::to_string(datum.number);
+    case Type::integer: return integer_text(named(shape, style == Style::newer), datum.number, true);
     case Type::string: return datum.text;
     case Type::stack: return folded(datum, true);
     case Type::probe: break;

@@ -56,9 +56,14 @@ struct Summary {
 };
 
 /// A key, or a value that was assigned or printed, not quoted and not made safe. @param probes  names, by the index that a datum of
-/// type probe is. A stack: as folded() has it, with offsets. @param shape  of bytes, and of what is shown
+/// type probe is. A stack: as folded() has it, with offsets. @param shape  of bytes, of what is shown, and where there is one of integers
+enum class Style {
+    value, ///< as bpftrace 0.17 prints what was assigned
+    key,   ///< a key
+    newer, ///< both, since 0.21: pointers in hexadecimal, structures with blanks
+};
 std::string text_of(engine::Type type, const engine::ShapePtr& shape, const engine::Datum& datum,
-                    const std::vector<std::string>& probes, bool is_key = false);
+                    const std::vector<std::string>& probes, Style style = Style::value);
 
 /// The lines of a stack as bpftrace prints them: behind an empty one, each with so many blanks before it.
 std::string stack_text(const engine::Datum& stack, size_t indent);
@@ -68,14 +73,17 @@ std::string folded(const engine::Datum& stack, bool offsets);
 
 class Output {
 public:
-    Output(const engine::Script& script, std::ostream& out) : script_(script), out_(out) {}
+    Output(const engine::Script& script, std::ostream& out, bool is_newer = false)
+        : script_(script), out_(out), is_newer_(is_newer)
+    {}
     virtual ~Output() = default;
 
     /// @param probes  names, by the index that a key of type probe is
+    /// @param is_asked  by print(): an empty one is printed too
     /// @param top  only this many entries, the largest; 0: all. @param div  values are divided by it; 0: by nothing
     void map(size_t index, const std::vector<engine::Entry>& entries, const std::vector<std::string>& probes,
-             uint32_t top = 0, uint32_t div = 0);
-    enum class Kind { printf, time, cat, join };
+             uint32_t top = 0, uint32_t div = 0, bool is_asked = true);
+    enum class Kind { printf, time, cat, join, system };
     virtual void text(const std::string& text, Kind kind) = 0;
     /// print(value). @param e  what it is a value of
     void value(const engine::Expression& e, const engine::Datum& datum, const std::vector<std::string>& probes);
@@ -98,7 +106,8 @@ protected:
     /// Of an entry's key.
     std::string key(const engine::Map& map, const engine::Entry& entry, size_t index) const
     {
-        return text_of(map.keys[index], map.key_shapes[index], entry.keys[index], *probes_, true);
+        return text_of(map.keys[index], map.key_shapes[index], entry.keys[index], *probes_,
+                       is_newer_ ? Style::newer : Style::key);
     }
     const std::vector<std::string>& probes() const { return *probes_; }
 
@@ -111,13 +120,15 @@ protected:
 
     const engine::Script& script_;
     std::ostream& out_;
+    const bool is_newer_; ///< as bpftrace prints since 0.21, where that differs
 
 private:
     const std::vector<std::string>* probes_ = nullptr;
 };
 
 /// @param folded  maps that have a stack for a key: a line for each entry, as flamegraph.pl reads it
-std::unique_ptr<Output> text_output(const engine::Script& script, std::ostream& out, bool folded = false);
-std::unique_ptr<Output> json_output(const engine::Script& script, std::ostream& out);
+std::unique_ptr<Output> text_output(const engine::Script& script, std::ostream& out, bool folded = false,
+                                    bool is_newer = false);
+std::unique_ptr<Output> json_output(const engine::Script& script, std::ostream& out, bool is_newer = false);
 
 } // namespace fastsdt::trace_tool

@@ -23,6 +23,7 @@ public:
     {
         const char* const type = kind == Kind::printf ? "printf"
             : kind == Kind::cat                       ? "cat"
+            : kind == Kind::system                    ? "syscall"
             : kind == Kind::join                      ? "join"
                                                       : "time";
         out_ << fmt::format("{{\"type\": \"{}\", \"data\": {}}}\n", type, json_string(text));
@@ -55,7 +56,10 @@ private:
         out_ << fmt::format("{{\"type\": \"value\", \"data\": {}}}\n", number);
     }
     void stack(const engine::Datum& stack) override { number(list(stack)); }
-    void bytes(const engine::Shape& shape, const std::string& bytes) override { number(bytes_json(shape, bytes)); }
+    void bytes(const engine::Shape& shape, const std::string& bytes) override
+    {
+        number(bytes_json(shape, bytes, is_newer_));
+    }
     void string(const std::string& text) override { number(json_string(text)); }
 
     static std::string list(const engine::Datum& stack)
@@ -107,11 +111,12 @@ private:
         const bool is_text = map.kind == MapKind::string || map.kind == MapKind::probe;
         object("map", map, entries, [&](const Entry& entry) {
             if (is_text && map.type == Type::bytes)
-                return bytes_json(*map.shape, entry.value.text);
+                return bytes_json(*map.shape, entry.value.text, is_newer_);
             if (is_text && map.type == Type::stack)
                 return list(entry.value);
             const std::string value = value_of(map, entry, div);
-            return is_text ? json_string(value) : value;
+            const bool is_named = map.shape && map.shape->kind == engine::Shape::Kind::enumeration;
+            return is_text || is_named ? json_string(value) : value;
         });
     }
 
@@ -159,9 +164,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Output> json_output(const engine::Script& script, std::ostream& out)
+std::unique_ptr<Output> json_output(const engine::Script& script, std::ostream& out, bool is_newer)
 {
-    return std::make_unique<JsonOutput>(script, out);
+    return std::make_unique<JsonOutput>(script, out, is_newer);
 }
 
 } // namespace fastsdt::trace_tool

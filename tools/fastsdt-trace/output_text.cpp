@@ -55,8 +55,8 @@ std::string bucket_label(const Map& map, size_t bucket)
 
 class TextOutput final : public Output {
 public:
-    TextOutput(const engine::Script& script, std::ostream& out, bool is_folded)
-        : Output(script, out), is_folded_(is_folded)
+    TextOutput(const engine::Script& script, std::ostream& out, bool is_folded, bool is_newer)
+        : Output(script, out, is_newer), is_folded_(is_folded)
     {}
 
     void text(const std::string& text, Kind kind) override { out_ << text << (kind == Kind::join ? "\n" : ""); }
@@ -78,7 +78,7 @@ private:
         for (size_t i = 0; i < entry.keys.size() && i < map.keys.size(); ++i)
             keys += (i ? ", " : "")
                 + (map.keys[i] == Type::stack ? stack_text(entry.keys[i], indent) : printable(key(map, entry, i)));
-        return printable(map.name) + (map.keys.empty() ? "" : "[" + keys + "]") + ": ";
+        return printable(map.name) + (map.keys.empty() ? "" : "[" + keys + "]") + ":";
     }
 
     // Entries that differ in frames' offsets alone are one line. Other keys are frames nearer to the root.
@@ -106,7 +106,7 @@ private:
         if (is_folded_ && has_stack && (map.kind == MapKind::count || map.kind == MapKind::sum))
             return fold(map, entries, div);
         for (const Entry* entry : entries)
-            out_ << head(map, *entry)
+            out_ << head(map, *entry) << ' '
                  << (is_assigned(map.kind) && map.type == Type::stack ? stack_text(entry->value, of_printed)
                                                                       : printable(value_of(map, *entry, div)))
                  << '\n';
@@ -119,7 +119,7 @@ private:
         constexpr int width = 52;
         bool first = true;
         for (const Entry* entry : entries) {
-            out_ << (first ? "" : "\n") << head(map, *entry) << '\n';
+            out_ << (first ? "" : "\n") << head(map, *entry) << (is_newer_ ? "\n" : " \n");
             first = false;
             const Range range = filled(entry->buckets);
             for (size_t i = range.first; i < range.end; ++i) {
@@ -136,16 +136,18 @@ private:
     {
         bool first = true;
         for (const Entry* entry : entries) {
-            out_ << (first ? "" : "\n") << head(map, *entry);
+            out_ << (first ? "" : "\n") << head(map, *entry) << ' ';
             first = false;
             if (map.kind == MapKind::avg)
                 out_ << value_of(map, *entry, div);
             else
-                out_ << fmt::format("count {}, average {}, total {}", entry->count, value_of(map, *entry, 1),
+                out_ << fmt::format(fmt::runtime(is_newer_ ? "{{ .count = {}, .average = {}, .total = {} }}"
+                                                           : "count {}, average {}, total {}"),
+                                    entry->count, value_of(map, *entry, 1),
                                     map.is_signed ? std::to_string(entry->number)
                                                   : std::to_string(static_cast<uint64_t>(entry->number)));
         }
-        out_ << "\n\n";
+        out_ << (is_newer_ ? "\n" : "\n\n");
     }
 
     static constexpr size_t of_printed = 8; ///< blanks
@@ -154,9 +156,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Output> text_output(const engine::Script& script, std::ostream& out, bool folded)
+std::unique_ptr<Output> text_output(const engine::Script& script, std::ostream& out, bool folded, bool is_newer)
 {
-    return std::make_unique<TextOutput>(script, out, folded);
+    return std::make_unique<TextOutput>(script, out, folded, is_newer);
 }
 
 } // namespace fastsdt::trace_tool

@@ -50,8 +50,8 @@ public:
     Run(Shared& shared, Signals& signals, Recorder* recorder)
         : shared_(shared), options_(shared.options), script_(shared.script), signals_(signals), recorder_(recorder),
           output_(options_.top        ? top_output(script_, std::cout, options_)
-                      : options_.json ? json_output(script_, std::cout)
-                                      : text_output(script_, std::cout, options_.folded)),
+                      : options_.json ? json_output(script_, std::cout, options_.is_newer)
+                                      : text_output(script_, std::cout, options_.folded, options_.is_newer)),
           processes_(shared), actions_(shared, processes_, *output_), prints_(engine::has_events(script_))
     {
         processes_.interrupted = [this] {
@@ -182,6 +182,8 @@ private:
         std::optional<Clock::time_point> until;
         if (options_.duration)
             until = start_ + *options_.duration;
+        if (timers.empty() && !until && !options_.has_target() && !engine::has_sites(script_))
+            return; // BEGIN and END alone
         auto check = start_ + verify_period;
         while (!exit_ && !processes_.all_over()) {
             auto next = until ? std::min(*until, processes_.next_look()) : processes_.next_look();
@@ -320,7 +322,7 @@ private:
         std::sort(order.begin(), order.end(),
                   [&](size_t a, size_t b) { return script_.maps[a].name < script_.maps[b].name; });
         for (size_t map : order)
-            output_->map(map, maps.maps[map], shared_.names.names());
+            output_->map(map, maps.maps[map], shared_.names.names(), 0, 0, false);
     }
 
     Shared& shared_;

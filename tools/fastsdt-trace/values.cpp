@@ -11,6 +11,7 @@
 #include <cstring>
 #include <ctime>
 #include <pwd.h>
+#include <utility>
 
 namespace fastsdt::trace_tool {
 
@@ -37,10 +38,7 @@ std::string network_text(std::string_view bytes, size_t size)
 
 std::string number_text(const Shape& shape, std::string_view bytes, size_t size)
 {
-    const int64_t number = engine::number_in(bytes, size, shape.is_signed);
-    if (shape.kind == Kind::pointer)
-        return fmt::format("0x{:x}", static_cast<uint64_t>(number));
-    return shape.is_signed ? std::to_string(number) : std::to_string(static_cast<uint64_t>(number));
+    return integer_text(&shape, engine::number_in(bytes, size, shape.is_signed), shape.is_signed);
 }
 
 // Members and elements, each made a text by `one`.
@@ -49,7 +47,7 @@ template <class One> void each_part(const Shape& shape, std::string_view bytes, 
     for (size_t i = 0; shape.kind == Kind::array && i < shape.count; ++i)
         one(nullptr, *shape.of, piece(bytes, i * shape.of->size, shape.of->size));
     for (const Shape::Member& member : shape.members) {
-        const bool wide_number = shape.kind == Kind::tuple && member.shape->is_number();
+        const bool wide_number = shape.kind == Kind::tuple && member.shape->is_number(); // and little-endian
         std::string_view part = piece(bytes, member.offset, wide_number ? 8 : member.shape->size);
         std::string bits;
         if (member.bits != 0) {
@@ -65,6 +63,25 @@ template <class One> void each_part(const Shape& shape, std::string_view bytes, 
 }
 
 } // namespace
+
+std::string integer_text(const Shape* shape, int64_t number, bool is_signed)
+{
+    if (shape && shape->kind == Kind::pointer)
+        return fmt::format("0x{:x}", static_cast<uint64_t>(number));
+    if (shape && shape->kind == Kind::boolean)
+        return number ? "true" : "false";
+    if (shape && shape->kind == Kind::enumeration)
+        for (const auto& [name, value] : shape->constants)
+            if (value == number)
+                return name;
+    return is_signed ? std::to_string(number) : std::to_string(static_cast<uint64_t>(number));
+}
+
+std::string integer_json(const Shape* shape, int64_t number, bool is_signed)
+{
+    const std::string text = integer_text(shape, number, is_signed);
+    return shape && (shape->kind == Kind::enumeration || shape->kind == Kind::pointer) ? json_string(text) : text;
+}
 
 std::string bytes_text(const Shape& shape, std::string_view bytes, bool is_key)
 {
@@ -88,8 +105,9 @@ std::string bytes_text(const Shape& shape, std::string_view bytes, bool is_key)
     }
     const bool is_record = shape.kind == Kind::record, is_array = shape.kind == Kind::array;
     std::string all;
+    bool is_first = true; // what is before may be an empty text
     each_part(shape, bytes, [&](const Shape::Member* member, const Shape& part, std::string_view of) {
-        all += all.empty() ? "" : is_array || (is_record && is_key) ? "," : ", ";
+        all += std::exchange(is_first, false) ? "" : is_array || (is_record && is_key) ? "," : ", ";
         if (is_record)
             all += "." + member->name + (is_key ? "=" : " = ");
         all += bytes_text(part, of, is_key);
@@ -101,20 +119,22 @@ std::string bytes_text(const Shape& shape, std::string_view bytes, bool is_key)
     return "(" + all + ")";
 }
 
-std::string bytes_json(const Shape& shape, std::string_view bytes)
+std::string bytes_json(const Shape& shape, std::string_view bytes, bool is_newer)
 {
     if (shape.kind != Kind::array && shape.kind != Kind::record && shape.kind != Kind::tuple)
-        return shape.kind == Kind::integer ? number_text(shape, bytes, std::min<size_t>(bytes.size(), 8))
-                                           : json_string(bytes_text(shape, bytes, false));
+        return shape.is_number()
+            ? integer_json(&shape, engine::number_in(bytes, std::min<size_t>(bytes.size(), 8), shape.is_signed),
+                           shape.is_signed)
+            : json_string(bytes_text(shape, bytes, false));
     std::string all;
     const bool is_record = shape.kind == Kind::record;
     each_part(shape, bytes, [&](const Shape::Member* member, const Shape& part, std::string_view of) {
         all += all.empty() ? "" : is_record ? ", " : ",";
         if (is_record)
             all += json_string(member->name) + ": ";
-        all += bytes_json(part, of);
+        all += bytes_json(part, of, is_newer);
     });
-    return is_record ? "{ " + all + " }" : "[" + all + "]";
+    return !is_record ? "[" + all + "]" : is_newer ? "{" + all + "}" : "{ " + all + " }";
 }
 
 std::string buffer_text(std::string_view buffer, char how)

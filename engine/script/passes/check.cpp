@@ -55,14 +55,34 @@ std::string_view name(MapKind kind)
     return "";
 }
 
+// What the tool reads of it.
+bool is_one_number(MapKind kind)
+{
+    return kind == MapKind::count || kind == MapKind::sum || kind == MapKind::min || kind == MapKind::max
+        || kind == MapKind::avg;
+}
+
 std::string_view name(const Map& map)
 {
     return is_assigned(map.kind) ? name(map.type) : name(map.kind);
 }
 
-bool same_size(const ShapePtr& a, const ShapePtr& b)
+// Bytes of one mean what bytes of the other mean, but for signs and names of types.
+bool is_alike(const ShapePtr& a, const ShapePtr& b)
 {
-    return size_of(Type::bytes, a) == size_of(Type::bytes, b) && a->kind == b->kind;
+    if (a->is_number() && b->is_number())
+        return a->size == b->size;
+    if (a->kind != b->kind || size_of(Type::bytes, a) != size_of(Type::bytes, b)
+        || a->members.size() != b->members.size())
+        return false;
+    for (size_t i = 0; i < a->members.size(); ++i) {
+        const Shape::Member &one = a->members[i], &other = b->members[i];
+        const bool both_numbers = one.shape->is_number() && other.shape->is_number(); // of 8 bytes in a tuple
+        if (one.offset != other.offset || one.name != other.name
+            || !((a->kind == Shape::Kind::tuple && both_numbers) || is_alike(one.shape, other.shape)))
+            return false;
+    }
+    return true;
 }
 
 class Checker {
@@ -81,6 +101,9 @@ public:
             }
         for (size_t map = 0; map < script_.maps.size(); ++map)
             defined(map, script_.maps[map].where);
+        for (const auto& [map, where] : counted_)
+            if (script_.maps[map].keys.empty())
+                fail(where, "call to len() expects a map with explicit keys (non-scalar map)");
         add_up();
         infer_signs();
         for (size_t map = 0; map < script_.maps.size(); ++map)
@@ -112,8 +135,8 @@ private:
         if (variable.type != type)
             fail(statement.where,
                  fmt::format("{} is {} before, and cannot be {} too", variable.name, name(variable.type), name(type)));
-        if (type == Type::bytes && !same_size(variable.shape, statement.value->shape))
-            fail(statement.where, fmt::format("{} has another size before", variable.name));
+        if (type == Type::bytes && !is_alike(variable.shape, statement.value->shape))
+            fail(statement.where, fmt::format("{} is of another kind or size before", variable.name));
     }
 
     static bool sets_first(const Statement& statement, const Variable& variable)
@@ -170,8 +193,8 @@ private:
                  fmt::format("{} is {} elsewhere, and cannot be {} too", map.name, name(map),
                              changes ? name(kind) : name(statement.value->type)));
         if (!changes && kind == MapKind::string && map.type == Type::bytes
-            && !same_size(map.shape, statement.value->shape))
-            fail(statement.where, fmt::format("{} has another size elsewhere", map.name));
+            && !is_alike(map.shape, statement.value->shape))
+            fail(statement.where, fmt::format("{} is of another kind or size elsewhere", map.name));
         const bool first = !settled_[statement.map];
         settled_[statement.map] = true;
         map.kind = kind;
@@ -231,6 +254,7 @@ private:
                 read(clause, value);
             return;
         case Kind::cat:
+        case Kind::system:
         case Kind::printf: return check_printf(clause, statement);
         case Kind::set:
         case Kind::value:
@@ -243,6 +267,8 @@ private:
         default: break;
         }
         defined(statement.map, statement.where);
+        if (statement.kind == Kind::each)
+            return;
         Map& map = script_.maps[statement.map];
         map.of_tool = map.of_tool && !clause.has_sites();
         if (statement.kind == Kind::print || statement.kind == Kind::clear || statement.kind == Kind::zero)
@@ -266,6 +292,8 @@ private:
             return value.shape->kind == Is::buffer
                 ? conversion == 'r' || conversion == 's'
                 : (value.shape->kind == Is::network || value.shape->kind == Is::mac) && conversion == 's';
+        if (value.shape && value.shape->kind == Is::enumeration && conversion == 's')
+            return true;
         return (conversion == 's') == (value.type != Type::integer) && conversion != 'r';
     }
 
@@ -330,8 +358,8 @@ private:
                 fail(keys[i].where,
                      fmt::format("this key of {} is {} elsewhere, and {} here", map.name, name(map.keys[i]),
                                  name(types[i])));
-            else if (types[i] == Type::bytes && !same_size(map.key_shapes[i], keys[i].shape))
-                fail(keys[i].where, fmt::format("this key of {} has another size elsewhere", map.name));
+            else if (types[i] == Type::bytes && !is_alike(map.key_shapes[i], keys[i].shape))
+                fail(keys[i].where, fmt::format("this key of {} is of another kind or size elsewhere", map.name));
     }
 
     static std::string count_keys(size_t count)
@@ -365,8 +393,7 @@ private:
         case Kind::map: {
             defined(e.map, e.where);
             Map& map = script_.maps[e.map];
-            const bool is_sum = map.kind == MapKind::count || map.kind == MapKind::sum;
-            if (!is_assigned(map.kind) && (clause.has_sites() || !is_sum))
+            if (!is_assigned(map.kind) && (clause.has_sites() || !is_one_number(map.kind)))
                 kernel_only(e.where,
                             fmt::format("{} is {}, and only what was assigned is read here", map.name, name(map)));
             map.read = map.read || clause.has_sites();
@@ -389,6 +416,7 @@ private:
         }
         case Kind::entries:
             defined(e.map, e.where);
+            counted_.emplace_back(e.map, e.where);
             if (clause.has_sites())
                 kernel_only(e.where, "len() belongs to BEGIN, END and interval here");
             return;
@@ -445,8 +473,16 @@ private:
                     fail(operand.where,
                          fmt::format("this is {}, and the other value of \"?\" is {}", name(operand.type),
                                      name(e.operands[1].type)));
-                if (e.type != Type::integer && e.type != Type::string)
-                    kernel_only(e.where, "\"?\" is between integers or strings in this subset of bpftrace's language");
+                const bool is_bytes = e.type == Type::bytes && is_alike(operand.shape, e.operands[1].shape);
+                if (e.type != Type::integer && e.type != Type::string && !is_bytes)
+                    kernel_only(e.where,
+                                "\"?\" is between integers, strings, or tuples and structures of one kind in this "
+                                "subset of bpftrace's language");
+            } else if (operand.kind == Expression::Kind::text && script_.source[operand.where.start] == '$') {
+                fail(operand.where,
+                     fmt::format("parameter {0} is \"{1}\", and no number of 64 bits; str(${0}) is its text",
+                                 script_.source.substr(operand.where.start + 1, operand.where.length - 1),
+                                 operand.text));
             } else if (operand.type != Type::integer) {
                 kernel_only(operand.where,
                             fmt::format("this is {}, and only integers are calculated with here, and strings compared "
@@ -635,7 +671,8 @@ private:
     }
 
     Script script_;
-    std::vector<Update> updates_; // by Statement::number
+    std::vector<Update> updates_;                  // by Statement::number
+    std::vector<std::pair<size_t, Span>> counted_; // maps of len()
     std::vector<bool> settled_, keyed_;
     std::vector<std::vector<std::vector<bool>>> mentions_; // by map, mention and key: whether it is tid
 };

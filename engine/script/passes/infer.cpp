@@ -112,6 +112,7 @@ private:
         using Is = Statement::Kind;
         if (statement.kind == Is::set) {
             Variable& variable = clause_->variables[statement.variable];
+            order_like(*statement.value, variable.shape);
             if (!set_[statement.variable]) {
                 set_[statement.variable] = true;
                 variable.type = statement.value->type;
@@ -120,6 +121,8 @@ private:
             }
             return;
         }
+        if (statement.kind == Is::each)
+            return entry(statement);
         const bool assigns = statement.kind == Is::assign || statement.kind == Is::add;
         if (!assigns && statement.kind != Is::update && statement.kind != Is::remove)
             return;
@@ -130,6 +133,8 @@ private:
             statement.value =
                 address_of(Operator::multiply, std::move(*statement.value),
                            number_of(int64_t(size_at(map.shape, statement.where)), statement.where), statement.where);
+        if (assigns && known_[statement.map])
+            mix(map.shape, statement.value->shape);
         if (statement.kind == Is::remove || known_[statement.map])
             return;
         if (assigns && depends(*statement.value)) {
@@ -144,19 +149,106 @@ private:
         }
     }
 
+    // for ($kv : @map)
+    void entry(const Statement& statement)
+    {
+        const Map& map = script_.maps[statement.map];
+        Variable& variable = clause_->variables[statement.variable];
+        variable.type = Type::bytes;
+        if (!known_[statement.map] || variable.shape) {
+            unknown_ += !variable.shape;
+            return;
+        }
+        if (map.keys.empty())
+            fail(statement.where, fmt::format("{} has no keys: a loop is over a map with keys", map.name));
+        std::vector<ShapePtr> keys;
+        for (size_t i = 0; i < map.keys.size(); ++i)
+            keys.push_back(stored_shape(map.keys[i], map.key_shapes[i], true, statement.where));
+        const ShapePtr value = stored_shape(map.type, map.shape, map.is_signed, statement.where);
+        variable.shape = tuple_shape({keys.size() == 1 ? keys[0] : tuple_shape(keys), value});
+    }
+
+    // As it is in a table.
+    static ShapePtr stored_shape(Type type, const ShapePtr& shape, bool is_signed, Span where)
+    {
+        if (type == Type::probe || type == Type::stack || (type == Type::shown && shape->kind == Shape::Kind::symbol))
+            kernel_only(
+                where,
+                "a loop over stacks and names of probes or functions is not in this subset of bpftrace's language");
+        return type == Type::string ? plain_shape(Shape::Kind::text, string_size)
+            : shape                 ? shape
+                                    : integer_shape(8, is_signed);
+    }
+
+    // The members of a record in the order that they have elsewhere.
+    static void order_like(Expression& e, const ShapePtr& shape)
+    {
+        if (e.kind != Kind::tuple || !shape || shape->kind != Shape::Kind::record
+            || e.shape->kind != Shape::Kind::record || shape->members.size() != e.shape->members.size())
+            return;
+        std::vector<Expression> ordered;
+        for (const Shape::Member& member : shape->members)
+            for (size_t i = 0; i < e.operands.size(); ++i)
+                if (e.shape->members[i].name == member.name)
+                    ordered.push_back(e.operands[i]);
+        if (ordered.size() != e.operands.size())
+            return;
+        e.operands = std::move(ordered);
+        std::vector<ShapePtr> shapes;
+        std::vector<std::string> names;
+        for (size_t i = 0; i < e.operands.size(); ++i) {
+            shapes.push_back(element_shape(e.operands[i]));
+            names.push_back(shape->members[i].name);
+        }
+        e.shape = tuple_shape(shapes, names);
+    }
+
     // Its type is that of a map which is not known yet.
     bool depends(const Expression& e) const
     {
-        return (e.kind == Kind::map && !known_[e.map])
+        return (e.kind == Kind::map && !known_[e.map]) || waits_for_map(e)
             || std::any_of(e.operands.begin(), e.operands.end(), [this](const Expression& o) { return depends(o); });
     }
 
-    static void keys(Map& map, const std::vector<Expression>& keys)
+    bool waits_for_map(const Expression& e) const
     {
+        return e.kind == Kind::variable && clause_->variables[e.variable].is_entry
+            && !clause_->variables[e.variable].shape;
+    }
+
+    // One tuple is all keys, where a map has as many elsewhere.
+    static void spread(const Map& map, std::vector<Expression>& keys)
+    {
+        const ShapePtr tuple = keys.size() == 1 ? keys[0].shape : nullptr;
+        if (!tuple || tuple->kind != Shape::Kind::tuple || map.keys.size() < 2
+            || tuple->members.size() != map.keys.size())
+            return;
+        const Expression whole = std::move(keys[0]);
+        keys.clear();
+        for (size_t i = 0; i < tuple->members.size(); ++i)
+            keys.push_back(whole.kind == Kind::tuple ? whole.operands[i]
+                                                     : element_of(whole, tuple->members[i], whole.where));
+    }
+
+    static void keys(Map& map, std::vector<Expression>& keys)
+    {
+        spread(map, keys);
+        if (map.keys.empty())
+            for (const Expression& key : keys)
+                map.keys.push_back(key.type);
         map.key_shapes.resize(std::max(map.key_shapes.size(), keys.size()));
         for (size_t i = 0; i < keys.size(); ++i)
             if (!map.key_shapes[i])
                 map.key_shapes[i] = keys[i].shape;
+            else
+                mix(map.key_shapes[i], keys[i].shape);
+    }
+
+    // An enum's constants and other numbers together are numbers.
+    static void mix(ShapePtr& shape, const ShapePtr& other)
+    {
+        if (shape && shape->kind == Shape::Kind::enumeration && (!other || other->name != shape->name))
+            shape = integer_shape(8, true);
     }
 
     void resolve(Expression& e)
@@ -197,6 +289,8 @@ private:
         case Kind::at: return at(e);
         case Kind::cast: return cast(e);
         case Kind::size: {
+            if (!e.text.empty())
+                return offset(e);
             const ShapePtr shape = !e.operands.empty() ? shape_of(e.operands[0]) : e.shape;
             if (!shape)
                 fail(e.where, "void has no size");
@@ -209,6 +303,27 @@ private:
         case Kind::shown: return;
         case Kind::has: keys(script_.maps[e.map], e.operands); return;
         }
+    }
+
+    // offsetof()
+    void offset(Expression& e)
+    {
+        ShapePtr of = !e.operands.empty() ? shape_of(e.operands[0]) : e.shape;
+        size_t sum = 0;
+        for (size_t start = 0; start <= e.text.size();) {
+            const size_t end = std::min(e.text.find('.', start), e.text.size());
+            const std::string name = e.text.substr(start, end - start);
+            if (!of || of->kind != Shape::Kind::record)
+                fail(e.where, fmt::format("there is no member {}: its left side is no structure", name));
+            of = complete(of, e.where);
+            const Found found = find(*of, name);
+            if (!found.member)
+                fail(e.where, fmt::format("{} has no member {}", of->name, name));
+            sum += found.offset;
+            of = found.member->shape;
+            start = end + 1;
+        }
+        e = number_of(int64_t(sum), e.where);
     }
 
     void value(Expression& e)
@@ -283,7 +398,7 @@ private:
         e.on_stack = index >= in_registers;
         e.argument = e.on_stack ? index - in_registers : index;
         e.text.clear();
-        e = shape->kind == Shape::Kind::integer ? to_size(std::move(e), shape) : with_shape(std::move(e), shape);
+        e = shape->is_integer() ? to_size(std::move(e), shape) : with_shape(std::move(e), shape);
     }
 
     static Expression with_shape(Expression e, ShapePtr shape)
@@ -320,11 +435,13 @@ private:
             e.is_signed = e.operands[1].is_signed && e.operands[2].is_signed;
             return;
         }
-        if (e.op == Operator::length)
+        if (e.op == Operator::contains)
+            e.shape = bool_shape();
+        if (e.op == Operator::length || e.op == Operator::contains)
             return;
         if (e.op == Operator::swap) {
             const ShapePtr& shape = e.operands[0].shape;
-            e.number = shape && shape->kind == Shape::Kind::integer ? int64_t(shape->size) : 8;
+            e.number = shape && shape->is_integer() ? int64_t(shape->size) : 8;
             return;
         }
         if (!e.shape && (e.op == Operator::add || e.op == Operator::subtract)) {
@@ -372,19 +489,19 @@ private:
         return integer_shape(8, e.is_signed);
     }
 
-    // A variable, a map and ?: may hold a longer string than the one that says their shape.
+    // A variable may hold a longer string than the one that says its shape; so may a tuple.
     static ShapePtr element_shape(const Expression& e)
     {
-        const bool holds_any = e.kind == Kind::variable || e.kind == Kind::map || e.kind == Kind::operation;
-        return e.type == Type::string && holds_any ? plain_shape(Shape::Kind::text, string_size) : shape_of(e);
+        const bool is_array = e.kind == Kind::memory || e.kind == Kind::part; // of char
+        return e.type == Type::string && !is_array ? plain_shape(Shape::Kind::text, string_size) : shape_of(e);
     }
 
     // What something is as a value of this shape.
-    Expression taken(Kind kind, Expression from, const ShapePtr& shape, Span where)
+    static Expression taken(Kind kind, Expression from, const ShapePtr& shape, Span where)
     {
         Expression e;
         e.kind = kind;
-        e.shape = complete(shape, where);
+        e.shape = shape;
         e.type = type_of(*e.shape);
         e.is_signed = e.shape->is_signed;
         e.where = where;
@@ -394,11 +511,11 @@ private:
 
     Expression memory(Expression address, const ShapePtr& shape, Span where)
     {
-        return taken(Kind::memory, std::move(address), shape, where);
+        return taken(Kind::memory, std::move(address), complete(shape, where), where);
     }
 
     // Of bytes that are kept somewhere.
-    Expression part(Expression of, size_t offset, const ShapePtr& shape, Span where)
+    static Expression part(Expression of, size_t offset, const ShapePtr& shape, Span where)
     {
         auto from = int64_t(offset);
         if (of.kind == Kind::part) {
@@ -431,10 +548,10 @@ private:
     {
         const Expression* of = &e;
         while (of->kind != Kind::map && !of->operands.empty()
-               && (of->kind == Kind::member || of->kind == Kind::element || of->kind == Kind::at
-                   || of->kind == Kind::step))
+               && (of->kind == Kind::member || of->kind == Kind::part || of->kind == Kind::element
+                   || of->kind == Kind::at || of->kind == Kind::step))
             of = &of->operands[0];
-        if (of->kind != Kind::map || known_[of->map])
+        if (!waits_for_map(*of) && (of->kind != Kind::map || known_[of->map]))
             return false;
         ++unknown_;
         return true;
@@ -445,10 +562,10 @@ private:
         Expression& of = e.operands[0];
         if (waits(of))
             return;
-        const bool is_arrow = e.number != 0;
         const Span where = e.where;
-        if (!is_arrow && of.shape && of.shape->kind == Shape::Kind::tuple)
+        if (e.number == 0 && of.shape && of.shape->kind == Shape::Kind::tuple)
             return of_tuple(e);
+        const bool is_arrow = e.number != 0 || is_pointer(of); // a.b of a pointer is a->b
         if (is_arrow && !is_pointer(of))
             fail(of.where,
                  of.shape && of.shape->kind == Shape::Kind::record
@@ -456,10 +573,7 @@ private:
                      : "this is no pointer to a structure: a cast says which it is, ((struct x*)arg0)->member");
         const ShapePtr& known = is_arrow ? of.shape->of : of.shape;
         if (!known || known->kind != Shape::Kind::record)
-            fail(of.where,
-                 is_pointer(of) && of.shape->of && of.shape->of->kind == Shape::Kind::record && !is_arrow
-                     ? "this is a pointer: \"->\" is wanted"
-                     : "this is no structure");
+            fail(of.where, "this is no structure");
         const ShapePtr record = complete(known, where);
         const Found found = find(*record, e.text);
         if (!found.member)
@@ -468,7 +582,7 @@ private:
         const bool at_address = is_arrow || of.kind == Kind::memory;
         const auto read = [&](const ShapePtr& shape) {
             if (!at_address)
-                return part(std::move(of), found.offset, shape, where);
+                return part(std::move(of), found.offset, complete(shape, where), where);
             Expression address = is_arrow ? std::move(of) : Expression(std::move(of.operands[0]));
             return memory(plus(std::move(address), found.offset), shape, where);
         };
@@ -491,13 +605,18 @@ private:
         if (index >= tuple->members.size())
             fail(e.where,
                  fmt::format("the tuple has {} elements, .0 to .{}", tuple->members.size(), tuple->members.size() - 1));
-        const Shape::Member& member = tuple->members[index];
-        const bool is_number_there = member.shape->is_number();
-        Expression found = part(std::move(of), member.offset,
-                                is_number_there ? integer_shape(8, member.shape->is_signed) : member.shape, e.where);
-        if (is_number_there)
-            found.shape = integer_shape(8, member.shape->is_signed);
-        e = std::move(found);
+        e = element_of(std::move(of), tuple->members[index], e.where);
+    }
+
+    // A number takes 8 bytes there.
+    static Expression element_of(Expression tuple, const Shape::Member& member, Span where)
+    {
+        if (!member.shape->is_number())
+            return part(std::move(tuple), member.offset, member.shape, where);
+        Expression found = part(std::move(tuple), member.offset, integer_shape(8, member.shape->is_signed), where);
+        if (member.shape->kind != Shape::Kind::integer)
+            found.shape = member.shape;
+        return found;
     }
 
     void element(Expression& e)
@@ -506,6 +625,21 @@ private:
         if (waits(of))
             return;
         const Span where = e.where;
+        const bool is_char_array = of.shape && of.shape->of;
+        if (of.type == Type::string && !is_char_array) { // a character
+            if (index.kind != Kind::number)
+                kernel_only(index.where, "the index of a string is a number here");
+            if (index.number < 0 || uint64_t(index.number) >= string_size)
+                fail(index.where,
+                     fmt::format("the index {} is out of bounds for array of size {}", index.number, string_size));
+            e = part(std::move(of), size_t(index.number), integer_shape(1, true), where);
+            return;
+        }
+        if (of.shape && of.shape->kind == Shape::Kind::tuple && index.kind == Kind::number) { // $t[1] is $t.1
+            e.text = std::to_string(index.number);
+            e.operands.pop_back();
+            return of_tuple(e);
+        }
         const bool is_array =
             of.shape && (of.shape->kind == Shape::Kind::array || of.shape->kind == Shape::Kind::text) && of.shape->of;
         if (!is_array && !is_pointer(of))
@@ -513,8 +647,18 @@ private:
         if (!of.shape->of)
             fail(of.where, "a pointer to void has no elements");
         const ShapePtr shape = complete(of.shape->of, where);
+        if (index.kind == Kind::operation && index.operands.size() == 2 && index.operands[0].kind == Kind::number
+            && index.operands[1].kind == Kind::number
+            && (index.op == Operator::add || index.op == Operator::subtract || index.op == Operator::multiply)) {
+            const uint64_t left = uint64_t(index.operands[0].number), right = uint64_t(index.operands[1].number);
+            index = number_of(int64_t(index.op == Operator::add            ? left + right
+                                          : index.op == Operator::subtract ? left - right
+                                                                           : left * right),
+                              index.where);
+        }
         const bool is_known = index.kind == Kind::number;
-        if (is_array && is_known && (index.number < 0 || uint64_t(index.number) >= of.shape->count))
+        if (is_array && is_known && of.shape->count != 0
+            && (index.number < 0 || uint64_t(index.number) >= of.shape->count))
             fail(index.where,
                  fmt::format("the index {} is out of bounds for array of size {}", index.number, of.shape->count));
         if (is_array && of.kind != Kind::memory) {
@@ -557,15 +701,39 @@ private:
 
     void cast(Expression& e)
     {
+        if (e.operands.size() == 2) { // to the type of a value
+            if (waits(e.operands[1]))
+                return;
+            e.shape = shape_of(e.operands[1]);
+            e.operands.pop_back();
+        }
         Expression& of = e.operands[0];
-        const ShapePtr shape = e.shape;
+        ShapePtr shape = complete(e.shape, e.where);
         const Span where = e.where;
         const auto as = [&](Expression found) {
             found.where = where;
             e = std::move(found);
         };
-        if (shape->kind == Shape::Kind::integer)
+        if (shape->kind == Shape::Kind::boolean)
+            return as(with_shape(operation_of(Operator::not_equal, std::move(of), number_of(0, where), where), shape));
+        if (shape->is_integer() && of.type == Type::bytes
+            && (of.shape->kind == Shape::Kind::array || of.shape->kind == Shape::Kind::network)) {
+            if (of.shape->size < shape->size)
+                fail(of.where, "the array has fewer bytes than that");
+            Expression number = taken(of.kind == Kind::memory ? Kind::memory : Kind::part,
+                                      of.kind == Kind::memory ? Expression(of.operands[0]) : of, shape, where);
+            return as(std::move(number));
+        }
+        if (shape->is_integer())
             return as(to_size(std::move(of), shape));
+        if (of.kind == Kind::number && of.number == 0
+            && (shape->kind == Shape::Kind::record || shape->kind == Shape::Kind::array
+                || shape->kind == Shape::Kind::text))
+            return as(zeros(shape, where));
+        if (shape->kind == Shape::Kind::text && of.type == Type::string)
+            return as(std::move(of));
+        if (shape->kind == Shape::Kind::array || shape->kind == Shape::Kind::text)
+            return as(as_array(std::move(of), shape, where));
         if (shape->kind == Shape::Kind::pointer) {
             if (of.kind == Kind::memory && of.type != Type::integer)
                 return as(with_shape(Expression(std::move(of.operands[0])), shape));
@@ -593,8 +761,84 @@ private:
         as(Expression(std::move(of)));
     }
 
+    static Expression bytes_literal(std::string bytes, const ShapePtr& shape, Span where)
+    {
+        return made(Kind::text, where, [&](Expression& e) {
+            e.type = type_of(*shape);
+            e.text = std::move(bytes);
+            e.shape = shape;
+        });
+    }
+
+    static Expression zeros(const ShapePtr& shape, Span where)
+    {
+        Expression e =
+            bytes_literal(std::string(shape->kind == Shape::Kind::text ? 0 : shape->size, '\0'), shape, where);
+        if (shape->kind == Shape::Kind::text)
+            e.shape = nullptr;
+        return e;
+    }
+
+    // (uint8[4])value: the bytes of a number, a text or an array.
+    static Expression as_array(Expression of, ShapePtr shape, Span where)
+    {
+        const size_t size = of.kind == Kind::text && of.type == Type::string ? of.text.size() + 1
+            : of.type == Type::string                                        ? string_size
+            : of.shape                                                       ? of.shape->size
+                                                                             : 8;
+        if (shape->count == 0)
+            shape = array_shape(shape->of, size / shape->of->size);
+        if (shape->size > std::max<size_t>(size, of.type == Type::integer ? 8 : 0) || shape->size == 0)
+            fail(where, fmt::format("the value has {} bytes, and the array {}", size, shape->size));
+        if (of.kind == Kind::text) {
+            of.text.resize(shape->size, '\0');
+            return bytes_literal(std::move(of.text), shape, where);
+        }
+        if (of.kind == Kind::memory && of.type != Type::integer)
+            return taken(Kind::memory, Expression(std::move(of.operands[0])), shape, where);
+        if (of.type == Type::integer) { // in eight bytes of its own
+            Expression whole;
+            whole.kind = Kind::tuple;
+            whole.where = where;
+            whole.type = Type::bytes;
+            whole.shape = tuple_shape({integer_shape(8, false)});
+            whole.operands.push_back(std::move(of));
+            of = std::move(whole);
+        }
+        return part(std::move(of), 0, shape, where);
+    }
+
+    // args: all of a function's, or of a probe's that says their names.
+    void arguments(Expression& e)
+    {
+        const auto known = debug_ && of_function() ? debug_->parameters(clause_->probes[0]) : std::nullopt;
+        if (!known)
+            kernel_only(e.where,
+                        "args is of functions here, whose debug information tells their arguments' names; args.NAME is "
+                        "one of a usdt probe");
+        std::vector<std::string> names;
+        for (const DebugTypes::Parameter& each : *known) {
+            Expression argument;
+            argument.kind = Kind::value;
+            argument.value = Value::arg;
+            argument.text = each.name;
+            argument.where = e.where;
+            named_argument(argument);
+            names.push_back(each.name);
+            e.operands.push_back(std::move(argument));
+        }
+        if (names.empty())
+            fail(e.where, "the function has no arguments");
+        e.shape = tuple_shape(std::vector<ShapePtr>(names.size(), integer_shape(8, true)), names);
+    }
+
     void tuple(Expression& e)
     {
+        if (e.operands.empty())
+            arguments(e);
+        std::vector<std::string> names; // of a record
+        for (size_t i = 0; e.shape && e.shape->kind == Shape::Kind::record && i < e.shape->members.size(); ++i)
+            names.push_back(e.shape->members[i].name);
         std::vector<ShapePtr> elements;
         for (const Expression& element : e.operands) {
             const bool is_text = element.type == Type::shown && element.shape->kind != Shape::Kind::symbol;
@@ -602,7 +846,7 @@ private:
                 kernel_only(element.where, "elements of a tuple are integers, strings, arrays and structures here");
             elements.push_back(element_shape(element));
         }
-        e.shape = tuple_shape(elements);
+        e.shape = tuple_shape(elements, names);
         e.type = Type::bytes;
     }
 

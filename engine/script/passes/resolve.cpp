@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <iterator>
 #include <limits>
 
@@ -29,10 +30,24 @@ public:
         for (const ast::Clause& clause : written_.clauses)
             if (!clause.probes.empty()) // an error was in its first one
                 this->clause(clause);
+        refuse_unknown_options();
+        for (const ast::MapSize& each : written_.sizes)
+            size(each);
         return std::move(draft_);
     }
 
 private:
+    void size(const ast::MapSize& written)
+    {
+        for (Map& map : draft_.script.maps)
+            if (map.name == written.map) {
+                map.most_keys = written.keys;
+                map.is_lru = written.kind.ends_with("lruhash");
+                return;
+            }
+        draft_.script.unused.push_back(written.map);
+    }
+
     // What a setting of bpftrace's means here. Most are of BPF and of how bpftrace finds things: they change no result.
     void setting(const ast::Script::Setting& setting)
     {
@@ -45,21 +60,25 @@ private:
             ? this->value(*setting.value)
             : Expression();
         const auto* const word = setting.value ? std::get_if<ast::Word>(&setting.value->node) : nullptr;
-        if (setting.name == "print_maps_on_exit") {
+        std::string name = setting.name; // or as the variable of the environment is called
+        if (constexpr std::string_view prefix = "BPFTRACE_"; name.starts_with(prefix)) {
+            name.erase(0, prefix.size());
+            std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+        }
+        if (name == "print_maps_on_exit") {
             draft_.script.prints_maps = word ? word->word != "false" : value.number != 0;
             return;
         }
-        const bool is_usual = (setting.name == "max_strlen" && value.number == int64_t(string_size))
-            || (setting.name == "max_map_keys" && value.number <= 4096)
-            || (setting.name == "stack_mode" && (word ? word->word : value.text) == "bpftrace");
-        if (is_usual || std::find(of_bpf.begin(), of_bpf.end(), setting.name) != of_bpf.end()
-            || setting.name.starts_with("unstable_"))
+        if (name == "stack_mode")
+            return stack_form(word ? word->word : value.text, setting.where);
+        const bool is_usual = (name == "max_strlen" && value.number == int64_t(string_size))
+            || (name == "max_map_keys" && value.number <= 4096);
+        if (is_usual || std::find(of_bpf.begin(), of_bpf.end(), name) != of_bpf.end() || name.starts_with("unstable_"))
             return;
-        if (setting.name == "max_strlen" || setting.name == "max_map_keys" || setting.name == "stack_mode"
-            || setting.name == "str_trunc_trailer")
+        if (name == "max_strlen" || name == "max_map_keys" || name == "str_trunc_trailer")
             kernel_only(setting.where,
                         fmt::format("{} of that value is not in this subset of bpftrace's language", setting.name));
-        fail(setting.where, fmt::format("\"{}\" is no setting", setting.name));
+        fail(setting.where, fmt::format("{}: not a known configuration option", setting.name));
     }
 
     void clause(const ast::Clause& written)
@@ -69,9 +88,18 @@ private:
         clause.where = written.where;
         scopes_.assign(1, {});
         clause_ = &clause;
+        std::vector<Statement> before;
         if (written.filter)
-            clause.filter = value(*written.filter);
-        statements(clause.actions, written.body);
+            clause.filter = into(before, [&] { return value(*written.filter); });
+        if (before.empty()) {
+            statements(clause.actions, written.body);
+        } else { // a filter with statements is a condition
+            Statement made = statement(Statement::Kind::branch, clause.filter->where);
+            made.value = std::exchange(clause.filter, std::nullopt);
+            statements(made.then, written.body);
+            clause.actions = std::move(before);
+            put(clause.actions, std::move(made));
+        }
         draft_.script.clauses.push_back(std::move(clause));
     }
 
@@ -81,8 +109,15 @@ private:
     {
         scopes_.emplace_back();
         for (const ast::Stmt& each : block)
-            std::visit([&](const auto& node) { add(to, node, each.where); }, each.node);
+            add(to, each);
         scopes_.pop_back();
+    }
+
+    void add(std::vector<Statement>& to, const ast::Stmt& statement) override
+    {
+        std::vector<Statement>* const outer = std::exchange(before_, &to);
+        std::visit([&](const auto& node) { add(to, node, statement.where); }, statement.node);
+        before_ = outer;
     }
 
     // unroll(N) { ... }
@@ -105,34 +140,10 @@ private:
             fail(node.head, fmt::format("more than {} statements, unrolled", most_statements));
     }
 
-    static Statement statement(Statement::Kind kind, Span where)
-    {
-        Statement made;
-        made.kind = kind;
-        made.where = where;
-        return made;
-    }
-
-    // Numbers are those of the text's order, and a statement's own is behind those of the statements in it.
-    void put(std::vector<Statement>& to, Statement statement, Update update = {})
-    {
-        statement.number = draft_.script.statements++;
-        draft_.updates.push_back(std::move(update));
-        to.push_back(std::move(statement));
-    }
-
-    Statement set(size_t variable, Expression value, Span where) const
-    {
-        Statement made = statement(Statement::Kind::set, where);
-        made.variable = variable;
-        made.value = std::move(value);
-        return made;
-    }
-
     void add(std::vector<Statement>& to, const ast::Assign& node, Span where)
     {
         if (const auto* const map = std::get_if<ast::MapAt>(&node.target.node))
-            return set_map(to, *map, node, where);
+            return set_map(to, *map, node, node.value, where);
         const auto& name = std::get<ast::VariableOf>(node.target.node).name;
         const Span at = node.target.where;
         Expression made = node.op ? changed(*node.op, variable(name, at), node.value) : value(node.value);
@@ -146,9 +157,19 @@ private:
         return operation_of(op, std::move(before), std::move(right), where);
     }
 
-    void set_map(std::vector<Statement>& to, const ast::MapAt& map, const ast::Assign& node, Span where)
+    void set_map(std::vector<Statement>& to, const ast::MapAt& map, const ast::Assign& node, const ast::Expr& value,
+                 Span where)
     {
-        const auto* const call = std::get_if<ast::Call>(&node.value.node);
+        if (const auto* const block = std::get_if<ast::BlockValue>(&value.node); block && !block->body.empty())
+            if (const auto* const last = std::get_if<ast::Alone>(&block->body.back().node)) { // it may be a count()
+                scopes_.emplace_back();
+                for (size_t i = 0; i + 1 < block->body.size(); ++i)
+                    add(to, block->body[i]);
+                set_map(to, map, node, last->value, where);
+                scopes_.pop_back();
+                return;
+            }
+        const auto* const call = std::get_if<ast::Call>(&value.node);
         const AggregationWord* const aggregation = call && !node.op ? aggregation_of(call->name) : nullptr;
         const bool adds = node.op == Operator::add || node.op == Operator::subtract;
         Statement made = statement(aggregation ? Statement::Kind::update
@@ -159,18 +180,18 @@ private:
         made.keys = values(map.keys);
         Update update;
         if (aggregation) {
-            aggregate(update, *aggregation, *call, node.value.where);
+            aggregate(update, *aggregation, *call, value.where);
         } else if (node.op && !adds) { // not in one step
             Expression before =
                 engine::made(Expression::Kind::map, {node.target.where.start, map.name.size()}, [&](Expression& e) {
                     e.map = made.map;
                     e.operands = made.keys;
                 });
-            made.value = changed(*node.op, std::move(before), node.value);
+            made.value = changed(*node.op, std::move(before), value);
         } else {
-            made.value = value(node.value);
+            made.value = this->value(value);
             if (node.op == Operator::subtract)
-                made.value = operation_of(Operator::negate, *std::move(made.value), node.value.where);
+                made.value = operation_of(Operator::negate, *std::move(made.value), value.where);
         }
         put(to, std::move(made), std::move(update));
     }
@@ -189,16 +210,44 @@ private:
                                              : fmt::format("{}() wants {}", function.word, function.wants));
     }
 
-    void add(std::vector<Statement>& to, const ast::Alone& node, Span where)
+    void add(std::vector<Statement>& to, const ast::Alone& node, Span where) { alone(to, node.value, where); }
+
+    void alone(std::vector<Statement>& to, const ast::Expr& e, Span where)
     {
-        if (const auto* const step = std::get_if<ast::Step>(&node.value.node))
-            return this->step(to, *step, node.value.where);
-        if (const auto* const call = std::get_if<ast::Call>(&node.value.node))
-            if (!function_of(call->name) && !builtin_of(call->name) && !written_.macros.contains(call->name))
+        if (const ast::Expr* const argument = argument_of_macro(e)) // of which each mention does what it does
+            return (void)outside([&] { return alone(to, *argument, where), true; });
+        if (const auto* const step = std::get_if<ast::Step>(&e.node))
+            return this->step(to, *step, e.where);
+        if (const auto* const choice = std::get_if<ast::Choice>(&e.node); choice && is_statement(*choice)) {
+            Statement made = statement(Statement::Kind::branch, where);
+            made.value = value(*choice->condition);
+            into(made.then, [&] { return alone(made.then, *choice->yes, choice->yes->where), true; });
+            into(made.otherwise, [&] { return alone(made.otherwise, *choice->no, choice->no->where), true; });
+            return put(to, std::move(made));
+        }
+        if (const auto* const call = std::get_if<ast::Call>(&e.node))
+            if (macro_for(*call, where)) {
+                expand(*call, where, false);
+                return;
+            } else if (!function_of(call->name) && !builtin_of(call->name)) {
                 return this->call(to, *call, where);
+            }
+        if (const auto* const block = std::get_if<ast::BlockValue>(&e.node))
+            return statements(to, block->body);
         Statement made = statement(Statement::Kind::value, where);
-        made.value = value(node.value);
+        made.value = value(e);
         put(to, std::move(made));
+    }
+
+    // a ? f() : g(), of which one is none of a value's functions.
+    static bool is_statement(const ast::Choice& choice)
+    {
+        const auto is = [](const ast::Expr& e) {
+            const auto* const call = std::get_if<ast::Call>(&e.node);
+            const auto* const inner = std::get_if<ast::Choice>(&e.node);
+            return (call && statement_of(call->name)) || (inner && is_statement(*inner));
+        };
+        return choice.yes && (is(*choice.yes) || is(*choice.no));
     }
 
     // @x++ and ++$x alone: nobody wants the value.
@@ -234,8 +283,30 @@ private:
     void add(std::vector<Statement>& to, const ast::While& node, Span where)
     {
         Statement made = statement(Statement::Kind::loop, where);
-        made.value = value(node.condition);
+        made.value = into(made.then, [&] { return value(node.condition); });
+        if (!made.then.empty()) { // a condition with statements: each turn begins with them
+            Statement leaves = statement(Statement::Kind::branch, where);
+            leaves.value = operation_of(Operator::logical_not, *std::move(made.value), where);
+            put(leaves.then, statement(Statement::Kind::leave, where));
+            put(made.then, std::move(leaves));
+            made.value = number_of(1, where);
+        }
         statements(made.then, node.body);
+        put(to, std::move(made));
+    }
+
+    // for ($kv : @map)
+    void add(std::vector<Statement>& to, const ast::Each& node, Span where)
+    {
+        if (clause_->has_sites())
+            kernel_only(where, "a loop over a map belongs to BEGIN, END and interval here");
+        Statement made = statement(Statement::Kind::each, where);
+        made.map = map_of(std::get<ast::MapAt>(node.map.node), node.map.where);
+        scopes_.emplace_back();
+        made.variable = scopes_.back()[node.name] = new_variable(node.name, where);
+        clause_->variables[made.variable].is_entry = true;
+        statements(made.then, node.body);
+        scopes_.pop_back();
         put(to, std::move(made));
     }
 
@@ -245,6 +316,8 @@ private:
         std::optional<Expression> first;
         if (node.value)
             first = value(*node.value);
+        if (node.type && (node.type->shape || node.type->of))
+            first = cast_to(*node.type, first ? *std::move(first) : number_of(0, where), where);
         const size_t index = scopes_.back()[node.name] = new_variable(node.name, where);
         if (first)
             put(to, set(index, *std::move(first), where));
@@ -253,13 +326,13 @@ private:
     // $at = from, $end = to, and as long as $at < $end: $i = $at, $at = $at + 1, and what is to be done.
     void add(std::vector<Statement>& to, const ast::Range& node, Span where)
     {
-        Expression from = value(node.from), end = value(node.to);
+        std::vector<Expression> both = in_order({&node.from, &node.to});
         scopes_.emplace_back();
         const auto fresh = [&](const std::string& name) { return scopes_.back()[name] = new_variable(name, where); };
         const std::string at_name = "at " + node.name, end_name = "end " + node.name; // no text can say these
         const size_t at = fresh(at_name), own = fresh(node.name);
-        put(to, set(at, std::move(from), where));
-        put(to, set(fresh(end_name), std::move(end), where));
+        put(to, set(at, std::move(both[0]), where));
+        put(to, set(fresh(end_name), std::move(both[1]), where));
         Statement loop = statement(Statement::Kind::loop, where);
         loop.value = operation_of(Operator::less, variable(at_name, where), variable(end_name, where), where);
         put(loop.then, set(own, variable(at_name, where), where));
@@ -312,6 +385,7 @@ private:
         case Kind::clear:
         case Kind::zero: return of_map(statement, node);
         case Kind::cat:
+        case Kind::system:
         case Kind::printf:
             statement.text = node.name == "warnf" ? "WARNING" : node.name == "errorf" ? "ERROR" : "";
             return print_text(statement, node);
@@ -378,13 +452,11 @@ private:
 
     void print_text(Statement& statement, const ast::Call& node)
     {
-        const auto* const text = !node.arguments.empty() ? std::get_if<ast::Text>(&node.arguments[0].node) : nullptr;
-        if (!text)
-            fail(node.arguments.empty() ? statement.where : node.arguments[0].where,
-                 fmt::format("{}() wants a string", node.name));
-        statement.format = read_format(text->value, node.arguments[0].where);
-        for (size_t i = 1; i < node.arguments.size(); ++i)
-            statement.values.push_back(value(node.arguments[i]));
+        std::vector<Expression> given = values(node.arguments);
+        if (given.empty() || given[0].kind != Expression::Kind::text)
+            fail(given.empty() ? statement.where : given[0].where, fmt::format("{}() wants a string", node.name));
+        statement.format = read_format(given[0].text, given[0].where);
+        statement.values.assign(std::make_move_iterator(given.begin() + 1), std::make_move_iterator(given.end()));
         const size_t wanted = statement.format.size() - 1;
         if (statement.values.size() != wanted)
             fail({node.arguments[0].where.start,

@@ -5,11 +5,16 @@
 #include "script/tokens.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
+#include <cctype>
 #include <charconv>
+#include <ctime>
+#include <iterator>
+#include <sys/sysinfo.h>
 
 namespace fastsdt::engine {
 namespace {
@@ -43,6 +48,42 @@ Expression network_address(const Expression& text)
     });
 }
 
+// A value that is known before the program is, or made of another one.
+bool is_constant_word(std::string_view word)
+{
+    return word == "ncpus" || word == "usermode" || word == "username" || word == "probetype";
+}
+
+// As probetype calls it.
+std::string_view kind_of(const Clause& clause)
+{
+    switch (clause.probes.empty() ? Probe::Kind::usdt : clause.probes[0].kind) {
+    case Probe::Kind::usdt: return "usdt";
+    case Probe::Kind::entry: return "uprobe";
+    case Probe::Kind::exit: return "uretprobe";
+    case Probe::Kind::interval: return "interval";
+    case Probe::Kind::begin:
+    case Probe::Kind::end: break;
+    }
+    return "special";
+}
+
+// -1, 0x1f, 077. As 64 bits.
+std::optional<int64_t> number_in_text(std::string_view text)
+{
+    const bool minus = text.starts_with('-');
+    text.remove_prefix(minus ? 1 : 0);
+    const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+    text.remove_prefix(hexadecimal ? 2 : 0);
+    uint64_t number = 0;
+    const bool octal = !hexadecimal && text.size() > 1 && text.starts_with('0');
+    const int base = hexadecimal ? 16 : octal ? 8 : 10;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+    if (error != std::errc() || end != text.data() + text.size() || text.empty())
+        return std::nullopt;
+    return int64_t(minus ? 0 - number : number);
+}
+
 bool is_digits(std::string_view text)
 {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -50,10 +91,42 @@ bool is_digits(std::string_view text)
 
 } // namespace
 
-// Also where it is a parameter of a macro.
+Values::Values(const ast::Script& written, const std::vector<std::string>& parameters) : written_(written)
+{
+    for (const std::string& each : parameters)
+        if (const size_t equals = each.find('='); each.starts_with("--"))
+            options_[each.substr(2, equals == each.npos ? equals : equals - 2)] =
+                equals == each.npos ? "true" : each.substr(equals + 1);
+        else
+            parameters_.push_back(each);
+}
+
+Statement Values::statement(Statement::Kind kind, Span where)
+{
+    Statement made;
+    made.kind = kind;
+    made.where = where;
+    return made;
+}
+
+void Values::put(std::vector<Statement>& to, Statement statement, Update update)
+{
+    statement.number = draft_.script.statements++;
+    draft_.updates.push_back(std::move(update));
+    to.push_back(std::move(statement));
+}
+
+Statement Values::set(size_t variable, Expression value, Span where)
+{
+    Statement made = statement(Statement::Kind::set, where);
+    made.variable = variable;
+    made.value = std::move(value);
+    return made;
+}
+
 size_t Values::map_of(const ast::MapAt& map, Span where)
 {
-    const std::string& name = map_name(map.name);
+    const std::string name = map_name(map.name);
     const auto [found, added] = maps_.try_emplace(name, draft_.script.maps.size());
     if (added) {
         Map fresh;
@@ -66,9 +139,12 @@ size_t Values::map_of(const ast::MapAt& map, Span where)
 
 size_t Values::variable_index(const std::string& name, Span where)
 {
-    if (const size_t* const found = find_variable(name))
+    if (const auto found = find_variable(name))
         return *found;
-    return scopes_.front()[name] = new_variable(name, where); // seen in all of the clause
+    if (const Bound* const parameter = bound(name))
+        return outside(
+            [&] { return variable_index(std::get<ast::VariableOf>(parameter->argument->node).name, where); });
+    return scopes_.front()[name] = new_variable(name, where); // seen in all of the clause, or of the macro
 }
 
 size_t Values::new_variable(const std::string& name, Span where)
@@ -77,20 +153,33 @@ size_t Values::new_variable(const std::string& name, Span where)
     return clause_->variables.size() - 1;
 }
 
-const size_t* Values::find_variable(const std::string& name) const
+// No text can say its name.
+size_t Values::hidden_variable(Span where)
+{
+    return new_variable(fmt::format("value {}", clause_->variables.size()), where);
+}
+
+std::optional<size_t> Values::find_variable(const std::string& name)
 {
     for (size_t i = scopes_.size(); i-- > 0;)
         if (const auto found = scopes_[i].find(name); found != scopes_[i].end())
-            return &found->second;
-    return nullptr;
+            return found->second;
+    if (const Bound* const parameter = bound(name))
+        return outside([&] { return find_variable(std::get<ast::VariableOf>(parameter->argument->node).name); });
+    return std::nullopt;
 }
 
-Expression Values::variable(const std::string& name, Span where) const
+Expression Values::variable(const std::string& name, Span where)
 {
-    const size_t* const found = find_variable(name);
+    const auto found = find_variable(name);
     if (!found)
         fail(where, fmt::format("{} has no value here", name));
-    return made(Expression::Kind::variable, where, [&](Expression& e) { e.variable = *found; });
+    return variable(*found, where);
+}
+
+Expression Values::variable(size_t index, Span where)
+{
+    return made(Expression::Kind::variable, where, [&](Expression& e) { e.variable = index; });
 }
 
 // Empty: there is none.
@@ -108,91 +197,191 @@ Expression Values::numeric(const ast::Parameter& of, Span where)
         draft_.script.parameters = std::max(draft_.script.parameters, parameters_.size());
         return number_of(static_cast<int64_t>(parameters_.size()), where);
     }
-    std::string_view text = parameter(of.number);
+    const std::string& text = parameter(of.number);
     if (text.empty())
         return number_of(0, where);
-    const bool minus = text.starts_with('-');
-    text.remove_prefix(minus ? 1 : 0);
-    const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
-    text.remove_prefix(hexadecimal ? 2 : 0);
-    uint64_t number = 0;
-    const bool octal = !hexadecimal && text.size() > 1 && text.starts_with('0');
-    const int base = hexadecimal ? 16 : octal ? 8 : 10;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-    if (error != std::errc() || end != text.data() + text.size())
-        fail(where,
-             fmt::format("parameter {} is \"{}\", and no number of 64 bits; str(${}) is its text", of.number,
-                         parameter(of.number), of.number));
-    return number_of(static_cast<int64_t>(minus ? 0 - number : number), where);
+    if (const auto number = number_in_text(text))
+        return number_of(*number, where);
+    // A text, and as such it is no number.
+    return made(Expression::Kind::text, where, [&](Expression& e) { e.text = text; });
 }
 
 // ---- Values
 
 std::vector<Expression> Values::values(const std::vector<ast::Expr>& all)
 {
+    std::vector<const ast::Expr*> each;
+    each.reserve(all.size());
+    for (const ast::Expr& e : all)
+        each.push_back(&e);
+    return in_order(each);
+}
+
+std::vector<Expression> Values::in_order(const std::vector<const ast::Expr*>& all)
+{
     std::vector<Expression> found;
     found.reserve(all.size());
-    for (const ast::Expr& each : all)
-        found.push_back(value(each));
+    for (const ast::Expr* const each : all) {
+        std::vector<Statement> own;
+        Expression next = into(own, [&] { return value(*each); });
+        if (!own.empty())
+            for (Expression& e : found)
+                keep(e);
+        before_->insert(before_->end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
+        found.push_back(std::move(next));
+    }
     return found;
+}
+
+// As it is now, whatever comes before the statement from here on.
+void Values::keep(Expression& e)
+{
+    if (e.kind == Expression::Kind::number || e.kind == Expression::Kind::text)
+        return;
+    const Span where = e.where;
+    const size_t kept = hidden_variable(where);
+    put(*before_, set(kept, std::move(e), where));
+    e = variable(kept, where);
 }
 
 Expression Values::value(const ast::Expr& e)
 {
-    if (const Bound* const bound = parameter_of_macro(e))
-        return outside([&] { return value(*bound->argument); });
+    if (const ast::Expr* const argument = argument_of_macro(e))
+        return outside([&] { return value(*argument); });
     return std::visit([&](const auto& node) { return value(node, e.where); }, e.node);
 }
 
-const Values::Bound* Values::parameter_of_macro(const ast::Expr& e) const
+// { statements; value }
+Expression Values::value(const ast::BlockValue& node, Span where)
 {
-    if (macros_.empty())
-        return nullptr;
-    const auto* const word = std::get_if<ast::Word>(&e.node);
-    const auto* const variable = std::get_if<ast::VariableOf>(&e.node);
-    const auto* const map = std::get_if<ast::MapAt>(&e.node);
-    for (const Bound& each : macros_.back())
-        if ((word && word->word == each.name) || (variable && variable->name == each.name)
-            || (map && map->name == each.name && map->keys.empty()))
-            return &each;
+    scopes_.emplace_back();
+    Expression found = value_of(node.body, where);
+    scopes_.pop_back();
+    return found;
+}
+
+Expression Values::value_of(const ast::Block& body, Span where)
+{
+    for (size_t i = 0; i + 1 < body.size(); ++i)
+        add(*before_, body[i]);
+    const ast::Stmt* const last = body.empty() ? nullptr : &body.back();
+    if (const auto* const alone = last ? std::get_if<ast::Alone>(&last->node) : nullptr; alone && alone->is_last)
+        return value(alone->value);
+    const auto* const choice = last ? std::get_if<ast::If>(&last->node) : nullptr;
+    if (!choice || choice->otherwise.empty())
+        fail(last ? last->where : where, "a block that is a value ends with one, and no \";\" is behind that");
+    const auto block = [&](const ast::Block& of) {
+        scopes_.emplace_back();
+        Expression found = value_of(of, last->where);
+        scopes_.pop_back();
+        return found;
+    };
+    return choose(
+        value(choice->condition), [&] { return block(choice->then); }, [&] { return block(choice->otherwise); },
+        last->where);
+}
+
+// One of two values. What has to happen before it happens only where it is chosen.
+Expression Values::choose(Expression condition, const std::function<Expression()>& yes,
+                          const std::function<Expression()>& no, Span where)
+{
+    Statement branch = statement(Statement::Kind::branch, where);
+    Expression then = into(branch.then, yes), otherwise = into(branch.otherwise, no);
+    if (branch.then.empty() && branch.otherwise.empty()) {
+        Expression found = operation_of(Operator::select, std::move(condition), where);
+        found.operands.push_back(std::move(then));
+        found.operands.push_back(std::move(otherwise));
+        return found;
+    }
+    const size_t chosen = hidden_variable(where);
+    put(branch.then, set(chosen, std::move(then), where));
+    put(branch.otherwise, set(chosen, std::move(otherwise), where));
+    branch.value = std::move(condition);
+    put(*before_, std::move(branch));
+    return variable(chosen, where);
+}
+
+const Values::Bound* Values::bound(const std::string& name) const
+{
+    if (!macros_.empty())
+        for (const Bound& each : macros_.back().bound)
+            if (each.name == name)
+                return &each;
     return nullptr;
 }
 
-// Of @x and @x[key], where @x is a parameter.
-const std::string& Values::map_name(const std::string& name) const
+const ast::Expr* Values::argument_of_macro(const ast::Expr& e) const
 {
-    if (!macros_.empty())
-        for (const Bound& each : macros_.back())
-            if (each.name == name)
-                return std::get<ast::MapAt>(each.argument->node).name;
+    const auto* const word = std::get_if<ast::Word>(&e.node);
+    const auto* const variable = std::get_if<ast::VariableOf>(&e.node);
+    const auto* const map = std::get_if<ast::MapAt>(&e.node);
+    const Bound* const found = word ? bound(word->word)
+        : variable                  ? bound(variable->name)
+        : map && map->keys.empty()  ? bound(map->name)
+                                    : nullptr;
+    return found ? found->argument : nullptr;
+}
+
+// Of @x and @x[key], where @x is a parameter.
+std::string Values::map_name(const std::string& name)
+{
+    if (const Bound* const parameter = bound(name))
+        return outside([&] { return map_name(std::get<ast::MapAt>(parameter->argument->node).name); });
     return name;
 }
 
-Expression Values::expand(const ast::Macro& macro, const ast::Call& node, Span where)
+// Of several of one name the first that takes such arguments.
+const ast::Macro* Values::macro_for(const ast::Call& node, Span where) const
 {
-    if (node.arguments.size() != macro.parameters.size())
-        fail(where,
-             fmt::format("{}() takes {} argument{}, and has {}", node.name, macro.parameters.size(),
-                         macro.parameters.size() == 1 ? "" : "s", node.arguments.size()));
+    const auto known = written_.macros.find(node.name);
+    if (known == written_.macros.end())
+        return nullptr;
+    const auto why_not = [&](const ast::Macro& macro) -> std::optional<ScriptError> {
+        if (node.arguments.size() != macro.parameters.size())
+            return ScriptError(where,
+                               fmt::format("{}() takes {} argument{}, and has {}", node.name, macro.parameters.size(),
+                                           macro.parameters.size() == 1 ? "" : "s", node.arguments.size()));
+        for (size_t i = 0; i < macro.parameters.size(); ++i) {
+            const std::string& name = macro.parameters[i];
+            const ast::Expr& argument = node.arguments[i];
+            const auto* const map = std::get_if<ast::MapAt>(&argument.node);
+            if (name.starts_with('$') && !std::holds_alternative<ast::VariableOf>(argument.node))
+                return ScriptError(argument.where, fmt::format("{}() wants a variable here", node.name));
+            if (name.starts_with('@') && (!map || !map->keys.empty()))
+                return ScriptError(argument.where, fmt::format("{}() wants a map here", node.name));
+        }
+        return std::nullopt;
+    };
+    for (const ast::Macro& each : known->second)
+        if (!why_not(each))
+            return &each;
+    if (builtin_of(node.name) || function_of(node.name) || statement_of(node.name))
+        return nullptr;
+    throw ScriptError(*why_not(known->second.back()));
+}
+
+std::optional<Expression> Values::expand(const ast::Call& node, Span where, bool wants_value)
+{
+    const ast::Macro& macro = *macro_for(node, where);
     if (macros_.size() >= most_macros || ++expanded_ > most_expanded)
         fail(where,
              fmt::format("{}() leads to too many macros: {} in each other and {} in all are the most", node.name,
                          most_macros, most_expanded));
-    std::vector<Bound> bound;
-    for (size_t i = 0; i < macro.parameters.size(); ++i) {
-        const std::string& name = macro.parameters[i];
-        const ast::Expr& argument = node.arguments[i];
-        if (name.starts_with('$') && !std::holds_alternative<ast::VariableOf>(argument.node))
-            fail(argument.where, fmt::format("{}() wants a variable here", node.name));
-        const auto* const map = std::get_if<ast::MapAt>(&argument.node);
-        if (name.starts_with('@') && (!map || !map->keys.empty()))
-            fail(argument.where, fmt::format("{}() wants a map here", node.name));
-        bound.push_back({name, &argument});
+    Expansion own;
+    for (size_t i = 0; i < macro.parameters.size(); ++i)
+        own.bound.push_back({macro.parameters[i], &node.arguments[i]});
+    own.callers = std::exchange(scopes_, Scopes(1));
+    macros_.push_back(std::move(own));
+    std::optional<Expression> found;
+    if (wants_value) {
+        found = value_of(macro.body, where);
+        found->where = where;
+    } else {
+        for (const ast::Stmt& each : macro.body)
+            add(*before_, each);
     }
-    macros_.push_back(std::move(bound));
-    Expression found = value(*macro.body);
+    scopes_ = std::move(macros_.back().callers);
     macros_.pop_back();
-    found.where = where;
     return found;
 }
 
@@ -215,7 +404,7 @@ Expression Values::value(const ast::MapAt& node, Span where)
         e.operands = values(node.keys);
     });
 }
-Expression Values::value(const ast::VariableOf& node, Span where) const
+Expression Values::value(const ast::VariableOf& node, Span where)
 {
     return variable(node.name, where);
 }
@@ -223,18 +412,35 @@ Expression Values::value(const ast::Prefix& node, Span where)
 {
     return operation_of(node.op, value(*node.of), where);
 }
-Expression Values::value(const ast::Infix& node, Span)
+Expression Values::value(const ast::Infix& node, Span where)
 {
-    Expression left = value(*node.left), right = value(*node.right);
-    const Span where = join(left.where, right.where);
-    return operation_of(node.op, std::move(left), std::move(right), where);
+    if (node.op == Operator::logical_and || node.op == Operator::logical_or) { // the right one only if it is needed
+        const bool is_and = node.op == Operator::logical_and;
+        Expression left = value(*node.left);
+        std::vector<Statement> own;
+        Expression right = into(own, [&] { return value(*node.right); });
+        if (own.empty())
+            return operation_of(node.op, std::move(left), std::move(right), where);
+        const auto truth = [&] {
+            before_->insert(before_->end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
+            return operation_of(Operator::not_equal, std::move(right), number_of(0, where), where);
+        };
+        const auto known = [&] { return number_of(is_and ? 0 : 1, where); };
+        return is_and ? choose(std::move(left), truth, known, where) : choose(std::move(left), known, truth, where);
+    }
+    std::vector<Expression> both = in_order({node.left.get(), node.right.get()});
+    const Span all = join(both[0].where, both[1].where);
+    return operation_of(node.op, std::move(both[0]), std::move(both[1]), all);
 }
 Expression Values::value(const ast::Choice& node, Span where)
 {
-    Expression found = operation_of(Operator::select, value(*node.condition), where);
-    found.operands.push_back(value(*node.yes));
-    found.operands.push_back(value(*node.no));
-    return found;
+    if (!node.yes) { // a ?: b
+        Expression condition = value(*node.condition);
+        keep(condition);
+        const Expression again = condition;
+        return choose(std::move(condition), [&] { return again; }, [&] { return value(*node.no); }, where);
+    }
+    return choose(value(*node.condition), [&] { return value(*node.yes); }, [&] { return value(*node.no); }, where);
 }
 Expression Values::value(const ast::Deref& node, Span where)
 {
@@ -258,29 +464,46 @@ Expression Values::value(const ast::Member& node, Span where)
 }
 Expression Values::value(const ast::Element& node, Span where)
 {
-    return made(Expression::Kind::element, where, [&](Expression& e) {
-        e.operands.push_back(value(*node.of));
-        e.operands.push_back(value(*node.index));
+    return made(Expression::Kind::element, where,
+                [&](Expression& e) { e.operands = in_order({node.of.get(), node.index.get()}); });
+}
+// Where the type is that of a value, this is the second operand.
+Expression Values::cast_to(const ast::TypeName& type, Expression of, Span where)
+{
+    return made(Expression::Kind::cast, where, [&](Expression& e) {
+        e.shape = type.shape;
+        e.operands.push_back(std::move(of));
+        if (type.of)
+            e.operands.push_back(value(*type.of));
     });
 }
 Expression Values::value(const ast::Cast& node, Span where)
 {
-    return made(Expression::Kind::cast, where, [&](Expression& e) {
-        e.shape = node.type;
-        e.operands.push_back(value(*node.of));
-    });
+    return cast_to(node.type, value(*node.of), where);
 }
 Expression Values::value(const ast::SizeOf& node, Span where)
 {
     return made(Expression::Kind::size, where, [&](Expression& e) {
-        e.shape = node.type;
-        if (node.of)
-            e.operands.push_back(value(*node.of));
+        e.shape = node.type.shape;
+        if (node.type.of)
+            e.operands.push_back(value(*node.type.of));
     });
+}
+Expression Values::value(const ast::OffsetOf& node, Span where)
+{
+    Expression found = value(ast::SizeOf{{node.type.shape, nullptr}}, where);
+    if (node.type.of)
+        found.operands.push_back(value(*node.type.of));
+    found.text = fmt::format("{}", fmt::join(node.members, "."));
+    return found;
 }
 Expression Values::value(const ast::Tuple& node, Span where)
 {
-    return made(Expression::Kind::tuple, where, [&](Expression& e) { e.operands = values(node.elements); });
+    return made(Expression::Kind::tuple, where, [&](Expression& e) {
+        e.operands = values(node.elements);
+        if (!node.names.empty())
+            e.shape = tuple_shape(std::vector<ShapePtr>(node.names.size(), integer_shape(8, true)), node.names);
+    });
 }
 Expression Values::builtin(Value what, Span where)
 {
@@ -300,11 +523,26 @@ Expression Values::value(const ast::NamedArgument& node, Span where)
 
 Expression Values::value(const ast::Word& node, Span where)
 {
-    const std::string& word = node.word;
+    constexpr std::string_view prefix = "__builtin_"; // as bpftrace's library of macros calls them
+    const std::string word = node.word.starts_with(prefix) ? node.word.substr(prefix.size()) : node.word;
+    if (word == "probetype")
+        return made(Expression::Kind::text, where, [&](Expression& e) { e.text = kind_of(*clause_); });
     if (const auto constant = written_.constants.find(word); constant != written_.constants.end())
-        return number_of(constant->second, where);
+        return made(Expression::Kind::number, where, [&](Expression& e) {
+            e.number = constant->second.first;
+            e.shape = constant->second.second;
+        });
     if (word == "true" || word == "false")
-        return number_of(word == "true", where);
+        return made(Expression::Kind::number, where, [&](Expression& e) {
+            e.number = word == "true";
+            e.shape = bool_shape();
+        });
+    if (word == "ncpus")
+        return number_of(get_nprocs_conf(), where);
+    if (word == "usermode") // probes of programs and the tool are in user space
+        return number_of(1, where);
+    if (word == "args")
+        return made(Expression::Kind::tuple, where, [&](Expression& e) { e.text = word; });
     if (word == "AF_INET" || word == "AF_INET6")
         return number_of(word == "AF_INET" ? AF_INET : AF_INET6, where);
     for (const std::string_view kind : {"arg", "sarg"})
@@ -312,6 +550,8 @@ Expression Values::value(const ast::Word& node, Span where)
             return argument(word, kind, where);
     if (word == "username")
         return shown(builtin(Value::uid, where), plain_shape(Shape::Kind::user, 8));
+    if (macro_for({word, {}, where}, where))
+        return *expand({word, {}, where}, where, true);
     if (const auto known = builtin_of(word)) {
         Expression found = builtin(*known, where);
         if (*known == Value::stack)
@@ -351,14 +591,20 @@ Expression Values::argument(std::string_view word, std::string_view kind, Span w
 Expression Values::value(const ast::Call& node, Span where)
 {
     const std::string& word = node.name;
-    if (const auto macro = written_.macros.find(word); macro != written_.macros.end())
-        return expand(macro->second, node, where);
+    if (macro_for(node, where))
+        return *expand(node, where, true);
+    if (word == "delete")
+        return deletion(node, where);
+    if (word == "getopt")
+        return option(node, where);
+    if (word == "nsecs" && node.arguments.size() == 1)
+        return clock_value(node.arguments[0], where);
     const auto function = function_of(word);
     if (!function) {
         if (is_elsewhere(word, Elsewhere::function) || is_elsewhere(word, Elsewhere::value))
             kernel_only(node.word, why_not_here(word, is_elsewhere(word, Elsewhere::function)));
-        if (const auto known = builtin_of(word); known && node.arguments.empty())
-            return builtin(*known, where); // tid()
+        if (node.arguments.empty() && (builtin_of(word) || is_constant_word(word)))
+            return value(ast::Word{word}, where); // tid()
         if (builtin_of(word))
             kernel_only({node.word.start + node.word.length, 1}, fmt::format("{} has no brackets here", word));
         if (aggregation_of(word))
@@ -445,9 +691,112 @@ Expression Values::of_map(const FunctionWord& function, const ast::Call& node, S
     const bool has = function.function == Function::has_key;
     return made(has ? Expression::Kind::has : Expression::Kind::entries, where, [&](Expression& e) {
         e.map = map_of(*map, node.arguments[0].where);
-        if (has)
+        if (has) {
             e.operands = keys_of(node.arguments[1]);
+            e.shape = bool_shape();
+        }
     });
+}
+
+// delete(@a, key) and delete(@a[key]), where somebody asks whether the key was there.
+Expression Values::deletion(const ast::Call& node, Span where)
+{
+    Statement made = statement(Statement::Kind::remove, where);
+    const auto* const map = !node.arguments.empty() ? std::get_if<ast::MapAt>(&node.arguments[0].node) : nullptr;
+    if (!map || node.arguments.size() > 2 || (node.arguments.size() == 2 && !map->keys.empty()))
+        fail(where, "delete() is delete(@map, KEY), or delete(@map[KEY])");
+    made.map = map_of(*map, node.arguments[0].where);
+    made.keys = node.arguments.size() == 2 ? keys_of(node.arguments[1]) : values(map->keys);
+    for (Expression& key : made.keys)
+        keep(key);
+    const size_t was_there = hidden_variable(where);
+    put(*before_,
+        set(was_there,
+            engine::made(Expression::Kind::has, where,
+                         [&](Expression& e) {
+                             e.map = made.map;
+                             e.operands = made.keys;
+                             e.shape = bool_shape();
+                         }),
+            where));
+    put(*before_, std::move(made));
+    return variable(was_there, where);
+}
+
+// getopt("name"), getopt("name", default, "what it is"): what the command line says behind "--".
+Expression Values::option(const ast::Call& node, Span where)
+{
+    std::vector<Expression> given = values(node.arguments);
+    const bool is_named = !given.empty() && given[0].kind == Expression::Kind::text;
+    const bool is_described = given.size() < 3 || given[2].kind == Expression::Kind::text;
+    if (!is_named || !is_described || given.size() > 3)
+        fail(where,
+             "getopt() is getopt(\"NAME\"), getopt(\"NAME\", DEFAULT) or getopt(\"NAME\", DEFAULT, \"DESCRIPTION\")");
+    const std::string name = given[0].text;
+    expected_[name] = given.size() == 3 ? given[2].text : "";
+    Expression usual = given.size() > 1 ? std::move(given[1]) : value(ast::Word{"false"}, where);
+    if (usual.kind == Expression::Kind::operation && usual.op == Operator::negate) // of a number
+        usual = number_of(-usual.operands[0].number, where);
+    const auto found = options_.find(name);
+    if (found == options_.end())
+        return usual;
+    const std::string& text = found->second;
+    const auto refuse = [&](std::string_view what) {
+        fail(where, fmt::format("program command line option --{} invalid {} (value: {})", name, what, text));
+    };
+    if (usual.kind == Expression::Kind::text) {
+        usual.text = text;
+    } else if (usual.kind == Expression::Kind::number && usual.shape) {
+        std::string lower = text;
+        std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+        if (lower != "true" && lower != "false" && lower != "1" && lower != "0")
+            refuse("boolean");
+        usual.number = lower == "true" || lower == "1";
+    } else if (usual.kind == Expression::Kind::number) {
+        const auto number = number_in_text(text);
+        if (!number)
+            refuse("integer");
+        usual = number_of(*number, where);
+    } else {
+        fail(where, "the default of getopt() is a number, a string, true or false");
+    }
+    return usual;
+}
+
+void Values::refuse_unknown_options() const
+{
+    std::string unknown, all;
+    for (const auto& [name, text] : options_)
+        if (!expected_.contains(name))
+            unknown += (unknown.empty() ? "--" : ", --") + name;
+    for (const auto& [name, what] : expected_)
+        all += (all.empty() ? "--" : ", --") + name;
+    if (!unknown.empty())
+        fail({0, 0},
+             fmt::format("unexpected program command line options: {}; {}", unknown,
+                         all.empty() ? "the script has no getopt()" : "expected program options: " + all));
+}
+
+// nsecs(boot), nsecs(monotonic), nsecs(tai): clocks that go alike, but for what they count from.
+Expression Values::clock_value(const ast::Expr& mode, Span where)
+{
+    const auto* const word = std::get_if<ast::Word>(&mode.node);
+    const std::string_view name = word ? std::string_view(word->word) : std::string_view();
+    const auto clock = name == "boot"       ? std::optional(CLOCK_BOOTTIME)
+        : name == "monotonic"               ? std::optional(CLOCK_MONOTONIC)
+        : name == "tai" || name == "sw_tai" ? std::optional(CLOCK_TAI)
+                                            : std::nullopt;
+    if (!clock)
+        fail(mode.where, "nsecs() is nsecs(boot), nsecs(monotonic), nsecs(tai) or nsecs(sw_tai)");
+    const auto now = [](clockid_t of) {
+        timespec time{};
+        clock_gettime(of, &time);
+        return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+    };
+    if (*clock == CLOCK_BOOTTIME)
+        return builtin(Value::nsecs, where);
+    return operation_of(Operator::add, builtin(Value::nsecs, where),
+                        number_of(now(*clock) - now(CLOCK_BOOTTIME), where), where);
 }
 
 // One key, or a tuple of keys.
@@ -495,6 +844,19 @@ std::optional<Expression> Values::parameter_text(const ast::Expr& of, Span where
     return found;
 }
 
+void Values::stack_form(std::string_view word, Span where)
+{
+    const auto form = word == "bpftrace" ? std::optional(StackForm::bpftrace)
+        : word == "perf"                 ? std::optional(StackForm::perf)
+        : word == "raw"                  ? std::optional(StackForm::raw)
+                                         : std::nullopt;
+    if (!form)
+        kernel_only(where, "a stack is bpftrace, perf or raw here: ustack, ustack(N), ustack(raw) or ustack(dwarf)");
+    if (draft_.script.stack_form.value_or(*form) != *form)
+        kernel_only(where, "all stacks of a script have one form here");
+    draft_.script.stack_form = form;
+}
+
 // ustack(), ustack(N), ustack(MODE), ustack(MODE, N)
 Expression Values::frames(const ast::Call& node, Span where)
 {
@@ -506,16 +868,15 @@ Expression Values::frames(const ast::Call& node, Span where)
             found.unwinds = mode->word == "dwarf";
             if (found.unwinds)
                 draft_.script.beyond_bpftrace = "ustack(dwarf)";
-            else if (mode->word != "bpftrace")
-                kernel_only(node.arguments[next].where,
-                            "a stack has bpftrace's form here: ustack, ustack(N) or ustack(dwarf)");
+            else
+                stack_form(mode->word, node.arguments[next].where);
             ++next;
         }
     if (next < node.arguments.size()) {
-        const auto* const number = std::get_if<ast::Number>(&node.arguments[next].node);
-        if (!number || number->value == 0 || number->value > most_stack_frames)
+        const Expression number = value(node.arguments[next]);
+        if (number.kind != Expression::Kind::number || number.number < 1 || number.number > int64_t(most_stack_frames))
             fail(node.arguments[next].where, fmt::format("ustack(N) wants a number from 1 to {}", most_stack_frames));
-        found.argument = static_cast<unsigned>(number->value);
+        found.argument = static_cast<unsigned>(number.number);
         ++next;
     }
     if (next < node.arguments.size())

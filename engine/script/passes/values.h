@@ -6,6 +6,7 @@
 #include "script/parser.h"
 #include "script/passes/nodes.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,9 +18,48 @@ namespace fastsdt::engine {
 
 class Values {
 protected:
-    Values(const ast::Script& written, const std::vector<std::string>& parameters)
-        : written_(written), parameters_(parameters)
-    {}
+    /// @param parameters  those that begin with "--" are for getopt()
+    Values(const ast::Script& written, const std::vector<std::string>& parameters);
+
+    virtual ~Values() = default;
+    /// A statement of a block that is a value, or of a macro.
+    virtual void add(std::vector<Statement>& to, const ast::Stmt& statement) = 0;
+
+    static Statement statement(Statement::Kind kind, Span where);
+    /// Numbers are those of the text's order, and a statement's own is behind those of the statements in it.
+    void put(std::vector<Statement>& to, Statement statement, Update update = {});
+    static Statement set(size_t variable, Expression value, Span where);
+
+    /// What has to happen before a value is there goes to `to`, and not before the statement.
+    template <class Do> auto into(std::vector<Statement>& to, const Do& action)
+    {
+        std::vector<Statement>* const outer = std::exchange(before_, &to);
+        auto found = action();
+        before_ = outer;
+        return found;
+    }
+    /// A macro's statements. @return  its value, if it is wanted; there is none: an error
+    std::optional<Expression> expand(const ast::Call& node, Span where, bool wants_value);
+    /// The macro that it means. nullptr: there is none, or a function of the language takes these arguments, and no macro.
+    const ast::Macro* macro_for(const ast::Call& node, Span where) const;
+    /// What stands for a macro's parameter.
+    const ast::Expr* argument_of_macro(const ast::Expr& e) const;
+    // What an argument mentions are the caller's names.
+    template <class Do> auto outside(const Do& action)
+    {
+        Expansion inside = std::move(macros_.back());
+        macros_.pop_back();
+        std::swap(scopes_, inside.callers);
+        auto found = action();
+        std::swap(scopes_, inside.callers);
+        macros_.push_back(std::move(inside));
+        return found;
+    }
+    /// Of the command line, which getopt() has not asked for.
+    void refuse_unknown_options() const;
+    /// Of all stacks of the script: `word` is bpftrace, perf or raw.
+    void stack_form(std::string_view word, Span where);
+    Expression deletion(const ast::Call& node, Span where);
 
     /// The number of the map, also where it is a parameter of a macro.
     size_t map_of(const ast::MapAt& map, Span where);
@@ -28,9 +68,15 @@ protected:
     /// @param where  of the statement that sets it first: that says its type
     size_t new_variable(const std::string& name, Span where);
     /// Its value. Throws ScriptError where it has none.
-    Expression variable(const std::string& name, Span where) const;
+    Expression variable(const std::string& name, Span where);
+    static Expression variable(size_t index, Span where);
     std::vector<Expression> values(const std::vector<ast::Expr>& all);
+    /// Left to right, also where one of them is a block with statements.
+    std::vector<Expression> in_order(const std::vector<const ast::Expr*>& all);
     Expression value(const ast::Expr& e);
+    /// The last of a block's statements is its value.
+    Expression value_of(const ast::Block& body, Span where);
+    Expression cast_to(const ast::TypeName& type, Expression of, Span where);
     static Expression builtin(Value what, Span where);
     /// One key, or a tuple of keys.
     std::vector<Expression> keys_of(const ast::Expr& e);
@@ -38,36 +84,37 @@ protected:
     const ast::Script& written_;
     Draft draft_;
     Clause* clause_ = nullptr;
-    std::vector<std::map<std::string, size_t>>
-        scopes_; ///< variables of the clause, and of the blocks around a statement
-
-private:
-    const size_t* find_variable(const std::string& name) const;
-    const std::string& parameter(uint64_t number);
-    Expression numeric(const ast::Parameter& of, Span where);
+    using Scopes = std::vector<std::map<std::string, size_t>>;
     struct Bound {
         std::string name;
         const ast::Expr* argument;
     };
-    const Bound* parameter_of_macro(const ast::Expr& e) const;
-    const std::string& map_name(const std::string& name) const;
-    // What an argument mentions are the caller's names.
-    template <class Do> Expression outside(const Do& action)
-    {
-        std::vector<Bound> inside = std::move(macros_.back());
-        macros_.pop_back();
-        Expression found = action();
-        macros_.push_back(std::move(inside));
-        return found;
-    }
-    Expression expand(const ast::Macro& macro, const ast::Call& node, Span where);
+    struct Expansion {
+        std::vector<Bound> bound;
+        Scopes callers;
+    };
+    std::vector<Expansion> macros_; // that are being expanded, the innermost last
+    Scopes scopes_;                 ///< variables of the clause or the macro, and of the blocks around a statement
+    std::vector<Statement>* before_ = nullptr;
+
+private:
+    std::optional<size_t> find_variable(const std::string& name);
+    size_t hidden_variable(Span where);
+    void keep(Expression& e);
+    Expression choose(Expression condition, const std::function<Expression()>& yes,
+                      const std::function<Expression()>& no, Span where);
+    const std::string& parameter(uint64_t number);
+    Expression numeric(const ast::Parameter& of, Span where);
+    const Bound* bound(const std::string& name) const;
+    std::string map_name(const std::string& name);
+
     static Expression value(const ast::Number& node, Span where);
     static Expression value(const ast::Text& node, Span where);
     Expression value(const ast::Parameter& node, Span where);
     Expression value(const ast::MapAt& node, Span where);
-    Expression value(const ast::VariableOf& node, Span where) const;
+    Expression value(const ast::VariableOf& node, Span where);
     Expression value(const ast::Prefix& node, Span where);
-    Expression value(const ast::Infix& node, Span);
+    Expression value(const ast::Infix& node, Span where);
     Expression value(const ast::Choice& node, Span where);
     Expression value(const ast::Deref& node, Span where);
     Expression value(const ast::Step& node, Span where);
@@ -75,7 +122,9 @@ private:
     Expression value(const ast::Element& node, Span where);
     Expression value(const ast::Cast& node, Span where);
     Expression value(const ast::SizeOf& node, Span where);
+    Expression value(const ast::OffsetOf& node, Span where);
     Expression value(const ast::Tuple& node, Span where);
+    Expression value(const ast::BlockValue& node, Span where);
     Expression value(const ast::NamedArgument& node, Span where);
     Expression value(const ast::Word& node, Span where);
     [[noreturn]] static void unknown(std::string_view word, Span where);
@@ -83,14 +132,17 @@ private:
     Expression value(const ast::Call& node, Span where);
     static Expression call(const FunctionWord& function, const std::string& word, std::vector<Expression> given,
                            Span where);
+    Expression option(const ast::Call& node, Span where);
+    static Expression clock_value(const ast::Expr& mode, Span where);
     Expression of_map(const FunctionWord& function, const ast::Call& node, Span where);
     static Expression text_at(std::vector<Expression> given, Span where);
     std::optional<Expression> parameter_text(const ast::Expr& of, Span where);
     Expression frames(const ast::Call& node, Span where);
 
-    const std::vector<std::string>& parameters_;
+    std::vector<std::string> parameters_;         // $1, $2
+    std::map<std::string, std::string> options_;  // by name; without a value: "true"
+    std::map<std::string, std::string> expected_; // that getopt() asks for, with what it says of them
     std::map<std::string, size_t> maps_;
-    std::vector<std::vector<Bound>> macros_; // that are being expanded, the innermost last
     size_t expanded_ = 0;
 };
 

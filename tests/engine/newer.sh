@@ -1,0 +1,145 @@
+#!/bin/bash
+# What bpftrace's language has since 0.18: as bpftrace 0.27's own documentation and runtime tests say it. tests/long/bpftrace-tests.py runs
+# those tests as they are.
+. "$FASTSDT_SOURCE/tests/common.sh"
+. "$FASTSDT_SOURCE/tests/engine/common.sh"
+need gcc
+
+# prints NAME SCRIPT EXPECTED OPTIONS...: what a script prints, less blank lines and the last one.
+prints() {
+    status=0
+    fastsdt-trace -e "$2" "${@:4}" >out 2>err </dev/null || status=$?
+    expect "$1: status" "$status $(cat err)" "0 "
+    expect "$1" "$(grep -v '^sites ' out | sed '/^$/d; s/: $/:/')" "$3"
+}
+refused() {
+    status=0
+    fastsdt-trace -e "$1" "${@:3}" >out 2>err </dev/null || status=$?
+    expect "$1" "$status $(sed -n '1s/^-e:[0-9:]* error: //p' err)" "2 $2"
+}
+
+# A script of BEGIN and END alone ends by itself.
+prints "loops over maps" 'begin { @a[16, "x"] = 32; @a[17, "y"] = 33; @c["k"] = count(); @c["k"] = count(); for ($kv : @a) { print($kv); printf("%d %s %d\n", $kv.0.0, $kv.0.1, $kv.1); }
+    for ($kv : @c) { @n[$kv.0] = $kv.1 + 1; } for ($kv : @a) { if ($kv.0.1 == "x") { continue; } print($kv.0); break; }
+    for ($kv : @a) { delete(@a, $kv.0); } for ($kv : @a) { print("never"); } clear(@c); }' '((16, x), 32)
+16 x 32
+((17, y), 33)
+17 y 33
+(17, y)
+@n[k]: 3'
+prints "blocks are values, and macros have statements" \
+    'macro inc($v) { $v += 1; $v } macro both(x) { let $y = x; $y + $y } macro say(x) { x; x; } macro first(@m) { let $k = 0; for ($e : @m) { $k = $e.0; break; } $k }
+    macro kind($x) { "variable" } macro kind(x) { "any" }
+    begin { $a = 1; $b = inc($a) * 10 + inc($a); print(($a, $b)); $y = 5; print((both($y + 1), $y)); say({ printf("hi ") }); printf("\n"); @m[7] = 1; print(first(@m)); clear(@m);
+        print(kind($a)); print(kind(1)); $c = $a > 2 ? { $t = $a; $t * 2 } : 0; print($c); $d = if ($a > 5) { 1 } else { $u = 8; $u + 1 }; print($d);
+        $w = 0; while ({ $w += 1; $w < 3 }) { printf("%d ", $w); } printf("\n"); if (0 && { printf("never"); 1 }) { } if (1 || { printf("never"); 1 }) { print("or"); }
+        print($a ?: 9); print(0 ?: 9); _ = inc($a); print($a); }' '(3, 23)
+(12, 5)
+hi hi 
+7
+variable
+any
+6
+9
+1 2 
+or
+3
+9
+4'
+prints "booleans, enums, arrays, records" \
+    'enum Color { RED = 1, BLUE = 7 }; struct Foo { int x; struct Bar { int y; } bar; };
+    begin { @a[true] = false; print((bool)5); print(has_key(@a, true)); printf("%d %s %s\n", BLUE, BLUE, (enum Color)1); @e = BLUE; @f[RED] = RED + 1; print(strcontains("hello", "ell"));
+        $r = (x = 1, y = ("a", 2)); print($r); printf("%d %s\n", $r.x, $r.y.0); $r = (y = ("b", 3), x = 4); print($r); $arr = (uint8[4])0x04030201; print($arr); print($arr[2]); print((uint32)$arr);
+        print((int8[])"ab"); print(offsetof(struct Foo, bar.y)); let $z : uint8 = 300; print($z); print((typeof($z))511); print("abc"[1]); $t = (1, "x"); print($t[0]); if (!delete(@a, false)) { print("not there"); } }' \
+    'true
+true
+7 BLUE RED
+true
+{ .x = 1, .y = (a, 2) }
+1 a
+{ .x = 4, .y = (b, 3) }
+[1,2,3,4]
+3
+67305985
+[97,98,0]
+4
+44
+255
+98
+1
+not there
+@a[true]: false
+@e: BLUE
+@f[RED]: 2'
+prints "a tuple whose strings have other lengths" 'begin { print(("", 1, "")); $a = ("hi", ("hellolongstr", 2)); $a = ("hellolongstr", ("hi", 5)); print($a); @["hi", ("x", 2)] = 1; @["hello", ("yy", 5)] = 2; }' '(, 1, )
+(hellolongstr, (hi, 5))
+@[hi, (x, 2)]: 1
+@[hello, (yy, 5)]: 2'
+prints "options of the script" 'begin { print((getopt("aa", 20), getopt("bb", -1), getopt("cc", true), getopt("dd"), getopt("ee", "hello", "a text"), $1, $2)); }' '(31, -10, false, true, hello, one, two)' one \
+    -- --dd --aa=0x1f --bb=-10 --cc=False two
+refused 'begin { print(getopt("aa", 10)); }' 'program command line option --aa invalid integer (value: False)' -- --aa=False
+refused 'begin { print(getopt("aa", 10)); }' 'unexpected program command line options: --bb; expected program options: --aa' -- --bb
+prints "commands" 'begin { system("echo %d $((3 * %d)) | tr a-z A-Z; kill -0 $$", 1, 14); printf("after\n"); }' '1 42
+after' --unsafe
+refused 'begin { system("echo no"); }' 'system() runs commands: it needs --unsafe'
+prints "clocks" 'begin { $m = nsecs(monotonic); $b = nsecs(boot); $t = nsecs(tai); print(($m <= $b, $t > $b, nsecs() >= $b, ncpus > 0, usermode, probetype, __builtin_pid == pid())); }' '(1, 1, 1, 1, 1, special, 1)'
+prints "as 0.27 prints" 'struct A { int x; } begin { @p = (int32*)16; @p += 2; @s = stats(2); @s = stats(4); @h = hist(2); @k[(a = 1)] = 1; print(@empty); } end { @empty = 0; clear(@empty); }' '@empty: 0
+@h:
+[2, 4)                 1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+@k[{ .a = 1 }]: 1
+@p: 0x18
+@s: { .count = 2, .average = 3, .total = 6 }' --like 0.27
+refused 'begin { @ = 1; print(len(@)); }' 'call to len() expects a map with explicit keys (non-scalar map)'
+refused 'macro two(x) { x; } begin { $a = two(1); }' 'a block that is a value ends with one, and no ";" is behind that'
+refused 'macro loop(x) { loop(x) } begin { loop(1); }' 'loop() leads to too many macros: 20 in each other and 10000 in all are the most'
+
+prints "sizes of maps" 'let @l = lruhash(1); let @a = hash(2); begin { @l[1] = 1; @l[2] = 2; @a[1] = 1; @a[2] = 2; @a[1] = 3; @a[3] = 3; }' '@a[2]: 2
+@a[1]: 3
+@l[2]: 2' --no-warnings
+fastsdt-trace -e 'let @u = percpuhash(3); let @a = hash(1); begin { @a[1] = count(); @a[2] = count(); @a[3] = count(); }' >out 2>err
+expect "what is said of them" "$(cat err) $(grep '^@' out)" "fastsdt-trace: WARNING: Unused map: @u
+fastsdt-trace: WARNING: Map full; can't update element. @a has 1 keys; let @a = hash(N) says how many it may have @a[1]: 1"
+
+# The same at probes, on both engines.
+cat >app.c <<'END_OF_C'
+struct item {
+    int id;
+    char name[10];
+};
+__attribute__((noinline)) int show(struct item* item, int length, char letter)
+{
+    __asm__ volatile("" : : "r"(item) : "memory"); /* its name is there */
+    return item->id + length + letter;
+}
+int main(void)
+{
+    struct item item = {0, "tea"};
+    int sum = 0;
+    for (item.id = 1; item.id <= 4; ++item.id)
+        sum += show(&item, 2 * item.id, 'x');
+    return sum == 514 ? 0 : 1;
+}
+END_OF_C
+gcc -g -O1 app.c -o app
+engines=user
+if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
+    engines='user kernel'
+fi
+for engine in $engines; do
+    prints "at probes: $engine" 'macro half($v) { if ($v % 2) { $v -= 1; } $v / 2 } struct item { int id; char name[10]; };
+        uprobe:./app:show { $i = (struct item*)arg0; $v = $i.id; @h[$i.id] = half($v); @odd[$i.id % 2 ? true : false] = count(); @names[$i.name, $i.name[0]] = sum({ let $d = arg1; $d * 2 }); }
+        uprobe:./app:show /arg1 == 8/ { $r = (len = args.length, who = (str((uint64)args.item + 4), 1)); print($r); print($r.who.0); @r = $r; $a = args; print(($a.length, $a.letter, args.letter)); }
+        uprobe:./app:show /{ $k = arg1; $k > 6 }/ { @big = count(); }' '{ .len = 8, .who = (tea, 1) }
+tea
+(8, 120, 120)
+@big: 1
+@h[1]: 0
+@h[2]: 1
+@h[3]: 1
+@h[4]: 2
+@names[tea, 116]: 40
+@odd[false]: 2
+@odd[true]: 2
+@r: { .len = 8, .who = (tea, 1) }' --engine "$engine" -- ./app
+done
+refused 'uprobe:./app:show { @a[1] = 1; for ($kv : @a) { print($kv); } }' 'a loop over a map belongs to BEGIN, END and interval here' --engine user -- ./app
