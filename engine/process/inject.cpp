@@ -229,12 +229,12 @@ pid_t borrow(Tracees& tracees, bool& slept)
     for (size_t i = 0; i < threads.size(); ++i)
         mind[threads[i]] = i < most_looks && threads.size() > 1 ? minds(tracees.pid(), threads[i]) : 3;
     std::stable_sort(threads.begin(), threads.end(), [&](pid_t a, pid_t b) { return mind[a] < mind[b]; });
-    // On a busy machine a thread gets a processor late. So all are tried once, and once more with patience.
-    for (const std::chrono::milliseconds patience : {50ms, 300ms})
+    // On a busy machine a thread gets a processor late. So all are tried once, and more patiently then; those for long that only want a processor.
+    for (const std::chrono::milliseconds patience : {50ms, 300ms, 2000ms})
         for (pid_t thread : threads) {
             const std::string state = status_field(tracees.pid(), thread, "State:");
-            if ((patience > 50ms && state.starts_with('D')) || works_in_kernel(tracees.pid(), thread)
-                || !tracees.seize(thread, 0))
+            if ((patience > 50ms && state.starts_with('D')) || (patience > 300ms && !state.starts_with('R'))
+                || works_in_kernel(tracees.pid(), thread) || !tracees.seize(thread, 0))
                 continue;
             slept = !state.starts_with('R');
             if (tracees.rest(*tracees.find(thread), Clock::now() + patience))
@@ -245,8 +245,9 @@ pid_t borrow(Tracees& tracees, bool& slept)
     if (const pid_t sharer = sharer_of_memory(tracees.pid()))
         throw Busy(fmt::format("process {}: none of its threads stops while process {} has the same memory (vfork)",
                                tracees.pid(), sharer));
-    throw Busy(fmt::format("process {}: none of its threads stops; they wait in the kernel (state D in ps -L)",
-                           tracees.pid()));
+    throw Busy(fmt::format(
+        "process {}: none of its threads stops; they wait in the kernel (state D in ps -L), or get no processor",
+        tracees.pid()));
 }
 
 // What a thread has computed so far.

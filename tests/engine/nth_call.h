@@ -51,9 +51,9 @@ inline void let_fail(pid_t thread, int error, bool entry)
 }
 
 /// Runs `tracer` in a child until it, or one of its threads, is about to make its call number `stop` of those that count.
-/// @param tracer  its result is the child's status
+/// @param tracer  its result is the child's status  @param looks_on  once this is false the child runs on without a stop at each call
 inline Ended at_call(size_t stop, Fate fate, const std::function<bool(pid_t, const __ptrace_syscall_info&)>& counts,
-                     const std::function<int()>& tracer)
+                     const std::function<int()>& tracer, const std::function<bool()>& looks_on = {})
 {
     const pid_t pid = fork();
     if (pid == 0) {
@@ -97,7 +97,7 @@ inline Ended at_call(size_t stop, Fate fate, const std::function<bool(pid_t, con
                 }
             }
         }
-        ptrace(PTRACE_SYSCALL, thread, nullptr, static_cast<long>(signal));
+        ptrace(looks_on && !looks_on() ? PTRACE_CONT : PTRACE_SYSCALL, thread, nullptr, static_cast<long>(signal));
     }
 }
 

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <functional>
+#include <poll.h>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,6 +79,12 @@ public:
             return {};
         text[strcspn(text, "\n")] = 0;
         return text;
+    }
+    /// Whether it has said something, or says it within a millisecond.
+    bool has_line()
+    {
+        pollfd said{fileno(out_), POLLIN, 0};
+        return poll(&said, 1, 1) > 0;
     }
     std::string ask(const std::string& command)
     {

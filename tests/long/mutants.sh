@@ -87,7 +87,7 @@ mutant "constants are read in place" engine/process/lasting.cpp 's/static_cast<i
 mutant "what was mapped once more stays" engine/process/outside.cpp 's/^( *)for \(const Range& range : mapped_again\(data\.start\)\)$/\1for (const Range\& range : std::vector<Range>())/' 'engine\.constants'
 mutant "tables are in core dumps" engine/process/outside.cpp 's/MADV_DONTDUMP/MADV_NORMAL/' 'engine\.core'
 mutant "files of one inode number are one" engine/process/symbols.cpp 's/fmt::format\("\{\} \{\}", mapping\.device, mapping\.inode\)/fmt::format("{}", mapping.inode)/' 'engine\.same_inode'
-mutant "a thread gets a short try" engine/process/inject.cpp 's/\{50ms, 300ms\}/{50ms}/' 'engine\.hurry'
+mutant "a thread gets a short try" engine/process/inject.cpp 's/\{50ms, 300ms, 2000ms\}/{50ms}/' 'engine\.hurry'
 mutant "filters are not asked" engine/process/filters.cpp 's/^( *)refuse_filter\(pid_, task\.number, calls, "to stubs"\);$/\1;/' 'engine\.filtered'
 echo "$died mutants were caught, $lived live, $unchanged could not be tried"
 [ $lived = 0 ] && [ $unchanged = 0 ]
