@@ -103,7 +103,7 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)
             return app.exit(error); // --help, --version
-        say(fmt::format("{}{}; see fastsdt-index --help", error.what(), did_you_mean_option(app, argc, argv)));
+        say(fmt::format("{}; {}", error.what(), help_for(app, argc, argv)));
         return unusable;
     }
     return {};

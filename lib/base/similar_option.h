@@ -8,9 +8,10 @@
 
 namespace fastsdt {
 
-/// Of the first "--option" in the words that neither the tool nor its subcommand has: "; did you mean ...?", or nothing.
+/// What follows a message on the command line: "did you mean ...?" of the first "--option" that neither the tool nor its subcommand has, else
+/// "see TOOL --help".
 /// @tparam App  CLI::App, which not every tool here includes
-template <class App> std::string did_you_mean_option(const App& app, int argc, char** argv)
+template <class App> std::string help_for(const App& app, int argc, char** argv)
 {
     for (int i = 1; i < argc; ++i) {
         std::string_view word = argv[i];
@@ -32,10 +33,10 @@ template <class App> std::string did_you_mean_option(const App& app, int argc, c
         look(app);
         for (const App* sub : app.get_subcommands())
             look(*sub);
-        if (!known)
-            return nearest.word().empty() ? "" : "; did you mean \"--" + nearest.word() + "\"?";
+        if (!known && !nearest.word().empty())
+            return "did you mean \"--" + nearest.word() + "\"?";
     }
-    return {};
+    return "see " + app.get_name() + " --help";
 }
 
 } // namespace fastsdt

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <gelf.h>
 #include <lzma.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -142,10 +143,13 @@ bool try_file(const Image& image, const std::optional<DebugLink>& link, const st
 }
 
 // What a server has, in the user's cache. libdebuginfod is loaded only now: it brings an HTTP client and thirty libraries with it.
-std::string from_server([[maybe_unused]] const std::string& build_id, [[maybe_unused]] std::vector<Error>& troubles)
+std::string from_server(const std::string& build_id, std::vector<Error>& troubles)
 {
     std::string path;
-#ifndef FASTSDT_STATIC
+    if (getauxval(AT_BASE) == 0) { // no dynamic linker: what a static program loads brings a second libc
+        troubles.push_back({"no debuginfod server is asked: the static tool cannot"});
+        return path;
+    }
     const char* const servers = getenv("DEBUGINFOD_URLS");
     if (!servers || !*servers) {
         troubles.push_back({"no debuginfod server is asked: DEBUGINFOD_URLS names none"});
@@ -173,7 +177,6 @@ std::string from_server([[maybe_unused]] const std::string& build_id, [[maybe_un
     }
     std::free(name);
     end(client);
-#endif
     return path;
 }
 

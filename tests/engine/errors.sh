@@ -47,7 +47,7 @@ error -- ./app
 error absent.bt -- ./app
 grep -q '^fastsdt-trace: absent.bt: No such file or directory$' err || fail "$(cat err)"
 error recrod -o trace -- ./app
-expect "a subcommand that is none" "$(cat err)" "fastsdt-trace: recrod: No such file or directory, and no subcommand; see fastsdt-trace --help"
+expect "a subcommand that is none" "$(cat err)" 'fastsdt-trace: recrod: No such file or directory, and no subcommand; did you mean "record"?'
 error . -- ./app
 grep -q '^fastsdt-trace: .: Is a directory$' err || fail "$(cat err)"
 error /dev/zero -- ./app

@@ -177,8 +177,20 @@ TEST(Script, Probes)
     const Script script =
         parse("uprobe:./a:f, uprobe:./a:g* {@[probe]=count()}uretprobe:./a:f {@r=sum(retval);}"
               "interval:s:2 { print(@r, 3, 1000); clear(@r); exit() } interval:ms:5 { printf(\"100%%\\n\") } "
-              "BEGIN { print(@) } END { clear(@r) } usdt:a:n { @ [probe] = count() }");
-    ASSERT_EQ(script.clauses.size(), 7u);
+              "BEGIN { print(@) } END { clear(@r) } usdt:a:n { @ [probe] = count() }"
+              "uprobe:a:f+4, uprobe:a:f+0x1c, uprobe:a:f+0, uprobe:a:cpp:\"ns::f\", uprobe:a:cpp:\"operator+\" { "
+              "@[probe] = count() }");
+    ASSERT_EQ(script.clauses.size(), 8u);
+    const std::vector<Probe>& functions = script.clauses[7].probes;
+    EXPECT_EQ(functions[0].name, "f");
+    EXPECT_EQ(functions[0].offset, 4u);
+    EXPECT_EQ(functions[1].offset, 0x1cu);
+    EXPECT_EQ(functions[2].offset, 0u);
+    EXPECT_EQ(functions[2].name, "f");
+    EXPECT_FALSE(functions[2].source_name);
+    EXPECT_TRUE(functions[3].source_name);
+    EXPECT_EQ(functions[3].name, "ns::f");
+    EXPECT_EQ(functions[4].name, "operator+");
     EXPECT_EQ(script.clauses[0].probes.size(), 2u);
     EXPECT_EQ(script.clauses[0].probes[1].name, "g*");
     EXPECT_EQ(script.clauses[0].probes[1].kind, Probe::Kind::entry);

@@ -172,7 +172,7 @@ std::optional<Status> read_arguments(int argc, char** argv, Arguments& arguments
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)
             return Status(app.exit(error)); // --help, --version
-        return usage(fmt::format("{}{}; see fastsdt-check --help", error.what(), did_you_mean_option(app, argc, argv)));
+        return usage(fmt::format("{}; {}", error.what(), help_for(app, argc, argv)));
     }
     set_debug_places(words.debug);
     if (words.list_findings) {

@@ -95,7 +95,7 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)
             return app.exit(error); // --help, --version
-        throw Unusable({error.what() + did_you_mean_option(app, argc, argv), {}, "see fastsdt-probe --help"});
+        throw Unusable({error.what(), {}, help_for(app, argc, argv)});
     }
     check_options(options);
     return {};

@@ -535,8 +535,10 @@ void check_options(Options& options, const Given& given)
         // A subcommand that does not exist, or is misspelt, is no file either.
         if (!word.empty() && std::ranges::all_of(word, [](char c) { return c >= 'a' && c <= 'z'; })
             && access(word.c_str(), F_OK) != 0)
-            give_up(fmt::format("{}: No such file or directory, and no subcommand{}; see fastsdt-trace --help", word,
-                                did_you_mean(*given.subcommand)));
+            give_up(fmt::format("{}: No such file or directory, and no subcommand; {}", word,
+                                given.subcommand->word().empty()
+                                    ? "see fastsdt-trace --help"
+                                    : fmt::format("did you mean \"{}\"?", given.subcommand->word())));
         options.text = read_script(word).text;
         options.name = word;
     } else {
@@ -615,8 +617,9 @@ std::optional<int> read_options(int argc, char** argv, Options& options)
         if (error.get_exit_code() == 0)
             return app.exit(error); // --help, --version
         give_up(fmt::format(
-            "{}{}{}; see fastsdt-trace --help", error.what(), did_you_mean_option(app, int(dashes - argv), argv),
-            error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ? dashes_hint(options) : ""));
+            "{}{}; {}", error.what(),
+            error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ? dashes_hint(options) : "",
+            help_for(app, int(dashes - argv), argv)));
     }
     set_debug_places(given.debug);
     set_demangling(options.demangles);
