@@ -624,7 +624,9 @@ std::string Matcher::instead(const Probe& probe) const
                            : moves_ ? "the functions are"
                                     : "the functions that fastprobe recorded are",
                        fmt::join(names, ", "), more ? fmt::format(", and {} more", more) : "",
-                       pattern(probe.name) ? "" : did_you_mean(near ? *near : similar_name));
+                       near                               ? did_you_mean(*near)
+                           : more && !pattern(probe.name) ? did_you_mean(similar_name)
+                                                          : "" /* it is among those */);
 }
 
 } // namespace fastsdt::engine

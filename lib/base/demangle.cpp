@@ -9,6 +9,7 @@
 #include <fnmatch.h>
 #include <libiberty/demangle.h>
 
+#include <algorithm>
 #include <csetjmp>
 
 namespace fastsdt {
@@ -56,6 +57,14 @@ std::string demangled(const std::string& name, int options)
     return {};
 }
 
+// "f" of "f[abi:cxx11]": no source has that.
+std::string without_tags(std::string text)
+{
+    for (size_t at = 0; (at = text.find("[abi:", at)) != text.npos;)
+        text.erase(at, std::min(text.find(']', at), text.size() - 1) + 1 - at);
+    return text;
+}
+
 // "ns::twice" of "ns::twice<int>" and of "app::twice::<i32>".
 std::string without_template(const std::string& name)
 {
@@ -83,7 +92,7 @@ std::string source_name(const std::string& name)
 {
     std::string text = demangled(name, DMGL_NO_OPTS);
     text.resize(std::min(text.find(" [clone "), text.size())); // "f [clone .constprop.0]"
-    return text;
+    return without_tags(std::move(text));
 }
 
 bool has_source_name(const std::string& name, const std::string& wanted)
@@ -93,8 +102,10 @@ bool has_source_name(const std::string& name, const std::string& wanted)
     };
     if (wanted == "*" || fits(name)) // that of C, or of an extern "C"
         return true;
-    if (wanted.find('(') != wanted.npos)
-        return fits(demangled(name));
+    if (wanted.find('(') != wanted.npos) {
+        const std::string text = demangled(name);
+        return fits(text) || fits(without_tags(text));
+    }
     const std::string text = source_name(name);
     return fits(text) || (wanted.find('<') == wanted.npos && fits(without_template(text)));
 }

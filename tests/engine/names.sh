@@ -5,6 +5,7 @@
 . "$FASTSDT_SOURCE/tests/engine/common.sh"
 need gcc g++ objcopy strip nm objdump readelf xz python3
 need_attachable
+rm -rf ./* .debug # of the run before
 try=user
 [ "$(id -u)" != 0 ] || [ ! -e /sys/bus/event_source/devices/uprobe/type ] || try="user kernel"
 
@@ -391,7 +392,7 @@ meaning "an option" --duration fastsdt-trace --duraton 1 -e 'BEGIN { exit(); }'
 meaning "an option of a subcommand" --functions fastsdt-trace functions --function x -- ./walk
 meaning "an option of fastsdt-check" --functions fastsdt-check --funcions walk
 meaning "a subcommand" functions fastsdt-trace fuctions -p $$
-printf '#include <fastsdt.h>\nint main(void) { FASTSDT(shop, order); return 0; }\n' >usdt.c
+printf '#include <fastsdt.h>\nint main(void) { %s FASTSDT(shop, order); return 0; }\n' "$(printf 'FASTSDT(shop, a%d); ' 1 2 3 4 5 6 7 8 9)" >usdt.c # more than are listed
 gcc -I"$INCLUDE" usdt.c -o usdt
 meaning "a probe" order fastsdt-trace -e 'usdt:./usdt:shop:odrer { @ = count(); }' -- ./usdt
 

@@ -50,6 +50,9 @@ TEST(Demangle, FindsByTheSourcesName)
     EXPECT_TRUE(has_source_name("_ZN1AptEv", "A::operator->")); // no template either
     EXPECT_TRUE(has_source_name("_Z1fPc", "f(char*)"));         // the star stands for itself, too
     EXPECT_TRUE(has_source_name("plain", "plain"));             // extern "C"
+    for (const char* wanted :
+         {"clang::getClangFullVersion", "clang::getClangFullVersion()", "clang::getClangFullVersion[abi:cxx11]()"})
+        EXPECT_TRUE(has_source_name("_ZN5clang19getClangFullVersionB5cxx11Ev", wanted)) << wanted;
     EXPECT_TRUE(has_source_name("main.(*server).add", "main.(*server).add"));
 }
 
