@@ -91,7 +91,7 @@ missing 'usdt:*:shop:oder' "the probes of shop are shop:closed, shop:order"
 missing usdt:./ap:shop:order "there is no file ./ap"
 missing usdt:./script.bt:shop:order "no mapped file of that name has probes"
 missing 'usdt:*.so:shop:order' "no file of the process that fits has probes"
-missing uprobe:./app:mian "no mapped file of that name has such functions; fastsdt-trace --list ./app shows what can be armed"
+missing uprobe:./app:mian 'no mapped file of that name has such functions; did you mean "main"?'
 ! grep -q "engine kernel" err || fail "$(cat err)"
 missing uprobe:./app:main "no mapped file of that name has functions that fastprobe recorded; without --no-move others are armed" --no-move
 grep -qx 'fastsdt-trace: --engine kernel may do all of it, as root' err || fail "$(cat err)"
