@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -173,6 +174,7 @@ def no_probes():
 
 
 def main():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts us in the background has us and all below ignore it
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--quick", action="store_true", help="fewer rounds, one guest, no program but Redis: under five minutes")
     arguments.add_argument("--only", type=lambda text: text.split(","), default=PARTS, help="parts: " + ", ".join(PARTS))

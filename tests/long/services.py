@@ -510,6 +510,7 @@ def table(rows, kinds, seconds):
 
 
 def main():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts us in the background has us and all below ignore it
     seconds, file, names = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     kinds = [kind for kind in (Postgresql, Nginx, Redis) if kind.name in names]
     rows, broken = [], []
