@@ -37,9 +37,6 @@ struct Span {
 /// shown: an integer of 8 bytes of which the tool makes a text, as its shape says.
 enum class Type { integer, string, probe, stack, bytes, shown };
 
-/// Bytes of a string in tables, its NUL among them: longer ones are cut (bpftrace: BPFTRACE_STRLEN, 64 by default).
-inline constexpr size_t string_size = 64;
-
 /// Bytes that one statement of a site records at most of strings, structures and arrays, for the same reason.
 inline constexpr size_t most_event_bytes = 4 * string_size;
 

@@ -25,6 +25,11 @@ ShapePtr bool_shape()
     return shape;
 }
 
+ShapePtr text_shape(size_t size)
+{
+    return std::make_shared<const Shape>(Shape{.kind = Shape::Kind::text, .size = string_size, .count = size});
+}
+
 ShapePtr pointer_shape(ShapePtr of)
 {
     return std::make_shared<const Shape>(Shape{.kind = Shape::Kind::pointer, .of = std::move(of)});
@@ -73,6 +78,8 @@ size_t alignment_of(const Shape& shape)
 
 size_t size_in_c(const Shape& shape)
 {
+    if (shape.kind == Shape::Kind::text && !shape.of && shape.count != 0)
+        return shape.count;
     if (shape.kind != Shape::Kind::tuple)
         return shape.size;
     size_t size = 0;

@@ -11,6 +11,9 @@
 
 namespace fastsdt::engine {
 
+/// Bytes of a string in tables, its NUL among them: longer ones are cut (bpftrace: BPFTRACE_STRLEN, 64 by default).
+inline constexpr size_t string_size = 64;
+
 struct Shape;
 using ShapePtr = std::shared_ptr<const Shape>;
 
@@ -41,9 +44,9 @@ struct Shape {
     };
     size_t size = 8;
     bool is_signed = false; ///< integer
-    size_t count = 0;
-    ShapePtr of = {};      ///< none of a pointer: void
-    std::string name = {}; ///< of a record: "struct x"; a record without members is looked up by it
+    size_t count = 0;       ///< of an array. Of a text without `of`: what sizeof() says, if it is not its size
+    ShapePtr of = {};       ///< none of a pointer: void
+    std::string name = {};  ///< of a record: "struct x"; a record without members is looked up by it
     std::vector<Member> members = {};
     std::vector<std::pair<std::string, int64_t>> constants = {};
 
@@ -53,6 +56,8 @@ struct Shape {
 
 ShapePtr integer_shape(size_t size, bool is_signed);
 ShapePtr bool_shape();
+/// A string that a tuple has room for. @param size  what sizeof() says of it
+ShapePtr text_shape(size_t size);
 ShapePtr pointer_shape(ShapePtr of);
 /// Of char: a text.
 ShapePtr array_shape(ShapePtr of, size_t count);

@@ -3,7 +3,7 @@
 complete -c fastsdt-trace -s h -l help -d 'Print this help message and exit'
 complete -c fastsdt-trace -s V -l version -d 'Display program version information and exit'
 complete -c fastsdt-trace -s e -l execute -x -d 'The script itself'
-complete -c fastsdt-trace -s c -x -d 'Run this command and trace it: as behind --, in one word'
+complete -c fastsdt-trace -s c -l cmd -x -d 'Run this command and trace it: as behind --, in one word'
 complete -c fastsdt-trace -s p -l pid -x -a '(__fish_complete_pids)' -d 'Attach to a running process, or to several: -p 1,2 -p 3'
 complete -c fastsdt-trace -l exe -r -F -d 'Attach to all processes that have this file mapped, and to those that start later'
 complete -c fastsdt-trace -l comm -x -d 'To all of this name, a pattern, that have mapped a file of the script'

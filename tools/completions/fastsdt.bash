@@ -50,10 +50,10 @@ _fastsdt() {
         esac
         ;;
     fastsdt-trace)
-        options='-h --help -V --version -e --execute -c -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --stage --dry-run -f --follow --no-follow --no-move --move-faulting --read-memory --buffer --flight --unordered -o --output -j --json --uretprobe --folded --exit-status --debug-dir --debuginfod --no-demangle -l --list --config --listen --functions --probes --sort --rows'
+        options='-h --help -V --version -e --execute -c --cmd -p --pid --exe --comm --cgroup --container --user --engine -t --duration -i --interval -d --stage --dry-run -f --follow --no-follow --no-move --move-faulting --read-memory --buffer --flight --unordered -o --output -j --json --like --unsafe --uretprobe --folded --exit-status --debug-dir --debuginfod --no-demangle -l --list --config --listen --functions --probes --sort --rows'
         case $prev in
         -e | --execute) return ;;
-        -c) return ;;
+        -c | --cmd) return ;;
         -p | --pid) values=$(cd /proc && echo [0-9]*) ;;
         --exe) file=1 ;;
         --comm) return ;;
@@ -66,6 +66,7 @@ _fastsdt() {
         -d | --stage) values='ast ir code' ;;
         --buffer) return ;;
         -o | --output) file=1 ;;
+        --like) return ;;
         --debug-dir) file=1 ;;
         -l | --list) return ;;
         --config) file=1 ;;

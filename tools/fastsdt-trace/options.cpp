@@ -178,7 +178,8 @@ void add_options(CLI::App& app, Options& options, Given& given)
         "2 unusable input, usage or permission. See fastsdt-trace(1).");
     app.add_option("FILE", given.words, "File with the script, and its parameters $1, $2, ...")->type_name("");
     app.add_option("-e,--execute", given.text, "The script itself")->type_name("TEXT");
-    app.add_option("-c", given.command, "Run this command and trace it: as behind --, in one word")->type_name("CMD");
+    app.add_option("-c,--cmd", given.command, "Run this command and trace it: as behind --, in one word")
+        ->type_name("CMD");
     app.add_option("-p,--pid", options.pids, "Attach to a running process, or to several: -p 1,2 -p 3")
         ->type_name("PID")
         ->delimiter(',')

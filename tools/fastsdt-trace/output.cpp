@@ -170,7 +170,7 @@ std::string Output::value_of(const Map& map, const Entry& entry, uint32_t div) c
         : map.kind == MapKind::avg || map.kind == MapKind::stats ? average(entry, map.is_signed)
                                                                  : entry.number;
     const int64_t divided = map.is_signed ? value / int64_t(div) : int64_t(static_cast<uint64_t>(value) / div);
-    return integer_text(map.kind == MapKind::integer ? named(map.shape, is_newer_) : nullptr, divided, map.is_signed);
+    return integer_text(map.kind == MapKind::integer ? named(map.shape, has_forms()) : nullptr, divided, map.is_signed);
 }
 
 std::vector<std::string> frames_of(const engine::Datum& stack)
@@ -212,9 +212,9 @@ void Output::value(const engine::Expression& e, const engine::Datum& datum, cons
     case Type::stack: return stack(datum);
     case Type::bytes: return bytes(*e.shape, datum.text);
     case Type::integer:
-        if (e.shape && e.shape->kind == engine::Shape::Kind::enumeration) // its name is a map's, and %s's
+        if (e.shape && e.shape->kind == engine::Shape::Kind::enumeration && !has_forms()) // as 0.17 prints it
             return number(integer_text(nullptr, datum.number, e.is_signed));
-        return number(integer_text(named(e.shape, is_newer_), datum.number, e.is_signed));
+        return number(integer_text(named(e.shape, has_forms()), datum.number, e.is_signed));
     default: return string(text_of(e.type, e.shape, datum, probes));
     }
 }
@@ -225,7 +225,10 @@ std::string text_of(Type type, const engine::ShapePtr& shape, const engine::Datu
     switch (type) {
     case Type::bytes: return bytes_text(*shape, datum.text, style == Style::key);
     case Type::shown: return shown_text(*shape, static_cast<uint64_t>(datum.number), datum.text);
-    case Type::integer: return integer_text(named(shape, style == Style::newer), datum.number, true);
+    case Type::integer:
+        return integer_text(
+            named(shape, style == Style::newer), datum.number,
+            !shape || shape->kind != engine::Shape::Kind::integer || shape->is_signed || shape->size < 8);
     case Type::string: return datum.text;
     case Type::stack: return folded(datum, true);
     case Type::probe: break;

@@ -94,6 +94,8 @@ public:
 
 protected:
     using Entries = std::vector<const engine::Entry*>;
+    /// Enums' constants and pointers have forms of their own, beside booleans.
+    virtual bool has_forms() const { return is_newer_; }
     virtual void number(const std::string& number) = 0; ///< of print(value), as the next four
     virtual void stack(const engine::Datum& stack) = 0;
     virtual void bytes(const engine::Shape& shape, const std::string& bytes) = 0;

@@ -51,6 +51,7 @@ public:
     }
 
 private:
+    bool has_forms() const override { return false; }
     void number(const std::string& number) override
     {
         out_ << fmt::format("{{\"type\": \"value\", \"data\": {}}}\n", number);

@@ -76,6 +76,8 @@ public:
         print_events(true);
         shared_.attempt([&] { all_of(Probe::Kind::end); });
         output_->last();
+        if (options_.is_newer && !options_.json && !options_.top)
+            std::cout << '\n'; // behind what was printed
         if (script_.prints_maps)
             print_all();
         if (recorder_)

@@ -142,6 +142,8 @@ private:
             return;
         }
         known_[statement.map] = true;
+        if (!assigns)
+            map.is_signed = holds_signed(draft_.updates[statement.number].kind, statement);
         if (assigns) {
             map.type = statement.value->type;
             map.shape = statement.value->shape;
@@ -210,6 +212,14 @@ private:
             || std::any_of(e.operands.begin(), e.operands.end(), [this](const Expression& o) { return depends(o); });
     }
 
+    // What a loop and a tuple that read the aggregation see; check() settles the sign for all else.
+    bool holds_signed(MapKind kind, const Statement& statement) const
+    {
+        const std::vector<Expression>& arguments = draft_.updates[statement.number].arguments;
+        return kind == MapKind::min || kind == MapKind::max || kind == MapKind::avg || kind == MapKind::stats
+            || (kind == MapKind::sum && !arguments.empty() && arguments[0].is_signed);
+    }
+
     bool waits_for_map(const Expression& e) const
     {
         return e.kind == Kind::variable && clause_->variables[e.variable].is_entry
@@ -233,12 +243,13 @@ private:
     static void keys(Map& map, std::vector<Expression>& keys)
     {
         spread(map, keys);
-        if (map.keys.empty())
+        const bool is_first = map.keys.empty();
+        if (is_first)
             for (const Expression& key : keys)
                 map.keys.push_back(key.type);
         map.key_shapes.resize(std::max(map.key_shapes.size(), keys.size()));
         for (size_t i = 0; i < keys.size(); ++i)
-            if (!map.key_shapes[i])
+            if (!map.key_shapes[i] && (is_first || !keys[i].shape || keys[i].shape->kind != Shape::Kind::enumeration))
                 map.key_shapes[i] = keys[i].shape;
             else
                 mix(map.key_shapes[i], keys[i].shape);
@@ -256,7 +267,9 @@ private:
         for (Expression& operand : e.operands)
             resolve(operand);
         switch (e.kind) {
-        case Kind::number: e.is_signed = true; return;
+        case Kind::number:
+            e.is_signed = !(e.shape && e.shape->kind == Shape::Kind::integer) || e.shape->is_signed;
+            return;
         case Kind::text: e.type = e.shape ? Type::bytes : Type::string; return;
         case Kind::value: return value(e);
         case Kind::variable: {
@@ -493,7 +506,9 @@ private:
     static ShapePtr element_shape(const Expression& e)
     {
         const bool is_array = e.kind == Kind::memory || e.kind == Kind::part; // of char
-        return e.type == Type::string && !is_array ? plain_shape(Shape::Kind::text, string_size) : shape_of(e);
+        if (e.type != Type::string || is_array)
+            return shape_of(e);
+        return text_shape(e.kind == Kind::text ? e.text.size() + 1 : string_size);
     }
 
     // What something is as a value of this shape.

@@ -387,7 +387,10 @@ std::optional<Expression> Values::expand(const ast::Call& node, Span where, bool
 
 Expression Values::value(const ast::Number& node, Span where)
 {
-    return number_of(int64_t(node.value), where);
+    Expression found = number_of(int64_t(node.value), where);
+    if (node.value > uint64_t(INT64_MAX))
+        found.shape = integer_shape(8, false);
+    return found;
 }
 Expression Values::value(const ast::Text& node, Span where)
 {
@@ -757,6 +760,8 @@ Expression Values::option(const ast::Call& node, Span where)
         if (!number)
             refuse("integer");
         usual = number_of(*number, where);
+        if (*number < 0 && !text.starts_with('-'))
+            usual.shape = integer_shape(8, false);
     } else {
         fail(where, "the default of getopt() is a number, a string, true or false");
     }
