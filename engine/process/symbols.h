@@ -5,7 +5,7 @@
 #pragma once
 #include "base/descriptor.h"
 #include "elf/image.h"
-#include "process/stack_form.h"
+#include "script/stack_form.h"
 
 #include <cstdint>
 #include <deque>

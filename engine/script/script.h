@@ -16,7 +16,7 @@
 // Not bpftrace's are arg10 and arg11, since its arguments end at arg9, those of a probe at 12; and args.NAME of a usdt probe.
 #pragma once
 
-#include "process/stack_form.h"
+#include "script/stack_form.h"
 #include "script/shape.h"
 
 #include <cstdint>

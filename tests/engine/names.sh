@@ -134,7 +134,7 @@ assert peak < 100 << 10, f"{peak} KiB"
 END
 
 # A server is asked only by --debuginfod. This one notes what it is asked for.
-if [ -e "$(ldconfig -p | sed -n 's/.*libdebuginfod\.so\.1 .* => //p' | head -n 1)" ]; then
+if [ -e "$(ldconfig -p | sed -n '0,/libdebuginfod\.so\.1 /s/.*libdebuginfod\.so\.1 .* => //p')" ]; then
     mkdir -p "served/buildid/$id" && cp full.debug "served/buildid/$id/debuginfo"
     cat >serve.py <<'END'
 import functools, http.server, sys

@@ -26,6 +26,7 @@ complete -c fastsdt-trace -l unordered -d 'Read no clock for what is printed at 
 complete -c fastsdt-trace -s o -l output -r -F -d 'Print into this file; what the COMMAND prints stays where it is'
 complete -c fastsdt-trace -s j -l json -d 'Print as bpftrace -f json does'
 complete -c fastsdt-trace -l like -x -d 'Print structures, pointers, statistics, empty maps and lists as this version of bpftrace does; 0.17 by default'
+complete -c fastsdt-trace -l no-warnings -d 'Say nothing of warnf() and of what looks odd in a script'
 complete -c fastsdt-trace -l unsafe -d 'Let scripts run commands: system()'
 complete -c fastsdt-trace -l uretprobe -d 'Let bpftrace have return probes whose exits cannot be armed. The kernel replaces return addresses for these, which ends programs that check them. Refused where a file that is known beforehand is a Go program, throws exceptions or is marked for shadow stacks'
 complete -c fastsdt-trace -l folded -d 'Print counts and sums by stack as flamegraph.pl reads them: "main;work;step 12"'

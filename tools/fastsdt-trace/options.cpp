@@ -258,7 +258,9 @@ void add_options(CLI::App& app, Options& options, Given& given)
            "default")
         ->type_name("VERSION")
         ->check(CLI::IsMember({"0.17", "0.27"}).description(""));
-    app.add_flag("--no-warnings{false}", options.warns, "Say nothing of warnf() and of what looks odd in a script");
+    app.add_flag_callback(
+        "--no-warnings", [&options] { options.warns = false; },
+        "Say nothing of warnf() and of what looks odd in a script");
     app.add_flag("--unsafe", options.unsafe, "Let scripts run commands: system()");
     app.add_flag(
         "--uretprobe", options.return_probes,
