@@ -176,6 +176,7 @@ refuse() {
 cp program upgraded
 started ./upgraded told
 refuse "has not mapped this file.*/proc/$pid/exe" --pid $pid ./program
+refuse 'no USDT probe matches "nosuch"' --pid $pid --probe nosuch ./upgraded
 cp program new && mv new upgraded
 refuse "replaced.*/proc/$pid/exe" --pid $pid ./upgraded
 attach
