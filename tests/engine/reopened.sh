@@ -36,7 +36,7 @@ for libraries in ./library.so "./library.so ./other.so"; do
     pid=$!
     until [ "/proc/$pid/exe" -ef opens ]; do [ -d "/proc/$pid" ] || fail "it does not run"; done
     armed=0
-    for _ in $(seq 40); do
+    for _ in $(seq 25); do
         status=0
         fastsdt-trace --engine user -p $pid --duration 0.1 -e 'usdt:*:lib:work { @n = count(); }' >out 2>err || status=$?
         # 2: the library was not there when it began.
