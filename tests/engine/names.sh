@@ -345,7 +345,7 @@ for offset in $(seq 1 $((size - 1))); do
     if grep -qx "$offset" begins; then
         matches -E '^@: (10|40|50)$' <out || fail "walk+$offset, where an instruction begins: $(cat out err)"
     else
-        expect "walk+$offset, where none begins" "$(sed 's/.*functions: //; s/^[^:]*: [^:]*:[^:]*:[^:]*: //' err)" \
+        expect "walk+$offset, where none begins" "$(grep -o 'walk+[0-9]* is inside.*' err)" \
             "walk+$offset is inside of an instruction: they begin at walk+$before and walk+${after:-$size}"
     fi
 done
