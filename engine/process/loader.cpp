@@ -124,6 +124,7 @@ bool LoaderQuestions::take_unanswered()
 
 void LoaderQuestions::let_execute(pid_t thread)
 {
+    ++let_execute_;
     for (auto& each : executing_words().askers) {
         auto number = static_cast<uint64_t>(thread);
         if (__atomic_compare_exchange_n(&each.thread, &number, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
@@ -200,7 +201,7 @@ void LoaderQuestions::listen(uint32_t heard)
     constexpr timespec second{1, 0}, soon{0, 100'000'000};
     std::chrono::nanoseconds begun{};
     bool was_asked = false;
-    for (uint32_t answered = heard;;) {
+    for (uint32_t answered = heard, let = 0;;) {
         const uint32_t asked = __atomic_load_n(&words_->asked, __ATOMIC_SEQ_CST);
         if (ends_) // after the load: the destructor changes the word
             return;
@@ -209,8 +210,9 @@ void LoaderQuestions::listen(uint32_t heard)
         heard = asked;
         const bool is_asked = this->is_asked();
         const auto computed = processor_time();
-        if (const uint32_t last = std::exchange(answered, __atomic_load_n(&words_->answered, __ATOMIC_SEQ_CST));
-            !std::exchange(was_asked, is_asked) || last != answered)
+        const uint32_t last = std::exchange(answered, __atomic_load_n(&words_->answered, __ATOMIC_SEQ_CST)),
+                       last_let = std::exchange(let, let_execute_);
+        if (!std::exchange(was_asked, is_asked) || last != answered || last_let != let)
             begun = computed;
         if (is_asked && computed - begun < loader_waits)
             __atomic_add_fetch(&words_->signs, 1, __ATOMIC_SEQ_CST);

@@ -71,6 +71,7 @@ private:
     PageOfData page_;
     Words* words_; // in the page
     std::atomic<bool> ends_ = false;
+    std::atomic<uint32_t> let_execute_ = 0; // how often
     std::thread thread_;
 };
 
