@@ -7,6 +7,7 @@
 #include "base/demangle.h"
 
 #include <fnmatch.h>
+#define HAVE_DECL_BASENAME 1 // libiberty.h would declare it anew, otherwise than <cstring> does in C++
 #include <libiberty/demangle.h>
 
 #include <algorithm>
