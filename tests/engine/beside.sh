@@ -82,8 +82,8 @@ if ./narrow </dev/null 2>narrow.err; then
     "${as_user[@]}" ./narrow <narrow.in &
     pid=$!
     exec 3>narrow.in
-    until [ "$(cat "/proc/$pid/comm")" = narrow ]; do kill -0 $pid; done
-    cat "/proc/$pid/maps" >before
+    # The kernel gives it its name before its mappings, of which [vdso] is the last.
+    until [ "$(cat "/proc/$pid/comm")" = narrow ] && cat "/proc/$pid/maps" >before && grep -q vdso before; do kill -0 $pid; done
     status=0
     "${as_user[@]}" fastsdt-trace --engine user -t 0.1 -p $pid -e 'uprobe:./narrow:work { @ = count(); }' >out 2>err 3>&- || status=$?
     expect "32 bits: $(cat err)" "$status $(tail -1 out)" "1 sites 0 of 1 armed (1 is of an architecture that only the kernel traces (i386)); dropped 0"

@@ -276,7 +276,7 @@ mod store {
     pub struct Till { pub sum: u64 }
     impl Till {
         #[inline(never)]
-        pub fn close(&mut self, x: &[u64]) { for v in x { self.sum += std::hint::black_box(*v) } }
+        pub fn close(&mut self, x: &[u64]) { for v in x { self.sum += unsafe { std::ptr::read_volatile(v) } } }
     }
 }
 fn main() {

@@ -28,16 +28,19 @@ TEST(Sequence, IsNotTorn)
     const uint64_t place = std::stoull(program.line(), nullptr, 16);
     while (target->read(place, 8) == std::vector<std::byte>(8)) // it speaks before the first one
         continue;
+    bool is_refused = false;
     try {
         arming.arm(sites); // a try may find it between two sequences
     } catch (const Unusable& e) {
+        is_refused = true;
         EXPECT_NE(std::string(e.what()).find("is in a restartable sequence"), std::string::npos) << e.what();
     }
     kill(program.pid(), SIGUSR1);
     unsigned long aborted = 0, taken = ~0ul;
     const std::string report = program.line();
     ASSERT_EQ(std::sscanf(report.c_str(), "aborted %lu taken %lu", &aborted, &taken), 2) << report;
-    EXPECT_GT(aborted, 1u); // each stop ended one
+    if (is_refused)
+        EXPECT_GT(aborted, 1u); // each stop ended one
     EXPECT_EQ(taken, 0u);
     arming.arm(sites);
     EXPECT_EQ(text(arming.states().at(0)), "armed");
