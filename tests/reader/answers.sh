@@ -27,7 +27,11 @@ compare() { # FILE: in every way to open it
     python3 "$FASTSDT_SOURCE/tests/reader/compare.py" check.json dump.json "$1" >said || fail "$(cat said)"
     compared=$((compared + $(sed -E 's/.*: ([0-9]+) probes, ([0-9]+) functions.*/\1 + \2/' said)))
     notes=$((notes + $(sed -E 's/.* ([0-9]+) notes by readelf/\1/' said)))
-    case $1 in *thin*) return 0 ;; esac # descriptors and memory lead to no other file
+    # Descriptors and memory lead to no other file: neither to members of a thin archive nor to a debug file.
+    case $1 in *thin*) return 0 ;; esac
+    local id
+    id=$(readelf -nW "$1" 2>/dev/null | sed -n 's/.*Build ID: \(..\)\(.*\)$/\1\/\2/p') || true
+    [ -z "$id" ] || [ ! -e "/usr/lib/debug/.build-id/$id.debug" ] || return 0
     for way in map descriptor memory; do
         ./dump $way "$1" >other.json || fail "$way $1"
         # Memory has no path and no lines, a descriptor another path, which a message may have.
