@@ -67,9 +67,24 @@ private:
             setting.where = token_.where;
             advance();
             expect("=", "a setting");
-            setting.value = primary();
+            setting.value = setting_value();
             if (!is("}"))
                 expect(";", "a setting");
+        }
+    }
+
+    // A word, a number or a text. Anything else would be of a clause.
+    Expr setting_value()
+    {
+        if (token_.kind != Token::Kind::identifier && token_.kind != Token::Kind::number
+            && token_.kind != Token::Kind::text)
+            fail(token_.where, fmt::format("a setting is a word, a number or a text, and not {}", found()));
+        const Token token = token_;
+        advance();
+        switch (token.kind) {
+        case Token::Kind::number: return {ast::Number{token.number}, token.where};
+        case Token::Kind::text: return {ast::Text{token.text}, token.where};
+        default: return {ast::Word{std::string(token.word)}, token.where};
         }
     }
 

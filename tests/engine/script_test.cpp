@@ -262,6 +262,8 @@ TEST(Script, Errors)
     EXPECT_EQ(error("usdt:a:b:c { $x = 1; $x = \"a\" }"), "1:22 $x is an integer before, and cannot be a string too");
     EXPECT_EQ(error("usdt:a:b:c { $x 1 }"), "1:17 \"=\" is wanted after a variable, and not \"1\"");
     EXPECT_EQ(error("usdt:a:b:c { if arg0 { } }"), "");
+    for (const char* const value : {"str(1)", "{ 1 }", "args.x", "(1, 2)", "@a", "$x"}) // it is of no clause
+        EXPECT_NE(error(std::string("config = { license = ") + value + " } BEGIN { }"), "") << value;
     EXPECT_EQ(error("usdt:a:b:c { if arg0 @ = 1 }"), "1:22 \"(\" is wanted after \"if\", and not \"@\"");
     EXPECT_EQ(error("usdt:a:b:c { if (1) { @ = 1; }"),
               "1:31 a statement begins with a map, a variable or a function, and not with the end of the script");
