@@ -480,9 +480,8 @@ Unrecorded Matcher::unrecorded()
         each(path, {}, [&](const Probe& probe) {
             std::set<uint64_t>& of_probe = instructions_[{&probe, path}];
             const auto address = address_in_file(probe);
-            const auto behind = std::upper_bound(functions.begin(), functions.end(), address.value_or(0),
-                                                 [](uint64_t a, const Function& f) { return a < f.address; });
-            if (address && (behind == functions.begin() || std::prev(behind)->address != *address))
+            const Function* const function = address ? function_before(functions, *address) : nullptr;
+            if (address && (!function || function->address != *address))
                 of_probe.insert(*address);
             if (probe.offset != 0)
                 for (const Function& one : functions) {

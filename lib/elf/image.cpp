@@ -521,6 +521,13 @@ void Image::add_functions(bool parts, std::vector<Function>& functions) const
     }
 }
 
+const Function* function_before(const std::vector<Function>& functions, uint64_t address)
+{
+    const auto behind = std::upper_bound(functions.begin(), functions.end(), address,
+                                         [](uint64_t a, const Function& f) { return a < f.address; });
+    return behind == functions.begin() ? nullptr : &*std::prev(behind);
+}
+
 std::vector<Function> Image::functions(bool parts) const
 {
     std::vector<Function> functions;

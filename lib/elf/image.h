@@ -226,6 +226,9 @@ private:
     mutable std::vector<Error> refused_names_;
 };
 
+/// Of functions by ascending address the one that an address is in or behind: the last that begins there or before. nullptr: none does.
+const Function* function_before(const std::vector<Function>& functions, uint64_t address);
+
 /// "memcpy" of "memcpy@@GLIBC_2.14".
 inline std::string_view without_version(std::string_view symbol)
 {

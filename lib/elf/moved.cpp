@@ -31,9 +31,8 @@ bool Moved::function_at(uint64_t address) const
 
 bool Moved::in_function(uint64_t address) const
 {
-    const auto after = std::upper_bound(functions_.begin(), functions_.end(), address,
-                                        [](uint64_t a, const Function& f) { return a < f.address; });
-    return after != functions_.begin() && address - std::prev(after)->address < std::prev(after)->size;
+    const Function* const function = function_before(functions_, address);
+    return function && address - function->address < function->size;
 }
 
 bool Moved::stale(const Record& record, uint64_t by) const

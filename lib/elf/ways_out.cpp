@@ -44,12 +44,8 @@ bool FunctionCode::afford(const Range& range)
 
 const Function* FunctionCode::symbol_at(uint64_t address) const
 {
-    const auto after = std::upper_bound(functions_.begin(), functions_.end(), address,
-                                        [](uint64_t a, const Function& f) { return a < f.address; });
-    if (after == functions_.begin())
-        return nullptr;
-    const Function& function = *std::prev(after);
-    return address < end(function) ? &function : nullptr;
+    const Function* const function = function_before(functions_, address);
+    return function && address < end(*function) ? function : nullptr;
 }
 
 // A function ends at the latest where the next one begins, so that no code is walked twice.

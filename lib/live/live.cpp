@@ -80,9 +80,8 @@ std::vector<std::vector<const Mapping*>> modules(const Image& image, const std::
 
 std::string_view function_at(const std::vector<Function>& functions, uint64_t address)
 {
-    const auto found = std::lower_bound(functions.begin(), functions.end(), address,
-                                        [](const Function& f, uint64_t a) { return f.address < a; });
-    return found != functions.end() && found->address == address ? found->name : std::string_view();
+    const Function* const found = function_before(functions, address);
+    return found && found->address == address ? found->name : std::string_view();
 }
 
 class Reader {
@@ -370,12 +369,11 @@ private:
         site.entry = site.inside = true;
         site.address = Vaddr(address);
         site.name = image.place(address);
-        const auto behind = std::upper_bound(functions.begin(), functions.end(), address,
-                                             [](uint64_t a, const Function& f) { return a < f.address; });
+        const Function* const function = function_before(functions, address);
         std::optional<uint64_t> begin;
-        if (behind != functions.begin() && address - std::prev(behind)->address < std::prev(behind)->size) {
-            begin = std::prev(behind)->address;
-            site.name = std::prev(behind)->name;
+        if (function && address - function->address < function->size) {
+            begin = function->address;
+            site.name = function->name;
             site.offset = address - *begin;
         } else {
             begin = windows.begin_of(address);
