@@ -12,15 +12,14 @@ kernel=$("$FASTSDT_SOURCE/tests/kernel/fetch-kernel.sh" arm64 6.12 "$cache" 2>er
 
 # ---- Libraries: the arm64 packages of those that this machine has. Files of packages without an architecture are copied.
 suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-mkdir -p debs
-if [ ! -e debs/done ]; then
-    rm -rf root
-    mkdir root
+dev="libelf-dev libdw-dev liblzma-dev libiberty-dev libzydis-dev libzycore-dev libfmt-dev libvixl-dev zlib1g-dev libgtest-dev"
+if [ "$(cat debs/done 2>/dev/null)" != "$dev" ]; then # they stay between runs
+    rm -rf root debs
+    mkdir root debs
     files=$(ldd "$FASTSDT_BUILD/bin/fastsdt-trace" "$FASTSDT_BUILD/bin/engine_stubs_arm64" | grep -o '/[^ )]*' | grep -v ':$' | sort -u)
     packages=$(for file in $files; do { dpkg-query -S "$(realpath "$file")" || dpkg-query -S "$file"; } 2>/dev/null | sed 's/:.*//'; done | sort -u)
     # Only fastsdt-probe uses libbpf.
     packages=$(grep -v '^libbpf' <<<"$packages")
-    dev="libelf-dev libdw-dev liblzma-dev libiberty-dev libzydis-dev libzycore-dev libfmt-dev libvixl-dev zlib1g-dev libgtest-dev"
     # A development package's files for CMake name libraries, and CMake wants all of them, needed here or not.
     packages="$packages $dev $(dpkg-query -W -f '${Depends}, ' $dev | tr , '\n' | sed -nE 's/^ *(lib[^ ]*) .*/\1/p' | grep -v -- '-dev$' | sort -u | xargs) libc6 libgcc-s1 libstdc++6 busybox-static"
     (cd debs && FASTSDT_CACHE=$cache FASTSDT_ARCHS=arm64 "$FASTSDT_SOURCE/scripts/common/debian.sh" "$suite" apt-get download $packages) >err 2>&1 ||
@@ -31,7 +30,7 @@ if [ ! -e debs/done ]; then
     done
     find root -type l -lname '/*' | while read -r link; do ln -sf "$PWD/root$(readlink "$link")" "$link"; done
     sed -i '/^Requires.private/d' root/usr/lib/aarch64-linux-gnu/pkgconfig/*.pc
-    touch debs/done
+    echo "$dev" >debs/done
 fi
 
 # ---- Programs
