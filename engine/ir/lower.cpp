@@ -545,25 +545,18 @@ private:
     void loop(const Statement& statement)
     {
         const auto again = label(), done = label();
-        const auto outer = std::pair(loop_next_, loop_end_);
         const Place turns = slot(8, "turns", true);
         emit(Store{turns, constant(0)});
         bind(again);
         branch(*statement.value, done, false);
         emit(Turn{turns});
-        loop_next_ = again;
-        loop_end_ = done;
-        statements(statement.then);
-        emit(Jump{again});
-        bind(done);
-        std::tie(loop_next_, loop_end_) = outer;
+        turn(statement, again, done);
     }
 
     // The variable is a tuple: the keys, as tables have them, and behind them the value. What was deleted meanwhile is left out.
     void each(const Statement& statement)
     {
         const auto again = label(), done = label();
-        const auto outer = std::pair(loop_next_, loop_end_);
         const Place entry = variables_[statement.variable];
         const size_t value_at = clause_.variables[statement.variable].shape->members[1].offset;
         const Place key = entry.part(0, value_at), value = entry.part(value_at, entry.size - value_at),
@@ -579,9 +572,16 @@ private:
             emit(GetWide{value, statement.map, at()});
         else
             emit(Store{value, define(Get{0, statement.map, at()})});
+        turn(statement, again, done);
+    }
+
+    // What a loop does each time, and the end of the loop.
+    void turn(const Statement& loop, LabelId again, LabelId done)
+    {
+        const auto outer = std::pair(loop_next_, loop_end_);
         loop_next_ = again;
         loop_end_ = done;
-        statements(statement.then);
+        statements(loop.then);
         emit(Jump{again});
         bind(done);
         std::tie(loop_next_, loop_end_) = outer;

@@ -55,6 +55,14 @@ const Entry* Given::find(size_t map, const Keys& keys) const
     return found != maps_[map].end() ? &found->second : nullptr;
 }
 
+std::vector<Given::Keys> Given::keys(size_t map) const
+{
+    std::vector<Keys> all;
+    for (const auto& [keys, entry] : maps_[map])
+        all.push_back(keys);
+    return all;
+}
+
 Maps Given::maps() const
 {
     Maps all;

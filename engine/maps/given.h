@@ -28,6 +28,9 @@ public:
     const Entry* find(size_t map, const Keys& keys) const;
 
     size_t entries(size_t map) const { return maps_[map].size(); }
+    std::vector<Keys> keys(size_t map) const;
+    /// One of them goes, whichever it is.
+    void remove_any(size_t map) { maps_[map].erase(maps_[map].begin()); }
     /// All of it, as one more process would have recorded it.
     Maps maps() const;
 

@@ -44,6 +44,15 @@ constexpr StatementWord statements[] = {
 #include "script/language.def"
 };
 
+struct OtherWord {
+    std::string_view word;
+    Meaning meaning;
+};
+constexpr OtherWord words[] = {
+#define WORD(word, meaning) {word, Meaning::meaning},
+#include "script/language.def"
+};
+
 struct ProbeWord {
     std::string_view word, in_short;
     Probe::Kind kind;
@@ -90,6 +99,12 @@ std::optional<Value> builtin_of(std::string_view word)
 {
     const auto* const found = find(builtins, word);
     return found ? std::optional(found->value) : std::nullopt;
+}
+
+std::optional<Meaning> meaning_of(std::string_view word)
+{
+    const auto* const found = find(words, word);
+    return found ? std::optional(found->meaning) : std::nullopt;
 }
 
 std::optional<FunctionWord> function_of(std::string_view word)
@@ -206,6 +221,7 @@ std::string nearest_word(std::string_view word)
             nearest.look(row.word);
     };
     look(builtins);
+    look(words);
     look(functions);
     look(aggregations);
     look(statements);

@@ -15,6 +15,12 @@ enum class Function {
 #include "script/language.def"
 };
 
+/// A word whose value is known beforehand, or made of a builtin.
+enum class Meaning {
+#define WORD(word, meaning) meaning,
+#include "script/language.def"
+};
+
 struct FunctionWord {
     Function function;
     size_t least, most; ///< arguments
@@ -34,6 +40,7 @@ struct InfixWord {
 enum class Elsewhere { value, function, declaration, probe };
 
 std::optional<Value> builtin_of(std::string_view word);
+std::optional<Meaning> meaning_of(std::string_view word);
 std::optional<FunctionWord> function_of(std::string_view word);
 const AggregationWord* aggregation_of(std::string_view word); ///< nullptr: it is none
 std::optional<Statement::Kind> statement_of(std::string_view word);

@@ -50,6 +50,12 @@ public:
 
 /// @param parameters  what $1, $2 and so on stand for. Throws ScriptError.
 /// @param debug  nullptr: nothing is known but what the script declares
+/// A parameter that is for getopt(), and neither $1 nor $2.
+inline bool is_option(std::string_view parameter)
+{
+    return parameter.starts_with("--");
+}
+
 Script parse(std::string_view text, const std::vector<std::string>& parameters = {}, DebugTypes* debug = nullptr);
 
 /// What was written, without any meaning: a line for each node, of its parts behind it. Throws ScriptError.

@@ -19,7 +19,8 @@ refused() {
 }
 
 # A script of BEGIN and END alone ends by itself.
-prints "loops over maps" 'begin { @a[16, "x"] = 32; @a[17, "y"] = 33; @c["k"] = count(); @c["k"] = count(); for ($kv : @a) { print($kv); printf("%d %s %d\n", $kv.0.0, $kv.0.1, $kv.1); }
+prints "loops over maps" 'begin { @a[16, "x"] = 32; @a[17, "y"] = 33; @c["k"] = count(); @c["k"] = count(); for ($kv : @a) { print($kv);
+        printf("%d %s %d\n", $kv.0.0, $kv.0.1, $kv.1); }
     for ($kv : @c) { @n[$kv.0] = $kv.1 + 1; } for ($kv : @a) { if ($kv.0.1 == "x") { continue; } print($kv.0); break; }
     for ($kv : @a) { delete(@a, $kv.0); } for ($kv : @a) { print("never"); } clear(@c); }' '((16, x), 32)
 16 x 32
@@ -28,11 +29,14 @@ prints "loops over maps" 'begin { @a[16, "x"] = 32; @a[17, "y"] = 33; @c["k"] = 
 (17, y)
 @n[k]: 3'
 prints "blocks are values, and macros have statements" \
-    'macro inc($v) { $v += 1; $v } macro both(x) { let $y = x; $y + $y } macro say(x) { x; x; } macro first(@m) { let $k = 0; for ($e : @m) { $k = $e.0; break; } $k }
+    'macro inc($v) { $v += 1; $v } macro both(x) { let $y = x; $y + $y } macro say(x) { x; x; } macro first(@m) { let $k = 0;
+        for ($e : @m) { $k = $e.0; break; } $k }
     macro kind($x) { "variable" } macro kind(x) { "any" }
-    begin { $a = 1; $b = inc($a) * 10 + inc($a); print(($a, $b)); $y = 5; print((both($y + 1), $y)); say({ printf("hi ") }); printf("\n"); @m[7] = 1; print(first(@m)); clear(@m);
+    begin { $a = 1; $b = inc($a) * 10 + inc($a); print(($a, $b)); $y = 5; print((both($y + 1), $y)); say({ printf("hi ") }); printf("\n"); @m[7] = 1;
+        print(first(@m)); clear(@m);
         print(kind($a)); print(kind(1)); $c = $a > 2 ? { $t = $a; $t * 2 } : 0; print($c); $d = if ($a > 5) { 1 } else { $u = 8; $u + 1 }; print($d);
-        $w = 0; while ({ $w += 1; $w < 3 }) { printf("%d ", $w); } printf("\n"); if (0 && { printf("never"); 1 }) { } if (1 || { printf("never"); 1 }) { print("or"); }
+        $w = 0; while ({ $w += 1; $w < 3 }) { printf("%d ", $w); } printf("\n"); if (0 && { printf("never"); 1 }) { } if (1 || { printf("never");
+        1 }) { print("or"); }
         print($a ?: 9); print(0 ?: 9); _ = inc($a); print($a); }' '(3, 23)
 (12, 5)
 hi hi 
@@ -48,9 +52,12 @@ or
 4'
 prints "booleans, enums, arrays, records" \
     'enum Color { RED = 1, BLUE = 7 }; struct Foo { int x; struct Bar { int y; } bar; };
-    begin { @a[true] = false; print((bool)5); print(has_key(@a, true)); printf("%d %s %s\n", BLUE, BLUE, (enum Color)1); @e = BLUE; @f[RED] = RED + 1; print(strcontains("hello", "ell"));
-        $r = (x = 1, y = ("a", 2)); print($r); printf("%d %s\n", $r.x, $r.y.0); $r = (y = ("b", 3), x = 4); print($r); $arr = (uint8[4])0x04030201; print($arr); print($arr[2]); print((uint32)$arr);
-        print((int8[])"ab"); print(offsetof(struct Foo, bar.y)); let $z : uint8 = 300; print($z); print((typeof($z))511); print("abc"[1]); $t = (1, "x"); print($t[0]); if (!delete(@a, false)) { print("not there"); } }' \
+    begin { @a[true] = false; print((bool)5); print(has_key(@a, true)); printf("%d %s %s\n", BLUE, BLUE, (enum Color)1); @e = BLUE;
+        @f[RED] = RED + 1; print(strcontains("hello", "ell"));
+        $r = (x = 1, y = ("a", 2)); print($r); printf("%d %s\n", $r.x, $r.y.0); $r = (y = ("b", 3), x = 4); print($r); $arr = (uint8[4])0x04030201;
+        print($arr); print($arr[2]); print((uint32)$arr);
+        print((int8[])"ab"); print(offsetof(struct Foo, bar.y)); let $z : uint8 = 300; print($z); print((typeof($z))511); print("abc"[1]);
+        $t = (1, "x"); print($t[0]); if (!delete(@a, false)) { print("not there"); } }' \
     'true
 true
 7 BLUE RED
@@ -71,7 +78,8 @@ not there
 @a[true]: false
 @e: BLUE
 @f[RED]: 2'
-prints "a tuple whose strings have other lengths" 'begin { print(("", 1, "")); $a = ("hi", ("hellolongstr", 2)); $a = ("hellolongstr", ("hi", 5)); print($a); @["hi", ("x", 2)] = 1; @["hello", ("yy", 5)] = 2; }' '(, 1, )
+prints "a tuple whose strings have other lengths" 'begin { print(("", 1, "")); $a = ("hi", ("hellolongstr", 2)); $a = ("hellolongstr", ("hi", 5));
+        print($a); @["hi", ("x", 2)] = 1; @["hello", ("yy", 5)] = 2; }' '(, 1, )
 (hellolongstr, (hi, 5))
 @[hi, (x, 2)]: 1
 @[hello, (yy, 5)]: 2'
@@ -82,14 +90,17 @@ refused 'begin { print(getopt("aa", 10)); }' 'unexpected program command line op
 prints "commands" 'begin { system("echo %d $((3 * %d)) | tr a-z A-Z; kill -0 $$", 1, 14); printf("after\n"); }' '1 42
 after' --unsafe
 refused 'begin { system("echo no"); }' 'system() runs commands: it needs --unsafe'
-prints "clocks" 'begin { $m = nsecs(monotonic); $b = nsecs(boot); $t = nsecs(tai); print(($m <= $b, $t > $b, nsecs() >= $b, ncpus > 0, usermode, probetype, __builtin_pid == pid())); }' '(1, 1, 1, 1, 1, special, 1)'
-prints "as 0.27 prints" 'struct A { int x; } begin { @p = (int32*)16; @p += 2; @s = stats(2); @s = stats(4); @h = hist(2); @k[(a = 1)] = 1; print(@empty); } end { @empty = 0; clear(@empty); }' '@empty: 0
+prints "clocks" 'begin { $m = nsecs(monotonic); $b = nsecs(boot); $t = nsecs(tai);
+        print(($m <= $b, $t > $b, nsecs() >= $b, ncpus > 0, usermode, probetype, __builtin_pid == pid())); }' '(1, 1, 1, 1, 1, special, 1)'
+prints "as 0.27 prints" 'struct A { int x; } begin { @p = (int32*)16; @p += 2; @s = stats(2); @s = stats(4); @h = hist(2); @k[(a = 1)] = 1;
+        print(@empty); } end { @empty = 0; clear(@empty); }' '@empty: 0
 @h:
 [2, 4)                 1 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
 @k[{ .a = 1 }]: 1
 @p: 0x18
 @s: { .count = 2, .average = 3, .total = 6 }' --like 0.27
 refused 'begin { @ = 1; print(len(@)); }' 'call to len() expects a map with explicit keys (non-scalar map)'
+refused 'begin { @ = { count(); }; }' 'a block that is a value ends with one, and no ";" is behind that'
 refused 'macro two(x) { x; } begin { $a = two(1); }' 'a block that is a value ends with one, and no ";" is behind that'
 refused 'macro loop(x) { loop(x) } begin { loop(1); }' 'loop() leads to too many macros: 20 in each other and 10000 in all are the most'
 
@@ -127,8 +138,10 @@ if [ "$(id -u)" = 0 ] && [ -e /sys/bus/event_source/devices/uprobe/type ]; then
 fi
 for engine in $engines; do
     prints "at probes: $engine" 'macro half($v) { if ($v % 2) { $v -= 1; } $v / 2 } struct item { int id; char name[10]; };
-        uprobe:./app:show { $i = (struct item*)arg0; $v = $i.id; @h[$i.id] = half($v); @odd[$i.id % 2 ? true : false] = count(); @names[$i.name, $i.name[0]] = sum({ let $d = arg1; $d * 2 }); }
-        uprobe:./app:show /arg1 == 8/ { $r = (len = args.length, who = (str((uint64)args.item + 4), 1)); print($r); print($r.who.0); @r = $r; $a = args; print(($a.length, $a.letter, args.letter)); }
+        uprobe:./app:show { $i = (struct item*)arg0; $v = $i.id; @h[$i.id] = half($v); @odd[$i.id % 2 ? true : false] = count();
+        @names[$i.name, $i.name[0]] = sum({ let $d = arg1; $d * 2 }); }
+        uprobe:./app:show /arg1 == 8/ { $r = (len = args.length, who = (str((uint64)args.item + 4), 1)); print($r); print($r.who.0); @r = $r;
+        $a = args; print(($a.length, $a.letter, args.letter)); }
         uprobe:./app:show /{ $k = arg1; $k > 6 }/ { @big = count(); }' '{ .len = 8, .who = (tea, 1) }
 tea
 (8, 120, 120)
@@ -142,4 +155,5 @@ tea
 @odd[true]: 2
 @r: { .len = 8, .who = (tea, 1) }' --engine "$engine" -- ./app
 done
-refused 'uprobe:./app:show { @a[1] = 1; for ($kv : @a) { print($kv); } }' 'a loop over a map belongs to BEGIN, END and interval here' --engine user -- ./app
+refused 'uprobe:./app:show { @a[1] = 1; for ($kv : @a) { print($kv);
+        } }' 'a loop over a map belongs to BEGIN, END and interval here' --engine user -- ./app

@@ -4,7 +4,7 @@
 #include "ask.h"
 #include "base/printable.h"
 #include "base/similar_option.h"
-#include "elf/debug_file.h"
+#include "elf/debug_options.h"
 
 #include <fastsdt/note.h>
 
@@ -73,13 +73,7 @@ void add_options(CLI::App& app, Arguments& arguments, Words& words)
         ->check(CLI::Range(1u, 1024u).description(""));
     app.add_flag("--outside", words.outside, "Read the members of thin archives outside their directory too");
     app.add_flag("--no-lines", words.no_lines, "Do not look for source lines");
-    app.add_option("--debug-dir", words.debug.folders,
-                   "Look for debug files here too, before /usr/lib/debug: as DIR/.build-id/ab/cdef.debug, or by name; "
-                   "can be repeated")
-        ->type_name("DIR")
-        ->allow_extra_args(false);
-    app.add_flag("--debuginfod", words.debug.servers,
-                 "Ask the servers in DEBUGINFOD_URLS for debug files that are not here; without it no network is used");
+    add_debug_options(app, words.debug);
     app.add_option("--fail-on", words.fail_on,
                    "Lowest level of a finding that makes the exit status 1: info, warning, error (default), never")
         ->type_name("LEVEL")

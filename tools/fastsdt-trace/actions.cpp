@@ -150,7 +150,7 @@ bool Actions::has_room(size_t index, const Values& keys)
     if (map.most_keys == 0 || !map.of_tool || given.find(index, keys) || given.entries(index) < map.most_keys)
         return true;
     if (map.is_lru) {
-        given.remove(index, given.maps().maps[index].front().keys);
+        given.remove_any(index);
         return true;
     }
     if (shared_.options.warns && full_.insert(index).second)
@@ -235,34 +235,39 @@ std::optional<Datum> Actions::value_of(size_t index, const Values& keys)
         const engine::Entry* const given = processes_.given().find(index, keys);
         return given ? std::optional(of(*given)) : std::nullopt;
     }
-    if (!maps_)
-        maps_ = processes_.read();
-    for (const engine::Entry& entry : maps_->maps[index])
+    for (const engine::Entry& entry : recorded(index))
         if (entry.keys == keys)
             return of(entry);
     return std::nullopt;
 }
 
-size_t Actions::entries(size_t map)
+// What processes and the tool have in a map, as the clause sees it.
+const std::vector<engine::Entry>& Actions::recorded(size_t map)
 {
-    if (shared_.script.maps[map].of_tool)
-        return processes_.given().entries(map);
     if (!maps_)
         maps_ = processes_.read();
-    return maps_->maps[map].size();
+    return maps_->maps[map];
+}
+
+size_t Actions::entries(size_t map)
+{
+    return shared_.script.maps[map].of_tool ? processes_.given().entries(map) : recorded(map).size();
 }
 
 std::vector<std::string> Actions::all_keys(size_t map)
 {
     const engine::Map& of = shared_.script.maps[map];
-    if (!of.of_tool && !maps_)
-        maps_ = processes_.read();
-    const engine::Maps given = of.of_tool ? processes_.given().maps() : engine::Maps();
+    std::vector<Values> keys;
+    if (of.of_tool)
+        keys = processes_.given().keys(map);
+    else
+        for (const engine::Entry& entry : recorded(map))
+            keys.push_back(entry.keys);
     std::vector<std::string> all;
-    for (const engine::Entry& entry : (of.of_tool ? given : *maps_).maps[map]) {
+    for (const Values& each : keys) {
         std::string& bytes = all.emplace_back();
-        for (size_t i = 0; i < entry.keys.size(); ++i)
-            bytes += bytes_of(of.keys[i], of.key_shapes[i], entry.keys[i]);
+        for (size_t i = 0; i < each.size(); ++i)
+            bytes += bytes_of(of.keys[i], of.key_shapes[i], each[i]);
     }
     std::reverse(all.begin(), all.end()); // the last one comes first
     return all;

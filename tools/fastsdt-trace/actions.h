@@ -72,6 +72,7 @@ private:
     void changed(size_t map);
     void assign(size_t map, const Values& keys, engine::Datum value);
     std::optional<engine::Datum> value_of(size_t map, const Values& keys);
+    const std::vector<engine::Entry>& recorded(size_t map);
     Values keys(size_t map, std::string_view bytes) const { return keys_of(shared_.script.maps[map], bytes); }
 
     Shared& shared_;

@@ -55,7 +55,7 @@ void refuse_parameters(const Options& options, const engine::Script& script)
 {
     std::vector<std::string> words; // without those of getopt()
     std::copy_if(options.parameters.begin(), options.parameters.end(), std::back_inserter(words),
-                 [](const std::string& each) { return !each.starts_with("--"); });
+                 [](const std::string& each) { return !engine::is_option(each); });
     if (words.size() <= script.parameters)
         return;
     const std::string& word = words[script.parameters];

@@ -8,8 +8,9 @@
 #include "base/search_path.h"
 #include "base/similar_option.h"
 #include "base/unusable.h"
-#include "elf/debug_file.h"
+#include "elf/debug_options.h"
 #include "say.h"
+#include "script/parse.h"
 
 #include <fastsdt/note.h>
 
@@ -272,13 +273,7 @@ void add_options(CLI::App& app, Options& options, Given& given)
     app.add_flag("--exit-status", options.exit_status,
                  "End with the COMMAND's status, 128 and the signal's number where one killed it; 2 remains for what "
                  "cannot be traced at all");
-    app.add_option("--debug-dir", given.debug.folders,
-                   "Look for debug files here too, before /usr/lib/debug: as DIR/.build-id/ab/cdef.debug, or by name; "
-                   "can be repeated")
-        ->type_name("DIR")
-        ->allow_extra_args(false);
-    app.add_flag("--debuginfod", given.debug.servers,
-                 "Ask the servers in DEBUGINFOD_URLS for debug files that are not here; without it no network is used");
+    add_debug_options(app, given.debug);
     app.add_flag_callback(
         "--no-demangle", [&options] { options.demangles = false; },
         "Show functions of C++ and Rust by the names that the linker has");
@@ -482,7 +477,7 @@ void check_options(Options& options, const Given& given)
         check_timeline(options, given, is_generated);
     options.parameters.assign(given.words.begin() + (is_file ? 1 : 0), given.words.end());
     // No command begins with "--": these are the script's, up to another "--".
-    if (std::vector<std::string>& words = options.command; !words.empty() && words[0].starts_with("--")) {
+    if (std::vector<std::string>& words = options.command; !words.empty() && engine::is_option(words[0])) {
         const auto end = std::find(words.begin(), words.end(), "--");
         options.parameters.insert(options.parameters.end(), words.begin(), end);
         words.erase(words.begin(), end == words.end() ? end : end + 1);

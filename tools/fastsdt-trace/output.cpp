@@ -87,6 +87,14 @@ std::string Summary::text() const
 
 namespace {
 
+// Its shape, where that has another form for a number.
+const engine::Shape* named(const engine::ShapePtr& shape, bool is_newer)
+{
+    using Kind = engine::Shape::Kind;
+    const bool has_words = shape && (shape->kind == Kind::boolean || shape->kind == Kind::enumeration);
+    return has_words || (shape && shape->kind == Kind::pointer && is_newer) ? shape.get() : nullptr;
+}
+
 // Orders entries by value, the smallest first, or by key where values have no order, as BPFtrace::print_map and its
 // like do (src/bpftrace.cpp). Entries of equal value are ordered by key; bpftrace has no order for them.
 bool before(const Map& map, const Entry& a, const Entry& b)
@@ -148,14 +156,6 @@ void Output::map(size_t index, const std::vector<Entry>& entries, const std::vec
     case MapKind::stats: return statistics(map, order, divisor);
     default: return values(map, order, divisor);
     }
-}
-
-// Its shape, where that has another form for a number.
-static const engine::Shape* named(const engine::ShapePtr& shape, bool is_newer)
-{
-    using Kind = engine::Shape::Kind;
-    const bool has_words = shape && (shape->kind == Kind::boolean || shape->kind == Kind::enumeration);
-    return has_words || (shape && shape->kind == Kind::pointer && is_newer) ? shape.get() : nullptr;
 }
 
 std::string Output::value_of(const Map& map, const Entry& entry, uint32_t div) const

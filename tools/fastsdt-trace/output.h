@@ -55,13 +55,14 @@ struct Summary {
     }
 };
 
-/// A key, or a value that was assigned or printed, not quoted and not made safe. @param probes  names, by the index that a datum of
-/// type probe is. A stack: as folded() has it, with offsets. @param shape  of bytes, of what is shown, and where there is one of integers
+/// How a value is written.
 enum class Style {
     value, ///< as bpftrace 0.17 prints what was assigned
     key,   ///< a key
     newer, ///< both, since 0.21: pointers in hexadecimal, structures with blanks
 };
+/// A key, or a value that was assigned or printed, not quoted and not made safe. @param probes  names, by the index that a datum of
+/// type probe is. A stack: as folded() has it, with offsets. @param shape  of bytes, of what is shown, and where there is one of integers
 std::string text_of(engine::Type type, const engine::ShapePtr& shape, const engine::Datum& datum,
                     const std::vector<std::string>& probes, Style style = Style::value);
 

@@ -77,12 +77,6 @@ std::string integer_text(const Shape* shape, int64_t number, bool is_signed)
     return is_signed ? std::to_string(number) : std::to_string(static_cast<uint64_t>(number));
 }
 
-std::string integer_json(const Shape* shape, int64_t number, bool is_signed)
-{
-    const std::string text = integer_text(shape, number, is_signed);
-    return shape && (shape->kind == Kind::enumeration || shape->kind == Kind::pointer) ? json_string(text) : text;
-}
-
 std::string bytes_text(const Shape& shape, std::string_view bytes, bool is_key)
 {
     switch (shape.kind) {
@@ -122,9 +116,8 @@ std::string bytes_text(const Shape& shape, std::string_view bytes, bool is_key)
 std::string bytes_json(const Shape& shape, std::string_view bytes, bool is_newer)
 {
     if (shape.kind != Kind::array && shape.kind != Kind::record && shape.kind != Kind::tuple)
-        return shape.is_number()
-            ? integer_json(&shape, engine::number_in(bytes, std::min<size_t>(bytes.size(), 8), shape.is_signed),
-                           shape.is_signed)
+        return shape.kind == Kind::integer || shape.kind == Kind::boolean
+            ? number_text(shape, bytes, std::min<size_t>(bytes.size(), 8))
             : json_string(bytes_text(shape, bytes, false));
     std::string all;
     const bool is_record = shape.kind == Kind::record;

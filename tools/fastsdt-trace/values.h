@@ -15,7 +15,6 @@ std::string bytes_text(const engine::Shape& shape, std::string_view bytes, bool 
 std::string bytes_json(const engine::Shape& shape, std::string_view bytes, bool is_newer);
 /// 12, 0x1f of a pointer, true, the name of an enum's constant. @param shape  nullptr: of an integer
 std::string integer_text(const engine::Shape* shape, int64_t number, bool is_signed);
-std::string integer_json(const engine::Shape* shape, int64_t number, bool is_signed);
 /// The bytes of a buffer as %r prints them: text where they are text; 'x': "\x01\x02", 'h': "01 02".
 std::string buffer_text(std::string_view buffer, char how);
 /// Of Type::shown. @param name  of an address, where a process has one

@@ -5,6 +5,7 @@
 #include "arch/args.h"
 #include "script/parser.h"
 #include "script/passes/nodes.h"
+#include "script/passes/shaped.h"
 
 #include <fmt/format.h>
 
@@ -18,33 +19,6 @@ namespace {
 using Kind = Expression::Kind;
 
 constexpr size_t most_buffer = 64; ///< bytes of buf(): bpftrace's default too
-
-// On addresses: not scaled again.
-Expression address_of(Operator op, Expression left, Expression right, Span where)
-{
-    static const ShapePtr bytes = pointer_shape(nullptr);
-    Expression e = operation_of(op, std::move(left), std::move(right), where);
-    e.shape = bytes;
-    return e;
-}
-
-Expression plus(Expression address, size_t offset)
-{
-    const Span where = address.where;
-    if (offset == 0)
-        return address;
-    return address_of(Operator::add, std::move(address), number_of(int64_t(offset), where), where);
-}
-
-Type type_of(const Shape& shape)
-{
-    return shape.is_number() ? Type::integer : shape.kind == Shape::Kind::text ? Type::string : Type::bytes;
-}
-
-bool is_pointer(const Expression& e)
-{
-    return e.type == Type::integer && e.shape && e.shape->kind == Shape::Kind::pointer;
-}
 
 // Names of registers as bpftrace has them, in the order of their numbers.
 constexpr std::array<std::string_view, 16> x86_registers = {"ax", "cx", "dx",  "bx",  "sp",  "bp",  "si",  "di",
@@ -183,7 +157,7 @@ private:
     }
 
     // The members of a record in the order that they have elsewhere.
-    static void order_like(Expression& e, const ShapePtr& shape)
+    void order_like(Expression& e, const ShapePtr& shape)
     {
         if (e.kind != Kind::tuple || !shape || shape->kind != Shape::Kind::record
             || e.shape->kind != Shape::Kind::record || shape->members.size() != e.shape->members.size())
@@ -196,13 +170,8 @@ private:
         if (ordered.size() != e.operands.size())
             return;
         e.operands = std::move(ordered);
-        std::vector<ShapePtr> shapes;
-        std::vector<std::string> names;
-        for (size_t i = 0; i < e.operands.size(); ++i) {
-            shapes.push_back(element_shape(e.operands[i]));
-            names.push_back(shape->members[i].name);
-        }
-        e.shape = tuple_shape(shapes, names);
+        e.shape = shape; // for the names
+        tuple(e);
     }
 
     // Its type is that of a map which is not known yet.
@@ -414,32 +383,6 @@ private:
         e = shape->is_integer() ? to_size(std::move(e), shape) : with_shape(std::move(e), shape);
     }
 
-    static Expression with_shape(Expression e, ShapePtr shape)
-    {
-        const Span where = e.where;
-        Expression found = address_of(Operator::add, std::move(e), number_of(0, where), where);
-        found.is_signed = shape->is_signed;
-        found.sign = shape->is_signed;
-        found.shape = std::move(shape);
-        return found;
-    }
-
-    // The lowest bytes, extended as the shape says.
-    static Expression to_size(Expression e, const ShapePtr& shape, unsigned bits = 0)
-    {
-        const Span where = e.where;
-        bits = bits ? bits : unsigned(shape->size * 8);
-        if (bits < 64) {
-            e = address_of(Operator::bit_and, std::move(e), number_of((int64_t(1) << bits) - 1, where), where);
-            if (shape->is_signed) {
-                const int64_t sign = int64_t(1) << (bits - 1);
-                e = address_of(Operator::bit_xor, std::move(e), number_of(sign, where), where);
-                e = address_of(Operator::subtract, std::move(e), number_of(sign, where), where);
-            }
-        }
-        return with_shape(std::move(e), shape);
-    }
-
     void operation(Expression& e)
     {
         if (e.op == Operator::select) {
@@ -492,54 +435,9 @@ private:
                         probe() ? fmt::format(", and no debug information of {} tells it", probe()->file) : ""));
     }
 
-    // As a value: what an integer is, where nothing says its size.
-    static ShapePtr shape_of(const Expression& e)
-    {
-        if (e.shape)
-            return e.shape;
-        if (e.type == Type::string)
-            return plain_shape(Shape::Kind::text, e.kind == Kind::text ? e.text.size() + 1 : string_size);
-        return integer_shape(8, e.is_signed);
-    }
-
-    // A variable may hold a longer string than the one that says its shape; so may a tuple.
-    static ShapePtr element_shape(const Expression& e)
-    {
-        const bool is_array = e.kind == Kind::memory || e.kind == Kind::part; // of char
-        if (e.type != Type::string || is_array)
-            return shape_of(e);
-        return text_shape(e.kind == Kind::text ? e.text.size() + 1 : string_size);
-    }
-
-    // What something is as a value of this shape.
-    static Expression taken(Kind kind, Expression from, const ShapePtr& shape, Span where)
-    {
-        Expression e;
-        e.kind = kind;
-        e.shape = shape;
-        e.type = type_of(*e.shape);
-        e.is_signed = e.shape->is_signed;
-        e.where = where;
-        e.operands.push_back(std::move(from));
-        return e;
-    }
-
     Expression memory(Expression address, const ShapePtr& shape, Span where)
     {
         return taken(Kind::memory, std::move(address), complete(shape, where), where);
-    }
-
-    // Of bytes that are kept somewhere.
-    static Expression part(Expression of, size_t offset, const ShapePtr& shape, Span where)
-    {
-        auto from = int64_t(offset);
-        if (of.kind == Kind::part) {
-            from += of.number;
-            of = Expression(std::move(of.operands[0]));
-        }
-        Expression e = taken(Kind::part, std::move(of), shape, where);
-        e.number = from;
-        return e;
     }
 
     struct Found {
@@ -621,17 +519,6 @@ private:
             fail(e.where,
                  fmt::format("the tuple has {} elements, .0 to .{}", tuple->members.size(), tuple->members.size() - 1));
         e = element_of(std::move(of), tuple->members[index], e.where);
-    }
-
-    // A number takes 8 bytes there.
-    static Expression element_of(Expression tuple, const Shape::Member& member, Span where)
-    {
-        if (!member.shape->is_number())
-            return part(std::move(tuple), member.offset, member.shape, where);
-        Expression found = part(std::move(tuple), member.offset, integer_shape(8, member.shape->is_signed), where);
-        if (member.shape->kind != Shape::Kind::integer)
-            found.shape = member.shape;
-        return found;
     }
 
     void element(Expression& e)
@@ -774,53 +661,6 @@ private:
         of.shape = plain_shape(shape->kind, size);
         of.type = Type::bytes;
         as(Expression(std::move(of)));
-    }
-
-    static Expression bytes_literal(std::string bytes, const ShapePtr& shape, Span where)
-    {
-        return made(Kind::text, where, [&](Expression& e) {
-            e.type = type_of(*shape);
-            e.text = std::move(bytes);
-            e.shape = shape;
-        });
-    }
-
-    static Expression zeros(const ShapePtr& shape, Span where)
-    {
-        Expression e =
-            bytes_literal(std::string(shape->kind == Shape::Kind::text ? 0 : shape->size, '\0'), shape, where);
-        if (shape->kind == Shape::Kind::text)
-            e.shape = nullptr;
-        return e;
-    }
-
-    // (uint8[4])value: the bytes of a number, a text or an array.
-    static Expression as_array(Expression of, ShapePtr shape, Span where)
-    {
-        const size_t size = of.kind == Kind::text && of.type == Type::string ? of.text.size() + 1
-            : of.type == Type::string                                        ? string_size
-            : of.shape                                                       ? of.shape->size
-                                                                             : 8;
-        if (shape->count == 0)
-            shape = array_shape(shape->of, size / shape->of->size);
-        if (shape->size > std::max<size_t>(size, of.type == Type::integer ? 8 : 0) || shape->size == 0)
-            fail(where, fmt::format("the value has {} bytes, and the array {}", size, shape->size));
-        if (of.kind == Kind::text) {
-            of.text.resize(shape->size, '\0');
-            return bytes_literal(std::move(of.text), shape, where);
-        }
-        if (of.kind == Kind::memory && of.type != Type::integer)
-            return taken(Kind::memory, Expression(std::move(of.operands[0])), shape, where);
-        if (of.type == Type::integer) { // in eight bytes of its own
-            Expression whole;
-            whole.kind = Kind::tuple;
-            whole.where = where;
-            whole.type = Type::bytes;
-            whole.shape = tuple_shape({integer_shape(8, false)});
-            whole.operands.push_back(std::move(of));
-            of = std::move(whole);
-        }
-        return part(std::move(of), 0, shape, where);
     }
 
     // args: all of a function's, or of a probe's that says their names.

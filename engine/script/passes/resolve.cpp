@@ -115,9 +115,7 @@ private:
 
     void add(std::vector<Statement>& to, const ast::Stmt& statement) override
     {
-        std::vector<Statement>* const outer = std::exchange(before_, &to);
-        std::visit([&](const auto& node) { add(to, node, statement.where); }, statement.node);
-        before_ = outer;
+        into(to, [&] { std::visit([&](const auto& node) { add(to, node, statement.where); }, statement.node); });
     }
 
     // unroll(N) { ... }
@@ -161,7 +159,8 @@ private:
                  Span where)
     {
         if (const auto* const block = std::get_if<ast::BlockValue>(&value.node); block && !block->body.empty())
-            if (const auto* const last = std::get_if<ast::Alone>(&block->body.back().node)) { // it may be a count()
+            if (const auto* const last = std::get_if<ast::Alone>(&block->body.back().node);
+                last && last->is_last) { // it may be a count()
                 scopes_.emplace_back();
                 for (size_t i = 0; i + 1 < block->body.size(); ++i)
                     add(to, block->body[i]);
@@ -215,14 +214,14 @@ private:
     void alone(std::vector<Statement>& to, const ast::Expr& e, Span where)
     {
         if (const ast::Expr* const argument = argument_of_macro(e)) // of which each mention does what it does
-            return (void)outside([&] { return alone(to, *argument, where), true; });
+            return outside([&] { alone(to, *argument, where); });
         if (const auto* const step = std::get_if<ast::Step>(&e.node))
             return this->step(to, *step, e.where);
         if (const auto* const choice = std::get_if<ast::Choice>(&e.node); choice && is_statement(*choice)) {
             Statement made = statement(Statement::Kind::branch, where);
             made.value = value(*choice->condition);
-            into(made.then, [&] { return alone(made.then, *choice->yes, choice->yes->where), true; });
-            into(made.otherwise, [&] { return alone(made.otherwise, *choice->no, choice->no->where), true; });
+            into(made.then, [&] { alone(made.then, *choice->yes, choice->yes->where); });
+            into(made.otherwise, [&] { alone(made.otherwise, *choice->no, choice->no->where); });
             return put(to, std::move(made));
         }
         if (const auto* const call = std::get_if<ast::Call>(&e.node))

@@ -19,8 +19,6 @@
 namespace fastsdt::engine {
 namespace {
 
-constexpr size_t most_macros = 20;            ///< in each other: one that calls itself has no end
-constexpr size_t most_expanded = 10000;       ///< of a script
 constexpr unsigned most_stack_arguments = 10; ///< sarg0 to sarg9, as in bpftrace
 
 Expression shown(Expression of, ShapePtr shape)
@@ -46,12 +44,6 @@ Expression network_address(const Expression& text)
         e.text = std::string(bytes.data(), size);
         e.shape = plain_shape(Shape::Kind::network, size);
     });
-}
-
-// A value that is known before the program is, or made of another one.
-bool is_constant_word(std::string_view word)
-{
-    return word == "ncpus" || word == "usermode" || word == "username" || word == "probetype";
 }
 
 // As probetype calls it.
@@ -94,7 +86,7 @@ bool is_digits(std::string_view text)
 Values::Values(const ast::Script& written, const std::vector<std::string>& parameters) : written_(written)
 {
     for (const std::string& each : parameters)
-        if (const size_t equals = each.find('='); each.starts_with("--"))
+        if (const size_t equals = each.find('='); is_option(each))
             options_[each.substr(2, equals == each.npos ? equals : equals - 2)] =
                 equals == each.npos ? "true" : each.substr(equals + 1);
         else
@@ -217,172 +209,11 @@ std::vector<Expression> Values::values(const std::vector<ast::Expr>& all)
     return in_order(each);
 }
 
-std::vector<Expression> Values::in_order(const std::vector<const ast::Expr*>& all)
-{
-    std::vector<Expression> found;
-    found.reserve(all.size());
-    for (const ast::Expr* const each : all) {
-        std::vector<Statement> own;
-        Expression next = into(own, [&] { return value(*each); });
-        if (!own.empty())
-            for (Expression& e : found)
-                keep(e);
-        before_->insert(before_->end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
-        found.push_back(std::move(next));
-    }
-    return found;
-}
-
-// As it is now, whatever comes before the statement from here on.
-void Values::keep(Expression& e)
-{
-    if (e.kind == Expression::Kind::number || e.kind == Expression::Kind::text)
-        return;
-    const Span where = e.where;
-    const size_t kept = hidden_variable(where);
-    put(*before_, set(kept, std::move(e), where));
-    e = variable(kept, where);
-}
-
 Expression Values::value(const ast::Expr& e)
 {
     if (const ast::Expr* const argument = argument_of_macro(e))
         return outside([&] { return value(*argument); });
     return std::visit([&](const auto& node) { return value(node, e.where); }, e.node);
-}
-
-// { statements; value }
-Expression Values::value(const ast::BlockValue& node, Span where)
-{
-    scopes_.emplace_back();
-    Expression found = value_of(node.body, where);
-    scopes_.pop_back();
-    return found;
-}
-
-Expression Values::value_of(const ast::Block& body, Span where)
-{
-    for (size_t i = 0; i + 1 < body.size(); ++i)
-        add(*before_, body[i]);
-    const ast::Stmt* const last = body.empty() ? nullptr : &body.back();
-    if (const auto* const alone = last ? std::get_if<ast::Alone>(&last->node) : nullptr; alone && alone->is_last)
-        return value(alone->value);
-    const auto* const choice = last ? std::get_if<ast::If>(&last->node) : nullptr;
-    if (!choice || choice->otherwise.empty())
-        fail(last ? last->where : where, "a block that is a value ends with one, and no \";\" is behind that");
-    const auto block = [&](const ast::Block& of) {
-        scopes_.emplace_back();
-        Expression found = value_of(of, last->where);
-        scopes_.pop_back();
-        return found;
-    };
-    return choose(
-        value(choice->condition), [&] { return block(choice->then); }, [&] { return block(choice->otherwise); },
-        last->where);
-}
-
-// One of two values. What has to happen before it happens only where it is chosen.
-Expression Values::choose(Expression condition, const std::function<Expression()>& yes,
-                          const std::function<Expression()>& no, Span where)
-{
-    Statement branch = statement(Statement::Kind::branch, where);
-    Expression then = into(branch.then, yes), otherwise = into(branch.otherwise, no);
-    if (branch.then.empty() && branch.otherwise.empty()) {
-        Expression found = operation_of(Operator::select, std::move(condition), where);
-        found.operands.push_back(std::move(then));
-        found.operands.push_back(std::move(otherwise));
-        return found;
-    }
-    const size_t chosen = hidden_variable(where);
-    put(branch.then, set(chosen, std::move(then), where));
-    put(branch.otherwise, set(chosen, std::move(otherwise), where));
-    branch.value = std::move(condition);
-    put(*before_, std::move(branch));
-    return variable(chosen, where);
-}
-
-const Values::Bound* Values::bound(const std::string& name) const
-{
-    if (!macros_.empty())
-        for (const Bound& each : macros_.back().bound)
-            if (each.name == name)
-                return &each;
-    return nullptr;
-}
-
-const ast::Expr* Values::argument_of_macro(const ast::Expr& e) const
-{
-    const auto* const word = std::get_if<ast::Word>(&e.node);
-    const auto* const variable = std::get_if<ast::VariableOf>(&e.node);
-    const auto* const map = std::get_if<ast::MapAt>(&e.node);
-    const Bound* const found = word ? bound(word->word)
-        : variable                  ? bound(variable->name)
-        : map && map->keys.empty()  ? bound(map->name)
-                                    : nullptr;
-    return found ? found->argument : nullptr;
-}
-
-// Of @x and @x[key], where @x is a parameter.
-std::string Values::map_name(const std::string& name)
-{
-    if (const Bound* const parameter = bound(name))
-        return outside([&] { return map_name(std::get<ast::MapAt>(parameter->argument->node).name); });
-    return name;
-}
-
-// Of several of one name the first that takes such arguments.
-const ast::Macro* Values::macro_for(const ast::Call& node, Span where) const
-{
-    const auto known = written_.macros.find(node.name);
-    if (known == written_.macros.end())
-        return nullptr;
-    const auto why_not = [&](const ast::Macro& macro) -> std::optional<ScriptError> {
-        if (node.arguments.size() != macro.parameters.size())
-            return ScriptError(where,
-                               fmt::format("{}() takes {} argument{}, and has {}", node.name, macro.parameters.size(),
-                                           macro.parameters.size() == 1 ? "" : "s", node.arguments.size()));
-        for (size_t i = 0; i < macro.parameters.size(); ++i) {
-            const std::string& name = macro.parameters[i];
-            const ast::Expr& argument = node.arguments[i];
-            const auto* const map = std::get_if<ast::MapAt>(&argument.node);
-            if (name.starts_with('$') && !std::holds_alternative<ast::VariableOf>(argument.node))
-                return ScriptError(argument.where, fmt::format("{}() wants a variable here", node.name));
-            if (name.starts_with('@') && (!map || !map->keys.empty()))
-                return ScriptError(argument.where, fmt::format("{}() wants a map here", node.name));
-        }
-        return std::nullopt;
-    };
-    for (const ast::Macro& each : known->second)
-        if (!why_not(each))
-            return &each;
-    if (builtin_of(node.name) || function_of(node.name) || statement_of(node.name))
-        return nullptr;
-    throw ScriptError(*why_not(known->second.back()));
-}
-
-std::optional<Expression> Values::expand(const ast::Call& node, Span where, bool wants_value)
-{
-    const ast::Macro& macro = *macro_for(node, where);
-    if (macros_.size() >= most_macros || ++expanded_ > most_expanded)
-        fail(where,
-             fmt::format("{}() leads to too many macros: {} in each other and {} in all are the most", node.name,
-                         most_macros, most_expanded));
-    Expansion own;
-    for (size_t i = 0; i < macro.parameters.size(); ++i)
-        own.bound.push_back({macro.parameters[i], &node.arguments[i]});
-    own.callers = std::exchange(scopes_, Scopes(1));
-    macros_.push_back(std::move(own));
-    std::optional<Expression> found;
-    if (wants_value) {
-        found = value_of(macro.body, where);
-        found->where = where;
-    } else {
-        for (const ast::Stmt& each : macro.body)
-            add(*before_, each);
-    }
-    scopes_ = std::move(macros_.back().callers);
-    macros_.pop_back();
-    return found;
 }
 
 Expression Values::value(const ast::Number& node, Span where)
@@ -528,22 +359,13 @@ Expression Values::value(const ast::Word& node, Span where)
 {
     constexpr std::string_view prefix = "__builtin_"; // as bpftrace's library of macros calls them
     const std::string word = node.word.starts_with(prefix) ? node.word.substr(prefix.size()) : node.word;
-    if (word == "probetype")
-        return made(Expression::Kind::text, where, [&](Expression& e) { e.text = kind_of(*clause_); });
     if (const auto constant = written_.constants.find(word); constant != written_.constants.end())
         return made(Expression::Kind::number, where, [&](Expression& e) {
             e.number = constant->second.first;
             e.shape = constant->second.second;
         });
-    if (word == "true" || word == "false")
-        return made(Expression::Kind::number, where, [&](Expression& e) {
-            e.number = word == "true";
-            e.shape = bool_shape();
-        });
-    if (word == "ncpus")
-        return number_of(get_nprocs_conf(), where);
-    if (word == "usermode") // probes of programs and the tool are in user space
-        return number_of(1, where);
+    if (const auto meaning = meaning_of(word))
+        return value(*meaning, where);
     if (word == "args")
         return made(Expression::Kind::tuple, where, [&](Expression& e) { e.text = word; });
     if (word == "AF_INET" || word == "AF_INET6")
@@ -551,8 +373,6 @@ Expression Values::value(const ast::Word& node, Span where)
     for (const std::string_view kind : {"arg", "sarg"})
         if (word.starts_with(kind) && is_digits(std::string_view(word).substr(kind.size())))
             return argument(word, kind, where);
-    if (word == "username")
-        return shown(builtin(Value::uid, where), plain_shape(Shape::Kind::user, 8));
     if (macro_for({word, {}, where}, where))
         return *expand({word, {}, where}, where, true);
     if (const auto known = builtin_of(word)) {
@@ -564,6 +384,26 @@ Expression Values::value(const ast::Word& node, Span where)
     if (is_elsewhere(word, Elsewhere::value))
         kernel_only(where, why_not_here(word, false));
     unknown(word, where);
+}
+
+Expression Values::value(Meaning meaning, Span where)
+{
+    const auto boolean = [&](bool is_true) {
+        return made(Expression::Kind::number, where, [&](Expression& e) {
+            e.number = is_true;
+            e.shape = bool_shape();
+        });
+    };
+    switch (meaning) {
+    case Meaning::yes: return boolean(true);
+    case Meaning::no: return boolean(false);
+    case Meaning::processors: return number_of(get_nprocs_conf(), where);
+    case Meaning::user_mode: return number_of(1, where); // probes of programs and the tool are in user space
+    case Meaning::user_name: return shown(builtin(Value::uid, where), plain_shape(Shape::Kind::user, 8));
+    case Meaning::probe_type:
+        return made(Expression::Kind::text, where, [&](Expression& e) { e.text = kind_of(*clause_); });
+    }
+    throw std::logic_error("no such word");
 }
 
 void Values::unknown(std::string_view word, Span where)
@@ -596,17 +436,13 @@ Expression Values::value(const ast::Call& node, Span where)
     const std::string& word = node.name;
     if (macro_for(node, where))
         return *expand(node, where, true);
-    if (word == "delete")
+    if (statement_of(word) == Statement::Kind::remove)
         return deletion(node, where);
-    if (word == "getopt")
-        return option(node, where);
-    if (word == "nsecs" && node.arguments.size() == 1)
-        return clock_value(node.arguments[0], where);
     const auto function = function_of(word);
     if (!function) {
         if (is_elsewhere(word, Elsewhere::function) || is_elsewhere(word, Elsewhere::value))
             kernel_only(node.word, why_not_here(word, is_elsewhere(word, Elsewhere::function)));
-        if (node.arguments.empty() && (builtin_of(word) || is_constant_word(word)))
+        if (node.arguments.empty() && (builtin_of(word) || meaning_of(word)))
             return value(ast::Word{word}, where); // tid()
         if (builtin_of(word))
             kernel_only({node.word.start + node.word.length, 1}, fmt::format("{} has no brackets here", word));
@@ -621,6 +457,8 @@ Expression Values::value(const ast::Call& node, Span where)
         return frames(node, where);
     if (function->function == Function::has_key || function->function == Function::len)
         return of_map(*function, node, where);
+    if (function->function == Function::nsecs)
+        return clock_value(*function, node, where);
     std::vector<Expression> given = values(node.arguments);
     if (given.size() < function->least || given.size() > function->most)
         fail(where, fmt::format("{}() is {}", word, function->usage));
@@ -677,8 +515,10 @@ Expression Values::call(const FunctionWord& function, const std::string& word, s
     }
     case Function::strlen: return operation_of(Operator::length, std::move(given[0]), where);
     case Function::strcontains: return both(Operator::contains);
+    case Function::getopt: return option(function, std::move(given), where);
     case Function::has_key: // they look at what was written
     case Function::len:
+    case Function::nsecs:
     case Function::ustack: break;
     }
     throw std::logic_error("no such function");
@@ -727,17 +567,13 @@ Expression Values::deletion(const ast::Call& node, Span where)
 }
 
 // getopt("name"), getopt("name", default, "what it is"): what the command line says behind "--".
-Expression Values::option(const ast::Call& node, Span where)
+Expression Values::option(const FunctionWord& function, std::vector<Expression> given, Span where)
 {
-    std::vector<Expression> given = values(node.arguments);
-    const bool is_named = !given.empty() && given[0].kind == Expression::Kind::text;
-    const bool is_described = given.size() < 3 || given[2].kind == Expression::Kind::text;
-    if (!is_named || !is_described || given.size() > 3)
-        fail(where,
-             "getopt() is getopt(\"NAME\"), getopt(\"NAME\", DEFAULT) or getopt(\"NAME\", DEFAULT, \"DESCRIPTION\")");
+    if (given[0].kind != Expression::Kind::text || (given.size() == 3 && given[2].kind != Expression::Kind::text))
+        fail(where, fmt::format("getopt() is {}", function.usage));
     const std::string name = given[0].text;
     expected_[name] = given.size() == 3 ? given[2].text : "";
-    Expression usual = given.size() > 1 ? std::move(given[1]) : value(ast::Word{"false"}, where);
+    Expression usual = given.size() > 1 ? std::move(given[1]) : value(Meaning::no, where);
     if (usual.kind == Expression::Kind::operation && usual.op == Operator::negate) // of a number
         usual = number_of(-usual.operands[0].number, where);
     const auto found = options_.find(name);
@@ -783,16 +619,18 @@ void Values::refuse_unknown_options() const
 }
 
 // nsecs(boot), nsecs(monotonic), nsecs(tai): clocks that go alike, but for what they count from.
-Expression Values::clock_value(const ast::Expr& mode, Span where)
+Expression Values::clock_value(const FunctionWord& function, const ast::Call& node, Span where)
 {
-    const auto* const word = std::get_if<ast::Word>(&mode.node);
+    if (node.arguments.empty())
+        return builtin(Value::nsecs, where);
+    const auto* const word = std::get_if<ast::Word>(&node.arguments[0].node);
     const std::string_view name = word ? std::string_view(word->word) : std::string_view();
     const auto clock = name == "boot"       ? std::optional(CLOCK_BOOTTIME)
         : name == "monotonic"               ? std::optional(CLOCK_MONOTONIC)
         : name == "tai" || name == "sw_tai" ? std::optional(CLOCK_TAI)
                                             : std::nullopt;
-    if (!clock)
-        fail(mode.where, "nsecs() is nsecs(boot), nsecs(monotonic), nsecs(tai) or nsecs(sw_tai)");
+    if (!clock || node.arguments.size() > 1)
+        fail(node.arguments.back().where, fmt::format("nsecs() is {}", function.usage));
     const auto now = [](clockid_t of) {
         timespec time{};
         clock_gettime(of, &time);

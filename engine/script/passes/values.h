@@ -33,10 +33,12 @@ protected:
     /// What has to happen before a value is there goes to `to`, and not before the statement.
     template <class Do> auto into(std::vector<Statement>& to, const Do& action)
     {
-        std::vector<Statement>* const outer = std::exchange(before_, &to);
-        auto found = action();
-        before_ = outer;
-        return found;
+        struct Back {
+            std::vector<Statement>*& place;
+            std::vector<Statement>* const outer;
+            ~Back() { place = outer; }
+        } const back{before_, std::exchange(before_, &to)};
+        return action();
     }
     /// A macro's statements. @return  its value, if it is wanted; there is none: an error
     std::optional<Expression> expand(const ast::Call& node, Span where, bool wants_value);
@@ -47,13 +49,18 @@ protected:
     // What an argument mentions are the caller's names.
     template <class Do> auto outside(const Do& action)
     {
-        Expansion inside = std::move(macros_.back());
+        struct Back {
+            Values& of;
+            Expansion inside;
+            ~Back()
+            {
+                std::swap(of.scopes_, inside.callers);
+                of.macros_.push_back(std::move(inside));
+            }
+        } back{*this, std::move(macros_.back())};
         macros_.pop_back();
-        std::swap(scopes_, inside.callers);
-        auto found = action();
-        std::swap(scopes_, inside.callers);
-        macros_.push_back(std::move(inside));
-        return found;
+        std::swap(scopes_, back.inside.callers);
+        return action();
     }
     /// Of the command line, which getopt() has not asked for.
     void refuse_unknown_options() const;
@@ -127,13 +134,13 @@ private:
     Expression value(const ast::BlockValue& node, Span where);
     Expression value(const ast::NamedArgument& node, Span where);
     Expression value(const ast::Word& node, Span where);
+    Expression value(Meaning meaning, Span where);
     [[noreturn]] static void unknown(std::string_view word, Span where);
     Expression argument(std::string_view word, std::string_view kind, Span where);
     Expression value(const ast::Call& node, Span where);
-    static Expression call(const FunctionWord& function, const std::string& word, std::vector<Expression> given,
-                           Span where);
-    Expression option(const ast::Call& node, Span where);
-    static Expression clock_value(const ast::Expr& mode, Span where);
+    Expression call(const FunctionWord& function, const std::string& word, std::vector<Expression> given, Span where);
+    Expression option(const FunctionWord& function, std::vector<Expression> given, Span where);
+    static Expression clock_value(const FunctionWord& function, const ast::Call& node, Span where);
     Expression of_map(const FunctionWord& function, const ast::Call& node, Span where);
     static Expression text_at(std::vector<Expression> given, Span where);
     std::optional<Expression> parameter_text(const ast::Expr& of, Span where);
