@@ -11,7 +11,7 @@
 
 using fastsdt::engine::Map;
 using fastsdt::engine::MapKind;
-using fastsdt::engine::Type;
+using fastsdt::engine::ValueKind;
 
 struct fastsdt_trace_sites {
     std::deque<std::string> texts;
@@ -60,15 +60,15 @@ int kind_of(MapKind kind)
     return FASTSDT_TRACE_STRING;
 }
 
-fastsdt_trace_value value_of(const std::vector<std::string>& probes, Type type, const engine::Datum& datum)
+fastsdt_trace_value value_of(const std::vector<std::string>& probes, ValueKind kind, const engine::Datum& datum)
 {
-    switch (type) {
-    case Type::integer: return {nullptr, datum.number};
-    case Type::string:
-    case Type::stack:
-    case Type::bytes:
-    case Type::shown: return {datum.text.c_str(), 0};
-    case Type::probe: break;
+    switch (kind) {
+    case ValueKind::integer: return {nullptr, datum.number};
+    case ValueKind::string:
+    case ValueKind::stack:
+    case ValueKind::bytes:
+    case ValueKind::shown: return {datum.text.c_str(), 0};
+    case ValueKind::probe: break;
     }
     // The process may have written any number.
     const auto index = static_cast<uint64_t>(datum.number);
@@ -83,15 +83,15 @@ fastsdt_trace_entry entry_of(const fastsdt_trace_maps& maps, const Map& map, con
     switch (map.kind) {
     case MapKind::count: to.count = static_cast<uint64_t>(from.number); break;
     case MapKind::avg:
-    case MapKind::stats: to.value.number = average(from, map.is_signed); break;
+    case MapKind::stats: to.value.number = average(from, map.type.is_signed); break;
     case MapKind::hist:
     case MapKind::lhist:
         to.bucket = from.buckets.data();
         to.count = std::accumulate(from.buckets.begin(), from.buckets.end(), uint64_t(0));
         break;
-    case MapKind::integer: to.value = value_of(maps.probes, Type::integer, from.value); break;
+    case MapKind::integer: to.value = value_of(maps.probes, ValueKind::integer, from.value); break;
     case MapKind::string:
-    case MapKind::probe: to.value = value_of(maps.probes, map.type, from.value); break;
+    case MapKind::probe: to.value = value_of(maps.probes, map.type.kind, from.value); break;
     case MapKind::sum:
     case MapKind::min:
     case MapKind::max: break;
@@ -107,11 +107,12 @@ void tell(fastsdt_trace_maps& maps, const Map& map, const std::vector<engine::En
         fastsdt_trace_entry told = entry_of(maps, map, entry);
         auto& keys = one.keys.emplace_back();
         for (size_t i = 0; i < map.keys.size() && i < entry.keys.size(); ++i)
-            keys.push_back(value_of(maps.probes, map.keys[i], entry.keys[i]));
+            keys.push_back(value_of(maps.probes, map.keys[i].kind, entry.keys[i]));
         told.key = keys.data();
         one.entries.push_back(told);
     }
-    one.told = {one.map.name.c_str(), kind_of(map.kind), map.is_signed, map.keys.size(), entries.size(), map.buckets()};
+    one.told = {one.map.name.c_str(), kind_of(map.kind), map.type.is_signed,
+                map.keys.size(),      entries.size(),    map.buckets()};
 }
 
 int kind_of(engine::Statement::Kind kind)
@@ -135,7 +136,7 @@ void tell(fastsdt_trace_events& events, const engine::Event& from, const std::st
     const engine::Position where = engine::position(script, statement.where);
     auto& values = events.values.emplace_back();
     for (size_t i = 0; i < from.values.size(); ++i)
-        values.push_back(value_of(events.probes, statement.values[i].type, from.values[i]));
+        values.push_back(value_of(events.probes, statement.values[i].type.kind, from.values[i]));
     events.events.push_back({kind_of(statement.kind), static_cast<unsigned>(where.line),
                              static_cast<unsigned>(where.column), from.clock, statement.map, values.size(),
                              values.data()});

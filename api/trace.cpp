@@ -56,8 +56,8 @@ Script parse_script(const char* text)
     for (const engine::Clause& clause : script.clauses)
         if (!clause.probes.front().has_sites())
             throw ScriptError(clause.where, "BEGIN, END and interval are left to the program that attaches");
-    const auto is_for_tool = [](engine::Type type) {
-        return type == engine::Type::bytes || type == engine::Type::shown;
+    const auto is_for_tool = [](const engine::ValueType& type) {
+        return type.kind == engine::ValueKind::bytes || type.kind == engine::ValueKind::shown;
     };
     for (const engine::Map& map : script.maps)
         if (is_for_tool(map.type) || std::any_of(map.keys.begin(), map.keys.end(), is_for_tool))
@@ -65,7 +65,7 @@ Script parse_script(const char* text)
                 map.where, map.name + " holds what only fastsdt-trace prints: integers and strings are for a program");
     engine::each_statement(std::as_const(script), [](const Statement& statement) {
         if (std::any_of(statement.values.begin(), statement.values.end(),
-                        [](const engine::Expression& value) { return value.type == engine::Type::bytes; }))
+                        [](const engine::Expression& value) { return value.type.kind == engine::ValueKind::bytes; }))
             throw ScriptError(statement.where,
                               "only fastsdt-trace prints bytes: integers and strings are for a program");
     });

@@ -547,7 +547,7 @@ void Session::read_events(std::vector<Event>& to, bool last)
     fetch_events(last);
     for (Event& event : events_)
         for (size_t i = 0; i < event.values.size(); ++i)
-            if (const Expression& e = event.statement->values[i]; has_name(e.type, e.shape))
+            if (const Expression& e = event.statement->values[i]; e.type.has_name())
                 event.values[i] = {0, name_of(e.type, uint64_t(event.values[i].number))};
     to.insert(to.end(), std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end()));
     events_.clear();
@@ -637,7 +637,8 @@ Maps Session::read()
     if (!symbols_)
         return now;
     symbols_->look();
-    return named(script_, std::move(now), [this](Type type, uint64_t number) { return name_of(type, number); });
+    return named(script_, std::move(now),
+                 [this](const ValueType& type, uint64_t number) { return name_of(type, number); });
 }
 
 std::vector<Piece> Session::contents()
@@ -645,9 +646,9 @@ std::vector<Piece> Session::contents()
     return engine::contents(tables_, arming_.window(), reader());
 }
 
-std::string Session::name_of(Type type, uint64_t number)
+std::string Session::name_of(const ValueType& type, uint64_t number)
 {
-    if (type == Type::stack)
+    if (type.kind == ValueKind::stack)
         return name_of(number);
     const std::string name = symbols_->name(number);
     return name.substr(0, name.rfind('+')); // as bpftrace has it

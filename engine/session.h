@@ -179,7 +179,7 @@ private:
     void look_at_stacks();
     std::vector<FirstWord> words_of_stacks() const;
     const std::string& name_of(uint64_t stack);
-    std::string name_of(Type type, uint64_t number);
+    std::string name_of(const ValueType& type, uint64_t number);
     ChangeData changer();
     ReadData reader();
     uint64_t word(size_t offset); // of the tables

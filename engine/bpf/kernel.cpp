@@ -305,9 +305,9 @@ std::set<std::string> Kernel::refused_names() const
     return all;
 }
 
-std::string Kernel::name_of(Type type, uint64_t number)
+std::string Kernel::name_of(const ValueType& type, uint64_t number)
 {
-    if (type == Type::stack)
+    if (type.kind == ValueKind::stack)
         return names_.of_stack(*maps_, number);
     // An address says nothing of whose it is.
     const std::string name =
@@ -327,7 +327,8 @@ Maps Kernel::read()
             subtract(script_, map, now, *cleared_[map]);
     if (!names_.shows)
         return now;
-    return named(script_, std::move(now), [this](Type type, uint64_t number) { return name_of(type, number); });
+    return named(script_, std::move(now),
+                 [this](const ValueType& type, uint64_t number) { return name_of(type, number); });
 }
 
 void Kernel::remove(size_t map, const std::vector<Datum>& keys)
@@ -368,7 +369,7 @@ void Kernel::read_events(std::vector<Event>& to)
         event.ring = uint32_t(header.thread);
         event.values = values_of(*statement, bytes.subspan(sizeof header));
         for (size_t i = 0; i < event.values.size(); ++i)
-            if (const Expression& value = statement->values[i]; has_name(value.type, value.shape))
+            if (const Expression& value = statement->values[i]; value.type.has_name())
                 event.values[i] = {0, name_of(value.type, uint64_t(event.values[i].number))};
     });
 }

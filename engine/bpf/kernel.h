@@ -81,7 +81,7 @@ private:
     std::vector<int> link(int program, const std::vector<Target>& targets, const std::vector<uint64_t>& cookies);
     fastsdt::Kernel& running();
     bool takes_nop10();
-    std::string name_of(Type type, uint64_t number);
+    std::string name_of(const ValueType& type, uint64_t number);
 
     const Script& script_;
     const Options options_;

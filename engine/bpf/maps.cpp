@@ -26,14 +26,14 @@ size_t value_size(const Map& map)
     case MapKind::string:
     case MapKind::probe: break;
     }
-    return size_of(map.type, map.shape);
+    return map.type.size();
 }
 
 size_t bytes_of_keys(const Map& map)
 {
     size_t size = 0;
     for (size_t i = 0; i < map.keys.size(); ++i)
-        size += size_of(map.keys[i], map.key_shapes[i]);
+        size += map.keys[i].size();
     return std::max<size_t>(size, 8);
 }
 
@@ -71,7 +71,7 @@ std::string KernelMaps::key_of(size_t map, const std::vector<Datum>& keys) const
 {
     std::string bytes;
     for (size_t i = 0; i < keys.size(); ++i)
-        bytes += bytes_of(script_.maps[map].keys[i], script_.maps[map].key_shapes[i], keys[i]);
+        bytes += bytes_of(script_.maps[map].keys[i], keys[i]);
     bytes.resize(maps_[map].key_size(), '\0');
     return bytes;
 }
@@ -85,7 +85,7 @@ std::optional<Entry> KernelMaps::entry(size_t map, const std::string& key, const
     entry.keys = keys_of(what, key);
     entry.buckets.resize(what.buckets());
     if (is_assigned(what.kind)) {
-        entry.value = datum_of(what.type, what.shape, value);
+        entry.value = datum_of(what.type, value);
         return entry;
     }
     const bool is_minimum = what.kind == MapKind::min, is_extreme = is_minimum || what.kind == MapKind::max;
@@ -157,7 +157,7 @@ void KernelMaps::remove(size_t map, const std::vector<Datum>& keys) const
 
 void KernelMaps::assign(size_t map, const std::vector<Datum>& keys, const Datum& value) const
 {
-    const std::string bytes = bytes_of(script_.maps[map].type, script_.maps[map].shape, value);
+    const std::string bytes = bytes_of(script_.maps[map].type, value);
     maps_[map].update(key_of(map, keys).data(), bytes.data());
 }
 

@@ -246,7 +246,7 @@ void Maker::perform(const ir::Record& op)
 {
     size_t size = sizeof(RecordHeader);
     for (const Expression& value : op.statement->values)
-        size += size_of(value.type, value.shape);
+        size += value.type.size();
     const auto reserved = a_.label(), done = a_.label();
     a_.map(A::r1, context_.maps.ring().fd());
     a_.move(A::r2, int32_t(size));
@@ -265,7 +265,7 @@ void Maker::perform(const ir::Record& op)
     int at = sizeof(RecordHeader);
     for (size_t i = 0; i < op.values.size(); ++i) {
         const Expression& value = op.statement->values[i];
-        const auto bytes = size_of(value.type, value.shape);
+        const auto bytes = value.type.size();
         if (op.values[i].is_value()) {
             fetch(A::r0, op.values[i].value);
             a_.store(BPF_DW, A::r7, at, A::r0);

@@ -16,7 +16,7 @@ Compiler::Compiler(const Machine& machine, const Script& script, const Tables& t
         key_bytes_ = std::max(key_bytes_, table.key_bytes());
     for (const Map& map : script_.maps)
         if (map.kind == MapKind::string && !map.of_tool)
-            text_bytes_ = std::max(text_bytes_, size_of(map.type, map.shape));
+            text_bytes_ = std::max(text_bytes_, map.type.size());
     each_statement(script_, [this](const Statement& each) {
         if (each.kind == Statement::Kind::call) {
             calls_ = true;

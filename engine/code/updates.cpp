@@ -198,7 +198,7 @@ void Compiler::perform(const ir::Assign& op)
     };
     if (!op.value.is_value()) {
         const Map& map = script_.maps[op.map];
-        const size_t size = size_of(map.type, map.shape);
+        const size_t size = map.type.size();
         put_key(op.key);
         if (plan_->slots[op.value.place.slot].where != Plan::OfSlot::Where::text)
             copy(key_bytes_, size, op.value.place);

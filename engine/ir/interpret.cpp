@@ -48,7 +48,7 @@ uint64_t number_in(std::string_view bytes, bool is_signed)
 
 std::string bytes_of(uint64_t number)
 {
-    return engine::bytes_of(Type::integer, {}, {int64_t(number), {}});
+    return engine::bytes_of(ValueType(), {int64_t(number), {}});
 }
 
 class Interpreter {

@@ -42,7 +42,7 @@ public:
             branch(*clause_.filter, program_.end, false);
         program_.filter_end = program_.operations.size();
         for (const Variable& variable : clause_.variables)
-            variables_.push_back(slot(size_of(variable.type, variable.shape), variable.name, true));
+            variables_.push_back(slot(variable.type.size(), variable.name, true));
         if (reads_clock_often()) {
             time_ = slot(8, "time", true);
             emit(Store{time_, ask(Value::nsecs)});
@@ -82,8 +82,6 @@ private:
         program_.slots.back().text.resize(size, '\0');
         return {uint32_t(program_.slots.size() - 1), 0, size};
     }
-    static size_t size_of(const Expression& e) { return engine::size_of(e.type, e.shape); }
-    static size_t size_of(Type type, const ShapePtr& shape) { return engine::size_of(type, shape); }
 
     // Two values of one clause shall not differ by the time that recording the first took, and reading the clock costs more than the rest.
     // What a loop reads it wants to see changing.
@@ -132,11 +130,11 @@ private:
         case Kind::entries: return define(Entries{0, e.map});
         case Kind::memory: {
             const ValueId address = number(e.operands[0]);
-            return define(ReadWord{0, address, e.shape->size, e.shape->is_signed});
+            return define(ReadWord{0, address, e.type.shape->size, e.type.shape->is_signed});
         }
         case Kind::part: {
             const Place of = wide(e.operands[0]);
-            return load(of.part(size_t(e.number), e.shape->size), e.shape->is_signed);
+            return load(of.part(size_t(e.number), e.type.shape->size), e.type.shape->is_signed);
         }
         case Kind::shown: return number(e.operands[0]);
         case Kind::step: return step(e);
@@ -206,7 +204,7 @@ private:
         }
         case Operator::equal:
         case Operator::not_equal:
-            if (is_wide(e.operands[0].type))
+            if (e.operands[0].type.is_wide())
                 return equal(e);
             break;
         case Operator::length: {
@@ -225,7 +223,7 @@ private:
         }
         const ValueId left = number(e.operands[0]), right = number(e.operands[1]);
         if (compares(e.op))
-            return define(Compare{0, e.op, e.operands[0].is_signed && e.operands[1].is_signed, left, right});
+            return define(Compare{0, e.op, e.operands[0].type.is_signed && e.operands[1].type.is_signed, left, right});
         return binary(e.op, left, right);
     }
 
@@ -243,7 +241,7 @@ private:
         if (e.number > 0)
             bytes = std::min(bytes, size_t(e.number));
         for (const Expression& each : e.operands) // behind a text's end are zeros
-            if (each.kind == Kind::text && each.type == Type::string)
+            if (each.kind == Kind::text && each.type.kind == ValueKind::string)
                 bytes = std::min(bytes, each.text.size() / 8 * 8 + 8);
         const ValueId is_equal = define(Equal{0, left, right, bytes});
         if (e.op == Operator::equal)
@@ -284,7 +282,7 @@ private:
     void branch(const Expression& e, LabelId to, bool when)
     {
         if (e.kind == Kind::operation) {
-            const bool is_not = e.op == Operator::not_equal && is_wide(e.operands[0].type);
+            const bool is_not = e.op == Operator::not_equal && e.operands[0].type.is_wide();
             if (e.op == Operator::logical_not)
                 return branch(e.operands[0], to, !when);
             if (e.op == Operator::logical_and || e.op == Operator::logical_or) {
@@ -311,8 +309,8 @@ private:
         if (e.kind == Kind::variable)
             return variables_[e.variable];
         if (e.kind == Kind::text)
-            return literal(e.text, size_of(e));
-        const Place made = slot(size_of(e), e.type == Type::string ? "text" : "bytes");
+            return literal(e.text, e.type.size());
+        const Place made = slot(e.type.size(), e.type.kind == ValueKind::string ? "text" : "bytes");
         wide(e, made);
         return made;
     }
@@ -320,7 +318,7 @@ private:
     /// To a place: what does not fit is cut off, and zeros are behind what is shorter.
     void wide(const Expression& e, Place to)
     {
-        const size_t size = size_of(e);
+        const size_t size = e.type.size();
         if (e.kind == Kind::text || e.kind == Kind::variable)
             return emit(Copy{to, wide(e)});
         if (e.kind == Kind::operation)
@@ -345,22 +343,22 @@ private:
         }
         case Kind::memory: {
             const ValueId address = number(e.operands[0]);
-            if (e.type == Type::bytes)
-                return emit(ReadBytes{to, address, e.shape->size});
+            if (e.type.kind == ValueKind::bytes)
+                return emit(ReadBytes{to, address, e.type.shape->size});
             emit(ReadText{to, address});
-            if (e.shape->size < to.size)
-                emit(Cut{to, constant(int64_t(e.shape->size))});
+            if (e.type.shape->size < to.size)
+                emit(Cut{to, constant(int64_t(e.type.shape->size))});
             return;
         }
         case Kind::part: {
             const Place of = wide(e.operands[0]);
-            return emit(Copy{to, of.part(size_t(e.number), std::min(e.shape->size, to.size))});
+            return emit(Copy{to, of.part(size_t(e.number), std::min(e.type.shape->size, to.size))});
         }
         case Kind::buffer: return buffer(e, to);
         case Kind::tuple:
             for (size_t i = 0; i < e.operands.size(); ++i) {
-                const size_t at = e.shape->members[i].offset;
-                const size_t end = i + 1 < e.operands.size() ? e.shape->members[i + 1].offset : e.shape->size;
+                const size_t at = e.type.shape->members[i].offset;
+                const size_t end = i + 1 < e.operands.size() ? e.type.shape->members[i + 1].offset : e.type.shape->size;
                 any(e.operands[i], to.part(at, end - at));
             }
             return;
@@ -384,7 +382,7 @@ private:
     void buffer(const Expression& e, Place to)
     {
         const Expression& length = e.operands[1];
-        const size_t most = e.shape->size - 8;
+        const size_t most = e.type.shape->size - 8;
         const Place content = to.part(8, to.size - 8);
         const ValueId address = number(e.operands[0]);
         if (length.kind == Kind::number) {
@@ -405,14 +403,14 @@ private:
 
     void any(const Expression& e, Place to)
     {
-        if (is_wide(e.type))
+        if (e.type.is_wide())
             return wide(e, to);
         emit(Store{to.part(0, 8), number(e)});
     }
 
     Operand operand(const Expression& e)
     {
-        return is_wide(e.type) ? Operand{.place = wide(e)} : Operand{.value = number(e)};
+        return e.type.is_wide() ? Operand{.place = wide(e)} : Operand{.value = number(e)};
     }
 
     // One key that is a number is a value. Others are put together in a slot: those that read a map first, since such a slot is there for
@@ -421,7 +419,7 @@ private:
     {
         if (keys.empty())
             return {};
-        if (keys.size() == 1 && !is_wide(keys[0].type))
+        if (keys.size() == 1 && !keys[0].type.is_wide())
             return {.value = number(keys[0])};
         const Map& of = script_.maps[map];
         std::vector<Operand> first;
@@ -431,11 +429,11 @@ private:
                     first.push_back(operand(keys[j]));
         size_t size = 0;
         for (size_t i = 0; i < keys.size(); ++i)
-            size += size_of(of.keys[i], of.key_shapes[i]);
+            size += of.keys[i].size();
         const Place whole = slot(size, "key", false, true);
         size_t at = 0;
         for (size_t i = 0; i < keys.size(); ++i) {
-            const Place to = whole.part(at, size_of(of.keys[i], of.key_shapes[i]));
+            const Place to = whole.part(at, of.keys[i].size());
             at += to.size;
             if (i >= first.size())
                 any(keys[i], to);
@@ -493,7 +491,7 @@ private:
         case Is::next: return emit(Jump{loop_next_});
         case Is::end: return emit(Jump{program_.end});
         case Is::value:
-            if (statement.value->type == Type::integer || steps(*statement.value))
+            if (statement.value->type.kind == ValueKind::integer || steps(*statement.value))
                 operand(*statement.value);
             return;
         case Is::dump: return emit(Dump{});
@@ -521,7 +519,7 @@ private:
         const auto is_itself = [&](const Expression& e) {
             return e.kind == Kind::variable && e.variable == statement.variable;
         };
-        if (!is_wide(statement.value->type))
+        if (!statement.value->type.is_wide())
             return emit(Store{place, number(*statement.value)});
         if (!uses(*statement.value, is_itself))
             return wide(*statement.value, place);
@@ -558,17 +556,17 @@ private:
     {
         const auto again = label(), done = label();
         const Place entry = variables_[statement.variable];
-        const size_t value_at = clause_.variables[statement.variable].shape->members[1].offset;
+        const size_t value_at = clause_.variables[statement.variable].type.shape->members[1].offset;
         const Place key = entry.part(0, value_at), value = entry.part(value_at, entry.size - value_at),
                     keys = slot(8, "keys", true);
         emit(Store{keys, define(Keys{0, statement.map})});
         bind(again);
         emit(Branch{define(NextKey{0, load(keys), key}), false, done});
         const Map& map = script_.maps[statement.map];
-        const bool is_word = map.keys.size() == 1 && !is_wide(map.keys[0]);
+        const bool is_word = map.keys.size() == 1 && !map.keys[0].is_wide();
         const auto at = [&] { return is_word ? Operand{.value = load(key)} : Operand{.place = key}; };
         emit(Branch{define(Has{0, statement.map, at()}), false, again});
-        if (is_assigned(map.kind) && is_wide(map.type))
+        if (is_assigned(map.kind) && map.type.is_wide())
             emit(GetWide{value, statement.map, at()});
         else
             emit(Store{value, define(Get{0, statement.map, at()})});

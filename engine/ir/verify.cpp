@@ -82,7 +82,7 @@ private:
             const Map& map = script_.maps[op.map];
             size_t bytes = 0;
             for (size_t key = 0; key < map.keys.size(); ++key)
-                bytes += size_of(map.keys[key], map.key_shapes[key]);
+                bytes += map.keys[key].size();
             if (op.key.is_none() ? bytes != 0 : op.key.is_value() ? bytes != 8 : op.key.place.size != bytes)
                 fail(i, fmt::format("the keys of {} have {} bytes", map.name, bytes));
         }

@@ -17,23 +17,23 @@ int64_t number_in(std::string_view bytes, size_t size, bool is_signed)
     return static_cast<int64_t>(number);
 }
 
-Datum datum_of(Type type, const ShapePtr& shape, std::string_view bytes)
+Datum datum_of(const ValueType& type, std::string_view bytes)
 {
-    if (type == Type::bytes)
-        return {0, std::string(bytes.substr(0, shape->size))};
-    if (type == Type::string) {
+    if (type.kind == ValueKind::bytes)
+        return {0, std::string(bytes.substr(0, type.shape->size))};
+    if (type.kind == ValueKind::string) {
         const std::string_view most = bytes.substr(0, string_size - 1);
         return {0, std::string(most.substr(0, most.find('\0')))};
     }
     return {number_in(bytes, 8, false), {}};
 }
 
-std::string bytes_of(Type type, const ShapePtr& shape, const Datum& datum)
+std::string bytes_of(const ValueType& type, const Datum& datum)
 {
     std::string bytes = datum.text;
-    if (!is_wide(type))
+    if (!type.is_wide())
         bytes.assign(reinterpret_cast<const char*>(&datum.number), sizeof datum.number);
-    bytes.resize(size_of(type, shape), '\0');
+    bytes.resize(type.size(), '\0');
     return bytes;
 }
 
@@ -41,8 +41,8 @@ std::vector<Datum> keys_of(const Map& map, std::string_view bytes)
 {
     std::vector<Datum> keys;
     for (size_t i = 0; i < map.keys.size(); ++i) {
-        const size_t size = size_of(map.keys[i], map.key_shapes[i]);
-        keys.push_back(datum_of(map.keys[i], map.key_shapes[i], bytes.substr(0, size)));
+        const size_t size = map.keys[i].size();
+        keys.push_back(datum_of(map.keys[i], bytes.substr(0, size)));
         bytes.remove_prefix(size);
     }
     return keys;
@@ -52,8 +52,8 @@ std::vector<Datum> values_of(const Statement& statement, std::span<const std::by
 {
     std::vector<Datum> values;
     for (const Expression& value : statement.values) {
-        const auto own = bytes.first(size_of(value.type, value.shape));
-        values.push_back(datum_of(value.type, value.shape, {reinterpret_cast<const char*>(own.data()), own.size()}));
+        const auto own = bytes.first(value.type.size());
+        values.push_back(datum_of(value.type, {reinterpret_cast<const char*>(own.data()), own.size()}));
         bytes = bytes.subspan(own.size());
     }
     return values;

@@ -23,10 +23,10 @@ struct Datum {
 
 /// The number that so many bytes are, up to 8, the lowest first; those that are missing are 0.
 int64_t number_in(std::string_view bytes, size_t size, bool is_signed);
-/// What bytes of a table, of a record or of a slot mean: size_of() of them.
-Datum datum_of(Type type, const ShapePtr& shape, std::string_view bytes);
+/// What bytes of a table, of a record or of a slot mean: ValueType::size() of them.
+Datum datum_of(const ValueType& type, std::string_view bytes);
 /// The opposite.
-std::string bytes_of(Type type, const ShapePtr& shape, const Datum& datum);
+std::string bytes_of(const ValueType& type, const Datum& datum);
 /// All keys of a map, one behind the other.
 std::vector<Datum> keys_of(const Map& map, std::string_view bytes);
 

@@ -28,7 +28,7 @@ int64_t number_of(uint64_t kept, const Map& map)
 {
     if (map.kind == MapKind::min)
         kept = ~kept;
-    return int64_t(map.is_signed ? kept ^ uint64_t(1) << 63 : kept);
+    return int64_t(map.type.is_signed ? kept ^ uint64_t(1) << 63 : kept);
 }
 
 int64_t sum_of(int64_t a, int64_t b)
@@ -45,7 +45,7 @@ void add(const Map& map, Entry& to, const Entry& from)
     case MapKind::stats: to.number = sum_of(to.number, from.number); break;
     case MapKind::min:
     case MapKind::max: {
-        const bool less = map.is_signed ? from.number < to.number : uint64_t(from.number) < uint64_t(to.number);
+        const bool less = map.type.is_signed ? from.number < to.number : uint64_t(from.number) < uint64_t(to.number);
         if (to.count == 0 || (from.count != 0 && less == (map.kind == MapKind::min)))
             to.number = from.number;
         break;
@@ -90,9 +90,7 @@ bool decode(const Map& map, const Bytes& bytes, size_t offset, Entry& entry)
         return std::any_of(entry.buckets.begin(), entry.buckets.end(), [](uint64_t n) { return n != 0; });
     case MapKind::integer:
     case MapKind::probe: entry.value.number = int64_t(bytes.word(offset)); return true;
-    case MapKind::string:
-        entry.value = datum_of(map.type, map.shape, bytes.raw(offset, size_of(map.type, map.shape)));
-        return true;
+    case MapKind::string: entry.value = datum_of(map.type, bytes.raw(offset, map.type.size())); return true;
     }
     return false;
 }
@@ -360,12 +358,12 @@ Maps named(const Script& script, Maps maps, const NameOf& name)
     for (size_t i = 0; i < maps.maps.size(); ++i) {
         const Map& map = script.maps[i];
         for (size_t key = 0; key < map.keys.size(); ++key)
-            if (has_name(map.keys[key], map.key_shapes[key]))
+            if (map.keys[key].has_name())
                 for (Entry& entry : maps.maps[i]) {
                     any = true;
                     entry.keys[key] = {0, name(map.keys[key], uint64_t(entry.keys[key].number))};
                 }
-        if (is_assigned(map.kind) && has_name(map.type, map.shape))
+        if (is_assigned(map.kind) && map.type.has_name())
             for (Entry& entry : maps.maps[i])
                 entry.value = {0, name(map.type, uint64_t(entry.value.number))};
     }

@@ -41,12 +41,8 @@ Maps read_slice(const Script& script, const Tables& tables, Window window, const
 std::vector<uint64_t> stack_at(const Tables& tables, Window window, const ReadData& read, uint64_t address);
 /// Those that are there.
 std::vector<uint64_t> interned_stacks(const Tables& tables, const ReadData& read);
-/// What a process has a name for: a stack, an address.
-inline bool has_name(Type type, const ShapePtr& shape)
-{
-    return type == Type::stack || (type == Type::shown && shape->kind == Shape::Kind::symbol);
-}
-using NameOf = std::function<std::string(Type type, uint64_t number)>;
+/// Of what ValueType::has_name().
+using NameOf = std::function<std::string(const ValueType& type, uint64_t number)>;
 /// Gives stacks and addresses their names. Entries whose keys are the same then become one.
 Maps named(const Script& script, Maps maps, const NameOf& name);
 

@@ -36,7 +36,7 @@ size_t value_bytes(const Map& map)
     case MapKind::lhist: return 8 * map.buckets();
     case MapKind::integer:
     case MapKind::probe: return 8;
-    case MapKind::string: return size_of(map.type, map.shape);
+    case MapKind::string: return map.type.size();
     }
     return 0;
 }
@@ -77,7 +77,7 @@ size_t record_size(const Statement& event)
 {
     size_t size = Ring::values;
     for (const Expression& value : event.values)
-        size += size_of(value.type, value.shape);
+        size += value.type.size();
     return size;
 }
 
@@ -92,7 +92,7 @@ Tables lay_out(const Script& script, size_t ring_size, bool overwrites, size_t r
         table.shared = is_assigned(map.kind) && !map.tid_key;
         table.value_size = value_bytes(map);
         for (size_t key = 0; key < map.keys.size(); ++key)
-            table.key_size.push_back(size_of(map.keys[key], map.key_shapes[key]));
+            table.key_size.push_back(map.keys[key].size());
         if (map.of_tool) { // no stub has anything to do with it
             table.shared = true;
             table.key_size.clear();
@@ -112,7 +112,7 @@ Tables lay_out(const Script& script, size_t ring_size, bool overwrites, size_t r
             table.entry_size = table.value + table.value_size;
         } else {
             table.direct =
-                map.keys.size() == 1 && !is_wide(map.keys[0]) && !is_assigned(map.kind) && !deletes(script, i);
+                map.keys.size() == 1 && !map.keys[0].is_wide() && !is_assigned(map.kind) && !deletes(script, i);
             table.value = 8;
             table.keys = table.direct ? 0 : 8 + table.value_size;
             // If the map is assigned, a tag and the value behind it are exchanged at once, by an instruction that needs

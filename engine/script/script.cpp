@@ -57,9 +57,7 @@ bool reads_memory(const Script& script)
 
 bool shows_names(const Script& script)
 {
-    return anywhere(script, [](const Expression& e) {
-        return e.type == Type::stack || (e.type == Type::shown && e.shape->kind == Shape::Kind::symbol);
-    });
+    return anywhere(script, [](const Expression& e) { return e.type.has_name(); });
 }
 
 bool has_events(const Script& script)

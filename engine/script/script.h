@@ -3,7 +3,7 @@
 // the tables and the printer of maps read it.
 //
 // The language is a subset of bpftrace's, and a script means what bpftrace 0.17 makes of it:
-// - Integers have 64 bits. Expression::is_signed is the signedness that bpftrace infers: argN, tid, pid, nsecs and retval
+// - Integers have 64 bits. ValueType::is_signed is the signedness that bpftrace infers: argN, tid, pid, nsecs and retval
 //   are unsigned (an argument of fewer bytes is extended as its own sign says), numbers are signed, an operation is signed
 //   if both operands are, a shift if the left one is.
 // - <, <=, >, >= compare as signed numbers only if both operands are signed. All else is arithmetic modulo 2^64:
@@ -19,6 +19,7 @@
 #include "script/stack_form.h"
 #include "script/shape.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,21 +36,29 @@ struct Span {
 /// probe: the name of the probe that was hit. In tables it is Site::probe, an integer of 8 bytes. stack: of calls. In tables it is the
 /// address of an InternedStack (maps/tables.h), or 0: none. bytes: an array, a structure, a tuple or a buffer, as its shape says.
 /// shown: an integer of 8 bytes of which the tool makes a text, as its shape says.
-enum class Type { integer, string, probe, stack, bytes, shown };
+enum class ValueKind { integer, string, probe, stack, bytes, shown };
+
+/// What a value is: of an expression, a variable, a map and each of its keys.
+struct ValueType {
+    ValueKind kind = ValueKind::integer;
+    ShapePtr shape = {};    ///< of bytes, what is shown, pointers and integers of known size; else none
+    bool is_signed = false; ///< of integers: how they compare and print, as above
+
+    /// Bytes in tables, in a frame and in an event: a multiple of 8.
+    size_t size() const
+    {
+        return kind == ValueKind::string ? string_size : kind == ValueKind::bytes ? (shape->size + 7) / 8 * 8 : 8;
+    }
+    /// It takes several words: it is copied, and not in a register.
+    bool is_wide() const { return kind == ValueKind::string || kind == ValueKind::bytes; }
+    bool is(Shape::Kind of) const { return shape && shape->kind == of; }
+    bool is_address() const { return kind == ValueKind::shown && is(Shape::Kind::symbol); }
+    /// The tool makes a text of it for which it has to know the process.
+    bool has_name() const { return kind == ValueKind::stack || is_address(); }
+};
 
 /// Bytes that one statement of a site records at most of strings, structures and arrays, for the same reason.
 inline constexpr size_t most_event_bytes = 4 * string_size;
-
-/// What a value takes in tables, in a frame and in an event: a multiple of 8.
-inline size_t size_of(Type type, const ShapePtr& shape)
-{
-    return type == Type::string ? string_size : type == Type::bytes ? (shape->size + 7) / 8 * 8 : 8;
-}
-/// It takes several words: it is copied, and not in a register.
-constexpr bool is_wide(Type type)
-{
-    return type == Type::string || type == Type::bytes;
-}
 
 /// Bytes of a map's keys, and of a structure, an array, a tuple or a buffer that is kept or printed as a whole: they are on the stack while
 /// a hit is recorded. A string takes string_size, a number 8.
@@ -141,10 +150,8 @@ struct Expression {
         cast,    ///< to a pointer: the shape; to an array's or a structure's bytes
         size,    ///< sizeof(a), sizeof(type)
     } kind = Kind::number;
-    Type type = Type::integer;
-    ShapePtr shape;              ///< of bytes, what is shown, pointers and integers of known size; else none
+    ValueType type;
     bool is_before = false;      ///< step
-    bool is_signed = false;      ///< integers: see above
     int64_t number = 0;          ///< number. == and != of strings: only so many bytes are compared; 0: all
     std::string text;            ///< text: a string literal, escapes resolved, shorter than string_size. Value::arg and
                                  ///< str_arg: the argument's name, instead of its index
@@ -172,13 +179,10 @@ constexpr bool is_assigned(MapKind kind)
 struct Map {
     std::string name; ///< with its "@"
     MapKind kind = MapKind::count;
-    /// How values print and compare. sum, integer: as the first value in the text. min, max, avg, stats: always signed,
-    /// as in bpftrace.
-    bool is_signed = false;
-    std::vector<Type> keys; ///< none: one value
-    std::vector<ShapePtr> key_shapes;
-    Type type = Type::integer; ///< of what was assigned
-    ShapePtr shape;
+    std::vector<ValueType> keys; ///< none: one value
+    /// Of what was assigned or counted. sum, integer: signed as the first value in the text. min, max, avg, stats: always signed, as in
+    /// bpftrace.
+    ValueType type;
     bool of_tool = true;    ///< no clause with sites mentions it: it is nowhere but in the tool
     bool given = false;     ///< BEGIN, END or interval assigns it, or counts in it
     uint64_t most_keys = 0; ///< let @name = hash(N); 0: as many as there is room for
@@ -196,6 +200,11 @@ struct Map {
         return kind == MapKind::hist ? 65 : kind == MapKind::lhist ? size_t((high - low) / step) + 2 : 0;
     }
     Span where; ///< its first mention
+
+    bool has_stack_key() const
+    {
+        return std::any_of(keys.begin(), keys.end(), [](const ValueType& key) { return key.kind == ValueKind::stack; });
+    }
 };
 
 /// A piece of what printf() prints.
@@ -268,9 +277,7 @@ inline constexpr int32_t most_turns = 65536;
 /// $name: of one clause, and of one hit.
 struct Variable {
     std::string name; ///< with its "$"
-    Type type = Type::integer;
-    ShapePtr shape = {};
-    bool is_signed = false;
+    ValueType type = {};
     bool is_entry = false; ///< of a loop over a map: a tuple of the keys, or a tuple of them, and the value
     Span where;            ///< where it is first set
 };

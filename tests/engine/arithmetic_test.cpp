@@ -93,7 +93,7 @@ TEST(Aggregation, MinMaxSumAvgAndStats)
                usdt("8@%r8"));
     // In the order of the numbers, as signed or unsigned ones.
     const auto less = [&](size_t map, uint64_t a, uint64_t b) {
-        return run.script.maps[map].is_signed ? int64_t(a) < int64_t(b) : a < b;
+        return run.script.maps[map].type.is_signed ? int64_t(a) < int64_t(b) : a < b;
     };
     std::vector<uint64_t> values;
     for (int pass = 0; pass < 1000; ++pass) {

@@ -38,7 +38,7 @@ inline uint64_t interpret(const Expression& e, const std::function<uint64_t(unsi
     if (e.op == Operator::logical_or && a != 0)
         return 1;
     const uint64_t b = e.operands.size() > 1 ? interpret(e.operands[1], argument) : 0;
-    const bool with_sign = e.operands.size() > 1 && e.operands[0].is_signed && e.operands[1].is_signed;
+    const bool with_sign = e.operands.size() > 1 && e.operands[0].type.is_signed && e.operands[1].type.is_signed;
     const bool less = with_sign ? int64_t(a) < int64_t(b) : a < b;
     switch (e.op) {
     case Operator::logical_or:

@@ -37,7 +37,7 @@ public:
     }
     void assign(size_t map, std::string_view key, std::string_view value) override
     {
-        maps_.assign(map, keys(map, key), datum_of(script_.maps[map].type, script_.maps[map].shape, value));
+        maps_.assign(map, keys(map, key), datum_of(script_.maps[map].type, value));
     }
     void add(size_t map, std::string_view key, uint64_t value) override
     {
@@ -48,8 +48,7 @@ public:
     std::optional<std::string> get(size_t map, std::string_view key) override
     {
         const Entry* const found = maps_.find(map, keys(map, key));
-        return found ? std::optional(bytes_of(script_.maps[map].type, script_.maps[map].shape, found->value))
-                     : std::nullopt;
+        return found ? std::optional(bytes_of(script_.maps[map].type, found->value)) : std::nullopt;
     }
     size_t entries(size_t map) override { return maps_.entries(map); }
     std::vector<std::string> all_keys(size_t) override { throw std::logic_error("hits have no loops over maps"); }
@@ -57,7 +56,7 @@ public:
     {
         std::vector<Datum> read;
         for (size_t i = 0; i < values.size(); ++i)
-            read.push_back(datum_of(statement.values[i].type, statement.values[i].shape, values[i]));
+            read.push_back(datum_of(statement.values[i].type, values[i]));
         events.emplace_back(statement.number, read);
         return true;
     }

@@ -35,10 +35,10 @@ std::string shown(const Expression& e)
         std::string text = "@" + std::to_string(e.map) + "[";
         for (const Expression& key : e.operands)
             text += shown(key) + ";";
-        return text + "]" + (e.is_signed ? "s" : "u");
+        return text + "]" + (e.type.is_signed ? "s" : "u");
     }
     case Expression::Kind::variable: return "$" + std::to_string(e.variable);
-    case Expression::Kind::memory: return "*(" + shown(e.operands[0]) + ")" + std::to_string(e.shape->size);
+    case Expression::Kind::memory: return "*(" + shown(e.operands[0]) + ")" + std::to_string(e.type.shape->size);
     case Expression::Kind::part: return shown(e.operands[0]) + "." + std::to_string(e.number);
     default: break;
     }
@@ -47,7 +47,7 @@ std::string shown(const Expression& e)
     std::string text = "(";
     for (const Expression& operand : e.operands)
         text += shown(operand) + " ";
-    return text + names[size_t(e.op)] + (e.is_signed ? "s)" : "u)");
+    return text + names[size_t(e.op)] + (e.type.is_signed ? "s)" : "u)");
 }
 
 std::string filter(const std::string& text)
@@ -94,7 +94,8 @@ TEST(Script, FirstExample)
     ASSERT_EQ(script.maps.size(), 2u);
     EXPECT_EQ(script.maps[0].name, "@");
     EXPECT_EQ(script.maps[0].kind, MapKind::count);
-    EXPECT_EQ(script.maps[0].keys, std::vector<Type>{Type::integer});
+    ASSERT_EQ(script.maps[0].keys.size(), 1u);
+    EXPECT_EQ(script.maps[0].keys[0].kind, ValueKind::integer);
     EXPECT_EQ(script.maps[1].name, "@cents");
     EXPECT_EQ(script.maps[1].kind, MapKind::hist);
     ASSERT_EQ(clause.actions.size(), 2u);
@@ -110,7 +111,7 @@ TEST(Script, SecondExample)
     EXPECT_EQ(script.maps[0].kind, MapKind::integer);
     EXPECT_EQ(script.maps[0].tid_key, 0u);
     EXPECT_TRUE(script.maps[0].read);
-    EXPECT_FALSE(script.maps[0].is_signed);
+    EXPECT_FALSE(script.maps[0].type.is_signed);
     EXPECT_EQ(shown(*script.clauses[1].filter), "@0[tid;]u");
     EXPECT_EQ(shown(*script.clauses[1].actions[0].value), "((nsecs @0[tid;]u -u) 1000 /u)");
     EXPECT_EQ(script.clauses[1].actions[1].kind, Statement::Kind::remove);
@@ -139,8 +140,8 @@ TEST(Script, Signs)
         parse("usdt:a:b:c { @c = @b; @b = @a; @a = -5; @sum = sum(@c); @u = sum(arg0); @s = min(arg0) }");
     for (const char* name : {"@a", "@b", "@c", "@sum", "@s"})
         for (const Map& map : script.maps)
-            EXPECT_TRUE(map.name != name || map.is_signed) << name;
-    EXPECT_FALSE(script.maps.at(4).is_signed) << script.maps.at(4).name;
+            EXPECT_TRUE(map.name != name || map.type.is_signed) << name;
+    EXPECT_FALSE(script.maps.at(4).type.is_signed) << script.maps.at(4).name;
 }
 
 TEST(Script, Parameters)
@@ -203,7 +204,8 @@ TEST(Script, Probes)
     EXPECT_EQ(script.clauses[4].probes[0].kind, Probe::Kind::begin);
     EXPECT_EQ(script.clauses[5].probes[0].kind, Probe::Kind::end);
     EXPECT_EQ(script.clauses[6].probes[0].provider, "*");
-    EXPECT_EQ(script.maps[0].keys, std::vector<Type>{Type::probe});
+    ASSERT_EQ(script.maps[0].keys.size(), 1u);
+    EXPECT_EQ(script.maps[0].keys[0].kind, ValueKind::probe);
 }
 
 TEST(Script, ThreadKeys)

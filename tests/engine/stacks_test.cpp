@@ -370,7 +370,7 @@ TEST(Stacks, ThreadsInternTheSame)
         });
     for (std::thread& thread : threads)
         thread.join();
-    const Maps maps = named(run.script, run.maps(), [&](Type, uint64_t address) {
+    const Maps maps = named(run.script, run.maps(), [&](const ValueType&, uint64_t address) {
         std::string text;
         const auto reader = [&](size_t offset, size_t size) {
             const auto* first = reinterpret_cast<const std::byte*>(run.data) + offset;

@@ -35,7 +35,7 @@ using engine::Expression;
 using engine::Format;
 using engine::MapKind;
 using engine::Statement;
-using engine::Type;
+using engine::ValueKind;
 
 namespace {
 
@@ -54,8 +54,8 @@ std::string formatted_value(const Format& format, const Expression& e, const Dat
     case 'r': return fmt::sprintf(for_text, buffer_text(datum.text, format.bytes));
     case 's':
         return fmt::sprintf(for_text,
-                            e.type == Type::stack ? stack_text(datum, of_printed_stack)
-                                                  : printable(text_of(e.type, e.shape, datum, names)));
+                            e.type.kind == ValueKind::stack ? stack_text(datum, of_printed_stack)
+                                                            : printable(text_of(e.type, datum, names)));
     case 'p': return fmt::sprintf(for_text, fmt::format("0x{:x}", static_cast<uint64_t>(datum.number)));
     case 'c': {
         const auto character = static_cast<char>(datum.number);
@@ -194,7 +194,7 @@ void Actions::add(size_t map, std::string_view key, uint64_t value)
 void Actions::assign(size_t map, std::string_view key, std::string_view value)
 {
     const engine::Map& of = shared_.script.maps[map];
-    assign(map, keys(map, key), datum_of(of.type, of.shape, value));
+    assign(map, keys(map, key), datum_of(of.type, value));
     changed(map);
 }
 
@@ -220,7 +220,7 @@ std::optional<std::string> Actions::get(size_t map, std::string_view key)
 {
     const engine::Map& of = shared_.script.maps[map];
     const auto value = value_of(map, keys(map, key));
-    return value ? std::optional(bytes_of(of.type, of.shape, *value)) : std::nullopt;
+    return value ? std::optional(bytes_of(of.type, *value)) : std::nullopt;
 }
 
 std::optional<Datum> Actions::value_of(size_t index, const Values& keys)
@@ -228,7 +228,7 @@ std::optional<Datum> Actions::value_of(size_t index, const Values& keys)
     const engine::Map& map = shared_.script.maps[index];
     const auto of = [&](const engine::Entry& entry) {
         return is_assigned(map.kind)   ? entry.value
-            : map.kind == MapKind::avg ? Datum{average(entry, map.is_signed), {}}
+            : map.kind == MapKind::avg ? Datum{average(entry, map.type.is_signed), {}}
                                        : Datum{entry.number, {}};
     };
     if (map.of_tool) {
@@ -267,7 +267,7 @@ std::vector<std::string> Actions::all_keys(size_t map)
     for (const Values& each : keys) {
         std::string& bytes = all.emplace_back();
         for (size_t i = 0; i < each.size(); ++i)
-            bytes += bytes_of(of.keys[i], of.key_shapes[i], each[i]);
+            bytes += bytes_of(of.keys[i], each[i]);
     }
     std::reverse(all.begin(), all.end()); // the last one comes first
     return all;
@@ -279,7 +279,7 @@ bool Actions::record(const Statement& statement, const std::vector<std::string>&
 {
     Values read;
     for (size_t i = 0; i < values.size(); ++i)
-        read.push_back(datum_of(statement.values[i].type, statement.values[i].shape, values[i]));
+        read.push_back(datum_of(statement.values[i].type, values[i]));
     return perform(statement, read);
 }
 

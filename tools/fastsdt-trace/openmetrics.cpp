@@ -23,7 +23,7 @@ namespace fastsdt::trace_tool {
 using engine::Entry;
 using engine::Map;
 using engine::MapKind;
-using engine::Type;
+using engine::ValueKind;
 
 namespace {
 
@@ -59,7 +59,7 @@ MetricType type_of(const Map& map)
 {
     switch (map.kind) {
     case MapKind::count: return MetricType::counter;
-    case MapKind::sum: return map.is_signed ? MetricType::gauge : MetricType::counter; // it may go down
+    case MapKind::sum: return map.type.is_signed ? MetricType::gauge : MetricType::counter; // it may go down
     case MapKind::stats: return MetricType::summary;
     case MapKind::hist:
     case MapKind::lhist: return MetricType::histogram;
@@ -104,14 +104,14 @@ std::vector<std::string> labels_of(const engine::Script& script, size_t map)
 
 std::string integer(const Map& map, int64_t number)
 {
-    return map.is_signed ? std::to_string(number) : std::to_string(static_cast<uint64_t>(number));
+    return map.type.is_signed ? std::to_string(number) : std::to_string(static_cast<uint64_t>(number));
 }
 
 // Valid UTF-8, which both formats want.
-std::string label_text(Type type, const engine::ShapePtr& shape, const engine::Datum& datum,
+std::string label_text(const engine::ValueType& type, const engine::Datum& datum,
                        const std::vector<std::string>& probes)
 {
-    return printable(text_of(type, shape, datum, probes));
+    return printable(text_of(type, datum, probes));
 }
 
 } // namespace
@@ -236,7 +236,7 @@ void MapMetrics::write(Exposition& to, const std::vector<Entry>& entries, const 
     for (const Entry& entry : entries) {
         Exposition::Labels labels;
         for (size_t i = 0; i < entry.keys.size() && i < labels_.size(); ++i)
-            labels.emplace_back(labels_[i], label_text(map_.keys[i], map_.key_shapes[i], entry.keys[i], probes));
+            labels.emplace_back(labels_[i], label_text(map_.keys[i], entry.keys[i], probes));
         const bool has_room = kept_.contains(entry.keys) || kept_.size() < most_keys_;
         if (!has_room || !written.insert(labels).second) {
             ++left_out_;
@@ -257,21 +257,21 @@ void MapMetrics::samples(Exposition& to, const Entry& entry, Exposition::Labels 
     case MapKind::max: to.sample(suffix_of(type_), labels, integer(map_, entry.number)); break;
     case MapKind::integer: to.sample("", labels, integer(map_, entry.value.number)); break;
     case MapKind::avg: {
-        const double sum = map_.is_signed ? static_cast<double>(entry.number)
-                                          : static_cast<double>(static_cast<uint64_t>(entry.number));
+        const double sum = map_.type.is_signed ? static_cast<double>(entry.number)
+                                               : static_cast<double>(static_cast<uint64_t>(entry.number));
         to.sample("", labels, canonical(sum / static_cast<double>(entry.count)));
         break;
     }
     case MapKind::stats:
         to.sample("_count", labels, std::to_string(entry.count));
-        if (!map_.is_signed || entry.number >= 0) // a summary's sum never goes down
+        if (!map_.type.is_signed || entry.number >= 0) // a summary's sum never goes down
             to.sample("_sum", labels, integer(map_, entry.number));
         break;
     case MapKind::hist:
     case MapKind::lhist: buckets(to, entry, labels); break;
     case MapKind::string:
     case MapKind::probe:
-        labels.emplace_back("value", label_text(map_.type, map_.shape, entry.value, probes));
+        labels.emplace_back("value", label_text(map_.type, entry.value, probes));
         to.sample("_info", labels, "1");
         break;
     }

@@ -17,7 +17,7 @@ namespace fastsdt::trace_tool {
 using engine::Entry;
 using engine::Map;
 using engine::MapKind;
-using engine::Type;
+using engine::ValueKind;
 
 void Summary::count(const engine::Site& site, const engine::SiteState& state, bool is_armed)
 {
@@ -101,7 +101,7 @@ bool before(const Map& map, const Entry& a, const Entry& b)
 {
     const auto total = [](const Entry& e) { return std::accumulate(e.buckets.begin(), e.buckets.end(), uint64_t(0)); };
     const auto less = [&](int64_t x, int64_t y) {
-        return map.is_signed ? x < y : static_cast<uint64_t>(x) < static_cast<uint64_t>(y);
+        return map.type.is_signed ? x < y : static_cast<uint64_t>(x) < static_cast<uint64_t>(y);
     };
     switch (map.kind) {
     case MapKind::count:
@@ -112,14 +112,15 @@ bool before(const Map& map, const Entry& a, const Entry& b)
     case MapKind::hist:
     case MapKind::lhist: return total(a) < total(b);
     case MapKind::avg:
-    case MapKind::stats: return less(average(a, map.is_signed), average(b, map.is_signed));
+    case MapKind::stats: return less(average(a, map.type.is_signed), average(b, map.type.is_signed));
     case MapKind::string:
     case MapKind::probe: break;
     }
     for (size_t i = 0; i < map.keys.size(); ++i) {
-        if (map.keys[i] == Type::integer && a.keys[i].number != b.keys[i].number)
+        if (map.keys[i].kind == ValueKind::integer && a.keys[i].number != b.keys[i].number)
             return static_cast<uint64_t>(a.keys[i].number) < static_cast<uint64_t>(b.keys[i].number);
-        if (map.keys[i] != Type::integer && map.keys[i] != Type::probe && a.keys[i].text != b.keys[i].text)
+        if (map.keys[i].kind != ValueKind::integer && map.keys[i].kind != ValueKind::probe
+            && a.keys[i].text != b.keys[i].text)
             return a.keys[i].text < b.keys[i].text;
     }
     return false;
@@ -139,8 +140,8 @@ void Output::map(size_t index, const std::vector<Entry>& entries, const std::vec
     Entry none;
     const bool is_there = is_newer_ ? is_asked && map.buckets() == 0 : map.kind == MapKind::count;
     if (order.empty() && is_there && map.keys.empty()) {
-        if (is_assigned(map.kind) && is_wide(map.type))
-            none.value.text.resize(map.type == Type::bytes ? map.shape->size : 0);
+        if (is_assigned(map.kind) && map.type.is_wide())
+            none.value.text.resize(map.type.kind == ValueKind::bytes ? map.type.shape->size : 0);
         order.push_back(&none);
     }
     if (order.empty() && is_newer_)
@@ -162,15 +163,15 @@ std::string Output::value_of(const Map& map, const Entry& entry, uint32_t div) c
 {
     switch (map.kind) {
     case MapKind::string:
-    case MapKind::probe:
-        return text_of(map.type, map.shape, entry.value, *probes_, is_newer_ ? Style::newer : Style::value);
+    case MapKind::probe: return text_of(map.type, entry.value, *probes_, is_newer_ ? Style::newer : Style::value);
     default: break;
     }
     const int64_t value = map.kind == MapKind::integer           ? entry.value.number
-        : map.kind == MapKind::avg || map.kind == MapKind::stats ? average(entry, map.is_signed)
+        : map.kind == MapKind::avg || map.kind == MapKind::stats ? average(entry, map.type.is_signed)
                                                                  : entry.number;
-    const int64_t divided = map.is_signed ? value / int64_t(div) : int64_t(static_cast<uint64_t>(value) / div);
-    return integer_text(map.kind == MapKind::integer ? named(map.shape, has_forms()) : nullptr, divided, map.is_signed);
+    const int64_t divided = map.type.is_signed ? value / int64_t(div) : int64_t(static_cast<uint64_t>(value) / div);
+    return integer_text(map.kind == MapKind::integer ? named(map.type.shape, has_forms()) : nullptr, divided,
+                        map.type.is_signed);
 }
 
 std::vector<std::string> frames_of(const engine::Datum& stack)
@@ -208,30 +209,31 @@ std::string folded(const engine::Datum& stack, bool offsets)
 
 void Output::value(const engine::Expression& e, const engine::Datum& datum, const std::vector<std::string>& probes)
 {
-    switch (e.type) {
-    case Type::stack: return stack(datum);
-    case Type::bytes: return bytes(*e.shape, datum.text);
-    case Type::integer:
-        if (e.shape && e.shape->kind == engine::Shape::Kind::enumeration && !has_forms()) // as 0.17 prints it
-            return number(integer_text(nullptr, datum.number, e.is_signed));
-        return number(integer_text(named(e.shape, has_forms()), datum.number, e.is_signed));
-    default: return string(text_of(e.type, e.shape, datum, probes));
+    switch (e.type.kind) {
+    case ValueKind::stack: return stack(datum);
+    case ValueKind::bytes: return bytes(*e.type.shape, datum.text);
+    case ValueKind::integer:
+        if (e.type.is(engine::Shape::Kind::enumeration) && !has_forms()) // as 0.17 prints it
+            return number(integer_text(nullptr, datum.number, e.type.is_signed));
+        return number(integer_text(named(e.type.shape, has_forms()), datum.number, e.type.is_signed));
+    default: return string(text_of(e.type, datum, probes));
     }
 }
 
-std::string text_of(Type type, const engine::ShapePtr& shape, const engine::Datum& datum,
-                    const std::vector<std::string>& probes, Style style)
+std::string text_of(const engine::ValueType& type, const engine::Datum& datum, const std::vector<std::string>& probes,
+                    Style style)
 {
-    switch (type) {
-    case Type::bytes: return bytes_text(*shape, datum.text, style == Style::key);
-    case Type::shown: return shown_text(*shape, static_cast<uint64_t>(datum.number), datum.text);
-    case Type::integer:
+    const engine::ShapePtr& shape = type.shape;
+    switch (type.kind) {
+    case ValueKind::bytes: return bytes_text(*shape, datum.text, style == Style::key);
+    case ValueKind::shown: return shown_text(*shape, static_cast<uint64_t>(datum.number), datum.text);
+    case ValueKind::integer:
         return integer_text(
             named(shape, style == Style::newer), datum.number,
             !shape || shape->kind != engine::Shape::Kind::integer || shape->is_signed || shape->size < 8);
-    case Type::string: return datum.text;
-    case Type::stack: return folded(datum, true);
-    case Type::probe: break;
+    case ValueKind::string: return datum.text;
+    case ValueKind::stack: return folded(datum, true);
+    case ValueKind::probe: break;
     }
     // The process may have written any number.
     const auto index = static_cast<uint64_t>(datum.number);

@@ -62,9 +62,9 @@ enum class Style {
     newer, ///< both, since 0.21: pointers in hexadecimal, structures with blanks
 };
 /// A key, or a value that was assigned or printed, not quoted and not made safe. @param probes  names, by the index that a datum of
-/// type probe is. A stack: as folded() has it, with offsets. @param shape  of bytes, of what is shown, and where there is one of integers
-std::string text_of(engine::Type type, const engine::ShapePtr& shape, const engine::Datum& datum,
-                    const std::vector<std::string>& probes, Style style = Style::value);
+/// type probe is. A stack: as folded() has it, with offsets.
+std::string text_of(const engine::ValueType& type, const engine::Datum& datum, const std::vector<std::string>& probes,
+                    Style style = Style::value);
 
 /// The lines of a stack as bpftrace prints them: behind an empty one, each with so many blanks before it.
 std::string stack_text(const engine::Datum& stack, size_t indent);
@@ -109,8 +109,7 @@ protected:
     /// Of an entry's key.
     std::string key(const engine::Map& map, const engine::Entry& entry, size_t index) const
     {
-        return text_of(map.keys[index], map.key_shapes[index], entry.keys[index], *probes_,
-                       is_newer_ ? Style::newer : Style::key);
+        return text_of(map.keys[index], entry.keys[index], *probes_, is_newer_ ? Style::newer : Style::key);
     }
     const std::vector<std::string>& probes() const { return *probes_; }
 

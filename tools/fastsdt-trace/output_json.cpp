@@ -13,7 +13,7 @@ namespace {
 using engine::Entry;
 using engine::Map;
 using engine::MapKind;
-using engine::Type;
+using engine::ValueKind;
 
 class JsonOutput final : public Output {
 public:
@@ -80,7 +80,7 @@ private:
             std::string keys;
             for (size_t i = 0; i < entry->keys.size() && i < map.keys.size(); ++i)
                 keys += (i ? ", " : "")
-                    + (map.keys[i] == Type::stack ? list(entry->keys[i]) : json_string(key(map, *entry, i)));
+                    + (map.keys[i].kind == ValueKind::stack ? list(entry->keys[i]) : json_string(key(map, *entry, i)));
             all += fmt::format("{}{{\"key\": [{}], \"value\": {}}}", all.empty() ? "" : ", ", keys, value(*entry));
         }
         out_ << fmt::format("{{\"type\": \"{}\", \"data\": {{{}: [{}]}}}}\n", type, json_string(map.name), all);
@@ -92,7 +92,7 @@ private:
     {
         if (entries.empty())
             return;
-        if (std::find(map.keys.begin(), map.keys.end(), Type::stack) != map.keys.end())
+        if (map.has_stack_key())
             return entries_with_stacks(type, map, entries, value);
         std::string all;
         for (const Entry* entry : entries) {
@@ -111,12 +111,12 @@ private:
     {
         const bool is_text = map.kind == MapKind::string || map.kind == MapKind::probe;
         object("map", map, entries, [&](const Entry& entry) {
-            if (is_text && map.type == Type::bytes)
-                return bytes_json(*map.shape, entry.value.text, is_newer_);
-            if (is_text && map.type == Type::stack)
+            if (is_text && map.type.kind == ValueKind::bytes)
+                return bytes_json(*map.type.shape, entry.value.text, is_newer_);
+            if (is_text && map.type.kind == ValueKind::stack)
                 return list(entry.value);
             const std::string value = value_of(map, entry, div);
-            const bool is_named = map.shape && map.shape->kind == engine::Shape::Kind::enumeration;
+            const bool is_named = map.type.is(engine::Shape::Kind::enumeration);
             return is_text || is_named ? json_string(value) : value;
         });
     }
@@ -156,9 +156,10 @@ private:
         object("stats", map, entries, [&](const Entry& entry) {
             if (map.kind == MapKind::avg)
                 return value_of(map, entry, div);
-            return fmt::format(
-                "{{\"count\": {}, \"average\": {}, \"total\": {}}}", entry.count, value_of(map, entry, 1),
-                map.is_signed ? std::to_string(entry.number) : std::to_string(static_cast<uint64_t>(entry.number)));
+            return fmt::format("{{\"count\": {}, \"average\": {}, \"total\": {}}}", entry.count,
+                               value_of(map, entry, 1),
+                               map.type.is_signed ? std::to_string(entry.number)
+                                                  : std::to_string(static_cast<uint64_t>(entry.number)));
         });
     }
 };

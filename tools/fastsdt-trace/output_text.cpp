@@ -15,7 +15,7 @@ namespace {
 using engine::Entry;
 using engine::Map;
 using engine::MapKind;
-using engine::Type;
+using engine::ValueKind;
 
 // TextOutput::hist_index_label
 std::string power_label(size_t power)
@@ -77,7 +77,8 @@ private:
         std::string keys;
         for (size_t i = 0; i < entry.keys.size() && i < map.keys.size(); ++i)
             keys += (i ? ", " : "")
-                + (map.keys[i] == Type::stack ? stack_text(entry.keys[i], indent) : printable(key(map, entry, i)));
+                + (map.keys[i].kind == ValueKind::stack ? stack_text(entry.keys[i], indent)
+                                                        : printable(key(map, entry, i)));
         return printable(map.name) + (map.keys.empty() ? "" : "[" + keys + "]") + ":";
     }
 
@@ -88,7 +89,7 @@ private:
         for (const Entry* entry : entries) {
             std::string others, stacks;
             for (size_t i = 0; i < entry->keys.size() && i < map.keys.size(); ++i)
-                if (map.keys[i] == Type::stack)
+                if (map.keys[i].kind == ValueKind::stack)
                     stacks += folded(entry->keys[i], false) + ';';
                 else
                     others += printable(key(map, *entry, i)) + ';';
@@ -97,18 +98,19 @@ private:
             lines[line] += std::stoull(value_of(map, *entry, div));
         }
         for (const auto& [line, value] : lines)
-            out_ << line << ' ' << (map.is_signed ? std::to_string(int64_t(value)) : std::to_string(value)) << '\n';
+            out_ << line << ' ' << (map.type.is_signed ? std::to_string(int64_t(value)) : std::to_string(value))
+                 << '\n';
     }
 
     void values(const Map& map, const Entries& entries, uint32_t div) override
     {
-        const bool has_stack = std::find(map.keys.begin(), map.keys.end(), Type::stack) != map.keys.end();
+        const bool has_stack = map.has_stack_key();
         if (is_folded_ && has_stack && (map.kind == MapKind::count || map.kind == MapKind::sum))
             return fold(map, entries, div);
         for (const Entry* entry : entries)
             out_ << head(map, *entry) << ' '
-                 << (is_assigned(map.kind) && map.type == Type::stack ? stack_text(entry->value, of_printed)
-                                                                      : printable(value_of(map, *entry, div)))
+                 << (is_assigned(map.kind) && map.type.kind == ValueKind::stack ? stack_text(entry->value, of_printed)
+                                                                                : printable(value_of(map, *entry, div)))
                  << '\n';
         if (entries.empty())
             out_ << '\n';
@@ -144,8 +146,8 @@ private:
                 out_ << fmt::format(fmt::runtime(is_newer_ ? "{{ .count = {}, .average = {}, .total = {} }}"
                                                            : "count {}, average {}, total {}"),
                                     entry->count, value_of(map, *entry, 1),
-                                    map.is_signed ? std::to_string(entry->number)
-                                                  : std::to_string(static_cast<uint64_t>(entry->number)));
+                                    map.type.is_signed ? std::to_string(entry->number)
+                                                       : std::to_string(static_cast<uint64_t>(entry->number)));
         }
         out_ << (is_newer_ ? "\n" : "\n\n");
     }

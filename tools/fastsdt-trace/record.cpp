@@ -29,7 +29,7 @@ namespace fastsdt::trace_tool {
 using engine::Expression;
 using engine::Probe;
 using engine::Statement;
-using engine::Type;
+using engine::ValueKind;
 using engine::Value;
 
 namespace {
@@ -43,7 +43,7 @@ Expression value_of(Value value)
     Expression e;
     e.kind = Expression::Kind::value;
     e.value = value;
-    e.type = value == Value::probe ? Type::probe : Type::integer;
+    e.type.kind = value == Value::probe ? ValueKind::probe : ValueKind::integer;
     return e;
 }
 
@@ -144,10 +144,10 @@ void complete_script(engine::Script& script, const Options& options)
             if (statement.kind != Statement::Kind::printf)
                 return;
             for (const Expression& e : statement.values)
-                if (e.type == Type::stack)
+                if (e.type.kind == ValueKind::stack)
                     throw Unusable(
                         "a trace has no stacks: ustack is a map's key, or printed by a script without record");
-                else if (e.type == Type::bytes)
+                else if (e.type.kind == ValueKind::bytes)
                     throw Unusable("a trace has integers and strings: of a structure or an array print its members");
             if (timeline.generated && is_usdt)
                 clause.arguments = statement.values.size();
@@ -180,7 +180,7 @@ std::vector<CtfField> Recorder::fields_of(const Statement& statement, const engi
     const auto arguments = parse_arguments(site.arguments, engine::own_machine.arch);
     for (size_t i = first; i < statement.values.size(); ++i) {
         const Expression& e = statement.values[i];
-        CtfField field{name_of(e, site, i - first), e.type == Type::string ? size_t(0) : 8, e.is_signed};
+        CtfField field{name_of(e, site, i - first), e.type.kind == ValueKind::string ? size_t(0) : 8, e.type.is_signed};
         if (site.kind == Probe::Kind::usdt && e.kind == Expression::Kind::value && e.value == Value::arg
             && !e.on_stack) {
             size_t index = e.argument;

@@ -17,7 +17,7 @@ std::string bytes_json(const engine::Shape& shape, std::string_view bytes, bool 
 std::string integer_text(const engine::Shape* shape, int64_t number, bool is_signed);
 /// The bytes of a buffer as %r prints them: text where they are text; 'x': "\x01\x02", 'h': "01 02".
 std::string buffer_text(std::string_view buffer, char how);
-/// Of Type::shown. @param name  of an address, where a process has one
+/// Of ValueKind::shown. @param name  of an address, where a process has one
 std::string shown_text(const engine::Shape& shape, uint64_t number, const std::string& name);
 /// As strftime(), and %f for microseconds.
 std::string time_text(const std::string& format, int64_t seconds, int64_t nanoseconds);

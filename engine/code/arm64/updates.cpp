@@ -100,7 +100,7 @@ void Compiler::add_recorded(Word word)
 
 void Compiler::keep_extreme(const Map& map, Word word)
 {
-    if (map.is_signed)
+    if (map.type.is_signed)
         as_.logic_xor(x3, x3, Assembler::Operand(INT64_MIN));
     if (map.kind == MapKind::min)
         as_.logic_not(x3, x3);

@@ -99,7 +99,7 @@ void Compiler::add_recorded(Word word)
 void Compiler::keep_extreme(const Map& map, Word word)
 {
     const auto again = label(), done = label();
-    if (map.is_signed)
+    if (map.type.is_signed)
         as_.emit(ZYDIS_MNEMONIC_BTC, {Part{rdi}, int64_t(63)});
     if (map.kind == MapKind::min)
         as_.emit(ZYDIS_MNEMONIC_NOT, {Part{rdi}});

@@ -19,20 +19,20 @@ bool is_tid(const Expression& e)
     return e.kind == Expression::Kind::value && e.value == Value::tid;
 }
 
-MapKind assigned_kind(Type value)
+MapKind assigned_kind(const ValueType& type)
 {
-    return is_wide(value) ? MapKind::string : value == Type::integer ? MapKind::integer : MapKind::probe;
+    return type.is_wide() ? MapKind::string : type.kind == ValueKind::integer ? MapKind::integer : MapKind::probe;
 }
 
-std::string_view name(Type type)
+std::string_view name(const ValueType& type)
 {
-    switch (type) {
-    case Type::integer: return "an integer";
-    case Type::string: return "a string";
-    case Type::stack: return "a stack";
-    case Type::bytes: return "a structure, an array, a tuple or a buffer";
-    case Type::shown: return "a text that the tool makes of a number";
-    case Type::probe: break;
+    switch (type.kind) {
+    case ValueKind::integer: return "an integer";
+    case ValueKind::string: return "a string";
+    case ValueKind::stack: return "a stack";
+    case ValueKind::bytes: return "a structure, an array, a tuple or a buffer";
+    case ValueKind::shown: return "a text that the tool makes of a number";
+    case ValueKind::probe: break;
     }
     return "a probe's name";
 }
@@ -72,8 +72,7 @@ bool is_alike(const ShapePtr& a, const ShapePtr& b)
 {
     if (a->is_number() && b->is_number())
         return a->size == b->size;
-    if (a->kind != b->kind || size_of(Type::bytes, a) != size_of(Type::bytes, b)
-        || a->members.size() != b->members.size())
+    if (a->kind != b->kind || (a->size + 7) / 8 != (b->size + 7) / 8 || a->members.size() != b->members.size())
         return false;
     for (size_t i = 0; i < a->members.size(); ++i) {
         const Shape::Member &one = a->members[i], &other = b->members[i];
@@ -121,7 +120,7 @@ private:
 
     static void want_integer(const Expression& e, const std::string& sentence)
     {
-        if (e.type != Type::integer)
+        if (e.type.kind != ValueKind::integer)
             fail(e.where, sentence);
     }
 
@@ -131,11 +130,11 @@ private:
         if (statement.kind != Statement::Kind::set)
             return;
         const Variable& variable = clause.variables[statement.variable];
-        const Type type = statement.value->type;
-        if (variable.type != type)
+        const ValueType& type = statement.value->type;
+        if (variable.type.kind != type.kind)
             fail(statement.where,
                  fmt::format("{} is {} before, and cannot be {} too", variable.name, name(variable.type), name(type)));
-        if (type == Type::bytes && !is_alike(variable.shape, statement.value->shape))
+        if (type.kind == ValueKind::bytes && !is_alike(variable.type.shape, type.shape))
             fail(statement.where, fmt::format("{} is of another kind or size before", variable.name));
     }
 
@@ -187,13 +186,13 @@ private:
         const MapKind kind = changes ? update.kind : assigned_kind(statement.value->type);
         if (statement.kind == Statement::Kind::add && kind != MapKind::integer)
             fail(statement.where, "only integers are added");
-        const bool other_type = !changes && map.type != statement.value->type;
+        const bool other_type = !changes && map.type.kind != statement.value->type.kind;
         if (settled_[statement.map] && (map.kind != kind || other_type))
             fail(statement.where,
                  fmt::format("{} is {} elsewhere, and cannot be {} too", map.name, name(map),
                              changes ? name(kind) : name(statement.value->type)));
-        if (!changes && kind == MapKind::string && map.type == Type::bytes
-            && !is_alike(map.shape, statement.value->shape))
+        if (!changes && kind == MapKind::string && map.type.kind == ValueKind::bytes
+            && !is_alike(map.type.shape, statement.value->type.shape))
             fail(statement.where, fmt::format("{} is of another kind or size elsewhere", map.name));
         const bool first = !settled_[statement.map];
         settled_[statement.map] = true;
@@ -288,13 +287,13 @@ private:
     static bool prints(char conversion, const Expression& value)
     {
         using Is = Shape::Kind;
-        if (value.type == Type::bytes)
-            return value.shape->kind == Is::buffer
+        if (value.type.kind == ValueKind::bytes)
+            return value.type.shape->kind == Is::buffer
                 ? conversion == 'r' || conversion == 's'
-                : (value.shape->kind == Is::network || value.shape->kind == Is::mac) && conversion == 's';
-        if (value.shape && value.shape->kind == Is::enumeration && conversion == 's')
+                : (value.type.shape->kind == Is::network || value.type.shape->kind == Is::mac) && conversion == 's';
+        if (value.type.is(Is::enumeration) && conversion == 's')
             return true;
-        return (conversion == 's') == (value.type != Type::integer) && conversion != 'r';
+        return (conversion == 's') == (value.type.kind != ValueKind::integer) && conversion != 'r';
     }
 
     void check_printf(Clause& clause, Statement& statement)
@@ -303,7 +302,7 @@ private:
         for (size_t i = 0; i < statement.values.size(); ++i) {
             Expression& value = statement.values[i];
             read(clause, value);
-            bytes += is_wide(value.type) ? size_of(value.type, value.shape) : 0;
+            bytes += value.type.is_wide() ? value.type.size() : 0;
             if (statement.is_value)
                 continue;
             const char conversion = statement.format[i].conversion;
@@ -326,39 +325,39 @@ private:
     void keys(Clause& clause, size_t index, std::vector<Expression>& keys, Span where)
     {
         Map& map = script_.maps[index];
-        std::vector<Type> types;
-        for (Expression& key : keys) {
+        for (Expression& key : keys)
             read(clause, key);
-            types.push_back(key.type);
-        }
         keyed_.resize(script_.maps.size());
         mentions_.resize(script_.maps.size());
-        if (!keyed_[index])
-            map.keys = types;
+        if (!keyed_[index]) {
+            map.keys.resize(keys.size());
+            for (size_t i = 0; i < keys.size(); ++i)
+                map.keys[i].kind = keys[i].type.kind;
+        }
         keyed_[index] = true;
         std::vector<bool> threads;
         for (const Expression& key : keys)
             threads.push_back(is_tid(key) && clause.has_sites());
         mentions_[index].push_back(threads);
-        if (types.size() != map.keys.size())
+        if (keys.size() != map.keys.size())
             fail(where,
                  fmt::format("{} has {} elsewhere, and {} here", map.name, count_keys(map.keys.size()),
-                             count_keys(types.size())));
+                             count_keys(keys.size())));
         size_t bytes = 0; // of the stack, at each hit
-        for (size_t i = 0; i < types.size(); ++i)
-            if ((bytes += size_of(types[i], keys[i].shape)) > most_key_bytes)
+        for (size_t i = 0; i < keys.size(); ++i)
+            if ((bytes += keys[i].type.size()) > most_key_bytes)
                 kernel_only(
                     keys[i].where,
                     fmt::format(
                         "the keys of {} up to this one take {} bytes of the stack of each hit; {} are the most, "
                         "which {} strings take",
                         map.name, bytes, most_key_bytes, most_key_bytes / string_size));
-        for (size_t i = 0; i < types.size(); ++i)
-            if (types[i] != map.keys[i])
+        for (size_t i = 0; i < keys.size(); ++i)
+            if (const ValueType& type = keys[i].type; type.kind != map.keys[i].kind)
                 fail(keys[i].where,
                      fmt::format("this key of {} is {} elsewhere, and {} here", map.name, name(map.keys[i]),
-                                 name(types[i])));
-            else if (types[i] == Type::bytes && !is_alike(map.key_shapes[i], keys[i].shape))
+                                 name(type)));
+            else if (type.kind == ValueKind::bytes && !is_alike(map.keys[i].shape, type.shape))
                 fail(keys[i].where, fmt::format("this key of {} is of another kind or size elsewhere", map.name));
     }
 
@@ -371,16 +370,16 @@ private:
     void read(Clause& clause, Expression& e)
     {
         using Kind = Expression::Kind;
-        if (e.type == Type::bytes && e.shape->size > most_key_bytes)
+        if (e.type.kind == ValueKind::bytes && e.type.shape->size > most_key_bytes)
             kernel_only(e.where,
                         fmt::format("{} bytes are kept or printed as a whole at most, and this has {}; its "
                                     "members can be read",
-                                    most_key_bytes, e.shape->size));
+                                    most_key_bytes, e.type.shape->size));
         switch (e.kind) {
         case Kind::number:
         case Kind::variable: return;
         case Kind::text:
-            if (e.type == Type::string && e.text.size() >= string_size)
+            if (e.type.kind == ValueKind::string && e.text.size() >= string_size)
                 fail(e.where, fmt::format("a string has at most {} bytes", string_size - 1));
             return;
         case Kind::value:
@@ -449,19 +448,19 @@ private:
         for (Expression& operand : e.operands)
             read(clause, operand);
         const bool compares = e.op == Operator::equal || e.op == Operator::not_equal || e.op == Operator::contains;
-        if (compares && e.operands[0].type == Type::string && e.operands[1].type == Type::string) {
+        if (compares && e.operands[0].type.kind == ValueKind::string && e.operands[1].type.kind == ValueKind::string) {
             if (e.op == Operator::contains && clause.has_sites())
                 kernel_only(e.where, "strcontains() belongs to BEGIN, END and interval here");
             return;
         }
-        if (compares && e.operands[0].type == Type::bytes && e.operands[1].type == Type::bytes
+        if (compares && e.operands[0].type.kind == ValueKind::bytes && e.operands[1].type.kind == ValueKind::bytes
             && e.op != Operator::contains) {
-            if (e.operands[0].shape->kind != e.operands[1].shape->kind)
+            if (e.operands[0].type.shape->kind != e.operands[1].type.shape->kind)
                 fail(e.where, "only arrays, structures and buffers of one kind are compared");
             return;
         }
         if (e.op == Operator::length) {
-            if (e.operands[0].type != Type::string)
+            if (e.operands[0].type.kind != ValueKind::string)
                 fail(e.operands[0].where,
                      fmt::format("strlen() takes a string, and this is {}", name(e.operands[0].type)));
             return;
@@ -469,12 +468,13 @@ private:
         for (size_t i = 0; i < e.operands.size(); ++i) {
             const Expression& operand = e.operands[i];
             if (e.op == Operator::select && i > 0) {
-                if (operand.type != e.operands[1].type)
+                if (operand.type.kind != e.operands[1].type.kind)
                     fail(operand.where,
                          fmt::format("this is {}, and the other value of \"?\" is {}", name(operand.type),
                                      name(e.operands[1].type)));
-                const bool is_bytes = e.type == Type::bytes && is_alike(operand.shape, e.operands[1].shape);
-                if (e.type != Type::integer && e.type != Type::string && !is_bytes)
+                const bool is_bytes =
+                    e.type.kind == ValueKind::bytes && is_alike(operand.type.shape, e.operands[1].type.shape);
+                if (e.type.kind != ValueKind::integer && e.type.kind != ValueKind::string && !is_bytes)
                     kernel_only(e.where,
                                 "\"?\" is between integers, strings, or tuples and structures of one kind in this "
                                 "subset of bpftrace's language");
@@ -483,7 +483,7 @@ private:
                      fmt::format("parameter {0} is \"{1}\", and no number of 64 bits; str(${0}) is its text",
                                  script_.source.substr(operand.where.start + 1, operand.where.length - 1),
                                  operand.text));
-            } else if (operand.type != Type::integer) {
+            } else if (operand.type.kind != ValueKind::integer) {
                 kernel_only(operand.where,
                             fmt::format("this is {}, and only integers are calculated with here, and strings compared "
                                         "with strings by == and !=",
@@ -558,21 +558,21 @@ private:
         for (Expression& operand : e.operands)
             sign(clause, operand);
         switch (e.kind) {
-        case Expression::Kind::step: e.is_signed = e.operands[0].is_signed; break;
-        case Expression::Kind::map: e.is_signed = script_.maps[e.map].is_signed; break;
-        case Expression::Kind::variable: e.is_signed = clause.variables[e.variable].is_signed; break;
+        case Expression::Kind::step: e.type.is_signed = e.operands[0].type.is_signed; break;
+        case Expression::Kind::map: e.type.is_signed = script_.maps[e.map].type.is_signed; break;
+        case Expression::Kind::variable: e.type.is_signed = clause.variables[e.variable].type.is_signed; break;
         case Expression::Kind::operation:
             if (e.sign || e.op == Operator::select) {
-                e.is_signed = e.sign ? *e.sign : e.operands[1].is_signed && e.operands[2].is_signed;
+                e.type.is_signed = e.sign ? *e.sign : e.operands[1].type.is_signed && e.operands[2].type.is_signed;
                 break;
             }
-            e.is_signed = e.operands[0].is_signed;
+            e.type.is_signed = e.operands[0].type.is_signed;
             if (e.operands.size() == 2 && e.op != Operator::shift_left && e.op != Operator::shift_right)
-                e.is_signed = e.is_signed && e.operands[1].is_signed;
+                e.type.is_signed = e.type.is_signed && e.operands[1].type.is_signed;
             break;
         default: break;
         }
-        return e.is_signed;
+        return e.type.is_signed;
     }
 
     // To bpftrace minima, maxima and averages are always signed, whatever the sign of the recorded values.
@@ -600,10 +600,10 @@ private:
                 each_expression(statement, [&](Expression& e) { sign(clause, e); });
                 if (!statement.value)
                     return;
-                const bool value_signed = statement.value->is_signed;
+                const bool value_signed = statement.value->type.is_signed;
                 if (statement.kind == Statement::Kind::set) {
                     if (Variable& variable = clause.variables[statement.variable]; sets_first(statement, variable))
-                        variable.is_signed = value_signed;
+                        variable.type.is_signed = value_signed;
                     return;
                 }
                 if ((statement.kind != Statement::Kind::update && statement.kind != Statement::Kind::assign
@@ -613,8 +613,8 @@ private:
                 seen[statement.map] = true;
                 Map& map = script_.maps[statement.map];
                 const bool is_signed = holds_signed(map.kind, value_signed);
-                changed = changed || map.is_signed != is_signed;
-                map.is_signed = is_signed;
+                changed = changed || map.type.is_signed != is_signed;
+                map.type.is_signed = is_signed;
             });
             if (!changed)
                 break;

@@ -86,12 +86,10 @@ private:
         using Is = Statement::Kind;
         if (statement.kind == Is::set) {
             Variable& variable = clause_->variables[statement.variable];
-            order_like(*statement.value, variable.shape);
+            order_like(*statement.value, variable.type.shape);
             if (!set_[statement.variable]) {
                 set_[statement.variable] = true;
                 variable.type = statement.value->type;
-                variable.shape = statement.value->shape;
-                variable.is_signed = statement.value->is_signed;
             }
             return;
         }
@@ -102,13 +100,13 @@ private:
             return;
         Map& map = script_.maps[statement.map];
         keys(map, statement.keys);
-        if (statement.kind == Is::add && known_[statement.map] && map.shape && map.shape->kind == Shape::Kind::pointer
+        if (statement.kind == Is::add && known_[statement.map] && map.type.is(Shape::Kind::pointer)
             && !is_pointer(*statement.value))
-            statement.value =
-                address_of(Operator::multiply, std::move(*statement.value),
-                           number_of(int64_t(size_at(map.shape, statement.where)), statement.where), statement.where);
+            statement.value = address_of(Operator::multiply, std::move(*statement.value),
+                                         number_of(int64_t(size_at(map.type.shape, statement.where)), statement.where),
+                                         statement.where);
         if (assigns && known_[statement.map])
-            mix(map.shape, statement.value->shape);
+            mix(map.type.shape, statement.value->type.shape);
         if (statement.kind == Is::remove || known_[statement.map])
             return;
         if (assigns && depends(*statement.value)) {
@@ -117,12 +115,9 @@ private:
         }
         known_[statement.map] = true;
         if (!assigns)
-            map.is_signed = holds_signed(draft_.updates[statement.number].kind, statement);
-        if (assigns) {
+            map.type.is_signed = holds_signed(draft_.updates[statement.number].kind, statement);
+        if (assigns)
             map.type = statement.value->type;
-            map.shape = statement.value->shape;
-            map.is_signed = statement.value->is_signed;
-        }
     }
 
     // for ($kv : @map)
@@ -130,47 +125,47 @@ private:
     {
         const Map& map = script_.maps[statement.map];
         Variable& variable = clause_->variables[statement.variable];
-        variable.type = Type::bytes;
-        if (!known_[statement.map] || variable.shape) {
-            unknown_ += !variable.shape;
+        variable.type.kind = ValueKind::bytes;
+        if (!known_[statement.map] || variable.type.shape) {
+            unknown_ += !variable.type.shape;
             return;
         }
         if (map.keys.empty())
             fail(statement.where, fmt::format("{} has no keys: a loop is over a map with keys", map.name));
         std::vector<ShapePtr> keys;
         for (size_t i = 0; i < map.keys.size(); ++i)
-            keys.push_back(stored_shape(map.keys[i], map.key_shapes[i], true, statement.where));
-        const ShapePtr value = stored_shape(map.type, map.shape, map.is_signed, statement.where);
-        variable.shape = tuple_shape({keys.size() == 1 ? keys[0] : tuple_shape(keys), value});
+            keys.push_back(stored_shape(map.keys[i], statement.where));
+        const ShapePtr value = stored_shape(map.type, statement.where);
+        variable.type.shape = tuple_shape({keys.size() == 1 ? keys[0] : tuple_shape(keys), value});
     }
 
     // As it is in a table.
-    static ShapePtr stored_shape(Type type, const ShapePtr& shape, bool is_signed, Span where)
+    static ShapePtr stored_shape(const ValueType& type, Span where)
     {
-        if (type == Type::probe || type == Type::stack || (type == Type::shown && shape->kind == Shape::Kind::symbol))
+        if (type.kind == ValueKind::probe || type.has_name())
             kernel_only(
                 where,
                 "a loop over stacks and names of probes or functions is not in this subset of bpftrace's language");
-        return type == Type::string ? plain_shape(Shape::Kind::text, string_size)
-            : shape                 ? shape
-                                    : integer_shape(8, is_signed);
+        return type.kind == ValueKind::string ? plain_shape(Shape::Kind::text, string_size)
+            : type.shape                      ? type.shape
+                                              : integer_shape(8, type.is_signed);
     }
 
     // The members of a record in the order that they have elsewhere.
     void order_like(Expression& e, const ShapePtr& shape)
     {
         if (e.kind != Kind::tuple || !shape || shape->kind != Shape::Kind::record
-            || e.shape->kind != Shape::Kind::record || shape->members.size() != e.shape->members.size())
+            || e.type.shape->kind != Shape::Kind::record || shape->members.size() != e.type.shape->members.size())
             return;
         std::vector<Expression> ordered;
         for (const Shape::Member& member : shape->members)
             for (size_t i = 0; i < e.operands.size(); ++i)
-                if (e.shape->members[i].name == member.name)
+                if (e.type.shape->members[i].name == member.name)
                     ordered.push_back(e.operands[i]);
         if (ordered.size() != e.operands.size())
             return;
         e.operands = std::move(ordered);
-        e.shape = shape; // for the names
+        e.type.shape = shape; // for the names
         tuple(e);
     }
 
@@ -186,19 +181,19 @@ private:
     {
         const std::vector<Expression>& arguments = draft_.updates[statement.number].arguments;
         return kind == MapKind::min || kind == MapKind::max || kind == MapKind::avg || kind == MapKind::stats
-            || (kind == MapKind::sum && !arguments.empty() && arguments[0].is_signed);
+            || (kind == MapKind::sum && !arguments.empty() && arguments[0].type.is_signed);
     }
 
     bool waits_for_map(const Expression& e) const
     {
         return e.kind == Kind::variable && clause_->variables[e.variable].is_entry
-            && !clause_->variables[e.variable].shape;
+            && !clause_->variables[e.variable].type.shape;
     }
 
     // One tuple is all keys, where a map has as many elsewhere.
     static void spread(const Map& map, std::vector<Expression>& keys)
     {
-        const ShapePtr tuple = keys.size() == 1 ? keys[0].shape : nullptr;
+        const ShapePtr tuple = keys.size() == 1 ? keys[0].type.shape : nullptr;
         if (!tuple || tuple->kind != Shape::Kind::tuple || map.keys.size() < 2
             || tuple->members.size() != map.keys.size())
             return;
@@ -215,13 +210,14 @@ private:
         const bool is_first = map.keys.empty();
         if (is_first)
             for (const Expression& key : keys)
-                map.keys.push_back(key.type);
-        map.key_shapes.resize(std::max(map.key_shapes.size(), keys.size()));
-        for (size_t i = 0; i < keys.size(); ++i)
-            if (!map.key_shapes[i] && (is_first || !keys[i].shape || keys[i].shape->kind != Shape::Kind::enumeration))
-                map.key_shapes[i] = keys[i].shape;
+                map.keys.push_back({key.type.kind, key.type.shape, true});
+        for (size_t i = 0; i < std::min(keys.size(), map.keys.size()); ++i) {
+            const ShapePtr& shape = keys[i].type.shape;
+            if (!map.keys[i].shape && (is_first || !shape || shape->kind != Shape::Kind::enumeration))
+                map.keys[i].shape = shape;
             else
-                mix(map.key_shapes[i], keys[i].shape);
+                mix(map.keys[i].shape, shape);
+        }
     }
 
     // An enum's constants and other numbers together are numbers.
@@ -236,16 +232,12 @@ private:
         for (Expression& operand : e.operands)
             resolve(operand);
         switch (e.kind) {
-        case Kind::number:
-            e.is_signed = !(e.shape && e.shape->kind == Shape::Kind::integer) || e.shape->is_signed;
-            return;
-        case Kind::text: e.type = e.shape ? Type::bytes : Type::string; return;
+        case Kind::number: e.type.is_signed = !e.type.is(Shape::Kind::integer) || e.type.shape->is_signed; return;
+        case Kind::text: e.type.kind = e.type.shape ? ValueKind::bytes : ValueKind::string; return;
         case Kind::value: return value(e);
         case Kind::variable: {
             const Variable& variable = clause_->variables[e.variable];
             e.type = variable.type;
-            e.shape = variable.shape;
-            e.is_signed = variable.is_signed;
             return;
         }
         case Kind::map: {
@@ -253,18 +245,16 @@ private:
             keys(map, e.operands);
             unknown_ += !known_[e.map];
             e.type = map.type;
-            e.shape = map.shape;
-            e.is_signed = map.is_signed;
             return;
         }
         case Kind::operation: return operation(e);
         case Kind::tuple: return tuple(e);
         case Kind::buffer: return buffer(e);
         case Kind::step:
-            if (!e.shape && is_pointer(e.operands[0]))
-                e.number *= int64_t(size_at(e.operands[0].shape, e.where));
-            e.shape = e.operands[0].shape;
-            e.is_signed = e.operands[0].is_signed;
+            if (!e.type.shape && is_pointer(e.operands[0]))
+                e.number *= int64_t(size_at(e.operands[0].type.shape, e.where));
+            e.type.shape = e.operands[0].type.shape;
+            e.type.is_signed = e.operands[0].type.is_signed;
             return;
         case Kind::member: return member(e);
         case Kind::element: return element(e);
@@ -273,7 +263,7 @@ private:
         case Kind::size: {
             if (!e.text.empty())
                 return offset(e);
-            const ShapePtr shape = !e.operands.empty() ? shape_of(e.operands[0]) : e.shape;
+            const ShapePtr shape = !e.operands.empty() ? shape_of(e.operands[0]) : e.type.shape;
             if (!shape)
                 fail(e.where, "void has no size");
             e = number_of(int64_t(size_in_c(*complete(shape, e.where))), e.where);
@@ -290,7 +280,7 @@ private:
     // offsetof()
     void offset(Expression& e)
     {
-        ShapePtr of = !e.operands.empty() ? shape_of(e.operands[0]) : e.shape;
+        ShapePtr of = !e.operands.empty() ? shape_of(e.operands[0]) : e.type.shape;
         size_t sum = 0;
         for (size_t start = 0; start <= e.text.size();) {
             const size_t end = std::min(e.text.find('.', start), e.text.size());
@@ -312,15 +302,15 @@ private:
     {
         switch (e.value) {
         case Value::str_arg:
-        case Value::comm: e.type = Type::string; return;
-        case Value::probe: e.type = clause_->has_sites() ? Type::probe : Type::string; return;
-        case Value::function: e.type = Type::probe; return;
-        case Value::stack: e.type = Type::stack; return;
+        case Value::comm: e.type.kind = ValueKind::string; return;
+        case Value::probe: e.type.kind = clause_->has_sites() ? ValueKind::probe : ValueKind::string; return;
+        case Value::function: e.type.kind = ValueKind::probe; return;
+        case Value::stack: e.type.kind = ValueKind::stack; return;
         case Value::child:
-        case Value::node: e.is_signed = true; return;
+        case Value::node: e.type.is_signed = true; return;
         case Value::symbol:
-            if (!e.shape)
-                e.shape = pointer_shape(variable_shape(e));
+            if (!e.type.shape)
+                e.type.shape = pointer_shape(variable_shape(e));
             return;
         case Value::reg: {
             const auto number = register_of(e.text);
@@ -387,32 +377,32 @@ private:
     {
         if (e.op == Operator::select) {
             e.type = e.operands[1].type;
-            e.shape = e.operands[1].shape;
-            e.is_signed = e.operands[1].is_signed && e.operands[2].is_signed;
+            e.type.shape = e.operands[1].type.shape;
+            e.type.is_signed = e.operands[1].type.is_signed && e.operands[2].type.is_signed;
             return;
         }
         if (e.op == Operator::contains)
-            e.shape = bool_shape();
+            e.type.shape = bool_shape();
         if (e.op == Operator::length || e.op == Operator::contains)
             return;
         if (e.op == Operator::swap) {
-            const ShapePtr& shape = e.operands[0].shape;
+            const ShapePtr& shape = e.operands[0].type.shape;
             e.number = shape && shape->is_integer() ? int64_t(shape->size) : 8;
             return;
         }
-        if (!e.shape && (e.op == Operator::add || e.op == Operator::subtract)) {
+        if (!e.type.shape && (e.op == Operator::add || e.op == Operator::subtract)) {
             const bool left = is_pointer(e.operands[0]), right = is_pointer(e.operands[1]);
             if (left != right) {
-                const ShapePtr shape = e.operands[left ? 0 : 1].shape;
+                const ShapePtr shape = e.operands[left ? 0 : 1].type.shape;
                 Expression& count = e.operands[left ? 1 : 0];
                 count = address_of(Operator::multiply, std::move(count),
                                    number_of(int64_t(size_at(shape, e.where)), e.where), e.where);
-                e.shape = shape;
+                e.type.shape = shape;
             }
         }
-        e.is_signed = e.sign ? *e.sign : e.operands[0].is_signed;
+        e.type.is_signed = e.sign ? *e.sign : e.operands[0].type.is_signed;
         if (!e.sign && e.operands.size() == 2 && e.op != Operator::shift_left && e.op != Operator::shift_right)
-            e.is_signed = e.is_signed && e.operands[1].is_signed;
+            e.type.is_signed = e.type.is_signed && e.operands[1].type.is_signed;
     }
 
     size_t size_at(const ShapePtr& pointer, Span where)
@@ -476,15 +466,15 @@ private:
         if (waits(of))
             return;
         const Span where = e.where;
-        if (e.number == 0 && of.shape && of.shape->kind == Shape::Kind::tuple)
+        if (e.number == 0 && of.type.is(Shape::Kind::tuple))
             return of_tuple(e);
         const bool is_arrow = e.number != 0 || is_pointer(of); // a.b of a pointer is a->b
         if (is_arrow && !is_pointer(of))
             fail(of.where,
-                 of.shape && of.shape->kind == Shape::Kind::record
+                 of.type.is(Shape::Kind::record)
                      ? "this is a structure, and no pointer: \".\" is wanted"
                      : "this is no pointer to a structure: a cast says which it is, ((struct x*)arg0)->member");
-        const ShapePtr& known = is_arrow ? of.shape->of : of.shape;
+        const ShapePtr& known = is_arrow ? of.type.shape->of : of.type.shape;
         if (!known || known->kind != Shape::Kind::record)
             fail(of.where, "this is no structure");
         const ShapePtr record = complete(known, where);
@@ -512,7 +502,7 @@ private:
     void of_tuple(Expression& e)
     {
         Expression& of = e.operands[0];
-        const ShapePtr tuple = of.shape;
+        const ShapePtr tuple = of.type.shape;
         const bool is_number = std::all_of(e.text.begin(), e.text.end(), [](char c) { return c >= '0' && c <= '9'; });
         const size_t index = is_number && e.text.size() < 4 ? std::stoul(e.text) : SIZE_MAX;
         if (index >= tuple->members.size())
@@ -527,8 +517,8 @@ private:
         if (waits(of))
             return;
         const Span where = e.where;
-        const bool is_char_array = of.shape && of.shape->of;
-        if (of.type == Type::string && !is_char_array) { // a character
+        const bool is_char_array = of.type.shape && of.type.shape->of;
+        if (of.type.kind == ValueKind::string && !is_char_array) { // a character
             if (index.kind != Kind::number)
                 kernel_only(index.where, "the index of a string is a number here");
             if (index.number < 0 || uint64_t(index.number) >= string_size)
@@ -537,18 +527,19 @@ private:
             e = part(std::move(of), size_t(index.number), integer_shape(1, true), where);
             return;
         }
-        if (of.shape && of.shape->kind == Shape::Kind::tuple && index.kind == Kind::number) { // $t[1] is $t.1
+        if (of.type.is(Shape::Kind::tuple) && index.kind == Kind::number) { // $t[1] is $t.1
             e.text = std::to_string(index.number);
             e.operands.pop_back();
             return of_tuple(e);
         }
-        const bool is_array =
-            of.shape && (of.shape->kind == Shape::Kind::array || of.shape->kind == Shape::Kind::text) && of.shape->of;
+        const bool is_array = of.type.shape
+            && (of.type.shape->kind == Shape::Kind::array || of.type.shape->kind == Shape::Kind::text)
+            && of.type.shape->of;
         if (!is_array && !is_pointer(of))
             fail(of.where, "this is no array, and no pointer that a cast has given a type");
-        if (!of.shape->of)
+        if (!of.type.shape->of)
             fail(of.where, "a pointer to void has no elements");
-        const ShapePtr shape = complete(of.shape->of, where);
+        const ShapePtr shape = complete(of.type.shape->of, where);
         if (index.kind == Kind::operation && index.operands.size() == 2 && index.operands[0].kind == Kind::number
             && index.operands[1].kind == Kind::number
             && (index.op == Operator::add || index.op == Operator::subtract || index.op == Operator::multiply)) {
@@ -559,10 +550,10 @@ private:
                               index.where);
         }
         const bool is_known = index.kind == Kind::number;
-        if (is_array && is_known && of.shape->count != 0
-            && (index.number < 0 || uint64_t(index.number) >= of.shape->count))
+        if (is_array && is_known && of.type.shape->count != 0
+            && (index.number < 0 || uint64_t(index.number) >= of.type.shape->count))
             fail(index.where,
-                 fmt::format("the index {} is out of bounds for array of size {}", index.number, of.shape->count));
+                 fmt::format("the index {} is out of bounds for array of size {}", index.number, of.type.shape->count));
         if (is_array && of.kind != Kind::memory) {
             if (!is_known)
                 kernel_only(index.where, "the index of an array that was assigned is a number here");
@@ -589,15 +580,15 @@ private:
         if (waits(of))
             return;
         const Span where = e.where;
-        if (of.kind == Kind::memory && of.shape && of.shape->kind == Shape::Kind::array) {
-            e = memory(Expression(std::move(of.operands[0])), of.shape->of, where);
+        if (of.kind == Kind::memory && of.type.is(Shape::Kind::array)) {
+            e = memory(Expression(std::move(of.operands[0])), of.type.shape->of, where);
             return;
         }
-        if (of.type != Type::integer)
+        if (of.type.kind != ValueKind::integer)
             fail(of.where, "this is no pointer");
-        if (is_pointer(of) && !of.shape->of)
+        if (is_pointer(of) && !of.type.shape->of)
             fail(of.where, "a pointer to void leads to nothing that has a type");
-        const ShapePtr shape = is_pointer(of) ? of.shape->of : integer_shape(8, false);
+        const ShapePtr shape = is_pointer(of) ? of.type.shape->of : integer_shape(8, false);
         e = memory(std::move(of), shape, where);
     }
 
@@ -606,11 +597,11 @@ private:
         if (e.operands.size() == 2) { // to the type of a value
             if (waits(e.operands[1]))
                 return;
-            e.shape = shape_of(e.operands[1]);
+            e.type.shape = shape_of(e.operands[1]);
             e.operands.pop_back();
         }
         Expression& of = e.operands[0];
-        ShapePtr shape = complete(e.shape, e.where);
+        ShapePtr shape = complete(e.type.shape, e.where);
         const Span where = e.where;
         const auto as = [&](Expression found) {
             found.where = where;
@@ -618,9 +609,9 @@ private:
         };
         if (shape->kind == Shape::Kind::boolean)
             return as(with_shape(operation_of(Operator::not_equal, std::move(of), number_of(0, where), where), shape));
-        if (shape->is_integer() && of.type == Type::bytes
-            && (of.shape->kind == Shape::Kind::array || of.shape->kind == Shape::Kind::network)) {
-            if (of.shape->size < shape->size)
+        if (shape->is_integer() && of.type.kind == ValueKind::bytes
+            && (of.type.shape->kind == Shape::Kind::array || of.type.shape->kind == Shape::Kind::network)) {
+            if (of.type.shape->size < shape->size)
                 fail(of.where, "the array has fewer bytes than that");
             Expression number = taken(of.kind == Kind::memory ? Kind::memory : Kind::part,
                                       of.kind == Kind::memory ? Expression(of.operands[0]) : of, shape, where);
@@ -632,25 +623,25 @@ private:
             && (shape->kind == Shape::Kind::record || shape->kind == Shape::Kind::array
                 || shape->kind == Shape::Kind::text))
             return as(zeros(shape, where));
-        if (shape->kind == Shape::Kind::text && of.type == Type::string)
+        if (shape->kind == Shape::Kind::text && of.type.kind == ValueKind::string)
             return as(std::move(of));
         if (shape->kind == Shape::Kind::array || shape->kind == Shape::Kind::text)
             return as(as_array(std::move(of), shape, where));
         if (shape->kind == Shape::Kind::pointer) {
-            if (of.kind == Kind::memory && of.type != Type::integer)
+            if (of.kind == Kind::memory && of.type.kind != ValueKind::integer)
                 return as(with_shape(Expression(std::move(of.operands[0])), shape));
-            if (of.type != Type::integer)
+            if (of.type.kind != ValueKind::integer)
                 fail(of.where, "this is no address");
             return as(with_shape(std::move(of), shape));
         }
-        if (shape->kind == Shape::Kind::network && of.type == Type::integer) {
+        if (shape->kind == Shape::Kind::network && of.type.kind == ValueKind::integer) {
             e.kind = Kind::shown;
-            e.type = Type::shown;
-            e.shape = plain_shape(Shape::Kind::network, 4);
+            e.type.kind = ValueKind::shown;
+            e.type.shape = plain_shape(Shape::Kind::network, 4);
             return;
         }
         const bool is_address = shape->kind == Shape::Kind::network || shape->kind == Shape::Kind::mac;
-        const size_t size = of.shape ? of.shape->size : 0;
+        const size_t size = of.type.shape ? of.type.shape->size : 0;
         const bool fits = shape->kind == Shape::Kind::mac ? size == 6 : size == 4 || size == 16;
         if (!is_address)
             kernel_only(where, fmt::format("a cast to {} is not in this subset of bpftrace's language", shape->name));
@@ -658,8 +649,8 @@ private:
             fail(of.where,
                  shape->kind == Shape::Kind::mac ? "macaddr() wants an array of 6 bytes"
                                                  : "ntop() wants an integer, or an array of 4 or 16 bytes");
-        of.shape = plain_shape(shape->kind, size);
-        of.type = Type::bytes;
+        of.type.shape = plain_shape(shape->kind, size);
+        of.type.kind = ValueKind::bytes;
         as(Expression(std::move(of)));
     }
 
@@ -684,7 +675,7 @@ private:
         }
         if (names.empty())
             fail(e.where, "the function has no arguments");
-        e.shape = tuple_shape(std::vector<ShapePtr>(names.size(), integer_shape(8, true)), names);
+        e.type.shape = tuple_shape(std::vector<ShapePtr>(names.size(), integer_shape(8, true)), names);
     }
 
     void tuple(Expression& e)
@@ -692,38 +683,38 @@ private:
         if (e.operands.empty())
             arguments(e);
         std::vector<std::string> names; // of a record
-        for (size_t i = 0; e.shape && e.shape->kind == Shape::Kind::record && i < e.shape->members.size(); ++i)
-            names.push_back(e.shape->members[i].name);
+        for (size_t i = 0; e.type.is(Shape::Kind::record) && i < e.type.shape->members.size(); ++i)
+            names.push_back(e.type.shape->members[i].name);
         std::vector<ShapePtr> elements;
         for (const Expression& element : e.operands) {
-            const bool is_text = element.type == Type::shown && element.shape->kind != Shape::Kind::symbol;
-            if (element.type != Type::integer && !is_wide(element.type) && !is_text)
+            const bool is_text = element.type.kind == ValueKind::shown && !element.type.is_address();
+            if (element.type.kind != ValueKind::integer && !element.type.is_wide() && !is_text)
                 kernel_only(element.where, "elements of a tuple are integers, strings, arrays and structures here");
             elements.push_back(element_shape(element));
         }
-        e.shape = tuple_shape(elements, names);
-        e.type = Type::bytes;
+        e.type.shape = tuple_shape(elements, names);
+        e.type.kind = ValueKind::bytes;
     }
 
     // buf(): its length, and so many bytes.
     void buffer(Expression& e)
     {
-        if (e.shape)
+        if (e.type.shape)
             return;
         const Expression* const length = e.operands.size() == 2 ? &e.operands[1] : nullptr;
         Expression& of = e.operands[0];
-        const bool has_size = of.shape && !of.shape->is_number();
+        const bool has_size = of.type.shape && !of.type.shape->is_number();
         if (!length && !has_size && of.kind != Kind::text)
             fail(e.where, "buf() of an address wants a length too: buf(arg0, 16)");
         const bool is_known = !length || length->kind == Kind::number;
         size_t bytes = length && is_known ? size_t(std::max<int64_t>(length->number, 0))
-            : has_size                    ? of.shape->size
+            : has_size                    ? of.type.shape->size
             : of.kind == Kind::text       ? of.text.size()
                                           : most_buffer;
         if (bytes > most_buffer)
             kernel_only(e.where, fmt::format("buf() has {} bytes at most here", most_buffer));
-        e.type = Type::bytes;
-        e.shape = plain_shape(Shape::Kind::buffer, 8 + bytes);
+        e.type.kind = ValueKind::bytes;
+        e.type.shape = plain_shape(Shape::Kind::buffer, 8 + bytes);
         if (of.kind == Kind::text) {
             if (!is_known)
                 kernel_only(e.where, "the length of a text's buf() is a number here");
@@ -733,16 +724,16 @@ private:
             raw.resize(8 + bytes, '\0');
             Expression literal;
             literal.kind = Kind::text;
-            literal.type = Type::bytes;
+            literal.type.kind = ValueKind::bytes;
             literal.text = std::move(raw);
-            literal.shape = e.shape;
+            literal.type.shape = e.type.shape;
             literal.where = e.where;
             e = std::move(literal);
             return;
         }
-        if (of.kind == Kind::memory && of.type != Type::integer)
+        if (of.kind == Kind::memory && of.type.kind != ValueKind::integer)
             of = Expression(std::move(of.operands[0]));
-        if (of.type != Type::integer)
+        if (of.type.kind != ValueKind::integer)
             kernel_only(e.where, "buf() takes an address, or an array at one, here");
         if (!length)
             e.operands.push_back(number_of(int64_t(bytes), e.where));

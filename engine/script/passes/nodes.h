@@ -20,7 +20,7 @@ inline Expression number_of(int64_t number, Span where)
 {
     return made(Expression::Kind::number, where, [&](Expression& e) {
         e.number = number;
-        e.is_signed = true;
+        e.type.is_signed = true;
     });
 }
 

@@ -475,7 +475,7 @@ private:
         put(to, set(variable_index(hidden, where), std::move(given[0]), where));
         const auto pointer = [&](unsigned index) {
             const Expression cast = made(Expression::Kind::cast, where, [&](Expression& e) {
-                e.shape = pointer_shape(integer_shape(8, false));
+                e.type.shape = pointer_shape(integer_shape(8, false));
                 e.operands.push_back(
                     operation_of(Operator::add, variable(hidden, where), number_of(int64_t(8) * index, where), where));
             });

@@ -17,9 +17,9 @@ using Kind = Expression::Kind;
 Expression bytes_literal(std::string bytes, const ShapePtr& shape, Span where)
 {
     return made(Kind::text, where, [&](Expression& e) {
-        e.type = type_of(*shape);
+        e.type.kind = kind_of(*shape);
         e.text = std::move(bytes);
-        e.shape = shape;
+        e.type.shape = shape;
     });
 }
 
@@ -30,7 +30,7 @@ Expression address_of(Operator op, Expression left, Expression right, Span where
 {
     static const ShapePtr bytes = pointer_shape(nullptr);
     Expression e = operation_of(op, std::move(left), std::move(right), where);
-    e.shape = bytes;
+    e.type.shape = bytes;
     return e;
 }
 
@@ -42,23 +42,25 @@ Expression plus(Expression address, size_t offset)
     return address_of(Operator::add, std::move(address), number_of(int64_t(offset), where), where);
 }
 
-Type type_of(const Shape& shape)
+ValueKind kind_of(const Shape& shape)
 {
-    return shape.is_number() ? Type::integer : shape.kind == Shape::Kind::text ? Type::string : Type::bytes;
+    return shape.is_number()              ? ValueKind::integer
+        : shape.kind == Shape::Kind::text ? ValueKind::string
+                                          : ValueKind::bytes;
 }
 
 bool is_pointer(const Expression& e)
 {
-    return e.type == Type::integer && e.shape && e.shape->kind == Shape::Kind::pointer;
+    return e.type.kind == ValueKind::integer && e.type.is(Shape::Kind::pointer);
 }
 
 Expression with_shape(Expression e, ShapePtr shape)
 {
     const Span where = e.where;
     Expression found = address_of(Operator::add, std::move(e), number_of(0, where), where);
-    found.is_signed = shape->is_signed;
+    found.type.is_signed = shape->is_signed;
     found.sign = shape->is_signed;
-    found.shape = std::move(shape);
+    found.type.shape = std::move(shape);
     return found;
 }
 
@@ -81,18 +83,18 @@ Expression to_size(Expression e, const ShapePtr& shape, unsigned bits)
 // As a value: what an integer is, where nothing says its size.
 ShapePtr shape_of(const Expression& e)
 {
-    if (e.shape)
-        return e.shape;
-    if (e.type == Type::string)
+    if (e.type.shape)
+        return e.type.shape;
+    if (e.type.kind == ValueKind::string)
         return plain_shape(Shape::Kind::text, e.kind == Kind::text ? e.text.size() + 1 : string_size);
-    return integer_shape(8, e.is_signed);
+    return integer_shape(8, e.type.is_signed);
 }
 
 // A variable may hold a longer string than the one that says its shape; so may a tuple.
 ShapePtr element_shape(const Expression& e)
 {
     const bool is_array = e.kind == Kind::memory || e.kind == Kind::part; // of char
-    if (e.type != Type::string || is_array)
+    if (e.type.kind != ValueKind::string || is_array)
         return shape_of(e);
     return text_shape(e.kind == Kind::text ? e.text.size() + 1 : string_size);
 }
@@ -102,9 +104,9 @@ Expression taken(Kind kind, Expression from, const ShapePtr& shape, Span where)
 {
     Expression e;
     e.kind = kind;
-    e.shape = shape;
-    e.type = type_of(*e.shape);
-    e.is_signed = e.shape->is_signed;
+    e.type.shape = shape;
+    e.type.kind = kind_of(*e.type.shape);
+    e.type.is_signed = e.type.shape->is_signed;
     e.where = where;
     e.operands.push_back(std::move(from));
     return e;
@@ -130,40 +132,40 @@ Expression element_of(Expression tuple, const Shape::Member& member, Span where)
         return part(std::move(tuple), member.offset, member.shape, where);
     Expression found = part(std::move(tuple), member.offset, integer_shape(8, member.shape->is_signed), where);
     if (member.shape->kind != Shape::Kind::integer)
-        found.shape = member.shape;
+        found.type.shape = member.shape;
     return found;
 }
 
 Expression zeros(const ShapePtr& shape, Span where)
 {
     if (shape->kind == Shape::Kind::text)
-        return made(Kind::text, where, [](Expression& e) { e.type = Type::string; });
+        return made(Kind::text, where, [](Expression& e) { e.type.kind = ValueKind::string; });
     return bytes_literal(std::string(shape->size, '\0'), shape, where);
 }
 
 // (uint8[4])value: the bytes of a number, a text or an array.
 Expression as_array(Expression of, ShapePtr shape, Span where)
 {
-    const size_t size = of.kind == Kind::text && of.type == Type::string ? of.text.size() + 1
-        : of.type == Type::string                                        ? string_size
-        : of.shape                                                       ? of.shape->size
-                                                                         : 8;
+    const size_t size = of.kind == Kind::text && of.type.kind == ValueKind::string ? of.text.size() + 1
+        : of.type.kind == ValueKind::string                                        ? string_size
+        : of.type.shape                                                            ? of.type.shape->size
+                                                                                   : 8;
     if (shape->count == 0)
         shape = array_shape(shape->of, size / shape->of->size);
-    if (shape->size > std::max<size_t>(size, of.type == Type::integer ? 8 : 0) || shape->size == 0)
+    if (shape->size > std::max<size_t>(size, of.type.kind == ValueKind::integer ? 8 : 0) || shape->size == 0)
         fail(where, fmt::format("the value has {} bytes, and the array {}", size, shape->size));
     if (of.kind == Kind::text) {
         of.text.resize(shape->size, '\0');
         return bytes_literal(std::move(of.text), shape, where);
     }
-    if (of.kind == Kind::memory && of.type != Type::integer)
+    if (of.kind == Kind::memory && of.type.kind != ValueKind::integer)
         return taken(Kind::memory, Expression(std::move(of.operands[0])), shape, where);
-    if (of.type == Type::integer) { // in eight bytes of its own
+    if (of.type.kind == ValueKind::integer) { // in eight bytes of its own
         Expression whole;
         whole.kind = Kind::tuple;
         whole.where = where;
-        whole.type = Type::bytes;
-        whole.shape = tuple_shape({integer_shape(8, false)});
+        whole.type.kind = ValueKind::bytes;
+        whole.type.shape = tuple_shape({integer_shape(8, false)});
         whole.operands.push_back(std::move(of));
         of = std::move(whole);
     }

@@ -12,7 +12,7 @@ Expression address_of(Operator op, Expression left, Expression right, Span where
 Expression plus(Expression address, size_t offset);
 bool is_pointer(const Expression& e);
 
-Type type_of(const Shape& shape);
+ValueKind kind_of(const Shape& shape);
 /// As a value: what an integer is, where nothing says its size.
 ShapePtr shape_of(const Expression& e);
 /// As an element of a tuple. A variable may hold a longer string than the one that says its shape; so may a tuple.

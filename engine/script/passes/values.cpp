@@ -24,8 +24,8 @@ constexpr unsigned most_stack_arguments = 10; ///< sarg0 to sarg9, as in bpftrac
 Expression shown(Expression of, ShapePtr shape)
 {
     return made(Expression::Kind::shown, of.where, [&](Expression& e) {
-        e.type = Type::shown;
-        e.shape = std::move(shape);
+        e.type.kind = ValueKind::shown;
+        e.type.shape = std::move(shape);
         e.operands.push_back(std::move(of));
     });
 }
@@ -40,9 +40,9 @@ Expression network_address(const Expression& text)
             fail(text.where, fmt::format("\"{}\" is no address of IPv4 or IPv6", text.text));
     }
     return made(Expression::Kind::text, text.where, [&](Expression& e) {
-        e.type = Type::bytes;
+        e.type.kind = ValueKind::bytes;
         e.text = std::string(bytes.data(), size);
-        e.shape = plain_shape(Shape::Kind::network, size);
+        e.type.shape = plain_shape(Shape::Kind::network, size);
     });
 }
 
@@ -220,7 +220,7 @@ Expression Values::value(const ast::Number& node, Span where)
 {
     Expression found = number_of(int64_t(node.value), where);
     if (node.value > uint64_t(INT64_MAX))
-        found.shape = integer_shape(8, false);
+        found.type.shape = integer_shape(8, false);
     return found;
 }
 Expression Values::value(const ast::Text& node, Span where)
@@ -305,7 +305,7 @@ Expression Values::value(const ast::Element& node, Span where)
 Expression Values::cast_to(const ast::TypeName& type, Expression of, Span where)
 {
     return made(Expression::Kind::cast, where, [&](Expression& e) {
-        e.shape = type.shape;
+        e.type.shape = type.shape;
         e.operands.push_back(std::move(of));
         if (type.of)
             e.operands.push_back(value(*type.of));
@@ -318,7 +318,7 @@ Expression Values::value(const ast::Cast& node, Span where)
 Expression Values::value(const ast::SizeOf& node, Span where)
 {
     return made(Expression::Kind::size, where, [&](Expression& e) {
-        e.shape = node.type.shape;
+        e.type.shape = node.type.shape;
         if (node.type.of)
             e.operands.push_back(value(*node.type.of));
     });
@@ -336,7 +336,7 @@ Expression Values::value(const ast::Tuple& node, Span where)
     return made(Expression::Kind::tuple, where, [&](Expression& e) {
         e.operands = values(node.elements);
         if (!node.names.empty())
-            e.shape = tuple_shape(std::vector<ShapePtr>(node.names.size(), integer_shape(8, true)), node.names);
+            e.type.shape = tuple_shape(std::vector<ShapePtr>(node.names.size(), integer_shape(8, true)), node.names);
     });
 }
 Expression Values::builtin(Value what, Span where)
@@ -362,7 +362,7 @@ Expression Values::value(const ast::Word& node, Span where)
     if (const auto constant = written_.constants.find(word); constant != written_.constants.end())
         return made(Expression::Kind::number, where, [&](Expression& e) {
             e.number = constant->second.first;
-            e.shape = constant->second.second;
+            e.type.shape = constant->second.second;
         });
     if (const auto meaning = meaning_of(word))
         return value(*meaning, where);
@@ -391,7 +391,7 @@ Expression Values::value(Meaning meaning, Span where)
     const auto boolean = [&](bool is_true) {
         return made(Expression::Kind::number, where, [&](Expression& e) {
             e.number = is_true;
-            e.shape = bool_shape();
+            e.type.shape = bool_shape();
         });
     };
     switch (meaning) {
@@ -477,7 +477,7 @@ Expression Values::call(const FunctionWord& function, const std::string& word, s
     };
     const auto cast_to = [&](ShapePtr shape) {
         return made(Expression::Kind::cast, where, [&](Expression& e) {
-            e.shape = std::move(shape);
+            e.type.shape = std::move(shape);
             e.operands.push_back(std::move(given.back()));
         });
     };
@@ -536,7 +536,7 @@ Expression Values::of_map(const FunctionWord& function, const ast::Call& node, S
         e.map = map_of(*map, node.arguments[0].where);
         if (has) {
             e.operands = keys_of(node.arguments[1]);
-            e.shape = bool_shape();
+            e.type.shape = bool_shape();
         }
     });
 }
@@ -559,7 +559,7 @@ Expression Values::deletion(const ast::Call& node, Span where)
                          [&](Expression& e) {
                              e.map = made.map;
                              e.operands = made.keys;
-                             e.shape = bool_shape();
+                             e.type.shape = bool_shape();
                          }),
             where));
     put(*before_, std::move(made));
@@ -585,7 +585,7 @@ Expression Values::option(const FunctionWord& function, std::vector<Expression> 
     };
     if (usual.kind == Expression::Kind::text) {
         usual.text = text;
-    } else if (usual.kind == Expression::Kind::number && usual.shape) {
+    } else if (usual.kind == Expression::Kind::number && usual.type.shape) {
         std::string lower = text;
         std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
         if (lower != "true" && lower != "false" && lower != "1" && lower != "0")
@@ -597,7 +597,7 @@ Expression Values::option(const FunctionWord& function, std::vector<Expression> 
             refuse("integer");
         usual = number_of(*number, where);
         if (*number < 0 && !text.starts_with('-'))
-            usual.shape = integer_shape(8, false);
+            usual.type.shape = integer_shape(8, false);
     } else {
         fail(where, "the default of getopt() is a number, a string, true or false");
     }
